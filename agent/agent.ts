@@ -1,0 +1,104 @@
+// The story of an agent: what was saved is in force again, then a link keeps it in step with the server.
+import { timestamp } from '../kernel/base/clock.ts'
+import { Releases } from '../kernel/base/releases.ts'
+import type { Bundle } from './bundle.ts'
+import { markRevoked } from './bundle.ts'
+import { keepLink, type LinkOptions } from './link.ts'
+import { type AgentOptions, openHello, openParts, type Parts } from './parts.ts'
+
+export interface Signals {
+  readonly stop: AbortSignal
+  /** Nothing is waited for any more. */
+  readonly cut: AbortSignal
+}
+
+/** 'revoked': the server has taken the right to forward away. */
+export type Outcome = 'stopped' | 'revoked'
+
+const countMs = 1000
+const lastReportMs = 3000
+
+export async function runAgent(options: AgentOptions, { stop, cut }: Signals): Promise<Outcome> {
+  const { plugins, clock } = options
+  const releases = new Releases()
+  const unlink = new AbortController()
+  try {
+    const parts = openParts(options, releases.defer)
+    for (const plugin of plugins) await plugin.start?.({ call: parts.call, defer: releases.defer })
+    await parts.held.restore()
+    releases.defer(clock.every(countMs, parts.count))
+
+    const linked = keepLink(linkOptions(options, parts), unlink.signal)
+    const refused = await Promise.race([linked, aborted(stop)])
+    if (refused) await giveUp(options, parts, refused)
+    else await windDown(options, parts, cut)
+    unlink.abort()
+    await linked
+    return refused ? 'revoked' : 'stopped'
+  } finally {
+    unlink.abort()
+    await releases.run()
+  }
+}
+
+function linkOptions(options: AgentOptions, { codec, held, journal, handlers, call }: Parts): LinkOptions {
+  const { plugins, bundleFile, clock, log, random } = options
+  const hello = openHello(plugins, options.version)
+  return {
+    bundleFile,
+    codec,
+    handlers,
+    hello: () => hello(held.digest()),
+    async welcomed({ generation, kinds, server_time_ms: serverTimeMs }) {
+      journal.learnTime(serverTimeMs)
+      await held.welcome(generation, kinds)
+    },
+    joined(line, { parts }, signal) {
+      held.attach(line)
+      for (const plugin of plugins) plugin.joined?.({ ...line, part: key => parts[key], signal }, call)
+    },
+    left: held.detach,
+    clock,
+    log,
+    ...(random && { random })
+  }
+}
+
+/** Listeners close, connections have their drain, the server hears the last counts. The journal keeps what it misses. */
+async function windDown(
+  { plugins, clock, log }: AgentOptions,
+  parts: Parts,
+  cut: AbortSignal
+): Promise<void> {
+  const { held, rules, count, call } = parts
+  log.info('agent.stopping', 'listeners close, connections may end')
+  held.close()
+  await Promise.race([rules.closeAll('drain'), aborted(cut)])
+  if (cut.aborted) return
+  count()
+  const late = Promise.withResolvers<void>()
+  const cancel = clock.after(lastReportMs, late.resolve)
+  const reported = Promise.allSettled(plugins.map(plugin => plugin.leaving?.(call)))
+  await Promise.race([reported, late.promise, aborted(cut)])
+  cancel()
+}
+
+/** The journal stays: a later enrollment still reports it. */
+async function giveUp(
+  { bundleFile, clock, log }: AgentOptions,
+  parts: Parts,
+  refused: Bundle
+): Promise<void> {
+  log.error('auth.failure', 'the server has revoked this agent; sluice agent enroll lets it in again', {
+    reason: 'token_revoked'
+  })
+  await parts.held.clear()
+  await parts.rules.closeAll('cut')
+  markRevoked(bundleFile, refused.token, timestamp(clock.now()))
+}
+
+const aborted = (signal: AbortSignal): Promise<null> =>
+  new Promise(resolve => {
+    if (signal.aborted) return resolve(null)
+    signal.addEventListener('abort', () => resolve(null), { once: true })
+  })

@@ -1,0 +1,86 @@
+// The agent's configuration: what its machine allows, and where it keeps things. The server can widen none of it.
+import { join } from 'node:path'
+import { type Static, Type } from 'typebox'
+import { readConfig, refuse, settle } from '../kernel/base/config.ts'
+import { type Guardrails, openGuardrails } from './guardrails.ts'
+
+const agentKeys = Type.Object({
+  state_dir: Type.Optional(Type.String({ description: 'Where rules, journal and bundle live.' })),
+  bind: Type.Array(Type.String(), {
+    default: ['0.0.0.0', '::'],
+    minItems: 1,
+    description: 'Local addresses that every listener binds.'
+  }),
+  allow_ports: Type.Optional(
+    Type.Array(Type.Union([Type.Integer(), Type.String()]), {
+      description: 'Ports and ranges ("8000-8999") that rules may listen on; absent: all.'
+    })
+  ),
+  allow_targets: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'Addresses, CIDRs or names, with ports if need be, that may be dialled; absent: all.'
+    })
+  ),
+  deny_targets: Type.Array(Type.String(), {
+    default: ['169.254.0.0/16', 'fe80::/10', '224.0.0.0/4', 'ff00::/8', '0.0.0.0', '::'],
+    description:
+      'What is never dialled, whatever a rule says. IPv4 entries hold for the IPv4-mapped form, too.'
+  }),
+  log_level: Type.Union(
+    ['debug', 'info', 'warn', 'error'].map(level => Type.Literal(level)),
+    { default: 'info', description: 'Least level that is written.' }
+  ),
+  log_format: Type.Union([Type.Literal('json'), Type.Literal('pretty')], {
+    default: 'json',
+    description: 'One JSON object a line, or the same for people.'
+  }),
+  plugins: Type.Record(Type.String(), Type.Object({ enabled: Type.Optional(Type.Boolean()) }), {
+    default: {},
+    description: '[plugins.<name>]: enabled = false, or another by path or package.'
+  })
+})
+
+type Keys = Static<typeof agentKeys>
+
+export interface AgentConfig {
+  readonly stateDir: string
+  readonly bind: readonly string[]
+  readonly guardrails: Guardrails
+  readonly logLevel: string
+  readonly logFormat: 'json' | 'pretty'
+  readonly plugins: Keys['plugins']
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+
+export interface Given {
+  readonly file: string | null
+  readonly env: Env
+  readonly stateDir?: string | undefined
+}
+
+/** Flag, then environment, then file, then default; all problems at once. */
+export function readAgentConfig({ file, env, stateDir }: Given): AgentConfig {
+  const given = readConfig(agentKeys, { file, env, flags: { state_dir: stateDir } })
+  const { value, problems } = settle(agentKeys, given, '')
+  refuse(problems)
+  const keys = value as Keys // settle found no problem
+  const guardrails = openGuardrails(keys, problems)
+  refuse(problems)
+  return {
+    stateDir: keys.state_dir ?? defaultStateDir(env),
+    bind: keys.bind,
+    guardrails,
+    logLevel: keys.log_level,
+    logFormat: keys.log_format,
+    plugins: keys.plugins
+  }
+}
+
+/** STATE_DIRECTORY is systemd's, and may name several. */
+function defaultStateDir(env: Env): string {
+  const [given] = (env['STATE_DIRECTORY'] ?? '').split(':')
+  if (given) return given
+  const home = env['XDG_STATE_HOME'] || join(env['HOME'] ?? '.', '.local', 'state')
+  return join(home, 'sluice', 'agent')
+}

@@ -1,0 +1,193 @@
+// The agent's book of what was forwarded: on disk each second, reported until the server has booked it.
+import type { Clock } from '../kernel/base/clock.ts'
+import type { Log } from '../kernel/base/log.ts'
+import type { Counters } from './engine.ts'
+import { type Batch, type Epoch, openBook } from './journal/book.ts'
+import { type Counted, changesOf } from './journal/changes.ts'
+import { fold, prune } from './journal/upkeep.ts'
+import type { State } from './state.ts'
+
+export type { Batch, Gap, JournalRow } from './journal/book.ts'
+export type { Counted, Counts, RowKind } from './journal/changes.ts'
+
+/** Live connections of a rule on a port; only where there are some. */
+export interface Gauge {
+  readonly ruleId: string
+  readonly port: number
+  readonly active: number
+}
+
+export interface Journal {
+  /** Before `engine.open`: what the engine counts as `engineId` is this rule's, until `final` or `unbind`. */
+  bind(engineId: number, rule: Counted): void
+  /** The engine refused to open it. */
+  unbind(engineId: number): void
+  /** Each second, with `engine.sample()`: adds what is new, and writes it. */
+  tick(sample: readonly Counters[]): void
+  /** The last word on an engine rule: what its event `closed` brings. */
+  final(counters: Counters): void
+  /** From Welcome: minutes are those of the server's clock. */
+  learnTime(serverTimeMs: number): void
+  /** From Welcome, epoch to seq: what came after it is not booked, whatever we were told before. */
+  reconcile(booked: Readonly<Record<string, number>>): void
+  /** What is not booked as of now, oldest first, `limit` rows a batch. The last may be empty. */
+  unbooked(limit: number): Iterable<Batch>
+  acknowledge(epoch: string, seq: number): void
+  gauges(): readonly Gauge[]
+  /** Orderly: all is on the disk, and the next start goes on with this epoch. After `engine.stop`. */
+  close(): void
+}
+
+interface Options {
+  /** A connection of its own, opened with durability 'normal': a killed process loses nothing that was written. */
+  readonly db: State
+  readonly clock: Clock
+  readonly log: Log
+}
+
+interface Binding {
+  readonly rule: Counted
+  written: Counters | null
+  latest: Counters | null
+  isFinal: boolean
+}
+
+const syncMs = 30_000
+const upkeepMs = 60_000
+
+export function openJournal({ db, clock, log }: Options): Journal {
+  const book = openBook(db)
+  const bindings = new Map<number, Binding>()
+  let { current, offsetMs } = resume()
+  let syncedAt = clock.now()
+  let upkeptAt = 0
+  let failedAt = 0
+
+  function resume() {
+    const last = book.epochs().at(-1)
+    const offset = last?.offset_ms ?? 0
+    if (last?.closed !== 1) return { current: begin(last, offset), offsetMs: offset }
+    book.setClosed(last.number, 0)
+    book.sync() // else a power failure could bring the mark back, and lower totals under it
+    return { current: last.number, offsetMs: offset }
+  }
+
+  function begin(before: Epoch | undefined, offset: number): number {
+    const now = clock.now() + offset
+    const number = book.begin(before ? { fromMs: before.written_at, toMs: now } : null, now, offset)
+    book.sync()
+    return number
+  }
+
+  const serverNow = (): number => clock.now() + offsetMs
+
+  /** A failed write changes nothing here either: the next one carries it. */
+  function write(): void {
+    const minute = Math.floor(serverNow() / 60_000) * 60
+    const changes = [...bindings.values()].flatMap(({ rule, latest, written }) =>
+      latest && latest !== written ? changesOf(rule, minute, latest, written) : []
+    )
+    if (changes.length > 0)
+      book.transaction(() => {
+        book.write(current, changes)
+        book.setWritten(current, serverNow(), offsetMs)
+      })
+    for (const [engineId, binding] of bindings) {
+      binding.written = binding.latest
+      if (binding.isFinal) bindings.delete(engineId)
+    }
+  }
+
+  function upkeep(): void {
+    const now = clock.now()
+    if (now - upkeptAt >= upkeepMs) {
+      fold(db, book, serverNow())
+      const counted = [...bindings.values()].map(({ rule }) => rule.id)
+      prune(db, current, counted, now)
+      upkeptAt = now
+    }
+    if (now - syncedAt < syncMs) return
+    book.setWritten(current, serverNow(), offsetMs)
+    book.sync()
+    syncedAt = now
+  }
+
+  function guarded(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      if (clock.now() - failedAt < 60_000) return
+      failedAt = clock.now()
+      log.error('journal.write_failed', `counts wait in memory until it can be written: ${String(error)}`)
+    }
+  }
+
+  function* unbooked(limit: number): Iterable<Batch> {
+    for (const { number, epoch, seq: until, gap_from: fromMs, gap_to: toMs } of book.epochs()) {
+      const gap = fromMs === null || toMs === null ? null : { fromMs, toMs }
+      for (let after = 0, isDone = false; !isDone; ) {
+        const rows = book.read(number, after, until, limit)
+        isDone = rows.length < limit
+        const seq = (isDone ? undefined : rows.at(-1)?.seq) ?? until
+        const isLast = isDone && number === current
+        if (rows.length > 0 || isLast) yield { epoch, seq, gap, rows, isLast }
+        after = seq
+      }
+    }
+  }
+
+  return {
+    bind: (engineId, rule) =>
+      void bindings.set(engineId, { rule, written: null, latest: null, isFinal: false }),
+    unbind: engineId => void bindings.delete(engineId),
+    tick(sample) {
+      for (const counters of sample) {
+        const binding = bindings.get(counters.ruleId)
+        if (binding && !binding.isFinal) binding.latest = counters
+      }
+      guarded(() => {
+        write()
+        upkeep()
+      })
+    },
+    final(counters) {
+      const binding = bindings.get(counters.ruleId)
+      if (!binding) return
+      Object.assign(binding, { latest: counters, isFinal: true })
+      guarded(write)
+    },
+    learnTime(serverTimeMs) {
+      offsetMs = serverTimeMs - clock.now()
+      book.setWritten(current, serverTimeMs, offsetMs)
+    },
+    reconcile(booked) {
+      const epochs = book.epochs()
+      book.transaction(() => {
+        for (const { number, epoch } of epochs) {
+          book.book(number, booked[epoch] ?? 0, clock.now())
+          book.unbook(number, booked[epoch] ?? 0)
+        }
+      })
+      // A state directory that was put back: its totals are behind what was booked under this epoch.
+      const last = epochs.at(-1)
+      if (last && (booked[last.epoch] ?? 0) > last.seq) current = begin(last, offsetMs)
+    },
+    unbooked,
+    acknowledge(epoch, seq) {
+      const found = book.epochs().find(known => known.epoch === epoch)
+      if (found) book.book(found.number, seq, clock.now())
+    },
+    gauges: () =>
+      [...bindings.values()].flatMap(({ rule, latest }) =>
+        (latest?.ports ?? [])
+          .filter(({ active }) => active > 0)
+          .map(({ port, active }) => ({ ruleId: rule.id, port, active }))
+      ),
+    close() {
+      write()
+      book.setWritten(current, serverNow(), offsetMs)
+      book.setClosed(current, 1)
+      book.sync()
+    }
+  }
+}

@@ -1,0 +1,48 @@
+// What the journal forgets, and how old minutes shrink.
+import type { State } from '../state.ts'
+import type { Book } from './book.ts'
+
+const dayMs = 24 * 3_600_000
+const bookedForMs = dayMs // a server that was restored asks for them again
+const minutesForMs = 7 * dayMs
+const totalsForMs = 30 * dayMs // of a rule that is in no engine any more
+
+interface Stale {
+  readonly epoch: number
+  readonly rule_id: string
+  readonly hour: number
+  readonly bytes_in: number
+  readonly bytes_out: number
+}
+
+const stale = `
+select epoch, rule_id, cast(key as integer) / 3600 * 3600 as hour, sum(bytes_in) as bytes_in, sum(bytes_out) as bytes_out
+from journal_row where booked_at is null and sent = 0 and kind = 'minute' and key < ?
+group by epoch, rule_id, hour`
+
+/** Unacknowledged minutes that no report has carried become hours; one that was sent may be booked as it is. */
+export function fold(db: State, book: Book, serverMs: number): void {
+  const before = String(Math.floor((serverMs - minutesForMs) / 3_600_000) * 3600) // as text: all have ten digits
+  const groups = db.prepare<[string], Stale>(stale).all(before)
+  if (groups.length === 0) return
+  book.transaction(() => {
+    for (const { epoch, rule_id: ruleId, hour, bytes_in: bytesIn, bytes_out: bytesOut } of groups)
+      book.write(epoch, [{ ruleId, kind: 'hour', key: String(hour), added: { bytesIn, bytesOut } }])
+    db.prepare(
+      `delete from journal_row where booked_at is null and sent = 0 and kind = 'minute' and key < ?`
+    ).run(before)
+  })
+}
+
+/** Booked rows go after a day; totals of the running epoch stay while their rule is counted. */
+export function prune(db: State, current: number, counted: readonly string[], nowMs: number): void {
+  db.prepare(
+    `delete from journal_row where booked_at < ? and (kind in ('minute', 'hour') or epoch <> ?)`
+  ).run(nowMs - bookedForMs, current)
+  db.prepare(
+    `delete from journal_row where booked_at < ? and rule_id not in (select value from json_each(?))`
+  ).run(nowMs - totalsForMs, JSON.stringify(counted))
+  db.prepare(
+    'delete from journal_epoch where number <> ? and not exists (select 1 from journal_row where epoch = number)'
+  ).run(current)
+}

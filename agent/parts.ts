@@ -1,0 +1,120 @@
+// The parts of an agent, put together and nothing begun.
+import type { Static } from 'typebox'
+import type { Clock } from '../kernel/base/clock.ts'
+import { newId } from '../kernel/base/id.ts'
+import type { Log } from '../kernel/base/log.ts'
+import type { Release } from '../kernel/base/releases.ts'
+import { type Codec, openCodec } from '../kernel/wire/codec.ts'
+import { controlMessages, type Hello, Inventory, protocolVersion } from '../kernel/wire/control.ts'
+import { wireMessages } from '../kernel/wire/exchange.ts'
+import { answer, type Bound, bind } from '../kernel/wire/message.ts'
+import type { Engine, EngineEvent, EngineOptions, Resolved } from './engine.ts'
+import type { Guardrails } from './guardrails.ts'
+import { openHeldStore } from './held/held-store.ts'
+import { type Held, openHeld } from './held.ts'
+import { type Journal, openJournal } from './journal.ts'
+import { openPlanner } from './planner.ts'
+import type { AgentCall, AgentPlugin } from './plugin.ts'
+import { openRepeats } from './repeats.ts'
+import { openRules, type Rules } from './rules.ts'
+import { openSettings } from './settings.ts'
+import { lockStateDir, openState } from './state.ts'
+
+export interface AgentOptions {
+  readonly plugins: readonly AgentPlugin[]
+  readonly openEngine: (options: EngineOptions) => Engine
+  readonly resolver: { resolve(host: string): Promise<Resolved> }
+  readonly bind: readonly string[]
+  readonly guardrails: Guardrails
+  readonly stateDir: string
+  readonly bundleFile: string
+  readonly version: string
+  readonly clock: Clock
+  readonly log: Log
+  readonly random?: () => number
+}
+
+export interface Parts {
+  readonly codec: Codec
+  readonly engine: Engine
+  readonly rules: Rules
+  readonly held: Held
+  readonly journal: Journal
+  readonly call: AgentCall
+  readonly handlers: readonly Bound[]
+  /** Writes what was counted since the last time. */
+  readonly count: () => void
+}
+
+export function openParts(options: AgentOptions, defer: (release: Release) => void): Parts {
+  const { plugins, stateDir, clock, log } = options
+  defer(lockStateDir(stateDir))
+  const db = openState(stateDir)
+  defer(() => void db.close())
+  const journalDb = openState(stateDir, 'normal')
+  defer(() => void journalDb.close())
+
+  const codec = openCodec([
+    ...wireMessages,
+    ...controlMessages,
+    ...plugins.flatMap(({ messages }) => messages ?? [])
+  ])
+  const journal = openJournal({ db: journalDb, clock, log })
+  defer(journal.close)
+  const onEvents = (batch: readonly EngineEvent[]): void => batch.forEach(heed)
+  const engine = options.openEngine({ bind: options.bind, onEvents })
+  defer(engine.stop)
+  const planner = openPlanner({ plugins, codec, guardrails: options.guardrails })
+  const rules = openRules({ engine, planner, journal, settings: openSettings(db), log })
+  const held = openHeld({
+    store: openHeldStore(db),
+    kinds: plugins.flatMap(({ kinds }) => kinds ?? []),
+    call: () => call,
+    clock,
+    log
+  })
+  const call: AgentCall = { rules, held, journal, codec, log, clock }
+  const heed = openHeeding({ ...options, engine, rules, journal, call })
+  const handlers = bind(
+    [
+      answer(Inventory, async (_: AgentCall, { after }) => held.stock(after)),
+      ...plugins.flatMap(({ handlers }) => handlers ?? [])
+    ],
+    () => call
+  )
+  return { codec, engine, rules, held, journal, call, handlers, count: () => journal.tick(engine.sample()) }
+}
+
+type Heeding = Pick<AgentOptions, 'plugins' | 'resolver' | 'clock' | 'log'> &
+  Pick<Parts, 'engine' | 'rules' | 'journal' | 'call'>
+
+/** What the engine says goes to whom it concerns; plugins see it while the rule is still known. */
+function openHeeding({ plugins, resolver, engine, rules, journal, call, clock, log }: Heeding) {
+  const repeats = openRepeats(clock)
+  return (event: EngineEvent): void => {
+    for (const plugin of plugins) plugin.event?.(event, call)
+    if (event.kind === 'resolve') {
+      resolver.resolve(event.host).then(found => engine.resolved(event.token, found))
+    } else if (event.kind === 'closed') {
+      journal.final(event.counters)
+      rules.ended(event.counters.ruleId)
+    } else {
+      const { host, reason } = event
+      const rule = rules.idOf(event.ruleId)
+      repeats(`${rule} ${host} ${reason}`, suppressed =>
+        log.warn('rule.dns_failed', `${host} did not resolve: ${reason}`, { rule, host, reason, suppressed })
+      )
+    }
+  }
+}
+
+/** What Hello says beside the token: the same for all streams of one start, but for the digest. */
+export function openHello(plugins: readonly AgentPlugin[], version: string) {
+  const said = {
+    agent_version: version,
+    protocol_version: protocolVersion,
+    capabilities: { versions: Object.assign({}, ...plugins.map(({ capabilities }) => capabilities ?? {})) },
+    instance_id: newId()
+  }
+  return (state_digest: string): Omit<Static<typeof Hello.body>, 'token'> => ({ ...said, state_digest })
+}

@@ -1,0 +1,90 @@
+// The data plane over Node's net, for any platform: the fallback where no native engine loads, and its reference.
+import type { Engine, EngineEvent, EngineOptions, EngineRule, Resolved } from '../engine.ts'
+import { openDescriptors } from './descriptors.ts'
+import { check, fault } from './fault.ts'
+import { Gate, type Ground } from './gate.ts'
+import { openOwnPorts } from './own-ports.ts'
+import { snapshot } from './tally.ts'
+
+export function openPortableEngine({ bind, onEvents }: EngineOptions): Engine {
+  const gates = new Map<number, Gate>() // open and draining
+  const questions = new Map<number, (answer: Resolved) => void>()
+  const { emit, flush } = openOutlet(onEvents)
+  let lastToken = 0
+  let stopping: Promise<void> | null = null
+
+  const ground: Ground = {
+    bind,
+    ownPorts: openOwnPorts(bind),
+    descriptors: openDescriptors(),
+    emit,
+    ask: (ruleId, host) =>
+      new Promise(resolve => {
+        const token = ++lastToken
+        questions.set(token, resolve)
+        emit({ kind: 'resolve', token, ruleId, host })
+      })
+  }
+
+  const refuseWhenStopped = ({ from }: EngineRule) => {
+    if (stopping) throw fault('ESTOPPED', `port ${from} is not opened: the engine has stopped`)
+  }
+
+  async function keep(gate: Gate): Promise<void> {
+    await gate.ended
+    gates.delete(gate.rule.id)
+    emit({ kind: 'closed', counters: snapshot(gate.tally) })
+  }
+
+  async function cutAll(): Promise<void> {
+    const all = [...gates.values()]
+    for (const gate of all) gate.close(0)
+    await Promise.all(all.map(gate => gate.ended))
+    questions.clear()
+    flush()
+  }
+
+  return {
+    async open(rule) {
+      refuseWhenStopped(rule)
+      if (gates.has(rule.id)) throw new TypeError(`engine rule ${rule.id} is open already`)
+      check(rule)
+      const gate = new Gate(rule, ground)
+      await gate.open()
+      if (stopping) gate.close(0)
+      refuseWhenStopped(rule)
+      gates.set(rule.id, gate)
+      void keep(gate)
+    },
+    async close(ruleId, drainMs) {
+      gates.get(ruleId)?.close(drainMs)
+    },
+    filter(ruleId, filters) {
+      gates.get(ruleId)?.filter(filters)
+    },
+    resolved(token, answer) {
+      questions.get(token)?.(answer)
+      questions.delete(token)
+    },
+    sample: () => [...gates.values()].map(({ tally }) => snapshot(tally)),
+    stop() {
+      stopping ??= cutAll()
+      return stopping
+    }
+  }
+}
+
+/** What happens in one turn goes out as one batch, never from within the call that caused it. */
+function openOutlet(onEvents: EngineOptions['onEvents']) {
+  let batch: EngineEvent[] = []
+  const flush = () => {
+    if (batch.length === 0) return
+    const out = batch
+    batch = []
+    onEvents(out)
+  }
+  const emit = (event: EngineEvent) => {
+    if (batch.push(event) === 1) queueMicrotask(flush)
+  }
+  return { emit, flush }
+}

@@ -1,0 +1,70 @@
+// What is known of names, and for how long it may be believed.
+import type { Clock } from '../../kernel/base/clock.ts'
+import type { Resolved } from '../engine.ts'
+import { type Found, isFinal, type Reason } from './dns.ts'
+
+const shortestMs = 1_000
+const longestMs = 3_600_000
+const failureMs = 3_000
+const staleMs = 60_000
+const maxNames = 4_096
+
+interface Entry {
+  readonly addresses: readonly string[] | null
+  readonly expiresAt: number // of the addresses; of the failure when there are none
+  readonly failure: { readonly reason: Reason; readonly firstAt: number; readonly until: number } | null
+}
+
+export interface Cache {
+  /** What need not be asked again yet. */
+  fresh(name: string): Resolved | null
+  /** Addresses past their time that may stand in while nothing better is to be had. */
+  stale(name: string): Resolved | null
+  /** Keeps what was found; gives what to answer with. */
+  keep(name: string, found: Found): Resolved
+}
+
+export function openCache(clock: Clock): Cache {
+  const entries = new Map<string, Entry>()
+
+  const makeRoom = (name: string) => {
+    if (entries.size < maxNames || entries.has(name)) return
+    const [next] = [...entries].reduce((a, b) => (b[1].expiresAt < a[1].expiresAt ? b : a))
+    entries.delete(next)
+  }
+  const put = (name: string, entry: Entry) => {
+    makeRoom(name)
+    entries.set(name, entry)
+  }
+  const stale = (name: string): Resolved | null => {
+    const { addresses = null, expiresAt = 0, failure = null } = entries.get(name) ?? {}
+    const since = failure?.firstAt ?? expiresAt
+    return addresses && clock.now() < since + staleMs ? { ok: true, addresses } : null
+  }
+
+  return {
+    stale,
+    fresh(name) {
+      const now = clock.now()
+      const { addresses = null, expiresAt = 0, failure = null } = entries.get(name) ?? {}
+      if (addresses && now < expiresAt) return { ok: true, addresses }
+      if (failure && now < failure.until) return stale(name) ?? { ok: false, reason: failure.reason }
+      return null
+    },
+    keep(name, found) {
+      const now = clock.now()
+      if (found.ok) {
+        const { addresses, ttlMs } = found
+        const expiresAt = now + Math.min(Math.max(ttlMs, shortestMs), longestMs)
+        put(name, { addresses, expiresAt, failure: null })
+        return { ok: true, addresses }
+      }
+      const until = now + failureMs
+      const { addresses = null, expiresAt = until, failure: before = null } = entries.get(name) ?? {}
+      const failure = { reason: found.reason, firstAt: before?.firstAt ?? now, until }
+      const outlasts = addresses !== null && !isFinal(found.reason)
+      put(name, outlasts ? { addresses, expiresAt, failure } : { addresses: null, expiresAt: until, failure })
+      return stale(name) ?? found
+    }
+  }
+}

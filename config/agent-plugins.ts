@@ -1,0 +1,8 @@
+// The agent's halves of the features that come with sluice.
+import type { AgentPlugin } from '../agent/plugin.ts'
+import type { Builtin } from '../kernel/load.ts'
+
+export const agentPlugins: Builtin<AgentPlugin> = {
+  rules: () => import('../plugins/rules/agent.ts'),
+  stats: () => import('../plugins/stats/agent.ts')
+}

@@ -1,0 +1,15 @@
+// Makes dist/: what the published package runs. Types are checked, .proto files go along, the program is executable.
+import { spawnSync } from 'node:child_process'
+import { chmodSync, cpSync, globSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+
+const root = join(import.meta.dirname, '..', '..')
+rmSync(join(root, 'dist'), { recursive: true, force: true })
+const { status } = spawnSync('tsc', ['-p', 'config/build/tsconfig.json', '--checkers', '2'], {
+  cwd: root,
+  stdio: 'inherit'
+})
+if (status !== 0) process.exit(status ?? 1)
+for (const proto of globSync('{kernel,plugins,agent}/**/*.proto', { cwd: root }))
+  cpSync(join(root, proto), join(root, 'dist', proto))
+chmodSync(join(root, 'dist/kernel/bin.js'), 0o755)

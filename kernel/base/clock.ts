@@ -1,0 +1,24 @@
+import type { Release } from './releases.ts'
+
+/** Time as a service, so that a test can move it. Milliseconds since 1970, UTC. */
+export interface Clock {
+  now(): number
+  /** Once, after `ms`. The release cancels it. Never keeps the process alive. */
+  after(ms: number, work: () => void): Release
+  every(ms: number, work: () => void): Release
+}
+
+export const systemClock: Clock = {
+  now: Date.now,
+  after(ms, work) {
+    const timer = setTimeout(work, ms).unref()
+    return () => clearTimeout(timer)
+  },
+  every(ms, work) {
+    const timer = setInterval(work, ms).unref()
+    return () => clearInterval(timer)
+  }
+}
+
+/** RFC 3339, UTC. */
+export const timestamp = (ms: number): string => new Date(ms).toISOString()

@@ -1,0 +1,90 @@
+import { readFileSync, statSync } from 'node:fs'
+import { parse } from 'smol-toml'
+import { type TObject, type TSchema, Type } from 'typebox'
+import { Convert, Default, Errors } from 'typebox/value'
+import { Fault, insecurePermissions, startupInvalid } from './errors.ts'
+
+type Table = Record<string, unknown>
+
+export interface Sources {
+  readonly file: string | null
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly flags: Readonly<Table>
+}
+
+/** The file as a table, `SVC_<KEY>` over it, flags over both. Values are not checked yet: see `settle`. */
+export function readConfig(schema: TObject, { file, env, flags }: Sources): Table {
+  const table: Table = { ...(file === null ? {} : parseFile(file)) }
+  for (const [key, property] of Object.entries(schema.properties)) {
+    const given = env[`SVC_${key.toUpperCase()}`]
+    if (given !== undefined) table[key] = fromText(property, given)
+    if (flags[key] !== undefined) table[key] = flags[key]
+  }
+  return table
+}
+
+/** Secrets must not lie where others read them. */
+export function refuseReadable(file: string, what: string): void {
+  if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
+    throw new Fault(
+      insecurePermissions,
+      `${file} holds ${what} and others may read it; run: chmod 600 ${file}`
+    )
+}
+
+/** A key of which only the environment's text is known: lists by comma, numbers and booleans by their look. */
+const fromText = (schema: TSchema, text: string): unknown =>
+  Convert(schema, Type.IsArray(schema) ? text.split(',').filter(part => part !== '') : text)
+
+export function parseFile(file: string): Table {
+  try {
+    return parse(readFileSync(file, 'utf8'))
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new Fault(startupInvalid, `${file}: ${why}`, { cause })
+  }
+}
+
+/** Defaults put in, and every problem found: what is unknown, with the nearest name, and what is of another form. */
+export function settle(schema: TObject, given: unknown, where: string): { value: Table; problems: string[] } {
+  const closed = Type.Object(schema.properties, { additionalProperties: false })
+  const value = Default(closed, structuredClone(given ?? {})) as Table // an object schema makes an object
+  const problems = Errors(closed, value).flatMap(({ keyword, instancePath, message, params }) => {
+    const at = [where, ...instancePath.split('/').slice(1)].filter(part => part !== '').join('.')
+    if (keyword === 'boolean') return [] // TypeBox says an unknown key twice
+    if (keyword !== 'additionalProperties') return [`${at} ${message}`]
+    const { additionalProperties: unknown } = params as { additionalProperties: readonly string[] }
+    return unknown.map(key => `${at === '' ? '' : `${at}.`}${key} is no key${hint(key, schema)}`)
+  })
+  return { value, problems }
+}
+
+const hint = (key: string, { properties }: TObject): string => {
+  const near = nearest(key, Object.keys(properties))
+  return near === null ? '' : `; did you mean ${near}?`
+}
+
+/** The name that is fewest edits away, when that is few enough to be a slip. */
+export function nearest(word: string, names: readonly string[]): string | null {
+  const [best] = names
+    .map(name => ({ name, edits: editsBetween(word, name) }))
+    .sort((a, b) => a.edits - b.edits)
+  return best && best.edits <= Math.max(2, word.length / 3) ? best.name : null
+}
+
+/** Levenshtein's distance, a row at a time. */
+function editsBetween(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (const [i, char] of [...a].entries()) {
+    const next = [i + 1]
+    for (let j = 0; j < b.length; j++)
+      next.push(Math.min((row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1, (row[j] ?? 0) + Number(b[j] !== char)))
+    row = next
+  }
+  return row.at(-1) ?? 0
+}
+
+/** Throws all of them together. */
+export function refuse(problems: readonly string[]): void {
+  if (problems.length > 0) throw new Fault(startupInvalid, problems.join('\n'))
+}

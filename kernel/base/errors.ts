@@ -1,0 +1,73 @@
+/** One row of the error table: code, HTTP status, CLI exit. */
+export interface Code {
+  readonly code: string
+  readonly http: number
+  readonly exit: number
+}
+
+/** What a caller caused. Our own bugs are TypeErrors. */
+export class Fault extends Error {
+  override readonly name = 'Fault'
+  readonly row: Code
+  readonly details: Readonly<Record<string, unknown>> | undefined
+
+  constructor(row: Code, message: string, options?: ErrorOptions & { details?: Record<string, unknown> }) {
+    super(message, options)
+    this.row = row
+    this.details = options?.details
+  }
+}
+
+export function defineCode(code: string, http: number, exit: number): Code {
+  return { code, http, exit }
+}
+
+/** The kernel's rows; a plugin lists its own in its manifest, and `check` proves that no code is defined twice. */
+export const internal = defineCode('internal', 500, 1)
+export const invalidJson = defineCode('invalid_json', 400, 3)
+export const invalidSchema = defineCode('validation.schema', 400, 3)
+export const unknownField = defineCode('validation.unknown_field', 400, 3)
+export const unknownParameter = defineCode('validation.unknown_parameter', 400, 3)
+export const invalidLimit = defineCode('invalid_limit', 400, 3)
+export const invalidCursor = defineCode('invalid_cursor', 400, 3)
+export const unauthenticated = defineCode('unauthenticated', 401, 4)
+export const userDisabled = defineCode('user_disabled', 401, 4)
+export const roleRequired = defineCode('role_required', 403, 5)
+export const notOwner = defineCode('not_owner', 403, 5)
+export const passwordChangeRequired = defineCode('password_change_required', 403, 5)
+export const csrfOriginRequired = defineCode('csrf_origin_required', 403, 5)
+export const csrfOriginMismatch = defineCode('csrf_origin_mismatch', 403, 5)
+export const csrfHeaderRequired = defineCode('csrf_header_required', 403, 5)
+export const csrfContentTypeRequired = defineCode('csrf_content_type_required', 403, 5)
+export const notFound = defineCode('not_found', 404, 8)
+export const methodNotAllowed = defineCode('method_not_allowed', 405, 3)
+export const requestTimeout = defineCode('request_timeout', 408, 3)
+export const idempotencyInProgress = defineCode('idempotency_in_progress', 409, 5)
+export const idempotencySecretSpent = defineCode('idempotency_secret_spent', 409, 5)
+export const bodyTooLarge = defineCode('body_too_large', 413, 3)
+export const unsupportedMediaType = defineCode('unsupported_media_type', 415, 3)
+export const idempotencyKeyReused = defineCode('idempotency_key_reused', 422, 3)
+export const limitReached = defineCode('limit_reached', 422, 3)
+export const userNotFound = defineCode('user_not_found', 404, 8)
+export const clientNotFound = defineCode('client_not_found', 404, 8)
+export const rateLimited = defineCode('rate_limited', 429, 6)
+export const headersTooLarge = defineCode('headers_too_large', 431, 3)
+export const bootstrapRequired = defineCode('bootstrap_required', 503, 6)
+export const ackTimeout = defineCode('ack_timeout', 504, 7)
+
+// Spoken on the control stream; the status is never sent.
+export const tokenRevoked = defineCode('token_revoked', 401, 4)
+export const tokenUnknown = defineCode('token_unknown', 401, 4)
+
+// A process that cannot start, and a command line that cannot be run.
+export const wrongUsage = defineCode('usage', 400, 2)
+export const serverUnreachable = defineCode('server_unreachable', 503, 69)
+export const storeInUse = defineCode('startup.store_in_use', 500, 75)
+export const schemaTooNew = defineCode('startup.schema_version_too_new', 500, 78)
+export const unsupportedFilesystem = defineCode('startup.unsupported_filesystem', 500, 78)
+export const startupInvalid = defineCode('startup.config_invalid', 500, 78)
+export const listenFailed = defineCode('startup.listen_failed', 500, 78)
+export const dataDirUnusable = defineCode('startup.data_dir_unusable', 500, 78)
+export const tlsInvalid = defineCode('startup.tls_invalid', 500, 78)
+export const insecurePermissions = defineCode('startup.insecure_permissions', 500, 78)
+export const pluginFailed = defineCode('startup.plugin_failed', 500, 78)

@@ -1,0 +1,52 @@
+import { pino } from 'pino'
+
+/** One event a line. `fields` never hold a secret: there is no redaction behind this. */
+export interface Log {
+  debug(event: string, message: string, fields?: object): void
+  info(event: string, message: string, fields?: object): void
+  warn(event: string, message: string, fields?: object): void
+  error(event: string, message: string, fields?: object): void
+}
+
+export interface LogOptions {
+  readonly level: string
+  readonly format: 'json' | 'pretty'
+}
+
+type Watch = (event: string, message: string, fields: object) => void
+
+/** JSON lines (or the same for people) on standard error: `timestamp`, `level`, `event`, `msg`, then the fields. */
+export async function openLog({ level, format }: LogOptions, watch: Watch = () => {}): Promise<Log> {
+  const options = {
+    level,
+    base: null,
+    timestamp: () => `,"timestamp":"${new Date().toISOString()}"`,
+    formatters: { level: (label: string) => ({ level: label }) }
+  }
+  const logger = format === 'json' ? pino(options, pino.destination(2)) : pino(options, await pretty())
+  const put =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (event: string, message: string, fields: object = {}): void => {
+      logger[level]({ event, msg: message, ...fields })
+      watch(event, message, fields)
+    }
+  return { debug: put('debug'), info: put('info'), warn: put('warn'), error: put('error') }
+}
+
+async function pretty() {
+  const { default: prettyStream } = await import('pino-pretty')
+  return prettyStream({
+    destination: 2,
+    sync: true,
+    timestampKey: 'timestamp',
+    messageFormat: (line, key) => visible(`${line['event']}: ${line[key]}`),
+    ignore: 'event'
+  })
+}
+
+/** Control and bidirectional characters as escapes: a name cannot move the cursor of whoever reads it. */
+export const visible = (text: string): string =>
+  text.replaceAll(
+    /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
+    char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+  )

@@ -1,0 +1,99 @@
+import { Type } from 'typebox'
+import { Errors } from 'typebox/value'
+import * as rows from './base/errors.ts'
+import { satisfies } from './base/version.ts'
+import { kindSlot } from './control/held.ts'
+import { connectionSlot } from './control/peers.ts'
+import { authenticatorSlot, decisionSlot } from './http/principal.ts'
+import type { Plugin } from './plugin.ts'
+import { serverKeys } from './settings.ts'
+import { ownerOf } from './slot.ts'
+
+/** The contract's version; `kernel` of a plugin is a range over it. */
+export const contractVersion = '1.0.0'
+
+export const kernelSlots = [authenticatorSlot, decisionSlot, connectionSlot, kindSlot]
+export const kernelCodes = Object.values(rows).filter(row => typeof row === 'object')
+
+/** What two plugins may not both have, by the word that the message uses. */
+const unique: Readonly<Record<string, (plugin: Plugin) => readonly string[]>> = {
+  plugin: ({ name }) => [name],
+  key: ({ keys }) => Object.keys(keys?.properties ?? {}),
+  route: ({ routes }) => (routes ?? []).map(({ method, url }) => `${method} ${url.replaceAll(/:\w+/g, ':')}`),
+  action: ({ routes }) => (routes ?? []).map(({ action }) => action),
+  code: ({ codes }) => (codes ?? []).map(({ code }) => code),
+  message: ({ messages }) => (messages ?? []).map(({ name }) => name),
+  table: ({ store }) => (store?.entities ?? []).map(({ meta }) => meta.tableName),
+  slot: ({ slots }) => (slots ?? []).map(({ id }) => id),
+  command: ({ commands }) => (commands ?? []).map(({ name }) => name)
+}
+
+const kernelHas: Readonly<Record<string, readonly string[]>> = {
+  plugin: ['kernel'],
+  key: [...Object.keys(serverKeys.properties), 'plugins'],
+  code: kernelCodes.map(({ code }) => code)
+}
+
+const Manifest = Type.Object({
+  name: Type.String({ pattern: '^[a-z][a-z0-9]*(-[a-z0-9]+)*$', maxLength: 32 }),
+  version: Type.String({ pattern: '^\\d+\\.\\d+\\.\\d+(-[0-9A-Za-z.-]+)?$' }),
+  kernel: Type.String({ minLength: 1 })
+})
+
+/** Before anything runs: all problems, each with its owners. */
+export function check(plugins: readonly Plugin[]): string[] {
+  const misshapen = plugins.flatMap(manifestProblems)
+  if (misshapen.length > 0) return misshapen
+  return [...clashes(plugins), ...plugins.flatMap(strangers(plugins)), ...plugins.flatMap(unmet(plugins))]
+}
+
+function manifestProblems(plugin: Plugin): string[] {
+  const name = String(plugin?.name ?? 'a plugin')
+  const errors = Errors(Manifest, plugin).map(
+    ({ instancePath, message }) => `${name}: manifest ${instancePath} ${message}`
+  )
+  if (errors.length > 0 || satisfies(contractVersion, plugin.kernel)) return errors
+  return [`${name} ${plugin.version} was written for kernel ${plugin.kernel}, this one is ${contractVersion}`]
+}
+
+function clashes(plugins: readonly Plugin[]): string[] {
+  return Object.entries(unique).flatMap(([what, list]) => {
+    const claims = [
+      ...(kernelHas[what] ?? []).map(id => ({ id, by: 'the kernel' })),
+      ...plugins.flatMap(plugin => list(plugin).map(id => ({ id, by: plugin.name })))
+    ]
+    return [...Map.groupBy(claims, ({ id }) => id)]
+      .filter(([, twins]) => twins.length > 1)
+      .map(([id, twins]) => `${what} ${id} is claimed by ${twins.map(({ by }) => by).join(' and ')}`)
+  })
+}
+
+function unmet(plugins: readonly Plugin[]): (plugin: Plugin) => string[] {
+  const names = new Set(plugins.map(({ name }) => name))
+  return ({ name, needs }) =>
+    Object.keys(needs ?? {})
+      .filter(need => !names.has(need))
+      .map(need => `${name} needs ${need}, which is not loaded`)
+}
+
+/** Slots that nobody loaded owns, and tables outside the plugin's prefix. */
+function strangers(plugins: readonly Plugin[]): (plugin: Plugin) => string[] {
+  const owned = new Set([...kernelSlots, ...plugins.flatMap(({ slots }) => slots ?? [])].map(({ id }) => id))
+  return ({ name, needs, fills, store }) => {
+    const prefix = name.replaceAll('-', '_')
+    const places = (fills ?? []).map(({ slot }) => slot)
+    return [
+      ...places
+        .filter(slot => slot.absent === 'required' && !owned.has(slot.id))
+        .map(slot => `${name} fills ${slot.id}, which no loaded plugin owns`),
+      ...places
+        .map(ownerOf)
+        .filter(owner => owner !== 'kernel' && owner !== name && !(owner in (needs ?? {})))
+        .map(owner => `${name} fills a slot of ${owner}, but does not need it`),
+      ...(store?.entities ?? [])
+        .map(({ meta }) => meta.tableName)
+        .filter(table => table !== prefix && !table.startsWith(`${prefix}_`))
+        .map(table => `${name} owns table ${table}, which does not begin with ${prefix}`)
+    ]
+  }
+}

@@ -1,0 +1,69 @@
+import type { Static, TObject } from 'typebox'
+import type { Kernel } from '../plugin.ts'
+
+/**
+ * One command of the executable, as data. `args` gives names, types and help of all its arguments:
+ * those in `positional` are written bare (the last may be an array), all others are `--kebab-case` options.
+ */
+export interface Command<A extends TObject = TObject> {
+  readonly name: string // 'client enroll': at most two words
+  readonly summary: string
+  readonly args: A
+  readonly positional?: readonly string[]
+  /** 'api': speaks to a server over HTTP. 'data': works on the data directory of a stopped server. 'server': is one. */
+  readonly needs: 'api' | 'data' | 'server' | 'nothing'
+  /** 'stopped': runs until a signal comes; `signal` tells the first, `cut` the second. */
+  readonly until?: 'stopped'
+  run(call: CommandCall<Static<A>>): Promise<void>
+}
+
+export interface CommandCall<A> {
+  readonly args: A
+  /** For needs 'api', and for whoever has an origin and a token. */
+  readonly api: Api
+  readonly connect: (origin: string, token: string) => Api
+  /** The named plugin's services over the data directory, for needs 'data'. */
+  readonly open: (plugin: string) => Promise<Kernel>
+  /** A running server, for needs 'server'. */
+  readonly serve: (options: Serve) => Promise<Serving>
+  /** The configured data directory. */
+  readonly dataDir: () => string
+  readonly print: Print
+  readonly input: NodeJS.ReadableStream
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly signal: AbortSignal
+  readonly cut: AbortSignal
+}
+
+export interface Serve {
+  /** Keys of the configuration that this start sets over file and environment. */
+  readonly keys?: Readonly<Record<string, unknown>>
+  /** Sees every log line. */
+  readonly watch?: (event: string, message: string, fields: object) => void
+  /** Stops it, in place of the command's signal. */
+  readonly signal?: AbortSignal
+}
+export interface Serving {
+  readonly origin: string
+  /** Settles when the server has stopped by `signal`; rejects when it had to stop by itself. */
+  readonly done: Promise<void>
+}
+
+/** The operator HTTP API. A refusal is thrown as the Fault of its row, with the server's message and details. */
+export interface Api {
+  get<T>(path: string): Promise<T>
+  /** All pages of a list. */
+  list<T>(path: string): Promise<T[]>
+  send<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<T>
+}
+
+export interface Print {
+  /** A record or rows: JSON with `--output json`, else a table of `columns` (default: all scalar fields). */
+  data(value: object | readonly object[], columns?: readonly string[]): void
+  /** A line on standard output; with `--output json` it goes to standard error. */
+  line(text: string): void
+}
+
+export function defineCommand<A extends TObject>(command: Command<A>): Command {
+  return command as unknown as Command // its arguments are validated against its own schema before it runs
+}

@@ -1,0 +1,100 @@
+// Hello: whose token is this, and what has the agent to know before anything is asked of it?
+import { randomBytes } from 'node:crypto'
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Static } from 'typebox'
+import type { Clock } from '../base/clock.ts'
+import { tokenRevoked, tokenUnknown } from '../base/errors.ts'
+import { newId } from '../base/id.ts'
+import { Client, Fact, SpentToken } from '../identity/entities.ts'
+import { hashOf } from '../identity/secret.ts'
+import type { FilledBy } from '../slot.ts'
+import type { Database } from '../store/open.ts'
+import { type Hello, protocolVersion, type Welcome } from '../wire/control.ts'
+import { Refused } from '../wire/message.ts'
+import { kindSlot } from './held.ts'
+import { connectionSlot } from './peers.ts'
+
+/** A client that has shown its token. */
+export interface Known {
+  readonly clientId: string
+  readonly clientName: string
+  readonly tokenHash: string
+  readonly sessionId: string
+  readonly generation: string
+  readonly remoteAddr: string
+  readonly digest: string
+  readonly hello: Omit<Static<typeof Hello.body>, 'token'>
+}
+
+interface Options {
+  readonly store: Pick<Database, 'read' | 'change'>
+  readonly clock: Clock
+  readonly filled: FilledBy
+  readonly version: string
+  readonly generation: string
+}
+
+export type Greet = (
+  hello: Static<typeof Hello.body>,
+  remoteAddr: string
+) => Promise<{ readonly known: Known; readonly welcome: Static<typeof Welcome.body> }>
+
+export const openGreet =
+  ({ store, clock, filled, version, generation }: Options): Greet =>
+  async ({ token, ...hello }, remoteAddr) => {
+    if (hello.protocol_version !== protocolVersion)
+      throw new Refused(
+        'wire.protocol_version',
+        `this server speaks version ${protocolVersion} of the protocol, not ${hello.protocol_version}`
+      )
+    const tokenHash = hashOf(token)
+    const { id: clientId, name: clientName } = await store.change(async em => {
+      const client = await holder(tokenHash, em)
+      const now = clock.now()
+      const capabilities = hello.capabilities?.versions ?? null
+      const seen = { agentVersion: hello.agent_version, capabilities, connectedAt: now, lastSeenAt: now }
+      await em.nativeUpdate(Client, { id: client.id }, seen)
+      return client
+    })
+    const parts = filled(connectionSlot).map(({ value }) => value.welcome?.({ clientId }))
+    const sessionId = newId(clock.now())
+    return {
+      known: {
+        clientId,
+        clientName,
+        tokenHash,
+        sessionId,
+        generation,
+        remoteAddr,
+        digest: hello.state_digest,
+        hello
+      },
+      welcome: {
+        server_version: version,
+        server_time_ms: clock.now(),
+        session_id: sessionId,
+        generation,
+        kinds: filled(kindSlot).map(({ value }) => value.kind),
+        parts: Object.assign({}, ...(await Promise.all(parts)))
+      }
+    }
+  }
+
+async function holder(tokenHash: string, em: EntityManager): Promise<Client> {
+  const client = await em.findOne(Client, { tokenHash })
+  if (client && client.revokedAt === null) return client
+  if (client || (await em.count(SpentToken, { hash: tokenHash })) > 0)
+    throw new Refused(tokenRevoked.code, 'this token holds no more; enroll the agent again')
+  throw new Refused(tokenUnknown.code, 'no client has this token')
+}
+
+/** Of the store: made once, and anew when the store is another one. */
+export function openGeneration({ change }: Pick<Database, 'change'>): Promise<string> {
+  return change(async em => {
+    const found = await em.findOne(Fact, { name: 'generation' })
+    if (found) return found.value
+    const value = randomBytes(16).toString('hex')
+    await em.insert(Fact, { name: 'generation', value })
+    return value
+  })
+}

@@ -1,0 +1,99 @@
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Static, TSchema } from 'typebox'
+import { defineSlot } from '../slot.ts'
+import type { Question } from '../wire/message.ts'
+
+/** One object that lives on an agent, as the server wants it there. Revisions count up per client, over all kinds. */
+export interface HeldRow {
+  readonly clientId: string
+  readonly kind: string
+  readonly id: string
+  readonly revision: number
+  /** null: it shall be there. Else it shall go: live connections drain, or are cut. */
+  readonly removal: 'drain' | 'cut' | null
+}
+
+export type HeldName = Pick<HeldRow, 'clientId' | 'kind' | 'id'>
+
+/** What shall live on the agents. Written in the transaction of the change, sent after it. */
+export interface Held {
+  /** A new revision of an object that shall be on the client. */
+  put(em: EntityManager, object: HeldName): Promise<number>
+  /** It shall go. The row stays as a tombstone until the agent no longer has it; a cut is never softened. */
+  drop(em: EntityManager, object: HeldName, removal: 'drain' | 'cut'): Promise<number>
+  /** As if it had never been: no tombstone. For what the agent has refused at create. */
+  forget(em: EntityManager, object: HeldName): Promise<void>
+  /** After the commit: there is something to say to this client. Says nothing itself, and never fails. */
+  wake(clientId: string): void
+}
+
+/**
+ * The agent's word on a row: taken (in force; of a removal: shut), or why not. 'gone': a removal of which nothing is
+ * left; it comes without 'taken' where nothing had to drain. A word may come again, and at every reconnect.
+ */
+export type Settlement =
+  | { readonly is: 'taken' }
+  | { readonly is: 'refused'; readonly code: string; readonly message: string }
+  | { readonly is: 'gone' }
+
+/**
+ * A kind of object that lives on agents. The kernel compares revisions, sends what differs and asks again; the owner
+ * says how an object looks on the wire and what an answer means. Kinds are sent in reverse dependency order:
+ * what limits an object of another plugin is there before the object.
+ */
+export interface Kind<P extends TSchema = TSchema, R extends TSchema = TSchema> {
+  readonly kind: string
+  /** Its body holds the revision. Answered when it is in force, with the `revision` (integer) that the agent holds. */
+  readonly push: Question<P>
+  /** Answered when it is shut, not when it is drained; with `revision`, too. */
+  readonly remove: Question<R>
+  /** Bodies of `push` for the rows, as the store has them now. A row left out is not sent, and goes from the agent. */
+  load(rows: readonly HeldRow[], em: EntityManager): Promise<ReadonlyMap<string, Static<P>>>
+  removal(row: HeldRow): Static<R>
+  /** In a transaction, of several rows at times. A refusal is told once a stream, and tried again on the next. */
+  settle(row: HeldRow, settlement: Settlement, em: EntityManager): Promise<void>
+  /** After that transaction: for whoever waits for the word. */
+  settled?(row: HeldRow, settlement: Settlement): void
+}
+
+export const kindSlot = defineSlot<Kind>('kernel.kind', { keyOf: ({ kind }) => kind })
+
+/** Exists for its inference. */
+export const defineKind = <P extends TSchema, R extends TSchema>(kind: Kind<P, R>): Kind =>
+  kind as unknown as Kind
+
+export function openHeld(wake: (clientId: string) => void): Held {
+  async function write(em: EntityManager, { clientId, kind, id }: HeldName, removal: HeldRow['removal']) {
+    const revision = await nextRevision(em, clientId)
+    await em.execute(
+      `insert into kernel_held (client_id, kind, id, revision, removal) values (?, ?, ?, ?, ?)
+       on conflict (client_id, kind, id) do update set revision = excluded.revision, removal =
+       case when kernel_held.removal = 'cut' and excluded.removal = 'drain' then 'cut' else excluded.removal end`,
+      [clientId, kind, id, revision, removal]
+    )
+    return revision
+  }
+
+  return {
+    put: (em, object) => write(em, object, null),
+    drop: write,
+    async forget(em, { clientId, kind, id }) {
+      await em.execute('delete from kernel_held where client_id = ? and kind = ? and id = ?', [
+        clientId,
+        kind,
+        id
+      ])
+    },
+    wake
+  }
+}
+
+/** The client's row is locked by it: revisions are committed in the order in which they are taken. */
+async function nextRevision(em: EntityManager, clientId: string): Promise<number> {
+  const [row] = await em.execute<{ revision: number | string }[]>(
+    'update kernel_client set revision = revision + 1 where id = ? returning revision',
+    [clientId]
+  )
+  if (!row) throw new TypeError(`client ${clientId} is not enrolled: it can hold nothing`)
+  return Number(row.revision)
+}

@@ -1,0 +1,191 @@
+// What one connected agent is told: compare and send, after a join, a change, a time-out and a crash alike.
+// It draws from the store, and is never pushed into: a slow agent costs no memory.
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { HeldObject } from '../identity/entities.ts'
+import type { Database } from '../store/open.ts'
+import { Refused } from '../wire/message.ts'
+import type { Stream } from '../wire/stream.ts'
+import type { HeldRow, Kind, Settlement } from './held.ts'
+import type { Peer } from './peers.ts'
+import { reconcile } from './reconcile.ts'
+import type { Settle } from './settle.ts'
+
+export interface Outbox {
+  /** Until the stream ends. */
+  run(digest: string): Promise<void>
+  wake(): void
+  /** What the agent says of a row by itself. */
+  hear(
+    name: Pick<HeldRow, 'id' | 'revision'> & { readonly kind: string },
+    settlement: Settlement
+  ): Promise<void>
+}
+
+export interface OutboxOptions {
+  readonly peer: Peer
+  readonly stream: Stream
+  readonly kinds: readonly Kind[] // in the order in which they are sent
+  readonly generation: string
+  readonly store: Pick<Database, 'read' | 'change'>
+  readonly settle: Settle
+  readonly clock: Clock
+  readonly log: Log
+}
+
+const maxUnanswered = 64
+const maxUnheard = 1000 // words of the agent that wait for the disk, before its next is waited with
+const againMs = 15_000
+
+export function openOutbox(options: OutboxOptions): Outbox {
+  const { peer, stream, store, settle, clock, log } = options
+  const byKind = new Map(options.kinds.map(kind => [kind.kind, kind]))
+  const newest = new Map<string, number>() // of what is unanswered: the revision sent last
+  const waiting = new Set<() => void>() // for an answer, so that the next may be sent
+  let unanswered = 0
+  let unheard = 0
+  let cursor = 0
+  let hasNews = false
+  let resume = (): void => {}
+  const isOver = (): boolean => stream.ended.aborted
+
+  const wake = (): void => {
+    hasNews = true
+    resume()
+  }
+
+  /** Rows of loaded kinds that changed since the last look, in the order of their change. */
+  async function draw(): Promise<HeldRow[]> {
+    hasNews = false
+    const rows = await store.read(em =>
+      em.find(
+        HeldObject,
+        { clientId: peer.clientId, revision: { $gt: cursor } },
+        { orderBy: { revision: 'asc' }, disableIdentityMap: true }
+      )
+    )
+    cursor = rows.at(-1)?.revision ?? cursor
+    return rows.filter(({ kind }) => byKind.has(kind))
+  }
+
+  /** The bodies of what shall be there; a removal has its own. */
+  async function load(rows: readonly HeldRow[]): Promise<ReadonlyMap<HeldRow, unknown>> {
+    const bodies = new Map<HeldRow, unknown>()
+    for (const [name, kind] of byKind) {
+      const mine = rows.filter(row => row.kind === name && row.removal === null)
+      if (mine.length === 0) continue
+      const loaded = await store.read(em => kind.load(mine, em))
+      for (const row of mine) if (loaded.has(row.id)) bodies.set(row, loaded.get(row.id))
+    }
+    return bodies
+  }
+
+  /** In this order, at most 64 unanswered. Resolves when all are sent, with the promise that all are answered. */
+  async function send(rows: readonly HeldRow[]): Promise<{ readonly answered: Promise<unknown> }> {
+    const sent: Promise<void>[] = []
+    for (let at = 0; at < rows.length; at += maxUnanswered) {
+      const chunk = rows.slice(at, at + maxUnanswered)
+      const bodies = await load(chunk)
+      for (const row of chunk.filter(row => row.removal !== null || bodies.has(row))) {
+        while (unanswered >= maxUnanswered && !isOver())
+          await new Promise<void>(resolve => void waiting.add(resolve))
+        await stream.room()
+        if (isOver()) return { answered: Promise.all(sent) }
+        if ((newest.get(keyOf(row)) ?? 0) <= row.revision) sent.push(deliver(row, bodies.get(row)))
+      }
+    }
+    return { answered: Promise.all(sent) }
+  }
+
+  async function deliver(row: HeldRow, body: unknown): Promise<void> {
+    const kind = byKind.get(row.kind)
+    if (!kind) return
+    const key = keyOf(row)
+    newest.set(key, row.revision)
+    unanswered += 1
+    const word = await ask(kind, row, body)
+    unanswered -= 1
+    const isNewest = newest.get(key) === row.revision
+    if (isNewest) newest.delete(key)
+    for (const go of waiting) go()
+    waiting.clear()
+    if (word === 'late' && isNewest) void send([row]).catch(failed)
+    if (typeof word === 'object') await settle(kind, row, word)
+  }
+
+  async function ask(kind: Kind, row: HeldRow, body: unknown): Promise<Settlement | 'late' | 'nothing'> {
+    const [question, said] = row.removal === null ? [kind.push, body] : [kind.remove, kind.removal(row)]
+    try {
+      const answer: unknown = await peer.ask(question, said, { deadlineMs: againMs })
+      if (revisionIn(answer) < row.revision) return 'nothing'
+      return { is: row.removal === 'cut' ? 'gone' : 'taken' }
+    } catch (error) {
+      if (!(error instanceof Refused)) {
+        failed(error)
+        return { is: 'refused', code: 'internal', message: 'it could not be put into words' }
+      }
+      if (error.code === 'wire.closed') return 'nothing'
+      if (error.code === 'wire.deadline') return 'late'
+      return { is: 'refused', code: error.code, message: error.message }
+    }
+  }
+
+  const failed = (error: unknown): void =>
+    log.error('held.send_failed', 'what shall live on the agent could not be sent', {
+      client_id: peer.clientId,
+      error: error instanceof Error ? (error.stack ?? error.message) : String(error)
+    })
+
+  const confirm = (row: HeldRow, settlement: Settlement): Promise<void> => {
+    const kind = byKind.get(row.kind)
+    return kind ? settle(kind, row, settlement) : Promise.resolve()
+  }
+
+  /** Goes on until the stream ends: what failed is begun again, by comparing. */
+  async function run(digest: string): Promise<void> {
+    stream.ended.addEventListener('abort', () => resume(), { once: true })
+    for (let said = digest; !isOver(); said = '') {
+      try {
+        cursor = 0
+        await reconcile({ ...options, rows: await draw(), digest: said, load, send, confirm, wake })
+        for (;;) {
+          while (!hasNews && !isOver()) await new Promise<void>(resolve => void (resume = resolve))
+          if (isOver()) return
+          await send(await draw())
+        }
+      } catch (error) {
+        if (isOver()) return
+        failed(error)
+        await pause()
+      }
+    }
+  }
+
+  return {
+    run,
+    wake,
+    async hear({ kind, id, revision }, settlement) {
+      const removal = settlement.is === 'gone' ? 'drain' : null
+      const written = confirm({ clientId: peer.clientId, kind, id, revision, removal }, settlement)
+      unheard += 1
+      void written.then(() => void (unheard -= 1))
+      if (unheard > maxUnheard) await written
+    }
+  }
+
+  function pause(): Promise<void> {
+    return new Promise(resolve => {
+      const cancel = clock.after(againMs, resolve)
+      resume = () => {
+        if (!isOver()) return
+        cancel()
+        resolve()
+      }
+    })
+  }
+}
+
+export const keyOf = ({ kind, id }: Pick<HeldRow, 'kind' | 'id'>): string => `${kind} ${id}`
+
+const revisionIn = (answer: unknown): number =>
+  typeof answer === 'object' && answer !== null && 'revision' in answer ? Number(answer.revision) : 0

@@ -1,0 +1,197 @@
+// Connected agents: one session a client, the newer one in place of the older.
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { Client } from '../identity/entities.ts'
+import type { FilledBy } from '../slot.ts'
+import type { Database } from '../store/open.ts'
+import { Ended, Gone, Standing } from '../wire/control.ts'
+import { frameLimit } from '../wire/frame.ts'
+import { type Bound, bind, on } from '../wire/message.ts'
+import type { Stream } from '../wire/stream.ts'
+import type { Known } from './greet.ts'
+import { kindSlot } from './held.ts'
+import { type Outbox, openOutbox } from './outbox.ts'
+import { type Connection, connectionSlot, isCapable, type Peer } from './peers.ts'
+import { openSettle } from './settle.ts'
+
+interface Options {
+  readonly store: Pick<Database, 'read' | 'change'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly filled: FilledBy
+  readonly handlers: (peer: Peer) => readonly Bound[]
+}
+
+interface Session {
+  readonly peer: Peer
+  readonly outbox: Outbox
+}
+
+const lastWordMs = 1_000
+const minuteMs = 60_000
+const maxSwapsAMinute = 5
+
+const whyEnded: Readonly<Record<string, string>> = {
+  token_revoked: 'the token of this agent holds no more',
+  replaced: 'a newer stream of this client has taken over',
+  instance_conflict: 'another agent uses the bundle of this client; enroll each under a name of its own',
+  shutting_down: 'the server stops'
+}
+
+export function openSessions(options: Options) {
+  const { store, clock, log, filled, handlers } = options
+  const sessions = new Map<string, Session>()
+  const swaps = new Map<string, { readonly times: readonly number[]; readonly warnedAt: number }>()
+  const running = new Set<Promise<void>>()
+  const settle = openSettle({ store, log })
+  const release = clock.every(minuteMs, () => run(minute()))
+
+  const run = (work: Promise<void>): void => {
+    const done = work
+      .catch((error: unknown) => log.error('control.session_failed', String(error)))
+      .finally(() => running.delete(done))
+    running.add(done)
+  }
+
+  const each = (tell: (connection: Connection) => void): void => {
+    for (const { by, value } of filled(connectionSlot))
+      try {
+        tell(value)
+      } catch (error) {
+        log.error('control.session_failed', `plugin ${by}: ${String(error)}`, { plugin: by })
+      }
+  }
+
+  /** The agent has its Welcome, and from here on it is connected. */
+  function join(known: Known, stream: Stream): void {
+    if (stream.ended.aborted) return
+    const peer = peerOf(known, stream)
+    const older = sessions.get(peer.clientId)?.peer
+    older?.end(isConflict(older, peer) ? 'instance_conflict' : 'replaced')
+    const kinds = filled(kindSlot)
+      .map(({ value }) => value)
+      .reverse()
+    const outbox = openOutbox({ ...options, peer, stream, kinds, settle, generation: known.generation })
+    sessions.set(peer.clientId, { peer, outbox })
+    stream.serve([...words(outbox), ...handlers(peer)], frameLimit)
+    stream.ended.addEventListener('abort', () => leave(peer), { once: true })
+    log.info('client.connected', `client ${known.clientName} is connected`, {
+      client_id: peer.clientId,
+      client_name: known.clientName,
+      agent_version: peer.agentVersion,
+      remote_addr: peer.remoteAddr
+    })
+    each(({ joined }) => joined?.(peer))
+    run(confirmed(known, peer).then(holds => (holds ? outbox.run(known.digest) : undefined)))
+  }
+
+  /** A token that was revoked while its stream was joining has missed the cut. */
+  async function confirmed({ clientId, tokenHash }: Known, peer: Peer): Promise<boolean> {
+    const holds = await store.read(async em => (await em.count(Client, { id: clientId, tokenHash })) > 0)
+    if (!holds) peer.end('token_revoked')
+    return holds
+  }
+
+  function peerOf({ clientId, sessionId, hello, remoteAddr }: Known, stream: Stream): Peer {
+    const abilities = {
+      agentVersion: hello.agent_version,
+      capabilities: hello.capabilities?.versions ?? null
+    }
+    let isEnding = false
+    const peer: Peer = {
+      ...stream.line,
+      ...abilities,
+      clientId,
+      sessionId,
+      remoteAddr,
+      instanceId: hello.instance_id,
+      connectedAt: clock.now(),
+      ended: stream.ended,
+      can: capability => isCapable(abilities, capability),
+      end(reason) {
+        if (isEnding) return
+        isEnding = true
+        forget(peer)
+        const end = (): void => {
+          stream.line.send(Ended, { code: reason, message: whyEnded[reason] ?? reason })
+          stream.end(reason)
+        }
+        if (reason === 'token_revoked') run(lastWord(peer, reason).finally(end))
+        else end()
+      }
+    }
+    return peer
+  }
+
+  async function lastWord(peer: Peer, reason: string): Promise<void> {
+    let cancel = (): void | Promise<void> => {}
+    const late = new Promise<void>(resolve => {
+      cancel = clock.after(lastWordMs, resolve)
+    })
+    const words = filled(connectionSlot).map(({ value }) => value.leaving?.(peer, reason))
+    await Promise.race([Promise.allSettled(words), late]).finally(() => cancel())
+  }
+
+  function forget(peer: Peer): void {
+    if (sessions.get(peer.clientId)?.peer === peer) sessions.delete(peer.clientId)
+  }
+
+  function leave(peer: Peer): void {
+    forget(peer)
+    const reason = String(peer.ended.reason)
+    log.info('client.disconnected', 'a client is disconnected', { client_id: peer.clientId, reason })
+    each(({ left }) => left?.(peer, reason))
+    run(seen([peer.clientId]))
+  }
+
+  async function seen(ids: readonly string[]): Promise<void> {
+    await store.change(em => em.nativeUpdate(Client, { id: { $in: [...ids] } }, { lastSeenAt: clock.now() }))
+  }
+
+  async function minute(): Promise<void> {
+    for (const [clientId, { times }] of swaps)
+      if ((times.at(-1) ?? 0) <= clock.now() - minuteMs) swaps.delete(clientId)
+    if (sessions.size > 0) await seen([...sessions.keys()])
+  }
+
+  /** Two machines with one bundle would take the session from each other for ever. */
+  function isConflict(older: Peer, newer: Peer): boolean {
+    if (older.instanceId === newer.instanceId) return false
+    const now = clock.now()
+    const { times, warnedAt } = swaps.get(newer.clientId) ?? { times: [], warnedAt: 0 }
+    const recent = [...times.filter(at => at > now - minuteMs), now]
+    const isTooMuch = recent.length > maxSwapsAMinute
+    const warns = isTooMuch && warnedAt <= now - minuteMs
+    swaps.set(newer.clientId, { times: recent, warnedAt: warns ? now : warnedAt })
+    if (warns)
+      log.warn('client.instance_conflict', 'two agents with one bundle take the stream from each other', {
+        client_id: newer.clientId,
+        instance_ids: [older.instanceId, newer.instanceId],
+        remote_addrs: [older.remoteAddr, newer.remoteAddr]
+      })
+    return isTooMuch
+  }
+
+  return {
+    join,
+    find: (clientId: string) => sessions.get(clientId)?.peer,
+    all: () => [...sessions.values()].map(({ peer }) => peer),
+    wake: (clientId: string) => sessions.get(clientId)?.outbox.wake(),
+    async close() {
+      await release()
+      for (const { peer } of [...sessions.values()]) peer.end('shutting_down')
+      while (running.size > 0) await Promise.all(running)
+    }
+  }
+}
+
+const words = (outbox: Outbox): Bound[] =>
+  bind(
+    [
+      on(Gone, (_: Outbox, row) => outbox.hear(row, { is: 'gone' })),
+      on(Standing, (_: Outbox, { code, message, ...row }) =>
+        outbox.hear(row, code === '' ? { is: 'taken' } : { is: 'refused', code, message })
+      )
+    ],
+    () => outbox
+  )

@@ -1,0 +1,60 @@
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Static, TSchema } from 'typebox'
+import type { FilledBy } from '../slot.ts'
+import type { Principal, Visit } from './principal.ts'
+
+export interface Schemas {
+  readonly body?: TSchema
+  readonly query?: TSchema
+  readonly params?: TSchema
+  readonly reply: TSchema
+}
+
+export interface Route<D, S extends Schemas = Schemas> {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly url: string // '/v1/...', parameters as ':name'
+  readonly action: string // 'client.rename'; what the guard writes down, and the operation's id in OpenAPI
+  readonly access: 'public' | 'user' | 'superadmin'
+  readonly status: 200 | 201 | 204
+  readonly summary: string // one line for OpenAPI
+  /** 'waits': the change is written down with no status, and completed with the answer of a client. */
+  readonly answer?: 'waits'
+  /** 'secret': the reply holds a secret, and is never kept for a repeated Idempotency-Key. */
+  readonly reply?: 'secret'
+  /** Called once, at mount: a route of an extensible plugin composes its schemas from its slots. */
+  schema(filled: FilledBy): S
+  run(deps: D, call: Call<S>): Promise<Static<S['reply']>>
+  /** What a repeated key sees when the first answer was lost: the resource as it is now. */
+  again?(deps: D, call: Call<S>, resourceId: string): Promise<Static<S['reply']>>
+  /** Set by defineList: the reply is cut to a page by the host. */
+  readonly isList?: true
+}
+
+export interface Call<S extends Schemas = Schemas> {
+  readonly body: Part<S, 'body'>
+  readonly query: Part<S, 'query'>
+  readonly params: Part<S, 'params'>
+  readonly principal: Principal
+  readonly visit: Visit
+  readonly requestId: string
+  /** Aborted when the caller has gone. */
+  readonly gone: AbortSignal
+  /**
+   * One transaction, and the guard's decision in it: a change that is acknowledged is also written down.
+   * `of` names the resource that was changed, for the record and for a repeated Idempotency-Key.
+   */
+  readonly change: <T>(of: Resource | ((made: T) => Resource), work: Work<T>) => Promise<T>
+  readonly setCookie: (name: string, value: string, maxAgeSecs: number | 'clear') => void
+}
+export type Work<T> = (em: EntityManager) => Promise<T>
+export interface Resource {
+  readonly kind: string // 'client'
+  readonly id: string
+}
+type Part<S extends Schemas, K extends keyof Schemas> =
+  S extends Record<K, infer T extends TSchema> ? Static<T> : unknown
+
+/** Exists for its inference: S from `schema`, D from the annotation in `run`. */
+export function defineRoute<D, S extends Schemas>(route: Route<D, S>): Route<D> {
+  return route
+}

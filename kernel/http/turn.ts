@@ -1,0 +1,50 @@
+import type { FastifyRequest } from 'fastify'
+import type { Kernel } from '../plugin.ts'
+import type { Decision, Principal, Visit } from './principal.ts'
+import type { Claim } from './repeats.ts'
+import type { Resource, Route } from './route.ts'
+
+/** One request on its way through the host, and what is known of it so far. */
+export interface Turn {
+  readonly route: Route<Kernel>
+  readonly visit: Visit
+  readonly requestId: string
+  principal: Principal
+  resource: Resource | null // what it has changed
+  decision: Decision | null // as it was written down
+  claim: Claim | null // on its Idempotency-Key
+}
+
+/** How a turn ended. */
+export interface Outcome {
+  readonly status: number
+  readonly reason: string | null // the code of a refusal
+  readonly answer: string // JSON, or nothing
+}
+
+export const nobody: Principal = { userId: '', role: 'user', method: 'none' }
+
+export const isRead = ({ visit: { method } }: Pick<Turn, 'visit'>): boolean =>
+  method === 'GET' || method === 'HEAD'
+
+export const isJson = (contentType: string | undefined): boolean =>
+  /^application\/json\s*(;|$)/i.test(contentType ?? '')
+
+export const pathOf = (url: string): string => url.split('?', 1)[0] ?? url
+
+export function turnOf(request: FastifyRequest, route: Route<Kernel>, publicOrigin: string | null): Turn {
+  const { id, method, url, headers, cookies } = request
+  const visit: Visit = {
+    method,
+    path: pathOf(url),
+    authorization: headers.authorization,
+    cookies,
+    originHeader: headers.origin,
+    ownOrigin: publicOrigin ?? `${request.protocol}://${headers.host ?? ''}`,
+    csrfHeader: headers['x-svc-csrf']?.toString(),
+    contentType: headers['content-type'],
+    hasBody: headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0,
+    remoteAddr: request.ip.replace(/^::ffff:(?=\d+\.)/i, '')
+  }
+  return { route, visit, requestId: id, principal: nobody, resource: null, decision: null, claim: null }
+}

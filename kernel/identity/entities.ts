@@ -1,0 +1,103 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
+import type { Role } from '../http/principal.ts'
+
+const time = () => p.bigint('number') // ms since 1970, UTC
+
+export const User = defineEntity({
+  name: 'User',
+  tableName: 'kernel_user',
+  properties: {
+    id: p.string().length(32).primary(),
+    displayName: p.string().length(64),
+    role: p.string().length(10).$type<Role>(),
+    disabled: p.boolean(),
+    createdAt: time()
+  }
+})
+export type User = InferEntity<typeof User>
+
+/** A bearer token. The owner is an id, not a foreign key: deleting a user takes its credentials along by hand. */
+export const Credential = defineEntity({
+  name: 'Credential',
+  tableName: 'kernel_credential',
+  properties: {
+    id: p.string().length(26).primary(),
+    userId: p.string().length(32).index('kernel_credential_user_id_index'),
+    label: p.string().length(255),
+    tokenHash: p.string().length(64).unique('kernel_credential_token_hash_unique'),
+    createdAt: time(),
+    lastUsedAt: time().nullable(),
+    expiresAt: time().nullable(),
+    revokedAt: time().nullable()
+  }
+})
+export type Credential = InferEntity<typeof Credential>
+
+/** An edge host. Its token is made by the agent; the server only ever sees the hash. */
+export const Client = defineEntity({
+  name: 'Client',
+  tableName: 'kernel_client',
+  properties: {
+    id: p.string().length(26).primary(),
+    name: p.string().length(255).index('kernel_client_name_index'),
+    address: p.string().length(255).nullable(),
+    tokenHash: p.string().length(64).nullable().unique('kernel_client_token_hash_unique'),
+    agentVersion: p.string().length(64).nullable(),
+    capabilities: p.json().$type<Readonly<Record<string, string>> | null>().nullable(),
+    revision: p.bigint('number'), // the last one taken
+    enrolledAt: time(),
+    connectedAt: time().nullable(),
+    lastSeenAt: time().nullable(),
+    revokedAt: time().nullable()
+  }
+})
+export type Client = InferEntity<typeof Client>
+
+/** Hashes of agents' tokens that no longer hold; kept 400 days to answer `token_revoked`. */
+export const SpentToken = defineEntity({
+  name: 'SpentToken',
+  tableName: 'kernel_spent_token',
+  properties: {
+    hash: p.string().length(64).primary(),
+    clientId: p.string().length(26),
+    spentAt: time()
+  }
+})
+
+/** See Held in ../control/held.ts. */
+export const HeldObject = defineEntity({
+  name: 'HeldObject',
+  tableName: 'kernel_held',
+  indexes: [{ name: 'kernel_held_client_id_revision_index', properties: ['clientId', 'revision'] }],
+  properties: {
+    clientId: p.string().length(26).primary(),
+    kind: p.string().length(32).primary(),
+    id: p.string().length(64).primary(),
+    revision: p.bigint('number'),
+    removal: p.string().length(5).$type<'drain' | 'cut'>().nullable()
+  }
+})
+
+/** A repeated request, by principal, method and path, and key. Without an answer: changed, the answer is unknown. */
+export const Repeat = defineEntity({
+  name: 'Repeat',
+  tableName: 'kernel_repeat',
+  indexes: [{ name: 'kernel_repeat_principal_created_at_index', properties: ['principal', 'createdAt'] }],
+  properties: {
+    id: p.string().length(64).primary(), // SHA-256 of principal, method, path and key
+    principal: p.string().length(32),
+    bodyMac: p.string().length(64),
+    resourceKind: p.string().length(32),
+    resourceId: p.string().length(255),
+    status: p.integer().nullable(),
+    answer: p.text().nullable(), // JSON; null with a status: it held a secret
+    createdAt: time()
+  }
+})
+
+/** Single values of the store: 'generation' (32 hex digits, new with the store and with each restore), 'repeat_key'. */
+export const Fact = defineEntity({
+  name: 'Fact',
+  tableName: 'kernel_fact',
+  properties: { name: p.string().length(32).primary(), value: p.string().length(255) }
+})

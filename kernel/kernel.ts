@@ -1,0 +1,195 @@
+import { type Static, type TObject, Type } from 'typebox'
+import { type Clock, systemClock } from './base/clock.ts'
+import { refuse, settle } from './base/config.ts'
+import { Fault, pluginFailed } from './base/errors.ts'
+import type { Log } from './base/log.ts'
+import { type Release, Releases } from './base/releases.ts'
+import { check } from './check.ts'
+import { openContainers } from './container.ts'
+import { openCertificate } from './control/certificate.ts'
+import { type ControlHost, openControl } from './control/open.ts'
+import { type HttpHost, openHttp } from './http/host.ts'
+import { openIdentity } from './identity/identity.ts'
+import type { Kernel, Plugin } from './plugin.ts'
+import { inOrder } from './resolve.ts'
+import { openTls, serverKeys } from './settings.ts'
+import { type FilledBy, gather } from './slot.ts'
+import { openDataDir } from './store/data-dir.ts'
+import { kernelStore } from './store/kernel-store.ts'
+import { openStore } from './store/open.ts'
+import { openCodec } from './wire/codec.ts'
+import { controlMessages } from './wire/control.ts'
+import { wireMessages } from './wire/exchange.ts'
+import { bind } from './wire/message.ts'
+
+export interface Options {
+  readonly plugins: readonly Plugin[]
+  /** The configuration's top-level keys and plugin sections, as given: they are checked here. */
+  readonly keys: Readonly<Record<string, unknown>>
+  readonly sections: Readonly<Record<string, unknown>>
+  readonly dataDir: string
+  readonly version: string
+  readonly log: Log
+  readonly clock?: Clock
+  /** The store cannot be trusted any more: the process shall stop. */
+  readonly broken?: (error: Error) => void
+}
+
+export interface Wired {
+  readonly plugins: readonly Plugin[]
+  readonly depsOf: (plugin: string) => Kernel
+  readonly http: HttpHost
+  readonly control: ControlHost
+  readonly releases: Releases
+}
+
+export interface Server extends Pick<Wired, 'http' | 'control' | 'depsOf'> {
+  readonly origin: string // of the operator API
+  stop(): Promise<void>
+}
+
+/** The story: check, order, open the store, wire, mount, start, listen. A failure releases what was acquired. */
+export async function boot(options: Options): Promise<Server> {
+  const { plugins, depsOf, http, control, releases } = await wire(options)
+  const abort = new AbortController()
+  try {
+    for (const plugin of plugins) {
+      const deps = depsOf(plugin.name)
+      await naming(plugin, async () => {
+        await http.mount(plugin, deps)
+        await limited(deps.clock, plugin.start?.({ deps, defer: releases.defer, signal: abort.signal }))
+      })
+    }
+    releases.defer(control.close)
+    await control.listen()
+    releases.defer(http.close)
+    const { host, port } = await http.listen()
+    releases.defer(() => abort.abort())
+    const { operator_http_tls_cert_path: cert } = options.keys
+    const origin = `${cert === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`
+    const listening = { origin, control_port: control.port(), server_cert_sha256: control.fingerprint }
+    options.log.info('server.started', `sluice ${options.version} serves ${origin}`, listening)
+    return { http, control, depsOf, origin, stop: () => releases.run() }
+  } catch (error) {
+    abort.abort()
+    await releases.run()
+    throw error
+  }
+}
+
+/** Everything in its place, nothing started: what a command on the data directory of a stopped server needs. */
+export async function wire({ clock = systemClock, log, dataDir, ...options }: Options): Promise<Wired> {
+  const problems = check(options.plugins)
+  refuse(problems)
+  const plugins = inOrder(options.plugins)
+  const { server, configOf } = settleAll(plugins, options)
+  const codec = openCodec([
+    ...wireMessages,
+    ...controlMessages,
+    ...plugins.flatMap(({ messages }) => messages ?? [])
+  ])
+  const tls = openTls(server)
+  const releases = new Releases()
+  try {
+    const storeFile = await openDataDir(dataDir, releases.defer)
+    const store = await openStore(storeFile, [kernelStore, ...plugins], options.broken)
+    releases.defer(store.close)
+    const filledFor = (owner: string): FilledBy => gather(owner, plugins, name => depsOf(name))
+    const filled = filledFor('kernel')
+    const identity = openIdentity({ store, clock, operatorToken: server.operator_token ?? null })
+    const certificate = await openCertificate(dataDir, {
+      names: [seedName(options.keys['advertised_endpoint'])],
+      ...(server.tls_cert_path && { certPath: server.tls_cert_path }),
+      ...(server.tls_key_path && { keyPath: server.tls_key_path })
+    })
+    const control = await openControl({
+      listen: server.control_listen,
+      certificate,
+      version: options.version,
+      store,
+      clock,
+      log,
+      codec,
+      filled,
+      handlers: peer =>
+        plugins.flatMap(({ name, handlers = [] }) => bind(handlers, () => ({ peer, deps: depsOf(name) }))),
+      greetings: stranger =>
+        plugins.flatMap(({ name, greetings = [] }) =>
+          bind(greetings, () => ({ stranger, deps: depsOf(name) }))
+        )
+    })
+    const http = await openHttp({
+      listen: server.operator_http_listen,
+      tls,
+      publicOrigin: server.operator_http_public_origin ?? null,
+      trustedProxies: server.trusted_proxies,
+      store,
+      identity,
+      clock,
+      log,
+      filled,
+      version: options.version
+    })
+    const depsOf = openContainers(plugins, plugin => ({
+      config: configOf(plugin.name),
+      log,
+      clock,
+      store,
+      identity,
+      control,
+      codec,
+      filled: filledFor(plugin.name),
+      document: http.document
+    }))
+    return { plugins, depsOf, http, control, releases }
+  } catch (error) {
+    await releases.run()
+    throw error
+  }
+}
+
+/** Top-level keys and every plugin's section against their schemas: all problems at once. */
+function settleAll(plugins: readonly Plugin[], { keys, sections }: Pick<Options, 'keys' | 'sections'>) {
+  const all = Type.Object({
+    ...serverKeys.properties,
+    ...Object.assign({}, ...plugins.map(plugin => plugin.keys?.properties ?? {}))
+  })
+  const top = settle(all, keys, '')
+  const settled = plugins.map(({ name, config = Type.Object({}), keys: owned }) => {
+    const { value, problems } = settle(config, sections[name], `plugins.${name}`)
+    const own = Object.keys(owned?.properties ?? {}).map(key => [key, top.value[key]])
+    return { name, problems, value: { ...value, ...Object.fromEntries(own) } }
+  })
+  refuse([...top.problems, ...settled.flatMap(({ problems }) => problems)])
+  const byName = new Map(settled.map(({ name, value }) => [name, value]))
+  return {
+    server: top.value as Static<typeof serverKeys>, // settle found no problem
+    configOf: (name: string): Static<TObject> => byName.get(name) ?? {}
+  }
+}
+
+/** The host of the seed endpoint belongs into a self-made certificate. */
+const seedName = (seed: unknown): string =>
+  typeof seed === 'string' ? seed.slice(0, Math.max(0, seed.lastIndexOf(':'))) : ''
+
+const startLimitMs = 10_000
+
+async function limited(clock: Clock, work: Promise<void> | undefined): Promise<void> {
+  let release: Release = () => {}
+  const late = new Promise<never>((_, reject) => {
+    release = clock.after(startLimitMs, () =>
+      reject(new Error(`start took more than ${startLimitMs / 1000} s`))
+    )
+  })
+  await Promise.race([work, late]).finally(() => release())
+}
+
+async function naming({ name }: Plugin, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (cause) {
+    if (cause instanceof Fault && cause.row.code.startsWith('startup.')) throw cause
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new Fault(pluginFailed, `plugin ${name} did not start: ${why}`, { cause })
+  }
+}

@@ -1,0 +1,78 @@
+import { existsSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { isAbsolute, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { Fault, pluginFailed } from './base/errors.ts'
+
+export type Half = 'plugin' | 'agent'
+export type Builtin<P> = Readonly<Record<string, () => Promise<{ readonly default: P }>>>
+type Section = Readonly<Record<string, unknown>>
+
+export interface Loaded<P> {
+  readonly plugins: readonly P[]
+  /** Each plugin's section, without the loader's own key `enabled`. */
+  readonly sections: Readonly<Record<string, Section>>
+}
+
+interface Options<P> {
+  readonly half: Half
+  readonly builtin: Builtin<P>
+  /** `[plugins]` of the configuration: name, './path' or npm package to section. */
+  readonly table: Readonly<Record<string, unknown>>
+  readonly baseDir: string // of the configuration: paths and packages are found from there
+}
+
+/** What is built in, unless disabled, and what the configuration names; imported, not run. */
+export async function loadPlugins<P extends { readonly name: string }>(
+  options: Options<P>
+): Promise<Loaded<P>> {
+  const { half, builtin, table, baseDir } = options
+  const problems: string[] = []
+  const plugins: P[] = []
+  const sections: Record<string, Section> = {}
+
+  for (const specifier of new Set([...Object.keys(builtin), ...Object.keys(table)])) {
+    const { enabled = true, ...section } = (table[specifier] ?? {}) as Section // TOML: anything under a table
+    if (enabled === false) continue
+    try {
+      const load = builtin[specifier] ?? (() => importFrom(find(specifier, half, baseDir)))
+      const { default: plugin } = (await load()) as { readonly default?: P }
+      if (plugin === undefined) throw new Error('it has no default export')
+      plugins.push(plugin)
+      sections[plugin.name] = section
+    } catch (error) {
+      if (half === 'agent' && error instanceof NoHalf) continue
+      problems.push(`plugin ${specifier}: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  if (problems.length > 0) throw new Fault(pluginFailed, problems.join('\n'))
+  return { plugins, sections }
+}
+
+/** A plugin without an agent's half is whole. */
+class NoHalf extends Error {}
+
+const importFrom = (file: string): Promise<object> => import(pathToFileURL(file).href)
+
+/** A path names a folder with plugin.ts (and agent.ts), or the file; else it is a package with ./plugin and ./agent. */
+function find(specifier: string, half: Half, baseDir: string): string {
+  if (!specifier.startsWith('.') && !isAbsolute(specifier)) return findPackage(specifier, half, baseDir)
+  const path = resolve(baseDir, specifier)
+  const isFolder = existsSync(path) && statSync(path).isDirectory()
+  const folder = isFolder ? path : join(path, '..')
+  const names =
+    half === 'plugin' && !isFolder ? [path] : ['ts', 'js'].map(end => join(folder, `${half}.${end}`))
+  const found = names.find(existsSync)
+  if (found === undefined) throw new NoHalf(`there is no ${names.join(' or ')}`)
+  return found
+}
+
+function findPackage(name: string, half: Half, baseDir: string): string {
+  try {
+    return createRequire(join(baseDir, 'noop.js')).resolve(`${name}/${half}`)
+  } catch (cause) {
+    throw new NoHalf(`no built-in plugin has this name, and no package ${name}/${half} is installed`, {
+      cause
+    })
+  }
+}

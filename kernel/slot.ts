@@ -1,0 +1,80 @@
+import { Fault, startupInvalid } from './base/errors.ts'
+
+/** A slot is a typed place, owned by one plugin, that others may fill. The kernel only carries values. */
+export interface Slot<T> {
+  readonly id: string // '<owner>.<place>'
+  /** 'required': filling it without the owner loaded stops the boot. 'inert': the value is dropped. */
+  readonly absent: 'required' | 'inert'
+  /** Two plugins may not fill it under one key. */
+  keyOf?(value: T): string
+  fill(value: T): Fill
+  /** For a value that needs services: made once, from the filling plugin's own container. */
+  fillWith<D>(make: (deps: D) => T): Fill<D>
+}
+
+export interface Fill<D = object> {
+  readonly slot: Slot<never>
+  make(deps: D): unknown
+}
+
+export interface Filled<T> {
+  readonly by: string
+  readonly value: T
+}
+
+/** Reads the caller's own slots, in dependency order. Open from `start` on, when everything is wired. */
+export type FilledBy = <T>(slot: Slot<T>) => readonly Filled<T>[]
+
+export function defineSlot<T>(id: string, options: Partial<Pick<Slot<T>, 'absent' | 'keyOf'>> = {}): Slot<T> {
+  const slot: Slot<T> = {
+    id,
+    absent: 'required',
+    ...options,
+    fill: value => ({ slot, make: () => value }),
+    fillWith: make => ({ slot, make })
+  }
+  return slot
+}
+
+export const ownerOf = (slot: Slot<never>): string => slot.id.slice(0, slot.id.indexOf('.'))
+
+interface Filler {
+  readonly name: string
+  readonly fills?: readonly Fill[]
+}
+
+/** What `owner` may read. Values are made on first sight, when their plugins are wired. */
+export function gather(
+  owner: string,
+  plugins: readonly Filler[],
+  depsOf: (plugin: string) => object
+): FilledBy {
+  const made = new Map<Fill, unknown>()
+  return <T>(slot: Slot<T>) => {
+    if (ownerOf(slot) !== owner) throw new TypeError(`${owner} reads ${slot.id}, which is not its own`)
+    const filled = plugins.flatMap(({ name, fills }) =>
+      (fills ?? [])
+        .filter(fill => fill.slot === slot)
+        .map(fill => {
+          if (!made.has(fill)) made.set(fill, fill.make(depsOf(name)))
+          return { by: name, value: made.get(fill) as T } // only this slot makes Fills of this slot
+        })
+    )
+    if (slot.keyOf)
+      refuseTwins(
+        slot.id,
+        filled.map(({ by, value }) => ({ by, key: slot.keyOf?.(value) }))
+      )
+    return filled
+  }
+}
+
+function refuseTwins(
+  slot: string,
+  claims: readonly { readonly by: string; readonly key: string | undefined }[]
+): void {
+  for (const { by, key } of claims) {
+    const twin = claims.find(other => other.key === key && other.by !== by)
+    if (twin) throw new Fault(startupInvalid, `${slot} ${key} is claimed by ${by} and ${twin.by}`)
+  }
+}

@@ -1,0 +1,25 @@
+import { chmodSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { dataDirUnusable, Fault } from '../base/errors.ts'
+import type { Release } from '../base/releases.ts'
+import { checkFilesystem } from './filesystem.ts'
+import { lockStore } from './lock.ts'
+
+/** A directory of our own, on a disk that keeps it, held by this process alone. Answers the store's file. */
+export async function openDataDir(dir: string, defer: (release: Release) => void): Promise<string> {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    chmodSync(dir, 0o700)
+  } catch (cause) {
+    throw new Fault(dataDirUnusable, `${dir} cannot be used: ${String(cause)}`, { cause })
+  }
+  await checkFilesystem(dir)
+  defer(lockStore(dir))
+  return join(dir, 'sluice.db')
+}
+
+/** Where the data lies when no flag and no key says so. */
+export function defaultDataDir(env: Readonly<Record<string, string | undefined>>): string {
+  const home = env['HOME'] ?? '.'
+  return env['STATE_DIRECTORY'] ?? join(env['XDG_STATE_HOME'] ?? join(home, '.local', 'state'), 'sluice')
+}

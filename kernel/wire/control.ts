@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto'
+import { Type } from 'typebox'
+import { Bytes, defineMessage, defineQuestion } from './message.ts'
+
+export const protocolVersion = 1
+export const alpn = 'svc-control/1'
+
+const proto = new URL('./control.proto', import.meta.url)
+
+export const Welcome = defineMessage({
+  name: 'sluice.control.Welcome',
+  proto,
+  body: Type.Object({
+    server_version: Type.String(),
+    server_time_ms: Type.Number(),
+    session_id: Type.String(),
+    generation: Type.String(),
+    kinds: Type.Array(Type.String()),
+    parts: Type.Record(Type.String(), Bytes)
+  })
+})
+
+export const Hello = defineQuestion({
+  name: 'sluice.control.Hello',
+  proto,
+  body: Type.Object({
+    token: Type.String({ maxLength: 256 }),
+    agent_version: Type.String({ maxLength: 64 }),
+    protocol_version: Type.Integer(),
+    capabilities: Type.Optional(
+      Type.Object({ versions: Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 64 })) })
+    ),
+    instance_id: Type.String({ maxLength: 64 }),
+    state_digest: Type.String({ maxLength: 64 })
+  }),
+  answer: Welcome
+})
+
+export const StockState = Type.Union([
+  Type.Literal('applied'),
+  Type.Literal('waiting'),
+  Type.Literal('draining')
+])
+
+export const Stock = defineMessage({
+  name: 'sluice.control.Stock',
+  proto,
+  body: Type.Object({
+    rows: Type.Array(
+      Type.Object({ kind: Type.String(), id: Type.String(), revision: Type.Integer(), state: StockState })
+    ),
+    more: Type.Boolean()
+  })
+})
+
+export const Inventory = defineQuestion({
+  name: 'sluice.control.Inventory',
+  proto,
+  body: Type.Object({ after: Type.String() }),
+  answer: Stock
+})
+
+export const Gone = defineMessage({
+  name: 'sluice.control.Gone',
+  proto,
+  body: Type.Object({ kind: Type.String(), id: Type.String(), revision: Type.Integer() })
+})
+
+export const Standing = defineMessage({
+  name: 'sluice.control.Standing',
+  proto,
+  body: Type.Object({
+    kind: Type.String(),
+    id: Type.String(),
+    revision: Type.Integer(),
+    code: Type.String({ maxLength: 64 }),
+    message: Type.String({ maxLength: 1024 })
+  })
+})
+
+export const Ended = defineMessage({
+  name: 'sluice.control.Ended',
+  proto,
+  body: Type.Object({ code: Type.String(), message: Type.String() })
+})
+
+export const controlMessages = [Hello, Welcome, Inventory, Stock, Gone, Standing, Ended]
+
+interface Revised {
+  readonly kind: string
+  readonly id: string
+  readonly revision: number
+}
+
+/** SHA-256, hex, of the generation and the sorted lines `kind id revision` of what is held and applied. */
+export function digestOf(generation: string, rows: readonly Revised[]): string {
+  const lines = rows.map(({ kind, id, revision }) => `${kind} ${id} ${revision}`).sort()
+  return createHash('sha256')
+    .update([generation, ...lines].join('\n'))
+    .digest('hex')
+}

@@ -1,0 +1,172 @@
+// One end of a control stream, the same for server and agent. Knows messages, and nothing of sockets.
+import { type Static, type TSchema, Type } from 'typebox'
+import type { Clock } from '../base/clock.ts'
+import { Fault } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import type { Codec } from './codec.ts'
+import {
+  type Answer,
+  type Bound,
+  Bytes,
+  defineMessage,
+  type Message,
+  type Question,
+  Refused
+} from './message.ts'
+
+const proto = new URL('./wire.proto', import.meta.url)
+
+const Envelope = defineMessage({
+  name: 'sluice.wire.Envelope',
+  proto,
+  body: Type.Object({ name: Type.String(), body: Bytes, id: Type.Integer(), re: Type.Integer() })
+})
+
+const Refusal = defineMessage({
+  name: 'sluice.wire.Refusal',
+  proto,
+  body: Type.Object({ code: Type.String(), message: Type.String() })
+})
+
+export const wireMessages: readonly Message[] = [Envelope, Refusal]
+
+export interface Line {
+  send<B extends TSchema>(message: Message<B>, body: Static<B>): void
+  /**
+   * Rejects with Refused: when the other end refuses or does not know the message, with 'wire.deadline' when
+   * no answer came in time, with 'wire.closed' when the stream has ended.
+   */
+  ask<B extends TSchema, A extends TSchema>(
+    question: Question<B, A>,
+    body: Static<B>,
+    options?: { readonly deadlineMs?: number }
+  ): Promise<Static<A>>
+}
+
+export interface Exchange extends Line {
+  /** Throws Refused at what must end the stream: a frame that is none, or too many waiting to be handled. */
+  receive(frame: Uint8Array): void
+  /** What may be said from now on. */
+  serve(handlers: readonly Bound[]): void
+  close(reason: string): void
+}
+
+interface Options {
+  readonly codec: Codec
+  readonly handlers: readonly Bound[]
+  readonly write: (frame: Uint8Array) => void
+  readonly clock: Clock
+  readonly log: Log
+  readonly deadlineMs?: number // of a question
+}
+
+interface Said {
+  readonly name: string
+  readonly body: Uint8Array
+  readonly id: number
+}
+
+const maxWaiting = 256
+const maxWaitingBytes = 1024 * 1024
+
+/** What is said is handled strictly one after another; answers overtake, they find their question by its number. */
+export function openExchange({ codec, write, clock, log, ...options }: Options): Exchange {
+  const asked = new Map<number, { resolve(answer: Answer): void; reject(error: Refused): void }>()
+  const waiting: Said[] = []
+  let waitingBytes = 0
+  let isHandling = false
+  let byName = index(options.handlers)
+  let closed: Refused | null = null
+  let lastId = 0
+
+  const put = ({ name, body }: Answer, ids: { id?: number; re?: number } = {}): void => {
+    if (!closed) write(codec.encode(Envelope, { name, body, id: 0, re: 0, ...ids }))
+  }
+
+  async function handleAll(): Promise<void> {
+    if (isHandling) return
+    isHandling = true
+    for (let said = waiting.shift(); said; said = waiting.shift()) {
+      waitingBytes -= said.body.length
+      await handle(said)
+    }
+    isHandling = false
+  }
+
+  async function handle({ name, body, id }: Said): Promise<void> {
+    try {
+      const handler = byName.get(name)
+      if (!handler) throw new Refused('wire.unknown_message', `nobody here knows ${name}`)
+      const answer = await handler.run(codec, body)
+      if (id !== 0 && answer) put(answer, { re: id })
+      if (!closed) answer?.sent?.()
+    } catch (error) {
+      const { code, message } = refusalOf(error, name)
+      // What was told, not asked, gets no answer: two ends that do not know each other would never stop.
+      if (id !== 0) put({ name: Refusal.name, body: codec.encode(Refusal, { code, message }) }, { re: id })
+      else log.debug('control.message_refused', message, { message: name, code })
+    }
+  }
+
+  function refusalOf(error: unknown, name: string): { code: string; message: string } {
+    if (error instanceof Refused) return error
+    if (error instanceof Fault) return { code: error.row.code, message: error.message }
+    log.error('control.handler_failed', `the handler of ${name} failed`, {
+      message: name,
+      error: error instanceof Error ? (error.stack ?? error.message) : String(error)
+    })
+    return { code: 'internal', message: `the handler of ${name} failed; its end's log says why` }
+  }
+
+  function reply(id: number, deadlineMs: number): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    if (closed) return Promise.reject(closed)
+    asked.set(id, { resolve, reject })
+    const cancel = clock.after(deadlineMs, () =>
+      reject(new Refused('wire.deadline', `no answer within ${deadlineMs / 1000} s`))
+    )
+    return promise.finally(() => {
+      cancel()
+      asked.delete(id)
+    })
+  }
+
+  return {
+    send: (message, body) => put({ name: message.name, body: codec.encode(message, body) }),
+
+    async ask({ answer, ...question }, body, { deadlineMs = options.deadlineMs ?? 10_000 } = {}) {
+      const id = ++lastId
+      put({ name: question.name, body: codec.encode(question, body) }, { id })
+      const { name, body: bytes } = await reply(id, deadlineMs)
+      if (name === answer.name) return codec.decode(answer, bytes)
+      const { code, message } = codec.decode(Refusal, bytes)
+      throw new Refused(code, message)
+    },
+
+    receive(frame) {
+      const { name, body, id, re } = codec.decode(Envelope, frame)
+      if (re !== 0) {
+        asked.get(re)?.resolve({ name, body })
+        return
+      }
+      if (waiting.length >= maxWaiting || waitingBytes + body.length > maxWaitingBytes)
+        throw new Refused('wire.flooded', 'more is waiting to be handled than this end holds')
+      waiting.push({ name, body, id })
+      waitingBytes += body.length
+      void handleAll()
+    },
+
+    serve(handlers) {
+      byName = index(handlers)
+    },
+
+    close(reason) {
+      closed ??= new Refused('wire.closed', `the stream has ended: ${reason}`)
+      waiting.length = 0
+      for (const { reject } of asked.values()) reject(closed)
+    }
+  }
+}
+
+const index = (handlers: readonly Bound[]): ReadonlyMap<string, Bound> =>
+  new Map(handlers.map(handler => [handler.name, handler]))

@@ -1,0 +1,36 @@
+import { Type } from 'typebox'
+import { type Api, defineCommand } from '../../kernel/cli/command.ts'
+import type { Setting } from './routes.ts'
+
+const url = '/v1/settings/advertised-endpoint'
+const put = (api: Api, advertised_endpoint: string | null) =>
+  api.send<Setting>('PUT', url, { advertised_endpoint })
+
+const show = defineCommand({
+  name: 'settings show',
+  summary: 'Show the endpoint that enrollment URIs carry.',
+  args: Type.Object({}),
+  needs: 'api',
+  run: async ({ api, print }) => print.data(await api.get<Setting>(url))
+})
+
+const set = defineCommand({
+  name: 'settings set-endpoint',
+  summary: 'Put an endpoint over the configured one.',
+  args: Type.Object({
+    endpoint: Type.String({ description: 'HOST:PORT that the server certificate covers.' })
+  }),
+  positional: ['endpoint'],
+  needs: 'api',
+  run: async ({ api, args, print }) => print.data(await put(api, args.endpoint))
+})
+
+const clear = defineCommand({
+  name: 'settings clear-endpoint',
+  summary: 'Go back to the configured endpoint.',
+  args: Type.Object({}),
+  needs: 'api',
+  run: async ({ api, print }) => print.data(await put(api, null))
+})
+
+export const commands = [show, set, clear]

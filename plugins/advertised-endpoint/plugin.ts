@@ -1,0 +1,32 @@
+import { asFunction } from 'awilix'
+import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { commands } from './commands.ts'
+import { type Endpoint, keys, openEndpoint } from './endpoint.ts'
+import { Override } from './entities.ts'
+import { endpointInvalid, endpointNotInCertSan } from './judge.ts'
+import { AdvertisedEndpoint0001 } from './migrations/0001-advertised-endpoint.ts'
+import { routes } from './routes.ts'
+
+interface Deps extends Kernel<typeof keys> {
+  readonly endpoint: Endpoint
+}
+
+export default definePlugin<Deps>({
+  name: 'advertised-endpoint',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  keys,
+  codes: [endpointInvalid, endpointNotInCertSan],
+  store: {
+    entities: [Override],
+    migrations: [{ name: '0001-advertised-endpoint', class: AdvertisedEndpoint0001 }]
+  },
+  exports: { endpoint: asFunction(openEndpoint).singleton() },
+  routes,
+  commands,
+  async start({ deps: { endpoint, log, store } }) {
+    const fault = await store.read(endpoint.check)
+    if (fault)
+      log.warn('endpoint.unusable', `no agent can be enrolled: ${fault.message}`, { code: fault.row.code })
+  }
+})

@@ -1,0 +1,31 @@
+import t from 'tap'
+import type { CommandCall } from '../../../kernel/cli/command.ts'
+import { house, operatorToken } from '../../../test/kit/house.ts'
+import { openApi } from '../../cli/api.ts'
+import plugin from '../plugin.ts'
+
+type Args = Readonly<Record<string, unknown>>
+
+t.test('the endpoint is shown, set and cleared from the command line', async t => {
+  const { server } = await house(t, { plugins: ['advertised-endpoint'] })
+  const printed: unknown[] = []
+  const say = async (name: string, args: Args = {}) => {
+    const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
+      args,
+      api: openApi({ origin: server.origin, token: operatorToken, codes: [], plainHttp: 'refused' }),
+      print: { data: value => void printed.push(value), line() {} }
+    }
+    const command = plugin.commands?.find(command => command.name === name)
+    await command?.run(call as CommandCall<Args>) // what these commands use of a call
+  }
+
+  await say('settings show')
+  await say('settings set-endpoint', { endpoint: 'localhost:1' })
+  await say('settings clear-endpoint')
+
+  t.match(printed, [
+    { source: 'loopback' },
+    { effective: 'localhost:1', source: 'override' },
+    { source: 'loopback' }
+  ])
+})

@@ -1,0 +1,45 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
+
+const time = () => p.bigint('number') // ms since 1970, UTC
+
+/** A user without a row has no web login. */
+export const Password = defineEntity({
+  name: 'Password',
+  tableName: 'auth_password',
+  properties: {
+    userId: p.string().length(32).primary(),
+    hash: p.string().length(255), // Argon2id, with its parameters and salt
+    changeRequired: p.boolean(),
+    changedAt: time(),
+    expiresAt: time().nullable() // of a temporary one
+  }
+})
+export type Password = InferEntity<typeof Password>
+
+export const Session = defineEntity({
+  name: 'Session',
+  tableName: 'auth_session',
+  properties: {
+    id: p.string().length(26).primary(),
+    userId: p.string().length(32).index('auth_session_user_id_index'),
+    tokenHash: p.string().length(64).unique('auth_session_token_hash_unique'),
+    remoteAddr: p.string().length(45),
+    createdAt: time(),
+    lastSeenAt: time()
+  }
+})
+export type Session = InferEntity<typeof Session>
+
+/** What failed of late under one key: see throttle.ts. */
+export const Failures = defineEntity({
+  name: 'Failures',
+  tableName: 'auth_throttle',
+  properties: {
+    id: p.string().length(64).primary(), // SHA-256 of the key: what was submitted as a name may be anything
+    times: p.json().$type<readonly number[]>(), // those that still count
+    locks: p.integer(), // so far; each is longer than the one before
+    lockedUntil: time(),
+    updatedAt: time().index('auth_throttle_updated_at_index')
+  }
+})
+export type Failures = InferEntity<typeof Failures>

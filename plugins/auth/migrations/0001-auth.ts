@@ -1,0 +1,29 @@
+import { Migration } from '@mikro-orm/migrations'
+
+export class Auth0001 extends Migration {
+  override up(): void {
+    const json = this.driver.getPlatform().getJsonDeclarationSQL()
+    this.addSql(`create table "auth_password" (
+      "user_id" varchar(32) not null primary key,
+      "hash" varchar(255) not null,
+      "change_required" boolean not null,
+      "changed_at" bigint not null,
+      "expires_at" bigint null)`)
+    this.addSql(`create table "auth_session" (
+      "id" varchar(26) not null primary key,
+      "user_id" varchar(32) not null,
+      "token_hash" varchar(64) not null,
+      "remote_addr" varchar(45) not null,
+      "created_at" bigint not null,
+      "last_seen_at" bigint not null)`)
+    this.addSql('create index "auth_session_user_id_index" on "auth_session" ("user_id")')
+    this.addSql('create unique index "auth_session_token_hash_unique" on "auth_session" ("token_hash")')
+    this.addSql(`create table "auth_throttle" (
+      "id" varchar(64) not null primary key,
+      "times" ${json} not null,
+      "locks" int not null,
+      "locked_until" bigint not null,
+      "updated_at" bigint not null)`)
+    this.addSql('create index "auth_throttle_updated_at_index" on "auth_throttle" ("updated_at")')
+  }
+}

@@ -1,0 +1,90 @@
+import type { EntityManager } from '@mikro-orm/sql'
+import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import type { Call } from '../../kernel/http/route.ts'
+import { User } from '../../kernel/identity/entities.ts'
+import { hashOf, isSame, newSecret } from '../../kernel/identity/secret.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import type { NewUser, Users } from '../users/users.ts'
+import type { Attempts } from './attempts.ts'
+import type { Turn } from './hashing.ts'
+import { type Passwords, refuseNew } from './passwords.ts'
+import type { OnboardBody } from './schema.ts'
+
+export const alreadyBootstrapped = defineCode('already_bootstrapped', 409, 2)
+const setupTokenRequired = defineCode('setup_token_required', 401, 4)
+const setupTokenInvalid = defineCode('setup_token_invalid', 401, 4)
+
+export const codes = [alreadyBootstrapped, setupTokenRequired, setupTokenInvalid]
+
+const tokenMs = 30 * 60_000
+
+interface Deps extends Kernel {
+  readonly users: Users
+  readonly attempt: Attempts
+  readonly turn: Turn
+  readonly passwords: Passwords
+}
+
+export type Onboarding = ReturnType<typeof openOnboarding>
+
+/** The first superadmin. The setup token is told once, in the log, and lives in memory as a hash. */
+export function openOnboarding({ clock, log, identity, users, attempt, turn, passwords }: Deps) {
+  let token: { readonly hash: string; readonly expiresAt: number } | null = null
+
+  const isRequired = async (): Promise<boolean> => !(await identity.isBootstrapped())
+
+  async function announce(): Promise<void> {
+    if (!(await isRequired())) return
+    const secret = newSecret()
+    token = { hash: hashOf(secret), expiresAt: clock.now() + tokenMs }
+    // A warning, because nobody can sign in without it, whatever the log level leaves out.
+    log.warn('onboarding.setup_token', `onboarding setup token, valid for 30 minutes: ${secret}`)
+  }
+
+  const isToken = (given: string): boolean =>
+    token !== null && isSame(hashOf(given), token.hash) && clock.now() < token.expiresAt
+
+  async function refuseSecond(): Promise<void> {
+    if (!(await isRequired())) throw new Fault(alreadyBootstrapped, 'a superadmin exists; sign in')
+  }
+
+  async function admit(given: string, subject: string, remoteAddr: string): Promise<void> {
+    if (given === '')
+      throw new Fault(setupTokenRequired, 'setup_token is missing; the server wrote it to its log at start')
+    const isRight = await attempt({ action: 'onboarding', subject, remoteAddr }, async () => {
+      await refuseSecond() // whoever waited may be late by now: that is no wrong guess
+      return isToken(given) || null
+    })
+    if (!isRight)
+      throw new Fault(
+        setupTokenInvalid,
+        'setup_token is wrong or expired; a restart of the server logs a new one'
+      )
+  }
+
+  async function onboard(body: OnboardBody, { visit, change }: Pick<Call, 'visit' | 'change'>) {
+    await refuseSecond()
+    await admit(body.setup_token ?? '', body.user_id, visit.remoteAddr)
+    const user: NewUser = users.check({
+      userId: body.user_id,
+      displayName: body.display_name,
+      role: 'superadmin'
+    })
+    refuseNew(body.password, body.password_confirm)
+    const hash = await turn(argon => argon.hash(body.password))
+
+    await change({ kind: 'user', id: user.userId }, async em => {
+      if (await hasSuperadmin(em)) throw new Fault(alreadyBootstrapped, 'another caller was first; sign in')
+      await users.insert(em, user)
+      await passwords.set(em, user.userId, hash)
+    })
+    token = null
+    return { user_id: user.userId, display_name: user.displayName, role: user.role }
+  }
+
+  return { isRequired, announce, onboard }
+}
+
+/** In the transaction that makes one: of two at once the second sees the first. */
+export const hasSuperadmin = async (em: EntityManager): Promise<boolean> =>
+  (await em.count(User, { role: 'superadmin', disabled: false })) > 0

@@ -1,0 +1,88 @@
+import type { EntityManager } from '@mikro-orm/sql'
+import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import type { Call } from '../../kernel/http/route.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import type { Users } from '../users/users.ts'
+import type { Attempts } from './attempts.ts'
+import { Password } from './entities.ts'
+import type { Argon, Turn } from './hashing.ts'
+import type { ChangeBody } from './schema.ts'
+import type { Sessions } from './sessions.ts'
+
+const tooShort = defineCode('password_too_short', 422, 3)
+const tooLong = defineCode('password_too_long', 422, 3)
+const mismatch = defineCode('password_mismatch', 422, 3)
+export const invalidLogin = defineCode('invalid_login', 401, 4)
+
+export const codes = [tooShort, tooLong, mismatch, invalidLogin]
+
+const temporaryMs = 24 * 3_600_000
+
+interface Deps extends Kernel {
+  readonly users: Users
+  readonly sessions: Sessions
+  readonly attempt: Attempts
+  readonly turn: Turn
+}
+type Caller = Pick<Call, 'principal' | 'visit' | 'change'>
+
+export type Passwords = ReturnType<typeof openPasswords>
+
+export function openPasswords({ store, clock, users, sessions, attempt, turn }: Deps) {
+  /** The user's row where the password is right and still holds; else null, at the same cost. */
+  async function verify(argon: Argon, userId: string, password: string): Promise<Password | null> {
+    const row = await store.read(em => em.findOne(Password, { userId }))
+    const isRight = await argon.verify(row?.hash ?? null, password)
+    return row && isRight && clock.now() < (row.expiresAt ?? Infinity) ? row : null
+  }
+
+  const set = async (em: EntityManager, userId: string, hash: string): Promise<void> => {
+    await em.upsert(Password, { userId, ...lasting(hash, clock.now()) })
+  }
+
+  /** Opens a session that can only change it. */
+  async function setTemporary(em: EntityManager, userId: string, hash: string): Promise<void> {
+    const now = clock.now()
+    await em.upsert(Password, {
+      userId,
+      hash,
+      changeRequired: true,
+      changedAt: now,
+      expiresAt: now + temporaryMs
+    })
+  }
+
+  async function changeOwn(body: ChangeBody, caller: Caller): Promise<void> {
+    const { principal, visit, change } = caller
+    const { userId } = principal
+    await store.read(em => users.get(em, userId)) // the operator token is no user
+    refuseNew(body.new_password, body.new_password_confirm)
+    const before = await attempt(
+      { action: 'password', subject: userId, remoteAddr: visit.remoteAddr },
+      argon => verify(argon, userId, body.current_password)
+    )
+    if (!before) throw new Fault(invalidLogin, 'current_password is wrong or has expired')
+    const hash = await turn(argon => argon.hash(body.new_password))
+    await change({ kind: 'user', id: userId }, async em => {
+      if ((await em.nativeUpdate(Password, { userId, hash: before.hash }, lasting(hash, clock.now()))) === 0)
+        throw new Fault(invalidLogin, 'the password has been changed meanwhile; sign in with the new one')
+      await sessions.endOthers(em, userId, caller)
+    })
+  }
+
+  return { verify, set, setTemporary, changeOwn }
+}
+
+const lasting = (hash: string, now: number) => ({
+  hash,
+  changeRequired: false,
+  changedAt: now,
+  expiresAt: null
+})
+
+export function refuseNew(password: string, confirmation: string): void {
+  const bytes = Buffer.byteLength(password)
+  if (bytes < 12) throw new Fault(tooShort, `the password has ${bytes} bytes; it needs 12 at least`)
+  if (bytes > 1024) throw new Fault(tooLong, `the password has ${bytes} bytes; it may have 1024 at most`)
+  if (password !== confirmation) throw new Fault(mismatch, 'the two passwords differ; type the same twice')
+}

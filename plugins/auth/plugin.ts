@@ -1,0 +1,60 @@
+import { asFunction } from 'awilix'
+import { authenticatorSlot } from '../../kernel/http/principal.ts'
+import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { type Attempts, openAttempts } from './attempts.ts'
+import { commands } from './commands.ts'
+import { Failures, Password, Session } from './entities.ts'
+import { busy, openTurns, type Turn } from './hashing.ts'
+import { type Login, openLogin } from './login.ts'
+import { Auth0001 } from './migrations/0001-auth.ts'
+import { type Onboarding, codes as onboardingCodes, openOnboarding } from './onboarding.ts'
+import { openPasswords, type Passwords, codes as passwordCodes } from './passwords.ts'
+import { openRecovery, type Recovery } from './recovery.ts'
+import { routes } from './routes.ts'
+import { openSessions, type Sessions, sessionNotFound } from './sessions.ts'
+import { openThrottle, type Throttle } from './throttle.ts'
+
+interface Deps extends Kernel {
+  readonly turn: Turn
+  readonly throttle: Throttle
+  readonly attempt: Attempts
+  readonly sessions: Sessions
+  readonly passwords: Passwords
+  readonly login: Login
+  readonly onboarding: Onboarding
+  readonly recovery: Recovery
+}
+
+const hourMs = 3_600_000
+
+export default definePlugin<Deps>({
+  name: 'auth',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  needs: { users: '^1.0.0' },
+  codes: [busy, sessionNotFound, ...passwordCodes, ...onboardingCodes],
+  store: { entities: [Password, Session, Failures], migrations: [{ name: '0001-auth', class: Auth0001 }] },
+  services: {
+    turn: asFunction(() => openTurns()).singleton(),
+    throttle: asFunction((kernel: Kernel) => openThrottle(kernel)).singleton(),
+    attempt: asFunction(openAttempts).singleton(),
+    sessions: asFunction(openSessions).singleton(),
+    passwords: asFunction(openPasswords).singleton(),
+    login: asFunction(openLogin).singleton(),
+    onboarding: asFunction(openOnboarding).singleton(),
+    recovery: asFunction(openRecovery).singleton()
+  },
+  fills: [authenticatorSlot.fillWith(({ sessions }: Deps) => sessions.authenticate)],
+  routes,
+  commands,
+  async start({ deps: { store, clock, log, sessions, throttle, onboarding }, defer }) {
+    const sweep = () =>
+      store.change(async em => {
+        await sessions.sweep(em)
+        await throttle.sweep(em)
+      })
+    const report = (error: unknown) => log.error('auth.sweep_failed', String(error))
+    defer(clock.every(hourMs, () => void sweep().catch(report)))
+    await onboarding.announce()
+  }
+})

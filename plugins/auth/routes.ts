@@ -1,0 +1,116 @@
+import { Type } from 'typebox'
+import { Fault, unauthenticated } from '../../kernel/base/errors.ts'
+import { defineList } from '../../kernel/http/listing.ts'
+import { defineRoute } from '../../kernel/http/route.ts'
+import { Session } from './entities.ts'
+import type { Login } from './login.ts'
+import type { Onboarding } from './onboarding.ts'
+import type { Passwords } from './passwords.ts'
+import {
+  ChangeBody,
+  LoggedIn,
+  LoginBody,
+  OnboardBody,
+  Onboarded,
+  SessionParams,
+  SessionRow,
+  Status
+} from './schema.ts'
+import { absoluteMs, cookieName, type Sessions } from './sessions.ts'
+
+interface Deps {
+  readonly login: Login
+  readonly onboarding: Onboarding
+  readonly passwords: Passwords
+  readonly sessions: Sessions
+}
+
+const status = defineRoute({
+  method: 'GET',
+  url: '/v1/auth/status',
+  action: 'auth.status',
+  access: 'public',
+  status: 200,
+  summary: 'Whether the first administrator is still to be made',
+  schema: () => ({ reply: Status }),
+  run: async ({ onboarding }: Deps) => ({ onboarding_required: await onboarding.isRequired() })
+})
+
+const onboard = defineRoute({
+  method: 'POST',
+  url: '/v1/auth/onboarding',
+  action: 'auth.onboard',
+  access: 'public',
+  status: 201,
+  summary: 'Make the first administrator, with the setup token of the log',
+  schema: () => ({ body: OnboardBody, reply: Onboarded }),
+  run: ({ onboarding }: Deps, call) => onboarding.onboard(call.body, call)
+})
+
+const login = defineRoute({
+  method: 'POST',
+  url: '/v1/auth/login',
+  action: 'auth.login',
+  access: 'public',
+  status: 200,
+  summary: 'Open a web session: a password for the cookie svc_session',
+  schema: () => ({ body: LoginBody, reply: LoggedIn }),
+  async run({ login }: Deps, call) {
+    const { token, changeRequired } = await login(call.body, call)
+    call.setCookie(cookieName, token, absoluteMs / 1000)
+    return { password_change_required: changeRequired }
+  }
+})
+
+const logout = defineRoute({
+  method: 'POST',
+  url: '/v1/auth/logout',
+  action: 'auth.logout',
+  access: 'user',
+  status: 204,
+  summary: 'End the web session of the cookie',
+  schema: () => ({ reply: Type.Void() }),
+  async run({ sessions }: Deps, call) {
+    const tokenHash = sessions.currentHash(call)
+    if (tokenHash === null)
+      throw new Fault(unauthenticated, 'only a web session logs out; a bearer is revoked')
+    await call.change({ kind: 'user', id: call.principal.userId }, em =>
+      em.nativeDelete(Session, { tokenHash })
+    )
+    call.setCookie(cookieName, '', 'clear')
+  }
+})
+
+const changePassword = defineRoute({
+  method: 'POST',
+  url: '/v1/users/me/password',
+  action: 'password.change',
+  access: 'user',
+  status: 204,
+  summary: 'Change your own password; your other sessions end',
+  schema: () => ({ body: ChangeBody, reply: Type.Void() }),
+  run: ({ passwords }: Deps, call) => passwords.changeOwn(call.body, call)
+})
+
+const listSessions = defineList({
+  url: '/v1/users/me/sessions',
+  action: 'session.list',
+  access: 'user',
+  summary: 'Your own web sessions',
+  schema: () => ({ row: SessionRow }),
+  run: ({ sessions }: Deps, call) => sessions.list(call)
+})
+
+const endSession = defineRoute({
+  method: 'DELETE',
+  url: '/v1/users/me/sessions/:id',
+  action: 'session.end',
+  access: 'user',
+  status: 204,
+  summary: 'End one of your own web sessions',
+  schema: () => ({ params: SessionParams, reply: Type.Void() }),
+  run: ({ sessions }: Deps, { params: { id }, principal, change }) =>
+    change({ kind: 'session', id }, em => sessions.end(em, principal.userId, id))
+})
+
+export const routes = [status, onboard, login, logout, changePassword, listSessions, endSession]

@@ -1,0 +1,44 @@
+import { type Static, type TProperties, Type } from 'typebox'
+
+const closed = <P extends TProperties>(properties: P) =>
+  Type.Object(properties, { additionalProperties: false })
+const Text = () => Type.String()
+const Time = () => Type.String({ format: 'date-time' })
+
+export const Status = closed({ onboarding_required: Type.Boolean() })
+
+// Lengths and forms of these have codes of their own: they are judged behind the schema.
+export const OnboardBody = closed({
+  user_id: Text(),
+  display_name: Text(),
+  password: Text(),
+  password_confirm: Text(),
+  setup_token: Type.Optional(Text())
+})
+export type OnboardBody = Static<typeof OnboardBody>
+
+export const Onboarded = closed({ user_id: Text(), display_name: Text(), role: Text() })
+
+export const LoginBody = closed({ user_id: Text(), password: Text() })
+export type LoginBody = Static<typeof LoginBody>
+
+export const LoggedIn = closed({ password_change_required: Type.Boolean() })
+
+export const ChangeBody = closed({
+  current_password: Text(),
+  new_password: Text(),
+  new_password_confirm: Text()
+})
+export type ChangeBody = Static<typeof ChangeBody>
+
+export const SessionParams = closed({ id: Text() })
+
+export const SessionRow = closed({
+  session_id: Text(),
+  created_at: Time(),
+  last_seen_at: Time(),
+  expires_at: Time(),
+  remote_addr: Text(),
+  current: Type.Boolean()
+})
+export type SessionRow = Static<typeof SessionRow>

@@ -1,0 +1,46 @@
+import t from 'tap'
+import type { CommandCall } from '../../../kernel/cli/command.ts'
+import type { House } from '../../../test/kit/house.ts'
+import { commands } from '../commands.ts'
+import { addUser, depsOf, fresh, onboarded, refusalOf } from './web.ts'
+
+/** Runs a command on the store of a house; answers what it printed. */
+async function run(home: House, name: string, args: object = {}): Promise<unknown> {
+  const printed: unknown[] = []
+  const call = {
+    args,
+    open: async () => depsOf(home),
+    print: { data: (value: object) => printed.push(value) }
+  }
+  const command = commands.find(command => command.name === name)
+  // These commands use no more of a call.
+  await command?.run(call as unknown as CommandCall<Record<PropertyKey, unknown>>)
+  return printed[0]
+}
+
+t.test('bootstrap-superadmin prints the bearer of _superadmin', async t => {
+  const home = await fresh(t)
+
+  t.match(await run(home, 'bootstrap-superadmin'), { user_id: '_superadmin', token: /^svct_[\w-]{43}$/ })
+})
+
+t.test('reset-password prints the temporary password, and keeps bearers when it is told to', async t => {
+  const home = await onboarded(t)
+  await addUser(home, 'ann')
+  const reset = (options: object) => run(home, 'reset-password', { user: 'ann', temporary: true, ...options })
+  await home.call('POST', '/v1/users/ann/credentials')
+
+  t.match(await reset({ keep_api_tokens: true }), {
+    temporary_password: /^[\w-]{20}$/,
+    api_tokens_revoked: 0
+  })
+  t.match(await reset({}), { api_tokens_revoked: 1 })
+})
+
+t.test('reset-password wants to hear that it is temporary', async t => {
+  const home = await onboarded(t)
+
+  const refusal = await refusalOf(run(home, 'reset-password', { user: 'root' }))
+
+  t.match(refusal, { row: { exit: 2 }, message: /--temporary/ })
+})

@@ -1,0 +1,129 @@
+import { hash } from 'argon2'
+import t from 'tap'
+import { User } from '../../../kernel/identity/entities.ts'
+import { Password } from '../entities.ts'
+import {
+  addUser,
+  browser,
+  cookieOf,
+  depsOf,
+  type ErrorBody,
+  login,
+  onboarded,
+  root,
+  storeBytes
+} from './web.ts'
+
+const invalid = { status: 401, body: { error: { code: 'invalid_login' } } }
+const limited = { status: 429, body: { error: { code: 'rate_limited' } } }
+
+t.test('a login answers whether the password must change, and sets the session cookie', async t => {
+  const home = await onboarded(t)
+
+  const reply = await login(home)
+
+  t.equal(reply.status, 200)
+  t.strictSame(reply.body, { password_change_required: false })
+  const [pair, ...attributes] = cookieOf(reply).split('; ')
+  t.match(pair, /^svc_session=[\w-]{43}$/)
+  t.strictSame(attributes.sort(), ['HttpOnly', 'Max-Age=604800', 'Path=/', 'SameSite=Lax', 'Secure'])
+})
+
+t.test('a wrong password and an unknown user are told the same', async t => {
+  const home = await onboarded(t)
+
+  const wrong = await login(home, { password: 'not the right one' })
+  const unknown = await login(home, { user_id: 'nobody' })
+
+  t.match(wrong, invalid)
+  t.strictSame(unknown.body, wrong.body)
+  t.equal(wrong.headers['set-cookie'], undefined)
+})
+
+t.test('a disabled user learns it by the right password only', async t => {
+  const home = await onboarded(t)
+  await addUser(home, 'ann')
+  await depsOf(home).store.change(em => em.nativeUpdate(User, { id: 'ann' }, { disabled: true }))
+
+  t.match(await login(home, { user_id: 'ann', password: 'not the right one' }), invalid)
+  t.match(await login(home, { user_id: 'ann' }), { status: 401, body: { error: { code: 'user_disabled' } } })
+})
+
+t.test('no secret lies in the store', async t => {
+  const home = await onboarded(t)
+  const { cookie } = await browser(home)
+
+  const bytes = storeBytes(home.dir)
+
+  t.ok(bytes.includes('$argon2id$'))
+  t.notOk(bytes.includes(root.password))
+  t.notOk(bytes.includes(cookie.replace('svc_session=', '')))
+})
+
+t.test('five wrong ones lock; then the right one waits, too, and costs no hash', async t => {
+  const home = await onboarded(t)
+  for (let i = 0; i < 5; i++) t.match(await login(home, { password: 'not the right one' }), invalid)
+
+  const locked = await login(home)
+
+  t.match(locked, { ...limited, headers: { 'retry-after': '60' } })
+  t.equal((await login(home, {}, '192.0.2.2')).status, 200, 'from elsewhere')
+  await home.clock.advance(60_000)
+  t.equal((await login(home)).status, 200)
+})
+
+t.test('many wrong ones at once do not slip past the lock', async t => {
+  const home = await onboarded(t)
+
+  const replies = await Promise.all(
+    Array.from({ length: 20 }, () => login(home, { password: 'not the right one' }))
+  )
+
+  const wrong = replies.filter(({ status }) => status === 401).length
+  t.ok(wrong >= 5 && wrong <= 6, `${wrong} were tried`)
+  t.equal(replies.filter(({ status }) => status === 429).length, 20 - wrong)
+})
+
+t.test('more logins than may wait are told to come again', async t => {
+  const home = await onboarded(t)
+
+  const replies = await Promise.all(Array.from({ length: 40 }, () => login(home)))
+
+  const busy = replies.filter(({ status }) => status === 503)
+  t.equal(busy.length, 6)
+  t.match(busy[0], { headers: { 'retry-after': '1' }, body: { error: { code: 'busy' } } })
+  t.equal(replies.filter(({ status }) => status === 200).length, 34)
+})
+
+t.test('a hash of weaker parameters is renewed at login', async t => {
+  const home = await onboarded(t)
+  const { store } = depsOf(home)
+  const weak = await hash(root.password, { memoryCost: 8192, timeCost: 2, parallelism: 1 })
+  await store.change(em => em.nativeUpdate(Password, { userId: 'root' }, { hash: weak }))
+
+  t.equal((await login(home)).status, 200)
+
+  const { hash: renewed } = await store.read(em => em.findOneOrFail(Password, { userId: 'root' }))
+  t.match(renewed, /m=19456/)
+  t.equal((await login(home)).status, 200)
+})
+
+t.test('a login is written down with the user it was for', async t => {
+  const home = await onboarded(t)
+  home.decisions.length = 0
+
+  await login(home)
+  await login<ErrorBody>(home, { password: 'not the right one' })
+
+  t.match(home.decisions, [
+    { action: 'auth.login', outcome: 'allow', status: 200, resourceKind: 'user', resourceId: 'root' },
+    { action: 'auth.login', outcome: 'deny', status: 401, reason: 'invalid_login' }
+  ])
+})
+
+t.test('a proxy may call its caller anything', async t => {
+  const home = await onboarded(t)
+
+  t.equal((await login(home, {}, 'unknown, not an address at all, and longer than one could be')).status, 200)
+  t.match(await login(home, { password: 'not the right one' }, '_hidden'), invalid)
+})

@@ -1,0 +1,121 @@
+import t from 'tap'
+import { fresh, login, nobody, onboard, onboarded, setupTokenOf, storeBytes } from './web.ts'
+
+const minuteMs = 60_000
+
+t.test('the first start logs a setup token, and keeps it nowhere else', async t => {
+  const home = await fresh(t)
+
+  const lines = home.log.filter(({ message }) => message.includes('onboarding setup token'))
+  t.equal(lines.length, 1)
+  t.match(lines[0], { event: 'onboarding.setup_token', message: /: [\w-]{43}$/ })
+  t.notOk(storeBytes(home.dir).includes(setupTokenOf(home)))
+})
+
+t.test('until there is a superadmin the API is closed; the setup token makes one', async t => {
+  const home = await fresh(t)
+  const status = () =>
+    home.call<{ onboarding_required: boolean }>('GET', '/v1/auth/status', undefined, nobody)
+  t.match(await status(), { status: 200, body: { onboarding_required: true } })
+  t.match(await home.call('GET', '/v1/users/me', undefined, nobody), {
+    status: 503,
+    body: { error: { code: 'bootstrap_required' } }
+  })
+
+  const made = await onboard(home, { display_name: '  Root Smith ' })
+
+  t.equal(made.status, 201)
+  t.strictSame(made.body, { user_id: 'root', display_name: 'Root Smith', role: 'superadmin' })
+  t.equal(made.headers['set-cookie'], undefined)
+  t.match(await status(), { status: 200, body: { onboarding_required: false } })
+  t.match(await home.call('GET', '/v1/users/me', undefined, nobody), { status: 401 })
+  t.match(await login(home), { status: 200 })
+})
+
+t.test('no token and a wrong one are refused, before anything else of the body is judged', async t => {
+  const home = await fresh(t)
+
+  t.match(await onboard(home, { setup_token: undefined, password: 'short' }), {
+    status: 401,
+    body: { error: { code: 'setup_token_required' } }
+  })
+  t.match(await onboard(home, { setup_token: 'wrong', password: 'short' }), {
+    status: 401,
+    body: { error: { code: 'setup_token_invalid' } }
+  })
+})
+
+t.test('what onboarding refuses of a body', async t => {
+  const cases: [object, number, string][] = [
+    [{ password: 'eleven byte', password_confirm: 'eleven byte' }, 422, 'password_too_short'],
+    [{ password: 'x'.repeat(1025) }, 422, 'password_too_long'],
+    [{ password_confirm: 'another one' }, 422, 'password_mismatch'],
+    [{ user_id: 'Root' }, 422, 'invalid_user_id'],
+    [{ user_id: '_root' }, 422, 'reserved_user_id'],
+    [{ user_id: 'me' }, 422, 'reserved_user_id'],
+    [{ display_name: ' ' }, 422, 'invalid_display_name'],
+    [{ role: 'superadmin' }, 400, 'validation.unknown_field'],
+    [{ password: 7 }, 400, 'validation.schema']
+  ]
+  const home = await fresh(t)
+  for (const [body, status, code] of cases)
+    t.match(await onboard(home, body), { status, body: { error: { code } } }, code)
+  t.equal((await onboard(home)).status, 201, 'the token is still good')
+})
+
+t.test('the setup token ends after 30 minutes, and with the process', async t => {
+  const home = await fresh(t)
+  const first = setupTokenOf(home)
+
+  await home.clock.advance(30 * minuteMs)
+  t.match(await onboard(home), { status: 401, body: { error: { code: 'setup_token_invalid' } } })
+  await home.stop()
+  const next = await fresh(t, { dir: home.dir, clock: home.clock })
+
+  t.not(setupTokenOf(next), first)
+  t.match(await onboard(next, { setup_token: first }), { status: 401 })
+  t.match(await onboard(next), { status: 201 })
+})
+
+t.test('of two at once one wins, and the store holds one superadmin', async t => {
+  const home = await fresh(t)
+
+  const made = await Promise.all(['ann', 'bob', 'cid'].map(user_id => onboard(home, { user_id })))
+
+  t.strictSame(made.map(({ status }) => status).sort(), [201, 409, 409])
+  t.match(made.find(({ status }) => status === 409)?.body, { error: { code: 'already_bootstrapped' } })
+})
+
+t.test('onboarding never opens again, and no later start logs a token', async t => {
+  const home = await onboarded(t)
+  t.match(await onboard(home), { status: 409, body: { error: { code: 'already_bootstrapped' } } })
+  await home.stop()
+
+  const next = await fresh(t, { dir: home.dir, clock: home.clock })
+
+  t.equal(setupTokenOf(next), '')
+  t.match(await onboard(next), { status: 409 })
+})
+
+t.test('guessing at the setup token is throttled', async t => {
+  const home = await fresh(t)
+  for (let i = 0; i < 5; i++) await onboard(home, { setup_token: `guess ${i}` })
+
+  const locked = await onboard(home)
+  t.match(locked, {
+    status: 429,
+    headers: { 'retry-after': '60' },
+    body: { error: { code: 'rate_limited' } }
+  })
+
+  await home.clock.advance(minuteMs)
+  t.match(await onboard(home), { status: 201 })
+})
+
+t.test('the operator token works before onboarding and does not end it', async t => {
+  const home = await fresh(t)
+
+  t.match(await home.call('GET', '/v1/users/me'), { status: 200 })
+  t.match(await onboard(home), { status: 201 })
+  t.match(await login(home), { status: 200 })
+})

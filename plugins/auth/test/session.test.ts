@@ -1,0 +1,161 @@
+import t from 'tap'
+import { User } from '../../../kernel/identity/entities.ts'
+import { operatorToken } from '../../../test/kit/house.ts'
+import { Session } from '../entities.ts'
+import { addUser, browser, cookieOf, depsOf, type ErrorBody, onboarded, origin, root } from './web.ts'
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const unauthenticated = { status: 401, body: { error: { code: 'unauthenticated' } } }
+const sessionNotFound = { status: 404, body: { error: { code: 'session_not_found' } } }
+
+interface Row {
+  readonly session_id: string
+  readonly current: boolean
+}
+
+t.test('a session ends after 8 hours without a request', async t => {
+  const home = await onboarded(t)
+  const page = await browser(home)
+
+  await home.clock.advance(8 * hourMs - 1)
+  t.equal((await page.call('GET', '/v1/users/me')).status, 200)
+  await home.clock.advance(8 * hourMs - 1)
+  t.equal((await page.call('GET', '/v1/users/me')).status, 200)
+  await home.clock.advance(8 * hourMs)
+
+  t.match(await page.call('GET', '/v1/users/me'), unauthenticated)
+})
+
+t.test('a session ends after 7 days, however busy', async t => {
+  const home = await onboarded(t)
+  const page = await browser(home)
+
+  for (let i = 0; i < 7 * 4 - 1; i++) {
+    await home.clock.advance(6 * hourMs)
+    t.equal((await page.call('GET', '/v1/users/me')).status, 200)
+  }
+  await home.clock.advance(6 * hourMs)
+
+  t.match(await page.call('GET', '/v1/users/me'), unauthenticated)
+  await home.clock.advance(hourMs)
+  t.equal(await depsOf(home).store.read(em => em.count(Session)), 0, 'and is swept')
+})
+
+t.test('a logout ends the session and clears the cookie', async t => {
+  const home = await onboarded(t)
+  const page = await browser(home)
+  const other = await browser(home)
+
+  const reply = await page.call('POST', '/v1/auth/logout')
+
+  t.equal(reply.status, 204)
+  t.match(cookieOf(reply), /^svc_session=;.*Max-Age=0/)
+  t.match(await page.call('GET', '/v1/users/me'), unauthenticated)
+  t.equal((await other.call('GET', '/v1/users/me')).status, 200)
+  t.match(await home.call('POST', '/v1/auth/logout'), unauthenticated, 'a bearer has no session')
+})
+
+t.test('what a page must prove before it changes something', async t => {
+  const home = await onboarded(t)
+  const page = await browser(home)
+  const cases: [Record<string, string>, number, string | undefined][] = [
+    [{}, 403, 'csrf_origin_required'],
+    [{ origin: 'https://evil.test', 'x-svc-csrf': '1' }, 403, 'csrf_origin_mismatch'],
+    [{ origin: `${origin}.evil.test`, 'x-svc-csrf': '1' }, 403, 'csrf_origin_mismatch'],
+    [{ origin }, 403, 'csrf_header_required'],
+    [{ origin, 'x-svc-csrf': '1', 'content-type': 'text/plain' }, 403, 'csrf_content_type_required'],
+    [{ origin, 'x-svc-csrf': '1', 'content-type': 'application/json' }, 201, undefined]
+  ]
+  for (const [headers, status, code] of cases) {
+    const reply = await page.call('POST', '/v1/users/root/credentials', { label: 'x' }, headers)
+    t.equal(reply.status, status)
+    t.equal(reply.body.error?.code, code)
+  }
+  t.equal((await page.call('GET', '/v1/users/me', undefined, {})).status, 200, 'a read owes nothing')
+})
+
+t.test('a request with a bearer is judged by it alone', async t => {
+  const home = await onboarded(t)
+  const { cookie } = await browser(home)
+  const me = (authorization: string) =>
+    home.call<{ user_id: string }>('GET', '/v1/users/me', undefined, { authorization, cookie })
+
+  t.match(await me(`Bearer ${operatorToken}`), { status: 200, body: { user_id: '_operator' } })
+  t.match(await me('Bearer wrong'), unauthenticated)
+})
+
+t.test('a session of a disabled user opens nothing', async t => {
+  const home = await onboarded(t)
+  await addUser(home, 'ann')
+  const page = await browser(home, { user_id: 'ann' })
+
+  await depsOf(home).store.change(em => em.nativeUpdate(User, { id: 'ann' }, { disabled: true }))
+
+  t.match(await page.call('GET', '/v1/users/me'), { status: 401, body: { error: { code: 'user_disabled' } } })
+  t.equal((await page.call('GET', '/v1/auth/status')).status, 200)
+})
+
+t.test('a user has 20 sessions; the oldest go', async t => {
+  const home = await onboarded(t)
+  const oldest = await browser(home)
+  const second = await browser(home)
+  for (let i = 0; i < 19; i++) await browser(home)
+
+  t.match(await oldest.call('GET', '/v1/users/me'), unauthenticated)
+  t.equal((await second.call<Row[]>('GET', '/v1/users/me/sessions')).body.length, 20)
+})
+
+t.test('sessions are listed to their user, and ended one by one', async t => {
+  const home = await onboarded(t)
+  await addUser(home, 'ann')
+  const page = await browser(home)
+  const other = await browser(home)
+  const ann = await browser(home, { user_id: 'ann' })
+
+  const { body: rows } = await page.call<Row[]>('GET', '/v1/users/me/sessions')
+  t.match(rows, [
+    {
+      created_at: '2026-01-15T12:00:00.000Z',
+      last_seen_at: '2026-01-15T12:00:00.000Z',
+      expires_at: '2026-01-15T20:00:00.000Z',
+      remote_addr: '192.0.2.1',
+      current: true
+    },
+    { current: false }
+  ])
+  const path = `/v1/users/me/sessions/${rows[1]?.session_id}`
+  t.match(await ann.call('DELETE', path), sessionNotFound, "another's")
+  t.equal((await page.call('DELETE', path)).status, 204)
+  t.match(await other.call('GET', '/v1/users/me'), unauthenticated)
+  t.match(await page.call('DELETE', path), sessionNotFound)
+})
+
+t.test('the operator token has no sessions', async t => {
+  const home = await onboarded(t)
+  const userNotFound = { status: 404, body: { error: { code: 'user_not_found' } } }
+
+  t.match(await home.call('GET', '/v1/users/me/sessions'), userNotFound)
+  t.match(await home.call('DELETE', '/v1/users/me/sessions/x'), userNotFound)
+})
+
+t.test('a temporary password opens a session that can only change it', async t => {
+  const home = await onboarded(t)
+  await addUser(home, 'ann')
+  const { temporary_password: temporary } = await depsOf(home).recovery.reset('ann', 'keep')
+  const page = await browser(home, { user_id: 'ann', password: temporary })
+
+  t.match(await page.call('GET', '/v1/users/me/sessions'), {
+    status: 403,
+    body: { error: { code: 'password_change_required' } }
+  })
+  t.equal((await page.call('GET', '/v1/users/me')).status, 200)
+  t.equal((await page.call('GET', '/v1/auth/status')).status, 200)
+  const changed = await page.call<ErrorBody>('POST', '/v1/users/me/password', {
+    current_password: temporary,
+    new_password: root.password,
+    new_password_confirm: root.password
+  })
+  t.equal(changed.status, 204)
+  t.equal((await page.call('GET', '/v1/users/me/sessions')).status, 200)
+})

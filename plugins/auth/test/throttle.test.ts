@@ -1,0 +1,147 @@
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { kernelStore } from '../../../kernel/store/kernel-store.ts'
+import { openStore } from '../../../kernel/store/open.ts'
+import { fakeClock } from '../../../test/kit/clock.ts'
+import { Failures } from '../entities.ts'
+import auth from '../plugin.ts'
+import { type Attempt, openThrottle, type Throttle } from '../throttle.ts'
+
+const minuteMs = 60_000
+const ann: Attempt = { action: 'login', subject: 'ann', remoteAddr: '192.0.2.1' }
+
+async function open(t: Test, { rowsMax = 100_000, dir = t.testdir(), clock = fakeClock() } = {}) {
+  const store = await openStore(join(dir, 'sluice.db'), [kernelStore, auth])
+  t.teardown(() => store.close())
+  return { store, clock, dir, throttle: openThrottle({ store, clock }, rowsMax) }
+}
+
+async function failTimes(throttle: Throttle, times: number, of: (i: number) => Attempt): Promise<void> {
+  for (let i = 0; i < times; i++) await throttle.fail(of(i))
+}
+
+/** How long a caller must wait; 0 where it may try. */
+async function waitOf(attempted: Promise<void>): Promise<number> {
+  try {
+    await attempted
+    return 0
+  } catch (error) {
+    return (error as { details: { retry_after_secs: number } }).details.retry_after_secs
+  }
+}
+
+t.test('five failures lock for a minute, the next five for two, up to a quarter of an hour', async t => {
+  const { throttle, clock } = await open(t)
+
+  for (const secs of [60, 120, 240, 480, 900, 900]) {
+    await failTimes(throttle, 4, () => ann)
+    t.equal(await waitOf(throttle.look(ann)), 0)
+    await throttle.fail(ann)
+    t.equal(await waitOf(throttle.look(ann)), secs)
+    await clock.advance(secs * 1000 - 1)
+    t.equal(await waitOf(throttle.look(ann)), 1)
+    await clock.advance(1)
+    t.equal(await waitOf(throttle.look(ann)), 0)
+  }
+})
+
+t.test('a lock binds one subject at one address in one action', async t => {
+  const { throttle } = await open(t)
+
+  await failTimes(throttle, 5, () => ann)
+
+  t.equal(await waitOf(throttle.look(ann)), 60)
+  t.equal(await waitOf(throttle.look({ ...ann, subject: 'bob' })), 0)
+  t.equal(await waitOf(throttle.look({ ...ann, remoteAddr: '192.0.2.2' })), 0)
+  t.equal(await waitOf(throttle.look({ ...ann, action: 'password' })), 0)
+})
+
+t.test('the right secret wipes the failures before it', async t => {
+  const { throttle } = await open(t)
+  await failTimes(throttle, 4, () => ann)
+
+  await throttle.forgive(ann)
+  await failTimes(throttle, 4, () => ann)
+
+  t.equal(await waitOf(throttle.look(ann)), 0)
+})
+
+t.test('a lock outlives the process', async t => {
+  const { throttle, dir, clock } = await open(t)
+  await failTimes(throttle, 5, () => ann)
+
+  const { throttle: next } = await open(t, { dir, clock })
+
+  t.equal(await waitOf(next.look(ann)), 60)
+})
+
+t.test('fifty failures in a quarter of an hour lock an address, whatever the subjects', async t => {
+  const { throttle, clock } = await open(t)
+  const of = (i: number) => ({ ...ann, subject: `user-${i}` })
+
+  await failTimes(throttle, 1, of)
+  await clock.advance(14 * minuteMs)
+  await failTimes(throttle, 30, of)
+  await clock.advance(2 * minuteMs) // the first one counts no longer, the thirty do
+  await failTimes(throttle, 19, of)
+  t.equal(await waitOf(throttle.look(of(99))), 0)
+  await throttle.fail(of(98))
+
+  t.equal(await waitOf(throttle.look(of(99))), 900)
+  t.equal(await waitOf(throttle.look({ ...of(99), remoteAddr: '192.0.2.2' })), 0)
+})
+
+t.test('an IPv6 caller is its /64, an IPv4-mapped one its IPv4 address', async t => {
+  const { throttle } = await open(t)
+
+  await failTimes(throttle, 50, i => ({ ...ann, subject: `a-${i}`, remoteAddr: `2001:db8:0:1::${i + 1}` }))
+  await failTimes(throttle, 50, i => ({ ...ann, subject: `b-${i}`, remoteAddr: '::ffff:192.0.2.9' }))
+
+  t.equal(await waitOf(throttle.look({ ...ann, remoteAddr: '2001:db8:0:1:ffff::1' })), 900)
+  t.equal(await waitOf(throttle.look({ ...ann, remoteAddr: '2001:db8:0:2::1' })), 0)
+  t.equal(await waitOf(throttle.look({ ...ann, remoteAddr: '192.0.2.9' })), 900)
+})
+
+t.test('a subject that a hundred attempts failed on is slowed to one a second, never locked', async t => {
+  const { throttle, clock } = await open(t)
+  const from = (i: number) => ({ ...ann, remoteAddr: `198.51.100.${i % 250}` })
+  await failTimes(throttle, 99, from)
+  t.equal(await waitOf(throttle.enter(from(200))), 0)
+  t.equal(await waitOf(throttle.enter(from(201))), 0)
+  await throttle.fail(from(99))
+
+  t.equal(await waitOf(throttle.enter(from(200))), 0)
+  t.equal(await waitOf(throttle.enter(from(201))), 1)
+  await clock.advance(1000)
+  t.equal(await waitOf(throttle.enter(from(201))), 0)
+  await clock.advance(15 * minuteMs)
+  t.equal(await waitOf(throttle.enter(from(200))), 0)
+  t.equal(await waitOf(throttle.enter(from(201))), 0)
+})
+
+t.test('the table stays within its bound; what is oldest goes', async t => {
+  const { throttle, store, clock } = await open(t, { rowsMax: 12 })
+
+  for (let i = 0; i < 10; i++) {
+    await throttle.fail({ ...ann, subject: `user-${i}`, remoteAddr: `198.51.100.${i}` })
+    await clock.advance(1)
+  }
+
+  const rows = await store.read(em => em.find(Failures, {}, { orderBy: { updatedAt: 'asc' } }))
+  t.equal(rows.length, 12)
+  t.equal(rows[0]?.updatedAt, (rows.at(-1)?.updatedAt ?? 0) - 3)
+})
+
+t.test('what failed yesterday is forgotten and swept', async t => {
+  const { throttle, store, clock } = await open(t)
+  await failTimes(throttle, 5, () => ann)
+  await clock.advance(24 * 60 * minuteMs)
+
+  await failTimes(throttle, 5, () => ({ ...ann, subject: 'bob' }))
+  await failTimes(throttle, 5, () => ann)
+  t.equal(await waitOf(throttle.look(ann)), 60, 'the first lock again, not the second')
+  await clock.advance(24 * 60 * minuteMs)
+  await store.change(throttle.sweep)
+
+  t.equal(await store.read(em => em.count(Failures)), 0)
+})

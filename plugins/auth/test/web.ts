@@ -1,0 +1,108 @@
+// A server with its first administrator, and browsers that sign in to it.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import type { Role } from '../../../kernel/http/principal.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { type House, house, type Plan, type Reply } from '../../../test/kit/house.ts'
+import type { Users } from '../../users/users.ts'
+import type { Turn } from '../hashing.ts'
+import type { Passwords } from '../passwords.ts'
+import type { Recovery } from '../recovery.ts'
+
+export const origin = 'https://sluice.test'
+export const root = { user_id: 'root', password: 'a long enough password' }
+export const nobody = { authorization: '' }
+
+export interface Deps extends Kernel {
+  readonly users: Users
+  readonly passwords: Passwords
+  readonly turn: Turn
+  readonly recovery: Recovery
+}
+type Method = Parameters<House['call']>[0]
+export interface ErrorBody {
+  readonly error: { readonly code: string; readonly message: string }
+}
+
+export const depsOf = ({ server }: House): Deps => server.depsOf('auth') as Deps
+
+export const fresh = (t: Test, plan: Plan = {}): Promise<House> =>
+  house(t, {
+    plugins: ['users', 'auth', 'credentials'],
+    ...plan,
+    keys: { operator_http_public_origin: origin, trusted_proxies: ['127.0.0.1'], ...plan.keys }
+  })
+
+export const setupTokenOf = ({ log }: House): string => {
+  const line = log.findLast(({ event }) => event === 'onboarding.setup_token')
+  return line?.message.slice(-43) ?? ''
+}
+
+export const onboard = (home: House, body: object = {}): Promise<Reply<ErrorBody>> =>
+  home.call(
+    'POST',
+    '/v1/auth/onboarding',
+    {
+      ...root,
+      display_name: 'Root',
+      password_confirm: root.password,
+      setup_token: setupTokenOf(home),
+      ...body
+    },
+    nobody
+  )
+
+export async function onboarded(t: Test, plan: Plan = {}): Promise<House> {
+  const home = await fresh(t, plan)
+  const { status } = await onboard(home)
+  t.equal(status, 201, 'the first administrator is made')
+  return home
+}
+
+export async function addUser(home: House, userId: string, role: Role = 'user'): Promise<void> {
+  const { store, users, passwords, turn } = depsOf(home)
+  const hash = await turn(argon => argon.hash(root.password))
+  await store.change(async em => {
+    await users.insert(em, { userId, displayName: userId, role })
+    await passwords.set(em, userId, hash)
+  })
+}
+
+export const login = <B = ErrorBody>(
+  home: House,
+  body: object = {},
+  remoteAddr = '192.0.2.1'
+): Promise<Reply<B>> =>
+  home.call<B>('POST', '/v1/auth/login', { ...root, ...body }, { ...nobody, 'x-forwarded-for': remoteAddr })
+
+export const cookieOf = ({ headers }: Reply<unknown>): string => String(headers['set-cookie'])
+
+/** A browser that has signed in: it sends its cookie, and from our page what CSRF asks for. */
+export async function browser(home: House, credentials: object = {}) {
+  const [cookie = ''] = cookieOf(await login(home, credentials)).split(';')
+  const proof = { origin, 'x-svc-csrf': '1' }
+  return {
+    cookie,
+    call: <B = ErrorBody>(
+      method: Method,
+      url: string,
+      body?: object,
+      headers: Record<string, string> = proof
+    ) => home.call<B>(method, url, body, { ...nobody, cookie, ...headers })
+  }
+}
+
+/** All bytes of the store, its log included. */
+export const storeBytes = (dir: string): string =>
+  readdirSync(dir)
+    .filter(name => /\.db(-wal)?$/.test(name))
+    .map(name => readFileSync(join(dir, name), 'latin1'))
+    .join('')
+
+/** What a call of a service threw; null where it did not. */
+export const refusalOf = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => null,
+    (error: unknown) => error
+  )

@@ -1,0 +1,103 @@
+import { Command as Program } from 'commander'
+import { type TObject, type TSchema, Type } from 'typebox'
+import { Convert, Errors } from 'typebox/value'
+import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import type { Command } from '../../kernel/cli/command.ts'
+
+type Args = Readonly<Record<string, unknown>>
+
+const needsOptions: Readonly<Record<Command['needs'], readonly (readonly [string, string])[]>> = {
+  api: [
+    ['--server <origin>', 'the operator API; default SVC_SERVER, else http://127.0.0.1:7080'],
+    ['--insecure-http', 'send the token over plain http to another host']
+  ],
+  data: [
+    ['--config <file>', 'configuration of the server'],
+    ['--data-dir <dir>', 'data directory of the stopped server']
+  ],
+  server: [
+    ['--config <file>', 'configuration, TOML'],
+    ['--data-dir <dir>', 'where the store, keys and backups live']
+  ],
+  nothing: []
+}
+
+/** Commands as data become a program of commander: groups of two words, help, and typed arguments. */
+export function openProgram(
+  version: string,
+  commands: readonly Command[],
+  run: (command: Command, args: Args) => Promise<void>
+): Program {
+  const program = new Program('sluice')
+    .description('Self-hosted TCP and UDP port forwarding for fleets.')
+    .version(version)
+    .exitOverride()
+    .showHelpAfterError('see --help')
+  const groups = new Map<string, Program>()
+  const groupOf = (name: string): Program => {
+    const group = groups.get(name) ?? program.command(name).description(`${name} commands`).exitOverride()
+    groups.set(name, group)
+    return group
+  }
+
+  for (const command of commands.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const [first = '', second] = command.name.split(' ')
+    const parent = second === undefined ? program : groupOf(first)
+    const sub = parent
+      .command(second ?? first)
+      .description(command.summary)
+      .exitOverride()
+    describe(sub, command)
+    sub.action(async (...given: unknown[]) => {
+      const options = sub.optsWithGlobals()
+      const bare = Object.fromEntries((command.positional ?? []).map((name, at) => [name, given[at]]))
+      await run(command, { ...snake(options), ...bare })
+    })
+  }
+  return program
+}
+
+function describe(sub: Program, { args, positional = [], needs }: Command): void {
+  for (const name of positional) {
+    const schema = args.properties[name] ?? Type.Unknown()
+    const dots = Type.IsArray(schema) ? '...' : ''
+    const word = `${name.toUpperCase()}${dots}`
+    sub.argument(Type.IsOptional(schema) ? `[${word}]` : `<${word}>`, descriptionOf(schema))
+  }
+  for (const [name, schema] of Object.entries(args.properties)) {
+    if (positional.includes(name)) continue
+    const flag = `--${name.replaceAll('_', '-')}`
+    const value = Type.IsBoolean(schema) ? '' : Type.IsArray(schema) ? ' <value...>' : ' <value>'
+    if (Type.IsOptional(schema)) sub.option(`${flag}${value}`, descriptionOf(schema))
+    else sub.requiredOption(`${flag}${value}`, descriptionOf(schema))
+  }
+  for (const [flag, help] of needsOptions[needs]) sub.option(flag, help)
+  sub.option('--output <format>', 'table or json', 'table')
+}
+
+const descriptionOf = (schema: TSchema): string => ('description' in schema ? String(schema.description) : '')
+
+const snake = (options: Args): Args =>
+  Object.fromEntries(
+    Object.entries(options).map(([key, value]) => [
+      key.replaceAll(/[A-Z]/g, char => `_${char.toLowerCase()}`),
+      value
+    ])
+  )
+
+/** The arguments as the command's schema wants them; what the command line adds for all stays out. */
+export function typed(args: TObject, given: Args): Args {
+  const own = Object.fromEntries(
+    Object.keys(args.properties)
+      .filter(key => given[key] !== undefined)
+      .map(key => [key, given[key]])
+  )
+  const value = Convert(args, own) as Args // an object schema makes an object
+  const [error] = Errors(args, value)
+  if (error)
+    throw new Fault(
+      wrongUsage,
+      `${error.instancePath.slice(1).toUpperCase() || 'arguments'} ${error.message}`
+    )
+  return value
+}

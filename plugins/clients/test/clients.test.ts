@@ -1,0 +1,237 @@
+import t from 'tap'
+import { newId } from '../../../kernel/base/id.ts'
+import { Client, Credential, HeldObject, SpentToken, User } from '../../../kernel/identity/entities.ts'
+import { hashOf } from '../../../kernel/identity/secret.ts'
+import { definePlugin } from '../../../kernel/plugin.ts'
+import { type House, house } from '../../../test/kit/house.ts'
+import type { ClientRow } from '../row.ts'
+import { removingSlot, revokingSlot, visibleSlot } from '../slots.ts'
+
+const notFound = { status: 404, body: { error: { code: 'client_not_found' } } }
+
+/** Clients as if agents had enrolled. */
+async function enrolled({ server, clock }: House, ...names: readonly string[]): Promise<string[]> {
+  const { store } = server.depsOf('clients')
+  const rows = names.map(name => {
+    const id = newId(clock.now())
+    return { id, name, tokenHash: hashOf(id), revision: 0, enrolledAt: clock.now() }
+  })
+  await store.change(em => em.insertMany(Client, rows))
+  return rows.map(({ id }) => id)
+}
+
+t.test(
+  'a client is listed with every field of its row, whoever it was before the server started',
+  async t => {
+    const home = await house(t, { plugins: ['clients'] })
+    const [id = ''] = await enrolled(home, 'edge')
+    const { store } = home.server.depsOf('clients')
+    const seen = {
+      agentVersion: '1.7.0',
+      capabilities: { x: '1.0.0' },
+      connectedAt: 5,
+      lastSeenAt: home.clock.now()
+    }
+    await store.change(em => em.nativeUpdate(Client, { id }, seen))
+
+    const list = await home.call<ClientRow[]>('GET', '/v1/clients')
+
+    t.strictSame(list.body, [
+      {
+        client_id: id,
+        client_name: 'edge',
+        address: null,
+        state: 'disconnected',
+        connected: false,
+        remote_addr: null,
+        connected_at: null,
+        last_seen_at: '2026-01-15T12:00:00.000Z',
+        agent_version: '1.7.0',
+        capabilities: { x: '1.0.0' },
+        enrolled_at: '2026-01-15T12:00:00.000Z',
+        revoked_at: null
+      }
+    ])
+    t.strictSame((await home.call('GET', `/v1/clients/${id}`)).body, list.body[0])
+  }
+)
+
+t.test('a list comes in pages, each client once', async t => {
+  const home = await house(t, { plugins: ['clients'] })
+  const ids = await enrolled(home, 'a', 'b', 'c', 'd', 'e')
+
+  const seen: string[] = []
+  let link = '</v1/clients?limit=2>; rel="next"'
+  while (link !== '') {
+    const { body, headers } = await home.call<ClientRow[]>('GET', /<([^>]+)>/.exec(link)?.[1] ?? '')
+    seen.push(...body.map(row => row.client_id))
+    link = String(headers['link'] ?? '')
+  }
+
+  t.strictSame(seen, ids)
+})
+
+t.test('a rename changes one row, and two clients may share a name', async t => {
+  const home = await house(t, { plugins: ['clients'] })
+  const [a = '', b = '', c = ''] = await enrolled(home, 'a', 'b', 'c')
+
+  const renamed = await home.call('PATCH', `/v1/clients/${a}/name`, { client_name: '  b ' })
+
+  t.match(renamed, { status: 200, body: { client_id: a, client_name: 'b' } })
+  const { body } = await home.call<ClientRow[]>('GET', '/v1/clients')
+  t.strictSame(
+    body.map(row => [row.client_id, row.client_name]),
+    [
+      [a, 'b'],
+      [b, 'b'],
+      [c, 'c']
+    ]
+  )
+  t.match(home.decisions, [{ action: 'client.rename', resourceKind: 'client', resourceId: a, status: 200 }])
+})
+
+t.test('an address is set and cleared; a whole row may be sent back, a typo may not', async t => {
+  const home = await house(t, { plugins: ['clients'] })
+  const [id = ''] = await enrolled(home, 'edge')
+  const url = `/v1/clients/${id}`
+
+  t.match(await home.call('PUT', url, { address: 'edge.example.com' }), {
+    status: 200,
+    body: { address: 'edge.example.com' }
+  })
+  const { body: row } = await home.call<ClientRow>('GET', url)
+  const back = { ...row, client_name: 'ignored', address: '192.0.2.7' }
+  t.match(await home.call('PUT', url, back), {
+    status: 200,
+    body: { address: '192.0.2.7', client_name: 'edge' }
+  })
+  t.match(await home.call('PUT', url, { address: null }), { status: 200, body: { address: null } })
+
+  t.match(await home.call('PUT', url, { address: 'edge.example.com:443' }), {
+    status: 400,
+    body: { error: { code: 'invalid_client_address' } }
+  })
+  t.match(await home.call('PUT', url, { adress: 'x' }), {
+    status: 400,
+    body: { error: { code: 'validation.unknown_field' } }
+  })
+  t.match(await home.call('PATCH', `${url}/name`, { client_name: '\u202e' }), {
+    status: 400,
+    body: { error: { code: 'invalid_client_name' } }
+  })
+})
+
+t.test('an id that is unknown and one that is malformed get one answer on every route', async t => {
+  const home = await house(t, { plugins: ['clients'] })
+  await enrolled(home, 'edge')
+  const bodies = new Set<string>()
+
+  for (const id of [newId(), 'edge', 'x'.repeat(200), '%20', '..%2f'])
+    for (const [method, tail, body] of [
+      ['GET', ''],
+      ['PUT', '', { address: null }],
+      ['PATCH', '/name', { client_name: 'x' }],
+      ['POST', '/revoke'],
+      ['DELETE', '']
+    ] as const) {
+      const reply = await home.call(method, `/v1/clients/${id}${tail}`, body)
+      t.match(reply, notFound, `${method} ${id}`)
+      bodies.add(JSON.stringify(reply.body))
+    }
+
+  t.equal(bodies.size, 1)
+})
+
+t.test('a revoked client has a spent token, may be revoked again, and only then be deleted', async t => {
+  const home = await house(t, { plugins: ['clients'] })
+  const [id = ''] = await enrolled(home, 'edge')
+  const { store } = home.server.depsOf('clients')
+  await store.change(em => em.insert(HeldObject, { clientId: id, kind: 'x', id: '1', revision: 1 }))
+  const url = `/v1/clients/${id}`
+
+  t.match(await home.call('DELETE', url), { status: 409, body: { error: { code: 'client_not_revoked' } } })
+  t.match(await home.call('POST', `${url}/revoke`), { status: 204, body: undefined })
+  const first = await home.call<ClientRow>('GET', url)
+  await home.clock.advance(1000)
+  t.match(await home.call('POST', `${url}/revoke`), { status: 204 })
+
+  t.match(first.body, { state: 'revoked', connected: false, revoked_at: '2026-01-15T12:00:00.000Z' })
+  t.strictSame((await home.call('GET', url)).body, first.body)
+  t.match(await store.read(em => em.findAll(SpentToken)), [{ hash: hashOf(id), clientId: id }])
+
+  t.match(await home.call('DELETE', url), { status: 204 })
+  t.match(await home.call('GET', url), notFound)
+  t.equal(await store.read(em => em.count(HeldObject)), 0)
+  t.equal(await store.read(em => em.count(SpentToken)), 1, 'its token is still told from one never seen')
+})
+
+t.test(
+  'what others add to a revocation and a removal is done in the same transaction, or not at all',
+  async t => {
+    const told: string[] = []
+    let isBroken = true
+    const other = definePlugin({
+      name: 'other',
+      version: '1.0.0',
+      kernel: '^1.0.0',
+      needs: { clients: '^1.0.0' },
+      fills: [
+        revokingSlot.fill(async ({ name }) => {
+          if (isBroken) throw new Error('disk full')
+          told.push(`revoked ${name}`)
+        }),
+        removingSlot.fill(async ({ name }) => {
+          if (isBroken) throw new Error('disk full')
+          told.push(`removed ${name}`)
+        })
+      ]
+    })
+    const home = await house(t, { plugins: ['clients', other] })
+    const [id = ''] = await enrolled(home, 'edge')
+    const url = `/v1/clients/${id}`
+
+    t.match(await home.call('POST', `${url}/revoke`), { status: 500 })
+    t.match(await home.call('GET', url), { body: { state: 'disconnected' } })
+    isBroken = false
+    t.match(await home.call('POST', `${url}/revoke`), { status: 204 })
+    isBroken = true
+    t.match(await home.call('DELETE', url), { status: 500 })
+    t.match(await home.call('GET', url), { body: { state: 'revoked' } })
+    isBroken = false
+    t.match(await home.call('DELETE', url), { status: 204 })
+
+    t.strictSame(told, ['revoked edge', 'removed edge'])
+  }
+)
+
+t.test('a user sees the clients that some filler names, and changes none', async t => {
+  const visible: string[] = []
+  const grants = definePlugin({
+    name: 'some-grants',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    needs: { clients: '^1.0.0' },
+    fills: [visibleSlot.fill(async userId => (userId === 'bob' ? visible : []))]
+  })
+  const home = await house(t, { plugins: ['clients', grants] })
+  const [mine = '', other = ''] = await enrolled(home, 'mine', 'other')
+  visible.push(mine)
+  const now = home.clock.now()
+  await home.server.depsOf('clients').store.change(async em => {
+    await em.insertMany(User, [
+      { id: 'root', displayName: 'Root', role: 'superadmin', disabled: false, createdAt: now },
+      { id: 'bob', displayName: 'Bob', role: 'user', disabled: false, createdAt: now }
+    ])
+    const hash = { tokenHash: hashOf('token-of-bob'), label: '', createdAt: now }
+    await em.insert(Credential, { id: newId(), userId: 'bob', ...hash })
+  })
+  const bob = { authorization: 'Bearer token-of-bob' }
+
+  t.match(await home.call('GET', '/v1/clients', undefined, bob), { status: 200, body: [{ client_id: mine }] })
+  t.match(await home.call('GET', `/v1/clients/${mine}`, undefined, bob), { status: 200 })
+  t.match(await home.call('GET', `/v1/clients/${other}`, undefined, bob), notFound)
+  t.match(await home.call('PATCH', `/v1/clients/${mine}/name`, { client_name: 'x' }, bob), {
+    status: 403,
+    body: { error: { code: 'role_required' } }
+  })
+})

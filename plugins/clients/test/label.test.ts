@@ -1,0 +1,92 @@
+import t from 'tap'
+import { Fault } from '../../../kernel/base/errors.ts'
+import { addressOf, nameOf } from '../label.ts'
+
+const codeOf = (work: () => unknown): string | null => {
+  try {
+    work()
+    return null
+  } catch (error) {
+    if (error instanceof Fault) return error.row.code
+    throw error
+  }
+}
+
+t.test('a name is trimmed and else kept as it was given', async t => {
+  for (const [given, kept] of [
+    ['edge', 'edge'],
+    ['  Köln edge 7\t', 'Köln edge 7'],
+    ['x'.repeat(255), 'x'.repeat(255)],
+    ['01ARZ3NDEKTSV4RRFFQ69G5FA', '01ARZ3NDEKTSV4RRFFQ69G5FA'],
+    ['🚪 gate', '🚪 gate']
+  ] as const)
+    t.equal(nameOf(given), kept)
+})
+
+t.test('a name that is empty, long, hidden, or of the form of an id is refused', async t => {
+  for (const name of [
+    '',
+    '   ',
+    'x'.repeat(256),
+    'é'.repeat(128),
+    'a\u0000b',
+    'a\nb',
+    'a\u001b[2Jb',
+    'a\u0085b',
+    'a\u202eb',
+    'a\u2066b',
+    'a\ud800b',
+    '01ARZ3NDEKTSV4RRFFQ69G5FAV',
+    '01arz3ndektsv4rrffq69g5fav'
+  ])
+    t.equal(
+      codeOf(() => nameOf(name)),
+      'invalid_client_name',
+      JSON.stringify(name)
+    )
+})
+
+t.test('an address is a bare DNS name or IP address, or none', async t => {
+  for (const address of [
+    null,
+    'edge.example.com',
+    'edge.example.com.',
+    'localhost',
+    'xn--kln-sna.example',
+    'my_edge.example',
+    '192.0.2.7',
+    '2001:db8::7',
+    '::ffff:192.0.2.7'
+  ])
+    t.equal(addressOf(address), address)
+})
+
+t.test('an address with a port, a scheme, brackets, a zone or a broken label is refused', async t => {
+  for (const address of [
+    '',
+    'edge.example.com:443',
+    '192.0.2.7:443',
+    '[2001:db8::7]',
+    '[2001:db8::7]:443',
+    'fe80::1%eth0',
+    'https://edge.example.com',
+    'edge.example.com/x',
+    'edge example',
+    ' edge',
+    '-edge.example',
+    'edge-.example',
+    'a..b',
+    '.',
+    '192.0.2',
+    '192.0.2.256',
+    'köln.example',
+    '*.example.com',
+    `${'a'.repeat(64)}.example`,
+    `${'a.'.repeat(127)}ab`
+  ])
+    t.equal(
+      codeOf(() => addressOf(address)),
+      'invalid_client_address',
+      JSON.stringify(address)
+    )
+})

@@ -1,0 +1,18 @@
+import { asFunction } from 'awilix'
+import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { type Credentials, codes, openCredentials } from './credentials.ts'
+import { routes } from './routes.ts'
+
+interface Deps extends Kernel {
+  readonly credentials: Credentials
+}
+
+export default definePlugin<Deps>({
+  name: 'credentials',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  needs: { users: '^1.0.0' },
+  codes,
+  services: { credentials: asFunction(openCredentials).singleton() },
+  routes
+})

@@ -1,0 +1,55 @@
+import { Type } from 'typebox'
+import { defineList } from '../../kernel/http/listing.ts'
+import { defineRoute } from '../../kernel/http/route.ts'
+import type { Credentials } from './credentials.ts'
+import { CredentialParams, CredentialRow, IssueBody, Issued, UserParams } from './schema.ts'
+
+interface Deps {
+  readonly credentials: Credentials
+}
+
+const issue = defineRoute({
+  method: 'POST',
+  url: '/v1/users/:id/credentials',
+  action: 'credential.issue',
+  access: 'user',
+  status: 201,
+  summary: 'Issue a bearer token; it is shown once',
+  reply: 'secret',
+  schema: () => ({ params: UserParams, body: IssueBody, reply: Issued }),
+  run: ({ credentials }: Deps, call) => credentials.issue(call.params.id, call.body, call)
+})
+
+const list = defineList({
+  url: '/v1/users/:id/credentials',
+  action: 'credential.list',
+  access: 'user',
+  summary: 'The credentials of a user, without their tokens',
+  schema: () => ({ params: UserParams, row: CredentialRow }),
+  run: ({ credentials }: Deps, { params, principal }) => credentials.list(params.id, principal)
+})
+
+const revoke = defineRoute({
+  method: 'DELETE',
+  url: '/v1/users/:id/credentials/:cred_id',
+  action: 'credential.revoke',
+  access: 'user',
+  status: 204,
+  summary: 'Revoke a credential',
+  schema: () => ({ params: CredentialParams, reply: Type.Void() }),
+  run: ({ credentials }: Deps, call) => credentials.revoke(call.params.id, call.params.cred_id, call)
+})
+
+const rotate = defineRoute({
+  method: 'POST',
+  url: '/v1/users/:id/credentials/:cred_id/rotate',
+  action: 'credential.rotate',
+  access: 'user',
+  status: 201,
+  summary: 'Give a credential a new token; the old one ends',
+  reply: 'secret',
+  schema: () => ({ params: CredentialParams, reply: Issued }),
+  run: ({ credentials }: Deps, call) => credentials.rotate(call.params.id, call.params.cred_id, call)
+})
+
+export const routes = [issue, list, revoke, rotate]

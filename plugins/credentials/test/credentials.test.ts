@@ -1,0 +1,222 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { type House, house } from '../../../test/kit/house.ts'
+import type { Users } from '../../users/users.ts'
+
+interface Issued {
+  readonly credential_id: string
+  readonly token: string
+}
+interface Row extends Issued {
+  readonly label: string
+  readonly revoked_at: string | null
+  readonly last_used_at: string | null
+}
+interface Deps extends Kernel {
+  readonly users: Users
+}
+const ofAnn = '/v1/users/ann/credentials'
+const refusal = (status: number, code: string) => ({ status, body: { error: { code } } })
+
+async function open(t: Test): Promise<House> {
+  const home = await house(t, { plugins: ['users', 'credentials'] })
+  const { store, users } = home.server.depsOf('credentials') as Deps // of this plugin, by its name
+  await store.change(async em => {
+    await users.insert(em, { userId: 'root', displayName: 'Root', role: 'superadmin' })
+    for (const userId of ['ann', 'bob']) await users.insert(em, { userId, displayName: userId, role: 'user' })
+  })
+  return home
+}
+
+const issue = (home: House, body: object = {}, userId = 'ann') =>
+  home.call<Issued>('POST', `/v1/users/${userId}/credentials`, body)
+const bearer = ({ token }: Pick<Issued, 'token'>) => ({ authorization: `Bearer ${token}` })
+const use = async (home: House, issued: Pick<Issued, 'token'>): Promise<number> =>
+  (await home.call('GET', '/v1/users/me', undefined, bearer(issued))).status
+const rows = async (home: House): Promise<Row[]> => (await home.call<Row[]>('GET', ofAnn)).body
+
+t.test('a credential is issued once, with its token', async t => {
+  const home = await open(t)
+
+  const { status, body } = await issue(home, { label: 'laptop' })
+
+  t.equal(status, 201)
+  t.match(body, {
+    credential_id: /^[0-9A-Z]{26}$/,
+    user_id: 'ann',
+    token: /^svct_[\w-]{43}$/,
+    label: 'laptop',
+    created_at: '2026-01-15T12:00:00.000Z'
+  })
+  t.equal(await use(home, body), 200)
+  t.strictSame(await rows(home), [
+    {
+      credential_id: body.credential_id,
+      user_id: 'ann',
+      label: 'laptop',
+      created_at: '2026-01-15T12:00:00.000Z',
+      last_used_at: '2026-01-15T12:00:00.000Z',
+      expires_at: null,
+      revoked_at: null
+    }
+  ])
+})
+
+t.test('the token is kept nowhere', async t => {
+  const home = await open(t)
+  const { body } = await issue(home)
+
+  const store = readdirSync(home.dir)
+    .filter(name => /\.db(-wal)?$/.test(name))
+    .map(name => readFileSync(join(home.dir, name), 'latin1'))
+    .join('')
+
+  t.ok(store.includes(body.credential_id))
+  t.notOk(store.includes(body.token))
+})
+
+t.test('a body is not needed; what is in it is judged', async t => {
+  const home = await open(t)
+
+  t.equal((await home.call('POST', ofAnn)).status, 201)
+  t.equal((await issue(home, { label: 'é'.repeat(127) })).status, 201)
+  for (const body of [
+    { label: 'é'.repeat(128) },
+    { label: 7 },
+    { expires_in_secs: 59 },
+    { expires_in_secs: 315_360_001 },
+    { expires_in_secs: 60.5 }
+  ])
+    t.match(await issue(home, body), refusal(400, 'validation.schema'), JSON.stringify(body))
+  t.match(await issue(home, { lable: 'x' }), refusal(400, 'validation.unknown_field'))
+})
+
+t.test('a credential with an end ends', async t => {
+  const home = await open(t)
+  const { body } = await issue(home, { expires_in_secs: 60 })
+
+  await home.clock.advance(59_999)
+  t.equal(await use(home, body), 200)
+  await home.clock.advance(1)
+
+  t.equal(await use(home, body), 401)
+  t.match(
+    await home.call('POST', `${ofAnn}/${body.credential_id}/rotate`),
+    refusal(404, 'credential_not_found'),
+    'it does not come back'
+  )
+})
+
+t.test('a revoked credential opens nothing and stays in the list', async t => {
+  const home = await open(t)
+  const { body } = await issue(home)
+  const path = `${ofAnn}/${body.credential_id}`
+
+  t.equal((await home.call('DELETE', path)).status, 204)
+  await home.clock.advance(1000)
+  t.equal((await home.call('DELETE', path)).status, 204, 'again, and nothing changes')
+
+  t.equal(await use(home, body), 401)
+  t.match(await rows(home), [{ revoked_at: '2026-01-15T12:00:00.000Z' }])
+  t.match(await home.call('POST', `${path}/rotate`), refusal(404, 'credential_not_found'))
+})
+
+t.test('a rotation gives a new token for as long again, and ends the old one', async t => {
+  const home = await open(t)
+  const { body: before } = await issue(home, { label: 'ci', expires_in_secs: 3600 })
+  await home.clock.advance(1_800_000)
+
+  const { status, body: after } = await home.call<Issued>(
+    'POST',
+    `${ofAnn}/${before.credential_id}/rotate`,
+    undefined,
+    bearer(before)
+  )
+
+  t.equal(status, 201)
+  t.match(after, { credential_id: before.credential_id, user_id: 'ann', label: 'ci', token: /^svct_/ })
+  t.equal(await use(home, before), 401)
+  await home.clock.advance(3_599_999)
+  t.equal(await use(home, after), 200)
+  await home.clock.advance(1)
+  t.equal(await use(home, after), 401)
+})
+
+t.test('ownership is judged on the path, before anything is looked up', async t => {
+  const home = await open(t)
+  const ann = bearer((await issue(home)).body)
+  const bobs = (await issue(home, {}, 'bob')).body
+
+  for (const userId of ['bob', 'root', 'nobody', '_operator']) {
+    const path = `/v1/users/${userId}/credentials`
+    for (const [method, url] of [
+      ['GET', path],
+      ['POST', path],
+      ['DELETE', `${path}/${bobs.credential_id}`],
+      ['POST', `${path}/${bobs.credential_id}/rotate`]
+    ] as const)
+      t.match(await home.call(method, url, undefined, ann), refusal(403, 'not_owner'), `${method} ${url}`)
+  }
+  t.match(
+    await home.call('DELETE', `${ofAnn}/${bobs.credential_id}`, undefined, ann),
+    refusal(404, 'credential_not_found')
+  )
+  t.equal(await use(home, bobs), 200)
+})
+
+t.test('a user without the role does all of it for itself', async t => {
+  const home = await open(t)
+  const ann = bearer((await issue(home)).body)
+
+  const { body } = await home.call<Issued>('POST', ofAnn, { label: 'own' }, ann)
+  t.equal((await home.call<Row[]>('GET', ofAnn, undefined, ann)).body.length, 2)
+  t.equal((await home.call('DELETE', `${ofAnn}/${body.credential_id}`, undefined, ann)).status, 204)
+})
+
+t.test('who is no user has no credentials', async t => {
+  const home = await open(t)
+  for (const userId of ['nobody', '_operator', 'me'])
+    t.match(await issue(home, {}, userId), refusal(404, 'user_not_found'), userId)
+})
+
+t.test('a user has at most 100 that hold; the dead make room', async t => {
+  const home = await open(t)
+  for (let i = 0; i < 100; i++) await issue(home, { label: `n${i}`, ...(i === 0 && { expires_in_secs: 60 }) })
+
+  const full = await issue(home)
+  t.match(full, { status: 422, body: { error: { code: 'limit_reached', details: { limit: 100 } } } })
+  await home.clock.advance(60_000)
+  t.equal((await issue(home)).status, 201)
+  t.match(await issue(home), refusal(422, 'limit_reached'))
+})
+
+t.test('the list is paged in the order of issue', async t => {
+  const home = await open(t)
+  for (const label of ['a', 'b', 'c']) await issue(home, { label })
+
+  const first = await home.call<Row[]>('GET', `${ofAnn}?limit=2`)
+  t.match(first.body, [{ label: 'a' }, { label: 'b' }])
+  const [, next = ''] = /<([^>]+)>; rel="next"/.exec(String(first.headers['link'])) ?? []
+  const second = await home.call<Row[]>('GET', next)
+
+  t.match(second.body, [{ label: 'c' }])
+  t.equal(second.headers['link'], undefined)
+})
+
+t.test('changes are written down with the credential', async t => {
+  const home = await open(t)
+  home.decisions.length = 0
+
+  const { body } = await issue(home)
+
+  t.match(home.decisions, [
+    {
+      action: 'credential.issue',
+      actor: '_operator',
+      resourceKind: 'credential',
+      resourceId: body.credential_id
+    }
+  ])
+})

@@ -1,0 +1,42 @@
+import { Type } from 'typebox'
+import { defineCommand, type Print } from '../../kernel/cli/command.ts'
+import { pickClient } from '../clients/slots.ts'
+import type { Invitation } from './schema.ts'
+
+const Ttl = Type.Optional(Type.Integer({ description: 'Life of the code in seconds, 1 to 86400.' }))
+
+const enroll = defineCommand({
+  name: 'client enroll',
+  summary: 'Make a one-time command that enrolls a new client.',
+  args: Type.Object({
+    name: Type.String({ description: 'Name of the new client.' }),
+    address: Type.Optional(Type.String({ description: 'Its public host, without a port.' })),
+    ttl_secs: Ttl
+  }),
+  positional: ['name'],
+  needs: 'api',
+  run: async ({ api, args, print }) => tell(print, await api.send('POST', '/v1/client-enrollments', args))
+})
+
+const reEnroll = defineCommand({
+  name: 'client re-enroll',
+  summary: 'Make a one-time command that gives a client a new token.',
+  args: Type.Object({
+    client: Type.String({ description: 'Id of a client, or a name that only one has.' }),
+    ttl_secs: Ttl
+  }),
+  positional: ['client'],
+  needs: 'api',
+  async run({ api, args: { client, ...body }, print }) {
+    const { client_id: id } = await pickClient(api, client)
+    tell(print, await api.send('POST', `/v1/clients/${id}/enrollment`, body))
+  }
+})
+
+/** The command comes last and alone on its line: a script takes it with `tail -n 1`. */
+function tell(print: Print, invitation: Invitation): void {
+  print.data(invitation, ['enrollment_id', 'client_name', 'expires_at'])
+  print.line(invitation.command)
+}
+
+export const commands = [enroll, reEnroll]

@@ -1,0 +1,20 @@
+import { Migration } from '@mikro-orm/migrations'
+
+export class Enrollment0001 extends Migration {
+  override up(): void {
+    this.addSql(`create table "enrollment" (
+      "id" varchar(26) not null primary key,
+      "code_hash" varchar(64) not null,
+      "client_id" varchar(26) null,
+      "name" varchar(255) not null,
+      "address" varchar(255) null,
+      "endpoint" varchar(255) null,
+      "created_by" varchar(32) not null,
+      "created_at" bigint not null,
+      "expires_at" bigint not null,
+      "used_at" bigint null,
+      "token_hash" varchar(64) null)`)
+    this.addSql('create unique index "enrollment_code_hash_unique" on "enrollment" ("code_hash")')
+    this.addSql('create index "enrollment_client_id_index" on "enrollment" ("client_id")')
+  }
+}

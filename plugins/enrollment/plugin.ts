@@ -1,0 +1,45 @@
+import { asFunction } from 'awilix'
+import { connectionSlot } from '../../kernel/control/peers.ts'
+import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { answer } from '../../kernel/wire/message.ts'
+import type { Endpoint } from '../advertised-endpoint/endpoint.ts'
+import type { Clients } from '../clients/clients.ts'
+import { removingSlot, revokingSlot } from '../clients/slots.ts'
+import { codes } from './codes.ts'
+import { commands } from './commands.ts'
+import { type Enrollments, openEnrollments } from './enrollments.ts'
+import { Enrollment } from './entities.ts'
+import { Enrollment0001 } from './migrations/0001-enrollment.ts'
+import { introduce, redeem } from './redeem.ts'
+import { routes } from './routes.ts'
+import { keys } from './schema.ts'
+import { messages, Redeem } from './wire.ts'
+
+interface Deps extends Kernel<typeof keys> {
+  readonly clients: Clients
+  readonly endpoint: Endpoint
+  readonly enrollments: Enrollments
+}
+
+export default definePlugin<Deps>({
+  name: 'enrollment',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  needs: { clients: '^1.0.0', 'advertised-endpoint': '^1.0.0' },
+  keys,
+  codes,
+  store: {
+    entities: [Enrollment],
+    migrations: [{ name: '0001-enrollment', class: Enrollment0001 }]
+  },
+  services: { enrollments: asFunction(openEnrollments).singleton() },
+  fills: [
+    connectionSlot.fillWith((deps: Deps) => ({ welcome: ({ clientId }) => introduce(deps, clientId) })),
+    revokingSlot.fillWith(({ enrollments }: Deps) => enrollments.voidUnused),
+    removingSlot.fillWith(({ enrollments }: Deps) => enrollments.forget)
+  ],
+  messages,
+  greetings: [answer(Redeem, redeem)],
+  routes,
+  commands
+})

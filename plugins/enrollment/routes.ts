@@ -1,0 +1,75 @@
+import { Type } from 'typebox'
+import { defineList } from '../../kernel/http/listing.ts'
+import { defineRoute } from '../../kernel/http/route.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import type { Clients } from '../clients/clients.ts'
+import type { Enrollments } from './enrollments.ts'
+import { EnrollmentRow, Invitation, KnownClient, type keys, NewClient } from './schema.ts'
+
+interface Deps extends Pick<Kernel<typeof keys>, 'config'> {
+  readonly clients: Clients
+  readonly enrollments: Enrollments
+}
+
+const made = ({ enrollment_id: id }: Invitation) => ({ kind: 'enrollment', id })
+
+const create = defineRoute({
+  method: 'POST',
+  url: '/v1/client-enrollments',
+  action: 'enrollment.create',
+  access: 'superadmin',
+  status: 201,
+  reply: 'secret',
+  summary: 'Makes a one-time code for a new client, which is there once the code is redeemed.',
+  schema: () => ({ body: NewClient, reply: Invitation }),
+  run: ({ config, clients, enrollments }: Deps, { body, change, principal }) => {
+    const wanted = {
+      name: clients.nameOf(body.name),
+      address: clients.addressOf(body.address ?? null),
+      clientId: null,
+      createdBy: principal.userId,
+      ttlSecs: body.ttl_secs ?? config.enrollment_ttl_secs
+    }
+    return change(made, em => enrollments.invite(wanted, em))
+  }
+})
+
+const renew = defineRoute({
+  method: 'POST',
+  url: '/v1/clients/:client_id/enrollment',
+  action: 'enrollment.renew',
+  access: 'superadmin',
+  status: 201,
+  reply: 'secret',
+  summary: 'Makes a one-time code that gives an existing client a new token; older unused ones are void.',
+  schema: () => ({ params: Type.Object({ client_id: Type.String() }), body: KnownClient, reply: Invitation }),
+  run: ({ config, clients, enrollments }: Deps, { body, change, params, principal }) =>
+    change(made, async em => {
+      const { id: clientId, name, address } = await clients.get(params.client_id, em)
+      const ttlSecs = body.ttl_secs ?? config.enrollment_ttl_secs
+      return enrollments.invite({ name, address, clientId, createdBy: principal.userId, ttlSecs }, em)
+    })
+})
+
+const list = defineList({
+  url: '/v1/client-enrollments',
+  action: 'enrollment.list',
+  access: 'superadmin',
+  summary: 'Codes that can still be redeemed.',
+  schema: () => ({ row: EnrollmentRow }),
+  run: async ({ enrollments }: Deps) => enrollments.list()
+})
+
+const cancel = defineRoute({
+  method: 'DELETE',
+  url: '/v1/client-enrollments/:enrollment_id',
+  action: 'enrollment.cancel',
+  access: 'superadmin',
+  status: 204,
+  summary: 'Cancels an unused code.',
+  schema: () => ({ params: Type.Object({ enrollment_id: Type.String() }), reply: Type.Void() }),
+  run: ({ enrollments }: Deps, { change, params: { enrollment_id: id } }) =>
+    change({ kind: 'enrollment', id }, em => enrollments.cancel(id, em))
+})
+
+export const routes = [create, renew, list, cancel]

@@ -1,0 +1,58 @@
+import { type Static, Type } from 'typebox'
+
+const closed = { additionalProperties: false }
+const Time = () => Type.String({ format: 'date-time' })
+const Ttl = Type.Integer({
+  minimum: 1,
+  maximum: 86_400,
+  code: 'invalid_enrollment_ttl',
+  description: 'Life of the code; default enrollment_ttl_secs.'
+})
+
+export const keys = Type.Object({
+  enrollment_ttl_secs: Type.Integer({
+    minimum: 1,
+    maximum: 86_400,
+    default: 600,
+    description: 'Life of an enrollment code for which the request names none.'
+  })
+})
+
+export const NewClient = Type.Object(
+  {
+    name: Type.String({ description: 'Name of the client that is to come.' }),
+    address: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'Bare host, no port.' })),
+    ttl_secs: Type.Optional(Ttl)
+  },
+  closed
+)
+
+export const KnownClient = Type.Object({ ttl_secs: Type.Optional(Ttl) }, closed)
+
+export const Invitation = Type.Object(
+  {
+    enrollment_id: Type.String(),
+    client_name: Type.String(),
+    expires_at: Time(),
+    command: Type.String({ description: 'To be run on the edge host. Holds the code: shown once.' }),
+    uri: Type.String()
+  },
+  closed
+)
+export type Invitation = Static<typeof Invitation>
+
+export const EnrollmentRow = Type.Object(
+  {
+    enrollment_id: Type.String(),
+    client_id: Type.Union([Type.String(), Type.Null()], {
+      description: 'Null: the code makes a new client.'
+    }),
+    client_name: Type.String(),
+    address: Type.Union([Type.String(), Type.Null()]),
+    created_by: Type.String(),
+    created_at: Time(),
+    expires_at: Time()
+  },
+  closed
+)
+export type EnrollmentRow = Static<typeof EnrollmentRow>

@@ -1,0 +1,180 @@
+// Clients and their codes as an agent meets them: over TLS, on the control stream.
+import { once } from 'node:events'
+import { connect } from 'node:tls'
+import t, { type Test } from 'tap'
+import { systemClock } from '../../../kernel/base/clock.ts'
+import { hashOf } from '../../../kernel/identity/secret.ts'
+import { openCodec } from '../../../kernel/wire/codec.ts'
+import { alpn, controlMessages, Ended, Hello, protocolVersion } from '../../../kernel/wire/control.ts'
+import { wireMessages } from '../../../kernel/wire/exchange.ts'
+import { on } from '../../../kernel/wire/message.ts'
+import { openStream } from '../../../kernel/wire/stream.ts'
+import { type House, house, listen } from '../../../test/kit/house.ts'
+import type { ClientRow } from '../../clients/row.ts'
+import type { Invitation } from '../schema.ts'
+import { messages, part, Redeem, Redeemed } from '../wire.ts'
+
+const plugins = ['advertised-endpoint', 'clients', 'enrollment']
+const codec = openCodec([...wireMessages, ...controlMessages, ...messages])
+const codeIn = ({ uri }: Invitation): string => new URL(uri).searchParams.get('code') ?? ''
+
+/** An agent that has no rules to keep. `lastWord` settles with the code of Ended, or with 'closed' without one. */
+async function agent(t: Test, { server: { control } }: House) {
+  const socket = connect({
+    port: control.port(),
+    host: '127.0.0.1',
+    ALPNProtocols: [alpn],
+    minVersion: 'TLSv1.3',
+    rejectUnauthorized: false
+  })
+  t.teardown(() => socket.destroy())
+  await once(socket, 'secureConnect')
+  const { promise: lastWord, resolve } = Promise.withResolvers<string>()
+  const ended = on(Ended, async (_: null, { code }) => resolve(code))
+  const handlers = [{ name: Ended.name, run: ended.run.bind(null, null) }]
+  const { line, ended: closed } = openStream({ socket, codec, handlers, clock: systemClock, log: listen([]) })
+  closed.addEventListener('abort', () => resolve('closed'))
+  const refusal = (error: { code: string }): string => error.code
+
+  return {
+    lastWord,
+    isUp: () => !closed.aborted,
+    redeem: (code: string, token: string) =>
+      line.ask(Redeem, { code, token_hash: hashOf(token) }).catch(refusal),
+    hello: (token: string) =>
+      line
+        .ask(Hello, {
+          token,
+          agent_version: '2.0.0',
+          protocol_version: protocolVersion,
+          capabilities: { versions: { 'a.thing': '1.0.0' } },
+          instance_id: token,
+          state_digest: ''
+        })
+        .catch(refusal)
+  }
+}
+
+async function codeFor(home: House, url: string, body?: object): Promise<string> {
+  return codeIn((await home.call<Invitation>('POST', url, body)).body)
+}
+
+/** An agent whose client was enrolled a moment ago, with its stream up. */
+async function joined(t: Test, home: House, token: string, name = 'edge') {
+  const edge = await agent(t, home)
+  const redeemed = await edge.redeem(await codeFor(home, '/v1/client-enrollments', { name }), token)
+  if (typeof redeemed === 'string') throw new Error(`redeem: ${redeemed}`)
+  await edge.hello(token)
+  return { ...edge, url: `/v1/clients/${redeemed.client_id}` }
+}
+
+t.test('an agent redeems its code, says Hello with the token that it made, and is connected', async t => {
+  const home = await house(t, { plugins })
+
+  const edge = await joined(t, home, 'token')
+
+  t.match(await home.call<ClientRow>('GET', edge.url), {
+    body: {
+      state: 'connected',
+      connected: true,
+      remote_addr: '127.0.0.1',
+      connected_at: '2026-01-15T12:00:00.000Z',
+      last_seen_at: '2026-01-15T12:00:00.000Z',
+      agent_version: '2.0.0',
+      capabilities: { 'a.thing': '1.0.0' }
+    }
+  })
+})
+
+t.test('Welcome tells an agent that missed the answer to its redeem what it was', async t => {
+  const home = await house(t, { plugins })
+  const edge = await agent(t, home)
+  const code = await codeFor(home, '/v1/client-enrollments', { name: 'edge' })
+  const missed = await edge.redeem(code, 'token')
+  await home.call('PUT', '/v1/settings/advertised-endpoint', { advertised_endpoint: 'localhost:1' })
+
+  const welcome = await (await agent(t, home)).hello('token')
+
+  if (typeof welcome === 'string') throw new Error(`hello: ${welcome}`)
+  t.strictSame(codec.decode(Redeemed, welcome.parts[part] ?? new Uint8Array()), missed)
+})
+
+t.test('a refused code says why on the stream, which stays open for another', async t => {
+  const home = await house(t, { plugins })
+  const edge = await agent(t, home)
+  const late = await codeFor(home, '/v1/client-enrollments', { name: 'late', ttl_secs: 1 })
+  await home.clock.advance(1000)
+
+  t.equal(await edge.redeem('x'.repeat(43), 'token'), 'enrollment_invalid')
+  t.equal(await edge.redeem(late, 'token'), 'enrollment_expired')
+
+  const code = await codeFor(home, '/v1/client-enrollments', { name: 'edge' })
+  t.match(await edge.redeem(code, 'token'), { client_name: 'edge' })
+})
+
+t.test('a rename and a new address leave a live stream alone', async t => {
+  const home = await house(t, { plugins })
+  const edge = await joined(t, home, 'token')
+  const before = await home.call<ClientRow>('GET', edge.url)
+
+  await home.call('PATCH', `${edge.url}/name`, { client_name: 'renamed' })
+  await home.call('PUT', edge.url, { address: 'edge.example' })
+
+  const renamed = { ...before.body, client_name: 'renamed', address: 'edge.example' }
+  t.strictSame((await home.call('GET', edge.url)).body, renamed)
+  t.ok(edge.isUp())
+})
+
+t.test('two clients of one name are connected side by side', async t => {
+  const home = await house(t, { plugins })
+
+  const [one, two] = [await joined(t, home, 'one', 'twin'), await joined(t, home, 'two', 'twin')]
+
+  t.match(await home.call('GET', '/v1/clients'), {
+    body: [
+      { client_name: 'twin', state: 'connected' },
+      { client_name: 'twin', state: 'connected' }
+    ]
+  })
+  await home.call('POST', `${one.url}/revoke`)
+  t.equal(await one.lastWord, 'token_revoked')
+  t.ok(two.isUp())
+})
+
+t.test('a revoked client loses its stream, and is told so when it comes back', async t => {
+  const home = await house(t, { plugins })
+  const edge = await joined(t, home, 'token')
+
+  t.match(await home.call('POST', `${edge.url}/revoke`), { status: 204 })
+
+  t.equal(await edge.lastWord, 'token_revoked')
+  t.match(await home.call('GET', edge.url), {
+    body: { state: 'revoked', connected: false, remote_addr: null }
+  })
+  t.match(
+    home.log.filter(({ event }) => event === 'client.disconnected'),
+    [{ fields: { reason: 'token_revoked' } }]
+  )
+  t.equal(await (await agent(t, home)).hello('token'), 'token_revoked')
+  await home.call('DELETE', edge.url)
+  t.equal(await (await agent(t, home)).hello('token'), 'token_revoked')
+  t.equal(await (await agent(t, home)).hello('another'), 'token_unknown')
+})
+
+t.test('re-enrollment ends the session of the old token, and repeating it ends no session', async t => {
+  const home = await house(t, { plugins })
+  const old = await joined(t, home, 'old')
+  const code = await codeFor(home, `${old.url}/enrollment`)
+  const next = await agent(t, home)
+  t.ok(old.isUp(), 'making the code changes nothing')
+
+  const first = await next.redeem(code, 'new')
+
+  t.equal(await old.lastWord, 'token_revoked')
+  t.equal(await (await agent(t, home)).hello('old'), 'token_revoked')
+  await next.hello('new')
+  t.match(await home.call('GET', old.url), { body: { state: 'connected' } })
+  t.strictSame(await (await agent(t, home)).redeem(code, 'new'), first)
+  t.ok(next.isUp())
+  t.match(await home.call('GET', old.url), { body: { state: 'connected' } })
+})

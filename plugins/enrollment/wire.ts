@@ -1,0 +1,40 @@
+import { Type } from 'typebox'
+import { defineCode } from '../../kernel/base/errors.ts'
+import { defineMessage, defineQuestion } from '../../kernel/wire/message.ts'
+
+// Spoken on the control stream; the status is never sent.
+export const enrollmentInvalid = defineCode('enrollment_invalid', 401, 4)
+export const enrollmentExpired = defineCode('enrollment_expired', 401, 4)
+export const enrollmentUsed = defineCode('enrollment_used', 401, 4)
+export const failedPrecondition = defineCode('failed_precondition', 422, 6)
+
+/** What a redeem may be refused with. */
+export const codes = [enrollmentInvalid, enrollmentExpired, enrollmentUsed, failedPrecondition]
+
+const proto = new URL('./enrollment.proto', import.meta.url)
+
+export const Redeemed = defineMessage({
+  name: 'sluice.enrollment.Redeemed',
+  proto,
+  body: Type.Object({
+    client_id: Type.String(),
+    client_name: Type.String(),
+    server_endpoint: Type.String()
+  })
+})
+
+/** The same code with the same hash gets the same answer until the code expires: a lost answer costs nothing. */
+export const Redeem = defineQuestion({
+  name: 'sluice.enrollment.Redeem',
+  proto,
+  body: Type.Object({
+    code: Type.String({ maxLength: 64 }),
+    token_hash: Type.String({ pattern: '^[0-9a-f]{64}$' })
+  }),
+  answer: Redeemed
+})
+
+/** Where Welcome says once more what a redeem was answered, for an agent that never got the answer. */
+export const part = 'enrollment'
+
+export const messages = [Redeem, Redeemed]

@@ -1,0 +1,21 @@
+import { Type } from 'typebox'
+import { defineRoute } from '../../kernel/http/route.ts'
+import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+
+const document = defineRoute({
+  method: 'GET',
+  url: '/v1/openapi.json',
+  action: 'openapi.read',
+  access: 'public',
+  status: 200,
+  summary: 'This document: OpenAPI 3.1, made from the schemas that validate.',
+  schema: () => ({ reply: Type.Object({ openapi: Type.String() }) }),
+  run: async ({ document }: Pick<Kernel, 'document'>) => document() as { openapi: string } // what OpenAPI demands
+})
+
+export default definePlugin({
+  name: 'openapi',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  routes: [document]
+})

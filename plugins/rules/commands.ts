@@ -1,0 +1,100 @@
+import { type Static, Type } from 'typebox'
+import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { defineCommand } from '../../kernel/cli/command.ts'
+import type { RuleRecord } from './schema.ts'
+
+const columns = ['rule_id', 'client_name', 'protocol', 'listen_port', 'to', 'owner', 'state', 'state_reason']
+
+const Rule = Type.String({ description: 'rule_id' })
+const Wait = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: 60,
+    description: 'How long the server waits for the client; default 5.'
+  })
+)
+
+const push = defineCommand({
+  name: 'rule push',
+  summary: 'Make a rule: listen on a port of a client, and forward it.',
+  args: Type.Object({
+    client: Type.String({ description: 'Id of a client, or a name that only one has.' }),
+    listen: Type.String({ description: 'Port on the client, or a range such as 8000-8010.' }),
+    target: Type.Array(Type.String(), {
+      minItems: 1,
+      description: 'host:port or host:port@priority; an IPv6 address in brackets.'
+    }),
+    protocol: Type.Optional(Type.String({ description: 'tcp (default) or udp' })),
+    prefer_ipv6: Type.Optional(Type.Boolean({ description: 'Dial IPv6 addresses of a name first.' })),
+    owner: Type.Optional(Type.String({ description: 'user_id; default is the caller.' })),
+    ack_timeout_secs: Wait
+  }),
+  positional: ['client', 'listen', 'target'],
+  needs: 'api',
+  async run({ api, args, print }) {
+    const { listen, target, ack_timeout_secs: secs, ...rest } = args
+    const body = { ...rest, ...portsOf(listen), targets: target.map(targetOf) }
+    print.data(await api.send<RuleRecord>('POST', `/v1/rules${waiting(secs)}`, body))
+  }
+})
+
+const list = defineCommand({
+  name: 'rule list',
+  summary: 'List the rules.',
+  args: Type.Object({
+    client: Type.Optional(Type.String({ description: 'Id or name of clients.' })),
+    owner: Type.Optional(Type.String({ description: 'user_id' }))
+  }),
+  needs: 'api',
+  async run({ api, args, print }) {
+    const query = new URLSearchParams(args).toString()
+    const rules = await api.list<RuleRecord>(`/v1/rules${query === '' ? '' : `?${query}`}`)
+    print.data(rules, columns)
+  }
+})
+
+const show = defineCommand({
+  name: 'rule show',
+  summary: 'Show one rule.',
+  args: Type.Object({ rule: Rule }),
+  positional: ['rule'],
+  needs: 'api',
+  run: async ({ api, args, print }) => print.data(await api.get<RuleRecord>(pathOf(args.rule)))
+})
+
+const remove = defineCommand({
+  name: 'rule remove',
+  summary: 'Shut the port of a rule; its live connections may drain.',
+  args: Type.Object({ rule: Rule, ack_timeout_secs: Wait }),
+  positional: ['rule'],
+  needs: 'api',
+  async run({ api, args, print }) {
+    await api.send('DELETE', `${pathOf(args.rule)}${waiting(args.ack_timeout_secs)}`)
+    print.line(`rule ${args.rule} is removed`)
+  }
+})
+
+export const commands = [push, list, show, remove]
+
+const pathOf = (rule: string): string => `/v1/rules/${encodeURIComponent(rule)}`
+const waiting = (secs: Static<typeof Wait> | undefined): string =>
+  secs === undefined ? '' : `?ack_timeout_secs=${secs}`
+
+/** 'p' or 'a-b'. */
+function portsOf(listen: string) {
+  const [, from, to] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(listen) ?? []
+  if (from === undefined)
+    throw new Fault(wrongUsage, `LISTEN ${listen} is no port and no range such as 80-90`)
+  return { listen_port: Number(from), ...(to !== undefined && { listen_port_end: Number(to) }) }
+}
+
+/** 'host:port[@priority]'. */
+export function targetOf(text: string) {
+  const [, host = '', port, priority] = /^(\[[^\]]*\]|[^:@[\]]+):(\d{1,5})(?:@(\d{1,5}))?$/.exec(text) ?? []
+  if (port === undefined)
+    throw new Fault(
+      wrongUsage,
+      `TARGET ${text} is not host:port or host:port@priority; an IPv6 host is in brackets`
+    )
+  return { host, port: Number(port), ...(priority !== undefined && { priority: Number(priority) }) }
+}

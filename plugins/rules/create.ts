@@ -1,0 +1,90 @@
+// The checks of a new rule, each in the place that the order of checks gives it.
+import type { EntityManager } from '@mikro-orm/sql'
+import { clientNotFound, defineCode, Fault, limitReached, userNotFound } from '../../kernel/base/errors.ts'
+import { isId } from '../../kernel/base/id.ts'
+import { Client, User } from '../../kernel/identity/entities.ts'
+import { operatorId } from '../../kernel/identity/identity.ts'
+import { clientNameAmbiguous } from '../clients/slots.ts'
+import { type Protocol, Rule } from './entities.ts'
+import type { CreateBody } from './schema.ts'
+import { parseTargets } from './targets.ts'
+
+export const portInUse = defineCode('port_in_use', 409, 5)
+export const validationProtocol = defineCode('validation.protocol', 400, 3)
+
+export type Draft = Pick<Rule, 'protocol' | 'listenFrom' | 'listenTo' | 'targets' | 'preferIpv6'>
+
+export function parse({ protocol, listen_port, targets, prefer_ipv6 = false }: CreateBody): Draft {
+  return {
+    protocol: parseProtocol(protocol ?? 'tcp'),
+    listenFrom: listen_port,
+    listenTo: listen_port,
+    targets: parseTargets(targets),
+    preferIpv6: prefer_ipv6
+  }
+}
+
+function parseProtocol(given: string): Protocol {
+  const protocol = given.toLowerCase()
+  if (protocol === 'tcp' || protocol === 'udp') return protocol
+  const details = { field: '/protocol', reason: 'enum' }
+  throw new Fault(validationProtocol, '/protocol must be tcp or udp', { details })
+}
+
+/** An id when it has the form of one, else a name. */
+export const clientsOf = (client: string): { id: string } | { name: string } =>
+  isId(client) ? { id: client } : { name: client }
+
+export async function findClient(client: string, em: EntityManager): Promise<Client> {
+  const found = await em.find(Client, clientsOf(client), { orderBy: { id: 'asc' } })
+  const [only] = found
+  if (!only) throw new Fault(clientNotFound, `there is no client ${client}`)
+  if (found.length === 1) return only
+  const details = { client_ids: found.map(({ id }) => id) }
+  throw new Fault(clientNameAmbiguous, `${found.length} clients are named ${client}; give an id`, { details })
+}
+
+export async function requireUser(id: string, em: EntityManager): Promise<void> {
+  if (id === operatorId || (await em.count(User, { id })) > 0) return
+  throw new Fault(userNotFound, `there is no user ${id}`)
+}
+
+const reserving = { state: { $ne: 'draining' } } as const
+
+/** There is one writer: what is free here is free until the transaction ends. */
+export async function requireFreePort(rule: Rule, em: EntityManager): Promise<void> {
+  const { clientId, protocol, listenFrom, listenTo } = rule
+  const holder = await em.findOne(Rule, {
+    ...reserving,
+    clientId,
+    protocol,
+    listenFrom: { $lte: listenTo },
+    listenTo: { $gte: listenFrom }
+  })
+  if (!holder) return
+  const details = { rule_id: holder.id }
+  throw new Fault(portInUse, `rule ${holder.id} has ${protocol} port ${listenFrom} of this client`, {
+    details
+  })
+}
+
+export interface Limits {
+  readonly max_rules_per_client: number
+  readonly max_rules_per_owner_per_client: number
+}
+
+export async function requireRoom(
+  { clientId, owner }: Rule,
+  limits: Limits,
+  em: EntityManager
+): Promise<void> {
+  const bounds = [
+    { of: 'the client', limit: limits.max_rules_per_client, where: { clientId } },
+    { of: `${owner} on the client`, limit: limits.max_rules_per_owner_per_client, where: { clientId, owner } }
+  ]
+  for (const { of, limit, where } of bounds)
+    if ((await em.count(Rule, { ...reserving, ...where })) >= limit)
+      throw new Fault(limitReached, `${of} has ${limit} rules already; remove one first`, {
+        details: { limit }
+      })
+}

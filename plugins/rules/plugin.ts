@@ -1,0 +1,58 @@
+import { asFunction } from 'awilix'
+import { kindSlot } from '../../kernel/control/held.ts'
+import { connectionSlot } from '../../kernel/control/peers.ts'
+import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { removingSlot } from '../clients/slots.ts'
+import { commands } from './commands.ts'
+import { portInUse, validationProtocol } from './create.ts'
+import { Rule } from './entities.ts'
+import { fieldNotLoaded, shapeNotLoaded } from './fields.ts'
+import { Rules0001 } from './migrations/0001-rules.ts'
+import { routes } from './routes.ts'
+import { activationFailed, clientNotConnected, openRules, type Rules } from './rules.ts'
+import { keys } from './settings.ts'
+import { ruleFieldSlot, ruleNotFound, shapeSlot } from './slots.ts'
+import { targetHost, targetsDuplicate, targetsEmpty, targetsTooMany } from './targets.ts'
+import { messages, Settings, settingsPart } from './wire.ts'
+
+interface Deps extends Kernel<typeof keys> {
+  readonly rules: Rules
+}
+
+export default definePlugin<Deps>({
+  name: 'rules',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  needs: { clients: '^1.0.0' },
+  keys,
+  codes: [
+    ruleNotFound,
+    clientNotConnected,
+    activationFailed,
+    portInUse,
+    fieldNotLoaded,
+    shapeNotLoaded,
+    validationProtocol,
+    targetsEmpty,
+    targetsTooMany,
+    targetsDuplicate,
+    targetHost
+  ],
+  store: { entities: [Rule], migrations: [{ name: '0001-rules', class: Rules0001 }] },
+  exports: { rules: asFunction(openRules).singleton() },
+  slots: [ruleFieldSlot, shapeSlot],
+  fills: [
+    kindSlot.fillWith(({ rules }: Deps) => rules.kind),
+    connectionSlot.fillWith(({ rules, codec, config }: Deps) => ({
+      welcome: async () => ({ [settingsPart]: codec.encode(Settings, config) }),
+      joined: rules.joined
+    })),
+    removingSlot.fillWith(({ rules }: Deps) => async ({ id: clientId }, em) => {
+      await rules.removeAll({ clientId }, em, 'cut')
+    })
+  ],
+  messages,
+  routes,
+  commands,
+  start: ({ deps: { rules, store } }) => store.change(rules.sortOrphans)
+})

@@ -1,0 +1,84 @@
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Static } from 'typebox'
+import { timestamp } from '../../kernel/base/clock.ts'
+import { Fault, notOwner } from '../../kernel/base/errors.ts'
+import type { Rows } from '../../kernel/http/listing.ts'
+import type { Principal } from '../../kernel/http/principal.ts'
+import { Client } from '../../kernel/identity/entities.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { clientsOf } from './create.ts'
+import { Rule } from './entities.ts'
+import type { Fields } from './fields.ts'
+import type { Filter, RuleRecord, Values } from './schema.ts'
+import { ruleNotFound } from './slots.ts'
+
+/** Rules as their owners and superadmins see them. */
+export function openReading(store: Kernel['store'], fields: Fields) {
+  async function find(id: string, { role, userId }: Principal, em: EntityManager): Promise<Rule> {
+    const rule = await em.findOne(Rule, { id })
+    if (!rule) throw new Fault(ruleNotFound, `there is no rule ${id}`)
+    if (role !== 'superadmin' && rule.owner !== userId)
+      throw new Fault(notOwner, `rule ${id} belongs to another user`)
+    return rule
+  }
+
+  const read = (id: string, principal: Principal): Promise<RuleRecord> =>
+    store.read(async em => {
+      const rule = await find(id, principal, em)
+      const [record] = await records([rule], em)
+      if (!record) throw new TypeError(`rule ${id} has no record`)
+      return record
+    })
+
+  /** In the order in which they were made. */
+  function list(filter: Static<typeof Filter>, { role, userId }: Principal): Rows<RuleRecord> {
+    if (role !== 'superadmin' && filter.owner !== undefined && filter.owner !== userId)
+      throw new Fault(notOwner, 'only a superadmin may list the rules of another user')
+    const owner = role === 'superadmin' ? filter.owner : userId
+    return {
+      async page(after, take, em) {
+        const where = {
+          ...(after !== null && { id: { $gt: after } }),
+          ...(owner !== undefined && { owner }),
+          ...(filter.client !== undefined && { clientId: { $in: await clientIds(filter.client, em) } })
+        }
+        const rules = await em.find(Rule, where, { orderBy: { id: 'asc' }, limit: take })
+        return (await records(rules, em)).map(row => ({ key: row.rule_id, row }))
+      }
+    }
+  }
+
+  async function clientIds(client: string, em: EntityManager): Promise<string[]> {
+    return (await em.find(Client, clientsOf(client), { fields: ['id'] })).map(({ id }) => id)
+  }
+
+  async function records(rules: readonly Rule[], em: EntityManager): Promise<RuleRecord[]> {
+    const clientIds = [...new Set(rules.map(({ clientId }) => clientId))]
+    const clients = await em.find(Client, { id: { $in: clientIds } }, { fields: ['name'] })
+    const names = new Map(clients.map(({ id, name }) => [id, name]))
+    const values = await fields.load(
+      rules.map(({ id }) => id),
+      em
+    )
+    return rules.map(rule => recordOf(rule, names.get(rule.clientId) ?? '', values.get(rule.id) ?? {}))
+  }
+
+  return { find, read, list }
+}
+
+const recordOf = (rule: Rule, clientName: string, values: Values): RuleRecord => ({
+  rule_id: rule.id,
+  client_id: rule.clientId,
+  client_name: clientName,
+  listen_port: rule.listenFrom,
+  protocol: rule.protocol,
+  targets: [...rule.targets],
+  prefer_ipv6: rule.preferIpv6,
+  owner: rule.owner,
+  state: rule.state,
+  state_reason: rule.stateReason ?? null,
+  created_at: timestamp(rule.createdAt),
+  updated_at: timestamp(rule.updatedAt),
+  state_changed_at: timestamp(rule.stateChangedAt),
+  ...values
+})

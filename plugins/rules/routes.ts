@@ -1,0 +1,56 @@
+import { Type } from 'typebox'
+import { defineList } from '../../kernel/http/listing.ts'
+import { defineRoute } from '../../kernel/http/route.ts'
+import type { Rules } from './rules.ts'
+import { createBody, Filter, RuleParams, ruleRecord, Wait } from './schema.ts'
+
+interface Deps {
+  readonly rules: Rules
+}
+
+const create = defineRoute({
+  method: 'POST',
+  url: '/v1/rules',
+  action: 'rule.create',
+  access: 'superadmin',
+  status: 201,
+  summary: 'Makes a rule, and answers when the client forwards it.',
+  answer: 'waits',
+  schema: filled => ({ query: Wait, body: createBody(filled), reply: ruleRecord(filled) }),
+  run: ({ rules }: Deps, call) => rules.create(call.body, call.query.ack_timeout_secs, call),
+  again: ({ rules }, { principal }, id) => rules.read(id, principal)
+})
+
+const list = defineList({
+  url: '/v1/rules',
+  action: 'rule.list',
+  access: 'user',
+  summary: 'Rules that the caller owns; all of them for a superadmin.',
+  schema: filled => ({ query: Filter, row: ruleRecord(filled) }),
+  run: async ({ rules }: Deps, { query, principal }) => rules.list(query, principal)
+})
+
+const read = defineRoute({
+  method: 'GET',
+  url: '/v1/rules/:rule_id',
+  action: 'rule.read',
+  access: 'user',
+  status: 200,
+  summary: 'One rule.',
+  schema: filled => ({ params: RuleParams, reply: ruleRecord(filled) }),
+  run: ({ rules }: Deps, { params, principal }) => rules.read(params.rule_id, principal)
+})
+
+const remove = defineRoute({
+  method: 'DELETE',
+  url: '/v1/rules/:rule_id',
+  action: 'rule.delete',
+  access: 'user',
+  status: 204,
+  summary: 'Shuts the port; live connections may drain. Answers when the client has shut it.',
+  answer: 'waits',
+  schema: () => ({ params: RuleParams, query: Wait, reply: Type.Void() }),
+  run: ({ rules }: Deps, call) => rules.remove(call.params.rule_id, call.query.ack_timeout_secs, call)
+})
+
+export const routes = [create, list, read, remove]

@@ -1,0 +1,100 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import type { FilledBy } from '../../kernel/slot.ts'
+import { type RuleField, ruleFieldSlot } from './slots.ts'
+import { targetHost } from './targets.ts'
+
+const closed = { additionalProperties: false }
+const Port = Type.Integer({ minimum: 1, maximum: 65535 })
+const Priority = Type.Integer({ minimum: 0, maximum: 65535 })
+const Host = Type.String({
+  code: targetHost.code,
+  description: 'IPv4, IPv6 with or without brackets, or a DNS name.'
+})
+const Time = Type.String({ format: 'date-time' })
+
+const Create = Type.Object({
+  client: Type.String({ description: 'client_id, or the name of one client.' }),
+  listen_port: Port,
+  protocol: Type.Optional(
+    Type.String({ code: 'validation.protocol', description: 'tcp or udp, in any case.', default: 'tcp' })
+  ),
+  targets: Type.Array(
+    Type.Object(
+      {
+        host: Host,
+        port: Port,
+        priority: Type.Optional(
+          Type.Integer({ ...Priority, description: 'The lowest is tried first; default is the index.' })
+        )
+      },
+      closed
+    )
+  ),
+  prefer_ipv6: Type.Optional(Type.Boolean({ description: 'Dial IPv6 addresses of a name first.' })),
+  owner: Type.Optional(Type.String({ description: 'user_id; default is the caller.' }))
+})
+
+const Shown = Type.Object({
+  rule_id: Type.String(),
+  client_id: Type.String(),
+  client_name: Type.String(),
+  listen_port: Port,
+  protocol: Type.Union([Type.Literal('tcp'), Type.Literal('udp')]),
+  targets: Type.Array(Type.Object({ host: Type.String(), port: Port, priority: Priority }, closed)),
+  prefer_ipv6: Type.Boolean(),
+  owner: Type.String(),
+  state: Type.Union([
+    Type.Literal('pending'),
+    Type.Literal('active'),
+    Type.Literal('failed'),
+    Type.Literal('draining')
+  ]),
+  state_reason: Type.Union([Type.String(), Type.Null()]),
+  created_at: Time,
+  updated_at: Time,
+  state_changed_at: Time
+})
+
+/** What every rule has; a field's value stands beside it under the field's key, typed by the field alone. */
+export type CreateBody = Static<typeof Create> & Values
+export type RuleRecord = Static<typeof Shown> & Values
+export type Values = Readonly<Record<string, unknown>>
+
+export const fieldsIn = (filled: FilledBy): RuleField[] => filled(ruleFieldSlot).map(({ value }) => value)
+
+export const createBody = (filled: FilledBy) =>
+  withFields<CreateBody>(Create.properties, filled, ({ body }) => Type.Optional(Nullable(body)))
+
+export const ruleRecord = (filled: FilledBy) =>
+  withFields<RuleRecord>(Shown.properties, filled, ({ body }) => Nullable(body))
+
+export const RuleParams = Type.Object({ rule_id: Type.String() })
+
+export const Wait = Type.Object(
+  {
+    ack_timeout_secs: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 60, description: 'How long to wait for the client; default 5.' })
+    )
+  },
+  closed
+)
+
+export const Filter = Type.Object(
+  {
+    client: Type.Optional(Type.String({ description: 'client_id, or a name that several may have.' })),
+    owner: Type.Optional(Type.String({ description: 'user_id.' }))
+  },
+  closed
+)
+
+const Nullable = (schema: TSchema) => Type.Union([schema, Type.Null()])
+
+/** Refuses unknown fields. The static type is the core's: what plugins add is known at boot only. */
+function withFields<T>(
+  core: Record<string, TSchema>,
+  filled: FilledBy,
+  make: (field: RuleField) => TSchema
+): Type.TUnsafe<T> {
+  const own = fieldsIn(filled).map(field => [field.key, make(field)])
+  return Type.Unsafe<T>(Type.Object({ ...core, ...Object.fromEntries(own) }, closed))
+}

@@ -1,0 +1,65 @@
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Static, TSchema } from 'typebox'
+import { type Code, defineCode } from '../../kernel/base/errors.ts'
+import { defineSlot, type Fill } from '../../kernel/slot.ts'
+import type { Capability, Message } from '../../kernel/wire/message.ts'
+import type { Rule } from './entities.ts'
+
+export { ruleKey } from './entities.ts'
+
+export const ruleNotFound = defineCode('rule_not_found', 404, 8)
+
+/** What a rule is before any field: for checks and gates. */
+export type RuleCore = Pick<
+  Rule,
+  'id' | 'clientId' | 'owner' | 'protocol' | 'listenFrom' | 'listenTo' | 'targets'
+>
+
+/** What the client must be able to do, and the code that says it cannot. */
+export interface Gate {
+  readonly capability: Capability
+  readonly refusal: Code
+}
+
+/** One property of the rule, owned whole by one plugin. A part that is left out does not compile. */
+export interface RuleField<B extends TSchema = TSchema, W extends TSchema = TSchema> {
+  readonly key: string // 'sni_pattern', in JSON and on the wire
+  readonly change: 'frozen' // after create
+  readonly body: B // request and reply fragment; absent and null both say that the rule has none
+  readonly gate: Gate
+  readonly message: Message<W> // what the agent receives under the key
+  /** The value as it will be kept, or a Fault with a `validation.` code. Looks at nothing but its arguments. */
+  parse(value: Static<B>, rule: Omit<RuleCore, 'id' | 'clientId' | 'owner'>): Static<B>
+  /** Against what is stored: throws a Fault where it clashes. In the transaction that saves it. */
+  check(value: Static<B>, rule: RuleCore, em: EntityManager): Promise<void>
+  save(ruleId: string, value: Static<B>, em: EntityManager): Promise<void>
+  load(ruleIds: readonly string[], em: EntityManager): Promise<ReadonlyMap<string, Static<B>>>
+  encode(value: Static<B>, rule: RuleCore): Static<W>
+}
+
+export const ruleFieldSlot = defineSlot<RuleField>('rules.field', { keyOf: ({ key }) => key })
+
+/** Exists for its inference. */
+export function ruleField<B extends TSchema, W extends TSchema>(field: RuleField<B, W>): Fill {
+  return ruleFieldSlot.fill(field)
+}
+
+/**
+ * What goes beyond one TCP port with one target. Each must be claimed: unclaimed, a rule that has it is refused at
+ * create, and failed where it is stored.
+ */
+export interface Shape {
+  readonly claims: 'udp' | 'range' | 'targets'
+  readonly gate: Gate
+}
+
+export const shapeSlot = defineSlot<Shape>('rules.shape', { keyOf: ({ claims }) => claims })
+
+export const shapesOf = ({ protocol, listenFrom, listenTo, targets }: Omit<RuleCore, 'id'>) => {
+  const has: Readonly<Record<Shape['claims'], boolean>> = {
+    udp: protocol === 'udp',
+    range: listenTo > listenFrom,
+    targets: targets.length > 1
+  }
+  return (['udp', 'range', 'targets'] as const).filter(shape => has[shape])
+}

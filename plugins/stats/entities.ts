@@ -1,0 +1,64 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
+
+const count = () => p.bigint('number')
+const counts = () => ({
+  bytesIn: count(),
+  bytesOut: count(),
+  connections: count(),
+  dnsFailures: count(),
+  failovers: count(),
+  rejected: count()
+})
+
+/** A row of an agent's journal as it was last reported: absolute within its epoch. Minutes go after two days. */
+export const StatsRow = defineEntity({
+  name: 'StatsRow',
+  tableName: 'stats_row',
+  indexes: [{ name: 'stats_row_kind_key_index', properties: ['kind', 'key'] }],
+  properties: {
+    clientId: p.string().length(26).primary(),
+    epoch: p.string().length(32).primary(),
+    ruleId: p.string().length(26).primary(),
+    kind: p.string().length(16).primary(),
+    key: p.string().length(264).primary(),
+    ...counts()
+  }
+})
+
+/** What was booked of a rule over all epochs; minutes and hours are part of the kind 'rule'. */
+export const StatsTotal = defineEntity({
+  name: 'StatsTotal',
+  tableName: 'stats_total',
+  properties: {
+    ruleId: p.string().length(26).primary(),
+    kind: p.string().length(16).primary(),
+    key: p.string().length(264).primary(),
+    clientId: p.string().length(26).index('stats_total_client_id_index'),
+    ...counts(),
+    updatedAt: p.bigint('number') // ms
+  }
+})
+export type StatsTotal = InferEntity<typeof StatsTotal>
+
+/** How far a journal has been booked. */
+export const StatsEpoch = defineEntity({
+  name: 'StatsEpoch',
+  tableName: 'stats_epoch',
+  properties: {
+    clientId: p.string().length(26).primary(),
+    epoch: p.string().length(32).primary(),
+    seq: p.bigint('number'),
+    bookedAt: p.bigint('number') // ms
+  }
+})
+
+/** Whose a removed rule was, until its agent has reported all of it. */
+export const StatsTombstone = defineEntity({
+  name: 'StatsTombstone',
+  tableName: 'stats_tombstone',
+  properties: {
+    ruleId: p.string().length(26).primary(),
+    clientId: p.string().length(26).index('stats_tombstone_client_id_index'),
+    owner: p.string().length(32)
+  }
+})

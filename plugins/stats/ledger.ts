@@ -1,0 +1,130 @@
+// The server's books. A report holds absolute totals: what is booked is the difference to the one before.
+import type { EntityManager } from '@mikro-orm/sql'
+import { timestamp } from '../../kernel/base/clock.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { isLower, isSame, isSpan, keyOf, minus, none, plus } from './counts.ts'
+import { StatsEpoch, StatsTombstone } from './entities.ts'
+import { type Difference, sinkSlot } from './slots.ts'
+import { addTotals, putRows, rowsBefore } from './tables.ts'
+import type { Row, StatsReport } from './wire.ts'
+
+export interface Report extends StatsReport {
+  readonly clientId: string
+}
+
+export interface Holder {
+  readonly clientId: string
+  readonly owner: string
+}
+
+/** Whose the rules are, of those that exist. */
+export type HoldersOf = (
+  ruleIds: readonly string[],
+  em: EntityManager
+) => Promise<ReadonlyMap<string, Holder>>
+
+const epochsTold = 50
+
+/** To be said once the transaction has been committed. */
+type Notice = () => void
+
+export type Ledger = ReturnType<typeof openLedger>
+
+export function openLedger({ clock, log, filled }: Kernel, holdersOf: HoldersOf) {
+  async function book(reports: readonly Report[], em: EntityManager): Promise<Notice[]> {
+    const holders = await holdersIn(reports, em)
+    const notices: Notice[] = []
+    const differences: Difference[] = []
+    for (const report of reports) {
+      const { grown, lower } = await compare(report, holders, em)
+      await putRows(
+        report,
+        grown.map(({ row }) => row),
+        em
+      )
+      const totals = totalsOf(grown.map(({ added }) => added))
+      await addTotals({ clientId: report.clientId, updatedAt: clock.now() }, totals, em)
+      differences.push(...grown.flatMap(({ added }) => differenceOf(added, holders)))
+      notices.push(...(await advance(report, em)), ...refusal(report, lower))
+    }
+    if (differences.length > 0) for (const { value: sink } of filled(sinkSlot)) await sink(differences, em)
+    return notices
+  }
+
+  async function holdersIn(reports: readonly Report[], em: EntityManager) {
+    const ids = [...new Set(reports.flatMap(({ rows }) => rows.map(row => row.rule_id)))]
+    const removed = await em.find(StatsTombstone, { ruleId: { $in: ids } })
+    const graves = removed.map(({ ruleId, clientId, owner }) => [ruleId, { clientId, owner }] as const)
+    return new Map<string, Holder>([...graves, ...(await holdersOf(ids, em))])
+  }
+
+  /** Only rows of rules that are this client's: an agent speaks for no other. */
+  async function compare(report: Report, holders: ReadonlyMap<string, Holder>, em: EntityManager) {
+    const mine = report.rows.filter(row => holders.get(row.rule_id)?.clientId === report.clientId)
+    const rows = [...new Map(mine.map(row => [keyOf(row), row])).values()]
+    const before = await rowsBefore(report, rows, em)
+    const lower = rows.filter(row => isLower(row, before.get(keyOf(row)) ?? none))
+    const grown = rows
+      .filter(row => !lower.includes(row) && !isSame(row, before.get(keyOf(row)) ?? none))
+      .map(row => ({ row, added: { ...row, ...minus(row, before.get(keyOf(row)) ?? none) } }))
+    return { grown, lower }
+  }
+
+  async function advance(report: Report, em: EntityManager): Promise<Notice[]> {
+    const { clientId, epoch, seq, gap } = report
+    const known = await em.findOne(StatsEpoch, { clientId, epoch })
+    const row = { clientId, epoch, seq: Math.max(seq, known?.seq ?? 0), bookedAt: clock.now() }
+    await em.upsert(StatsEpoch, row)
+    if (known || !gap) return []
+    const fields = { client_id: clientId, epoch, from: timestamp(gap.from_ms), to: timestamp(gap.to_ms) }
+    return [
+      () =>
+        log.warn('accounting.gap', 'the agent did not end in order: up to its last second is lost', fields)
+    ]
+  }
+
+  const refusal = ({ clientId, epoch }: Report, [first, ...others]: readonly Row[]): Notice[] =>
+    first
+      ? [
+          () =>
+            log.warn('accounting.lower_value', 'a report says less than was booked, which stands', {
+              client_id: clientId,
+              epoch,
+              rule: first.rule_id,
+              kind: first.kind,
+              key: first.key,
+              others: others.length
+            })
+        ]
+      : []
+
+  /** How far the client's journals are booked, those of late; an agent keeps no other. */
+  async function booked(clientId: string, em: EntityManager): Promise<Record<string, number>> {
+    const epochs = await em.find(
+      StatsEpoch,
+      { clientId },
+      { orderBy: { bookedAt: 'desc' }, limit: epochsTold }
+    )
+    return Object.fromEntries(epochs.map(({ epoch, seq }) => [epoch, seq]))
+  }
+
+  return { book, booked }
+}
+
+/** One row a key: spans of a rule add up in its row of the kind 'rule'. */
+function totalsOf(added: readonly Row[]): Row[] {
+  const totals = new Map<string, Row>()
+  for (const row of added) {
+    const total = isSpan(row.kind) ? { ...row, kind: 'rule', key: '' } : row
+    const so = totals.get(keyOf(total))
+    totals.set(keyOf(total), so ? { ...so, ...plus(so, total) } : total)
+  }
+  return [...totals.values()]
+}
+
+function differenceOf(added: Row, holders: ReadonlyMap<string, Holder>): Difference[] {
+  const holder = holders.get(added.rule_id)
+  if (!holder || !isSpan(added.kind)) return []
+  const { rule_id: ruleId, kind: span, key, bytes_in: bytesIn, bytes_out: bytesOut } = added
+  return [{ ...holder, ruleId, span, at: Number(key), bytesIn, bytesOut }]
+}

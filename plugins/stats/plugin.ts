@@ -1,0 +1,47 @@
+import { asFunction } from 'awilix'
+import { connectionSlot } from '../../kernel/control/peers.ts'
+import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
+import { answer } from '../../kernel/wire/message.ts'
+import type { Rules } from '../rules/rules.ts'
+import { commands } from './commands.ts'
+import { StatsEpoch, StatsRow, StatsTombstone, StatsTotal } from './entities.ts'
+import { Stats0001 } from './migrations/0001-stats.ts'
+import { routes } from './routes.ts'
+import { sinkSlot } from './slots.ts'
+import { openStats, type Stats } from './stats.ts'
+import { messages, StatsReport } from './wire.ts'
+
+interface Deps extends Kernel {
+  readonly rules: Rules
+  readonly stats: Stats
+}
+
+const hourMs = 3_600_000
+
+export default definePlugin<Deps>({
+  name: 'stats',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  needs: { clients: '^1.0.0', rules: '^1.0.0' },
+  store: {
+    entities: [StatsRow, StatsTotal, StatsEpoch, StatsTombstone],
+    migrations: [{ name: '0001-stats', class: Stats0001 }]
+  },
+  exports: { stats: asFunction(openStats).singleton() },
+  slots: [sinkSlot],
+  fills: [connectionSlot.fillWith(({ stats }: Deps) => stats.connection)],
+  messages,
+  handlers: [
+    answer(StatsReport, async ({ peer, deps }: PeerCall<Deps>, report) => {
+      await deps.stats.take({ ...report, clientId: peer.clientId })
+      return { epoch: report.epoch, seq: report.seq }
+    })
+  ],
+  routes,
+  commands,
+  async start({ deps: { clock, stats }, defer }) {
+    defer(stats.release)
+    defer(stats.flush)
+    defer(clock.every(hourMs, () => void stats.prune()))
+  }
+})

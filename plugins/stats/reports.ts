@@ -1,0 +1,67 @@
+// What agents report, on its way to the ledger: those of one moment share a transaction.
+import type { Release } from '../../kernel/base/releases.ts'
+import type { Connection } from '../../kernel/control/peers.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { Refused } from '../../kernel/wire/message.ts'
+import type { Ledger, Report } from './ledger.ts'
+import type { Lives } from './lives.ts'
+import { LastReport, part, Ledger as Told } from './wire.ts'
+
+interface Waiting {
+  readonly report: Report
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+const togetherMs = 250
+
+export type Reports = ReturnType<typeof openReports>
+
+export function openReports({ store, clock, log, codec }: Kernel, ledger: Ledger, lives: Lives) {
+  let waiting: Waiting[] = []
+  let timer: Release | null = null
+
+  /** Resolves when it is on the disk. */
+  function take(report: Report): Promise<void> {
+    timer ??= clock.after(togetherMs, () => void flush())
+    return new Promise((resolve, reject) => waiting.push({ report, resolve, reject }))
+  }
+
+  async function flush(): Promise<void> {
+    timer?.()
+    timer = null
+    const together = waiting
+    waiting = []
+    if (together.length === 0) return
+    const reports = together.map(({ report }) => report)
+    try {
+      const notices = await store.change(em => ledger.book(reports, em))
+      for (const notice of notices) notice()
+      for (const report of reports) lives.report(report)
+      for (const { resolve } of together) resolve()
+    } catch (error) {
+      log.error('accounting.not_booked', `the agents keep it and report again: ${String(error)}`)
+      const refusal = new Refused('internal', 'the report could not be booked', { cause: error })
+      for (const { reject } of together) reject(refusal)
+    }
+  }
+
+  const connection: Connection = {
+    async welcome({ clientId }) {
+      const booked = await store.read(em => ledger.booked(clientId, em))
+      return { [part]: codec.encode(Told, { booked }) }
+    },
+    joined: ({ clientId }) => lives.joined(clientId),
+    left: ({ clientId }) => lives.left(clientId),
+    async leaving(peer) {
+      try {
+        await peer.ask(LastReport, {})
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error
+        log.debug('stats.no_last_report', error.message, { client_id: peer.clientId })
+      }
+    }
+  }
+
+  return { take, flush, connection }
+}

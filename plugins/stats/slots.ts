@@ -1,0 +1,18 @@
+import type { EntityManager } from '@mikro-orm/sql'
+import { defineSlot } from '../../kernel/slot.ts'
+
+/** Payload bytes that were delivered, and are now booked for the first time. */
+export interface Difference {
+  readonly clientId: string
+  readonly owner: string
+  readonly ruleId: string
+  /** Start of the span in which they were delivered: Unix seconds of the server's clock. */
+  readonly at: number
+  readonly span: 'minute' | 'hour'
+  readonly bytesIn: number
+  readonly bytesOut: number
+}
+
+/** Who else keeps books of bytes: in the same transaction as the ledger, so that none counts twice or forgets. */
+export const sinkSlot =
+  defineSlot<(differences: readonly Difference[], em: EntityManager) => Promise<void>>('stats.sink')

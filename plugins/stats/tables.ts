@@ -1,0 +1,78 @@
+// Plain statements over many rows: a report is never booked entity by entity.
+import type { EntityManager } from '@mikro-orm/sql'
+import { type Counts, countNames, keyOf } from './counts.ts'
+import type { Row } from './wire.ts'
+
+interface Journal {
+  readonly clientId: string
+  readonly epoch: string
+}
+
+const perStatement = 200
+const counted = countNames.join(', ')
+const place = `?, ?, ?, ?, ?, ${countNames.map(() => '?').join(', ')}`
+const replaced = countNames.map(name => `${name} = excluded.${name}`).join(', ')
+const increased = countNames.map(name => `${name} = stats_total.${name} + excluded.${name}`).join(', ')
+
+/** What the journal's rows said when they were last booked. */
+export async function rowsBefore(
+  of: Journal,
+  rows: readonly Row[],
+  em: EntityManager
+): Promise<Map<string, Row>> {
+  const found = new Map<string, Row>()
+  for (const some of slices(rows)) {
+    const before = await em.execute<Row[]>(
+      `select rule_id, kind, key, ${counted} from stats_row
+       where client_id = ? and epoch = ? and (rule_id, kind, key) in (values ${some.map(() => '(?, ?, ?)')})`,
+      [of.clientId, of.epoch, ...some.flatMap(({ rule_id, kind, key }) => [rule_id, kind, key])]
+    )
+    for (const row of before) found.set(keyOf(row), row)
+  }
+  return found
+}
+
+export async function putRows(of: Journal, rows: readonly Row[], em: EntityManager): Promise<void> {
+  for (const some of slices(rows))
+    await em.execute(
+      `insert into stats_row (client_id, epoch, rule_id, kind, key, ${counted})
+       values ${some.map(() => `(${place})`)}
+       on conflict (client_id, epoch, rule_id, kind, key) do update set ${replaced}`,
+      some.flatMap(row => [of.clientId, of.epoch, row.rule_id, row.kind, row.key, ...countsOf(row)]),
+      'run'
+    )
+}
+
+/** Each row of another key. */
+export async function addTotals(
+  { clientId, updatedAt }: { readonly clientId: string; readonly updatedAt: number },
+  added: readonly Row[],
+  em: EntityManager
+): Promise<void> {
+  for (const some of slices(added))
+    await em.execute(
+      `insert into stats_total (rule_id, kind, key, client_id, updated_at, ${counted})
+       values ${some.map(() => `(${place})`)}
+       on conflict (rule_id, kind, key) do update set updated_at = excluded.updated_at, ${increased}`,
+      some.flatMap(row => [row.rule_id, row.kind, row.key, clientId, updatedAt, ...countsOf(row)]),
+      'run'
+    )
+}
+
+/** Old spans, some at a time; answers whether more are left. */
+export async function dropSpans(beforeSecs: number, em: EntityManager): Promise<boolean> {
+  const { affectedRows } = await em.execute<{ affectedRows: number }>(
+    `delete from stats_row where (client_id, epoch, rule_id, kind, key) in (
+       select client_id, epoch, rule_id, kind, key from stats_row
+       where kind in ('minute', 'hour') and key < ? limit 1000)`,
+    [String(beforeSecs)],
+    'run'
+  )
+  return affectedRows === 1000
+}
+
+const countsOf = (row: Counts): number[] => countNames.map(name => row[name])
+
+function* slices<T>(rows: readonly T[]): Iterable<readonly T[]> {
+  for (let i = 0; i < rows.length; i += perStatement) yield rows.slice(i, i + perStatement)
+}

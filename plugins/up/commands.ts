@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { Type } from 'typebox'
+import { type Api, defineCommand } from '../../kernel/cli/command.ts'
+import { enrollAgent, runAgent } from './agent-process.ts'
+import { operatorTokenIn } from './operator-token.ts'
+
+const up = defineCommand({
+  name: 'up',
+  summary: 'run a server and an agent on this machine, ready for a first rule',
+  args: Type.Object({
+    advertised_endpoint: Type.Optional(
+      Type.String({ description: 'HOST:PORT under which other agents reach this server' })
+    ),
+    public: Type.Optional(
+      Type.Boolean({ description: 'listen for agents on all addresses, not on loopback alone' })
+    )
+  }),
+  needs: 'server',
+  until: 'stopped',
+  async run({ args, serve, connect, dataDir, print, signal, cut }) {
+    const token = operatorTokenIn(dataDir())
+    const isLocal = args.public !== true && args.advertised_endpoint === undefined
+    const agentIsDone = new AbortController()
+    let setupToken: string | undefined
+    const server = await serve({
+      signal: agentIsDone.signal, // the agent's last report wants a server
+      keys: { operator_token: token.value, ...(isLocal && { control_listen: '127.0.0.1:7443' }) },
+      watch: (event, message) => {
+        if (event === 'onboarding.setup_token') setupToken = /[\w-]{43}$/.exec(message)?.[0]
+      }
+    })
+    const stateDir = join(dataDir(), 'agent')
+    await enrollOnce(connect(server.origin, token.value), stateDir)
+    const agent = runAgent({ stateDir, signal, cut })
+    for (const line of greeting(server.origin, token.file, setupToken)) print.line(line)
+    try {
+      await Promise.race([server.done, agent.failed, agent.done])
+    } finally {
+      agentIsDone.abort()
+    }
+    await server.done
+  }
+})
+
+export const commands = [up]
+
+/** The first run enrolls this machine's agent; every later one finds its bundle. */
+async function enrollOnce(api: Api, stateDir: string): Promise<void> {
+  if (existsSync(join(stateDir, 'bundle.json'))) return
+  const { uri } = await api.send<{ uri: string }>('POST', '/v1/client-enrollments', { name: 'local' })
+  await enrollAgent(uri, stateDir)
+}
+
+function greeting(origin: string, tokenFile: string, setupToken: string | undefined): string[] {
+  const run = `SVC_SERVER=${origin} SVC_TOKEN=$(cat ${quote(tokenFile)}) ${self()}`
+  const { host } = new URL(origin)
+  return [
+    '',
+    `sluice is up. Operator API: ${origin}  (operator token: ${tokenFile})`,
+    setupToken === undefined
+      ? 'Sign in with your user and password: POST /v1/auth/login'
+      : `First sign-in: POST /v1/auth/onboarding with this setup token, good for 30 minutes: ${setupToken}`,
+    '',
+    'A first rule: port 8080 of this machine, forwarded to the operator API itself. Paste:',
+    `  ${run} rule push local 8080 ${host}`,
+    'and try it:',
+    '  curl http://127.0.0.1:8080/v1/auth/status',
+    '',
+    'Ctrl-C stops both.'
+  ]
+}
+
+/** The command line that started this process, for pasting. */
+const self = (): string => [process.execPath, process.argv[1] ?? ''].map(quote).join(' ')
+
+const quote = (word: string): string =>
+  /^[\w./:@-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`

@@ -1,0 +1,20 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { refuseReadable } from '../../kernel/base/config.ts'
+import { newSecret } from '../../kernel/identity/secret.ts'
+
+export interface OperatorToken {
+  readonly file: string
+  readonly value: string
+}
+
+/** The operator token of this data directory, made on first sight; only its owner may read the file. */
+export function operatorTokenIn(dataDir: string): OperatorToken {
+  const file = join(dataDir, 'operator-token')
+  if (!existsSync(file)) {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    writeFileSync(file, `${newSecret()}\n`, { mode: 0o600, flag: 'wx' })
+  }
+  refuseReadable(file, 'the operator token')
+  return { file, value: readFileSync(file, 'utf8').trim() }
+}

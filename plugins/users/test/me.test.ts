@@ -1,0 +1,11 @@
+import t from 'tap'
+import { house } from '../../../test/kit/house.ts'
+
+t.test('the operator token is told who it is', async t => {
+  const { call } = await house(t, { plugins: ['users'] })
+
+  const reply = await call('GET', '/v1/users/me')
+
+  t.equal(reply.status, 200)
+  t.strictSame(reply.body, { user_id: '_operator', role: 'superadmin', display_name: 'operator token' })
+})

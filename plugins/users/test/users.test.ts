@@ -1,0 +1,63 @@
+import t, { type Test } from 'tap'
+import { Fault } from '../../../kernel/base/errors.ts'
+import { User } from '../../../kernel/identity/entities.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { house } from '../../../test/kit/house.ts'
+import type { Users } from '../users.ts'
+
+interface Deps extends Kernel {
+  readonly users: Users
+}
+const ann = { userId: 'ann', displayName: 'Ann', role: 'user' } as const
+
+async function open(t: Test): Promise<Deps> {
+  const { server } = await house(t, { plugins: ['users'] })
+  return server.depsOf('users') as Deps // of this plugin, by its name
+}
+
+/** The code of a refusal; null where there was none. */
+const codeOf = (call: () => Promise<unknown>): Promise<string | null> =>
+  call().then(
+    () => null,
+    error => (error instanceof Fault ? error.row.code : String(error))
+  )
+
+t.test('a user is kept as given, enabled, with the time', async t => {
+  const { users, store, clock } = await open(t)
+
+  await store.change(em => users.insert(em, { ...ann, displayName: ' Ann Ångström 🦊 ' }))
+
+  t.match(await store.read(em => em.find(User, {})), [
+    { id: 'ann', displayName: 'Ann Ångström 🦊', role: 'user', disabled: false, createdAt: clock.now() }
+  ])
+})
+
+t.test('a user_id is taken once', async t => {
+  const { users, store } = await open(t)
+  const insert = () => store.change(em => users.insert(em, ann))
+  await insert()
+
+  t.equal(await codeOf(insert), 'user_already_exists')
+})
+
+t.test('what a user may be called', async t => {
+  const { users } = await open(t)
+  const cases: [object, string | null][] = [
+    [{ userId: 'a' }, null],
+    [{ userId: `a${'-_9'.repeat(10)}x` }, null],
+    [{ userId: 'a'.repeat(33) }, 'invalid_user_id'],
+    [{ userId: '' }, 'invalid_user_id'],
+    [{ userId: '9a' }, 'invalid_user_id'],
+    [{ userId: 'Ann' }, 'invalid_user_id'],
+    [{ userId: 'ann\n' }, 'invalid_user_id'],
+    [{ userId: 'me' }, 'reserved_user_id'],
+    [{ userId: '_superadmin' }, 'reserved_user_id'],
+    [{ displayName: '🦊'.repeat(64) }, null],
+    [{ displayName: 'x'.repeat(65) }, 'invalid_display_name'],
+    [{ displayName: '  ' }, 'invalid_display_name'],
+    [{ displayName: 'a\u001bb' }, 'invalid_display_name'],
+    [{ displayName: 'a\u202eb' }, 'invalid_display_name']
+  ]
+  for (const [given, code] of cases)
+    t.equal(await codeOf(async () => users.check({ ...ann, ...given })), code, JSON.stringify(given))
+})

@@ -1,0 +1,60 @@
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import {
+  hasPending,
+  markRevoked,
+  readBundle,
+  readPending,
+  writeBundle,
+  writePending
+} from '../../agent/bundle.ts'
+
+const pending = {
+  version: 1 as const,
+  server_endpoint: 'edge.example:7443',
+  server_cert_sha256: 'ab'.repeat(32),
+  token: 'token-one'
+}
+const bundle = { ...pending, client_id: '01J0000000000000000000000A', client_name: 'edge' }
+
+t.test('a bundle is read as it was written, and its file is ours alone', async t => {
+  const file = join(t.testdir(), 'bundle.json')
+  t.equal(readBundle(file), null)
+
+  writePending(file, pending)
+  t.same(readPending(file), pending)
+  writeBundle(file, bundle)
+
+  t.same(readBundle(file), bundle)
+  t.equal(hasPending(file), false, 'what was pending is done')
+  t.equal(statSync(file).mode & 0o777, 0o600)
+  t.same(readdirSync(join(file, '..')), ['bundle.json'], 'no draft stays')
+})
+
+t.test('a bundle is marked only while it holds the refused token', async t => {
+  const file = join(t.testdir(), 'bundle.json')
+  writeBundle(file, bundle)
+
+  markRevoked(file, 'another', '2026-01-01T00:00:00.000Z')
+  t.equal(readBundle(file)?.revoked_at, undefined)
+  markRevoked(file, bundle.token, '2026-01-01T00:00:00.000Z')
+  t.equal(readBundle(file)?.revoked_at, '2026-01-01T00:00:00.000Z')
+})
+
+t.test('a bundle that others may read, or that is none, is refused with what to do', async t => {
+  const file = join(t.testdir(), 'bundle.json')
+  const broken: [text: string, message: RegExp][] = [
+    ['{', /is no JSON/],
+    ['{"version": 2}', /not of the form/],
+    [JSON.stringify({ ...bundle, server_cert_sha256: 'short' }), /not of the form/]
+  ]
+  for (const [text, message] of broken) {
+    writeFileSync(file, text, { mode: 0o600 })
+    t.throws(() => readBundle(file), { row: { exit: 78 }, message })
+  }
+  writeFileSync(file, JSON.stringify(bundle))
+  chmodSync(file, 0o644)
+  t.throws(() => readBundle(file), { row: { code: 'startup.insecure_permissions' } })
+  t.match(readFileSync(file, 'utf8'), bundle.token)
+})

@@ -1,0 +1,61 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { readAgentConfig } from '../../agent/config.ts'
+
+t.test('every key has a default', async t => {
+  const config = readAgentConfig({ file: null, env: { HOME: '/home/x' } })
+
+  t.match(config, {
+    stateDir: '/home/x/.local/state/sluice/agent',
+    bind: ['0.0.0.0', '::'],
+    logLevel: 'info',
+    logFormat: 'json',
+    plugins: {}
+  })
+  t.throws(() =>
+    config.guardrails.admit({ from: 1, to: 1, targets: [{ host: '169.254.169.254', port: 80 }] })
+  )
+})
+
+t.test('the state directory: flag, environment, file, STATE_DIRECTORY, XDG, home', async t => {
+  const dir = t.testdir({ 'agent.toml': 'state_dir = "/from/file"' })
+  const file = join(dir, 'agent.toml')
+  const xdg = { HOME: '/home/x', XDG_STATE_HOME: '/xdg' }
+  const systemd = { ...xdg, STATE_DIRECTORY: '/var/lib/sluice:/other' }
+  const all = { ...systemd, SVC_STATE_DIR: '/from/env' }
+
+  t.equal(readAgentConfig({ file, env: all, stateDir: '/from/flag' }).stateDir, '/from/flag')
+  t.equal(readAgentConfig({ file, env: all }).stateDir, '/from/env')
+  t.equal(readAgentConfig({ file, env: systemd }).stateDir, '/from/file')
+  t.equal(readAgentConfig({ file: null, env: systemd }).stateDir, '/var/lib/sluice')
+  t.equal(readAgentConfig({ file: null, env: xdg }).stateDir, '/xdg/sluice/agent')
+})
+
+t.test('lists come from the environment, too', async t => {
+  const env = { SVC_BIND: '127.0.0.1,::1', SVC_ALLOW_PORTS: '443,8000-8999', SVC_DENY_TARGETS: '10.0.0.0/8' }
+
+  const { bind, guardrails } = readAgentConfig({ file: null, env })
+
+  t.same(bind, ['127.0.0.1', '::1'])
+  t.throws(() => guardrails.admit({ from: 80, to: 80, targets: [] }))
+  t.doesNotThrow(() => guardrails.admit({ from: 8500, to: 8500, targets: [] }))
+  t.same(guardrails.filter.deny, [{ cidr: '10.0.0.0/8' }])
+})
+
+t.test('all problems are told together, a slip with the nearest key', async t => {
+  const dir = t.testdir({
+    'agent.toml': 'statedir = "/x"\nlog_level = "loud"\n[plugins.rules]\nenabled = "no"\n'
+  })
+
+  t.throws(() => readAgentConfig({ file: join(dir, 'agent.toml'), env: {} }), {
+    row: { code: 'startup.config_invalid', exit: 78 },
+    message: /statedir is no key; did you mean state_dir\?[\s\S]*log_level[\s\S]*plugins\.rules/
+  })
+})
+
+t.test('guardrails that cannot be read stop the agent', async t => {
+  t.throws(() => readAgentConfig({ file: null, env: { SVC_DENY_TARGETS: '10.0.0.0/99' } }), {
+    row: { exit: 78 },
+    message: /deny_targets: 10\.0\.0\.0\/99/
+  })
+})

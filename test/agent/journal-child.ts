@@ -1,0 +1,16 @@
+// An agent's journal in a process of its own, to be killed: says after each tick what it has counted so far.
+import { openJournal } from '../../agent/journal.ts'
+import { openState } from '../../agent/state.ts'
+import { systemClock } from '../../kernel/base/clock.ts'
+import { counted, web } from './journal-kit.ts'
+
+const db = openState(process.argv[2] ?? '', 'normal')
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+const journal = openJournal({ db, clock: systemClock, log: silent })
+journal.bind(1, web)
+let bytes = 0
+process.stdin.on('data', () => {
+  bytes += 1000
+  journal.tick([counted(1, [bytes, 0])])
+  process.stdout.write(`${bytes}\n`)
+})

@@ -1,0 +1,56 @@
+import type { Test } from 'tap'
+import type { Counters } from '../../agent/engine.ts'
+import { type Batch, type Journal, openJournal } from '../../agent/journal.ts'
+import { openState, type State } from '../../agent/state.ts'
+import { type FakeClock, fakeClock } from '../kit/clock.ts'
+import { type Line, listen } from '../kit/house.ts'
+
+export const web = { id: '01RULEWEB', targets: [{ host: 'web.internal', port: 80 }] }
+
+/** What an engine says of a rule with one port and one target, all of it cumulative. */
+export const counted = (
+  ruleId: number,
+  [bytesIn, bytesOut]: readonly [number, number],
+  more: Partial<Counters> & { readonly active?: number } = {}
+): Counters => {
+  const { active = 0, ...rest } = more
+  return {
+    ruleId,
+    ports: [{ port: 8080, bytesIn, bytesOut, active }],
+    targets: [{ bytesIn, bytesOut, connectionsTotal: 0 }],
+    connectionsTotal: 0,
+    dnsFailures: 0,
+    targetFailovers: 0,
+    rejected: {},
+    ...rest
+  }
+}
+
+export interface Opened {
+  readonly journal: Journal
+  readonly db: State
+  readonly log: Line[]
+}
+
+/** A journal in `dir`: a second one in the same place is the next start of the agent. */
+export function start(t: Test, dir: string, clock: FakeClock = fakeClock()): Opened {
+  const db = openState(dir, 'normal')
+  t.teardown(() => db.close())
+  const log: Line[] = []
+  return { journal: openJournal({ db, clock, log: listen(log) }), db, log }
+}
+
+export const batches = (journal: Journal, limit = 500): Batch[] => [...journal.unbooked(limit)]
+
+/** Rows by `kind key`, of all batches; a row is there once. */
+export function rowsOf(all: readonly Batch[]) {
+  const rows = all.flatMap(batch => batch.rows.map(row => [`${row.kind} ${row.key}`.trim(), row] as const))
+  const found = Object.fromEntries(rows)
+  if (Object.keys(found).length !== rows.length) throw new Error('a row is there twice')
+  return found
+}
+
+/** As the server does: all that is there is booked. */
+export function bookAll(journal: Journal, limit = 500): void {
+  for (const { epoch, seq } of journal.unbooked(limit)) journal.acknowledge(epoch, seq)
+}

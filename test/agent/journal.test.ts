@@ -1,0 +1,293 @@
+import t from 'tap'
+import { fakeClock } from '../kit/clock.ts'
+import { batches, bookAll, counted, rowsOf, start, web } from './journal-kit.ts'
+
+const noon = Date.UTC(2026, 0, 15, 12)
+const hour = 3_600_000
+const day = 24 * hour
+const secs = (ms: number): string => String(ms / 1000)
+
+t.test('what the engine counts becomes absolute totals by minute, rule, port, target and reason', async t => {
+  const clock = fakeClock(noon)
+  const { journal } = start(t, t.testdir(), clock)
+  journal.bind(1, web)
+
+  journal.tick([counted(1, [10, 20], { connectionsTotal: 1, dnsFailures: 2, rejected: { loop: 3 } })])
+  await clock.advance(1000)
+  journal.tick([counted(1, [15, 40], { connectionsTotal: 4, dnsFailures: 2, rejected: { loop: 3 } })])
+
+  const rows = rowsOf(batches(journal))
+  t.equal(Object.keys(rows).length, 5)
+  t.match(rows, {
+    [`minute ${secs(noon)}`]: { ruleId: web.id, bytesIn: 15, bytesOut: 40, connections: 0 },
+    rule: { bytesIn: 0, bytesOut: 0, connections: 4, dnsFailures: 2, failovers: 0 },
+    'port 8080': { bytesIn: 15, bytesOut: 40 },
+    'target web.internal:80': { bytesIn: 15, bytesOut: 40 },
+    'rejected loop': { rejected: 3 }
+  })
+})
+
+t.test("a byte belongs to the minute of the server's clock", async t => {
+  const clock = fakeClock(noon)
+  const dir = t.testdir()
+  const { journal, db } = start(t, dir, clock)
+  journal.bind(1, web)
+  journal.learnTime(noon + 90_000)
+  journal.tick([counted(1, [1, 0])])
+  journal.close()
+  db.close()
+
+  const next = start(t, dir, clock)
+  next.journal.bind(1, web)
+  next.journal.tick([counted(1, [1, 0])])
+
+  t.match(rowsOf(batches(next.journal)), { [`minute ${secs(noon + 60_000)}`]: { bytesIn: 2 } })
+})
+
+t.test(
+  'an engine rule that closed counts to its last byte, and a reopened one goes on from there',
+  async t => {
+    const { journal } = start(t, t.testdir())
+    journal.bind(1, web)
+    journal.tick([counted(1, [10, 10], { active: 1 })])
+
+    journal.final(counted(1, [12, 12]))
+    journal.tick([counted(1, [99, 99])])
+    journal.bind(2, web)
+    journal.tick([counted(2, [1, 1], { active: 2 })])
+
+    t.match(rowsOf(batches(journal)), { 'port 8080': { bytesIn: 13, bytesOut: 13 } })
+    t.same(journal.gauges(), [{ ruleId: web.id, port: 8080, active: 2 }])
+  }
+)
+
+t.test('only what changed since it was booked is reported again, with its whole total', async t => {
+  const { journal } = start(t, t.testdir())
+  journal.bind(1, web)
+  journal.bind(2, { ...web, id: '01RULEIDLE' })
+  journal.tick([counted(1, [10, 0]), counted(2, [7, 0])])
+  bookAll(journal)
+
+  journal.tick([counted(1, [30, 0]), counted(2, [7, 0])])
+
+  const again = batches(journal)
+  t.match(rowsOf(again), { 'port 8080': { ruleId: web.id, bytesIn: 30 } })
+  t.equal(again.flatMap(({ rows }) => rows).length, 3)
+})
+
+t.test('a report is cut at any row, and what is acknowledged up to there is not sent again', async t => {
+  const { journal } = start(t, t.testdir())
+  for (let id = 1; id <= 5; id++) journal.bind(id, { ...web, id: `01RULE${id}` })
+  journal.tick([1, 2, 3, 4, 5].map(id => counted(id, [id, 0])))
+
+  const [first] = batches(journal, 4)
+  journal.acknowledge(first!.epoch, first!.seq)
+  const rest = batches(journal, 4)
+
+  t.equal(first!.rows.length, 4)
+  t.same(
+    rest.map(({ rows, isLast }) => [rows.length, isLast]),
+    [
+      [4, false],
+      [4, false],
+      [3, true]
+    ]
+  )
+  const sent = [first!, ...rest].flatMap(({ rows }) =>
+    rows.map(({ ruleId, kind, key }) => `${ruleId} ${kind} ${key}`)
+  )
+  t.equal(new Set(sent).size, 15)
+})
+
+t.test('a row that changes while its report is on the way is not taken for booked', async t => {
+  const { journal } = start(t, t.testdir())
+  journal.bind(1, web)
+  journal.tick([counted(1, [10, 0])])
+  const [sent] = batches(journal)
+
+  journal.tick([counted(1, [11, 0])])
+  journal.acknowledge(sent!.epoch, sent!.seq)
+
+  t.match(rowsOf(batches(journal)), { 'port 8080': { bytesIn: 11 } })
+})
+
+t.test('with nothing to say the last batch is empty and names the epoch', async t => {
+  const { journal } = start(t, t.testdir())
+
+  t.match(batches(journal), [{ epoch: /^[0-9a-f]{32}$/, seq: 0, rows: [], isLast: true, gap: null }])
+})
+
+t.test('after an orderly end the epoch and its totals go on', async t => {
+  const dir = t.testdir()
+  const before = start(t, dir)
+  before.journal.bind(1, web)
+  before.journal.tick([counted(1, [10, 0])])
+  const [{ epoch }] = batches(before.journal) as [{ epoch: string }]
+  before.journal.close()
+  before.db.close()
+
+  const { journal } = start(t, dir)
+  journal.bind(1, web)
+  journal.tick([counted(1, [5, 0])])
+
+  const after = batches(journal)
+  t.match(after, [{ epoch, gap: null }])
+  t.match(rowsOf(after), { 'port 8080': { bytesIn: 15 } })
+})
+
+t.test(
+  'after any other end a new epoch begins, says what may be missing, and the old one is still reported',
+  async t => {
+    const dir = t.testdir()
+    const clock = fakeClock(noon)
+    const before = start(t, dir, clock)
+    before.journal.bind(1, web)
+    before.journal.tick([counted(1, [10, 0])])
+    before.db.close()
+    await clock.advance(5000)
+
+    const { journal } = start(t, dir, clock)
+    journal.bind(1, web)
+    journal.tick([counted(1, [3, 0])])
+
+    const [old, current] = batches(journal)
+    t.not(old!.epoch, current!.epoch)
+    t.match(old, { gap: null, isLast: false, rows: [{ bytesIn: 10 }, {}, {}] })
+    t.match(current, {
+      gap: { fromMs: noon, toMs: noon + 5000 },
+      isLast: true,
+      rows: [{ bytesIn: 3 }, {}, {}]
+    })
+  }
+)
+
+t.test('a server that was restored gets again what it no longer knows', async t => {
+  const { journal } = start(t, t.testdir())
+  journal.bind(1, web)
+  journal.tick([counted(1, [10, 0])])
+  const [first] = batches(journal)
+  bookAll(journal)
+  journal.bind(2, { ...web, id: '01RULENEXT' })
+  journal.tick([counted(1, [10, 0]), counted(2, [4, 0])])
+  bookAll(journal)
+
+  journal.reconcile({ [first!.epoch]: first!.seq })
+  const afterBackup = batches(journal).flatMap(({ rows }) => rows)
+  journal.reconcile({})
+  const afterLoss = batches(journal).flatMap(({ rows }) => rows)
+
+  t.same([...new Set(afterBackup.map(({ ruleId }) => ruleId))], ['01RULENEXT'])
+  t.equal(afterLoss.length, 6)
+})
+
+t.test('a server that knows more than we were told has booked it', async t => {
+  const { journal } = start(t, t.testdir())
+  journal.bind(1, web)
+  journal.tick([counted(1, [10, 0])])
+  const [sent] = batches(journal)
+
+  journal.reconcile({ [sent!.epoch]: sent!.seq })
+
+  t.match(batches(journal), [{ rows: [], isLast: true }])
+})
+
+t.test('a state directory that was put back does not go on under an epoch that is ahead of it', async t => {
+  const { journal } = start(t, t.testdir())
+  const [{ epoch, seq }] = batches(journal) as [{ epoch: string; seq: number }]
+
+  journal.reconcile({ [epoch]: seq + 1000 })
+
+  t.match(batches(journal), [{ gap: { fromMs: Number, toMs: Number } }])
+  t.not(batches(journal)[0]!.epoch, epoch)
+})
+
+t.test('booked minutes go after a day; totals go on', async t => {
+  const clock = fakeClock(noon)
+  const { journal, db } = start(t, t.testdir(), clock)
+  journal.bind(1, web)
+  journal.tick([counted(1, [10, 0])])
+  bookAll(journal)
+  const minutes = () => db.prepare(`select count(*) as n from journal_row where kind = 'minute'`).get()
+
+  await clock.advance(day - 60_000)
+  journal.tick([counted(1, [10, 0])])
+  t.same(minutes(), { n: 1 })
+  await clock.advance(120_000)
+  journal.tick([counted(1, [10, 0])])
+  t.same(minutes(), { n: 0 })
+
+  journal.tick([counted(1, [12, 0])])
+  t.match(rowsOf(batches(journal)), { 'port 8080': { bytesIn: 12 } })
+})
+
+t.test('minutes that no report carried for a week become hours, and no byte is lost', async t => {
+  const clock = fakeClock(noon)
+  const { journal } = start(t, t.testdir(), clock)
+  journal.bind(1, web)
+  for (let minute = 0; minute < 90; minute++) {
+    journal.tick([counted(1, [minute + 1, 0])])
+    await clock.advance(60_000)
+  }
+
+  await clock.advance(7 * day + 2 * hour)
+  journal.tick([counted(1, [90, 0])])
+
+  const rows = rowsOf(batches(journal))
+  t.match(rows, { [`hour ${secs(noon)}`]: { bytesIn: 60 }, [`hour ${secs(noon + hour)}`]: { bytesIn: 30 } })
+  t.equal(Object.keys(rows).filter(key => key.startsWith('minute')).length, 0)
+})
+
+t.test('a minute that a report carried stays as it was sent, however old', async t => {
+  const clock = fakeClock(noon)
+  const { journal } = start(t, t.testdir(), clock)
+  journal.bind(1, web)
+  journal.tick([counted(1, [10, 0])])
+  batches(journal)
+
+  await clock.advance(9 * day)
+  journal.tick([counted(1, [10, 0])])
+
+  t.match(rowsOf(batches(journal)), { [`minute ${secs(noon)}`]: { bytesIn: 10 } })
+})
+
+t.test('an old epoch goes a day after its last row was booked', async t => {
+  const dir = t.testdir()
+  const clock = fakeClock(noon)
+  const before = start(t, dir, clock)
+  before.journal.bind(1, web)
+  before.journal.tick([counted(1, [10, 0])])
+  before.db.close()
+  const { journal, db } = start(t, dir, clock)
+  bookAll(journal)
+
+  await clock.advance(day + 60_000)
+  journal.tick([])
+
+  t.same(db.prepare('select count(*) as n from journal_epoch').get(), { n: 1 })
+  t.same(db.prepare('select count(*) as n from journal_row').get(), { n: 0 })
+})
+
+t.test('a disk that refuses costs a log line, not a count', async t => {
+  const { journal, db, log } = start(t, t.testdir())
+  journal.bind(1, web)
+  db.pragma('query_only = 1')
+  journal.tick([counted(1, [10, 0])])
+  journal.final(counted(1, [11, 0]))
+  db.pragma('query_only = 0')
+
+  journal.tick([])
+
+  t.match(log, [{ level: 'error', event: 'journal.write_failed' }])
+  t.equal(log.length, 1)
+  t.match(rowsOf(batches(journal)), { 'port 8080': { bytesIn: 11 } })
+})
+
+t.test('a rule that the engine refused to open counts nothing', async t => {
+  const { journal } = start(t, t.testdir())
+  journal.bind(1, web)
+  journal.unbind(1)
+
+  journal.tick([counted(1, [10, 0])])
+
+  t.match(batches(journal), [{ rows: [] }])
+})

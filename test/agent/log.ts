@@ -1,0 +1,47 @@
+import type { Log } from '../../kernel/base/log.ts'
+
+export interface Line {
+  readonly level: string
+  readonly event: string
+  readonly message: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+/** A log that a test can wait on. */
+export interface Listening extends Log {
+  readonly lines: Line[]
+  count(event: string): number
+  /** The `nth` line of this event, from 1 on. */
+  until(event: string, nth?: number): Promise<Line>
+}
+
+export function listen(): Listening {
+  const lines: Line[] = []
+  const waiting = new Set<() => void>()
+  const put =
+    (level: string) =>
+    (event: string, message: string, fields: object = {}) => {
+      lines.push({ level, event, message, fields: { ...fields } })
+      for (const look of waiting) look()
+    }
+  const of = (event: string): Line[] => lines.filter(line => line.event === event)
+  return {
+    lines,
+    debug: put('debug'),
+    info: put('info'),
+    warn: put('warn'),
+    error: put('error'),
+    count: event => of(event).length,
+    until: (event, nth = 1) =>
+      new Promise(resolve => {
+        const look = (): void => {
+          const line = of(event)[nth - 1]
+          if (!line) return
+          waiting.delete(look)
+          resolve(line)
+        }
+        waiting.add(look)
+        look()
+      })
+  }
+}

@@ -1,0 +1,169 @@
+// The server's end of a control stream, saying what a test lets it say.
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
+import type { Test } from 'tap'
+import type { Static } from 'typebox'
+import { systemClock } from '../../kernel/base/clock.ts'
+import { openCertificate } from '../../kernel/control/certificate.ts'
+import { openCodec } from '../../kernel/wire/codec.ts'
+import {
+  alpn,
+  controlMessages,
+  Ended,
+  Gone,
+  Hello,
+  Standing,
+  type Welcome
+} from '../../kernel/wire/control.ts'
+import { type Line, wireMessages } from '../../kernel/wire/exchange.ts'
+import { answer, bind, type Message, on, Refused } from '../../kernel/wire/message.ts'
+import { openStream } from '../../kernel/wire/stream.ts'
+import { messages as enrollment, Redeem, type Redeemed } from '../../plugins/enrollment/wire.ts'
+import { listen } from './log.ts'
+
+type HelloBody = Static<typeof Hello.body>
+type WelcomeBody = Static<typeof Welcome.body>
+
+export interface Visit {
+  readonly hello: HelloBody
+  readonly line: Line
+  readonly gone: Static<typeof Gone.body>[]
+  readonly standings: Static<typeof Standing.body>[]
+  readonly ended: AbortSignal
+  /** Last words, then the end. */
+  dismiss(code: string): void
+  /** As a server that dies. */
+  cut(): void
+}
+
+export interface ScriptedServer {
+  readonly endpoint: string
+  readonly fingerprint: string
+  /** Every hello so far, refused ones too. */
+  readonly hellos: HelloBody[]
+  readonly redeems: Static<typeof Redeem.body>[]
+  /** What it answers; a test changes it. */
+  welcome: Partial<WelcomeBody>
+  onHello: (hello: HelloBody) => void
+  onRedeem: (body: Static<typeof Redeem.body>) => Promise<Static<typeof Redeemed.body>>
+  /** The next agent that is welcomed. */
+  next(): Promise<Visit>
+  close(): Promise<void>
+}
+
+interface Options {
+  readonly messages?: readonly Message[]
+  readonly dir?: string
+  readonly port?: number
+}
+
+export async function scriptedServer(t: Test, options: Options = {}): Promise<ScriptedServer> {
+  const { cert, key, fingerprint } = await openCertificate(options.dir ?? t.testdir(), { names: [] })
+  const codec = openCodec([...wireMessages, ...controlMessages, ...enrollment, ...(options.messages ?? [])])
+  const visits: Visit[] = []
+  const waiting: ((visit: Visit) => void)[] = []
+  const sockets = new Set<TLSSocket>()
+  const arrive = (visit: Visit): void => {
+    const taken = waiting.shift()
+    if (taken) taken(visit)
+    else visits.push(visit)
+  }
+
+  const tls = createTlsServer(
+    { cert, key, minVersion: 'TLSv1.3', ALPNProtocols: [alpn] },
+    socket => void serve(socket)
+  )
+  function serve(socket: TLSSocket): void {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    const gone: Visit['gone'] = []
+    const standings: Visit['standings'] = []
+    const stream = openStream({
+      socket,
+      codec,
+      clock: systemClock,
+      log: listen(),
+      handlers: bind(
+        [
+          answer(Hello, async (_: null, hello) => {
+            script.hellos.push(hello)
+            script.onHello(hello)
+            const { line, ended, end } = stream
+            const dismiss = (code: string): void => {
+              line.send(Ended, { code, message: code })
+              end(code)
+            }
+            setImmediate(arrive, {
+              hello,
+              line,
+              gone,
+              standings,
+              ended,
+              dismiss,
+              cut: () => socket.destroy()
+            })
+            return { ...welcomeOf(), ...script.welcome }
+          }),
+          answer(Redeem, async (_: null, body) => {
+            script.redeems.push(body)
+            return script.onRedeem(body)
+          }),
+          on(Gone, async (_: null, body) => void gone.push(body)),
+          on(Standing, async (_: null, body) => void standings.push(body))
+        ],
+        () => null
+      )
+    })
+  }
+  tls.listen(options.port ?? 0, '127.0.0.1')
+  await once(tls, 'listening')
+  let isOpen = true
+  async function close(): Promise<void> {
+    if (!isOpen) return
+    isOpen = false
+    for (const socket of sockets) socket.destroy()
+    tls.close()
+    await once(tls, 'close')
+  }
+  t.teardown(close)
+
+  const { port } = tls.address() as AddressInfo // of a TCP listener
+  const script: ScriptedServer = {
+    endpoint: `127.0.0.1:${port}`,
+    fingerprint,
+    hellos: [],
+    redeems: [],
+    welcome: {},
+    onHello: () => {},
+    onRedeem: async () => {
+      throw new Refused('enrollment_invalid', 'the code is not known')
+    },
+    next: () =>
+      new Promise(resolve => {
+        const visit = visits.shift()
+        if (visit) resolve(visit)
+        else waiting.push(resolve)
+      }),
+    close
+  }
+  return script
+}
+
+const welcomeOf = (): WelcomeBody => ({
+  server_version: '2.0.0',
+  server_time_ms: Date.now(),
+  session_id: 'session',
+  generation: 'generation-a',
+  kinds: ['rule', 'thing'],
+  parts: {}
+})
+
+/** A port on which nobody answers. */
+export async function deadEndpoint(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo // of a TCP listener
+  server.close()
+  return `127.0.0.1:${port}`
+}

@@ -1,0 +1,108 @@
+// The main job through real processes: a rule that carries real traffic, and books that are exact.
+import { spawnSync } from 'node:child_process'
+import t from 'tap'
+import { freePort } from '../kit/ports.ts'
+import { edge, type Site, site } from '../kit/site.ts'
+import { download, hashOfMib, web } from '../kit/web.ts'
+
+interface Rule {
+  readonly rule_id: string
+  readonly state: string
+}
+interface Stats {
+  readonly bytes_in: number
+  readonly bytes_out: number
+  readonly connections_total: number
+  readonly active_connections: number
+}
+
+const curl = (url: string): string => spawnSync('curl', ['-sS', '-m', '10', url], { encoding: 'utf8' }).stdout
+
+const push = (on: Site, client: string, listen: number, target: string): Promise<Rule> =>
+  on.json<Rule>('rule', 'push', client, String(listen), target)
+
+/** Reports come every five seconds. */
+async function settled(on: Site, rule: string, fits: (stats: Stats) => boolean): Promise<Stats> {
+  for (const until = Date.now() + 15_000; ; ) {
+    const stats = await on.json<Stats>('rule', 'stats', rule)
+    if (fits(stats) || Date.now() > until) return stats
+  }
+}
+
+t.test('curl fetches a page through a pushed rule, over IPv4 and IPv6', async t => {
+  const on = await site(t)
+  await edge(t, on, 'paris')
+  const [page, port] = [await web(t), await freePort()]
+
+  const rule = await push(on, 'paris', port, `127.0.0.1:${page}`)
+
+  t.equal(rule.state, 'active')
+  t.equal(curl(`http://127.0.0.1:${port}/`), 'hello from 127.0.0.1')
+  t.equal(curl(`http://[::1]:${port}/`), 'hello from 127.0.0.1')
+})
+
+t.test(
+  'a 1 GiB download arrives bit for bit, and the books hold exactly its bytes',
+  { timeout: 120_000 },
+  async t => {
+    const on = await site(t)
+    await edge(t, on, 'paris')
+    const [page, port] = [await web(t), await freePort()]
+    const rule = await push(on, 'paris', port, `127.0.0.1:${page}`)
+
+    t.equal(await download(`http://127.0.0.1:${port}/mib/1024`).hash, hashOfMib(1024))
+
+    const direct = await headBytes(page)
+    const stats = await settled(on, rule.rule_id, ({ bytes_out }) => bytes_out >= direct + 2 ** 30)
+    t.equal(stats.bytes_out, direct + 2 ** 30)
+    t.equal(stats.connections_total, 1)
+  }
+)
+
+/** What the web server sends beside the body, byte for byte: measured without a rule between. */
+async function headBytes(port: number): Promise<number> {
+  const { connect } = await import('node:net')
+  const socket = connect(port, '127.0.0.1')
+  socket.write(`GET /mib/1024 HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nconnection: keep-alive\r\n\r\n`)
+  let head = ''
+  for await (const chunk of socket) {
+    head += chunk.toString('latin1')
+    if (head.includes('\r\n\r\n')) break
+  }
+  socket.destroy()
+  return head.indexOf('\r\n\r\n') + 4
+}
+
+t.test(
+  'a rename during a download changes one row and no stream; two clients of one name live side by side',
+  async t => {
+    const on = await site(t)
+    const { clientId, agent } = await edge(t, on, 'paris')
+    const [page, port] = [await web(t), await freePort()]
+    await push(on, 'paris', port, `127.0.0.1:${page}`)
+    const body = download(`http://127.0.0.1:${port}/mib/64`, 8 << 20)
+    await body.reached(8 << 20)
+
+    await on.json('client', 'rename', clientId, 'lyon')
+    body.resume()
+
+    t.equal(await body.hash, hashOfMib(64))
+    t.equal(agent.count('rule.opened'), 1)
+    t.equal(on.server.count('client.disconnected'), 0)
+    await edge(t, on, 'twin')
+    const twin = (await on.json<{ client_id: string; client_name: string }[]>('client', 'list')).find(
+      ({ client_name }) => client_name === 'twin'
+    )
+    await on.json('client', 'rename', String(twin?.client_id), 'lyon')
+    const names = (await on.json<{ client_name: string; connected: boolean }[]>('client', 'list')).map(
+      ({ client_name, connected }) => ({ client_name, connected })
+    )
+    t.same(names, [
+      { client_name: 'lyon', connected: true },
+      { client_name: 'lyon', connected: true }
+    ])
+    const ambiguous = await on.cli(['rule', 'push', 'lyon', String(await freePort()), '127.0.0.1:1'])
+    t.equal(ambiguous.code, 5)
+    t.match(ambiguous.stderr, /client_name_ambiguous/)
+  }
+)

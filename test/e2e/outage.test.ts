@@ -1,0 +1,130 @@
+// Edges are true without the server: what happens to traffic when either side goes.
+
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { freePort } from '../kit/ports.ts'
+import { edge, site } from '../kit/site.ts'
+import { download, hashOfMib, web } from '../kit/web.ts'
+
+const curl = (url: string): string => spawnSync('curl', ['-sS', '-m', '5', url], { encoding: 'utf8' }).stdout
+
+async function forwarding(t: Test) {
+  const on = await site(t)
+  const paris = await edge(t, on, 'paris')
+  const [page, port] = [await web(t), await freePort()]
+  const rule = await on.json<{ rule_id: string }>('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
+  return { on, paris, port, url: `http://127.0.0.1:${port}`, rule }
+}
+
+t.test(
+  'the server is killed in the middle of a download: it ends whole, and nothing is opened again',
+  async t => {
+    const { on, paris, url } = await forwarding(t)
+    const body = download(`${url}/mib/256`, 32 << 20)
+    await body.reached(32 << 20)
+
+    on.server.signal('SIGKILL')
+    await on.server.exit
+    body.resume()
+
+    t.equal(await body.hash, hashOfMib(256))
+    t.match(curl(`${url}/`), /hello/, 'new connections work')
+    await on.restart()
+    await on.server.until('client.connected')
+    t.match(await on.json('rule', 'list'), [{ state: 'active' }])
+    t.match(curl(`${url}/`), /hello/)
+    t.equal(paris.agent.count('rule.opened'), 1)
+  }
+)
+
+t.test(
+  'a server that hangs for a minute is noticed within 30 s, and traffic does not notice',
+  { timeout: 120_000 },
+  async t => {
+    const { on, paris, url } = await forwarding(t)
+    const before = paris.agent.events.length
+    on.server.signal('SIGSTOP')
+    const stoppedAt = Date.now()
+
+    await paris.agent.until('link.lost', undefined, before)
+
+    t.ok(Date.now() - stoppedAt < 31_000)
+    t.match(curl(`${url}/`), /hello/)
+    on.server.signal('SIGCONT')
+    await on.server.until('client.connected', undefined, on.server.events.length)
+    t.equal(paris.agent.count('rule.opened'), 1)
+  }
+)
+
+t.test('an agent that is killed while the server is away forwards again from its saved state', async t => {
+  const { on, paris, url } = await forwarding(t)
+  on.server.signal('SIGKILL')
+  await on.server.exit
+  paris.agent.signal('SIGKILL')
+  await paris.agent.exit
+  t.equal(curl(`${url}/`), '')
+
+  paris.restart()
+  await paris.agent.until('rule.opened')
+
+  t.match(curl(`${url}/`), /hello/)
+})
+
+t.test(
+  'a control port behind a proxy that stops reading: both sides notice within 30 s',
+  { timeout: 90_000 },
+  async t => {
+    const on = await site(t)
+    const pairs: [Socket, Socket][] = []
+    const proxy = createServer(near => {
+      const far = connect(on.controlPort, '127.0.0.1')
+      pairs.push([near, far])
+      near.pipe(far)
+      far.pipe(near)
+      for (const socket of [near, far]) socket.on('error', () => {})
+    }).listen(0, '127.0.0.1')
+    await once(proxy, 'listening')
+    t.teardown(() => {
+      proxy.close()
+      for (const pair of pairs) for (const socket of pair) socket.destroy()
+    })
+    const address = proxy.address()
+    const port = typeof address === 'object' && address ? address.port : 0
+    const paris = await edge(t, { ...on, json: viaProxy(on, port) }, 'paris')
+    const [seenByServer, seenByAgent] = [on.server.events.length, paris.agent.events.length]
+
+    for (const [near, far] of pairs) {
+      near.unpipe(far).pause()
+      far.unpipe(near).pause()
+    }
+
+    await Promise.all([
+      on.server.until('client.disconnected', undefined, seenByServer),
+      paris.agent.until('link.lost', undefined, seenByAgent)
+    ])
+  }
+)
+
+/** The enrollment names the proxy as the way to the server. */
+const viaProxy =
+  (on: Awaited<ReturnType<typeof site>>, port: number) =>
+  async <T>(...args: string[]): Promise<T> => {
+    const reply = await on.json<{ uri?: string }>(...args)
+    return { ...reply, uri: reply.uri?.replace(`:${on.controlPort}/`, `:${port}/`) } as T
+  }
+
+t.test('an agent that is stopped in order ends with 0 and lets live connections finish', async t => {
+  const { paris, url } = await forwarding(t)
+  const body = download(`${url}/mib/64`, 8 << 20)
+  await body.reached(8 << 20)
+
+  paris.agent.signal('SIGTERM')
+  await paris.agent.until('rule.closed')
+  t.equal(curl(`${url}/`), '', 'the listener is closed')
+  body.resume()
+
+  t.equal(await body.hash, hashOfMib(64))
+  t.equal(await paris.agent.exit, 0)
+})

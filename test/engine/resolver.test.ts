@@ -1,0 +1,306 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type Address, dnsLookup, type Lookup } from '../../agent/resolver/dns.ts'
+import { openResolver } from '../../agent/resolver.ts'
+import { systemClock } from '../../kernel/base/clock.ts'
+import { type FakeClock, fakeClock } from '../kit/clock.ts'
+
+type Answer = readonly Address[] | string | Promise<readonly Address[]>
+
+/** A resolver that asks a table, A then AAAA: addresses, or the code of a failure. */
+function scene(t: Test, table: Record<string, readonly [four: Answer, six: Answer]> = {}) {
+  const clock: FakeClock = fakeClock()
+  const asked: string[] = []
+  const lookup: Lookup = async (name, family) => {
+    asked.push(`${name} ${family}`)
+    const answer = table[name]?.[family === 4 ? 0 : 1] ?? 'ENOTFOUND'
+    if (typeof answer === 'string') throw Object.assign(new Error(answer), { code: answer })
+    return answer
+  }
+  const hosts = join(t.testdir(), 'hosts')
+  const resolver = openResolver({ clock, lookup, hosts })
+  return { clock, asked, table, hosts, resolve: resolver.resolve }
+}
+
+const a = (address: string, ttl = 60): Address[] => [{ address, ttl }]
+const never = new Promise<readonly Address[]>(() => {})
+const found = (...addresses: string[]) => ({ ok: true, addresses })
+const failed = (reason: string) => ({ ok: false, reason })
+
+t.test('both families answer, IPv4 first, whatever case and trailing dot the name has', async t => {
+  const { resolve, asked } = scene(t, { 'web.test': [a('10.0.0.1'), a('fd00::1')] })
+
+  t.same(await resolve('Web.Test.'), found('10.0.0.1', 'fd00::1'))
+  t.same(await resolve('web.test'), found('10.0.0.1', 'fd00::1'))
+
+  t.same(asked, ['web.test 4', 'web.test 6'])
+})
+
+t.test('either family is enough', async t => {
+  const { resolve } = scene(t, {
+    'four.test': [a('10.0.0.1'), 'ENODATA'],
+    'six.test': ['ESERVFAIL', a('fd00::1')]
+  })
+
+  t.same(await resolve('four.test'), found('10.0.0.1'))
+  t.same(await resolve('six.test'), found('fd00::1'))
+})
+
+t.test(
+  'a family that does not answer holds the other up for a quarter of a second, and is asked again soon',
+  async t => {
+    const { resolve, clock, asked } = scene(t, { 'web.test': [a('10.0.0.1', 3_600), never] })
+
+    const pending = resolve('web.test')
+    await clock.advance(250)
+    t.same(await pending, found('10.0.0.1'))
+
+    await clock.advance(29_000)
+    await resolve('web.test')
+    t.equal(asked.length, 2)
+    await clock.advance(2_000)
+    const again = resolve('web.test')
+    await clock.advance(250)
+    await again
+    t.equal(asked.length, 4)
+  }
+)
+
+t.test('an address is its own answer', async t => {
+  const { resolve, asked } = scene(t)
+
+  t.same(await resolve('10.0.0.1'), found('10.0.0.1'))
+  t.same(await resolve('fd00::1'), found('fd00::1'))
+  t.same(asked, [])
+})
+
+t.test('the time to live of an answer is kept to between a second and an hour', async t => {
+  for (const [ttl, freshMs] of [
+    [0, 1_000],
+    [1, 1_000],
+    [90, 90_000],
+    [86_400, 3_600_000]
+  ] as const) {
+    const { resolve, clock, asked } = scene(t, { 'web.test': [a('10.0.0.1', ttl), 'ENODATA'] })
+    await resolve('web.test')
+
+    await clock.advance(freshMs - 1)
+    await resolve('web.test')
+    t.equal(asked.length, 2, `${ttl} s is still known`)
+    await clock.advance(1)
+    await resolve('web.test')
+    t.equal(asked.length, 4, `${ttl} s is over`)
+  }
+})
+
+t.test("the shortest time to live of an answer is the answer's", async t => {
+  const { resolve, clock, asked } = scene(t, { 'web.test': [a('10.0.0.1', 300), a('fd00::1', 5)] })
+  await resolve('web.test')
+
+  await clock.advance(5_000)
+  await resolve('web.test')
+
+  t.equal(asked.length, 4)
+})
+
+t.test('a failure says why there are no addresses', async t => {
+  const { resolve } = scene(t, {
+    'gone.test': ['ENOTFOUND', 'ENOTFOUND'],
+    'half-gone.test': ['ESERVFAIL', 'ENOTFOUND'],
+    'broken.test': ['ESERVFAIL', 'ENODATA'],
+    'refused.test': ['ECONNREFUSED', 'ECONNREFUSED'],
+    'empty.test': ['ENODATA', 'ENODATA'],
+    'hollow.test': [[], []],
+    'slow.test': ['ENODATA', 'ETIMEOUT']
+  })
+
+  t.same(await resolve('gone.test'), failed('nxdomain'))
+  t.same(await resolve('half-gone.test'), failed('nxdomain'))
+  t.same(await resolve('broken.test'), failed('servfail'))
+  t.same(await resolve('refused.test'), failed('servfail'))
+  t.same(await resolve('empty.test'), failed('no_address'))
+  t.same(await resolve('hollow.test'), failed('no_address'))
+  t.same(await resolve('slow.test'), failed('timeout'))
+})
+
+t.test('an attempt ends after 3 s, and who asked is told to let go', async t => {
+  const clock = fakeClock()
+  const signals: AbortSignal[] = []
+  const lookup: Lookup = (_name, _family, signal) => {
+    signals.push(signal)
+    return never
+  }
+  const { resolve } = openResolver({ clock, lookup, hosts: join(t.testdir(), 'none') })
+
+  const pending = resolve('web.test')
+  await clock.advance(2_999)
+  t.notOk(signals.some(({ aborted }) => aborted))
+  await clock.advance(1)
+
+  t.same(await pending, failed('timeout'))
+  t.ok(signals.every(({ aborted }) => aborted))
+})
+
+t.test('a failure is kept for 3 s', async t => {
+  const { resolve, clock, asked, table } = scene(t, { 'web.test': ['ENOTFOUND', 'ENOTFOUND'] })
+  await resolve('web.test')
+  table['web.test'] = [a('10.0.0.1'), 'ENODATA']
+
+  await clock.advance(2_999)
+  t.same(await resolve('web.test'), failed('nxdomain'))
+  t.equal(asked.length, 2)
+  await clock.advance(1)
+  t.same(await resolve('web.test'), found('10.0.0.1'))
+})
+
+t.test('what was known stands in for at most 60 s after a refresh has failed', async t => {
+  const { resolve, clock, asked, table } = scene(t, { 'web.test': [a('10.0.0.1', 10), 'ENODATA'] })
+  await resolve('web.test')
+  table['web.test'] = ['ESERVFAIL', 'ESERVFAIL']
+  await clock.advance(100_000)
+
+  t.same(await resolve('web.test'), found('10.0.0.1'))
+  await clock.advance(2_000)
+  t.same(await resolve('web.test'), found('10.0.0.1'))
+  t.equal(asked.length, 4, 'not asked again within 3 s of the failure')
+  await clock.advance(57_999)
+  t.same(await resolve('web.test'), found('10.0.0.1'))
+  t.equal(asked.length, 6)
+  await clock.advance(1)
+  t.same(await resolve('web.test'), failed('servfail'))
+  table['web.test'] = [a('10.0.0.2', 10), 'ENODATA']
+  await clock.advance(3_000)
+  t.same(await resolve('web.test'), found('10.0.0.2'))
+})
+
+t.test('a name that is gone is gone, whatever was known', async t => {
+  const { resolve, clock, table } = scene(t, { 'web.test': [a('10.0.0.1', 10), 'ENODATA'] })
+  await resolve('web.test')
+  table['web.test'] = ['ENOTFOUND', 'ENOTFOUND']
+  await clock.advance(10_000)
+
+  t.same(await resolve('web.test'), failed('nxdomain'))
+})
+
+t.test('one look-up a name at a time', async t => {
+  const { promise, resolve: answer } = Promise.withResolvers<readonly Address[]>()
+  const { resolve, asked } = scene(t, { 'web.test': [promise, 'ENODATA'] })
+
+  const all = Promise.all(Array.from({ length: 10 }, () => resolve('web.test')))
+  answer(a('10.0.0.1'))
+
+  t.same(await all, Array(10).fill(found('10.0.0.1')))
+  t.equal(asked.length, 2)
+})
+
+t.test('64 look-ups are in flight at most', async t => {
+  const { promise, resolve: answer } = Promise.withResolvers<readonly Address[]>()
+  const names = Array.from({ length: 65 }, (_, i) => `web${i}.test`)
+  const { resolve } = scene(t, Object.fromEntries(names.map(name => [name, [promise, 'ENODATA']])))
+
+  const pending = names.slice(0, 64).map(resolve)
+  t.same(await resolve('web64.test'), failed('overloaded'))
+  answer(a('10.0.0.1'))
+  await Promise.all(pending)
+
+  t.same(await resolve('web64.test'), found('10.0.0.1'))
+})
+
+t.test('of 4,096 names the one closest to expiry goes', async t => {
+  const table: Record<string, [Answer, Answer]> = {}
+  const { resolve, asked } = scene(t, table)
+  for (let i = 0; i < 4_096; i++) {
+    table[`web${i}.test`] = [a('10.0.0.1', i === 77 ? 30 : 600), 'ENODATA']
+    await resolve(`web${i}.test`)
+  }
+  table['one-more.test'] = [a('10.0.0.2'), 'ENODATA']
+
+  await resolve('one-more.test')
+  asked.length = 0
+  await resolve('web0.test')
+  await resolve('web4095.test')
+  await resolve('one-more.test')
+  t.same(asked, [])
+  await resolve('web77.test')
+  t.equal(asked.length, 2)
+})
+
+t.test('the hosts file is honoured, and read again when it has changed', async t => {
+  const { resolve, asked, hosts } = scene(t)
+  writeFileSync(
+    hosts,
+    '# 10.9.9.9 web.test\n10.0.0.1\tWeb.test web # ours\nfd00::1 web.test\nfe80::1%lo0 web.test\n'
+  )
+
+  t.same(await resolve('web.test'), found('10.0.0.1', 'fd00::1'))
+  t.same(await resolve('web'), found('10.0.0.1'))
+  t.same(await resolve('localhost'), found('127.0.0.1', '::1'))
+  t.same(await resolve('any.localhost'), found('127.0.0.1', '::1'))
+  writeFileSync(hosts, '10.0.0.2 web.test\n127.0.0.2 localhost\n')
+  utimesSync(hosts, 1, 1)
+
+  t.same(await resolve('web.test'), found('10.0.0.2'))
+  t.same(await resolve('localhost'), found('127.0.0.2'))
+  t.same(asked, [])
+})
+
+t.test('a real server is asked, and its times are honoured', async t => {
+  const questions: string[] = []
+  const server = createSocket('udp4')
+  server.on('message', (query, { port, address }) => {
+    const { name, type } = questionOf(query)
+    questions.push(`${name} ${type}`)
+    const reply =
+      name === 'web.test' ? answerTo(query, type) : emptyReply(query, name === 'gone.test' ? 3 : 2)
+    server.send(reply, port, address)
+  })
+  server.bind(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const lookup = dnsLookup([`127.0.0.1:${server.address().port}`])
+  const { resolve } = openResolver({ clock: systemClock, lookup, hosts: join(t.testdir(), 'none') })
+
+  t.same(await resolve('web.test'), found('192.0.2.7', '2001:db8::7'))
+  t.same(await resolve('gone.test'), failed('nxdomain'))
+  t.same(await resolve('broken.test'), failed('servfail'))
+  await resolve('web.test')
+
+  t.match(await lookup('web.test', 4, AbortSignal.timeout(3_000)), [{ address: '192.0.2.7', ttl: 42 }])
+  t.same(
+    questions.filter(question => question === 'web.test 28'),
+    ['web.test 28']
+  )
+})
+
+/** RFC 1035: a header of 12 bytes, then labels, type and class. */
+function questionOf(query: Buffer): { name: string; type: number; end: number } {
+  const labels: string[] = []
+  let at = 12
+  for (let length = query.readUInt8(at); length > 0; length = query.readUInt8(at)) {
+    labels.push(query.toString('latin1', at + 1, at + 1 + length))
+    at += 1 + length
+  }
+  return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 }
+}
+
+function emptyReply(query: Buffer, code: number, answers = 0): Buffer {
+  const reply = Buffer.from(query.subarray(0, questionOf(query).end))
+  reply.writeUInt16BE(0x8180 | code, 2)
+  reply.writeUInt16BE(answers, 6)
+  reply.writeUInt32BE(0, 8)
+  return reply
+}
+
+function answerTo(query: Buffer, type: number): Buffer {
+  const data = Buffer.from(type === 1 ? 'c0000207' : '20010db8000000000000000000000007', 'hex')
+  const record = Buffer.alloc(12)
+  record.writeUInt16BE(0xc00c, 0) // the name of the question
+  record.writeUInt16BE(type, 2)
+  record.writeUInt16BE(1, 4)
+  record.writeUInt32BE(42, 6)
+  record.writeUInt16BE(data.length, 10)
+  return Buffer.concat([emptyReply(query, 0, 1), record, data])
+}

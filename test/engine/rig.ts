@@ -1,0 +1,157 @@
+// An engine with its events kept, real callers and real targets: what the cases are played with.
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { Test } from 'tap'
+import type {
+  Counters,
+  Engine,
+  EngineEvent,
+  EngineOptions,
+  EngineRule,
+  EngineTarget,
+  Resolved
+} from '../../agent/engine.ts'
+import { freePort } from '../kit/ports.ts'
+
+export type OpenEngine = (options: EngineOptions) => Engine
+
+export interface Rig {
+  readonly engine: Engine
+  readonly events: EngineEvent[]
+  /** What `sample` says of the only rule. */
+  counters(): Counters
+  /** What `closed` said. */
+  final(ruleId: number): Promise<Counters>
+}
+
+/** `names` answers 'resolve' at once; a name that is not in it stays unanswered. */
+export function rig(
+  t: Test,
+  openEngine: OpenEngine,
+  { bind = ['127.0.0.1', '::1'], names = {} }: { bind?: string[]; names?: Record<string, Resolved> } = {}
+): Rig {
+  const events: EngineEvent[] = []
+  const engine = openEngine({
+    bind,
+    onEvents(batch) {
+      events.push(...batch)
+      for (const event of batch) {
+        const answer = event.kind === 'resolve' ? names[event.host] : undefined
+        if (event.kind === 'resolve' && answer) engine.resolved(event.token, answer)
+      }
+    }
+  })
+  t.teardown(() => engine.stop())
+  const closedOf = (ruleId: number) =>
+    events.find(event => event.kind === 'closed' && event.counters.ruleId === ruleId)
+  return {
+    engine,
+    events,
+    counters() {
+      const [first] = engine.sample()
+      if (!first) throw new TypeError('the engine has no rule')
+      return first
+    },
+    async final(ruleId) {
+      await until(() => closedOf(ruleId) !== undefined)
+      const event = closedOf(ruleId)
+      if (event?.kind !== 'closed') throw new TypeError(`rule ${ruleId} has not closed`)
+      return event.counters
+    }
+  }
+}
+
+let lastRuleId = 0
+
+/** A rule on a free port to the targets: ports of 127.0.0.1, or whole targets. */
+export async function ruleTo(
+  targets: readonly (number | EngineTarget)[],
+  changes: Partial<EngineRule> = {}
+): Promise<EngineRule> {
+  const from = changes.from ?? (await freePort())
+  return {
+    id: ++lastRuleId,
+    protocol: 'tcp',
+    from,
+    to: from,
+    targets: targets.map(target =>
+      typeof target === 'number' ? { host: '127.0.0.1', port: target } : target
+    ),
+    preferIpv6: false,
+    idleMs: 0,
+    source: null,
+    target: [],
+    ...changes
+  }
+}
+
+/** A server that hands each connection to `serve`; gives its port. */
+export async function openTarget(
+  t: Test,
+  serve: (socket: Socket) => void,
+  { host = '127.0.0.1', port = 0 }: { host?: string; port?: number } = {}
+): Promise<number> {
+  const sockets = new Set<Socket>()
+  const server = createServer({ allowHalfOpen: true }, socket => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    serve(socket)
+  })
+  server.listen(port, host)
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port // of a TCP server
+}
+
+export const echo = (socket: Socket): void => void socket.pipe(socket)
+
+/** A caller; connected, not reading yet. A reset may come before the connection is seen: `endOf` tells it. */
+export async function call(t: Test, port: number, host = '127.0.0.1'): Promise<Socket> {
+  const socket = connect({ port, host, allowHalfOpen: true })
+  socket.on('error', () => {})
+  t.teardown(() => socket.destroy())
+  await once(socket, 'connect').catch(error => {
+    if (error.code !== 'ECONNRESET') throw error
+  })
+  return socket
+}
+
+/** All bytes up to the end; a reset throws. The socket stays open for what it still has to say. */
+export async function collect(socket: Socket): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  socket.on('data', chunk => chunks.push(chunk)).resume()
+  await once(socket, 'end')
+  return Buffer.concat(chunks)
+}
+
+/** How the connection ended for this side: with FIN, or reset. Reads and drops what comes before. */
+export async function endOf(socket: Socket): Promise<'fin' | 'reset'> {
+  if (socket.errored) return 'reset'
+  socket.resume()
+  const { promise, resolve } = Promise.withResolvers<'fin' | 'reset'>()
+  socket.once('end', () => resolve('fin'))
+  socket.once('error', () => resolve('reset'))
+  socket.once('close', () => resolve('reset'))
+  return promise
+}
+
+/** Says something and gives what comes back. */
+export async function answer(socket: Socket, words: string): Promise<string> {
+  socket.resume().write(words)
+  const [chunk] = await once(socket, 'data')
+  socket.pause()
+  return String(chunk)
+}
+
+/** Real sockets have no clock to move: looks until it is so; the test's own time-out is the limit. */
+export async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise(resolve => setTimeout(resolve, 5))
+}
+
+export const portCounters = ({ ports: [first] }: Counters) => {
+  if (!first) throw new TypeError('a rule has ports')
+  return first
+}

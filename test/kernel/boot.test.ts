@@ -1,0 +1,251 @@
+// What stops a boot, and whose name it says.
+import { asFunction } from 'awilix'
+import t, { type Test } from 'tap'
+import { Type } from 'typebox'
+import { boot } from '../../kernel/kernel.ts'
+import { definePlugin, type Kernel, type Plugin } from '../../kernel/plugin.ts'
+import { defineSlot } from '../../kernel/slot.ts'
+import { Hello } from '../../kernel/wire/control.ts'
+import { defineMessage } from '../../kernel/wire/message.ts'
+import { house, listen } from '../kit/house.ts'
+
+const base = { version: '1.0.0', kernel: '^1.0.0' }
+
+const up = (t: Test, plugins: readonly Plugin[], keys: object = {}, sections: Record<string, unknown> = {}) =>
+  boot({
+    plugins,
+    keys: { operator_http_listen: '127.0.0.1:0', control_listen: '127.0.0.1:0', ...keys },
+    sections,
+    dataDir: t.testdir(),
+    version: '2.0.0',
+    log: listen([])
+  })
+
+const route = {
+  method: 'GET',
+  url: '/v1/x/:id',
+  action: 'x.read',
+  access: 'user',
+  status: 200,
+  summary: 'x',
+  schema: () => ({ reply: Type.Object({}) }),
+  run: async () => ({})
+} as const
+const placeSlot = defineSlot<string>('owner.place', { keyOf: value => value })
+const a = definePlugin({ ...base, name: 'a' })
+
+t.test('a set of plugins that does not fit stops the boot and names the owners', async t => {
+  const table: readonly [string, Plugin[], RegExp][] = [
+    [
+      'cycle',
+      [
+        definePlugin({ ...base, name: 'a', needs: { b: '^1.0.0' } }),
+        definePlugin({ ...base, name: 'b', needs: { a: '^1.0.0' } })
+      ],
+      /need each other: a -> b -> a/
+    ],
+    [
+      'missing',
+      [definePlugin({ ...base, name: 'b', needs: { a: '^1.0.0' } })],
+      /b needs a, which is not loaded/
+    ],
+    [
+      'range',
+      [a, definePlugin({ ...base, name: 'b', needs: { a: '^2.0.0' } })],
+      /b needs a \^2\.0\.0, found 1\.0\.0/
+    ],
+    [
+      'contract',
+      [definePlugin({ ...base, name: 'old', kernel: '^0.9.0' })],
+      /written for kernel \^0\.9\.0, this one is/
+    ],
+    ['manifest', [definePlugin({ ...base, name: 'Bad_Name' })], /Bad_Name: manifest \/name/],
+    [
+      'route',
+      [
+        definePlugin({ ...base, name: 'a', routes: [route] }),
+        definePlugin({ ...base, name: 'b', routes: [{ ...route, url: '/v1/x/:other', action: 'y' }] })
+      ],
+      /route GET \/v1\/x\/: is claimed by a and b/
+    ],
+    [
+      'message',
+      [
+        definePlugin({ ...base, name: 'a', messages: [Hello] }),
+        definePlugin({ ...base, name: 'b', messages: [Hello] })
+      ],
+      /message sluice\.control\.Hello is claimed by a and b/
+    ],
+    [
+      'code',
+      [definePlugin({ ...base, name: 'a', codes: [{ code: 'internal', http: 500, exit: 1 }] })],
+      /code internal is claimed by the kernel and a/
+    ],
+    [
+      'key',
+      [definePlugin({ ...base, name: 'a', keys: Type.Object({ log_level: Type.String() }) })],
+      /key log_level is claimed by the kernel and a/
+    ],
+    [
+      'slot',
+      [definePlugin({ ...base, name: 'b', fills: [placeSlot.fill('x')] })],
+      /b fills owner\.place, which no loaded plugin owns/
+    ],
+    [
+      'need',
+      [
+        definePlugin({ ...base, name: 'owner', slots: [placeSlot] }),
+        definePlugin({ ...base, name: 'b', fills: [placeSlot.fill('x')] })
+      ],
+      /b fills a slot of owner, but does not need it/
+    ],
+    [
+      'service',
+      [
+        definePlugin<Kernel & { stranger: string }>({
+          ...base,
+          name: 'stranger',
+          services: { stranger: asFunction(({ rules }: { rules: object }) => String(rules)) }
+        })
+      ],
+      /plugin stranger: cannot make stranger/
+    ],
+    [
+      'wire',
+      [
+        definePlugin({
+          ...base,
+          name: 'a',
+          messages: [
+            defineMessage({
+              ...Hello,
+              name: 'sluice.control.Gone',
+              body: Type.Object({ knid: Type.String() })
+            })
+          ]
+        })
+      ],
+      /only in the/
+    ],
+    [
+      'start',
+      [
+        definePlugin({
+          ...base,
+          name: 'a',
+          async start() {
+            throw new Error('no luck')
+          }
+        })
+      ],
+      /plugin a did not start: no luck/
+    ]
+  ]
+  for (const [name, plugins, problem] of table) await t.rejects(up(t, plugins), { message: problem }, name)
+})
+
+t.test('one key of a slot has one owner', async t => {
+  const needs = { owner: '^1.0.0' }
+  const owner = definePlugin({
+    ...base,
+    name: 'owner',
+    slots: [placeSlot],
+    async start({ deps }) {
+      deps.filled(placeSlot)
+    }
+  })
+  const twin = (name: string) => definePlugin({ ...base, name, needs, fills: [placeSlot.fill('x')] })
+
+  await t.rejects(up(t, [owner, twin('one'), twin('two')]), {
+    message: /owner\.place x is claimed by one and two/
+  })
+})
+
+t.test('problems of the configuration are reported together, with the nearest name', async t => {
+  const tuned = definePlugin({ ...base, name: 'tuned', config: Type.Object({ knob: Type.Integer() }) })
+  const keys = { contol_listen: 'x', log_format: 'xml', operator_token: 'short' }
+
+  await t.rejects(up(t, [tuned], keys, { tuned: { knbo: 9 } }), {
+    row: { code: 'startup.config_invalid', exit: 78 },
+    message:
+      /(?=[\s\S]*contol_listen is no key; did you mean control_listen\?)(?=[\s\S]*log_format)(?=[\s\S]*operator_token)(?=[\s\S]*plugins\.tuned\.knbo is no key; did you mean knob\?)/
+  })
+})
+
+t.test('a plugin gets its section with defaults, and the keys that it owns', async t => {
+  const seen: unknown[] = []
+  const tuned = definePlugin({
+    ...base,
+    name: 'tuned',
+    config: Type.Object({ knob: Type.Integer({ default: 7 }) }),
+    keys: Type.Object({ tuned_secs: Type.Integer({ default: 30 }) }),
+    start: async ({ deps: { config } }) => void seen.push(config)
+  })
+
+  await (await up(t, [tuned], { tuned_secs: 5 })).stop()
+  await (await up(t, [tuned], {}, { tuned: { knob: 9 } })).stop()
+
+  t.same(seen, [
+    { knob: 7, tuned_secs: 5 },
+    { knob: 9, tuned_secs: 30 }
+  ])
+})
+
+t.test('what was acquired is released last-first, also when a later plugin does not start', async t => {
+  const order: string[] = []
+  const good = (name: string, needs?: Record<string, string>) =>
+    definePlugin({
+      ...base,
+      name,
+      ...(needs && { needs }),
+      async start({ defer }) {
+        defer(() => void order.push(name))
+      }
+    })
+  const bad = definePlugin({
+    ...base,
+    name: 'z',
+    needs: { b: '^1.0.0' },
+    async start() {
+      throw new Error('no luck')
+    }
+  })
+
+  await t.rejects(up(t, [good('a'), good('b', { a: '^1.0.0' }), bad]))
+
+  t.same(order, ['b', 'a'])
+})
+
+t.test('a start that hangs is named', async t => {
+  const hung = definePlugin({ ...base, name: 'hung', start: () => new Promise<void>(() => {}) })
+  const found = await import('../kit/clock.ts')
+  const clock = found.fakeClock()
+
+  const booting = boot({
+    plugins: [hung],
+    keys: { operator_http_listen: '127.0.0.1:0', control_listen: '127.0.0.1:0' },
+    sections: {},
+    dataDir: t.testdir(),
+    version: '2.0.0',
+    log: listen([]),
+    clock: {
+      ...clock,
+      after(ms, work) {
+        if (ms === 10_000) setImmediate(work)
+        return clock.after(ms, work)
+      }
+    }
+  })
+
+  await t.rejects(booting, { message: /plugin hung did not start: start took more than 10 s/ })
+})
+
+t.test('the whole house starts, stops, and starts again on the same data', async t => {
+  const first = await house(t)
+  t.match(await first.call('GET', '/v1/auth/status'), { status: 200 })
+  await first.stop()
+
+  const second = await house(t, { dir: first.dir })
+
+  t.equal(second.server.control.fingerprint, first.server.control.fingerprint)
+})

@@ -1,0 +1,90 @@
+import t from 'tap'
+import { Type } from 'typebox'
+import { defineCommand } from '../../kernel/cli/command.ts'
+import { openPrint } from '../../plugins/cli/print.ts'
+import { openProgram, typed } from '../../plugins/cli/program.ts'
+
+const push = defineCommand({
+  name: 'rule push',
+  summary: 'push a rule',
+  args: Type.Object({
+    client: Type.String(),
+    listen: Type.Integer(),
+    targets: Type.Array(Type.String()),
+    prefer_ipv6: Type.Optional(Type.Boolean()),
+    ack_timeout_secs: Type.Optional(Type.Integer({ minimum: 1 }))
+  }),
+  positional: ['client', 'listen', 'targets'],
+  needs: 'api',
+  async run() {}
+})
+
+t.test('words become the arguments that the schema names, in their types', async t => {
+  const seen: unknown[] = []
+  const program = openProgram(
+    '2.0.0',
+    [push],
+    async (command, args) => void seen.push(typed(command.args, args))
+  )
+
+  await program.parseAsync(
+    [
+      'rule',
+      'push',
+      'paris',
+      '443',
+      'a:1',
+      'b:2',
+      '--prefer-ipv6',
+      '--ack-timeout-secs',
+      '9',
+      '--output',
+      'json'
+    ],
+    { from: 'user' }
+  )
+
+  t.same(seen, [
+    { client: 'paris', listen: 443, targets: ['a:1', 'b:2'], prefer_ipv6: true, ack_timeout_secs: 9 }
+  ])
+})
+
+t.test('an argument of another type is named', async t => {
+  t.throws(() => typed(push.args, { client: 'x', listen: 'abc', targets: ['a'] }), {
+    row: { exit: 2 },
+    message: /LISTEN/
+  })
+})
+
+t.test('a table shows one line a row, and escapes what could move the cursor', async t => {
+  const out: string[] = []
+  const print = openPrint(
+    'table',
+    text => out.push(text),
+    () => {}
+  )
+
+  print.data([
+    { client_id: '1', client_name: 'pa\u001b[2Jris\nx', tags: ['a'] },
+    { client_id: '22', client_name: '\u202eevil', tags: [] }
+  ])
+  print.data([])
+
+  t.equal(out[0], 'CLIENT_ID  CLIENT_NAME\n1          pa\\u001b[2Jris\\u000ax\n22         \\u202eevil')
+  t.equal(out[1], 'none')
+})
+
+t.test('with --output json only the data is on standard output', async t => {
+  const [out, aside]: [string[], string[]] = [[], []]
+  const print = openPrint(
+    'json',
+    text => out.push(text),
+    text => aside.push(text)
+  )
+
+  print.line('a word')
+  print.data({ a: 1 })
+
+  t.same(JSON.parse(out.join('')), { a: 1 })
+  t.same(aside, ['a word'])
+})

@@ -1,0 +1,69 @@
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { Type } from 'typebox'
+import { nearest, parseFile, readConfig, refuse, refuseReadable, settle } from '../../kernel/base/config.ts'
+
+const schema = Type.Object({
+  port: Type.Integer({ default: 7080, minimum: 1 }),
+  hosts: Type.Array(Type.String(), { default: [] }),
+  is_on: Type.Boolean({ default: false }),
+  name: Type.Optional(Type.String())
+})
+
+t.test(
+  'a flag goes before the environment, the environment before the file, the file before the default',
+  async t => {
+    const file = join(t.testdir({ 'server.toml': 'port = 1\nname = "file"\n' }), 'server.toml')
+    const env = { SVC_PORT: '2', SVC_NAME: 'environment', SVC_HOSTS: 'a,b', SVC_IS_ON: 'true' }
+
+    const table = readConfig(schema, { file, env, flags: { name: 'flag' } })
+
+    t.same(settle(schema, table, '').value, { port: 2, name: 'flag', hosts: ['a', 'b'], is_on: true })
+    t.same(settle(schema, readConfig(schema, { file, env: {}, flags: {} }), '').value, {
+      port: 1,
+      name: 'file',
+      hosts: [],
+      is_on: false
+    })
+  }
+)
+
+t.test('every problem is reported, a misspelt key with the name that was meant', async t => {
+  const { problems } = settle(schema, { prot: 1, port: 0, is_on: 'no', wholly_else: 1 }, 'plugins.x')
+
+  t.equal(problems.length, 4)
+  t.match(problems.join('\n'), /plugins\.x\.prot is no key; did you mean port\?/)
+  t.match(problems.join('\n'), /plugins\.x\.wholly_else is no key(\n|$)/)
+  t.match(problems.join('\n'), /plugins\.x\.port must be >= 1/)
+  t.match(problems.join('\n'), /plugins\.x\.is_on must be boolean/)
+  t.throws(() => refuse(problems), { row: { code: 'startup.config_invalid', exit: 78 } })
+})
+
+t.test('a file that is no TOML, or is not there, is named', async t => {
+  const dir = t.testdir({ 'bad.toml': 'port = = 1' })
+
+  t.throws(() => parseFile(join(dir, 'bad.toml')), { row: { exit: 78 }, message: /bad\.toml/ })
+  t.throws(() => parseFile(join(dir, 'none.toml')), { row: { exit: 78 }, message: /none\.toml/ })
+})
+
+t.test('a file with a secret that others may read is refused, with the remedy', async t => {
+  const file = join(t.testdir(), 'key')
+  writeFileSync(file, 'secret')
+
+  chmodSync(file, 0o640)
+  t.throws(() => refuseReadable(file, 'a key'), {
+    row: { code: 'startup.insecure_permissions' },
+    message: /chmod 600/
+  })
+  chmodSync(file, 0o600)
+  t.doesNotThrow(() => refuseReadable(file, 'a key'))
+})
+
+t.test('the nearest name is a slip away, not a guess', async t => {
+  const names = ['operator_http_listen', 'control_listen', 'log_level']
+
+  t.equal(nearest('contol_listen', names), 'control_listen')
+  t.equal(nearest('loglevel', names), 'log_level')
+  t.equal(nearest('colour', names), null)
+})

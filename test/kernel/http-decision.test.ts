@@ -1,0 +1,190 @@
+import t from 'tap'
+import { Type } from 'typebox'
+import { ackTimeout, clientNotFound, Fault, notOwner } from '../../kernel/base/errors.ts'
+import { decisionSlot } from '../../kernel/http/principal.ts'
+import { type Call, defineRoute, type Route } from '../../kernel/http/route.ts'
+import { User } from '../../kernel/identity/entities.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { desk, plain, superadmin } from './http-kit.ts'
+
+const post = (run: (call: Call) => Promise<unknown>, more: Partial<Route<Kernel>> = {}) =>
+  defineRoute({
+    method: 'POST',
+    url: '/v1/things',
+    action: 'thing.make',
+    access: 'user',
+    status: 201,
+    summary: 'Makes.',
+    schema: () => ({ reply: Type.Unknown() }),
+    run: (_deps: Kernel, call) => run(call),
+    ...more
+  })
+
+const rename = (call: Call) =>
+  call.change({ kind: 'user', id: 'bob' }, em =>
+    em.nativeUpdate(User, { id: 'bob' }, { displayName: 'robert' })
+  )
+
+t.test('a change and its decision are one, with the resource', async t => {
+  const { ask, decisions, clock } = await desk(t, { routes: [post(rename)] })
+
+  await ask('POST', '/v1/things?x', { ...plain, 'x-request-id': 'r-1' })
+  await ask('POST', '/v1/things', { ...plain, 'x-request-id': 'r-1' })
+
+  t.equal(decisions.length, 2)
+  t.match(decisions[1], {
+    id: /^[0-9A-Z]{26}$/,
+    timestamp: clock.now(),
+    action: 'thing.make',
+    actor: 'bob',
+    role: 'user',
+    authMethod: 'api_token',
+    remoteAddr: '127.0.0.1',
+    method: 'POST',
+    path: '/v1/things',
+    resourceKind: 'user',
+    resourceId: 'bob',
+    outcome: 'allow',
+    status: 201,
+    reason: null,
+    requestId: 'r-1'
+  })
+  t.match(decisions[0], { path: '/v1/things', status: 400, reason: 'validation.unknown_parameter' })
+})
+
+t.test('the resource may be named by what the change made', async t => {
+  const run = (call: Call) =>
+    call.change(
+      (id: string) => ({ kind: 'thing', id }),
+      async () => 'thing-7'
+    )
+  const { ask, decisions } = await desk(t, { routes: [post(run)] })
+
+  await ask('POST', '/v1/things', plain)
+
+  t.match(decisions, [{ resourceKind: 'thing', resourceId: 'thing-7' }])
+})
+
+t.test('a mutation without a change is written down by its outcome', async t => {
+  const { ask, decisions } = await desk(t, { routes: [post(async () => 1)] })
+
+  await ask('POST', '/v1/things', plain)
+
+  t.match(decisions, [{ outcome: 'allow', status: 201, reason: null, resourceKind: null }])
+})
+
+const refusals = [
+  [new Fault(clientNotFound, 'x'), 'allow', 404, 'client_not_found'],
+  [new Fault(notOwner, 'x'), 'deny', 403, 'not_owner'],
+  [new Error('x'), 'allow', 500, 'internal']
+] as const
+
+t.test('a refused mutation is one entry with its status and reason', async t => {
+  for (const [error, outcome, status, reason] of refusals) {
+    const { ask, decisions } = await desk(t, {
+      routes: [post(async () => Promise.reject(error))],
+      dir: t.testdir()
+    })
+    await ask('POST', '/v1/things', plain)
+    t.match(decisions, [{ outcome, status, reason }], reason)
+    t.equal(decisions.length, 1)
+  }
+})
+
+t.test('a read is written down only when it is denied', async t => {
+  const read = post(async () => Promise.reject(new Fault(clientNotFound, 'x')), {
+    method: 'GET',
+    access: 'superadmin',
+    status: 200
+  })
+  const { ask, decisions } = await desk(t, { routes: [read] })
+
+  await ask('GET', '/v1/things', superadmin)
+  await ask('HEAD', '/v1/things', superadmin)
+  t.same(decisions, [])
+
+  await ask('GET', '/v1/things', plain)
+  await ask('GET', '/v1/things')
+  t.match(decisions, [
+    { actor: 'bob', outcome: 'deny', status: 403, reason: 'role_required', method: 'GET' },
+    { actor: null, role: null, authMethod: 'none', outcome: 'deny', status: 401, reason: 'unauthenticated' }
+  ])
+})
+
+t.test('where there is no route there is no decision', async t => {
+  const { ask, decisions } = await desk(t, { routes: [post(rename)] })
+
+  await ask('POST', '/v1/nothing')
+  await ask('PUT', '/v1/things')
+
+  t.same(decisions, [])
+})
+
+t.test('a route that waits for a client is completed once, with its answer', async t => {
+  let seen: unknown
+  const found = { decisions: [] as readonly unknown[] }
+  const wait = post(
+    async call => {
+      await rename(call)
+      seen = { ...(found.decisions[0] as object) }
+      return 'done'
+    },
+    { answer: 'waits' }
+  )
+  const { ask, decisions } = await desk(t, { routes: [wait] })
+  found.decisions = decisions
+
+  await ask('POST', '/v1/things', plain)
+
+  t.match(seen, { status: null, reason: null, outcome: 'allow' })
+  t.equal(decisions.length, 1)
+  t.match(decisions[0], { status: 201, reason: null })
+})
+
+t.test('a client that does not answer completes the decision, too', async t => {
+  const late = async (call: Call) => {
+    await rename(call)
+    throw new Fault(ackTimeout, 'no answer')
+  }
+  const { ask, decisions } = await desk(t, { routes: [post(late, { answer: 'waits' })] })
+
+  t.match(await ask('POST', '/v1/things', plain), { status: 504 })
+
+  t.equal(decisions.length, 1)
+  t.match(decisions[0], { outcome: 'allow', status: 504, reason: 'ack_timeout' })
+})
+
+t.test('a route that fails after its change has one decision, with the status that was sent', async t => {
+  const broken = async (call: Call) => {
+    await rename(call)
+    throw new Error('x')
+  }
+  const { ask, decisions } = await desk(t, { routes: [post(broken)] })
+
+  await ask('POST', '/v1/things', plain)
+
+  t.equal(decisions.length, 1)
+  t.match(decisions[0], { status: 500, reason: 'internal', resourceId: 'bob' })
+})
+
+t.test('a change whose work fails is not written down as made', async t => {
+  const broken = (call: Call) =>
+    call.change({ kind: 'user', id: 'bob' }, () => Promise.reject(new Fault(clientNotFound, 'x')))
+  const { ask, decisions } = await desk(t, { routes: [post(broken)] })
+
+  await ask('POST', '/v1/things', plain)
+
+  t.equal(decisions.length, 1)
+  t.match(decisions[0], { status: 404, reason: 'client_not_found', resourceId: null })
+})
+
+t.test('a change that cannot be written down is not made', async t => {
+  const fails = { write: () => Promise.reject(new Error('full')), complete: async () => {} }
+  const filled = (slot: { id: string }) => (slot.id === decisionSlot.id ? [{ by: 'x', value: fails }] : [])
+  const { ask, store, log } = await desk(t, { routes: [post(rename)], filled: filled as never })
+
+  t.match(await ask('POST', '/v1/things', plain), { status: 500, body: { error: { code: 'internal' } } })
+
+  t.match(await store.read(em => em.findOne(User, { id: 'bob' })), { displayName: 'bob' })
+  t.match(log, [{ event: 'request.failed' }])
+})

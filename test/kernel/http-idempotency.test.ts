@@ -1,0 +1,273 @@
+import t from 'tap'
+import { Type } from 'typebox'
+import { ackTimeout, clientNotFound, Fault, notOwner } from '../../kernel/base/errors.ts'
+import { type Call, defineRoute, type Route } from '../../kernel/http/route.ts'
+import { Repeat, User } from '../../kernel/identity/entities.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { desk, plain, superadmin } from './http-kit.ts'
+
+const dayMs = 24 * 3_600_000
+const keyed = (key: string, who = superadmin) => ({ ...who, 'idempotency-key': key })
+
+/** Counts how often it really runs. */
+function counting(run: (call: Call, count: number) => Promise<unknown>, more: Partial<Route<Kernel>> = {}) {
+  const seen = { count: 0 }
+  const route = defineRoute({
+    method: 'POST',
+    url: '/v1/things',
+    action: 'thing.make',
+    access: 'user',
+    status: 201,
+    summary: 'Makes.',
+    schema: () => ({
+      body: Type.Object({ name: Type.Optional(Type.String()) }, { additionalProperties: false }),
+      reply: Type.Unknown()
+    }),
+    run: (_deps: Kernel, call) => run(call as Call, ++seen.count),
+    ...more
+  })
+  return { seen, routes: [route] }
+}
+
+const change = async (call: Call, count: number) =>
+  call.change({ kind: 'thing', id: `thing-${count}` }, async () => ({ count }))
+
+t.test('the same key and body get the first answer again', async t => {
+  const { seen, routes } = counting(change)
+  const { ask, decisions } = await desk(t, { routes })
+
+  const first = await ask('POST', '/v1/things', keyed('k'), { name: 'a' })
+  const again = await ask('POST', '/v1/things', keyed('k'), { name: 'a' })
+
+  t.match(
+    [first, again],
+    [
+      { status: 201, body: { count: 1 } },
+      { status: 201, body: { count: 1 } }
+    ]
+  )
+  t.match(again.headers['content-type'], /json/)
+  t.equal(seen.count, 1)
+  t.match(decisions, [
+    { status: 201, resourceId: 'thing-1' },
+    { status: 201, resourceId: 'thing-1' }
+  ])
+})
+
+t.test('another body under the same key is refused', async t => {
+  const { routes } = counting(change)
+  const { ask } = await desk(t, { routes })
+
+  await ask('POST', '/v1/things', keyed('k'), { name: 'a' })
+
+  t.match(await ask('POST', '/v1/things', keyed('k'), { name: 'b' }), {
+    status: 422,
+    body: { error: { code: 'idempotency_key_reused' } }
+  })
+  t.match(await ask('POST', '/v1/things', keyed('k'), { name: 'a' }), { status: 201, body: { count: 1 } })
+})
+
+t.test('a key belongs to principal, method and path', async t => {
+  const { seen, routes } = counting(change)
+  const put = { ...routes[0], method: 'PUT', action: 'thing.put' } as Route<Kernel>
+  const { ask } = await desk(t, { routes: [...routes, put] })
+
+  await ask('POST', '/v1/things', keyed('k'))
+  await ask('POST', '/v1/things', keyed('k', plain))
+  await ask('PUT', '/v1/things', keyed('k'))
+
+  t.equal(seen.count, 3)
+})
+
+t.test('while the first runs, a repeat is told so', async t => {
+  const gate = Promise.withResolvers<void>()
+  const { routes } = counting(async (call, count) => {
+    await gate.promise
+    return change(call, count)
+  })
+  const { ask } = await desk(t, { routes })
+
+  const first = ask('POST', '/v1/things', keyed('k'), { name: 'a' })
+  let repeat = await ask('POST', '/v1/things', keyed('k'), { name: 'b' })
+  t.match(repeat, { status: 422, body: { error: { code: 'idempotency_key_reused' } } })
+  repeat = await ask('POST', '/v1/things', keyed('k'), { name: 'a' })
+  t.match(repeat, { status: 409, body: { error: { code: 'idempotency_in_progress' } } })
+  gate.resolve()
+
+  t.match(await first, { status: 201 })
+  t.match(await ask('POST', '/v1/things', keyed('k'), { name: 'a' }), { status: 201, body: { count: 1 } })
+})
+
+t.test('a refusal is kept, unless it may pass', async t => {
+  for (const [fault, runs] of [
+    [new Fault(clientNotFound, 'gone'), 1],
+    [new Fault(notOwner, 'not yours'), 2],
+    [new Error('broken'), 2]
+  ] as const) {
+    const { seen, routes } = counting(async () => Promise.reject(fault))
+    const { ask } = await desk(t, { routes, dir: t.testdir() })
+
+    const first = await ask('POST', '/v1/things', keyed('k'))
+    const again = await ask('POST', '/v1/things', keyed('k'))
+
+    t.same(again.body.error.message.slice(0, 9), first.body.error.message.slice(0, 9))
+    t.equal(again.status, first.status)
+    t.equal(seen.count, runs, fault.message)
+  }
+})
+
+t.test('a body that does not fit is an answer, too', async t => {
+  const { routes } = counting(change)
+  const { ask, decisions } = await desk(t, { routes })
+
+  await ask('POST', '/v1/things', keyed('k'), { nmae: 'a' })
+
+  const again = await ask('POST', '/v1/things', keyed('k'), { nmae: 'a' })
+  t.match(again, { status: 400, body: { error: { code: 'validation.unknown_field' } } })
+  t.match(await ask('POST', '/v1/things', keyed('k'), { name: 'a' }), { status: 422 })
+  t.match(decisions[1], { status: 400, reason: 'validation.unknown_field' })
+})
+
+t.test('after a time-out the repeat shows the present state and makes no second', async t => {
+  const { seen, routes } = counting(
+    async call => {
+      await call.change({ kind: 'thing', id: 'thing-1' }, async () => null)
+      throw new Fault(ackTimeout, 'no answer')
+    },
+    { answer: 'waits', again: async (_deps: Kernel, _call: Call, id: string) => ({ id, state: 'active' }) }
+  )
+  const { ask } = await desk(t, { routes })
+
+  t.match(await ask('POST', '/v1/things', keyed('k')), { status: 504 })
+  for (const _ of [1, 2])
+    t.match(await ask('POST', '/v1/things', keyed('k')), {
+      status: 201,
+      body: { id: 'thing-1', state: 'active' }
+    })
+  t.equal(seen.count, 1)
+})
+
+t.test('after a crash between change and answer the repeat shows what was changed', async t => {
+  const dir = t.testdir()
+  const more = { again: async (_deps: Kernel, _call: Call, id: string) => ({ id }) }
+  const before = counting(change, more)
+  const crashed = await desk(t, { routes: before.routes, dir })
+  await crashed.ask('POST', '/v1/things', keyed('k'))
+  await crashed.store.change(em => em.nativeUpdate(Repeat, {}, { status: null, answer: null })) // as the change left it
+  await crashed.close()
+  const after = counting(change, more)
+  const { ask } = await desk(t, { routes: after.routes, dir, users: 'none' })
+
+  t.match(await ask('POST', '/v1/things', keyed('k')), { status: 201, body: { id: 'thing-1' } })
+  t.equal(after.seen.count, 0)
+})
+
+t.test('a change whose answer was lost and that cannot show it names the resource', async t => {
+  const fails = async (call: Call, count: number) => {
+    await change(call, count)
+    throw new Error('x')
+  }
+  const made = await desk(t, { routes: counting(fails).routes })
+  await made.ask('POST', '/v1/things', keyed('k'))
+  t.match(await made.ask('POST', '/v1/things', keyed('k')), {
+    status: 409,
+    body: {
+      error: { code: 'idempotency_secret_spent', details: { resource_kind: 'thing', resource_id: 'thing-1' } }
+    }
+  })
+
+  const removed = await desk(t, { routes: counting(fails, { status: 204 }).routes, dir: t.testdir() })
+  await removed.ask('POST', '/v1/things', keyed('k'))
+  t.match(await removed.ask('POST', '/v1/things', keyed('k')), { status: 204 })
+})
+
+t.test('an answer with a secret is not kept', async t => {
+  const { seen, routes } = counting(
+    async call => call.change({ kind: 'credential', id: 'c-1' }, async () => ({ token: 'svct_abc' })),
+    { reply: 'secret' }
+  )
+  const { ask, store } = await desk(t, { routes })
+
+  t.match(await ask('POST', '/v1/things', keyed('k')), { status: 201, body: { token: 'svct_abc' } })
+  for (const _ of [1, 2])
+    t.match(await ask('POST', '/v1/things', keyed('k')), {
+      status: 409,
+      body: {
+        error: {
+          code: 'idempotency_secret_spent',
+          details: { resource_kind: 'credential', resource_id: 'c-1' }
+        }
+      }
+    })
+  t.equal(seen.count, 1)
+  t.notMatch(JSON.stringify(await store.read(em => em.find(Repeat, {}))), /svct_/)
+})
+
+t.test('an answer without a body is repeated without one', async t => {
+  const { seen, routes } = counting(async (call, count) => void (await change(call, count)), { status: 204 })
+  const { http } = await desk(t, { routes })
+  const stop = () => http.app.inject({ method: 'POST', url: '/v1/things', headers: keyed('k') })
+
+  for (const { statusCode, body } of [await stop(), await stop()])
+    t.match({ statusCode, body }, { statusCode: 204, body: '' })
+  t.equal(seen.count, 1)
+})
+
+t.test('an answer is kept for a day, and 1,000 a principal', async t => {
+  const { seen, routes } = counting(change)
+  const { ask, store, clock } = await desk(t, { routes })
+
+  await ask('POST', '/v1/things', keyed('k'))
+  await clock.advance(dayMs - 1)
+  await ask('POST', '/v1/things', keyed('k'))
+  t.equal(seen.count, 1)
+  await clock.advance(1)
+  await ask('POST', '/v1/things', keyed('k'))
+  t.equal(seen.count, 2)
+
+  const row = { principal: 'ada', bodyMac: '', resourceKind: '', resourceId: '', createdAt: clock.now() - 1 }
+  await store.change(em =>
+    em.insertMany(
+      Repeat,
+      Array.from({ length: 1000 }, (_, i) => ({ ...row, id: `old-${i}` }))
+    )
+  )
+  await ask('POST', '/v1/things', keyed('k2'))
+  t.equal(await store.read(em => em.count(Repeat, {})), 1000)
+  await ask('POST', '/v1/things', keyed('k'))
+  t.equal(seen.count, 3, 'the youngest stay')
+})
+
+t.test('a key is 1 to 128 well-formed characters; reads and the auth routes ignore it', async t => {
+  const { seen, routes } = counting(change)
+  const [route] = routes as [Route<Kernel>]
+  const login = { ...route, url: '/v1/auth/login', action: 'auth.login' }
+  const read = { ...route, method: 'GET', action: 'thing.read', status: 200 } as Route<Kernel>
+  const { ask } = await desk(t, { routes: [route, login, read] })
+
+  for (const key of ['', 'a b', 'ä', 'k'.repeat(129)])
+    t.match(await ask('POST', '/v1/things', keyed(key)), {
+      status: 400,
+      body: { error: { code: 'validation.idempotency_key' } }
+    })
+  t.equal(seen.count, 0)
+  for (const _ of [1, 2]) await ask('POST', '/v1/auth/login', keyed('k k'))
+  t.equal(seen.count, 2)
+  for (const _ of [1, 2]) await ask('GET', '/v1/things', keyed('k k'))
+  t.equal(seen.count, 4)
+})
+
+t.test('a change that is rolled back leaves no key behind', async t => {
+  const { seen, routes } = counting((call, count) =>
+    call.change({ kind: 'user', id: 'bob' }, async em => {
+      await em.nativeUpdate(User, { id: 'bob' }, { displayName: 'robert' })
+      if (count === 1) throw new Error('disk')
+      return count
+    })
+  )
+  const { ask } = await desk(t, { routes })
+
+  t.match(await ask('POST', '/v1/things', keyed('k')), { status: 500 })
+  t.match(await ask('POST', '/v1/things', keyed('k')), { status: 201 })
+  t.equal(seen.count, 2)
+})

@@ -1,0 +1,186 @@
+import t from 'tap'
+import { Type } from 'typebox'
+import type { Known, Visit } from '../../kernel/http/principal.ts'
+import { defineRoute } from '../../kernel/http/route.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { desk, operator, plain, superadmin } from './http-kit.ts'
+
+const routes = [
+  defineRoute({
+    method: 'PUT',
+    url: '/v1/things/:id',
+    action: 'thing.put',
+    access: 'superadmin',
+    status: 200,
+    summary: 'Puts a thing.',
+    schema: () => ({
+      body: Type.Object({ name: Type.String() }, { additionalProperties: false }),
+      params: Type.Object({ id: Type.String() }),
+      query: Type.Object({ wait: Type.Optional(Type.Integer()) }, { additionalProperties: false }),
+      reply: Type.Object({})
+    }),
+    run: async (_deps: Kernel) => ({})
+  }),
+  defineRoute({
+    method: 'GET',
+    url: '/v1/hello',
+    action: 'thing.hello',
+    access: 'public',
+    status: 200,
+    summary: 'Says hello.',
+    schema: () => ({ reply: Type.Object({}) }),
+    run: async (_deps: Kernel) => ({})
+  })
+]
+
+/** A cookie that says what its owner owes. */
+function session({ cookies }: Visit): Known | null {
+  const [userId, role, limit] = cookies['svc_session']?.split('.') ?? []
+  if (userId === undefined) return null
+  const principal = { userId, role: role === 'user' ? role : 'superadmin', method: 'session' } as const
+  return { principal, owes: 'csrf', ...(limit === 'temporary' && { only: ['password.change'] }) }
+}
+
+const cookie = { cookie: 'svc_session=eve.superadmin' }
+const proof = { origin: 'http://localhost:80', 'x-svc-csrf': '1' }
+const json = { 'content-type': 'application/json' }
+const wrongType = { 'content-type': 'text/xml' }
+const noJson = '{'
+
+/** Each request has every fault of the rows below it; the first is the one that is told. */
+const rows = [
+  ['an unknown path', 'PUT', '/v1/thing/1', { ...wrongType }, 404, 'not_found'],
+  ['a wrong method', 'POST', '/v1/things/1', { ...wrongType }, 405, 'method_not_allowed'],
+  ['nobody', 'PUT', '/v1/things/1?x=1', { ...wrongType }, 401, 'unauthenticated'],
+  [
+    'a wrong bearer beside a good cookie',
+    'PUT',
+    '/v1/things/1',
+    { ...cookie, ...proof, ...json, authorization: 'Bearer x' },
+    401,
+    'unauthenticated'
+  ],
+  [
+    'a cookie without Origin',
+    'PUT',
+    '/v1/things/1',
+    { ...cookie, ...wrongType },
+    403,
+    'csrf_origin_required'
+  ],
+  [
+    'a cookie from elsewhere',
+    'PUT',
+    '/v1/things/1',
+    { ...cookie, ...wrongType, origin: 'http://evil.example' },
+    403,
+    'csrf_origin_mismatch'
+  ],
+  [
+    'a cookie without the header',
+    'PUT',
+    '/v1/things/1',
+    { ...cookie, ...wrongType, origin: proof.origin },
+    403,
+    'csrf_header_required'
+  ],
+  [
+    'a cookie with a form',
+    'PUT',
+    '/v1/things/1',
+    { ...cookie, ...wrongType, ...proof },
+    403,
+    'csrf_content_type_required'
+  ],
+  [
+    'a temporary password',
+    'PUT',
+    '/v1/things/1',
+    { cookie: 'svc_session=eve.user.temporary', ...proof, ...json },
+    403,
+    'password_change_required'
+  ],
+  ['a plain user', 'PUT', '/v1/things/1', { ...plain, ...wrongType }, 403, 'role_required'],
+  [
+    'a wrong media type',
+    'PUT',
+    '/v1/things/1?x=1',
+    { ...superadmin, ...wrongType },
+    415,
+    'unsupported_media_type'
+  ],
+  [
+    'no JSON',
+    'PUT',
+    '/v1/things/1?x=1',
+    { ...superadmin, ...json, 'idempotency-key': '*' },
+    400,
+    'invalid_json'
+  ],
+  [
+    'no JSON from a cookie with proof',
+    'PUT',
+    '/v1/things/1',
+    { ...cookie, ...proof, ...json },
+    400,
+    'invalid_json'
+  ]
+] as const
+
+t.test('the first fault in the order of checks is the one that is told', async t => {
+  const { ask } = await desk(t, { routes, session })
+
+  for (const [what, method, url, headers, status, code] of rows) {
+    const answer = await ask(method, url, { host: 'localhost:80', ...headers }, noJson)
+    t.match(answer, { status, body: { error: { code } } }, what)
+  }
+})
+
+t.test('after JSON come the key, the body, the query', async t => {
+  const { ask } = await desk(t, { routes })
+  const put = (url: string, headers: object, body: object) =>
+    ask('PUT', url, { ...superadmin, ...headers }, body)
+
+  const key = await put('/v1/things/1?x=1', { 'idempotency-key': '*' }, {})
+  const body = await put('/v1/things/1?x=1', {}, {})
+  const query = await put('/v1/things/1?x=1', {}, { name: 'a' })
+
+  t.match(key, { status: 400, body: { error: { code: 'validation.idempotency_key' } } })
+  t.match(body, { status: 400, body: { error: { code: 'validation.schema', details: { field: '/name' } } } })
+  t.match(query, {
+    status: 400,
+    body: { error: { code: 'validation.unknown_parameter', details: { field: '/x' } } }
+  })
+})
+
+t.test('until there is a superadmin only the operator token and public routes pass', async t => {
+  const { ask } = await desk(t, { routes, users: 'none' })
+  const put = (headers: object) => ask('PUT', '/v1/things/1', { ...json, ...headers }, { name: 'a' })
+
+  t.match(await put({}), { status: 503, body: { error: { code: 'bootstrap_required' } } })
+  t.match(await put(plain), { status: 503, body: { error: { code: 'bootstrap_required' } } })
+  t.match(await put(operator), { status: 200 })
+  t.match(await ask('GET', '/v1/hello'), { status: 200 })
+  t.match(await ask('PUT', '/v1/thing/1'), { status: 404 })
+})
+
+t.test('a wrong method tells the right ones, a refusal how to say who one is', async t => {
+  const { ask } = await desk(t, { routes })
+
+  t.equal((await ask('DELETE', '/v1/hello')).headers['allow'], 'GET, HEAD')
+  t.equal((await ask('OPTIONS', '/v1/things/1')).headers['allow'], 'PUT')
+  t.equal((await ask('PUT', '/v1/things/1')).headers['www-authenticate'], 'Bearer')
+})
+
+t.test('a good cookie with proof passes', async t => {
+  const { ask } = await desk(t, { routes, session })
+
+  const passed = await ask(
+    'PUT',
+    '/v1/things/1',
+    { host: 'localhost:80', ...cookie, ...proof },
+    { name: 'a' }
+  )
+
+  t.match(passed, { status: 200 })
+})

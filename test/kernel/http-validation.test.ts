@@ -1,0 +1,151 @@
+import t from 'tap'
+import { Type } from 'typebox'
+import { defineCode } from '../../kernel/base/errors.ts'
+import { defineRoute } from '../../kernel/http/route.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { desk, operator } from './http-kit.ts'
+
+const closed = { additionalProperties: false }
+const Body = Type.Object(
+  {
+    name: Type.Optional(Type.String({ minLength: 1, code: 'thing_name' })),
+    protocol: Type.Optional(Type.Union([Type.Literal('tcp'), Type.Literal('udp')])),
+    address: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    size: Type.Optional(Type.Integer({ minimum: 1 })),
+    targets: Type.Optional(
+      Type.Array(Type.Object({ host: Type.String(), port: Type.Integer() }, closed), {
+        code: 'thing_targets'
+      })
+    ),
+    limit: Type.Optional(Type.Union([Type.Object({ rate: Type.Integer() }, closed), Type.Null()]))
+  },
+  closed
+)
+const Query = Type.Object(
+  {
+    wait: Type.Optional(Type.Integer()),
+    deep: Type.Optional(Type.Boolean()),
+    word: Type.Optional(Type.String())
+  },
+  closed
+)
+
+const routes = [
+  defineRoute({
+    method: 'POST',
+    url: '/v1/things',
+    action: 'thing.make',
+    access: 'user',
+    status: 200,
+    summary: 'Makes.',
+    schema: () => ({ body: Body, query: Query, reply: Type.Unknown() }),
+    run: async (_deps: Kernel, { body, query }) => ({ body, query })
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/v1/things/stop',
+    action: 'thing.stop',
+    access: 'user',
+    status: 204,
+    summary: 'Stops.',
+    schema: () => ({ reply: Type.Null() }),
+    run: async (_deps: Kernel) => null
+  })
+]
+const codes = [defineCode('thing_name', 422, 3), defineCode('thing_targets', 400, 3)]
+
+const refused = [
+  [{ nmae: 'a' }, 400, 'validation.unknown_field', '/nmae', /did you mean name/],
+  [{ 'a/b': 1 }, 400, 'validation.unknown_field', '/a~1b', /unknown/],
+  [
+    { targets: [{ host: 'a', port: 1, prio: 0 }] },
+    400,
+    'validation.unknown_field',
+    '/targets/0/prio',
+    /unknown/
+  ],
+  [{ limit: { rate: 1, burst: 2 } }, 400, 'validation.unknown_field', '/limit/burst', /unknown/],
+  [{ name: '' }, 422, 'thing_name', '/name', /1 char/],
+  [{ name: 7 }, 422, 'thing_name', '/name', /string/],
+  [{ targets: 'a' }, 400, 'thing_targets', '/targets', /array/],
+  [{ targets: [{ host: 'a' }] }, 400, 'thing_targets', '/targets/0/port', /required/],
+  [{ protocol: 'sctp' }, 400, 'validation.schema', '/protocol', /one of tcp, udp/],
+  [{ address: 7 }, 400, 'validation.schema', '/address', /string/],
+  [{ limit: { rate: 'x' } }, 400, 'validation.schema', '/limit/rate', /integer/],
+  [{ size: '5' }, 400, 'validation.schema', '/size', /integer/],
+  [{ size: 2 ** 53 }, 400, 'validation.schema', '/size', /2\^53-1/],
+  [[], 400, 'validation.schema', '', /the body must be object/],
+  ['null', 400, 'validation.schema', '', /object/]
+] as const
+
+t.test('a body that does not fit is refused by name, never bent', async t => {
+  const { ask } = await desk(t, { routes, codes })
+
+  for (const [sent, status, code, field, message] of refused) {
+    const headers = { ...operator, 'content-type': 'application/json' }
+    const answer = await ask('POST', '/v1/things', headers, sent)
+    t.match(answer, { status, body: { error: { code, message, details: { field } } } }, JSON.stringify(sent))
+    t.notMatch(answer.body.error.message, code)
+  }
+})
+
+t.test('what fits arrives as it was sent', async t => {
+  const { ask } = await desk(t, { routes, codes })
+  const sent = { name: 'a', address: null, size: 2 ** 53 - 1, limit: null, targets: [{ host: 'h', port: 1 }] }
+
+  const { body } = await ask('POST', '/v1/things?wait=-3&deep=true&word=7', operator, sent)
+
+  t.same(body, { body: sent, query: { wait: -3, deep: true, word: '7' } })
+})
+
+t.test('a query is typed by its exact look', async t => {
+  const { ask } = await desk(t, { routes, codes })
+
+  for (const [query, field] of [
+    ['wait=1.5', '/wait'],
+    ['wait=', '/wait'],
+    ['wait=0x10', '/wait'],
+    ['wait=1&wait=2', '/wait'],
+    ['wait=9007199254740993', '/wait'],
+    ['deep=1', '/deep'],
+    ['deep=', '/deep']
+  ] as const)
+    t.match(
+      await ask('POST', `/v1/things?${query}`, operator, {}),
+      { status: 400, body: { error: { code: 'validation.schema', details: { field } } } },
+      query
+    )
+})
+
+t.test('a route without required fields takes no body, {} and an empty body alike', async t => {
+  const { ask } = await desk(t, { routes, codes })
+  const typed = { ...operator, 'content-type': 'application/json' }
+
+  for (const url of ['/v1/things', '/v1/things/stop']) {
+    const answers = [
+      await ask('POST', url, operator),
+      await ask('POST', url, typed),
+      await ask('POST', url, { ...operator, 'content-type': 'text/plain' }),
+      await ask('POST', url, operator, {}),
+      await ask('POST', url, typed, '')
+    ]
+    t.same(new Set(answers.map(({ status }) => status)).size, 1, url)
+    t.ok(
+      answers.every(({ status }) => status < 300),
+      url
+    )
+  }
+  t.match(await ask('POST', '/v1/things/stop', operator, { now: true }), { status: 400 })
+})
+
+t.test('a body over 1 MiB is refused, one of 1 MiB is read', async t => {
+  const { ask } = await desk(t, { routes, codes })
+  const body = (bytes: number) => `{"name":"${'a'.repeat(bytes - 11)}"}`
+  const typed = { ...operator, 'content-type': 'application/json; charset=utf-8' }
+
+  t.match(await ask('POST', '/v1/things', typed, body(2 ** 20)), { status: 200 })
+  t.match(await ask('POST', '/v1/things', typed, body(2 ** 20 + 1)), {
+    status: 413,
+    body: { error: { code: 'body_too_large' } }
+  })
+})

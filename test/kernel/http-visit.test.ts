@@ -1,0 +1,108 @@
+import t, { type Test } from 'tap'
+import { Type } from 'typebox'
+import type { HttpOptions } from '../../kernel/http/host.ts'
+import type { Visit } from '../../kernel/http/principal.ts'
+import { defineRoute } from '../../kernel/http/route.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { desk } from './http-kit.ts'
+
+const routes = [
+  defineRoute({
+    method: 'POST',
+    url: '/v1/things',
+    action: 'thing.make',
+    access: 'public',
+    status: 200,
+    summary: 'Shows the visit.',
+    schema: () => ({ body: Type.Unknown(), query: Type.Unknown(), reply: Type.Unknown() }),
+    async run(_deps: Kernel, call) {
+      call.setCookie('svc_session', 'secret', 3600)
+      call.setCookie('old', '', 'clear')
+      return call.visit
+    }
+  })
+]
+
+async function visit(t: Test, options: Partial<HttpOptions>, headers: object, remoteAddress = '192.0.2.1') {
+  const { http } = await desk(t, { routes, ...options, dir: t.testdir() })
+  const reply = await http.app.inject({
+    method: 'POST',
+    url: '/v1/things?a=1',
+    remoteAddress,
+    headers: { host: 'sluice.example:7080', ...headers }
+  })
+  return { seen: reply.json<Visit>(), cookies: [reply.headers['set-cookie'] ?? []].flat() }
+}
+
+t.test('a visit is what the wire shows', async t => {
+  const { seen } = await visit(
+    t,
+    {},
+    { origin: 'http://a', 'x-svc-csrf': '1', cookie: 'svc_session=x', authorization: 'y' }
+  )
+
+  t.match(seen, {
+    method: 'POST',
+    path: '/v1/things',
+    authorization: 'y',
+    cookies: { svc_session: 'x' },
+    originHeader: 'http://a',
+    ownOrigin: 'http://sluice.example:7080',
+    csrfHeader: '1',
+    hasBody: false,
+    remoteAddr: '192.0.2.1'
+  })
+})
+
+const forwarded = {
+  'x-forwarded-for': '198.51.100.7',
+  'x-forwarded-proto': 'https',
+  'x-forwarded-host': 'evil.example'
+}
+
+t.test('forwarded headers count only from a trusted proxy, and never name the host', async t => {
+  const believed = await visit(t, { trustedProxies: ['192.0.2.0/24'] }, forwarded)
+  const ignored = await visit(t, { trustedProxies: ['10.0.0.0/8'] }, forwarded)
+  const none = await visit(t, {}, forwarded)
+
+  t.match(believed.seen, { remoteAddr: '198.51.100.7', ownOrigin: 'https://sluice.example:7080' })
+  for (const { seen } of [ignored, none])
+    t.match(seen, { remoteAddr: '192.0.2.1', ownOrigin: 'http://sluice.example:7080' })
+})
+
+t.test('an address that a proxy was told by its caller is not believed', async t => {
+  const told = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7' }
+
+  const { seen } = await visit(t, { trustedProxies: ['192.0.2.1'] }, told)
+
+  t.equal(seen.remoteAddr, '198.51.100.7')
+})
+
+t.test('an IPv4 caller on a dual-stack socket is an IPv4 caller', async t => {
+  t.equal((await visit(t, {}, {}, '::ffff:192.0.2.1')).seen.remoteAddr, '192.0.2.1')
+  t.equal((await visit(t, {}, {}, '2001:db8::1')).seen.remoteAddr, '2001:db8::1')
+})
+
+t.test('the public origin outranks what the request says', async t => {
+  const { seen } = await visit(t, { publicOrigin: 'https://door.example' }, {})
+
+  t.equal(seen.ownOrigin, 'https://door.example')
+})
+
+t.test('cookies are ours alone, and secure where the origin is', async t => {
+  const open = await visit(t, {}, {})
+  const secure = await visit(t, { publicOrigin: 'https://door.example' }, {})
+
+  t.same(open.cookies, [
+    'svc_session=secret; Max-Age=3600; Path=/; HttpOnly; SameSite=Lax',
+    'old=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax'
+  ])
+  t.equal(secure.cookies[0], 'svc_session=secret; Max-Age=3600; Path=/; HttpOnly; Secure; SameSite=Lax')
+})
+
+t.test('a proxy that is no address stops the start, and so does a certificate that is none', async t => {
+  await t.rejects(desk(t, { routes, trustedProxies: ['proxy'] }), { message: /trusted_proxies/ })
+  await t.rejects(desk(t, { routes, tls: { cert: 'x', key: 'y' }, dir: t.testdir() }), {
+    message: /certificate/
+  })
+})

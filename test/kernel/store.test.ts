@@ -1,0 +1,118 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { Migrator } from '@mikro-orm/migrations'
+import { MikroORM } from '@mikro-orm/sqlite'
+import t from 'tap'
+import { plugins as builtin } from '../../config/plugins.ts'
+import { User } from '../../kernel/identity/entities.ts'
+import { openDataDir } from '../../kernel/store/data-dir.ts'
+import { refusedKind } from '../../kernel/store/filesystem.ts'
+import { kernelStore } from '../../kernel/store/kernel-store.ts'
+import { openStore, type Stored } from '../../kernel/store/open.ts'
+
+const everything = async (): Promise<Stored[]> => [
+  kernelStore,
+  ...(await Promise.all(Object.values(builtin).map(async load => (await load()).default)))
+]
+const ann: User = { id: 'ann', displayName: 'Ann', role: 'user', disabled: false, createdAt: 0 }
+
+t.test('migrations make exactly what the entities describe', async t => {
+  const stores = await everything()
+  const dbName = join(t.testdir(), 'sluice.db')
+  await (await openStore(dbName, stores)).close()
+
+  const orm = new MikroORM({
+    dbName,
+    entities: stores.flatMap(({ store }) => [...(store?.entities ?? [])]),
+    extensions: [Migrator],
+    migrations: { tableName: 'schema_migration' }
+  })
+  t.teardown(() => orm.close(true))
+
+  t.equal(await orm.schema.getUpdateSchemaSQL({ wrap: false }), '')
+})
+
+t.test('a database newer than this build is refused', async t => {
+  const file = join(t.testdir(), 'sluice.db')
+  await (await openStore(file, [kernelStore])).close()
+
+  await t.rejects(openStore(file, [{ ...kernelStore, store: { entities: [User], migrations: [] } }]), {
+    row: { code: 'startup.schema_version_too_new', exit: 78 },
+    message: /kernel: the database has schema 1, this build knows 0/
+  })
+})
+
+t.test('what a change has written is gone when the change throws, and there when it does not', async t => {
+  const store = await openStore(join(t.testdir(), 'sluice.db'), [kernelStore])
+  t.teardown(store.close)
+
+  await t.rejects(
+    store.change(async em => {
+      await em.insert(User, ann)
+      throw new Error('no')
+    }),
+    { message: 'no' }
+  )
+
+  t.equal(await store.read(em => em.count(User)), 0)
+  await store.change(em => em.insert(User, ann))
+  t.equal(await store.read(em => em.count(User)), 1)
+})
+
+t.test('a transaction sees nothing of another that runs beside it', async t => {
+  const store = await openStore(join(t.testdir(), 'sluice.db'), [kernelStore])
+  t.teardown(store.close)
+  const order: string[] = []
+
+  const count = (name: string) =>
+    store.change(async em => {
+      order.push(`${name} in`)
+      const seen = await em.count(User)
+      await em.insert(User, { ...ann, id: name })
+      order.push(`${name} out`)
+      return seen
+    })
+
+  t.same(await Promise.all([count('a'), count('b'), count('c')]), [0, 1, 2])
+  t.same(order, ['a in', 'a out', 'b in', 'b out', 'c in', 'c out'])
+})
+
+t.test('one process a data directory; it is free again when the process was killed', async t => {
+  const dir = join(t.testdir(), 'data')
+  const module = join(import.meta.dirname, '../../kernel/store/data-dir.ts')
+  const holder = spawn(process.execPath, [
+    '--input-type=module',
+    '-e',
+    `const { openDataDir } = await import('${module}'); await openDataDir('${dir}', () => {}); console.log('held'); setInterval(() => {}, 1e6)`
+  ])
+  t.teardown(() => holder.kill('SIGKILL'))
+  await once(holder.stdout, 'data')
+
+  await t.rejects(
+    openDataDir(dir, () => {}),
+    { row: { code: 'startup.store_in_use', exit: 75 }, message: /stop it/ }
+  )
+  holder.kill('SIGKILL')
+  await once(holder, 'exit')
+
+  await openDataDir(dir, release => t.teardown(release))
+  t.equal(statSync(dir).mode & 0o777, 0o700)
+})
+
+t.test('filesystems that lose locks or data are refused by their statfs number', async t => {
+  const table: readonly [number, string | null][] = [
+    [0xef53, null], // ext4
+    [0x58465342, null], // xfs
+    [0x9123683e, null], // btrfs
+    [0x794c7630, null], // overlay
+    [0x01021994, 'tmpfs'],
+    [0x858458f6, 'ramfs'],
+    [0x858458f6 | 0, 'ramfs'], // as a signed 32-bit number
+    [0x6969, 'NFS'],
+    [0xff534d42, 'CIFS'],
+    [0xfe534d42, 'SMB2']
+  ]
+  for (const [type, kind] of table) t.equal(refusedKind(type), kind, type.toString(16))
+})

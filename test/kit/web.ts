@@ -1,0 +1,86 @@
+// A web server in a process of its own: a page, and a body of any size that can be checked bit for bit.
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { Test } from 'tap'
+
+const program = `
+import { createServer } from 'node:http'
+const block = Buffer.alloc(1 << 20)
+for (let at = 0; at < block.length; at += 4) block.writeUInt32LE(Math.imul(at ^ 0x9e3779b9, 2654435761) >>> 0, at)
+const server = createServer((request, response) => {
+  const [, mib] = /^\\/mib\\/(\\d+)/.exec(request.url) ?? []
+  if (mib === undefined) return response.end('hello from ' + request.socket.localAddress)
+  let left = Number(mib)
+  response.setHeader('content-length', left * block.length)
+  const write = () => {
+    while (left > 0) if (left-- && !response.write(block)) return response.once('drain', write)
+    response.end()
+  }
+  write()
+})
+server.listen({ host: process.argv[1], port: 0 }, () => console.log(server.address().port))
+`
+
+/** Answers its port. */
+export async function web(t: Test, host = '127.0.0.1'): Promise<number> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program, host], { stdio: 'pipe' })
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  })
+  for await (const line of createInterface({ input: child.stdout })) return Number(line)
+  throw new Error('the web server did not start')
+}
+
+/** SHA-256 of what /mib/N answers. */
+export function hashOfMib(mib: number): string {
+  const block = Buffer.alloc(1 << 20)
+  for (let at = 0; at < block.length; at += 4)
+    block.writeUInt32LE(Math.imul(at ^ 0x9e3779b9, 2654435761) >>> 0, at)
+  const hash = createHash('sha256')
+  for (let left = mib; left > 0; left--) hash.update(block)
+  return hash.digest('hex')
+}
+
+export interface Download {
+  readonly bytes: () => number
+  readonly hash: Promise<string>
+  /** Settles when at least so many bytes have come. */
+  reached(bytes: number): Promise<void>
+}
+
+/** A download that can be watched; its hash settles when the body has ended whole. */
+export function download(
+  url: string,
+  pauseAtBytes = Number.POSITIVE_INFINITY
+): Download & { resume(): void } {
+  let bytes = 0
+  const waiting = new Map<number, () => void>()
+  const gate = Promise.withResolvers<void>()
+  const read = async (): Promise<string> => {
+    const reply = await fetch(url)
+    const hash = createHash('sha256')
+    for await (const chunk of reply.body ?? []) {
+      bytes += chunk.length
+      hash.update(chunk)
+      for (const [mark, reached] of waiting) if (bytes >= mark) reached()
+      if (bytes >= pauseAtBytes) await gate.promise
+    }
+    return hash.digest('hex')
+  }
+  const hash = read()
+  hash.catch(() => {}) // whoever awaits it sees it
+  return {
+    bytes: () => bytes,
+    hash,
+    resume: gate.resolve,
+    reached: mark =>
+      new Promise((resolve, reject) => {
+        waiting.set(mark, resolve)
+        hash.catch(reject)
+        if (bytes >= mark) resolve()
+      })
+  }
+}

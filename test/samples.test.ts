@@ -1,0 +1,59 @@
+// What the documentation shows is true: the commented defaults name every key, and parse.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'smol-toml'
+import t from 'tap'
+import { type TObject, Type } from 'typebox'
+import { agentKeys } from '../agent/config.ts'
+import { plugins as builtin } from '../config/plugins.ts'
+import { settle } from '../kernel/base/config.ts'
+import { serverKeys } from '../kernel/settings.ts'
+
+const root = join(import.meta.dirname, '..')
+
+/** A sample with its keys switched on; comments about them stay comments. */
+const switchedOn = (file: string): Record<string, unknown> =>
+  parse(readFileSync(join(root, file), 'utf8').replaceAll(/^# ([a-z_]+ = .*)$/gm, '$1'))
+
+async function everyKey(): Promise<TObject> {
+  const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
+  return Type.Object({
+    ...serverKeys.properties,
+    ...Object.assign({}, ...plugins.map(({ keys }) => keys?.properties ?? {}))
+  })
+}
+
+t.test('config/server.toml and config/agent.toml name every key, and each parses', async t => {
+  const table: readonly [string, TObject][] = [
+    ['config/server.toml', await everyKey()],
+    ['config/agent.toml', agentKeys]
+  ]
+  for (const [file, schema] of table) {
+    const shown = switchedOn(file)
+
+    t.same(settle(schema, { ...shown, operator_token: undefined }, '').problems, [], file)
+    const known = Object.keys(schema.properties).filter(key => key !== 'plugins' && key !== 'store_url')
+    t.same(
+      known.filter(key => !(key in shown)),
+      [],
+      `${file} shows every key`
+    )
+  }
+})
+
+t.test('a default that a sample shows is the default', async t => {
+  const schema = await everyKey()
+  const shown = switchedOn('config/server.toml')
+  const { value: defaults } = settle(schema, {}, '')
+
+  const notDefault = new Set(['trusted_proxies']) // shows an example
+  for (const [key, value] of Object.entries(defaults))
+    if (key in shown && !notDefault.has(key)) t.same(shown[key], value, key)
+})
+
+t.test('the README shows the two lines that it promises', async t => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+
+  t.match(readme, /npm ci && npm start/)
+  t.match(readme, /npm ci && npm test/)
+})
