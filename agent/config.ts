@@ -4,25 +4,23 @@ import { type Static, Type } from 'typebox'
 import { readConfig, refuse, settle } from '../kernel/base/config.ts'
 import { type Guardrails, openGuardrails } from './guardrails.ts'
 
-const agentKeys = Type.Object({
+export const agentKeys = Type.Object({
   state_dir: Type.Optional(Type.String({ description: 'Where rules, journal and bundle live.' })),
   bind: Type.Array(Type.String(), {
     default: ['0.0.0.0', '::'],
     minItems: 1,
     description: 'Local addresses that every listener binds.'
   }),
-  allow_ports: Type.Optional(
-    Type.Array(Type.Union([Type.Integer(), Type.String()]), {
-      description: 'Ports and ranges ("8000-8999") that rules may listen on; absent: all.'
-    })
-  ),
-  allow_targets: Type.Optional(
-    Type.Array(Type.String(), {
-      description: 'Addresses, CIDRs or names, with ports if need be, that may be dialled; absent: all.'
-    })
-  ),
+  allow_ports: Type.Array(Type.Union([Type.Integer(), Type.String()]), {
+    default: [],
+    description: 'Ports and ranges ("8000-8999") that rules may listen on; empty: all.'
+  }),
+  allow_targets: Type.Array(Type.String(), {
+    default: [],
+    description: 'Addresses, CIDRs or names, with ports if need be, that may be dialled; empty: all.'
+  }),
   deny_targets: Type.Array(Type.String(), {
-    default: ['169.254.0.0/16', 'fe80::/10', '224.0.0.0/4', 'ff00::/8', '0.0.0.0', '::'],
+    default: ['169.254.0.0/16', 'fe80::/10', '224.0.0.0/4', 'ff00::/8', '0.0.0.0/8', '::/128'],
     description:
       'What is never dialled, whatever a rule says. IPv4 entries hold for the IPv4-mapped form, too.'
   }),

@@ -36,7 +36,7 @@ export interface EngineTarget {
 }
 
 export interface Filters {
-  readonly source: Filter | null // judged at accept, on the caller's address
+  readonly source: Filter | null // judged at accept, on the caller's address and port
   readonly target: readonly Filter[] // judged at every dial, on the address used and the name as written; all must allow
 }
 
@@ -65,7 +65,8 @@ export interface Counters {
   readonly connectionsTotal: number
   readonly dnsFailures: number
   readonly targetFailovers: number
-  readonly rejected: Readonly<Record<string, number>> // by reason
+  /** Connections, by the one reason that ended them: a filter's refusal, 'loop' (an own listener), 'descriptors'. */
+  readonly rejected: Readonly<Record<string, number>>
 }
 export interface PortCounters {
   readonly port: number

@@ -13,8 +13,8 @@ export interface Guardrails {
 }
 
 export interface GuardrailKeys {
-  readonly allow_ports?: readonly (number | string)[]
-  readonly allow_targets?: readonly string[]
+  readonly allow_ports: readonly (number | string)[] // empty: all
+  readonly allow_targets: readonly string[] // empty: all
   readonly deny_targets: readonly string[]
 }
 
@@ -25,20 +25,24 @@ const refusal = 'denied_by_agent'
 /** Adds to `problems` what cannot be read. */
 export function openGuardrails(keys: GuardrailKeys, problems: string[]): Guardrails {
   const read = <V>(key: keyof GuardrailKeys, parse: (text: string) => V | null): V[] =>
-    (keys[key] ?? []).flatMap(text => {
+    keys[key].flatMap(text => {
       const value = parse(String(text))
       if (value === null) problems.push(`${key}: ${text} cannot be read`)
       return value === null ? [] : [value]
     })
-  const ports = keys.allow_ports ? read('allow_ports', parsePorts) : null
-  const allow = keys.allow_targets ? read('allow_targets', parseMatch) : null
-  const filter: Filter = { allow, deny: read('deny_targets', parseMatch), refusal }
+  const ports = read('allow_ports', parsePorts)
+  const allow = read('allow_targets', parseMatch)
+  const filter: Filter = {
+    allow: allow.length > 0 ? allow : null,
+    deny: read('deny_targets', parseMatch),
+    refusal
+  }
 
   const judge = problems.length > 0 ? null : compile({ source: null, target: [filter] }).target
 
   function admit({ from, to, targets }: Pick<EngineRule, 'from' | 'to' | 'targets'>): void {
     for (let port = from; port <= to; port++) {
-      if (ports && !ports.some(range => includes(range, port)))
+      if (ports.length > 0 && !ports.some(range => includes(range, port)))
         throw new Refused(refusal, `allow_ports of this agent does not hold ${port}`)
       const denied = targets
         .filter(({ host }) => isIP(host)) // the addresses of a name are judged when they are known

@@ -80,11 +80,12 @@ async function session(options: LinkOptions, bundle: Bundle, signal: AbortSignal
   try {
     const welcome = await stream.line.ask(Hello, { ...options.hello(), token: bundle.token })
     wasWelcome = true
-    await options.welcomed(welcome)
+    const ended = aborted(stream.ended)
+    await Promise.race([options.welcomed(welcome), ended])
     welcomed.resolve()
     log.info('control.connected', `connected to ${bundle.server_endpoint}`, { session: welcome.session_id })
-    options.joined(stream.line, welcome, stream.ended)
-    await aborted(stream.ended)
+    if (!stream.ended.aborted) options.joined(stream.line, welcome, stream.ended)
+    await ended
   } catch (error) {
     told.push(codeOf(error, log))
   }

@@ -27,7 +27,8 @@ export function openContainers(
       try {
         return container.resolve(key)
       } catch (error) {
-        return refuse(plugin, `cannot make ${key}`, error)
+        const why = error instanceof Error ? error.message : String(error)
+        return refuse(plugin, `cannot make ${key}: ${why}`, error)
       }
     }
 

@@ -13,7 +13,12 @@ const root = join(import.meta.dirname, '..')
 
 /** A sample with its keys switched on; comments about them stay comments. */
 const switchedOn = (file: string): Record<string, unknown> =>
-  parse(readFileSync(join(root, file), 'utf8').replaceAll(/^# ([a-z_]+ = .*)$/gm, '$1'))
+  parse(keysOf(readFileSync(join(root, file), 'utf8')).replaceAll(/^# ([a-z_]+ = .*)$/gm, '$1'))
+
+const keysOf = (text: string): string => text.split(/^# \[plugins/m, 1)[0] ?? ''
+
+const omit = (table: Record<string, unknown>, left: string): object =>
+  Object.fromEntries(Object.entries(table).filter(([key]) => key !== left))
 
 async function everyKey(): Promise<TObject> {
   const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
@@ -31,7 +36,7 @@ t.test('config/server.toml and config/agent.toml name every key, and each parses
   for (const [file, schema] of table) {
     const shown = switchedOn(file)
 
-    t.same(settle(schema, { ...shown, operator_token: undefined }, '').problems, [], file)
+    t.same(settle(schema, omit(shown, 'operator_token'), '').problems, [], file)
     const known = Object.keys(schema.properties).filter(key => key !== 'plugins' && key !== 'store_url')
     t.same(
       known.filter(key => !(key in shown)),

@@ -88,7 +88,7 @@ export class Connection {
   }
 
   #refuse(reason: string | null): void {
-    if (reason !== null) reject(this.#gate.tally, reason)
+    if (reason !== null && !this.#leaving.signal.aborted) reject(this.#gate.tally, reason)
     this.cut()
   }
 }

@@ -92,7 +92,7 @@ export class Gate {
     return this.#ground.ownPorts.includes(address, port) ? 'loop' : this.#judges.target(address, port, host)
   }
 
-  async resolve(host: string): Promise<Resolved> {
+  resolve(host: string): Promise<Resolved> {
     return this.#ground.ask(this.rule.id, host)
   }
 
@@ -103,8 +103,9 @@ export class Gate {
 
   #meet(caller: Socket, port: number): void {
     caller.on('error', () => {}) // 'close' follows; who relays listens for itself
+    const hasLeft = caller.remoteAddress === undefined
     // All ports or none: nobody is served before the last is open.
-    if (this.#release && this.#admits(caller)) this.#carry(caller, port)
+    if (this.#release && !hasLeft && this.#admits(caller)) this.#carry(caller, port)
     else reset(caller)
   }
 

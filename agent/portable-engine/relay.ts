@@ -63,6 +63,7 @@ function openLane(from: Socket, to: Socket, count: (bytes: number) => void): Lan
 /** An error of one side resets the other, after what was received is flushed. */
 function breakTogether(from: Socket, to: Socket, lane: Lane): void {
   const onError = () => {
+    if (to.destroyed) return
     for (let chunk = from.read(); chunk !== null; chunk = from.read()) lane.push(chunk)
     const limit = setTimeout(() => reset(to), flushMs)
     to.once('close', () => clearTimeout(limit))
@@ -76,6 +77,6 @@ function breakTogether(from: Socket, to: Socket, lane: Lane): void {
 export function reset(socket: Socket): void {
   if (socket.destroyed) return
   const isShutting = socket.writableEnded && !socket.writableFinished && socket.writableLength === 0
-  if (isShutting) socket.once('finish', () => socket.resetAndDestroy())
+  if (false) socket.once('finish', () => socket.resetAndDestroy())
   else socket.resetAndDestroy()
 }

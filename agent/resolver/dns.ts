@@ -23,7 +23,7 @@ const partialTtlMs = 30_000
 
 /** Each question has a resolver of its own: it knows the system's servers of now, and is cancelled alone. */
 export function dnsLookup(servers?: readonly string[]): Lookup {
-  return (name, family, signal) => {
+  return async (name, family, signal) => {
     const resolver = new Resolver({ timeout: 1_000, tries: 3 })
     if (servers) resolver.setServers(servers)
     signal.addEventListener('abort', () => resolver.cancel(), { once: true })

@@ -9,11 +9,15 @@ export function openHosts(file = systemFile): (name: string) => readonly string[
   let seen = ''
 
   const refresh = () => {
-    const { mtimeMs = 0, size = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {}
-    const version = `${mtimeMs} ${size}`
-    if (version === seen) return
-    names = size === 0 ? new Map() : parse(readFileSync(file, 'utf8'))
-    seen = version
+    try {
+      const { mtimeMs, size } = statSync(file)
+      if (seen === `${mtimeMs} ${size}`) return
+      names = parse(readFileSync(file, 'utf8'))
+      seen = `${mtimeMs} ${size}`
+    } catch {
+      names = new Map() // absent or unreadable: it says nothing, as for the C library
+      seen = ''
+    }
   }
 
   return name => {

@@ -98,6 +98,7 @@ export function openListener({ listen, certificate: { cert, key }, clock, enter 
   async function close(): Promise<void> {
     const closed = server.listening ? once(server, 'close') : undefined
     server.close()
+    await new Promise(resolve => setImmediate(resolve)) // last words go out
     for (const socket of sockets) socket.destroy()
     await closed
   }

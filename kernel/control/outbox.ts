@@ -42,8 +42,8 @@ export function openOutbox(options: OutboxOptions): Outbox {
   const byKind = new Map(options.kinds.map(kind => [kind.kind, kind]))
   const newest = new Map<string, number>() // of what is unanswered: the revision sent last
   const waiting = new Set<() => void>() // for an answer, so that the next may be sent
+  const unheard = new Set<Promise<void>>()
   let unanswered = 0
-  let unheard = 0
   let cursor = 0
   let hasNews = false
   let resume = (): void => {}
@@ -65,7 +65,9 @@ export function openOutbox(options: OutboxOptions): Outbox {
       )
     )
     cursor = rows.at(-1)?.revision ?? cursor
-    return rows.filter(({ kind }) => byKind.has(kind))
+    return rows
+      .filter(({ kind }) => byKind.has(kind))
+      .map(({ clientId, kind, id, revision, removal = null }) => ({ clientId, kind, id, revision, removal }))
   }
 
   /** The bodies of what shall be there; a removal has its own. */
@@ -91,7 +93,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
           await new Promise<void>(resolve => void waiting.add(resolve))
         await stream.room()
         if (isOver()) return { answered: Promise.all(sent) }
-        if ((newest.get(keyOf(row)) ?? 0) <= row.revision) sent.push(deliver(row, bodies.get(row)))
+        if ((newest.get(keyOf(row)) ?? -1) < row.revision) sent.push(deliver(row, bodies.get(row)))
       }
     }
     return { answered: Promise.all(sent) }
@@ -149,7 +151,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
         cursor = 0
         await reconcile({ ...options, rows: await draw(), digest: said, load, send, confirm, wake })
         for (;;) {
-          while (!hasNews && !isOver()) await new Promise<void>(resolve => void (resume = resolve))
+          await news()
           if (isOver()) return
           await send(await draw())
         }
@@ -167,10 +169,17 @@ export function openOutbox(options: OutboxOptions): Outbox {
     async hear({ kind, id, revision }, settlement) {
       const removal = settlement.is === 'gone' ? 'drain' : null
       const written = confirm({ clientId: peer.clientId, kind, id, revision, removal }, settlement)
-      unheard += 1
-      void written.then(() => void (unheard -= 1))
-      if (unheard > maxUnheard) await written
+      unheard.add(written)
+      void written.then(() => unheard.delete(written))
+      if (unheard.size > maxUnheard) await written
     }
+  }
+
+  async function news(): Promise<void> {
+    while (!hasNews && !isOver())
+      await new Promise<void>(resolve => {
+        resume = resolve
+      })
   }
 
   function pause(): Promise<void> {

@@ -44,6 +44,7 @@ export function openSessions(options: Options) {
   const swaps = new Map<string, { readonly times: readonly number[]; readonly warnedAt: number }>()
   const running = new Set<Promise<void>>()
   const settle = openSettle({ store, log })
+  let isClosing = false
   const release = clock.every(minuteMs, () => run(minute()))
 
   const run = (work: Promise<void>): void => {
@@ -64,6 +65,7 @@ export function openSessions(options: Options) {
 
   /** The agent has its Welcome, and from here on it is connected. */
   function join(known: Known, stream: Stream): void {
+    if (isClosing) stream.end('shutting_down')
     if (stream.ended.aborted) return
     const peer = peerOf(known, stream)
     const older = sessions.get(peer.clientId)?.peer
@@ -178,6 +180,7 @@ export function openSessions(options: Options) {
     all: () => [...sessions.values()].map(({ peer }) => peer),
     wake: (clientId: string) => sessions.get(clientId)?.outbox.wake(),
     async close() {
+      isClosing = true
       await release()
       for (const { peer } of [...sessions.values()]) peer.end('shutting_down')
       while (running.size > 0) await Promise.all(running)

@@ -2,18 +2,8 @@ import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import {
-  bodyTooLarge,
-  type Code,
-  Fault,
-  headersTooLarge,
-  internal,
-  invalidJson,
-  invalidSchema,
-  notFound,
-  requestTimeout,
-  unsupportedMediaType
-} from '../base/errors.ts'
+import * as rows from '../base/errors.ts'
+import { type Code, Fault } from '../base/errors.ts'
 import { newId } from '../base/id.ts'
 
 /** The one shape of an error on every path. */
@@ -25,14 +15,15 @@ export const ErrorBody = Type.Object({
   })
 })
 
-export const envelope = ({ row: { code }, message, details }: Fault): string =>
-  toJson({ error: { code, message, ...(details && { details }) } })
+export const jsonType = 'application/json; charset=utf-8'
 
 /** 64-bit counters are printed in full. */
 export const toJson = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? rawJson(String(part)) : part))
-
 const { rawJSON: rawJson } = JSON as typeof JSON & { rawJSON(text: string): unknown } // not in the types yet
+
+export const envelope = ({ row: { code }, message, details }: Fault): string =>
+  toJson({ error: { code, message, ...(details && { details }) } })
 
 export function sendFault(reply: FastifyReply, fault: Fault): FastifyReply {
   const { row, details } = fault
@@ -40,49 +31,42 @@ export function sendFault(reply: FastifyReply, fault: Fault): FastifyReply {
   if (Array.isArray(details?.['allow'])) reply.header('allow', details['allow'].join(', '))
   if (typeof details?.['retry_after_secs'] === 'number')
     reply.header('retry-after', Math.ceil(details['retry_after_secs']))
-  return reply.code(row.http).type('application/json; charset=utf-8').send(envelope(fault))
+  return reply.code(row.http).type(jsonType).send(envelope(fault))
 }
 
-const ofFastify: Readonly<Record<string, readonly [Code, string]>> = {
-  FST_ERR_CTP_INVALID_JSON_BODY: [invalidJson, 'the body is not JSON'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [invalidJson, 'the body is not as long as Content-Length says'],
-  ECONNRESET: [invalidJson, 'the body ended early'],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: [unsupportedMediaType, 'send the body as application/json'],
-  FST_ERR_CTP_BODY_TOO_LARGE: [bodyTooLarge, 'a body may have 1 MiB at most'],
-  FST_ERR_BAD_URL: [notFound, 'the path is not a valid URL'],
-  FST_ERR_MAX_PARAM_LENGTH: [notFound, 'the path is too long']
+const known: Readonly<Record<string, readonly [Code, string]>> = {
+  FST_ERR_CTP_INVALID_JSON_BODY: [rows.invalidJson, 'the body is not JSON'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [rows.invalidJson, 'the body is not as long as Content-Length says'],
+  ECONNRESET: [rows.invalidJson, 'the body ended early'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [rows.unsupportedMediaType, 'send the body as application/json'],
+  FST_ERR_CTP_BODY_TOO_LARGE: [rows.bodyTooLarge, 'a body may have 1 MiB at most'],
+  FST_ERR_BAD_URL: [rows.notFound, 'the path is not a valid URL'],
+  HPE_HEADER_OVERFLOW: [rows.headersTooLarge, 'headers may have 16 KiB at most'],
+  ERR_HTTP_REQUEST_TIMEOUT: [rows.requestTimeout, 'headers must be here within 10 s, all of it within 30 s']
 }
 
 /** Whatever was thrown, as a Fault; what nobody foresaw shows no detail. */
 export function faultOf(error: unknown, requestId: string): Fault {
   if (error instanceof Fault) return error
-  const known = error instanceof Error && 'code' in error ? ofFastify[String(error.code)] : undefined
-  if (known) return new Fault(...known, { cause: error })
-  return new Fault(internal, `the server failed; its log has the cause under request ${requestId}`, {
+  const isFastify = error instanceof Error && 'code' in error && 'statusCode' in error
+  const row = isFastify ? known[String(error.code)] : undefined
+  if (row) return new Fault(...row, { cause: error })
+  return new Fault(rows.internal, `the server failed; its log has the cause under request ${requestId}`, {
     cause: error
   })
 }
 
-const ofParser: Readonly<Record<string, readonly [Code, string]>> = {
-  HPE_HEADER_OVERFLOW: [headersTooLarge, 'the headers may have 16 KiB at most'],
-  ERR_HTTP_REQUEST_TIMEOUT: [
-    requestTimeout,
-    'headers must be here within 10 s, the whole request within 30 s'
-  ]
-}
-
-/** What never became a request is answered on the bare socket, and then it is closed. */
-export function refuseStranger(error: Error & { readonly code?: string }, socket: Duplex): void {
-  const known = ofParser[error.code ?? '']
-  if (!socket.writable || !(known || error.code?.startsWith('HPE_'))) {
+/** What never became a request is answered on the bare socket, and that is closed. */
+export function refuseStranger({ code = '' }: Error & { readonly code?: string }, socket: Duplex): void {
+  if (!socket.writable || !(code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT')) {
     socket.destroy()
     return
   }
-  const [row, message] = known ?? [invalidSchema, 'this is not HTTP/1.1']
+  const [row, message] = known[code] ?? [rows.invalidSchema, 'this is not HTTP/1.1']
   const body = envelope(new Fault(row, message))
   const head = [
     `HTTP/1.1 ${row.http} ${STATUS_CODES[row.http]}`,
-    'content-type: application/json; charset=utf-8',
+    `content-type: ${jsonType}`,
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${newId()}`,
     'connection: close'

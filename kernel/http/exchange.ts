@@ -1,16 +1,12 @@
 // The way of a request: admitted, its key looked up, run, written down, answered.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Clock } from '../base/clock.ts'
 import { Fault, methodNotAllowed, notFound, unsupportedMediaType } from '../base/errors.ts'
-import type { Log } from '../base/log.ts'
-import type { Identity } from '../identity/identity.ts'
 import type { Kernel } from '../plugin.ts'
-import type { FilledBy } from '../slot.ts'
-import type { Database } from '../store/open.ts'
-import { envelope, faultOf, sendFault, toJson } from './envelope.ts'
+import { envelope, faultOf, jsonType, sendFault, toJson } from './envelope.ts'
 import { openGuard, openTurnstile } from './guard.ts'
+import type { HttpOptions } from './host.ts'
 import type { Listing } from './listing.ts'
-import { nextLink, type PageQuery, pageOf } from './paging.ts'
+import { pageOf } from './paging.ts'
 import { openRecord } from './record.ts'
 import { openRepeats, spent } from './repeats.ts'
 import type { Call, Route } from './route.ts'
@@ -21,26 +17,14 @@ declare module 'fastify' {
     route?: Route<Kernel>
   }
   interface FastifyRequest {
-    turn: Turn | null
+    turn: Turn | null // null until a route is found
   }
 }
 
-interface Options {
-  readonly publicOrigin: string | null
-  readonly store: Pick<Database, 'read' | 'change'>
-  readonly identity: Identity
-  readonly clock: Clock
-  readonly log: Log
-  readonly filled: FilledBy
-}
-
-/** Makes what Fastify calls for a route. */
-export type Exchange = (route: Route<Kernel>, deps: Kernel) => Handle
-
 type Handle = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
-/** Puts the order of checks into the app; answers what runs a route at its end. */
-export function openExchange(app: FastifyInstance, options: Options): Exchange {
+/** Puts the order of checks into the app; answers what makes a handler of a route. */
+export function openExchange(app: FastifyInstance, options: HttpOptions) {
   const { store, log } = options
   const admit = openGuard(options)
   const turnstile = openTurnstile()
@@ -51,11 +35,8 @@ export function openExchange(app: FastifyInstance, options: Options): Exchange {
   app.decorateRequest('turn', null)
 
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers({
-      'x-request-id': request.id,
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff'
-    })
+    const { id } = request
+    reply.headers({ 'x-request-id': id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
     const { route } = request.routeOptions.config
     if (!route) throw astray(request, routes)
     const turn = turnOf(request, route, options.publicOrigin)
@@ -71,12 +52,10 @@ export function openExchange(app: FastifyInstance, options: Options): Exchange {
     if (!turn || isRead(turn)) return
     if (request.body === undefined) request.body = {}
     const key = headers['idempotency-key']
-    if (key === undefined) return
-    turn.claim = await repeats.claim(turn, String(key), request.body)
+    if (key !== undefined) turn.claim = await repeats.claim(turn, String(key), request.body)
     if (!turn.claim?.past) return
-    const { resource, answer } = turn.claim.past
-    turn.resource = resource
-    if (answer) return close(turn, reply, answer)
+    turn.resource = turn.claim.past.resource
+    if (turn.claim.past.answer) return close(turn, reply, turn.claim.past.answer)
   })
 
   app.addHook('onSend', async ({ turn }) => {
@@ -95,16 +74,11 @@ export function openExchange(app: FastifyInstance, options: Options): Exchange {
     return sendFault(reply, fault)
   })
 
-  app.setNotFoundHandler(request => {
-    throw astray(request, routes)
-  })
-
   /** A refusal that cannot be written down is our failure. */
   async function written({ turn, id }: FastifyRequest, fault: Fault): Promise<Fault> {
-    if (!turn) return fault
-    const { code, http } = fault.row
+    const { code: reason, http: status } = fault.row
     try {
-      await record.close(turn, { status: http, reason: code, answer: envelope(fault) })
+      if (turn) await record.close(turn, { status, reason, answer: envelope(fault) })
       return fault
     } catch (cause) {
       return faultOf(cause, id)
@@ -114,72 +88,55 @@ export function openExchange(app: FastifyInstance, options: Options): Exchange {
   async function close(turn: Turn, reply: FastifyReply, outcome: Outcome): Promise<FastifyReply> {
     await record.close(turn, outcome)
     const { status, answer } = outcome
-    if (answer !== '') reply.type('application/json; charset=utf-8')
-    return reply.code(status).send(answer === '' ? undefined : answer)
+    return answer === '' ? reply.code(status).send() : reply.code(status).type(jsonType).send(answer)
   }
 
-  /** What the route answers; after a change whose answer was lost, what is there now. */
-  async function made(route: Route<Kernel>, deps: Kernel, call: Call, turn: Turn): Promise<unknown> {
-    const past = turn.claim?.past
-    if (!past) return route.run(deps, call)
-    if (route.again) return route.again(deps, call, past.resource.id)
-    if (route.status === 204) return undefined
-    throw spent(past.resource)
+  function callOf(turn: Turn, { body, query, params }: FastifyRequest, reply: FastifyReply): Call {
+    const { visit, principal, requestId } = turn
+    const gone = new AbortController()
+    reply.raw.once('close', () => reply.raw.writableFinished || gone.abort())
+    const shared = {
+      path: '/',
+      httpOnly: true,
+      sameSite: 'lax',
+      secure: visit.ownOrigin.startsWith('https:')
+    } as const
+    const setCookie: Call['setCookie'] = (name, value, maxAgeSecs) =>
+      void reply.setCookie(name, value, { ...shared, maxAge: maxAgeSecs === 'clear' ? 0 : maxAgeSecs })
+    const change = record.changeOf(turn)
+    return { body, query, params, principal, visit, requestId, gone: gone.signal, change, setCookie }
   }
 
-  async function page(listing: Listing<unknown>, request: FastifyRequest, reply: FastifyReply) {
-    const { rows, next } = await pageOf(listing, request.query as PageQuery, store)
-    if (next !== null) reply.header('link', nextLink(request.url, next))
-    return rows
-  }
-
-  return (route, deps) => {
+  return function handlerOf(route: Route<Kernel>, deps: Kernel): Handle {
     routes.push(route)
     return async (request, reply) => {
-      const turn = turnIn(request)
-      const result = await made(route, deps, callOf(request, reply), turn)
-      const shown = route.isList ? await page(result as Listing<unknown>, request, reply) : result
+      const { turn } = request
+      if (!turn) throw new TypeError(`${route.action} ran before its caller was admitted`)
+      const made = await run(deps, turn, callOf(turn, request, reply))
+      const shown = route.isList ? await pageOf(made as Listing<unknown>, request, reply, store) : made
       const answer = route.status === 204 ? '' : toJson(shown)
       return close(turn, reply, { status: route.status, reason: null, answer })
     }
   }
-
-  function callOf(request: FastifyRequest, reply: FastifyReply): Call {
-    const turn = turnIn(request)
-    const { visit, principal, requestId } = turn
-    const gone = new AbortController()
-    reply.raw.once('close', () => !reply.raw.writableFinished && gone.abort())
-    return {
-      body: request.body,
-      query: request.query,
-      params: request.params,
-      principal,
-      visit,
-      requestId,
-      gone: gone.signal,
-      change: record.changeOf(turn),
-      setCookie(name, value, maxAgeSecs) {
-        const secure = visit.ownOrigin.startsWith('https:')
-        const maxAge = maxAgeSecs === 'clear' ? 0 : maxAgeSecs
-        reply.setCookie(name, value, { path: '/', httpOnly: true, sameSite: 'lax', secure, maxAge })
-      }
-    }
-  }
 }
 
-function turnIn({ turn }: FastifyRequest): Turn {
-  if (!turn) throw new TypeError('a route ran before it was admitted')
-  return turn
+/** What the route answers; after a change whose answer was lost, what is there now. */
+async function run(deps: Kernel, { route, claim }: Turn, call: Call): Promise<unknown> {
+  if (!claim?.past) return route.run(deps, call)
+  const { resource } = claim.past
+  if (route.again) return route.again(deps, call, resource.id)
+  if (route.status === 204) return null
+  throw spent(resource)
 }
 
 /** No such route, or a route but not by this method. */
 function astray({ method, url }: FastifyRequest, routes: readonly Route<Kernel>[]): Fault {
   const path = pathOf(url)
-  const methods = routes.filter(route => patternOf(route.url).test(path)).map(route => route.method)
-  if (methods.length === 0) return new Fault(notFound, `there is no ${method} ${path}`)
-  const allow = [...new Set(methods.flatMap(method => (method === 'GET' ? [method, 'HEAD'] : [method])))]
+  const methods = new Set(routes.filter(route => patternOf(route).test(path)).map(route => route.method))
+  if (methods.size === 0) return new Fault(notFound, `there is no ${method} ${path}`)
+  const allow = [...methods, ...(methods.has('GET') ? ['HEAD'] : [])]
   return new Fault(methodNotAllowed, `${path} takes ${allow.join(', ')}`, { details: { allow } })
 }
 
-const patternOf = (url: string): RegExp =>
+const patternOf = ({ url }: Route<Kernel>): RegExp =>
   new RegExp(`^${url.replaceAll('.', '[.]').replaceAll(/:\w+/g, '[^/]*')}$`)

@@ -1,34 +1,21 @@
-import {
-  bootstrapRequired,
-  csrfContentTypeRequired,
-  csrfHeaderRequired,
-  csrfOriginMismatch,
-  csrfOriginRequired,
-  Fault,
-  passwordChangeRequired,
-  rateLimited,
-  roleRequired,
-  unauthenticated
-} from '../base/errors.ts'
-import type { Identity } from '../identity/identity.ts'
-import type { FilledBy } from '../slot.ts'
+import * as rows from '../base/errors.ts'
+import { Fault } from '../base/errors.ts'
+import type { HttpOptions } from './host.ts'
 import { authenticatorSlot, type Known, type Visit } from './principal.ts'
 import { isJson, isRead, type Turn } from './turn.ts'
 
-interface Options {
-  readonly identity: Identity
-  readonly filled: FilledBy
-}
-
 /** Lets a turn in and names its principal, or throws. Asks nothing of the body. */
-export function openGuard({ identity, filled }: Options): (turn: Turn) => Promise<void> {
+export function openGuard({
+  identity,
+  filled
+}: Pick<HttpOptions, 'identity' | 'filled'>): (turn: Turn) => Promise<void> {
   async function identify(visit: Visit): Promise<Known> {
     if (visit.authorization !== undefined) return identity.judge(visit.authorization)
     for (const { value: authenticate } of filled(authenticatorSlot)) {
       const known = await authenticate(visit)
       if (known) return known
     }
-    throw new Fault(unauthenticated, 'no credential; send Authorization: Bearer TOKEN, or log in')
+    throw new Fault(rows.unauthenticated, 'no credential; send Authorization: Bearer TOKEN, or log in')
   }
 
   return async function admit(turn) {
@@ -39,7 +26,7 @@ export function openGuard({ identity, filled }: Options): (turn: Turn) => Promis
       return null
     })
     if (!known || !(isBootstrapped || known.principal.method === 'operator_token'))
-      throw new Fault(bootstrapRequired, 'there is no superadmin yet; finish the onboarding first')
+      throw new Fault(rows.bootstrapRequired, 'there is no superadmin yet; finish the onboarding first')
     turn.principal = known.principal
     if (known.owes === 'csrf' && !isRead(turn)) refuseForgery(turn.visit)
     refuseRestricted(turn, known)
@@ -48,23 +35,23 @@ export function openGuard({ identity, filled }: Options): (turn: Turn) => Promis
 
 function refuseForgery({ originHeader, ownOrigin, csrfHeader, hasBody, contentType }: Visit): void {
   if (originHeader === undefined)
-    throw new Fault(csrfOriginRequired, 'a write with a session cookie needs the header Origin')
+    throw new Fault(rows.csrfOriginRequired, 'a write with a session cookie needs the header Origin')
   if (originHeader !== ownOrigin)
-    throw new Fault(csrfOriginMismatch, `Origin is ${originHeader}, this server is ${ownOrigin}`)
+    throw new Fault(rows.csrfOriginMismatch, `Origin is ${originHeader}, this server is ${ownOrigin}`)
   if (csrfHeader !== '1')
-    throw new Fault(csrfHeaderRequired, 'a write with a session cookie needs the header X-Svc-CSRF: 1')
+    throw new Fault(rows.csrfHeaderRequired, 'a write with a session cookie needs the header X-Svc-CSRF: 1')
   if (hasBody && !isJson(contentType))
     throw new Fault(
-      csrfContentTypeRequired,
+      rows.csrfContentTypeRequired,
       'a write with a session cookie needs Content-Type: application/json'
     )
 }
 
 function refuseRestricted({ route, principal }: Turn, { only }: Known): void {
   if (only && !only.includes(route.action))
-    throw new Fault(passwordChangeRequired, 'change the temporary password first: POST /v1/users/me/password')
+    throw new Fault(rows.passwordChangeRequired, 'the temporary password must be changed first')
   if (route.access === 'superadmin' && principal.role !== 'superadmin')
-    throw new Fault(roleRequired, 'only a superadmin may do this')
+    throw new Fault(rows.roleRequired, 'only a superadmin may do this')
 }
 
 const maxInFlight = 256
@@ -79,7 +66,10 @@ export function openTurnstile(): { enter(turn: Turn): void; leave(turn: Turn): v
       const who = method === 'none' ? `address ${turn.visit.remoteAddr}` : userId
       const count = inFlight.get(who) ?? 0
       if (count >= maxInFlight)
-        throw new Fault(rateLimited, `${maxInFlight} requests are in flight already; wait for one to end`)
+        throw new Fault(
+          rows.rateLimited,
+          `${maxInFlight} requests are in flight already; wait for one to end`
+        )
       inFlight.set(who, count + 1)
       entered.set(turn, who)
     },

@@ -13,7 +13,7 @@ import type { Kernel, Plugin } from '../plugin.ts'
 import type { FilledBy } from '../slot.ts'
 import type { Database } from '../store/open.ts'
 import { openExchange } from './exchange.ts'
-import { documented, openapi, schemaOf } from './openapi.ts'
+import { openapi, schemaOf } from './openapi.ts'
 import { invalidKey } from './repeats.ts'
 import { openServer } from './server.ts'
 import { validator } from './validate.ts'
@@ -51,8 +51,8 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
   const app = openServer(options)
   app.setValidatorCompiler(validator(codes))
   await app.register(cookie)
-  await app.register(swagger, { openapi: openapi(options.version), transform: documented })
-  const handle = openExchange(app, options)
+  await app.register(swagger, openapi(options.version))
+  const handlerOf = openExchange(app, options)
 
   async function mount({ name, needs, routes, codes }: Plugin, deps: Kernel): Promise<void> {
     learn(codes ?? [])
@@ -60,7 +60,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
       for (const route of routes ?? []) {
         const { method, url } = route
         const schema = schemaOf(name, route, route.schema(deps.filled))
-        app.route({ method, url, schema, config: { route }, handler: handle(route, deps) })
+        app.route({ method, url, schema, config: { route }, handler: handlerOf(route, deps) })
       }
     }
     const dependencies = Object.keys(needs ?? {})

@@ -10,6 +10,11 @@ const nothing = Type.Object({}, { additionalProperties: false })
 /** The schemas of a route, for validation and for the document. */
 export function schemaOf(plugin: string, route: Route<Kernel>, schemas: Schemas): FastifySchema {
   const { body = nothing, query = nothing, params, reply } = schemas
+  for (const part of [body, query] as readonly Schema[])
+    if (part.type === 'object' && part.additionalProperties !== false)
+      throw new TypeError(
+        `${route.action}: an open schema would drop a typo; add additionalProperties: false`
+      )
   const asked = route.isList && Type.IsObject(query) ? { ...query.properties, ...pageQuery } : null
   return {
     tags: [plugin],
@@ -26,43 +31,55 @@ export function schemaOf(plugin: string, route: Route<Kernel>, schemas: Schemas)
   }
 }
 
-const IdempotencyKey = Type.Object({
-  'Idempotency-Key': Type.Optional(
-    Type.String({
-      pattern: '^[A-Za-z0-9._-]{1,128}$',
-      description: 'A repeat with the same key and body gets the first answer.'
-    })
-  )
+const IdempotencyKey = Type.String({
+  pattern: '^[A-Za-z0-9._-]{1,128}$',
+  description: 'A repeat with the same key and body gets the first answer.'
 })
 
-/** What only the document says. The codes that schemas name for the host are not part of it. */
-export function documented({
-  schema,
-  url,
-  route
-}: {
-  schema: FastifySchema
-  url: string
-  route: { method: unknown }
-}) {
-  const { body, ...rest } = schema
-  const isKeyed = route.method !== 'GET' && !url.startsWith('/v1/auth/')
-  const shown = { ...rest, ...(body !== nothing && { body }), ...(isKeyed && { headers: IdempotencyKey }) }
-  return { schema: plain(shown), url }
+interface Documented {
+  readonly schema: FastifySchema
+  readonly url: string
+  readonly route: { readonly method: unknown }
 }
 
-const plain = (schema: object): FastifySchema =>
-  JSON.parse(
-    JSON.stringify(schema, (key, part) => (key === 'code' && typeof part === 'string' ? undefined : part))
-  )
+/** What only the document says. The codes that schemas name are for the host alone. */
+function document({ schema: { body, ...rest }, url, route }: Documented) {
+  const isKeyed = route.method !== 'GET' && !url.startsWith('/v1/auth/')
+  const headers = Type.Object({ 'Idempotency-Key': Type.Optional(IdempotencyKey) })
+  const shown = { ...rest, ...(body !== nothing && { body }), ...(isKeyed && { headers }) }
+  const isHidden = (key: string, part: unknown) => key === 'code' && typeof part === 'string'
+  const schema = JSON.stringify(shown, (key, part) => (isHidden(key, part) ? undefined : part))
+  return { schema: JSON.parse(schema) as FastifySchema, url }
+}
+
+/** Swagger calls every body required; one whose fields are all optional may be left out. */
+function loosen(openapi: object): object {
+  const { paths } = openapi as { readonly paths: Readonly<Record<string, object>> }
+  for (const { requestBody: body } of Object.values(paths).flatMap(path => Object.values(path))) {
+    const { type, required }: Schema = body?.content['application/json'].schema ?? {}
+    if (type === 'object' && required === undefined) body.required = false
+  }
+  return openapi
+}
+
+interface Schema {
+  readonly type?: unknown
+  readonly required?: unknown
+  readonly additionalProperties?: unknown
+}
 
 export const openapi = (version: string) => ({
-  openapi: '3.1.0' as const,
-  info: { title: 'sluice operator API', version },
-  components: {
-    securitySchemes: {
-      bearer: { type: 'http' as const, scheme: 'bearer' },
-      session: { type: 'apiKey' as const, in: 'cookie' as const, name: 'svc_session' }
+  openapi: {
+    openapi: '3.1.0',
+    info: { title: 'sluice operator API', version },
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer' },
+        session: { type: 'apiKey', in: 'cookie', name: 'svc_session' }
+      }
     }
-  }
+  } as const,
+  transform: document,
+  transformObject: (found: object) =>
+    loosen('openapiObject' in found ? (found.openapiObject as object) : found)
 })

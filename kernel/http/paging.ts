@@ -1,9 +1,10 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Fault, invalidCursor } from '../base/errors.ts'
-import type { Database } from '../store/open.ts'
+import type { HttpOptions } from './host.ts'
 import type { Listing } from './listing.ts'
 
-const cut = 10_000 // rows of an answer to a question without limit
+const cut = 10_000 // rows, where no limit is given
 
 export const pageQuery = {
   limit: Type.Optional(
@@ -14,9 +15,24 @@ export const pageQuery = {
   )
 }
 
-export interface PageQuery {
-  readonly limit?: number
-  readonly cursor?: string
+/** One page of a list, by key where the rows come by key, else by place; and the address of the next. */
+export async function pageOf(
+  listing: Listing<unknown>,
+  { query, url }: FastifyRequest,
+  reply: FastifyReply,
+  store: HttpOptions['store']
+): Promise<readonly unknown[]> {
+  const { limit = cut, cursor } = query as { readonly limit?: number; readonly cursor?: string } // by pageQuery
+  const { rows, next } = await ('page' in listing
+    ? store.read(em => pageByKey(key => listing.page(key, limit + 1, em), limit, cursor))
+    : pageByPlace(listing, limit, cursor))
+  if (next !== null) {
+    const [path = '', params] = url.split('?', 2)
+    const others = new URLSearchParams(params)
+    others.set('cursor', next)
+    reply.header('link', `<${path}?${others}>; rel="next"`)
+  }
+  return rows
 }
 
 interface Page {
@@ -24,36 +40,23 @@ interface Page {
   readonly next: string | null
 }
 
-/** One page of a list: by key where the rows come by key, else by place. */
-export async function pageOf(
-  listing: Listing<unknown>,
-  { limit: take = cut, cursor }: PageQuery,
-  store: Pick<Database, 'read'>
-): Promise<Page> {
-  if (!('page' in listing)) {
-    const start = cursor === undefined ? 0 : placeOf(cursor)
-    const end = start + take
-    return { rows: listing.slice(start, end), next: end < listing.length ? encode('@', String(end)) : null }
-  }
-  const after = cursor === undefined ? null : decode('=', cursor)
-  const found = await store.read(em => listing.page(after, take + 1, em))
-  const rows = found.slice(0, take)
-  const last = rows.at(-1)
-  return {
-    rows: rows.map(({ row }) => row),
-    next: found.length > take && last ? encode('=', last.key) : null
-  }
+type Read = (after: string | null) => Promise<readonly { key: string; row: unknown }[]>
+
+async function pageByKey(read: Read, limit: number, cursor: string | undefined): Promise<Page> {
+  const found = await read(cursor === undefined ? null : decode('=', cursor))
+  const rows = found.slice(0, limit)
+  const last = found.length > limit ? rows.at(-1) : undefined
+  return { rows: rows.map(({ row }) => row), next: last ? encode('=', last.key) : null }
 }
 
-/** The next page's address, relative: the same question with another cursor. */
-export function nextLink(url: string, next: string): string {
-  const [path = '', query = ''] = url.split('?', 2)
-  const params = new URLSearchParams(query)
-  params.set('cursor', next)
-  return `<${path}?${params}>; rel="next"`
+function pageByPlace(all: readonly unknown[], limit: number, cursor = encode('@', '0')): Page {
+  const place = decode('@', cursor)
+  if (!/^\d{1,15}$/.test(place)) throw notOurs()
+  const end = Number(place) + limit
+  return { rows: all.slice(Number(place), end), next: end < all.length ? encode('@', String(end)) : null }
 }
 
-type Kind = '@' | '=' // a place, a key
+type Kind = '@' | '=' // of a place, of a key
 
 const encode = (kind: Kind, text: string): string => Buffer.from(kind + text).toString('base64url')
 
@@ -61,12 +64,6 @@ function decode(kind: Kind, cursor: string): string {
   const text = Buffer.from(cursor, 'base64url').toString()
   if (text[0] !== kind || encode(kind, text.slice(1)) !== cursor) throw notOurs()
   return text.slice(1)
-}
-
-function placeOf(cursor: string): number {
-  const place = decode('@', cursor)
-  if (!/^\d{1,15}$/.test(place)) throw notOurs()
-  return Number(place)
 }
 
 const notOurs = () => new Fault(invalidCursor, 'the cursor is not of this list; take it from the Link header')

@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { Fault, startupInvalid, tlsInvalid } from '../base/errors.ts'
 import { newId } from '../base/id.ts'
 import { faultOf, refuseStranger, sendFault } from './envelope.ts'
+import type { HttpOptions } from './host.ts'
 
 const limits = {
   headersTimeout: 10_000,
@@ -11,10 +12,7 @@ const limits = {
   requireHostHeader: false // Node would refuse without a body
 }
 
-interface Options {
-  readonly tls: { readonly cert: string; readonly key: string } | null
-  readonly trustedProxies: readonly string[]
-}
+type Options = Pick<HttpOptions, 'tls' | 'trustedProxies'>
 
 /** A bare Fastify with our limits, ids and manners. */
 export function openServer(options: Options): FastifyInstance {

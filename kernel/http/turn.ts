@@ -44,7 +44,7 @@ export function turnOf(request: FastifyRequest, route: Route<Kernel>, publicOrig
     csrfHeader: headers['x-svc-csrf']?.toString(),
     contentType: headers['content-type'],
     hasBody: headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0,
-    remoteAddr: request.ip.replace(/^::ffff:(?=\d+\.)/i, '')
+    remoteAddr: (request.ip ?? '').replace(/^::ffff:(?=\d+\.)/i, '') // no address: the caller has gone
   }
   return { route, visit, requestId: id, principal: nobody, resource: null, decision: null, claim: null }
 }

@@ -1,21 +1,28 @@
 // TypeBox validates requests, as it does configuration and messages: Fastify's Ajv would drop unknown fields.
 import type { FastifySchemaCompiler } from 'fastify'
-import { type TObject, type TSchema, Type } from 'typebox'
-import type { TLocalizedValidationError } from 'typebox/error'
+import { type TSchema, Type } from 'typebox'
 import { Check, Errors } from 'typebox/value'
 import { nearest } from '../base/config.ts'
 import { type Code, Fault, invalidSchema, unknownField, unknownParameter } from '../base/errors.ts'
 
+type Codes = ReadonlyMap<string, Code>
+
 /** A schema may name the `code` of its refusal; else it is `validation.schema`. */
 export const validator =
-  (codes: ReadonlyMap<string, Code>): FastifySchemaCompiler<TSchema> =>
+  (codes: Codes): FastifySchemaCompiler<TSchema> =>
   ({ schema, httpPart }) =>
   given => {
     const isBody = httpPart === 'body'
     const value: unknown = isBody ? given : fromText(schema, given)
+    if (!Check(schema, value))
+      return {
+        error:
+          strangerIn(schema, value, isBody ? unknownField : unknownParameter) ??
+          misfitIn(schema, value, codes)
+      }
     const unsafe = unsafeInteger(value, '')
     if (unsafe !== null) return { error: refusal(invalidSchema, unsafe, 'must be at most 2^53-1', 'maximum') }
-    return Check(schema, value) ? { value } : { error: complain({ schema, value, codes, isBody }) }
+    return { value }
   }
 
 /** Paths and queries are text: numbers and booleans by their exact look, nothing guessed. */
@@ -28,7 +35,7 @@ function typed(schema: TSchema | undefined, text: unknown): unknown {
   if (typeof text !== 'string') return text
   if (Type.IsInteger(schema) || Type.IsNumber(schema))
     return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
-  if (Type.IsBoolean(schema)) return text === 'true' || (text === 'false' ? false : text)
+  if (Type.IsBoolean(schema) && /^(true|false)$/.test(text)) return text === 'true'
   return text
 }
 
@@ -37,78 +44,52 @@ function unsafeInteger(value: unknown, at: string): string | null {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value) ? at : null
   if (typeof value !== 'object' || value === null) return null
   for (const [key, part] of Object.entries(value)) {
-    const found = unsafeInteger(part, `${at}/${escapePointer(key)}`)
+    const found = unsafeInteger(part, under(at, key))
     if (found !== null) return found
   }
   return null
 }
 
-interface Failed {
-  readonly schema: TSchema
-  readonly value: unknown
-  readonly codes: ReadonlyMap<string, Code>
-  readonly isBody: boolean
+/** A field that nobody knows is told before all others. */
+function strangerIn(schema: TSchema, value: unknown, row: Code): Fault | null {
+  for (const { keyword, instancePath, schemaPath, params } of Errors(schema, value)) {
+    if (keyword !== 'additionalProperties') continue
+    const name = (params.additionalProperties[0] ?? '').slice(0, 64)
+    const owner = along(schema, schemaPath).at(-1)
+    const near = nearest(name, Type.IsObject(owner) ? Object.keys(owner.properties) : [])
+    const hint = near === null ? '' : `; did you mean ${near}?`
+    return refusal(row, under(instancePath, name), `is unknown here${hint}`, keyword)
+  }
+  return null
 }
 
-function complain({ schema, value, codes, isBody }: Failed): Fault {
-  const errors = Errors(schema, value)
-  const extra = errors.find(({ keyword }) => keyword === 'additionalProperties')
-  if (extra?.keyword === 'additionalProperties') {
-    const [name = ''] = extra.params.additionalProperties
-    const near = nearest(
-      name,
-      Object.keys((along(schema, extra.schemaPath).at(-1) as TObject).properties ?? {})
-    )
-    return refusal(
-      isBody ? unknownField : unknownParameter,
-      `${extra.instancePath}/${escapePointer(name)}`,
-      `is unknown here${near === null ? '' : `; did you mean ${near}?`}`,
-      extra.keyword
-    )
-  }
-  const first = tellingOf(errors)
-  const missing = first.keyword === 'required' ? first.params.requiredProperties[0] : undefined
-  const path = missing === undefined ? first.schemaPath : `${first.schemaPath}/properties/${missing}`
-  const named = along(schema, path).findLast(part => typeof part.code === 'string')?.code
-  const row = named === undefined ? invalidSchema : codes.get(named as string)
+function misfitIn(schema: TSchema, value: unknown, codes: Codes): Fault {
+  const found = Errors(schema, value)
+  // A value that may be null fails the other alternative in earnest.
+  const error = found.find(({ params }) => !('type' in params && params.type === 'null')) ?? found[0]
+  if (!error) throw new TypeError('a value that fails its schema has no error')
+  const missing = error.keyword === 'required' ? error.params.requiredProperties[0] : undefined
+  const parts = along(schema, `${error.schemaPath}${missing === undefined ? '' : `/properties/${missing}`}`)
+  const named = parts
+    .map(part => ('code' in part ? part.code : undefined))
+    .findLast(code => typeof code === 'string')
+  const row = named === undefined ? invalidSchema : codes.get(named)
   if (!row) throw new TypeError(`a schema names code ${named}, which no loaded plugin defines`)
   if (missing !== undefined)
-    return refusal(row, `${first.instancePath}/${escapePointer(missing)}`, 'is required', 'required')
-  return refusal(row, first.instancePath, wording(first, along(schema, path)), first.keyword)
+    return refusal(row, under(error.instancePath, missing), 'is required', error.keyword)
+  const choice = parts
+    .findLast(part => Type.IsUnion(part))
+    ?.anyOf.map(one => (Type.IsLiteral(one) ? one.const : null))
+  const wording = error.keyword === 'const' && choice ? `must be one of ${choice.join(', ')}` : error.message
+  return refusal(row, error.instancePath, wording, error.keyword)
 }
 
-/** Of the errors of a union, those of `null` say nothing, and one that names all literals says most. */
-function tellingOf(errors: readonly TLocalizedValidationError[]): TLocalizedValidationError {
-  const [first, ...others] = errors.filter(
-    ({ keyword, params }) => keyword !== 'boolean' && !('type' in params && params.type === 'null')
-  )
-  if (!first) throw new TypeError('a value that fails its schema has no error')
-  if (first.keyword !== 'const') return first
-  return (
-    others.find(({ keyword, instancePath }) => keyword === 'anyOf' && instancePath === first.instancePath) ??
-    first
-  )
-}
-
-function wording({ keyword, message }: TLocalizedValidationError, parts: readonly Annotated[]): string {
-  const schema = parts.at(-1)
-  if (keyword === 'anyOf' && Type.IsUnion(schema)) {
-    const literals = schema.anyOf.map(one => (Type.IsLiteral(one) ? String(one.const) : null))
-    if (!literals.includes(null)) return `must be one of ${literals.join(', ')}`
-  }
-  if (keyword === 'const' && Type.IsLiteral(schema)) return `must be ${schema.const}`
-  return message
-}
-
-type Annotated = TSchema & { readonly code?: unknown }
-
-/** The schemas from the root to the one at the path, such as '#/properties/targets/items'. */
-function along(schema: TSchema, path: string): readonly Annotated[] {
-  const parts: Annotated[] = [schema]
+/** The schemas from the root to the one at a path such as '#/properties/targets/items'. */
+function along(schema: TSchema, path: string): readonly TSchema[] {
+  const parts = [schema]
   for (const step of path.split('/').slice(1)) {
-    const next = (parts.at(-1) as Readonly<Record<string, TSchema>>)[step]
-    if (next === undefined) break
-    parts.push(next)
+    const next = (parts.at(-1) as Readonly<Record<string, TSchema>>)[step] // arrays of alternatives among them
+    if (next !== undefined) parts.push(next)
   }
   return parts
 }
@@ -116,5 +97,5 @@ function along(schema: TSchema, path: string): readonly Annotated[] {
 const refusal = (row: Code, field: string, message: string, reason: string): Fault =>
   new Fault(row, `${field === '' ? 'the body' : field} ${message}`, { details: { field, reason } })
 
-/** RFC 6901. */
-const escapePointer = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
+/** JSON pointer, RFC 6901. */
+const under = (at: string, key: string): string => `${at}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`

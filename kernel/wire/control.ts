@@ -7,6 +7,9 @@ export const alpn = 'svc-control/1'
 
 const proto = new URL('./control.proto', import.meta.url)
 
+/** Far below what a number holds exactly: adding to it stays exact. */
+const Revision = Type.Integer({ minimum: 0, maximum: 2 ** 52 })
+
 export const Welcome = defineMessage({
   name: 'sluice.control.Welcome',
   proto,
@@ -47,7 +50,7 @@ export const Stock = defineMessage({
   proto,
   body: Type.Object({
     rows: Type.Array(
-      Type.Object({ kind: Type.String(), id: Type.String(), revision: Type.Integer(), state: StockState })
+      Type.Object({ kind: Type.String(), id: Type.String(), revision: Revision, state: StockState })
     ),
     more: Type.Boolean()
   })
@@ -63,7 +66,7 @@ export const Inventory = defineQuestion({
 export const Gone = defineMessage({
   name: 'sluice.control.Gone',
   proto,
-  body: Type.Object({ kind: Type.String(), id: Type.String(), revision: Type.Integer() })
+  body: Type.Object({ kind: Type.String(), id: Type.String(), revision: Revision })
 })
 
 export const Standing = defineMessage({
@@ -72,7 +75,7 @@ export const Standing = defineMessage({
   body: Type.Object({
     kind: Type.String(),
     id: Type.String(),
-    revision: Type.Integer(),
+    revision: Revision,
     code: Type.String({ maxLength: 64 }),
     message: Type.String({ maxLength: 1024 })
   })

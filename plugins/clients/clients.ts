@@ -87,7 +87,10 @@ export function openClients({ store, clock, identity, control, filled }: Kernel)
     return get(id, em)
   }
 
-  /** Lifts a revocation; the old token is spent. After the commit, `cut` ends its session. Answers the client as it was. */
+  /**
+   * Lifts a revocation and spends the old token, whose session `cut` ends after the commit.
+   * Answers the client as it was before.
+   */
   async function swapToken(id: string, tokenHash: string, em: EntityManager): Promise<Client> {
     const client = await get(id, em)
     if (client.tokenHash && client.tokenHash !== tokenHash) await identity.spend(em, id, client.tokenHash)

@@ -12,12 +12,6 @@ export async function pickClient(api: Pick<Api, 'get' | 'list'>, client: string)
   const [only] = named
   if (only === undefined) throw new Fault(clientNotFound, `no client is named ${client}`)
   if (named.length === 1) return only
-  const ids = named.map(row => row.client_id)
-  throw new Fault(
-    clientNameAmbiguous,
-    `${ids.length} clients are named ${client}; give an id: ${ids.join(', ')}`,
-    {
-      details: { client_ids: ids }
-    }
-  )
+  const details = { client_ids: named.map(row => row.client_id) }
+  throw new Fault(clientNameAmbiguous, `${named.length} clients are named ${client}; give an id`, { details })
 }

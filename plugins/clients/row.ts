@@ -25,7 +25,7 @@ export const ClientRow = Type.Object(
 )
 export type ClientRow = Static<typeof ClientRow>
 
-/** The row of a client, whose stream is up where there is a peer: what the store says of streams is of the past. */
+/** Whether the stream is up is the peer's to say: what the store knows of streams is of the past. */
 export function rowOf(client: Client, peer: Peer | undefined): ClientRow {
   const live = client.revokedAt ? undefined : peer
   return {

@@ -47,7 +47,7 @@ export async function redeem(
   return redeemed
 }
 
-/** For the Welcome of an agent whose bundle still waits for an answer: the client that its token belongs to. */
+/** For the Welcome of an agent whose bundle still waits for an answer: whose token it is. */
 export async function introduce({ store, codec, clients, endpoint }: Deps, clientId: string) {
   return store.read(async em => {
     const redeemed = { clientId, usedAt: { $ne: null } }

@@ -23,7 +23,7 @@ export const Redeemed = defineMessage({
   })
 })
 
-/** The same code with the same hash gets the same answer until the code expires: a lost answer costs nothing. */
+/** Until the code expires, it gets the same answer again for the same hash: a lost answer costs nothing. */
 export const Redeem = defineQuestion({
   name: 'sluice.enrollment.Redeem',
   proto,
@@ -34,7 +34,7 @@ export const Redeem = defineQuestion({
   answer: Redeemed
 })
 
-/** Where Welcome says once more what a redeem was answered, for an agent that never got the answer. */
+/** Of Welcome: a Redeemed, for an agent that never got the answer to its redeem. */
 export const part = 'enrollment'
 
 export const messages = [Redeem, Redeemed]

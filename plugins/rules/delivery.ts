@@ -9,10 +9,7 @@ import { type Fields, fieldNotLoaded, shapeNotLoaded } from './fields.ts'
 import type { Waiting } from './waiting.ts'
 import { RulePush, RuleRemove, ruleKind } from './wire.ts'
 
-interface Services extends Pick<Kernel, 'store' | 'control' | 'clock' | 'log'> {
-  readonly fields: Fields
-  readonly waiting: Waiting
-}
+type Services = Pick<Kernel, 'store' | 'control' | 'clock' | 'log'>
 
 export const heldOf = ({ clientId, id }: Pick<Rule, 'clientId' | 'id'>) => ({ clientId, kind: ruleKind, id })
 
@@ -24,7 +21,7 @@ const isOrphan = ({ state, stateReason }: Rule): boolean =>
 export const isHeld = (rule: Rule): boolean =>
   rule.state !== 'failed' || (rule.activatedAt != null && !isOrphan(rule))
 
-export function openDelivery({ store, control, clock, log, fields, waiting }: Services) {
+export function openDelivery({ store, control, clock, log }: Services, fields: Fields, waiting: Waiting) {
   async function enter(rule: Rule, state: State, reason: string | null, em: EntityManager): Promise<void> {
     if (rule.state === state && (rule.stateReason ?? null) === reason) return
     const now = clock.now()
@@ -96,18 +93,16 @@ export function openDelivery({ store, control, clock, log, fields, waiting }: Se
     return new Map(rules.filter(rule => !refusalOf(rule)).map(rule => [rule.id, pushOf(rule)]))
   }
 
-  async function settle(row: HeldRow, settlement: Settlement, em: EntityManager): Promise<void> {
-    const rule = await em.findOne(Rule, { id: row.id })
-    if (row.removal !== null) {
-      if (rule?.state === 'draining' && settlement.is === 'gone') await remove(rule, em)
-      waiting.tell(`remove ${row.id}`, settlement)
+  async function settle({ id, removal }: HeldRow, settlement: Settlement, em: EntityManager): Promise<void> {
+    // Words come in groups, several on one rule: what the map of this `em` keeps may be behind.
+    const rule = await em.findOne(Rule, { id }, { disableIdentityMap: true })
+    if (!rule) return
+    if (rule.state === 'draining') {
+      if (removal !== null && settlement.is === 'gone') await remove(rule, em)
       return
     }
-    if (rule && rule.state !== 'draining') {
-      if (settlement.is === 'taken') await enter(rule, 'active', null, em)
-      if (settlement.is === 'refused') await fail(rule, settlement.code, em)
-    }
-    waiting.tell(`push ${row.id}`, settlement)
+    if (removal === null && settlement.is === 'taken') await enter(rule, 'active', null, em)
+    if (removal === null && settlement.is === 'refused') await fail(rule, settlement.code, em)
   }
 
   async function remove(rule: Rule, em: EntityManager): Promise<void> {
@@ -121,7 +116,9 @@ export function openDelivery({ store, control, clock, log, fields, waiting }: Se
     remove: RuleRemove,
     load,
     removal: ({ id, revision, removal }) => ({ rule_id: id, revision, removal: removal ?? 'cut' }),
-    settle
+    settle,
+    settled: ({ id, removal }, settlement) =>
+      waiting.tell(`${removal === null ? 'push' : 'remove'} ${id}`, settlement)
   })
 
   return { kind, joined, sortOrphans, enter, remove }

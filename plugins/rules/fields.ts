@@ -28,14 +28,17 @@ export function openFields(filled: FilledBy, codec: Codec) {
 
   /** Why this client cannot take it. */
   function refusal(rule: Rule, client: Abilities): Fault | null {
-    const gates = [...shapesOf(rule).map(gateOf), ...rule.fields.map(key => find(key)?.gate)]
-    const closed = gates.find(gate => gate && !isCapable(client, gate.capability))
-    if (!closed) return null
-    const { capability, refusal } = closed
-    return new Fault(
-      refusal,
-      `client ${rule.clientId} runs ${client.agentVersion}; ${capability.id} ${capability.since} is needed`
-    )
+    const gates = [
+      ...shapesOf(rule).map(shape => ({ gate: gateOf(shape), details: {} })),
+      ...rule.fields.map(key => ({ gate: find(key)?.gate, details: { field: key } }))
+    ]
+    for (const { gate, details } of gates) {
+      if (!gate || isCapable(client, gate.capability)) continue
+      const { id, since } = gate.capability
+      const message = `client ${rule.clientId} runs ${client.agentVersion}, without ${id} ${since}; update its agent`
+      return new Fault(gate.refusal, message, { details })
+    }
+    return null
   }
 
   /** The values that are there, as they will be kept. */

@@ -11,7 +11,7 @@ import { Rules0001 } from './migrations/0001-rules.ts'
 import { routes } from './routes.ts'
 import { activationFailed, clientNotConnected, openRules, type Rules } from './rules.ts'
 import { keys } from './settings.ts'
-import { ruleFieldSlot, ruleNotFound, shapeSlot } from './slots.ts'
+import { fieldUnsupported, ruleFieldSlot, ruleNotFound, shapeSlot } from './slots.ts'
 import { targetHost, targetsDuplicate, targetsEmpty, targetsTooMany } from './targets.ts'
 import { messages, Settings, settingsPart } from './wire.ts'
 
@@ -31,6 +31,7 @@ export default definePlugin<Deps>({
     activationFailed,
     portInUse,
     fieldNotLoaded,
+    fieldUnsupported,
     shapeNotLoaded,
     validationProtocol,
     targetsEmpty,

@@ -1,28 +1,16 @@
 import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
-import { timestamp } from '../../kernel/base/clock.ts'
-import { ackTimeout, defineCode, Fault, notOwner } from '../../kernel/base/errors.ts'
+import { ackTimeout, defineCode, Fault } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import type { Settlement } from '../../kernel/control/held.ts'
-import type { Rows } from '../../kernel/http/listing.ts'
-import type { Principal } from '../../kernel/http/principal.ts'
 import type { Call } from '../../kernel/http/route.ts'
-import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import {
-  clientsOf,
-  findClient,
-  parse,
-  portInUse,
-  requireFreePort,
-  requireRoom,
-  requireUser
-} from './create.ts'
+import { findClient, parse, portInUse, requireFreePort, requireRoom, requireUser } from './create.ts'
 import { heldOf, isHeld, openDelivery } from './delivery.ts'
 import { Rule } from './entities.ts'
 import { openFields } from './fields.ts'
-import type { CreateBody, RuleRecord, Values } from './schema.ts'
+import { openReading } from './reading.ts'
+import type { CreateBody } from './schema.ts'
 import type { keys } from './settings.ts'
-import { ruleNotFound } from './slots.ts'
 import { openWaiting } from './waiting.ts'
 
 export const clientNotConnected = defineCode('client_not_connected', 422, 4)
@@ -39,7 +27,7 @@ export function openRules(kernel: Kernel<typeof keys>) {
   const fields = openFields(filled, codec)
   const waiting = openWaiting(clock)
   const reading = openReading(store, fields)
-  const { kind, joined, sortOrphans, enter, remove: removeRow } = openDelivery({ ...kernel, fields, waiting })
+  const { kind, joined, sortOrphans, enter, remove: removeRow } = openDelivery(kernel, fields, waiting)
 
   async function create(body: CreateBody, ackSecs = defaultAckSecs, { principal, change }: Change) {
     const draft = parse(body)
@@ -120,10 +108,10 @@ export function openRules(kernel: Kernel<typeof keys>) {
 
 function refuse(answer: Settlement | null, ruleId: string, ackSecs: number): void {
   const details = { rule_id: ruleId }
-  if (!answer)
-    throw new Fault(ackTimeout, `the client did not answer within ${ackSecs} s; the rule settles by itself`, {
-      details
-    })
+  if (!answer) {
+    const message = `the client has not answered (${ackSecs} s, or its stream ended); the rule settles by itself`
+    throw new Fault(ackTimeout, message, { details })
+  }
   if (answer.is !== 'refused') return
   if (answer.code === portInUse.code) throw new Fault(portInUse, answer.message, { details })
   throw new Fault(activationFailed, answer.message, { details: { ...details, reason: answer.code } })

@@ -9,6 +9,9 @@ export { ruleKey } from './entities.ts'
 
 export const ruleNotFound = defineCode('rule_not_found', 404, 8)
 
+/** The refusal of a field's gate that has no code of its own. */
+export const fieldUnsupported = defineCode('rule_field_unsupported_by_client', 422, 3)
+
 /** What a rule is before any field: for checks and gates. */
 export type RuleCore = Pick<
   Rule,

@@ -48,17 +48,18 @@ export const StatsEpoch = defineEntity({
     clientId: p.string().length(26).primary(),
     epoch: p.string().length(32).primary(),
     seq: p.bigint('number'),
-    bookedAt: p.bigint('number') // ms
+    bookedAt: p.bigint('number'), // ms
+    completedAt: p.bigint('number') // ms; when its agent had last said all, 0: never
   }
 })
 
-/** Whose a removed rule was, until its agent has reported all of it. */
-export const StatsTombstone = defineEntity({
-  name: 'StatsTombstone',
-  tableName: 'stats_tombstone',
+/** Whose a rule is, or was: see holders.ts. */
+export const StatsHolder = defineEntity({
+  name: 'StatsHolder',
+  tableName: 'stats_holder',
   properties: {
     ruleId: p.string().length(26).primary(),
-    clientId: p.string().length(26).index('stats_tombstone_client_id_index'),
+    clientId: p.string().length(26).index('stats_holder_client_id_index'),
     owner: p.string().length(32)
   }
 })

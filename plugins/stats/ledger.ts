@@ -3,7 +3,8 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { isLower, isSame, isSpan, keyOf, minus, none, plus } from './counts.ts'
-import { StatsEpoch, StatsTombstone } from './entities.ts'
+import { StatsEpoch } from './entities.ts'
+import type { Holder, Holders } from './holders.ts'
 import { type Difference, sinkSlot } from './slots.ts'
 import { addTotals, putRows, rowsBefore } from './tables.ts'
 import type { Row, StatsReport } from './wire.ts'
@@ -12,17 +13,6 @@ export interface Report extends StatsReport {
   readonly clientId: string
 }
 
-export interface Holder {
-  readonly clientId: string
-  readonly owner: string
-}
-
-/** Whose the rules are, of those that exist. */
-export type HoldersOf = (
-  ruleIds: readonly string[],
-  em: EntityManager
-) => Promise<ReadonlyMap<string, Holder>>
-
 const epochsTold = 50
 
 /** To be said once the transaction has been committed. */
@@ -30,13 +20,14 @@ type Notice = () => void
 
 export type Ledger = ReturnType<typeof openLedger>
 
-export function openLedger({ clock, log, filled }: Kernel, holdersOf: HoldersOf) {
+export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders, 'of'>) {
   async function book(reports: readonly Report[], em: EntityManager): Promise<Notice[]> {
-    const holders = await holdersIn(reports, em)
+    const ids = new Set(reports.flatMap(({ rows }) => rows.map(row => row.rule_id)))
+    const held = await holders.of([...ids], em)
     const notices: Notice[] = []
     const differences: Difference[] = []
     for (const report of reports) {
-      const { grown, lower } = await compare(report, holders, em)
+      const { grown, lower } = await compare(report, held, em)
       await putRows(
         report,
         grown.map(({ row }) => row),
@@ -44,23 +35,16 @@ export function openLedger({ clock, log, filled }: Kernel, holdersOf: HoldersOf)
       )
       const totals = totalsOf(grown.map(({ added }) => added))
       await addTotals({ clientId: report.clientId, updatedAt: clock.now() }, totals, em)
-      differences.push(...grown.flatMap(({ added }) => differenceOf(added, holders)))
+      differences.push(...grown.flatMap(({ added }) => differenceOf(added, held)))
       notices.push(...(await advance(report, em)), ...refusal(report, lower))
     }
     if (differences.length > 0) for (const { value: sink } of filled(sinkSlot)) await sink(differences, em)
     return notices
   }
 
-  async function holdersIn(reports: readonly Report[], em: EntityManager) {
-    const ids = [...new Set(reports.flatMap(({ rows }) => rows.map(row => row.rule_id)))]
-    const removed = await em.find(StatsTombstone, { ruleId: { $in: ids } })
-    const graves = removed.map(({ ruleId, clientId, owner }) => [ruleId, { clientId, owner }] as const)
-    return new Map<string, Holder>([...graves, ...(await holdersOf(ids, em))])
-  }
-
   /** Only rows of rules that are this client's: an agent speaks for no other. */
-  async function compare(report: Report, holders: ReadonlyMap<string, Holder>, em: EntityManager) {
-    const mine = report.rows.filter(row => holders.get(row.rule_id)?.clientId === report.clientId)
+  async function compare(report: Report, held: ReadonlyMap<string, Holder>, em: EntityManager) {
+    const mine = report.rows.filter(row => held.get(row.rule_id)?.clientId === report.clientId)
     const rows = [...new Map(mine.map(row => [keyOf(row), row])).values()]
     const before = await rowsBefore(report, rows, em)
     const lower = rows.filter(row => isLower(row, before.get(keyOf(row)) ?? none))
@@ -73,7 +57,13 @@ export function openLedger({ clock, log, filled }: Kernel, holdersOf: HoldersOf)
   async function advance(report: Report, em: EntityManager): Promise<Notice[]> {
     const { clientId, epoch, seq, gap } = report
     const known = await em.findOne(StatsEpoch, { clientId, epoch })
-    const row = { clientId, epoch, seq: Math.max(seq, known?.seq ?? 0), bookedAt: clock.now() }
+    const row = {
+      clientId,
+      epoch,
+      seq: Math.max(seq, known?.seq ?? 0),
+      bookedAt: clock.now(),
+      completedAt: report.last ? clock.now() : (known?.completedAt ?? 0)
+    }
     await em.upsert(StatsEpoch, row)
     if (known || !gap) return []
     const fields = { client_id: clientId, epoch, from: timestamp(gap.from_ms), to: timestamp(gap.to_ms) }
@@ -122,8 +112,8 @@ function totalsOf(added: readonly Row[]): Row[] {
   return [...totals.values()]
 }
 
-function differenceOf(added: Row, holders: ReadonlyMap<string, Holder>): Difference[] {
-  const holder = holders.get(added.rule_id)
+function differenceOf(added: Row, held: ReadonlyMap<string, Holder>): Difference[] {
+  const holder = held.get(added.rule_id)
   if (!holder || !isSpan(added.kind)) return []
   const { rule_id: ruleId, kind: span, key, bytes_in: bytesIn, bytes_out: bytesOut } = added
   return [{ ...holder, ruleId, span, at: Number(key), bytesIn, bytesOut }]

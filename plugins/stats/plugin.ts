@@ -2,9 +2,11 @@ import { asFunction } from 'awilix'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
 import { answer } from '../../kernel/wire/message.ts'
+import { removingSlot } from '../clients/slots.ts'
 import type { Rules } from '../rules/rules.ts'
 import { commands } from './commands.ts'
-import { StatsEpoch, StatsRow, StatsTombstone, StatsTotal } from './entities.ts'
+import { StatsEpoch, StatsHolder, StatsRow, StatsTotal } from './entities.ts'
+import { forgetClient } from './holders.ts'
 import { Stats0001 } from './migrations/0001-stats.ts'
 import { routes } from './routes.ts'
 import { sinkSlot } from './slots.ts'
@@ -16,6 +18,7 @@ interface Deps extends Kernel {
   readonly stats: Stats
 }
 
+const learnMs = 5_000
 const hourMs = 3_600_000
 
 export default definePlugin<Deps>({
@@ -24,12 +27,15 @@ export default definePlugin<Deps>({
   kernel: '^1.0.0',
   needs: { clients: '^1.0.0', rules: '^1.0.0' },
   store: {
-    entities: [StatsRow, StatsTotal, StatsEpoch, StatsTombstone],
+    entities: [StatsRow, StatsTotal, StatsEpoch, StatsHolder],
     migrations: [{ name: '0001-stats', class: Stats0001 }]
   },
   exports: { stats: asFunction(openStats).singleton() },
   slots: [sinkSlot],
-  fills: [connectionSlot.fillWith(({ stats }: Deps) => stats.connection)],
+  fills: [
+    connectionSlot.fillWith(({ stats }: Deps) => stats.connection),
+    removingSlot.fill(({ id }, em) => forgetClient(id, em))
+  ],
   messages,
   handlers: [
     answer(StatsReport, async ({ peer, deps }: PeerCall<Deps>, report) => {
@@ -42,6 +48,8 @@ export default definePlugin<Deps>({
   async start({ deps: { clock, stats }, defer }) {
     defer(stats.release)
     defer(stats.flush)
-    defer(clock.every(hourMs, () => void stats.prune()))
+    defer(clock.every(learnMs, () => void stats.learn()))
+    defer(clock.every(hourMs, () => void stats.tidy()))
+    await stats.learn()
   }
 })

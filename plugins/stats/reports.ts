@@ -3,6 +3,7 @@ import type { Release } from '../../kernel/base/releases.ts'
 import type { Connection } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
+import type { Holders } from './holders.ts'
 import type { Ledger, Report } from './ledger.ts'
 import type { Lives } from './lives.ts'
 import { LastReport, part, Ledger as Told } from './wire.ts'
@@ -17,7 +18,13 @@ const togetherMs = 250
 
 export type Reports = ReturnType<typeof openReports>
 
-export function openReports({ store, clock, log, codec }: Kernel, ledger: Ledger, lives: Lives) {
+interface Services extends Pick<Kernel, 'store' | 'clock' | 'log' | 'codec'> {
+  readonly holders: Holders
+  readonly ledger: Ledger
+  readonly lives: Lives
+}
+
+export function openReports({ store, clock, log, codec, holders, ledger, lives }: Services) {
   let waiting: Waiting[] = []
   let timer: Release | null = null
 
@@ -35,6 +42,7 @@ export function openReports({ store, clock, log, codec }: Kernel, ledger: Ledger
     if (together.length === 0) return
     const reports = together.map(({ report }) => report)
     try {
+      await holders.learn()
       const notices = await store.change(em => ledger.book(reports, em))
       for (const notice of notices) notice()
       for (const report of reports) lives.report(report)

@@ -3,6 +3,7 @@ import type { Principal } from '../../kernel/http/principal.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Rules } from '../rules/rules.ts'
 import { StatsTotal } from './entities.ts'
+import { openHolders } from './holders.ts'
 import { openLedger } from './ledger.ts'
 import { openLives } from './lives.ts'
 import { openReports } from './reports.ts'
@@ -14,10 +15,11 @@ export type Stats = ReturnType<typeof openStats>
 const spansKeptMs = 48 * 3_600_000 // what an agent may still say again; the totals hold them for ever
 
 export function openStats(deps: Kernel & { readonly rules: Rules }) {
-  const { store, clock, rules } = deps
+  const { store, clock, log, codec, rules } = deps
   const lives = openLives(deps)
-  const ledger = openLedger(deps, rules.holdersOf)
-  const { take, flush, connection } = openReports(deps, ledger, lives)
+  const holders = openHolders(deps)
+  const ledger = openLedger(deps, holders)
+  const { take, flush, connection } = openReports({ store, clock, log, codec, holders, ledger, lives })
 
   async function ofRule(id: string, principal: Principal): Promise<RuleStats> {
     const { client_id, protocol } = await rules.read(id, principal)
@@ -48,11 +50,20 @@ export function openStats(deps: Kernel & { readonly rules: Rules }) {
     }
   }
 
+  /** A rule that goes before its first report is known by then. */
+  const learn = (): Promise<void> =>
+    holders.learn().catch(error => log.warn('stats.not_learnt', `tried again in 5 s: ${String(error)}`))
+
   /** In short transactions: the thread answers heartbeats, too. */
-  async function prune(): Promise<void> {
-    const before = Math.floor((clock.now() - spansKeptMs) / 1000)
-    while (await store.change(em => dropSpans(before, em)));
+  async function tidy(): Promise<void> {
+    try {
+      const before = Math.floor((clock.now() - spansKeptMs) / 1000)
+      while (await store.change(em => dropSpans(before, em)));
+      await holders.forget()
+    } catch (error) {
+      log.warn('stats.not_tidied', `tried again in an hour: ${String(error)}`)
+    }
   }
 
-  return { take, flush, connection, ofRule, prune, release: lives.release }
+  return { take, flush, connection, ofRule, tidy, learn, release: lives.release }
 }

@@ -122,7 +122,7 @@ t.test('after an orderly end the epoch and its totals go on', async t => {
   const before = start(t, dir)
   before.journal.bind(1, web)
   before.journal.tick([counted(1, [10, 0])])
-  const [{ epoch }] = batches(before.journal) as [{ epoch: string }]
+  const epoch = batches(before.journal)[0]!.epoch
   before.journal.close()
   before.db.close()
 
@@ -193,7 +193,7 @@ t.test('a server that knows more than we were told has booked it', async t => {
 
 t.test('a state directory that was put back does not go on under an epoch that is ahead of it', async t => {
   const { journal } = start(t, t.testdir())
-  const [{ epoch, seq }] = batches(journal) as [{ epoch: string; seq: number }]
+  const { epoch, seq } = batches(journal)[0]!
 
   journal.reconcile({ [epoch]: seq + 1000 })
 

@@ -1,5 +1,3 @@
-import { createSocket } from 'node:dgram'
-import { once } from 'node:events'
 import { utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -7,6 +5,7 @@ import { type Address, dnsLookup, type Lookup } from '../../agent/resolver/dns.t
 import { openResolver } from '../../agent/resolver.ts'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { type FakeClock, fakeClock } from '../kit/clock.ts'
+import { openDns } from '../kit/dns.ts'
 
 type Answer = readonly Address[] | string | Promise<readonly Address[]>
 
@@ -248,19 +247,12 @@ t.test('the hosts file is honoured, and read again when it has changed', async t
 })
 
 t.test('a real server is asked, and its times are honoured', async t => {
-  const questions: string[] = []
-  const server = createSocket('udp4')
-  server.on('message', (query, { port, address }) => {
-    const { name, type } = questionOf(query)
-    questions.push(`${name} ${type}`)
-    const reply =
-      name === 'web.test' ? answerTo(query, type) : emptyReply(query, name === 'gone.test' ? 3 : 2)
-    server.send(reply, port, address)
-  })
-  server.bind(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const lookup = dnsLookup([`127.0.0.1:${server.address().port}`])
+  const { address, questions } = await openDns(
+    t,
+    { 'web.test': ['192.0.2.7', '2001:db8::7'], 'broken.test': 'SERVFAIL' },
+    42
+  )
+  const lookup = dnsLookup([address])
   const { resolve } = openResolver({ clock: systemClock, lookup, hosts: join(t.testdir(), 'none') })
 
   t.same(await resolve('web.test'), found('192.0.2.7', '2001:db8::7'))
@@ -269,38 +261,5 @@ t.test('a real server is asked, and its times are honoured', async t => {
   await resolve('web.test')
 
   t.match(await lookup('web.test', 4, AbortSignal.timeout(3_000)), [{ address: '192.0.2.7', ttl: 42 }])
-  t.same(
-    questions.filter(question => question === 'web.test 28'),
-    ['web.test 28']
-  )
+  t.equal(questions.filter(question => question === 'web.test AAAA').length, 1)
 })
-
-/** RFC 1035: a header of 12 bytes, then labels, type and class. */
-function questionOf(query: Buffer): { name: string; type: number; end: number } {
-  const labels: string[] = []
-  let at = 12
-  for (let length = query.readUInt8(at); length > 0; length = query.readUInt8(at)) {
-    labels.push(query.toString('latin1', at + 1, at + 1 + length))
-    at += 1 + length
-  }
-  return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 }
-}
-
-function emptyReply(query: Buffer, code: number, answers = 0): Buffer {
-  const reply = Buffer.from(query.subarray(0, questionOf(query).end))
-  reply.writeUInt16BE(0x8180 | code, 2)
-  reply.writeUInt16BE(answers, 6)
-  reply.writeUInt32BE(0, 8)
-  return reply
-}
-
-function answerTo(query: Buffer, type: number): Buffer {
-  const data = Buffer.from(type === 1 ? 'c0000207' : '20010db8000000000000000000000007', 'hex')
-  const record = Buffer.alloc(12)
-  record.writeUInt16BE(0xc00c, 0) // the name of the question
-  record.writeUInt16BE(type, 2)
-  record.writeUInt16BE(1, 4)
-  record.writeUInt32BE(42, 6)
-  record.writeUInt16BE(data.length, 10)
-  return Buffer.concat([emptyReply(query, 0, 1), record, data])
-}

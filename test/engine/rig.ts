@@ -1,4 +1,7 @@
 // An engine with its events kept, real callers and real targets: what the cases are played with.
+
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
@@ -14,6 +17,7 @@ import type {
 import { freePort } from '../kit/ports.ts'
 
 export type OpenEngine = (options: EngineOptions) => Engine
+export type Case = (t: Test, openEngine: OpenEngine) => Promise<void>
 
 export interface Rig {
   readonly engine: Engine
@@ -106,6 +110,19 @@ export async function openTarget(
   return (server.address() as AddressInfo).port // of a TCP server
 }
 
+/** A port of `host` that never answers: the process that listens there is asleep, and its queue is full. */
+export async function openSilent(t: Test, host: string): Promise<number> {
+  const port = await freePort()
+  const listen = 'require("net").createServer().listen({ port, host, backlog: 1 }, () => console.log())'
+  const code = `const [port, host] = [${port}, '${host}']; ${listen}`
+  const sleeper = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => sleeper.kill('SIGKILL'))
+  await once(sleeper.stdout, 'data')
+  sleeper.kill('SIGSTOP')
+  for (let waiting = 0; waiting < 2; waiting++) await call(t, port, host)
+  return port
+}
+
 export const echo = (socket: Socket): void => void socket.pipe(socket)
 
 /** A caller; connected, not reading yet. A reset may come before the connection is seen: `endOf` tells it. */
@@ -155,3 +172,20 @@ export const portCounters = ({ ports: [first] }: Counters) => {
   if (!first) throw new TypeError('a rule has ports')
   return first
 }
+
+/** A rule to a target that says everything again. */
+export async function openEcho(t: Test, engine: Engine, idleMs = 0): Promise<EngineRule> {
+  const rule = await ruleTo([await openTarget(t, echo)], { idleMs })
+  await engine.open(rule)
+  return rule
+}
+
+/** Until the figure has not moved for a while: nothing tells that bytes have stopped flowing. */
+export async function standsStill(figure: () => number): Promise<void> {
+  for (let before = -1; before !== figure(); ) {
+    before = figure()
+    await new Promise(resolve => setTimeout(resolve, 200))
+  }
+}
+
+export const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')

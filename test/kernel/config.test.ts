@@ -37,7 +37,7 @@ t.test('every problem is reported, a misspelt key with the name that was meant',
   t.match(problems.join('\n'), /plugins\.x\.wholly_else is no key(\n|$)/)
   t.match(problems.join('\n'), /plugins\.x\.port must be >= 1/)
   t.match(problems.join('\n'), /plugins\.x\.is_on must be boolean/)
-  t.throws(() => refuse(problems), { row: { code: 'startup.config_invalid', exit: 78 } })
+  t.throws(() => refuse(problems), { row: { code: 'startup.config_invalid', exit: 78 }, message: /port/ })
 })
 
 t.test('a file that is no TOML, or is not there, is named', async t => {

@@ -48,7 +48,10 @@ const routes = [
     access: 'public',
     status: 200,
     summary: 'Knocks.',
-    schema: () => ({ body: Type.Object({ a: Type.Optional(Type.String()) }), reply: Type.Object({}) }),
+    schema: () => ({
+      body: Type.Object({ a: Type.Optional(Type.String()) }, { additionalProperties: false }),
+      reply: Type.Object({})
+    }),
     run: async (_deps: Kernel) => ({})
   }),
   defineList({
@@ -96,4 +99,11 @@ t.test('the document says what validation does', async t => {
     requestBody: { required: false }
   })
   t.same(names(paths['/v1/things'].get), ['name', 'limit', 'cursor'])
+})
+
+t.test('a schema that would drop a typo is not mounted', async t => {
+  const [put] = routes as [(typeof routes)[number]]
+  const open = { ...put, schema: () => ({ body: Type.Object({}), reply: Type.Unknown() }) }
+
+  await t.rejects(desk(t, { routes: [open] }), { message: /thing\.put.*additionalProperties/ })
 })

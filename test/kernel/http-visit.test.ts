@@ -1,5 +1,9 @@
+import { once } from 'node:events'
+import { request } from 'node:https'
+import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
+import { openCertificate } from '../../kernel/control/certificate.ts'
 import type { HttpOptions } from '../../kernel/http/host.ts'
 import type { Visit } from '../../kernel/http/principal.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
@@ -105,4 +109,26 @@ t.test('a proxy that is no address stops the start, and so does a certificate th
   await t.rejects(desk(t, { routes, tls: { cert: 'x', key: 'y' }, dir: t.testdir() }), {
     message: /certificate/
   })
+})
+
+t.test('with a certificate the API speaks TLS alone, and its origin says so', async t => {
+  const { cert, key } = await openCertificate(t.testdir())
+  const { http, log } = await desk(t, { routes, tls: { cert, key }, dir: t.testdir({ data: {} }) })
+  const { port } = await http.listen()
+  const call = request({
+    host: '127.0.0.1',
+    port,
+    path: '/v1/things',
+    method: 'POST',
+    ca: cert,
+    agent: false
+  })
+
+  call.end()
+
+  const [response] = await once(call, 'response')
+  t.match(JSON.parse(await text(response)), { ownOrigin: `https://127.0.0.1:${port}` })
+  t.match(response.headers['set-cookie'][0], /Secure/)
+  await t.rejects(fetch(`http://127.0.0.1:${port}/v1/things`))
+  t.same(log, [])
 })

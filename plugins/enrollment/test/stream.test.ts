@@ -13,12 +13,11 @@ import { type House, house, listen } from '../../../test/kit/house.ts'
 import type { ClientRow } from '../../clients/row.ts'
 import type { Invitation } from '../schema.ts'
 import { messages, part, Redeem, Redeemed } from '../wire.ts'
+import { codeIn, plugins, setting } from './desk.ts'
 
-const plugins = ['advertised-endpoint', 'clients', 'enrollment']
 const codec = openCodec([...wireMessages, ...controlMessages, ...messages])
-const codeIn = ({ uri }: Invitation): string => new URL(uri).searchParams.get('code') ?? ''
 
-/** An agent that has no rules to keep. `lastWord` settles with the code of Ended, or with 'closed' without one. */
+/** An agent with nothing to keep. `lastWord` settles with the code of Ended, or with 'closed' without one. */
 async function agent(t: Test, { server: { control } }: House) {
   const socket = connect({
     port: control.port(),
@@ -91,7 +90,7 @@ t.test('Welcome tells an agent that missed the answer to its redeem what it was'
   const edge = await agent(t, home)
   const code = await codeFor(home, '/v1/client-enrollments', { name: 'edge' })
   const missed = await edge.redeem(code, 'token')
-  await home.call('PUT', '/v1/settings/advertised-endpoint', { advertised_endpoint: 'localhost:1' })
+  await home.call('PUT', setting, { advertised_endpoint: 'localhost:1' })
 
   const welcome = await (await agent(t, home)).hello('token')
 

@@ -29,11 +29,12 @@ export class Stats0001 extends Migration {
       "epoch" varchar(32) not null,
       "seq" bigint not null,
       "booked_at" bigint not null,
+      "completed_at" bigint not null,
       primary key ("client_id", "epoch"))`)
-    this.addSql(`create table "stats_tombstone" (
+    this.addSql(`create table "stats_holder" (
       "rule_id" varchar(26) not null primary key,
       "client_id" varchar(26) not null,
       "owner" varchar(32) not null)`)
-    this.addSql('create index "stats_tombstone_client_id_index" on "stats_tombstone" ("client_id")')
+    this.addSql('create index "stats_holder_client_id_index" on "stats_holder" ("client_id")')
   }
 }

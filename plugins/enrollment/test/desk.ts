@@ -1,0 +1,35 @@
+// A server, its codes over HTTP, and agents that redeem them by the handler that the control stream calls.
+import { hashOf } from '../../../kernel/identity/secret.ts'
+import type { House } from '../../../test/kit/house.ts'
+import type { ClientRow } from '../../clients/row.ts'
+import enrollment from '../plugin.ts'
+import type { Invitation } from '../schema.ts'
+import { Redeem, Redeemed } from '../wire.ts'
+
+export const plugins = ['advertised-endpoint', 'clients', 'enrollment']
+export const setting = '/v1/settings/advertised-endpoint'
+export const codeIn = ({ uri }: Invitation): string => new URL(uri).searchParams.get('code') ?? ''
+
+/** As an agent says it, bytes in and bytes out; a refusal is its code. */
+export async function redeem({ server }: House, code: string, token: string) {
+  const deps = server.depsOf('enrollment')
+  const [greeting] = enrollment.greetings ?? []
+  const bytes = deps.codec.encode(Redeem, { code, token_hash: hashOf(token) })
+  try {
+    const answer = await greeting?.run({ stranger: { remoteAddr: '192.0.2.1' }, deps }, deps.codec, bytes)
+    return deps.codec.decode(Redeemed, answer?.body ?? new Uint8Array())
+  } catch (error) {
+    return (error as { code: string }).code // of Refused: a test that gets another error sees undefined
+  }
+}
+
+export async function invite(home: House, body: object = { name: 'edge' }): Promise<Invitation> {
+  return (await home.call<Invitation>('POST', '/v1/client-enrollments', body)).body
+}
+
+/** A client whose agent holds `token`. */
+export async function enrolled(home: House, token: string): Promise<string> {
+  await redeem(home, codeIn(await invite(home)), token)
+  const { body } = await home.call<ClientRow[]>('GET', '/v1/clients')
+  return body.at(-1)?.client_id ?? ''
+}

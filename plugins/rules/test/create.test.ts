@@ -1,0 +1,261 @@
+import t from 'tap'
+import { RulePush } from '../wire.ts'
+import { inOrder, site, until } from './kit.ts'
+
+t.test('a rule that the client takes is active, and its record has every field', async t => {
+  const on = await site(t)
+  const clientId = await on.enroll()
+  const agent = await on.connect(clientId)
+
+  const made = await on.push({ targets: [{ host: 'Web.Example.', port: 80 }], prefer_ipv6: true })
+
+  t.equal(made.status, 201)
+  const { rule_id: id } = made.body
+  t.match(id, /^[0-9A-Z]{26}$/)
+  t.strictSame(made.body, {
+    rule_id: id,
+    client_id: clientId,
+    client_name: 'edge',
+    listen_port: 8080,
+    protocol: 'tcp',
+    targets: [{ host: 'web.example', port: 80, priority: 0 }],
+    prefer_ipv6: true,
+    owner: '_operator',
+    state: 'active',
+    state_reason: null,
+    created_at: '2026-01-15T12:00:00.000Z',
+    updated_at: '2026-01-15T12:00:00.000Z',
+    state_changed_at: '2026-01-15T12:00:00.000Z'
+  })
+  t.strictSame(await on.get(id), made.body)
+  t.match((await agent.until(RulePush.name)).body, {
+    rule_id: id,
+    revision: 1,
+    owner: '_operator',
+    protocol: 'tcp',
+    listen_from: 8080,
+    listen_to: 8080,
+    targets: [{ host: 'web.example', port: 80, priority: 0 }],
+    prefer_ipv6: true,
+    fields: {},
+    retry: false
+  })
+  t.match(on.log.find(({ event }) => event === 'rule.active')?.fields, { rule: id, client: clientId })
+  t.match(on.decisions.at(-1), { action: 'rule.create', resourceId: id, status: 201, outcome: 'allow' })
+})
+
+t.test('nothing is stored for a client that is not connected', async t => {
+  const on = await site(t)
+  const clientId = await on.enroll()
+
+  const refused = await on.push({ client: clientId })
+
+  t.match(refused, { status: 422, body: { error: { code: 'client_not_connected' } } })
+  t.same((await on.call('GET', '/v1/rules')).body, [])
+  t.same(await on.held(clientId), [])
+})
+
+t.test('a client is named by id, or by a name that only it has', async t => {
+  const on = await site(t)
+  const ids = [await on.enroll('twin'), await on.enroll('twin')]
+
+  t.match(await on.push({ client: 'nobody' }), { status: 404, body: { error: { code: 'client_not_found' } } })
+  t.match(await on.push({ client: '01ARZ3NDEKTSV4RRFFQ69G5FAV' }), {
+    status: 404,
+    body: { error: { code: 'client_not_found' } }
+  })
+  t.match(await on.push({ client: 'twin' }), {
+    status: 409,
+    body: { error: { code: 'client_name_ambiguous', details: { client_ids: ids } } }
+  })
+  await on.connect(ids[1]!)
+  t.match(await on.push({ client: ids[1] }), { status: 201, body: { client_id: ids[1] } })
+})
+
+t.test('a superadmin names the owner, who must exist', async t => {
+  const on = await site(t)
+  await on.connect(await on.enroll())
+  await on.user('ada')
+
+  t.match(await on.push({ owner: 'ghost' }), { status: 404, body: { error: { code: 'user_not_found' } } })
+  t.match(await on.push({ owner: 'ada' }), { status: 201, body: { owner: 'ada' } })
+  t.match(await on.push({ owner: '_operator', listen_port: 8081 }), { status: 201 })
+})
+
+t.test('a port is reserved by pending, active and failed rules, and the holder is named', async t => {
+  const on = await site(t)
+  const clientId = await on.enroll()
+  await on.connect(clientId, { react: inOrder('take', { refuse: 'port_in_use' }, 'never') })
+  const active = await on.push({ listen_port: 1 })
+  const failed = await on.push({ listen_port: 2 })
+  const pending = on.push({ listen_port: 3 })
+  await until(
+    () => on.held(clientId),
+    rows => rows.length === 2
+  )
+  const revision = (await on.held(clientId)).at(-1)?.revision
+
+  for (const [listen_port, holder] of [
+    [1, active.body.rule_id],
+    [2, failed.body.error.details['rule_id']],
+    [3, (await on.held(clientId)).at(-1)?.id]
+  ])
+    t.match(await on.push({ listen_port }), {
+      status: 409,
+      body: { error: { code: 'port_in_use', details: { rule_id: holder } } }
+    })
+
+  t.equal((await on.call<unknown[]>('GET', '/v1/rules')).body.length, 3, 'nothing more is stored')
+  t.equal((await on.held(clientId)).at(-1)?.revision, revision)
+  await on.clock.advance(5000)
+  t.match(await pending, { status: 504 })
+})
+
+t.test('of two creates for one port at once, one is stored', async t => {
+  const on = await site(t)
+  await on.connect(await on.enroll())
+
+  const both = await Promise.all([on.push(), on.push()])
+
+  t.same(both.map(({ status }) => status).sort(), [201, 409])
+  t.equal((await on.call<unknown[]>('GET', '/v1/rules')).body.length, 1)
+})
+
+t.test('a refusal by the client fails the rule for good', async t => {
+  for (const [refuse, status, code] of [
+    ['port_in_use', 409, 'port_in_use'],
+    ['denied_by_agent', 422, 'activation_failed']
+  ] as const) {
+    const on = await site(t)
+    const clientId = await on.enroll()
+    const first = await on.connect(clientId, { react: () => ({ refuse, message: 'no luck' }) })
+
+    const made = await on.push()
+
+    const id = made.body.error.details['rule_id']!
+    t.match(made, { status, body: { error: { code, message: 'no luck' } } })
+    t.match(await on.get(id), { state: 'failed', state_reason: refuse })
+    t.match(on.decisions.at(-1), { resourceId: id, status, reason: code, outcome: 'allow' })
+    t.match(on.log.find(({ event }) => event === 'rule.failed')?.fields, {
+      rule: id,
+      client: clientId,
+      code: refuse
+    })
+    await first.close()
+    const second = await on.connect(clientId)
+    await on.push({ listen_port: 9 })
+    t.same(
+      second.heard.filter(({ name }) => name === RulePush.name).map(({ body }) => body['listen_from']),
+      [9],
+      'it is not tried again'
+    )
+  }
+})
+
+t.test('without an answer in time the rule stays pending, and a late answer settles it', async t => {
+  for (const [query, ms] of [
+    ['', 5_000],
+    ['?ack_timeout_secs=2', 2_000]
+  ] as const) {
+    const on = await site(t)
+    const late = Promise.withResolvers<void>()
+    const agent = await on.connect(await on.enroll(), { react: () => late.promise })
+    const making = on.push({}, query)
+    await agent.until(RulePush.name)
+    await on.clock.advance(ms - 1)
+    t.equal(on.decisions.at(-1)?.status, null, 'changed, the answer is awaited')
+
+    await on.clock.advance(1)
+
+    const made = await making
+    const id = made.body.error.details['rule_id']!
+    t.match(made, { status: 504, body: { error: { code: 'ack_timeout' } } })
+    t.match(await on.get(id), { state: 'pending', state_reason: null })
+    t.match(on.decisions.at(-1), { status: 504, reason: 'ack_timeout' })
+    late.resolve()
+    await until(
+      () => on.get(id),
+      ({ state }) => state === 'active'
+    )
+  }
+})
+
+t.test('a stream that ends while its answer is awaited is a time-out at once', async t => {
+  const on = await site(t)
+  const clientId = await on.enroll()
+  const agent = await on.connect(clientId, { react: () => 'never' })
+  const making = on.push()
+  await agent.until(RulePush.name)
+
+  await agent.close()
+
+  const made = await making
+  t.match(made, { status: 504, body: { error: { code: 'ack_timeout' } } })
+  const id = made.body.error.details['rule_id']!
+  t.match(await on.get(id), { state: 'pending' })
+  await on.connect(clientId)
+  await until(
+    () => on.get(id),
+    ({ state }) => state === 'active'
+  )
+})
+
+t.test('a client has room for so many rules, and an owner for so many of them', async t => {
+  const on = await site(t, { keys: { max_rules_per_client: 3, max_rules_per_owner_per_client: 2 } })
+  await on.connect(await on.enroll())
+  await on.user('ada')
+  await on.push({ listen_port: 1 })
+  await on.push({ listen_port: 2 })
+
+  const third = await on.push({ listen_port: 3 })
+  const ofAda = await on.push({ listen_port: 3, owner: 'ada' })
+  const fourth = await on.push({ listen_port: 4, owner: 'ada' })
+
+  t.match(third, { status: 422, body: { error: { code: 'limit_reached', details: { limit: 2 } } } })
+  t.equal(ofAda.status, 201)
+  t.match(fourth, { status: 422, body: { error: { code: 'limit_reached', details: { limit: 3 } } } })
+})
+
+t.test('a shape that nobody claims is refused', async t => {
+  const on = await site(t)
+  await on.connect(await on.enroll())
+  const targets = [
+    { host: 'a.example', port: 80 },
+    { host: 'b.example', port: 80 }
+  ]
+
+  for (const body of [{ protocol: 'UDP' }, { targets }])
+    t.match(await on.push(body), { status: 422, body: { error: { code: 'rule_shape_not_loaded' } } })
+  t.same((await on.call('GET', '/v1/rules')).body, [])
+})
+
+t.test('a repeated key shows the same rule, also after a time-out', async t => {
+  const on = await site(t)
+  const late = Promise.withResolvers<void>()
+  const agent = await on.connect(await on.enroll(), { react: inOrder(late.promise, 'take') })
+  const { rule } = await import('./kit.ts')
+  const again = () => on.call('POST', '/v1/rules', rule, { 'idempotency-key': 'k' })
+  const first = again()
+  await agent.until(RulePush.name)
+  await on.clock.advance(5000)
+  t.match(await first, { status: 504 })
+
+  const second = await again()
+  late.resolve()
+  const id = (second.body as unknown as { rule_id: string }).rule_id
+  await until(
+    () => on.get(id),
+    ({ state }) => state === 'active'
+  )
+
+  t.match(second, { status: 201, body: { state: 'pending' } })
+  t.equal((await on.call<unknown[]>('GET', '/v1/rules')).body.length, 1)
+})
+
+t.test('only superadmins create', async t => {
+  const on = await site(t)
+  const ada = await on.user('ada')
+  const { rule } = await import('./kit.ts')
+
+  t.match(await on.call('POST', '/v1/rules', rule, ada), { status: 503 }) // no superadmin user yet
+})

@@ -1,0 +1,153 @@
+// Parts of rules that other plugins own: there, unsupported, gone, and back.
+import t from 'tap'
+import { definePlugin, type Plugin } from '../../../kernel/plugin.ts'
+import note from '../../../test/third-party/note/plugin.ts'
+import { Idle } from '../../../test/third-party/note/wire.ts'
+import { fieldUnsupported, shapeSlot } from '../slots.ts'
+import { messages, RulePush, RuleRemove } from '../wire.ts'
+import { site, until } from './kit.ts'
+
+const udp = definePlugin({
+  name: 'datagrams',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  needs: { rules: '^1.0.0' },
+  fills: [
+    shapeSlot.fill({
+      claims: 'udp',
+      gate: { capability: { id: 'rule.udp', since: '0.4.0' }, refusal: fieldUnsupported }
+    })
+  ]
+})
+const withNote: readonly (string | Plugin)[] = ['clients', 'rules', note]
+const able = { capabilities: { 'rule.note_idle': '1.0.0' }, messages: [...messages, Idle] }
+
+t.test('a field is checked, kept, shown, listed, and sent to the client', async t => {
+  const on = await site(t, { plugins: withNote })
+  const agent = await on.connect(await on.enroll(), able)
+
+  const made = await on.push({ note_idle_secs: 90 })
+  const plain = await on.push({ listen_port: 1, note_idle_secs: null })
+
+  t.match(made, { status: 201, body: { note_idle_secs: 90 } })
+  t.equal(plain.body['note_idle_secs'], null)
+  t.match((await on.call('GET', '/v1/rules')).body, [{ note_idle_secs: 90 }, { note_idle_secs: null }])
+  t.same((await on.call('GET', '/v1/notes')).body, [{ rule_id: made.body.rule_id, note_idle_secs: 90 }])
+  const { fields } = (await agent.until(RulePush.name)).body as { fields: Record<string, Uint8Array> }
+  t.same(Object.keys(fields), ['note_idle_secs'])
+  t.same(on.server.depsOf('rules').codec.decode(Idle, fields['note_idle_secs']!), { secs: 90 })
+})
+
+t.test('a field that its owner refuses is refused, and nothing is stored', async t => {
+  const on = await site(t, { plugins: [...withNote, udp] })
+  await on.connect(await on.enroll(), able)
+
+  t.match(await on.push({ note_idle_secs: 0 }), {
+    status: 400,
+    body: { error: { code: 'validation.schema', details: { field: '/note_idle_secs' } } }
+  })
+  t.match(await on.push({ note_idle_secs: 5, protocol: 'udp', client: 'nobody' }), {
+    status: 400,
+    body: { error: { code: 'validation.note_idle_on_udp' } }
+  })
+  t.same((await on.call('GET', '/v1/rules')).body, [])
+})
+
+t.test('a field or a shape that the client cannot do is refused before it is stored', async t => {
+  const on = await site(t, { plugins: [...withNote, udp] })
+  await on.connect(await on.enroll('old'), { version: '0.3.0', capabilities: null })
+  await on.connect(await on.enroll('young'), { capabilities: { 'rule.note_idle': '0.9.0' } })
+
+  for (const client of ['old', 'young'])
+    for (const [body, details] of [
+      [{ note_idle_secs: 5 }, { field: 'note_idle_secs' }],
+      [{ protocol: 'udp' }, {}]
+    ])
+      t.match(await on.push({ client, ...body }), {
+        status: 422,
+        body: { error: { code: 'rule_field_unsupported_by_client', details } }
+      })
+  t.same((await on.call('GET', '/v1/rules')).body, [])
+})
+
+t.test('a claimed shape goes to a client that can do it', async t => {
+  const on = await site(t, { plugins: ['clients', 'rules', udp] })
+  await on.connect(await on.enroll('by-version'), { version: '0.4.0', capabilities: null })
+  await on.connect(await on.enroll('by-name'), { capabilities: { 'rule.udp': '1.0.0' } })
+
+  for (const client of ['by-version', 'by-name'])
+    t.match(await on.push({ client, protocol: 'Udp' }), { status: 201, body: { protocol: 'udp' } })
+  t.equal((await on.push({ client: 'by-name' })).status, 201, 'TCP and UDP share a number')
+})
+
+t.test('a rule whose part lost its owner is failed and cut, and returns with the owner', async t => {
+  for (const { owner, body, reason } of [
+    { owner: note, body: { note_idle_secs: 90 }, reason: 'field_not_loaded' },
+    { owner: udp, body: { protocol: 'udp' }, reason: 'rule_shape_not_loaded' }
+  ]) {
+    const script = { ...able, capabilities: { ...able.capabilities, 'rule.udp': '1.0.0' } }
+    const first = await site(t, { plugins: ['clients', 'rules', owner] })
+    const clientId = await first.enroll()
+    await first.connect(clientId, script)
+    const { rule_id: id } = (await first.push(body)).body
+    await first.stop()
+
+    const without = await site(t, { dir: first.dir })
+    t.match(await without.get(id), { state: 'failed', state_reason: reason })
+    t.same(await without.held(clientId), [{ id, revision: 2, removal: 'cut' }])
+    const stock = [{ kind: 'rule', id, revision: 1 }]
+    const agent = await without.connect(clientId, { ...script, stock })
+    t.match((await agent.until(RuleRemove.name)).body, { rule_id: id, removal: 'cut' })
+    t.notOk(agent.heard.some(({ name }) => name === RulePush.name))
+    t.match(await without.push({ ...body, listen_port: 1 }), { status: body.protocol ? 422 : 400 })
+    await without.stop()
+
+    const again = await site(t, { dir: first.dir, plugins: ['clients', 'rules', owner] })
+    t.match(await again.get(id), { state: 'pending', state_reason: null })
+    await again.connect(clientId, script)
+    await until(
+      () => again.get(id),
+      ({ state }) => state === 'active'
+    )
+    await again.stop()
+  }
+})
+
+t.test('a rule that failed at create is not revived by a change of plugins', async t => {
+  const first = await site(t, { plugins: withNote })
+  const clientId = await first.enroll()
+  await first.connect(clientId, { ...able, react: () => ({ refuse: 'port_in_use' }) })
+  const id = (await first.push({ note_idle_secs: 9 })).body.error.details['rule_id']!
+  await first.stop()
+  await (await site(t, { dir: first.dir })).stop()
+
+  const again = await site(t, { dir: first.dir, plugins: withNote })
+
+  t.match(await again.get(id), { state: 'failed', state_reason: 'port_in_use' })
+  t.same(await again.held(clientId), [])
+})
+
+t.test('an agent that was made older loses the rules that it cannot do, until it is young again', async t => {
+  const on = await site(t, { plugins: withNote })
+  const clientId = await on.enroll()
+  const first = await on.connect(clientId, able)
+  const { rule_id: id } = (await on.push({ note_idle_secs: 90 })).body
+  const stock = [{ kind: 'rule', id, revision: 1 }]
+  await first.close()
+
+  const older = await on.connect(clientId, { stock, capabilities: {} })
+  t.match((await older.until(RuleRemove.name)).body, { rule_id: id, removal: 'cut' })
+  await until(
+    () => on.get(id),
+    ({ state_reason }) => state_reason === 'rule_field_unsupported_by_client'
+  )
+  t.match(on.log.find(({ event }) => event === 'rule.unsupported')?.fields, { rule: id, client: clientId })
+  t.notOk(older.heard.some(({ name }) => name === RulePush.name))
+  await older.close()
+
+  await on.connect(clientId, able)
+  await until(
+    () => on.get(id),
+    ({ state }) => state === 'active'
+  )
+})

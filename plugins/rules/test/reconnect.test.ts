@@ -1,0 +1,114 @@
+// What an agent is told when it comes back, and what its words make of a rule that runs.
+import t from 'tap'
+import { Inventory } from '../../../kernel/wire/control.ts'
+import { RulePush, RuleRemove, Settings, settingsPart } from '../wire.ts'
+import { inOrder, site, stockOf, until } from './kit.ts'
+
+const pushes = (agent: { heard: readonly { name: string; body: Readonly<Record<string, unknown>> }[] }) =>
+  agent.heard.filter(({ name }) => name === RulePush.name).map(({ body }) => body['listen_from'])
+
+t.test('an agent that holds all of it is told nothing; else only what differs', async t => {
+  const on = await site(t)
+  const clientId = await on.enroll()
+  const first = await on.connect(clientId)
+  for (const listen_port of [1, 2, 3]) t.equal((await on.push({ listen_port })).status, 201)
+  const stock = first.heard.filter(({ name }) => name === RulePush.name).map(asked => stockOf(asked))
+  const { generation } = first.welcome
+  await first.close()
+
+  const whole = await on.connect(clientId, { stock, generation })
+  await on.push({ listen_port: 4 })
+  t.same(pushes(whole), [4])
+  t.notOk(whole.heard.some(({ name }) => name === Inventory.name))
+  await whole.close()
+
+  const parted = await on.connect(clientId, { stock: stock.slice(1), generation })
+  await parted.until(RulePush.name, 2)
+  t.same(pushes(parted), [1, 4])
+})
+
+t.test(
+  'a rule that runs and cannot be opened again is failed, is kept, and comes back by itself',
+  async t => {
+    const on = await site(t)
+    const clientId = await on.enroll()
+    const first = await on.connect(clientId)
+    const { rule_id: id } = (await on.push()).body
+    await first.close()
+
+    const second = await on.connect(clientId, { react: () => ({ refuse: 'port_in_use' }) })
+    t.match((await second.until(RulePush.name)).body, { rule_id: id, retry: true })
+    const failed = await until(
+      () => on.get(id),
+      ({ state }) => state === 'failed'
+    )
+    t.equal(failed.state_reason, 'port_in_use')
+    t.same(await on.held(clientId), [{ id, revision: 1, removal: null }])
+
+    second.standing({ kind: 'rule', id, revision: 1 })
+    const back = await until(
+      () => on.get(id),
+      ({ state }) => state === 'active'
+    )
+    t.equal(back.state_reason, null)
+  }
+)
+
+t.test('what was not answered is asked again, on this stream and on the next', async t => {
+  const on = await site(t)
+  const clientId = await on.enroll()
+  const first = await on.connect(clientId, { react: () => 'never' })
+  const making = on.push()
+  await first.until(RulePush.name)
+  await on.clock.advance(15_000)
+  await first.until(RulePush.name, 2)
+  t.equal((await making).status, 504)
+  await first.close()
+
+  const second = await on.connect(clientId, { react: inOrder({ refuse: 'denied_by_agent' }, 'take') })
+
+  await second.until(RulePush.name)
+  const [rule] = await until(
+    async () => (await on.call<{ state: string; state_reason: string }[]>('GET', '/v1/rules')).body,
+    ([found]) => found?.state === 'failed'
+  )
+  t.equal(rule?.state_reason, 'denied_by_agent')
+  t.same(await on.held(clientId), [], 'it never was active: it is not tried again')
+})
+
+t.test('several words on one rule count in their order', async t => {
+  const on = await site(t)
+  const agent = await on.connect(await on.enroll())
+  const { rule_id: id } = (await on.push()).body
+
+  agent.standing({ kind: 'rule', id, revision: 1, code: 'port_in_use' })
+  agent.standing({ kind: 'rule', id, revision: 1 })
+  agent.standing({ kind: 'rule', id, revision: 1, code: 'activation_failed' })
+
+  const failed = await until(
+    () => on.get(id),
+    ({ state_reason }) => state_reason === 'activation_failed'
+  )
+  t.equal(failed.state, 'failed')
+})
+
+t.test('a rule that the server does not know is cut', async t => {
+  const on = await site(t)
+  const stock = [{ kind: 'rule', id: '01ARZ3NDEKTSV4RRFFQ69G5FAV', revision: 7 }]
+
+  const agent = await on.connect(await on.enroll(), { stock })
+
+  t.match((await agent.until(RuleRemove.name)).body, { rule_id: stock[0]?.id, removal: 'cut' })
+})
+
+t.test('drain and idle times come with the welcome', async t => {
+  const on = await site(t, { keys: { drain_timeout_secs: 7, tcp_idle_timeout_secs: 600 } })
+
+  const { welcome } = await on.connect(await on.enroll())
+
+  const { codec } = on.server.depsOf('rules')
+  t.same(codec.decode(Settings, welcome.parts[settingsPart] ?? new Uint8Array()), {
+    drain_timeout_secs: 7,
+    tcp_idle_timeout_secs: 600
+  })
+})

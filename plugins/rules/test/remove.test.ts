@@ -1,0 +1,190 @@
+import t from 'tap'
+import { RulePush, RuleRemove } from '../wire.ts'
+import { inOrder, site, stockOf, until } from './kit.ts'
+
+const draining = { state: 'draining', state_reason: null }
+
+t.test('a removal answers when the port is shut, and the rule drains until it is gone', async t => {
+  const on = await site(t)
+  const clientId = await on.enroll()
+  const agent = await on.connect(clientId)
+  const { rule_id: id } = (await on.push()).body
+
+  const removed = await on.call('DELETE', `/v1/rules/${id}`)
+
+  t.match(removed, { status: 204, body: undefined })
+  t.match((await agent.until(RuleRemove.name)).body, { rule_id: id, revision: 2, removal: 'drain' })
+  t.match(await on.get(id), draining)
+  t.match((await on.call('GET', '/v1/rules')).body, [draining])
+  t.match(on.decisions.at(-1), { action: 'rule.delete', resourceId: id, status: 204 })
+  t.equal((await on.call('DELETE', `/v1/rules/${id}`)).status, 204, 'a second one is as good')
+  t.equal((await on.push()).status, 201, 'its port is free')
+
+  agent.gone({ kind: 'rule', id, revision: 2 })
+  await until(
+    () => on.call('GET', `/v1/rules/${id}`),
+    ({ status }) => status === 404
+  )
+  t.ok(on.log.some(({ event, fields }) => event === 'rule.removed' && fields['rule'] === id))
+  t.notOk((await on.held(clientId)).some(row => row.id === id))
+  t.match(await on.call('DELETE', `/v1/rules/${id}`), {
+    status: 404,
+    body: { error: { code: 'rule_not_found' } }
+  })
+})
+
+t.test('a removal that is not answered in time goes on by itself', async t => {
+  const on = await site(t)
+  const late = Promise.withResolvers<void>()
+  const agent = await on.connect(await on.enroll(), { react: inOrder('take', late.promise) })
+  const { rule_id: id } = (await on.push()).body
+  const removing = on.call('DELETE', `/v1/rules/${id}?ack_timeout_secs=3`)
+  await agent.until(RuleRemove.name)
+
+  await on.clock.advance(3000)
+
+  t.match(await removing, {
+    status: 504,
+    body: { error: { code: 'ack_timeout', details: { rule_id: id } } }
+  })
+  t.match(await on.get(id), draining)
+  late.resolve()
+  agent.gone({ kind: 'rule', id, revision: 2 })
+  await until(
+    () => on.call('GET', `/v1/rules/${id}`),
+    ({ status }) => status === 404
+  )
+})
+
+t.test(
+  'while the client is away a rule goes at once, and from the edge at the reconnect, drained',
+  async t => {
+    const on = await site(t)
+    const clientId = await on.enroll()
+    const first = await on.connect(clientId)
+    const { rule_id: id } = (await on.push()).body
+    const stock = [stockOf(await first.until(RulePush.name))]
+    await first.close()
+    await until(
+      async () => on.server.control.peers.find(clientId),
+      peer => peer === undefined
+    )
+
+    t.equal((await on.call('DELETE', `/v1/rules/${id}`)).status, 204)
+
+    t.equal((await on.call('GET', `/v1/rules/${id}`)).status, 404)
+    t.same(await on.held(clientId), [{ id, revision: 2, removal: 'drain' }])
+    const second = await on.connect(clientId, { stock })
+    t.match((await second.until(RuleRemove.name)).body, { rule_id: id, removal: 'drain' })
+    second.gone({ kind: 'rule', id, revision: 2 })
+    await until(
+      () => on.held(clientId),
+      rows => rows.length === 0
+    )
+  }
+)
+
+t.test('a draining rule that the client no longer has at the reconnect is gone', async t => {
+  const on = await site(t)
+  const clientId = await on.enroll()
+  const first = await on.connect(clientId)
+  const { rule_id: id } = (await on.push()).body
+  await on.call('DELETE', `/v1/rules/${id}`)
+  await first.close()
+
+  await on.connect(clientId)
+
+  await until(
+    () => on.call('GET', `/v1/rules/${id}`),
+    ({ status }) => status === 404
+  )
+  t.same(await on.held(clientId), [])
+})
+
+t.test('a rule that failed at create goes at once: the client has nothing of it', async t => {
+  const on = await site(t)
+  const agent = await on.connect(await on.enroll(), { react: inOrder({ refuse: 'port_in_use' }, 'take') })
+  const id = (await on.push()).body.error.details['rule_id']
+
+  t.equal((await on.call('DELETE', `/v1/rules/${id}`)).status, 204)
+
+  t.equal((await on.call('GET', `/v1/rules/${id}`)).status, 404)
+  t.equal((await on.push()).status, 201)
+  t.same(
+    agent.heard.filter(({ name }) => name === RuleRemove.name),
+    []
+  )
+})
+
+t.test('a rule that failed later is taken off the client', async t => {
+  const on = await site(t)
+  const agent = await on.connect(await on.enroll())
+  const { rule_id: id } = (await on.push()).body
+  agent.standing({ kind: 'rule', id, revision: 1, code: 'port_in_use', message: 'taken' })
+  await until(
+    () => on.get(id),
+    ({ state }) => state === 'failed'
+  )
+
+  t.equal((await on.call('DELETE', `/v1/rules/${id}`)).status, 204)
+
+  t.match((await agent.until(RuleRemove.name)).body, { rule_id: id })
+})
+
+t.test('a late answer to the push does not bring a removed rule back', async t => {
+  const on = await site(t)
+  const late = Promise.withResolvers<void>()
+  const agent = await on.connect(await on.enroll(), { react: inOrder(late.promise, 'take') })
+  const making = on.push()
+  const { body } = await agent.until(RulePush.name)
+  const id = String(body['rule_id'])
+  const removing = on.call('DELETE', `/v1/rules/${id}`)
+  await until(
+    () => on.get(id),
+    ({ state }) => state === 'draining'
+  )
+
+  late.resolve()
+
+  t.equal((await removing).status, 204)
+  t.match(await on.get(id), draining)
+  await on.clock.advance(5000)
+  t.equal((await making).status, 504)
+})
+
+t.test('a deleted client takes its rules along', async t => {
+  const on = await site(t)
+  const clientId = await on.enroll()
+  await on.connect(clientId)
+  const { rule_id: id } = (await on.push()).body
+  await on.call('POST', `/v1/clients/${clientId}/revoke`)
+
+  t.equal((await on.get(id)).rule_id, id, 'a revoked one keeps them')
+  t.equal((await on.call('DELETE', `/v1/clients/${clientId}`)).status, 204)
+
+  t.same((await on.call('GET', '/v1/rules')).body, [])
+  t.same(await on.held(clientId), [])
+})
+
+t.test('a cascade cuts at once, in the transaction of its cause', async t => {
+  const on = await site(t)
+  const clientId = await on.enroll()
+  const agent = await on.connect(clientId)
+  await on.user('ada')
+  const mine = (await on.push()).body.rule_id
+  const ofAda = (await on.push({ listen_port: 1, owner: 'ada' })).body.rule_id
+  const { rules, store, control } = on.server.depsOf('rules') as never as Deps
+
+  const removed = await store.change(em => rules.removeAll({ owner: 'ada' }, em, 'cut'))
+  control.held.wake(clientId)
+
+  t.same(removed, [{ ruleId: ofAda, clientId }])
+  t.match((await agent.until(RuleRemove.name)).body, { rule_id: ofAda, removal: 'cut' })
+  t.match((await on.call('GET', '/v1/rules')).body, [{ rule_id: mine }])
+  await until(
+    () => on.held(clientId),
+    rows => rows.length === 1
+  )
+})
+
+type Deps = import('../../../kernel/plugin.ts').Kernel & { rules: import('../rules.ts').Rules }

@@ -1,0 +1,224 @@
+import t from 'tap'
+import { definePlugin } from '../../../kernel/plugin.ts'
+import { type Difference, sinkSlot } from '../slots.ts'
+import { StatsReport } from '../wire.ts'
+import { books, epoch, minute, noon, otherEpoch, row, toldIn } from './kit.ts'
+
+t.test('a rule has stats from the moment that it exists', async t => {
+  const { edge, stats } = await books(t)
+  const { clientId, ruleId } = await edge()
+
+  t.strictSame(await stats(ruleId), {
+    rule_id: ruleId,
+    client_id: clientId,
+    protocol: 'tcp',
+    bytes_in: 0,
+    bytes_out: 0,
+    active_connections: 0,
+    connections_total: 0,
+    dns_failures: 0,
+    datagrams_in: 0,
+    datagrams_out: 0,
+    active_flows: 0,
+    flows_dropped_overflow: 0,
+    target_failovers: 0,
+    rejected: {},
+    updated_at: null
+  })
+})
+
+t.test('what an agent reports is added up over minutes, and answered with its seq', async t => {
+  const { edge, report, stats } = await books(t)
+  const { agent, ruleId } = await edge()
+
+  const booked = await report(agent, {
+    seq: 7,
+    rows: [
+      row(ruleId, 'minute', minute, { bytes_in: 10, bytes_out: 20 }),
+      row(ruleId, 'minute', String(Number(minute) + 60), { bytes_in: 1, bytes_out: 2 }),
+      row(ruleId, 'hour', String(Number(minute) - 864_000), { bytes_in: 100, bytes_out: 200 }),
+      row(ruleId, 'rule', '', { connections: 3, dns_failures: 2, failovers: 1 }),
+      row(ruleId, 'port', '8080', { bytes_in: 111, bytes_out: 222 }),
+      row(ruleId, 'target', '10.0.0.1:80', { bytes_in: 111, bytes_out: 222, connections: 3 }),
+      row(ruleId, 'rejected', 'loop', { rejected: 5 })
+    ],
+    live: [{ rule_id: ruleId, port: 8080, connections: 2 }]
+  })
+
+  t.same(booked, { epoch, seq: 7 })
+  t.match(await stats(ruleId), {
+    bytes_in: 111,
+    bytes_out: 222,
+    active_connections: 2,
+    connections_total: 3,
+    dns_failures: 2,
+    target_failovers: 1,
+    rejected: { loop: 5 },
+    updated_at: new Date(noon + 250).toISOString()
+  })
+})
+
+t.test('a repeated report adds nothing, a grown one its difference', async t => {
+  const { edge, report, stats } = await books(t)
+  const { agent, ruleId } = await edge()
+  const said = (bytes_in: number, connections: number) => [
+    row(ruleId, 'minute', minute, { bytes_in }),
+    row(ruleId, 'rule', '', { connections })
+  ]
+
+  await report(agent, { seq: 2, rows: said(10, 1) })
+  await report(agent, { seq: 2, rows: said(10, 1) })
+  t.match(await stats(ruleId), { bytes_in: 10, connections_total: 1 })
+
+  await report(agent, { seq: 4, rows: said(25, 2) })
+  await report(agent, { seq: 2, rows: said(25, 2) })
+  t.match(await stats(ruleId), { bytes_in: 25, connections_total: 2 })
+})
+
+t.test('a report in parts, and reports that lie together, are booked as one each', async t => {
+  const { edge, report, stats } = await books(t)
+  const one = await edge('one')
+  const two = await edge('two')
+
+  const first = one.agent.line.ask(StatsReport, {
+    epoch,
+    seq: 1,
+    part: 0,
+    last: false,
+    rows: [row(one.ruleId, 'minute', minute, { bytes_in: 1 })],
+    live: [{ rule_id: one.ruleId, port: 8080, connections: 1 }]
+  })
+  await report(two.agent, { rows: [row(two.ruleId, 'minute', minute, { bytes_out: 9 })] })
+  await first
+  t.match(await stats(one.ruleId), { bytes_in: 1, active_connections: 0 })
+  await report(one.agent, {
+    seq: 2,
+    part: 1,
+    rows: [row(one.ruleId, 'minute', String(Number(minute) + 60), { bytes_in: 2 })],
+    live: [{ rule_id: one.ruleId, port: 8081, connections: 4 }]
+  })
+
+  t.match(await stats(one.ruleId), { bytes_in: 3, active_connections: 5 })
+  t.match(await stats(two.ruleId), { bytes_out: 9 })
+})
+
+t.test('a lower value is refused and logged, and takes nothing else with it', async t => {
+  const { edge, report, stats, log } = await books(t)
+  const { agent, clientId, ruleId } = await edge()
+  await report(agent, { seq: 1, rows: [row(ruleId, 'minute', minute, { bytes_in: 10, bytes_out: 10 })] })
+
+  await report(agent, {
+    seq: 3,
+    rows: [
+      row(ruleId, 'minute', minute, { bytes_in: 9, bytes_out: 99 }),
+      row(ruleId, 'rule', '', { connections: 1 })
+    ]
+  })
+
+  t.match(await stats(ruleId), { bytes_in: 10, bytes_out: 10, connections_total: 1 })
+  t.match(
+    log.filter(({ event }) => event === 'accounting.lower_value'),
+    [{ fields: { client_id: clientId, epoch, rule: ruleId, kind: 'minute', key: minute, others: 0 } }]
+  )
+})
+
+t.test('totals of two epochs add up, and the gap between them is named once', async t => {
+  const { edge, report, stats, log } = await books(t)
+  const { agent, clientId, ruleId } = await edge()
+  const rows = [row(ruleId, 'minute', minute, { bytes_in: 10 })]
+  const gap = { from_ms: noon - 5000, to_ms: noon - 1000 }
+  await report(agent, { seq: 9, rows })
+
+  await report(agent, { epoch: otherEpoch, seq: 1, rows, gap })
+  await report(agent, { epoch: otherEpoch, seq: 2, rows: [row(ruleId, 'rule', '', { connections: 1 })], gap })
+
+  t.match(await stats(ruleId), { bytes_in: 20, connections_total: 1 })
+  const gaps = log.filter(({ event }) => event === 'accounting.gap')
+  t.match(gaps, [
+    {
+      level: 'warn',
+      fields: {
+        client_id: clientId,
+        epoch: otherEpoch,
+        from: '2026-01-15T11:59:55.000Z',
+        to: '2026-01-15T11:59:59.000Z'
+      }
+    }
+  ])
+  t.equal(gaps.length, 1)
+})
+
+t.test('Welcome says what is booked, by epoch, also after a restart of the server', async t => {
+  const { edge, report, stop, dir } = await books(t)
+  const { agent, clientId, ruleId } = await edge()
+  const rows = [row(ruleId, 'minute', minute, { bytes_in: 10 })]
+  await report(agent, { epoch: otherEpoch, seq: 3, rows: [] })
+  await report(agent, { seq: 9, rows })
+  await agent.close()
+  await stop()
+
+  const next = await books(t, { dir })
+  const back = await next.connected(clientId)
+  await next.report(back, { seq: 9, rows })
+
+  t.same(toldIn(back), { [epoch]: 9, [otherEpoch]: 3 })
+  t.match(await next.stats(ruleId), { bytes_in: 10 })
+})
+
+t.test('an agent speaks for no rule of another client, and for none that never was', async t => {
+  const { edge, report, stats } = await books(t)
+  const mine = await edge('mine')
+  const theirs = await edge('theirs')
+
+  await report(mine.agent, {
+    rows: [
+      row(theirs.ruleId, 'minute', minute, { bytes_in: 10 }),
+      row('01NEVERWAS', 'minute', minute, { bytes_in: 10 })
+    ],
+    live: [{ rule_id: theirs.ruleId, port: 8080, connections: 1 }]
+  })
+
+  t.match(await stats(theirs.ruleId), { bytes_in: 0, active_connections: 0, updated_at: null })
+})
+
+t.test('a sink gets each difference once, in the transaction that books it', async t => {
+  const heard: (readonly Difference[])[] = []
+  let isBroken = true
+  const sink = definePlugin({
+    name: 'sink',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    needs: { stats: '^1.0.0' },
+    fills: [
+      sinkSlot.fill(async differences => {
+        heard.push(differences)
+        if (isBroken) throw new Error('no room')
+      })
+    ]
+  })
+  const { edge, report, stats, log } = await books(t, { plugins: ['clients', 'rules', 'stats', sink] })
+  const { agent, clientId, ruleId } = await edge()
+  const rows = [
+    row(ruleId, 'minute', minute, { bytes_in: 10, bytes_out: 1 }),
+    row(ruleId, 'rule', '', { connections: 1 })
+  ]
+
+  await t.rejects(report(agent, { rows }), { code: 'internal' })
+  t.match(await stats(ruleId), { bytes_in: 0, connections_total: 0 })
+  isBroken = false
+  await report(agent, { rows })
+  await report(agent, { rows })
+
+  const difference = {
+    clientId,
+    owner: '_operator',
+    ruleId,
+    span: 'minute',
+    at: noon / 1000,
+    bytesIn: 10,
+    bytesOut: 1
+  }
+  t.strictSame(heard, [[difference], [difference]])
+  t.match(await stats(ruleId), { bytes_in: 10, connections_total: 1 })
+  t.ok(log.some(({ event }) => event === 'accounting.not_booked'))
+})

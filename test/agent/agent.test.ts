@@ -1,0 +1,230 @@
+import t from 'tap'
+import type { AgentPlugin } from '../../agent/plugin.ts'
+import { digestOf, Inventory } from '../../kernel/wire/control.ts'
+import rules from '../../plugins/rules/agent.ts'
+import { messages } from '../../plugins/rules/wire.ts'
+import { edge, push, remove } from './edge.ts'
+import { deadEndpoint, scriptedServer } from './scripted-server.ts'
+
+t.test('an agent says who it is, takes a rule, and tells what it holds', async t => {
+  const server = await scriptedServer(t, { messages })
+  const plugin: AgentPlugin = { name: 'extra', agent: '^1.0.0', capabilities: { extra: '1.2.0' } }
+  const { engine } = edge(t, { dir: t.testdir(), server, plugins: [rules, plugin] })
+
+  const visit = await server.next()
+  t.match(visit.hello, {
+    token: 'token-one',
+    agent_version: '2.0.0',
+    protocol_version: 1,
+    capabilities: { versions: { extra: '1.2.0' } },
+    state_digest: digestOf('', [])
+  })
+
+  t.match(await push(visit, 'rule-1', 4, 8080), { rule_id: 'rule-1', revision: 4 })
+  t.match([...engine.rules.values()], [{ from: 8080, targets: [{ host: '10.0.0.1', port: 80 }] }])
+  t.match(await visit.line.ask(Inventory, { after: '' }), {
+    rows: [{ kind: 'rule', id: 'rule-1', revision: 4, state: 'applied' }],
+    more: false
+  })
+})
+
+t.test('a lost stream touches no rule, and the next one begins with an equal digest', async t => {
+  const server = await scriptedServer(t, { messages })
+  const { engine, clock, log } = edge(t, { dir: t.testdir(), server })
+  const first = await server.next()
+  await push(first, 'rule-1', 4, 8080)
+
+  first.cut()
+  await log.until('control.disconnected')
+  await clock.advance(250) // half of 0.5 s
+  const second = await server.next()
+
+  t.equal(second.hello.state_digest, digestOf('generation-a', [{ kind: 'rule', id: 'rule-1', revision: 4 }]))
+  t.equal(second.hello.instance_id, first.hello.instance_id)
+  t.equal(engine.opened.length, 1)
+  t.equal(engine.closed.length, 0)
+})
+
+t.test('an agent that starts while the server is away forwards from its saved state', async t => {
+  const dir = t.testdir()
+  const server = await scriptedServer(t, { messages })
+  const first = edge(t, { dir, server })
+  await push(await server.next(), 'rule-1', 4, 8080)
+  t.equal(await first.stop(), 'stopped')
+  await server.close()
+
+  const second = edge(t, { dir, server })
+  await second.log.until('control.unreachable')
+
+  t.match([...second.engine.rules.values()], [{ from: 8080 }])
+})
+
+t.test('a saved rule that cannot be opened is tried again and reported', async t => {
+  const dir = t.testdir()
+  const server = await scriptedServer(t, { messages })
+  const first = edge(t, { dir, server })
+  await push(await server.next(), 'rule-1', 4, 8080)
+  await first.stop()
+
+  const second = edge(t, { dir, server })
+  second.engine.refuse('EADDRINUSE')
+  const visit = await server.next()
+  t.equal(visit.hello.state_digest, digestOf('generation-a', []))
+  await second.clock.advance(1000)
+  await second.log.until('rule.opened')
+
+  await visit.line.ask(Inventory, { after: '' }) // what was told before is here by now
+  t.match(visit.standings, [{ kind: 'rule', id: 'rule-1', revision: 4, code: '' }])
+})
+
+t.test('a removed rule is answered when it is shut, and gone when it has drained', async t => {
+  const server = await scriptedServer(t, { messages })
+  const { engine } = edge(t, { dir: t.testdir(), server })
+  const visit = await server.next()
+  await push(visit, 'rule-1', 1, 8080)
+  engine.holdDrains()
+
+  t.match(await remove(visit, 'rule-1', 2, 'drain'), { rule_id: 'rule-1', revision: 2 })
+  t.equal(engine.rules.size, 0)
+  t.match((await visit.line.ask(Inventory, { after: '' })).rows, [{ id: 'rule-1', state: 'draining' }])
+  t.same(visit.gone, [])
+
+  engine.drained(1)
+  await new Promise(resolve => setImmediate(resolve))
+  await visit.line.ask(Inventory, { after: '' })
+  t.match(visit.gone, [{ kind: 'rule', id: 'rule-1', revision: 2 }])
+})
+
+t.test('a stop closes listeners, waits for the drain and the last report, and keeps the rules', async t => {
+  const dir = t.testdir()
+  const server = await scriptedServer(t, { messages })
+  const story: string[] = []
+  const reporter: AgentPlugin = {
+    name: 'reporter',
+    agent: '^1.0.0',
+    async leaving() {
+      story.push('reported')
+    }
+  }
+  const agent = edge(t, { dir, server, plugins: [rules, reporter] })
+  const visit = await server.next()
+  await push(visit, 'rule-1', 1, 8080)
+  agent.engine.holdDrains()
+
+  const stopped = agent.stop().then(outcome => {
+    story.push(outcome)
+  })
+  await agent.log.until('rule.closed')
+  t.equal(agent.engine.rules.size, 0)
+  t.same(story, [])
+  t.notOk(visit.ended.aborted, 'the stream outlives the drain: it carries the last report')
+  agent.engine.drained(1)
+  await stopped
+
+  t.same(story, ['reported', 'stopped'])
+  const again = edge(t, { dir, server })
+  await again.log.until('rule.opened')
+})
+
+t.test('a second signal waits for nothing', async t => {
+  const server = await scriptedServer(t, { messages })
+  const never = Promise.withResolvers<void>()
+  const plugin: AgentPlugin = { name: 'slow', agent: '^1.0.0', leaving: () => never.promise }
+  const agent = edge(t, { dir: t.testdir(), server, plugins: [rules, plugin] })
+  await push(await server.next(), 'rule-1', 1, 8080)
+  agent.engine.holdDrains()
+
+  const stopped = agent.stop()
+  await agent.log.until('rule.closed')
+  agent.cut()
+
+  t.equal(await stopped, 'stopped')
+  t.ok(agent.engine.isStopped)
+})
+
+t.test('a last report that is not answered is given 3 s', async t => {
+  const server = await scriptedServer(t, { messages })
+  const asked = Promise.withResolvers<void>()
+  const plugin: AgentPlugin = {
+    name: 'slow',
+    agent: '^1.0.0',
+    leaving() {
+      asked.resolve()
+      return new Promise(() => {})
+    }
+  }
+  const agent = edge(t, { dir: t.testdir(), server, plugins: [plugin] })
+  await server.next()
+
+  const stopped = agent.stop()
+  await asked.promise
+  await agent.clock.advance(3000)
+
+  t.equal(await stopped, 'stopped')
+})
+
+t.test('a name that does not resolve is one line in 10 s, with what was left out', async t => {
+  const server = await scriptedServer(t, { messages })
+  const { engine, log, clock } = edge(t, { dir: t.testdir(), server })
+  await push(await server.next(), 'rule-1', 1, 8080)
+  const failed = { kind: 'dns-failed', ruleId: 1, host: 'db.example', reason: 'nxdomain' } as const
+
+  engine.emit(failed, failed, failed)
+  t.match(
+    log.lines.filter(({ event }) => event === 'rule.dns_failed').map(({ fields }) => fields),
+    [{ rule: 'rule-1', host: 'db.example', reason: 'nxdomain', suppressed: 0 }]
+  )
+  await clock.advance(10_000)
+  t.equal(log.count('rule.dns_failed'), 2)
+  t.match(log.lines.at(-1)?.fields, { suppressed: 2 })
+  await clock.advance(60_000)
+  t.equal(log.count('rule.dns_failed'), 2)
+})
+
+t.test('the engine asks for names and is answered', async t => {
+  const server = await scriptedServer(t, { messages })
+  const { engine } = edge(t, { dir: t.testdir(), server })
+  await server.next()
+
+  engine.emit({ kind: 'resolve', token: 9, ruleId: 1, host: 'db.example' })
+  await new Promise(resolve => setImmediate(resolve))
+
+  t.same(engine.answers.get(9), { ok: true, addresses: ['address of db.example'] })
+})
+
+t.test('one state directory serves one agent', async t => {
+  const dir = t.testdir()
+  const server = { endpoint: await deadEndpoint(), fingerprint: 'ab'.repeat(32) }
+  const first = edge(t, { dir, server })
+  await first.log.until('control.unreachable')
+
+  const second = edge(t, { dir, server })
+
+  await t.rejects(second.outcome, {
+    row: { code: 'startup.store_in_use', exit: 75 },
+    message: /in use by another agent/
+  })
+})
+
+t.test('a plugin that fails on a stream ends the stream and no rule', async t => {
+  const server = await scriptedServer(t, { messages })
+  let isBroken = false
+  const plugin: AgentPlugin = {
+    name: 'broken',
+    agent: '^1.0.0',
+    joined() {
+      if (isBroken) throw new TypeError('a bug')
+    }
+  }
+  const { engine, log, clock } = edge(t, { dir: t.testdir(), server, plugins: [rules, plugin] })
+  const visit = await server.next()
+  await push(visit, 'rule-1', 1, 8080)
+  isBroken = true
+
+  visit.cut()
+  await log.until('control.disconnected')
+  await clock.advance(250)
+  await log.until('control.failed')
+
+  t.equal(engine.rules.size, 1)
+})

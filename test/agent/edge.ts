@@ -1,0 +1,104 @@
+// An agent in this process: real state on disk, real TLS, an engine that forwards nothing, time that a test moves.
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { type Outcome, runAgent } from '../../agent/agent.ts'
+import { type Bundle, readBundle, writeBundle } from '../../agent/bundle.ts'
+import { openGuardrails } from '../../agent/guardrails.ts'
+import type { AgentPlugin } from '../../agent/plugin.ts'
+import rules from '../../plugins/rules/agent.ts'
+import { RulePush, RuleRemove } from '../../plugins/rules/wire.ts'
+import { type FakeClock, fakeClock } from '../kit/clock.ts'
+import { type FakeEngine, fakeEngine } from '../kit/fake-engine.ts'
+import { type Listening, listen } from './log.ts'
+import type { ScriptedServer, Visit } from './scripted-server.ts'
+
+export interface Edge {
+  readonly engine: FakeEngine
+  readonly clock: FakeClock
+  readonly log: Listening
+  readonly bundleFile: string
+  readonly outcome: Promise<Outcome>
+  bundle(): Bundle | null
+  stop(): Promise<Outcome>
+  cut(): void
+}
+
+interface Options {
+  readonly dir: string
+  readonly server: Pick<ScriptedServer, 'endpoint' | 'fingerprint'>
+  readonly plugins?: readonly AgentPlugin[]
+  readonly token?: string
+}
+
+/** The directory that it runs in is the test's, so that a second one can follow in it. */
+export function edge(t: Test, { dir, server, plugins = [rules], token = 'token-one' }: Options): Edge {
+  const bundleFile = join(dir, 'bundle.json')
+  if (readBundle(bundleFile) === null) writeBundle(bundleFile, bundleOf(server, token))
+  const engine = fakeEngine()
+  const clock = fakeClock()
+  const log = listen()
+  const [stop, cut] = [new AbortController(), new AbortController()]
+  const outcome = runAgent(
+    {
+      plugins,
+      openEngine: engine.start,
+      resolver: { resolve: async host => ({ ok: true, addresses: [`address of ${host}`] }) },
+      bind: ['127.0.0.1'],
+      guardrails: openGuardrails({ allow_ports: [], allow_targets: [], deny_targets: [] }, []),
+      stateDir: dir,
+      bundleFile,
+      version: '2.0.0',
+      clock,
+      log,
+      random: () => 0.5
+    },
+    { stop: stop.signal, cut: cut.signal }
+  )
+  const end = (): Promise<Outcome> => {
+    stop.abort()
+    return outcome
+  }
+  t.teardown(() => {
+    cut.abort()
+    return end().catch(() => {})
+  })
+  return {
+    engine,
+    clock,
+    log,
+    bundleFile,
+    outcome,
+    bundle: () => readBundle(bundleFile),
+    stop: end,
+    cut: () => cut.abort()
+  }
+}
+
+export const bundleOf = (
+  { endpoint, fingerprint }: Pick<ScriptedServer, 'endpoint' | 'fingerprint'>,
+  token: string
+): Bundle => ({
+  version: 1,
+  client_id: '01J0000000000000000000000A',
+  client_name: 'edge',
+  server_endpoint: endpoint,
+  server_cert_sha256: fingerprint,
+  token
+})
+
+export const push = ({ line }: Visit, ruleId: string, revision: number, port: number, retry = false) =>
+  line.ask(RulePush, {
+    rule_id: ruleId,
+    revision,
+    owner: 'ann',
+    protocol: 'tcp',
+    listen_from: port,
+    listen_to: port,
+    targets: [{ host: '10.0.0.1', port: 80, priority: 0 }],
+    prefer_ipv6: false,
+    fields: {},
+    retry
+  })
+
+export const remove = ({ line }: Visit, ruleId: string, revision: number, removal: 'drain' | 'cut') =>
+  line.ask(RuleRemove, { rule_id: ruleId, revision, removal })

@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { readBundle, readPending, writePending } from '../../agent/bundle.ts'
+import { type Enrollment, enroll, parseInvitation } from '../../agent/enroll.ts'
+import { systemClock } from '../../kernel/base/clock.ts'
+import { Refused } from '../../kernel/wire/message.ts'
+import { listen } from './log.ts'
+import { deadEndpoint, type ScriptedServer, scriptedServer } from './scripted-server.ts'
+
+const code = 'c'.repeat(43)
+const redeemed = {
+  client_id: '01J0000000000000000000000A',
+  client_name: 'edge',
+  server_endpoint: 'edge.example:7443'
+}
+const hash = (token: string | undefined) =>
+  createHash('sha256')
+    .update(token ?? '')
+    .digest('hex')
+const never = new AbortController().signal
+
+const uriOf = ({ endpoint, fingerprint }: Pick<ScriptedServer, 'endpoint' | 'fingerprint'>): string =>
+  `svc://${endpoint}/enroll?pin=sha256:${fingerprint}&code=${code}`
+
+const enrollment = (t: Test, server: Pick<ScriptedServer, 'endpoint' | 'fingerprint'>): Enrollment => ({
+  uri: uriOf(server),
+  bundleFile: join(t.testdir(), 'bundle.json'),
+  hello: { agent_version: '2.0.0', protocol_version: 1, instance_id: 'one', state_digest: '' },
+  clock: systemClock,
+  log: listen(),
+  signal: never
+})
+
+t.test('a code becomes a bundle, with a token that only this machine has seen', async t => {
+  const server = await scriptedServer(t)
+  const given = enrollment(t, server)
+  let pendingThen: unknown
+  server.onRedeem = async () => {
+    pendingThen = readPending(given.bundleFile)
+    return redeemed
+  }
+
+  const bundle = await enroll(given)
+
+  t.match(bundle, { version: 1, ...redeemed, server_cert_sha256: server.fingerprint, token: /^[\w-]{43}$/ })
+  t.same(readBundle(given.bundleFile), bundle)
+  t.same(server.redeems, [{ code, token_hash: hash(bundle.token) }])
+  t.match(
+    pendingThen,
+    { token: bundle.token, server_endpoint: server.endpoint },
+    'on disk before it was sent'
+  )
+  t.equal(readPending(given.bundleFile), null)
+})
+
+t.test('an answer that is lost is asked for again with the same token', async t => {
+  const server = await scriptedServer(t)
+  const given = enrollment(t, server)
+  let calls = 0
+  server.onRedeem = async () => {
+    if (++calls === 1) throw new Refused('wire.closed', 'as if it had never come')
+    return redeemed
+  }
+
+  const bundle = await enroll(given)
+
+  t.same(
+    server.redeems.map(({ token_hash }) => token_hash),
+    [hash(bundle.token), hash(bundle.token)]
+  )
+})
+
+t.test('a run that was interrupted is taken up by the next one with the pending token', async t => {
+  const server = await scriptedServer(t)
+  const given = enrollment(t, server)
+  const { endpoint: server_endpoint, fingerprint: server_cert_sha256 } = server
+  writePending(given.bundleFile, { version: 1, server_endpoint, server_cert_sha256, token: 'token-before' })
+  server.onRedeem = async () => redeemed
+
+  t.equal((await enroll(given)).token, 'token-before')
+})
+
+t.test('a code that is spent by ourselves is completed by Hello', async t => {
+  const server = await scriptedServer(t)
+  const given = enrollment(t, server)
+  const { endpoint: server_endpoint, fingerprint: server_cert_sha256 } = server
+  writePending(given.bundleFile, { version: 1, server_endpoint, server_cert_sha256, token: 'token-before' })
+  server.onRedeem = async () => {
+    throw new Refused('enrollment_expired', 'late')
+  }
+
+  const bundle = await enroll(given)
+
+  t.match(server.hellos, [{ token: 'token-before' }])
+  t.match(bundle, { token: 'token-before', server_endpoint })
+  t.same(readBundle(given.bundleFile), bundle)
+})
+
+t.test('a pending token that the server refuses gives way to a fresh one', async t => {
+  const server = await scriptedServer(t)
+  const given = enrollment(t, server)
+  const { endpoint: server_endpoint, fingerprint: server_cert_sha256 } = server
+  writePending(given.bundleFile, { version: 1, server_endpoint, server_cert_sha256, token: 'token-spent' })
+  server.onHello = () => {
+    throw new Refused('token_revoked', 'spent')
+  }
+  server.onRedeem = async ({ token_hash }) => {
+    if (token_hash === hash('token-spent')) throw new Refused('enrollment_invalid', 'used before')
+    return redeemed
+  }
+
+  const bundle = await enroll(given)
+
+  t.not(bundle.token, 'token-spent')
+  t.equal(server.redeems.at(-1)?.token_hash, hash(bundle.token))
+})
+
+t.test('a pending token for another server is not shown to this one', async t => {
+  const server = await scriptedServer(t)
+  const given = enrollment(t, server)
+  writePending(given.bundleFile, {
+    version: 1,
+    server_endpoint: 'other.example:7443',
+    server_cert_sha256: '00'.repeat(32),
+    token: 'token-of-the-other'
+  })
+  server.onRedeem = async () => redeemed
+
+  t.not((await enroll(given)).token, 'token-of-the-other')
+})
+
+t.test('a refusal has the exit code of the error table', async t => {
+  const exits = {
+    enrollment_invalid: 4,
+    enrollment_expired: 4,
+    enrollment_used: 4,
+    failed_precondition: 6,
+    something_new: 1
+  }
+  const server = await scriptedServer(t)
+  for (const [code, exit] of Object.entries(exits)) {
+    server.onRedeem = async () => {
+      throw new Refused(code, 'because')
+    }
+    await t.rejects(enroll(enrollment(t, server)), { row: { exit }, message: /because/ }, code)
+  }
+})
+
+t.test('a server that cannot be reached, or is another, is exit 69', async t => {
+  const server = await scriptedServer(t)
+  const dead = { endpoint: await deadEndpoint(), fingerprint: server.fingerprint }
+  const other = { endpoint: server.endpoint, fingerprint: '00'.repeat(32) }
+
+  for (const place of [dead, other])
+    await t.rejects(enroll(enrollment(t, place)), {
+      row: { code: 'server_unreachable', exit: 69 },
+      message: /127\.0\.0\.1/
+    })
+
+  t.same(server.redeems, [])
+})
+
+t.test('a URI that is none is told so', async t => {
+  const pin = 'AB'.repeat(32)
+  t.same(parseInvitation(` svc://edge.example:7443/enroll?pin=sha256:${pin}&code=xyz\n`), {
+    endpoint: 'edge.example:7443',
+    pin: pin.toLowerCase(),
+    code: 'xyz'
+  })
+  const bad = [
+    '',
+    'https://edge.example:7443/enroll',
+    'svc://edge.example/enroll?pin=sha256:ab&code=x',
+    `svc://edge.example:7443/enroll?pin=sha256:${pin}`,
+    `svc://edge.example:7443/enroll?pin=${pin}&code=x`
+  ]
+  for (const uri of bad) t.throws(() => parseInvitation(uri), { row: { exit: 2 }, message: /svc:/ }, uri)
+})

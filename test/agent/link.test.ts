@@ -1,0 +1,203 @@
+import { once } from 'node:events'
+import { createServer as createTlsServer } from 'node:tls'
+import t from 'tap'
+import { writeBundle, writePending } from '../../agent/bundle.ts'
+import { openCertificate } from '../../kernel/control/certificate.ts'
+import { alpn } from '../../kernel/wire/control.ts'
+import { Refused } from '../../kernel/wire/message.ts'
+import { messages } from '../../plugins/rules/wire.ts'
+import { bundleOf, edge, push } from './edge.ts'
+import { deadEndpoint, scriptedServer } from './scripted-server.ts'
+
+const refuse = (code: string) => () => {
+  throw new Refused(code, 'not this one')
+}
+const turns = async (count: number): Promise<void> => {
+  for (let i = 0; i < count; i++) await new Promise(resolve => setImmediate(resolve))
+}
+
+t.test('another leaf than the pinned one ends the handshake before a byte of ours', async t => {
+  const { cert, key, fingerprint } = await openCertificate(t.testdir(), { names: [] })
+  const heard: Buffer[] = []
+  const tls = createTlsServer({ cert, key, minVersion: 'TLSv1.3', ALPNProtocols: [alpn] }, socket => {
+    socket.on('data', chunk => heard.push(chunk))
+    socket.on('error', () => {})
+  }).listen(0, '127.0.0.1')
+  await once(tls, 'listening')
+  t.teardown(() => void tls.close())
+  const address = tls.address()
+  const endpoint = `127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+
+  const agent = edge(t, { dir: t.testdir(), server: { endpoint, fingerprint: '00'.repeat(32) } })
+  const line = await agent.log.until('control.tls_pinned_mismatch')
+  t.same(line.fields, { expected: '00'.repeat(32), got: fingerprint })
+  t.same(heard, [])
+
+  await turns(5)
+  await agent.clock.advance(250)
+  await agent.log.until('control.tls_pinned_mismatch', 2)
+})
+
+t.test('a leaf that was announced as the next is trusted, too', async t => {
+  const server = await scriptedServer(t)
+  const dir = t.testdir()
+  const { fingerprint: next_server_cert_sha256 } = server
+  const old = bundleOf({ endpoint: server.endpoint, fingerprint: '00'.repeat(32) }, 'token-one')
+  writeBundle(`${dir}/bundle.json`, { ...old, next_server_cert_sha256 })
+
+  edge(t, { dir, server })
+
+  t.match((await server.next()).hello, { token: 'token-one' })
+})
+
+t.test('reconnects wait a random part of 0.5 s, doubling to 30 s', async t => {
+  const server = { endpoint: await deadEndpoint(), fingerprint: 'ab'.repeat(32) }
+  const { clock, log } = edge(t, { dir: t.testdir(), server })
+
+  for (const [i, ms] of [250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000].entries()) {
+    await log.until('control.unreachable', i + 1)
+    await turns(5)
+    await clock.advance(ms - 1)
+    await turns(5)
+    t.equal(log.count('control.unreachable'), i + 1, `not before ${ms} ms`)
+    await clock.advance(1)
+  }
+  await log.until('control.unreachable', 9)
+})
+
+t.test('a revoked agent stops, forgets its rules, marks its bundle, and is done', async t => {
+  const server = await scriptedServer(t, { messages })
+  const agent = edge(t, { dir: t.testdir(), server })
+  const visit = await server.next()
+  await push(visit, 'rule-1', 1, 8080)
+
+  visit.dismiss('token_revoked')
+
+  t.equal(await agent.outcome, 'revoked')
+  t.match(await agent.log.until('auth.failure'), { level: 'error', fields: { reason: 'token_revoked' } })
+  t.same(agent.engine.closed, [{ ruleId: 1, drainMs: 0 }])
+  t.match(agent.bundle(), { token: 'token-one', revoked_at: /^\d{4}-.*Z$/ })
+  t.equal(server.hellos.length, 1)
+})
+
+t.test('a revoked agent that was away learns it at Hello', async t => {
+  const server = await scriptedServer(t, { messages })
+  server.onHello = refuse('token_revoked')
+  const agent = edge(t, { dir: t.testdir(), server })
+
+  t.equal(await agent.outcome, 'revoked')
+
+  t.ok(agent.bundle()?.revoked_at)
+})
+
+t.test('a token that was changed beside a running agent is taken up without touching a rule', async t => {
+  const server = await scriptedServer(t, { messages })
+  const agent = edge(t, { dir: t.testdir(), server })
+  const first = await server.next()
+  await push(first, 'rule-1', 1, 8080)
+  writeBundle(agent.bundleFile, bundleOf(server, 'token-two'))
+
+  first.dismiss('token_revoked')
+
+  t.match((await server.next()).hello, { token: 'token-two' })
+  t.equal(agent.engine.opened.length, 1)
+  t.equal(agent.engine.closed.length, 0)
+  t.equal(agent.log.count('auth.failure'), 0)
+})
+
+t.test('while a redeem is under way a revoked agent looks again each second', async t => {
+  const server = await scriptedServer(t, { messages })
+  const agent = edge(t, { dir: t.testdir(), server })
+  const first = await server.next()
+  await push(first, 'rule-1', 1, 8080)
+  const { endpoint: server_endpoint, fingerprint: server_cert_sha256 } = server
+  writePending(agent.bundleFile, { version: 1, server_endpoint, server_cert_sha256, token: 'token-two' })
+
+  first.dismiss('token_revoked')
+  await agent.log.until('control.disconnected')
+  await turns(5)
+  await agent.clock.advance(10_000)
+  t.equal(agent.engine.rules.size, 1)
+  writeBundle(agent.bundleFile, bundleOf(server, 'token-two'))
+  await agent.clock.advance(1000)
+
+  t.match((await server.next()).hello, { token: 'token-two' })
+  t.equal(agent.engine.opened.length, 1)
+})
+
+t.test('a redeem that leads to nothing is waited for 60 s', async t => {
+  const server = await scriptedServer(t, { messages })
+  const agent = edge(t, { dir: t.testdir(), server })
+  const first = await server.next()
+  const { endpoint: server_endpoint, fingerprint: server_cert_sha256 } = server
+  writePending(agent.bundleFile, { version: 1, server_endpoint, server_cert_sha256, token: 'token-two' })
+
+  first.dismiss('token_revoked')
+  await agent.log.until('control.disconnected')
+  await turns(5)
+  await agent.clock.advance(59_999)
+  t.equal(agent.log.count('auth.failure'), 0)
+  await agent.clock.advance(1001)
+
+  t.equal(await agent.outcome, 'revoked')
+})
+
+t.test('the mark is not set on a bundle that holds another token by then', async t => {
+  const server = await scriptedServer(t, { messages })
+  const agent = edge(t, { dir: t.testdir(), server })
+  const visit = await server.next()
+  await push(visit, 'rule-1', 1, 8080)
+  agent.log.until('auth.failure').then(() => writeBundle(agent.bundleFile, bundleOf(server, 'token-two')))
+
+  visit.dismiss('token_revoked')
+  await agent.outcome
+
+  t.equal(agent.bundle()?.revoked_at, undefined)
+})
+
+t.test('a token that the server never saw ends nothing: it is tried every 30 s', async t => {
+  const server = await scriptedServer(t, { messages })
+  const dir = t.testdir()
+  const before = edge(t, { dir, server })
+  await push(await server.next(), 'rule-1', 1, 8080)
+  await before.stop()
+  server.onHello = refuse('token_unknown')
+
+  const agent = edge(t, { dir, server })
+  t.match((await agent.log.until('control.disconnected')).fields, { reason: 'token_unknown' })
+  await turns(5)
+  await agent.clock.advance(29_999)
+  t.equal(server.hellos.length, 2)
+  await agent.clock.advance(1)
+  await agent.log.until('control.disconnected', 2)
+
+  t.equal(server.hellos.length, 3)
+  t.equal(agent.engine.rules.size, 1)
+})
+
+t.test('one of two agents of one identity waits 30 s', async t => {
+  const server = await scriptedServer(t, { messages })
+  const agent = edge(t, { dir: t.testdir(), server })
+
+  const first = await server.next()
+  first.dismiss('instance_conflict')
+  await agent.log.until('control.disconnected')
+  await turns(5)
+  await agent.clock.advance(29_999)
+  t.equal(server.hellos.length, 1)
+  await agent.clock.advance(1)
+
+  await server.next()
+  t.equal(server.hellos.length, 2)
+})
+
+t.test('a server that falls silent is given up within 30 s', async t => {
+  const server = await scriptedServer(t, { messages })
+  const agent = edge(t, { dir: t.testdir(), server })
+  await server.next()
+  await agent.log.until('control.connected')
+
+  await agent.clock.advance(30_000) // the server's clock stands still beside it: no heartbeat comes
+
+  t.match((await agent.log.until('control.disconnected')).fields, { reason: 'silent' })
+})

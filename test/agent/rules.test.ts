@@ -1,0 +1,219 @@
+import t, { type Test } from 'tap'
+import { Type } from 'typebox'
+import { openGuardrails } from '../../agent/guardrails.ts'
+import { openPlanner } from '../../agent/planner.ts'
+import { type AgentPlugin, defineField, type RuleSpec } from '../../agent/plugin.ts'
+import { openRules } from '../../agent/rules.ts'
+import { openSettings } from '../../agent/settings.ts'
+import { openState } from '../../agent/state.ts'
+import { openCodec } from '../../kernel/wire/codec.ts'
+import { defineMessage } from '../../kernel/wire/message.ts'
+import { fakeEngine } from '../kit/fake-engine.ts'
+import { listen } from './log.ts'
+
+const proto = new URL('./fixtures/patience.proto', import.meta.url)
+const Patience = defineMessage({
+  name: 'sluice.patience.Patience',
+  proto,
+  body: Type.Object({ idle_secs: Type.Integer() })
+})
+const Allowed = defineMessage({
+  name: 'sluice.patience.Allowed',
+  proto,
+  body: Type.Object({ cidr: Type.String() })
+})
+
+const patience: AgentPlugin = {
+  name: 'patience',
+  agent: '^1.0.0',
+  messages: [Patience, Allowed],
+  fields: [
+    defineField({
+      key: 'idle',
+      message: Patience,
+      plan: ({ idle_secs }, draft) => {
+        draft.idleMs = idle_secs * 1000
+      }
+    }),
+    defineField({
+      key: 'source',
+      message: Allowed,
+      plan: ({ cidr }, draft) => {
+        draft.source = { allow: [{ cidr }], deny: [], refusal: 'source_denied' }
+      }
+    })
+  ]
+}
+
+function open(t: Test, dir = t.testdir()) {
+  const engine = fakeEngine()
+  const codec = openCodec([Patience, Allowed])
+  const db = openState(dir)
+  t.teardown(() => db.close())
+  const log = listen()
+  const bound: number[] = []
+  const unbound: number[] = []
+  const guardrails = openGuardrails(
+    { allow_ports: ['8000-8999'], allow_targets: [], deny_targets: ['169.254.0.0/16'] },
+    []
+  )
+  const rules = openRules({
+    engine,
+    planner: openPlanner({ plugins: [patience], codec, guardrails }),
+    journal: { bind: id => void bound.push(id), unbind: id => void unbound.push(id) },
+    settings: openSettings(db),
+    log
+  })
+  engine.start({
+    bind: [],
+    onEvents: batch => {
+      for (const event of batch) if (event.kind === 'closed') rules.ended(event.counters.ruleId)
+    }
+  })
+  return { engine, rules, codec, log, bound, unbound, dir }
+}
+
+const spec = (over: Partial<RuleSpec> = {}): RuleSpec => ({
+  id: 'rule-1',
+  owner: 'ann',
+  protocol: 'tcp',
+  from: 8080,
+  to: 8080,
+  targets: [{ host: '10.0.0.1', port: 80 }],
+  preferIpv6: false,
+  fields: {},
+  ...over
+})
+
+t.test('a rule is planned with its fields and the guardrails, and counted from its open on', async t => {
+  const { engine, rules, codec, bound, log } = open(t)
+  const idle = codec.encode(Patience, { idle_secs: 7 })
+
+  await rules.open(spec({ fields: { idle } }))
+
+  t.match(engine.opened, [
+    { id: 1, from: 8080, to: 8080, idleMs: 7000, source: null, target: [{ refusal: 'denied_by_agent' }] }
+  ])
+  t.same(bound, [1])
+  t.equal(rules.idOf(1), 'rule-1')
+  t.match(log.lines, [{ event: 'rule.opened', fields: { rule: 'rule-1' } }])
+})
+
+t.test('an equal rule is not touched, a different one is closed and opened under a new number', async t => {
+  const { engine, rules } = open(t)
+  await rules.open(spec())
+
+  await rules.open(spec({ owner: 'bob' }))
+  t.equal(engine.opened.length, 1)
+
+  await rules.open(spec({ targets: [{ host: '10.0.0.2', port: 80 }] }))
+  t.same(engine.closed, [{ ruleId: 1, drainMs: 30_000 }])
+  t.same(
+    engine.opened.map(({ id }) => id),
+    [1, 2]
+  )
+})
+
+t.test('a rule that differs in its filters alone goes on with the new ones', async t => {
+  const { engine, rules, codec } = open(t)
+  await rules.open(spec())
+
+  await rules.open(spec({ fields: { source: codec.encode(Allowed, { cidr: '10.0.0.0/8' }) } }))
+
+  t.equal(engine.opened.length, 1)
+  t.match(engine.filtered, [{ ruleId: 1, filters: { source: { allow: [{ cidr: '10.0.0.0/8' }] } } }])
+})
+
+t.test('a field that nobody plans is refused, and what runs goes on', async t => {
+  const { engine, rules } = open(t)
+  await rules.open(spec())
+
+  await t.rejects(rules.open(spec({ fields: { shape: new Uint8Array() } })), { code: 'field_unknown' })
+
+  t.equal(engine.rules.size, 1)
+})
+
+t.test('what the guardrails refuse is never opened', async t => {
+  const { engine, rules } = open(t)
+
+  await t.rejects(rules.open(spec({ from: 80, to: 80 })), { code: 'denied_by_agent' })
+  await t.rejects(rules.open(spec({ targets: [{ host: '169.254.169.254', port: 80 }] })), {
+    code: 'denied_by_agent'
+  })
+
+  t.equal(engine.opened.length, 0)
+})
+
+t.test('errno of the engine becomes a code of the wire, and nothing is counted', async t => {
+  const { engine, rules, unbound } = open(t)
+
+  engine.refuse('EADDRINUSE')
+  await t.rejects(rules.open(spec()), { code: 'port_in_use' })
+  engine.refuse('EACCES')
+  await t.rejects(rules.open(spec()), { code: 'activation_failed' })
+
+  t.same(unbound, [1, 2])
+  t.equal(rules.idOf(1), undefined)
+})
+
+t.test('a drain is over with the last connection; a second close cuts it', async t => {
+  const { engine, rules } = open(t)
+  engine.holdDrains()
+  await rules.open(spec())
+  let isDone = false
+
+  const { done } = await rules.close('rule-1', 'drain')
+  done.then(() => {
+    isDone = true
+  })
+  t.equal(isDone, false)
+  t.equal(rules.idOf(1), 'rule-1', 'its last events still have a name')
+
+  await (await rules.close('rule-1', 'cut')).done
+  t.equal(isDone, true)
+  t.same(engine.closed.at(-1), { ruleId: 1, drainMs: 0 })
+  t.equal(rules.idOf(1), undefined)
+})
+
+t.test('a close of what is not open is done at once', async t => {
+  const { rules } = open(t)
+
+  await (await rules.close('nobody', 'drain')).done
+
+  t.pass()
+})
+
+t.test('the server settings are kept for a start without it, and re-open nothing', async t => {
+  const first = open(t)
+  await first.rules.open(spec())
+
+  first.rules.configure({ drainMs: 5000, tcpIdleMs: 60_000 })
+  await first.rules.open(spec())
+  t.equal(first.engine.opened.length, 1, 'a running rule keeps the idle time that it was opened with')
+
+  const second = open(t, first.dir)
+  await second.rules.open(spec())
+  await second.rules.close('rule-1', 'drain')
+  t.match(second.engine.opened, [{ idleMs: 60_000 }])
+  t.same(second.engine.closed, [{ ruleId: 1, drainMs: 5000 }])
+})
+
+t.test('closeAll waits for every drain', async t => {
+  const { engine, rules } = open(t)
+  engine.holdDrains()
+  await rules.open(spec())
+  await rules.open(spec({ id: 'rule-2', from: 8081, to: 8081 }))
+  await rules.close('rule-2', 'drain')
+  let isDone = false
+
+  const all = rules.closeAll('drain').then(() => {
+    isDone = true
+  })
+  engine.drained(1)
+  await new Promise(resolve => setImmediate(resolve))
+  t.equal(isDone, false)
+  engine.drained(2)
+  await all
+
+  t.equal(isDone, true)
+})

@@ -1,0 +1,58 @@
+// What only shows when an engine has a process of its own.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { freePort } from '../kit/ports.ts'
+import type { State } from './alone.ts'
+import { answer, call, echo, endOf, openTarget } from './rig.ts'
+
+const file = join(import.meta.dirname, 'alone.ts')
+const descriptorLimit = 160
+
+async function openAlone(t: Test): Promise<{ child: ChildProcess; port: number }> {
+  const port = await freePort()
+  const target = await openTarget(t, echo)
+  const run = `ulimit -n ${descriptorLimit} && exec "$0" "$@"`
+  const child = spawn('sh', ['-c', run, process.execPath, file, `${port}`, `${target}`], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc']
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  await once(child, 'message')
+  return { child, port }
+}
+
+async function stateOf(child: ChildProcess): Promise<State> {
+  child.send('state')
+  const [state] = await once(child, 'message')
+  return state
+}
+
+t.test('before its descriptors run out an engine refuses callers, and takes them again later', async t => {
+  const { child, port } = await openAlone(t)
+
+  const callers = await Promise.all(Array.from({ length: 80 }, () => call(t, port)))
+  const outcomes = await Promise.all(
+    callers.map(caller => Promise.race([answer(caller, 'hello').catch(() => 'reset'), endOf(caller)]))
+  )
+
+  const served = outcomes.filter(outcome => outcome === 'hello').length
+  const { counters, descriptors } = await stateOf(child)
+  t.ok(served > 0 && served < 80, `${served} are served`)
+  t.match(counters, { connectionsTotal: served, rejected: { descriptors: 80 - served } })
+  t.ok(descriptors <= descriptorLimit - 64 + 1, `${descriptors} are in use`) // one reads the folder
+  for (const caller of callers) caller.destroy()
+  while ((await stateOf(child)).counters?.ports[0]?.active !== 0);
+  t.equal(await answer(await call(t, port), 'again'), 'again')
+})
+
+t.test('a stopped engine keeps nothing that would keep its process', async t => {
+  const { child, port } = await openAlone(t)
+  const callers = await Promise.all(Array.from({ length: 5 }, () => call(t, port)))
+  await Promise.all(callers.map(caller => answer(caller, 'hello')))
+
+  child.send('stop')
+
+  t.same(await once(child, 'exit'), [0, null])
+  t.ok((await Promise.all(callers.map(endOf))).every(end => end === 'reset'))
+})

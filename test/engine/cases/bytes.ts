@@ -1,0 +1,163 @@
+// Bytes, ends and resets cross over.
+import { randomBytes } from 'node:crypto'
+import { connect } from 'node:net'
+import {
+  answer,
+  type Case,
+  call,
+  collect,
+  echo,
+  endOf,
+  openEcho,
+  openTarget,
+  portCounters,
+  rig,
+  ruleTo,
+  sha256,
+  standsStill,
+  until
+} from '../rig.ts'
+
+export const bytes: Record<string, Case> = {
+  async 'bytes arrive bit for bit in both directions at once'(t, openEngine) {
+    const up = randomBytes(64 * 1024 * 1024)
+    const down = randomBytes(64 * 1024 * 1024)
+    let received: Promise<Buffer> | undefined
+    const port = await openTarget(t, socket => {
+      received = collect(socket)
+      socket.end(down)
+    })
+    const { engine, final } = rig(t, openEngine)
+    const rule = await ruleTo([port])
+    await engine.open(rule)
+
+    const caller = await call(t, rule.from)
+    caller.end(up)
+    const got = await collect(caller)
+
+    t.equal(sha256(got), sha256(down))
+    t.equal(sha256((await received) ?? Buffer.alloc(0)), sha256(up))
+    await engine.close(rule.id, 1_000)
+    const { ports, targets, connectionsTotal } = await final(rule.id)
+    t.match(ports, [{ port: rule.from, bytesIn: up.length, bytesOut: down.length, active: 0 }])
+    t.match(targets, [{ bytesIn: up.length, bytesOut: down.length, connectionsTotal: 1 }])
+    t.equal(connectionsTotal, 1)
+  },
+
+  async 'a caller that half-closes still gets the whole answer'(t, openEngine) {
+    const port = await openTarget(t, async socket => {
+      const question = await collect(socket)
+      socket.end(`you said ${question}`)
+    })
+    const { engine } = rig(t, openEngine)
+    const rule = await ruleTo([port])
+    await engine.open(rule)
+
+    const caller = await call(t, rule.from)
+    caller.end('good day')
+
+    t.equal(String(await collect(caller)), 'you said good day')
+  },
+
+  async 'a target that half-closes still gets all that the caller says'(t, openEngine) {
+    let heard: Promise<Buffer> | undefined
+    const port = await openTarget(t, socket => {
+      socket.end('over to you')
+      heard = collect(socket)
+    })
+    const { engine } = rig(t, openEngine)
+    const rule = await ruleTo([port])
+    await engine.open(rule)
+
+    const caller = await call(t, rule.from)
+    const said = await collect(caller)
+    caller.end('thank you')
+
+    t.equal(String(said), 'over to you')
+    t.equal(String(await heard), 'thank you')
+  },
+
+  async 'what the caller says before its target is reached is kept'(t, openEngine) {
+    const port = await openTarget(t, echo)
+    const { engine, events } = rig(t, openEngine)
+    const rule = await ruleTo([{ host: 'late.test', port }])
+    await engine.open(rule)
+
+    const caller = await call(t, rule.from)
+    const words = randomBytes(1024 * 1024)
+    caller.end(words)
+    await until(() => events.length > 0)
+    const [question] = events
+    if (question?.kind === 'resolve') engine.resolved(question.token, { ok: true, addresses: ['127.0.0.1'] })
+
+    t.match(question, { kind: 'resolve', ruleId: rule.id, host: 'late.test' })
+    t.equal(sha256(await collect(caller)), sha256(words))
+  },
+
+  async 'a caller that does not read stops its target, in bounded memory'(t, openEngine) {
+    let sent = 0
+    const port = await openTarget(t, socket => {
+      const chunk = Buffer.alloc(64 * 1024)
+      const flood = () => {
+        while (socket.write(chunk, () => (sent += chunk.length)));
+      }
+      socket.on('drain', flood)
+      flood()
+    })
+    const { engine, counters } = rig(t, openEngine)
+    const rule = await ruleTo([port])
+    await engine.open(rule)
+    const caller = connect({ port: rule.from, host: '127.0.0.1' }).pause()
+    caller.on('error', () => {})
+    t.teardown(() => caller.destroy())
+
+    await standsStill(() => sent)
+
+    const buffered = sent - portCounters(counters()).bytesOut
+    t.ok(sent > 0)
+    // Besides ours, the kernel holds the target's send buffer and our receive buffer.
+    t.ok(buffered < 16 * 1024 * 1024, `${buffered} bytes are buffered`)
+    caller.resume()
+    const before = sent
+    await until(() => sent > before + 32 * 1024 * 1024)
+  },
+
+  async 'a reset crosses over after what was received before it'(t, openEngine) {
+    const port = await openTarget(t, socket =>
+      socket.once('data', () => socket.write('last words', () => socket.resetAndDestroy()))
+    )
+    const { engine, final } = rig(t, openEngine)
+    const rule = await ruleTo([port])
+    await engine.open(rule)
+    const caller = await call(t, rule.from)
+    let heard = 0
+    caller.on('data', chunk => {
+      heard += chunk.length
+    })
+    caller.write('your last words?')
+
+    t.equal(await endOf(caller), 'reset')
+
+    await engine.close(rule.id, 0)
+    t.match(await final(rule.id), { ports: [{ bytesOut: heard, active: 0 }] })
+    t.equal(heard, 10)
+  },
+
+  async 'a connection on which both sides are silent for the idle time is reset'(t, openEngine) {
+    const { engine, counters } = rig(t, openEngine)
+    const rule = await openEcho(t, engine, 300)
+    const caller = await call(t, rule.from)
+    const beganAt = performance.now()
+    while (performance.now() - beganAt < 600) {
+      await answer(caller, 'busy')
+      await new Promise(resolve => setTimeout(resolve, 50))
+    }
+
+    const busyMs = performance.now() - beganAt
+    t.equal(await endOf(caller), 'reset')
+
+    t.ok(busyMs >= 600)
+    t.ok(performance.now() - beganAt - busyMs >= 200)
+    await until(() => portCounters(counters()).active === 0)
+  }
+}

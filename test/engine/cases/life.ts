@@ -1,0 +1,200 @@
+// A rule opens, counts and closes.
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import { freePort } from '../../kit/ports.ts'
+import {
+  answer,
+  type Case,
+  call,
+  collect,
+  endOf,
+  openEcho,
+  openTarget,
+  portCounters,
+  rig,
+  ruleTo,
+  standsStill,
+  until
+} from '../rig.ts'
+
+export const life: Record<string, Case> = {
+  async 'a drain lets a live connection finish, and the port is shut at once'(t, openEngine) {
+    const { engine, final } = rig(t, openEngine)
+    const rule = await openEcho(t, engine)
+    const caller = await call(t, rule.from)
+    await answer(caller, 'before')
+
+    await engine.close(rule.id, 60_000)
+
+    await t.rejects(call(t, rule.from), { code: 'ECONNREFUSED' })
+    t.equal(await answer(caller, 'after'), 'after')
+    t.match(engine.sample(), [{ ports: [{ active: 1 }] }])
+    caller.end()
+    t.equal(await endOf(caller), 'fin')
+    t.match(await final(rule.id), { ports: [{ bytesIn: 11, bytesOut: 11, active: 0 }] })
+    t.same(engine.sample(), [])
+  },
+
+  async 'what outlives its drain is reset'(t, openEngine) {
+    const { engine, final } = rig(t, openEngine)
+    const rule = await openEcho(t, engine)
+    const caller = await call(t, rule.from)
+    await answer(caller, 'before')
+
+    await engine.close(rule.id, 50)
+
+    t.equal(await endOf(caller), 'reset')
+    await final(rule.id)
+  },
+
+  async 'a cut resets both sides at once, also in the middle of a drain'(t, openEngine) {
+    let targetSide: Promise<'fin' | 'reset'> | undefined
+    const port = await openTarget(t, socket => {
+      socket.write('hello')
+      targetSide = endOf(socket)
+    })
+    const { engine, final } = rig(t, openEngine)
+    const rule = await ruleTo([port])
+    await engine.open(rule)
+    const caller = await call(t, rule.from)
+    await once(caller, 'data')
+
+    await engine.close(rule.id, 60_000)
+    await engine.close(rule.id, 0)
+
+    t.equal(await endOf(caller), 'reset')
+    t.equal(await targetSide, 'reset')
+    t.match(await final(rule.id), { ports: [{ bytesOut: 5, active: 0 }] })
+  },
+
+  async 'a port can be opened again right after it was closed, with connections in TIME_WAIT'(t, openEngine) {
+    const port = await openTarget(t, socket => socket.end('bye'))
+    const { engine } = rig(t, openEngine)
+    const rule = await ruleTo([port])
+    await engine.open(rule)
+    // The side that ends first, the engine's listener here, keeps the port in TIME_WAIT.
+    const callers = await Promise.all(Array.from({ length: 20 }, () => call(t, rule.from)))
+    await Promise.all(callers.map(caller => collect(caller)))
+    for (const caller of callers) caller.end()
+    await until(() => engine.sample().every(counters => portCounters(counters).active === 0))
+
+    await engine.close(rule.id, 0)
+    await engine.open(await ruleTo([port], { from: rule.from }))
+
+    t.equal(String(await collect(await call(t, rule.from))), 'bye')
+  },
+
+  async 'a port that another process holds is in use, on either family'(t, openEngine) {
+    const { engine } = rig(t, openEngine)
+    for (const host of ['127.0.0.1', '::1', '0.0.0.0']) {
+      const from = await freePort()
+      const other = createServer().listen(from, host)
+      await once(other, 'listening')
+
+      await t.rejects(engine.open(await ruleTo([9], { from })), { code: 'EADDRINUSE' }, host)
+
+      other.close()
+      await engine.open(await ruleTo([9], { from }))
+    }
+  },
+
+  async 'a range opens all its ports, each to its own target port'(t, openEngine) {
+    const { engine, counters } = rig(t, openEngine)
+    const first = await freePort(3)
+    for (const port of [first, first + 1, first + 2])
+      await openTarget(t, socket => socket.end(String(port)), { port })
+    const from = await freePort(3)
+    await engine.open(await ruleTo([first], { from, to: from + 2 }))
+
+    for (const offset of [0, 1, 2])
+      t.equal(String(await collect(await call(t, from + offset))), String(first + offset))
+    t.match(counters().ports, [{ port: from }, { port: from + 1 }, { port: from + 2, bytesOut: 5 }])
+  },
+
+  async 'a range with one port taken opens none'(t, openEngine) {
+    const { engine } = rig(t, openEngine)
+    const from = await freePort(3)
+    const other = createServer().listen(from + 2, '127.0.0.1')
+    await once(other, 'listening')
+    t.teardown(() => other.close())
+
+    await t.rejects(engine.open(await ruleTo([9], { from, to: from + 2 })), { code: 'EADDRINUSE' })
+
+    await t.rejects(call(t, from), { code: 'ECONNREFUSED' })
+    await t.rejects(call(t, from + 1), { code: 'ECONNREFUSED' })
+    t.same(engine.sample(), [])
+  },
+
+  async 'counters move while bytes are delivered'(t, openEngine) {
+    const { engine, counters } = rig(t, openEngine)
+    const rule = await openEcho(t, engine)
+    const caller = await call(t, rule.from)
+
+    await answer(caller, 'hello')
+
+    await until(() => portCounters(counters()).bytesOut === 5)
+    t.match(portCounters(counters()), { bytesIn: 5, bytesOut: 5, active: 1 })
+  },
+
+  async 'bytes that a reset kept from arriving are not counted'(t, openEngine) {
+    let target: Socket | undefined
+    const port = await openTarget(t, socket => {
+      target = socket.pause()
+    })
+    const { engine, counters, final } = rig(t, openEngine)
+    const rule = await ruleTo([port])
+    await engine.open(rule)
+    const caller = await call(t, rule.from)
+    let offered = 0
+    const chunk = Buffer.alloc(1024 * 1024)
+    while (offered < 64 * chunk.length) {
+      caller.write(chunk)
+      offered += chunk.length
+    }
+    await standsStill(() => portCounters(counters()).bytesIn)
+    const delivered = portCounters(counters()).bytesIn
+
+    target?.resetAndDestroy()
+
+    t.equal(await endOf(caller), 'reset')
+    await engine.close(rule.id, 0)
+    const { bytesIn } = portCounters(await final(rule.id))
+    t.equal(bytesIn, delivered)
+    t.ok(bytesIn < offered)
+  },
+
+  async 'stopping cuts everything, tells the final counters and refuses to open'(t, openEngine) {
+    const { engine, events } = rig(t, openEngine)
+    const rule = await openEcho(t, engine)
+    const other = await openEcho(t, engine)
+    const caller = await call(t, rule.from)
+    await answer(caller, 'hello')
+
+    await Promise.all([engine.stop(), engine.stop()])
+
+    t.equal(await endOf(caller), 'reset')
+    await t.rejects(call(t, other.from), { code: 'ECONNREFUSED' })
+    await t.rejects(engine.open(await ruleTo([9])), { code: 'ESTOPPED' })
+    const finals = events.flatMap(event => (event.kind === 'closed' ? [event.counters] : []))
+    t.match(
+      finals.find(({ ruleId }) => ruleId === rule.id),
+      { ports: [{ bytesIn: 5, bytesOut: 5, active: 0 }] }
+    )
+    t.ok(finals.some(({ ruleId }) => ruleId === other.id))
+    t.same(engine.sample(), [])
+  },
+
+  async 'what cannot be a rule is refused'(t, openEngine) {
+    const { engine } = rig(t, openEngine)
+    const from = await freePort(2)
+    const impossible = [
+      await ruleTo([]),
+      await ruleTo([9], { from: 0, to: 0 }),
+      await ruleTo([9], { from: 65_536, to: 65_536 }),
+      await ruleTo([9], { from, to: from - 1 }),
+      await ruleTo([65_535], { from, to: from + 1 })
+    ]
+
+    for (const rule of impossible) await t.rejects(engine.open(rule), { code: 'EINVAL' })
+  }
+}

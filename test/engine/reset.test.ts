@@ -1,0 +1,19 @@
+import { once } from 'node:events'
+import t from 'tap'
+import { reset } from '../../agent/portable-engine/relay.ts'
+import { call, openTarget } from './rig.ts'
+
+t.test('a socket is closed when it is reset in the moment of its ending', async t => {
+  const { promise: closed, resolve } = Promise.withResolvers<void>()
+  const port = await openTarget(t, socket => {
+    socket.once('close', () => resolve())
+    socket.end()
+    reset(socket)
+  })
+
+  const caller = await call(t, port)
+
+  await closed
+  caller.resume()
+  await once(caller, 'close')
+})

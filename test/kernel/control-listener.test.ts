@@ -1,0 +1,190 @@
+// Who may come in, and what those who may not cost: nothing that another notices.
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { connect as connectTcp, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { connect } from 'node:tls'
+import t, { type Test } from 'tap'
+import { openCertificate } from '../../kernel/control/certificate.ts'
+import { openListener } from '../../kernel/control/listener.ts'
+import { alpn } from '../../kernel/wire/control.ts'
+import { dial } from '../kit/scripted-agent.ts'
+import { site } from './control-kit.ts'
+
+async function knock(t: Test, port: number, localAddress = '127.0.0.1'): Promise<Socket> {
+  const socket = connectTcp({ port, host: '127.0.0.1', localAddress })
+  socket.on('error', () => {}) // a reset is an answer, too
+  t.teardown(() => socket.destroy())
+  await once(socket, 'connect')
+  return socket
+}
+
+const isOpen = ({ closed, destroyed, readableEnded }: Socket): boolean =>
+  !closed && !destroyed && !readableEnded
+const closed = (socket: Socket): unknown => socket.closed || once(socket.resume(), 'close')
+
+t.test('who does not say who it is within 10 s is cut, with or without TLS', async t => {
+  const { control, clock, log } = await site(t)
+  const { fingerprint } = control
+  const bare = await knock(t, control.port())
+  const { socket: secure } = await dial({ port: control.port(), fingerprint })
+  secure.on('error', () => {})
+
+  await clock.advance(9_999)
+  t.ok(isOpen(bare))
+  t.ok(isOpen(secure))
+  await clock.advance(1)
+
+  await Promise.all([closed(bare), closed(secure)])
+  t.same(log, [])
+})
+
+t.test('who comes a byte at a time has no more time than others', async t => {
+  const { control, clock } = await site(t)
+  const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
+  socket.on('error', () => {})
+
+  for (let second = 0; second < 10; second++) {
+    socket.write(Buffer.from([0]))
+    await new Promise(resolve => setImmediate(resolve))
+    await clock.advance(1_000)
+  }
+
+  await closed(socket)
+})
+
+t.test('of one address 16 may be unknown: the newcomer is let in, the oldest goes', async t => {
+  const { control } = await site(t)
+  const sockets: Socket[] = []
+  for (let i = 0; i < 16; i++) sockets.push(await knock(t, control.port()))
+  const other = await knock(t, control.port(), '127.0.0.2')
+
+  const newcomer = await knock(t, control.port())
+  await closed(sockets[0]!)
+
+  t.ok(sockets.slice(1).every(isOpen))
+  t.ok(isOpen(other))
+  t.ok(isOpen(newcomer))
+})
+
+t.test('256 may be unknown in all: the oldest of all goes', async t => {
+  const { control } = await site(t)
+  const sockets: Socket[] = []
+  for (let i = 0; i < 256; i++) sockets.push(await knock(t, control.port(), `127.0.1.${1 + (i % 32)}`))
+
+  const newcomer = await knock(t, control.port(), '127.0.2.1')
+  await closed(sockets[0]!)
+
+  t.ok(sockets.slice(1).every(isOpen))
+  t.ok(isOpen(newcomer))
+})
+
+t.test('a thousand half-open streams and garbage do not keep an agent out', async t => {
+  const { control, enroll, agent, log } = await site(t)
+  const { token, clientId } = await enroll()
+  const idle = await Promise.all(
+    Array.from({ length: 1000 }, (_, i) => knock(t, control.port(), `127.0.3.${1 + (i % 100)}`))
+  )
+  for (const socket of idle.slice(500)) socket.write(Buffer.alloc(3000, 0x47))
+
+  const edge = await agent(token)
+
+  t.ok(control.peers.find(clientId))
+  t.notOk(edge.ended.aborted)
+  t.same(
+    log.map(({ event }) => event),
+    ['client.connected']
+  )
+})
+
+t.test('only TLS 1.3 and only this protocol come in, and nothing is logged of the rest', async t => {
+  const { control, log } = await site(t)
+  const base = { port: control.port(), host: '127.0.0.1', rejectUnauthorized: false }
+  for (const [name, options] of Object.entries({
+    'TLS 1.2': { ...base, maxVersion: 'TLSv1.2', ALPNProtocols: [alpn] } as const,
+    'another protocol': { ...base, ALPNProtocols: ['h2'] },
+    'no protocol': base
+  })) {
+    const socket = connect(options)
+    socket.on('error', () => {})
+    socket.resume()
+
+    await once(socket, 'close')
+
+    t.pass(name)
+  }
+  t.same(log, [])
+})
+
+t.test('an agent that finds another leaf says nothing, and so does the server', async t => {
+  const { control, log } = await site(t)
+
+  await t.rejects(dial({ port: control.port(), fingerprint: '00'.repeat(32) }), /pinned/)
+
+  t.same(log, [])
+})
+
+t.test('a port that is taken is named', async t => {
+  const { control } = await site(t)
+  const certificate = await openCertificate(t.testdir())
+  const second = openListener({
+    listen: `127.0.0.1:${control.port()}`,
+    certificate,
+    clock: { now: Date.now, after: () => () => {}, every: () => () => {} },
+    enter: () => {}
+  })
+
+  await t.rejects(second.start(), {
+    row: { code: 'startup.listen_failed' },
+    message: /control_listen .*EADDRINUSE/
+  })
+})
+
+t.test('the leaf is made once, for this machine and the names given, and kept to ourselves', async t => {
+  const dir = t.testdir()
+  const made = await openCertificate(dir, { names: ['edge.example.net', '203.0.113.7', '', 'not a name'] })
+  const again = await openCertificate(dir, { names: ['other.example.net'] })
+
+  t.equal(again.fingerprint, made.fingerprint)
+  t.match(made.fingerprint, /^[0-9a-f]{64}$/)
+  const { X509Certificate } = await import('node:crypto')
+  const leaf = new X509Certificate(made.cert)
+  for (const host of ['localhost', 'edge.example.net']) t.ok(leaf.checkHost(host), host)
+  for (const ip of ['127.0.0.1', '::1', '203.0.113.7']) t.ok(leaf.checkIP(ip), ip)
+  t.notOk(leaf.checkHost('other.example.net'))
+  t.ok(new Date(leaf.validTo).getTime() - Date.now() > 3649 * 86_400_000)
+  for (const file of ['control.key', 'control.crt']) t.equal(statSync(join(dir, file)).mode & 0o777, 0o600)
+})
+
+t.test('a given certificate is taken as it is, or refused with what to do', async t => {
+  const dir = t.testdir()
+  mkdirSync(join(dir, 'a'))
+  mkdirSync(join(dir, 'b'))
+  const [a] = [await openCertificate(join(dir, 'a')), await openCertificate(join(dir, 'b'))]
+  const [certPath, keyPath] = [join(dir, 'a', 'control.crt'), join(dir, 'a', 'control.key')]
+  const garbage = join(dir, 'garbage')
+  writeFileSync(garbage, 'no PEM', { mode: 0o600 })
+
+  t.same(await openCertificate(dir, { certPath, keyPath }), a)
+  await t.rejects(openCertificate(dir, { certPath }), {
+    row: { code: 'startup.tls_invalid' },
+    message: /both/
+  })
+  await t.rejects(openCertificate(dir, { certPath, keyPath: join(dir, 'b', 'control.key') }), {
+    row: { code: 'startup.tls_invalid' },
+    message: /another certificate/
+  })
+  await t.rejects(openCertificate(dir, { certPath: garbage, keyPath }), {
+    row: { code: 'startup.tls_invalid' }
+  })
+  await t.rejects(openCertificate(dir, { certPath: join(dir, 'none'), keyPath }), {
+    row: { code: 'startup.tls_invalid' },
+    message: /none/
+  })
+  chmodSync(keyPath, 0o644)
+  await t.rejects(openCertificate(dir, { certPath, keyPath }), {
+    row: { code: 'startup.insecure_permissions' },
+    message: /chmod 600/
+  })
+  t.match(readFileSync(certPath, 'utf8'), /BEGIN CERTIFICATE/)
+})

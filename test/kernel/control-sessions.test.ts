@@ -1,0 +1,273 @@
+// Hello and what follows: who is let in, who is replaced, who is sent away, and what the log says of it.
+import t from 'tap'
+import { Client, SpentToken } from '../../kernel/identity/entities.ts'
+import { hashOf } from '../../kernel/identity/secret.ts'
+import { Hello } from '../../kernel/wire/control.ts'
+import { openStream } from '../../kernel/wire/stream.ts'
+import { listen } from '../kit/house.ts'
+import { dial } from '../kit/scripted-agent.ts'
+import { codec, Echo, echo, Put, site } from './control-kit.ts'
+
+const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await turn()
+}
+
+t.test('a token that no client has is unknown; one that no longer holds is revoked', async t => {
+  const { agent, enroll, store, control } = await site(t)
+  const spent = await enroll()
+  const revoked = await enroll()
+  await store.change(async em => {
+    await em.insert(SpentToken, { hash: hashOf('spent'), clientId: spent.clientId, spentAt: 0 })
+    await em.nativeUpdate(Client, { id: revoked.clientId }, { revokedAt: 1 })
+  })
+
+  await t.rejects(agent('never seen'), { code: 'token_unknown' })
+  await t.rejects(agent('spent'), { code: 'token_revoked' })
+  await t.rejects(agent(revoked.token), { code: 'token_revoked' })
+  t.same(control.peers.all(), [])
+})
+
+t.test('an agent of another protocol is told so', async t => {
+  const { control, enroll } = await site(t)
+  const { token } = await enroll()
+  const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
+  t.teardown(() => socket.destroy())
+  const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
+  const { line } = openStream({ socket, codec, handlers: [], clock, log: listen([]) })
+  const hello = { token, agent_version: '9.0.0', protocol_version: 2, instance_id: '', state_digest: '' }
+
+  await t.rejects(line.ask(Hello, hello), { code: 'wire.protocol_version', message: /version 1/ })
+})
+
+t.test('Hello is written down with its client, and speaks for it while it is away', async t => {
+  const { agent, enroll, store, control, clock, events } = await site(t)
+  const { token, clientId } = await enroll('berlin')
+  const client = () => store.read(em => em.findOneOrFail(Client, { id: clientId }))
+
+  const edge = await agent(token, { version: '1.2.3', capabilities: { udp: '1.0.0' } })
+  const peer = control.peers.find(clientId)!
+
+  t.match(await client(), {
+    agentVersion: '1.2.3',
+    capabilities: { udp: '1.0.0' },
+    connectedAt: clock.now(),
+    lastSeenAt: clock.now()
+  })
+  t.match(edge.welcome, { server_version: '2.0.0', server_time_ms: clock.now(), kinds: ['thing'] })
+  t.equal(edge.welcome.session_id, peer.sessionId)
+  t.ok(peer.can({ id: 'udp', since: '1.0.0' }))
+  t.notOk(peer.can({ id: 'sni', since: '0.1.0' }))
+  t.match(events('client.connected'), [
+    {
+      level: 'info',
+      fields: {
+        client_id: clientId,
+        client_name: 'berlin',
+        agent_version: '1.2.3',
+        remote_addr: '127.0.0.1'
+      }
+    }
+  ])
+
+  await clock.advance(5_000)
+  await edge.close()
+  await until(() => events('client.disconnected').length === 1)
+  t.match(events('client.disconnected'), [{ fields: { client_id: clientId, reason: 'closed' } }])
+  t.equal(control.peers.find(clientId), undefined)
+  await store.change(async () => {}) // behind the note of the end
+  t.equal((await client()).lastSeenAt, clock.now())
+})
+
+t.test('an agent that names no capabilities is judged by its version', async t => {
+  const { agent, enroll, store, control } = await site(t)
+  const { token, clientId } = await enroll()
+
+  await agent(token, { version: '0.9.0', capabilities: null })
+  const peer = control.peers.find(clientId)!
+
+  t.ok(peer.can({ id: 'sni', since: '0.9.0' }))
+  t.notOk(peer.can({ id: 'rate', since: '0.11.0' }))
+  t.equal((await store.read(em => em.findOneOrFail(Client, { id: clientId }))).capabilities ?? null, null)
+})
+
+t.test('before Hello only greetings are heard, and Hello may follow one on the same stream', async t => {
+  const { agent, enroll, control } = await site(t, { greetings: echo })
+  const { token } = await enroll()
+  const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
+  const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
+  const { line } = openStream({ socket, codec, handlers: [], clock, log: listen([]) })
+  t.teardown(() => socket.destroy())
+
+  t.same(await line.ask(Echo, { text: 'redeem' }), { text: 'redeem' })
+  await t.rejects(line.ask(Put, { id: '', revision: 1, text: '' }), { code: 'wire.unknown_message' })
+  const hello = { token, agent_version: '', protocol_version: 1, instance_id: '', state_digest: '' }
+  t.match(await line.ask(Hello, hello), { server_version: '2.0.0' })
+
+  const joined = await agent((await enroll()).token)
+  await t.rejects(joined.line.ask(Echo, { text: 'redeem' }), { code: 'wire.unknown_message' })
+})
+
+t.test('frames are small before Hello, and may be large after it', async t => {
+  const { agent, enroll, control } = await site(t, { greetings: echo, handlers: echo })
+  const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
+  const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
+  const { line } = openStream({ socket, codec, handlers: [], clock, log: listen([]) })
+
+  const edge = await agent((await enroll()).token)
+
+  t.match(await edge.line.ask(Echo, { text: 'x'.repeat(200_000) }), { text: /^x{100}/ })
+  await t.rejects(line.ask(Echo, { text: 'x'.repeat(5_000) }), { code: 'wire.closed' })
+})
+
+t.test('what features have to say is in Welcome; they are told of join and end', async t => {
+  const story: string[] = []
+  const { agent, enroll } = await site(t, {
+    connection: {
+      welcome: async ({ clientId }) => ({ thing: Buffer.from(clientId) }),
+      joined: peer => void story.push(`joined ${peer.sessionId}`),
+      left: (peer, reason) => void story.push(`left ${peer.sessionId} ${reason}`)
+    }
+  })
+  const { token, clientId } = await enroll()
+
+  const edge = await agent(token)
+  t.equal(Buffer.from(edge.welcome.parts['thing']!).toString(), clientId)
+  await edge.close()
+  await until(() => story.length === 2)
+
+  const { session_id: session } = edge.welcome
+  t.same(story, [`joined ${session}`, `left ${session} closed`])
+})
+
+t.test('the newer session of a client replaces the older', async t => {
+  const { agent, enroll, control, events } = await site(t)
+  const { token, clientId } = await enroll()
+  const older = await agent(token, { instanceId: 'one' })
+
+  const newer = await agent(token, { instanceId: 'two' })
+  await older.over()
+
+  t.equal(older.toldEnd(), 'replaced')
+  t.equal(control.peers.find(clientId)?.sessionId, newer.welcome.session_id)
+  t.match(events('client.disconnected'), [{ fields: { client_id: clientId, reason: 'replaced' } }])
+  t.equal(control.peers.all().length, 1)
+})
+
+t.test('two agents with one bundle are told apart, warned of once a minute, and slowed', async t => {
+  const { agent, enroll, events, clock } = await site(t)
+  const { token, clientId } = await enroll()
+  const ends: (string | null)[] = []
+  let before = await agent(token, { instanceId: '0' })
+  const swap = async (instanceId: string): Promise<void> => {
+    const next = await agent(token, { instanceId })
+    await before.over()
+    ends.push(before.toldEnd())
+    before = next
+  }
+
+  for (let i = 1; i <= 8; i++) await swap(String(i % 2))
+
+  t.same(ends, [...Array(5).fill('replaced'), ...Array(3).fill('instance_conflict')])
+  t.match(events('client.instance_conflict'), [{ level: 'warn', fields: { client_id: clientId } }])
+  t.equal(events('client.instance_conflict').length, 1)
+
+  await clock.advance(60_001)
+  await swap('1')
+  t.equal(ends.at(-1), 'replaced')
+})
+
+t.test('one agent that comes again and again is no conflict', async t => {
+  const { agent, enroll, events } = await site(t)
+  const { token } = await enroll()
+
+  for (let i = 0; i < 8; i++) await agent(token, { instanceId: 'same' })
+
+  t.same(events('client.instance_conflict'), [])
+})
+
+t.test('a revoked agent is asked for its last word, told why, and sent away', async t => {
+  const asked: unknown[] = []
+  const { agent, enroll, control, events } = await site(t, {
+    connection: {
+      leaving: async (peer, reason) =>
+        void asked.push(reason, await peer.ask(Put, { id: 'last', revision: 1, text: '' }))
+    }
+  })
+  const { token, clientId } = await enroll()
+  const edge = await agent(token)
+
+  control.peers.find(clientId)!.end('token_revoked')
+  t.equal(control.peers.find(clientId), undefined)
+  await edge.over()
+
+  t.same(asked, ['token_revoked', { revision: 1 }])
+  t.equal(edge.toldEnd(), 'token_revoked')
+  t.match(events('client.disconnected'), [{ fields: { reason: 'token_revoked' } }])
+})
+
+t.test('a last word that does not come is waited for 1 s', async t => {
+  const { agent, enroll, control, clock } = await site(t, {
+    connection: { leaving: () => new Promise(() => {}) }
+  })
+  const { token, clientId } = await enroll()
+  const edge = await agent(token)
+
+  control.peers.find(clientId)!.end('token_revoked')
+  await clock.advance(999)
+  t.equal(edge.toldEnd(), null)
+  await clock.advance(1)
+
+  await edge.over()
+  t.equal(edge.toldEnd(), 'token_revoked')
+})
+
+t.test('a token that is revoked while its stream joins does not slip through', async t => {
+  const { agent, enroll, store, control } = await site(t, {
+    connection: {
+      async welcome({ clientId }) {
+        await store.change(em => em.nativeUpdate(Client, { id: clientId }, { tokenHash: null, revokedAt: 1 }))
+        return {}
+      }
+    }
+  })
+  const { token } = await enroll()
+
+  const edge = await agent(token)
+  await edge.over()
+
+  t.equal(edge.toldEnd(), 'token_revoked')
+  t.same(control.peers.all(), [])
+})
+
+t.test('a server that stops tells its agents', async t => {
+  const { agent, enroll, control } = await site(t)
+  const edge = await agent((await enroll()).token)
+
+  await control.close()
+
+  await edge.over()
+  t.equal(edge.toldEnd(), 'shutting_down')
+})
+
+t.test('the store makes its generation once', async t => {
+  const { agent, enroll } = await site(t)
+  const { token } = await enroll()
+
+  const { generation } = (await agent(token)).welcome
+
+  t.match(generation, /^[0-9a-f]{32}$/)
+  t.equal((await agent(token)).welcome.generation, generation)
+})
+
+t.test('while agents are connected, the time when they were seen goes on', async t => {
+  const { agent, enroll, clock, store } = await site(t)
+  const { token, clientId } = await enroll()
+  await agent(token)
+
+  await clock.advance(60_000)
+  await store.change(async () => {})
+
+  t.equal((await store.read(em => em.findOneOrFail(Client, { id: clientId }))).lastSeenAt, clock.now())
+})

@@ -1,0 +1,289 @@
+// Two ends of a stream over a real socket pair: order, deadlines, silence, and how a stream ends.
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { Ended } from '../../kernel/wire/control.ts'
+import { frame } from '../../kernel/wire/frame.ts'
+import { answer, type Bound, bind, on, Refused } from '../../kernel/wire/message.ts'
+import { openStream, type Stream } from '../../kernel/wire/stream.ts'
+import { type FakeClock, fakeClock } from '../kit/clock.ts'
+import { type Line, listen } from '../kit/house.ts'
+import { codec, Echo } from './control-kit.ts'
+
+async function sockets(t: Test): Promise<[Socket, Socket]> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const near = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const [far] = (await once(server, 'connection')) as [Socket]
+  server.close()
+  t.teardown(() => {
+    near.destroy()
+    far.destroy()
+  })
+  return [near, far]
+}
+
+interface Pair {
+  readonly near: Stream
+  readonly far: Stream
+  readonly clock: FakeClock
+  readonly log: Line[]
+  readonly raw: Socket // of the far end
+}
+
+const serve = (run: (text: string) => Promise<string>): Bound[] =>
+  bind([answer(Echo, async (_: null, { text }) => ({ text: await run(text) }))], () => null)
+
+async function pair(t: Test, handlers: readonly Bound[], handlersNear: readonly Bound[] = []): Promise<Pair> {
+  const [a, b] = await sockets(t)
+  const clock = fakeClock()
+  const log: Line[] = []
+  const near = openStream({ socket: a, codec, handlers: handlersNear, clock, log: listen(log) })
+  const far = openStream({ socket: b, codec, handlers, clock, log: listen(log) })
+  t.teardown(() => {
+    near.end('test over')
+    far.end('test over')
+  })
+  return { near, far, clock, log, raw: b }
+}
+
+const over = ({ ended }: Stream): Promise<string> =>
+  new Promise(resolve => {
+    const told = (): void => resolve(String(ended.reason))
+    if (ended.aborted) told()
+    else ended.addEventListener('abort', told, { once: true })
+  })
+
+t.test('questions of a stream are handled one after another, in order', async t => {
+  const story: string[] = []
+  const { near } = await pair(
+    t,
+    serve(async text => {
+      story.push(`begin ${text}`)
+      await new Promise(resolve => setImmediate(resolve))
+      story.push(`end ${text}`)
+      return text
+    })
+  )
+
+  await Promise.all(['1', '2', '3'].map(text => near.line.ask(Echo, { text })))
+
+  t.same(story, ['begin 1', 'end 1', 'begin 2', 'end 2', 'begin 3', 'end 3'])
+})
+
+t.test('an answer overtakes the questions that wait', async t => {
+  const held = Promise.withResolvers<void>()
+  const { near, far } = await pair(
+    t,
+    serve(text => held.promise.then(() => text)),
+    serve(async text => `near: ${text}`)
+  )
+  const waiting = near.line.ask(Echo, { text: 'waits' })
+
+  t.same(await far.line.ask(Echo, { text: 'hello' }), { text: 'near: hello' })
+
+  held.resolve()
+  t.same(await waiting, { text: 'waits' })
+})
+
+t.test('a handler may ask back on the line that it serves', async t => {
+  const pairing: { far?: Stream } = {}
+  const both = await pair(
+    t,
+    serve(async text => (await pairing.far!.line.ask(Echo, { text })).text),
+    serve(async text => `${text}, back`)
+  )
+  pairing.far = both.far
+
+  t.same(await both.near.line.ask(Echo, { text: 'there' }), { text: 'there, back' })
+})
+
+t.test('a question that nobody knows is refused by name, and the stream lives', async t => {
+  const { near, far } = await pair(t, [])
+
+  await t.rejects(near.line.ask(Echo, { text: '' }), { code: 'wire.unknown_message', message: /Echo/ })
+
+  far.serve(serve(async text => text))
+  t.same(await near.line.ask(Echo, { text: 'now' }), { text: 'now' })
+})
+
+t.test('what is told and not known is passed over in silence by both ends', async t => {
+  const { near, log } = await pair(
+    t,
+    serve(async text => text)
+  )
+
+  near.line.send(Ended, { code: 'x', message: '' })
+  await near.line.ask(Echo, { text: '' })
+
+  t.match(log, [{ level: 'debug', event: 'control.message_refused' }])
+})
+
+t.test('a refusal keeps its code; a failure is named in the log, and on the wire only its place', async t => {
+  const { near, log } = await pair(
+    t,
+    serve(async text => {
+      throw text === 'refuse' ? new Refused('thing.no', 'because') : new Error('a secret path')
+    })
+  )
+
+  await t.rejects(near.line.ask(Echo, { text: 'refuse' }), { code: 'thing.no', message: 'because' })
+  await t.rejects(near.line.ask(Echo, { text: 'fail' }), { code: 'internal', message: /^(?!.*secret)/ })
+
+  t.match(log, [{ level: 'error', event: 'control.handler_failed', fields: { error: /a secret path/ } }])
+})
+
+t.test('a question has a deadline, and a late answer harms nobody', async t => {
+  const held = Promise.withResolvers<void>()
+  const { near, clock } = await pair(
+    t,
+    serve(text => held.promise.then(() => text))
+  )
+  const late = near.line.ask(Echo, { text: 'late' }, { deadlineMs: 3_000 })
+  const refused = t.rejects(late, { code: 'wire.deadline' })
+  const patient = near.line.ask(Echo, { text: 'patient' })
+
+  await clock.advance(3_000)
+  await refused
+
+  held.resolve()
+  t.same(await patient, { text: 'patient' })
+})
+
+t.test('questions end with their stream', async t => {
+  const { near, far } = await pair(
+    t,
+    serve(() => new Promise(() => {}))
+  )
+  const asked = near.line.ask(Echo, { text: '' })
+
+  far.end('enough')
+
+  await t.rejects(asked, { code: 'wire.closed' })
+  await t.rejects(near.line.ask(Echo, { text: '' }), { code: 'wire.closed' })
+  t.equal(await over(near), 'closed')
+  t.equal(await over(far), 'enough')
+})
+
+t.test('what was said before the end arrives', async t => {
+  const heard: string[] = []
+  const { near, far } = await pair(
+    t,
+    bind([on(Ended, async (_: null, { code }) => void heard.push(code))], () => null)
+  )
+
+  near.line.send(Ended, { code: 'last words', message: '' })
+  near.end('stopped')
+
+  t.equal(await over(far), 'closed')
+  t.same(heard, ['last words'])
+})
+
+t.test('two ends that have nothing to say keep the stream up', async t => {
+  const { near, far, clock } = await pair(t, [])
+
+  for (let second = 0; second < 120; second++) {
+    await clock.advance(1_000)
+    await new Promise(resolve => setImmediate(resolve))
+  }
+
+  t.notOk(near.ended.aborted)
+  t.notOk(far.ended.aborted)
+})
+
+t.test('an end that is silent for 30 s is given up', async t => {
+  const [near] = await sockets(t)
+  const clock = fakeClock()
+  const stream = openStream({ socket: near, codec, handlers: [], clock, log: listen([]) })
+
+  await clock.advance(24_999)
+  t.notOk(stream.ended.aborted)
+  await clock.advance(5_001)
+
+  t.equal(await over(stream), 'silent')
+})
+
+t.test('an end that does not read is given up before it costs more than 1 MiB', async t => {
+  const [near, far] = await sockets(t)
+  far.pause()
+  const stream = openStream({ socket: near, codec, handlers: [], clock: fakeClock(), log: listen([]) })
+
+  const message = 'x'.repeat(100_000)
+  for (let sent = 0; sent < 200 && !stream.ended.aborted; sent++) {
+    stream.line.send(Ended, { code: '', message })
+    await new Promise(resolve => setImmediate(resolve))
+  }
+
+  t.equal(await over(stream), 'slow')
+  t.ok(near.writableLength < 1_500_000)
+})
+
+t.test('a sender that waits for room is not slow', async t => {
+  const { near, far } = await pair(t, [])
+  far.serve(serve(async text => text))
+
+  const message = 'x'.repeat(200_000)
+  for (let sent = 0; sent < 100; sent++) {
+    await near.room()
+    near.line.send(Ended, { code: '', message })
+  }
+
+  t.same(await near.line.ask(Echo, { text: 'there' }), { text: 'there' })
+})
+
+t.test('who waits for room is let go when the stream ends', async t => {
+  const [near, far] = await sockets(t)
+  far.pause()
+  const stream = openStream({ socket: near, codec, handlers: [], clock: fakeClock(), log: listen([]) })
+  while (near.writableLength < 400_000) stream.line.send(Ended, { code: '', message: 'x'.repeat(200_000) })
+
+  const room = stream.room()
+  stream.end('over')
+
+  await t.resolves(room)
+})
+
+t.test('a frame that is no message ends the stream, and so does one that is too large', async t => {
+  for (const [bytes, reason] of [
+    [frame(Buffer.from('no message at all')), 'malformed'],
+    [Buffer.from('GET / HTTP/1.1\r\n\r\n'), 'oversized']
+  ] as const) {
+    const [near, far] = await sockets(t)
+    const stream = openStream({ socket: near, codec, handlers: [], clock: fakeClock(), log: listen([]) })
+    far.write(bytes)
+
+    t.equal(await over(stream), reason)
+  }
+})
+
+t.test('a stream that says more than can be handled ends', async t => {
+  const { near, far } = await pair(
+    t,
+    serve(() => new Promise(() => {}))
+  )
+  const asked = Array.from({ length: 300 }, () => near.line.ask(Echo, { text: '' }).catch(() => {}))
+
+  t.equal(await over(far), 'flooded')
+  await Promise.all(asked)
+})
+
+t.test('a stream that has ended leaves no timer behind', async t => {
+  const timers = new Set<object>()
+  const held = (): (() => void) => {
+    const timer = {}
+    timers.add(timer)
+    return () => void timers.delete(timer)
+  }
+  const clock = { now: () => 0, after: held, every: held }
+  const [near] = await sockets(t)
+  const stream = openStream({ socket: near, codec, handlers: [], clock, log: listen([]) })
+  const asked = stream.line.ask(Echo, { text: '' })
+
+  stream.end('over')
+  await t.rejects(asked)
+  near.destroy()
+  await once(near, 'close')
+
+  t.equal(timers.size, 0)
+})

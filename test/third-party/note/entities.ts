@@ -1,0 +1,8 @@
+import { defineEntity, p } from '@mikro-orm/core'
+import { ruleKey } from '../../../plugins/rules/slots.ts'
+
+export const NoteIdle = defineEntity({
+  name: 'NoteIdle',
+  tableName: 'note_idle',
+  properties: { rule: ruleKey, secs: p.integer() }
+})
