@@ -1,10 +1,10 @@
 // The story of an agent: what was saved is in force again, then a link keeps it in step with the server.
 import { timestamp } from '../kernel/base/clock.ts'
 import { Releases } from '../kernel/base/releases.ts'
-import type { Bundle } from './bundle.ts'
-import { markRevoked } from './bundle.ts'
+import { type Bundle, markRevoked } from './bundle.ts'
 import { keepLink, type LinkOptions } from './link.ts'
 import { type AgentOptions, openHello, openParts, type Parts } from './parts.ts'
+import { aborted } from './wait.ts'
 
 export interface Signals {
   readonly stop: AbortSignal
@@ -96,9 +96,3 @@ async function giveUp(
   await parts.rules.closeAll('cut')
   markRevoked(bundleFile, refused.token, timestamp(clock.now()))
 }
-
-const aborted = (signal: AbortSignal): Promise<null> =>
-  new Promise(resolve => {
-    if (signal.aborted) return resolve(null)
-    signal.addEventListener('abort', () => resolve(null), { once: true })
-  })

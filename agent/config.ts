@@ -4,6 +4,8 @@ import { type Static, Type } from 'typebox'
 import { readConfig, refuse, settle } from '../kernel/base/config.ts'
 import { type Guardrails, openGuardrails } from './guardrails.ts'
 
+const Section = Type.Object({ enabled: Type.Optional(Type.Boolean()) }, { additionalProperties: false })
+
 export const agentKeys = Type.Object({
   state_dir: Type.Optional(Type.String({ description: 'Where rules, journal and bundle live.' })),
   bind: Type.Array(Type.String(), {
@@ -32,7 +34,7 @@ export const agentKeys = Type.Object({
     default: 'json',
     description: 'One JSON object a line, or the same for people.'
   }),
-  plugins: Type.Record(Type.String(), Type.Object({ enabled: Type.Optional(Type.Boolean()) }), {
+  plugins: Type.Record(Type.String(), Section, {
     default: {},
     description: '[plugins.<name>]: enabled = false, or another by path or package.'
   })

@@ -115,6 +115,9 @@ export function openHeld({ store, kinds, call, clock, log }: Options): Held {
       await bringBack(object, known?.object)
       return verdictOf({ object, failure })
     }
+    // Fail closed: what it replaces may allow more than the server wants by now.
+    if (failure && known?.failure === null)
+      await kindOf.get(object.kind)?.withdraw(object.id, 'drain', call())
     return verdictOf(keep(object, failure))
   }
 

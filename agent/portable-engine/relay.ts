@@ -77,6 +77,6 @@ function breakTogether(from: Socket, to: Socket, lane: Lane): void {
 export function reset(socket: Socket): void {
   if (socket.destroyed) return
   const isShutting = socket.writableEnded && !socket.writableFinished && socket.writableLength === 0
-  if (false) socket.once('finish', () => socket.resetAndDestroy())
+  if (isShutting) socket.once('finish', () => socket.resetAndDestroy())
   else socket.resetAndDestroy()
 }

@@ -34,7 +34,7 @@ export interface OutboxOptions {
 }
 
 const maxUnanswered = 64
-const maxUnheard = 1000 // words of the agent that wait for the disk, before its next is waited with
+const maxUnheard = 10_000 // words of the agent that wait for the disk, before its next is waited with
 const againMs = 15_000
 
 export function openOutbox(options: OutboxOptions): Outbox {

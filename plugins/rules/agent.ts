@@ -26,8 +26,8 @@ export default {
       withdraw: (id, removal, { rules }) => rules.close(id, removal)
     }
   ],
-  joined({ part }, { rules, codec }) {
-    const bytes = part(settingsPart)
+  joined(stream, { rules, codec }) {
+    const bytes = stream.part(settingsPart)
     if (!bytes) return
     const { drain_timeout_secs, tcp_idle_timeout_secs } = codec.decode(Settings, bytes)
     rules.configure({ drainMs: drain_timeout_secs * 1000, tcpIdleMs: tcp_idle_timeout_secs * 1000 })

@@ -49,6 +49,18 @@ export async function requireUser(id: string, em: EntityManager): Promise<void> 
   throw new Fault(userNotFound, `there is no user ${id}`)
 }
 
+type Given = Draft & Pick<Rule, 'id' | 'clientId' | 'owner' | 'fields'>
+
+export const newRule = (given: Given, now: number): Rule => ({
+  ...given,
+  state: 'pending',
+  stateReason: null,
+  createdAt: now,
+  updatedAt: now,
+  stateChangedAt: now,
+  activatedAt: null
+})
+
 const reserving = { state: { $ne: 'draining' } } as const
 
 /** There is one writer: what is free here is free until the transaction ends. */

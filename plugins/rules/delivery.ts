@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { Fault } from '../../kernel/base/errors.ts'
 import { defineKind, type HeldRow, type Settlement } from '../../kernel/control/held.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
+import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Rule, type State } from './entities.ts'
 import { type Fields, fieldNotLoaded, shapeNotLoaded } from './fields.ts'
@@ -37,9 +38,15 @@ export function openDelivery({ store, control, clock, log }: Services, fields: F
     if (rule.activatedAt == null) await control.held.forget(em, heldOf(rule))
   }
 
-  /** At start: what lost the owner of one of its parts is taken off the agents; what got it back returns. */
+  /**
+   * At start: what lost the owner of one of its parts is taken off the agents; what got it back returns.
+   * A client may have been deleted while this plugin was off.
+   */
   async function sortOrphans(em: EntityManager): Promise<void> {
-    for (const rule of await em.find(Rule, { state: { $ne: 'draining' } })) {
+    const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
+    for (const rule of await em.find(Rule, {})) {
+      if (!clients.has(rule.clientId)) await remove(rule, em)
+      if (!clients.has(rule.clientId) || rule.state === 'draining') continue
       const lack = fields.lack(rule)
       if (lack && isHeld(rule)) {
         await enter(rule, 'failed', lack.row.code, em)

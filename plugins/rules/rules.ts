@@ -4,7 +4,7 @@ import { newId } from '../../kernel/base/id.ts'
 import type { Settlement } from '../../kernel/control/held.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { findClient, parse, portInUse, requireFreePort, requireRoom, requireUser } from './create.ts'
+import { findClient, newRule, parse, portInUse, requireFreePort, requireRoom, requireUser } from './create.ts'
 import { heldOf, isHeld, openDelivery } from './delivery.ts'
 import { Rule } from './entities.ts'
 import { openFields } from './fields.ts'
@@ -37,20 +37,7 @@ export function openRules(kernel: Kernel<typeof keys>) {
       const { id: clientId } = await findClient(body.client, em)
       const owner = body.owner ?? principal.userId
       await requireUser(owner, em)
-      const now = clock.now()
-      const rule: Rule = {
-        ...draft,
-        id,
-        clientId,
-        owner,
-        fields: Object.keys(values),
-        state: 'pending',
-        stateReason: null,
-        createdAt: now,
-        updatedAt: now,
-        stateChangedAt: now,
-        activatedAt: null
-      }
+      const rule = newRule({ ...draft, id, clientId, owner, fields: Object.keys(values) }, clock.now())
       const peer = admit(rule)
       await requireFreePort(rule, em)
       await requireRoom(rule, config, em)
@@ -93,7 +80,7 @@ export function openRules(kernel: Kernel<typeof keys>) {
     if (answer) refuse(await answer, id, ackSecs)
   }
 
-  /** For cascades, in their transaction; after the commit they wake the clients that come back. */
+  /** For cascades, in their transaction. After the commit they wake the clients that are answered here. */
   async function removeAll(where: FilterQuery<Rule>, em: EntityManager, removal: 'drain' | 'cut') {
     const rules = await em.find(Rule, where, { orderBy: { id: 'asc' } })
     for (const rule of rules) {

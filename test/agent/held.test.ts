@@ -133,6 +133,19 @@ t.test('what cannot be applied now is kept, tried again with backoff, and its ch
   t.equal(applies.length, 4, 'what is applied is left alone')
 })
 
+t.test('what was in force goes when the object that replaces it cannot be applied', async t => {
+  const { held, clock, applied, refused } = open(t)
+  await held.put(thing(1, 'wide'), 'once')
+  refused.set('narrow', 'field_unknown')
+
+  t.match(await held.put(thing(2, 'narrow'), 'retry'), { is: 'refused', code: 'field_unknown' })
+  t.equal(applied.size, 0)
+
+  refused.clear()
+  await clock.advance(1000)
+  t.same([...applied.values()], ['narrow'])
+})
+
 t.test('the backoff ends at 60 s', async t => {
   const { held, clock, applies, refused } = open(t)
   refused.set('a', 'port_in_use')

@@ -48,7 +48,7 @@ t.test(
     on.server.signal('SIGSTOP')
     const stoppedAt = Date.now()
 
-    await paris.agent.until('link.lost', undefined, before)
+    await paris.agent.until('control.disconnected', undefined, before)
 
     t.ok(Date.now() - stoppedAt < 31_000)
     t.match(curl(`${url}/`), /hello/)
@@ -102,7 +102,7 @@ t.test(
 
     await Promise.all([
       on.server.until('client.disconnected', undefined, seenByServer),
-      paris.agent.until('link.lost', undefined, seenByAgent)
+      paris.agent.until('control.disconnected', undefined, seenByAgent)
     ])
   }
 )

@@ -77,3 +77,185 @@ t.test('only the difference is sent: what is unchanged is not touched', async t 
     ]
   )
 })
+
+t.test('removals come first, then kinds, the last first, each answered before the next', async t => {
+  const names = ['thing', 'limit'] // a limit needs things: it is sent before them
+  const { enroll, agent, store, control, settled, texts } = await site(t, {
+    kinds: names.map(kind => ({ kind }))
+  })
+  const { clientId, token } = await enroll()
+  await store.change(async em => {
+    for (const id of ['t1', 'l1', 't2', 'l2']) {
+      texts.set(id, id)
+      await control.held.put(em, { clientId, kind: id.startsWith('t') ? 'thing' : 'limit', id })
+    }
+    await control.held.drop(em, { clientId, kind: 'thing', id: 'old' }, 'drain')
+  })
+
+  const edge = await agent(token, { stock: [{ kind: 'thing', id: 'old', revision: 1 }] })
+  await settled(5)
+
+  t.same(
+    edge.heard.slice(1).map(({ body }) => body['id']),
+    ['old', 'l1', 'l2', 't1', 't2']
+  )
+  t.same(edge.welcome.kinds, names)
+})
+
+t.test(
+  'a removal found at reconnect: gone where nothing is left, cut or drained as its tombstone says',
+  async t => {
+    const { enroll, agent, drop, settled, rows } = await site(t)
+    const { clientId, token } = await enroll()
+    await drop(clientId, 'never there', 'drain')
+    await drop(clientId, 'live', 'drain')
+    await drop(clientId, 'shut', 'drain')
+    await drop(clientId, 'barred', 'cut')
+    const stock = [
+      { kind: 'thing', id: 'live', revision: 0 },
+      { kind: 'thing', id: 'shut', revision: 3, state: 'draining' as const },
+      { kind: 'thing', id: 'barred', revision: 0, state: 'draining' as const }
+    ]
+
+    const edge = await agent(token, { stock })
+    await settled(4)
+
+    t.match(
+      edge.heard.slice(1).map(({ body: { id, removal } }) => [id, removal]),
+      [
+        ['live', 'drain'],
+        ['barred', 'cut']
+      ]
+    )
+    t.same((await settled(4)).toSorted(), [
+      'barred@4 gone',
+      'live@2 taken',
+      'never there@1 gone',
+      'shut@3 taken'
+    ])
+    t.same(await rows(clientId), ['live@2 drain', 'shut@3 drain'])
+  }
+)
+
+t.test('what no row knows is cut, what drains is left to its end', async t => {
+  const { enroll, agent, put, settled } = await site(t)
+  const { clientId, token } = await enroll()
+  const stock = [
+    { kind: 'thing', id: 'stray', revision: 1 },
+    { kind: 'thing', id: 'waits', revision: 1, state: 'waiting' as const },
+    { kind: 'thing', id: 'drains', revision: 1, state: 'draining' as const },
+    { kind: 'unheard of', id: 'x', revision: 1 }
+  ]
+
+  const edge = await agent(token, { stock })
+  await put(clientId, 'last')
+  await settled(1)
+
+  t.match(
+    edge.heard.slice(1).map(({ name, body: { id, removal } }) => [name, id, removal]),
+    [
+      [Drop.name, 'stray', 'cut'],
+      [Drop.name, 'waits', 'cut'],
+      [Put.name, 'last', undefined]
+    ]
+  )
+})
+
+t.test('an object whose owner has nothing to send is not sent, and goes from the agent', async t => {
+  const { enroll, agent, put, texts, settled, rows } = await site(t)
+  const { clientId, token } = await enroll()
+  await put(clientId, 'whole', 'in parts')
+  texts.delete('in parts')
+  const stock = [
+    { kind: 'thing', id: 'whole', revision: 1 },
+    { kind: 'thing', id: 'in parts', revision: 2 }
+  ]
+
+  const edge = await agent(token, { stock })
+  await edge.until(Drop.name)
+
+  t.match(
+    edge.heard.slice(1).map(({ name, body: { id, removal } }) => [name, id, removal]),
+    [[Drop.name, 'in parts', 'cut']]
+  )
+  t.same(await settled(1), ['whole@1 taken'])
+  t.same(await rows(clientId), ['whole@1', 'in parts@2'])
+})
+
+t.test('what waits at the agent is sent again: its answer says how it stands', async t => {
+  const { enroll, agent, put, settled } = await site(t)
+  const { clientId, token } = await enroll()
+  await put(clientId, 'a')
+  const stock = [{ kind: 'thing', id: 'a', revision: 1, state: 'waiting' as const }]
+
+  await agent(token, { stock, react: () => ({ refuse: 'port_in_use' }) })
+
+  t.same(await settled(1), ['a@1 port_in_use'])
+})
+
+t.test('an agent that knows another generation is told everything again', async t => {
+  const { enroll, agent, put, settled } = await site(t)
+  const { clientId, token } = await enroll()
+  await put(clientId, 'a')
+  const stock = [{ kind: 'thing', id: 'a', revision: 0 }]
+
+  const edge = await agent(token, { stock, generation: 'of another store' })
+
+  t.same(await settled(1), ['a@1 taken'])
+  t.match(edge.heard.slice(1), [{ name: Put.name, body: { id: 'a', revision: 1 } }])
+})
+
+t.test('a server that meets revisions above its counter counts on from them', async t => {
+  const { enroll, agent, put, drop, settled, rows } = await site(t)
+  const { clientId, token } = await enroll()
+  await put(clientId, 'ahead', 'behind')
+  await drop(clientId, 'dropped', 'cut')
+  const stock = [
+    { kind: 'thing', id: 'ahead', revision: 40 },
+    { kind: 'thing', id: 'dropped', revision: 50 },
+    { kind: 'thing', id: 'stray', revision: 60 }
+  ]
+
+  await agent(token, { stock })
+  await settled(3)
+  t.equal(await put(clientId, 'next'), 63)
+
+  t.same((await settled(4)).toSorted(), [
+    'ahead@61 taken',
+    'behind@2 taken',
+    'dropped@62 gone',
+    'next@63 taken'
+  ])
+  t.same(await rows(clientId), ['behind@2', 'ahead@61', 'next@63'])
+})
+
+t.test('an inventory comes in as many parts as it needs', async t => {
+  const { enroll, agent, put, settled } = await site(t)
+  const { clientId, token } = await enroll()
+  const ids = Array.from({ length: 350 }, (_, i) => `thing-${String(i).padStart(3, '0')}`)
+  await put(clientId, ...ids)
+  const stock = ids.slice(1).map((id, i) => ({ kind: 'thing', id, revision: i + 2 }))
+
+  const edge = await agent(token, { stock })
+  await settled(350)
+
+  t.equal(edge.heard.filter(({ name }) => name === Inventory.name).length, 4)
+  t.match(
+    edge.heard.filter(({ name }) => name === Put.name),
+    [{ body: { id: ids[0] } }]
+  )
+})
+
+t.test('a change made while an agent reconciles is not lost', async t => {
+  const { enroll, agent, put, settled } = await site(t)
+  const { clientId, token } = await enroll()
+  await put(clientId, 'a')
+  const held = Promise.withResolvers<void>()
+  const edge = await agent(token, { react: () => held.promise })
+  await edge.until(Put.name)
+
+  await put(clientId, 'a', 'b')
+  held.resolve()
+
+  t.same(await settled(2), ['a@2 taken', 'b@3 taken'])
+})

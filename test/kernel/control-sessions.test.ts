@@ -173,7 +173,8 @@ t.test('two agents with one bundle are told apart, warned of once a minute, and 
   t.match(events('client.instance_conflict'), [{ level: 'warn', fields: { client_id: clientId } }])
   t.equal(events('client.instance_conflict').length, 1)
 
-  await clock.advance(60_001)
+  await clock.advance(60_001) // all silent: nobody is connected any more
+  before = await agent(token, { instanceId: '0' })
   await swap('1')
   t.equal(ends.at(-1), 'replaced')
 })
@@ -264,9 +265,14 @@ t.test('the store makes its generation once', async t => {
 t.test('while agents are connected, the time when they were seen goes on', async t => {
   const { agent, enroll, clock, store } = await site(t)
   const { token, clientId } = await enroll()
-  await agent(token)
+  const edge = await agent(token, { clock })
 
-  await clock.advance(60_000)
+  for (let second = 0; second < 60; second++) {
+    await clock.advance(1_000)
+    await turn()
+  }
+
+  t.notOk(edge.ended.aborted)
   await store.change(async () => {})
 
   t.equal((await store.read(em => em.findOneOrFail(Client, { id: clientId }))).lastSeenAt, clock.now())

@@ -5,7 +5,7 @@ import { connect as connectRaw } from 'node:net'
 import { connect } from 'node:tls'
 import type { Test } from 'tap'
 import type { Static, TSchema } from 'typebox'
-import { systemClock } from '../../kernel/base/clock.ts'
+import { type Clock, systemClock } from '../../kernel/base/clock.ts'
 import { type Codec, openCodec } from '../../kernel/wire/codec.ts'
 import {
   alpn,
@@ -75,6 +75,7 @@ export interface Script {
   /** Pushes and removals that it answers, see `scripted`. */
   readonly answers?: readonly Scripted[]
   readonly react?: (asked: Asked) => Reaction
+  readonly clock?: Clock // the machine's, when absent: it beats in real time, whatever a fake clock does
 }
 
 export interface ScriptedAgent {
@@ -132,7 +133,7 @@ export async function connectAgent(t: Test, script: Script): Promise<ScriptedAge
   ]
 
   const { socket, raw } = await dial(script)
-  const stream = openStream({ socket, codec, handlers, clock: systemClock, log: silent })
+  const stream = openStream({ socket, codec, handlers, clock: script.clock ?? systemClock, log: silent })
   const close = async (): Promise<void> => {
     stream.end('stopped')
     socket.destroy()

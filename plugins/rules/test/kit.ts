@@ -35,7 +35,7 @@ export interface Site extends House {
   get(id: string): Promise<RuleRecord>
   /** What shall be on the agent, as the kernel's table has it. */
   held(clientId: string): Promise<{ id: string; revision: number; removal: 'drain' | 'cut' | null }[]>
-  /** A user with a token; its Authorization header. */
+  /** A user with a token, past the onboarding; its Authorization header. */
   user(userId: string): Promise<{ authorization: string }>
 }
 
@@ -71,14 +71,10 @@ export async function site(t: Test, plan: Plan = {}): Promise<Site> {
     async user(userId) {
       const token = `svct_${userId}`
       const now = clock.now()
+      const made = { disabled: false, createdAt: now }
       await store.change(async em => {
-        await em.insert(User, {
-          id: userId,
-          displayName: userId,
-          role: 'user',
-          disabled: false,
-          createdAt: now
-        })
+        await em.upsert(User, { id: 'root', displayName: 'root', role: 'superadmin', ...made })
+        await em.insert(User, { id: userId, displayName: userId, role: 'user', ...made })
         const credential = { userId, label: '', tokenHash: hashOf(token), createdAt: now }
         await em.insert(Credential, { id: newId(now), ...credential })
       })

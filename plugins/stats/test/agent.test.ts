@@ -1,0 +1,200 @@
+// The agent's half over a real journal, told and answered by hand.
+import t, { type Test } from 'tap'
+import { openJournal } from '../../../agent/journal.ts'
+import type { AgentCall } from '../../../agent/plugin.ts'
+import { openState } from '../../../agent/state.ts'
+import { openCodec } from '../../../kernel/wire/codec.ts'
+import { bind, Refused } from '../../../kernel/wire/message.ts'
+import { counted, web } from '../../../test/agent/journal-kit.ts'
+import { fakeClock } from '../../../test/kit/clock.ts'
+import { type Line, listen } from '../../../test/kit/house.ts'
+import agent from '../agent.ts'
+import { LastReport, Ledger, messages, part, StatsReport } from '../wire.ts'
+import { noon } from './kit.ts'
+
+const codec = openCodec(messages)
+
+function edge(t: Test, dir = t.testdir()) {
+  const db = openState(dir, 'normal')
+  t.teardown(() => db.close())
+  const clock = fakeClock(noon)
+  const log: Line[] = []
+  const journal = openJournal({ db, clock, log: listen(log) })
+  const call = { journal, codec, clock, log: listen(log) } as unknown as AgentCall // what this half uses of it
+  const reports: StatsReport[] = []
+  let refusal: string | null = null
+
+  /** A stream whose server books everything, unless it refuses. */
+  function join(booked: Readonly<Record<string, number>> = {}): AbortController {
+    const over = new AbortController()
+    const welcome = codec.encode(Ledger, { booked })
+    const ask = async (_: unknown, report: StatsReport) => {
+      if (over.signal.aborted) throw new Refused('wire.closed', 'the stream has ended')
+      if (refusal !== null) throw new Refused(refusal, refusal)
+      reports.push(report)
+      return { epoch: report.epoch, seq: report.seq }
+    }
+    const stream = {
+      send: () => {},
+      ask: ask as never, // this half asks one question only
+      signal: over.signal,
+      part: (key: string) => (key === part ? welcome : undefined)
+    }
+    agent.joined(stream, call)
+    return over
+  }
+  return {
+    journal,
+    clock,
+    log,
+    call,
+    reports,
+    join,
+    refuse: (code: string | null) => {
+      refusal = code
+    }
+  }
+}
+
+t.test('the first report on a stream comes at once, the next only when something changed', async t => {
+  const { journal, clock, reports, join } = edge(t)
+  journal.bind(1, web)
+
+  join()
+  await clock.advance(20_000)
+  t.match(reports, [{ part: 0, last: true, rows: [], live: [] }])
+  journal.tick([counted(1, [10, 20], { active: 1, connectionsTotal: 1 })])
+  await clock.advance(5_000)
+  await clock.advance(5_000)
+
+  t.equal(reports.length, 2)
+  t.match(reports[1], {
+    last: true,
+    live: [{ rule_id: web.id, port: 8080, connections: 1 }]
+  })
+  t.match(
+    reports[1]?.rows.find(({ kind }) => kind === 'minute'),
+    { rule_id: web.id, key: String(noon / 1000), bytes_in: 10, bytes_out: 20 }
+  )
+})
+
+t.test('what lives is said again when only that has changed', async t => {
+  const { journal, clock, reports, join } = edge(t)
+  journal.bind(1, web)
+  journal.tick([counted(1, [0, 0], { active: 1, connectionsTotal: 1 })])
+  join()
+  await clock.advance(0)
+
+  journal.tick([counted(1, [0, 0], { active: 0, connectionsTotal: 1 })])
+  await clock.advance(5_000)
+
+  t.match(
+    reports.map(({ live }) => live.length),
+    [1, 0]
+  )
+})
+
+t.test('a long report comes in parts, and what lives with the last', async t => {
+  const { journal, clock, reports, join } = edge(t)
+  for (let id = 1; id <= 400; id++) journal.bind(id, { ...web, id: `01RULE${id}` })
+  journal.tick(Array.from({ length: 400 }, (_, i) => counted(i + 1, [1, 1], { active: 1 })))
+
+  join()
+  await clock.advance(0)
+
+  t.same(
+    reports.map(({ part, last, rows, live }) => [part, last, rows.length, live.length]),
+    [
+      [0, false, 500, 0],
+      [1, false, 500, 0],
+      [2, true, 200, 400]
+    ]
+  )
+  t.ok(reports.every(report => codec.encode(StatsReport, report).length < 256 * 1024))
+})
+
+t.test('a report that failed is sent again, whole', async t => {
+  const { journal, clock, reports, log, join, refuse } = edge(t)
+  journal.bind(1, web)
+  journal.tick([counted(1, [10, 0], { active: 1 })])
+
+  refuse('internal')
+  join()
+  await clock.advance(0)
+  refuse(null)
+  await clock.advance(5_000)
+
+  t.match(log, [{ event: 'stats.report_failed' }])
+  t.match(reports, [{ live: [{}], rows: [{ bytes_in: 10 }, {}, {}] }])
+})
+
+t.test('after a reconnect the server hears what came after that which it has booked', async t => {
+  const { journal, clock, reports, join } = edge(t)
+  journal.bind(1, web)
+  journal.tick([counted(1, [10, 0])])
+  const first = join()
+  await clock.advance(0)
+  first.abort()
+  const [{ epoch, seq }] = reports as [StatsReport]
+
+  join({ [epoch]: seq })
+  await clock.advance(0)
+  join({})
+  await clock.advance(0)
+
+  t.same(
+    reports.map(({ rows }) => rows.length),
+    [3, 0, 3]
+  )
+})
+
+t.test('an older epoch is reported before the one that runs, with the gap between them', async t => {
+  const dir = t.testdir()
+  const before = edge(t, dir)
+  before.journal.bind(1, web)
+  before.journal.tick([counted(1, [10, 0])])
+  const { clock, reports, join } = edge(t, dir)
+
+  join()
+  await clock.advance(0)
+
+  t.match(reports, [
+    { part: 0, last: false, rows: [{ bytes_in: 10 }, {}, {}] },
+    { part: 1, last: true, rows: [], gap: { from_ms: noon, to_ms: noon } }
+  ])
+  t.notOk(reports[0]?.gap)
+})
+
+t.test(
+  'asked for its last report, and before it leaves, it reports what it has counted until then',
+  async t => {
+    const { journal, clock, reports, call, join } = edge(t)
+    journal.bind(1, web)
+    join()
+    await clock.advance(0)
+
+    journal.tick([counted(1, [10, 0])])
+    const [handler] = bind(agent.handlers, () => call)
+    await handler?.run(codec, codec.encode(LastReport, {}))
+    t.match(reports.at(-1), { rows: [{ bytes_in: 10 }, {}, {}] })
+
+    journal.tick([counted(1, [15, 0])])
+    await agent.leaving(call)
+    t.match(reports.at(-1), { rows: [{ bytes_in: 15 }, {}, {}] })
+    t.equal(reports.length, 3)
+  }
+)
+
+t.test('a stream that is over is reported to no more', async t => {
+  const { journal, clock, reports, join, log } = edge(t)
+  journal.bind(1, web)
+  const stream = join()
+  await clock.advance(0)
+
+  stream.abort()
+  journal.tick([counted(1, [10, 0])])
+  await clock.advance(60_000)
+
+  t.equal(reports.length, 1)
+  t.same(log, [])
+})

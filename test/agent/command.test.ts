@@ -1,0 +1,48 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { writeBundle } from '../../agent/bundle.ts'
+import { sluice } from '../kit/process.ts'
+import { bundleOf } from './edge.ts'
+import { deadEndpoint } from './scripted-server.ts'
+
+const pin = 'ab'.repeat(32)
+
+t.test('an agent without a bundle says what to do', async t => {
+  const { code, stderr } = await sluice(['agent', 'run', '--state-dir', t.testdir()])
+
+  t.equal(code, 78)
+  t.match(stderr, /startup\.config_invalid: there is no bundle .*; run sluice agent enroll first/)
+})
+
+t.test('an agent that was revoked opens nothing, says so, and exits 4', async t => {
+  const dir = join(t.testdir(), 'state')
+  mkdirSync(dir, { mode: 0o700 })
+  const bundle = bundleOf({ endpoint: await deadEndpoint(), fingerprint: pin }, 'token-one')
+  writeBundle(join(dir, 'bundle.json'), { ...bundle, revoked_at: '2026-01-01T00:00:00.000Z' })
+
+  const { code, stderr } = await sluice(['agent', 'run', '--state-dir', dir])
+
+  t.equal(code, 4)
+  const line = stderr.split('\n').find(line => line.startsWith('{')) ?? '{}'
+  t.match(JSON.parse(line), { level: 'error', event: 'auth.failure', reason: 'token_revoked' })
+  t.notOk(existsSync(join(dir, 'state.db')))
+})
+
+t.test('enroll takes its URI as an argument, from standard input, or from the environment', async t => {
+  const uri = `svc://${await deadEndpoint()}/enroll?pin=sha256:${pin}&code=xyz`
+  const args = ['agent', 'enroll', '--state-dir', t.testdir()]
+
+  const ran = [
+    await sluice([...args, uri]),
+    await sluice([...args, '-'], {}, `${uri}\n`),
+    await sluice(args, { SVC_ENROLL_URI: uri }),
+    await sluice(['agent', 'run', '--state-dir', t.testdir()], { SVC_ENROLL_URI: uri })
+  ]
+  t.same(
+    ran.map(({ code }) => code),
+    [69, 69, 69, 69]
+  )
+  const without = await sluice(args)
+  t.equal(without.code, 2)
+})

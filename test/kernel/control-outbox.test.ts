@@ -1,0 +1,317 @@
+// What is told to a connected agent: each change once, in order, until there is an answer.
+import t from 'tap'
+import { Client } from '../../kernel/identity/entities.ts'
+import type { Asked, Reaction } from '../kit/scripted-agent.ts'
+import { Drop, Put, site } from './control-kit.ts'
+
+const idsOf = (heard: readonly Asked[]): unknown[] => heard.map(({ body }) => body['id'])
+const turns = async (n: number): Promise<void> => {
+  for (let i = 0; i < n; i++) await new Promise(resolve => setImmediate(resolve))
+}
+
+t.test('revisions count up per client, over all objects', async t => {
+  const { enroll, put, drop, rows } = await site(t)
+  const [one, two] = [await enroll(), await enroll()]
+
+  await put(one.clientId, 'a', 'b')
+  await put(two.clientId, 'a')
+  await put(one.clientId, 'a')
+  await drop(one.clientId, 'b', 'drain')
+
+  t.same(await rows(one.clientId), ['a@3', 'b@4 drain'])
+  t.same(await rows(two.clientId), ['a@1'])
+})
+
+t.test('a cut is never softened, a drain may become a cut, and what was dropped may return', async t => {
+  const { enroll, put, drop, rows } = await site(t)
+  const { clientId } = await enroll()
+
+  await drop(clientId, 'a', 'drain')
+  t.same(await rows(clientId), ['a@1 drain'])
+  await drop(clientId, 'a', 'cut')
+  t.same(await rows(clientId), ['a@2 cut'])
+  await drop(clientId, 'a', 'drain')
+  t.same(await rows(clientId), ['a@3 cut'])
+  await put(clientId, 'a')
+  t.same(await rows(clientId), ['a@4'])
+})
+
+t.test('nothing can live on a client that is not there', async t => {
+  const { put } = await site(t)
+
+  await t.rejects(put('01J00000000000000000000000', 'a'), { message: /not enrolled/ })
+})
+
+t.test('a change that is rolled back takes no revision', async t => {
+  const { enroll, control, store, put, rows } = await site(t)
+  const { clientId } = await enroll()
+  const work = store.change(async em => {
+    await control.held.put(em, { clientId, kind: 'thing', id: 'a' })
+    throw new Error('no')
+  })
+  await t.rejects(work)
+
+  await put(clientId, 'b')
+
+  t.same(await rows(clientId), ['b@1'])
+})
+
+t.test('a refusal is settled once, with its code, and not repeated on this stream', async t => {
+  const { enroll, agent, put, settled } = await site(t)
+  const { clientId, token } = await enroll()
+  const react = ({ body }: Asked): Reaction => (body['id'] === 'bad' ? { refuse: 'port_in_use' } : 'take')
+  const edge = await agent(token, { react })
+
+  await put(clientId, 'bad')
+  await settled(1)
+  await put(clientId, 'good')
+
+  t.same(await settled(2), ['bad@1 port_in_use', 'good@2 taken'])
+  t.same(idsOf(edge.heard).slice(1), ['bad', 'good'])
+})
+
+t.test('what was refused is tried again on the next stream', async t => {
+  const { enroll, agent, put, settled } = await site(t)
+  const { clientId, token } = await enroll()
+  const first = await agent(token, { react: () => ({ refuse: 'activation_failed' }) })
+  await put(clientId, 'a')
+  await settled(1)
+  await first.close()
+
+  await agent(token)
+
+  t.same(await settled(2), ['a@1 activation_failed', 'a@1 taken'])
+})
+
+t.test('without an answer nothing is settled, and it is said again every 15 s', async t => {
+  const { enroll, agent, put, settled, words, clock, texts } = await site(t)
+  const { clientId, token } = await enroll()
+  const reactions: Reaction[] = ['never', 'never', 'take']
+  const edge = await agent(token, { clock, react: () => reactions.shift() ?? 'take' })
+  await put(clientId, 'a')
+  await edge.until(Put.name, 1)
+
+  texts.set('a', 'a later text')
+  for (const n of [2, 3]) {
+    t.same(words, [])
+    for (let second = 0; second < 15; second++) {
+      await clock.advance(1_000)
+      await turns(3)
+    }
+    t.match(await edge.until(Put.name, n), { body: { revision: 1, text: 'a later text' } })
+  }
+
+  t.same(await settled(1), ['a@1 taken'])
+})
+
+t.test('a removal overtakes the push that has no answer', async t => {
+  const { enroll, agent, put, drop, settled, rows, clock } = await site(t)
+  const { clientId, token } = await enroll()
+  const edge = await agent(token, { clock, react: ({ name }) => (name === Put.name ? 'never' : 'take') })
+  await put(clientId, 'a')
+  await edge.until(Put.name)
+
+  await drop(clientId, 'a', 'cut')
+
+  t.same(await settled(1), ['a@2 gone'])
+  for (let second = 0; second < 20; second++) {
+    await clock.advance(1_000)
+    await turns(3)
+  }
+  t.same(edge.heard.map(({ name }) => name).slice(1), [Put.name, Drop.name], 'the push is not said again')
+  t.same(await rows(clientId), [])
+})
+
+t.test("an answer on a revision that is no longer the row's settles nothing", async t => {
+  const { enroll, agent, put, settled } = await site(t)
+  const { clientId, token } = await enroll()
+  const held = Promise.withResolvers<void>()
+  const reactions: Reaction[] = [held.promise, 'take']
+  const edge = await agent(token, { react: () => reactions.shift() ?? 'take' })
+  await put(clientId, 'a')
+  await edge.until(Put.name)
+
+  await put(clientId, 'a')
+  held.resolve()
+
+  t.same(await settled(1), ['a@2 taken'])
+})
+
+t.test('a stream that ends while an answer is awaited settles nothing', async t => {
+  const { enroll, agent, put, settled, words } = await site(t)
+  const { clientId, token } = await enroll()
+  const edge = await agent(token, { react: () => 'never' })
+  await put(clientId, 'a')
+  await edge.until(Put.name)
+
+  await edge.close()
+  await turns(5)
+  t.same(words, [])
+
+  await agent(token)
+  t.same(await settled(1), ['a@1 taken'])
+})
+
+t.test('at most 64 pushes are unanswered', async t => {
+  const { enroll, agent, put } = await site(t)
+  const { clientId, token } = await enroll()
+  const edge = await agent(token, { react: () => 'never' })
+
+  await put(clientId, ...Array.from({ length: 200 }, (_, i) => `thing-${i}`))
+  await edge.until(Put.name, 64)
+  await turns(100)
+
+  t.equal(edge.heard.filter(({ name }) => name === Put.name).length, 64)
+})
+
+t.test('many changes at once arrive in the order in which they were made', async t => {
+  const { enroll, agent, put, settled } = await site(t)
+  const { clientId, token } = await enroll()
+  const edge = await agent(token)
+  const ids = Array.from({ length: 200 }, (_, i) => `thing-${i}`)
+
+  await put(clientId, ...ids)
+
+  t.equal((await settled(200)).length, 200)
+  t.same(idsOf(edge.heard).slice(1), ids)
+})
+
+t.test('a drained removal is taken first and gone later; its row waits until then', async t => {
+  const { enroll, agent, put, drop, settled, rows } = await site(t)
+  const { clientId, token } = await enroll()
+  const edge = await agent(token)
+  await put(clientId, 'a')
+  await settled(1)
+
+  await drop(clientId, 'a', 'drain')
+  t.same(await settled(2), ['a@1 taken', 'a@2 taken'])
+  t.same(await rows(clientId), ['a@2 drain'])
+  edge.gone({ kind: 'thing', id: 'a', revision: 1 })
+  edge.gone({ kind: 'nothing', id: 'a', revision: 2 })
+  edge.gone({ kind: 'thing', id: 'a', revision: 2 })
+
+  t.same((await settled(3)).slice(2), ['a@2 gone'])
+  t.same(await rows(clientId), [])
+})
+
+t.test('Gone says nothing of what shall be there', async t => {
+  const { enroll, agent, put, settled, rows } = await site(t)
+  const { clientId, token } = await enroll()
+  const edge = await agent(token)
+  await put(clientId, 'a')
+  await settled(1)
+
+  edge.gone({ kind: 'thing', id: 'a', revision: 1 })
+  edge.standing({ kind: 'thing', id: 'a', revision: 1 })
+
+  t.same(await settled(2), ['a@1 taken', 'a@1 taken'])
+  t.same(await rows(clientId), ['a@1'])
+})
+
+t.test('an agent says by itself how an object stands', async t => {
+  const { enroll, agent, put, settled } = await site(t)
+  const { clientId, token } = await enroll()
+  const edge = await agent(token)
+  await put(clientId, 'a')
+  await settled(1)
+
+  edge.standing({ kind: 'thing', id: 'a', revision: 1, code: 'port_in_use', message: 'taken' })
+  edge.standing({ kind: 'thing', id: 'a', revision: 7, code: 'stale' })
+  edge.standing({ kind: 'thing', id: 'a', revision: 1 })
+
+  t.same(await settled(3), ['a@1 taken', 'a@1 port_in_use', 'a@1 taken'])
+})
+
+t.test('many words at once are all written down', async t => {
+  const { enroll, agent, put, settled } = await site(t)
+  const { clientId, token } = await enroll()
+  const edge = await agent(token)
+  const ids = Array.from({ length: 600 }, (_, i) => `thing-${i}`)
+  await put(clientId, ...ids)
+  await settled(600)
+
+  for (const [i, id] of ids.entries()) edge.standing({ kind: 'thing', id, revision: i + 1, code: 'down' })
+
+  const words = (await settled(1200)).slice(600)
+  t.same(
+    words,
+    ids.map((id, i) => `${id}@${i + 1} down`)
+  )
+  t.notOk(edge.ended.aborted)
+})
+
+t.test('an owner that cannot take a word down does not keep others from theirs', async t => {
+  const { enroll, agent, put, settled, events } = await site(t, {
+    kinds: [
+      {
+        async settle({ id }) {
+          if (id === 'broken') throw new Error('of the owner')
+        }
+      }
+    ]
+  })
+  const { clientId, token } = await enroll()
+  await agent(token)
+
+  await put(clientId, 'a', 'broken', 'b')
+
+  t.same(await settled(2), ['a@1 taken', 'b@3 taken'])
+  t.match(events('held.settle_failed'), [{ level: 'error', fields: { client_id: clientId } }])
+})
+
+t.test('an owner that fails to load is begun again after 15 s', async t => {
+  let isBroken = true
+  const { enroll, agent, put, settled, events, clock } = await site(t, {
+    kinds: [
+      {
+        async load(rows) {
+          if (isBroken) throw new Error('of the owner')
+          return new Map(rows.map(({ id, revision }) => [id, { id, revision, text: '' }]))
+        }
+      }
+    ]
+  })
+  const { clientId, token } = await enroll()
+  await put(clientId, 'a')
+  await agent(token, { clock })
+  while (events('held.send_failed').length === 0) await turns(1)
+
+  isBroken = false
+  for (let second = 0; second < 15; second++) {
+    await clock.advance(1_000)
+    await turns(3)
+  }
+
+  t.same(await settled(1), ['a@1 taken'])
+})
+
+t.test("a body that cannot be put into words is the owner's refusal", async t => {
+  const { enroll, agent, put, settled, events } = await site(t, {
+    kinds: [{ load: async rows => new Map(rows.map(({ id }) => [id, { nothing: 'of the schema' }])) }]
+  })
+  const { clientId, token } = await enroll()
+  await agent(token)
+
+  await put(clientId, 'a')
+
+  t.same(await settled(1), ['a@1 internal'])
+  t.equal(events('held.send_failed').length, 1)
+})
+
+t.test('a client that is deleted while it is connected disturbs nobody', async t => {
+  const { enroll, agent, put, settled, store, control, log } = await site(t)
+  const { clientId, token } = await enroll()
+  const edge = await agent(token)
+  await put(clientId, 'a')
+  await settled(1)
+
+  await store.change(em => em.nativeDelete(Client, { id: clientId }))
+  control.peers.find(clientId)!.end('token_revoked')
+  await edge.over()
+  await store.change(async () => {})
+
+  t.same(
+    log.filter(({ level }) => level === 'error'),
+    []
+  )
+})
