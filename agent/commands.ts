@@ -1,9 +1,9 @@
 import { text } from 'node:stream/consumers'
 import { Type } from 'typebox'
 import { Fault, wrongUsage } from '../kernel/base/errors.ts'
+import { ownVersion } from '../kernel/base/version.ts'
 import { type Command, defineCommand } from '../kernel/cli/command.ts'
 import { enrollAgent, type Start, startAgent } from './main.ts'
-import { ownVersion } from './version.ts'
 
 const place = {
   config: Type.Optional(Type.String({ description: 'TOML configuration of the agent.' })),

@@ -3,19 +3,14 @@ import type { Clock } from '../kernel/base/clock.ts'
 import type { Log } from '../kernel/base/log.ts'
 import type { Counters } from './engine.ts'
 import { type Batch, type Epoch, openBook } from './journal/book.ts'
-import { type Counted, changesOf } from './journal/changes.ts'
+import type { Counted } from './journal/changes.ts'
+import { type Gauge, openTally } from './journal/tally.ts'
 import { fold, prune } from './journal/upkeep.ts'
 import type { State } from './state.ts'
 
 export type { Batch, Gap, JournalRow } from './journal/book.ts'
-export type { Counted, Counts, RowKind } from './journal/changes.ts'
-
-/** Live connections of a rule on a port; only where there are some. */
-export interface Gauge {
-  readonly ruleId: string
-  readonly port: number
-  readonly active: number
-}
+export type { Counted } from './journal/changes.ts'
+export type { Gauge } from './journal/tally.ts'
 
 export interface Journal {
   /** Before `engine.open`: what the engine counts as `engineId` is this rule's, until `final` or `unbind`. */
@@ -28,7 +23,7 @@ export interface Journal {
   final(counters: Counters): void
   /** From Welcome: minutes are those of the server's clock. */
   learnTime(serverTimeMs: number): void
-  /** From Welcome, epoch to seq: what came after it is not booked, whatever we were told before. */
+  /** From Welcome, epoch to seq: what came after it is not booked, whatever was acknowledged before. */
   reconcile(booked: Readonly<Record<string, number>>): void
   /** What is not booked as of now, oldest first, `limit` rows a batch. The last may be empty. */
   unbooked(limit: number): Iterable<Batch>
@@ -39,17 +34,10 @@ export interface Journal {
 }
 
 interface Options {
-  /** A connection of its own, opened with durability 'normal': a killed process loses nothing that was written. */
+  /** A connection of its own, of durability 'normal': a killed process loses nothing that was written. */
   readonly db: State
   readonly clock: Clock
   readonly log: Log
-}
-
-interface Binding {
-  readonly rule: Counted
-  written: Counters | null
-  latest: Counters | null
-  isFinal: boolean
 }
 
 const syncMs = 30_000
@@ -57,7 +45,7 @@ const upkeepMs = 60_000
 
 export function openJournal({ db, clock, log }: Options): Journal {
   const book = openBook(db)
-  const bindings = new Map<number, Binding>()
+  const tally = openTally()
   let { current, offsetMs } = resume()
   let syncedAt = clock.now()
   let upkeptAt = 0
@@ -81,29 +69,22 @@ export function openJournal({ db, clock, log }: Options): Journal {
 
   const serverNow = (): number => clock.now() + offsetMs
 
-  /** A failed write changes nothing here either: the next one carries it. */
+  /** A failed write changes nothing in the tally either: the next one carries it. */
   function write(): void {
-    const minute = Math.floor(serverNow() / 60_000) * 60
-    const changes = [...bindings.values()].flatMap(({ rule, latest, written }) =>
-      latest && latest !== written ? changesOf(rule, minute, latest, written) : []
-    )
+    const changes = tally.changes(Math.floor(serverNow() / 60_000) * 60)
     if (changes.length > 0)
       book.transaction(() => {
         book.write(current, changes)
         book.setWritten(current, serverNow(), offsetMs)
       })
-    for (const [engineId, binding] of bindings) {
-      binding.written = binding.latest
-      if (binding.isFinal) bindings.delete(engineId)
-    }
+    tally.written()
   }
 
   function upkeep(): void {
     const now = clock.now()
     if (now - upkeptAt >= upkeepMs) {
       fold(db, book, serverNow())
-      const counted = [...bindings.values()].map(({ rule }) => rule.id)
-      prune(db, current, counted, now)
+      prune(db, current, tally.ruleIds(), now)
       upkeptAt = now
     }
     if (now - syncedAt < syncMs) return
@@ -136,53 +117,45 @@ export function openJournal({ db, clock, log }: Options): Journal {
     }
   }
 
-  return {
-    bind: (engineId, rule) =>
-      void bindings.set(engineId, { rule, written: null, latest: null, isFinal: false }),
-    unbind: engineId => void bindings.delete(engineId),
-    tick(sample) {
-      for (const counters of sample) {
-        const binding = bindings.get(counters.ruleId)
-        if (binding && !binding.isFinal) binding.latest = counters
+  function reconcile(booked: Readonly<Record<string, number>>): void {
+    const epochs = book.epochs()
+    book.transaction(() => {
+      for (const { number, epoch } of epochs) {
+        book.book(number, booked[epoch] ?? 0, clock.now())
+        book.unbook(number, booked[epoch] ?? 0)
       }
+    })
+    // A state directory that was put back: its totals are behind what was booked under this epoch.
+    const last = epochs.at(-1)
+    if (last && (booked[last.epoch] ?? 0) > last.seq) current = begin(last, offsetMs)
+  }
+
+  return {
+    bind: tally.bind,
+    unbind: tally.unbind,
+    tick(sample) {
+      for (const counters of sample) tally.hear(counters, 'more')
       guarded(() => {
         write()
         upkeep()
       })
     },
     final(counters) {
-      const binding = bindings.get(counters.ruleId)
-      if (!binding) return
-      Object.assign(binding, { latest: counters, isFinal: true })
+      tally.hear(counters, 'last')
       guarded(write)
     },
     learnTime(serverTimeMs) {
       offsetMs = serverTimeMs - clock.now()
-      book.setWritten(current, serverTimeMs, offsetMs)
+      guarded(() => book.setWritten(current, serverTimeMs, offsetMs))
     },
-    reconcile(booked) {
-      const epochs = book.epochs()
-      book.transaction(() => {
-        for (const { number, epoch } of epochs) {
-          book.book(number, booked[epoch] ?? 0, clock.now())
-          book.unbook(number, booked[epoch] ?? 0)
-        }
-      })
-      // A state directory that was put back: its totals are behind what was booked under this epoch.
-      const last = epochs.at(-1)
-      if (last && (booked[last.epoch] ?? 0) > last.seq) current = begin(last, offsetMs)
-    },
+    reconcile: booked => guarded(() => reconcile(booked)),
     unbooked,
-    acknowledge(epoch, seq) {
-      const found = book.epochs().find(known => known.epoch === epoch)
-      if (found) book.book(found.number, seq, clock.now())
-    },
-    gauges: () =>
-      [...bindings.values()].flatMap(({ rule, latest }) =>
-        (latest?.ports ?? [])
-          .filter(({ active }) => active > 0)
-          .map(({ port, active }) => ({ ruleId: rule.id, port, active }))
-      ),
+    acknowledge: (epoch, seq) =>
+      guarded(() => {
+        const found = book.epochs().find(known => known.epoch === epoch)
+        if (found) book.book(found.number, seq, clock.now())
+      }),
+    gauges: tally.gauges,
     close() {
       write()
       book.setWritten(current, serverNow(), offsetMs)

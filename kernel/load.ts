@@ -41,7 +41,7 @@ export async function loadPlugins<P extends { readonly name: string }>(
       plugins.push(plugin)
       sections[plugin.name] = section
     } catch (error) {
-      if (half === 'agent' && error instanceof NoHalf) continue
+      if (half === 'agent' && error instanceof NoHalf && isServerOnly(specifier, baseDir)) continue
       problems.push(`plugin ${specifier}: ${error instanceof Error ? error.message : String(error)}`)
     }
   }
@@ -49,8 +49,16 @@ export async function loadPlugins<P extends { readonly name: string }>(
   return { plugins, sections }
 }
 
-/** A plugin without an agent's half is whole. */
+/** A plugin without an agent's half is whole; a name that nobody has is a slip. */
 class NoHalf extends Error {}
+
+function isServerOnly(specifier: string, baseDir: string): boolean {
+  try {
+    return find(specifier, 'plugin', baseDir) !== ''
+  } catch {
+    return false // the caller reports the agent's half as missing
+  }
+}
 
 const importFrom = (file: string): Promise<object> => import(pathToFileURL(file).href)
 

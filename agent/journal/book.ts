@@ -14,7 +14,7 @@ interface Numbered extends JournalRow {
   readonly seq: number // of the row's last change
 }
 
-/** Between the last word of the epoch before and the start of this one, counts may be missing. Server's clock, ms. */
+/** Between the end of the epoch before and the start of this one, counts may be missing. Server's clock. */
 export interface Gap {
   readonly fromMs: number
   readonly toMs: number
@@ -43,8 +43,9 @@ export type Book = ReturnType<typeof openBook>
 
 const tables = `
 create table if not exists journal_epoch (
-  number integer primary key, epoch text not null unique, seq integer not null, gap_from integer, gap_to integer,
-  written_at integer not null, offset_ms integer not null, closed integer not null);
+  number integer primary key, epoch text not null unique, seq integer not null,
+  gap_from integer, gap_to integer, written_at integer not null,
+  offset_ms integer not null, closed integer not null);
 create table if not exists journal_row (
   epoch integer not null, rule_id text not null, kind text not null, key text not null,
   seq integer not null, sent integer not null default 0, booked_at integer,
@@ -52,7 +53,8 @@ create table if not exists journal_row (
   dns_failures integer not null, failovers integer not null, rejected integer not null,
   primary key (epoch, rule_id, kind, key)) without rowid;
 create index if not exists journal_row_pending on journal_row (epoch, seq) where booked_at is null;
-create index if not exists journal_row_minute on journal_row (key) where booked_at is null and kind = 'minute';
+create index if not exists journal_row_minute on journal_row (key)
+  where booked_at is null and kind = 'minute';
 create index if not exists journal_row_booked on journal_row (booked_at) where booked_at is not null;
 `
 

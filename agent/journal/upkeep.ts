@@ -16,13 +16,15 @@ interface Stale {
 }
 
 const stale = `
-select epoch, rule_id, cast(key as integer) / 3600 * 3600 as hour, sum(bytes_in) as bytes_in, sum(bytes_out) as bytes_out
+select epoch, rule_id, cast(key as integer) / 3600 * 3600 as hour,
+  sum(bytes_in) as bytes_in, sum(bytes_out) as bytes_out
 from journal_row where booked_at is null and sent = 0 and kind = 'minute' and key < ?
 group by epoch, rule_id, hour`
 
-/** Unacknowledged minutes that no report has carried become hours; one that was sent may be booked as it is. */
+/** Old minutes that no report has carried become hours; one that was sent may be booked as it is. */
 export function fold(db: State, book: Book, serverMs: number): void {
-  const before = String(Math.floor((serverMs - minutesForMs) / 3_600_000) * 3600) // as text: all have ten digits
+  // As text: all have ten digits.
+  const before = String(Math.floor((serverMs - minutesForMs) / 3_600_000) * 3600)
   const groups = db.prepare<[string], Stale>(stale).all(before)
   if (groups.length === 0) return
   book.transaction(() => {
@@ -43,6 +45,7 @@ export function prune(db: State, current: number, counted: readonly string[], no
     `delete from journal_row where booked_at < ? and rule_id not in (select value from json_each(?))`
   ).run(nowMs - totalsForMs, JSON.stringify(counted))
   db.prepare(
-    'delete from journal_epoch where number <> ? and not exists (select 1 from journal_row where epoch = number)'
+    `delete from journal_epoch
+     where number <> ? and not exists (select 1 from journal_row where journal_row.epoch = number)`
   ).run(current)
 }

@@ -1,8 +1,12 @@
 import { readFileSync, statSync } from 'node:fs'
 import { parse } from 'smol-toml'
 import { type TObject, type TSchema, Type } from 'typebox'
+import type { TLocalizedValidationError } from 'typebox/error'
+import { Settings } from 'typebox/system'
 import { Convert, Default, Errors } from 'typebox/value'
 import { Fault, insecurePermissions, startupInvalid } from './errors.ts'
+
+Settings.Set({ maxErrors: 64 }) // the default of 8 would hide the ninth problem of a configuration
 
 type Table = Record<string, unknown>
 
@@ -49,14 +53,30 @@ export function parseFile(file: string): Table {
 export function settle(schema: TObject, given: unknown, where: string): { value: Table; problems: string[] } {
   const closed = Type.Object(schema.properties, { additionalProperties: false })
   const value = Default(closed, structuredClone(given ?? {})) as Table // an object schema makes an object
-  const problems = Errors(closed, value).flatMap(({ keyword, instancePath, message, params }) => {
-    const at = [where, ...instancePath.split('/').slice(1)].filter(part => part !== '').join('.')
-    if (keyword === 'boolean') return [] // TypeBox says an unknown key twice
-    if (keyword !== 'additionalProperties') return [`${at} ${message}`]
-    const { additionalProperties: unknown } = params as { additionalProperties: readonly string[] }
-    return unknown.map(key => `${at === '' ? '' : `${at}.`}${key} is no key${hint(key, schema)}`)
+  const byPlace = Map.groupBy(Errors(closed, value), ({ instancePath }) => instancePath)
+  const problems = [...byPlace].flatMap(([path, errors]) => {
+    const at = [where, ...path.split('/').slice(1)].filter(part => part !== '').join('.')
+    return errors.flatMap(error => complain(at, error, errors, schema))
   })
   return { value, problems }
+}
+
+/** One line a problem: TypeBox says an unknown key twice, and a union once more for each of its branches. */
+function complain(
+  at: string,
+  { keyword, message, params }: TLocalizedValidationError,
+  all: readonly TLocalizedValidationError[],
+  schema: TObject
+): string[] {
+  if (keyword === 'additionalProperties')
+    return params.additionalProperties.map(
+      key => `${at === '' ? '' : `${at}.`}${key} is no key${hint(key, schema)}`
+    )
+  if (keyword === 'boolean') return []
+  const allowed = all.flatMap(({ params }) => ('allowedValue' in params ? [String(params.allowedValue)] : []))
+  if (keyword === 'anyOf' && allowed.length > 0) return [`${at} must be one of ${allowed.join(', ')}`]
+  const isBranch = keyword !== 'anyOf' && all.some(other => other.keyword === 'anyOf')
+  return isBranch ? [] : [`${at} ${message}`]
 }
 
 const hint = (key: string, { properties }: TObject): string => {

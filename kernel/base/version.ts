@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import semver from 'semver'
 
 /** A version that is no semver is older than everything: a gate then refuses. */
@@ -5,3 +7,16 @@ export const isAtLeast = (version: string, since: string): boolean =>
   semver.valid(version) !== null && semver.gte(version, since)
 
 export const satisfies = (version: string, range: string): boolean => semver.satisfies(version, range)
+
+/** Of this package: its manifest lies above the sources in a checkout, a folder higher in the published build. */
+export function ownVersion(): string {
+  for (const up of ['../..', '../../..']) {
+    try {
+      const manifest = JSON.parse(readFileSync(join(import.meta.dirname, up, 'package.json'), 'utf8'))
+      if (manifest.name === 'sluice') return manifest.version
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error // what readFileSync throws
+    }
+  }
+  throw new TypeError('no package.json beside the program')
+}

@@ -2,13 +2,11 @@
 import { randomBytes } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
-import type { Clock } from '../base/clock.ts'
 import { tokenRevoked, tokenUnknown } from '../base/errors.ts'
 import { newId } from '../base/id.ts'
 import { Client, Fact, SpentToken } from '../identity/entities.ts'
 import { hashOf } from '../identity/secret.ts'
-import type { FilledBy } from '../slot.ts'
-import type { Database } from '../store/open.ts'
+import type { Kernel } from '../plugin.ts'
 import { type Hello, protocolVersion, type Welcome } from '../wire/control.ts'
 import { Refused } from '../wire/message.ts'
 import { kindSlot } from './held.ts'
@@ -20,16 +18,11 @@ export interface Known {
   readonly clientName: string
   readonly tokenHash: string
   readonly sessionId: string
-  readonly generation: string
   readonly remoteAddr: string
-  readonly digest: string
   readonly hello: Omit<Static<typeof Hello.body>, 'token'>
 }
 
-interface Options {
-  readonly store: Pick<Database, 'read' | 'change'>
-  readonly clock: Clock
-  readonly filled: FilledBy
+interface Options extends Pick<Kernel, 'store' | 'clock' | 'filled'> {
   readonly version: string
   readonly generation: string
 }
@@ -59,16 +52,7 @@ export const openGreet =
     const parts = filled(connectionSlot).map(({ value }) => value.welcome?.({ clientId }))
     const sessionId = newId(clock.now())
     return {
-      known: {
-        clientId,
-        clientName,
-        tokenHash,
-        sessionId,
-        generation,
-        remoteAddr,
-        digest: hello.state_digest,
-        hello
-      },
+      known: { clientId, clientName, tokenHash, sessionId, remoteAddr, hello },
       welcome: {
         server_version: version,
         server_time_ms: clock.now(),
@@ -89,7 +73,7 @@ async function holder(tokenHash: string, em: EntityManager): Promise<Client> {
 }
 
 /** Of the store: made once, and anew when the store is another one. */
-export function openGeneration({ change }: Pick<Database, 'change'>): Promise<string> {
+export function openGeneration({ change }: Kernel['store']): Promise<string> {
   return change(async em => {
     const found = await em.findOne(Fact, { name: 'generation' })
     if (found) return found.value

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createSecureContext, TLSSocket } from 'node:tls'
 import ipaddr from 'ipaddr.js'
-import type { Clock } from '../base/clock.ts'
 import { Fault, listenFailed } from '../base/errors.ts'
+import type { Kernel } from '../plugin.ts'
 import { alpn } from '../wire/control.ts'
 import type { Certificate } from './certificate.ts'
 
@@ -20,19 +20,18 @@ export interface Entrant {
   admit(): void
 }
 
-interface Options {
+interface Options extends Pick<Kernel, 'clock' | 'log'> {
   readonly listen: string
   readonly certificate: Certificate
-  readonly clock: Clock
   readonly enter: (entrant: Entrant) => void
 }
 
-export function openListener({ listen, certificate: { cert, key }, clock, enter }: Options) {
+export function openListener({ listen, certificate: { cert, key }, clock, log, enter }: Options) {
   const secureContext = createSecureContext({ cert, key, minVersion: 'TLSv1.3' })
   const sockets = new Set<Socket>()
   const unknown = new Map<Socket, string>() // to the address that it counts for, the oldest first
 
-  const server = createServer({ pauseOnConnect: false }, raw => {
+  const server = createServer(raw => {
     const remoteAddr = plain(raw.remoteAddress ?? '')
     const origin = networkOf(remoteAddr)
     makeRoom(origin)
@@ -73,14 +72,15 @@ export function openListener({ listen, certificate: { cert, key }, clock, enter 
   }
 
   async function start(): Promise<number> {
-    const { hostname, port } = new URL(`tcp://${listen}`)
-    const host = hostname.replace(/^\[|\]$/g, '')
     try {
-      await listenOn(host, Number(port))
+      const { hostname, port } = new URL(`tcp://${listen}`)
+      if (port === '') throw new Error('give host:port')
+      await listenOn(hostname.replace(/^\[|\]$/g, ''), Number(port))
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause)
       throw new Fault(listenFailed, `control_listen ${listen}: ${why}`, { cause })
     }
+    server.on('error', error => log.warn('control.accept_failed', error.message))
     return (server.address() as AddressInfo).port // it listens on TCP
   }
 
@@ -111,7 +111,7 @@ const plain = (address: string): string =>
   ipaddr.isValid(address) ? ipaddr.process(address).toString() : address
 
 /** What one host can have many of counts as one: of IPv6 its /64. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   if (!ipaddr.IPv6.isValid(address)) return address
   return ipaddr.IPv6.parse(address).parts.slice(0, 4).join(':')
 }

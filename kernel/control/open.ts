@@ -1,9 +1,5 @@
 // The control stream's server side: listener, Hello, sessions, and what shall live on the agents.
-import type { Clock } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
-import type { FilledBy } from '../slot.ts'
-import type { Database } from '../store/open.ts'
-import type { Codec } from '../wire/codec.ts'
+import type { Kernel } from '../plugin.ts'
 import { Hello } from '../wire/control.ts'
 import { greetingLimit } from '../wire/frame.ts'
 import type { Bound } from '../wire/message.ts'
@@ -16,16 +12,11 @@ import { type Entrant, openListener } from './listener.ts'
 import type { Peer, Stranger } from './peers.ts'
 import { openSessions } from './sessions.ts'
 
-export interface ControlOptions {
+/** `filled`, `handlers` and `greetings` are called only when a stream comes: not before the plugins are wired. */
+export interface ControlOptions extends Pick<Kernel, 'store' | 'clock' | 'log' | 'codec' | 'filled'> {
   readonly listen: string // '[::]:7443' (dual stack, else 0.0.0.0), '127.0.0.1:0'
   readonly certificate: Certificate
   readonly version: string // of the server
-  readonly store: Pick<Database, 'read' | 'change'>
-  readonly clock: Clock
-  readonly log: Log
-  readonly codec: Codec
-  // The rest may be called only when the plugins are wired: when a stream comes, not before.
-  readonly filled: FilledBy
   readonly handlers: (peer: Peer) => readonly Bound[]
   readonly greetings: (stranger: Stranger) => readonly Bound[]
 }
@@ -37,8 +28,9 @@ export interface ControlHost extends Control {
 
 export async function openControl(options: ControlOptions): Promise<ControlHost> {
   const { certificate, store, clock, log, codec, greetings } = options
-  const greet = openGreet({ ...options, generation: await openGeneration(store) })
-  const sessions = openSessions(options)
+  const generation = await openGeneration(store)
+  const greet = openGreet({ ...options, generation })
+  const sessions = openSessions({ ...options, generation })
   const listener = openListener({ ...options, enter })
   let port = 0
 

@@ -1,9 +1,7 @@
 // What one connected agent is told: compare and send, after a join, a change, a time-out and a crash alike.
 // It draws from the store, and is never pushed into: a slow agent costs no memory.
-import type { Clock } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
 import { HeldObject } from '../identity/entities.ts'
-import type { Database } from '../store/open.ts'
+import type { Kernel } from '../plugin.ts'
 import { Refused } from '../wire/message.ts'
 import type { Stream } from '../wire/stream.ts'
 import type { HeldRow, Kind, Settlement } from './held.ts'
@@ -16,21 +14,15 @@ export interface Outbox {
   run(digest: string): Promise<void>
   wake(): void
   /** What the agent says of a row by itself. */
-  hear(
-    name: Pick<HeldRow, 'id' | 'revision'> & { readonly kind: string },
-    settlement: Settlement
-  ): Promise<void>
+  hear(row: Pick<HeldRow, 'kind' | 'id' | 'revision'>, settlement: Settlement): Promise<void>
 }
 
-export interface OutboxOptions {
+export interface OutboxOptions extends Pick<Kernel, 'store' | 'clock' | 'log'> {
   readonly peer: Peer
   readonly stream: Stream
   readonly kinds: readonly Kind[] // in the order in which they are sent
   readonly generation: string
-  readonly store: Pick<Database, 'read' | 'change'>
   readonly settle: Settle
-  readonly clock: Clock
-  readonly log: Log
 }
 
 const maxUnanswered = 64
@@ -176,21 +168,17 @@ export function openOutbox(options: OutboxOptions): Outbox {
   }
 
   async function news(): Promise<void> {
-    while (!hasNews && !isOver())
-      await new Promise<void>(resolve => {
-        resume = resolve
-      })
+    const { promise, resolve } = Promise.withResolvers<void>()
+    resume = resolve
+    if (!hasNews && !isOver()) await promise
   }
 
-  function pause(): Promise<void> {
-    return new Promise(resolve => {
-      const cancel = clock.after(againMs, resolve)
-      resume = () => {
-        if (!isOver()) return
-        cancel()
-        resolve()
-      }
-    })
+  async function pause(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const cancel = clock.after(againMs, resolve)
+    resume = () => isOver() && resolve()
+    await promise
+    await cancel()
   }
 }
 

@@ -79,7 +79,7 @@ async function inventory({ peer }: Options): Promise<ReadonlyMap<string, StockRo
 /** Revisions that this store never gave: the counter passes them, and what they were of gets a new one. */
 async function catchUp({ rows, peer, store, wake }: Options, stock: ReadonlyMap<string, StockRow>) {
   const { clientId } = peer
-  const highest = Math.max(0, ...[...stock.values()].map(({ revision }) => revision))
+  const highest = [...stock.values()].reduce((max, { revision }) => Math.max(max, revision), 0)
   const ahead = rows.filter(row => (stock.get(keyOf(row))?.revision ?? 0) > row.revision)
   const behind = { id: clientId, revision: { $lt: highest } }
   await store.change(async em => {

@@ -1,24 +1,19 @@
 // Connected agents: one session a client, the newer one in place of the older.
-import type { Clock } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
 import { Client } from '../identity/entities.ts'
-import type { FilledBy } from '../slot.ts'
-import type { Database } from '../store/open.ts'
+import type { Kernel } from '../plugin.ts'
 import { Ended, Gone, Standing } from '../wire/control.ts'
 import { frameLimit } from '../wire/frame.ts'
 import { type Bound, bind, on } from '../wire/message.ts'
 import type { Stream } from '../wire/stream.ts'
+import { openConflicts } from './conflicts.ts'
 import type { Known } from './greet.ts'
 import { kindSlot } from './held.ts'
 import { type Outbox, openOutbox } from './outbox.ts'
 import { type Connection, connectionSlot, isCapable, type Peer } from './peers.ts'
 import { openSettle } from './settle.ts'
 
-interface Options {
-  readonly store: Pick<Database, 'read' | 'change'>
-  readonly clock: Clock
-  readonly log: Log
-  readonly filled: FilledBy
+interface Options extends Pick<Kernel, 'store' | 'clock' | 'log' | 'filled'> {
+  readonly generation: string
   readonly handlers: (peer: Peer) => readonly Bound[]
 }
 
@@ -29,7 +24,6 @@ interface Session {
 
 const lastWordMs = 1_000
 const minuteMs = 60_000
-const maxSwapsAMinute = 5
 
 const whyEnded: Readonly<Record<string, string>> = {
   token_revoked: 'the token of this agent holds no more',
@@ -41,8 +35,9 @@ const whyEnded: Readonly<Record<string, string>> = {
 export function openSessions(options: Options) {
   const { store, clock, log, filled, handlers } = options
   const sessions = new Map<string, Session>()
-  const swaps = new Map<string, { readonly times: readonly number[]; readonly warnedAt: number }>()
+  const conflicts = openConflicts({ clock, log })
   const running = new Set<Promise<void>>()
+  const hurry = new Set<() => void>() // who waits for a last word, when there is no time for it
   const settle = openSettle({ store, log })
   let isClosing = false
   const release = clock.every(minuteMs, () => run(minute()))
@@ -69,11 +64,9 @@ export function openSessions(options: Options) {
     if (stream.ended.aborted) return
     const peer = peerOf(known, stream)
     const older = sessions.get(peer.clientId)?.peer
-    older?.end(isConflict(older, peer) ? 'instance_conflict' : 'replaced')
-    const kinds = filled(kindSlot)
-      .map(({ value }) => value)
-      .reverse()
-    const outbox = openOutbox({ ...options, peer, stream, kinds, settle, generation: known.generation })
+    older?.end(conflicts.isOne(older, peer) ? 'instance_conflict' : 'replaced')
+    const kinds = filled(kindSlot).map(({ value }) => value)
+    const outbox = openOutbox({ ...options, peer, stream, kinds: kinds.reverse(), settle })
     sessions.set(peer.clientId, { peer, outbox })
     stream.serve([...words(outbox), ...handlers(peer)], frameLimit)
     stream.ended.addEventListener('abort', () => leave(peer), { once: true })
@@ -84,7 +77,7 @@ export function openSessions(options: Options) {
       remote_addr: peer.remoteAddr
     })
     each(({ joined }) => joined?.(peer))
-    run(confirmed(known, peer).then(holds => (holds ? outbox.run(known.digest) : undefined)))
+    run(confirmed(known, peer).then(holds => (holds ? outbox.run(known.hello.state_digest) : undefined)))
   }
 
   /** A token that was revoked while its stream was joining has missed the cut. */
@@ -126,12 +119,13 @@ export function openSessions(options: Options) {
   }
 
   async function lastWord(peer: Peer, reason: string): Promise<void> {
-    let cancel = (): void | Promise<void> => {}
-    const late = new Promise<void>(resolve => {
-      cancel = clock.after(lastWordMs, resolve)
-    })
+    const { promise: late, resolve } = Promise.withResolvers<void>()
+    const cancel = clock.after(lastWordMs, resolve)
+    hurry.add(resolve)
     const words = filled(connectionSlot).map(({ value }) => value.leaving?.(peer, reason))
-    await Promise.race([Promise.allSettled(words), late]).finally(() => cancel())
+    await Promise.race([Promise.allSettled(words), late])
+    hurry.delete(resolve)
+    await cancel()
   }
 
   function forget(peer: Peer): void {
@@ -151,27 +145,8 @@ export function openSessions(options: Options) {
   }
 
   async function minute(): Promise<void> {
-    for (const [clientId, { times }] of swaps)
-      if ((times.at(-1) ?? 0) <= clock.now() - minuteMs) swaps.delete(clientId)
+    conflicts.sweep()
     if (sessions.size > 0) await seen([...sessions.keys()])
-  }
-
-  /** Two machines with one bundle would take the session from each other for ever. */
-  function isConflict(older: Peer, newer: Peer): boolean {
-    if (older.instanceId === newer.instanceId) return false
-    const now = clock.now()
-    const { times, warnedAt } = swaps.get(newer.clientId) ?? { times: [], warnedAt: 0 }
-    const recent = [...times.filter(at => at > now - minuteMs), now]
-    const isTooMuch = recent.length > maxSwapsAMinute
-    const warns = isTooMuch && warnedAt <= now - minuteMs
-    swaps.set(newer.clientId, { times: recent, warnedAt: warns ? now : warnedAt })
-    if (warns)
-      log.warn('client.instance_conflict', 'two agents with one bundle take the stream from each other', {
-        client_id: newer.clientId,
-        instance_ids: [older.instanceId, newer.instanceId],
-        remote_addrs: [older.remoteAddr, newer.remoteAddr]
-      })
-    return isTooMuch
   }
 
   return {
@@ -183,6 +158,7 @@ export function openSessions(options: Options) {
       isClosing = true
       await release()
       for (const { peer } of [...sessions.values()]) peer.end('shutting_down')
+      for (const go of hurry) go()
       while (running.size > 0) await Promise.all(running)
     }
   }

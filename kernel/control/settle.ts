@@ -1,8 +1,7 @@
 // The agents' words, written down in groups: a commit costs a sync of the disk, whether of one row or of many.
 import type { EntityManager } from '@mikro-orm/sql'
-import type { Log } from '../base/log.ts'
 import { HeldObject } from '../identity/entities.ts'
-import type { Database } from '../store/open.ts'
+import type { Kernel } from '../plugin.ts'
 import type { HeldRow, Kind, Settlement } from './held.ts'
 
 /** Resolves when it is on the disk, or was not to be: a word on a revision that is no longer the row's says nothing. */
@@ -17,7 +16,7 @@ interface Word {
 
 const groupSize = 256
 
-export function openSettle({ store, log }: { store: Pick<Database, 'change'>; log: Log }): Settle {
+export function openSettle({ store, log }: Pick<Kernel, 'store' | 'log'>): Settle {
   const words: Word[] = []
   let isWriting = false
 

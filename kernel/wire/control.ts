@@ -7,6 +7,8 @@ export const alpn = 'svc-control/1'
 
 const proto = new URL('./control.proto', import.meta.url)
 
+const KindName = Type.String({ maxLength: 64 })
+const ObjectId = Type.String({ maxLength: 128 })
 /** Far below what a number holds exactly: adding to it stays exact. */
 const Revision = Type.Integer({ minimum: 0, maximum: 2 ** 52 })
 
@@ -49,9 +51,7 @@ export const Stock = defineMessage({
   name: 'sluice.control.Stock',
   proto,
   body: Type.Object({
-    rows: Type.Array(
-      Type.Object({ kind: Type.String(), id: Type.String(), revision: Revision, state: StockState })
-    ),
+    rows: Type.Array(Type.Object({ kind: KindName, id: ObjectId, revision: Revision, state: StockState })),
     more: Type.Boolean()
   })
 })
@@ -66,15 +66,15 @@ export const Inventory = defineQuestion({
 export const Gone = defineMessage({
   name: 'sluice.control.Gone',
   proto,
-  body: Type.Object({ kind: Type.String(), id: Type.String(), revision: Revision })
+  body: Type.Object({ kind: KindName, id: ObjectId, revision: Revision })
 })
 
 export const Standing = defineMessage({
   name: 'sluice.control.Standing',
   proto,
   body: Type.Object({
-    kind: Type.String(),
-    id: Type.String(),
+    kind: KindName,
+    id: ObjectId,
     revision: Revision,
     code: Type.String({ maxLength: 64 }),
     message: Type.String({ maxLength: 1024 })

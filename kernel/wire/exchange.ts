@@ -98,19 +98,27 @@ export function openExchange({ codec, write, clock, log, ...options }: Options):
   async function handle({ name, body, id }: Said): Promise<void> {
     try {
       const handler = byName.get(name)
-      if (!handler) throw new Refused('wire.unknown_message', `nobody here knows ${name}`)
+      if (!handler) throw new Refused('wire.unknown_message', `nobody here knows ${name.slice(0, 100)}`)
       const answer = await handler.run(codec, body)
       if (id !== 0 && answer) put(answer, { re: id })
       if (!closed) answer?.sent?.()
     } catch (error) {
-      const { code, message } = refusalOf(error, name)
-      // What was told, not asked, gets no answer: two ends that do not know each other would never stop.
-      if (id !== 0) put({ name: Refusal.name, body: codec.encode(Refusal, { code, message }) }, { re: id })
-      else log.debug('control.message_refused', message, { message: name, code })
+      refuse(error, name.slice(0, 100), id)
     }
   }
 
-  function refusalOf(error: unknown, name: string): { code: string; message: string } {
+  /** What was told, not asked, gets no answer: two ends that do not know each other would never stop. */
+  function refuse(error: unknown, name: string, id: number): void {
+    const { code, message } = refusalOf(error, name)
+    if (id === 0) log.debug('control.message_refused', message, { message: name, code })
+    else
+      put(
+        { name: Refusal.name, body: codec.encode(Refusal, { code, message: message.slice(0, 1000) }) },
+        { re: id }
+      )
+  }
+
+  function refusalOf(error: unknown, name: string): { readonly code: string; readonly message: string } {
     if (error instanceof Refused) return error
     if (error instanceof Fault) return { code: error.row.code, message: error.message }
     log.error('control.handler_failed', `the handler of ${name} failed`, {

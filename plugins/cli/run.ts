@@ -4,6 +4,7 @@ import { type TObject, Type } from 'typebox'
 import { parseFile, readConfig, refuseReadable } from '../../kernel/base/config.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { openLog, visible } from '../../kernel/base/log.ts'
+import { ownVersion } from '../../kernel/base/version.ts'
 import { kernelCodes } from '../../kernel/check.ts'
 import type { Command, CommandCall } from '../../kernel/cli/command.ts'
 import { boot, type Options, wire } from '../../kernel/kernel.ts'
@@ -16,7 +17,6 @@ import { openPrint } from './print.ts'
 import { openProgram, typed } from './program.ts'
 
 interface Source {
-  readonly version: string
   readonly plugins: Builtin<Plugin>
   readonly agentCommands: readonly Command[]
 }
@@ -25,9 +25,12 @@ type Args = Readonly<Record<string, unknown>>
 /** The command line: answers the exit code. Results on standard output, everything else on standard error. */
 export async function runCommandLine(argv: readonly string[], source: Source): Promise<number> {
   process.umask(0o077)
+  const version = ownVersion()
   const aside = (text: string): void => void process.stderr.write(`${text}\n`)
   try {
-    const configFile = flagOf(argv, '--config') ?? process.env['SVC_CONFIG'] ?? null
+    // The agent's configuration is its own; for all else the file says which plugins bring commands.
+    const configFile =
+      argv[0] === 'agent' ? null : (flagOf(argv, '--config') ?? process.env['SVC_CONFIG'] ?? null)
     const { plugins, sections } = await loadPlugins<Plugin>({
       half: 'plugin',
       builtin: source.plugins,
@@ -35,8 +38,8 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
       baseDir: configFile === null ? process.cwd() : dirname(resolve(configFile))
     })
     const commands = [...source.agentCommands, ...plugins.flatMap(({ commands }) => commands ?? [])]
-    const context = { version: source.version, plugins, sections, configFile }
-    const program = openProgram(source.version, commands, (command, args) => execute(command, args, context))
+    const context = { version, plugins, sections, configFile }
+    const program = openProgram(version, commands, (command, args) => execute(command, args, context))
     await program.parseAsync(argv, { from: 'user' })
     return 0
   } catch (error) {

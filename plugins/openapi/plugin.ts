@@ -10,7 +10,7 @@ const document = defineRoute({
   status: 200,
   summary: 'This document: OpenAPI 3.1, made from the schemas that validate.',
   schema: () => ({ reply: Type.Object({ openapi: Type.String() }) }),
-  run: async ({ document }: Pick<Kernel, 'document'>) => document() as { openapi: string } // what OpenAPI demands
+  run: async ({ document }: Pick<Kernel, 'document'>) => document() as { openapi: string } // OpenAPI's own
 })
 
 export default definePlugin({

@@ -3,7 +3,16 @@ import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import type { RuleRecord } from './schema.ts'
 
-const columns = ['rule_id', 'client_name', 'protocol', 'listen_port', 'to', 'owner', 'state', 'state_reason']
+const columns = [
+  'rule_id',
+  'client_name',
+  'protocol',
+  'listen_port',
+  'targets',
+  'owner',
+  'state',
+  'state_reason'
+]
 
 const Rule = Type.String({ description: 'rule_id' })
 const Wait = Type.Optional(

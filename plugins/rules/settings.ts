@@ -13,6 +13,10 @@ export const keys = Type.Object({
     default: 0,
     description: 'A TCP connection that is silent in both directions for so long is reset; 0 is never.'
   }),
-  max_rules_per_owner_per_client: Type.Integer({ minimum: 1, default: 1000 }),
-  max_rules_per_client: Type.Integer({ minimum: 1, default: 10_000 })
+  max_rules_per_client: Type.Integer({ minimum: 1, default: 10_000, description: 'Rules of one client.' }),
+  max_rules_per_owner_per_client: Type.Integer({
+    minimum: 1,
+    default: 1000,
+    description: 'Of them, rules of one owner.'
+  })
 })

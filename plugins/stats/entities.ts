@@ -10,7 +10,7 @@ const counts = () => ({
   rejected: count()
 })
 
-/** A row of an agent's journal as it was last reported: absolute within its epoch. Minutes go after two days. */
+/** A row of an agent's journal as last reported: absolute within its epoch. Minutes go after two days. */
 export const StatsRow = defineEntity({
   name: 'StatsRow',
   tableName: 'stats_row',

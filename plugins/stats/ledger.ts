@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { isLower, isSame, isSpan, keyOf, minus, none, plus } from './counts.ts'
+import { type Counts, isLower, isSame, isSpan, keyOf, minus, none, plus } from './counts.ts'
 import { StatsEpoch } from './entities.ts'
 import type { Holder, Holders } from './holders.ts'
 import { type Difference, sinkSlot } from './slots.ts'
@@ -13,7 +13,7 @@ export interface Report extends StatsReport {
   readonly clientId: string
 }
 
-const epochsTold = 50
+const epochsTold = 1000 // an agent keeps few: one more each time that it was killed
 
 /** To be said once the transaction has been committed. */
 type Notice = () => void
@@ -44,13 +44,16 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders
 
   /** Only rows of rules that are this client's: an agent speaks for no other. */
   async function compare(report: Report, held: ReadonlyMap<string, Holder>, em: EntityManager) {
-    const mine = report.rows.filter(row => held.get(row.rule_id)?.clientId === report.clientId)
+    const mine = report.rows.filter(
+      row => held.get(row.rule_id)?.clientId === report.clientId && isWhole(row)
+    )
     const rows = [...new Map(mine.map(row => [keyOf(row), row])).values()]
     const before = await rowsBefore(report, rows, em)
-    const lower = rows.filter(row => isLower(row, before.get(keyOf(row)) ?? none))
+    const so = (row: Row): Counts => before.get(keyOf(row)) ?? none
+    const lower = rows.filter(row => isLower(row, so(row)))
     const grown = rows
-      .filter(row => !lower.includes(row) && !isSame(row, before.get(keyOf(row)) ?? none))
-      .map(row => ({ row, added: { ...row, ...minus(row, before.get(keyOf(row)) ?? none) } }))
+      .filter(row => !isLower(row, so(row)) && !isSame(row, so(row)))
+      .map(row => ({ row, added: { ...row, ...minus(row, so(row)) } }))
     return { grown, lower }
   }
 
@@ -69,7 +72,7 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders
     const fields = { client_id: clientId, epoch, from: timestamp(gap.from_ms), to: timestamp(gap.to_ms) }
     return [
       () =>
-        log.warn('accounting.gap', 'the agent did not end in order: up to its last second is lost', fields)
+        log.warn('accounting.gap', 'the agent did not end in order: its last second may be missing', fields)
     ]
   }
 
@@ -88,7 +91,7 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders
         ]
       : []
 
-  /** How far the client's journals are booked, those of late; an agent keeps no other. */
+  /** How far the client's journals are booked, those of late. */
   async function booked(clientId: string, em: EntityManager): Promise<Record<string, number>> {
     const epochs = await em.find(
       StatsEpoch,
@@ -100,6 +103,9 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders
 
   return { book, booked }
 }
+
+/** A span is named by its start. */
+const isWhole = ({ kind, key }: Row): boolean => !isSpan(kind) || /^\d{1,10}$/.test(key)
 
 /** One row a key: spans of a rule add up in its row of the kind 'rule'. */
 function totalsOf(added: readonly Row[]): Row[] {

@@ -27,6 +27,7 @@ interface Services extends Pick<Kernel, 'store' | 'clock' | 'log' | 'codec'> {
 export function openReports({ store, clock, log, codec, holders, ledger, lives }: Services) {
   let waiting: Waiting[] = []
   let timer: Release | null = null
+  let running: Promise<void> = Promise.resolve()
 
   /** Resolves when it is on the disk. */
   function take(report: Report): Promise<void> {
@@ -34,23 +35,41 @@ export function openReports({ store, clock, log, codec, holders, ledger, lives }
     return new Promise((resolve, reject) => waiting.push({ report, resolve, reject }))
   }
 
-  async function flush(): Promise<void> {
+  /** One group after the other. */
+  function flush(): Promise<void> {
     timer?.()
     timer = null
+    running = running.then(bookAll)
+    return running
+  }
+
+  async function bookAll(): Promise<void> {
     const together = waiting
     waiting = []
     if (together.length === 0) return
-    const reports = together.map(({ report }) => report)
     try {
-      await holders.learn()
-      const notices = await store.change(em => ledger.book(reports, em))
-      for (const notice of notices) notice()
-      for (const report of reports) lives.report(report)
-      for (const { resolve } of together) resolve()
+      await book(together)
     } catch (error) {
-      log.error('accounting.not_booked', `the agents keep it and report again: ${String(error)}`)
-      const refusal = new Refused('internal', 'the report could not be booked', { cause: error })
-      for (const { reject } of together) reject(refusal)
+      if (together.length === 1) return refuse(together, error)
+      // One of them took the others along: each for itself.
+      for (const one of together) await book([one]).catch(cause => refuse([one], cause))
+    }
+  }
+
+  async function book(together: readonly Waiting[]): Promise<void> {
+    const reports = together.map(({ report }) => report)
+    await holders.learn()
+    const notices = await store.change(em => ledger.book(reports, em))
+    for (const notice of notices) notice()
+    for (const report of reports) lives.report(report)
+    for (const { resolve } of together) resolve()
+  }
+
+  function refuse(together: readonly Waiting[], cause: unknown): void {
+    for (const { report, reject } of together) {
+      const fields = { client_id: report.clientId, epoch: report.epoch }
+      log.error('accounting.not_booked', `the agent keeps it and reports again: ${String(cause)}`, fields)
+      reject(new Refused('internal', 'the report could not be booked', { cause }))
     }
   }
 

@@ -13,6 +13,6 @@ export interface Difference {
   readonly bytesOut: number
 }
 
-/** Who else keeps books of bytes: in the same transaction as the ledger, so that none counts twice or forgets. */
+/** Who else keeps books of bytes: in the ledger's transaction, so that none counts twice or forgets. */
 export const sinkSlot =
   defineSlot<(differences: readonly Difference[], em: EntityManager) => Promise<void>>('stats.sink')

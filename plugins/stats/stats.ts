@@ -58,7 +58,7 @@ export function openStats(deps: Kernel & { readonly rules: Rules }) {
   async function tidy(): Promise<void> {
     try {
       const before = Math.floor((clock.now() - spansKeptMs) / 1000)
-      while (await store.change(em => dropSpans(before, em)));
+      for (let isMore = true; isMore; ) isMore = await store.change(em => dropSpans(before, em))
       await holders.forget()
     } catch (error) {
       log.warn('stats.not_tidied', `tried again in an hour: ${String(error)}`)

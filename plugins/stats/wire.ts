@@ -4,7 +4,8 @@ import { defineMessage, defineQuestion } from '../../kernel/wire/message.ts'
 const proto = new URL('./stats.proto', import.meta.url)
 
 const Epoch = Type.String({ pattern: '^[0-9a-f]{32}$' })
-const Count = Type.Integer({ minimum: 0 })
+const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+const Time = Type.Number({ minimum: 0, maximum: 8.64e15 }) // what a Date holds
 
 export const Row = Type.Object({
   rule_id: Type.String({ maxLength: 26 }),
@@ -38,7 +39,7 @@ export const StatsReport = defineQuestion({
     last: Type.Boolean(),
     rows: Type.Array(Row),
     live: Type.Array(Live),
-    gap: Type.Optional(Type.Object({ from_ms: Type.Number(), to_ms: Type.Number() }))
+    gap: Type.Optional(Type.Object({ from_ms: Time, to_ms: Time }))
   }),
   answer: Booked
 })

@@ -76,23 +76,25 @@ t.test(
   'a control port behind a proxy that stops reading: both sides notice within 30 s',
   { timeout: 90_000 },
   async t => {
-    const on = await site(t)
+    const [controlPort, proxyPort] = [await freePort(), await freePort()]
     const pairs: [Socket, Socket][] = []
     const proxy = createServer(near => {
-      const far = connect(on.controlPort, '127.0.0.1')
+      const far = connect(controlPort, '127.0.0.1')
       pairs.push([near, far])
       near.pipe(far)
       far.pipe(near)
       for (const socket of [near, far]) socket.on('error', () => {})
-    }).listen(0, '127.0.0.1')
+    }).listen(proxyPort, '127.0.0.1')
     await once(proxy, 'listening')
     t.teardown(() => {
       proxy.close()
       for (const pair of pairs) for (const socket of pair) socket.destroy()
     })
-    const address = proxy.address()
-    const port = typeof address === 'object' && address ? address.port : 0
-    const paris = await edge(t, { ...on, json: viaProxy(on, port) }, 'paris')
+    const on = await site(t, {
+      SVC_CONTROL_LISTEN: `127.0.0.1:${controlPort}`,
+      SVC_ADVERTISED_ENDPOINT: `127.0.0.1:${proxyPort}`
+    })
+    const paris = await edge(t, on, 'paris')
     const [seenByServer, seenByAgent] = [on.server.events.length, paris.agent.events.length]
 
     for (const [near, far] of pairs) {
@@ -106,14 +108,6 @@ t.test(
     ])
   }
 )
-
-/** The enrollment names the proxy as the way to the server. */
-const viaProxy =
-  (on: Awaited<ReturnType<typeof site>>, port: number) =>
-  async <T>(...args: string[]): Promise<T> => {
-    const reply = await on.json<{ uri?: string }>(...args)
-    return { ...reply, uri: reply.uri?.replace(`:${on.controlPort}/`, `:${port}/`) } as T
-  }
 
 t.test('an agent that is stopped in order ends with 0 and lets live connections finish', async t => {
   const { paris, url } = await forwarding(t)

@@ -8,7 +8,8 @@ const schema = Type.Object({
   port: Type.Integer({ default: 7080, minimum: 1 }),
   hosts: Type.Array(Type.String(), { default: [] }),
   is_on: Type.Boolean({ default: false }),
-  name: Type.Optional(Type.String())
+  name: Type.Optional(Type.String()),
+  level: Type.Union([Type.Literal('info'), Type.Literal('warn')], { default: 'info' })
 })
 
 t.test(
@@ -19,20 +20,32 @@ t.test(
 
     const table = readConfig(schema, { file, env, flags: { name: 'flag' } })
 
-    t.same(settle(schema, table, '').value, { port: 2, name: 'flag', hosts: ['a', 'b'], is_on: true })
+    t.same(settle(schema, table, '').value, {
+      port: 2,
+      name: 'flag',
+      hosts: ['a', 'b'],
+      is_on: true,
+      level: 'info'
+    })
     t.same(settle(schema, readConfig(schema, { file, env: {}, flags: {} }), '').value, {
       port: 1,
       name: 'file',
       hosts: [],
-      is_on: false
+      is_on: false,
+      level: 'info'
     })
   }
 )
 
 t.test('every problem is reported, a misspelt key with the name that was meant', async t => {
-  const { problems } = settle(schema, { prot: 1, port: 0, is_on: 'no', wholly_else: 1 }, 'plugins.x')
+  const { problems } = settle(
+    schema,
+    { prot: 1, port: 0, is_on: 'no', level: 'loud', wholly_else: 1 },
+    'plugins.x'
+  )
 
-  t.equal(problems.length, 4)
+  t.equal(problems.length, 5)
+  t.match(problems.join('\n'), /plugins\.x\.level must be one of info, warn/)
   t.match(problems.join('\n'), /plugins\.x\.prot is no key; did you mean port\?/)
   t.match(problems.join('\n'), /plugins\.x\.wholly_else is no key(\n|$)/)
   t.match(problems.join('\n'), /plugins\.x\.port must be >= 1/)

@@ -66,7 +66,8 @@ export interface Site {
   put(clientId: string, ...ids: string[]): Promise<number>
   drop(clientId: string, id: string, removal: 'drain' | 'cut'): Promise<number>
   rows(clientId: string): Promise<string[]>
-  agent(token: string, script?: Partial<Script>): Promise<ScriptedAgent>
+  /** `keeper` closes it at its end; the test, when it is not given. */
+  agent(token: string, script?: Partial<Script>, keeper?: Pick<Test, 'teardown'>): Promise<ScriptedAgent>
   /** Resolves when the store has settled the n-th word. */
   settled(n: number): Promise<readonly string[]>
   events(name: string): readonly Line[]
@@ -168,8 +169,8 @@ export async function site(t: Test, plan: Plan = {}): Promise<Site> {
         const rows = await em.find(HeldObject, { clientId }, { orderBy: { revision: 'asc' } })
         return rows.map(({ id, revision, removal }) => `${id}@${revision}${removal ? ` ${removal}` : ''}`)
       }),
-    agent: (token, script = {}) =>
-      connectAgent(t, {
+    agent: (token, script = {}, keeper = t) =>
+      connectAgent(keeper, {
         port: control.port(),
         fingerprint: control.fingerprint,
         token,

@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
 import { openCertificate } from '../../kernel/control/certificate.ts'
-import { openListener } from '../../kernel/control/listener.ts'
+import { networkOf, openListener } from '../../kernel/control/listener.ts'
 import { alpn } from '../../kernel/wire/control.ts'
+import { listen } from '../kit/house.ts'
 import { dial } from '../kit/scripted-agent.ts'
 import { site } from './control-kit.ts'
 
@@ -131,6 +132,7 @@ t.test('a port that is taken is named', async t => {
     listen: `127.0.0.1:${control.port()}`,
     certificate,
     clock: { now: Date.now, after: () => () => {}, every: () => () => {} },
+    log: listen([]),
     enter: () => {}
   })
 
@@ -138,6 +140,41 @@ t.test('a port that is taken is named', async t => {
     row: { code: 'startup.listen_failed' },
     message: /control_listen .*EADDRINUSE/
   })
+})
+
+t.test('an address is one of its network: IPv4 by itself, IPv6 by its /64', async t => {
+  t.equal(networkOf('192.0.2.1'), '192.0.2.1')
+  t.equal(networkOf('2001:db8:1:2:3:4:5:6'), networkOf('2001:db8:1:2::1'))
+  t.not(networkOf('2001:db8:1:2::1'), networkOf('2001:db8:1:3::1'))
+})
+
+t.test('an address that cannot be listened on is named, whatever is wrong with it', async t => {
+  const certificate = await openCertificate(t.testdir())
+  const clock = { now: Date.now, after: () => () => {}, every: () => () => {} }
+  for (const address of ['no address', 'localhost', '192.0.2.1:1', '127.0.0.1:70000']) {
+    const { start } = openListener({ listen: address, certificate, clock, log: listen([]), enter: () => {} })
+
+    await t.rejects(start(), { message: new RegExp(`control_listen ${address}`) })
+  }
+})
+
+t.test('all addresses of both families are one listener', async t => {
+  const certificate = await openCertificate(t.testdir())
+  const clock = { now: Date.now, after: () => () => {}, every: () => () => {} }
+  const { start, close } = openListener({
+    listen: '[::]:0',
+    certificate,
+    clock,
+    log: listen([]),
+    enter: ({ remoteAddr, socket }) => void socket.end(remoteAddr)
+  })
+  t.teardown(close)
+  const port = await start()
+  const { socket } = await dial({ port, fingerprint: certificate.fingerprint })
+
+  const [said] = await once(socket, 'data')
+
+  t.equal(String(said), '127.0.0.1', 'not ::ffff:127.0.0.1')
 })
 
 t.test('the leaf is made once, for this machine and the names given, and kept to ourselves', async t => {

@@ -2,8 +2,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
+import type { Codec } from '../../kernel/wire/codec.ts'
 import { Ended } from '../../kernel/wire/control.ts'
-import { frame } from '../../kernel/wire/frame.ts'
+import { frame, frameLimit } from '../../kernel/wire/frame.ts'
 import { answer, type Bound, bind, on, Refused } from '../../kernel/wire/message.ts'
 import { openStream, type Stream } from '../../kernel/wire/stream.ts'
 import { type FakeClock, fakeClock } from '../kit/clock.ts'
@@ -106,6 +107,23 @@ t.test('a question that nobody knows is refused by name, and the stream lives', 
 
   far.serve(serve(async text => text))
   t.same(await near.line.ask(Echo, { text: 'now' }), { text: 'now' })
+})
+
+t.test('a name as long as a frame is refused, and harms nobody', async t => {
+  const endless = { ...Echo, name: 'x'.repeat(frameLimit - 100) }
+  const careless: Codec = {
+    ...codec,
+    encode: (message, body) =>
+      message.name === endless.name ? new Uint8Array() : codec.encode(message, body)
+  }
+  const [a, b] = await sockets(t)
+  const clock = fakeClock()
+  const asker = openStream({ socket: a, codec: careless, handlers: [], clock, log: listen([]) })
+  openStream({ socket: b, codec, handlers: serve(async text => text), clock, log: listen([]) })
+
+  await t.rejects(asker.line.ask(endless, { text: '' }), { code: 'wire.unknown_message' })
+
+  t.same(await asker.line.ask(Echo, { text: 'still here' }), { text: 'still here' })
 })
 
 t.test('what is told and not known is passed over in silence by both ends', async t => {

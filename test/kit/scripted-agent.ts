@@ -103,11 +103,11 @@ export const scripted = <B extends TSchema, A extends TSchema>(
 ): Scripted => ({ question, reply }) as unknown as Scripted // the script calls it with bodies of its own question
 
 /** Connects and says Hello; rejects with Refused when the server refuses. */
-export async function connectAgent(t: Test, script: Script): Promise<ScriptedAgent> {
+export async function connectAgent(t: Pick<Test, 'teardown'>, script: Script): Promise<ScriptedAgent> {
   const heard: Asked[] = []
   const watchers = new Set<() => void>()
   let toldEnd: string | null = null
-  const codec = openCodec([...wireMessages, ...controlMessages, ...(script.messages ?? [])])
+  const codec = codecOf(script.messages ?? none)
 
   const hear = (name: string, body: unknown): Asked => {
     const asked: Asked = { name, body: body as Asked['body'] } // messages are objects
@@ -175,6 +175,16 @@ export async function connectAgent(t: Test, script: Script): Promise<ScriptedAge
         look()
       })
   }
+}
+
+const none: readonly Message[] = []
+const codecs = new WeakMap<readonly Message[], Codec>()
+
+/** Reading the .proto files costs more than all the rest: once for a list. */
+function codecOf(messages: readonly Message[]): Codec {
+  const codec = codecs.get(messages) ?? openCodec([...wireMessages, ...controlMessages, ...messages])
+  codecs.set(messages, codec)
+  return codec
 }
 
 /** TLS as an agent does it: the pin is judged before a byte is sent. */

@@ -2,7 +2,9 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
+import { get as httpGet } from 'node:http'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 
 const program = `
@@ -83,4 +85,11 @@ export function download(
         if (bytes >= mark) resolve()
       })
   }
+}
+
+/** One page over a connection of its own, which ends with it: a drain has nothing to wait for. */
+export async function get(url: string): Promise<string> {
+  const request = httpGet(url, { agent: false })
+  const [reply] = await once(request, 'response')
+  return text(reply)
 }

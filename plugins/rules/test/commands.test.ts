@@ -55,7 +55,7 @@ t.test('what is no port or no target is said so', async t => {
   for (const listen of ['', 'http', '80-', '-80', '8080:80', '123456'])
     await t.rejects(
       run('rule push', { client: 'edge', listen, target: ['a:80'] }),
-      { row: { exit: 2 } },
+      { message: /is no port and no range/ },
       listen
     )
   for (const target of ['', 'a', 'a:', ':80', 'a:b', '::1:80', '[::1]', 'a:80@', 'a:80@x'])

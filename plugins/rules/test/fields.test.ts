@@ -92,7 +92,8 @@ t.test('a rule whose part lost its owner is failed and cut, and returns with the
     const { rule_id: id } = (await first.push(body)).body
     await first.stop()
 
-    const without = await site(t, { dir: first.dir })
+    await (await site(t, { dir: first.dir })).stop()
+    const without = await site(t, { dir: first.dir }) // a second start says no more than the first
     t.match(await without.get(id), { state: 'failed', state_reason: reason })
     t.same(await without.held(clientId), [{ id, revision: 2, removal: 'cut' }])
     const stock = [{ kind: 'rule', id, revision: 1 }]
@@ -111,6 +112,36 @@ t.test('a rule whose part lost its owner is failed and cut, and returns with the
     )
     await again.stop()
   }
+})
+
+t.test('a draining rule drains on, whoever owns its parts', async t => {
+  const first = await site(t, { plugins: withNote })
+  const clientId = await first.enroll()
+  await first.connect(clientId, able)
+  const { rule_id: id } = (await first.push({ note_idle_secs: 90 })).body
+  await first.call('DELETE', `/v1/rules/${id}`)
+  await first.stop()
+
+  const without = await site(t, { dir: first.dir })
+
+  t.match(await without.get(id), { state: 'draining' })
+  t.match(await without.held(clientId), [{ id, removal: 'drain' }])
+})
+
+t.test('rules of a client that was deleted while this plugin was off are gone', async t => {
+  const first = await site(t, { plugins: withNote })
+  const clientId = await first.enroll()
+  await first.connect(clientId, able)
+  await first.push({ note_idle_secs: 90 })
+  await first.stop()
+  const off = await site(t, { dir: first.dir, plugins: ['clients'] })
+  await off.call('POST', `/v1/clients/${clientId}/revoke`)
+  await off.call('DELETE', `/v1/clients/${clientId}`)
+  await off.stop()
+
+  const again = await site(t, { dir: first.dir, plugins: ['clients', 'rules'] })
+
+  t.same((await again.call('GET', '/v1/rules')).body, [])
 })
 
 t.test('a rule that failed at create is not revived by a change of plugins', async t => {

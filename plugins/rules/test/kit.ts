@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import { newId } from '../../../kernel/base/id.ts'
 import { Client, Credential, HeldObject, User } from '../../../kernel/identity/entities.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
 import { type House, house, type Plan, type Reply } from '../../../test/kit/house.ts'
 import {
   type Asked,
@@ -13,8 +14,11 @@ import {
   type Stocked,
   scripted
 } from '../../../test/kit/scripted-agent.ts'
+import type { Rules } from '../rules.ts'
 import type { RuleRecord } from '../schema.ts'
 import { messages, RulePush, RuleRemove } from '../wire.ts'
+
+export type Deps = Kernel & { readonly rules: Rules }
 
 export const rule = { client: 'edge', listen_port: 8080, targets: [{ host: '10.0.0.1', port: 80 }] }
 
@@ -41,7 +45,7 @@ export interface Site extends House {
 
 export async function site(t: Test, plan: Plan = {}): Promise<Site> {
   const home = await house(t, { plugins: ['clients', 'rules'], ...plan })
-  const { store, control } = home.server.depsOf('rules')
+  const { store, control } = home.server.depsOf('clients')
   const { clock } = home
 
   return {

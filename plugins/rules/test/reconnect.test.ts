@@ -2,7 +2,7 @@
 import t from 'tap'
 import { Inventory } from '../../../kernel/wire/control.ts'
 import { RulePush, RuleRemove, Settings, settingsPart } from '../wire.ts'
-import { inOrder, site, stockOf, until } from './kit.ts'
+import { type Deps, inOrder, site, stockOf, until } from './kit.ts'
 
 const pushes = (agent: { heard: readonly { name: string; body: Readonly<Record<string, unknown>> }[] }) =>
   agent.heard.filter(({ name }) => name === RulePush.name).map(({ body }) => body['listen_from'])
@@ -76,20 +76,22 @@ t.test('what was not answered is asked again, on this stream and on the next', a
   t.same(await on.held(clientId), [], 'it never was active: it is not tried again')
 })
 
-t.test('several words on one rule count in their order', async t => {
+t.test('of several words in one transaction the last counts', async t => {
   const on = await site(t)
-  const agent = await on.connect(await on.enroll())
+  const clientId = await on.enroll()
+  await on.connect(clientId)
   const { rule_id: id } = (await on.push()).body
+  const { rules, store } = on.server.depsOf('rules') as Deps
+  const row = { clientId, kind: 'rule', id, revision: 1, removal: null }
 
-  agent.standing({ kind: 'rule', id, revision: 1, code: 'port_in_use' })
-  agent.standing({ kind: 'rule', id, revision: 1 })
-  agent.standing({ kind: 'rule', id, revision: 1, code: 'activation_failed' })
+  await store.change(async em => {
+    await rules.kind.settle(row, { is: 'refused', code: 'port_in_use', message: '' }, em)
+    await rules.kind.settle(row, { is: 'taken' }, em)
+  })
 
-  const failed = await until(
-    () => on.get(id),
-    ({ state_reason }) => state_reason === 'activation_failed'
-  )
-  t.equal(failed.state, 'failed')
+  t.match(await on.get(id), { state: 'active', state_reason: null })
+  const said = on.log.filter(({ fields }) => fields['rule'] === id).map(({ event }) => event)
+  t.same(said, ['rule.active', 'rule.failed', 'rule.active'])
 })
 
 t.test('a rule that the server does not know is cut', async t => {

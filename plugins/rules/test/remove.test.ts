@@ -1,6 +1,6 @@
 import t from 'tap'
 import { RulePush, RuleRemove } from '../wire.ts'
-import { inOrder, site, stockOf, until } from './kit.ts'
+import { type Deps, inOrder, site, stockOf, until } from './kit.ts'
 
 const draining = { state: 'draining', state_reason: null }
 
@@ -173,7 +173,7 @@ t.test('a cascade cuts at once, in the transaction of its cause', async t => {
   await on.user('ada')
   const mine = (await on.push()).body.rule_id
   const ofAda = (await on.push({ listen_port: 1, owner: 'ada' })).body.rule_id
-  const { rules, store, control } = on.server.depsOf('rules') as never as Deps
+  const { rules, store, control } = on.server.depsOf('rules') as Deps
 
   const removed = await store.change(em => rules.removeAll({ owner: 'ada' }, em, 'cut'))
   control.held.wake(clientId)
@@ -186,5 +186,3 @@ t.test('a cascade cuts at once, in the transaction of its cause', async t => {
     rows => rows.length === 1
   )
 })
-
-type Deps = import('../../../kernel/plugin.ts').Kernel & { rules: import('../rules.ts').Rules }

@@ -20,7 +20,8 @@ function edge(t: Test, dir = t.testdir()) {
   const clock = fakeClock(noon)
   const log: Line[] = []
   const journal = openJournal({ db, clock, log: listen(log) })
-  const call = { journal, codec, clock, log: listen(log) } as unknown as AgentCall // what this half uses of it
+  // What this half uses of it.
+  const call = { journal, codec, clock, log: listen(log) } as unknown as AgentCall
   const reports: StatsReport[] = []
   let refusal: string | null = null
 

@@ -39,7 +39,7 @@ t.test('stats are as private as their rule', async t => {
   const { edge, call, user, server, clock } = await books(t)
   const { ruleId } = await edge()
   const stranger = await user('ann')
-  const root = { id: 'root', displayName: 'root', role: 'superadmin' as const, disabled: false }
+  const root = { id: 'boss', displayName: 'boss', role: 'superadmin' as const, disabled: false }
   await server.depsOf('stats').store.change(em => em.insert(User, { ...root, createdAt: clock.now() }))
 
   t.match(await call('GET', `/v1/rules/${ruleId}/stats`, undefined, stranger), {

@@ -222,3 +222,41 @@ t.test('a sink gets each difference once, in the transaction that books it', asy
   t.match(await stats(ruleId), { bytes_in: 10, connections_total: 1 })
   t.ok(log.some(({ event }) => event === 'accounting.not_booked'))
 })
+
+t.test('a report that cannot be booked takes no other of its moment with it', async t => {
+  const refused = new Set<string>()
+  const sink = definePlugin({
+    name: 'sink',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    needs: { stats: '^1.0.0' },
+    fills: [
+      sinkSlot.fill(async differences => {
+        if (differences.some(({ clientId }) => refused.has(clientId))) throw new Error('no room')
+      })
+    ]
+  })
+  const { edge, report, stats } = await books(t, { plugins: ['clients', 'rules', 'stats', sink] })
+  const [bad, good] = [await edge('bad'), await edge('good')]
+  refused.add(bad.clientId)
+  const rowsOf = ({ ruleId }: { ruleId: string }) => [row(ruleId, 'minute', minute, { bytes_in: 10 })]
+
+  const spoiled = t.rejects(
+    bad.agent.line.ask(StatsReport, { epoch, seq: 1, part: 0, last: true, rows: rowsOf(bad), live: [] }),
+    { code: 'internal' }
+  )
+  await report(good.agent, { rows: rowsOf(good) })
+  await spoiled
+
+  t.match(await stats(good.ruleId), { bytes_in: 10 })
+  t.match(await stats(bad.ruleId), { bytes_in: 0 })
+})
+
+t.test('a span without a start is not booked', async t => {
+  const { edge, report, stats } = await books(t)
+  const { agent, ruleId } = await edge()
+
+  await report(agent, { rows: [row(ruleId, 'minute', 'yesterday', { bytes_in: 10 })] })
+
+  t.match(await stats(ruleId), { bytes_in: 0 })
+})

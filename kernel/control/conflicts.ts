@@ -1,0 +1,40 @@
+// Two machines with one bundle would take the session from each other for ever.
+import type { Kernel } from '../plugin.ts'
+import type { Peer } from './peers.ts'
+
+interface Swaps {
+  readonly times: readonly number[] // ms, of the last minute
+  readonly warnedAt: number
+}
+
+const minuteMs = 60_000
+const maxSwapsAMinute = 5
+
+export function openConflicts({ clock, log }: Pick<Kernel, 'clock' | 'log'>) {
+  const swaps = new Map<string, Swaps>()
+
+  /** Has the newer one of another process taken the session too often? The older is then to wait. */
+  function isOne(older: Peer, { clientId, instanceId, remoteAddr }: Peer): boolean {
+    if (older.instanceId === instanceId) return false
+    const now = clock.now()
+    const { times, warnedAt } = swaps.get(clientId) ?? { times: [], warnedAt: 0 }
+    const recent = [...times.filter(at => at > now - minuteMs), now]
+    const isTooMuch = recent.length > maxSwapsAMinute
+    const warns = isTooMuch && warnedAt <= now - minuteMs
+    swaps.set(clientId, { times: recent, warnedAt: warns ? now : warnedAt })
+    if (warns)
+      log.warn('client.instance_conflict', 'two agents with one bundle take the stream from each other', {
+        client_id: clientId,
+        instance_ids: [older.instanceId, instanceId],
+        remote_addrs: [older.remoteAddr, remoteAddr]
+      })
+    return isTooMuch
+  }
+
+  function sweep(): void {
+    for (const [clientId, { times }] of swaps)
+      if ((times.at(-1) ?? 0) <= clock.now() - minuteMs) swaps.delete(clientId)
+  }
+
+  return { isOne, sweep }
+}

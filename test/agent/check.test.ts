@@ -1,0 +1,31 @@
+import t from 'tap'
+import { checkPlugins } from '../../agent/check.ts'
+import type { AgentPlugin } from '../../agent/plugin.ts'
+import { agentPlugins } from '../../config/agent-plugins.ts'
+
+const plugin = (name: string, more: Partial<AgentPlugin> = {}): AgentPlugin => ({
+  name,
+  agent: '^1.0.0',
+  ...more
+})
+const kind = { kind: 'thing', apply: async () => {}, withdraw: async () => ({ done: Promise.resolve() }) }
+
+t.test('the plugins that come with sluice go together', async t => {
+  const loaded = await Promise.all(Object.values(agentPlugins).map(async load => (await load()).default))
+
+  t.doesNotThrow(() => checkPlugins(loaded))
+})
+
+t.test('what two plugins claim, or one that was written for another contract, stops the agent', async t => {
+  const wrong: [plugins: AgentPlugin[], message: RegExp][] = [
+    [[plugin('a'), plugin('a')], /plugin a is in a and a/],
+    [[plugin('a', { kinds: [kind] }), plugin('b', { kinds: [kind] })], /kind thing is in a and b/],
+    [
+      [plugin('a', { capabilities: { x: '1.0.0' } }), plugin('b', { capabilities: { x: '1.1.0' } })],
+      /capability x/
+    ],
+    [[plugin('old', { agent: '^0.9.0' })], /plugin old was written for agent \^0\.9\.0/]
+  ]
+  for (const [plugins, message] of wrong)
+    t.throws(() => checkPlugins(plugins), { row: { code: 'startup.plugin_failed' }, message })
+})

@@ -1,0 +1,122 @@
+// What a control port on the open internet meets, and agents that are no longer welcome.
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { connect as connectTcp, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
+import t from 'tap'
+import { freePort } from '../kit/ports.ts'
+import { sluice, start } from '../kit/process.ts'
+import { edge, site } from '../kit/site.ts'
+import { get, web } from '../kit/web.ts'
+
+t.test(
+  'another certificate than the pinned one ends the handshake on the agent, and the server logs nothing',
+  async t => {
+    const on = await site(t)
+    const { agent, stateDir } = await edge(t, on, 'paris')
+    agent.signal('SIGTERM')
+    await agent.exit
+    await on.server.until('client.disconnected')
+    const bundle = JSON.parse(readFileSync(join(stateDir, 'bundle.json'), 'utf8'))
+    const expected = '0'.repeat(64)
+    writeFileSync(join(stateDir, 'bundle.json'), JSON.stringify({ ...bundle, server_cert_sha256: expected }))
+    const before = on.server.events.length
+
+    const stranger = start(t, ['agent', 'run', '--state-dir', stateDir])
+
+    t.match(await stranger.until('control.tls_pinned_mismatch'), { expected, got: on.fingerprint })
+    t.equal(on.server.events.length, before)
+  }
+)
+
+t.test('a revoked agent stops, exits 4, and does not start again until it is enrolled anew', async t => {
+  const on = await site(t)
+  const { agent, clientId, stateDir } = await edge(t, on, 'paris')
+  const [page, port] = [await web(t), await freePort()]
+  await on.json('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
+  t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
+
+  await on.cli(['client', 'revoke', clientId])
+
+  t.match(await on.server.until('client.disconnected'), { reason: 'token_revoked' })
+  t.equal(await agent.exit, 4)
+  t.match(
+    agent.events.find(({ event }) => event === 'auth.failure'),
+    { reason: 'token_revoked' }
+  )
+  await t.rejects(get(`http://127.0.0.1:${port}/`))
+  const again = start(t, ['agent', 'run', '--state-dir', stateDir])
+  t.equal(await again.exit, 4)
+  t.match(again.events, [{ event: 'auth.failure', reason: 'token_revoked' }])
+
+  const { uri } = await on.json<{ uri: string }>('client', 're-enroll', clientId)
+  t.equal((await sluice(['agent', 'enroll', '-', '--state-dir', stateDir], {}, uri)).code, 0)
+  const back = start(t, ['agent', 'run', '--state-dir', stateDir])
+  await back.until('rule.opened')
+  t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
+})
+
+t.test('of many redeems of one code at once one wins', async t => {
+  const on = await site(t)
+  const { uri } = await on.json<{ uri: string }>('client', 'enroll', 'paris')
+  const many = Array.from({ length: 8 }, (_, at) =>
+    sluice(['agent', 'enroll', '-', '--state-dir', join(on.dir, `agent-${at}`)], {}, uri)
+  )
+
+  const codes = (await Promise.all(many)).map(({ code }) => code).sort()
+
+  t.same(codes, [0, 4, 4, 4, 4, 4, 4, 4])
+  t.equal((await on.json<unknown[]>('client', 'list')).length, 1)
+})
+
+t.test(
+  'garbage, slow bytes and a thousand half-open connections on the control port harm no one',
+  async t => {
+    const on = await site(t)
+    const { agent } = await edge(t, on, 'paris')
+    const [page, port] = [await web(t), await freePort()]
+    const sockets: { destroy(): void }[] = []
+    t.teardown(() => {
+      for (const socket of sockets) socket.destroy()
+    })
+    const open = async (): Promise<Socket> => {
+      const socket = connectTcp(on.controlPort, '127.0.0.1')
+      socket.on('error', () => {})
+      sockets.push(socket)
+      await once(socket, 'connect')
+      return socket
+    }
+
+    await Promise.all(Array.from({ length: 1000 }, open))
+    const garbage = await open()
+    garbage.write(Buffer.alloc(64 * 1024, 0x5a))
+    const slow = connectTls({
+      port: on.controlPort,
+      host: '127.0.0.1',
+      rejectUnauthorized: false,
+      ALPNProtocols: ['svc-control/1']
+    })
+    slow.on('error', () => {})
+    sockets.push(slow)
+    await once(slow, 'secureConnect')
+    slow.write(Buffer.from([0, 0]))
+    const huge = connectTls({
+      port: on.controlPort,
+      host: '127.0.0.1',
+      rejectUnauthorized: false,
+      ALPNProtocols: ['svc-control/1']
+    })
+    huge.on('error', () => {})
+    sockets.push(huge)
+    await once(huge, 'secureConnect')
+    huge.write(Buffer.from([0x7f, 0xff, 0xff, 0xff]))
+    await once(huge, 'close')
+
+    const rule = await on.json<{ state: string }>('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
+    t.equal(rule.state, 'active')
+    t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
+    await (await edge(t, on, 'lyon')).agent.until('control.connected')
+    t.equal(agent.count('control.disconnected'), 0)
+  }
+)

@@ -1,0 +1,54 @@
+// The first minute of a newcomer: one command, two lines to paste, and it is there again at the next start.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { freePort } from '../kit/ports.ts'
+import { start } from '../kit/process.ts'
+import { get } from '../kit/web.ts'
+
+t.test('up brings a server and an enrolled agent, and what it says to paste works', async t => {
+  const dir = join(t.testdir(), 'data')
+  const env = {
+    SVC_DATA_DIR: dir,
+    SVC_OPERATOR_HTTP_LISTEN: `127.0.0.1:${await freePort()}`,
+    SVC_CONTROL_LISTEN: `127.0.0.1:${await freePort()}`
+  }
+  const first = start(t, ['up'], env)
+  await first.until('client.connected')
+  t.match(first.output(), /setup token/)
+  t.match(first.output(), /operator token: .*operator-token/)
+  t.equal(statSync(join(dir, 'operator-token')).mode & 0o777, 0o600)
+  const port = await freePort()
+
+  const [push = ''] = /^ {2}(SVC_SERVER=.* rule push .*)$/m.exec(first.output())?.slice(1) ?? []
+  const pasted = spawnSync('sh', ['-c', push.replace(' 8080 ', ` ${port} `)], { encoding: 'utf8' })
+  t.equal(pasted.status, 0, pasted.stderr)
+  t.equal(await get(`http://127.0.0.1:${port}/v1/auth/status`), '{"onboarding_required":true}')
+
+  first.signal('SIGINT')
+  t.equal(await first.exit, 0)
+  await t.rejects(get(`http://127.0.0.1:${port}/v1/auth/status`))
+
+  const began = Date.now()
+  const second = start(t, ['up'], env)
+  await second.until('client.connected')
+  t.comment(`second start: ${Date.now() - began} ms`)
+  t.equal(second.count('agent.enrolled'), 0)
+  t.equal(await get(`http://127.0.0.1:${port}/v1/auth/status`), '{"onboarding_required":true}')
+  second.signal('SIGTERM')
+  t.equal(await second.exit, 0)
+})
+
+t.test('a second server on the same data is refused with 75', async t => {
+  const dir = join(t.testdir(), 'data')
+  mkdirSync(dir)
+  const env = { SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0', SVC_CONTROL_LISTEN: '127.0.0.1:0' }
+  const first = start(t, ['server', '--data-dir', dir], env)
+  await first.until('server.started')
+
+  const second = start(t, ['server', '--data-dir', dir], env)
+
+  t.equal(await second.exit, 75)
+  t.match(second.output(), /startup\.store_in_use/)
+})

@@ -1,0 +1,119 @@
+// A fleet that comes back at once, and an agent that comes back for ever. Small here; for the figures of record:
+//   SLUICE_RECONNECTS=10000 node test/kernel/control-load.test.ts
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import { type Clock, systemClock } from '../../kernel/base/clock.ts'
+import { site } from './control-kit.ts'
+
+const agents = 100
+const objects = 10
+const reconnects = Number(process.env['SLUICE_RECONNECTS'] ?? 200)
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void // what the flag adds
+const heapMiB = (): number => {
+  collect()
+  return process.memoryUsage().heapUsed / 1024 / 1024
+}
+
+/** The machine's clock, with the count of what is set. */
+function counting(): Clock & { readonly timers: () => number } {
+  let timers = 0
+  const held = (set: () => () => void | Promise<void>) => {
+    timers += 1
+    const release = set()
+    let isHeld = true
+    return () => {
+      if (isHeld) timers -= 1
+      isHeld = false
+      return release()
+    }
+  }
+  return {
+    now: Date.now,
+    after: (ms, work) => {
+      const release = held(() =>
+        systemClock.after(ms, () => {
+          release()
+          work()
+        })
+      )
+      return release
+    },
+    every: (ms, work) => held(() => systemClock.every(ms, work)),
+    timers: () => timers
+  }
+}
+
+t.setTimeout(60_000 + reconnects * 50)
+
+t.test(`${agents} agents with ${objects} objects each come back at once`, async t => {
+  const { enroll, put, agent, settled, log } = await site(t)
+  const ids = Array.from({ length: objects }, (_, i) => `thing-${i}`)
+  const fleet: { token: string; localAddress: string }[] = []
+  for (let i = 0; i < agents; i++) {
+    const { clientId, token } = await enroll(`edge-${i}`)
+    await put(clientId, ...ids)
+    fleet.push({ token, localAddress: `127.0.4.${1 + i}` })
+  }
+  const come = (script: object) =>
+    Promise.all(fleet.map(({ token, localAddress }) => agent(token, { localAddress, ...script })))
+
+  let before = performance.now()
+  const first = await come({})
+  await settled(agents * objects)
+  const firstMs = performance.now() - before
+  const { generation } = first[0]!.welcome
+  await Promise.all(first.map(({ close }) => close()))
+
+  const stock = ids.map((id, i) => ({ kind: 'thing', id, revision: i + 1 }))
+  before = performance.now()
+  const again = await come({ stock, generation })
+  await settled(2 * agents * objects)
+  const againMs = performance.now() - before
+
+  const bytes = Math.max(...again.map(({ bytesReceived }) => bytesReceived()))
+  t.comment(
+    `all to be sent: ${firstMs.toFixed()} ms; nothing to be sent: ${againMs.toFixed()} ms, ${bytes} bytes each`
+  )
+  t.ok(firstMs < 5_000, 'reconciled within 5 s')
+  t.ok(againMs < 5_000, 'found unchanged within 5 s')
+  t.ok(bytes < 10 * 1024, 'an unchanged agent costs under 10 KiB')
+  t.ok(again.every(({ heard }) => heard.length === 0))
+  t.same(
+    log.filter(({ level }) => level === 'error'),
+    []
+  )
+})
+
+t.test(`${reconnects} reconnects of one agent leave nothing behind`, async t => {
+  const clock = counting()
+  const { enroll, put, agent, control, events, log, words } = await site(t, { clock })
+  const { clientId, token } = await enroll()
+  await put(clientId, 'a')
+  const stock = [{ kind: 'thing', id: 'a', revision: 1 }]
+  const first = await agent(token)
+  const { generation } = first.welcome
+  const come = async (times: number): Promise<void> => {
+    for (let i = 0; i < times; i++) {
+      const edge = await agent(token, { stock, generation }, { teardown: () => {} })
+      if (i % 2 === 0) await edge.close() // the other half is replaced by the next
+    }
+    while (control.peers.all().some(({ ended }) => ended.aborted)) await new Promise(setImmediate)
+    log.length = 0
+    words.length = 0
+  }
+  await come(50)
+  await first.close()
+  const [timers, heap] = [clock.timers(), heapMiB()]
+
+  await come(reconnects)
+  const after = heapMiB()
+
+  t.comment(`timers ${timers} -> ${clock.timers()}, heap ${heap.toFixed(1)} -> ${after.toFixed(1)} MiB`)
+  t.ok(clock.timers() <= timers + 2, `${timers} timers before, ${clock.timers()} after`)
+  t.ok(control.peers.all().length <= 1)
+  t.ok(after - heap < 5, 'less than 5 MiB more')
+  t.same(events('client.instance_conflict'), [])
+})
