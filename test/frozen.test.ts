@@ -1,0 +1,59 @@
+// What others build on: error codes with status and exit, routes, wire schemas. A change here is a change for them.
+// TAP_SNAPSHOT=1 writes the files anew.
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { plugins as builtin } from '../config/plugins.ts'
+import { kernelCodes } from '../kernel/check.ts'
+
+const root = join(import.meta.dirname, '..')
+const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
+
+function frozen(t: Test, name: string, lines: readonly string[]): void {
+  const file = join(root, 'test/frozen', name)
+  const text = `${lines.join('\n')}\n`
+  if (process.env['TAP_SNAPSHOT'] === '1') writeFileSync(file, text)
+  t.equal(text, readFileSync(file, 'utf8'))
+}
+
+t.test('the error table', async t => {
+  const rows = [...kernelCodes, ...plugins.flatMap(({ codes }) => codes ?? [])]
+
+  frozen(t, 'errors.txt', rows.map(({ code, http, exit }) => `${code} ${http} ${exit}`).sort())
+})
+
+t.test('the routes, with who may call them', async t => {
+  const routes = plugins.flatMap(({ routes }) => routes ?? [])
+
+  frozen(
+    t,
+    'routes.txt',
+    routes
+      .map(({ method, url, access, status, action }) => `${url} ${method} ${access} ${status} ${action}`)
+      .sort()
+  )
+})
+
+t.test('the commands', async t => {
+  frozen(
+    t,
+    'commands.txt',
+    plugins.flatMap(({ commands }) => (commands ?? []).map(({ name }) => name)).sort()
+  )
+})
+
+t.test('the wire', async t => {
+  const files = globSync('{kernel,plugins}/**/*.proto', { cwd: root }).sort()
+
+  frozen(
+    t,
+    'wire.txt',
+    files.flatMap(file => [
+      `# ${file}`,
+      ...readFileSync(join(root, file), 'utf8')
+        .replaceAll(/\s*\/\/.*/g, '')
+        .trim()
+        .split('\n')
+    ])
+  )
+})
