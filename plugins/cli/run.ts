@@ -141,8 +141,9 @@ function serverConfig({ plugins, configFile }: Context, given: Args): Args {
 
 const dataDirOf = (keys: Args): string => resolve(String(keys['data_dir'] ?? defaultDataDir(process.env)))
 
+/** A level that is none is told with the configuration's other problems, at the default level. */
 const logOf = (keys: Args) => ({
-  level: String(keys['log_level'] ?? 'info'),
+  level: /^(debug|info|warn|error)$/.exec(String(keys['log_level']))?.[0] ?? 'info',
   format: keys['log_format'] === 'pretty' ? ('pretty' as const) : ('json' as const)
 })
 

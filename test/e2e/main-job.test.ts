@@ -1,9 +1,8 @@
 // The main job through real processes: a rule that carries real traffic, and books that are exact.
-import { spawnSync } from 'node:child_process'
 import t from 'tap'
 import { freePort } from '../kit/ports.ts'
 import { edge, type Site, site } from '../kit/site.ts'
-import { download, hashOfMib, web } from '../kit/web.ts'
+import { download, get, hashOfMib, web } from '../kit/web.ts'
 
 interface Rule {
   readonly rule_id: string
@@ -16,8 +15,6 @@ interface Stats {
   readonly active_connections: number
 }
 
-const curl = (url: string): string => spawnSync('curl', ['-sS', '-m', '10', url], { encoding: 'utf8' }).stdout
-
 const push = (on: Site, client: string, listen: number, target: string): Promise<Rule> =>
   on.json<Rule>('rule', 'push', client, String(listen), target)
 
@@ -29,7 +26,7 @@ async function settled(on: Site, rule: string, fits: (stats: Stats) => boolean):
   }
 }
 
-t.test('curl fetches a page through a pushed rule, over IPv4 and IPv6', async t => {
+t.test('a page is fetched through a pushed rule, over IPv4 and IPv6', async t => {
   const on = await site(t)
   await edge(t, on, 'paris')
   const [page, port] = [await web(t), await freePort()]
@@ -37,8 +34,8 @@ t.test('curl fetches a page through a pushed rule, over IPv4 and IPv6', async t 
   const rule = await push(on, 'paris', port, `127.0.0.1:${page}`)
 
   t.equal(rule.state, 'active')
-  t.equal(curl(`http://127.0.0.1:${port}/`), 'hello from 127.0.0.1')
-  t.equal(curl(`http://[::1]:${port}/`), 'hello from 127.0.0.1')
+  t.equal(await get(`http://127.0.0.1:${port}/`), 'hello from 127.0.0.1')
+  t.equal(await get(`http://[::1]:${port}/`), 'hello from 127.0.0.1')
 })
 
 t.test(

@@ -46,7 +46,7 @@ export interface Asked {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** What it does with a question: `take` answers well, `never` not at all, a promise when the test settles it. */
+/** `take` answers well, `never` not at all; a promise: when it settles, and what comes after it waits, as at a real agent. */
 export type Reaction =
   | 'take'
   | 'never'

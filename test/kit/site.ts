@@ -1,5 +1,5 @@
 // A real server with agent, in processes of their own, on free ports; what an end-to-end test stands on.
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type Process, type Ran, sluice, start } from './process.ts'
@@ -12,6 +12,8 @@ export interface Site {
   readonly fingerprint: string
   server: Process
   readonly dir: string
+  readonly configFile: string
+  configure(text: string): void
   /** Starts the server again on the same ports and data. */
   restart(): Promise<void>
   cli(args: readonly string[], input?: string): Promise<Ran>
@@ -21,10 +23,14 @@ export interface Site {
 
 type Env = Readonly<Record<string, string>>
 
-export async function site(t: Test, env: Env = {}): Promise<Site> {
+/** `config` is TOML; a later start of either half reads what `configure` has written since. */
+export async function site(t: Test, env: Env = {}, config = ''): Promise<Site> {
   const dir = t.testdir()
+  const configFile = join(dir, 'sluice.toml')
+  const configure = (text: string): void => writeFileSync(configFile, text)
+  configure(config)
   const up = async (listen: Env): Promise<Process> => {
-    const server = start(t, ['server', '--data-dir', join(dir, 'server')], {
+    const server = start(t, ['server', '--data-dir', join(dir, 'server'), '--config', configFile], {
       SVC_OPERATOR_TOKEN: token,
       ...listen,
       ...env
@@ -47,6 +53,8 @@ export async function site(t: Test, env: Env = {}): Promise<Site> {
     fingerprint: String(started['server_cert_sha256']),
     server,
     dir,
+    configFile,
+    configure,
     cli,
     async restart() {
       const after = await up({
@@ -73,17 +81,27 @@ export interface Edge {
   restart(): void
 }
 
+interface How {
+  readonly env?: Env
+  readonly args?: readonly string[] // of `agent run`
+}
+
 /** An enrolled agent, connected. */
-export async function edge(t: Test, { json, server, dir }: Site, name: string, env: Env = {}): Promise<Edge> {
-  const stateDir = join(dir, name)
+export async function edge(
+  t: Test,
+  on: Site,
+  name: string,
+  { env = {}, args = [] }: How = {}
+): Promise<Edge> {
+  const stateDir = join(on.dir, name)
   mkdirSync(stateDir, { mode: 0o700 })
-  const { uri } = await json<{ uri: string }>('client', 'enroll', name)
+  const { uri } = await on.json<{ uri: string }>('client', 'enroll', name)
   const enrolled = await sluice(['agent', 'enroll', '-', '--state-dir', stateDir], env, `${uri}\n`)
   if (enrolled.code !== 0) throw new Error(`enroll: ${enrolled.code}\n${enrolled.stderr}`)
   const run = (): Process =>
-    start(t, ['agent', 'run', '--state-dir', stateDir], { SVC_LOG_LEVEL: 'debug', ...env })
+    start(t, ['agent', 'run', '--state-dir', stateDir, ...args], { SVC_LOG_LEVEL: 'debug', ...env })
   const agent = run()
-  const { client_id: clientId } = await server.until(
+  const { client_id: clientId } = await on.server.until(
     'client.connected',
     event => event['client_name'] === name
   )

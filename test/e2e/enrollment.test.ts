@@ -1,0 +1,69 @@
+// Enrollment beside traffic: a code that is redeemed again, with an answer that takes its time.
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import t, { type Test } from 'tap'
+import { freePort } from '../kit/ports.ts'
+import { sluice } from '../kit/process.ts'
+import { edge, site } from '../kit/site.ts'
+import { download, hashOfMib, web } from '../kit/web.ts'
+
+const heldMs = 10_000
+
+/** Holds back what the server says once the handshake is over: the answer to the first question comes late. */
+async function lateAnswers(
+  t: Test,
+  controlPort: number
+): Promise<{ port: number; redeemed: Promise<unknown> }> {
+  const redeemed = Promise.withResolvers<void>()
+  const proxy = createServer(near => {
+    const far = connect(controlPort, '127.0.0.1')
+    for (const socket of [near, far]) socket.on('error', () => {})
+    let flights = 0
+    near.on('data', chunk => {
+      flights += 1
+      if (flights === 2) {
+        far.unpipe(near).pause()
+        redeemed.resolve()
+        const late = setTimeout(() => far.pipe(near), heldMs)
+        t.teardown(() => clearTimeout(late))
+      }
+      far.write(chunk)
+    })
+    near.on('end', () => far.end())
+    far.pipe(near)
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  t.teardown(() => proxy.close())
+  const address = proxy.address()
+  return { port: typeof address === 'object' && address ? address.port : 0, redeemed: redeemed.promise }
+}
+
+t.test(
+  'a redeem whose answer is held back for 10 s beside a running agent loses no connection',
+  { timeout: 60_000 },
+  async t => {
+    const on = await site(t)
+    const { agent, clientId, stateDir } = await edge(t, on, 'paris')
+    const [page, port] = [await web(t), await freePort()]
+    await on.json('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
+    const body = download(`http://127.0.0.1:${port}/mib/64`, 8 << 20)
+    await body.reached(8 << 20)
+    const { uri } = await on.json<{ uri: string }>('client', 're-enroll', clientId)
+    const late = await lateAnswers(t, on.controlPort)
+    const before = on.server.events.length
+
+    const enrolling = sluice(
+      ['agent', 'enroll', '-', '--state-dir', stateDir],
+      {},
+      uri.replace(`:${on.controlPort}/`, `:${late.port}/`)
+    )
+    await on.server.until('client.disconnected', undefined, before)
+    t.equal((await enrolling).code, 0)
+
+    await on.server.until('client.connected', undefined, before)
+    body.resume()
+    t.equal(await body.hash, hashOfMib(64))
+    t.equal(agent.count('rule.opened'), 1)
+    t.equal(agent.count('auth.failure'), 0)
+  }
+)

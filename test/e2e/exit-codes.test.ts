@@ -1,0 +1,110 @@
+// Scripts branch on exit codes: each one of the table, from the real program.
+import { once } from 'node:events'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import { freePort } from '../kit/ports.ts'
+import { type Ran, sluice, start } from '../kit/process.ts'
+import { edge, site } from '../kit/site.ts'
+
+const codeOf = ({ stderr }: Ran): string => stderr.split(':', 1)[0] ?? ''
+
+t.test(
+  'what a command is refused for is its exit code, and its code stands first on standard error',
+  async t => {
+    const on = await site(t)
+    const paris = await edge(t, on, 'paris')
+    const lyon = await edge(t, on, 'lyon')
+    lyon.agent.signal('SIGTERM')
+    await lyon.agent.exit
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    t.teardown(() => taken.close())
+    const address = taken.address()
+    const takenPort = String(typeof address === 'object' && address ? address.port : 0)
+    const [port, target] = [String(await freePort()), '127.0.0.1:9']
+    await on.json('rule', 'push', 'paris', port, target)
+
+    const table: readonly [number, string, string[]][] = [
+      [0, '', ['rule', 'list']],
+      [2, 'error', ['rule', 'push', 'paris']],
+      [2, 'error', ['rule', 'posh']],
+      [2, 'usage', ['rule', 'push', 'paris', 'eighty', target]],
+      [3, 'validation.target_host', ['rule', 'push', 'paris', port, '0.0.0.0:1']],
+      [3, 'invalid_client_name', ['client', 'rename', paris.clientId, ' ']],
+      [4, 'client_not_connected', ['rule', 'push', 'lyon', port, target]],
+      [5, 'port_in_use', ['rule', 'push', 'paris', port, target]],
+      [5, 'port_in_use', ['rule', 'push', 'paris', takenPort, target]],
+      [5, 'client_not_revoked', ['client', 'delete', paris.clientId]],
+      [6, 'activation_failed', ['rule', 'push', 'paris', String(await freePort()), '169.254.169.254:80']],
+      [8, 'rule_not_found', ['rule', 'show', paris.clientId]],
+      [8, 'client_not_found', ['rule', 'push', 'nobody', port, target]]
+    ]
+    for (const [exit, code, args] of table) {
+      const ran = await on.cli(args)
+
+      t.match({ exit: ran.code, code: codeOf(ran) }, { exit, code }, `${args.join(' ')}: ${ran.stderr}`)
+    }
+  }
+)
+
+t.test('an agent that does not answer in time: 7, and the rule settles by itself', async t => {
+  const on = await site(t)
+  const { agent } = await edge(t, on, 'paris')
+  const port = await freePort()
+  agent.signal('SIGSTOP')
+
+  const late = await on.cli(['rule', 'push', 'paris', String(port), '127.0.0.1:9', '--ack-timeout-secs', '1'])
+
+  t.equal(late.code, 7)
+  t.equal(codeOf(late), 'ack_timeout')
+  t.match(await on.json('rule', 'list'), [{ state: 'pending', listen_port: port }])
+  agent.signal('SIGCONT')
+  await on.server.until('rule.active')
+  t.match(await on.json('rule', 'list'), [{ state: 'active' }])
+})
+
+t.test('no server, a wrong token, a token in the clear', async t => {
+  const on = await site(t)
+  const nowhere = { SVC_SERVER: `http://127.0.0.1:${await freePort()}`, SVC_TOKEN: 'x' }
+  await on.json('gen-token')
+
+  t.equal((await sluice(['rule', 'list'], nowhere)).code, 69)
+  t.equal((await sluice(['rule', 'list'], { SVC_SERVER: 'http://10.0.0.1', SVC_TOKEN: 'x' })).code, 2)
+  const wrong = await sluice(['rule', 'list'], { SVC_SERVER: on.origin, SVC_TOKEN: 'wrong' })
+  t.equal(wrong.code, 6, 'no superadmin yet: bootstrap_required comes first')
+  t.equal(codeOf(wrong), 'bootstrap_required')
+})
+
+t.test('a server that cannot start says all that is wrong, with the remedy, and exits 78', async t => {
+  const dir = t.testdir()
+  const config = join(dir, 'server.toml')
+  writeFileSync(
+    config,
+    'contol_listen = "127.0.0.1:0"\nlog_level = "loud"\n[plugins.stats]\nenalbed = true\n'
+  )
+  const bad = start(t, ['server', '--config', config, '--data-dir', join(dir, 'data')])
+  t.equal(await bad.exit, 78)
+  t.match(bad.output(), /contol_listen is no key; did you mean control_listen\?/)
+  t.match(bad.output(), /log_level must be one of debug, info, warn, error/)
+  t.match(bad.output(), /plugins\.stats\.enalbed is no key/)
+
+  writeFileSync(config, 'operator_token = "a-token-that-lies-open-for-everyone-to-read"\n')
+  chmodSync(config, 0o644)
+  const open = start(t, ['server', '--config', config, '--data-dir', join(dir, 'data')])
+  t.equal(await open.exit, 78)
+  t.match(open.output(), /startup\.insecure_permissions: .*chmod 600/)
+
+  const busy = createServer().listen(0, '127.0.0.1')
+  await once(busy, 'listening')
+  t.teardown(() => busy.close())
+  const address = busy.address()
+  const port = typeof address === 'object' && address ? address.port : 0
+  const unable = start(t, ['server', '--data-dir', join(dir, 'data')], {
+    SVC_OPERATOR_HTTP_LISTEN: `127.0.0.1:${port}`,
+    SVC_CONTROL_LISTEN: '127.0.0.1:0'
+  })
+  t.equal(await unable.exit, 78)
+  t.match(unable.output(), /startup\.listen_failed/)
+})

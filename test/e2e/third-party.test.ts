@@ -1,0 +1,64 @@
+// A stranger's plugin, in a folder outside the tree's list, named in both configurations by path.
+
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import { freePort } from '../kit/ports.ts'
+import { edge, site, token } from '../kit/site.ts'
+import { web } from '../kit/web.ts'
+
+const withNote = `[plugins."${join(import.meta.dirname, '..', 'third-party', 'note')}"]\n`
+
+t.test('it adds a route, a table, and a rule field that its half on the agent enforces', async t => {
+  const on = await site(t, {}, withNote)
+  await edge(t, on, 'paris', { args: ['--config', on.configFile] })
+  const [page, port] = [await web(t), await freePort()]
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const body = {
+    client: 'paris',
+    listen_port: port,
+    targets: [{ host: '127.0.0.1', port: page }],
+    note_idle_secs: 1
+  }
+
+  const reply = await fetch(`${on.origin}/v1/rules`, { method: 'POST', headers, body: JSON.stringify(body) })
+
+  const rule = (await reply.json()) as { rule_id: string; state: string; note_idle_secs: number }
+  t.match(rule, { state: 'active', note_idle_secs: 1 })
+  const notes = await (await fetch(`${on.origin}/v1/notes`, { headers })).json()
+  t.same(notes, [{ rule_id: rule.rule_id, note_idle_secs: 1 }])
+  const silent = connect(port, '127.0.0.1')
+  await once(silent, 'connect')
+  await t.rejects(once(silent, 'close'), { code: 'ECONNRESET' })
+})
+
+t.test('without it the rule is failed and never pushed, and comes back with it', async t => {
+  const on = await site(t, {}, withNote)
+  await edge(t, on, 'paris', { args: ['--config', on.configFile] })
+  const port = await freePort()
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const body = {
+    client: 'paris',
+    listen_port: port,
+    targets: [{ host: '127.0.0.1', port: 9 }],
+    note_idle_secs: 60
+  }
+  await fetch(`${on.origin}/v1/rules`, { method: 'POST', headers, body: JSON.stringify(body) })
+  const state = async () => (await on.json<{ state: string }[]>('rule', 'list'))[0]
+
+  on.configure('')
+  on.server.signal('SIGTERM')
+  t.equal(await on.server.exit, 0)
+  await on.restart()
+  await on.server.until('client.connected')
+  t.match(await state(), { state: 'failed', state_reason: 'field_not_loaded' })
+  await t.rejects(once(connect(port, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' })
+
+  on.configure(withNote)
+  on.server.signal('SIGTERM')
+  await on.server.exit
+  await on.restart()
+  await on.server.until('rule.active')
+  t.match(await state(), { state: 'active', state_reason: null })
+})
