@@ -36,7 +36,7 @@ const cleanEnv = (env: Env): NodeJS.ProcessEnv => ({
   ...env
 })
 
-export function start(t: Test, args: readonly string[], env: Env = {}): Process {
+export function start(t: Pick<Test, 'teardown'>, args: readonly string[], env: Env = {}): Process {
   const child = spawn(process.execPath, [bin, ...args], {
     env: cleanEnv(env),
     detached: true,
