@@ -9,6 +9,7 @@ export const plugins: Builtin<Plugin> = {
   clients: () => import('../plugins/clients/plugin.ts'),
   credentials: () => import('../plugins/credentials/plugin.ts'),
   enrollment: () => import('../plugins/enrollment/plugin.ts'),
+  http: () => import('../plugins/http/plugin.ts'),
   openapi: () => import('../plugins/openapi/plugin.ts'),
   rules: () => import('../plugins/rules/plugin.ts'),
   stats: () => import('../plugins/stats/plugin.ts'),

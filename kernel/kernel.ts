@@ -1,18 +1,18 @@
 import { type Static, type TObject, Type } from 'typebox'
 import { type Clock, systemClock } from './base/clock.ts'
 import { refuse, settle } from './base/config.ts'
-import { Fault, pluginFailed } from './base/errors.ts'
+import { Fault, pluginFailed, startupInvalid } from './base/errors.ts'
 import type { Log } from './base/log.ts'
 import { type Release, Releases } from './base/releases.ts'
 import { check } from './check.ts'
 import { openContainers } from './container.ts'
 import { openCertificate } from './control/certificate.ts'
 import { type ControlHost, openControl } from './control/open.ts'
-import { type HttpHost, openHttp } from './http/host.ts'
+import { type HttpHost, hostSlot, type OpenHost } from './http/host.ts'
 import { openIdentity } from './identity/identity.ts'
 import type { Kernel, Plugin } from './plugin.ts'
 import { inOrder } from './resolve.ts'
-import { openTls, serverKeys } from './settings.ts'
+import { serverKeys } from './settings.ts'
 import { type FilledBy, gather } from './slot.ts'
 import { openDataDir } from './store/data-dir.ts'
 import { kernelStore } from './store/kernel-store.ts'
@@ -63,10 +63,8 @@ export async function boot(options: Options): Promise<Server> {
     releases.defer(control.close)
     await control.listen()
     releases.defer(http.close)
-    const { host, port } = await http.listen()
+    const { origin } = await http.listen()
     releases.defer(() => abort.abort())
-    const { operator_http_tls_cert_path: cert } = options.keys
-    const origin = `${cert === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`
     const listening = { origin, control_port: control.port(), server_cert_sha256: control.fingerprint }
     options.log.info('server.started', `sluice ${options.version} serves ${origin}`, listening)
     return { http, control, depsOf, origin, stop: () => releases.run() }
@@ -88,7 +86,6 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Op
     ...controlMessages,
     ...plugins.flatMap(({ messages }) => messages ?? [])
   ])
-  const tls = openTls(server)
   const releases = new Releases()
   try {
     const storeFile = await openDataDir(dataDir, releases.defer)
@@ -118,18 +115,6 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Op
           bind(greetings, () => ({ stranger, deps: depsOf(name) }))
         )
     })
-    const http = await openHttp({
-      listen: server.operator_http_listen,
-      tls,
-      publicOrigin: server.operator_http_public_origin ?? null,
-      trustedProxies: server.trusted_proxies,
-      store,
-      identity,
-      clock,
-      log,
-      filled,
-      version: options.version
-    })
     const depsOf = openContainers(plugins, plugin => ({
       config: configOf(plugin.name),
       log,
@@ -139,8 +124,10 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Op
       control,
       codec,
       filled: filledFor(plugin.name),
-      document: http.document
+      document: () => http.document()
     }))
+    const openHost = hostOf(filled)
+    const http = await openHost({ store, identity, clock, log, filled, version: options.version })
     return { plugins, depsOf, http, control, releases }
   } catch (error) {
     await releases.run()
@@ -166,6 +153,13 @@ function settleAll(plugins: readonly Plugin[], { keys, sections }: Pick<Options,
     server: top.value as Static<typeof serverKeys>, // settle found no problem
     configOf: (name: string): Static<TObject> => byName.get(name) ?? {}
   }
+}
+
+function hostOf(filled: FilledBy): OpenHost {
+  const [host, rival] = filled(hostSlot)
+  if (!host) throw new Fault(startupInvalid, 'no plugin serves routes; load one that fills kernel.host')
+  if (rival) throw new Fault(startupInvalid, `${host.by} and ${rival.by} both serve routes; disable one`)
+  return host.value
 }
 
 /** The host of the seed endpoint belongs into a self-made certificate. */

@@ -99,7 +99,9 @@ t.test('the kernel does not know what a feature is', async t => {
     .flatMap(file =>
       withoutComments(textOf(file))
         .split('\n')
-        .flatMap((line, at) => (nouns.test(words(line.replaceAll('.splice(', ''))) ? [`${file}:${at + 1} ${line.trim()}`] : []))
+        .flatMap((line, at) =>
+          nouns.test(words(line.replaceAll('.splice(', ''))) ? [`${file}:${at + 1} ${line.trim()}`] : []
+        )
     )
 
   t.same(found, [])

@@ -78,23 +78,6 @@ export const HeldObject = defineEntity({
   }
 })
 
-/** A repeated request, by principal, method and path, and key. Without an answer: changed, the answer is unknown. */
-export const Repeat = defineEntity({
-  name: 'Repeat',
-  tableName: 'kernel_repeat',
-  indexes: [{ name: 'kernel_repeat_principal_created_at_index', properties: ['principal', 'createdAt'] }],
-  properties: {
-    id: p.string().length(64).primary(), // SHA-256 of principal, method, path and key
-    principal: p.string().length(32),
-    bodyMac: p.string().length(64),
-    resourceKind: p.string().length(32),
-    resourceId: p.string().length(255),
-    status: p.integer().nullable(),
-    answer: p.text().nullable(), // JSON; null with a status: it held a secret
-    createdAt: time()
-  }
-})
-
 /** Single values of the store: 'generation' (32 hex digits, new with the store and with each restore), 'repeat_key'. */
 export const Fact = defineEntity({
   name: 'Fact',

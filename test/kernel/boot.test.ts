@@ -7,13 +7,14 @@ import { definePlugin, type Kernel, type Plugin } from '../../kernel/plugin.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 import { Hello } from '../../kernel/wire/control.ts'
 import { defineMessage } from '../../kernel/wire/message.ts'
+import http from '../../plugins/http/plugin.ts'
 import { house, listen } from '../kit/house.ts'
 
 const base = { version: '1.0.0', kernel: '^1.0.0' }
 
 const up = (t: Test, plugins: readonly Plugin[], keys: object = {}, sections: Record<string, unknown> = {}) =>
   boot({
-    plugins,
+    plugins: [http, ...plugins],
     keys: { operator_http_listen: '127.0.0.1:0', control_listen: '127.0.0.1:0', ...keys },
     sections,
     dataDir: t.testdir(),
@@ -216,13 +217,29 @@ t.test('what was acquired is released last-first, also when a later plugin does 
   t.same(order, ['b', 'a'])
 })
 
+t.test('one plugin serves the routes: no more, and no less', async t => {
+  const rival = definePlugin({ ...base, name: 'rival', fills: http.fills ?? [] })
+  const keys = { control_listen: '127.0.0.1:0' }
+  const none = boot({
+    plugins: [a],
+    keys,
+    sections: {},
+    dataDir: t.testdir(),
+    version: '2.0.0',
+    log: listen([])
+  })
+
+  await t.rejects(none, { row: { code: 'startup.config_invalid' }, message: /no plugin serves routes/ })
+  await t.rejects(up(t, [rival]), { message: /http and rival both serve routes/ })
+})
+
 t.test('a start that hangs is named', async t => {
   const hung = definePlugin({ ...base, name: 'hung', start: () => new Promise<void>(() => {}) })
   const found = await import('../kit/clock.ts')
   const clock = found.fakeClock()
 
   const booting = boot({
-    plugins: [hung],
+    plugins: [http, hung],
     keys: { operator_http_listen: '127.0.0.1:0', control_listen: '127.0.0.1:0' },
     sections: {},
     dataDir: t.testdir(),

@@ -48,7 +48,7 @@ export interface House {
 }
 
 export interface Plan {
-  /** Names of built-in plugins, or manifests; all built-in ones when absent. */
+  /** Names of built-in plugins, or manifests, beside http; all built-in ones when absent. */
   readonly plugins?: readonly (string | Plugin)[]
   readonly keys?: Readonly<Record<string, unknown>>
   readonly sections?: Readonly<Record<string, unknown>>
@@ -62,7 +62,10 @@ export async function house(t: Test, plan: Plan = {}): Promise<House> {
   const decisions: Decision[] = []
   const log: Line[] = []
   const server = await boot({
-    plugins: [...(await load(plan.plugins ?? Object.keys(builtin))), watch(decisions)],
+    plugins: [
+      ...(await load(new Set(['http', ...(plan.plugins ?? Object.keys(builtin))]))),
+      watch(decisions)
+    ],
     keys: {
       operator_http_listen: '127.0.0.1:0',
       control_listen: '127.0.0.1:0',
@@ -97,9 +100,9 @@ export async function house(t: Test, plan: Plan = {}): Promise<House> {
   return { server, clock, decisions, log, dir, call, stop }
 }
 
-const load = (plugins: readonly (string | Plugin)[]): Promise<Plugin[]> =>
+const load = (plugins: ReadonlySet<string | Plugin>): Promise<Plugin[]> =>
   Promise.all(
-    plugins.map(async plugin => {
+    [...plugins].map(async plugin => {
       if (typeof plugin !== 'string') return plugin
       const load = builtin[plugin]
       if (!load) throw new TypeError(`${plugin} is not built in`)

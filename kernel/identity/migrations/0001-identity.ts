@@ -50,18 +50,6 @@ export class Kernel0001 extends Migration {
     this.addSql(
       'create index "kernel_held_client_id_revision_index" on "kernel_held" ("client_id", "revision")'
     )
-    this.addSql(`create table "kernel_repeat" (
-      "id" varchar(64) not null primary key,
-      "principal" varchar(32) not null,
-      "body_mac" varchar(64) not null,
-      "resource_kind" varchar(32) not null,
-      "resource_id" varchar(255) not null,
-      "status" int null,
-      "answer" text null,
-      "created_at" bigint not null)`)
-    this.addSql(
-      'create index "kernel_repeat_principal_created_at_index" on "kernel_repeat" ("principal", "created_at")'
-    )
     this.addSql(`create table "kernel_fact" (
       "name" varchar(32) not null primary key,
       "value" varchar(255) not null)`)

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import type { Known, Visit } from '../../kernel/http/principal.ts'
-import { defineRoute } from '../../kernel/http/route.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
-import { desk, operator, plain, superadmin } from './http-kit.ts'
+import type { Known, Visit } from '../../../kernel/http/principal.ts'
+import { defineRoute } from '../../../kernel/http/route.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { desk, operator, plain, superadmin } from './kit.ts'
 
 const routes = [
   defineRoute({

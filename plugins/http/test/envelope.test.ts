@@ -1,9 +1,9 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { Fault, rateLimited } from '../../kernel/base/errors.ts'
-import { defineRoute } from '../../kernel/http/route.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
-import { desk, operator } from './http-kit.ts'
+import { Fault, rateLimited } from '../../../kernel/base/errors.ts'
+import { defineRoute } from '../../../kernel/http/route.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { desk, operator } from './kit.ts'
 
 const get = (url: string, run: () => Promise<unknown>) =>
   defineRoute({

@@ -1,10 +1,10 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { bootstrapRequired } from '../base/errors.ts'
-import { newId } from '../base/id.ts'
-import type { HttpOptions } from './host.ts'
-import { type Decision, decisionSlot } from './principal.ts'
+import { bootstrapRequired } from '../../kernel/base/errors.ts'
+import { newId } from '../../kernel/base/id.ts'
+import { type Decision, decisionSlot } from '../../kernel/http/principal.ts'
+import type { Call } from '../../kernel/http/route.ts'
+import type { HttpOptions } from './http.ts'
 import type { Repeats } from './repeats.ts'
-import type { Call } from './route.ts'
 import { isRead, type Outcome, type Turn } from './turn.ts'
 
 type Options = Pick<HttpOptions, 'store' | 'clock' | 'filled'> & { readonly repeats: Repeats }

@@ -1,15 +1,15 @@
 // The way of a request: admitted, its key looked up, run, written down, answered.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Fault, methodNotAllowed, notFound, unsupportedMediaType } from '../base/errors.ts'
-import type { Kernel } from '../plugin.ts'
+import { Fault, methodNotAllowed, notFound, unsupportedMediaType } from '../../kernel/base/errors.ts'
+import type { Listing } from '../../kernel/http/listing.ts'
+import type { Call, Route } from '../../kernel/http/route.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
 import { envelope, faultOf, jsonType, sendFault, toJson } from './envelope.ts'
 import { openGuard, openTurnstile } from './guard.ts'
-import type { HttpOptions } from './host.ts'
-import type { Listing } from './listing.ts'
+import type { HttpOptions } from './http.ts'
 import { pageOf } from './paging.ts'
 import { openRecord } from './record.ts'
 import { openRepeats, spent } from './repeats.ts'
-import type { Call, Route } from './route.ts'
 import { isJson, isRead, type Outcome, pathOf, type Turn, turnOf } from './turn.ts'
 
 declare module 'fastify' {

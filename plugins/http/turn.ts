@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import type { Kernel } from '../plugin.ts'
-import type { Decision, Principal, Visit } from './principal.ts'
+import type { Decision, Principal, Visit } from '../../kernel/http/principal.ts'
+import type { Resource, Route } from '../../kernel/http/route.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
 import type { Claim } from './repeats.ts'
-import type { Resource, Route } from './route.ts'
 
 /** One request on its way through the host, and what is known of it so far. */
 export interface Turn {

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { defineList, type Listing } from '../../kernel/http/listing.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
-import { type Desk, desk, operator } from './http-kit.ts'
+import { defineList, type Listing } from '../../../kernel/http/listing.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { type Desk, desk, operator } from './kit.ts'
 
 const list = (url: string, listing: Listing<number>) =>
   defineList({

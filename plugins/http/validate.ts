@@ -2,8 +2,8 @@
 import type { FastifySchemaCompiler } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { Check, Errors } from 'typebox/value'
-import { nearest } from '../base/config.ts'
-import { type Code, Fault, invalidSchema, unknownField, unknownParameter } from '../base/errors.ts'
+import { nearest } from '../../kernel/base/config.ts'
+import { type Code, Fault, invalidSchema, unknownField, unknownParameter } from '../../kernel/base/errors.ts'
 
 type Codes = ReadonlyMap<string, Code>
 

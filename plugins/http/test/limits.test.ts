@@ -3,9 +3,9 @@ import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
-import { type Call, defineRoute } from '../../kernel/http/route.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
-import { desk, operator, plain, superadmin } from './http-kit.ts'
+import { type Call, defineRoute } from '../../../kernel/http/route.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { desk, operator, plain, portOf, superadmin } from './kit.ts'
 
 const post = (run: (call: Call) => Promise<unknown>, access: 'public' | 'user' = 'user') =>
   defineRoute({
@@ -32,7 +32,7 @@ const bodyOf = (response: string) => JSON.parse(response.slice(response.indexOf(
 
 t.test('headers over 16 KiB are refused in the envelope', async t => {
   const { http } = await desk(t, { routes: hello })
-  const { port } = await http.listen()
+  const port = await portOf(http)
   const socket = await open(t, port)
 
   socket.write(`GET /v1/user HTTP/1.1\r\nhost: a\r\nx-long: ${'a'.repeat(17_000)}\r\n\r\n`)
@@ -45,7 +45,7 @@ t.test('headers over 16 KiB are refused in the envelope', async t => {
 
 t.test('what is not HTTP is refused in the envelope', async t => {
   const { http } = await desk(t, { routes: hello })
-  const { port } = await http.listen()
+  const port = await portOf(http)
   const socket = await open(t, port)
 
   socket.write('hello\r\n\r\n')
@@ -58,7 +58,7 @@ t.test('what is not HTTP is refused in the envelope', async t => {
 t.test('headers that do not come are refused in the envelope', async t => {
   const { http } = await desk(t, { routes: hello })
   t.match(http.app.server, { headersTimeout: 10_000, requestTimeout: 30_000, maxConnections: 1024 })
-  const { port } = await http.listen()
+  const port = await portOf(http)
   const connected = once(http.app.server, 'connection')
   const socket = await open(t, port)
   const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
@@ -72,7 +72,7 @@ t.test('headers that do not come are refused in the envelope', async t => {
 
 t.test('a request without Host is answered as any other', async t => {
   const { http } = await desk(t, { routes: hello })
-  const { port } = await http.listen()
+  const port = await portOf(http)
   const socket = await open(t, port)
 
   socket.write('GET /v1/nothing HTTP/1.1\r\nconnection: close\r\n\r\n')
@@ -82,7 +82,7 @@ t.test('a request without Host is answered as any other', async t => {
 
 t.test('nothing of a body is read before the caller is known', async t => {
   const { http } = await desk(t, { routes: hello })
-  const { port } = await http.listen()
+  const port = await portOf(http)
   const socket = await open(t, port)
 
   socket.write(
@@ -135,7 +135,7 @@ t.test('a call knows when its caller has gone', async t => {
     return {}
   }
   const { http } = await desk(t, { routes: [post(run)] })
-  const { port } = await http.listen()
+  const port = await portOf(http)
   const socket = await open(t, port)
   socket.write(`POST /v1/user HTTP/1.1\r\nhost: a\r\nauthorization: ${operator.authorization}\r\n\r\n`)
   await arrived.promise
@@ -153,7 +153,7 @@ t.test('a call whose caller waits is never told that it has gone', async t => {
     return {}
   }
   const { http } = await desk(t, { routes: [post(run)] })
-  const { port } = await http.listen()
+  const port = await portOf(http)
 
   const response = await fetch(`http://127.0.0.1:${port}/v1/user`, {
     method: 'POST',
@@ -167,7 +167,7 @@ t.test('a call whose caller waits is never told that it has gone', async t => {
 
 t.test('a body that ends early is no failure of ours, and leaves its place', async t => {
   const { http, log, ask } = await desk(t, { routes: hello })
-  const { port } = await http.listen()
+  const port = await portOf(http)
   const head = `POST /v1/user HTTP/1.1\r\nhost: a\r\nauthorization: ${operator.authorization}\r\n`
   const broken = async () => {
     const requested = once(http.app.server, 'request')
@@ -194,7 +194,7 @@ t.test('on close a running request ends, and no new one begins', async t => {
     return { done: true }
   }
   const { http } = await desk(t, { routes: [post(run)] })
-  const { port } = await http.listen()
+  const port = await portOf(http)
   const running = fetch(`http://127.0.0.1:${port}/v1/user`, { method: 'POST', headers: operator })
   await arrived.promise
 
@@ -208,7 +208,7 @@ t.test('on close a running request ends, and no new one begins', async t => {
 
 t.test('a port that is taken is named', async t => {
   const { http } = await desk(t, { routes: hello })
-  const { port } = await http.listen()
+  const port = await portOf(http)
   const second = await desk(t, { routes: hello, listen: `127.0.0.1:${port}`, dir: t.testdir() })
 
   await t.rejects(second.http.listen(), { message: new RegExp(`127.0.0.1:${port}`) })

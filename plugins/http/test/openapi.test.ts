@@ -1,9 +1,9 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { defineList } from '../../kernel/http/listing.ts'
-import { defineRoute } from '../../kernel/http/route.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
-import { desk } from './http-kit.ts'
+import { defineList } from '../../../kernel/http/listing.ts'
+import { defineRoute } from '../../../kernel/http/route.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { desk } from './kit.ts'
 
 const routes = [
   defineRoute({

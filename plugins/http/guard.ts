@@ -1,7 +1,7 @@
-import * as rows from '../base/errors.ts'
-import { Fault } from '../base/errors.ts'
-import type { HttpOptions } from './host.ts'
-import { authenticatorSlot, type Known, type Visit } from './principal.ts'
+import * as rows from '../../kernel/base/errors.ts'
+import { Fault } from '../../kernel/base/errors.ts'
+import { authenticatorSlot, type Known, type Visit } from '../../kernel/http/principal.ts'
+import type { HttpOptions } from './http.ts'
 import { isJson, isRead, type Turn } from './turn.ts'
 
 /** Lets a turn in and names its principal, or throws. Asks nothing of the body. */

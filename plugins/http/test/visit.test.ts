@@ -3,12 +3,12 @@ import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
-import { openCertificate } from '../../kernel/control/certificate.ts'
-import type { HttpOptions } from '../../kernel/http/host.ts'
-import type { Visit } from '../../kernel/http/principal.ts'
-import { defineRoute } from '../../kernel/http/route.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
-import { desk } from './http-kit.ts'
+import { openCertificate } from '../../../kernel/control/certificate.ts'
+import type { Visit } from '../../../kernel/http/principal.ts'
+import { defineRoute } from '../../../kernel/http/route.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import type { HttpOptions } from '../http.ts'
+import { desk, portOf } from './kit.ts'
 
 const routes = [
   defineRoute({
@@ -114,7 +114,7 @@ t.test('a proxy that is no address stops the start, and so does a certificate th
 t.test('with a certificate the API speaks TLS alone, and its origin says so', async t => {
   const { cert, key } = await openCertificate(t.testdir())
   const { http, log } = await desk(t, { routes, tls: { cert, key }, dir: t.testdir({ data: {} }) })
-  const { port } = await http.listen()
+  const port = await portOf(http)
   const call = request({
     host: '127.0.0.1',
     port,

@@ -1,19 +1,21 @@
 // The HTTP host alone, over a real store, with a plugin of the test's own.
 import type { Test } from 'tap'
-import type { Code } from '../../kernel/base/errors.ts'
-import { type HttpHost, type HttpOptions, openHttp } from '../../kernel/http/host.ts'
-import { authenticatorSlot, type Decision, type Known, type Visit } from '../../kernel/http/principal.ts'
-import type { Route } from '../../kernel/http/route.ts'
-import { Credential, User } from '../../kernel/identity/entities.ts'
-import { openIdentity } from '../../kernel/identity/identity.ts'
-import { hashOf } from '../../kernel/identity/secret.ts'
-import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { gather } from '../../kernel/slot.ts'
-import { kernelStore } from '../../kernel/store/kernel-store.ts'
-import { type Database, openStore } from '../../kernel/store/open.ts'
-import { type FakeClock, fakeClock } from '../kit/clock.ts'
-import type { Line } from '../kit/house.ts'
-import { watch } from '../kit/watch.ts'
+import type { Code } from '../../../kernel/base/errors.ts'
+import type { HttpHost } from '../../../kernel/http/host.ts'
+import { authenticatorSlot, type Decision, type Known, type Visit } from '../../../kernel/http/principal.ts'
+import type { Route } from '../../../kernel/http/route.ts'
+import { Credential, User } from '../../../kernel/identity/entities.ts'
+import { openIdentity } from '../../../kernel/identity/identity.ts'
+import { hashOf } from '../../../kernel/identity/secret.ts'
+import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
+import { gather } from '../../../kernel/slot.ts'
+import { kernelStore } from '../../../kernel/store/kernel-store.ts'
+import { type Database, openStore } from '../../../kernel/store/open.ts'
+import { type FakeClock, fakeClock } from '../../../test/kit/clock.ts'
+import type { Line } from '../../../test/kit/house.ts'
+import { watch } from '../../../test/kit/watch.ts'
+import { type HttpOptions, openHttp } from '../http.ts'
+import httpPlugin from '../plugin.ts'
 
 export const operator = { authorization: 'Bearer operator-token' }
 export const superadmin = { authorization: 'Bearer token-of-ada' }
@@ -56,7 +58,7 @@ export async function desk(
     (level: string) =>
     (event: string, message: string, fields: object = {}) =>
       void log.push({ level, event, message, fields: { ...fields } })
-  const store = await openStore(`${dir}/sluice.db`, [kernelStore])
+  const store = await openStore(`${dir}/sluice.db`, [kernelStore, httpPlugin])
   const plugin = definePlugin({
     name: 'thing',
     version: '1.0.0',
@@ -108,6 +110,10 @@ export async function desk(
     }
   }
 }
+
+/** Listens, and answers where. */
+export const portOf = async (http: HttpHost): Promise<number> =>
+  Number(new URL((await http.listen()).origin).port)
 
 /** ada, a superadmin, and bob, who is none: each with a token. */
 const addUsers = (store: Database, createdAt: number): Promise<void> =>

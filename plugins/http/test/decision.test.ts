@@ -1,11 +1,11 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { ackTimeout, clientNotFound, Fault, notOwner } from '../../kernel/base/errors.ts'
-import { decisionSlot } from '../../kernel/http/principal.ts'
-import { type Call, defineRoute, type Route } from '../../kernel/http/route.ts'
-import { User } from '../../kernel/identity/entities.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
-import { desk, plain, superadmin } from './http-kit.ts'
+import { ackTimeout, clientNotFound, Fault, notOwner } from '../../../kernel/base/errors.ts'
+import { decisionSlot } from '../../../kernel/http/principal.ts'
+import { type Call, defineRoute, type Route } from '../../../kernel/http/route.ts'
+import { User } from '../../../kernel/identity/entities.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { desk, plain, superadmin } from './kit.ts'
 
 const post = (run: (call: Call) => Promise<unknown>, more: Partial<Route<Kernel>> = {}) =>
   defineRoute({

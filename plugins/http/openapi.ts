@@ -1,9 +1,9 @@
 import type { FastifySchema } from 'fastify'
 import { Type } from 'typebox'
-import type { Kernel } from '../plugin.ts'
+import type { Route, Schemas } from '../../kernel/http/route.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
 import { ErrorBody } from './envelope.ts'
 import { pageQuery } from './paging.ts'
-import type { Route, Schemas } from './route.ts'
 
 const nothing = Type.Object({}, { additionalProperties: false })
 

@@ -1,10 +1,11 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { ackTimeout, clientNotFound, Fault, notOwner } from '../../kernel/base/errors.ts'
-import { type Call, defineRoute, type Route } from '../../kernel/http/route.ts'
-import { Repeat, User } from '../../kernel/identity/entities.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
-import { desk, plain, superadmin } from './http-kit.ts'
+import { ackTimeout, clientNotFound, Fault, notOwner } from '../../../kernel/base/errors.ts'
+import { type Call, defineRoute, type Route } from '../../../kernel/http/route.ts'
+import { User } from '../../../kernel/identity/entities.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { Repeat } from '../entities.ts'
+import { desk, plain, superadmin } from './kit.ts'
 
 const dayMs = 24 * 3_600_000
 const keyed = (key: string, who = superadmin) => ({ ...who, 'idempotency-key': key })

@@ -1,8 +1,8 @@
 import Fastify, { type FastifyInstance } from 'fastify'
-import { Fault, startupInvalid, tlsInvalid } from '../base/errors.ts'
-import { newId } from '../base/id.ts'
+import { Fault, startupInvalid, tlsInvalid } from '../../kernel/base/errors.ts'
+import { newId } from '../../kernel/base/id.ts'
 import { faultOf, refuseStranger, sendFault } from './envelope.ts'
-import type { HttpOptions } from './host.ts'
+import type { HttpOptions } from './http.ts'
 
 const limits = {
   headersTimeout: 10_000,

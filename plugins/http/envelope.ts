@@ -2,9 +2,9 @@ import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import * as rows from '../base/errors.ts'
-import { type Code, Fault } from '../base/errors.ts'
-import { newId } from '../base/id.ts'
+import * as rows from '../../kernel/base/errors.ts'
+import { type Code, Fault } from '../../kernel/base/errors.ts'
+import { newId } from '../../kernel/base/id.ts'
 
 /** The one shape of an error on every path. */
 export const ErrorBody = Type.Object({

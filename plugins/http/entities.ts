@@ -1,0 +1,18 @@
+import { defineEntity, p } from '@mikro-orm/core'
+
+/** A repeated request, by principal, method and path, and key. Without an answer: changed, the answer is unknown. */
+export const Repeat = defineEntity({
+  name: 'Repeat',
+  tableName: 'http_repeat',
+  indexes: [{ name: 'http_repeat_principal_created_at_index', properties: ['principal', 'createdAt'] }],
+  properties: {
+    id: p.string().length(64).primary(), // SHA-256 of principal, method, path and key
+    principal: p.string().length(32),
+    bodyMac: p.string().length(64),
+    resourceKind: p.string().length(32),
+    resourceId: p.string().length(255),
+    status: p.integer().nullable(),
+    answer: p.text().nullable(), // JSON; null with a status: it held a secret
+    createdAt: p.bigint('number') // ms
+  }
+})

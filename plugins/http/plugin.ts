@@ -1,0 +1,26 @@
+import { hostSlot } from '../../kernel/http/host.ts'
+import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { Repeat } from './entities.ts'
+import { openHttp } from './http.ts'
+import { Http0001 } from './migrations/0001-repeat.ts'
+import { invalidKey } from './repeats.ts'
+import { keys, settingsOf } from './settings.ts'
+
+export default definePlugin({
+  name: 'http',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  keys,
+  codes: [invalidKey],
+  store: {
+    entities: [Repeat],
+    migrations: [{ name: '0001-repeat', class: Http0001 }]
+  },
+  fills: [
+    hostSlot.fillWith(
+      ({ config }: Kernel<typeof keys>) =>
+        options =>
+          openHttp({ ...options, ...settingsOf(config) })
+    )
+  ]
+})

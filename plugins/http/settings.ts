@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs'
+import { type Static, Type } from 'typebox'
+import { refuseReadable } from '../../kernel/base/config.ts'
+import { Fault, startupInvalid, tlsInvalid } from '../../kernel/base/errors.ts'
+import { Listen } from '../../kernel/settings.ts'
+import type { HttpSettings } from './http.ts'
+
+export const keys = Type.Object({
+  operator_http_listen: Listen('127.0.0.1:7080', 'Address of the operator HTTP API.'),
+  operator_http_public_origin: Type.Optional(
+    Type.String({
+      pattern: '^https?://[^/\\s]+$',
+      description:
+        'Scheme and authority under which browsers reach the API; a proxy in front makes it necessary.'
+    })
+  ),
+  operator_http_tls_cert_path: Type.Optional(Type.String({ description: 'PEM chain for the operator API.' })),
+  operator_http_tls_key_path: Type.Optional(Type.String({ description: 'PEM key for the operator API.' })),
+  trusted_proxies: Type.Array(Type.String(), {
+    default: [],
+    description: 'Addresses or CIDRs whose X-Forwarded-For and X-Forwarded-Proto count.'
+  })
+})
+type Keys = Static<typeof keys>
+
+export const settingsOf = (config: Keys): HttpSettings => ({
+  listen: config.operator_http_listen,
+  tls: openTls(config),
+  publicOrigin: config.operator_http_public_origin ?? null,
+  trustedProxies: config.trusted_proxies
+})
+
+/** The operator API's own certificate: both paths, or none. */
+function openTls({
+  operator_http_tls_cert_path: certPath,
+  operator_http_tls_key_path: keyPath
+}: Keys): HttpSettings['tls'] {
+  if (certPath === undefined && keyPath === undefined) return null
+  if (certPath === undefined || keyPath === undefined)
+    throw new Fault(
+      startupInvalid,
+      'operator_http_tls_cert_path and operator_http_tls_key_path belong together: give both, or none'
+    )
+  refuseReadable(keyPath, 'a private key')
+  try {
+    return { cert: readFileSync(certPath, 'utf8'), key: readFileSync(keyPath, 'utf8') }
+  } catch (cause) {
+    throw new Fault(tlsInvalid, `the operator API's certificate cannot be read: ${String(cause)}`, { cause })
+  }
+}

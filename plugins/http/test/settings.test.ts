@@ -1,0 +1,55 @@
+// The plugin in a server: what its keys do to a start, and where it then is.
+import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { openCertificate } from '../../../kernel/control/certificate.ts'
+import { house } from '../../../test/kit/house.ts'
+
+/** Paths of a certificate and its key, 0600. */
+async function pair(t: Test): Promise<{ cert: string; key: string; data: string }> {
+  const dir = t.testdir({ tls: {}, data: {} })
+  await openCertificate(join(dir, 'tls'))
+  return {
+    cert: join(dir, 'tls', 'control.crt'),
+    key: join(dir, 'tls', 'control.key'),
+    data: join(dir, 'data')
+  }
+}
+
+t.test('the origin of a server has the scheme, the address and the port that it took', async t => {
+  const plain = await house(t, { plugins: [], dir: t.testdir(), keys: { operator_http_listen: '[::1]:0' } })
+  t.match(plain.server.origin, /^http:\/\/\[::1\]:\d+$/)
+  await plain.stop()
+  const { cert, key, data } = await pair(t)
+
+  const { server } = await house(t, {
+    plugins: [],
+    dir: data,
+    keys: { operator_http_tls_cert_path: cert, operator_http_tls_key_path: key }
+  })
+
+  t.match(server.origin, /^https:\/\/127\.0\.0\.1:\d+$/)
+})
+
+t.test(
+  'half a certificate, or a key that others may read, stops the start and leaves the data free',
+  async t => {
+    const { cert, key, data } = await pair(t)
+    const up = (keys: object) => house(t, { plugins: [], dir: data, keys: { ...keys } })
+    const both = { operator_http_tls_cert_path: cert, operator_http_tls_key_path: key }
+
+    await t.rejects(up({ operator_http_tls_cert_path: cert }), {
+      row: { code: 'startup.config_invalid' },
+      message: /belong together/
+    })
+    await t.rejects(up({ ...both, operator_http_tls_cert_path: `${cert}.none` }), {
+      row: { code: 'startup.tls_invalid' },
+      message: /cannot be read/
+    })
+    chmodSync(key, 0o644)
+    await t.rejects(up(both), { row: { code: 'startup.insecure_permissions' }, message: /chmod 600/ })
+    chmodSync(key, 0o600)
+
+    t.match((await up(both)).server.origin, /^https:/)
+  }
+)
