@@ -3,6 +3,7 @@ import type { AgentPlugin } from '../agent/plugin.ts'
 import type { Builtin } from '../kernel/load.ts'
 
 export const agentPlugins: Builtin<AgentPlugin> = {
+  grants: () => import('../plugins/grants/agent.ts'),
   rules: () => import('../plugins/rules/agent.ts'),
   stats: () => import('../plugins/stats/agent.ts')
 }

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { Errors } from 'typebox/value'
 import * as rows from './base/errors.ts'
 import { satisfies } from './base/version.ts'
+import { controlSlot } from './control/control.ts'
 import { kindSlot } from './control/held.ts'
 import { connectionSlot } from './control/peers.ts'
 import { hostSlot } from './http/host.ts'
@@ -13,7 +14,7 @@ import { ownerOf } from './slot.ts'
 /** The contract's version; `kernel` of a plugin is a range over it. */
 export const contractVersion = '1.0.0'
 
-export const kernelSlots = [hostSlot, authenticatorSlot, decisionSlot, connectionSlot, kindSlot]
+export const kernelSlots = [controlSlot, hostSlot, authenticatorSlot, decisionSlot, connectionSlot, kindSlot]
 export const kernelCodes = Object.values(rows).filter(row => typeof row === 'object')
 
 /** What two plugins may not both have, by the word that the message uses. */

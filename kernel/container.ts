@@ -44,8 +44,7 @@ export function openContainers(
   }
   return name => {
     const cradle = cradles.get(name)
-    if (!cradle)
-      throw new TypeError(`${name} is not wired yet: read slots in start or later, not in a factory`)
+    if (!cradle) throw new TypeError(`${name} is not loaded`)
     return cradle
   }
 }

@@ -6,14 +6,13 @@ import type { Log } from './base/log.ts'
 import { type Release, Releases } from './base/releases.ts'
 import { check } from './check.ts'
 import { openContainers } from './container.ts'
-import { openCertificate } from './control/certificate.ts'
-import { type ControlHost, openControl } from './control/open.ts'
-import { type HttpHost, hostSlot, type OpenHost } from './http/host.ts'
+import { type ControlHost, controlSlot } from './control/control.ts'
+import { type HttpHost, hostSlot } from './http/host.ts'
 import { openIdentity } from './identity/identity.ts'
 import type { Kernel, Plugin } from './plugin.ts'
 import { inOrder } from './resolve.ts'
 import { serverKeys } from './settings.ts'
-import { type FilledBy, gather } from './slot.ts'
+import { type Filled, type FilledBy, gather, type Slot } from './slot.ts'
 import { openDataDir } from './store/data-dir.ts'
 import { kernelStore } from './store/kernel-store.ts'
 import { openStore } from './store/open.ts'
@@ -80,6 +79,12 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Op
   const problems = check(options.plugins)
   refuse(problems)
   const plugins = inOrder(options.plugins)
+  let depsOf = (name: string): Kernel => {
+    throw new TypeError(`${name} is not wired yet: what fillWith makes is there from start on`)
+  }
+  const filledFor = (owner: string): FilledBy => gather(owner, plugins, name => depsOf(name))
+  const filled = filledFor('kernel')
+  const { by: keeper, value: openControl } = sole(controlSlot, filled)
   const { server, configOf } = settleAll(plugins, options)
   const codec = openCodec([
     ...wireMessages,
@@ -91,17 +96,10 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Op
     const storeFile = await openDataDir(dataDir, releases.defer)
     const store = await openStore(storeFile, [kernelStore, ...plugins], options.broken)
     releases.defer(store.close)
-    const filledFor = (owner: string): FilledBy => gather(owner, plugins, name => depsOf(name))
-    const filled = filledFor('kernel')
     const identity = openIdentity({ store, clock, operatorToken: server.operator_token ?? null })
-    const certificate = await openCertificate(dataDir, {
-      names: [seedName(options.keys['advertised_endpoint'])],
-      ...(server.tls_cert_path && { certPath: server.tls_cert_path }),
-      ...(server.tls_key_path && { keyPath: server.tls_key_path })
-    })
     const control = await openControl({
-      listen: server.control_listen,
-      certificate,
+      config: configOf(keeper),
+      dataDir,
       version: options.version,
       store,
       clock,
@@ -115,7 +113,7 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Op
           bind(greetings, () => ({ stranger, deps: depsOf(name) }))
         )
     })
-    const depsOf = openContainers(plugins, plugin => ({
+    depsOf = openContainers(plugins, plugin => ({
       config: configOf(plugin.name),
       log,
       clock,
@@ -126,7 +124,7 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Op
       filled: filledFor(plugin.name),
       document: () => http.document()
     }))
-    const openHost = hostOf(filled)
+    const { value: openHost } = sole(hostSlot, filled)
     const http = await openHost({ store, identity, clock, log, filled, version: options.version })
     return { plugins, depsOf, http, control, releases }
   } catch (error) {
@@ -155,16 +153,13 @@ function settleAll(plugins: readonly Plugin[], { keys, sections }: Pick<Options,
   }
 }
 
-function hostOf(filled: FilledBy): OpenHost {
-  const [host, rival] = filled(hostSlot)
-  if (!host) throw new Fault(startupInvalid, 'no plugin serves routes; load one that fills kernel.host')
-  if (rival) throw new Fault(startupInvalid, `${host.by} and ${rival.by} both serve routes; disable one`)
-  return host.value
+/** For what a server cannot be without, and cannot have twice. */
+function sole<T>(slot: Slot<T>, filled: FilledBy): Filled<T> {
+  const [one, rival] = filled(slot)
+  if (!one) throw new Fault(startupInvalid, `no plugin fills ${slot.id}, and a server needs one; enable it`)
+  if (rival) throw new Fault(startupInvalid, `${one.by} and ${rival.by} both fill ${slot.id}; disable one`)
+  return one
 }
-
-/** The host of the seed endpoint belongs into a self-made certificate. */
-const seedName = (seed: unknown): string =>
-  typeof seed === 'string' ? seed.slice(0, Math.max(0, seed.lastIndexOf(':'))) : ''
 
 const startLimitMs = 10_000
 

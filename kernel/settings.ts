@@ -11,14 +11,9 @@ export const Listen = (fallback: string, what: string) =>
 /** Keys of the server that belong to no feature. Plugins bring the others: see `keys` in plugin.ts. */
 export const serverKeys = Type.Object({
   data_dir: Type.Optional(Type.String({ description: 'Where the store, keys and backups live.' })),
-  control_listen: Listen('[::]:7443', 'Address of the control stream; falls back to 0.0.0.0 without IPv6.'),
   operator_token: Type.Optional(
     Type.String({ minLength: 8, pattern: '^(?!svct_)', description: 'Machine credential; see gen-token.' })
   ),
-  tls_cert_path: Type.Optional(
-    Type.String({ description: 'PEM leaf of the control stream; self-made without.' })
-  ),
-  tls_key_path: Type.Optional(Type.String({ description: 'PEM key of the control stream.' })),
   log_level: Type.Union(
     ['debug', 'info', 'warn', 'error'].map(level => Type.Literal(level)),
     { default: 'info', description: 'Least level that is written.' }

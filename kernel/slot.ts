@@ -14,7 +14,7 @@ export interface Slot<T> {
 
 export interface Fill<D = object> {
   readonly slot: Slot<never>
-  make(deps: D): unknown
+  make(deps: () => D): unknown
 }
 
 export interface Filled<T> {
@@ -22,7 +22,7 @@ export interface Filled<T> {
   readonly value: T
 }
 
-/** Reads the caller's own slots, in dependency order. Open from `start` on, when everything is wired. */
+/** Reads the caller's own slots, in dependency order. What `fillWith` makes is there from `start` on. */
 export type FilledBy = <T>(slot: Slot<T>) => readonly Filled<T>[]
 
 export function defineSlot<T>(id: string, options: Partial<Pick<Slot<T>, 'absent' | 'keyOf'>> = {}): Slot<T> {
@@ -31,7 +31,7 @@ export function defineSlot<T>(id: string, options: Partial<Pick<Slot<T>, 'absent
     absent: 'required',
     ...options,
     fill: value => ({ slot, make: () => value }),
-    fillWith: make => ({ slot, make })
+    fillWith: make => ({ slot, make: deps => make(deps()) })
   }
   return slot
 }
@@ -56,7 +56,8 @@ export function gather(
       (fills ?? [])
         .filter(fill => fill.slot === slot)
         .map(fill => {
-          if (!made.has(fill)) made.set(fill, fill.make(depsOf(name)))
+          const deps = () => depsOf(name)
+          if (!made.has(fill)) made.set(fill, fill.make(deps))
           return { by: name, value: made.get(fill) as T } // only this slot makes Fills of this slot
         })
     )

@@ -10,6 +10,6 @@ const { status } = spawnSync('tsc', ['-p', 'config/build/tsconfig.json', '--chec
   stdio: 'inherit'
 })
 if (status !== 0) process.exit(status ?? 1)
-for (const proto of globSync('{kernel,plugins,agent}/**/*.proto', { cwd: root }))
+for (const proto of globSync('{kernel,plugins,agent}/**/*.proto', { cwd: root, exclude: ['**/test/**'] }))
   cpSync(join(root, proto), join(root, 'dist', proto))
 chmodSync(join(root, 'dist/kernel/bin.js'), 0o755)

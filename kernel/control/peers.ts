@@ -16,6 +16,7 @@ export const isCapable = ({ agentVersion, capabilities }: Abilities, { id, since
 /** A connected agent. */
 export interface Peer extends Line, Abilities {
   readonly clientId: string
+  readonly tokenHash: string // with which it came in
   readonly sessionId: string
   readonly instanceId: string
   readonly remoteAddr: string

@@ -1,18 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import type { Clock } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
-import type { Identity } from '../identity/identity.ts'
 import type { Kernel, Plugin } from '../plugin.ts'
-import { defineSlot, type FilledBy } from '../slot.ts'
-import type { Database } from '../store/open.ts'
+import { defineSlot } from '../slot.ts'
 
-/** What a host of routes stands on. */
-export interface HostOptions {
-  readonly store: Pick<Database, 'read' | 'change'>
-  readonly identity: Identity
-  readonly clock: Clock
-  readonly log: Log
-  readonly filled: FilledBy // the kernel's: authenticators and decision sinks are for the host to ask
+/** What a host of routes stands on. `filled` is the kernel's: authenticators and decision sinks are for it to ask. */
+export interface HostOptions extends Pick<Kernel, 'store' | 'identity' | 'clock' | 'log' | 'filled'> {
   readonly version: string
 }
 

@@ -1,17 +1,8 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { Type } from 'typebox'
 import type { Fault } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Override } from './entities.ts'
 import { judge } from './judge.ts'
-
-export const keys = Type.Object({
-  advertised_endpoint: Type.Optional(
-    Type.String({
-      description: 'host:port under which agents reach the control stream; the certificate must cover it.'
-    })
-  )
-})
 
 export type Source = 'override' | 'seed' | 'loopback'
 
@@ -31,13 +22,11 @@ export interface Endpoint {
 
 const id = 'override'
 
-export function openEndpoint({ config, control, clock }: Kernel<typeof keys>): Endpoint {
-  const seed = config.advertised_endpoint || null // an empty variable of the environment is no seed
-
+export function openEndpoint({ control, clock }: Kernel): Endpoint {
   /** Fail-closed: one that cannot be used never falls through to the next. */
   async function choose(em: EntityManager) {
     const override = (await em.findOne(Override, { id }))?.endpoint ?? null
-    const wanted = override ?? seed
+    const wanted = override ?? control.seed
     return { override, wanted, fault: wanted === null ? null : judge(wanted, control.certificate) }
   }
 

@@ -1,13 +1,13 @@
 import { asFunction } from 'awilix'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { commands } from './commands.ts'
-import { type Endpoint, keys, openEndpoint } from './endpoint.ts'
+import { type Endpoint, openEndpoint } from './endpoint.ts'
 import { Override } from './entities.ts'
 import { endpointInvalid, endpointNotInCertSan } from './judge.ts'
 import { AdvertisedEndpoint0001 } from './migrations/0001-advertised-endpoint.ts'
 import { routes } from './routes.ts'
 
-interface Deps extends Kernel<typeof keys> {
+interface Deps extends Kernel {
   readonly endpoint: Endpoint
 }
 
@@ -15,7 +15,6 @@ export default definePlugin<Deps>({
   name: 'advertised-endpoint',
   version: '1.0.0',
   kernel: '^1.0.0',
-  keys,
   codes: [endpointInvalid, endpointNotInCertSan],
   store: {
     entities: [Override],

@@ -11,6 +11,13 @@ import { removingSlot, revokingSlot, visibleSlot } from './slots.ts'
 
 export const clientNotRevoked = defineCode('client_not_revoked', 409, 5)
 
+interface ClientCount {
+  readonly total: number
+  readonly connected: number
+}
+
+const idsPerQuery = 1000
+
 export type Clients = ReturnType<typeof openClients>
 
 export function openClients({ store, clock, identity, control, filled }: Kernel) {
@@ -36,6 +43,18 @@ export function openClients({ store, clock, identity, control, filled }: Kernel)
     }
   })
 
+  /** How many clients `list` would show. */
+  async function count(principal: Principal, em: EntityManager): Promise<ClientCount> {
+    const visible = await visibleTo(principal, em)
+    const peers = control.peers.all().map(({ clientId }) => clientId)
+    let connected = 0
+    for (let at = 0; at < peers.length; at += idsPerQuery) {
+      const live = { id: { $in: peers.slice(at, at + idsPerQuery) }, revokedAt: null }
+      connected += await em.count(Client, { $and: [visible, live] })
+    }
+    return { total: await em.count(Client, visible), connected }
+  }
+
   /** One that the caller may not see is as unknown as one that is not there. */
   const read = (id: string, principal: Principal): Promise<ClientRow> =>
     store.read(async em => {
@@ -49,13 +68,14 @@ export function openClients({ store, clock, identity, control, filled }: Kernel)
     return shown(await get(id, em))
   }
 
-  /** After the commit, `cut` ends the stream. */
-  async function revoke(id: string, em: EntityManager): Promise<void> {
+  /** Answers the hash of the token that holds no more: after the commit, `cut` ends its session. */
+  async function revoke(id: string, em: EntityManager): Promise<string | null> {
     const client = await get(id, em)
     if (client.tokenHash) await identity.spend(em, id, client.tokenHash)
     const revokedAt = client.revokedAt ?? clock.now()
     await em.nativeUpdate(Client, { id }, { tokenHash: null, revokedAt })
     for (const { value: end } of filled(revokingSlot)) await end(client, em)
+    return client.tokenHash ?? null
   }
 
   async function remove(id: string, em: EntityManager): Promise<void> {
@@ -67,8 +87,11 @@ export function openClients({ store, clock, identity, control, filled }: Kernel)
     await em.nativeDelete(Client, { id })
   }
 
-  /** Ends the stream of a client whose token no longer holds. */
-  const cut = (id: string): void => control.peers.find(id)?.end('token_revoked')
+  /** Ends the session that came in with this token, which holds no more; one with a newer token goes on. */
+  function cut(id: string, tokenHash: string | null): void {
+    const peer = control.peers.find(id)
+    if (peer?.tokenHash === tokenHash) peer.end('token_revoked')
+  }
 
   /** True for a token that nobody had before; the one that the client has now may be given again. */
   async function isFree(tokenHash: string, clientId: string | null, em: EntityManager): Promise<boolean> {
@@ -98,7 +121,21 @@ export function openClients({ store, clock, identity, control, filled }: Kernel)
     return client
   }
 
-  return { get, list, read, relabel, revoke, remove, cut, isFree, enroll, swapToken, nameOf, addressOf }
+  return {
+    get,
+    list,
+    count,
+    read,
+    relabel,
+    revoke,
+    remove,
+    cut,
+    isFree,
+    enroll,
+    swapToken,
+    nameOf,
+    addressOf
+  }
 }
 
 /** One answer for an id that is malformed, that never was, and that the caller may not see. */

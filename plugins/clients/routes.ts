@@ -83,8 +83,8 @@ const revoke = defineRoute({
   summary: "Ends the client's token and its stream; a re-enrollment lifts it.",
   schema: () => ({ params, reply: Type.Void() }),
   run: async ({ clients }: Deps, { change, params: { client_id: id } }) => {
-    await change(client(id), em => clients.revoke(id, em))
-    clients.cut(id)
+    const spent = await change(client(id), em => clients.revoke(id, em))
+    clients.cut(id, spent)
   }
 })
 

@@ -27,6 +27,8 @@ interface Outcome {
   readonly redeemed: Static<typeof Redeemed.body>
   /** 'repeated': the client has this very token already, and its session goes on. */
   readonly is: 'enrolled' | 're-enrolled' | 'repeated'
+  /** Hash of the token in whose place the new one is. */
+  readonly spent: string | null
 }
 
 export async function redeem(
@@ -34,11 +36,11 @@ export async function redeem(
   { code, token_hash: tokenHash }: Static<typeof Redeem.body>
 ): Promise<Static<typeof Redeemed.body>> {
   const { store, clients, log } = deps
-  const { redeemed, is } = await store.change(async em => {
+  const { redeemed, is, spent } = await store.change(async em => {
     const row = judge(await em.findOne(Enrollment, { codeHash: hashOf(code) }), tokenHash, deps.clock.now())
     return row.usedAt ? repeat(row) : claim(deps, { row, tokenHash, em })
   })
-  if (is === 're-enrolled') clients.cut(redeemed.client_id)
+  if (spent !== null) clients.cut(redeemed.client_id, spent)
   const fields = { client_id: redeemed.client_id, client_name: redeemed.client_name }
   log.info('enrollment.redeemed', `an enrollment code was redeemed: ${is}`, {
     ...fields,
@@ -92,9 +94,11 @@ async function claim({ clients, clock, endpoint }: Deps, { row, tokenHash, em }:
     ? await clients.swapToken(row.clientId, tokenHash, em)
     : await clients.enroll({ name: row.name, address: row.address, tokenHash }, em)
   await em.nativeUpdate(Enrollment, { id: row.id }, { clientId: client.id, name: client.name })
+  const isNew = client.tokenHash !== tokenHash
   return {
     redeemed: { client_id: client.id, client_name: client.name, server_endpoint: serverEndpoint },
-    is: client.tokenHash !== tokenHash ? 're-enrolled' : row.clientId ? 'repeated' : 'enrolled'
+    is: isNew ? 're-enrolled' : row.clientId ? 'repeated' : 'enrolled',
+    spent: (isNew && client.tokenHash) || null
   }
 }
 
@@ -103,7 +107,8 @@ function repeat({ clientId, name, endpoint }: Enrollment): Outcome {
   if (!clientId || !endpoint) throw new TypeError('a used code names its client and its endpoint')
   return {
     redeemed: { client_id: clientId, client_name: name, server_endpoint: endpoint },
-    is: 'repeated'
+    is: 'repeated',
+    spent: null
   }
 }
 

@@ -2,9 +2,9 @@ import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import * as rows from '../../kernel/base/errors.ts'
-import { type Code, Fault } from '../../kernel/base/errors.ts'
+import { type Code, Fault, internal, invalidSchema, notFound } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
+import * as rows from './errors.ts'
 
 /** The one shape of an error on every path. */
 export const ErrorBody = Type.Object({
@@ -40,7 +40,7 @@ const known: Readonly<Record<string, readonly [Code, string]>> = {
   ECONNRESET: [rows.invalidJson, 'the body ended early'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [rows.unsupportedMediaType, 'send the body as application/json'],
   FST_ERR_CTP_BODY_TOO_LARGE: [rows.bodyTooLarge, 'a body may have 1 MiB at most'],
-  FST_ERR_BAD_URL: [rows.notFound, 'the path is not a valid URL'],
+  FST_ERR_BAD_URL: [notFound, 'the path is not a valid URL'],
   HPE_HEADER_OVERFLOW: [rows.headersTooLarge, 'headers may have 16 KiB at most'],
   ERR_HTTP_REQUEST_TIMEOUT: [rows.requestTimeout, 'headers must be here within 10 s, all of it within 30 s']
 }
@@ -51,7 +51,7 @@ export function faultOf(error: unknown, requestId: string): Fault {
   const isFastify = error instanceof Error && 'code' in error && 'statusCode' in error
   const row = isFastify ? known[String(error.code)] : undefined
   if (row) return new Fault(...row, { cause: error })
-  return new Fault(rows.internal, `the server failed; its log has the cause under request ${requestId}`, {
+  return new Fault(internal, `the server failed; its log has the cause under request ${requestId}`, {
     cause: error
   })
 }
@@ -62,7 +62,7 @@ export function refuseStranger({ code = '' }: Error & { readonly code?: string }
     socket.destroy()
     return
   }
-  const [row, message] = known[code] ?? [rows.invalidSchema, 'this is not HTTP/1.1']
+  const [row, message] = known[code] ?? [invalidSchema, 'this is not HTTP/1.1']
   const body = envelope(new Fault(row, message))
   const head = [
     `HTTP/1.1 ${row.http} ${STATUS_CODES[row.http]}`,

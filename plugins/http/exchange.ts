@@ -1,10 +1,11 @@
 // The way of a request: admitted, its key looked up, run, written down, answered.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Fault, methodNotAllowed, notFound, unsupportedMediaType } from '../../kernel/base/errors.ts'
+import { Fault, notFound } from '../../kernel/base/errors.ts'
 import type { Listing } from '../../kernel/http/listing.ts'
 import type { Call, Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { envelope, faultOf, jsonType, sendFault, toJson } from './envelope.ts'
+import { methodNotAllowed, unsupportedMediaType } from './errors.ts'
 import { openGuard, openTurnstile } from './guard.ts'
 import type { HttpOptions } from './http.ts'
 import { pageOf } from './paging.ts'

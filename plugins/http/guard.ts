@@ -1,6 +1,6 @@
-import * as rows from '../../kernel/base/errors.ts'
-import { Fault } from '../../kernel/base/errors.ts'
+import { Fault, rateLimited, roleRequired, unauthenticated } from '../../kernel/base/errors.ts'
 import { authenticatorSlot, type Known, type Visit } from '../../kernel/http/principal.ts'
+import * as rows from './errors.ts'
 import type { HttpOptions } from './http.ts'
 import { isJson, isRead, type Turn } from './turn.ts'
 
@@ -15,7 +15,7 @@ export function openGuard({
       const known = await authenticate(visit)
       if (known) return known
     }
-    throw new Fault(rows.unauthenticated, 'no credential; send Authorization: Bearer TOKEN, or log in')
+    throw new Fault(unauthenticated, 'no credential; send Authorization: Bearer TOKEN, or log in')
   }
 
   return async function admit(turn) {
@@ -51,7 +51,7 @@ function refuseRestricted({ route, principal }: Turn, { only }: Known): void {
   if (only && !only.includes(route.action))
     throw new Fault(rows.passwordChangeRequired, 'the temporary password must be changed first')
   if (route.access === 'superadmin' && principal.role !== 'superadmin')
-    throw new Fault(rows.roleRequired, 'only a superadmin may do this')
+    throw new Fault(roleRequired, 'only a superadmin may do this')
 }
 
 const maxInFlight = 256
@@ -66,10 +66,7 @@ export function openTurnstile(): { enter(turn: Turn): void; leave(turn: Turn): v
       const who = method === 'none' ? `address ${turn.visit.remoteAddr}` : userId
       const count = inFlight.get(who) ?? 0
       if (count >= maxInFlight)
-        throw new Fault(
-          rows.rateLimited,
-          `${maxInFlight} requests are in flight already; wait for one to end`
-        )
+        throw new Fault(rateLimited, `${maxInFlight} requests are in flight already; wait for one to end`)
       inFlight.set(who, count + 1)
       entered.set(turn, who)
     },

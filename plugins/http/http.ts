@@ -4,10 +4,11 @@ import cookie from '@fastify/cookie'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import * as rows from '../../kernel/base/errors.ts'
 import { type Code, Fault, listenFailed } from '../../kernel/base/errors.ts'
+import { kernelCodes } from '../../kernel/check.ts'
 import type { HostOptions, HttpHost } from '../../kernel/http/host.ts'
 import type { Kernel, Plugin } from '../../kernel/plugin.ts'
+import * as rows from './errors.ts'
 import { openExchange } from './exchange.ts'
 import { openapi, schemaOf } from './openapi.ts'
 import { openServer } from './server.ts'
@@ -27,7 +28,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
   const learn = (more: readonly Code[]) => {
     for (const row of more) codes.set(row.code, row)
   }
-  learn(Object.values(rows).filter(row => typeof row === 'object'))
+  learn([...kernelCodes, ...Object.values(rows)])
 
   const app = openServer(options)
   app.setValidatorCompiler(validator(codes))

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { Fault, invalidCursor } from '../../kernel/base/errors.ts'
+import { Fault } from '../../kernel/base/errors.ts'
 import type { Listing } from '../../kernel/http/listing.ts'
+import { invalidCursor } from './errors.ts'
 import type { HttpOptions } from './http.ts'
 
 const cut = 10_000 // rows, where no limit is given

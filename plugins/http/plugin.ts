@@ -1,9 +1,9 @@
 import { hostSlot } from '../../kernel/http/host.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { Repeat } from './entities.ts'
+import * as rows from './errors.ts'
 import { openHttp } from './http.ts'
 import { Http0001 } from './migrations/0001-repeat.ts'
-import { invalidKey } from './repeats.ts'
 import { keys, settingsOf } from './settings.ts'
 
 export default definePlugin({
@@ -11,7 +11,7 @@ export default definePlugin({
   version: '1.0.0',
   kernel: '^1.0.0',
   keys,
-  codes: [invalidKey],
+  codes: Object.values(rows),
   store: {
     entities: [Repeat],
     migrations: [{ name: '0001-repeat', class: Http0001 }]

@@ -2,17 +2,15 @@
 import { createHmac } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
-import * as rows from '../../kernel/base/errors.ts'
-import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import { Fault } from '../../kernel/base/errors.ts'
 import type { Resource } from '../../kernel/http/route.ts'
 import { Fact } from '../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import { Repeat } from './entities.ts'
 import type { ErrorBody } from './envelope.ts'
+import * as rows from './errors.ts'
 import type { HttpOptions } from './http.ts'
 import { isRead, type Outcome, type Turn } from './turn.ts'
-
-export const invalidKey = defineCode('validation.idempotency_key', 400, 3)
 
 const keptMs = 24 * 3_600_000
 const maxKept = 1000 // a principal
@@ -37,7 +35,7 @@ export function openRepeats({ store, clock }: Pick<HttpOptions, 'store' | 'clock
     const { visit, principal } = turn
     if (isRead(turn) || principal.method === 'none' || visit.path.startsWith('/v1/auth/')) return null
     if (!/^[A-Za-z0-9._-]{1,128}$/.test(key))
-      throw new Fault(invalidKey, 'Idempotency-Key must be 1 to 128 characters of A-Z a-z 0-9 . _ -')
+      throw new Fault(rows.invalidKey, 'Idempotency-Key must be 1 to 128 characters of A-Z a-z 0-9 . _ -')
     const id = hashOf([principal.userId, visit.method, visit.path, key].join('\n'))
     macKey ??= readMacKey(store)
     const bodyMac = createHmac('sha256', await macKey)

@@ -3,7 +3,8 @@ import type { FastifySchemaCompiler } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { Check, Errors } from 'typebox/value'
 import { nearest } from '../../kernel/base/config.ts'
-import { type Code, Fault, invalidSchema, unknownField, unknownParameter } from '../../kernel/base/errors.ts'
+import { type Code, Fault, invalidSchema } from '../../kernel/base/errors.ts'
+import { unknownField, unknownParameter } from './errors.ts'
 
 type Codes = ReadonlyMap<string, Code>
 

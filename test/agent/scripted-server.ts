@@ -5,7 +5,6 @@ import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import type { Test } from 'tap'
 import type { Static } from 'typebox'
 import { systemClock } from '../../kernel/base/clock.ts'
-import { openCertificate } from '../../kernel/control/certificate.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import {
   alpn,
@@ -19,6 +18,7 @@ import {
 import { type Line, wireMessages } from '../../kernel/wire/exchange.ts'
 import { answer, bind, type Message, on, Refused } from '../../kernel/wire/message.ts'
 import { openStream } from '../../kernel/wire/stream.ts'
+import { openCertificate } from '../../plugins/control/certificate.ts'
 import { messages as enrollment, Redeem, type Redeemed } from '../../plugins/enrollment/wire.ts'
 import { listen } from './log.ts'
 

@@ -2,11 +2,13 @@
 import { asFunction } from 'awilix'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
+import { controlSlot } from '../../kernel/control/control.ts'
 import { boot } from '../../kernel/kernel.ts'
 import { definePlugin, type Kernel, type Plugin } from '../../kernel/plugin.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 import { Hello } from '../../kernel/wire/control.ts'
 import { defineMessage } from '../../kernel/wire/message.ts'
+import control from '../../plugins/control/plugin.ts'
 import http from '../../plugins/http/plugin.ts'
 import { house, listen } from '../kit/house.ts'
 
@@ -14,7 +16,7 @@ const base = { version: '1.0.0', kernel: '^1.0.0' }
 
 const up = (t: Test, plugins: readonly Plugin[], keys: object = {}, sections: Record<string, unknown> = {}) =>
   boot({
-    plugins: [http, ...plugins],
+    plugins: [control, http, ...plugins],
     keys: { operator_http_listen: '127.0.0.1:0', control_listen: '127.0.0.1:0', ...keys },
     sections,
     dataDir: t.testdir(),
@@ -217,20 +219,41 @@ t.test('what was acquired is released last-first, also when a later plugin does 
   t.same(order, ['b', 'a'])
 })
 
-t.test('one plugin serves the routes: no more, and no less', async t => {
-  const rival = definePlugin({ ...base, name: 'rival', fills: http.fills ?? [] })
-  const keys = { control_listen: '127.0.0.1:0' }
-  const none = boot({
-    plugins: [a],
-    keys,
+t.test('one plugin serves the routes, and one keeps the control stream: no more, and no less', async t => {
+  const rest = { sections: {}, dataDir: t.testdir(), version: '2.0.0', log: listen([]) }
+  for (const [slot, host, other] of [
+    ['kernel.host', http, control],
+    ['kernel.control', control, http]
+  ] as const) {
+    const rival = definePlugin({ ...base, name: 'rival', fills: host.fills ?? [] })
+    const none = boot({ plugins: [other], keys: {}, ...rest })
+
+    await t.rejects(none, {
+      row: { code: 'startup.config_invalid' },
+      message: `no plugin fills ${slot}, and a server needs one; enable it`
+    })
+    await t.rejects(up(t, [rival]), { message: `${host.name} and rival both fill ${slot}; disable one` })
+  }
+})
+
+t.test('a value that needs services is not read before there are any', async t => {
+  const eager = definePlugin({
+    ...base,
+    name: 'eager',
+    fills: [controlSlot.fillWith(() => () => Promise.reject(new Error('never opened')))]
+  })
+  const plugins = [eager, http]
+
+  const booting = boot({
+    plugins,
+    keys: {},
     sections: {},
     dataDir: t.testdir(),
     version: '2.0.0',
     log: listen([])
   })
 
-  await t.rejects(none, { row: { code: 'startup.config_invalid' }, message: /no plugin serves routes/ })
-  await t.rejects(up(t, [rival]), { message: /http and rival both serve routes/ })
+  await t.rejects(booting, { message: /eager is not wired yet/ })
 })
 
 t.test('a start that hangs is named', async t => {
@@ -239,7 +262,7 @@ t.test('a start that hangs is named', async t => {
   const clock = found.fakeClock()
 
   const booting = boot({
-    plugins: [http, hung],
+    plugins: [control, http, hung],
     keys: { operator_http_listen: '127.0.0.1:0', control_listen: '127.0.0.1:0' },
     sections: {},
     dataDir: t.testdir(),

@@ -2,14 +2,17 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import type { Codec } from '../../kernel/wire/codec.ts'
-import { Ended } from '../../kernel/wire/control.ts'
+import { type Codec, openCodec } from '../../kernel/wire/codec.ts'
+import { controlMessages, Ended } from '../../kernel/wire/control.ts'
+import { wireMessages } from '../../kernel/wire/exchange.ts'
 import { frame, frameLimit } from '../../kernel/wire/frame.ts'
 import { answer, type Bound, bind, on, Refused } from '../../kernel/wire/message.ts'
 import { openStream, type Stream } from '../../kernel/wire/stream.ts'
 import { type FakeClock, fakeClock } from '../kit/clock.ts'
+import { Echo } from '../kit/echo.ts'
 import { type Line, listen } from '../kit/house.ts'
-import { codec, Echo } from './control-kit.ts'
+
+const codec = openCodec([...wireMessages, ...controlMessages, Echo])
 
 async function sockets(t: Test): Promise<[Socket, Socket]> {
   const server = createServer()

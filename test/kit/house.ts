@@ -48,7 +48,7 @@ export interface House {
 }
 
 export interface Plan {
-  /** Names of built-in plugins, or manifests, beside http; all built-in ones when absent. */
+  /** Names of built-in plugins, or manifests, beside control and http; all built-in ones when absent. */
   readonly plugins?: readonly (string | Plugin)[]
   readonly keys?: Readonly<Record<string, unknown>>
   readonly sections?: Readonly<Record<string, unknown>>
@@ -63,7 +63,7 @@ export async function house(t: Test, plan: Plan = {}): Promise<House> {
   const log: Line[] = []
   const server = await boot({
     plugins: [
-      ...(await load(new Set(['http', ...(plan.plugins ?? Object.keys(builtin))]))),
+      ...(await load(new Set(['control', 'http', ...(plan.plugins ?? Object.keys(builtin))]))),
       watch(decisions)
     ],
     keys: {

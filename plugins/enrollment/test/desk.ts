@@ -1,5 +1,6 @@
 // A server, its codes over HTTP, and agents that redeem them by the handler that the control stream calls.
 import { hashOf } from '../../../kernel/identity/secret.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
 import type { House } from '../../../test/kit/house.ts'
 import type { ClientRow } from '../../clients/row.ts'
 import enrollment from '../plugin.ts'
@@ -11,8 +12,12 @@ export const setting = '/v1/settings/advertised-endpoint'
 export const codeIn = ({ uri }: Invitation): string => new URL(uri).searchParams.get('code') ?? ''
 
 /** As an agent says it, bytes in and bytes out; a refusal is its code. */
-export async function redeem({ server }: House, code: string, token: string) {
-  const deps = server.depsOf('enrollment')
+export async function redeem(
+  { server }: House,
+  code: string,
+  token: string,
+  deps: Kernel = server.depsOf('enrollment')
+) {
   const [greeting] = enrollment.greetings ?? []
   const bytes = deps.codec.encode(Redeem, { code, token_hash: hashOf(token) })
   try {

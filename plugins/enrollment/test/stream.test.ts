@@ -4,6 +4,7 @@ import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../../kernel/base/clock.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { alpn, controlMessages, Ended, Hello, protocolVersion } from '../../../kernel/wire/control.ts'
 import { wireMessages } from '../../../kernel/wire/exchange.ts'
@@ -13,7 +14,7 @@ import { type House, house, listen } from '../../../test/kit/house.ts'
 import type { ClientRow } from '../../clients/row.ts'
 import type { Invitation } from '../schema.ts'
 import { messages, part, Redeem, Redeemed } from '../wire.ts'
-import { codeIn, plugins, setting } from './desk.ts'
+import { codeIn, plugins, redeem, setting } from './desk.ts'
 
 const codec = openCodec([...wireMessages, ...controlMessages, ...messages])
 
@@ -131,8 +132,8 @@ t.test('two clients of one name are connected side by side', async t => {
 
   t.match(await home.call('GET', '/v1/clients'), {
     body: [
-      { client_name: 'twin', state: 'connected' },
-      { client_name: 'twin', state: 'connected' }
+      { client_name: 'twin', connected: true },
+      { client_name: 'twin', connected: true }
     ]
   })
   await home.call('POST', `${one.url}/revoke`)
@@ -160,6 +161,28 @@ t.test('a revoked client loses its stream, and is told so when it comes back', a
   t.equal(await (await agent(t, home)).hello('another'), 'token_unknown')
 })
 
+t.test('an agent that comes in with its new token before the old session is cut stays', async t => {
+  const home = await house(t, { plugins })
+  const old = await joined(t, home, 'old')
+  const code = await codeFor(home, `${old.url}/enrollment`)
+  const next = await agent(t, home)
+  const deps = home.server.depsOf('enrollment')
+  const store: Kernel['store'] = {
+    read: deps.store.read,
+    async change(work) {
+      const done = await deps.store.change(work)
+      await next.hello('new')
+      return done
+    }
+  }
+
+  await redeem(home, code, 'new', { ...deps, store })
+
+  t.equal(await old.lastWord, 'replaced')
+  t.match(await home.call('GET', old.url), { body: { connected: true } })
+  t.ok(next.isUp())
+})
+
 t.test('re-enrollment ends the session of the old token, and repeating it ends no session', async t => {
   const home = await house(t, { plugins })
   const old = await joined(t, home, 'old')
@@ -172,8 +195,8 @@ t.test('re-enrollment ends the session of the old token, and repeating it ends n
   t.equal(await old.lastWord, 'token_revoked')
   t.equal(await (await agent(t, home)).hello('old'), 'token_revoked')
   await next.hello('new')
-  t.match(await home.call('GET', old.url), { body: { state: 'connected' } })
+  t.match(await home.call('GET', old.url), { body: { connected: true } })
   t.strictSame(await (await agent(t, home)).redeem(code, 'new'), first)
   t.ok(next.isUp())
-  t.match(await home.call('GET', old.url), { body: { state: 'connected' } })
+  t.match(await home.call('GET', old.url), { body: { connected: true } })
 })

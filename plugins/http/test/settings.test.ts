@@ -2,8 +2,8 @@
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { openCertificate } from '../../../kernel/control/certificate.ts'
 import { house } from '../../../test/kit/house.ts'
+import { openCertificate } from '../../control/certificate.ts'
 
 /** Paths of a certificate and its key, 0600. */
 async function pair(t: Test): Promise<{ cert: string; key: string; data: string }> {

@@ -1,9 +1,10 @@
 // What an agent holds beside what it shall hold: the difference is sent, and nothing else is touched.
 import type { Static } from 'typebox'
-import { Client, HeldObject } from '../identity/entities.ts'
-import { digestOf, Inventory, type Stock } from '../wire/control.ts'
-import { Refused } from '../wire/message.ts'
-import { type HeldRow, openHeld, type Settlement } from './held.ts'
+import type { HeldRow, Settlement } from '../../kernel/control/held.ts'
+import { Client, HeldObject } from '../../kernel/identity/entities.ts'
+import { digestOf, Inventory, type Stock } from '../../kernel/wire/control.ts'
+import { Refused } from '../../kernel/wire/message.ts'
+import { openHeld } from './held.ts'
 import { keyOf, type OutboxOptions } from './outbox.ts'
 
 type StockRow = Static<typeof Stock.body>['rows'][number]

@@ -1,7 +1,7 @@
 // What an agent holds, and what it is told: by difference, in order, and until it is settled.
 import t from 'tap'
-import { Inventory } from '../../kernel/wire/control.ts'
-import { Drop, Put, site } from './control-kit.ts'
+import { Inventory } from '../../../kernel/wire/control.ts'
+import { Drop, Put, site } from './kit.ts'
 
 t.test('a change reaches a connected agent and is settled by its answer', async t => {
   const { enroll, agent, put, settled, rows } = await site(t)

@@ -1,12 +1,13 @@
 // Hello and what follows: who is let in, who is replaced, who is sent away, and what the log says of it.
 import t from 'tap'
-import { Client, SpentToken } from '../../kernel/identity/entities.ts'
-import { hashOf } from '../../kernel/identity/secret.ts'
-import { Hello } from '../../kernel/wire/control.ts'
-import { openStream } from '../../kernel/wire/stream.ts'
-import { listen } from '../kit/house.ts'
-import { dial } from '../kit/scripted-agent.ts'
-import { codec, Echo, echo, Put, site } from './control-kit.ts'
+import { Client, SpentToken } from '../../../kernel/identity/entities.ts'
+import { hashOf } from '../../../kernel/identity/secret.ts'
+import { Hello } from '../../../kernel/wire/control.ts'
+import { openStream } from '../../../kernel/wire/stream.ts'
+import { Echo } from '../../../test/kit/echo.ts'
+import { listen } from '../../../test/kit/house.ts'
+import { dial } from '../../../test/kit/scripted-agent.ts'
+import { codec, echo, Put, site } from './kit.ts'
 
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 

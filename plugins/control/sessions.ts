@@ -1,15 +1,16 @@
 // Connected agents: one session a client, the newer one in place of the older.
-import { Client } from '../identity/entities.ts'
-import type { Kernel } from '../plugin.ts'
-import { Ended, Gone, Standing } from '../wire/control.ts'
-import { frameLimit } from '../wire/frame.ts'
-import { type Bound, bind, on } from '../wire/message.ts'
-import type { Stream } from '../wire/stream.ts'
+
+import { kindSlot } from '../../kernel/control/held.ts'
+import { type Connection, connectionSlot, isCapable, type Peer } from '../../kernel/control/peers.ts'
+import { Client } from '../../kernel/identity/entities.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { Ended, Gone, Standing } from '../../kernel/wire/control.ts'
+import { frameLimit } from '../../kernel/wire/frame.ts'
+import { type Bound, bind, on } from '../../kernel/wire/message.ts'
+import type { Stream } from '../../kernel/wire/stream.ts'
 import { openConflicts } from './conflicts.ts'
 import type { Known } from './greet.ts'
-import { kindSlot } from './held.ts'
 import { type Outbox, openOutbox } from './outbox.ts'
-import { type Connection, connectionSlot, isCapable, type Peer } from './peers.ts'
 import { openSettle } from './settle.ts'
 
 interface Options extends Pick<Kernel, 'store' | 'clock' | 'log' | 'filled'> {
@@ -87,7 +88,7 @@ export function openSessions(options: Options) {
     return holds
   }
 
-  function peerOf({ clientId, sessionId, hello, remoteAddr }: Known, stream: Stream): Peer {
+  function peerOf({ clientId, tokenHash, sessionId, hello, remoteAddr }: Known, stream: Stream): Peer {
     const abilities = {
       agentVersion: hello.agent_version,
       capabilities: hello.capabilities?.versions ?? null
@@ -97,6 +98,7 @@ export function openSessions(options: Options) {
       ...stream.line,
       ...abilities,
       clientId,
+      tokenHash,
       sessionId,
       remoteAddr,
       instanceId: hello.instance_id,

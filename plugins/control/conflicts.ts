@@ -1,6 +1,7 @@
 // Two machines with one bundle would take the session from each other for ever.
-import type { Kernel } from '../plugin.ts'
-import type { Peer } from './peers.ts'
+
+import type { Peer } from '../../kernel/control/peers.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
 
 interface Swaps {
   readonly times: readonly number[] // ms, of the last minute

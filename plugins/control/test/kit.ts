@@ -2,24 +2,30 @@
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { Type } from 'typebox'
-import type { Clock } from '../../kernel/base/clock.ts'
-import { newId } from '../../kernel/base/id.ts'
-import { openCertificate } from '../../kernel/control/certificate.ts'
-import { defineKind, type HeldRow, type Kind, kindSlot, type Settlement } from '../../kernel/control/held.ts'
-import { openControl } from '../../kernel/control/open.ts'
-import { type Connection, connectionSlot } from '../../kernel/control/peers.ts'
-import { Client, HeldObject } from '../../kernel/identity/entities.ts'
-import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
-import { gather, type Slot } from '../../kernel/slot.ts'
-import { kernelStore } from '../../kernel/store/kernel-store.ts'
-import { openStore } from '../../kernel/store/open.ts'
-import { openCodec } from '../../kernel/wire/codec.ts'
-import { controlMessages } from '../../kernel/wire/control.ts'
-import { wireMessages } from '../../kernel/wire/exchange.ts'
-import { answer, type Bound, bind, defineMessage, defineQuestion } from '../../kernel/wire/message.ts'
-import { type FakeClock, fakeClock } from '../kit/clock.ts'
-import { type Line, listen } from '../kit/house.ts'
-import { connectAgent, type Script, type ScriptedAgent, scripted } from '../kit/scripted-agent.ts'
+import type { Clock } from '../../../kernel/base/clock.ts'
+import { newId } from '../../../kernel/base/id.ts'
+import {
+  defineKind,
+  type HeldRow,
+  type Kind,
+  kindSlot,
+  type Settlement
+} from '../../../kernel/control/held.ts'
+import { type Connection, connectionSlot } from '../../../kernel/control/peers.ts'
+import { Client, HeldObject } from '../../../kernel/identity/entities.ts'
+import { hashOf, newSecret } from '../../../kernel/identity/secret.ts'
+import { gather, type Slot } from '../../../kernel/slot.ts'
+import { kernelStore } from '../../../kernel/store/kernel-store.ts'
+import { openStore } from '../../../kernel/store/open.ts'
+import { openCodec } from '../../../kernel/wire/codec.ts'
+import { controlMessages } from '../../../kernel/wire/control.ts'
+import { wireMessages } from '../../../kernel/wire/exchange.ts'
+import { answer, type Bound, bind, defineMessage, defineQuestion } from '../../../kernel/wire/message.ts'
+import { type FakeClock, fakeClock } from '../../../test/kit/clock.ts'
+import { Echo } from '../../../test/kit/echo.ts'
+import { type Line, listen } from '../../../test/kit/house.ts'
+import { connectAgent, type Script, type ScriptedAgent, scripted } from '../../../test/kit/scripted-agent.ts'
+import { openControl } from '../control.ts'
 
 const proto = new URL('./thing.proto', import.meta.url)
 
@@ -40,13 +46,7 @@ export const Drop = defineQuestion({
   body: Type.Object({ id: Type.String(), revision: Type.Integer(), removal: Type.String() }),
   answer: Holding
 })
-const EchoBody = defineMessage({
-  name: 'sluice.thing.Echo',
-  proto,
-  body: Type.Object({ text: Type.String() })
-})
-export const Echo = defineQuestion({ ...EchoBody, answer: EchoBody })
-export const things = [Put, Drop, Holding, EchoBody]
+export const things = [Put, Drop, Holding, Echo]
 
 export const codec = openCodec([...wireMessages, ...controlMessages, ...things])
 
@@ -113,8 +113,8 @@ export async function site(t: Test, plan: Plan = {}): Promise<Site> {
   ]
   const store = await openStore(join(dir, 'sluice.db'), [kernelStore])
   const control = await openControl({
-    listen: '127.0.0.1:0',
-    certificate: await openCertificate(dir),
+    config: { control_listen: '127.0.0.1:0' },
+    dataDir: dir,
     version: '2.0.0',
     store,
     clock: plan.clock ?? clock,

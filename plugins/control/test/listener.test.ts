@@ -5,12 +5,12 @@ import { connect as connectTcp, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
-import { openCertificate } from '../../kernel/control/certificate.ts'
-import { networkOf, openListener } from '../../kernel/control/listener.ts'
-import { alpn } from '../../kernel/wire/control.ts'
-import { listen } from '../kit/house.ts'
-import { dial } from '../kit/scripted-agent.ts'
-import { site } from './control-kit.ts'
+import { alpn } from '../../../kernel/wire/control.ts'
+import { listen } from '../../../test/kit/house.ts'
+import { dial } from '../../../test/kit/scripted-agent.ts'
+import { openCertificate } from '../certificate.ts'
+import { networkOf, openListener } from '../listener.ts'
+import { site } from './kit.ts'
 
 async function knock(t: Test, port: number, localAddress = '127.0.0.1'): Promise<Socket> {
   const socket = connectTcp({ port, host: '127.0.0.1', localAddress })

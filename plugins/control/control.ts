@@ -1,37 +1,26 @@
 // The control stream's server side: listener, Hello, sessions, and what shall live on the agents.
-import type { Kernel } from '../plugin.ts'
-import { Hello } from '../wire/control.ts'
-import { greetingLimit } from '../wire/frame.ts'
-import type { Bound } from '../wire/message.ts'
-import { openStream } from '../wire/stream.ts'
-import type { Certificate } from './certificate.ts'
-import type { Control } from './control.ts'
+import type { Static } from 'typebox'
+import type { ControlHost, ControlOptions } from '../../kernel/control/control.ts'
+import { Hello } from '../../kernel/wire/control.ts'
+import { greetingLimit } from '../../kernel/wire/frame.ts'
+import type { Bound } from '../../kernel/wire/message.ts'
+import { openStream } from '../../kernel/wire/stream.ts'
+import { openCertificate } from './certificate.ts'
 import { openGeneration, openGreet } from './greet.ts'
 import { openHeld } from './held.ts'
 import { type Entrant, openListener } from './listener.ts'
-import type { Peer, Stranger } from './peers.ts'
 import { openSessions } from './sessions.ts'
-
-/** `filled`, `handlers` and `greetings` are called only when a stream comes: not before the plugins are wired. */
-export interface ControlOptions extends Pick<Kernel, 'store' | 'clock' | 'log' | 'codec' | 'filled'> {
-  readonly listen: string // '[::]:7443' (dual stack, else 0.0.0.0), '127.0.0.1:0'
-  readonly certificate: Certificate
-  readonly version: string // of the server
-  readonly handlers: (peer: Peer) => readonly Bound[]
-  readonly greetings: (stranger: Stranger) => readonly Bound[]
-}
-
-export interface ControlHost extends Control {
-  listen(): Promise<void>
-  close(): Promise<void>
-}
+import { type keys, settingsOf } from './settings.ts'
 
 export async function openControl(options: ControlOptions): Promise<ControlHost> {
-  const { certificate, store, clock, log, codec, greetings } = options
+  const { store, clock, log, codec, greetings } = options
+  // The kernel has settled them against these very keys.
+  const { listen, seed, leaf } = settingsOf(options.config as Static<typeof keys>)
+  const certificate = await openCertificate(options.dataDir, leaf)
   const generation = await openGeneration(store)
   const greet = openGreet({ ...options, generation })
   const sessions = openSessions({ ...options, generation })
-  const listener = openListener({ ...options, enter })
+  const listener = openListener({ listen, certificate, clock, log, enter })
   let port = 0
 
   function enter({ socket, remoteAddr, admit }: Entrant): void {
@@ -56,6 +45,7 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
     held: openHeld(sessions.wake),
     fingerprint: certificate.fingerprint,
     certificate: certificate.cert,
+    seed,
     port() {
       if (port === 0) throw new TypeError('the control stream is not up yet: its port is not known')
       return port

@@ -6,8 +6,8 @@ import { isIP } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import * as x509 from '@peculiar/x509'
-import { refuseReadable } from '../base/config.ts'
-import { Fault, tlsInvalid } from '../base/errors.ts'
+import { refuseReadable } from '../../kernel/base/config.ts'
+import { Fault, tlsInvalid } from '../../kernel/base/errors.ts'
 
 export interface Certificate {
   readonly cert: string // PEM, the leaf first
@@ -15,7 +15,8 @@ export interface Certificate {
   readonly fingerprint: string // SHA-256 of the leaf, 64 hex digits
 }
 
-interface Options {
+/** What an operator says of the leaf. */
+export interface Leaf {
   readonly certPath?: string
   readonly keyPath?: string
   /** Hosts that a self-made leaf covers, beside this machine's own. */
@@ -26,7 +27,7 @@ const validDays = 3650
 
 x509.cryptoProvider.set(webcrypto as unknown as Parameters<typeof x509.cryptoProvider.set>[0]) // only types differ
 
-export async function openCertificate(dir: string, given: Options = {}): Promise<Certificate> {
+export async function openCertificate(dir: string, given: Leaf = {}): Promise<Certificate> {
   const { certPath, keyPath, names = [] } = given
   if (certPath !== undefined && keyPath !== undefined) return read(certPath, keyPath)
   if (certPath !== undefined || keyPath !== undefined)

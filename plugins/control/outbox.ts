@@ -1,11 +1,12 @@
 // What one connected agent is told: compare and send, after a join, a change, a time-out and a crash alike.
 // It draws from the store, and is never pushed into: a slow agent costs no memory.
-import { HeldObject } from '../identity/entities.ts'
-import type { Kernel } from '../plugin.ts'
-import { Refused } from '../wire/message.ts'
-import type { Stream } from '../wire/stream.ts'
-import type { HeldRow, Kind, Settlement } from './held.ts'
-import type { Peer } from './peers.ts'
+
+import type { HeldRow, Kind, Settlement } from '../../kernel/control/held.ts'
+import type { Peer } from '../../kernel/control/peers.ts'
+import { HeldObject } from '../../kernel/identity/entities.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { Refused } from '../../kernel/wire/message.ts'
+import type { Stream } from '../../kernel/wire/stream.ts'
 import { reconcile } from './reconcile.ts'
 import type { Settle } from './settle.ts'
 

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createSecureContext, TLSSocket } from 'node:tls'
 import ipaddr from 'ipaddr.js'
-import { Fault, listenFailed } from '../base/errors.ts'
-import type { Kernel } from '../plugin.ts'
-import { alpn } from '../wire/control.ts'
+import { Fault, listenFailed } from '../../kernel/base/errors.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { alpn } from '../../kernel/wire/control.ts'
 import type { Certificate } from './certificate.ts'
 
 const authenticateMs = 10_000

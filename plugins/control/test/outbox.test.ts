@@ -1,8 +1,8 @@
 // What is told to a connected agent: each change once, in order, until there is an answer.
 import t from 'tap'
-import { Client } from '../../kernel/identity/entities.ts'
-import type { Asked, Reaction } from '../kit/scripted-agent.ts'
-import { Drop, Put, site } from './control-kit.ts'
+import { Client } from '../../../kernel/identity/entities.ts'
+import type { Asked, Reaction } from '../../../test/kit/scripted-agent.ts'
+import { Drop, Put, site } from './kit.ts'
 
 const idsOf = (heard: readonly Asked[]): unknown[] => heard.map(({ body }) => body['id'])
 const turns = async (n: number): Promise<void> => {

@@ -1,10 +1,10 @@
 // A fleet that comes back at once, and an agent that comes back for ever. Small here; for the figures of record:
-//   SLUICE_RECONNECTS=10000 node test/kernel/control-load.test.ts
+//   SLUICE_RECONNECTS=10000 node plugins/control/test/load.test.ts
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { type Clock, systemClock } from '../../kernel/base/clock.ts'
-import { site } from './control-kit.ts'
+import { type Clock, systemClock } from '../../../kernel/base/clock.ts'
+import { site } from './kit.ts'
 
 const agents = 100
 const objects = 10

@@ -1,0 +1,47 @@
+// What the configuration says of the stream, seen from outside.
+import { X509Certificate } from 'node:crypto'
+import t from 'tap'
+import { wire } from '../../../kernel/kernel.ts'
+import { house, listen } from '../../../test/kit/house.ts'
+import http from '../../http/plugin.ts'
+import control from '../plugin.ts'
+
+t.test(
+  'the seed is what was configured, and its host stands in the leaf made at the first start',
+  async t => {
+    const keys = { advertised_endpoint: 'gate.example:7443' }
+    const { server } = await house(t, { plugins: [], keys })
+
+    t.equal(server.control.seed, 'gate.example:7443')
+    t.ok(new X509Certificate(server.control.certificate).checkHost('gate.example'))
+  }
+)
+
+t.test('without a seed, and with an empty one, there is none', async t => {
+  for (const keys of [{}, { advertised_endpoint: '' }]) {
+    const { server } = await house(t, { plugins: [], keys })
+
+    t.equal(server.control.seed, null)
+  }
+})
+
+t.test('a certificate without its key stops the start', async t => {
+  await t.rejects(house(t, { plugins: [], keys: { tls_cert_path: '/control.pem' } }), {
+    row: { code: 'startup.tls_invalid' },
+    message: /give both, or none/
+  })
+})
+
+t.test('a house that is wired and not started does not listen', async t => {
+  const { control: stream, releases } = await wire({
+    plugins: [control, http],
+    keys: { control_listen: '127.0.0.1:0' },
+    sections: {},
+    dataDir: t.testdir(),
+    version: '2.0.0',
+    log: listen([])
+  })
+  t.teardown(() => releases.run())
+
+  t.throws(() => stream.port(), /is not up yet/)
+})

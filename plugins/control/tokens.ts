@@ -1,0 +1,17 @@
+// Hashes of tokens that no longer hold are remembered for as long as their agents may still come back with them.
+
+import { SpentToken } from '../../kernel/identity/entities.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+
+const dayMs = 24 * 3_600_000
+const memoryMs = 400 * dayMs
+
+/** Forgets the others, now and each day. Answers the release. */
+export async function sweepTokens({ store, clock, log }: Pick<Kernel, 'store' | 'clock' | 'log'>) {
+  const sweep = (): Promise<number> =>
+    store.change(em => em.nativeDelete(SpentToken, { spentAt: { $lt: clock.now() - memoryMs } }))
+  const complain = (error: unknown): void => log.error('control.sweep_failed', String(error))
+
+  await sweep()
+  return clock.every(dayMs, () => void sweep().catch(complain))
+}

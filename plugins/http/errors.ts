@@ -1,0 +1,23 @@
+// Rows that the host alone raises: before a route runs, around it, or in place of one.
+import { defineCode } from '../../kernel/base/errors.ts'
+
+export const invalidJson = defineCode('invalid_json', 400, 3)
+export const unknownField = defineCode('validation.unknown_field', 400, 3)
+export const unknownParameter = defineCode('validation.unknown_parameter', 400, 3)
+export const invalidLimit = defineCode('invalid_limit', 400, 3)
+export const invalidCursor = defineCode('invalid_cursor', 400, 3)
+export const passwordChangeRequired = defineCode('password_change_required', 403, 5)
+export const csrfOriginRequired = defineCode('csrf_origin_required', 403, 5)
+export const csrfOriginMismatch = defineCode('csrf_origin_mismatch', 403, 5)
+export const csrfHeaderRequired = defineCode('csrf_header_required', 403, 5)
+export const csrfContentTypeRequired = defineCode('csrf_content_type_required', 403, 5)
+export const methodNotAllowed = defineCode('method_not_allowed', 405, 3)
+export const requestTimeout = defineCode('request_timeout', 408, 3)
+export const idempotencyInProgress = defineCode('idempotency_in_progress', 409, 5)
+export const idempotencySecretSpent = defineCode('idempotency_secret_spent', 409, 5)
+export const bodyTooLarge = defineCode('body_too_large', 413, 3)
+export const unsupportedMediaType = defineCode('unsupported_media_type', 415, 3)
+export const idempotencyKeyReused = defineCode('idempotency_key_reused', 422, 3)
+export const headersTooLarge = defineCode('headers_too_large', 431, 3)
+export const bootstrapRequired = defineCode('bootstrap_required', 503, 6)
+export const invalidKey = defineCode('validation.idempotency_key', 400, 3)
