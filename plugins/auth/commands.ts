@@ -2,7 +2,9 @@ import { Type } from 'typebox'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { askPassword } from '../users/slots.ts'
 import type { Recovery } from './recovery.ts'
+import type { ResetReply } from './schema.ts'
 
 interface Deps extends Kernel {
   readonly recovery: Recovery
@@ -48,4 +50,29 @@ const resetPassword = defineCommand({
   }
 })
 
-export const commands = [bootstrap, resetPassword]
+const resetRemotely = defineCommand({
+  name: 'user reset-password',
+  summary: 'Reset the password of a user; a temporary one is made and printed once, unless one is given.',
+  args: Type.Object({
+    user: Type.String({ description: 'user_id' }),
+    new_password: Type.Optional(
+      Type.Boolean({ description: 'Take it from SVC_NEW_PASSWORD, a prompt or standard input.' })
+    ),
+    lasting: Type.Optional(Type.Boolean({ description: 'The new password need not be changed.' })),
+    keep_api_tokens: Type.Optional(
+      Type.Boolean({ description: 'Do not revoke the bearer tokens of the user.' })
+    )
+  }),
+  positional: ['user'],
+  needs: 'api',
+  async run(call) {
+    const { user, new_password: asks = false, lasting = false, ...rest } = call.args
+    if (lasting && !asks)
+      throw new Fault(wrongUsage, '--lasting needs --new-password: a made one is temporary')
+    const body = { ...rest, temporary: !lasting, ...(asks && { new_password: await askPassword(call) }) }
+    const path = `/v1/users/${encodeURIComponent(user)}/password`
+    call.print.data(await call.api.send<ResetReply>('POST', path, body))
+  }
+})
+
+export const commands = [bootstrap, resetPassword, resetRemotely]

@@ -80,9 +80,13 @@ const lasting = (hash: string, now: number) => ({
   expiresAt: null
 })
 
-export function refuseNew(password: string, confirmation: string): void {
+export function refuseWeak(password: string): void {
   const bytes = Buffer.byteLength(password)
   if (bytes < 12) throw new Fault(tooShort, `the password has ${bytes} bytes; it needs 12 at least`)
   if (bytes > 1024) throw new Fault(tooLong, `the password has ${bytes} bytes; it may have 1024 at most`)
+}
+
+export function refuseNew(password: string, confirmation: string): void {
+  refuseWeak(password)
   if (password !== confirmation) throw new Fault(mismatch, 'the two passwords differ; type the same twice')
 }

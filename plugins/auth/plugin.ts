@@ -1,6 +1,7 @@
 import { asFunction } from 'awilix'
 import { authenticatorSlot } from '../../kernel/http/principal.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { creatingSlot, disablingSlot, removingSlot, rowSlot } from '../users/slots.ts'
 import { type Attempts, openAttempts } from './attempts.ts'
 import { commands } from './commands.ts'
 import { Failures, Password, Session } from './entities.ts'
@@ -9,10 +10,12 @@ import { type Login, openLogin } from './login.ts'
 import { Auth0001 } from './migrations/0001-auth.ts'
 import { type Onboarding, codes as onboardingCodes, openOnboarding } from './onboarding.ts'
 import { openPasswords, type Passwords, codes as passwordCodes } from './passwords.ts'
-import { openRecovery, type Recovery } from './recovery.ts'
+import { invalidPasswordReset, openRecovery, type Recovery } from './recovery.ts'
+import { openResets, type Resets } from './resets.ts'
 import { routes } from './routes.ts'
 import { openSessions, type Sessions, sessionNotFound } from './sessions.ts'
 import { openThrottle, type Throttle } from './throttle.ts'
+import { changeRequired, initialPassword, initialPasswordRequired, removal } from './users.ts'
 
 interface Deps extends Kernel {
   readonly turn: Turn
@@ -22,6 +25,7 @@ interface Deps extends Kernel {
   readonly passwords: Passwords
   readonly login: Login
   readonly onboarding: Onboarding
+  readonly resets: Resets
   readonly recovery: Recovery
 }
 
@@ -32,7 +36,14 @@ export default definePlugin<Deps>({
   version: '1.0.0',
   kernel: '^1.0.0',
   needs: { users: '^1.0.0' },
-  codes: [busy, sessionNotFound, ...passwordCodes, ...onboardingCodes],
+  codes: [
+    busy,
+    sessionNotFound,
+    initialPasswordRequired,
+    invalidPasswordReset,
+    ...passwordCodes,
+    ...onboardingCodes
+  ],
   store: { entities: [Password, Session, Failures], migrations: [{ name: '0001-auth', class: Auth0001 }] },
   services: {
     turn: asFunction(() => openTurns()).singleton(),
@@ -42,9 +53,18 @@ export default definePlugin<Deps>({
     passwords: asFunction(openPasswords).singleton(),
     login: asFunction(openLogin).singleton(),
     onboarding: asFunction(openOnboarding).singleton(),
+    resets: asFunction(openResets).singleton(),
     recovery: asFunction(openRecovery).singleton()
   },
-  fills: [authenticatorSlot.fillWith(({ sessions }: Deps) => sessions.authenticate)],
+  fills: [
+    authenticatorSlot.fillWith(({ sessions }: Deps) => sessions.authenticate),
+    rowSlot.fill(changeRequired),
+    creatingSlot.fillWith((deps: Deps) => initialPassword(deps)),
+    removingSlot.fillWith((deps: Deps) => removal(deps)),
+    disablingSlot.fillWith(({ sessions }: Deps) => async ({ id }, em) => {
+      await sessions.endAll(em, id)
+    })
+  ],
   routes,
   commands,
   async start({ deps: { store, clock, log, sessions, throttle, onboarding }, defer }) {

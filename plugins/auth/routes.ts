@@ -6,23 +6,28 @@ import { Session } from './entities.ts'
 import type { Login } from './login.ts'
 import type { Onboarding } from './onboarding.ts'
 import type { Passwords } from './passwords.ts'
+import type { Recovery } from './recovery.ts'
 import {
   ChangeBody,
   LoggedIn,
   LoginBody,
   OnboardBody,
   Onboarded,
+  ResetBody,
+  ResetReply,
   SessionParams,
   SessionRow,
-  Status
+  Status,
+  UserParams
 } from './schema.ts'
-import { absoluteMs, cookieName, type Sessions } from './sessions.ts'
+import { absoluteMs, cookieName, logoutAction, passwordChange, type Sessions } from './sessions.ts'
 
 interface Deps {
   readonly login: Login
   readonly onboarding: Onboarding
   readonly passwords: Passwords
   readonly sessions: Sessions
+  readonly recovery: Recovery
 }
 
 const status = defineRoute({
@@ -65,7 +70,7 @@ const login = defineRoute({
 const logout = defineRoute({
   method: 'POST',
   url: '/v1/auth/logout',
-  action: 'auth.logout',
+  action: logoutAction,
   access: 'user',
   status: 204,
   summary: 'End the web session of the cookie',
@@ -84,12 +89,24 @@ const logout = defineRoute({
 const changePassword = defineRoute({
   method: 'POST',
   url: '/v1/users/me/password',
-  action: 'password.change',
+  action: passwordChange,
   access: 'user',
   status: 204,
   summary: 'Change your own password; your other sessions end',
   schema: () => ({ body: ChangeBody, reply: Type.Void() }),
   run: ({ passwords }: Deps, call) => passwords.changeOwn(call.body, call)
+})
+
+const resetPassword = defineRoute({
+  method: 'POST',
+  url: '/v1/users/:id/password',
+  action: 'password.reset',
+  access: 'superadmin',
+  status: 200,
+  summary: 'Reset a password; sessions and, unless they are kept, bearer tokens end',
+  reply: 'secret',
+  schema: () => ({ params: UserParams, body: ResetBody, reply: ResetReply }),
+  run: ({ recovery }: Deps, call) => recovery.resetBy(call.params.id, call.body, call)
 })
 
 const listSessions = defineList({
@@ -113,4 +130,13 @@ const endSession = defineRoute({
     change({ kind: 'session', id }, em => sessions.end(em, principal.userId, id))
 })
 
-export const routes = [status, onboard, login, logout, changePassword, listSessions, endSession]
+export const routes = [
+  status,
+  onboard,
+  login,
+  logout,
+  changePassword,
+  resetPassword,
+  listSessions,
+  endSession
+]

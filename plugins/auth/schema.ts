@@ -31,6 +31,29 @@ export const ChangeBody = closed({
 })
 export type ChangeBody = Static<typeof ChangeBody>
 
+export const UserParams = closed({ id: Text() })
+
+export const ResetBody = closed({
+  new_password: Type.Optional(
+    Type.String({ description: 'One is made without it, and told in the answer.' })
+  ),
+  temporary: Type.Optional(
+    Type.Boolean({ default: true, description: 'It must be changed at the next login, within 24 hours.' })
+  ),
+  keep_api_tokens: Type.Optional(
+    Type.Boolean({ description: 'Do not revoke the bearer tokens of the user.' })
+  )
+})
+export type ResetBody = Static<typeof ResetBody>
+
+export const ResetReply = closed({
+  user_id: Text(),
+  sessions_revoked: Type.Integer(),
+  api_tokens_revoked: Type.Integer(),
+  temporary_password: Type.Optional(Type.String({ description: 'Told here once and never again.' }))
+})
+export type ResetReply = Static<typeof ResetReply>
+
 export const SessionParams = closed({ id: Text() })
 
 export const SessionRow = closed({

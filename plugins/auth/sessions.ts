@@ -6,6 +6,7 @@ import type { Known, Visit } from '../../kernel/http/principal.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { selfRead } from '../users/slots.ts'
 import type { Users } from '../users/users.ts'
 import { Password, Session } from './entities.ts'
 import type { SessionRow } from './schema.ts'
@@ -18,8 +19,10 @@ const idleMs = 8 * 3_600_000
 const perUser = 20
 const touchMs = 60_000 // a busy page costs one write a minute
 
+export const passwordChange = 'password.change'
+export const logoutAction = 'auth.logout'
 /** All that a session may do, beside what is public, while its user's password is a temporary one. */
-const untilChanged = ['self.read', 'password.change', 'auth.logout']
+const untilChanged = [selfRead, passwordChange, logoutAction]
 
 interface Deps extends Kernel {
   readonly users: Users
@@ -85,6 +88,8 @@ export function openSessions({ store, clock, users }: Deps) {
   const currentHash = ({ principal, visit }: Caller): string | null =>
     principal.method === 'session' ? hashOf(visit.cookies[cookieName] ?? '') : null
 
+  const endAll = (em: EntityManager, userId: string): Promise<number> => em.nativeDelete(Session, { userId })
+
   const endOthers = (em: EntityManager, userId: string, caller: Caller): Promise<number> =>
     em.nativeDelete(Session, { userId, tokenHash: { $ne: currentHash(caller) ?? '' } })
 
@@ -105,7 +110,7 @@ export function openSessions({ store, clock, users }: Deps) {
       throw new Fault(sessionNotFound, `you have no session ${id}`)
   }
 
-  return { open, authenticate, endOthers, list, end, sweep, currentHash }
+  return { open, authenticate, endAll, endOthers, list, end, sweep, currentHash }
 }
 
 const rowOf = (session: Session, isCurrent: boolean): SessionRow => ({

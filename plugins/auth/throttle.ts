@@ -32,14 +32,15 @@ const pair: Limit = {
   windowMs: quietMs,
   lockMs: locks => Math.min(minuteMs * 2 ** locks, quarterMs)
 }
+const network: Limit = {
+  keyOf: ({ remoteAddr }) => JSON.stringify(['address', networkOf(remoteAddr)]),
+  failures: 50,
+  windowMs: quarterMs,
+  lockMs: () => quarterMs
+}
 const limits: readonly Limit[] = [
   pair,
-  {
-    keyOf: ({ remoteAddr }) => JSON.stringify(['address', networkOf(remoteAddr)]),
-    failures: 50,
-    windowMs: quarterMs,
-    lockMs: () => quarterMs
-  },
+  network,
   {
     keyOf: ({ subject }) => JSON.stringify(['subject', subject]),
     failures: 100,
@@ -51,8 +52,8 @@ const limits: readonly Limit[] = [
 export type Throttle = ReturnType<typeof openThrottle>
 
 export function openThrottle({ store, clock }: Pick<Kernel, 'store' | 'clock'>, rowsMax = 100_000) {
-  async function refuseLocked(em: EntityManager, attempt: Attempt): Promise<void> {
-    const rows = await em.find(Failures, { id: limits.map(limit => idOf(limit, attempt)) })
+  async function refuseLocked(em: EntityManager, attempt: Attempt, by = limits): Promise<void> {
+    const rows = await em.find(Failures, { id: by.map(limit => idOf(limit, attempt)) })
     const waitMs = Math.max(...rows.map(({ lockedUntil }) => lockedUntil - clock.now()), 0)
     if (waitMs === 0) return
     const secs = Math.ceil(waitMs / secondMs)
@@ -62,6 +63,9 @@ export function openThrottle({ store, clock }: Pick<Kernel, 'store' | 'clock'>, 
   }
 
   const look = (attempt: Attempt): Promise<void> => store.read(em => refuseLocked(em, attempt))
+
+  /** For what is no guess at a secret: only the address may be locked, by what it guessed elsewhere. */
+  const lookAt = (attempt: Attempt): Promise<void> => store.read(em => refuseLocked(em, attempt, [network]))
 
   /** Like `look`, and takes the one place a second of a subject that many addresses try. */
   async function enter(attempt: Attempt): Promise<void> {
@@ -109,7 +113,7 @@ export function openThrottle({ store, clock }: Pick<Kernel, 'store' | 'clock'>, 
   const sweep = (em: EntityManager): Promise<number> =>
     em.nativeDelete(Failures, { updatedAt: { $lte: clock.now() - quietMs } })
 
-  return { look, enter, fail, forgive, sweep }
+  return { look, lookAt, enter, fail, forgive, sweep }
 }
 
 const recent = ({ times }: Failures, { windowMs }: Limit, now: number): readonly number[] =>

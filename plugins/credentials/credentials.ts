@@ -104,6 +104,12 @@ async function find(em: EntityManager, userId: string, id: string): Promise<Cred
   return credential
 }
 
+/** Opens something still. */
+export const isLive = (now: number) => ({
+  revokedAt: null,
+  $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }]
+})
+
 async function makeRoom(em: EntityManager, userId: string, now: number): Promise<void> {
   const isDead = { $or: [{ revokedAt: { $ne: null } }, { expiresAt: { $lte: now } }] }
   const dead = await em.find(
@@ -112,11 +118,7 @@ async function makeRoom(em: EntityManager, userId: string, now: number): Promise
     { orderBy: { id: 'desc' }, offset: deadKept - 1, limit: deadKept, fields: ['id'] }
   )
   await em.nativeDelete(Credential, { id: dead.map(({ id }) => id) })
-  const live = await em.count(Credential, {
-    userId,
-    revokedAt: null,
-    $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }]
-  })
+  const live = await em.count(Credential, { userId, ...isLive(now) })
   if (live >= liveMax)
     throw new Fault(limitReached, `a user has at most ${liveMax} credentials; revoke one first`, {
       details: { limit: liveMax }

@@ -1,7 +1,10 @@
 import { asFunction } from 'awilix'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { removingSlot, rowSlot } from '../users/slots.ts'
+import { commands } from './commands.ts'
 import { type Credentials, codes, openCredentials } from './credentials.ts'
 import { routes } from './routes.ts'
+import { credentialCount, removal } from './users.ts'
 
 interface Deps extends Kernel {
   readonly credentials: Credentials
@@ -14,5 +17,7 @@ export default definePlugin<Deps>({
   needs: { users: '^1.0.0' },
   codes,
   services: { credentials: asFunction(openCredentials).singleton() },
-  routes
+  fills: [rowSlot.fillWith((deps: Deps) => credentialCount(deps)), removingSlot.fill(removal)],
+  routes,
+  commands
 })

@@ -70,7 +70,7 @@ function refuseUserId(userId: string): void {
 // Control characters, and those that turn the direction of writing: they would forge what a table shows.
 const unseen = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
 
-function checkDisplayName(given: string): string {
+export function checkDisplayName(given: string): string {
   const name = given.trim()
   const { length } = [...name]
   if (length < 1 || length > 64 || unseen.test(name) || !name.isWellFormed())

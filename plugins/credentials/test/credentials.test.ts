@@ -220,3 +220,33 @@ t.test('changes are written down with the credential', async t => {
     }
   ])
 })
+
+t.test("a user's row counts the credentials that still open something", async t => {
+  const home = await open(t)
+  const { body: first } = await issue(home)
+  await issue(home, { expires_in_secs: 60 })
+  await issue(home)
+  const count = async () => (await home.call('GET', '/v1/users/ann')).body
+  t.match(await count(), { credential_count: 3 })
+
+  await home.call('DELETE', `${ofAnn}/${first.credential_id}`)
+  t.match(await count(), { credential_count: 2 })
+  await home.clock.advance(60_000)
+
+  t.match(await count(), { credential_count: 1 })
+  t.match((await home.call('GET', '/v1/users/bob')).body, { credential_count: 0 })
+})
+
+t.test('the credentials of a deleted user are named and gone, the revoked among them', async t => {
+  const home = await open(t)
+  const { body: first } = await issue(home)
+  const { body: second } = await issue(home)
+  const { body: other } = await issue(home, {}, 'bob')
+  await home.call('DELETE', `${ofAnn}/${first.credential_id}`)
+
+  const { body } = await home.call('DELETE', '/v1/users/ann')
+
+  t.match(body, { removed_credential_ids: [first.credential_id, second.credential_id].sort() })
+  t.equal(await use(home, second), 401)
+  t.equal(await use(home, other), 200)
+})

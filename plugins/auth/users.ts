@@ -1,0 +1,61 @@
+// What auth adds to users: a field of the row, the first password, and what goes when a user does.
+import { Type } from 'typebox'
+import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import type { Creation, Removal, RowField } from '../users/slots.ts'
+import { Password } from './entities.ts'
+import type { Turn } from './hashing.ts'
+import { type Passwords, refuseWeak } from './passwords.ts'
+import type { Resets } from './resets.ts'
+import type { Sessions } from './sessions.ts'
+
+export const initialPasswordRequired = defineCode('initial_password_required', 422, 3)
+
+export const changeRequired: RowField = {
+  key: 'password_change_required',
+  schema: Type.Boolean({ description: 'The password is a temporary one.' }),
+  otherwise: false,
+  async load(userIds, em) {
+    const where = { userId: { $in: [...userIds] } }
+    const found = await em.find(Password, where, {
+      fields: ['userId', 'changeRequired'],
+      disableIdentityMap: true
+    })
+    return new Map(found.map(({ userId, changeRequired }) => [userId, changeRequired]))
+  }
+}
+
+const First = Type.Object({
+  initial_password: Type.Optional(
+    Type.String({ description: '12 to 1024 bytes. Without it: no web login.' })
+  ),
+  password_change_required: Type.Optional(
+    Type.Boolean({ description: 'It must be changed at the first login, within 24 hours.' })
+  )
+})
+
+export const initialPassword = (deps: { readonly turn: Turn; readonly passwords: Passwords }): Creation => ({
+  properties: First.properties,
+  async prepare(body) {
+    const { initial_password: password, password_change_required: isTemporary } = body as Type.Static<
+      typeof First
+    >
+    if (password === undefined) {
+      if (isTemporary)
+        throw new Fault(initialPasswordRequired, 'initial_password is missing: there is nothing to change')
+      return async () => {}
+    }
+    refuseWeak(password)
+    const hash = await deps.turn(argon => argon.hash(password))
+    const { set, setTemporary } = deps.passwords
+    return (userId, em) => (isTemporary ? setTemporary : set)(em, userId, hash)
+  }
+})
+
+export const removal = (deps: { readonly sessions: Sessions; readonly resets: Resets }): Removal => ({
+  async remove({ id }, em) {
+    await em.nativeDelete(Password, { userId: id })
+    await deps.sessions.endAll(em, id)
+    await deps.resets.forget(em, id)
+    return { ids: [] }
+  }
+})

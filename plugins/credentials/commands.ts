@@ -1,0 +1,59 @@
+import { Type } from 'typebox'
+import { type Api, defineCommand } from '../../kernel/cli/command.ts'
+import type { CredentialRow, Issued } from './schema.ts'
+
+const User = Type.Optional(Type.String({ description: 'user_id; default is the caller.' }))
+const Id = Type.String({ description: 'credential_id' })
+
+async function pathOf(api: Api, given: string | undefined): Promise<string> {
+  const user = given ?? (await api.get<{ user_id: string }>('/v1/users/me')).user_id
+  return `/v1/users/${encodeURIComponent(user)}/credentials`
+}
+
+const issue = defineCommand({
+  name: 'credential issue',
+  summary: 'Issue a bearer token; it is printed once.',
+  args: Type.Object({
+    user: User,
+    label: Type.Optional(Type.String({ description: 'For people; at most 255 bytes.' })),
+    expires_in_secs: Type.Optional(Type.Integer({ description: 'Never expires without it.' }))
+  }),
+  needs: 'api',
+  async run({ api, args: { user, ...body }, print }) {
+    print.data(await api.send<Issued>('POST', await pathOf(api, user), body))
+  }
+})
+
+const list = defineCommand({
+  name: 'credential list',
+  summary: 'List the credentials of a user, without their tokens.',
+  args: Type.Object({ user: User }),
+  needs: 'api',
+  run: async ({ api, args, print }) => print.data(await api.list<CredentialRow>(await pathOf(api, args.user)))
+})
+
+const revoke = defineCommand({
+  name: 'credential revoke',
+  summary: 'Revoke a credential.',
+  args: Type.Object({ credential: Id, user: User }),
+  positional: ['credential'],
+  needs: 'api',
+  async run({ api, args: { credential, user }, print }) {
+    await api.send('DELETE', `${await pathOf(api, user)}/${encodeURIComponent(credential)}`)
+    print.line(`${credential} is revoked`)
+  }
+})
+
+const rotate = defineCommand({
+  name: 'credential rotate',
+  summary: 'Give a credential a new token, printed once; the old one ends.',
+  args: Type.Object({ credential: Id, user: User }),
+  positional: ['credential'],
+  needs: 'api',
+  async run({ api, args: { credential, user }, print }) {
+    const path = `${await pathOf(api, user)}/${encodeURIComponent(credential)}/rotate`
+    print.data(await api.send<Issued>('POST', path))
+  }
+})
+
+export const commands = [issue, list, revoke, rotate]

@@ -1,0 +1,25 @@
+// What credentials adds to users: a field of the row, and what goes when a user does.
+import { Type } from 'typebox'
+import { Credential } from '../../kernel/identity/entities.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import type { Removal, RowField } from '../users/slots.ts'
+import { isLive } from './credentials.ts'
+
+export const credentialCount = ({ clock }: Pick<Kernel, 'clock'>): RowField => ({
+  key: 'credential_count',
+  schema: Type.Integer({ minimum: 0, description: 'Those that are neither revoked nor expired.' }),
+  otherwise: 0,
+  async load(userIds, em) {
+    const where = { userId: { $in: [...userIds] }, ...isLive(clock.now()) }
+    return new Map(Object.entries(await em.countBy(Credential, 'userId', { where })))
+  }
+})
+
+export const removal: Removal = {
+  key: 'removed_credential_ids',
+  async remove({ id: userId }, em) {
+    const found = await em.find(Credential, { userId }, { orderBy: { id: 'asc' }, fields: ['id'] })
+    await em.nativeDelete(Credential, { userId })
+    return { ids: found.map(({ id }) => id) }
+  }
+}

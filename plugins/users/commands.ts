@@ -1,0 +1,84 @@
+import { Type } from 'typebox'
+import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { defineCommand } from '../../kernel/cli/command.ts'
+import { askPassword } from './ask.ts'
+import type { RemovedUser, UserRow } from './schema.ts'
+
+const User = Type.String({ description: 'user_id' })
+const Role = Type.Optional(Type.String({ description: 'superadmin or user' }))
+
+const pathOf = (userId: string): string => `/v1/users/${encodeURIComponent(userId)}`
+
+const create = defineCommand({
+  name: 'user create',
+  summary: 'Make a user.',
+  args: Type.Object({
+    user: Type.String({ description: 'The new user_id.' }),
+    display_name: Type.Optional(Type.String({ description: 'Default is the user_id.' })),
+    role: Role,
+    initial_password: Type.Optional(
+      Type.Boolean({ description: 'Take a password from SVC_NEW_PASSWORD, a prompt or standard input.' })
+    ),
+    password_change_required: Type.Optional(
+      Type.Boolean({ description: 'The password must be changed at the first login, in 24 hours.' })
+    )
+  }),
+  positional: ['user'],
+  needs: 'api',
+  async run(call) {
+    const { user, display_name = user, initial_password: asks, ...rest } = call.args
+    const password = asks === true ? { initial_password: await askPassword(call) } : {}
+    const body = { user_id: user, display_name, ...rest, ...password }
+    call.print.data(await call.api.send<UserRow>('POST', '/v1/users', body))
+  }
+})
+
+const list = defineCommand({
+  name: 'user list',
+  summary: 'List the users.',
+  args: Type.Object({}),
+  needs: 'api',
+  run: async ({ api, print }) => print.data(await api.list<UserRow>('/v1/users'))
+})
+
+const show = defineCommand({
+  name: 'user show',
+  summary: 'Show one user.',
+  args: Type.Object({ user: User }),
+  positional: ['user'],
+  needs: 'api',
+  run: async ({ api, args, print }) => print.data(await api.get<UserRow>(pathOf(args.user)))
+})
+
+const update = defineCommand({
+  name: 'user update',
+  summary: 'Rename a user, change the role, disable or enable.',
+  args: Type.Object({
+    user: User,
+    display_name: Type.Optional(Type.String()),
+    role: Role,
+    disable: Type.Optional(Type.Boolean({ description: 'End sessions, refuse credentials; rules go on.' })),
+    enable: Type.Optional(Type.Boolean({ description: 'Let the user in again.' }))
+  }),
+  positional: ['user'],
+  needs: 'api',
+  async run({ api, args, print }) {
+    const { user, disable = false, enable = false, ...rest } = args
+    if (disable && enable) throw new Fault(wrongUsage, 'give --disable or --enable, not both')
+    const body = { ...rest, ...((disable || enable) && { disabled: disable }) }
+    if (Object.keys(body).length === 0)
+      throw new Fault(wrongUsage, 'say what changes: --display-name, --role, --disable or --enable')
+    print.data(await api.send<UserRow>('PATCH', pathOf(user), body))
+  }
+})
+
+const remove = defineCommand({
+  name: 'user delete',
+  summary: 'Delete a user with all that belongs to it; its live connections are cut.',
+  args: Type.Object({ user: User }),
+  positional: ['user'],
+  needs: 'api',
+  run: async ({ api, args, print }) => print.data(await api.send<RemovedUser>('DELETE', pathOf(args.user)))
+})
+
+export const commands = [create, list, show, update, remove]

@@ -1,0 +1,71 @@
+import { type Static, type TProperties, type TSchema, type TSchemaOptions, Type } from 'typebox'
+import type { FilledBy } from '../../kernel/slot.ts'
+import { invalidRole } from './roster.ts'
+import { creatingSlot, removingSlot, rowSlot } from './slots.ts'
+
+const closed = { additionalProperties: false }
+const roleOf = (options: TSchemaOptions) =>
+  Type.Union([Type.Literal('superadmin'), Type.Literal('user')], options)
+const Role = roleOf({})
+const asked = { code: invalidRole.code }
+
+export const UserParams = Type.Object({ id: Type.String() }, closed)
+
+export const Me = Type.Object({ user_id: Type.String(), role: Role, display_name: Type.String() }, closed)
+
+// The form of user_id and display_name has codes of its own: it is judged behind the schema.
+const Create = Type.Object({
+  user_id: Type.String({ description: '1 to 32 of a-z, 0-9, _ and -, the first a letter.' }),
+  display_name: Type.String({ description: '1 to 64 characters.' }),
+  role: Type.Optional(roleOf({ ...asked, default: 'user' }))
+})
+
+export const UpdateBody = Type.Object(
+  {
+    display_name: Type.Optional(Type.String({ description: '1 to 64 characters.' })),
+    role: Type.Optional(roleOf(asked)),
+    disabled: Type.Optional(
+      Type.Boolean({ description: 'Ends sessions, refuses credentials; the rules go on.' })
+    )
+  },
+  closed
+)
+export type UpdateBody = Static<typeof UpdateBody>
+
+const Row = Type.Object({
+  user_id: Type.String(),
+  display_name: Type.String(),
+  role: Role,
+  disabled: Type.Boolean(),
+  created_at: Type.String({ format: 'date-time' })
+})
+
+const Removed = Type.Object({ user_id: Type.String() })
+
+/** What each has without other plugins; what these add stands beside it. */
+export type CreateBody = Static<typeof Create> & Readonly<Record<string, unknown>>
+export type UserRow = Static<typeof Row> & Readonly<Record<string, unknown>>
+export type RemovedUser = Static<typeof Removed> & Readonly<Record<string, unknown>>
+
+export const createBody = (filled: FilledBy) =>
+  composed<CreateBody>(Create.properties, Object.assign({}, ...filled(creatingSlot).map(propertiesOf)))
+
+export const userRow = (filled: FilledBy) =>
+  composed<UserRow>(
+    Row.properties,
+    Object.fromEntries(filled(rowSlot).map(({ value: { key, schema } }) => [key, schema]))
+  )
+
+export const removedUser = (filled: FilledBy) =>
+  composed<RemovedUser>(
+    Removed.properties,
+    Object.fromEntries(
+      filled(removingSlot).flatMap(({ value: { key } }) => (key ? [[key, Type.Array(Type.String())]] : []))
+    )
+  )
+
+const propertiesOf = ({ value }: { readonly value: { readonly properties: TProperties } }) => value.properties
+
+/** The static type is the core's: what plugins add is known at boot only. */
+const composed = <T>(core: TProperties, added: Record<string, TSchema>): Type.TUnsafe<T> =>
+  Type.Unsafe<T>(Type.Object({ ...core, ...added }, closed))

@@ -1,0 +1,46 @@
+// A server with users, and their bearer tokens.
+import type { Test } from 'tap'
+import type { Role } from '../../../kernel/http/principal.ts'
+import { type House, house, type Plan, type Reply } from '../../../test/kit/house.ts'
+
+export interface Body {
+  readonly error: { readonly code: string; readonly message: string }
+  readonly [field: string]: unknown
+}
+type Headers = Readonly<Record<string, string>>
+
+export interface Desk extends House {
+  /** Makes a user; answers its Authorization header. */
+  user(userId: string, role?: Role, more?: object): Promise<Headers>
+  bearer(userId: string): Promise<Headers>
+  ask(method: Parameters<House['call']>[0], path: string, body?: object, as?: Headers): Promise<Reply<Body>>
+}
+
+export async function desk(t: Test, plan: Plan = {}): Promise<Desk> {
+  const home = await house(t, { plugins: ['users', 'auth', 'credentials', 'clients', 'rules'], ...plan })
+  const ask: Desk['ask'] = (method, path, body, as) => home.call<Body>(method, `/v1/users${path}`, body, as)
+  const bearer = async (userId: string): Promise<Headers> => {
+    const { body } = await ask('POST', `/${userId}/credentials`, {})
+    return { authorization: `Bearer ${body['token']}` }
+  }
+  return {
+    ...home,
+    ask,
+    bearer,
+    async user(userId, role = 'user', more = {}) {
+      const made = await ask('POST', '', { user_id: userId, display_name: userId, role, ...more })
+      t.equal(made.status, 201, `${userId} is made`)
+      return bearer(userId)
+    }
+  }
+}
+
+export const refusal = (status: number, code: string) => ({ status, body: { error: { code } } })
+
+export const password = 'a long enough password'
+
+export const signIn = (home: House, userId: string, word = password): Promise<Reply<Body>> =>
+  home.call<Body>('POST', '/v1/auth/login', { user_id: userId, password: word }, { authorization: '' })
+
+export const cookieOf = ({ headers }: Reply<unknown>): string =>
+  String(headers['set-cookie']).split(';')[0] ?? ''
