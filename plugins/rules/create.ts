@@ -1,10 +1,6 @@
 // The checks of a new rule, each in the place that the order of checks gives it.
 import type { EntityManager } from '@mikro-orm/sql'
-import { clientNotFound, defineCode, Fault, limitReached, userNotFound } from '../../kernel/base/errors.ts'
-import { isId } from '../../kernel/base/id.ts'
-import { Client, User } from '../../kernel/identity/entities.ts'
-import { operatorId } from '../../kernel/identity/identity.ts'
-import { clientNameAmbiguous } from '../clients/slots.ts'
+import { defineCode, Fault, limitReached } from '../../kernel/base/errors.ts'
 import { type Protocol, Rule } from './entities.ts'
 import type { CreateBody } from './schema.ts'
 import { parseTargets } from './targets.ts'
@@ -31,25 +27,7 @@ function parseProtocol(given: string): Protocol {
   throw new Fault(validationProtocol, '/protocol must be tcp or udp', { details })
 }
 
-/** An id when it has the form of one, else a name. */
-export const clientsOf = (client: string): { id: string } | { name: string } =>
-  isId(client) ? { id: client } : { name: client }
-
-export async function findClient(client: string, em: EntityManager): Promise<Client> {
-  const found = await em.find(Client, clientsOf(client), { orderBy: { id: 'asc' } })
-  const [only] = found
-  if (!only) throw new Fault(clientNotFound, `there is no client ${client}`)
-  if (found.length === 1) return only
-  const details = { client_ids: found.map(({ id }) => id) }
-  throw new Fault(clientNameAmbiguous, `${found.length} clients are named ${client}; give an id`, { details })
-}
-
-export async function requireUser(id: string, em: EntityManager): Promise<void> {
-  if (id === operatorId || (await em.count(User, { id })) > 0) return
-  throw new Fault(userNotFound, `there is no user ${id}`)
-}
-
-type Given = Draft & Pick<Rule, 'id' | 'clientId' | 'owner' | 'fields'>
+type Given = Draft & Pick<Rule, 'id' | 'clientId' | 'owner' | 'placedBySuperadmin' | 'fields'>
 
 export const newRule = (given: Given, now: number): Rule => ({
   ...given,

@@ -19,6 +19,7 @@ export const Rule = defineEntity({
     id: p.string().length(26).primary(),
     clientId: p.string().length(26),
     owner: p.string().length(32).index('rules_owner_index'),
+    placedBySuperadmin: p.boolean(), // nothing but the agent's guardrails binds it then
     protocol: p.string().length(3).$type<Protocol>(),
     listenFrom: p.integer(),
     listenTo: p.integer(),

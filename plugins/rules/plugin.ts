@@ -2,7 +2,8 @@ import { asFunction } from 'awilix'
 import { kindSlot } from '../../kernel/control/held.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { removingSlot } from '../clients/slots.ts'
+import { removingSlot, visibleSlot } from '../clients/slots.ts'
+import { rowSlot, removingSlot as userRemovingSlot } from '../users/slots.ts'
 import { commands } from './commands.ts'
 import { portInUse, validationProtocol } from './create.ts'
 import { Rule } from './entities.ts'
@@ -11,8 +12,18 @@ import { Rules0001 } from './migrations/0001-rules.ts'
 import { routes } from './routes.ts'
 import { activationFailed, clientNotConnected, openRules, type Rules } from './rules.ts'
 import { keys } from './settings.ts'
-import { fieldUnsupported, ruleFieldSlot, ruleNotFound, shapeSlot } from './slots.ts'
+import {
+  admitSlot,
+  clientNotGranted,
+  derivedSlot,
+  fieldUnsupported,
+  removedSlot,
+  ruleFieldSlot,
+  ruleNotFound,
+  shapeSlot
+} from './slots.ts'
 import { targetHost, targetsDuplicate, targetsEmpty, targetsTooMany } from './targets.ts'
+import { ownersRules, ruleCount } from './users.ts'
 import { messages, Settings, settingsPart } from './wire.ts'
 
 interface Deps extends Kernel<typeof keys> {
@@ -23,10 +34,11 @@ export default definePlugin<Deps>({
   name: 'rules',
   version: '1.0.0',
   kernel: '^1.0.0',
-  needs: { clients: '^1.0.0' },
+  needs: { clients: '^1.0.0', users: '^1.0.0' },
   keys,
   codes: [
     ruleNotFound,
+    clientNotGranted,
     clientNotConnected,
     activationFailed,
     portInUse,
@@ -41,7 +53,7 @@ export default definePlugin<Deps>({
   ],
   store: { entities: [Rule], migrations: [{ name: '0001-rules', class: Rules0001 }] },
   exports: { rules: asFunction(openRules).singleton() },
-  slots: [ruleFieldSlot, shapeSlot],
+  slots: [ruleFieldSlot, derivedSlot, shapeSlot, admitSlot, removedSlot],
   fills: [
     kindSlot.fillWith(({ rules }: Deps) => rules.kind),
     connectionSlot.fillWith(({ rules, codec, config }: Deps) => ({
@@ -50,10 +62,13 @@ export default definePlugin<Deps>({
     })),
     removingSlot.fillWith(({ rules }: Deps) => async ({ id: clientId }, em) => {
       await rules.removeAll({ clientId }, em, 'cut')
-    })
+    }),
+    visibleSlot.fillWith(({ rules }: Deps) => rules.clientsOfOwner),
+    rowSlot.fill(ruleCount),
+    userRemovingSlot.fillWith((deps: Deps) => ownersRules(deps))
   ],
   messages,
   routes,
   commands,
-  start: ({ deps: { rules, store } }) => store.change(rules.sortOrphans)
+  start: ({ deps: { rules } }) => rules.start()
 })

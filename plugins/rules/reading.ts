@@ -1,4 +1,4 @@
-import type { EntityManager } from '@mikro-orm/sql'
+import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, notOwner } from '../../kernel/base/errors.ts'
@@ -6,11 +6,17 @@ import type { Rows } from '../../kernel/http/listing.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { clientsOf } from './create.ts'
 import { Rule } from './entities.ts'
 import type { Fields } from './fields.ts'
+import { clientsOf } from './find-client.ts'
 import type { Filter, RuleRecord, Values } from './schema.ts'
-import { ruleNotFound } from './slots.ts'
+import { type RuleCore, type RuleHolder, ruleNotFound } from './slots.ts'
+
+interface RuleCount {
+  readonly total: number
+  readonly active: number
+  readonly failed: number
+}
 
 /** Rules as their owners and superadmins see them. */
 export function openReading(store: Kernel['store'], fields: Fields) {
@@ -56,15 +62,42 @@ export function openReading(store: Kernel['store'], fields: Fields) {
     const clientIds = [...new Set(rules.map(({ clientId }) => clientId))]
     const clients = await em.find(Client, { id: { $in: clientIds } }, { fields: ['name'] })
     const names = new Map(clients.map(({ id, name }) => [id, name]))
-    const values = await fields.load(
-      rules.map(({ id }) => id),
-      em
-    )
+    const values = await fields.load(rules, em)
     return rules.map(rule => recordOf(rule, names.get(rule.clientId) ?? '', values.get(rule.id) ?? {}))
   }
 
-  return { find, read, list }
+  /** How many rules `list` would show. */
+  async function count({ role, userId }: Principal, em: EntityManager): Promise<RuleCount> {
+    const where = role === 'superadmin' ? {} : { owner: userId }
+    const [total, active, failed] = await Promise.all([
+      em.count(Rule, where),
+      em.count(Rule, { ...where, state: 'active' }),
+      em.count(Rule, { ...where, state: 'failed' })
+    ])
+    return { total, active, failed }
+  }
+
+  /** Of the rules that are stored; one that is gone is left out. */
+  async function holdersOf(ids: readonly string[], em: EntityManager): Promise<Map<string, RuleHolder>> {
+    const holders = new Map<string, RuleHolder>()
+    for (let at = 0; at < ids.length; at += idsPerQuery) {
+      const some = { id: { $in: ids.slice(at, at + idsPerQuery) } }
+      const rules = await em.find(Rule, some, { fields: ['clientId', 'owner'], disableIdentityMap: true })
+      for (const { id, clientId, owner } of rules) holders.set(id, { clientId, owner })
+    }
+    return holders
+  }
+
+  const matching = (where: FilterQuery<Rule>, em: EntityManager): Promise<RuleCore[]> =>
+    em.find(Rule, where, { orderBy: { id: 'asc' } })
+
+  const clientsOfOwner = async (owner: string, em: EntityManager): Promise<string[]> =>
+    Object.keys(await em.countBy(Rule, 'clientId', { where: { owner } }))
+
+  return { find, read, list, count, holdersOf, matching, clientsOfOwner }
 }
+
+const idsPerQuery = 1000
 
 const recordOf = (rule: Rule, clientName: string, values: Values): RuleRecord => ({
   rule_id: rule.id,

@@ -12,7 +12,7 @@ const create = defineRoute({
   method: 'POST',
   url: '/v1/rules',
   action: 'rule.create',
-  access: 'superadmin',
+  access: 'user',
   status: 201,
   summary: 'Makes a rule, and answers when the client forwards it.',
   answer: 'waits',

@@ -4,13 +4,18 @@ import { newId } from '../../kernel/base/id.ts'
 import type { Settlement } from '../../kernel/control/held.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { findClient, newRule, parse, portInUse, requireFreePort, requireRoom, requireUser } from './create.ts'
-import { heldOf, isHeld, openDelivery } from './delivery.ts'
+import { newRule, parse, portInUse, requireFreePort, requireRoom } from './create.ts'
+import { openDelivery } from './delivery.ts'
 import { Rule } from './entities.ts'
 import { openFields } from './fields.ts'
+import { heldOf, isHeld, openLife } from './life.ts'
+import { openOrphans } from './orphans.ts'
+import { openPlacing } from './placing.ts'
 import { openReading } from './reading.ts'
+import { openRefresh } from './refresh.ts'
 import type { CreateBody } from './schema.ts'
 import type { keys } from './settings.ts'
+import { ruleNotFound } from './slots.ts'
 import { openWaiting } from './waiting.ts'
 
 export const clientNotConnected = defineCode('client_not_connected', 422, 4)
@@ -23,21 +28,25 @@ type Change = Pick<Call, 'principal' | 'change'>
 const defaultAckSecs = 5
 
 export function openRules(kernel: Kernel<typeof keys>) {
-  const { config, store, clock, control, codec, filled } = kernel
+  const { config, store, clock, control, codec, log, filled } = kernel
   const fields = openFields(filled, codec)
   const waiting = openWaiting(clock)
   const reading = openReading(store, fields)
-  const { kind, joined, sortOrphans, enter, remove: removeRow } = openDelivery(kernel, fields, waiting)
+  const placing = openPlacing(filled)
+  const refresh = openRefresh(kernel, fields)
+  const life = openLife(kernel)
+  const delivery = openDelivery({ store, control, log, fields, life, waiting })
+  const orphans = openOrphans({ store, control, fields, life })
 
   async function create(body: CreateBody, ackSecs = defaultAckSecs, { principal, change }: Change) {
     const draft = parse(body)
     const values = fields.parse(body, draft)
     const id = newId(clock.now())
     const peer = await change({ kind: 'rule', id }, async em => {
-      const { id: clientId } = await findClient(body.client, em)
-      const owner = body.owner ?? principal.userId
-      await requireUser(owner, em)
-      const rule = newRule({ ...draft, id, clientId, owner, fields: Object.keys(values) }, clock.now())
+      const place = await placing.place(body, principal, em)
+      const given = newRule({ ...draft, ...place, id, fields: Object.keys(values) }, clock.now())
+      await placing.admit(given, em)
+      const [rule = given] = await fields.withDerived([given], em)
       const peer = admit(rule)
       await requireFreePort(rule, em)
       await requireRoom(rule, config, em)
@@ -48,7 +57,10 @@ export function openRules(kernel: Kernel<typeof keys>) {
     })
     const answer = waiting.expect(`push ${id}`, peer, ackSecs)
     control.held.wake(peer.clientId)
-    refuse(await answer, id, ackSecs)
+    const settlement = await answer
+    if (settlement?.is === 'gone' || !(await store.read(em => em.count(Rule, { id }))))
+      throw removedMeanwhile(id)
+    refuse(settlement, id, ackSecs)
     return reading.read(id, principal)
   }
 
@@ -66,16 +78,18 @@ export function openRules(kernel: Kernel<typeof keys>) {
 
   /** Answers when the client has shut the listener; the rule drains on. */
   async function remove(id: string, ackSecs = defaultAckSecs, { principal, change }: Change): Promise<void> {
-    const { rule, peer } = await change({ kind: 'rule', id }, async em => {
+    const { rule, peer, notice } = await change({ kind: 'rule', id }, async em => {
       const rule = await reading.find(id, principal, em)
-      if (rule.state === 'draining') return { rule, peer: undefined }
+      if (rule.state === 'draining') return { rule }
       const held = isHeld(rule)
       if (held) await control.held.drop(em, heldOf(rule), 'drain')
       const peer = held ? control.peers.find(rule.clientId) : undefined
-      await (peer ? enter(rule, 'draining', null, em) : removeRow(rule, em))
-      return { rule, peer }
+      const notice = await (peer ? life.enter(rule, { state: 'draining' }, em) : life.remove(rule, em))
+      return { rule, peer, notice }
     })
+    notice?.()
     const answer = peer && waiting.expect(`remove ${id}`, peer, ackSecs)
+    waiting.tell(`push ${id}`, { is: 'gone' })
     control.held.wake(rule.clientId)
     if (answer) refuse(await answer, id, ackSecs)
   }
@@ -85,13 +99,19 @@ export function openRules(kernel: Kernel<typeof keys>) {
     const rules = await em.find(Rule, where, { orderBy: { id: 'asc' } })
     for (const rule of rules) {
       if (isHeld(rule)) await control.held.drop(em, heldOf(rule), removal)
-      await removeRow(rule, em)
+      const notice = await life.remove(rule, em)
+      notice()
     }
     return rules.map(({ id, clientId }) => ({ ruleId: id, clientId }))
   }
 
-  return { ...reading, create, remove, removeAll, kind, joined, sortOrphans }
+  return { ...reading, ...delivery, ...orphans, create, remove, removeAll, refresh }
 }
+
+const removedMeanwhile = (id: string): Fault =>
+  new Fault(ruleNotFound, `rule ${id} was removed before its client had answered`, {
+    details: { rule_id: id }
+  })
 
 function refuse(answer: Settlement | null, ruleId: string, ackSecs: number): void {
   const details = { rule_id: ruleId }

@@ -6,8 +6,11 @@ import type { Capability, Message } from '../../kernel/wire/message.ts'
 import type { Rule } from './entities.ts'
 
 export { ruleKey } from './entities.ts'
+export { requireClient } from './find-client.ts'
 
 export const ruleNotFound = defineCode('rule_not_found', 404, 8)
+
+export const clientNotGranted = defineCode('client_not_granted', 403, 5)
 
 /** The refusal of a field's gate that has no code of its own. */
 export const fieldUnsupported = defineCode('rule_field_unsupported_by_client', 422, 3)
@@ -15,8 +18,25 @@ export const fieldUnsupported = defineCode('rule_field_unsupported_by_client', 4
 /** What a rule is before any field: for checks and gates. */
 export type RuleCore = Pick<
   Rule,
-  'id' | 'clientId' | 'owner' | 'protocol' | 'listenFrom' | 'listenTo' | 'targets'
+  'id' | 'clientId' | 'owner' | 'placedBySuperadmin' | 'protocol' | 'listenFrom' | 'listenTo' | 'targets'
 >
+
+/** Whose a rule is. */
+export type RuleHolder = Pick<RuleCore, 'clientId' | 'owner'>
+
+/** What else ends with a rule: called in the transaction in which its row is deleted, just before, whatever the cause. */
+export const removedSlot =
+  defineSlot<(rule: RuleHolder & Pick<RuleCore, 'id'>, em: EntityManager) => Promise<void>>('rules.removed')
+
+/** What a user without the superadmin role may place. All fillers must agree; without one only superadmins place rules. */
+export interface Admission {
+  /** Ids of the clients on which the user may place rules at all. */
+  clients(userId: string, em: EntityManager): Promise<readonly string[]>
+  /** Throws a Fault where its owner may not place this rule. In the transaction that saves it. */
+  admit(rule: RuleCore, em: EntityManager): Promise<void>
+}
+
+export const admitSlot = defineSlot<Admission>('rules.admit')
 
 /** What the client must be able to do, and the code that says it cannot. */
 export interface Gate {
@@ -32,7 +52,7 @@ export interface RuleField<B extends TSchema = TSchema, W extends TSchema = TSch
   readonly gate: Gate
   readonly message: Message<W> // what the agent receives under the key
   /** The value as it will be kept, or a Fault with a `validation.` code. Looks at nothing but its arguments. */
-  parse(value: Static<B>, rule: Omit<RuleCore, 'id' | 'clientId' | 'owner'>): Static<B>
+  parse(value: Static<B>, rule: Omit<RuleCore, 'id' | 'placedBySuperadmin' | keyof RuleHolder>): Static<B>
   /** Against what is stored: throws a Fault where it clashes. In the transaction that saves it. */
   check(value: Static<B>, rule: RuleCore, em: EntityManager): Promise<void>
   save(ruleId: string, value: Static<B>, em: EntityManager): Promise<void>
@@ -48,6 +68,25 @@ export function ruleField<B extends TSchema, W extends TSchema>(field: RuleField
 }
 
 /**
+ * One more thing that the agent is told of a rule, worked out by its owner: no body has it, and no record shows it.
+ * When it may have changed, its owner calls `rules.refresh`.
+ */
+export interface DerivedField<W extends TSchema = TSchema> {
+  readonly key: string
+  readonly gate: Gate
+  readonly message: Message<W>
+  /** By rule; one that is left out goes without the field. */
+  derive(rules: readonly RuleCore[], em: EntityManager): Promise<ReadonlyMap<string, Static<W>>>
+}
+
+export const derivedSlot = defineSlot<DerivedField>('rules.derived', { keyOf: ({ key }) => key })
+
+/** Exists for its inference. */
+export function derivedField<W extends TSchema>(field: DerivedField<W>): Fill {
+  return derivedSlot.fill(field)
+}
+
+/**
  * What goes beyond one TCP port with one target. Each must be claimed: unclaimed, a rule that has it is refused at
  * create, and failed where it is stored.
  */
@@ -58,7 +97,12 @@ export interface Shape {
 
 export const shapeSlot = defineSlot<Shape>('rules.shape', { keyOf: ({ claims }) => claims })
 
-export const shapesOf = ({ protocol, listenFrom, listenTo, targets }: Omit<RuleCore, 'id'>) => {
+export const shapesOf = ({
+  protocol,
+  listenFrom,
+  listenTo,
+  targets
+}: Omit<RuleCore, 'id' | 'placedBySuperadmin'>) => {
   const has: Readonly<Record<Shape['claims'], boolean>> = {
     udp: protocol === 'udp',
     range: listenTo > listenFrom,

@@ -48,12 +48,22 @@ export function parseHost(host: string, field: string): string {
 }
 
 function parseAddress(text: string, no: (why: string) => never): string {
-  const address = ipaddr.process(text) // an IPv4-mapped one becomes IPv4
+  const address = ipaddr.process(colons(text)) // an IPv4-mapped one becomes IPv4
+  if (address instanceof ipaddr.IPv6 && isCompatible(address))
+    no('is an IPv4-compatible IPv6 address, a deprecated form; write the IPv4 address')
   const range = address.range()
   if (range === 'unspecified' || range === 'multicast' || range === 'broadcast')
     no(`is ${range === 'unspecified' ? 'an' : 'a'} ${range} address, which nothing answers at`)
   return address.toString()
 }
+
+/** Its last four bytes in hex: the parser reads ::1.2.3.4 as ::ffff:1.2.3.4. */
+const colons = (address: string): string =>
+  address.includes(':') ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address
+
+/** RFC 4291, 2.5.5.1; :: and ::1 are none. */
+const isCompatible = ({ parts }: ipaddr.IPv6): boolean =>
+  parts.slice(0, 6).every(part => part === 0) && (parts[6] !== 0 || (parts[7] ?? 0) > 1)
 
 const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/
 const numeric = /^(\d+|0x[0-9a-f]*)$/ // some resolvers read such a name as an address

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import type { RuleStats } from './schema.ts'
+import type { RuleStats, Summary } from './schema.ts'
 
 const stats = defineCommand({
   name: 'rule stats',
@@ -12,4 +12,12 @@ const stats = defineCommand({
     print.data(await api.get<RuleStats>(`/v1/rules/${encodeURIComponent(args.rule)}/stats`))
 })
 
-export const commands = [stats]
+const summary = defineCommand({
+  name: 'stats summary',
+  summary: 'Show how many clients and rules there are, and what they forward.',
+  args: Type.Object({}),
+  needs: 'api',
+  run: async ({ api, print }) => print.data(await api.get<Summary>('/v1/stats/summary'))
+})
+
+export const commands = [stats, summary]

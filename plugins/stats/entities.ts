@@ -34,6 +34,7 @@ export const StatsTotal = defineEntity({
     kind: p.string().length(16).primary(),
     key: p.string().length(264).primary(),
     clientId: p.string().length(26).index('stats_total_client_id_index'),
+    owner: p.string().length(32).index('stats_total_owner_index'),
     ...counts(),
     updatedAt: p.bigint('number') // ms
   }
@@ -48,18 +49,18 @@ export const StatsEpoch = defineEntity({
     clientId: p.string().length(26).primary(),
     epoch: p.string().length(32).primary(),
     seq: p.bigint('number'),
-    bookedAt: p.bigint('number'), // ms
-    completedAt: p.bigint('number') // ms; when its agent had last said all, 0: never
+    bookedAt: p.bigint('number') // ms
   }
 })
 
-/** Whose a rule is, or was: see holders.ts. */
+/** Whose a rule was that is gone: see holders.ts. */
 export const StatsHolder = defineEntity({
   name: 'StatsHolder',
   tableName: 'stats_holder',
   properties: {
     ruleId: p.string().length(26).primary(),
     clientId: p.string().length(26).index('stats_holder_client_id_index'),
-    owner: p.string().length(32)
+    owner: p.string().length(32),
+    isLast: p.boolean() // the agent has it no more, and its next complete report is the last to name it
   }
 })

@@ -1,95 +1,78 @@
 // Whose each rule is, also of one that is gone, until its agent has reported all of it.
 import type { EntityManager } from '@mikro-orm/sql'
-import type { Principal } from '../../kernel/http/principal.ts'
-import { HeldObject } from '../../kernel/identity/entities.ts'
-import { operatorId } from '../../kernel/identity/identity.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
+import { Client, HeldObject } from '../../kernel/identity/entities.ts'
 import type { Rules } from '../rules/rules.ts'
+import type { RuleHolder } from '../rules/slots.ts'
+import { ruleKind } from '../rules/wire.ts'
 import { StatsEpoch, StatsHolder, StatsRow, StatsTotal } from './entities.ts'
-
-export interface Holder {
-  readonly clientId: string
-  readonly owner: string
-}
+import { slices } from './tables.ts'
 
 export type Holders = ReturnType<typeof openHolders>
 
-const everyone: Principal = { userId: operatorId, role: 'superadmin', method: 'none' }
-const pageSize = 500
-
-export function openHolders({
-  store,
-  clock,
-  rules
-}: Pick<Kernel, 'store' | 'clock'> & { readonly rules: Rules }) {
-  const made = rules.list({}, everyone)
-  let newest: string | null = null
-  let gone = new Map<string, number>() // id to when it was first missed, ms
-
-  /** Rules that were made since the last time: ids ascend. */
-  async function learn(): Promise<void> {
-    for (let isMore = true; isMore; ) {
-      const page = await store.read(em => made.page(newest, pageSize, em))
-      const found = page.map(({ row }) => ({
-        ruleId: row.rule_id,
-        clientId: row.client_id,
-        owner: row.owner
-      }))
-      if (found.length > 0)
-        await store.change(em => em.upsertMany(StatsHolder, found, { onConflictAction: 'ignore' }))
-      newest = page.at(-1)?.key ?? newest
-      isMore = page.length === pageSize
-    }
-  }
-
-  async function of(ruleIds: readonly string[], em: EntityManager): Promise<ReadonlyMap<string, Holder>> {
-    const found = await em.find(StatsHolder, { ruleId: { $in: [...ruleIds] } })
-    return new Map(found.map(({ ruleId, clientId, owner }) => [ruleId, { clientId, owner }]))
-  }
-
-  /** Each hour: what was missed the last time, and whose agent has said all since, is forgotten. */
-  async function forget(): Promise<void> {
-    const missing = await missed()
-    const now = clock.now()
-    for (const { ruleId, clientId } of missing) {
-      const since = gone.get(ruleId)
-      if (since === undefined) continue
-      await store.change(async em => {
-        if ((await em.count(StatsEpoch, { clientId, completedAt: { $gt: since } })) === 0) return
-        await em.nativeDelete(StatsHolder, { ruleId })
-        await em.nativeDelete(StatsTotal, { ruleId })
-        await em.nativeDelete(StatsRow, { clientId, epoch: { $in: await epochsOf(clientId, em) }, ruleId })
-      })
-    }
-    gone = new Map(missing.map(({ ruleId }) => [ruleId, gone.get(ruleId) ?? now]))
-  }
-
-  /** Rules that are neither stored nor on an agent. */
-  async function missed(): Promise<{ ruleId: string; clientId: string }[]> {
-    const found: { ruleId: string; clientId: string }[] = []
-    for (let after = '', isMore = true; isMore; ) {
-      await store.read(async em => {
-        const known = await em.find(
-          StatsHolder,
-          { ruleId: { $gt: after } },
-          { orderBy: { ruleId: 'asc' }, limit: pageSize }
-        )
-        const stored = new Set((await made.page(after, pageSize, em)).map(({ key }) => key))
-        const absent = known.filter(({ ruleId }) => !stored.has(ruleId))
-        const held = await em.find(HeldObject, { id: { $in: absent.map(({ ruleId }) => ruleId) } })
-        found.push(...absent.filter(({ ruleId }) => !held.some(({ id }) => id === ruleId)))
-        after = known.at(-1)?.ruleId ?? after
-        isMore = known.length === pageSize
-      })
-    }
-    return found
-  }
-
-  return { learn, of, forget }
+interface Gone extends RuleHolder {
+  readonly id: string
 }
 
-const epochsOf = async (clientId: string, em: EntityManager): Promise<string[]> =>
-  (await em.find(StatsEpoch, { clientId })).map(({ epoch }) => epoch)
+export function openHolders({ rules }: { readonly rules: Rules }) {
+  async function of(ruleIds: readonly string[], em: EntityManager): Promise<Map<string, RuleHolder>> {
+    const holders = await rules.holdersOf(ruleIds, em)
+    for (const some of slices(ruleIds.filter(id => !holders.has(id))))
+      for (const { ruleId, clientId, owner } of await em.find(StatsHolder, { ruleId: { $in: [...some] } }))
+        holders.set(ruleId, { clientId, owner })
+    return holders
+  }
+
+  /** In the transaction in which the rule goes. */
+  async function removed({ id: ruleId, clientId, owner }: Gone, em: EntityManager): Promise<void> {
+    await em.upsert(StatsHolder, { ruleId, clientId, owner, isLast: false })
+  }
+
+  /**
+   * After a complete report, or several of one moment. It may have been under way when the agent let go of a rule: the next, which follows its
+   * answer, is sure to hold the rest, and takes the rule along.
+   */
+  async function reported(clientId: string, em: EntityManager): Promise<void> {
+    const gone = await em.find(StatsHolder, { clientId }, { disableIdentityMap: true })
+    const idsOf = (some: typeof gone): string[] => some.map(({ ruleId }) => ruleId)
+    await forget(clientId, idsOf(gone.filter(({ isLast }) => isLast)), em)
+    for (const some of slices(idsOf(gone.filter(({ isLast }) => !isLast)))) {
+      const held = await em.find(HeldObject, { clientId, kind: ruleKind, id: { $in: [...some] } })
+      const ruleId = { $in: some.filter(id => !held.some(row => row.id === id)) }
+      await em.nativeUpdate(StatsHolder, { ruleId }, { isLast: true })
+    }
+  }
+
+  /** At start: what went while this plugin was off. */
+  async function sweep(em: EntityManager): Promise<void> {
+    const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
+    const known = await em.execute<{ client_id: string }[]>(
+      'select client_id from stats_epoch union select client_id from stats_holder'
+    )
+    for (const { client_id: id } of known) if (!clients.has(id)) await forgetClient(id, em)
+    const booked = await em.execute<{ rule_id: string; client_id: string }[]>(
+      'select distinct rule_id, client_id from stats_total'
+    )
+    const holders = await of(
+      booked.map(({ rule_id }) => rule_id),
+      em
+    )
+    for (const { rule_id, client_id } of booked)
+      if (!holders.has(rule_id)) await forget(client_id, [rule_id], em)
+  }
+
+  return { of, removed, reported, sweep }
+}
+
+async function forget(clientId: string, ids: readonly string[], em: EntityManager): Promise<void> {
+  if (ids.length === 0) return
+  const epochs = (await em.find(StatsEpoch, { clientId })).map(({ epoch }) => epoch)
+  for (const some of slices(ids)) {
+    const ruleId = { $in: [...some] }
+    await em.nativeDelete(StatsHolder, { ruleId })
+    await em.nativeDelete(StatsTotal, { ruleId })
+    await em.nativeDelete(StatsRow, { clientId, epoch: { $in: epochs }, ruleId })
+  }
+}
 
 /** In the transaction that deletes the client. */
 export async function forgetClient(clientId: string, em: EntityManager): Promise<void> {

@@ -2,11 +2,12 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { RuleHolder } from '../rules/slots.ts'
 import { type Counts, isLower, isSame, isSpan, keyOf, minus, none, plus } from './counts.ts'
 import { StatsEpoch } from './entities.ts'
-import type { Holder, Holders } from './holders.ts'
+import type { Holders } from './holders.ts'
 import { type Difference, sinkSlot } from './slots.ts'
-import { addTotals, putRows, rowsBefore } from './tables.ts'
+import { addTotals, type OwnedRow, putRows, rowsBefore } from './tables.ts'
 import type { Row, StatsReport } from './wire.ts'
 
 export interface Report extends StatsReport {
@@ -20,7 +21,7 @@ type Notice = () => void
 
 export type Ledger = ReturnType<typeof openLedger>
 
-export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders, 'of'>) {
+export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders, 'of' | 'reported'>) {
   async function book(reports: readonly Report[], em: EntityManager): Promise<Notice[]> {
     const ids = new Set(reports.flatMap(({ rows }) => rows.map(row => row.rule_id)))
     const held = await holders.of([...ids], em)
@@ -35,18 +36,21 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders
       )
       const totals = totalsOf(grown.map(({ added }) => added))
       await addTotals({ clientId: report.clientId, updatedAt: clock.now() }, totals, em)
-      differences.push(...grown.flatMap(({ added }) => differenceOf(added, held)))
+      differences.push(...grown.flatMap(({ added }) => differenceOf(report.clientId, added)))
       notices.push(...(await advance(report, em)), ...refusal(report, lower))
     }
+    for (const clientId of new Set(reports.filter(({ last }) => last).map(({ clientId }) => clientId)))
+      await holders.reported(clientId, em)
     if (differences.length > 0) for (const { value: sink } of filled(sinkSlot)) await sink(differences, em)
     return notices
   }
 
   /** Only rows of rules that are this client's: an agent speaks for no other. */
-  async function compare(report: Report, held: ReadonlyMap<string, Holder>, em: EntityManager) {
-    const mine = report.rows.filter(
-      row => held.get(row.rule_id)?.clientId === report.clientId && isWhole(row)
-    )
+  async function compare(report: Report, held: ReadonlyMap<string, RuleHolder>, em: EntityManager) {
+    const mine = report.rows.flatMap(row => {
+      const holder = held.get(row.rule_id)
+      return holder?.clientId === report.clientId && isWhole(row) ? [{ ...row, owner: holder.owner }] : []
+    })
     const rows = [...new Map(mine.map(row => [keyOf(row), row])).values()]
     const before = await rowsBefore(report, rows, em)
     const so = (row: Row): Counts => before.get(keyOf(row)) ?? none
@@ -60,13 +64,7 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders
   async function advance(report: Report, em: EntityManager): Promise<Notice[]> {
     const { clientId, epoch, seq, gap } = report
     const known = await em.findOne(StatsEpoch, { clientId, epoch })
-    const row = {
-      clientId,
-      epoch,
-      seq: Math.max(seq, known?.seq ?? 0),
-      bookedAt: clock.now(),
-      completedAt: report.last ? clock.now() : (known?.completedAt ?? 0)
-    }
+    const row = { clientId, epoch, seq: Math.max(seq, known?.seq ?? 0), bookedAt: clock.now() }
     await em.upsert(StatsEpoch, row)
     if (known || !gap) return []
     const fields = { client_id: clientId, epoch, from: timestamp(gap.from_ms), to: timestamp(gap.to_ms) }
@@ -108,8 +106,8 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders
 const isWhole = ({ kind, key }: Row): boolean => !isSpan(kind) || /^\d{1,10}$/.test(key)
 
 /** One row a key: spans of a rule add up in its row of the kind 'rule'. */
-function totalsOf(added: readonly Row[]): Row[] {
-  const totals = new Map<string, Row>()
+function totalsOf(added: readonly OwnedRow[]): OwnedRow[] {
+  const totals = new Map<string, OwnedRow>()
   for (const row of added) {
     const total = isSpan(row.kind) ? { ...row, kind: 'rule', key: '' } : row
     const so = totals.get(keyOf(total))
@@ -118,9 +116,8 @@ function totalsOf(added: readonly Row[]): Row[] {
   return [...totals.values()]
 }
 
-function differenceOf(added: Row, held: ReadonlyMap<string, Holder>): Difference[] {
-  const holder = held.get(added.rule_id)
-  if (!holder || !isSpan(added.kind)) return []
-  const { rule_id: ruleId, kind: span, key, bytes_in: bytesIn, bytes_out: bytesOut } = added
-  return [{ ...holder, ruleId, span, at: Number(key), bytesIn, bytesOut }]
+function differenceOf(clientId: string, added: OwnedRow): Difference[] {
+  if (!isSpan(added.kind)) return []
+  const { owner, rule_id: ruleId, kind: span, key, bytes_in: bytesIn, bytes_out: bytesOut } = added
+  return [{ clientId, owner, ruleId, span, at: Number(key), bytesIn, bytesOut }]
 }

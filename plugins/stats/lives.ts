@@ -49,9 +49,15 @@ export function openLives({ clock, control }: Pick<Kernel, 'clock' | 'control'>)
       .filter(({ rule_id }) => rule_id === ruleId)
       .reduce((sum, { connections }) => sum + connections, 0)
 
+  /** What lives anywhere, by client. */
+  const all = (): readonly (Live & { readonly clientId: string })[] =>
+    [...shown].flatMap(([clientId, live]) =>
+      live.filter(({ connections }) => connections > 0).map(row => ({ ...row, clientId }))
+    )
+
   const release: Release = () => {
     for (const cancel of leaving.values()) cancel()
   }
 
-  return { report, joined, left, connectionsOf, release }
+  return { report, joined, left, connectionsOf, all, release }
 }

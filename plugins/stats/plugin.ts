@@ -2,8 +2,10 @@ import { asFunction } from 'awilix'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
 import { answer } from '../../kernel/wire/message.ts'
+import type { Clients } from '../clients/clients.ts'
 import { removingSlot } from '../clients/slots.ts'
 import type { Rules } from '../rules/rules.ts'
+import { removedSlot } from '../rules/slots.ts'
 import { commands } from './commands.ts'
 import { StatsEpoch, StatsHolder, StatsRow, StatsTotal } from './entities.ts'
 import { forgetClient } from './holders.ts'
@@ -14,11 +16,11 @@ import { openStats, type Stats } from './stats.ts'
 import { messages, StatsReport } from './wire.ts'
 
 interface Deps extends Kernel {
+  readonly clients: Clients
   readonly rules: Rules
   readonly stats: Stats
 }
 
-const learnMs = 5_000
 const hourMs = 3_600_000
 
 export default definePlugin<Deps>({
@@ -34,6 +36,7 @@ export default definePlugin<Deps>({
   slots: [sinkSlot],
   fills: [
     connectionSlot.fillWith(({ stats }: Deps) => stats.connection),
+    removedSlot.fillWith(({ stats }: Deps) => stats.removed),
     removingSlot.fill(({ id }, em) => forgetClient(id, em))
   ],
   messages,
@@ -48,8 +51,7 @@ export default definePlugin<Deps>({
   async start({ deps: { clock, stats }, defer }) {
     defer(stats.release)
     defer(stats.flush)
-    defer(clock.every(learnMs, () => void stats.learn()))
     defer(clock.every(hourMs, () => void stats.tidy()))
-    await stats.learn()
+    await stats.start()
   }
 })

@@ -3,7 +3,6 @@ import type { Release } from '../../kernel/base/releases.ts'
 import type { Connection } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
-import type { Holders } from './holders.ts'
 import type { Ledger, Report } from './ledger.ts'
 import type { Lives } from './lives.ts'
 import { LastReport, part, Ledger as Told } from './wire.ts'
@@ -19,12 +18,11 @@ const togetherMs = 250
 export type Reports = ReturnType<typeof openReports>
 
 interface Services extends Pick<Kernel, 'store' | 'clock' | 'log' | 'codec'> {
-  readonly holders: Holders
   readonly ledger: Ledger
   readonly lives: Lives
 }
 
-export function openReports({ store, clock, log, codec, holders, ledger, lives }: Services) {
+export function openReports({ store, clock, log, codec, ledger, lives }: Services) {
   let waiting: Waiting[] = []
   let timer: Release | null = null
   let running: Promise<void> = Promise.resolve()
@@ -58,7 +56,6 @@ export function openReports({ store, clock, log, codec, holders, ledger, lives }
 
   async function book(together: readonly Waiting[]): Promise<void> {
     const reports = together.map(({ report }) => report)
-    await holders.learn()
     const notices = await store.change(em => ledger.book(reports, em))
     for (const notice of notices) notice()
     for (const report of reports) lives.report(report)

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { defineRoute } from '../../kernel/http/route.ts'
-import { RuleStats } from './schema.ts'
+import { RuleStats, Summary } from './schema.ts'
 import type { Stats } from './stats.ts'
 
 interface Deps {
@@ -18,4 +18,15 @@ const ofRule = defineRoute({
   run: ({ stats }: Deps, { params, principal }) => stats.ofRule(params.rule_id, principal)
 })
 
-export const routes = [ofRule]
+const summary = defineRoute({
+  method: 'GET',
+  url: '/v1/stats/summary',
+  action: 'stats.summary',
+  access: 'user',
+  status: 200,
+  summary: 'Counts and sums of all that the caller may see.',
+  schema: () => ({ reply: Summary }),
+  run: ({ stats }: Deps, { principal }) => stats.summary(principal)
+})
+
+export const routes = [ofRule, summary]

@@ -23,3 +23,27 @@ export const RuleStats = Type.Object(
   { additionalProperties: false }
 )
 export type RuleStats = Static<typeof RuleStats>
+
+const closed = { additionalProperties: false }
+
+export const Summary = Type.Object(
+  {
+    clients: Type.Object({ total: Count(), connected: Count() }, closed),
+    rules: Type.Object(
+      {
+        total: Type.Integer({ minimum: 0, description: 'Of any state.' }),
+        active: Count(),
+        failed: Count()
+      },
+      closed
+    ),
+    bytes_in: Type.Integer({ minimum: 0, description: 'Delivered to targets, by the rules that are there.' }),
+    bytes_out: Type.Integer({
+      minimum: 0,
+      description: 'Delivered to callers, by the rules that are there.'
+    }),
+    active_connections: Count()
+  },
+  closed
+)
+export type Summary = Static<typeof Summary>

@@ -1,6 +1,7 @@
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { Clients } from '../clients/clients.ts'
 import type { Rules } from '../rules/rules.ts'
 import { StatsTotal } from './entities.ts'
 import { openHolders } from './holders.ts'
@@ -8,18 +9,20 @@ import { openLedger } from './ledger.ts'
 import { openLives } from './lives.ts'
 import { openReports } from './reports.ts'
 import type { RuleStats } from './schema.ts'
+import { openSummary } from './summary.ts'
 import { dropSpans } from './tables.ts'
 
 export type Stats = ReturnType<typeof openStats>
 
 const spansKeptMs = 48 * 3_600_000 // what an agent may still say again; the totals hold them for ever
 
-export function openStats(deps: Kernel & { readonly rules: Rules }) {
-  const { store, clock, log, codec, rules } = deps
+export function openStats(deps: Kernel & { readonly clients: Clients; readonly rules: Rules }) {
+  const { store, clock, log, codec, clients, rules } = deps
   const lives = openLives(deps)
   const holders = openHolders(deps)
   const ledger = openLedger(deps, holders)
-  const { take, flush, connection } = openReports({ store, clock, log, codec, holders, ledger, lives })
+  const reports = openReports({ store, clock, log, codec, ledger, lives })
+  const summary = openSummary({ store, clients, rules, lives })
 
   async function ofRule(id: string, principal: Principal): Promise<RuleStats> {
     const { client_id, protocol } = await rules.read(id, principal)
@@ -50,20 +53,23 @@ export function openStats(deps: Kernel & { readonly rules: Rules }) {
     }
   }
 
-  /** A rule that goes before its first report is known by then. */
-  const learn = (): Promise<void> =>
-    holders.learn().catch(error => log.warn('stats.not_learnt', `tried again in 5 s: ${String(error)}`))
-
   /** In short transactions: the thread answers heartbeats, too. */
   async function tidy(): Promise<void> {
     try {
       const before = Math.floor((clock.now() - spansKeptMs) / 1000)
       for (let isMore = true; isMore; ) isMore = await store.change(em => dropSpans(before, em))
-      await holders.forget()
     } catch (error) {
       log.warn('stats.not_tidied', `tried again in an hour: ${String(error)}`)
     }
   }
 
-  return { take, flush, connection, ofRule, tidy, learn, release: lives.release }
+  return {
+    ...reports,
+    ofRule,
+    summary,
+    tidy,
+    removed: holders.removed,
+    start: () => store.change(holders.sweep),
+    release: lives.release
+  }
 }

@@ -8,6 +8,11 @@ interface Journal {
   readonly epoch: string
 }
 
+/** With whose rule it is of. */
+export interface OwnedRow extends Row {
+  readonly owner: string
+}
+
 const perStatement = 200
 const counted = countNames.join(', ')
 const place = `?, ?, ?, ?, ?, ${countNames.map(() => '?').join(', ')}`
@@ -46,15 +51,15 @@ export async function putRows(of: Journal, rows: readonly Row[], em: EntityManag
 /** Each row of another key. */
 export async function addTotals(
   { clientId, updatedAt }: { readonly clientId: string; readonly updatedAt: number },
-  added: readonly Row[],
+  added: readonly OwnedRow[],
   em: EntityManager
 ): Promise<void> {
   for (const some of slices(added))
     await em.execute(
-      `insert into stats_total (rule_id, kind, key, client_id, updated_at, ${counted})
-       values ${some.map(() => `(${place})`)}
+      `insert into stats_total (rule_id, kind, key, client_id, owner, updated_at, ${counted})
+       values ${some.map(() => `(?, ${place})`)}
        on conflict (rule_id, kind, key) do update set updated_at = excluded.updated_at, ${increased}`,
-      some.flatMap(row => [row.rule_id, row.kind, row.key, clientId, updatedAt, ...countsOf(row)]),
+      some.flatMap(row => [row.rule_id, row.kind, row.key, clientId, row.owner, updatedAt, ...countsOf(row)]),
       'run'
     )
 }
@@ -73,6 +78,6 @@ export async function dropSpans(beforeSecs: number, em: EntityManager): Promise<
 
 const countsOf = (row: Counts): number[] => countNames.map(name => row[name])
 
-function* slices<T>(rows: readonly T[]): Iterable<readonly T[]> {
+export function* slices<T>(rows: readonly T[]): Iterable<readonly T[]> {
   for (let i = 0; i < rows.length; i += perStatement) yield rows.slice(i, i + perStatement)
 }

@@ -36,7 +36,7 @@ t.test('operations have ids of their own', async t => {
 })
 
 t.test('without the plugin there is no document', async t => {
-  const { call } = await house(t, { plugins: ['clients', 'rules'] })
+  const { call } = await house(t, { plugins: ['users', 'clients', 'rules'] })
 
   t.match(await call('GET', '/v1/openapi.json'), { status: 404 })
 })

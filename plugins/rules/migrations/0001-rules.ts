@@ -7,6 +7,7 @@ export class Rules0001 extends Migration {
       "id" varchar(26) not null primary key,
       "client_id" varchar(26) not null,
       "owner" varchar(32) not null,
+      "placed_by_superadmin" boolean not null,
       "protocol" varchar(3) not null,
       "listen_from" int not null,
       "listen_to" int not null,

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
+import { openPrint } from '../../cli/print.ts'
 import { commands, targetOf } from '../commands.ts'
 
 /** Runs a command against an API that remembers what it was asked. */
@@ -71,4 +72,28 @@ t.test('the others ask what they say', async t => {
   const removed = await run('rule remove', { rule: 'x', ack_timeout_secs: 3 })
   t.same(removed.asked, [['DELETE', '/v1/rules/x?ack_timeout_secs=3']])
   t.same(removed.printed, ['rule x is removed'])
+})
+
+t.test('a table of rules has targets as host:port, and JSON has the whole record', async t => {
+  const target = (host: string, port: number, priority: number) => ({ host, port, priority })
+  const targets = [target('a.example', 80, 0), target('2001:db8::5', 443, 1)]
+  const rule = { rule_id: '01', client_name: 'edge', targets, prefer_ipv6: true }
+  for (const output of ['table', 'json'] as const) {
+    const lines: string[] = []
+    const print = openPrint(
+      output,
+      text => lines.push(...text.split('\n')),
+      () => {}
+    )
+    const call = { args: {}, api: { list: async () => [rule] }, print } as unknown as CommandCall<never>
+
+    await commands.find(({ name }) => name === 'rule list')?.run(call)
+
+    if (output === 'json') t.same(JSON.parse(lines.join('')), [rule])
+    else
+      t.match(lines, [
+        /^RULE_ID +CLIENT_NAME .* TARGETS /,
+        /^01 +edge .* a\.example:80, \[2001:db8::5\]:443 /
+      ])
+  }
 })

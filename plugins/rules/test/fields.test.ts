@@ -1,9 +1,11 @@
 // Parts of rules that other plugins own: there, unsupported, gone, and back.
 import t from 'tap'
+import { Type } from 'typebox'
 import { definePlugin, type Plugin } from '../../../kernel/plugin.ts'
 import note from '../../../test/third-party/note/plugin.ts'
-import { Idle } from '../../../test/third-party/note/wire.ts'
-import { fieldUnsupported, shapeSlot } from '../slots.ts'
+import { capability, Idle } from '../../../test/third-party/note/wire.ts'
+import { Rule } from '../entities.ts'
+import { fieldUnsupported, ruleField, shapeSlot } from '../slots.ts'
 import { messages, RulePush, RuleRemove } from '../wire.ts'
 import { site, until } from './kit.ts'
 
@@ -19,7 +21,7 @@ const udp = definePlugin({
     })
   ]
 })
-const withNote: readonly (string | Plugin)[] = ['clients', 'rules', note]
+const withNote: readonly (string | Plugin)[] = ['users', 'clients', 'rules', note]
 const able = { capabilities: { 'rule.note_idle': '1.0.0' }, messages: [...messages, Idle] }
 
 t.test('a field is checked, kept, shown, listed, and sent to the client', async t => {
@@ -71,7 +73,7 @@ t.test('a field or a shape that the client cannot do is refused before it is sto
 })
 
 t.test('a claimed shape goes to a client that can do it', async t => {
-  const on = await site(t, { plugins: ['clients', 'rules', udp] })
+  const on = await site(t, { plugins: ['users', 'clients', 'rules', udp] })
   await on.connect(await on.enroll('by-version'), { version: '0.4.0', capabilities: null })
   await on.connect(await on.enroll('by-name'), { capabilities: { 'rule.udp': '1.0.0' } })
 
@@ -86,7 +88,7 @@ t.test('a rule whose part lost its owner is failed and cut, and returns with the
     { owner: udp, body: { protocol: 'udp' }, reason: 'rule_shape_not_loaded' }
   ]) {
     const script = { ...able, capabilities: { ...able.capabilities, 'rule.udp': '1.0.0' } }
-    const first = await site(t, { plugins: ['clients', 'rules', owner] })
+    const first = await site(t, { plugins: ['users', 'clients', 'rules', owner] })
     const clientId = await first.enroll()
     await first.connect(clientId, script)
     const { rule_id: id } = (await first.push(body)).body
@@ -103,7 +105,7 @@ t.test('a rule whose part lost its owner is failed and cut, and returns with the
     t.match(await without.push({ ...body, listen_port: 1 }), { status: body.protocol ? 422 : 400 })
     await without.stop()
 
-    const again = await site(t, { dir: first.dir, plugins: ['clients', 'rules', owner] })
+    const again = await site(t, { dir: first.dir, plugins: ['users', 'clients', 'rules', owner] })
     t.match(await again.get(id), { state: 'pending', state_reason: null })
     await again.connect(clientId, script)
     await until(
@@ -139,7 +141,7 @@ t.test('rules of a client that was deleted while this plugin was off are gone', 
   await off.call('DELETE', `/v1/clients/${clientId}`)
   await off.stop()
 
-  const again = await site(t, { dir: first.dir, plugins: ['clients', 'rules'] })
+  const again = await site(t, { dir: first.dir, plugins: ['users', 'clients', 'rules'] })
 
   t.same((await again.call('GET', '/v1/rules')).body, [])
 })
@@ -179,6 +181,109 @@ t.test('an agent that was made older loses the rules that it cannot do, until it
   await on.connect(clientId, able)
   await until(
     () => on.get(id),
+    ({ state }) => state === 'active'
+  )
+})
+
+/** A field whose owner fails where a test says. */
+function moody() {
+  const mood: { fails: 'load' | 'encode' | 'nowhere'; values: Map<string, number> } = {
+    fails: 'nowhere',
+    values: new Map()
+  }
+  const field = ruleField({
+    key: 'mood',
+    change: 'frozen',
+    body: Type.Integer(),
+    gate: { capability, refusal: fieldUnsupported },
+    message: Idle,
+    parse: value => value,
+    async check() {},
+    async save(id, value) {
+      mood.values.set(id, value)
+    },
+    async load(ids) {
+      if (mood.fails === 'load') throw new Error('no mood today')
+      return new Map([...mood.values].filter(([id]) => ids.includes(id)))
+    },
+    encode(secs) {
+      if (mood.fails === 'encode') throw new Error('no words today')
+      return { secs }
+    }
+  })
+  const owner = definePlugin({
+    name: 'mood',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    needs: { rules: '^1.0.0' },
+    fills: [field],
+    messages: [Idle]
+  })
+  return { mood, owner }
+}
+
+t.test('a rule whose field cannot be put into words fails alone, and holds up no other', async t => {
+  for (const fails of ['load', 'encode'] as const) {
+    const { mood, owner } = moody()
+    const on = await site(t, { plugins: ['users', 'clients', 'rules', owner] })
+    const clientId = await on.enroll()
+    const first = await on.connect(clientId, able)
+    const { rule_id: id } = (await on.push({ mood: 1 })).body
+    const plain = (await on.push({ listen_port: 1 })).body.rule_id
+    await first.close()
+    mood.fails = fails
+
+    const agent = await on.connect(clientId, able)
+
+    t.match((await agent.until(RulePush.name)).body, { rule_id: plain })
+    const failed = on.push({ listen_port: 2, mood: 2 })
+    t.match(await failed, {
+      status: 422,
+      body: { error: { code: 'activation_failed', details: { reason: 'internal' } } }
+    })
+    t.equal((await on.push({ listen_port: 3 })).status, 201)
+    const { store } = on.server.depsOf('rules')
+    t.match(await store.read(em => em.findOne(Rule, { id })), { state: 'failed', stateReason: 'internal' })
+    const said = on.log.filter(({ event, fields }) => event === 'rule.failed' && fields['rule'] === id)
+    t.match(said, [{ fields: { client: clientId, code: 'internal', error: /no (mood|words) today/ } }])
+    t.equal(said.length, 1)
+    await agent.close()
+
+    mood.fails = 'nowhere'
+    await on.connect(clientId, able)
+    await until(
+      () => on.get(id),
+      ({ state }) => state === 'active'
+    )
+  }
+})
+
+t.test('a rule that lost the row of its field is taken off the client, and returns with the row', async t => {
+  const { mood, owner } = moody()
+  const plugins = ['users', 'clients', 'rules', owner]
+  const on = await site(t, { plugins })
+  const clientId = await on.enroll()
+  const first = await on.connect(clientId, able)
+  const { rule_id: id } = (await on.push({ mood: 1 })).body
+  await first.close()
+  mood.values.clear()
+
+  const stock = [{ kind: 'rule', id, revision: 1 }]
+  const agent = await on.connect(clientId, { ...able, stock, digest: 'another' })
+
+  t.match((await agent.until(RuleRemove.name)).body, { rule_id: id, removal: 'cut' })
+  await until(
+    () => on.get(id),
+    ({ state_reason }) => state_reason === 'field_not_loaded'
+  )
+  t.notOk(agent.heard.some(({ name }) => name === RulePush.name))
+  await on.stop()
+
+  mood.values.set(id, 1)
+  const again = await site(t, { dir: on.dir, plugins })
+  await again.connect(clientId, able)
+  await until(
+    () => again.get(id),
     ({ state }) => state === 'active'
   )
 })

@@ -44,7 +44,7 @@ export interface Site extends House {
 }
 
 export async function site(t: Test, plan: Plan = {}): Promise<Site> {
-  const home = await house(t, { plugins: ['clients', 'rules'], ...plan })
+  const home = await house(t, { plugins: ['users', 'clients', 'rules'], ...plan })
   const { store, control } = home.server.depsOf('clients')
   const { clock } = home
 

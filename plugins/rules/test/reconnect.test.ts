@@ -76,23 +76,39 @@ t.test('what was not answered is asked again, on this stream and on the next', a
   t.same(await on.held(clientId), [], 'it never was active: it is not tried again')
 })
 
-t.test('of several words in one transaction the last counts', async t => {
-  const on = await site(t)
-  const clientId = await on.enroll()
-  await on.connect(clientId)
-  const { rule_id: id } = (await on.push()).body
-  const { rules, store } = on.server.depsOf('rules') as Deps
-  const row = { clientId, kind: 'rule', id, revision: 1, removal: null }
+t.test(
+  'of several words in one transaction the last counts, and each is logged after the commit',
+  async t => {
+    const on = await site(t)
+    const clientId = await on.enroll()
+    await on.connect(clientId)
+    const { rule_id: id } = (await on.push()).body
+    const { rules, store } = on.server.depsOf('rules') as Deps
+    const rowOf = () => ({ clientId, kind: 'rule', id, revision: 1, removal: null })
+    const words = [
+      { row: rowOf(), settlement: { is: 'refused', code: 'port_in_use', message: '' } as const },
+      { row: rowOf(), settlement: { is: 'taken' } as const }
+    ]
+    const events = () => on.log.filter(({ fields }) => fields['rule'] === id).map(({ event }) => event)
+    const settleAll = (after: () => void) =>
+      store.change(async em => {
+        for (const { row, settlement } of words) await rules.kind.settle(row, settlement, em)
+        after()
+      })
 
-  await store.change(async em => {
-    await rules.kind.settle(row, { is: 'refused', code: 'port_in_use', message: '' }, em)
-    await rules.kind.settle(row, { is: 'taken' }, em)
-  })
+    await t.rejects(
+      settleAll(() => {
+        throw new Error('one of the group failed')
+      })
+    )
+    await settleAll(() => {})
 
-  t.match(await on.get(id), { state: 'active', state_reason: null })
-  const said = on.log.filter(({ fields }) => fields['rule'] === id).map(({ event }) => event)
-  t.same(said, ['rule.active', 'rule.failed', 'rule.active'])
-})
+    t.same(events(), ['rule.active'], 'that of the create')
+    for (const { row, settlement } of words) rules.kind.settled?.(row, settlement)
+    t.same(events(), ['rule.active', 'rule.failed', 'rule.active'])
+    t.match(await on.get(id), { state: 'active', state_reason: null })
+  }
+)
 
 t.test('a rule that the server does not know is cut', async t => {
   const on = await site(t)

@@ -1,4 +1,7 @@
 import t from 'tap'
+import { definePlugin } from '../../../kernel/plugin.ts'
+import { Rule } from '../entities.ts'
+import { removedSlot } from '../slots.ts'
 import { RulePush, RuleRemove } from '../wire.ts'
 import { type Deps, inOrder, site, stockOf, until } from './kit.ts'
 
@@ -148,8 +151,94 @@ t.test('a late answer to the push does not bring a removed rule back', async t =
 
   t.equal((await removing).status, 204)
   t.match(await on.get(id), draining)
+  t.match(await making, { status: 404 })
+})
+
+t.test('a create whose rule is removed while it waits is told at once', async t => {
+  const on = await site(t)
+  const agent = await on.connect(await on.enroll(), { react: () => 'never' })
+  const making = on.push()
+  const id = String((await agent.until(RulePush.name)).body['rule_id'])
+
+  const removing = on.call('DELETE', `/v1/rules/${id}`)
+
+  t.match(await making, {
+    status: 404,
+    body: { error: { code: 'rule_not_found', details: { rule_id: id } } }
+  })
+  t.match(
+    on.decisions.find(({ action }) => action === 'rule.create'),
+    { resourceId: id, status: 404, reason: 'rule_not_found' }
+  )
   await on.clock.advance(5000)
-  t.equal((await making).status, 504)
+  t.equal((await removing).status, 504)
+})
+
+t.test('a create whose rule goes with its owner is told when the client has shut it', async t => {
+  const on = await site(t)
+  const clientId = await on.enroll()
+  const agent = await on.connect(clientId, { react: inOrder('never', 'take') })
+  const { rules, store, control } = on.server.depsOf('rules') as Deps
+  const making = on.push()
+  await agent.until(RulePush.name)
+
+  await store.change(em => rules.removeAll({ clientId }, em, 'cut'))
+  control.held.wake(clientId)
+
+  t.match(await making, { status: 404, body: { error: { code: 'rule_not_found' } } })
+})
+
+t.test('whatever removes a rule, others take leave of it in the same transaction, and first', async t => {
+  const left: object[] = []
+  let isBroken = false
+  const leaving = definePlugin({
+    name: 'leaving',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    needs: { rules: '^1.0.0' },
+    fills: [
+      removedSlot.fill(async (rule, em) => {
+        if (isBroken) throw new Error('not yet')
+        left.push({ ...rule, isStored: (await em.count(Rule, { id: rule.id })) === 1 })
+      })
+    ]
+  })
+  const on = await site(t, { plugins: ['users', 'clients', 'rules', leaving] })
+  const clientId = await on.enroll()
+  const agent = await on.connect(clientId)
+  await on.user('ada')
+  const ids: string[] = []
+  for (const listen_port of [1, 2, 3, 4])
+    ids.push((await on.push({ listen_port, owner: 'ada' })).body.rule_id)
+  const [drained = '', cascaded = '', away = '', ...rest] = ids
+  const { rules, store } = on.server.depsOf('rules') as Deps
+  const last = () => left.at(-1)
+  const goneOf = (id: string) => ({ id, clientId, owner: 'ada', isStored: true })
+
+  await on.call('DELETE', `/v1/rules/${drained}`)
+  t.equal(left.length, 0, 'it drains')
+  agent.gone({ kind: 'rule', id: drained, revision: 5 })
+  await until(
+    async () => left.length,
+    length => length === 1
+  )
+  t.strictSame(last(), goneOf(drained))
+  isBroken = true
+  await t.rejects(store.change(em => rules.removeAll({ id: cascaded }, em, 'cut')))
+  t.match(await on.get(cascaded), { state: 'active' })
+  isBroken = false
+  await store.change(em => rules.removeAll({ id: cascaded }, em, 'cut'))
+  t.strictSame(last(), goneOf(cascaded))
+  await agent.close()
+  await until(
+    async () => on.server.control.peers.find(clientId),
+    peer => peer === undefined
+  )
+  await on.call('DELETE', `/v1/rules/${away}`)
+  t.strictSame(last(), goneOf(away))
+  await on.call('POST', `/v1/clients/${clientId}/revoke`)
+  await on.call('DELETE', `/v1/clients/${clientId}`)
+  t.strictSame(left.slice(3), rest.map(goneOf))
 })
 
 t.test('a deleted client takes its rules along', async t => {

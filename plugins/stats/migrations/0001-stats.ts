@@ -20,21 +20,23 @@ export class Stats0001 extends Migration {
       "kind" varchar(16) not null,
       "key" varchar(264) not null,
       "client_id" varchar(26) not null,
+      "owner" varchar(32) not null,
       ${counts},
       "updated_at" bigint not null,
       primary key ("rule_id", "kind", "key"))`)
     this.addSql('create index "stats_total_client_id_index" on "stats_total" ("client_id")')
+    this.addSql('create index "stats_total_owner_index" on "stats_total" ("owner")')
     this.addSql(`create table "stats_epoch" (
       "client_id" varchar(26) not null,
       "epoch" varchar(32) not null,
       "seq" bigint not null,
       "booked_at" bigint not null,
-      "completed_at" bigint not null,
       primary key ("client_id", "epoch"))`)
     this.addSql(`create table "stats_holder" (
       "rule_id" varchar(26) not null primary key,
       "client_id" varchar(26) not null,
-      "owner" varchar(32) not null)`)
+      "owner" varchar(32) not null,
+      "is_last" boolean not null)`)
     this.addSql('create index "stats_holder_client_id_index" on "stats_holder" ("client_id")')
   }
 }

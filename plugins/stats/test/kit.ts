@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { type FakeClock, fakeClock } from '../../../test/kit/clock.ts'
 import type { Plan } from '../../../test/kit/house.ts'
-import type { ScriptedAgent } from '../../../test/kit/scripted-agent.ts'
+import type { Script, ScriptedAgent } from '../../../test/kit/scripted-agent.ts'
 import { type Site, site, until } from '../../rules/test/kit.ts'
 import { messages as rulesMessages } from '../../rules/wire.ts'
 import type { RuleStats } from '../schema.ts'
@@ -31,7 +31,7 @@ export interface Books extends Site {
   /** Says it, and lets the moment pass in which reports are gathered. */
   report(agent: ScriptedAgent, said: Partial<StatsReport>): Promise<{ epoch: string; seq: number }>
   stats(ruleId: string): Promise<RuleStats>
-  connected(clientId: string): Promise<ScriptedAgent>
+  connected(clientId: string, script?: Partial<Script>): Promise<ScriptedAgent>
   /** Ends its stream, and waits until the server knows. */
   away(agent: ScriptedAgent): Promise<void>
   /** A connected client with one rule. */
@@ -59,9 +59,9 @@ function gathering(): { readonly clock: FakeClock; armed(): Promise<void> } {
 
 export async function books(t: Test, plan: Plan = {}): Promise<Books> {
   const { clock, armed } = gathering()
-  const home = await site(t, { plugins: ['clients', 'rules', 'stats'], clock, ...plan })
-  const connected = (clientId: string) =>
-    home.connect(clientId, { messages: [...rulesMessages, ...messages] })
+  const home = await site(t, { plugins: ['users', 'clients', 'rules', 'stats'], clock, ...plan })
+  const connected: Books['connected'] = (clientId, script = {}) =>
+    home.connect(clientId, { messages: [...rulesMessages, ...messages], ...script })
   let port = 8080
 
   return {

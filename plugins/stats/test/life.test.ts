@@ -1,9 +1,11 @@
 import t from 'tap'
 import { User } from '../../../kernel/identity/entities.ts'
+import { definePlugin } from '../../../kernel/plugin.ts'
 import { scripted } from '../../../test/kit/scripted-agent.ts'
 import { until } from '../../rules/test/kit.ts'
 import { messages as rulesMessages } from '../../rules/wire.ts'
-import { StatsHolder, StatsRow, StatsTotal } from '../entities.ts'
+import { StatsEpoch, StatsHolder, StatsRow, StatsTotal } from '../entities.ts'
+import { type Difference, sinkSlot } from '../slots.ts'
 import { LastReport, messages } from '../wire.ts'
 import { books, minute, noon, row } from './kit.ts'
 
@@ -57,26 +59,93 @@ t.test('stats are as private as their rule', async t => {
 })
 
 t.test('a rule that is gone is booked until its agent has said all, and then forgotten', async t => {
-  const { edge, report, call, clock, server, connected, away } = await books(t)
+  const { edge, report, call, server, connected, away, held } = await books(t)
   const { agent, clientId, ruleId } = await edge()
   const { store } = server.depsOf('stats')
-  const total = () => store.read(em => em.findOne(StatsTotal, { ruleId, kind: 'rule' }))
-  const holder = () => store.read(em => em.count(StatsHolder, { ruleId }))
-  await clock.advance(5_000)
+  const kept = () =>
+    store.read(async em => [
+      await em.count(StatsHolder, { ruleId }),
+      await em.count(StatsTotal, { ruleId }),
+      await em.count(StatsRow, { ruleId })
+    ])
+  const bytes = (bytes_in: number) => [row(ruleId, 'minute', minute, { bytes_in })]
+  await report(agent, { rows: bytes(1) })
   await away(agent)
   t.match(await call('DELETE', `/v1/rules/${ruleId}`), { status: 204 })
 
-  const first = await connected(clientId)
-  await report(first, { rows: [row(ruleId, 'minute', minute, { bytes_in: 10 })] })
-  t.match(await total(), { bytesIn: 10 })
-  await clock.advance(hour)
-  const second = await connected(clientId)
-  await report(second, { seq: 2 })
-  t.equal(await holder(), 1)
-  await clock.advance(hour)
+  // It drains on at the agent, which comes back and reports meanwhile, as often as it likes.
+  const stock = [{ kind: 'rule', id: ruleId, revision: 1 }]
+  const draining = await connected(clientId, { stock })
+  for (const seq of [2, 3, 4]) await report(draining, { seq, rows: bytes(seq) })
+  t.same(await kept(), [1, 1, 1])
+  draining.gone({ kind: 'rule', id: ruleId, revision: 2 })
+  await until(
+    () => held(clientId),
+    rows => rows.length === 0
+  )
+  await report(draining, { seq: 5, last: false, rows: bytes(5) })
+  await report(draining, { seq: 5, part: 1 })
+  t.same(await kept(), [1, 1, 1], 'that report was perhaps under way')
+  await report(draining, { seq: 6, last: false, rows: bytes(6) })
+  t.match(await store.read(em => em.findOne(StatsTotal, { ruleId, kind: 'rule' })), { bytesIn: 6 })
+  await report(draining, { seq: 6, part: 1 })
 
-  await until(holder, count => count === 0)
-  t.equal(await total(), null)
+  t.same(await kept(), [0, 0, 0])
+  await report(draining, { seq: 6, rows: bytes(6) })
+  t.same(await kept(), [0, 0, 0], 'said again, it is not booked again')
+})
+
+t.test('a rule that lived for two seconds is booked, for its owner', async t => {
+  const heard: Difference[] = []
+  const sink = definePlugin({
+    name: 'sink',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    needs: { stats: '^1.0.0' },
+    fills: [
+      sinkSlot.fill(async differences => {
+        heard.push(...differences)
+      })
+    ]
+  })
+  const on = await books(t, { plugins: ['users', 'clients', 'rules', 'stats', sink] })
+  const { agent, clientId } = await on.edge()
+  await on.user('ada')
+  const { rule_id: ruleId } = (await on.push({ listen_port: 1, owner: 'ada' })).body
+  await on.clock.advance(2_000)
+  await on.call('DELETE', `/v1/rules/${ruleId}`)
+  agent.gone({ kind: 'rule', id: ruleId, revision: 3 })
+  await until(
+    () => on.call('GET', `/v1/rules/${ruleId}`),
+    ({ status }) => status === 404
+  )
+
+  await on.report(agent, { rows: [row(ruleId, 'minute', minute, { bytes_in: 10, bytes_out: 20 })] })
+
+  t.match(heard, [{ clientId, owner: 'ada', ruleId, bytesIn: 10, bytesOut: 20 }])
+})
+
+t.test('what went while stats were off is forgotten at the next start', async t => {
+  const first = await books(t)
+  const [one, two] = [await first.edge('one'), await first.edge('two')]
+  const kept = await first.push({ client: one.clientId, listen_port: 1 })
+  for (const { agent, ruleId } of [one, two])
+    await first.report(agent, { rows: [row(ruleId, 'minute', minute, { bytes_in: 1 })] })
+  const keptRow = row(kept.body.rule_id, 'minute', minute, { bytes_in: 1 })
+  await first.report(one.agent, { seq: 2, rows: [keptRow] })
+  await first.stop()
+  const off = await books(t, { dir: first.dir, plugins: ['users', 'clients', 'rules'] })
+  await off.call('DELETE', `/v1/rules/${one.ruleId}`)
+  await off.call('POST', `/v1/clients/${two.clientId}/revoke`)
+  await off.call('DELETE', `/v1/clients/${two.clientId}`)
+  await off.stop()
+
+  const again = await books(t, { dir: first.dir })
+
+  const { store } = again.server.depsOf('stats')
+  t.match(await store.read(em => em.find(StatsTotal, {})), [{ ruleId: kept.body.rule_id }])
+  t.match(await store.read(em => em.find(StatsRow, {})), [{ ruleId: kept.body.rule_id }])
+  t.match(await store.read(em => em.find(StatsEpoch, {})), [{ clientId: one.clientId }])
 })
 
 t.test('minutes are forgotten after two days; what they came to is not', async t => {

@@ -196,7 +196,9 @@ t.test('a sink gets each difference once, in the transaction that books it', asy
       })
     ]
   })
-  const { edge, report, stats, log } = await books(t, { plugins: ['clients', 'rules', 'stats', sink] })
+  const { edge, report, stats, log } = await books(t, {
+    plugins: ['users', 'clients', 'rules', 'stats', sink]
+  })
   const { agent, clientId, ruleId } = await edge()
   const rows = [
     row(ruleId, 'minute', minute, { bytes_in: 10, bytes_out: 1 }),
@@ -236,7 +238,7 @@ t.test('a report that cannot be booked takes no other of its moment with it', as
       })
     ]
   })
-  const { edge, report, stats } = await books(t, { plugins: ['clients', 'rules', 'stats', sink] })
+  const { edge, report, stats } = await books(t, { plugins: ['users', 'clients', 'rules', 'stats', sink] })
   const [bad, good] = [await edge('bad'), await edge('good')]
   refused.add(bad.clientId)
   const rowsOf = ({ ruleId }: { ruleId: string }) => [row(ruleId, 'minute', minute, { bytes_in: 10 })]

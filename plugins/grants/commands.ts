@@ -1,0 +1,81 @@
+import { Type } from 'typebox'
+import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { defineCommand } from '../../kernel/cli/command.ts'
+import type { GrantRow } from './schema.ts'
+
+const columns = [
+  'grant_id',
+  'user_id',
+  'client_id',
+  'client_name',
+  'listen_port_start',
+  'listen_port_end',
+  'protocols',
+  'targets',
+  'note'
+]
+
+const create = defineCommand({
+  name: 'grant create',
+  summary: 'Let a user place rules on a client.',
+  args: Type.Object({
+    user: Type.String({ description: 'user_id' }),
+    client: Type.String({ description: 'Id of a client, a name that only one has, or * for all.' }),
+    ports: Type.String({ description: 'Listen ports: p, or a range such as 8000-8999.' }),
+    protocol: Type.Optional(Type.Array(Type.String(), { description: 'tcp (default), udp, or both' })),
+    target: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'Where the rules may go: addresses, CIDRs, names, with :PORTS or without; default is anywhere.'
+      })
+    ),
+    note: Type.Optional(Type.String({ description: 'For people.' }))
+  }),
+  positional: ['user', 'client', 'ports'],
+  needs: 'api',
+  async run({ api, args: { user, client, ports, protocol = ['tcp'], target, note }, print }) {
+    const body = {
+      user_id: user,
+      ...(client === '*' ? { client_id: client } : { client }),
+      ...portsOf(ports),
+      protocols: protocol,
+      ...(target && { targets: target }),
+      ...(note !== undefined && { note })
+    }
+    print.data(await api.send<GrantRow>('POST', '/v1/grants', body))
+  }
+})
+
+const list = defineCommand({
+  name: 'grant list',
+  summary: 'List the grants.',
+  args: Type.Object({
+    user: Type.Optional(Type.String({ description: 'user_id' })),
+    own: Type.Optional(Type.Boolean({ description: "The caller's, without the superadmin role." }))
+  }),
+  needs: 'api',
+  async run({ api, args: { user, own }, print }) {
+    if (own && user !== undefined) throw new Fault(wrongUsage, 'give either --user or --own')
+    const all = user === undefined ? '/v1/grants' : `/v1/grants?user_id=${encodeURIComponent(user)}`
+    print.data(await api.list<GrantRow>(own ? '/v1/users/me/grants' : all), columns)
+  }
+})
+
+const remove = defineCommand({
+  name: 'grant delete',
+  summary: 'Take a grant away, and the rules that nothing else allows.',
+  args: Type.Object({ grant: Type.String({ description: 'grant_id' }) }),
+  positional: ['grant'],
+  needs: 'api',
+  run: async ({ api, args, print }) =>
+    print.data(await api.send<object>('DELETE', `/v1/grants/${encodeURIComponent(args.grant)}`))
+})
+
+export const commands = [create, list, remove]
+
+/** 'p' or 'a-b'. */
+function portsOf(ports: string) {
+  const [, from, to = from] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(ports) ?? []
+  if (from === undefined) throw new Fault(wrongUsage, `PORTS ${ports} is no port and no range such as 80-90`)
+  return { listen_port_start: Number(from), listen_port_end: Number(to) }
+}

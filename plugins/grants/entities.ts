@@ -1,0 +1,21 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
+
+export type Protocol = 'tcp' | 'udp'
+
+/** What a user may have forwarded. Client and user are ids, not foreign keys: their plugins take grants along by hand. */
+export const Grant = defineEntity({
+  name: 'Grant',
+  tableName: 'grants',
+  properties: {
+    id: p.string().length(26).primary(),
+    userId: p.string().length(32).index('grants_user_id_index'),
+    clientId: p.string().length(26).nullable().index('grants_client_id_index'), // null: every client
+    portFrom: p.integer(),
+    portTo: p.integer(),
+    protocols: p.json().$type<readonly Protocol[]>(),
+    targets: p.json().$type<readonly string[] | null>().nullable(), // as parseTarget spells them; null: any
+    note: p.string().length(255).nullable(),
+    createdAt: p.bigint('number') // ms since 1970, UTC
+  }
+})
+export type Grant = InferEntity<typeof Grant>

@@ -1,0 +1,55 @@
+import { asFunction } from 'awilix'
+import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { removingSlot, visibleSlot } from '../clients/slots.ts'
+import type { Rules } from '../rules/rules.ts'
+import { admitSlot } from '../rules/slots.ts'
+import { rowSlot, removingSlot as userRemovingSlot } from '../users/slots.ts'
+import { admission, grantTargets, targetFilterUnsupported } from './admission.ts'
+import { commands } from './commands.ts'
+import { portOutsideGrant, protocolNotGranted, targetNotGranted } from './coverage.ts'
+import { Grant } from './entities.ts'
+import { type Grants, grantNotFound, openGrants } from './grants.ts'
+import { Grants0001 } from './migrations/0001-grants.ts'
+import { routes } from './routes.ts'
+import { emptyProtocolSet, invalidPortRange } from './schema.ts'
+import { grantTarget } from './targets.ts'
+import { grantCount, removal } from './users.ts'
+import { Targets } from './wire.ts'
+
+interface Deps extends Kernel {
+  readonly grants: Grants
+  readonly rules: Rules
+}
+
+export default definePlugin<Deps>({
+  name: 'grants',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  needs: { clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0' },
+  codes: [
+    grantNotFound,
+    invalidPortRange,
+    emptyProtocolSet,
+    grantTarget,
+    protocolNotGranted,
+    portOutsideGrant,
+    targetNotGranted,
+    targetFilterUnsupported
+  ],
+  store: { entities: [Grant], migrations: [{ name: '0001-grants', class: Grants0001 }] },
+  services: { grants: asFunction(openGrants).singleton() },
+  fills: [
+    admitSlot.fill(admission),
+    grantTargets,
+    visibleSlot.fill(admission.clients),
+    removingSlot.fill(async ({ id: clientId }, em) => {
+      await em.nativeDelete(Grant, { clientId })
+    }),
+    rowSlot.fill(grantCount),
+    userRemovingSlot.fill(removal)
+  ],
+  messages: [Targets],
+  routes,
+  commands,
+  start: ({ deps: { grants, store } }) => store.change(grants.sweep)
+})

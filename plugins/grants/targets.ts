@@ -1,0 +1,88 @@
+// An entry of a grant's target list: an address, a CIDR or a host name, with or without ports.
+import ipaddr from 'ipaddr.js'
+import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import type { Match } from './wire.ts'
+
+export const grantTarget = defineCode('validation.grant_target', 400, 3)
+
+/** HOST or HOST:PORTS; PORTS is 'p' or 'a-b', and an IPv6 HOST before ports stands in brackets. */
+export function parseTarget(text: string, field: string): Match {
+  const no = (why: string): never => {
+    const details = { field, reason: 'target' }
+    throw new Fault(grantTarget, `${field} ${text} ${why}`, { details })
+  }
+  const isBare6 = ipaddr.IPv6.isValid(text.split('/')[0] ?? '') && !text.includes('%')
+  const [, bracketed, bare, ports] =
+    /^(?:\[([^\]]+)\]|([^[\]:]+))(?::([\d-]+))?$/.exec(isBare6 ? `[${text}]` : text) ?? []
+  const host = bracketed ?? bare
+  if (host === undefined) return no('is no HOST or HOST:PORTS; an IPv6 address before ports is in brackets')
+  const place = placeOf(host)
+  if (place === null || (bracketed !== undefined && place.host !== undefined))
+    return no('names no address, no CIDR and no DNS name')
+  return { ...place, ...(ports !== undefined && (portsOf(ports) ?? no('has ports that are not p or a-b'))) }
+}
+
+function portsOf(text: string) {
+  const [, first, last] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text) ?? []
+  const [from, to] = [Number(first), Number(last ?? first)]
+  return from >= 1 && from <= to && to <= 65535 ? { port_from: from, port_to: to } : null
+}
+
+function placeOf(host: string): Pick<Match, 'cidr' | 'host'> | null {
+  const [address = '', bits, ...rest] = host.split('/')
+  if (!isAddress(address)) return isName(host) ? { host: host.toLowerCase().replace(/\.$/, '') } : null
+  const given = ipaddr.parse(address)
+  const process = ipaddr.process(address) // an IPv4-mapped one becomes IPv4, and so does its prefix
+  const skipped = given.kind() === process.kind() ? 0 : 96
+  const full = bitsOf(process.toString())
+  const length = bits === undefined ? full : Number(bits) - skipped
+  const isWhole = bits === undefined || /^\d{1,3}$/.test(bits)
+  if (rest.length > 0 || !isWhole || length < 0 || length > full) return null
+  return { cidr: length === full ? process.toString() : `${process.toString()}/${length}` }
+}
+
+const bitsOf = (address: string): number => (address.includes(':') ? 128 : 32)
+
+const isAddress = (text: string): boolean =>
+  !text.includes('%') && (ipaddr.IPv6.isValid(text) || ipaddr.IPv4.isValidFourPartDecimal(text))
+
+const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i
+
+function isName(text: string): boolean {
+  const name = text.replace(/\.$/, '')
+  const labels = name.split('.')
+  return name.length <= 253 && labels.every(part => label.test(part)) && !/^\d+$/.test(labels.at(-1) ?? '')
+}
+
+/** One spelling for what means the same. */
+export function spell({ cidr = '', host = cidr, port_from: from, port_to: to }: Match): string {
+  if (from === undefined) return host
+  const place = host.includes(':') ? `[${host}]` : host
+  return from === to ? `${place}:${from}` : `${place}:${from}-${to}`
+}
+
+interface Span {
+  readonly host: string // as a rule keeps it
+  readonly from: number
+  readonly to: number
+}
+
+/**
+ * Whether the list lets every port of a target through, as far as can be said before a dial: the addresses of a name
+ * are judged when they are dialled.
+ */
+export function allows(list: readonly Match[], { host, from, to }: Span): boolean {
+  const fitting = list.filter(match => mayReach(match, host))
+  for (let port = from; port <= to; port++)
+    if (!fitting.some(({ port_from: low = 1, port_to: high = 65535 }) => low <= port && port <= high))
+      return false
+  return true
+}
+
+function mayReach({ cidr, host: name }: Match, host: string): boolean {
+  if (cidr === undefined) return name === host
+  if (!isAddress(host)) return true
+  const address = ipaddr.parse(host)
+  const [prefix, length] = ipaddr.parseCIDR(cidr.includes('/') ? cidr : `${cidr}/${bitsOf(cidr)}`)
+  return address.kind() === prefix.kind() && address.match(prefix, length)
+}

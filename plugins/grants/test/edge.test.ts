@@ -1,0 +1,66 @@
+// Through the real program: a user's connections go where the grants say, and stop when a grant goes.
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { freePort } from '../../../test/kit/ports.ts'
+import { edge, type Site, site, token } from '../../../test/kit/site.ts'
+
+async function echo(t: Test): Promise<number> {
+  const port = await freePort()
+  const server = createServer(socket => socket.on('error', () => {}).pipe(socket)).listen(port, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  return port
+}
+
+async function ask<T>(on: Site, method: string, path: string, body?: object, bearer = token): Promise<T> {
+  const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' }
+  const reply = await fetch(on.origin + path, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) })
+  })
+  if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`)
+  return (await reply.json()) as T
+}
+
+/** A connection that has carried a word there and back; null when it ends before. */
+async function talk(t: Test, port: number): Promise<Socket | null> {
+  const socket = connect(port, '127.0.0.1').on('error', () => {})
+  t.teardown(() => socket.destroy())
+  socket.write('word')
+  const isHeard = await new Promise<boolean>(resolve => {
+    socket.once('data', () => resolve(true)).once('close', () => resolve(false))
+  })
+  return isHeard ? socket : null
+}
+
+t.test(
+  'a list that comes into force cuts what it does not allow, and one that goes lets it pass again',
+  async t => {
+    const on = await site(t)
+    await edge(t, on, 'paris')
+    const [target, port] = [await echo(t), await freePort()]
+    await ask(on, 'POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
+    await ask(on, 'POST', '/v1/users', { user_id: 'ada', display_name: 'Ada' })
+    const { token: ada } = await ask<{ token: string }>(on, 'POST', '/v1/users/ada/credentials', {})
+    await on.json('grant', 'create', 'ada', '*', '1-65535', '--target', '192.0.2.0/24')
+    const grantAll = () => on.json<{ grant_id: string }>('grant', 'create', 'ada', 'paris', String(port))
+    const { grant_id: all } = await grantAll()
+    const rule = { client: 'paris', listen_port: port, targets: [{ host: 'localhost', port: target }] }
+    await ask(on, 'POST', '/v1/rules', rule, ada)
+    const live = await talk(t, port)
+    t.ok(live)
+
+    const cut = new Promise(resolve => live?.once('close', resolve))
+    t.same(await on.json('grant', 'delete', all), { grant_id: all, removed_rule_ids: [] })
+    await cut
+    t.equal(await talk(t, port), null)
+
+    await grantAll()
+    let again: Socket | null = null
+    while (!again) again = await talk(t, port)
+    t.ok(again, 'without a new rule')
+    t.match(await on.json('grant', 'list', '--user', 'ada'), [{ client_id: '*' }, { client_name: 'paris' }])
+  }
+)

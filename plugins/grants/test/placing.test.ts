@@ -1,0 +1,175 @@
+// What a user may place, by which grants; and what becomes of it when one goes.
+import t from 'tap'
+import { site, until } from '../../rules/test/kit.ts'
+import { messages, RulePush, RuleRemove } from '../../rules/wire.ts'
+import { Targets } from '../wire.ts'
+import { able, desk, plugins, refusal, told } from './kit.ts'
+
+t.test('a rule inside one grant is placed, and belongs to its placer', async t => {
+  const on = await desk(t)
+  await on.grant()
+
+  t.match(await on.place(), { status: 201, body: { owner: 'ada', state: 'active' } })
+  t.equal((await on.place({ listen_port: 8999, client: on.clientId, owner: 'ada' })).status, 201)
+})
+
+t.test('refusals come in their order: client, protocol, port, target, and then the connection', async t => {
+  const on = await desk(t)
+  const other = await on.enroll('away')
+
+  t.match(await on.place({ owner: 'bob', client: 'nowhere' }), refusal(403, 'not_owner'))
+  for (const client of ['edge', 'nowhere', other])
+    t.match(await on.place({ client }), refusal(403, 'client_not_granted'), client)
+  await on.grant({ protocols: ['udp'], client_id: '*' })
+  t.match(await on.place({ listen_port: 1 }), refusal(403, 'protocol_not_granted'))
+  await on.grant({ listen_port_start: 1, listen_port_end: 7999, client_id: '*', targets: ['10.9.0.0/16'] })
+  t.match(await on.place(), refusal(403, 'port_outside_grant'))
+  t.match(await on.place({ listen_port: 80 }), refusal(403, 'target_not_granted'))
+  const targets = [{ host: '10.9.0.1', port: 80 }]
+  t.match(await on.place({ listen_port: 80, targets, client: 'away' }), refusal(422, 'client_not_connected'))
+  t.equal((await on.place({ listen_port: 80, targets })).status, 201)
+})
+
+t.test('a name is looked up among the clients that the grants cover', async t => {
+  const on = await desk(t)
+  const twin = await on.enroll()
+  await on.connect(twin, able)
+  await on.grant()
+
+  t.match(await on.place(), { status: 201, body: { client_id: on.clientId } })
+  await on.enroll()
+  await on.grant({ client_id: twin })
+  const ambiguous = await on.place({ listen_port: 8081 })
+  t.match(ambiguous, refusal(409, 'client_name_ambiguous'))
+  t.same(ambiguous.body.error.details['client_ids'], [on.clientId, twin].sort())
+})
+
+t.test('a user sees the clients of the grants and of the rules, and no other', async t => {
+  const on = await desk(t)
+  const other = await on.enroll('other')
+  const seen = async () => {
+    const { body } = await on.call<{ client_id: string }[]>('GET', '/v1/clients', undefined, on.ada)
+    return body.map(({ client_id: id }) => id)
+  }
+
+  t.same(await seen(), [])
+  const { grant_id: id } = (await on.grant({ client_id: other })).body
+  t.same(await seen(), [other])
+  await on.push({ owner: 'ada' })
+  t.same(await seen(), [on.clientId, other].sort())
+  await on.call('DELETE', `/v1/grants/${id}`)
+  t.same(await seen(), [on.clientId])
+  await on.grant({ client_id: '*' })
+  t.same(await seen(), [on.clientId, other].sort())
+})
+
+t.test('a target may be where the list of one covering grant says', async t => {
+  const on = await desk(t)
+  await on.grant({ targets: ['10.0.0.0/8:80', 'db.example:5000-5010', '[fd00::]:1'] })
+
+  for (const [host, port, status] of [
+    ['10.255.0.1', 80, 201],
+    ['10.255.0.1', 81, 403],
+    ['11.0.0.1', 80, 403],
+    ['::ffff:10.0.0.9', 80, 201],
+    ['fd00::1', 1, 403],
+    ['DB.example', 5010, 201],
+    ['db.example', 5011, 403],
+    ['some.example', 80, 201] // its addresses are judged when they are dialled
+  ] as const) {
+    const made = await on.place({ targets: [{ host, port }] })
+    t.equal(made.status, status, `${host} ${port}`)
+    if (status === 201) await on.call('DELETE', `/v1/rules/${made.body.rule_id}`)
+    else t.match(made, refusal(403, 'target_not_granted'))
+  }
+})
+
+t.test('the lists of all covering grants go to the agent, and none where one has none', async t => {
+  const on = await desk(t)
+  await on.grant({ targets: ['10.0.0.0/8'] })
+  await on.grant({ targets: ['db.example:5000'], listen_port_end: 8500 })
+  await on.grant({ targets: ['192.0.2.1'], protocols: ['udp'] })
+
+  const { rule_id: id } = (await on.place()).body
+  const byRoot = (await on.push({ owner: 'ada', listen_port: 8081 })).body.rule_id
+  t.same(told(on, id), [{ cidr: '10.0.0.0/8' }, { host: 'db.example', port_from: 5000, port_to: 5000 }])
+  t.equal(told(on, byRoot), null, 'grants do not bind what a superadmin places')
+  t.notOk('grant_targets' in (await on.get(id)), 'no record shows it')
+
+  const { grant_id: wide } = (await on.grant()).body
+  await on.agent.until(RulePush.name, 3)
+  t.equal(told(on, id), null)
+  await on.call('DELETE', `/v1/grants/${wide}`)
+  await on.agent.until(RulePush.name, 4)
+  t.equal(told(on, id)?.length, 2)
+  const pushes = on.agent.heard.filter(({ name }) => name === RulePush.name)
+  t.same(
+    pushes.map(({ body }) => [body['rule_id'], body['revision']]),
+    [id, byRoot, id, id].map((of, at) => [of, at + 1])
+  )
+})
+
+t.test('a grant that goes takes the rules that nothing else allows, from the edge too', async t => {
+  const on = await desk(t)
+  const { grant_id: id } = (await on.grant()).body
+  await on.grant({ listen_port_end: 8100 })
+  const kept = (await on.place({ listen_port: 8100 })).body.rule_id
+  const gone = (await on.place({ listen_port: 8101 })).body.rule_id
+  const placed = (await on.push({ owner: 'ada', listen_port: 8102 })).body.rule_id
+
+  const { status, body } = await on.call('DELETE', `/v1/grants/${id}`)
+
+  t.equal(status, 200)
+  t.same(body, { grant_id: id, removed_rule_ids: [gone] })
+  t.match((await on.agent.until(RuleRemove.name)).body, { rule_id: gone, removal: 'cut' })
+  const left = await on.call<{ rule_id: string }[]>('GET', '/v1/rules')
+  t.same(
+    left.body.map(({ rule_id }) => rule_id),
+    [kept, placed]
+  )
+  t.match(await on.call('DELETE', `/v1/grants/${id}`), refusal(404, 'grant_not_found'))
+})
+
+t.test('a client that cannot filter takes no rule with a list', async t => {
+  const on = await desk(t)
+  await on.connect(await on.enroll('old'), { capabilities: {} })
+  await on.grant({ client: 'old', targets: ['10.0.0.0/8'] })
+
+  t.match(await on.place({ client: 'old' }), refusal(422, 'target_filter_unsupported_by_client'))
+  await on.grant({ client: 'old' })
+  t.equal((await on.place({ client: 'old' })).status, 201)
+})
+
+t.test('a rule whose client cannot filter the list that now applies is failed and cut', async t => {
+  const on = await desk(t)
+  const old = await on.enroll('old')
+  const first = await on.connect(old, { capabilities: {} })
+  await on.grant({ client_id: old, targets: ['10.0.0.0/8'] })
+  const { grant_id: wide } = (await on.grant({ client_id: old })).body
+  const { rule_id: id } = (await on.place({ client: 'old' })).body
+
+  await on.call('DELETE', `/v1/grants/${wide}`)
+  await first.over()
+  const second = await on.connect(old, { capabilities: {}, stock: [{ kind: 'rule', id, revision: 1 }] })
+
+  t.match((await second.until(RuleRemove.name)).body, { rule_id: id, removal: 'cut' })
+  await until(
+    () => on.get(id),
+    ({ state_reason }) => state_reason === 'target_filter_unsupported_by_client'
+  )
+})
+
+t.test('without this plugin a rule with a list is off the edge, and returns with it', async t => {
+  const first = await desk(t)
+  await first.grant({ targets: ['10.0.0.0/8'] })
+  const { rule_id: id } = (await first.place()).body
+  await first.stop()
+
+  const without = await site(t, { dir: first.dir })
+  t.match(await without.get(id), { state: 'failed', state_reason: 'field_not_loaded' })
+  await without.stop()
+
+  const again = await site(t, { dir: first.dir, plugins })
+  const agent = await again.connect(first.clientId, { ...able, messages: [...messages, Targets] })
+  t.match((await agent.until(RulePush.name)).body, { rule_id: id })
+})

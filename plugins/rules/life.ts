@@ -1,0 +1,71 @@
+// What becomes of a rule, in the transaction of its cause; what there is to log of it comes after the commit.
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { Rule, type State } from './entities.ts'
+import { fieldNotLoaded, shapeNotLoaded } from './fields.ts'
+import { removedSlot } from './slots.ts'
+import { ruleKind } from './wire.ts'
+
+/** To be called once the transaction has been committed. */
+export type Notice = () => void
+
+export function sayAll(notices: readonly Notice[]): void {
+  for (const notice of notices) notice()
+}
+
+interface Standing {
+  readonly state: State
+  readonly code?: string // why; null in the store when there is none
+  readonly error?: string // for the log alone
+}
+
+export const heldOf = ({ clientId, id }: Pick<Rule, 'clientId' | 'id'>) => ({ clientId, kind: ruleKind, id })
+
+/** A part of it is missing: it comes back when the part does. */
+const isPart = (code: string): boolean => [fieldNotLoaded.code, shapeNotLoaded.code].includes(code)
+
+export const isOrphan = ({ state, stateReason }: Rule): boolean =>
+  state === 'failed' && isPart(stateReason ?? '')
+
+/** Shall it be on the agent? One that failed at create is not tried again. */
+export const isHeld = (rule: Rule): boolean =>
+  rule.state !== 'failed' || (rule.activatedAt != null && !isOrphan(rule))
+
+export type Life = ReturnType<typeof openLife>
+
+export function openLife({
+  control,
+  clock,
+  log,
+  filled
+}: Pick<Kernel, 'control' | 'clock' | 'log' | 'filled'>) {
+  const nothing: Notice = () => {}
+
+  async function enter(rule: Rule, { state, ...why }: Standing, em: EntityManager): Promise<Notice> {
+    const { code = null } = why
+    if (rule.state === state && (rule.stateReason ?? null) === code) return nothing
+    const now = clock.now()
+    const activatedAt = rule.activatedAt ?? (state === 'active' ? now : null)
+    const entered = { state, stateReason: code, stateChangedAt: now, updatedAt: now, activatedAt }
+    await em.nativeUpdate(Rule, { id: rule.id }, entered)
+    const fields = { rule: rule.id, client: rule.clientId, ...why }
+    return () => log.info(`rule.${state}`, `the rule is ${state}`, fields)
+  }
+
+  /** One that was active stays on its client, to be tried again, unless a part of it is missing. */
+  async function fail(rule: Rule, why: { code: string; error?: string }, em: EntityManager): Promise<Notice> {
+    const notice = await enter(rule, { state: 'failed', ...why, code: why.code.slice(0, 64) }, em)
+    if (rule.activatedAt == null) await control.held.forget(em, heldOf(rule))
+    else if (isPart(why.code)) await control.held.drop(em, heldOf(rule), 'cut')
+    return notice
+  }
+
+  /** The only way in which a row goes. */
+  async function remove({ id, clientId, owner }: Rule, em: EntityManager): Promise<Notice> {
+    for (const { value: removed } of filled(removedSlot)) await removed({ id, clientId, owner }, em)
+    await em.nativeDelete(Rule, { id })
+    return () => log.info('rule.removed', 'the rule is gone', { rule: id, client: clientId })
+  }
+
+  return { enter, fail, remove }
+}
