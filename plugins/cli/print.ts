@@ -3,30 +3,45 @@ import type { Print } from '../../kernel/cli/command.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
+/** A field by its name, or a name and how its cell is made of the row. */
+export type Column = string | readonly [name: string, cell: (row: never) => string]
+
+interface TablePrint extends Print {
+  data(value: object | readonly object[], columns?: readonly Column[]): void
+}
+
 /** Results on standard output: a table for people, JSON for programs. */
 export function openPrint(
   output: 'table' | 'json',
   out: (text: string) => void,
   aside: (text: string) => void
-): Print {
+): TablePrint {
   return {
     data(value, columns) {
       if (output === 'json') return out(JSON.stringify(value, null, 2))
       if (Array.isArray(value)) return out(table(value, columns))
-      const rows = Object.entries(value).filter(([key]) => columns?.includes(key) ?? true)
-      out(align(rows.map(([key, cell]) => [key, text(cell)])))
+      const row = value as Row // a record of the API
+      const shown = (columns ?? Object.keys(row)).filter(
+        column => typeof column !== 'string' || column in row
+      )
+      out(align(shown.map(column => [nameOf(column), cellOf(row, column)])))
     },
     line: text => (output === 'json' ? aside(text) : out(text))
   }
 }
 
-function table(rows: readonly Row[], columns: readonly string[] = scalars(rows)): string {
+function table(rows: readonly Row[], columns: readonly Column[] = scalars(rows)): string {
   if (rows.length === 0) return 'none'
   return align([
-    columns.map(column => column.toUpperCase()),
-    ...rows.map(row => columns.map(column => text(row[column])))
+    columns.map(column => nameOf(column).toUpperCase()),
+    ...rows.map(row => columns.map(column => cellOf(row, column)))
   ])
 }
+
+const nameOf = (column: Column): string => (typeof column === 'string' ? column : column[0])
+
+const cellOf = (row: Row, column: Column): string =>
+  text(typeof column === 'string' ? row[column] : column[1](row as never)) // the row that its command handed over
 
 const scalars = (rows: readonly Row[]): string[] =>
   Object.entries(rows[0] ?? {})
