@@ -44,9 +44,9 @@ async function pretty() {
   })
 }
 
-/** Control and bidirectional characters as escapes: a name cannot move the cursor of whoever reads it. */
+/** Control and bidirectional characters. */
+export const unseen = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
+
+/** With escapes for what is unseen: a name cannot move the cursor of whoever reads it. */
 export const visible = (text: string): string =>
-  text.replaceAll(
-    /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
-    char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
-  )
+  text.replaceAll(new RegExp(unseen, 'gu'), char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -57,9 +57,12 @@ export interface Api {
   send<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<T>
 }
 
+/** A field by its name, or a name and how its cell is made of the row. */
+export type Column<R> = string | readonly [name: string, cell: (row: R) => string]
+
 export interface Print {
   /** A record or rows: JSON with `--output json`, else a table of `columns` (default: all scalar fields). */
-  data(value: object | readonly object[], columns?: readonly string[]): void
+  data<R extends object>(value: R | readonly R[], columns?: readonly Column<R>[]): void
   /** A line on standard output; with `--output json` it goes to standard error. */
   line(text: string): void
 }

@@ -1,25 +1,19 @@
 import { visible } from '../../kernel/base/log.ts'
-import type { Print } from '../../kernel/cli/command.ts'
+import type { Column, Print } from '../../kernel/cli/command.ts'
 
 type Row = Readonly<Record<string, unknown>>
-
-/** A field by its name, or a name and how its cell is made of the row. */
-export type Column = string | readonly [name: string, cell: (row: never) => string]
-
-interface TablePrint extends Print {
-  data(value: object | readonly object[], columns?: readonly Column[]): void
-}
+type Cell = Column<never>
 
 /** Results on standard output: a table for people, JSON for programs. */
 export function openPrint(
   output: 'table' | 'json',
   out: (text: string) => void,
   aside: (text: string) => void
-): TablePrint {
+): Print {
   return {
     data(value, columns) {
       if (output === 'json') return out(JSON.stringify(value, null, 2))
-      if (Array.isArray(value)) return out(table(value, columns))
+      if (Array.isArray(value)) return out(table(value as readonly Row[], columns)) // rows of the API
       const row = value as Row // a record of the API
       const shown = (columns ?? Object.keys(row)).filter(
         column => typeof column !== 'string' || column in row
@@ -30,7 +24,7 @@ export function openPrint(
   }
 }
 
-function table(rows: readonly Row[], columns: readonly Column[] = scalars(rows)): string {
+function table(rows: readonly Row[], columns: readonly Cell[] = scalars(rows)): string {
   if (rows.length === 0) return 'none'
   return align([
     columns.map(column => nameOf(column).toUpperCase()),
@@ -38,9 +32,9 @@ function table(rows: readonly Row[], columns: readonly Column[] = scalars(rows))
   ])
 }
 
-const nameOf = (column: Column): string => (typeof column === 'string' ? column : column[0])
+const nameOf = (column: Cell): string => (typeof column === 'string' ? column : column[0])
 
-const cellOf = (row: Row, column: Column): string =>
+const cellOf = (row: Row, column: Cell): string =>
   text(typeof column === 'string' ? row[column] : column[1](row as never)) // the row that its command handed over
 
 const scalars = (rows: readonly Row[]): string[] =>

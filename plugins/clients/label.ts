@@ -2,11 +2,11 @@
 import { isIP } from 'node:net'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { isId } from '../../kernel/base/id.ts'
+import { unseen } from '../../kernel/base/log.ts'
 
 export const invalidClientName = defineCode('invalid_client_name', 400, 3)
 export const invalidClientAddress = defineCode('invalid_client_address', 400, 3)
 
-const hidden = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
 const dnsLabel = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i
 
 /** The name as it is kept. */
@@ -15,7 +15,7 @@ export function nameOf(given: string): string {
   const bytes = Buffer.byteLength(name)
   if (bytes === 0) refuseName('is empty; give 1 to 255 bytes')
   if (bytes > 255) refuseName(`has ${bytes} bytes; 255 are the most`)
-  if (hidden.test(name) || !name.isWellFormed())
+  if (unseen.test(name) || !name.isWellFormed())
     refuseName('holds control or bidirectional characters; take them out')
   if (isId(name.toUpperCase())) refuseName('has the form of a client_id; choose another')
   return name

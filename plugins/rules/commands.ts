@@ -1,12 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
-import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
+import { type Column, defineCommand } from '../../kernel/cli/command.ts'
 import type { RuleRecord } from './schema.ts'
 
-/** A field of the record, or a name and how its cell is made. */
-type Column = string | readonly [name: string, cell: (rule: RuleRecord) => string]
-
-const columns: readonly Column[] = [
+const columns: readonly Column<RuleRecord>[] = [
   'rule_id',
   'client_name',
   'protocol',
@@ -16,11 +13,6 @@ const columns: readonly Column[] = [
   'state',
   'state_reason'
 ]
-
-/** What `list` uses of its call: the printer takes more columns than the contract names. */
-interface Listing extends Pick<CommandCall<Static<typeof Filter>>, 'api' | 'args'> {
-  readonly print: { data(rules: readonly RuleRecord[], columns?: readonly Column[]): void }
-}
 
 const Rule = Type.String({ description: 'rule_id' })
 const Wait = Type.Optional(
@@ -65,7 +57,7 @@ const list = defineCommand({
   summary: 'List the rules.',
   args: Filter,
   needs: 'api',
-  async run({ api, args, print }: Listing) {
+  async run({ api, args, print }) {
     const query = new URLSearchParams(args).toString()
     const rules = await api.list<RuleRecord>(`/v1/rules${query === '' ? '' : `?${query}`}`)
     print.data(rules, columns)

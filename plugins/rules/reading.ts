@@ -12,7 +12,7 @@ import { clientsOf } from './find-client.ts'
 import type { Filter, RuleRecord, Values } from './schema.ts'
 import { type RuleCore, type RuleHolder, ruleNotFound } from './slots.ts'
 
-interface RuleCount {
+export interface RuleCount {
   readonly total: number
   readonly active: number
   readonly failed: number

@@ -9,7 +9,7 @@ import { slices } from './tables.ts'
 
 export type Holders = ReturnType<typeof openHolders>
 
-interface Gone extends RuleHolder {
+export interface Gone extends RuleHolder {
   readonly id: string
 }
 

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault, userNotFound } from '../../kernel/base/errors.ts'
+import { unseen } from '../../kernel/base/log.ts'
 import type { Principal, Role } from '../../kernel/http/principal.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
@@ -68,7 +69,6 @@ function refuseUserId(userId: string): void {
 }
 
 // Control characters, and those that turn the direction of writing: they would forge what a table shows.
-const unseen = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
 
 export function checkDisplayName(given: string): string {
   const name = given.trim()
