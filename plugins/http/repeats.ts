@@ -4,7 +4,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Resource } from '../../kernel/http/route.ts'
-import { Fact } from '../../kernel/identity/entities.ts'
+import { Fact, User } from '../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import { Repeat } from './entities.ts'
 import type { ErrorBody } from './envelope.ts'
@@ -56,7 +56,11 @@ export function openRepeats({ store, clock }: Pick<HttpOptions, 'store' | 'clock
 
   async function pastOf(id: string, bodyMac: string): Promise<Claim['past']> {
     const createdAt = { $gt: clock.now() - keptMs }
-    const row = await store.read(em => em.findOne(Repeat, { id, createdAt }))
+    const row = await store.read(async em => {
+      const found = await em.findOne(Repeat, { id, createdAt })
+      const user = found && (await em.findOne(User, { id: found.principal }))
+      return user && user.createdAt > found.createdAt ? null : found // a later user of that name inherits nothing
+    })
     if (!row) return null
     if (row.bodyMac !== bodyMac) throw reused()
     const { status = null, answer = null } = row
@@ -76,7 +80,7 @@ export function openRepeats({ store, clock }: Pick<HttpOptions, 'store' | 'clock
     const surplus = await em.find(Repeat, { principal }, page)
     if (surplus.length > 0) await em.nativeDelete(Repeat, { id: surplus.map(row => row.id) })
     const { kind: resourceKind, id: resourceId } = resource ?? { kind: '', id: '' }
-    await em.insert(Repeat, { id, principal, bodyMac, resourceKind, resourceId, createdAt })
+    await em.upsert(Repeat, { id, principal, bodyMac, resourceKind, resourceId, createdAt })
   }
 
   /** The answer, unless it holds a secret. */

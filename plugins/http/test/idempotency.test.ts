@@ -272,3 +272,16 @@ t.test('a change that is rolled back leaves no key behind', async t => {
   t.match(await ask('POST', '/v1/things', keyed('k')), { status: 201 })
   t.equal(seen.count, 2)
 })
+
+t.test('a later user of the same name does not get the answers of the earlier one', async t => {
+  const { seen, routes } = counting(change)
+  const { ask, store, clock } = await desk(t, { routes })
+  await ask('POST', '/v1/things', keyed('k', plain), { name: 'a' })
+  await clock.advance(1000)
+  await store.change(em => em.nativeUpdate(User, { id: 'bob' }, { createdAt: clock.now() }))
+
+  const reply = await ask('POST', '/v1/things', keyed('k', plain), { name: 'a' })
+
+  t.match(reply, { status: 201, body: { count: 2 } })
+  t.equal(seen.count, 2)
+})
