@@ -71,11 +71,13 @@ function clashes(plugins: readonly Plugin[]): string[] {
 }
 
 function unmet(plugins: readonly Plugin[]): (plugin: Plugin) => string[] {
-  const names = new Set(plugins.map(({ name }) => name))
+  const versions = new Map(plugins.map(({ name, version }) => [name, version]))
   return ({ name, needs }) =>
-    Object.keys(needs ?? {})
-      .filter(need => !names.has(need))
-      .map(need => `${name} needs ${need}, which is not loaded`)
+    Object.entries(needs ?? {}).flatMap(([need, range]) => {
+      const found = versions.get(need)
+      if (found === undefined) return [`${name} needs ${need}, which is not loaded`]
+      return satisfies(found, range) ? [] : [`${name} needs ${need} ${range}, found ${found}`]
+    })
 }
 
 /** Slots that nobody loaded owns, and tables outside the plugin's prefix. */

@@ -80,7 +80,8 @@ async function execute(command: Command, given: Args, context: Context): Promise
     connect,
     dataDir: () => dataDirOf(keys()),
     async open(plugin) {
-      const { depsOf, releases } = await wire(optionsOf(context, keys(), await openLog(logOf(keys()))))
+      const settled = keys()
+      const { depsOf, releases } = await wire(optionsOf(context, settled, await openLog(logOf(settled))))
       stop.signal.addEventListener('abort', () => void releases.run(), { once: true })
       return depsOf(plugin)
     },
@@ -160,5 +161,5 @@ const tableOf = (value: unknown): Args => (value ?? {}) as Args // checked with 
 
 const flagOf = (argv: readonly string[], flag: string): string | undefined => {
   const at = argv.findIndex(word => word === flag || word.startsWith(`${flag}=`))
-  return at < 0 ? undefined : (argv[at]?.split('=')[1] ?? argv[at + 1])
+  return at < 0 ? undefined : argv[at] === flag ? argv[at + 1] : argv[at]?.slice(flag.length + 1)
 }
