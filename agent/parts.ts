@@ -8,15 +8,17 @@ import { type Codec, openCodec } from '../kernel/wire/codec.ts'
 import { controlMessages, type Hello, Inventory, protocolVersion } from '../kernel/wire/control.ts'
 import { wireMessages } from '../kernel/wire/exchange.ts'
 import { answer, type Bound, bind } from '../kernel/wire/message.ts'
+import { messages as pinMessages } from '../plugins/control/wire.ts'
 import type { Engine, EngineEvent, EngineOptions, Resolved } from './engine.ts'
 import type { Guardrails } from './guardrails.ts'
 import { openHeldStore } from './held/held-store.ts'
 import { type Held, openHeld } from './held.ts'
 import { type Journal, openJournal } from './journal.ts'
+import { openMeters } from './meters.ts'
 import { openPlanner } from './planner.ts'
 import type { AgentCall, AgentPlugin } from './plugin.ts'
-import { openRepeats } from './repeats.ts'
 import { openRules, type Rules } from './rules.ts'
+import { openSaying } from './saying.ts'
 import { openSettings } from './settings.ts'
 import { lockStateDir, openState } from './state.ts'
 
@@ -43,7 +45,7 @@ export interface Parts {
   readonly call: AgentCall
   readonly handlers: readonly Bound[]
   /** Writes what was counted since the last time. */
-  readonly count: () => void
+  readonly count: AgentCall['count']
 }
 
 export function openParts(options: AgentOptions, defer: (release: Release) => void): Parts {
@@ -57,6 +59,7 @@ export function openParts(options: AgentOptions, defer: (release: Release) => vo
   const codec = openCodec([
     ...wireMessages,
     ...controlMessages,
+    ...pinMessages,
     ...plugins.flatMap(({ messages }) => messages ?? [])
   ])
   const journal = openJournal({ db: journalDb, clock, log })
@@ -65,7 +68,8 @@ export function openParts(options: AgentOptions, defer: (release: Release) => vo
   const engine = options.openEngine({ bind: options.bind, onEvents })
   defer(engine.stop)
   const planner = openPlanner({ plugins, codec, guardrails: options.guardrails })
-  const rules = openRules({ engine, planner, journal, settings: openSettings(db), log })
+  const meters = openMeters(engine)
+  const rules = openRules({ engine, planner, meters, journal, settings: openSettings(db), log })
   const held = openHeld({
     store: openHeldStore(db),
     kinds: plugins.flatMap(({ kinds }) => kinds ?? []),
@@ -73,7 +77,12 @@ export function openParts(options: AgentOptions, defer: (release: Release) => vo
     clock,
     log
   })
-  const call: AgentCall = { rules, held, journal, codec, log, clock }
+  const count = () => {
+    const sample = engine.sample()
+    journal.tick(sample.rules)
+    return sample
+  }
+  const call: AgentCall = { rules, meters, count, held, journal, codec, log, clock }
   const heed = openHeeding({ ...options, engine, rules, journal, call })
   const handlers = bind(
     [
@@ -82,7 +91,7 @@ export function openParts(options: AgentOptions, defer: (release: Release) => vo
     ],
     () => call
   )
-  return { codec, engine, rules, held, journal, call, handlers, count: () => journal.tick(engine.sample()) }
+  return { codec, engine, rules, held, journal, call, handlers, count }
 }
 
 type Heeding = Pick<AgentOptions, 'plugins' | 'resolver' | 'clock' | 'log'> &
@@ -90,20 +99,15 @@ type Heeding = Pick<AgentOptions, 'plugins' | 'resolver' | 'clock' | 'log'> &
 
 /** What the engine says goes to whom it concerns; plugins see it while the rule is still known. */
 function openHeeding({ plugins, resolver, engine, rules, journal, call, clock, log }: Heeding) {
-  const repeats = openRepeats(clock)
+  const say = openSaying(rules, clock, log)
   return (event: EngineEvent): void => {
     for (const plugin of plugins) plugin.event?.(event, call)
+    say(event)
     if (event.kind === 'resolve') {
       resolver.resolve(event.host).then(found => engine.resolved(event.token, found))
     } else if (event.kind === 'closed') {
       journal.final(event.counters)
       rules.ended(event.counters.ruleId)
-    } else {
-      const { host, reason } = event
-      const rule = rules.idOf(event.ruleId)
-      repeats(`${rule} ${host} ${reason}`, suppressed =>
-        log.warn('rule.dns_failed', `${host} did not resolve: ${reason}`, { rule, host, reason, suppressed })
-      )
     }
   }
 }

@@ -5,7 +5,7 @@ import type { Release } from '../kernel/base/releases.ts'
 import type { Codec } from '../kernel/wire/codec.ts'
 import type { Line } from '../kernel/wire/exchange.ts'
 import type { Handler, Message } from '../kernel/wire/message.ts'
-import type { EngineEvent, EngineRule, EngineTarget } from './engine.ts'
+import type { Budget, EngineEvent, EngineRule, EngineTarget, Meter, Sample } from './engine.ts'
 import type { Journal } from './journal.ts'
 
 /** The agent's half of a feature. Data, as the server's half is. */
@@ -17,6 +17,9 @@ export interface AgentPlugin {
   readonly messages?: readonly Message[]
   readonly handlers?: readonly Handler<AgentCall>[]
   readonly fields?: readonly AgentField[]
+  readonly shapes?: readonly AgentShape[]
+  /** Meters that a rule passes, in their order; asked once, when it opens. Those of earlier plugins come first. */
+  meters?(rule: RuleSpec): readonly MeterUse[]
   /** Kinds of held objects that this half keeps, see `AgentCall.held`. */
   readonly kinds?: readonly AgentKind[]
   event?(event: EngineEvent, call: AgentCall): void
@@ -37,19 +40,26 @@ export interface Stream extends Line {
 export interface AgentField<B extends TSchema = TSchema> {
   readonly key: string
   readonly message: Message<B>
-  /** Writes its part into the rule before it opens. */
+  /** Writes its part into the rule before it opens. What it writes differently at a change opens the rule anew. */
   plan?(value: Static<B>, draft: Draft): void
+  /** Of a hot field: sets meters, before the rule opens and at every change; null where the rule has none. */
+  tune?(value: Static<B> | null, rule: RuleSpec, meters: AgentMeters): void
 }
 
 export function defineField<B extends TSchema>(field: AgentField<B>): AgentField {
   return field
 }
 
+/** What goes beyond one TCP port with one target. A rule whose shape no half claims is refused. */
+export interface AgentShape {
+  readonly claims: 'udp' | 'range' | 'targets'
+}
+
 /** A rule as it came over the wire; each value still in the bytes of its owner's message. */
 export interface RuleSpec {
   readonly id: string
   readonly owner: string
-  readonly protocol: 'tcp'
+  readonly protocol: 'tcp' | 'udp'
   readonly from: number
   readonly to: number
   readonly targets: readonly EngineTarget[]
@@ -58,7 +68,7 @@ export interface RuleSpec {
 }
 
 /** A rule while it is put together. Mutable on purpose, and only during planning. */
-export type Draft = { -readonly [K in keyof EngineRule]: EngineRule[K] }
+export type Draft = { -readonly [K in Exclude<keyof EngineRule, 'id' | 'meters'>]: EngineRule[K] }
 
 /** One kind of object that the server keeps on this agent; saved state brings it back at a start without the server. */
 export interface AgentKind {
@@ -74,6 +84,9 @@ export interface AgentKind {
 
 export interface AgentCall {
   readonly rules: AgentRules
+  readonly meters: AgentMeters
+  /** Writes what the engine has counted into the journal, now; what it gives is what the journal then holds. */
+  count(): Sample
   readonly held: AgentHeld
   readonly journal: Journal
   readonly codec: Codec
@@ -86,11 +99,37 @@ export interface AgentRules {
   /** Opens it; a rule of that id which is open and planned differently is replaced, an equal one is not touched. */
   open(spec: RuleSpec): Promise<void>
   close(ruleId: string, removal: 'drain' | 'cut'): Promise<{ readonly done: Promise<void> }>
-  /** Of a rule in the engine, for events. */
-  idOf(engineId: number): string | undefined
-  /** Milliseconds that a removed rule's connections have, and the idle time of TCP connections; from Welcome. */
-  configure(settings: { readonly drainMs: number; readonly tcpIdleMs: number }): void
+  /** The rule in the engine under this number, until it has ended: for events. */
+  find(engineId: number): RuleSpec | undefined
+  /** From Welcome, kept for a start without the server; what is left out stays. For rules that open from now on. */
+  configure(settings: Partial<RuleSettings>): void
 }
+
+export interface RuleSettings {
+  readonly drainMs: number // what a removed rule's connections have
+  readonly tcpIdleMs: number
+  readonly udpIdleMs: number
+  readonly udpFlowCap: number // of one rule
+}
+
+/** A meter by its owner's name for it ('owner <user>', 'rule <id>'), and how it refuses. */
+export interface MeterUse {
+  readonly key: string
+  readonly refusals: Meter['refusals']
+}
+
+/** Unlimited is the beginning: limits and budgets may come before the first rule and outlive the last. */
+export interface AgentMeters {
+  /** Reaches live connections. null: unlimited again. */
+  limit(key: string, limits: MeterLimits | null): void
+  /** The mark is compared with `total` as it is then: what passed since it was read counts. null: no budget. */
+  budget(key: string, budget: Budget | null): void
+  /** What it let through, in and out; 0 where it is new. For a `count` at the same instant. */
+  total(key: string, sample: Sample): number
+  /** For events and samples. */
+  keyOf(meterId: number): string | undefined
+}
+export type MeterLimits = Omit<Meter, 'refusals'>
 
 export type Verdict =
   | { readonly is: 'taken'; readonly revision: number }

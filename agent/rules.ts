@@ -3,13 +3,15 @@ import type { Log } from '../kernel/base/log.ts'
 import { Refused } from '../kernel/wire/message.ts'
 import type { Engine, EngineFault } from './engine.ts'
 import type { Journal } from './journal.ts'
+import type { Meters } from './meters.ts'
 import type { Plan, Planner } from './planner.ts'
-import type { AgentRules, RuleSpec } from './plugin.ts'
+import type { AgentRules, RuleSettings, RuleSpec } from './plugin.ts'
 import type { Settings } from './settings.ts'
 
 interface Options {
   readonly engine: Pick<Engine, 'open' | 'close' | 'filter'>
   readonly planner: Planner
+  readonly meters: Meters
   readonly journal: Pick<Journal, 'bind' | 'unbind'>
   readonly settings: Settings
   readonly log: Log
@@ -24,7 +26,7 @@ export interface Rules extends AgentRules {
 
 interface Running {
   readonly engineId: number
-  readonly idleMs: number // the default when it was opened
+  readonly settings: RuleSettings // as they were when it was opened
   plan: Plan
 }
 
@@ -35,39 +37,53 @@ interface Closing {
 }
 
 /** The server's rules in the engine, which knows them by numbers that are never used again. */
-export function openRules({ engine, planner, journal, settings, log }: Options): Rules {
+export function openRules({ engine, planner, meters, journal, settings, log }: Options): Rules {
   const running = new Map<string, Running>()
   const closing = new Map<number, Closing>()
-  const ruleIds = new Map<number, string>()
+  const specs = new Map<number, RuleSpec>()
   let lastId = 0
 
-  async function openNew(ruleId: string, plan: Plan, idleMs: number): Promise<void> {
+  async function openNew(spec: RuleSpec, plan: Plan): Promise<void> {
     const engineId = ++lastId
-    ruleIds.set(engineId, ruleId)
-    journal.bind(engineId, { id: ruleId, targets: plan.targets })
+    specs.set(engineId, spec)
+    journal.bind(engineId, { id: spec.id, targets: plan.targets })
     try {
-      await engine.open({ ...plan, id: engineId })
+      planner.tune(spec, meters, 'open')
+      await engine.open({ ...plan, id: engineId, meters: meters.join(planner.metersOf(spec)) })
     } catch (fault) {
-      ruleIds.delete(engineId)
       journal.unbind(engineId)
+      forget(engineId)
       throw refusalOf(fault)
     }
-    running.set(ruleId, { engineId, idleMs, plan })
-    log.info('rule.opened', `listens on ${plan.protocol} ${portsOf(plan)}`, { rule: ruleId })
+    running.set(spec.id, { engineId, settings: settings.current(), plan })
+    log.info('rule.opened', `listens on ${plan.protocol} ${portsOf(plan)}`, { rule: spec.id })
   }
 
   async function open(spec: RuleSpec): Promise<void> {
     const known = running.get(spec.id)
-    const { tcpIdleMs } = settings.current()
-    const plan = planner(spec, known?.idleMs ?? tcpIdleMs)
-    if (known && isDeepStrictEqual(plan, known.plan)) return
-    if (known && isDeepStrictEqual({ ...plan, ...filtersOf(known.plan) }, known.plan)) {
-      engine.filter(known.engineId, filtersOf(plan))
-      known.plan = plan
-      return
-    }
+    const plan = planner.plan(spec, known?.settings ?? settings.current())
+    if (known && isDeepStrictEqual({ ...plan, ...filtersOf(known.plan) }, known.plan))
+      return change(known, spec, plan)
     if (known) await close(spec.id, 'drain')
-    await openNew(spec.id, known ? planner(spec, tcpIdleMs) : plan, tcpIdleMs)
+    await openNew(spec, known ? planner.plan(spec, settings.current()) : plan)
+  }
+
+  /** Filters and limits reach what lives. */
+  function change(known: Running, spec: RuleSpec, plan: Plan): void {
+    specs.set(known.engineId, spec)
+    planner.tune(spec, meters, 'open')
+    if (isDeepStrictEqual(plan, known.plan)) return
+    engine.filter(known.engineId, filtersOf(plan))
+    known.plan = plan
+  }
+
+  /** Its limits stay while a successor of the same id runs. */
+  function forget(engineId: number): void {
+    const spec = specs.get(engineId)
+    specs.delete(engineId)
+    if (!spec) return
+    meters.leave(planner.metersOf(spec))
+    if (![...specs.values()].some(({ id }) => id === spec.id)) planner.tune(spec, meters, 'ended')
   }
 
   /** A second close, of one that drains already, may cut it. */
@@ -87,11 +103,11 @@ export function openRules({ engine, planner, journal, settings, log }: Options):
     open,
     close,
     configure: settings.save,
-    idOf: engineId => ruleIds.get(engineId),
+    find: engineId => specs.get(engineId),
     ended(engineId) {
       closing.get(engineId)?.end()
       closing.delete(engineId)
-      ruleIds.delete(engineId)
+      forget(engineId)
     },
     async closeAll(removal) {
       const ids = new Set([...running.keys(), ...[...closing.values()].map(({ ruleId }) => ruleId)])

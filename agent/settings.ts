@@ -1,29 +1,25 @@
+import type { RuleSettings } from './plugin.ts'
 import type { State } from './state.ts'
 
 /** What the server said of all rules, kept for a start without it. */
-export interface Values {
-  readonly drainMs: number
-  readonly tcpIdleMs: number
-}
-
 export interface Settings {
-  current(): Values
-  save(values: Values): void
+  current(): RuleSettings
+  save(changed: Partial<RuleSettings>): void
 }
 
-const defaults: Values = { drainMs: 30_000, tcpIdleMs: 0 }
+const defaults: RuleSettings = { drainMs: 30_000, tcpIdleMs: 0, udpIdleMs: 60_000, udpFlowCap: 1024 }
 
 export function openSettings(db: State): Settings {
-  db.exec('create table if not exists rule_setting (name text primary key, ms integer not null) strict')
-  const rows = db.prepare<[], { name: string; ms: number }>('select name, ms from rule_setting').all()
+  db.exec('create table if not exists rule_setting (name text primary key, value integer not null) strict')
+  const rows = db.prepare<[], { name: string; value: number }>('select name, value from rule_setting').all()
   const put = db.prepare('insert or replace into rule_setting values (?, ?)')
-  let current = { ...defaults, ...Object.fromEntries(rows.map(({ name, ms }) => [name, ms])) }
+  let current = { ...defaults, ...Object.fromEntries(rows.map(({ name, value }) => [name, value])) }
 
   return {
     current: () => current,
-    save({ drainMs, tcpIdleMs }) {
-      current = { drainMs, tcpIdleMs }
-      db.transaction(() => Object.entries(current).map(([name, ms]) => put.run(name, ms)))()
+    save(changed) {
+      current = { ...current, ...changed }
+      db.transaction(() => Object.entries(changed).map(([name, value]) => put.run(name, value)))()
     }
   }
 }

@@ -41,6 +41,20 @@ export interface Epoch {
 
 export type Book = ReturnType<typeof openBook>
 
+const counts = {
+  bytes_in: 'bytesIn',
+  bytes_out: 'bytesOut',
+  datagrams_in: 'datagramsIn',
+  datagrams_out: 'datagramsOut',
+  connections: 'connections',
+  dns_failures: 'dnsFailures',
+  failovers: 'failovers',
+  overflows: 'overflows',
+  rejected: 'rejected'
+} as const satisfies Record<string, keyof Counts>
+const names = Object.keys(counts)
+const columns = Object.entries(counts)
+
 const tables = `
 create table if not exists journal_epoch (
   number integer primary key, epoch text not null unique, seq integer not null,
@@ -49,8 +63,7 @@ create table if not exists journal_epoch (
 create table if not exists journal_row (
   epoch integer not null, rule_id text not null, kind text not null, key text not null,
   seq integer not null, sent integer not null default 0, booked_at integer,
-  bytes_in integer not null, bytes_out integer not null, connections integer not null,
-  dns_failures integer not null, failovers integer not null, rejected integer not null,
+  ${names.map(name => `${name} integer not null default 0`).join(', ')},
   primary key (epoch, rule_id, kind, key)) without rowid;
 create index if not exists journal_row_pending on journal_row (epoch, seq) where booked_at is null;
 create index if not exists journal_row_minute on journal_row (key)
@@ -59,31 +72,30 @@ create index if not exists journal_row_booked on journal_row (booked_at) where b
 `
 
 const addRow = `
-insert into journal_row (epoch, rule_id, kind, key, seq,
-  bytes_in, bytes_out, connections, dns_failures, failovers, rejected)
-values (@epoch, @ruleId, @kind, @key, @seq,
-  @bytesIn, @bytesOut, @connections, @dnsFailures, @failovers, @rejected)
+insert into journal_row (epoch, rule_id, kind, key, seq, ${names})
+values (@epoch, @ruleId, @kind, @key, @seq, ${columns.map(([, name]) => `@${name}`)})
 on conflict do update set seq = excluded.seq, booked_at = null,
-  bytes_in = bytes_in + excluded.bytes_in, bytes_out = bytes_out + excluded.bytes_out,
-  connections = connections + excluded.connections, dns_failures = dns_failures + excluded.dns_failures,
-  failovers = failovers + excluded.failovers, rejected = rejected + excluded.rejected`
+  ${names.map(name => `${name} = ${name} + excluded.${name}`)}`
 
 const pendingRows = `
-select rule_id as ruleId, kind, key, seq, bytes_in as bytesIn, bytes_out as bytesOut,
-  connections, dns_failures as dnsFailures, failovers, rejected
+select rule_id as ruleId, kind, key, seq, ${columns.map(([column, name]) => `${column} as ${name}`)}
 from journal_row where epoch = ? and booked_at is null and seq > ? and seq <= ? order by seq limit ?`
 
 const nothing: Counts = {
   bytesIn: 0,
   bytesOut: 0,
+  datagramsIn: 0,
+  datagramsOut: 0,
   connections: 0,
   dnsFailures: 0,
   failovers: 0,
+  overflows: 0,
   rejected: 0
 }
 
 export function openBook(db: State) {
   db.exec(tables)
+  addColumns(db)
   const add = db.prepare(addRow)
   const pending = db.prepare<[number, number, number, number], Numbered>(pendingRows)
   const markSent = db.prepare('update journal_row set sent = 1 where epoch = ? and seq between ? and ?')
@@ -137,4 +149,11 @@ export function openBook(db: State) {
     /** Through the disk's cache: copies the log into the file, and waits for both. */
     sync: () => void db.pragma('wal_checkpoint(passive)')
   }
+}
+
+/** A state directory of an agent that counted less. */
+function addColumns(db: State): void {
+  const known = db.pragma('table_info(journal_row)') as readonly { readonly name: string }[]
+  for (const name of names.filter(name => !known.some(column => column.name === name)))
+    db.exec(`alter table journal_row add column ${name} integer not null default 0`)
 }

@@ -5,9 +5,12 @@ export type RowKind = 'minute' | 'hour' | 'rule' | 'port' | 'target' | 'rejected
 export interface Counts {
   readonly bytesIn: number
   readonly bytesOut: number
+  readonly datagramsIn: number
+  readonly datagramsOut: number
   readonly connections: number
   readonly dnsFailures: number
   readonly failovers: number
+  readonly overflows: number
   readonly rejected: number
 }
 
@@ -30,7 +33,9 @@ export function changesOf(rule: Counted, minute: number, now: Counters, before: 
   const ports = now.ports.map((port, i) => ({
     key: String(port.port),
     bytesIn: port.bytesIn - (before?.ports[i]?.bytesIn ?? 0),
-    bytesOut: port.bytesOut - (before?.ports[i]?.bytesOut ?? 0)
+    bytesOut: port.bytesOut - (before?.ports[i]?.bytesOut ?? 0),
+    datagramsIn: port.datagramsIn - (before?.ports[i]?.datagramsIn ?? 0),
+    datagramsOut: port.datagramsOut - (before?.ports[i]?.datagramsOut ?? 0)
   }))
   const targets = now.targets.map((target, i) => ({
     key: keyOf(rule.targets[i]),
@@ -49,9 +54,12 @@ export function changesOf(rule: Counted, minute: number, now: Counters, before: 
   }
   const whole = {
     key: '',
+    datagramsIn: ports.reduce((sum, { datagramsIn }) => sum + datagramsIn, 0),
+    datagramsOut: ports.reduce((sum, { datagramsOut }) => sum + datagramsOut, 0),
     connections: now.connectionsTotal - (before?.connectionsTotal ?? 0),
     dnsFailures: now.dnsFailures - (before?.dnsFailures ?? 0),
-    failovers: now.targetFailovers - (before?.targetFailovers ?? 0)
+    failovers: now.targetFailovers - (before?.targetFailovers ?? 0),
+    overflows: now.flowsDroppedOverflow - (before?.flowsDroppedOverflow ?? 0)
   }
   const of = (kind: RowKind, rows: readonly ({ key: string } & Partial<Counts>)[]): Change[] =>
     rows

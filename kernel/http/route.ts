@@ -19,8 +19,8 @@ export interface Route<D, S extends Schemas = Schemas> {
   readonly summary: string // one line for OpenAPI
   /** 'waits': the change is written down with no status, and completed with the answer of a client. */
   readonly answer?: 'waits'
-  /** 'secret': the reply holds a secret, and is never kept for a repeated Idempotency-Key. */
-  readonly reply?: 'secret'
+  /** 'secret': the reply is never kept for a repeated Idempotency-Key. 'text': it is a string, sent as it is. */
+  readonly reply?: 'secret' | 'text'
   /** Called once, at mount: a route of an extensible plugin composes its schemas from its slots. */
   schema(filled: FilledBy): S
   run(deps: D, call: Call<S>): Promise<Static<S['reply']>>
@@ -28,6 +28,8 @@ export interface Route<D, S extends Schemas = Schemas> {
   again?(deps: D, call: Call<S>, resourceId: string): Promise<Static<S['reply']>>
   /** Set by defineList: the reply is cut to a page by the host. */
   readonly isList?: true
+  /** Set by defineStream: the reply is sent event by event. */
+  readonly isStream?: true
 }
 
 export interface Call<S extends Schemas = Schemas> {
@@ -37,7 +39,7 @@ export interface Call<S extends Schemas = Schemas> {
   readonly principal: Principal
   readonly visit: Visit
   readonly requestId: string
-  /** Aborted when the caller has gone. */
+  /** Aborted when the caller has gone; of a stream also when it has lost access. */
   readonly gone: AbortSignal
   /**
    * One transaction, and the guard's decision in it: a change that is acknowledged is also written down.

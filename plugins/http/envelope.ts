@@ -16,6 +16,7 @@ export const ErrorBody = Type.Object({
 })
 
 export const jsonType = 'application/json; charset=utf-8'
+export const textType = 'text/plain; version=0.0.4; charset=utf-8' // as Prometheus names its text format
 
 /** 64-bit counters are printed in full. */
 export const toJson = (value: unknown): string =>

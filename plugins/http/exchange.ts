@@ -4,13 +4,14 @@ import { Fault, notFound } from '../../kernel/base/errors.ts'
 import type { Listing } from '../../kernel/http/listing.ts'
 import type { Call, Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { envelope, faultOf, jsonType, sendFault, toJson } from './envelope.ts'
+import { envelope, faultOf, jsonType, sendFault, textType, toJson } from './envelope.ts'
 import { methodNotAllowed, unsupportedMediaType } from './errors.ts'
 import { openGuard, openTurnstile } from './guard.ts'
 import type { HttpOptions } from './http.ts'
 import { pageOf } from './paging.ts'
 import { openRecord } from './record.ts'
 import { openRepeats, spent } from './repeats.ts'
+import { openStreams, streamOf } from './streams.ts'
 import { isJson, isRead, type Outcome, pathOf, type Turn, turnOf } from './turn.ts'
 
 declare module 'fastify' {
@@ -26,13 +27,15 @@ type Handle = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyR
 
 /** Puts the order of checks into the app; answers what makes a handler of a route. */
 export function openExchange(app: FastifyInstance, options: HttpOptions) {
-  const { store, log } = options
+  const { store, log, tally } = options
   const admit = openGuard(options)
   const turnstile = openTurnstile()
   const repeats = openRepeats(options)
   const record = openRecord({ ...options, repeats })
+  const streams = openStreams(options, admit)
   const routes: Route<Kernel>[] = []
 
+  app.addHook('preClose', async () => streams.endAll())
   app.decorateRequest('turn', null)
 
   app.addHook('onRequest', async (request, reply) => {
@@ -65,6 +68,8 @@ export function openExchange(app: FastifyInstance, options: HttpOptions) {
     if (turn.claim) repeats.release(turn.claim)
   })
 
+  app.addHook('onResponse', async (request, reply) => tally.answered(request, reply))
+
   app.setErrorHandler(async (error, request, reply) => {
     const fault = await written(request, faultOf(error, request.id))
     if (fault.row.http === 500)
@@ -78,6 +83,7 @@ export function openExchange(app: FastifyInstance, options: HttpOptions) {
   /** A refusal that cannot be written down is our failure. */
   async function written({ turn, id }: FastifyRequest, fault: Fault): Promise<Fault> {
     const { code: reason, http: status } = fault.row
+    if (turn) tally.refused(turn, fault.row)
     try {
       if (turn) await record.close(turn, { status, reason, answer: envelope(fault) })
       return fault
@@ -86,16 +92,24 @@ export function openExchange(app: FastifyInstance, options: HttpOptions) {
     }
   }
 
-  async function close(turn: Turn, reply: FastifyReply, outcome: Outcome): Promise<FastifyReply> {
+  async function close(
+    turn: Turn,
+    reply: FastifyReply,
+    outcome: Outcome,
+    type = jsonType
+  ): Promise<FastifyReply> {
     await record.close(turn, outcome)
     const { status, answer } = outcome
-    return answer === '' ? reply.code(status).send() : reply.code(status).type(jsonType).send(answer)
+    return answer === '' ? reply.code(status).send() : reply.code(status).type(type).send(answer)
   }
 
-  function callOf(turn: Turn, { body, query, params }: FastifyRequest, reply: FastifyReply): Call {
+  function callOf(
+    turn: Turn,
+    { body, query, params }: FastifyRequest,
+    reply: FastifyReply,
+    gone: AbortSignal
+  ): Call {
     const { visit, principal, requestId } = turn
-    const gone = new AbortController()
-    reply.raw.once('close', () => reply.raw.writableFinished || gone.abort())
     const shared = {
       path: '/',
       httpOnly: true,
@@ -105,7 +119,7 @@ export function openExchange(app: FastifyInstance, options: HttpOptions) {
     const setCookie: Call['setCookie'] = (name, value, maxAgeSecs) =>
       void reply.setCookie(name, value, { ...shared, maxAge: maxAgeSecs === 'clear' ? 0 : maxAgeSecs })
     const change = record.changeOf(turn)
-    return { body, query, params, principal, visit, requestId, gone: gone.signal, change, setCookie }
+    return { body, query, params, principal, visit, requestId, gone, change, setCookie }
   }
 
   return function handlerOf(route: Route<Kernel>, deps: Kernel): Handle {
@@ -113,7 +127,13 @@ export function openExchange(app: FastifyInstance, options: HttpOptions) {
     return async (request, reply) => {
       const { turn } = request
       if (!turn) throw new TypeError(`${route.action} ran before its caller was admitted`)
-      const made = await run(deps, turn, callOf(turn, request, reply))
+      const gone = new AbortController()
+      reply.raw.once('close', () => reply.raw.writableFinished || gone.abort())
+      const call = callOf(turn, request, reply, gone.signal)
+      if (route.isStream) return streams.begin(turn, reply, gone, () => streamOf(route, deps, call))
+      const made = await run(deps, turn, call)
+      if (route.reply === 'text')
+        return close(turn, reply, { status: route.status, reason: null, answer: String(made) }, textType)
       const shown = route.isList ? await pageOf(made as Listing<unknown>, request, reply, store) : made
       const answer = route.status === 204 ? '' : toJson(shown)
       return close(turn, reply, { status: route.status, reason: null, answer })

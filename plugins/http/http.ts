@@ -10,6 +10,7 @@ import type { HostOptions, HttpHost } from '../../kernel/http/host.ts'
 import type { Kernel, Plugin } from '../../kernel/plugin.ts'
 import * as rows from './errors.ts'
 import { openExchange } from './exchange.ts'
+import type { Tally } from './figures.ts'
 import { openapi, schemaOf } from './openapi.ts'
 import { openServer } from './server.ts'
 import { validator } from './validate.ts'
@@ -21,7 +22,9 @@ export interface HttpSettings {
   readonly trustedProxies: readonly string[]
 }
 
-export type HttpOptions = HostOptions & HttpSettings
+export interface HttpOptions extends HostOptions, HttpSettings {
+  readonly tally: Tally
+}
 
 export async function openHttp(options: HttpOptions): Promise<HttpHost> {
   const codes = new Map<string, Code>()

@@ -25,10 +25,17 @@ export function schemaOf(plugin: string, route: Route<Kernel>, schemas: Schemas)
     ...(params && { params }),
     ...(route.method !== 'GET' && { body }),
     response: {
-      [route.status]: route.status === 204 ? Type.Null({ description: 'Done.' }) : reply,
+      [route.status]: answerOf(route, reply),
       default: ErrorBody
     }
   }
+}
+
+function answerOf({ status, isStream, reply: form }: Route<Kernel>, reply: Schemas['reply']): object {
+  if (status === 204) return Type.Null({ description: 'Done.' })
+  if (form === 'text') return { description: 'Text.', content: { 'text/plain': { schema: reply } } }
+  if (!isStream) return reply
+  return { description: 'Server-sent events.', content: { 'text/event-stream': { schema: reply } } }
 }
 
 const IdempotencyKey = Type.String({

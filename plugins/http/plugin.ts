@@ -1,12 +1,19 @@
+import { asFunction } from 'awilix'
+import { figuresSlot } from '../../kernel/figures.ts'
 import { hostSlot } from '../../kernel/http/host.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { Repeat } from './entities.ts'
 import * as rows from './errors.ts'
+import { openTally, type Tally } from './figures.ts'
 import { openHttp } from './http.ts'
 import { Http0001 } from './migrations/0001-repeat.ts'
 import { keys, settingsOf } from './settings.ts'
 
-export default definePlugin({
+interface Deps extends Kernel<typeof keys> {
+  readonly tally: Tally
+}
+
+export default definePlugin<Deps>({
   name: 'http',
   version: '1.0.0',
   kernel: '^1.0.0',
@@ -16,11 +23,13 @@ export default definePlugin({
     entities: [Repeat],
     migrations: [{ name: '0001-repeat', class: Http0001 }]
   },
+  services: { tally: asFunction(() => openTally()).singleton() },
   fills: [
     hostSlot.fillWith(
-      ({ config }: Kernel<typeof keys>) =>
+      ({ config, tally }: Deps) =>
         options =>
-          openHttp({ ...options, ...settingsOf(config) })
-    )
+          openHttp({ ...options, ...settingsOf(config), tally })
+    ),
+    figuresSlot.fillWith(({ tally }: Deps) => tally.figures)
   ]
 })

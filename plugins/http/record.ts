@@ -16,9 +16,10 @@ export function openRecord({ store, clock, filled, repeats }: Options) {
   function decide(turn: Turn, status: number | null, reason: string | null): Decision {
     const { route, visit, principal, resource, requestId } = turn
     const isKnown = principal.method !== 'none'
+    const timestamp = clock.now()
     return {
-      id: newId(),
-      timestamp: clock.now(),
+      id: newId(timestamp),
+      timestamp,
       action: route.action,
       actor: isKnown ? principal.userId : null,
       role: isKnown ? principal.role : null,

@@ -84,9 +84,12 @@ function* partsOf(journal: Journal, live: readonly Live[]): Iterable<Omit<StatsR
         key: row.key,
         bytes_in: row.bytesIn,
         bytes_out: row.bytesOut,
+        datagrams_in: row.datagramsIn,
+        datagrams_out: row.datagramsOut,
         connections: row.connections,
         dns_failures: row.dnsFailures,
         failovers: row.failovers,
+        overflows: row.overflows,
         rejected: row.rejected
       }))
     }

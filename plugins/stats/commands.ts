@@ -1,16 +1,38 @@
+import { setTimeout } from 'node:timers/promises'
 import { Type } from 'typebox'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import type { RuleStats, Summary } from './schema.ts'
 
+const everyMs = 5_000
+
 const stats = defineCommand({
   name: 'rule stats',
   summary: 'Show what a rule has forwarded so far.',
-  args: Type.Object({ rule: Type.String({ description: 'Id of a rule.' }) }),
+  args: Type.Object({
+    rule: Type.String({ description: 'Id of a rule.' }),
+    by: Type.Optional(
+      Type.Union([Type.Literal('port'), Type.Literal('target')], { description: 'A row for each instead.' })
+    ),
+    watch: Type.Optional(Type.Boolean({ description: 'Again every 5 s, until interrupted.' }))
+  }),
   positional: ['rule'],
   needs: 'api',
-  run: async ({ api, args, print }) =>
-    print.data(await api.get<RuleStats>(`/v1/rules/${encodeURIComponent(args.rule)}/stats`))
+  until: 'stopped',
+  async run({ api, args: { rule, by, watch }, print, signal }) {
+    const path = `/v1/rules/${encodeURIComponent(rule)}/stats${by ? `?per_${by}=true` : ''}`
+    for (;;) {
+      const stats = await api.get<RuleStats>(path)
+      if (by === 'port') print.data(stats.per_port ?? [])
+      else if (by === 'target') print.data(stats.per_target ?? [])
+      else print.data(stats)
+      if (!watch || !(await passed(everyMs, signal))) return
+    }
+  }
 })
+
+/** False: the signal came first. */
+const passed = (ms: number, signal: AbortSignal): Promise<boolean> =>
+  setTimeout(ms, true, { signal }).catch(() => false)
 
 const summary = defineCommand({
   name: 'stats summary',

@@ -1,6 +1,16 @@
 import type { Row } from './wire.ts'
 
-const names = ['bytes_in', 'bytes_out', 'connections', 'dns_failures', 'failovers', 'rejected'] as const
+const names = [
+  'bytes_in',
+  'bytes_out',
+  'datagrams_in',
+  'datagrams_out',
+  'connections',
+  'dns_failures',
+  'failovers',
+  'overflows',
+  'rejected'
+] as const
 export const countNames: readonly CountName[] = names
 type CountName = (typeof names)[number]
 export type Counts = Pick<Row, CountName>
@@ -8,9 +18,12 @@ export type Counts = Pick<Row, CountName>
 const each = (make: (name: CountName) => number): Counts => ({
   bytes_in: make('bytes_in'),
   bytes_out: make('bytes_out'),
+  datagrams_in: make('datagrams_in'),
+  datagrams_out: make('datagrams_out'),
   connections: make('connections'),
   dns_failures: make('dns_failures'),
   failovers: make('failovers'),
+  overflows: make('overflows'),
   rejected: make('rejected')
 })
 

@@ -4,9 +4,12 @@ const count = () => p.bigint('number')
 const counts = () => ({
   bytesIn: count(),
   bytesOut: count(),
+  datagramsIn: count().default(0),
+  datagramsOut: count().default(0),
   connections: count(),
   dnsFailures: count(),
   failovers: count(),
+  overflows: count().default(0),
   rejected: count()
 })
 

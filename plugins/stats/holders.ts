@@ -7,6 +7,8 @@ import { ruleKind } from '../rules/wire.ts'
 import { StatsEpoch, StatsHolder, StatsRow, StatsTotal } from './entities.ts'
 import { slices } from './tables.ts'
 
+const nobody = ''
+
 export type Holders = ReturnType<typeof openHolders>
 
 export interface Gone extends RuleHolder {
@@ -42,6 +44,11 @@ export function openHolders({ rules }: { readonly rules: Rules }) {
     }
   }
 
+  /** What comes late of a user who is gone is nobody's: a later user of that name inherits nothing. */
+  async function disown(owner: string, em: EntityManager): Promise<void> {
+    await em.nativeUpdate(StatsHolder, { owner }, { owner: nobody })
+  }
+
   /** At start: what went while this plugin was off. */
   async function sweep(em: EntityManager): Promise<void> {
     const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
@@ -60,7 +67,7 @@ export function openHolders({ rules }: { readonly rules: Rules }) {
       if (!holders.has(rule_id)) await forget(client_id, [rule_id], em)
   }
 
-  return { of, removed, reported, sweep }
+  return { of, removed, disown, reported, sweep }
 }
 
 async function forget(clientId: string, ids: readonly string[], em: EntityManager): Promise<void> {

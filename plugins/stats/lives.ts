@@ -44,10 +44,13 @@ export function openLives({ clock, control }: Pick<Kernel, 'clock' | 'control'>)
     leaving.set(clientId, release)
   }
 
-  const connectionsOf = (clientId: string, ruleId: string): number =>
-    (shown.get(clientId) ?? [])
-      .filter(({ rule_id }) => rule_id === ruleId)
-      .reduce((sum, { connections }) => sum + connections, 0)
+  /** Connections (or flows) of a rule by port; only where there are some. */
+  const of = (clientId: string, ruleId: string): ReadonlyMap<number, number> =>
+    new Map(
+      (shown.get(clientId) ?? [])
+        .filter(({ rule_id }) => rule_id === ruleId)
+        .map(({ port, connections }) => [port, connections])
+    )
 
   /** What lives anywhere, by client. */
   const all = (): readonly (Live & { readonly clientId: string })[] =>
@@ -59,5 +62,5 @@ export function openLives({ clock, control }: Pick<Kernel, 'clock' | 'control'>)
     for (const cancel of leaving.values()) cancel()
   }
 
-  return { report, joined, left, connectionsOf, all, release }
+  return { report, joined, left, of, all, release }
 }

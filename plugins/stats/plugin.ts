@@ -6,10 +6,12 @@ import type { Clients } from '../clients/clients.ts'
 import { removingSlot } from '../clients/slots.ts'
 import type { Rules } from '../rules/rules.ts'
 import { removedSlot } from '../rules/slots.ts'
+import { removingSlot as userRemovingSlot } from '../users/slots.ts'
 import { commands } from './commands.ts'
 import { StatsEpoch, StatsHolder, StatsRow, StatsTotal } from './entities.ts'
 import { forgetClient } from './holders.ts'
 import { Stats0001 } from './migrations/0001-stats.ts'
+import { Stats0002 } from './migrations/0002-datagrams.ts'
 import { routes } from './routes.ts'
 import { sinkSlot } from './slots.ts'
 import { openStats, type Stats } from './stats.ts'
@@ -27,17 +29,26 @@ export default definePlugin<Deps>({
   name: 'stats',
   version: '1.0.0',
   kernel: '^1.0.0',
-  needs: { clients: '^1.0.0', rules: '^1.0.0' },
+  needs: { clients: '^1.0.0', rules: '^1.0.0', users: '^1.0.0' },
   store: {
     entities: [StatsRow, StatsTotal, StatsEpoch, StatsHolder],
-    migrations: [{ name: '0001-stats', class: Stats0001 }]
+    migrations: [
+      { name: '0001-stats', class: Stats0001 },
+      { name: '0002-datagrams', class: Stats0002 }
+    ]
   },
   exports: { stats: asFunction(openStats).singleton() },
   slots: [sinkSlot],
   fills: [
     connectionSlot.fillWith(({ stats }: Deps) => stats.connection),
     removedSlot.fillWith(({ stats }: Deps) => stats.removed),
-    removingSlot.fill(({ id }, em) => forgetClient(id, em))
+    removingSlot.fill(({ id }, em) => forgetClient(id, em)),
+    userRemovingSlot.fillWith(({ stats }: Deps) => ({
+      async remove({ id }, em) {
+        await stats.disown(id, em)
+        return { ids: [] }
+      }
+    }))
   ],
   messages,
   handlers: [

@@ -1,11 +1,14 @@
 import { Type } from 'typebox'
 import { defineRoute } from '../../kernel/http/route.ts'
-import { RuleStats, Summary } from './schema.ts'
+import { defineStream } from '../../kernel/http/streaming.ts'
+import { Flags, RuleStats, Summary } from './schema.ts'
 import type { Stats } from './stats.ts'
 
 interface Deps {
   readonly stats: Stats
 }
+
+const RuleParams = Type.Object({ rule_id: Type.String() })
 
 const ofRule = defineRoute({
   method: 'GET',
@@ -14,8 +17,17 @@ const ofRule = defineRoute({
   access: 'user',
   status: 200,
   summary: 'What a rule has forwarded so far.',
-  schema: () => ({ params: Type.Object({ rule_id: Type.String() }), reply: RuleStats }),
-  run: ({ stats }: Deps, { params, principal }) => stats.ofRule(params.rule_id, principal)
+  schema: () => ({ params: RuleParams, query: Flags, reply: RuleStats }),
+  run: ({ stats }: Deps, { params, query, principal }) => stats.ofRule(params.rule_id, query, principal)
+})
+
+const stream = defineStream({
+  url: '/v1/rules/:rule_id/stats/stream',
+  action: 'rule.stats-stream',
+  access: 'user',
+  summary: 'The same as it changes: event `stats` at once and every 5 s, event `removed` when the rule goes.',
+  schema: () => ({ params: RuleParams, query: Flags, event: Type.Union([RuleStats, RuleParams]) }),
+  run: ({ stats }: Deps, call) => stats.watchRule(call.params.rule_id, call.query, call)
 })
 
 const summary = defineRoute({
@@ -29,4 +41,4 @@ const summary = defineRoute({
   run: ({ stats }: Deps, { principal }) => stats.summary(principal)
 })
 
-export const routes = [ofRule, summary]
+export const routes = [ofRule, stream, summary]

@@ -2,6 +2,44 @@ import { type Static, Type } from 'typebox'
 
 const Count = () => Type.Integer({ minimum: 0 })
 
+const closed = { additionalProperties: false }
+
+export const Flags = Type.Object(
+  {
+    per_port: Type.Optional(Type.Boolean({ description: 'Also by listen port.' })),
+    per_target: Type.Optional(Type.Boolean({ description: 'Also by target.' }))
+  },
+  closed
+)
+
+const PortStats = Type.Object(
+  {
+    listen_port: Count(),
+    bytes_in: Count(),
+    bytes_out: Count(),
+    active_connections: Type.Integer({ minimum: 0, description: 'Flows, of a UDP rule.' }),
+    datagrams_in: Count(),
+    datagrams_out: Count()
+  },
+  closed
+)
+export type PortStats = Static<typeof PortStats>
+
+const TargetStats = Type.Object(
+  {
+    host: Type.String(),
+    port: Count(),
+    priority: Count(),
+    health: Type.Union([Type.Literal('healthy'), Type.Literal('failed'), Type.Literal('unknown')]),
+    bytes_in: Count(),
+    bytes_out: Count(),
+    connections_total: Count(),
+    consecutive_failures: Count()
+  },
+  closed
+)
+export type TargetStats = Static<typeof TargetStats>
+
 export const RuleStats = Type.Object(
   {
     rule_id: Type.String(),
@@ -17,14 +55,16 @@ export const RuleStats = Type.Object(
     active_flows: Count(),
     flows_dropped_overflow: Count(),
     target_failovers: Count(),
-    rejected: Type.Record(Type.String(), Count(), { description: 'Refused connections by reason.' }),
-    updated_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()])
+    rejected: Type.Record(Type.String(), Count(), {
+      description: 'Refused connections, and dropped datagrams, by reason.'
+    }),
+    updated_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    per_port: Type.Optional(Type.Array(PortStats)),
+    per_target: Type.Optional(Type.Array(TargetStats))
   },
-  { additionalProperties: false }
+  closed
 )
 export type RuleStats = Static<typeof RuleStats>
-
-const closed = { additionalProperties: false }
 
 export const Summary = Type.Object(
   {

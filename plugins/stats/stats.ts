@@ -1,16 +1,18 @@
-import { timestamp } from '../../kernel/base/clock.ts'
-import type { Principal } from '../../kernel/http/principal.ts'
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Static } from 'typebox'
+import type { Call } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/clients.ts'
 import type { Rules } from '../rules/rules.ts'
-import { StatsTotal } from './entities.ts'
-import { openHolders } from './holders.ts'
+import { type Gone, openHolders } from './holders.ts'
 import { openLedger } from './ledger.ts'
 import { openLives } from './lives.ts'
+import { openReading } from './reading.ts'
 import { openReports } from './reports.ts'
-import type { RuleStats } from './schema.ts'
+import type { Flags, RuleStats } from './schema.ts'
 import { openSummary } from './summary.ts'
 import { dropSpans } from './tables.ts'
+import { openWatch } from './watch.ts'
 
 export type Stats = ReturnType<typeof openStats>
 
@@ -22,35 +24,14 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
   const holders = openHolders(deps)
   const ledger = openLedger(deps, holders)
   const reports = openReports({ store, clock, log, codec, ledger, lives })
+  const ofRule = openReading({ store, rules, lives })
+  const watch = openWatch(deps)
   const summary = openSummary({ store, clients, rules, lives })
 
-  async function ofRule(id: string, principal: Principal): Promise<RuleStats> {
-    const { client_id, protocol } = await rules.read(id, principal)
-    const totals = await store.read(em =>
-      em.find(StatsTotal, { ruleId: id, kind: { $in: ['rule', 'rejected'] } })
-    )
-    const whole = totals.find(({ kind }) => kind === 'rule')
-    const rejected = totals
-      .filter(({ kind }) => kind === 'rejected')
-      .map(({ key, rejected }) => [key, rejected])
-    const updatedAt = Math.max(0, ...totals.map(({ updatedAt }) => updatedAt))
-    return {
-      rule_id: id,
-      client_id,
-      protocol,
-      bytes_in: whole?.bytesIn ?? 0,
-      bytes_out: whole?.bytesOut ?? 0,
-      active_connections: lives.connectionsOf(client_id, id),
-      connections_total: whole?.connections ?? 0,
-      dns_failures: whole?.dnsFailures ?? 0,
-      datagrams_in: 0,
-      datagrams_out: 0,
-      active_flows: 0,
-      flows_dropped_overflow: 0,
-      target_failovers: whole?.failovers ?? 0,
-      rejected: Object.fromEntries(rejected),
-      updated_at: updatedAt === 0 ? null : timestamp(updatedAt)
-    }
+  /** Refuses before the first event, as `ofRule` does. */
+  async function watchRule(id: string, wanted: Static<typeof Flags>, { principal, gone }: Call) {
+    const read = (): Promise<RuleStats> => ofRule(id, wanted, principal)
+    return watch.events(id, await read(), read, gone)
   }
 
   /** In short transactions: the thread answers heartbeats, too. */
@@ -66,9 +47,14 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
   return {
     ...reports,
     ofRule,
+    watchRule,
     summary,
     tidy,
-    removed: holders.removed,
+    async removed(rule: Gone, em: EntityManager): Promise<void> {
+      await holders.removed(rule, em)
+      watch.wake(rule.id) // its read waits for the end of this transaction
+    },
+    disown: holders.disown,
     start: () => store.change(holders.sweep),
     release: lives.release
   }

@@ -13,9 +13,12 @@ export const Row = Type.Object({
   key: Type.String({ maxLength: 264 }),
   bytes_in: Count,
   bytes_out: Count,
+  datagrams_in: Count,
+  datagrams_out: Count,
   connections: Count,
   dns_failures: Count,
   failovers: Count,
+  overflows: Count,
   rejected: Count
 })
 export type Row = Static<typeof Row>

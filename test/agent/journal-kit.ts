@@ -7,6 +7,13 @@ import { type Line, listen } from '../kit/house.ts'
 
 export const web = { id: '01RULEWEB', targets: [{ host: 'web.internal', port: 80 }] }
 
+const unjudged = {
+  health: 'unknown',
+  consecutiveFailures: 0,
+  lastFailureAt: null,
+  lastSuccessAt: null
+} as const
+
 /** What an engine says of a rule with one port and one target, all of it cumulative. */
 export const counted = (
   ruleId: number,
@@ -16,11 +23,12 @@ export const counted = (
   const { active = 0, ...rest } = more
   return {
     ruleId,
-    ports: [{ port: 8080, bytesIn, bytesOut, active }],
-    targets: [{ bytesIn, bytesOut, connectionsTotal: 0 }],
+    ports: [{ port: 8080, bytesIn, bytesOut, datagramsIn: 0, datagramsOut: 0, active }],
+    targets: [{ bytesIn, bytesOut, connectionsTotal: 0, ...unjudged }],
     connectionsTotal: 0,
     dnsFailures: 0,
     targetFailovers: 0,
+    flowsDroppedOverflow: 0,
     rejected: {},
     ...rest
   }

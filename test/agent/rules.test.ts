@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { openGuardrails } from '../../agent/guardrails.ts'
+import { openMeters } from '../../agent/meters.ts'
 import { openPlanner } from '../../agent/planner.ts'
 import { type AgentPlugin, defineField, type RuleSpec } from '../../agent/plugin.ts'
 import { openRules } from '../../agent/rules.ts'
@@ -57,8 +58,10 @@ function open(t: Test, dir = t.testdir()) {
     { allow_ports: ['8000-8999'], allow_targets: [], deny_targets: ['169.254.0.0/16'] },
     []
   )
+  const meters = openMeters(engine)
   const rules = openRules({
     engine,
+    meters,
     planner: openPlanner({ plugins: [patience], codec, guardrails }),
     journal: { bind: id => void bound.push(id), unbind: id => void unbound.push(id) },
     settings: openSettings(db),
@@ -95,7 +98,7 @@ t.test('a rule is planned with its fields and the guardrails, and counted from i
     { id: 1, from: 8080, to: 8080, idleMs: 7000, source: null, target: [{ refusal: 'denied_by_agent' }] }
   ])
   t.same(bound, [1])
-  t.equal(rules.idOf(1), 'rule-1')
+  t.equal(rules.find(1)?.id, 'rule-1')
   t.match(log.lines, [{ event: 'rule.opened', fields: { rule: 'rule-1' } }])
 })
 
@@ -153,7 +156,7 @@ t.test('errno of the engine becomes a code of the wire, and nothing is counted',
   await t.rejects(rules.open(spec()), { code: 'activation_failed' })
 
   t.same(unbound, [1, 2])
-  t.equal(rules.idOf(1), undefined)
+  t.equal(rules.find(1), undefined)
 })
 
 t.test('a drain is over with the last connection; a second close cuts it', async t => {
@@ -167,12 +170,12 @@ t.test('a drain is over with the last connection; a second close cuts it', async
     isDone = true
   })
   t.equal(isDone, false)
-  t.equal(rules.idOf(1), 'rule-1', 'its last events still have a name')
+  t.equal(rules.find(1)?.id, 'rule-1', 'its last events still have a name')
 
   await (await rules.close('rule-1', 'cut')).done
   t.equal(isDone, true)
   t.same(engine.closed.at(-1), { ruleId: 1, drainMs: 0 })
-  t.equal(rules.idOf(1), undefined)
+  t.equal(rules.find(1), undefined)
 })
 
 t.test('a close of what is not open is done at once', async t => {

@@ -14,6 +14,7 @@ import { type Database, openStore } from '../../../kernel/store/open.ts'
 import { type FakeClock, fakeClock } from '../../../test/kit/clock.ts'
 import type { Line } from '../../../test/kit/house.ts'
 import { watch } from '../../../test/kit/watch.ts'
+import { openTally } from '../figures.ts'
 import { type HttpOptions, openHttp } from '../http.ts'
 import httpPlugin from '../plugin.ts'
 
@@ -78,6 +79,7 @@ export async function desk(
     filled: gather('kernel', [plugin, watch(decisions)], () => ({})),
     identity: openIdentity({ store, clock, operatorToken: 'operator-token' }),
     version: '2.0.0',
+    tally: openTally(),
     ...options
   })
   if (users !== 'none') await addUsers(store, clock.now())

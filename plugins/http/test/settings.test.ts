@@ -10,8 +10,8 @@ async function pair(t: Test): Promise<{ cert: string; key: string; data: string 
   const dir = t.testdir({ tls: {}, data: {} })
   await openCertificate(join(dir, 'tls'))
   return {
-    cert: join(dir, 'tls', 'control.crt'),
-    key: join(dir, 'tls', 'control.key'),
+    cert: join(dir, 'tls', 'control.pem'),
+    key: join(dir, 'tls', 'control.pem'),
     data: join(dir, 'data')
   }
 }

@@ -21,8 +21,11 @@ export const row = (rule_id: string, kind: string, key: string, counts: Partial<
   bytes_in: 0,
   bytes_out: 0,
   connections: 0,
+  datagrams_in: 0,
+  datagrams_out: 0,
   dns_failures: 0,
   failovers: 0,
+  overflows: 0,
   rejected: 0,
   ...counts
 })

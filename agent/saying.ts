@@ -1,0 +1,43 @@
+// What the log says of the data plane.
+import type { Clock } from '../kernel/base/clock.ts'
+import type { Log } from '../kernel/base/log.ts'
+import type { EngineEvent } from './engine.ts'
+import type { AgentRules } from './plugin.ts'
+import { openRepeats } from './repeats.ts'
+
+export function openSaying(rules: Pick<AgentRules, 'find'>, clock: Clock, log: Log) {
+  const repeats = openRepeats(clock)
+
+  function dnsFailed({ ruleId, host, reason }: Extract<EngineEvent, { kind: 'dns-failed' }>): void {
+    const { id: rule, protocol } = rules.find(ruleId) ?? {}
+    const event = protocol === 'udp' ? 'rule.udp_dns_failed' : 'rule.dns_failed'
+    repeats(`${rule} ${host} ${reason}`, suppressed =>
+      log.warn(event, `${host} did not resolve: ${reason}`, { rule, host, reason, suppressed })
+    )
+  }
+
+  return (event: EngineEvent): void => {
+    switch (event.kind) {
+      case 'dns-failed':
+        dnsFailed(event)
+        break
+      case 'splice-selected':
+        log.info('proxy.splice_selected', 'connections take the zero-copy path', {
+          rule: rules.find(event.ruleId)?.id
+        })
+        break
+      case 'splice-unsupported':
+        log.warn('proxy.splice_unsupported_fallback', 'the system refuses splice; bytes are copied', {
+          rule: rules.find(event.ruleId)?.id,
+          errno_name: event.errno
+        })
+        break
+      case 'pipe-size':
+        log.warn('proxy.splice_pipe_size_failed', 'pipes are smaller than asked for; raise pipe-max-size', {
+          requested_bytes: event.requestedBytes,
+          actual_default_bytes: event.actualBytes,
+          errno_name: event.errno
+        })
+    }
+  }
+}

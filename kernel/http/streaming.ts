@@ -1,0 +1,37 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import type { FilledBy } from '../slot.ts'
+import type { Call, Route, Schemas } from './route.ts'
+
+/** One server-sent event (WHATWG HTML, 9.2). */
+export interface ServerEvent<E> {
+  readonly event: string
+  readonly data: E
+}
+
+interface StreamRoute<D, Q extends TSchema, P extends TSchema, E extends TSchema>
+  extends Pick<Route<D>, 'url' | 'action' | 'access' | 'summary'> {
+  schema(filled: FilledBy): { readonly query?: Q; readonly params?: P; readonly event: E }
+  /** Refuses before the first event; ends with `gone`, which also says that the caller has lost access. */
+  run(
+    deps: D,
+    call: Call<{ query: Q; params: P; reply: TSchema }>
+  ): Promise<AsyncIterable<ServerEvent<Static<E>>>>
+}
+
+/** A GET that answers server-sent events. Ids, comments and the watch on the caller's access are the host's work. */
+export function defineStream<D, E extends TSchema, Q extends TSchema = TSchema, P extends TSchema = TSchema>(
+  stream: StreamRoute<D, Q, P, E>
+): Route<D> {
+  const route: Route<D, Schemas> = {
+    ...stream,
+    method: 'GET',
+    status: 200,
+    isStream: true,
+    schema(filled) {
+      const { event, ...request } = stream.schema(filled)
+      return { ...request, reply: Type.Object({ event: Type.String(), data: event }) }
+    },
+    run: (deps, call) => stream.run(deps, call as never) as Promise<never>
+  }
+  return route
+}

@@ -1,0 +1,137 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import t, { type Test } from 'tap'
+import { Type } from 'typebox'
+import { defineStream } from '../../../kernel/http/streaming.ts'
+import { Credential } from '../../../kernel/identity/entities.ts'
+import { desk, plain, portOf, superadmin } from './kit.ts'
+
+/** A route whose events a test sends; `ended` settles when the host has let go of it. */
+function feed() {
+  const said: number[] = []
+  const ended = Promise.withResolvers<void>()
+  let more = Promise.withResolvers<void>()
+  const route = defineStream({
+    url: '/v1/feed',
+    action: 'feed.watch',
+    access: 'user',
+    summary: 'Numbers.',
+    schema: () => ({ event: Type.Object({ n: Type.Integer() }) }),
+    async run(_deps: object, { gone }) {
+      gone.addEventListener('abort', () => more.resolve())
+      return (async function* () {
+        while (!gone.aborted) {
+          for (const n of said.splice(0)) yield { event: 'number', data: { n } }
+          await more.promise
+          more = Promise.withResolvers()
+        }
+        ended.resolve()
+      })()
+    }
+  })
+  const say = (...numbers: number[]) => {
+    said.push(...numbers)
+    more.resolve()
+  }
+  return { route, say, ended: ended.promise }
+}
+
+async function open(t: Test, port: number, headers = plain): Promise<IncomingMessage> {
+  const request = get({ port, path: '/v1/feed', headers, agent: false })
+  request.on('error', () => {}) // a test that ends destroys it
+  t.teardown(() => request.destroy())
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  return response.setEncoding('utf8')
+}
+
+/** Reads until the text is there; fails when the stream ends before. */
+async function read(response: IncomingMessage, wanted: string): Promise<string> {
+  let text = ''
+  while (!text.includes(wanted)) {
+    const chunk: string | null = response.read()
+    if (chunk !== null) text += chunk
+    else if (response.readableEnded) throw new TypeError(`ended after ${JSON.stringify(text)}`)
+    else await Promise.race([once(response, 'readable'), once(response, 'end')])
+  }
+  return text
+}
+
+const ended = (response: IncomingMessage): Promise<unknown> => once(response.resume(), 'close')
+
+t.test('a stream says how long to wait, numbers its events, and keeps the line warm', async t => {
+  const { route, say } = feed()
+  const { clock, ...rest } = await desk(t, { routes: [route] })
+  const response = await open(t, await portOf(rest.http))
+  t.match(response.headers, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+  t.equal(await read(response, '\n\n'), 'retry: 5000\n\n')
+  say(7, 8)
+  t.equal(
+    await read(response, '8}\n\n'),
+    'id: 1\nevent: number\ndata: {"n":7}\n\nid: 2\nevent: number\ndata: {"n":8}\n\n'
+  )
+  await clock.advance(15_000)
+  t.match(await read(response, '\n\n'), /^:/)
+})
+
+t.test('a stream ends within a second of lost access', async t => {
+  const { route, ended: letGo } = feed()
+  const { clock, store, http } = await desk(t, { routes: [route] })
+  const response = await open(t, await portOf(http))
+  await read(response, 'retry')
+  await store.change(em => em.nativeDelete(Credential, { userId: 'bob' }))
+  const over = ended(response)
+  await clock.advance(1_000)
+  await over
+  await letGo
+})
+
+t.test('a caller who leaves takes the stream along', async t => {
+  const { route, ended: letGo } = feed()
+  const { http } = await desk(t, { routes: [route] })
+  const response = await open(t, await portOf(http))
+  await read(response, 'retry')
+  response.destroy()
+  await letGo
+})
+
+t.test('a seventeenth stream of one principal is refused, and another principal is not', async t => {
+  const { route } = feed()
+  const { http } = await desk(t, { routes: [route] })
+  const port = await portOf(http)
+  const mine = await Promise.all(Array.from({ length: 16 }, () => open(t, port)))
+  t.ok(mine.every(({ statusCode }) => statusCode === 200))
+  t.equal((await open(t, port)).statusCode, 429)
+  t.equal((await open(t, port, superadmin)).statusCode, 200)
+})
+
+t.test('a stream without access is refused as any route', async t => {
+  const { route } = feed()
+  const { ask } = await desk(t, { routes: [route] })
+  t.match(await ask('GET', '/v1/feed', {}), { status: 401, body: { error: { code: 'unauthenticated' } } })
+})
+
+t.test('a caller who does not read is cut, and its stream kept no more', async t => {
+  const { route, say, ended: letGo } = feed()
+  const { http } = await desk(t, { routes: [route] })
+  const response = await open(t, await portOf(http))
+  response.pause()
+  for (let n = 0; n < 20; n++) say(...Array.from({ length: 20_000 }, (_, n) => n))
+  await letGo
+})
+
+t.test('HEAD of a stream answers, and leaves nothing open', async t => {
+  const { route, ended: letGo } = feed()
+  const { ask } = await desk(t, { routes: [route] })
+  t.equal((await ask('HEAD', '/v1/feed', plain)).status, 200)
+  await letGo
+})
+
+t.test('a server that stops ends its streams', async t => {
+  const { route } = feed()
+  const { http, close } = await desk(t, { routes: [route] })
+  const response = await open(t, await portOf(http))
+  await read(response, 'retry')
+  const over = ended(response)
+  await close()
+  await over
+})

@@ -1,0 +1,89 @@
+import { type TProperties, Type } from 'typebox'
+import { Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
+import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
+import { bar, csv, size } from './chart.ts'
+import type { Traffic } from './schema.ts'
+
+const Span = {
+  from: Type.Optional(Type.String({ description: 'RFC 3339, or Unix seconds; default: 24 h before --to.' })),
+  to: Type.Optional(Type.String({ description: 'The same; default: now.' })),
+  bucket: Type.Optional(
+    Type.Union([Type.Literal('1m'), Type.Literal('1h')], { description: 'Default: what fits the span.' })
+  ),
+  csv: Type.Optional(Type.Boolean({ description: 'Comma-separated values, for a spreadsheet.' }))
+}
+
+interface Given {
+  readonly from?: string
+  readonly to?: string
+  readonly bucket?: string
+  readonly csv?: boolean
+}
+
+const defineTraffic = <A extends TProperties>(
+  name: string,
+  summary: string,
+  args: A,
+  pathOf: (args: Record<string, string>) => string
+) =>
+  defineCommand({
+    name: `traffic ${name}`,
+    summary,
+    args: Type.Object({ ...args, ...Span }),
+    positional: Object.keys(args).slice(0, 1),
+    needs: 'api',
+    run: call => show(call as unknown as CommandCall<Given & Record<string, string>>, pathOf) // of `args`, all strings
+  })
+
+async function show(
+  { api, args, print }: CommandCall<Given & Record<string, string>>,
+  pathOf: (args: Record<string, string>) => string
+): Promise<void> {
+  const to = args.to === undefined ? Math.ceil(Date.now() / 1000) : secondsOf('to', args.to)
+  const from = args.from === undefined ? to - 86_400 : secondsOf('from', args.from)
+  const query = new URLSearchParams({
+    from: `${from}`,
+    to: `${to}`,
+    ...(args.bucket && { bucket: args.bucket })
+  })
+  const [path, filter] = pathOf(args).split('?')
+  const { samples } = await api.get<Traffic>(`${path}?${query}${filter ? `&${filter}` : ''}`)
+  if (args.csv) return print.line(csv(samples))
+  const most = Math.max(0, ...samples.map(({ bytes_in, bytes_out }) => bytes_in + bytes_out))
+  print.data(samples, [
+    ['time', ({ ts }) => new Date(ts * 1000).toISOString().slice(0, 16).replace('T', ' ')],
+    ['in', ({ bytes_in }) => size(bytes_in)],
+    ['out', ({ bytes_out }) => size(bytes_out)],
+    ['total', ({ bytes_in, bytes_out }) => bar(bytes_in + bytes_out, most)]
+  ])
+}
+
+function secondsOf(name: string, text: string): number {
+  const secs = /^\d{1,12}$/.test(text) ? Number(text) : Math.floor(Date.parse(text) / 1000)
+  if (Number.isNaN(secs))
+    throw new Fault(
+      invalidTimeRange,
+      `--${name} ${text} is no time; write 2026-01-31T08:00:00Z, or Unix seconds`
+    )
+  return secs
+}
+
+const path = (text: string): string => encodeURIComponent(text)
+const Client = Type.String({ description: 'Id of a client.' })
+const User = Type.String({ description: 'Id of a user.' })
+
+export const commands = [
+  defineTraffic(
+    'user',
+    'Show what the rules of a user have forwarded over time.',
+    { user: User, client: Type.Optional(Client) },
+    ({ user = '', client }) => `/v1/users/${path(user)}/traffic${client ? `?client_id=${path(client)}` : ''}`
+  ),
+  defineTraffic(
+    'client',
+    'Show what a client has forwarded over time.',
+    { client: Client, user: Type.Optional(User) },
+    ({ client = '', user }) => `/v1/clients/${path(client)}/traffic${user ? `?user_id=${path(user)}` : ''}`
+  ),
+  defineTraffic('global', 'Show what all rules have forwarded over time.', {}, () => '/v1/traffic/global')
+]

@@ -1,0 +1,44 @@
+import { asFunction } from 'awilix'
+import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { sinkSlot } from '../stats/slots.ts'
+import { removingSlot } from '../users/slots.ts'
+import { commands } from './commands.ts'
+import { TrafficSample, TrafficSeries } from './entities.ts'
+import { Traffic0001 } from './migrations/0001-traffic.ts'
+import { routes } from './routes.ts'
+import { add } from './samples.ts'
+import { openTraffic, type Traffic } from './traffic.ts'
+import { invalidBucket, outOfRetention } from './window.ts'
+
+interface Deps extends Kernel {
+  readonly traffic: Traffic
+}
+
+const hourMs = 3_600_000
+
+export default definePlugin<Deps>({
+  name: 'traffic',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  needs: { users: '^1.0.0', stats: '^1.0.0' },
+  codes: [invalidBucket, outOfRetention],
+  store: {
+    entities: [TrafficSeries, TrafficSample],
+    migrations: [{ name: '0001-traffic', class: Traffic0001 }]
+  },
+  services: { traffic: asFunction(openTraffic).singleton() },
+  fills: [
+    sinkSlot.fill(add),
+    removingSlot.fillWith(({ traffic }: Deps) => ({
+      async remove({ id }, em) {
+        await traffic.disown(id, em)
+        return { ids: [] }
+      }
+    }))
+  ],
+  routes,
+  commands,
+  async start({ deps: { clock, traffic }, defer }) {
+    defer(clock.every(hourMs, () => void traffic.tidy()))
+  }
+})

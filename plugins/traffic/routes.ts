@@ -1,0 +1,43 @@
+import { Type } from 'typebox'
+import { defineRoute } from '../../kernel/http/route.ts'
+import { OfAll, OfClient, OfUser, Traffic as Reply } from './schema.ts'
+import type { Traffic } from './traffic.ts'
+
+interface Deps {
+  readonly traffic: Traffic
+}
+
+const ofUser = defineRoute({
+  method: 'GET',
+  url: '/v1/users/:id/traffic',
+  action: 'traffic.of-user',
+  access: 'user',
+  status: 200,
+  summary: 'What the rules of a user have forwarded, by minute or hour.',
+  schema: () => ({ params: Type.Object({ id: Type.String() }), query: OfUser, reply: Reply }),
+  run: async ({ traffic }: Deps, { params, query, principal }) => traffic.ofUser(params.id, query, principal)
+})
+
+const ofClient = defineRoute({
+  method: 'GET',
+  url: '/v1/clients/:client_id/traffic',
+  action: 'traffic.of-client',
+  access: 'superadmin',
+  status: 200,
+  summary: 'What a client has forwarded, by minute or hour.',
+  schema: () => ({ params: Type.Object({ client_id: Type.String() }), query: OfClient, reply: Reply }),
+  run: async ({ traffic }: Deps, { params, query }) => traffic.ofClient(params.client_id, query)
+})
+
+const ofAll = defineRoute({
+  method: 'GET',
+  url: '/v1/traffic/global',
+  action: 'traffic.of-all',
+  access: 'superadmin',
+  status: 200,
+  summary: 'What all rules have forwarded, by minute or hour.',
+  schema: () => ({ query: OfAll, reply: Reply }),
+  run: ({ traffic }: Deps, { query }) => traffic.ofAll(query)
+})
+
+export const routes = [ofUser, ofClient, ofAll]

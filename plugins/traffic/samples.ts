@@ -1,0 +1,131 @@
+// The tables of samples. An hour is counted up with its minutes, in their transaction: there is nothing to roll up later.
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Difference } from '../stats/slots.ts'
+import { TrafficSeries } from './entities.ts'
+import { keptSecs, spanSecsOf, type Window } from './window.ts'
+
+export interface Sample {
+  readonly ts: number
+  readonly bytes_in: number
+  readonly bytes_out: number
+}
+
+/** '*' is every one. */
+export interface Whose {
+  readonly userId: string
+  readonly clientId: string
+}
+
+interface Added extends Whose {
+  readonly spanSecs: number
+  readonly ts: number
+  bytesIn: number
+  bytesOut: number
+}
+
+const every = '*'
+export const all: Whose = { userId: every, clientId: every }
+const perStatement = 200
+const seriesPerRound = 200
+
+/** Fills `stats.sink`. */
+export async function add(differences: readonly Difference[], em: EntityManager): Promise<void> {
+  const added = sum(differences)
+  const ids = await idsOf(added, em)
+  for (const some of slices(added))
+    await em.execute(
+      `insert into traffic_sample (series, span_secs, ts, bytes_in, bytes_out)
+       values ${some.map(() => '(?, ?, ?, ?, ?)')}
+       on conflict (series, span_secs, ts) do update
+       set bytes_in = bytes_in + excluded.bytes_in, bytes_out = bytes_out + excluded.bytes_out`,
+      some.flatMap(row => [ids.get(keyOf(row)), row.spanSecs, row.ts, row.bytesIn, row.bytesOut]),
+      'run'
+    )
+}
+
+/** One row a series and span. */
+function sum(differences: readonly Difference[]): Added[] {
+  const rows = new Map<string, Added>()
+  for (const { owner: userId, clientId, at, span, bytesIn, bytesOut } of differences) {
+    const spans = span === 'minute' ? [spanSecsOf['1m'], spanSecsOf['1h']] : [spanSecsOf['1h']]
+    for (const whose of [{ userId, clientId }, { userId, clientId: every }, { userId: every, clientId }, all])
+      for (const spanSecs of spans) {
+        const ts = Math.floor(at / spanSecs) * spanSecs
+        const key = `${keyOf(whose)} ${spanSecs} ${ts}`
+        const row = rows.get(key) ?? { ...whose, spanSecs, ts, bytesIn: 0, bytesOut: 0 }
+        row.bytesIn += bytesIn
+        row.bytesOut += bytesOut
+        rows.set(key, row)
+      }
+  }
+  return [...rows.values()].filter(({ bytesIn, bytesOut }) => bytesIn + bytesOut > 0)
+}
+
+async function idsOf(rows: readonly Whose[], em: EntityManager): Promise<Map<string, number>> {
+  const wanted = [...new Map(rows.map(row => [keyOf(row), row])).values()]
+  const ids = new Map<string, number>()
+  for (const some of slices(wanted)) {
+    const pairs = some.flatMap(({ userId, clientId }) => [userId, clientId])
+    await em.execute(
+      `insert into traffic_series (user_id, client_id) values ${some.map(() => '(?, ?)')} on conflict do nothing`,
+      pairs,
+      'run'
+    )
+    const found = await em.execute<{ id: number; user_id: string; client_id: string }[]>(
+      `select id, user_id, client_id from traffic_series
+       where (user_id, client_id) in (values ${some.map(() => '(?, ?)')})`,
+      pairs
+    )
+    for (const { id, user_id: userId, client_id: clientId } of found) ids.set(keyOf({ userId, clientId }), id)
+  }
+  return ids
+}
+
+export async function read(whose: Partial<Whose>, window: Window, em: EntityManager): Promise<Sample[]> {
+  const series = await em.findOne(TrafficSeries, { ...all, ...whose })
+  if (!series) return []
+  const rows = await em.execute<Sample[]>(
+    `select ts, bytes_in, bytes_out from traffic_sample
+     where series = ? and span_secs = ? and ts >= ? and ts < ? order by ts`,
+    [series.id, window.spanSecs, window.from, window.to]
+  )
+  return rows.map(({ ts, bytes_in, bytes_out }) => ({
+    ts,
+    bytes_in: Number(bytes_in),
+    bytes_out: Number(bytes_out)
+  }))
+}
+
+/** The user goes, what was delivered stays: under a name that nobody can have. */
+export async function disown(userId: string, nameless: string, em: EntityManager): Promise<void> {
+  await em.nativeUpdate(TrafficSeries, { userId }, { userId: nameless })
+}
+
+/** Of the series after `after`, what is too old; answers where to go on, null at the end. Short: it may be one of many. */
+export async function dropOld(after: number, nowSecs: number, em: EntityManager): Promise<number | null> {
+  const series = await em.find(
+    TrafficSeries,
+    { id: { $gt: after } },
+    { orderBy: { id: 'asc' }, limit: seriesPerRound }
+  )
+  for (const { id } of series) {
+    for (const bucket of ['1m', '1h'] as const)
+      await em.execute(
+        'delete from traffic_sample where series = ? and span_secs = ? and ts < ?',
+        [id, spanSecsOf[bucket], nowSecs - keptSecs[bucket]],
+        'run'
+      )
+    await em.execute(
+      'delete from traffic_series where id = ? and not exists (select 1 from traffic_sample where series = ?)',
+      [id, id],
+      'run'
+    )
+  }
+  return series.length < seriesPerRound ? null : (series.at(-1)?.id ?? null)
+}
+
+const keyOf = ({ userId, clientId }: Whose): string => `${userId} ${clientId}`
+
+function* slices<T>(rows: readonly T[]): Iterable<readonly T[]> {
+  for (let i = 0; i < rows.length; i += perStatement) yield rows.slice(i, i + perStatement)
+}

@@ -1,0 +1,41 @@
+import { type Static, Type } from 'typebox'
+import { invalidBucket } from './window.ts'
+
+const closed = { additionalProperties: false }
+const Count = () => Type.Integer({ minimum: 0 })
+const Secs = (description: string) => Type.Integer({ minimum: 0, description })
+
+const span = {
+  from: Secs('First second, Unix time.'),
+  to: Secs('The second after the last, Unix time.'),
+  bucket: Type.Optional(
+    Type.Union([Type.Literal('1m'), Type.Literal('1h')], {
+      code: invalidBucket.code,
+      description: 'Default: 1m for up to 24 h that begin within 7 days, else 1h.'
+    })
+  )
+}
+
+export const OfUser = Type.Object({ ...span, client_id: Type.Optional(Type.String()) }, closed)
+export const OfClient = Type.Object({ ...span, user_id: Type.Optional(Type.String()) }, closed)
+export const OfAll = Type.Object(span, closed)
+
+export const Traffic = Type.Object(
+  {
+    bucket: Type.Union([Type.Literal('1m'), Type.Literal('1h')]),
+    samples: Type.Array(
+      Type.Object(
+        {
+          ts: Type.Integer({ description: 'Start of the minute or hour of delivery, Unix seconds.' }),
+          bytes_in: Count(),
+          bytes_out: Count()
+        },
+        closed
+      )
+    ),
+    total_bytes_in: Count(),
+    total_bytes_out: Count()
+  },
+  closed
+)
+export type Traffic = Static<typeof Traffic>

@@ -1,0 +1,22 @@
+import t from 'tap'
+import { bar, csv, size } from '../chart.ts'
+
+t.test('a bar is as long as its share, to an eighth of a column', async t => {
+  t.equal(bar(0, 0), '')
+  t.equal(bar(0, 100), '')
+  t.equal(bar(100, 100), '█'.repeat(32))
+  t.equal(bar(50, 100), '█'.repeat(16))
+  t.equal(bar(1, 1_000_000), '▏', 'what is not nothing can be seen')
+})
+
+t.test('a size is short, and never a long number', async t => {
+  t.equal(size(0), '0 B')
+  t.equal(size(1023), '1023 B')
+  t.equal(size(1536), '1.5 KiB')
+  t.equal(size(50 * 2 ** 20), '50 MiB')
+  t.equal(size(Number.MAX_SAFE_INTEGER), '8.0 PiB')
+})
+
+t.test('comma-separated values have a head', async t => {
+  t.equal(csv([{ ts: 60, bytes_in: 1, bytes_out: 2 }]), 'ts,bytes_in,bytes_out\n60,1,2')
+})

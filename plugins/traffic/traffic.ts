@@ -1,0 +1,71 @@
+import type { EntityManager } from '@mikro-orm/sql'
+import { clientNotFound, Fault, notOwner, userNotFound } from '../../kernel/base/errors.ts'
+import { newId } from '../../kernel/base/id.ts'
+import type { Principal } from '../../kernel/http/principal.ts'
+import { Client, User } from '../../kernel/identity/entities.ts'
+import { operatorId } from '../../kernel/identity/identity.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import * as samples from './samples.ts'
+import type { Traffic as Answer } from './schema.ts'
+import { type Query, windowOf } from './window.ts'
+
+export type Traffic = ReturnType<typeof openTraffic>
+
+export function openTraffic({ store, clock, log }: Kernel) {
+  const nowSecs = (): number => Math.floor(clock.now() / 1000)
+
+  async function read(query: Query, whose: Partial<samples.Whose>, em: EntityManager): Promise<Answer> {
+    const window = windowOf(query, nowSecs())
+    const found = await samples.read(whose, window, em)
+    const total = (count: 'bytes_in' | 'bytes_out') => found.reduce((sum, row) => sum + row[count], 0)
+    return {
+      bucket: window.bucket,
+      samples: found,
+      total_bytes_in: total('bytes_in'),
+      total_bytes_out: total('bytes_out')
+    }
+  }
+
+  function ofUser(
+    userId: string,
+    { client_id: clientId, ...query }: Query & { client_id?: string },
+    by: Principal
+  ) {
+    if (by.role !== 'superadmin' && by.userId !== userId)
+      throw new Fault(notOwner, 'this is the traffic of another user')
+    windowOf(query, nowSecs()) // what is wrong with the query is said before what it is about
+    return store.read(async em => {
+      if (userId !== operatorId && !(await em.count(User, { id: userId })))
+        throw new Fault(userNotFound, `no user ${userId}`)
+      return read(query, { userId, ...(clientId !== undefined && { clientId }) }, em)
+    })
+  }
+
+  function ofClient(clientId: string, { user_id: userId, ...query }: Query & { user_id?: string }) {
+    windowOf(query, nowSecs())
+    return store.read(async em => {
+      if (!(await em.count(Client, { id: clientId })))
+        throw new Fault(clientNotFound, `there is no client ${clientId}`)
+      return read(query, { clientId, ...(userId !== undefined && { userId }) }, em)
+    })
+  }
+
+  const ofAll = (query: Query) => store.read(em => read(query, samples.all, em))
+
+  /** `~` begins no user's name. */
+  const disown = (userId: string, em: EntityManager): Promise<void> =>
+    samples.disown(userId, `~${newId(clock.now())}`, em)
+
+  async function tidy(): Promise<void> {
+    try {
+      for (let after: number | null = 0; after !== null; ) {
+        const from: number = after
+        after = await store.change(em => samples.dropOld(from, nowSecs(), em))
+      }
+    } catch (error) {
+      log.warn('traffic.not_tidied', `tried again in an hour: ${String(error)}`)
+    }
+  }
+
+  return { ofUser, ofClient, ofAll, disown, tidy }
+}

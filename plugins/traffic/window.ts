@@ -1,0 +1,45 @@
+// Which samples a query means.
+import { timestamp } from '../../kernel/base/clock.ts'
+import { defineCode, Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
+
+export const invalidBucket = defineCode('invalid_bucket', 400, 3)
+export const outOfRetention = defineCode('quota_bucket_out_of_retention', 422, 3)
+
+export type Bucket = '1m' | '1h'
+
+const daySecs = 86_400
+export const spanSecsOf: Readonly<Record<Bucket, number>> = { '1m': 60, '1h': 3600 }
+export const keptSecs: Readonly<Record<Bucket, number>> = { '1m': 7 * daySecs, '1h': 90 * daySecs }
+
+/** An hour is shown from one minute past its end on: until then it is not whole. */
+const settleSecs = 60
+
+export interface Query {
+  readonly from: number
+  readonly to: number
+  readonly bucket?: Bucket
+}
+
+export interface Window {
+  readonly bucket: Bucket
+  readonly spanSecs: number
+  /** from <= ts < to, Unix seconds. */
+  readonly from: number
+  readonly to: number
+}
+
+export function windowOf({ from, to, bucket: wanted }: Query, nowSecs: number): Window {
+  if (from >= to) throw new Fault(invalidTimeRange, 'from must lie before to; both are Unix seconds')
+  const isFine = to - from <= daySecs && from >= nowSecs - keptSecs['1m']
+  const bucket = wanted ?? (isFine ? '1m' : '1h')
+  const oldest = nowSecs - keptSecs[bucket]
+  if (from < oldest)
+    throw new Fault(
+      outOfRetention,
+      `samples of ${bucket} are kept for ${keptSecs[bucket] / daySecs} days: let from be ${oldest} ` +
+        `(${timestamp(oldest * 1000)}) or later${bucket === '1m' ? ', or ask for 1h' : ''}`
+    )
+  const spanSecs = spanSecsOf[bucket]
+  const whole = bucket === '1h' ? Math.floor((nowSecs - settleSecs) / spanSecs) * spanSecs : to
+  return { bucket, spanSecs, from, to: Math.min(to, whole) }
+}
