@@ -1,6 +1,6 @@
 // The agent's halves of the features that come with sluice.
 import type { AgentPlugin } from '../agent/plugin.ts'
-import type { Builtin } from '../kernel/load.ts'
+import type { Builtin } from './load.ts'
 
 export const agentPlugins: Builtin<AgentPlugin> = {
   grants: () => import('../plugins/grants/agent.ts'),

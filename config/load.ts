@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { Fault, pluginFailed } from './base/errors.ts'
+import { Fault, pluginFailed } from '../kernel/base/errors.ts'
 
 export type Half = 'plugin' | 'agent'
 export type Builtin<P> = Readonly<Record<string, () => Promise<{ readonly default: P }>>>
