@@ -4,6 +4,12 @@ import type { Builtin } from './load.ts'
 
 export const agentPlugins: Builtin<AgentPlugin> = {
   grants: () => import('../plugins/grants/agent.ts'),
+  quota: () => import('../plugins/quota/agent.ts'),
+  'rate-limit': () => import('../plugins/rate-limit/agent.ts'),
+  'multi-target': () => import('../plugins/multi-target/agent.ts'),
+  'port-range': () => import('../plugins/port-range/agent.ts'),
   rules: () => import('../plugins/rules/agent.ts'),
-  stats: () => import('../plugins/stats/agent.ts')
+  sni: () => import('../plugins/sni/agent.ts'),
+  stats: () => import('../plugins/stats/agent.ts'),
+  udp: () => import('../plugins/udp/agent.ts')
 }

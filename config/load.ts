@@ -3,6 +3,8 @@ import { createRequire } from 'node:module'
 import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Fault, pluginFailed } from '../kernel/base/errors.ts'
+import { offerSurface } from './surface.ts'
+import { requireTrusted } from './trust.ts'
 
 export type Half = 'plugin' | 'agent'
 export type Builtin<P> = Readonly<Record<string, () => Promise<{ readonly default: P }>>>
@@ -35,7 +37,7 @@ export async function loadPlugins<P extends { readonly name: string }>(
     const { enabled = true, ...section } = (table[specifier] ?? {}) as Section // TOML: anything under a table
     if (enabled === false) continue
     try {
-      const load = builtin[specifier] ?? (() => importFrom(find(specifier, half, baseDir)))
+      const load = builtin[specifier] ?? (() => importTrusted(specifier, half, baseDir))
       const { default: plugin } = (await load()) as { readonly default?: P }
       if (plugin === undefined) throw new Error('it has no default export')
       plugins.push(plugin)
@@ -60,10 +62,15 @@ function isServerOnly(specifier: string, baseDir: string): boolean {
   }
 }
 
-const importFrom = (file: string): Promise<object> => import(pathToFileURL(file).href)
+async function importTrusted(specifier: string, half: Half, baseDir: string): Promise<object> {
+  const file = find(specifier, half, baseDir)
+  requireTrusted(specifier, file, baseDir)
+  offerSurface()
+  return import(pathToFileURL(file).href)
+}
 
 /** A path names a folder with plugin.ts (and agent.ts), or the file; else it is a package with ./plugin and ./agent. */
-function find(specifier: string, half: Half, baseDir: string): string {
+export function find(specifier: string, half: Half, baseDir: string): string {
   if (!specifier.startsWith('.') && !isAbsolute(specifier)) return findPackage(specifier, half, baseDir)
   const path = resolve(baseDir, specifier)
   const isFolder = existsSync(path) && statSync(path).isDirectory()

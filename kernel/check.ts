@@ -5,6 +5,7 @@ import { satisfies } from './base/version.ts'
 import { controlSlot } from './control/control.ts'
 import { kindSlot } from './control/held.ts'
 import { connectionSlot } from './control/peers.ts'
+import { figuresSlot } from './figures.ts'
 import { hostSlot } from './http/host.ts'
 import { authenticatorSlot, decisionSlot } from './http/principal.ts'
 import type { Plugin } from './plugin.ts'
@@ -14,7 +15,15 @@ import { ownerOf } from './slot.ts'
 /** The contract's version; `kernel` of a plugin is a range over it. */
 export const contractVersion = '1.0.0'
 
-export const kernelSlots = [controlSlot, hostSlot, authenticatorSlot, decisionSlot, connectionSlot, kindSlot]
+export const kernelSlots = [
+  controlSlot,
+  hostSlot,
+  authenticatorSlot,
+  decisionSlot,
+  connectionSlot,
+  kindSlot,
+  figuresSlot
+]
 export const kernelCodes = Object.values(rows).filter(row => typeof row === 'object')
 
 /** What two plugins may not both have, by the word that the message uses. */

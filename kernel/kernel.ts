@@ -7,6 +7,7 @@ import { type Release, Releases } from './base/releases.ts'
 import { check } from './check.ts'
 import { openContainers } from './container.ts'
 import { type ControlHost, controlSlot } from './control/control.ts'
+import { figuresSlot } from './figures.ts'
 import { type HttpHost, hostSlot } from './http/host.ts'
 import { openIdentity } from './identity/identity.ts'
 import type { Kernel, Plugin } from './plugin.ts'
@@ -64,6 +65,7 @@ export async function boot(options: Options): Promise<Server> {
     releases.defer(http.close)
     const { origin } = await http.listen()
     releases.defer(() => abort.abort())
+    warnOfWeakToken(options)
     const listening = { origin, control_port: control.port(), server_cert_sha256: control.fingerprint }
     options.log.info('server.started', `sluice ${options.version} serves ${origin}`, listening)
     return { http, control, depsOf, origin, stop: () => releases.run() }
@@ -72,6 +74,11 @@ export async function boot(options: Options): Promise<Server> {
     await releases.run()
     throw error
   }
+}
+
+function warnOfWeakToken({ keys: { operator_token: token }, log }: Options): void {
+  if (typeof token === 'string' && token.length < 32)
+    log.warn('startup.weak_operator_token', 'operator_token is short; let sluice gen-token make one')
 }
 
 /** Everything in its place, nothing started: what a command on the data directory of a stopped server needs. */
@@ -122,7 +129,8 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Op
       control,
       codec,
       filled: filledFor(plugin.name),
-      document: () => http.document()
+      document: () => http.document(),
+      figures: () => filled(figuresSlot)
     }))
     const { value: openHost } = sole(hostSlot, filled)
     const http = await openHost({ store, identity, clock, log, filled, version: options.version })

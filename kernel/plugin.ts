@@ -9,9 +9,10 @@ import type { Release } from './base/releases.ts'
 import type { Command } from './cli/command.ts'
 import type { Control } from './control/control.ts'
 import type { Peer, Stranger } from './control/peers.ts'
+import type { Figures } from './figures.ts'
 import type { Route } from './http/route.ts'
 import type { Identity } from './identity/identity.ts'
-import type { Fill, FilledBy, Slot } from './slot.ts'
+import type { Fill, Filled, FilledBy, Slot } from './slot.ts'
 import type { Database } from './store/open.ts'
 import type { Codec } from './wire/codec.ts'
 import type { Handler, Message } from './wire/message.ts'
@@ -51,6 +52,8 @@ export interface Kernel<C extends TObject = TObject> {
   readonly filled: FilledBy
   /** The OpenAPI document of all routes. */
   readonly document: () => object
+  /** What all plugins can tell of themselves; from `start` on. */
+  readonly figures: () => readonly Filled<Figures>[]
 }
 
 export interface Scope<D> {

@@ -1,19 +1,22 @@
 // The story of one connection: it waits in the lobby, reaches a target, is relayed, ends.
 import type { Socket } from 'node:net'
 import type { Gate } from './gate.ts'
-import { type Early, enterLobby } from './lobby.ts'
+import { enterLobby } from './lobby.ts'
+import type { Direction, Guest } from './meter.ts'
+import type { Pass } from './meters.ts'
 import { type Reached, reach } from './reach.ts'
-import { longestTimerMs, relay, reset } from './relay.ts'
+import { longestTimerMs, type Relay, relay, reset } from './relay.ts'
 import { reject, type Tally } from './tally.ts'
 
 const dialMs = 30_000
 
-export class Connection {
+export class Connection implements Guest {
   readonly #caller: Socket
   readonly #port: Tally['ports'][number]
   readonly #gate: Gate
   readonly #leaving = new AbortController()
   #reached: Reached | null = null
+  #relay: Relay | null = null
 
   constructor(caller: Socket, port: Tally['ports'][number], gate: Gate) {
     this.#caller = caller
@@ -22,18 +25,18 @@ export class Connection {
   }
 
   /** Resolves when both sockets are closed: no byte is counted after that. */
-  async carry(): Promise<void> {
+  async carry(pass: Pass): Promise<void> {
     const callerClosed = closing(this.#caller)
     const leave = () => this.#leaving.abort()
     const limit = setTimeout(leave, dialMs)
-    const lobby = enterLobby(this.#caller, leave)
+    const leaveLobby = enterLobby(this.#caller, leave)
 
     const outcome = await reach(this.#gate, this.#port.port, this.#leaving.signal)
 
     clearTimeout(limit)
-    const early = lobby.leave()
+    leaveLobby()
     if ('refusal' in outcome) this.#refuse(outcome.refusal)
-    else await this.#begin(outcome, early)
+    else await this.#begin(outcome, pass)
     await callerClosed
   }
 
@@ -43,41 +46,58 @@ export class Connection {
     if (refusal !== null) this.#refuse(refusal)
   }
 
+  ready(direction: Direction): void {
+    this.#touch()
+    this.#relay?.ready(direction)
+  }
+
   cut(): void {
     this.#leaving.abort()
     reset(this.#caller)
     if (this.#reached) reset(this.#reached.socket)
   }
 
-  #begin(reached: Reached, early: Early): Promise<void> {
-    const { socket, index } = reached
+  #begin(reached: Reached, pass: Pass): Promise<void> {
+    const { socket } = reached
     const closed = closing(socket)
     this.#reached = reached
     const refusal = this.#refusal()
     if (this.#leaving.signal.aborted || refusal !== null) this.#refuse(refusal)
-    else this.#relay(socket, index, early)
+    else this.#join(reached, pass)
     return closed
   }
 
-  #relay(socket: Socket, index: number, early: Early): void {
-    const { rule, tally } = this.#gate
+  #join({ socket, index, isFailover }: Reached, pass: Pass): void {
+    const { tally } = this.#gate
     const port = this.#port
     const target = tally.targets[index]
     if (!target) throw new TypeError(`target ${index} is not of this rule`)
     target.connectionsTotal++
-    if (index > 0) tally.targetFailovers++
-    // Whatever passes touches the caller's socket, so its silence is the connection's.
-    if (rule.idleMs > 0) this.#caller.setTimeout(Math.min(rule.idleMs, longestTimerMs), () => this.cut())
-    relay(this.#caller, socket, early, {
-      in(bytes) {
-        port.bytesIn += bytes
-        target.bytesIn += bytes
-      },
-      out(bytes) {
-        port.bytesOut += bytes
-        target.bytesOut += bytes
+    if (isFailover) tally.targetFailovers++
+    this.#watch()
+    this.#relay = relay(this.#caller, socket, {
+      reserve: pass.reserve,
+      returned: pass.returned,
+      delivered(direction, bytes) {
+        const counter = direction === 'in' ? 'bytesIn' : 'bytesOut'
+        port[counter] += bytes
+        target[counter] += bytes
+        pass.delivered(direction, bytes)
       }
     })
+  }
+
+  /** Whatever passes touches the caller's socket, so its silence is the connection's; one that is held is not idle. */
+  #watch(): void {
+    this.#caller.on('timeout', () => {
+      if (this.#relay?.isWaiting()) this.#touch()
+      else this.cut()
+    })
+    this.#touch()
+  }
+
+  #touch(): void {
+    this.#caller.setTimeout(Math.min(this.#gate.rule.idleMs, longestTimerMs))
   }
 
   #refusal(): string | null {

@@ -9,35 +9,42 @@ export interface Winner {
   readonly address: string
 }
 
+/** Why no address answered: 'refused', 'timeout', 'unreachable', 'reset'; null when nothing was learnt of it. */
+export interface Loss {
+  readonly failure: string | null
+}
+
 /**
  * Happy eyeballs (RFC 8305): one address after the other, the next one early when an attempt is slow;
- * the first that answers wins. Null: none answered, or the signal came first.
+ * the first that answers wins. None answered: what the first said. The signal ends it.
  */
 export function dial(
   addresses: readonly string[],
   port: number,
   signal: AbortSignal
-): Promise<Winner | null> {
-  const { promise, resolve } = Promise.withResolvers<Winner | null>()
+): Promise<Winner | Loss> {
+  const { promise, resolve } = Promise.withResolvers<Winner | Loss>()
   const attempts = new Set<Socket>()
   const rest = [...addresses]
   let stagger: NodeJS.Timeout | undefined
+  let failure: string | null = null
 
-  const settle = (winner: Winner | null) => {
+  const settle = (outcome: Winner | Loss) => {
     clearTimeout(stagger)
     signal.removeEventListener('abort', abandon)
     rest.length = 0
-    if (winner) attempts.delete(winner.socket)
+    if ('socket' in outcome) attempts.delete(outcome.socket)
     for (const attempt of attempts) attempt.destroy()
-    resolve(winner)
+    resolve(outcome)
   }
-  const abandon = () => settle(null)
+  const abandon = () => settle({ failure: null })
 
   const begin = (address: string) => {
     const attempt = connect({ host: address, port, ...socketOptions, autoSelectFamily: false })
     const limit = setTimeout(() => attempt.destroy(), attemptMs)
     const lost = () => {
       clearTimeout(limit)
+      failure ??= attempt.errored ? reasonOf(attempt.errored) : 'timeout'
       if (attempts.delete(attempt)) next()
     }
     attempts.add(attempt)
@@ -53,12 +60,20 @@ export function dial(
     clearTimeout(stagger)
     const address = rest.shift()
     if (address !== undefined) begin(address)
-    else if (attempts.size === 0) settle(null)
+    else if (attempts.size === 0) settle({ failure })
     if (rest.length > 0) stagger = setTimeout(next, staggerMs)
   }
 
-  if (signal.aborted) return Promise.resolve(null)
+  if (signal.aborted) return Promise.resolve({ failure: null })
   signal.addEventListener('abort', abandon)
   next()
   return promise
+}
+
+/** Null: it is our own trouble. */
+function reasonOf({ code = '' }: NodeJS.ErrnoException): string | null {
+  if (['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'].includes(code)) return null
+  if (code === 'ECONNREFUSED') return 'refused'
+  if (code === 'ECONNRESET') return 'reset'
+  return code === 'ETIMEDOUT' ? 'timeout' : 'unreachable'
 }

@@ -1,67 +1,52 @@
-// An open rule: its listeners, its connections, its counters, until the last connection has ended.
+// An open rule: its entrance, its connections, its counters, until the last connection has ended.
 import type { Socket } from 'node:net'
-import type { EngineEvent, EngineRule, Filters, Resolved } from '../engine.ts'
+import type { EngineRule, EngineTarget, Filters, Resolved } from '../engine.ts'
 import { canonical } from './address.ts'
 import { Connection } from './connection.ts'
-import type { Descriptors } from './descriptors.ts'
-import { fault } from './fault.ts'
 import { compile, type Judges } from './filter.ts'
-import { listenEverywhere } from './listener.ts'
-import type { OwnPorts } from './own-ports.ts'
+import type { Host, TcpGround } from './ground.ts'
+import { openHealth, type TargetsHealth } from './health.ts'
+import type { Pass, Way } from './meters.ts'
+import { openProbes } from './probes.ts'
 import { longestTimerMs, reset } from './relay.ts'
 import { openTally, reject, type Tally } from './tally.ts'
-
-/** What the rules of one engine share. */
-export interface Ground {
-  readonly bind: readonly string[]
-  readonly ownPorts: OwnPorts
-  readonly descriptors: Descriptors
-  emit(event: EngineEvent): void
-  ask(ruleId: number, host: string): Promise<Resolved>
-}
 
 /** A connection holds its caller's descriptor and its target's. */
 const perConnection = 2
 
-export class Gate {
+export class Gate implements Host {
   readonly rule: EngineRule
   readonly tally: Tally
+  readonly health: TargetsHealth
   /** Shut, and no connection is left: the counters are final. */
   readonly ended: Promise<void>
   readonly #end: () => void
-  readonly #ground: Ground
+  readonly #ground: TcpGround
+  readonly #way: Way
   readonly #live = new Set<Connection>()
   #judges: Judges
   #release: (() => void) | null = null // while the port is open
   #cutAt = Number.POSITIVE_INFINITY // ms, by performance.now()
   #drain: NodeJS.Timeout | undefined
 
-  constructor(rule: EngineRule, ground: Ground) {
+  constructor(rule: EngineRule, ground: TcpGround) {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.rule = rule
     this.tally = openTally(rule)
+    this.health = openHealth(rule, this.tally.targets, ground.emit)
     this.ended = promise
     this.#end = resolve
     this.#ground = ground
+    this.#way = ground.meters.way(rule.meters)
     this.#judges = compile(rule)
   }
 
   async open(): Promise<void> {
-    const { bind, descriptors, ownPorts } = this.#ground
-    const { from, to } = this.rule
-    const listeners = (to - from + 1) * bind.length
-    if (!descriptors.take(listeners)) throw fault('EMFILE', `port ${from}: too few descriptors are left`)
-    const shut = await listenEverywhere(this.rule, bind, (caller, port) => this.#meet(caller, port)).catch(
-      error => {
-        descriptors.give(listeners)
-        throw error
-      }
-    )
-    ownPorts.join(from, to)
+    const shut = await this.#ground.entrances.open(this)
+    const endProbes = openProbes(this)
     this.#release = () => {
       shut()
-      ownPorts.leave(from, to)
-      descriptors.give(listeners)
+      endProbes()
     }
   }
 
@@ -84,12 +69,27 @@ export class Gate {
     for (const connection of this.#live) connection.judge()
   }
 
+  meet(caller: Socket, port: number): void {
+    caller.on('error', () => {}) // 'close' follows; who relays listens for itself
+    // All ports or none: nobody is served before the last is open.
+    const isOpen = this.#release !== null && caller.remoteAddress !== undefined
+    const refusal = isOpen ? this.#admit(caller, port) : null
+    if (refusal !== null) reject(this.tally, refusal)
+    if (refusal !== null || !isOpen) reset(caller)
+  }
+
   sourceRefusal({ remoteAddress = '', remotePort = 0 }: Socket): string | null {
     return this.#judges.source(canonical(remoteAddress), remotePort, null)
   }
 
   targetRefusal(address: string, port: number, host: string): string | null {
     return this.#ground.ownPorts.includes(address, port) ? 'loop' : this.#judges.target(address, port, host)
+  }
+
+  targetAt(index: number): EngineTarget {
+    const target = this.rule.targets[index]
+    if (!target) throw new TypeError(`target ${index} is not of this rule`)
+    return target
   }
 
   resolve(host: string): Promise<Resolved> {
@@ -101,34 +101,33 @@ export class Gate {
     this.#ground.emit({ kind: 'dns-failed', ruleId: this.rule.id, host, reason })
   }
 
-  #meet(caller: Socket, port: number): void {
-    caller.on('error', () => {}) // 'close' follows; who relays listens for itself
-    const hasLeft = caller.remoteAddress === undefined
-    // All ports or none: nobody is served before the last is open.
-    if (this.#release && !hasLeft && this.#admits(caller)) this.#carry(caller, port)
-    else reset(caller)
-  }
-
-  #admits(caller: Socket): boolean {
-    const hasRoom = () => this.#ground.descriptors.take(perConnection)
-    const refusal = this.sourceRefusal(caller) ?? (hasRoom() ? null : 'descriptors')
-    if (refusal !== null) reject(this.tally, refusal)
-    return refusal === null
-  }
-
-  #carry(caller: Socket, port: number): void {
+  /** Null: it is carried. */
+  #admit(caller: Socket, port: number): string | null {
+    const { descriptors } = this.#ground
+    const denied = this.sourceRefusal(caller)
+    if (denied !== null) return denied
+    if (!descriptors.take(perConnection)) return 'descriptors'
     const counters = this.tally.ports[port - this.rule.from]
     if (!counters) throw new TypeError(`port ${port} is not of this rule`)
     const connection = new Connection(caller, counters, this)
+    const pass = this.#way.enter(connection)
+    if (!('refusal' in pass)) return this.#carry(connection, counters, pass)
+    descriptors.give(perConnection)
+    return pass.refusal
+  }
+
+  #carry(connection: Connection, counters: Tally['ports'][number], pass: Pass): null {
     this.#live.add(connection)
     this.tally.connectionsTotal++
     counters.active++
-    void connection.carry().then(() => {
+    void connection.carry(pass).then(() => {
+      pass.leave()
       this.#live.delete(connection)
       counters.active--
       this.#ground.descriptors.give(perConnection)
       this.#endWhenEmpty()
     })
+    return null
   }
 
   #cut(): void {

@@ -1,13 +1,18 @@
 // The data plane over Node's net, for any platform: the fallback where no native engine loads, and its reference.
 import type { Engine, EngineEvent, EngineOptions, EngineRule, Resolved } from '../engine.ts'
 import { openDescriptors } from './descriptors.ts'
+import { openEntrances } from './entrances.ts'
 import { check, fault } from './fault.ts'
-import { Gate, type Ground } from './gate.ts'
+import { Gate } from './gate.ts'
+import type { Ground } from './ground.ts'
+import { openMeters } from './meters.ts'
 import { openOwnPorts } from './own-ports.ts'
+import { openPeeks } from './peeks.ts'
 import { snapshot } from './tally.ts'
+import { UdpGate } from './udp.ts'
 
 export function openPortableEngine({ bind, onEvents }: EngineOptions): Engine {
-  const gates = new Map<number, Gate>() // open and draining
+  const gates = new Map<number, Gate | UdpGate>() // open and draining
   const questions = new Map<number, (answer: Resolved) => void>()
   const { emit, flush } = openOutlet(onEvents)
   let lastToken = 0
@@ -17,6 +22,8 @@ export function openPortableEngine({ bind, onEvents }: EngineOptions): Engine {
     bind,
     ownPorts: openOwnPorts(bind),
     descriptors: openDescriptors(),
+    meters: openMeters(meterId => emit({ kind: 'meter-empty', meterId })),
+    peeks: openPeeks(),
     emit,
     ask: (ruleId, host) =>
       new Promise(resolve => {
@@ -26,11 +33,14 @@ export function openPortableEngine({ bind, onEvents }: EngineOptions): Engine {
       })
   }
 
+  const tcp = { ...ground, entrances: openEntrances(ground) }
+  const udp = { ...ground, ownPorts: openOwnPorts(bind) }
+
   const refuseWhenStopped = ({ from }: EngineRule) => {
     if (stopping) throw fault('ESTOPPED', `port ${from} is not opened: the engine has stopped`)
   }
 
-  async function keep(gate: Gate): Promise<void> {
+  async function keep(gate: Gate | UdpGate): Promise<void> {
     await gate.ended
     gates.delete(gate.rule.id)
     emit({ kind: 'closed', counters: snapshot(gate.tally) })
@@ -41,6 +51,7 @@ export function openPortableEngine({ bind, onEvents }: EngineOptions): Engine {
     for (const gate of all) gate.close(0)
     await Promise.all(all.map(gate => gate.ended))
     questions.clear()
+    ground.meters.stop()
     flush()
   }
 
@@ -49,7 +60,7 @@ export function openPortableEngine({ bind, onEvents }: EngineOptions): Engine {
       refuseWhenStopped(rule)
       if (gates.has(rule.id)) throw new TypeError(`engine rule ${rule.id} is open already`)
       check(rule)
-      const gate = new Gate(rule, ground)
+      const gate = rule.protocol === 'udp' ? new UdpGate(rule, udp) : new Gate(rule, tcp)
       await gate.open()
       if (stopping) gate.close(0)
       refuseWhenStopped(rule)
@@ -62,11 +73,18 @@ export function openPortableEngine({ bind, onEvents }: EngineOptions): Engine {
     filter(ruleId, filters) {
       gates.get(ruleId)?.filter(filters)
     },
+    meter: ground.meters.set,
+    budget: ground.meters.budget,
+    unmeter: ground.meters.forget,
     resolved(token, answer) {
       questions.get(token)?.(answer)
       questions.delete(token)
     },
-    sample: () => [...gates.values()].map(({ tally }) => snapshot(tally)),
+    sample: () => ({
+      rules: [...gates.values()].map(({ tally }) => snapshot(tally)),
+      meters: ground.meters.count(),
+      peeks: ground.peeks.count()
+    }),
     stop() {
       stopping ??= cutAll()
       return stopping

@@ -1,61 +1,83 @@
 // Two connected sockets become one connection: bytes, ends and resets cross over, each direction by itself.
 import type { Socket } from 'node:net'
-import type { Early } from './lobby.ts'
+import type { Direction } from './meter.ts'
+import type { Pass } from './meters.ts'
 
 /** Beyond this the source of a direction is not read; with what Node reads ahead, its buffers stay near twice this. */
 const maxBufferedBytes = 128 * 1024
 /** What was received before one side broke may take this long to reach the other. */
 const flushMs = 5_000
+const stepBytes = 64 * 1024
 
 /** Beyond it Node's timers fire at once. */
 export const longestTimerMs = 2 ** 31 - 1
 
-export interface Delivered {
-  in(bytes: number): void
-  out(bytes: number): void
+/** What lets bytes through, and counts what the destination's kernel took, when it took it. */
+export type Toll = Pick<Pass, 'reserve' | 'delivered' | 'returned'>
+
+export interface Relay {
+  /** The toll may let bytes through now. */
+  ready(direction: Direction): void
+  /** For the toll, in one of the directions. */
+  isWaiting(): boolean
 }
 
-export function relay(caller: Socket, target: Socket, early: Early, delivered: Delivered): void {
-  const inward = openLane(caller, target, delivered.in)
-  const outward = openLane(target, caller, delivered.out)
-  breakTogether(caller, target, inward)
-  breakTogether(target, caller, outward)
-
-  for (const chunk of early.chunks) inward.push(chunk)
-  if (early.hasEnded) target.end()
-  caller.resume()
+export function relay(caller: Socket, target: Socket, toll: Toll): Relay {
+  const lanes = {
+    in: openLane(caller, target, 'in', toll),
+    out: openLane(target, caller, 'out', toll)
+  }
+  breakTogether(caller, target, lanes.in)
+  breakTogether(target, caller, lanes.out)
+  return {
+    ready: direction => lanes[direction].pump(),
+    isWaiting: () => lanes.in.isWaiting() || lanes.out.isWaiting()
+  }
 }
 
 interface Lane {
-  push(chunk: Buffer): void
-  /** Runs `then` when nothing that was pushed is still on its way. */
+  pump(): void
+  isWaiting(): boolean
+  /** Runs `then` when nothing that was received is still on its way. */
   whenFlushed(then: () => void): void
 }
 
-/** One direction. Counts what the destination's kernel took, when it took it. */
-function openLane(from: Socket, to: Socket, count: (bytes: number) => void): Lane {
-  const underWay: number[] = [] // sizes, oldest first: writes complete in order
+/** One direction. Nothing is taken from the source that may not go on. */
+function openLane(from: Socket, to: Socket, direction: Direction, toll: Toll): Lane {
+  let underWayBytes = 0
+  let isWaiting = false
   let flushed: (() => void) | null = null
 
-  const onWritten = (error?: Error | null) => {
-    const bytes = underWay.shift() ?? 0
-    if (!error) count(bytes)
-    if (from.isPaused() && to.writableLength <= maxBufferedBytes) from.resume()
-    if (underWay.length === 0) flushed?.()
+  const onWritten = (bytes: number, error: Error | null | undefined) => {
+    underWayBytes -= bytes
+    if (error) toll.returned(bytes)
+    else toll.delivered(direction, bytes)
+    pump()
   }
-  const push = (chunk: Buffer) => {
-    underWay.push(chunk.length)
-    to.write(chunk, onWritten)
-    if (to.writableLength > maxBufferedBytes) from.pause()
+  const pump = () => {
+    isWaiting = false
+    while (from.readableLength > 0 && to.writableLength <= maxBufferedBytes && !to.destroyed) {
+      const bytes = toll.reserve(direction, Math.min(from.readableLength, stepBytes))
+      isWaiting = bytes === 0
+      if (isWaiting) return
+      underWayBytes += bytes
+      to.write(from.read(bytes), error => onWritten(bytes, error))
+    }
+    if (from.readableLength > 0) return
+    from.read(0) // on an empty buffer: asks for more, or tells the end
+    if (underWayBytes === 0) flushed?.()
   }
-  from.on('data', push)
-  from.on('end', () => to.end())
+  from.on('readable', pump)
+  if (from.readableEnded) to.end()
+  else from.once('end', () => to.end())
+  pump()
 
   return {
-    push,
+    pump,
+    isWaiting: () => isWaiting,
     whenFlushed(then) {
-      if (underWay.length === 0) then()
-      else flushed = then
+      flushed = then
+      pump()
     }
   }
 }
@@ -64,7 +86,6 @@ function openLane(from: Socket, to: Socket, count: (bytes: number) => void): Lan
 function breakTogether(from: Socket, to: Socket, lane: Lane): void {
   const onError = () => {
     if (to.destroyed) return
-    for (let chunk = from.read(); chunk !== null; chunk = from.read()) lane.push(chunk)
     const limit = setTimeout(() => reset(to), flushMs)
     to.once('close', () => clearTimeout(limit))
     lane.whenFlushed(() => reset(to))

@@ -15,12 +15,23 @@ export const openTally = ({ id, from, to, targets }: EngineRule): Tally => ({
     port: from + i,
     bytesIn: 0,
     bytesOut: 0,
+    datagramsIn: 0,
+    datagramsOut: 0,
     active: 0
   })),
-  targets: targets.map(() => ({ bytesIn: 0, bytesOut: 0, connectionsTotal: 0 })),
+  targets: targets.map(() => ({
+    bytesIn: 0,
+    bytesOut: 0,
+    connectionsTotal: 0,
+    health: 'unknown',
+    consecutiveFailures: 0,
+    lastFailureAt: null,
+    lastSuccessAt: null
+  })),
   connectionsTotal: 0,
   dnsFailures: 0,
   targetFailovers: 0,
+  flowsDroppedOverflow: 0,
   rejected: {}
 })
 

@@ -21,7 +21,7 @@ export async function openLog({ level, format }: LogOptions, watch: Watch = () =
     level,
     base: null,
     timestamp: () => `,"timestamp":"${new Date().toISOString()}"`,
-    formatters: { level: (label: string) => ({ level: label }) }
+    formatters: { level: (label: string) => ({ level: label }), ...(format === 'pretty' && { log: legible }) }
   }
   const logger = format === 'json' ? pino(options, pino.destination(2)) : pino(options, await pretty())
   const put =
@@ -42,6 +42,13 @@ async function pretty() {
     messageFormat: (line, key) => visible(`${line['event']}: ${line[key]}`),
     ignore: 'event'
   })
+}
+
+/** The lines of a stack stay lines. */
+const legible = (fields: object): Record<string, unknown> => {
+  const shown = (value: unknown) =>
+    typeof value === 'string' ? value.split('\n').map(visible).join('\n') : value
+  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, shown(value)]))
 }
 
 /** Control and bidirectional characters. */

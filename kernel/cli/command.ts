@@ -1,5 +1,6 @@
-import type { Static, TObject } from 'typebox'
+import type { Static, TObject, TProperties } from 'typebox'
 import type { Kernel } from '../plugin.ts'
+import type { Filled, Slot } from '../slot.ts'
 
 /**
  * One command of the executable, as data. `args` gives names, types and help of all its arguments:
@@ -10,6 +11,8 @@ export interface Command<A extends TObject = TObject> {
   readonly summary: string
   readonly args: A
   readonly positional?: readonly string[]
+  /** Options that plugins add to it, by a slot of its owner. */
+  readonly more?: (filled: CommandCall<object>['filled']) => TProperties
   /** 'api': speaks to a server over HTTP. 'data': works on the data directory of a stopped server. 'server': is one. */
   readonly needs: 'api' | 'data' | 'server' | 'nothing'
   /** 'stopped': runs until a signal comes; `signal` tells the first, `cut` the second. */
@@ -28,6 +31,10 @@ export interface CommandCall<A> {
   readonly serve: (options: Serve) => Promise<Serving>
   /** The configured data directory. */
   readonly dataDir: () => string
+  /** Top-level keys of the server's configuration, checked, with defaults. */
+  readonly keys: () => Readonly<Record<string, unknown>>
+  /** A slot of a plugin, filled with bare values: nothing is wired. */
+  readonly filled: <T>(slot: Slot<T>) => readonly Filled<T>[]
   readonly print: Print
   readonly input: NodeJS.ReadableStream
   readonly env: Readonly<Record<string, string | undefined>>

@@ -1,3 +1,4 @@
+import type { Figures } from '../figures.ts'
 import type { Kernel } from '../plugin.ts'
 import { defineSlot } from '../slot.ts'
 import type { Bound } from '../wire/message.ts'
@@ -16,6 +17,8 @@ export interface Control {
   readonly seed: string | null
   /** The port in use. Known when the listener is up: not in a factory and not in `start`. */
   port(): number
+  /** Of its streams. */
+  readonly figures: Figures
 }
 
 /** What a host of the control stream stands on. It opens before the plugins are wired: `config` is its settled own. */

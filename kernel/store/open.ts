@@ -45,6 +45,9 @@ export async function openStore(
       for (const sql of pragmas) await (connection as DatabaseConnection).executeQuery(CompiledQuery.raw(sql)) // what Kysely hands over
     }
   })
+  const platform = orm.driver.getPlatform()
+  const escape = platform.escape.bind(platform) // values stand in the statement itself, which would end at a NUL
+  platform.escape = value => escape(value).replaceAll('\0', "'||char(0)||'")
   await orm.connect()
   try {
     const migrator = new Migrator(orm.em)

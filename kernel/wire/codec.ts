@@ -6,6 +6,7 @@ import { disagreements } from './agree.ts'
 import { type Message, Refused } from './message.ts'
 
 export interface Codec {
+  knows(name: string): boolean
   encode<B extends TSchema>(message: Message<B>, body: Static<B>): Uint8Array
   decode<B extends TSchema>(message: Message<B>, bytes: Uint8Array): Static<B>
 }
@@ -31,6 +32,7 @@ export function openCodec(messages: readonly Message[]): Codec {
   }
 
   return {
+    knows: name => typeOf.has(name),
     encode({ name, body: schema }, body) {
       if (!Check(schema, body)) throw new TypeError(`${name} ${why(schema, body)}`)
       const type = find(name)

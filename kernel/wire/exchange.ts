@@ -58,7 +58,11 @@ interface Options {
   readonly clock: Clock
   readonly log: Log
   readonly deadlineMs?: number // of a question
+  readonly count?: Count
 }
+
+/** Told the name of each message as it goes; one that came may be of any name. */
+export type Count = (direction: 'in' | 'out', name: string) => void
 
 interface Said {
   readonly name: string
@@ -72,7 +76,7 @@ const maxWaitingBytes = 1024 * 1024
 const bytesOf = ({ body }: Said): number => body.length + 256
 
 /** What is said is handled strictly one after another; answers overtake, they find their question by its number. */
-export function openExchange({ codec, write, clock, log, ...options }: Options): Exchange {
+export function openExchange({ codec, write, clock, log, count, ...options }: Options): Exchange {
   const asked = new Map<number, { resolve(answer: Answer): void; reject(error: Refused): void }>()
   const waiting: Said[] = []
   let waitingBytes = 0
@@ -82,7 +86,9 @@ export function openExchange({ codec, write, clock, log, ...options }: Options):
   let lastId = 0
 
   const put = ({ name, body }: Answer, ids: { id?: number; re?: number } = {}): void => {
-    if (!closed) write(codec.encode(Envelope, { name, body, id: 0, re: 0, ...ids }))
+    if (closed) return
+    write(codec.encode(Envelope, { name, body, id: 0, re: 0, ...ids }))
+    count?.('out', name)
   }
 
   async function handleAll(): Promise<void> {
@@ -155,6 +161,7 @@ export function openExchange({ codec, write, clock, log, ...options }: Options):
 
     receive(frame) {
       const { name, body, id, re } = codec.decode(Envelope, frame)
+      count?.('in', name)
       if (re !== 0) {
         asked.get(re)?.resolve({ name, body })
         return

@@ -16,7 +16,8 @@ export default {
   agent: '^1.0.0',
   messages,
   handlers: [
-    answer(LastReport, async ({ journal }: AgentCall) => {
+    answer(LastReport, async ({ journal, count }: AgentCall) => {
+      count()
       await reporters.get(journal)?.()
       return {}
     })

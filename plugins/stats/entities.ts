@@ -4,12 +4,12 @@ const count = () => p.bigint('number')
 const counts = () => ({
   bytesIn: count(),
   bytesOut: count(),
-  datagramsIn: count().default(0),
-  datagramsOut: count().default(0),
+  datagramsIn: count().defaultRaw('0'),
+  datagramsOut: count().defaultRaw('0'),
   connections: count(),
   dnsFailures: count(),
   failovers: count(),
-  overflows: count().default(0),
+  overflows: count().defaultRaw('0'),
   rejected: count()
 })
 

@@ -16,6 +16,12 @@ export interface Report extends StatsReport {
 
 const epochsTold = 1000 // an agent keeps few: one more each time that it was killed
 
+/** A journal, and how far of it is booked. */
+export interface Mark {
+  readonly epoch: string
+  readonly seq: number
+}
+
 /** To be said once the transaction has been committed. */
 type Notice = () => void
 
@@ -99,7 +105,14 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders
     return Object.fromEntries(epochs.map(({ epoch, seq }) => [epoch, seq]))
   }
 
-  return { book, booked }
+  /** The one that was booked last; null before the first report. */
+  async function mark(clientId: string, em: EntityManager): Promise<Mark | null> {
+    const last = { orderBy: { bookedAt: 'desc' }, limit: 1, disableIdentityMap: true } as const
+    const [found] = await em.find(StatsEpoch, { clientId }, last)
+    return found ? { epoch: found.epoch, seq: found.seq } : null
+  }
+
+  return { book, booked, mark }
 }
 
 /** A span is named by its start. */

@@ -1,5 +1,6 @@
 import { asFunction } from 'awilix'
 import { connectionSlot } from '../../kernel/control/peers.ts'
+import { figuresSlot } from '../../kernel/figures.ts'
 import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
 import { answer } from '../../kernel/wire/message.ts'
 import type { Clients } from '../clients/clients.ts'
@@ -42,6 +43,7 @@ export default definePlugin<Deps>({
   fills: [
     connectionSlot.fillWith(({ stats }: Deps) => stats.connection),
     removedSlot.fillWith(({ stats }: Deps) => stats.removed),
+    figuresSlot.fillWith(({ stats }: Deps) => stats.figures),
     removingSlot.fill(({ id }, em) => forgetClient(id, em)),
     userRemovingSlot.fillWith(({ stats }: Deps) => ({
       async remove({ id }, em) {

@@ -4,6 +4,7 @@ import type { Call } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/clients.ts'
 import type { Rules } from '../rules/rules.ts'
+import { openFigures } from './figures.ts'
 import { type Gone, openHolders } from './holders.ts'
 import { openLedger } from './ledger.ts'
 import { openLives } from './lives.ts'
@@ -14,6 +15,7 @@ import { openSummary } from './summary.ts'
 import { dropSpans } from './tables.ts'
 import { openWatch } from './watch.ts'
 
+export type { Mark } from './ledger.ts'
 export type Stats = ReturnType<typeof openStats>
 
 const spansKeptMs = 48 * 3_600_000 // what an agent may still say again; the totals hold them for ever
@@ -49,6 +51,8 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
     ofRule,
     watchRule,
     summary,
+    mark: ledger.mark,
+    figures: openFigures({ store, rules, lives }),
     tidy,
     async removed(rule: Gone, em: EntityManager): Promise<void> {
       await holders.removed(rule, em)

@@ -56,3 +56,29 @@ t.test('a stopped engine keeps nothing that would keep its process', async t => 
   t.same(await once(child, 'exit'), [0, null])
   t.ok((await Promise.all(callers.map(endOf))).every(end => end === 'reset'))
 })
+
+t.test('300 connections in turn, through all meters, leave nothing behind', async t => {
+  const { child, port } = await openAlone(t)
+  const words = 'x'.repeat(5_000)
+  const converse = async () => {
+    const caller = await call(t, port)
+    caller.write(words)
+    const heard = await once(caller, 'data')
+    caller.destroy()
+    return heard
+  }
+  const settled = async () => {
+    for (let state = await stateOf(child); ; state = await stateOf(child))
+      if (state.counters?.ports[0]?.active === 0) return state
+  }
+  await converse()
+  const before = await settled()
+
+  for (let i = 0; i < 300; i++) await converse()
+
+  const { counters, meters, descriptors, resources } = await settled()
+  t.equal(counters?.connectionsTotal, 301)
+  t.match(meters, [{ active: 0 }, { active: 0 }])
+  t.ok((meters[1]?.throttledMs ?? 0) > 0)
+  t.same({ descriptors, resources }, { descriptors: before.descriptors, resources: before.resources })
+})

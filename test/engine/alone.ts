@@ -1,15 +1,22 @@
 // An engine alone in its process: node alone.ts LISTEN-PORT TARGET-PORT; tells how it is when asked, stops when told.
 import { readdirSync } from 'node:fs'
-import type { Counters } from '../../agent/engine.ts'
+import type { Counters, MeterCounters } from '../../agent/engine.ts'
 import { openPortableEngine } from '../../agent/portable-engine/index.ts'
+import { limited } from './metering.ts'
 
 export interface State {
   readonly counters: Counters | undefined
   readonly descriptors: number
+  readonly meters: readonly MeterCounters[]
+  readonly resources: readonly string[] // timers and handles that could keep the process
 }
 
 const [from = 0, port = 0] = process.argv.slice(2).map(Number)
 const engine = openPortableEngine({ bind: ['127.0.0.1'], onEvents() {} })
+const plenty = { perSec: 1e9, burst: 1e9 }
+engine.meter(1, limited({ bytesIn: plenty, bytesOut: plenty, connections: 1e9, newConnections: plenty }))
+engine.meter(2, limited({ bytesIn: { perSec: 1e6, burst: 2_000 }, bytesOut: { perSec: 1e6, burst: 2_000 } }))
+for (const id of [1, 2]) engine.budget(id, { mark: 1e12, holdMs: 60_000 })
 await engine.open({
   id: 1,
   protocol: 'tcp',
@@ -18,6 +25,11 @@ await engine.open({
   targets: [{ host: '127.0.0.1', port }],
   preferIpv6: false,
   idleMs: 60_000,
+  name: null,
+  fallback: false,
+  probeMs: 0,
+  meters: [1, 2],
+  flowCap: 1024,
   source: null,
   target: []
 })
@@ -28,8 +40,10 @@ process.on('message', async question => {
     process.disconnect() // from here on, only what the engine forgot can keep the process
     return
   }
-  const [counters] = engine.sample()
-  const state: State = { counters, descriptors: readdirSync('/proc/self/fd').length }
+  const { rules, meters } = engine.sample()
+  const descriptors = readdirSync('/proc/self/fd').length
+  const resources = process.getActiveResourcesInfo().toSorted()
+  const state: State = { counters: rules[0], meters, descriptors, resources }
   process.send?.(state)
 })
 process.send?.('open')

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { openPortableEngine } from '../../agent/portable-engine/index.ts'
-import { cases } from './cases.ts'
+import { cases, udpCases } from './cases.ts'
 
-for (const [behaviour, play] of Object.entries(cases)) t.test(behaviour, t => play(t, openPortableEngine))
+for (const [behaviour, play] of Object.entries({ ...cases, ...udpCases }))
+  t.test(behaviour, t => play(t, openPortableEngine))

@@ -208,6 +208,59 @@ t.test('64 look-ups are in flight at most', async t => {
   t.same(await resolve('web64.test'), found('10.0.0.1'))
 })
 
+t.test('while too many look-ups are in flight, what was known stands in', async t => {
+  const { promise, resolve: answer } = Promise.withResolvers<readonly Address[]>()
+  const names = Array.from({ length: 64 }, (_, i) => `web${i}.test`)
+  const { resolve, clock, asked } = scene(t, {
+    'known.test': [a('10.0.0.7', 10), 'ENODATA'],
+    ...Object.fromEntries(names.map(name => [name, [promise, 'ENODATA'] as const]))
+  })
+  await resolve('known.test')
+  await clock.advance(10_000)
+  const pending = names.map(resolve)
+  const before = asked.length
+
+  t.same(await resolve('known.test'), found('10.0.0.7'))
+
+  t.equal(asked.length, before)
+  await clock.advance(2_999)
+  answer(a('10.0.0.1'))
+  await Promise.all(pending)
+})
+
+t.test('an answer that comes when its attempt is over changes nothing', async t => {
+  const { promise, resolve: answer } = Promise.withResolvers<readonly Address[]>()
+  const { resolve, clock, asked } = scene(t, { 'web.test': [promise, promise] })
+  const pending = resolve('web.test')
+  await clock.advance(3_000)
+  t.same(await pending, failed('timeout'))
+
+  answer(a('10.0.0.1'))
+  await promise
+
+  t.same(await resolve('web.test'), failed('timeout'), 'the failure is still the answer')
+  await clock.advance(3_000)
+  t.same(await resolve('web.test'), found('10.0.0.1'))
+  t.equal(asked.length, 4)
+})
+
+t.test('of 4,096 names a failure makes room before an address that lasts', async t => {
+  const table: Record<string, [Answer, Answer]> = {}
+  const { resolve, asked } = scene(t, table)
+  await resolve('gone.test')
+  for (let i = 0; i < 4_096; i++) {
+    table[`web${i}.test`] = [a('10.0.0.1'), 'ENODATA']
+    await resolve(`web${i}.test`)
+  }
+  asked.length = 0
+
+  await resolve('web0.test')
+  t.same(asked, [])
+  await resolve('gone.test')
+
+  t.equal(asked.length, 2)
+})
+
 t.test('of 4,096 names the one closest to expiry goes', async t => {
   const table: Record<string, [Answer, Answer]> = {}
   const { resolve, asked } = scene(t, table)

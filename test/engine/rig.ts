@@ -52,7 +52,7 @@ export function rig(
     engine,
     events,
     counters() {
-      const [first] = engine.sample()
+      const [first] = engine.sample().rules
       if (!first) throw new TypeError('the engine has no rule')
       return first
     },
@@ -83,6 +83,11 @@ export async function ruleTo(
     ),
     preferIpv6: false,
     idleMs: 0,
+    name: null,
+    fallback: false,
+    probeMs: 0,
+    meters: [],
+    flowCap: 1024,
     source: null,
     target: [],
     ...changes

@@ -57,18 +57,20 @@ export interface Plan {
 }
 
 /** A server in this process: real SQLite and real sockets on free ports, time that the test moves. */
-export async function house(t: Test, plan: Plan = {}): Promise<House> {
+export async function house(
+  t: Pick<Test, 'teardown'> & { testdir(): string },
+  plan: Plan = {}
+): Promise<House> {
   const { dir = t.testdir(), clock = fakeClock(), keys = {}, sections = {} } = plan
+  const named = plan.plugins ?? Object.keys(builtin)
   const decisions: Decision[] = []
   const log: Line[] = []
   const server = await boot({
-    plugins: [
-      ...(await load(new Set(['control', 'http', ...(plan.plugins ?? Object.keys(builtin))]))),
-      watch(decisions)
-    ],
+    plugins: [...(await load(new Set(['control', 'http', ...named]))), watch(decisions)],
     keys: {
       operator_http_listen: '127.0.0.1:0',
       control_listen: '127.0.0.1:0',
+      ...(named.includes('metrics') && { metrics_listen: '127.0.0.1:0' }),
       operator_token: operatorToken,
       ...keys
     },

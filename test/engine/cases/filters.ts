@@ -42,7 +42,7 @@ export const filters: Record<string, Case> = {
       await until(() => end === 'served' || portCounters(counters()).active === 0)
       const { rejected } = counters()
       await engine.close(rule.id, 0)
-      await until(() => engine.sample().length === 0)
+      await until(() => engine.sample().rules.length === 0)
       return end === 'served' ? end : rejected
     }
     const denied = { denied_by_agent: 1 }
@@ -102,6 +102,6 @@ export const filters: Record<string, Case> = {
       const source = { allow: null, deny: [{ cidr }], refusal: 'source_denied' }
       await t.rejects(engine.open(await ruleTo([9], { source })), { code: 'EINVAL' }, cidr)
     }
-    t.same(engine.sample(), [])
+    t.same(engine.sample().rules, [])
   }
 }

@@ -28,11 +28,11 @@ export const life: Record<string, Case> = {
 
     await t.rejects(call(t, rule.from), { code: 'ECONNREFUSED' })
     t.equal(await answer(caller, 'after'), 'after')
-    t.match(engine.sample(), [{ ports: [{ active: 1 }] }])
+    t.match(engine.sample().rules, [{ ports: [{ active: 1 }] }])
     caller.end()
     t.equal(await endOf(caller), 'fin')
     t.match(await final(rule.id), { ports: [{ bytesIn: 11, bytesOut: 11, active: 0 }] })
-    t.same(engine.sample(), [])
+    t.same(engine.sample().rules, [])
   },
 
   async 'what outlives its drain is reset'(t, openEngine) {
@@ -76,7 +76,7 @@ export const life: Record<string, Case> = {
     const callers = await Promise.all(Array.from({ length: 20 }, () => call(t, rule.from)))
     await Promise.all(callers.map(caller => collect(caller)))
     for (const caller of callers) caller.end()
-    await until(() => engine.sample().every(counters => portCounters(counters).active === 0))
+    await until(() => engine.sample().rules.every(counters => portCounters(counters).active === 0))
 
     await engine.close(rule.id, 0)
     await engine.open(await ruleTo([port], { from: rule.from }))
@@ -122,7 +122,7 @@ export const life: Record<string, Case> = {
 
     await t.rejects(call(t, from), { code: 'ECONNREFUSED' })
     await t.rejects(call(t, from + 1), { code: 'ECONNREFUSED' })
-    t.same(engine.sample(), [])
+    t.same(engine.sample().rules, [])
   },
 
   async 'counters move while bytes are delivered'(t, openEngine) {
@@ -181,7 +181,7 @@ export const life: Record<string, Case> = {
       { ports: [{ bytesIn: 5, bytesOut: 5, active: 0 }] }
     )
     t.ok(finals.some(({ ruleId }) => ruleId === other.id))
-    t.same(engine.sample(), [])
+    t.same(engine.sample().rules, [])
   },
 
   async 'what cannot be a rule is refused'(t, openEngine) {

@@ -1,0 +1,78 @@
+// From a rule's targets to a connected datagram socket: names, filters, failover.
+import { isIP } from 'node:net'
+import { canonical } from './address.ts'
+import type { Attempt } from './health.ts'
+import type { Tally } from './tally.ts'
+import type { UdpGate } from './udp.ts'
+import type { Flow } from './udp-flow.ts'
+import { connectSocket, type Datagrams, type Handlers, type Place } from './udp-socket.ts'
+
+export interface ReachedByUdp extends Place {
+  readonly socket: Datagrams
+  readonly target: Tally['targets'][number]
+  readonly host: string // as the target names it
+  readonly attempt: Attempt // its end is not known before the target has answered
+  readonly isFailover: boolean
+}
+
+export interface Unreached {
+  readonly refusal: string | null
+}
+
+/** The first target that there is a way to; else why its addresses were refused, or null when there is none. */
+export async function reachByUdp(
+  gate: UdpGate,
+  flow: Flow,
+  handlers: Handlers
+): Promise<ReachedByUdp | Unreached> {
+  let refusal: string | null = null
+  let isFailover = false
+  for (const attempt of gate.health.attempts()) {
+    const tried = await reachTarget(gate, flow, attempt.index, handlers)
+    if ('socket' in tried) return { ...tried, attempt, isFailover }
+
+    if (tried.failure === null || flow.isOver) attempt.abandoned()
+    else attempt.failed(tried.failure)
+    if (flow.isOver) break
+    refusal ??= tried.refusal
+    isFailover ||= tried.failure !== null
+  }
+  return { refusal }
+}
+
+/** `failure` null: its addresses were refused by a filter, which says nothing about the target. */
+type Tried = Omit<ReachedByUdp, 'attempt' | 'isFailover'> | (Unreached & { readonly failure: string | null })
+
+async function reachTarget(gate: UdpGate, flow: Flow, index: number, handlers: Handlers): Promise<Tried> {
+  const { from, targets } = gate.rule
+  const target = gate.tally.targets[index]
+  const { host, port: firstPort } = targets[index] ?? {}
+  if (!target || host === undefined || firstPort === undefined)
+    throw new TypeError(`target ${index} is not of this rule`)
+  const port = firstPort + flow.port.port - from
+  const answer = await addressesOf(host, gate, flow)
+  if (typeof answer === 'string') return { refusal: null, failure: answer }
+
+  let refusal: string | null = null
+  let hasDialled = false
+  for (const address of gate.inOrder(answer, port)) {
+    if (flow.isOver) break
+    const why = gate.targetRefusal({ address, port, host })
+    refusal ??= why
+    if (why !== null) continue
+    hasDialled = true
+    const socket = await connectSocket({ address, port }, handlers).catch(() => null)
+    if (socket) return { socket, target, host, address, port }
+  }
+  return { refusal, failure: hasDialled ? 'unreachable' : null }
+}
+
+/** A string says why there are none. */
+async function addressesOf(host: string, gate: UdpGate, flow: Flow): Promise<readonly string[] | string> {
+  if (isIP(host) !== 0) return [canonical(host)]
+  const answer = await Promise.race([gate.resolve(host), flow.left])
+  if (answer === null) return []
+  if (answer.ok) return answer.addresses.map(canonical)
+  gate.dnsFailed(host, answer.reason)
+  return answer.reason
+}

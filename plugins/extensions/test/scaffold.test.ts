@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { conform } from '../../../test/kit/conformance.ts'
+import { scaffold } from '../scaffold.ts'
+
+function written(t: Test, name = 'acme-idle'): string {
+  const dir = join(t.testdir(), name)
+  scaffold(name, dir)
+  return dir
+}
+
+const replace = (dir: string, file: string, from: string, to: string): void => {
+  const path = join(dir, file)
+  const text = readFileSync(path, 'utf8')
+  if (!text.includes(from)) throw new TypeError(`${file} has no ${from}`)
+  writeFileSync(path, text.replaceAll(from, to))
+}
+
+t.test('a new plugin conforms as it is written', async t => {
+  const dir = written(t)
+  const before = readdirSync(dir, { recursive: true }).sort()
+
+  t.same(await conform(dir), { name: 'acme-idle', version: '1.0.0', problems: [] })
+  t.same(readdirSync(dir, { recursive: true }).sort(), before, 'and is left as it was')
+  for (const file of before.map(String).filter(file => /\.(ts|proto|md|json)$/.test(file)))
+    t.notMatch(readFileSync(join(dir, file), 'utf8'), /__\w+__/, file)
+})
+
+t.test('a name that is none, and a folder that is not empty, are refused', async t => {
+  const dir = t.testdir({ taken: { file: 'mine' } })
+  t.throws(() => scaffold('Acme Idle', join(dir, 'a')), { message: /write it like/ })
+  t.throws(() => scaffold('acme', join(dir, 'taken')), { message: /is not empty/ })
+  t.equal(readFileSync(join(dir, 'taken/file'), 'utf8'), 'mine')
+})
+
+t.test('what keeps a plugin from conforming is named, all of it', async t => {
+  const dir = written(t, 'acme-bad')
+  replace(dir, 'entities.ts', "tableName: 'acme_bad_idle'", "tableName: 'idle'")
+  replace(dir, 'plugin.ts', "url: '/v1/acme-bad'", "url: '/acme-bad'")
+  replace(dir, 'agent.ts', "name: 'acme-bad',", "name: 'acme-worse',")
+  replace(dir, 'agent.ts', 'capabilities: { [capability.id]: capability.since },', '')
+  rmSync(join(dir, 'README.md'))
+
+  const { problems } = await conform(dir)
+
+  t.same(problems, [
+    'acme-bad owns table idle, which does not begin with acme_bad',
+    'route /acme-bad: begin it with /v1/',
+    'field acme_bad_idle_secs: the agent half does not announce rule.acme-bad',
+    'the agent half is named acme-worse, the server half acme-bad',
+    'it has no README.md'
+  ])
+})
+
+t.test('tables that the migrations did not make so are told with the statement that would', async t => {
+  const dir = written(t, 'acme-drift')
+  replace(dir, 'migrations/0001-idle.ts', '"secs" int not null', '"secs" int null')
+  const { problems } = await conform(dir)
+  t.match(problems, [/migrations and entities differ.*secs/s])
+})
+
+t.test('a plugin that throws when it is read, or at its start, is named', async t => {
+  const thrower = written(t, 'acme-throw')
+  replace(thrower, 'wire.ts', 'export const key', "throw new Error('no such day')\nexport const key")
+  t.match((await conform(thrower)).problems, [/plugin: no such day/])
+
+  const starter = written(t, 'acme-start')
+  replace(
+    starter,
+    'plugin.ts',
+    '  commands: [show]\n',
+    "  commands: [show],\n  async start() {\n    throw new Error('not today')\n  }\n"
+  )
+  t.match((await conform(starter)).problems, [/its first start: plugin acme-start did not start: not today/])
+})

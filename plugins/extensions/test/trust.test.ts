@@ -1,0 +1,61 @@
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { loadPlugins } from '../../../config/load.ts'
+import { lockFileIn, trust } from '../../../config/trust.ts'
+
+const text = (word: string) =>
+  `export default { name: 'acme', version: '1.2.3', kernel: '^1.0.0', word: '${word}' }\n`
+
+function place(t: Test) {
+  const dir = t.testdir({
+    acme: { 'plugin.js': text('one'), 'package.json': '{"name":"acme","version":"1.2.3","type":"module"}' }
+  })
+  for (const path of ['acme', 'acme/plugin.js', 'acme/package.json'])
+    chmodSync(join(dir, path), path === 'acme' ? 0o755 : 0o644)
+  const file = join(dir, 'acme/plugin.js')
+  const load = () =>
+    loadPlugins<{ name: string }>({ half: 'plugin', builtin: {}, table: { './acme': {} }, baseDir: dir })
+  return { dir, file, load }
+}
+
+t.test('the first load records what was trusted, the next finds it the same', async t => {
+  const { dir, load } = place(t)
+  t.match(await load(), { plugins: [{ name: 'acme' }] })
+  t.match(JSON.parse(readFileSync(lockFileIn(dir), 'utf8')), {
+    './acme': { name: 'acme', version: '1.2.3', sha256: /^[0-9a-f]{64}$/ }
+  })
+  await t.resolves(load())
+})
+
+t.test('files that changed do not run until they are trusted again', async t => {
+  const { dir, file, load } = place(t)
+  await load()
+  writeFileSync(file, text('two'))
+  const refused = { message: /acme 1.2.3 that were trusted.*sluice plugin trust \.\/acme/s }
+  await t.rejects(load(), refused)
+  writeFileSync(join(dir, 'acme/more.js'), '')
+  await t.rejects(load(), refused)
+
+  trust('./acme', file, dir)
+  await t.resolves(load())
+})
+
+t.test('files that others may write are refused, and nothing is recorded', async t => {
+  const { dir, file, load } = place(t)
+  chmodSync(file, 0o666)
+  await t.rejects(load(), { message: /others may write acme\/plugin.js.*chmod/s })
+  t.notOk(existsSync(lockFileIn(dir)))
+  chmodSync(file, 0o644)
+  chmodSync(join(dir, 'acme'), 0o777)
+  await t.rejects(load(), { message: /others may write acme/ })
+})
+
+t.test('what lies in node_modules of the plugin is not its own', async t => {
+  const { dir, load } = place(t)
+  await load()
+  const { mkdirSync } = await import('node:fs')
+  mkdirSync(join(dir, 'acme/node_modules/x'), { recursive: true })
+  writeFileSync(join(dir, 'acme/node_modules/x/index.js'), '')
+  await t.resolves(load())
+})

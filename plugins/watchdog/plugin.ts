@@ -1,0 +1,41 @@
+import { Worker } from 'node:worker_threads'
+import { type Static, Type } from 'typebox'
+import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import type { Watched } from './watch.ts'
+
+const config = Type.Object(
+  {
+    patience_secs: Type.Number({
+      minimum: 0.1,
+      maximum: 60,
+      default: 5,
+      description: 'How long code may hold the server up before the log names it.'
+    })
+  },
+  { additionalProperties: false }
+)
+
+interface Deps extends Kernel<typeof config> {
+  readonly config: Static<typeof config>
+}
+
+const beatsASpell = 10
+
+export default definePlugin<Deps>({
+  name: 'watchdog',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  config,
+  async start({ deps: { config, clock, log }, defer }) {
+    const beats = new SharedArrayBuffer(4)
+    const patienceMs = config.patience_secs * 1000
+    const worker = new Worker(new URL(`./watch.${import.meta.url.slice(-2)}`, import.meta.url), {
+      workerData: { beats, patienceMs } satisfies Watched
+    })
+    worker.on('error', error => log.warn('watchdog.failed', `nobody watches the server: ${error.message}`))
+    worker.unref()
+    defer(async () => void (await worker.terminate()))
+    const count = new Int32Array(beats)
+    defer(clock.every(patienceMs / beatsASpell, () => void Atomics.add(count, 0, 1)))
+  }
+})

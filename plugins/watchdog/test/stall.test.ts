@@ -1,0 +1,48 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { freePort } from '../../../test/kit/ports.ts'
+import { edge, site, token } from '../../../test/kit/site.ts'
+import { get, web } from '../../../test/kit/web.ts'
+import { ownerOfScript } from '../owner.ts'
+
+const looper = join(import.meta.dirname, 'looper')
+
+t.test(
+  'code that holds the server up is named in the log, forwarding goes on, and so does the server',
+  async t => {
+    const on = await site(
+      t,
+      {},
+      `[plugins."${looper}"]
+[plugins.watchdog]
+patience_secs = 0.5
+`
+    )
+    await edge(t, on, 'paris')
+    const [page, port] = [await web(t), await freePort()]
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({
+      client: 'paris',
+      listen_port: port,
+      targets: [{ host: '127.0.0.1', port: page }]
+    })
+    await fetch(`${on.origin}/v1/rules`, { method: 'POST', headers, body })
+
+    const spun = fetch(`${on.origin}/v1/spin`, { method: 'POST', headers })
+
+    t.match(await on.server.until('server.stalled'), {
+      plugin: 'looper',
+      script: /looper\/plugin\.js$/,
+      function: 'run'
+    })
+    t.ok(await get(`http://127.0.0.1:${port}/`), 'the edge still forwards')
+    t.equal((await spun).status, 204)
+    await on.server.until('server.moves_again')
+  }
+)
+
+t.test('a script is of its plugin, its package, or the server', async t => {
+  t.equal(ownerOfScript(new URL('../../rules/routes.ts', import.meta.url).href), 'rules')
+  t.equal(ownerOfScript(new URL('../../../kernel/kernel.ts', import.meta.url).href), 'the server')
+  t.equal(ownerOfScript('node:internal/timers'), 'the server')
+})

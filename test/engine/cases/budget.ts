@@ -1,0 +1,209 @@
+// Budgets: exact to the byte, held at zero, gone on with when there is more.
+
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import type { Test } from 'tap'
+import type { EngineRule } from '../../../agent/engine.ts'
+import { flood, limited, meterOf, rate, received, totalOf, unlimited } from '../metering.ts'
+import {
+  answer,
+  type Case,
+  call,
+  echo,
+  endOf,
+  type OpenEngine,
+  openTarget,
+  portCounters,
+  rig,
+  ruleTo,
+  until
+} from '../rig.ts'
+
+/** Longer than a case lasts. */
+const holdMs = 300_000
+
+async function open(
+  t: Test,
+  openEngine: OpenEngine,
+  serve: (socket: Socket) => void,
+  changes: Partial<EngineRule> = {}
+) {
+  const rigged = rig(t, openEngine)
+  const { engine, events } = rigged
+  engine.meter(1, unlimited)
+  const rule = await ruleTo([await openTarget(t, serve)], { meters: [1], ...changes })
+  await engine.open(rule)
+  const emptied = () => events.filter(({ kind }) => kind === 'meter-empty').length
+  return { ...rigged, rule, emptied }
+}
+
+export const budget: Record<string, Case> = {
+  async 'a budget lets through what is in it, to the byte'(t, openEngine) {
+    let heard = 0
+    const { engine, rule, emptied } = await open(t, openEngine, socket =>
+      socket.on('data', chunk => {
+        heard += chunk.length
+      })
+    )
+    engine.budget(1, { mark: 100_001, holdMs })
+    const caller = await call(t, rule.from)
+
+    flood(caller)
+    await until(() => emptied() === 1)
+
+    await until(() => heard === 100_001)
+    t.match(meterOf(engine, 1), { bytesIn: 100_001, bytesOut: 0, active: 1 })
+    engine.budget(1, { mark: 100_002, holdMs })
+    await until(() => emptied() === 2)
+    await until(() => heard === 100_002)
+    engine.budget(1, null)
+    await until(() => heard > 10_000_000)
+    t.equal(emptied(), 2)
+  },
+
+  async 'both directions draw on it'(t, openEngine) {
+    const { engine, rule, emptied } = await open(t, openEngine, echo)
+    engine.budget(1, { mark: 1_000_000, holdMs })
+    flood((await call(t, rule.from)).resume())
+
+    await until(() => emptied() === 1)
+
+    const { bytesIn, bytesOut } = meterOf(engine, 1)
+    t.equal(bytesIn + bytesOut, 1_000_000)
+    t.ok(bytesOut > 0)
+  },
+
+  async 'many connections together do not pass the mark, and reach it'(t, openEngine) {
+    const { engine, rule, emptied } = await open(t, openEngine, echo)
+    engine.budget(1, { mark: 5_000_000, holdMs })
+
+    const callers = await Promise.all(Array.from({ length: 20 }, () => call(t, rule.from)))
+    await until(() => meterOf(engine, 1).active === 20)
+    for (const caller of callers) flood(caller.resume())
+    await until(() => emptied() === 1)
+
+    t.equal(totalOf(engine, 1), 5_000_000)
+  },
+
+  async 'when it is spent, new connections are reset, until it is refilled'(t, openEngine) {
+    const { engine, rule, counters, emptied } = await open(t, openEngine, echo)
+    engine.budget(1, { mark: 10, holdMs })
+    const caller = await call(t, rule.from)
+    t.equal(await answer(caller, 'hello'), 'hello')
+    await until(() => emptied() === 1)
+
+    t.equal(await endOf(await call(t, rule.from)), 'reset')
+    t.equal(await endOf(await call(t, rule.from)), 'reset')
+
+    t.match(counters(), { connectionsTotal: 1, rejected: { spent: 2 } })
+    caller.write('and')
+    engine.meter(1, limited({ bytesIn: rate(1_000_000, 1_000_000) })) // a rate is no budget
+    t.equal(totalOf(engine, 1), 10)
+    engine.budget(1, { mark: 1_000, holdMs })
+    t.equal(await answer(caller, ' on').then(first => first.slice(0, 3)), 'and')
+    t.equal(await answer(await call(t, rule.from), 'again'), 'again')
+    t.equal(emptied(), 1)
+  },
+
+  async 'what is held for too long is reset on both sides'(t, openEngine) {
+    const ends: Promise<'fin' | 'reset'>[] = []
+    const { engine, rule, counters, emptied } = await open(t, openEngine, socket => {
+      ends.push(endOf(socket))
+    })
+    const silent = await call(t, rule.from)
+    const busy = await call(t, rule.from)
+    busy.write('hello')
+    await until(() => portCounters(counters()).bytesIn === 5 && ends.length === 2)
+
+    engine.budget(1, { mark: 5, holdMs: 100 })
+
+    t.same(await Promise.all([silent, busy].map(endOf)), ['reset', 'reset'])
+    t.same(await Promise.all(ends), ['reset', 'reset'])
+    await until(() => meterOf(engine, 1).active === 0)
+    t.equal(emptied(), 1)
+    t.equal(await endOf(await call(t, rule.from)), 'reset')
+  },
+
+  async 'a mark that is raised in time saves what is held'(t, openEngine) {
+    const { engine, rule, emptied } = await open(t, openEngine, echo)
+    const caller = await call(t, rule.from)
+    await answer(caller, 'hello')
+    engine.budget(1, { mark: 10, holdMs: 200 })
+    await until(() => emptied() === 1)
+
+    engine.budget(1, { mark: 1_000, holdMs: 200 })
+    await new Promise(resolve => setTimeout(resolve, 400))
+
+    t.equal(await answer(caller, 'still here'), 'still here')
+    engine.budget(1, { mark: 3, holdMs })
+    await until(() => emptied() === 2)
+    engine.budget(1, { mark: 4, holdMs })
+    engine.budget(1, null)
+    t.equal(await answer(caller, 'and again'), 'and again')
+    t.equal(emptied(), 2)
+  },
+
+  async 'what was not delivered is given back'(t, openEngine) {
+    const mark = 40_000_000
+    const { engine, rule, emptied } = await open(t, openEngine, socket => socket.pause())
+    const reading = await ruleTo([await openTarget(t, socket => socket.resume())], { meters: [1] })
+    await engine.open(reading)
+    engine.budget(1, { mark, holdMs })
+    const stuck = await call(t, rule.from)
+    flood(stuck)
+    await new Promise(resolve => setTimeout(resolve, 500))
+
+    stuck.resetAndDestroy()
+    await engine.close(rule.id, 0)
+    flood(await call(t, reading.from))
+
+    await until(() => emptied() === 1)
+    t.equal(totalOf(engine, 1), mark)
+  },
+
+  async 'of two budgets the smaller holds, and neither is charged for what is held'(t, openEngine) {
+    const { engine } = rig(t, openEngine)
+    for (const id of [1, 2]) engine.meter(id, unlimited)
+    const rule = await ruleTo([await openTarget(t, flood)], { meters: [1, 2] })
+    await engine.open(rule)
+    engine.budget(1, { mark: 900_000, holdMs })
+    engine.budget(2, { mark: 30_000, holdMs })
+    const bytes = received(await call(t, rule.from))
+
+    await until(() => bytes() === 30_000)
+    t.match(engine.sample().meters, [{ bytesOut: 30_000 }, { bytesOut: 30_000 }])
+    engine.budget(2, null)
+
+    await until(() => bytes() === 900_000)
+    t.match(engine.sample().meters, [{ bytesOut: 900_000 }, { bytesOut: 900_000 }])
+  },
+
+  async 'a connection that is held is not idle'(t, openEngine) {
+    const { engine, emptied, rule } = await open(t, openEngine, echo, { idleMs: 200 })
+    const caller = await call(t, rule.from)
+    await answer(caller, 'hello')
+    engine.budget(1, { mark: 10, holdMs })
+    await until(() => emptied() === 1)
+    caller.write('kept')
+
+    await new Promise(resolve => setTimeout(resolve, 600))
+    engine.budget(1, null)
+
+    t.equal(String(await once(caller.resume(), 'data')), 'kept')
+    t.equal(await endOf(caller), 'reset', 'and then it is idle')
+  },
+
+  async 'who is still being connected when the hold ends is reset with the rest'(t, openEngine) {
+    const { engine, events, emptied } = await open(t, openEngine, echo)
+    const late = await ruleTo([{ host: 'late.test', port: 9 }], { meters: [1] })
+    await engine.open(late)
+    const caller = await call(t, late.from)
+    await until(() => events.some(({ kind }) => kind === 'resolve'))
+
+    engine.budget(1, { mark: 0, holdMs: 50 })
+
+    t.equal(await endOf(caller), 'reset')
+    await until(() => meterOf(engine, 1).active === 0)
+    t.equal(emptied(), 1)
+  }
+}

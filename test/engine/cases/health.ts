@@ -1,0 +1,207 @@
+// Targets that fail are left out, and come back.
+import type { Test } from 'tap'
+import type { EngineEvent } from '../../../agent/engine.ts'
+import { freePort } from '../../kit/ports.ts'
+import { helloOf } from '../hellos.ts'
+import { limited, rate } from '../metering.ts'
+import { type Case, call, endOf, openEcho, openTarget, portCounters, rig, ruleTo, until } from '../rig.ts'
+
+/** A target that says who it is and hangs up. */
+const speaker = (t: Test, label: string, port = 0) => openTarget(t, socket => socket.end(label), { port })
+
+/** The label of who has answered, or how else it ended. */
+async function whoAnswers(t: Test, port: number, words: string | Buffer = ''): Promise<string> {
+  const caller = await call(t, port)
+  caller.write(words)
+  let heard = ''
+  caller.on('data', chunk => {
+    heard += chunk
+  })
+  const end = await endOf(caller)
+  caller.end()
+  return heard || end
+}
+
+const changes = (events: readonly EngineEvent[]) =>
+  events.flatMap(event =>
+    event.kind === 'target-health' ? [`${event.target} ${event.from} ${event.to} ${event.reason}`] : []
+  )
+
+export const health: Record<string, Case> = {
+  async 'three failures in a row leave a target out, ten seconds later one may try, two successes heal'(
+    t,
+    openEngine
+  ) {
+    const { engine, events, counters } = rig(t, openEngine)
+    const first = await freePort()
+    const rule = await ruleTo([first, await speaker(t, 'second')])
+    await engine.open(rule)
+    const beganAt = Date.now()
+
+    for (let i = 0; i < 3; i++) t.equal(await whoAnswers(t, rule.from), 'second')
+    t.match(counters(), {
+      targetFailovers: 3,
+      targets: [
+        { health: 'failed', consecutiveFailures: 3, connectionsTotal: 0, lastSuccessAt: null },
+        { health: 'healthy', consecutiveFailures: 0, connectionsTotal: 3, lastFailureAt: null }
+      ]
+    })
+    const failedAt = counters().targets[0]?.lastFailureAt ?? 0
+    t.ok(failedAt >= beganAt && failedAt <= Date.now())
+
+    await speaker(t, 'first', first)
+    t.equal(await whoAnswers(t, rule.from), 'second', 'it is not tried yet')
+    t.equal(counters().targetFailovers, 3)
+    while ((await whoAnswers(t, rule.from)) === 'second')
+      await new Promise(resolve => setTimeout(resolve, 200))
+    t.ok(Date.now() - failedAt < 12_000, 'it was tried too late')
+    t.ok(Date.now() - failedAt > 9_500, 'it was tried too early')
+    t.match(counters().targets, [{ health: 'failed', consecutiveFailures: 0, connectionsTotal: 1 }])
+    t.equal(await whoAnswers(t, rule.from), 'first')
+    t.match(counters().targets, [{ health: 'healthy', connectionsTotal: 2 }])
+    t.same(changes(events), [
+      '1 unknown healthy connected',
+      '0 unknown failed refused',
+      '0 failed healthy connected'
+    ])
+  },
+
+  async 'when all targets have failed they are tried in order'(t, openEngine) {
+    const { engine, events, counters } = rig(t, openEngine)
+    const ports = [await freePort(), await freePort()]
+    const rule = await ruleTo(ports)
+    await engine.open(rule)
+    for (let i = 0; i < 3; i++) t.equal(await whoAnswers(t, rule.from), 'reset')
+    await until(() => changes(events).length === 2)
+    t.match(counters().targets, [{ health: 'failed' }, { health: 'failed' }])
+
+    await speaker(t, 'second', ports[1])
+    t.equal(await whoAnswers(t, rule.from), 'second')
+    await speaker(t, 'first', ports[0])
+
+    t.equal(await whoAnswers(t, rule.from), 'first')
+  },
+
+  async 'probes find out by themselves, and are no connections'(t, openEngine) {
+    const { engine, events, counters } = rig(t, openEngine)
+    const port = await freePort()
+    const rule = await ruleTo([port, await speaker(t, 'second')], { probeMs: 50 })
+    await engine.open(rule)
+
+    await until(() => changes(events).length === 2)
+    t.equal(await whoAnswers(t, rule.from), 'second')
+    t.equal(counters().targetFailovers, 0)
+    await speaker(t, 'first', port)
+    await until(() => changes(events).length === 3)
+
+    t.same(changes(events).toSorted(), [
+      '0 failed healthy connected',
+      '0 unknown failed refused',
+      '1 unknown healthy connected'
+    ])
+    t.equal(await whoAnswers(t, rule.from), 'first')
+    t.match(counters(), { connectionsTotal: 2, targets: [{ connectionsTotal: 1 }, { connectionsTotal: 1 }] })
+  },
+
+  async 'a probe that learns nothing in five seconds has failed'(t, openEngine) {
+    const { engine, events, counters } = rig(t, openEngine)
+    await engine.open(await ruleTo([{ host: 'late.test', port: 9 }], { probeMs: 60_000 }))
+    const beganAt = performance.now()
+
+    await until(() => counters().targets[0]?.consecutiveFailures === 1)
+
+    const tookMs = performance.now() - beganAt
+    t.ok(tookMs > 4_900 && tookMs < 8_000, `${tookMs} ms`)
+    t.same(
+      events.map(({ kind }) => kind),
+      ['resolve']
+    )
+  },
+
+  async 'probes end with their rule'(t, openEngine) {
+    let probes = 0
+    const port = await openTarget(t, socket => {
+      probes++
+      socket.destroy()
+    })
+    const { engine, final } = rig(t, openEngine)
+    const rule = await ruleTo([port], { probeMs: 20 })
+    await engine.open(rule)
+    await until(() => probes > 3)
+
+    await engine.close(rule.id, 60_000)
+    await final(rule.id)
+
+    const after = probes
+    await new Promise(resolve => setTimeout(resolve, 200))
+    t.ok(probes <= after + 1)
+  },
+
+  async 'names that are not found fail their target'(t, openEngine) {
+    const names = { 'gone.test': { ok: false, reason: 'nxdomain' } } as const
+    const { engine, events, counters } = rig(t, openEngine, { names })
+    const rule = await ruleTo([{ host: 'gone.test', port: 9 }, await speaker(t, 'second')])
+    await engine.open(rule)
+
+    for (let i = 0; i < 4; i++) t.equal(await whoAnswers(t, rule.from), 'second')
+
+    t.ok(changes(events).includes('0 unknown failed nxdomain'))
+    t.match(counters(), { dnsFailures: 3, targetFailovers: 3 })
+  },
+
+  async 'a refusal by a filter and a caller that leaves say nothing of a target'(t, openEngine) {
+    const { engine, events, counters } = rig(t, openEngine)
+    const deny = { allow: [], deny: [], refusal: 'denied_by_agent' }
+    const rule = await ruleTo([9], { target: [deny] })
+    await engine.open(rule)
+    for (let i = 0; i < 4; i++) t.equal(await endOf(await call(t, rule.from)), 'reset')
+    t.match(counters().targets, [{ health: 'unknown', consecutiveFailures: 0, lastFailureAt: null }])
+    await engine.close(rule.id, 0)
+    await until(() => engine.sample().rules.length === 0)
+
+    const waiting = await ruleTo([{ host: 'late.test', port: 9 }])
+    await engine.open(waiting)
+    for (let i = 0; i < 4; i++) {
+      const caller = await call(t, waiting.from)
+      await until(() => portCounters(counters()).active === 1)
+      caller.resetAndDestroy()
+      await until(() => portCounters(counters()).active === 0)
+    }
+    t.match(counters().targets, [{ health: 'unknown', consecutiveFailures: 0, lastFailureAt: null }])
+    t.same(changes(events), [])
+  },
+
+  async 'a success is told once'(t, openEngine) {
+    const { engine, events, counters } = rig(t, openEngine)
+    const rule = await openEcho(t, engine)
+    const beganAt = Date.now()
+
+    for (let i = 0; i < 3; i++) (await call(t, rule.from)).end()
+    await until(() => counters().connectionsTotal === 3 && portCounters(counters()).active === 0)
+
+    t.same(changes(events), ['0 unknown healthy connected'])
+    const { lastSuccessAt = null } = counters().targets[0] ?? {}
+    t.ok(lastSuccessAt !== null && lastSuccessAt >= beganAt && lastSuccessAt <= Date.now())
+  },
+
+  async 'named, metered and range rules fail over, too'(t, openEngine) {
+    const { engine } = rig(t, openEngine)
+    const dead = await freePort(2)
+    const alive = await freePort(2)
+    for (const port of [alive, alive + 1]) await speaker(t, `at ${port}`, port)
+    engine.meter(1, limited({ bytesOut: rate(1_000_000, 1_000_000), connections: 5 }))
+    const range = await freePort(2)
+    await engine.open(await ruleTo([dead, alive], { from: range, to: range + 1, meters: [1] }))
+    const named = await ruleTo([dead, alive], { name: 'one.test', meters: [1] })
+    await engine.open(named)
+
+    t.equal(await whoAnswers(t, range + 1), `at ${alive + 1}`)
+    t.equal(await whoAnswers(t, named.from, await helloOf({ servername: 'one.test' })), `at ${alive}`)
+
+    t.same(
+      engine.sample().rules.map(({ targetFailovers }) => targetFailovers),
+      [1, 1]
+    )
+    t.match(engine.sample().meters, [{ bytesOut: `at ${alive}`.length * 2 }])
+  }
+}

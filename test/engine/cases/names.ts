@@ -1,0 +1,285 @@
+// TLS names that share a port.
+import type { Socket } from 'node:net'
+import type { Test } from 'tap'
+import type { Engine, EngineRule } from '../../../agent/engine.ts'
+import { freePort } from '../../kit/ports.ts'
+import { helloOf, inRecordsOf } from '../hellos.ts'
+import { limited, meterOf } from '../metering.ts'
+import {
+  answer,
+  type Case,
+  call,
+  collect,
+  endOf,
+  openTarget,
+  portCounters,
+  rig,
+  ruleTo,
+  sha256,
+  until
+} from '../rig.ts'
+
+/** A rule to a target that says its own name, then everything that it hears. */
+async function openNamed(t: Test, engine: Engine, label: string, rule: Partial<EngineRule>) {
+  const port = await openTarget(t, socket => {
+    socket.write(`${label}:`)
+    socket.pipe(socket)
+  })
+  const named = await ruleTo([port], rule)
+  await engine.open(named)
+  return named
+}
+
+async function say(t: Test, port: number, words: string | Buffer): Promise<Socket> {
+  const socket = await call(t, port)
+  socket.write(words)
+  return socket
+}
+
+/** What a caller gets that asks for a name: the label of the target that has it, or how it ended. */
+async function asked(t: Test, port: number, servername: string): Promise<string> {
+  const hello = await helloOf({ servername })
+  const socket = await say(t, port, hello)
+  const chunks: Buffer[] = []
+  socket.on('data', chunk => chunks.push(chunk)).end()
+  if ((await endOf(socket)) === 'reset') return 'reset'
+  const heard = Buffer.concat(chunks)
+  const label = heard.subarray(0, heard.length - hello.length)
+  return heard.subarray(label.length).equals(hello) ? String(label) : 'spoilt'
+}
+
+const peeks = (engine: Engine) => engine.sample().peeks.counts.reduce((sum, count) => sum + count, 0)
+
+export const names: Record<string, Case> = {
+  async 'a caller reaches the rule whose name it asks for: exact, then wildcard, then fallback'(
+    t,
+    openEngine
+  ) {
+    const { engine, events } = rig(t, openEngine)
+    const from = await freePort()
+    await openNamed(t, engine, 'wild', { from, name: '*.example.org' })
+    await openNamed(t, engine, 'exact', { from, name: 'one.example.org' })
+    await openNamed(t, engine, 'deep', { from, name: 'a.b.example.org' })
+    t.equal(await asked(t, from, 'example.org'), 'reset')
+    await openNamed(t, engine, 'rest', { from, fallback: true })
+
+    t.equal(await asked(t, from, 'one.example.org'), 'exact:')
+    t.equal(await asked(t, from, 'ONE.Example.ORG'), 'exact:')
+    t.equal(await asked(t, from, 'two.example.org'), 'wild:')
+    t.equal(await asked(t, from, 'a.b.example.org'), 'deep:')
+    t.equal(await asked(t, from, 'c.b.example.org'), 'rest:', 'a star is one label')
+    t.equal(await asked(t, from, 'example.org'), 'rest:', 'a star is not nothing')
+    t.equal(await asked(t, from, 'elsewhere.test'), 'rest:')
+    const rules = engine.sample().rules.map(({ connectionsTotal }) => connectionsTotal)
+    t.same(rules, [1, 2, 1, 3])
+    t.match(engine.sample().rules[0], { rejected: { sni_miss: 1 } })
+    t.equal(peeks(engine), 8)
+    t.ok(engine.sample().peeks.sumMs > 0)
+    t.ok(events.every(({ kind }) => kind === 'target-health'))
+  },
+
+  async 'a hello in many records and many packets arrives as it was sent'(t, openEngine) {
+    const { engine } = rig(t, openEngine)
+    const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
+    const hello = inRecordsOf(
+      40,
+      await helloOf({ servername: 'one.test', ALPNProtocols: ['h2', 'http/1.1'] })
+    )
+    const caller = await call(t, from)
+    caller.setNoDelay()
+
+    for (let at = 0; at < hello.length; at += 200) {
+      caller.write(hello.subarray(at, at + 200))
+      await new Promise(resolve => setTimeout(resolve, 2))
+    }
+    caller.end('and what follows')
+
+    const expected = Buffer.concat([Buffer.from('one:'), hello, Buffer.from('and what follows')])
+    t.equal(sha256(await collect(caller)), sha256(expected))
+  },
+
+  async 'who asks for no name, or speaks no TLS, is taken by the fallback, or reset'(t, openEngine) {
+    const { engine, counters } = rig(t, openEngine)
+    const named = await openNamed(t, engine, 'one', { name: 'one.test' })
+    const nameless = await helloOf({})
+
+    t.equal(await endOf(await say(t, named.from, 'GET / HTTP/1.1\r\n\r\n')), 'reset')
+    t.equal(await endOf(await say(t, named.from, nameless)), 'reset')
+
+    t.match(counters(), { connectionsTotal: 0, rejected: { sni_miss: 2 } })
+    const rest = await openNamed(t, engine, 'rest', { from: named.from, fallback: true })
+    for (const words of [Buffer.from('GET / HTTP/1.1\r\n\r\n'), nameless]) {
+      const caller = await say(t, rest.from, words)
+      caller.end()
+      t.same(await collect(caller), Buffer.concat([Buffer.from('rest:'), words]))
+    }
+  },
+
+  async 'a fallback alone on its port waits for nothing'(t, openEngine) {
+    const { engine, counters } = rig(t, openEngine)
+    const rest = await openNamed(t, engine, 'rest', { fallback: true })
+
+    const caller = await call(t, rest.from)
+
+    await until(() => portCounters(counters()).bytesOut === 5)
+    t.equal(await answer(caller, 'and?'), 'rest:')
+    t.equal(peeks(engine), 0)
+  },
+
+  async 'a port has each name once, and is shared with no plain rule'(t, openEngine) {
+    const { engine } = rig(t, openEngine)
+    const port = await openTarget(t, socket => socket.end())
+    const plain = await ruleTo([port])
+    await engine.open(plain)
+    const named = await ruleTo([port], { name: 'one.test' })
+    const { from } = named
+    await engine.open(named)
+    await engine.open(await ruleTo([port], { from, fallback: true }))
+    const inUse = { code: 'EADDRINUSE' }
+
+    await t.rejects(engine.open(await ruleTo([port], { from, name: 'one.test' })), inUse)
+    await t.rejects(engine.open(await ruleTo([port], { from, fallback: true })), inUse)
+    await t.rejects(engine.open(await ruleTo([port], { from })), inUse)
+    await t.rejects(engine.open(await ruleTo([port], { from: plain.from, name: 'two.test' })), inUse)
+    t.equal(engine.sample().rules.length, 3)
+    await engine.close(plain.id, 0)
+    await engine.open(await ruleTo([port], { from: plain.from, name: 'two.test' }))
+  },
+
+  async 'names that are opened at once share the port'(t, openEngine) {
+    const { engine } = rig(t, openEngine)
+    const from = await freePort()
+    const labels = ['one', 'two', 'three']
+
+    await Promise.all(labels.map(label => openNamed(t, engine, label, { from, name: `${label}.test` })))
+
+    for (const label of labels) t.equal(await asked(t, from, `${label}.test`), `${label}:`)
+  },
+
+  async 'a name is taken off its port, the last one shuts it, and what lives drains'(t, openEngine) {
+    const { engine, final } = rig(t, openEngine)
+    const one = await openNamed(t, engine, 'one', { name: 'one.test' })
+    const { from } = one
+    const two = await openNamed(t, engine, 'two', { from, name: 'two.test' })
+    const live = await say(t, from, await helloOf({ servername: 'one.test' }))
+    await until(() =>
+      engine.sample().rules.some(({ ports }) => ports[0] !== undefined && ports[0].bytesOut > 100)
+    )
+    const awaited = await call(t, from)
+
+    await engine.close(one.id, 60_000)
+
+    t.equal(await asked(t, from, 'one.test'), 'reset')
+    t.equal(await asked(t, from, 'two.test'), 'two:')
+    const again = await openNamed(t, engine, 'again', { from, name: 'one.test' })
+    t.equal(await asked(t, from, 'one.test'), 'again:')
+    await engine.close(two.id, 0)
+    await engine.close(again.id, 0)
+    t.equal(await endOf(awaited), 'reset')
+    await t.rejects(call(t, from), { code: 'ECONNREFUSED' })
+    live.end()
+    t.match(String(await collect(live)).slice(0, 4), 'one:')
+    t.match(await final(one.id), { connectionsTotal: 1, ports: [{ active: 0 }] })
+  },
+
+  async 'a name is awaited for three seconds'(t, openEngine) {
+    const { engine, counters } = rig(t, openEngine)
+    const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
+    const hello = await helloOf({ servername: 'one.test' })
+    const beganAt = performance.now()
+    const silent = await call(t, from)
+    const slow = await say(t, from, hello.subarray(0, hello.length - 1))
+
+    t.equal(await asked(t, from, 'one.test'), 'one:')
+    t.same(await Promise.all([silent, slow].map(endOf)), ['reset', 'reset'])
+
+    const tookMs = performance.now() - beganAt
+    t.ok(tookMs > 2_900 && tookMs < 4_500, `${tookMs} ms`)
+    t.match(counters(), { connectionsTotal: 1, rejected: { sni_timeout: 2 } })
+    const { counts, sumMs } = engine.sample().peeks
+    t.equal(counts.length, 16)
+    t.equal((counts.at(-2) ?? 0) + (counts.at(-1) ?? 0), 2)
+    t.ok(sumMs > 5_900)
+  },
+
+  async 'a hello that does not end within 64 KiB is none'(t, openEngine) {
+    const { engine, counters } = rig(t, openEngine)
+    const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
+    const start = Buffer.from([22, 3, 1, 0x3f, 0xfc, 1, 0, 0xff, 0xfc])
+    const more = Buffer.from([22, 3, 1, 0x3f, 0xfc])
+    const caller = await call(t, from)
+    caller.write(start)
+    caller.write(Buffer.alloc(0x3ff8))
+    for (let i = 0; i < 5; i++) {
+      caller.write(more)
+      caller.write(Buffer.alloc(0x3ffc))
+    }
+
+    t.equal(await endOf(caller), 'reset')
+    t.match(counters().rejected, { sni_miss: 1 })
+  },
+
+  async 'who leaves before it has named anything is no refusal, who ends is a miss'(t, openEngine) {
+    const { engine, counters } = rig(t, openEngine)
+    const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
+    const hello = await helloOf({ servername: 'one.test' })
+    const leaving = await say(t, from, hello.subarray(0, 100))
+    leaving.resetAndDestroy()
+
+    const ending = await say(t, from, hello.subarray(0, 100))
+    ending.end()
+    t.equal(await endOf(ending), 'reset')
+    const silent = await call(t, from)
+    silent.end()
+    t.equal(await endOf(silent), 'reset')
+
+    t.same(counters().rejected, { sni_miss: 2 })
+  },
+
+  async 'filters and meters of a named rule judge its own callers only'(t, openEngine) {
+    const { engine } = rig(t, openEngine)
+    const from = await freePort()
+    const source = { allow: [], deny: [], refusal: 'source_denied' }
+    engine.meter(1, limited({ connections: 0 }))
+    const denied = await openNamed(t, engine, 'denied', { from, name: 'denied.test', source })
+    const full = await openNamed(t, engine, 'full', { from, name: 'full.test', meters: [1] })
+    await openNamed(t, engine, 'free', { from, name: 'free.test' })
+
+    t.equal(await asked(t, from, 'denied.test'), 'reset')
+    t.equal(await asked(t, from, 'full.test'), 'reset')
+    t.equal(await asked(t, from, 'free.test'), 'free:')
+
+    const rejected = (id: number) => engine.sample().rules.find(({ ruleId }) => ruleId === id)?.rejected
+    t.same(rejected(denied.id), { source_denied: 1 })
+    t.same(rejected(full.id), { too_many: 1 })
+    t.match(meterOf(engine, 1), { active: 0 })
+  },
+
+  async 'at most 1,024 names are awaited at once'(t, openEngine) {
+    const { engine, counters } = rig(t, openEngine)
+    const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
+    const waiting = await Promise.all(Array.from({ length: 1_024 }, () => call(t, from)))
+
+    t.equal(await endOf(await call(t, from)), 'reset')
+
+    t.same(counters().rejected, { sni_overflow: 1 })
+    for (const caller of waiting) caller.resetAndDestroy()
+    await until(() => waiting.every(({ closed }) => closed))
+    t.equal(await asked(t, from, 'one.test'), 'one:')
+  },
+
+  async 'what cannot have a name is refused'(t, openEngine) {
+    const { engine } = rig(t, openEngine)
+    const from = await freePort(2)
+    const impossible: Partial<EngineRule>[] = [
+      { from, to: from + 1, name: 'one.test' },
+      { from, to: from + 1, fallback: true },
+      { name: 'one.test', protocol: 'udp' },
+      { name: 'one.test', fallback: true },
+      { name: '' }
+    ]
+
+    for (const rule of impossible) await t.rejects(engine.open(await ruleTo([9], rule)), { code: 'EINVAL' })
+    t.same(engine.sample().rules, [])
+  }
+}

@@ -1,0 +1,139 @@
+import t from 'tap'
+import type { EngineEvent } from '../../agent/engine.ts'
+import { type Attempt, openHealth } from '../../agent/portable-engine/health.ts'
+import { openTally } from '../../agent/portable-engine/tally.ts'
+import { ruleTo } from './rig.ts'
+
+/** A rule's targets at a time that stands until it is moved. */
+async function open(targetCount = 2) {
+  const rule = await ruleTo(Array.from({ length: targetCount }, () => 9))
+  const { targets } = openTally(rule)
+  const events: EngineEvent[] = []
+  let nowMs = 1_000
+  const health = openHealth(
+    rule,
+    targets,
+    event => events.push(event),
+    () => nowMs
+  )
+  const begin = (): Attempt => {
+    const [first] = health.attempts()
+    if (!first) throw new TypeError('there is always something to try')
+    return first
+  }
+  return {
+    targets,
+    events,
+    health,
+    begin,
+    pass(ms: number) {
+      nowMs += ms
+    },
+    fail(times: number, index = 0) {
+      for (let i = 0; i < times; i++) health.probe(index).failed('refused')
+    },
+    /** Which are worth a try now. */
+    order(): number[] {
+      const attempts = [...health.attempts()]
+      for (const attempt of attempts) attempt.abandoned()
+      return attempts.map(({ index }) => index)
+    }
+  }
+}
+
+t.test('targets are tried in order; what failed three times in a row is left out', async t => {
+  const { order, fail, health, targets, events } = await open()
+
+  fail(2)
+  t.same(order(), [0, 1])
+  health.probe(0).succeeded()
+  fail(2)
+  t.same(order(), [0, 1])
+  fail(1)
+
+  t.same(order(), [1])
+  t.match(targets, [
+    { health: 'failed', consecutiveFailures: 3 },
+    { health: 'unknown', consecutiveFailures: 0 }
+  ])
+  t.match(events, [
+    { kind: 'target-health', target: 0, from: 'unknown', to: 'healthy', reason: 'connected' },
+    { kind: 'target-health', target: 0, from: 'healthy', to: 'failed', reason: 'refused' }
+  ])
+})
+
+t.test('failures that are more than 30 seconds apart are forgiven', async t => {
+  const { order, fail, pass, targets } = await open()
+
+  fail(2)
+  pass(30_001)
+  fail(1)
+  t.same(order(), [0, 1])
+  t.match(targets, [{ health: 'unknown', consecutiveFailures: 3 }])
+  pass(1_000)
+  fail(1)
+  t.same(order(), [0, 1])
+  pass(29_000)
+  fail(1)
+
+  t.same(order(), [1])
+})
+
+t.test('after ten seconds one may try a failed target again, and a failure makes it wait again', async t => {
+  const { order, fail, pass, begin } = await open()
+  fail(3)
+  pass(9_999)
+  t.same(order(), [1])
+  pass(1)
+
+  const attempt = begin()
+  t.equal(attempt.index, 0)
+  t.same(order(), [1], 'only one')
+  attempt.failed('timeout')
+  pass(9_999)
+  t.same(order(), [1])
+  pass(1)
+  const other = begin()
+  other.abandoned()
+
+  t.same(order(), [0, 1], 'who gave up has learnt nothing')
+})
+
+t.test('two successes heal a failed target', async t => {
+  const { order, fail, pass, begin, targets, events } = await open()
+  fail(3)
+  pass(10_000)
+
+  begin().succeeded()
+  t.match(targets, [{ health: 'failed', consecutiveFailures: 0 }])
+  const second = begin()
+  t.equal(second.index, 0)
+  t.same(order(), [1], 'still one at a time')
+  second.succeeded()
+
+  t.match(targets, [{ health: 'healthy' }])
+  t.same(order(), [0, 1])
+  t.match(events.slice(1), [{ from: 'failed', to: 'healthy', reason: 'connected' }])
+})
+
+t.test('a success and a failure do not heal', async t => {
+  const { order, fail, pass, begin } = await open()
+  fail(3)
+  pass(10_000)
+  begin().succeeded()
+  begin().failed('reset')
+  pass(10_000)
+  begin().succeeded()
+
+  begin().failed('reset')
+  t.same(order(), [1])
+})
+
+t.test('when all have failed all are tried, in order', async t => {
+  const { order, fail, begin } = await open(3)
+  for (const index of [0, 1, 2]) fail(3, index)
+
+  const attempt = begin()
+  t.same(order(), [0, 1, 2])
+  attempt.abandoned()
+})

@@ -1,0 +1,112 @@
+// `sluice/kit`: a server in this process and agents that do as a test says, for node:test, tap, and whatever else can
+// clean up after a test.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Static, TSchema } from 'typebox'
+import { plugins as builtin } from '../../config/plugins.ts'
+import { newId } from '../../kernel/base/id.ts'
+import { Client } from '../../kernel/identity/entities.ts'
+import { hashOf } from '../../kernel/identity/secret.ts'
+import type { Plugin } from '../../kernel/plugin.ts'
+import { openCodec } from '../../kernel/wire/codec.ts'
+import type { Message } from '../../kernel/wire/message.ts'
+import { RulePush, RuleRemove, messages as rulesMessages } from '../../plugins/rules/wire.ts'
+import { type House, house as open } from './house.ts'
+import { connectAgent, type Script, type ScriptedAgent, scripted } from './scripted-agent.ts'
+
+export { type FakeClock, fakeClock } from './clock.ts'
+export { type Conformance, conform } from './conformance.ts'
+export { type FakeEngine, fakeEngine } from './fake-engine.ts'
+export { type Script, type ScriptedAgent, scripted } from './scripted-agent.ts'
+
+/** A test of node:test (`after`) or of tap (`teardown`). */
+export type TestContext = { after(release: () => unknown): void } | { teardown(release: () => unknown): void }
+
+export interface Plan {
+  /** Beside all built-in ones. */
+  readonly plugins?: readonly Plugin[]
+  /** Top-level keys of the configuration, and sections by plugin. */
+  readonly keys?: Readonly<Record<string, unknown>>
+  readonly sections?: Readonly<Record<string, unknown>>
+}
+
+export interface Home extends House {
+  decode<B extends TSchema>(message: Message<B>, bytes: Uint8Array | undefined): Static<B>
+}
+
+/** Real SQLite and real sockets on free ports of this machine; time stands still until `clock.advance`. */
+export async function house(t: TestContext, { plugins = [], ...plan }: Plan = {}): Promise<Home> {
+  const home = await open(contextOf(t), {
+    ...plan,
+    plugins: [...Object.keys(builtin), ...plugins],
+    keys: { metrics_listen: '127.0.0.1:0', ...plan.keys }
+  })
+  return {
+    ...home,
+    decode(message, bytes) {
+      if (!bytes) throw new TypeError(`there is no ${message.name} to decode`)
+      return openCodec([message]).decode(message, bytes)
+    }
+  }
+}
+
+export interface Edge extends ScriptedAgent {
+  readonly clientId: string
+  /** The n-th rule that it was given, from 1. */
+  pushed(n?: number): Promise<Static<(typeof RulePush)['body']>>
+}
+
+/** A client by that name, its agent connected; it takes every rule unless `react` says otherwise. */
+export async function edge(
+  t: TestContext,
+  { server, clock }: House,
+  name: string,
+  script: Partial<Script> = {}
+): Promise<Edge> {
+  const { store, control } = server.depsOf('clients')
+  const clientId = newId(clock.now())
+  await store.change(em =>
+    em.insert(Client, {
+      id: clientId,
+      name,
+      tokenHash: hashOf(clientId),
+      revision: 0,
+      enrolledAt: clock.now()
+    })
+  )
+  const agent = await connectAgent(contextOf(t), {
+    port: control.port(),
+    fingerprint: control.fingerprint,
+    token: clientId,
+    ...script,
+    messages: [...rulesMessages, ...(script.messages ?? [])],
+    answers: [
+      scripted(RulePush, ({ rule_id, revision }) => ({ rule_id, revision })),
+      scripted(RuleRemove, ({ rule_id, revision }) => ({ rule_id, revision })),
+      ...(script.answers ?? [])
+    ]
+  })
+  return {
+    ...agent,
+    clientId,
+    pushed: async n => (await agent.until(RulePush.name, n)).body as Static<(typeof RulePush)['body']>
+  }
+}
+
+/** Releases run in reverse: what came last goes first. */
+function contextOf(t: TestContext) {
+  const releases: (() => unknown)[] = []
+  const run = async (): Promise<void> => {
+    for (const release of releases.reverse()) await release()
+  }
+  if ('teardown' in t) t.teardown(run)
+  else t.after(run)
+  return {
+    teardown: (release: () => unknown) => void releases.push(release),
+    testdir() {
+      const dir = mkdtempSync(join(resolve(), '.sluice-test-'))
+      releases.push(() => rmSync(dir, { recursive: true, force: true }))
+      return dir
+    }
+  }
+}
