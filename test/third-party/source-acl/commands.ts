@@ -1,0 +1,22 @@
+import { defineCommand, Type } from 'sluice/plugin'
+import { key } from './wire.ts'
+
+const List = (description: string) => Type.Optional(Type.Array(Type.String(), { description }))
+
+const set = defineCommand({
+  name: 'source-acl set',
+  summary: 'Say which source addresses may use a rule; without lists all may.',
+  args: Type.Object({
+    rule: Type.String({ description: 'Id of a rule.' }),
+    allow: List('An address or prefix that may; may be given several times.'),
+    deny: List('One that may not; it wins.')
+  }),
+  positional: ['rule'],
+  needs: 'api',
+  async run({ api, args: { rule, allow = [], deny = [] }, print }) {
+    const lists = allow.length + deny.length === 0 ? null : { allow, deny }
+    print.data(await api.send<object>('PUT', `/v1/rules/${encodeURIComponent(rule)}`, { [key]: lists }))
+  }
+})
+
+export const commands = [set]

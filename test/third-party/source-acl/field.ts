@@ -1,0 +1,62 @@
+// The rule's property `source_acl`, which may be changed while the rule runs.
+import { defineCode, Fault, rules, type Static, Type } from 'sluice/plugin'
+import { SourceAcl } from './entities.ts'
+import { parsePrefix } from './prefix.ts'
+import { capability, key, Lists } from './wire.ts'
+
+export const notAPrefix = defineCode('validation.source_acl', 400, 3)
+export const missing = defineCode('validation.source_acl_missing', 400, 3)
+
+const maxEntries = 256
+
+const List = Type.Array(Type.String({ maxLength: 64 }), {
+  maxItems: maxEntries,
+  description: 'Addresses and prefixes: 192.0.2.7, 192.0.2.0/24, 2001:db8::/32.'
+})
+const Body = Type.Object(
+  { allow: Type.Optional(List), deny: Type.Optional(List) },
+  {
+    additionalProperties: false,
+    description: 'Who may use the rule. A deny wins; without allow all others may.'
+  }
+)
+
+/** One spelling for what means the same, and each once. */
+function spelled(list: readonly string[], field: string): string[] {
+  return [
+    ...new Set(
+      list.map((text, i) => {
+        const prefix = parsePrefix(text)
+        if (prefix !== null) return prefix
+        throw new Fault(notAPrefix, `${field}/${i} ${text} is no address and no prefix like 192.0.2.0/24`, {
+          details: { field: `${field}/${i}`, reason: 'prefix' }
+        })
+      })
+    )
+  ]
+}
+
+export const field = rules.ruleField({
+  key,
+  change: 'hot',
+  missing,
+  body: Body,
+  gate: { capability, refusal: rules.fieldUnsupported },
+  message: Lists,
+  parse({ allow = [], deny = [] }: Static<typeof Body>) {
+    const lists = { allow: spelled(allow, `/${key}/allow`), deny: spelled(deny, `/${key}/deny`) }
+    return lists.allow.length + lists.deny.length === 0 ? null : lists
+  },
+  async check() {},
+  async save(rule, { allow = [], deny = [] }, em) {
+    await em.upsert(SourceAcl, { rule, allow, deny })
+  },
+  async clear(rule, em) {
+    await em.nativeDelete(SourceAcl, { rule })
+  },
+  async load(ids, em) {
+    const rows = await em.find(SourceAcl, { rule: { $in: [...ids] } })
+    return new Map(rows.map(({ rule, allow, deny }) => [rule, { allow: [...allow], deny: [...deny] }]))
+  },
+  encode: ({ allow = [], deny = [] }) => ({ allow, deny })
+})

@@ -1,0 +1,176 @@
+// Loaded by path, as a stranger's would be: real server, real agent, real callers from several loopback addresses.
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { conform } from '../../../kit/conformance.ts'
+import { freePort } from '../../../kit/ports.ts'
+import { edge, site, token } from '../../../kit/site.ts'
+import { parsePrefix } from '../prefix.ts'
+
+const folder = join(import.meta.dirname, '..')
+const friend = '127.0.0.1'
+const stranger = '127.0.0.2'
+
+t.test('it conforms', async t => {
+  t.same((await conform(folder)).problems, [])
+})
+
+t.test('a prefix has one spelling, and what is none is null', async t => {
+  t.equal(parsePrefix(' 192.0.2.7/32'), '192.0.2.7')
+  t.equal(parsePrefix('192.0.2.0/24'), '192.0.2.0/24')
+  t.equal(parsePrefix('2001:DB8:0::/32'), '2001:db8::/32')
+  for (const bad of [
+    '',
+    'example.org',
+    '192.0.2.0/33',
+    '192.0.2/24',
+    '::/129',
+    'fe80::1%eth0',
+    '::ffff:1.2.3.4',
+    '1.1.1.1/a'
+  ])
+    t.equal(parsePrefix(bad), null, bad)
+})
+
+/** A server and an edge with the plugin, for all tests below. */
+const home = site(t, {}, `[plugins."${folder}"]\n`).then(async on => {
+  await edge(t, on, 'paris', { args: ['--config', on.configFile] })
+  return on
+})
+
+t.test('who may use a TCP rule is judged at accept, and a change cuts who may no longer', async t => {
+  const { rule, put, rejected } = await place(t, 'tcp', await echoTcp(t), { deny: [stranger] })
+  const mine = await call(t, rule.listen_port, friend)
+  t.equal(await answer(mine), 'hello')
+  await t.rejects(call(t, rule.listen_port, stranger).then(answer), 'reset')
+  await rejected(1)
+
+  const cut = new Promise(resolve => mine.once('error', () => {}).once('close', resolve))
+  t.equal(await put({ allow: ['10.0.0.0/8'] }), 200)
+  await cut
+  t.equal(await put(null), 200)
+  t.equal(await answer(await call(t, rule.listen_port, stranger)), 'hello')
+})
+
+t.test('of a rule with a TLS name strangers are refused, too', async t => {
+  const { rule, rejected } = await place(
+    t,
+    'tcp',
+    await echoTcp(t),
+    { deny: [stranger] },
+    { sni_pattern: 'a.example' }
+  )
+  const hello = await clientHello('a.example')
+  t.same(await answer(await call(t, rule.listen_port, friend), hello), hello.toString('latin1'))
+  await t.rejects(
+    call(t, rule.listen_port, stranger).then(socket => answer(socket, hello)),
+    'reset'
+  )
+  await rejected(1)
+})
+
+t.test("a UDP flow is judged at its first datagram, and a stranger's gets no answer", async t => {
+  const { rule, rejected } = await place(t, 'udp', await echoUdp(t), { allow: [friend] })
+  const mine = await udp(t, rule.listen_port, friend)
+  const theirs = await udp(t, rule.listen_port, stranger)
+  theirs.on('message', () => t.fail('a stranger was answered'))
+  theirs.send('hello')
+  mine.send('hello')
+  const [message] = await once(mine, 'message')
+  t.equal(String(message), 'hello')
+  await rejected(1)
+})
+
+/** A rule on the one edge. */
+async function place(t: Test, protocol: string, target: number, acl: object, more: object = {}) {
+  const on = await home
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const send = (method: string, path: string, body: object) =>
+    fetch(`${on.origin}${path}`, { method, headers, body: JSON.stringify(body) })
+  const made = await send('POST', '/v1/rules', {
+    client: 'paris',
+    protocol,
+    listen_port: await freePort(),
+    targets: [{ host: '127.0.0.1', port: target }],
+    source_acl: acl,
+    ...more
+  })
+  const rule = (await made.json()) as { rule_id: string; listen_port: number }
+  t.equal(made.status, 201, JSON.stringify(rule))
+  return {
+    rule,
+    put: async (source_acl: object | null) =>
+      (await send('PUT', `/v1/rules/${rule.rule_id}`, { source_acl })).status,
+    /** Until the stats say so: the agent reports every 5 s. */
+    async rejected(count: number) {
+      const { body } = await fetch(`${on.origin}/v1/rules/${rule.rule_id}/stats/stream`, { headers })
+      let text = ''
+      for await (const chunk of body ?? []) {
+        text += Buffer.from(chunk).toString()
+        if (Number(/"source_denied":(\d+)/.exec(text.slice(text.lastIndexOf('data:')))?.[1]) >= count) return
+      }
+    }
+  }
+}
+
+async function echoTcp(t: Test): Promise<number> {
+  const server = createServer(socket => socket.on('error', () => {}).pipe(socket))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return (server.address() as { port: number }).port
+}
+
+async function echoUdp(t: Test): Promise<number> {
+  const socket = createSocket('udp4', (message, { port, address }) => socket.send(message, port, address))
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  t.teardown(() => void socket.close())
+  return socket.address().port
+}
+
+async function call(t: Test, port: number, localAddress: string): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress })
+  t.teardown(() => socket.destroy())
+  await once(socket, 'connect')
+  return socket
+}
+
+/** What comes back; rejects when the connection is reset, or ends without a word. */
+async function answer(socket: Socket, text: string | Buffer = 'hello'): Promise<string> {
+  socket.write(text)
+  let got = ''
+  for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+    got += (chunk as Buffer).toString('latin1')
+    if (got.length >= text.length) return got
+  }
+  throw new Error('it ended')
+}
+
+async function udp(t: Test, port: number, address: string) {
+  const socket = createSocket('udp4')
+  socket.bind(0, address)
+  await once(socket, 'listening')
+  socket.connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  t.teardown(() => void socket.close())
+  return socket
+}
+
+/** As OpenSSL writes it. */
+async function clientHello(servername: string): Promise<Buffer> {
+  const { connect } = await import('node:tls')
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = connect({ port: (server.address() as { port: number }).port, host: '127.0.0.1', servername })
+  client.on('error', () => {})
+  const [socket] = (await once(server, 'connection')) as [Socket]
+  const [hello] = (await once(socket, 'data')) as [Buffer]
+  client.destroy()
+  socket.destroy()
+  server.close()
+  return hello
+}
