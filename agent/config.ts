@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { readConfig, refuse, settle } from '../kernel/base/config.ts'
+import type { EngineName } from './engines.ts'
 import { type Guardrails, openGuardrails } from './guardrails.ts'
 
 const Section = Type.Object({ enabled: Type.Optional(Type.Boolean()) }, { additionalProperties: false })
@@ -26,6 +27,23 @@ export const agentKeys = Type.Object({
     description:
       'What is never dialled, whatever a rule says. IPv4 entries hold for the IPv4-mapped form, too.'
   }),
+  engine: Type.Union([Type.Literal('auto'), Type.Literal('native'), Type.Literal('portable')], {
+    default: 'auto',
+    description: 'The data plane; auto: native where it loads.'
+  }),
+  threads: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 64,
+      description: 'Of the native engine; default: one a core, up to 4.'
+    })
+  ),
+  metrics_listen: Type.Optional(
+    Type.String({
+      pattern: '^(\\[[0-9a-fA-F:.]+\\]|[^:\\s]+):[0-9]{1,5}$',
+      description: 'Address of /metrics, which asks for no credential; off without.'
+    })
+  ),
   log_level: Type.Union(
     ['debug', 'info', 'warn', 'error'].map(level => Type.Literal(level)),
     { default: 'info', description: 'Least level that is written.' }
@@ -46,6 +64,9 @@ export interface AgentConfig {
   readonly stateDir: string
   readonly bind: readonly string[]
   readonly guardrails: Guardrails
+  readonly engine: 'auto' | EngineName
+  readonly threads: number | null
+  readonly metricsListen: string | null
   readonly logLevel: string
   readonly logFormat: 'json' | 'pretty'
   readonly plugins: Keys['plugins']
@@ -71,6 +92,9 @@ export function readAgentConfig({ file, env, stateDir }: Given): AgentConfig {
     stateDir: keys.state_dir ?? defaultStateDir(env),
     bind: keys.bind,
     guardrails,
+    engine: keys.engine,
+    threads: keys.threads ?? null,
+    metricsListen: keys.metrics_listen ?? null,
     logLevel: keys.log_level,
     logFormat: keys.log_format,
     plugins: keys.plugins

@@ -10,10 +10,10 @@ import { runAgent, type Signals } from './agent.ts'
 import { type Bundle, readBundle } from './bundle.ts'
 import { checkPlugins } from './check.ts'
 import { type AgentConfig, type Given, readAgentConfig } from './config.ts'
+import { chooseEngine, sayEngine } from './engines.ts'
 import { enroll } from './enroll.ts'
 import { openHello } from './parts.ts'
 import type { AgentPlugin } from './plugin.ts'
-import { openPortableEngine } from './portable-engine/index.ts'
 import { openResolver } from './resolver.ts'
 
 export interface Start extends Given {
@@ -48,12 +48,18 @@ export async function startAgent(start: Start, uri: string | undefined, signals:
     throw revoked()
   }
   const clock = systemClock
+  const choice = chooseEngine(config.engine)
+  sayEngine(choice, log)
+  const tuning = {
+    ...(config.threads !== null && { threads: config.threads }),
+    ...(start.env['SVC_DISABLE_SPLICE'] === '1' && { splice: 'off' as const })
+  }
   const awake = setInterval(() => {}, 2 ** 30) // an agent without rules has nothing else that keeps it running
   try {
     const outcome = await runAgent(
       {
-        plugins,
-        openEngine: openPortableEngine,
+        plugins: await watched(plugins, config),
+        openEngine: options => choice.open({ ...options, ...tuning }),
         resolver: openResolver({ clock }),
         bind: config.bind,
         guardrails: config.guardrails,
@@ -83,6 +89,13 @@ async function open(start: Start): Promise<Place> {
   })
   checkPlugins(plugins)
   return { config, bundleFile, plugins, log }
+}
+
+/** What nobody scrapes is not even loaded. */
+async function watched(plugins: readonly AgentPlugin[], { metricsListen }: AgentConfig) {
+  if (metricsListen === null) return plugins
+  const { openMetrics } = await import('./metrics.ts')
+  return [...plugins, openMetrics(metricsListen)]
 }
 
 async function enrollAt(place: Place, start: Start, uri: string, signal: AbortSignal): Promise<Bundle> {
