@@ -1,4 +1,4 @@
-// What others build on: error codes with status and exit, routes, wire schemas. A change here is a change for them.
+// What others build on: error codes with status and exit, routes, wire schemas, what a plugin may import. A change here is a change for them.
 // TAP_SNAPSHOT=1 writes the files anew.
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -56,4 +56,24 @@ t.test('the wire', async t => {
         .split('\n')
     ])
   )
+})
+
+t.test('what a plugin from outside may import', async t => {
+  const lines = await Promise.all(
+    ['plugins/public.ts', 'agent/public.ts', 'test/kit/public.ts'].map(async file => {
+      const values = Object.entries((await import(join(root, file))) as object)
+      const inside = values.flatMap(([name, value]) =>
+        name !== 'Type' && value?.[Symbol.toStringTag] === 'Module'
+          ? Object.keys(value).map(key => `${name}.${key}`)
+          : [name]
+      )
+      const text = readFileSync(join(root, file), 'utf8')
+      const types = [
+        ...text.matchAll(/\btype (\w+)\b|export (?:interface|type) (\w+)|export type \{ (\w+) \}/g)
+      ]
+      const names = new Set([...inside, ...types.map(([, one, two, three]) => `type ${one ?? two ?? three}`)])
+      return [`# ${file}`, ...[...names].sort()]
+    })
+  )
+  frozen(t, 'surface.txt', lines.flat())
 })
