@@ -1,6 +1,7 @@
 // The way of a request: admitted, its key looked up, run, written down, answered.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Fault, notFound } from '../../kernel/base/errors.ts'
+import { trace } from '../../kernel/base/trace.ts'
 import type { Listing } from '../../kernel/http/listing.ts'
 import type { Call, Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -37,6 +38,8 @@ export function openExchange(app: FastifyInstance, options: HttpOptions) {
 
   app.addHook('preClose', async () => streams.endAll())
   app.decorateRequest('turn', null)
+
+  app.addHook('onRequest', (request, _, done) => trace.run(request.id, done))
 
   app.addHook('onRequest', async (request, reply) => {
     const { id } = request
@@ -75,6 +78,7 @@ export function openExchange(app: FastifyInstance, options: HttpOptions) {
     if (fault.row.http === 500)
       log.error('request.failed', `${request.method} ${pathOf(request.url)} failed`, {
         request_id: request.id,
+        plugin: request.routeOptions.schema?.tags?.[0], // whose route it is
         error: fault.cause instanceof Error ? fault.cause.stack : String(fault.cause)
       })
     return sendFault(reply, fault)

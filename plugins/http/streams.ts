@@ -53,7 +53,7 @@ export function openStreams(
       isAsking = true
       await admit({ ...turn }).catch((error: unknown) => {
         if (!(error instanceof Fault))
-          log.warn('request.failed', String(error), { request_id: turn.requestId })
+          log.error('request.failed', String(error), { request_id: turn.requestId })
         gone.abort()
       })
       isAsking = false
