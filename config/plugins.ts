@@ -5,6 +5,7 @@ import type { Builtin } from './load.ts'
 
 export const plugins: Builtin<Plugin> = {
   'advertised-endpoint': () => import('../plugins/advertised-endpoint/plugin.ts'),
+  apply: () => import('../plugins/apply/plugin.ts'),
   audit: () => import('../plugins/audit/plugin.ts'),
   auth: () => import('../plugins/auth/plugin.ts'),
   backup: () => import('../plugins/backup/plugin.ts'),

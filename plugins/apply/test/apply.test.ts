@@ -1,0 +1,174 @@
+import t, { type Test } from 'tap'
+import { Fault } from '../../../kernel/base/errors.ts'
+import type { Api } from '../../../kernel/cli/command.ts'
+import { edge, type Home, house } from '../../../test/kit/public.ts'
+import { capability as rateLimit } from '../../rate-limit/wire.ts'
+import { type Document, formatDocument, readDocument } from '../document.ts'
+import { kinds, type World } from '../kinds.ts'
+import { makePlan, type Step } from '../plan.ts'
+
+const target = (port: number) => [{ host: '10.0.0.1', port }]
+const web = { client: 'paris', listen_port: 8080, targets: target(80) }
+const said = (plan: readonly Step[]) =>
+  plan.map(({ verb, label }) => `${verb} ${label.replace(/[0-9A-Z]{26}/, 'ID')}`)
+
+t.test('a plan says what differs, does it, and then there is nothing to do', async t => {
+  const { plan, run } = await place(t)
+  const file = { rules: [web, { ...web, listen_port: 8081, targets: target(81) }] }
+
+  t.same(said(await plan(file)), [
+    'create rule ID tcp 8080 8080  false',
+    'create rule ID tcp 8081 8081  false'
+  ])
+  await run(file)
+  t.same(await plan(file), [])
+
+  const changed = {
+    rules: [
+      { ...web, rate_limit: { concurrent_connections: 5 } },
+      { ...web, listen_port: 8081 }
+    ]
+  }
+  t.same(said(await plan(changed)), [
+    'change rule ID tcp 8080 8080  false',
+    'replace rule ID tcp 8081 8081  false'
+  ])
+  await run(changed)
+  t.same(await plan(changed), [])
+})
+
+t.test(
+  'what the file leaves out stays, unless it is pruned, and only of kinds that the file has',
+  async t => {
+    const { plan, run, home } = await place(t)
+    await home.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+    const grant = {
+      user_id: 'ann',
+      client: 'paris',
+      listen_port_start: 1,
+      listen_port_end: 99,
+      protocols: ['tcp'],
+      targets: null
+    }
+    await run({ rules: [web], grants: [grant] })
+
+    t.same(await plan({ rules: [] }), [])
+    t.same(said(await plan({ rules: [] }, 'prune')), ['delete rule ID tcp 8080 8080  false'])
+    t.same(said(await plan({ grants: [] }, 'prune')), ['delete grant ann ID 1 99 tcp'])
+    const narrower = { grants: [{ ...grant, targets: ['10.0.0.0/8'] }] }
+    t.same(said(await plan(narrower)), ['replace grant ann ID 1 99 tcp'])
+    await run(narrower)
+    t.same(await plan(narrower), [])
+  }
+)
+
+t.test('quotas are set, changed in their place, and keep the anchor that they have', async t => {
+  const { plan, run, home, clientId } = await place(t)
+  await home.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+  const quota = { user_id: 'ann', client: 'paris', monthly_bytes: 1000 }
+  await run({ quotas: [quota] })
+  t.match(await home.call('GET', '/v1/users/ann/quotas'), {
+    body: [{ client_id: clientId, monthly_bytes: 1000 }]
+  })
+  t.same(await plan({ quotas: [quota] }), [])
+  t.same(said(await plan({ quotas: [{ ...quota, monthly_bytes: 2000 }] })), ['change quota ann ID'])
+})
+
+t.test('one that was stopped in the middle is finished by the next', async t => {
+  const { plan, run } = await place(t)
+  const file = { rules: [8080, 8081, 8082].map(listen_port => ({ ...web, listen_port })) }
+  for (const step of (await plan(file)).slice(0, 2)) await step.run()
+  t.equal((await plan(file)).length, 1)
+  await run(file)
+  t.same(await plan(file), [])
+})
+
+t.test('what is exported says the same, in both formats, and is nothing to do', async t => {
+  const { plan, run, world } = await place(t)
+  await run({ rules: [web, { ...web, listen_port: 8443, sni_pattern: '*.example.org' }] })
+  const document = Object.fromEntries(
+    await Promise.all(
+      kinds.map(async kind => [kind.name, (await kind.present(world)).map(item => kind.shown(item, world))])
+    )
+  ) as Document
+  t.match(document.rules, [{ client: 'paris', listen_port: 8080 }, { sni_pattern: '*.example.org' }])
+  for (const format of ['toml', 'json'] as const) {
+    const dir = t.testdir({ file: formatDocument(document, format) })
+    t.same(said(await plan(readDocument(`${dir}/file`), 'prune')), [], format)
+  }
+})
+
+t.test('a file that makes no sense changes nothing, and says why', async t => {
+  const { plan } = await place(t)
+  const cases: readonly [Document, RegExp][] = [
+    [{ rules: [{ ...web, client: 'rome' }] }, /no client rome/],
+    [{ rules: [{ listen_port: 1 }] }, /needs client, listen_port and targets/],
+    [{ rules: [web, web] }, /twice/],
+    [{ quotas: [{ user_id: 'ann' }] }, /needs user_id, client and monthly_bytes/]
+  ]
+  for (const [file, message] of cases) await t.rejects(plan(file), { message })
+  const dir = t.testdir({ 'a.toml': '[[rulez]]\n', 'b.toml': 'rules = 1\n', 'c.toml': '[[' })
+  t.throws(() => readDocument(`${dir}/a.toml`), { message: /rulez is none of grants, quotas, rules/ })
+  t.throws(() => readDocument(`${dir}/b.toml`), { message: /write \[\[rules\]\]/ })
+  t.throws(() => readDocument(`${dir}/c.toml`), { message: /c.toml cannot be read/ })
+})
+
+t.test('two at once: the second is refused, until the first is done or silent for a minute', async t => {
+  const { home } = await place(t)
+  const begin = () => home.call<{ lease_id: string }>('POST', '/v1/apply-leases')
+  const first = await begin()
+  t.equal(first.status, 201)
+  t.match(await begin(), { status: 409, body: { error: { code: 'apply_in_progress' } } })
+  const path = `/v1/apply-leases/${first.body.lease_id}`
+  await home.clock.advance(50_000)
+  t.equal((await home.call('PUT', path)).status, 200)
+  await home.clock.advance(50_000)
+  t.equal((await begin()).status, 409, 'it was renewed')
+  t.equal((await home.call('DELETE', path)).status, 204)
+  const second = await begin()
+  t.equal(second.status, 201)
+  await home.clock.advance(60_000)
+  t.equal((await home.call('PUT', `/v1/apply-leases/${second.body.lease_id}`)).status, 404)
+  t.equal((await begin()).status, 201, 'one that fell silent holds up nobody')
+})
+
+async function place(t: Test) {
+  const home = await house(t)
+  const { clientId } = await edge(t, home, 'paris', {
+    version: '2.0.0',
+    capabilities: {
+      [rateLimit.id]: '2.0.0',
+      'rule.sni': '2.0.0',
+      'rule.target-filter': '2.0.0',
+      'traffic.quota': '2.0.0'
+    }
+  })
+  const world: World = {
+    api: apiOf(home),
+    userId: '_operator',
+    isSuperadmin: true,
+    clients: [{ client_id: clientId, client_name: 'paris' }],
+    hotFields: new Set(['rate_limit'])
+  }
+  const plan = (file: Document, prune: 'prune' | 'keep' = 'keep') => makePlan(file, prune, world)
+  return {
+    home,
+    clientId,
+    world,
+    plan,
+    async run(file: Document) {
+      for (const step of await plan(file)) await step.run()
+    }
+  }
+}
+
+/** The API as the command line has it, without the network. */
+function apiOf({ call }: Home): Api {
+  const ask = async <T>(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object) => {
+    const reply = await call<T & { error: { code: string; message: string } }>(method, path, body)
+    if (reply.status < 300) return reply.body as T
+    const { code, message } = reply.body.error
+    throw new Fault({ code, http: reply.status, exit: 1 }, message)
+  }
+  return { get: path => ask('GET', path), list: path => ask('GET', path), send: ask }
+}
