@@ -56,6 +56,24 @@ export function markRevoked(file: string, token: string, revokedAt: string): voi
   if (bundle?.token === token) write(file, { ...bundle, revoked_at: revokedAt })
 }
 
+/** Trusted beside the present leaf from now on; '' takes it back. False for a bundle that holds another token by now. */
+export function pinNext(file: string, token: string, fingerprint: string): boolean {
+  const bundle = readBundle(file)
+  if (bundle?.token !== token) return false
+  const { next_server_cert_sha256: before = '', ...rest } = bundle
+  if (before !== fingerprint)
+    write(file, { ...rest, ...(fingerprint !== '' && { next_server_cert_sha256: fingerprint }) })
+  return true
+}
+
+/** The server has shown the next leaf: it is the present one, and the old one is trusted no more. */
+export function movePin(file: string, token: string): void {
+  const bundle = readBundle(file)
+  if (bundle?.token !== token || bundle.next_server_cert_sha256 === undefined) return
+  const { next_server_cert_sha256: server_cert_sha256, ...rest } = bundle
+  write(file, { ...rest, server_cert_sha256 })
+}
+
 function read<S extends TObject>(schema: S, file: string): Static<S> | null {
   const text = textOf(file)
   if (text === null) return null

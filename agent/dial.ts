@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { connect, type TLSSocket } from 'node:tls'
 import type { Clock } from '../kernel/base/clock.ts'
 import { alpn } from '../kernel/wire/control.ts'
@@ -28,6 +28,10 @@ export interface DialOptions {
 
 const limitMs = 10_000
 
+/** SHA-256 of the leaf that the server has shown: public, as the pins are. */
+export const leafOf = (socket: TLSSocket): string =>
+  createHash('sha256').update(socket.getPeerCertificate().raw).digest('hex')
+
 /** A TLS connection to the pinned server. The pin is judged before a byte of ours goes out. */
 export function dial({ endpoint, pins }: Door, { clock, signal }: DialOptions): Promise<TLSSocket> {
   const colon = endpoint.lastIndexOf(':')
@@ -50,9 +54,8 @@ export function dial({ endpoint, pins }: Door, { clock, signal }: DialOptions): 
   socket.on('error', reject) // later errors come with 'close', which the stream sees
   socket.once('close', () => reject(new Error('the connection was closed before it was up')))
   socket.once('secureConnect', () => {
-    const got = createHash('sha256').update(socket.getPeerCertificate().raw).digest()
-    if (!pins.some(pin => timingSafeEqual(got, Buffer.from(pin, 'hex'))))
-      return giveUp(new PinMismatch(pins[0] ?? '', got.toString('hex')))
+    const got = leafOf(socket)
+    if (!pins.includes(got)) return giveUp(new PinMismatch(pins[0] ?? '', got))
     if (socket.alpnProtocol !== alpn) return giveUp(new Error(`the server does not speak ${alpn}`))
     resolve(socket)
   })

@@ -1,9 +1,10 @@
 // The control stream is kept up: when one ends the next is dialled, with the token that the bundle holds by then.
-import { type Bundle, hasPending, readBundle } from './bundle.ts'
+import { type Bundle, hasPending, movePin, readBundle } from './bundle.ts'
+import { heedNextPin } from './next-pin.ts'
 import { type SessionOptions, session } from './session.ts'
 import { pause } from './wait.ts'
 
-export interface LinkOptions extends SessionOptions {
+export interface LinkOptions extends Omit<SessionOptions, 'moved'> {
   readonly bundleFile: string
   readonly random?: () => number // of [0, 1)
 }
@@ -17,7 +18,7 @@ export async function keepLink(options: LinkOptions, signal: AbortSignal): Promi
   const { clock, random = Math.random } = options
   let bundle = mustRead(options.bundleFile)
   for (let failures = 0; !signal.aborted; ) {
-    const { reason, wasWelcome } = await session(options, bundle, signal)
+    const { reason, wasWelcome } = await session(withPins(options, bundle), bundle, signal)
     failures = wasWelcome ? 1 : failures + 1
     if (signal.aborted) break
     if (reason === 'token_revoked') {
@@ -30,6 +31,22 @@ export async function keepLink(options: LinkOptions, signal: AbortSignal): Promi
     bundle = reread(options, bundle)
   }
   return null
+}
+
+/** What one stream says of the server's next leaf goes into the bundle that it came up with. */
+function withPins(options: LinkOptions, bundle: Bundle): SessionOptions {
+  const { bundleFile, handlers, log } = options
+  return {
+    ...options,
+    handlers: [...handlers, ...heedNextPin(bundleFile, bundle)],
+    moved() {
+      movePin(bundleFile, bundle.token)
+      log.info(
+        'control.pin_moved',
+        'the server shows its next certificate, and the old one is trusted no more'
+      )
+    }
+  }
 }
 
 /** Full jitter: a fleet whose server comes back does not come back in step. */

@@ -8,7 +8,7 @@ import type { Line } from '../kernel/wire/exchange.ts'
 import { type Bound, bind, on, Refused } from '../kernel/wire/message.ts'
 import { openStream } from '../kernel/wire/stream.ts'
 import type { Bundle } from './bundle.ts'
-import { dial, PinMismatch } from './dial.ts'
+import { dial, leafOf, PinMismatch } from './dial.ts'
 import { aborted } from './wait.ts'
 
 export interface SessionOptions {
@@ -21,6 +21,8 @@ export interface SessionOptions {
   /** Everything may be said on the line, until `ended`. */
   readonly joined: (line: Line, welcome: Static<typeof Welcome.body>, ended: AbortSignal) => void
   readonly left: () => void
+  /** The server has shown the next leaf, and knows us. */
+  readonly moved: () => void
   readonly clock: Clock
   readonly log: Log
 }
@@ -36,6 +38,7 @@ export async function session(options: SessionOptions, bundle: Bundle, signal: A
   const socket = await reach(options, bundle, signal)
   if (!socket) return { reason: 'unreachable', wasWelcome: false }
 
+  const leaf = leafOf(socket)
   const told: string[] = []
   const welcomed = Promise.withResolvers<void>()
   const endings = bind([on(Ended, async (_: null, { code }) => void told.push(code))], () => null)
@@ -47,6 +50,7 @@ export async function session(options: SessionOptions, bundle: Bundle, signal: A
   try {
     const welcome = await stream.line.ask(Hello, { ...options.hello(), token: bundle.token })
     wasWelcome = true
+    if (leaf === bundle.next_server_cert_sha256) options.moved()
     const ended = aborted(stream.ended)
     await Promise.race([options.welcomed(welcome), ended])
     welcomed.resolve()

@@ -11,8 +11,7 @@ export interface Command<A extends TObject = TObject> {
   readonly summary: string
   readonly args: A
   readonly positional?: readonly string[]
-  /** Options that plugins add to it, by a slot of its owner. */
-  readonly more?: (filled: CommandCall<object>['filled']) => TProperties
+  readonly more?: (filled: CommandCall<object>['filled']) => TProperties // options that plugins add by a slot
   /** 'api': speaks to a server over HTTP. 'data': works on the data directory of a stopped server. 'server': is one. */
   readonly needs: 'api' | 'data' | 'server' | 'nothing'
   /** 'stopped': runs until a signal comes; `signal` tells the first, `cut` the second. */
@@ -29,12 +28,9 @@ export interface CommandCall<A> {
   readonly open: (plugin: string) => Promise<Kernel>
   /** A running server, for needs 'server'. */
   readonly serve: (options: Serve) => Promise<Serving>
-  /** The configured data directory. */
-  readonly dataDir: () => string
-  /** Top-level keys of the server's configuration, checked, with defaults. */
-  readonly keys: () => Readonly<Record<string, unknown>>
-  /** A slot of a plugin, filled with bare values: nothing is wired. */
-  readonly filled: <T>(slot: Slot<T>) => readonly Filled<T>[]
+  readonly dataDir: () => string // as configured
+  readonly keys: () => Readonly<Record<string, unknown>> // the server's top-level ones, checked, with defaults
+  readonly filled: <T>(slot: Slot<T>) => readonly Filled<T>[] // with bare values: nothing is wired
   readonly print: Print
   readonly input: NodeJS.ReadableStream
   readonly env: Readonly<Record<string, string | undefined>>

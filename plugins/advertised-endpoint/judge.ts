@@ -19,7 +19,8 @@ export function judge(endpoint: string, certificate: string): Fault | null {
     ? null
     : new Fault(
         endpointNotInCertSan,
-        `the server certificate does not cover ${host}; give a host of its SAN, or a certificate that has it`
+        `the server certificate does not cover ${host}; give a host of its SAN, or a certificate that has it: ` +
+          `sluice cert reissue --san ${host}`
       )
 }
 

@@ -16,19 +16,34 @@ interface ErrorBody {
   }
 }
 
-/** The operator HTTP API over fetch. */
-export function openApi({ origin, token, codes, plainHttp }: Options): Api {
+interface More {
+  readonly body?: object | undefined
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface CliApi extends Api {
+  /** The bare answer, when it is no refusal. */
+  request(method: string, path: string, more?: More): Promise<Response>
+}
+
+/** The operator HTTP API over fetch. A token of '' stands for another secret, sent by the caller. */
+export function openApi({ origin, token, codes, plainHttp }: Options): CliApi {
   const rows = new Map(codes.map(row => [row.code, row]))
 
-  async function request(method: string, path: string, body?: object): Promise<Response> {
-    const url = new URL(path, origin)
+  async function request(
+    method: string,
+    path: string,
+    { body, headers: extra }: More = {}
+  ): Promise<Response> {
+    const url = urlOf(path, origin)
     if (token !== undefined && plainHttp === 'refused' && isExposed(url))
       throw new Fault(
         wrongUsage,
-        `a token over plain http to ${url.hostname} can be read on the way; use https or --insecure-http`
+        `a secret over plain http to ${url.hostname} can be read on the way; use https or --insecure-http`
       )
     const headers = {
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...extra,
+      ...(token && { authorization: `Bearer ${token}` }),
       ...(body !== undefined && { 'content-type': 'application/json' })
     }
     const reply = await fetch(url, { method, headers, ...(body && { body: JSON.stringify(body) }) }).catch(
@@ -59,9 +74,10 @@ export function openApi({ origin, token, codes, plainHttp }: Options): Api {
   }
 
   return {
+    request,
     get: async <T>(path: string) => read<T>(await request('GET', path)),
     send: async <T>(method: string, path: string, body?: object) =>
-      read<T>(await request(method, path, body)),
+      read<T>(await request(method, path, { body })),
     async list<T>(path: string) {
       const all: T[] = []
       for (let next: string | undefined = path; next !== undefined; ) {
@@ -71,6 +87,14 @@ export function openApi({ origin, token, codes, plainHttp }: Options): Api {
       }
       return all
     }
+  }
+}
+
+function urlOf(path: string, origin: string): URL {
+  try {
+    return new URL(path, origin)
+  } catch (cause) {
+    throw new Fault(wrongUsage, `${origin} is no origin; give http://HOST:PORT or https://HOST`, { cause })
   }
 }
 

@@ -1,19 +1,21 @@
 import { visible } from '../../kernel/base/log.ts'
 import type { Column, Print } from '../../kernel/cli/command.ts'
+import { cut, fit, pad, widthOf } from './width.ts'
 
 type Row = Readonly<Record<string, unknown>>
 type Cell = Column<never>
 
-/** Results on standard output: a table for people, JSON for programs. */
+/** Results on standard output: a table for people, JSON for programs. `width` is the terminal's, if it is one. */
 export function openPrint(
   output: 'table' | 'json',
   out: (text: string) => void,
-  aside: (text: string) => void
+  aside: (text: string) => void,
+  width = Number.POSITIVE_INFINITY
 ): Print {
   return {
     data(value, columns) {
       if (output === 'json') return out(JSON.stringify(value, null, 2))
-      if (Array.isArray(value)) return out(table(value as readonly Row[], columns)) // rows of the API
+      if (Array.isArray(value)) return out(table(value as readonly Row[], columns, width)) // rows of the API
       const row = value as Row // a record of the API
       const shown = (columns ?? Object.keys(row)).filter(
         column => typeof column !== 'string' || column in row
@@ -24,12 +26,14 @@ export function openPrint(
   }
 }
 
-function table(rows: readonly Row[], columns: readonly Cell[] = scalars(rows)): string {
+function table(rows: readonly Row[], given: readonly Cell[] | undefined, width: number): string {
   if (rows.length === 0) return 'none'
-  return align([
-    columns.map(column => nameOf(column).toUpperCase()),
-    ...rows.map(row => columns.map(column => cellOf(row, column)))
-  ])
+  const columns = given ?? scalars(rows)
+  const names = columns.map(nameOf)
+  return align(
+    [names.map(name => name.toUpperCase()), ...rows.map(row => columns.map(column => cellOf(row, column)))],
+    { width, isId: names.map(name => name.endsWith('_id')) }
+  )
 }
 
 const nameOf = (column: Cell): string => (typeof column === 'string' ? column : column[0])
@@ -42,16 +46,20 @@ const scalars = (rows: readonly Row[]): string[] =>
     .filter(([, value]) => value === null || typeof value !== 'object')
     .map(([key]) => key)
 
-function align(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]?.map((_, at) => Math.max(...rows.map(row => row[at]?.length ?? 0))) ?? []
-  return rows
-    .map(row =>
-      row
-        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-        .join('  ')
-        .trimEnd()
-    )
-    .join('\n')
+interface Room {
+  readonly width: number
+  readonly isId: readonly boolean[]
+}
+
+/** A record is not cut: who asks for one wants it whole. */
+const endless: Room = { width: Number.POSITIVE_INFINITY, isId: [] }
+
+function align(rows: readonly (readonly string[])[], { width, isId }: Room = endless): string {
+  const natural = rows[0]?.map((_, at) => rows.reduce((max, row) => Math.max(max, widthOf(row[at] ?? '')), 0))
+  const widths = fit(natural ?? [], isId, width)
+  const line = (row: readonly string[]): string =>
+    row.map((cell, at) => pad(cut(cell, widths[at] ?? 0), widths[at] ?? 0)).join('  ')
+  return rows.map(row => line(row).trimEnd()).join('\n')
 }
 
 /** One line a cell; what could move the cursor is escaped. */

@@ -13,7 +13,7 @@ const needsOptions: Readonly<Record<Command['needs'], readonly (readonly [string
   ],
   data: [
     ['--config <file>', 'configuration of the server'],
-    ['--data-dir <dir>', 'data directory of the stopped server']
+    ['--data-dir <dir>', 'data directory of the server']
   ],
   server: [
     ['--config <file>', 'configuration, TOML'],
@@ -66,7 +66,7 @@ function describe(sub: Program, { args, positional = [], needs }: Command): void
   }
   for (const [name, schema] of Object.entries(args.properties)) {
     if (positional.includes(name)) continue
-    const flag = `--${name.replaceAll('_', '-')}`
+    const flag = flagOf(name)
     const value = Type.IsBoolean(schema) ? '' : Type.IsArray(schema) ? ' <value...>' : ' <value>'
     if (Type.IsOptional(schema)) sub.option(`${flag}${value}`, descriptionOf(schema))
     else sub.requiredOption(`${flag}${value}`, descriptionOf(schema))
@@ -74,6 +74,17 @@ function describe(sub: Program, { args, positional = [], needs }: Command): void
   for (const [flag, help] of needsOptions[needs]) sub.option(flag, help)
   sub.option('--output <format>', 'table or json', 'table')
 }
+
+/** '--ack-timeout-secs', in the order of help. */
+export const optionsOf = ({ args, positional = [], needs }: Command): string[] => [
+  ...Object.keys(args.properties)
+    .filter(name => !positional.includes(name))
+    .map(flagOf),
+  ...needsOptions[needs].map(([flag]) => flag.split(' ', 1)[0] ?? flag),
+  '--output'
+]
+
+const flagOf = (name: string): string => `--${name.replaceAll('_', '-')}`
 
 const descriptionOf = (schema: TSchema): string => ('description' in schema ? String(schema.description) : '')
 

@@ -1,20 +1,27 @@
 import { dirname, resolve } from 'node:path'
 import { CommanderError } from 'commander'
-import { type TObject, Type } from 'typebox'
-import { parseFile, readConfig, refuseReadable } from '../../kernel/base/config.ts'
+import { Type } from 'typebox'
+import { type Builtin, loadPlugins } from '../../config/load.ts'
+import { parseFile } from '../../kernel/base/config.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { openLog, visible } from '../../kernel/base/log.ts'
+import { Releases } from '../../kernel/base/releases.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
 import { kernelCodes } from '../../kernel/check.ts'
 import type { Command, CommandCall } from '../../kernel/cli/command.ts'
-import { boot, type Options, wire } from '../../kernel/kernel.ts'
-import { type Builtin, loadPlugins } from '../../kernel/load.ts'
+import { type Options, wire } from '../../kernel/kernel.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
-import { serverKeys } from '../../kernel/settings.ts'
-import { defaultDataDir } from '../../kernel/store/data-dir.ts'
+import { inOrder } from '../../kernel/resolve.ts'
+import { type Filled, gather, ownerOf, type Slot } from '../../kernel/slot.ts'
 import { openApi } from './api.ts'
+import { completion } from './completion.ts'
+import { checkedKeys, dataDirOf, givenKeys, logOf } from './config.ts'
+import { tokenFor } from './credential-file.ts'
+import { originIn } from './origin.ts'
+import { giveBack } from './owner.ts'
 import { openPrint } from './print.ts'
 import { openProgram, typed } from './program.ts'
+import { heedSignals, serve } from './serve.ts'
 
 interface Source {
   readonly plugins: Builtin<Plugin>
@@ -28,16 +35,21 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
   const version = ownVersion()
   const aside = (text: string): void => void process.stderr.write(`${text}\n`)
   try {
-    // The agent's configuration is its own; for all else the file says which plugins bring commands.
-    const configFile =
-      argv[0] === 'agent' ? null : (flagOf(argv, '--config') ?? process.env['SVC_CONFIG'] ?? null)
+    // The agent's configuration is its own, and what is wrong with a plugin is not in the way of looking after it;
+    // for all else the file says which plugins bring commands.
+    const isApart = argv[0] === 'agent' || argv[0] === 'plugin'
+    const configFile = isApart ? null : (flagOf(argv, '--config') ?? process.env['SVC_CONFIG'] ?? null)
     const { plugins, sections } = await loadPlugins<Plugin>({
       half: 'plugin',
       builtin: source.plugins,
       table: configFile === null ? {} : tableOf(parseFile(configFile)['plugins']),
       baseDir: configFile === null ? process.cwd() : dirname(resolve(configFile))
     })
-    const commands = [...source.agentCommands, ...plugins.flatMap(({ commands }) => commands ?? [])]
+    const known = [
+      ...source.agentCommands,
+      ...plugins.flatMap(({ commands }) => commands ?? []).map(command => withMore(command, plugins))
+    ]
+    const commands = [...known, completion(known)]
     const context = { version, plugins, sections, configFile }
     const program = openProgram(version, commands, (command, args) => execute(command, args, context))
     await program.parseAsync(argv, { from: 'user' })
@@ -68,45 +80,33 @@ async function execute(command: Command, given: Args, context: Context): Promise
   if (output !== 'table' && output !== 'json') throw new Fault(wrongUsage, '--output is table or json')
   const stop = new AbortController()
   const cut = new AbortController()
+  const acquired = new Releases() // by `open`: it goes with the command
   if (command.until === 'stopped') heedSignals(stop, cut)
 
-  const keys = (): Args => serverConfig(context, given)
+  const origin = originIn(given['server'], env)
+  const keys = (): Args => givenKeys(context, given)
   const call: CommandCall<Args> = {
     args: typed(command.args, given),
-    api: connect(
-      String(given['server'] ?? env['SVC_SERVER'] ?? 'http://127.0.0.1:7080'),
-      env['SVC_TOKEN'] ?? env['SVC_OPERATOR_TOKEN']
-    ),
+    api: connect(origin, command.needs === 'api' ? tokenFor(origin, env) : undefined),
     connect,
+    keys: () => checkedKeys(context, keys()),
     dataDir: () => dataDirOf(keys()),
+    filled: slot => filledBare(slot, context.plugins),
     async open(plugin) {
       const settled = keys()
       const { depsOf, releases } = await wire(optionsOf(context, settled, await openLog(logOf(settled))))
-      stop.signal.addEventListener('abort', () => void releases.run(), { once: true })
+      acquired.defer(() => releases.run())
       return depsOf(plugin)
     },
-    async serve({ keys: set = {}, watch, signal = stop.signal }) {
+    serve: ({ signal = stop.signal, keys: set = {}, watch }) => {
       const settled = { ...keys(), ...set }
-      const log = await openLog(logOf(settled), watch)
-      const failed = Promise.withResolvers<void>()
-      const broken = (error: Error): void => {
-        log.error('store.broken', `the disk failed a commit, the server stops: ${error.message}`)
-        failed.reject(error)
-      }
-      const server = await boot({ ...optionsOf(context, settled, log), broken })
-      signal.addEventListener('abort', () => failed.resolve(), { once: true })
-      if (signal.aborted) failed.resolve()
-      const done = failed.promise.finally(async () => {
-        await server.stop()
-        log.info('server.stopped', 'stopped; agents go on with what they have')
-      })
-      done.catch(() => {}) // whoever awaits it later still sees it
-      return { origin: server.origin, done }
+      return serve({ options: log => optionsOf(context, settled, log), log: logOf(settled), watch, signal })
     },
     print: openPrint(
       output,
       text => void process.stdout.write(`${text}\n`),
-      text => void process.stderr.write(`${text}\n`)
+      text => void process.stderr.write(`${text}\n`),
+      process.stdout.isTTY ? process.stdout.columns : undefined
     ),
     input: process.stdin,
     env,
@@ -116,37 +116,12 @@ async function execute(command: Command, given: Args, context: Context): Promise
   try {
     await command.run(call)
   } finally {
-    stop.abort() // what `open` acquired goes with the command
+    stop.abort()
+    await acquired.run()
+    const dir = command.needs === 'data' ? dataDirOf(keys()) : given['state_dir']
+    if (typeof dir === 'string') giveBack(dir)
   }
 }
-
-/** The first signal asks, the second cuts; a terminal that closes is no reason to stop a daemon. */
-function heedSignals(stop: AbortController, cut: AbortController): void {
-  const heed = (): void => (stop.signal.aborted ? cut : stop).abort()
-  process.on('SIGTERM', heed)
-  process.on('SIGINT', heed)
-  process.on('SIGHUP', () => {})
-}
-
-function serverConfig({ plugins, configFile }: Context, given: Args): Args {
-  const keys: TObject = Type.Object({
-    ...serverKeys.properties,
-    ...Object.assign({}, ...plugins.map(plugin => plugin.keys?.properties ?? {}))
-  })
-  const flags = Object.fromEntries(Object.keys(keys.properties).map(key => [key, given[key]]))
-  const { plugins: _, ...table } = readConfig(keys, { file: configFile, env: process.env, flags })
-  if (configFile !== null && 'operator_token' in parseFile(configFile))
-    refuseReadable(configFile, 'operator_token')
-  return table
-}
-
-const dataDirOf = (keys: Args): string => resolve(String(keys['data_dir'] ?? defaultDataDir(process.env)))
-
-/** A level that is none is told with the configuration's other problems, at the default level. */
-const logOf = (keys: Args) => ({
-  level: /^(debug|info|warn|error)$/.exec(String(keys['log_level']))?.[0] ?? 'info',
-  format: keys['log_format'] === 'pretty' ? ('pretty' as const) : ('json' as const)
-})
 
 const optionsOf = ({ plugins, sections, version }: Context, keys: Args, log: Options['log']): Options => ({
   plugins,
@@ -156,6 +131,17 @@ const optionsOf = ({ plugins, sections, version }: Context, keys: Args, log: Opt
   log,
   dataDir: dataDirOf(keys)
 })
+
+/** Nothing is wired: a value that needs services has no place in a slot that commands read. */
+const filledBare: <T>(slot: Slot<T>, plugins: readonly Plugin[]) => readonly Filled<T>[] = (slot, plugins) =>
+  gather(ownerOf(slot), inOrder(plugins), name => {
+    throw new TypeError(`${name} fills ${slot.id} with a value that needs services`)
+  })(slot)
+
+const withMore = (command: Command, plugins: readonly Plugin[]): Command => {
+  const more = command.more?.(slot => filledBare(slot, plugins))
+  return more ? { ...command, args: Type.Object({ ...command.args.properties, ...more }) } : command
+}
 
 const tableOf = (value: unknown): Args => (value ?? {}) as Args // checked with the rest of the configuration
 

@@ -6,9 +6,12 @@ import { greetingLimit } from '../../kernel/wire/frame.ts'
 import type { Bound } from '../../kernel/wire/message.ts'
 import { openStream } from '../../kernel/wire/stream.ts'
 import { openCertificate } from './certificate.ts'
+import { openTally } from './figures.ts'
 import { openGeneration, openGreet } from './greet.ts'
 import { openHeld } from './held.ts'
 import { type Entrant, openListener } from './listener.ts'
+import { openOrigins } from './origins.ts'
+import { refuseUnpinned } from './pinned.ts'
 import { openSessions } from './sessions.ts'
 import { type keys, settingsOf } from './settings.ts'
 
@@ -19,8 +22,10 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   const certificate = await openCertificate(options.dataDir, leaf)
   const generation = await openGeneration(store)
   const greet = openGreet({ ...options, generation })
-  const sessions = openSessions({ ...options, generation })
+  const origins = openOrigins()
+  const sessions = openSessions({ ...options, generation, origins })
   const listener = openListener({ listen, certificate, clock, log, enter })
+  const tally = openTally(codec.knows)
   let port = 0
 
   function enter({ socket, remoteAddr, admit }: Entrant): void {
@@ -35,22 +40,24 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
         return { name: Hello.answer.name, body: codec.encode(Hello.answer, welcome), sent }
       }
     }
-    const handlers = [hello, ...greetings({ remoteAddr })]
+    const handlers = [hello, ...greetings({ remoteAddr })].map(tally.guarded)
     const limits = { frameBytes: greetingLimit }
-    const stream = openStream({ socket, codec, handlers, clock, log, limits })
+    const stream = openStream({ socket, codec, handlers, clock, log, limits, count: tally.count })
   }
 
   return {
     peers: { find: sessions.find, all: sessions.all },
-    held: openHeld(sessions.wake),
+    held: openHeld(sessions.wake, origins),
     fingerprint: certificate.fingerprint,
     certificate: certificate.cert,
     seed,
+    figures: tally.figures,
     port() {
       if (port === 0) throw new TypeError('the control stream is not up yet: its port is not known')
       return port
     },
     async listen() {
+      await refuseUnpinned(store, certificate.fingerprint)
       port = await listener.start()
     },
     async close() {

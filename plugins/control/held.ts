@@ -1,8 +1,9 @@
 // Rows of what shall live on the agents, and the revision that every change of one takes.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Held, HeldName, HeldRow } from '../../kernel/control/held.ts'
+import type { Origins } from './origins.ts'
 
-export function openHeld(wake: (clientId: string) => void): Held {
+export function openHeld(wake: (clientId: string) => void, origins: Pick<Origins, 'note'>): Held {
   async function write(em: EntityManager, { clientId, kind, id }: HeldName, removal: HeldRow['removal']) {
     const revision = await nextRevision(em, clientId)
     await em.execute(
@@ -11,6 +12,7 @@ export function openHeld(wake: (clientId: string) => void): Held {
        case when kernel_held.removal = 'cut' and excluded.removal = 'drain' then 'cut' else excluded.removal end`,
       [clientId, kind, id, revision, removal]
     )
+    origins.note({ clientId, revision })
     return revision
   }
 

@@ -7,6 +7,7 @@ import { HeldObject } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { Stream } from '../../kernel/wire/stream.ts'
+import type { Origins } from './origins.ts'
 import { reconcile } from './reconcile.ts'
 import type { Settle } from './settle.ts'
 
@@ -24,6 +25,7 @@ export interface OutboxOptions extends Pick<Kernel, 'store' | 'clock' | 'log'> {
   readonly kinds: readonly Kind[] // in the order in which they are sent
   readonly generation: string
   readonly settle: Settle
+  readonly origins: Origins
 }
 
 const maxUnanswered = 64
@@ -31,7 +33,7 @@ const maxUnheard = 10_000 // words of the agent that wait for the disk, before i
 const againMs = 15_000
 
 export function openOutbox(options: OutboxOptions): Outbox {
-  const { peer, stream, store, settle, clock, log } = options
+  const { peer, stream, store, settle, origins, clock, log } = options
   const byKind = new Map(options.kinds.map(kind => [kind.kind, kind]))
   const newest = new Map<string, number>() // of what is unanswered: the revision sent last
   const waiting = new Set<() => void>() // for an answer, so that the next may be sent
@@ -86,7 +88,8 @@ export function openOutbox(options: OutboxOptions): Outbox {
           await new Promise<void>(resolve => void waiting.add(resolve))
         await stream.room()
         if (isOver()) return { answered: Promise.all(sent) }
-        if ((newest.get(keyOf(row)) ?? -1) < row.revision) sent.push(deliver(row, bodies.get(row)))
+        if ((newest.get(keyOf(row)) ?? -1) < row.revision)
+          sent.push(origins.within(row, () => deliver(row, bodies.get(row))))
       }
     }
     return { answered: Promise.all(sent) }

@@ -1,16 +1,40 @@
+import { asFunction } from 'awilix'
 import { controlSlot } from '../../kernel/control/control.ts'
-import { definePlugin } from '../../kernel/plugin.ts'
+import { connectionSlot } from '../../kernel/control/peers.ts'
+import { figuresSlot } from '../../kernel/figures.ts'
+import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { commands } from './commands.ts'
 import { openControl } from './control.ts'
+import { NextPinRow } from './entities.ts'
+import { Control0001 } from './migrations/0001-next-pin.ts'
+import { type NextPins, openNextPins } from './next-pins.ts'
 import { keys } from './settings.ts'
 import { sweepTokens } from './tokens.ts'
+import { messages } from './wire.ts'
 
-export default definePlugin({
+interface Deps extends Kernel {
+  readonly nextPins: NextPins
+}
+
+export default definePlugin<Deps>({
   name: 'control',
   version: '1.0.0',
   kernel: '^1.0.0',
   keys,
-  fills: [controlSlot.fill(openControl)],
+  store: {
+    entities: [NextPinRow],
+    migrations: [{ name: '0001-next-pin', class: Control0001 }]
+  },
+  services: { nextPins: asFunction(openNextPins).singleton() },
+  fills: [
+    controlSlot.fill(openControl),
+    connectionSlot.fillWith(({ nextPins }: Deps) => ({ joined: nextPins.joined })),
+    figuresSlot.fillWith(({ control }: Deps) => control.figures)
+  ],
+  messages,
+  commands,
   async start({ deps, defer }) {
+    await deps.nextPins.load()
     defer(await sweepTokens(deps))
   }
 })

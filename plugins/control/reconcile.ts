@@ -9,7 +9,7 @@ import { keyOf, type OutboxOptions } from './outbox.ts'
 
 type StockRow = Static<typeof Stock.body>['rows'][number]
 
-interface Options extends Pick<OutboxOptions, 'peer' | 'kinds' | 'generation' | 'store'> {
+interface Options extends Pick<OutboxOptions, 'peer' | 'kinds' | 'generation' | 'store' | 'origins'> {
   readonly rows: readonly HeldRow[] // all of this client, of loaded kinds
   readonly digest: string // as the agent said
   readonly load: (rows: readonly HeldRow[]) => Promise<ReadonlyMap<HeldRow, unknown>>
@@ -47,12 +47,14 @@ export async function reconcile(options: Options): Promise<void> {
   const cuts = [...strays(options, stock, wanted), ...left.filter(row => !isDraining(row))]
   await (await send(cuts)).answered
 
-  for (const { kind } of options.kinds) {
+  for (const { kind, order } of options.kinds) {
     const due = wanted.filter(row => row.kind === kind && !ahead.has(keyOf(row)))
     const isInForce = (row: HeldRow): boolean =>
       has(row)?.state === 'applied' && has(row)?.revision === row.revision
     await Promise.all(due.filter(isInForce).map(row => confirm(row, taken)))
-    await (await send(due.filter(row => !isInForce(row)))).answered
+    const missing = due.filter(row => !isInForce(row))
+    const inOrder = order ? await options.store.read(em => order(missing, em)) : missing
+    await (await send(inOrder)).answered
   }
 }
 
@@ -78,14 +80,14 @@ async function inventory({ peer }: Options): Promise<ReadonlyMap<string, StockRo
 }
 
 /** Revisions that this store never gave: the counter passes them, and what they were of gets a new one. */
-async function catchUp({ rows, peer, store, wake }: Options, stock: ReadonlyMap<string, StockRow>) {
+async function catchUp({ rows, peer, store, origins, wake }: Options, stock: ReadonlyMap<string, StockRow>) {
   const { clientId } = peer
   const highest = [...stock.values()].reduce((max, { revision }) => Math.max(max, revision), 0)
   const ahead = rows.filter(row => (stock.get(keyOf(row))?.revision ?? 0) > row.revision)
   const behind = { id: clientId, revision: { $lt: highest } }
   await store.change(async em => {
     await em.nativeUpdate(Client, behind, { revision: highest })
-    const held = openHeld(wake)
+    const held = openHeld(wake, origins)
     for (const { kind, id } of ahead) {
       const row = await em.findOne(HeldObject, { clientId, kind, id })
       if (row?.removal) await held.drop(em, row, row.removal)

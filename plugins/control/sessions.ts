@@ -10,11 +10,13 @@ import { type Bound, bind, on } from '../../kernel/wire/message.ts'
 import type { Stream } from '../../kernel/wire/stream.ts'
 import { openConflicts } from './conflicts.ts'
 import type { Known } from './greet.ts'
+import type { Origins } from './origins.ts'
 import { type Outbox, openOutbox } from './outbox.ts'
 import { openSettle } from './settle.ts'
 
 interface Options extends Pick<Kernel, 'store' | 'clock' | 'log' | 'filled'> {
   readonly generation: string
+  readonly origins: Origins
   readonly handlers: (peer: Peer) => readonly Bound[]
 }
 

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { refuse, settle } from '../../kernel/base/config.ts'
 import { Listen } from '../../kernel/settings.ts'
 import type { Leaf } from './certificate.ts'
 
@@ -33,4 +34,12 @@ export function settingsOf(config: Static<typeof keys>): ControlSettings {
       ...(config.tls_key_path && { keyPath: config.tls_key_path })
     }
   }
+}
+
+/** For commands: what the configuration says of the leaf. */
+export function leafIn(given: Readonly<Record<string, unknown>>): Leaf {
+  const own = Object.entries(given).filter(([key]) => key in keys.properties)
+  const { value, problems } = settle(keys, Object.fromEntries(own), '')
+  refuse(problems)
+  return settingsOf(value as Static<typeof keys>).leaf // settle found no problem
 }

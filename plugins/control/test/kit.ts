@@ -26,6 +26,7 @@ import { Echo } from '../../../test/kit/echo.ts'
 import { type Line, listen } from '../../../test/kit/house.ts'
 import { connectAgent, type Script, type ScriptedAgent, scripted } from '../../../test/kit/scripted-agent.ts'
 import { openControl } from '../control.ts'
+import plugin from '../plugin.ts'
 
 const proto = new URL('./thing.proto', import.meta.url)
 
@@ -111,7 +112,7 @@ export async function site(t: Test, plan: Plan = {}): Promise<Site> {
     ...kinds.map(kind => kindSlot.fill(kind)),
     ...(plan.connection ? [connectionSlot.fill(plan.connection)] : [])
   ]
-  const store = await openStore(join(dir, 'sluice.db'), [kernelStore])
+  const store = await openStore(join(dir, 'sluice.db'), [kernelStore, plugin])
   const control = await openControl({
     config: { control_listen: '127.0.0.1:0' },
     dataDir: dir,

@@ -190,7 +190,8 @@ t.test('the leaf is made once, for this machine and the names given, and kept to
   for (const ip of ['127.0.0.1', '::1', '203.0.113.7']) t.ok(leaf.checkIP(ip), ip)
   t.notOk(leaf.checkHost('other.example.net'))
   t.ok(new Date(leaf.validTo).getTime() - Date.now() > 3649 * 86_400_000)
-  for (const file of ['control.key', 'control.crt']) t.equal(statSync(join(dir, file)).mode & 0o777, 0o600)
+  t.notMatch(made.cert, 'PRIVATE', 'the key lies in the same file, and goes nowhere else')
+  t.equal(statSync(join(dir, 'control.pem')).mode & 0o777, 0o600)
 })
 
 t.test('a given certificate is taken as it is, or refused with what to do', async t => {
@@ -198,7 +199,7 @@ t.test('a given certificate is taken as it is, or refused with what to do', asyn
   mkdirSync(join(dir, 'a'))
   mkdirSync(join(dir, 'b'))
   const [a] = [await openCertificate(join(dir, 'a')), await openCertificate(join(dir, 'b'))]
-  const [certPath, keyPath] = [join(dir, 'a', 'control.crt'), join(dir, 'a', 'control.key')]
+  const [certPath, keyPath] = [join(dir, 'a', 'control.pem'), join(dir, 'a', 'control.pem')]
   const garbage = join(dir, 'garbage')
   writeFileSync(garbage, 'no PEM', { mode: 0o600 })
 
@@ -207,7 +208,7 @@ t.test('a given certificate is taken as it is, or refused with what to do', asyn
     row: { code: 'startup.tls_invalid' },
     message: /both/
   })
-  await t.rejects(openCertificate(dir, { certPath, keyPath: join(dir, 'b', 'control.key') }), {
+  await t.rejects(openCertificate(dir, { certPath, keyPath: join(dir, 'b', 'control.pem') }), {
     row: { code: 'startup.tls_invalid' },
     message: /another certificate/
   })

@@ -1,0 +1,2 @@
+// For whoever judges an endpoint without a server: the doctor.
+export { judge } from './judge.ts'

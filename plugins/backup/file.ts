@@ -1,0 +1,137 @@
+// A backup is one file: the store, and in a table of its own what else a server needs to be the same again.
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import type { EntityManager } from '@mikro-orm/sql'
+import { timestamp } from '../../kernel/base/clock.ts'
+import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { isAtLeast } from '../../kernel/base/version.ts'
+import { openStore } from '../../kernel/store/open.ts'
+import { nextFile, presentLeaf } from '../control/slots.ts'
+
+const format = '1'
+const applicationId = 0x736c6275 // 'slbu', in the header of the file
+
+/** What lies beside the store; certificates are PEM with their key. */
+export interface Parts {
+  readonly format: string
+  readonly made_at: string
+  readonly version: string // of the sluice that made it
+  readonly certificate?: string
+  readonly next_certificate?: string
+  readonly operator_token?: string
+}
+
+interface Source {
+  readonly dataDir: string
+  readonly keys: Readonly<Record<string, unknown>> // of the configuration
+  readonly version: string
+  readonly now: number
+}
+
+export async function onStore<T>(file: string, work: (em: EntityManager) => Promise<T>): Promise<T> {
+  const store = await openStore(file, []) // as it is: no schema is brought up to date
+  try {
+    return await store.read(work)
+  } finally {
+    await store.close()
+  }
+}
+
+/** Beside a running server, too: SQLite copies what was committed when it began. */
+export async function writeBackup(source: Source, to: string): Promise<{ file: string; bytes: number }> {
+  const store = join(source.dataDir, 'sluice.db')
+  if (!existsSync(store))
+    throw new Fault(wrongUsage, `there is no store in ${source.dataDir}; give its --data-dir or --config`)
+  const file = placeOf(to, source.now)
+  if (existsSync(file) && !isBackup(file))
+    throw new Fault(wrongUsage, `${file} is there and is no backup; it is not overwritten`)
+  const draft = `${file}.${process.pid}.tmp`
+  try {
+    await onStore(store, em => em.execute('vacuum into ?', [draft]))
+    chmodSync(draft, 0o600)
+    await onStore(draft, em => enclose(partsOf(source), em))
+    sync(draft)
+    renameSync(draft, file)
+    sync(dirname(file))
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new Fault(wrongUsage, `${store} was not written to ${file}: ${why}`, { cause })
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  return { file, bytes: statSync(file).size }
+}
+
+function placeOf(to: string, now: number): string {
+  const path = resolve(to)
+  const isDir = existsSync(path) && statSync(path).isDirectory()
+  const name = `sluice-${timestamp(now).replaceAll(/[-:]|\.\d+/g, '')}.backup`
+  const file = isDir ? join(path, name) : path
+  if (!existsSync(dirname(file))) throw new Fault(wrongUsage, `there is no directory ${dirname(file)}`)
+  return file
+}
+
+function partsOf({ dataDir, keys, version, now }: Source): Parts {
+  const leaf = presentLeaf(dataDir, keys)
+  const text = (file: string): string | undefined =>
+    existsSync(file) ? readFileSync(file, 'utf8') : undefined
+  const next = text(nextFile(dataDir))
+  const token = text(join(dataDir, 'operator-token'))
+  return {
+    format,
+    made_at: timestamp(now),
+    version,
+    ...(leaf && { certificate: `${leaf.cert.trim()}\n${leaf.key.trim()}\n` }),
+    ...(next !== undefined && { next_certificate: next }),
+    ...(token !== undefined && { operator_token: token })
+  }
+}
+
+async function enclose(parts: Parts, em: EntityManager): Promise<void> {
+  await em.execute('create table sluice_backup (name text not null primary key, value text not null)')
+  for (const row of Object.entries(parts)) await em.execute('insert into sluice_backup values (?, ?)', row)
+  await em.execute(`pragma application_id = ${applicationId}`)
+}
+
+/** Takes the parts out of a copy, which is a plain store after it. */
+export async function unpack(file: string, ourVersion: string): Promise<Parts> {
+  return onStore(file, async em => {
+    const rows = await em.execute<{ name: string; value: string }[]>('select name, value from sluice_backup')
+    const parts = Object.fromEntries(rows.map(({ name, value }) => [name, value])) as unknown as Parts // checked next
+    if (parts.format !== format || !isAtLeast(ourVersion, parts.version))
+      throw new Fault(wrongUsage, `the backup was made by sluice ${parts.version}, this is ${ourVersion}`)
+    const [state] = await em.execute<{ integrity_check: string }[]>('pragma integrity_check')
+    if (state?.integrity_check !== 'ok')
+      throw new Fault(wrongUsage, `the backup is damaged: ${state?.integrity_check}`)
+    await em.execute('drop table sluice_backup')
+    await em.execute('pragma application_id = 0')
+    return parts
+  })
+}
+
+/** By its header alone: a file of another kind is not opened as a store, which would change it. */
+export function isBackup(file: string): boolean {
+  const header = Buffer.alloc(100)
+  const fd = openSync(file, 'r')
+  readSync(fd, header, 0, header.length, 0)
+  closeSync(fd)
+  return header.toString('latin1', 0, 16) === 'SQLite format 3\0' && header.readUInt32BE(68) === applicationId
+}
+
+export function sync(path: string): void {
+  const fd = openSync(path, 'r')
+  fsyncSync(fd)
+  closeSync(fd)
+}

@@ -1,0 +1,10 @@
+import { definePlugin } from '../../kernel/plugin.ts'
+import { commands } from './commands.ts'
+
+export default definePlugin({
+  name: 'backup',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  needs: { control: '^1.0.0' },
+  commands
+})

@@ -1,0 +1,207 @@
+// What was taken away after a backup stays away, where the store that was lost can be read.
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { kernelStore } from '../../../kernel/store/kernel-store.ts'
+import { lockStore } from '../../../kernel/store/lock.ts'
+import { openStore } from '../../../kernel/store/open.ts'
+import auth from '../../auth/plugin.ts'
+import { openCertificate } from '../../control/certificate.ts'
+import control from '../../control/plugin.ts'
+import enrollment from '../../enrollment/plugin.ts'
+import grants from '../../grants/plugin.ts'
+import { writeBackup } from '../file.ts'
+import { restore } from '../restore.ts'
+
+const version = '2.0.0'
+const now = Date.parse('2026-11-21T03:00:00Z')
+const plugins = [kernelStore, control, auth, enrollment, grants]
+
+async function onStore(dir: string, ...statements: string[]): Promise<void> {
+  const store = await openStore(join(dir, 'sluice.db'), plugins)
+  for (const sql of statements) await store.change(em => em.execute(sql, [], 'run'))
+  await store.close()
+}
+
+async function ask(dir: string, sql: string): Promise<unknown[]> {
+  const store = await openStore(join(dir, 'sluice.db'), [])
+  try {
+    return (await store.read(em => em.execute<object[]>(sql))).map(row => Object.values(row).join(' '))
+  } finally {
+    await store.close()
+  }
+}
+
+const client = (id: string, hash: string) =>
+  `insert into kernel_client (id, name, token_hash, revision, enrolled_at) values ('${id}', '${id}', '${hash}', 7, 1)`
+const user = (id: string, role: string) =>
+  `insert into kernel_user values ('${id}', '${id}', '${role}', 0, 1)`
+const credential = (id: string, userId: string) =>
+  `insert into kernel_credential (id, user_id, label, token_hash, created_at) values ('${id}', '${userId}', '${id}', 'h${id}', 1)`
+
+async function place(t: Test) {
+  const dir = t.testdir({ old: {} })
+  const [old, target, file] = [join(dir, 'old'), join(dir, 'new'), join(dir, 'a.backup')]
+  const { fingerprint } = await openCertificate(old)
+  await onStore(
+    old,
+    `insert into kernel_fact values ('generation', 'one'), ('leaf', '${fingerprint}')`,
+    ...[client('gone', 'a'), client('revoked', 'b'), client('again', 'c'), client('same', 'd')],
+    ...[user('ann', 'superadmin'), user('bob', 'superadmin'), user('eve', 'user'), user('off', 'user')],
+    ...[credential('kept', 'ann'), credential('ended', 'ann'), credential('turned', 'ann')],
+    "insert into auth_password values ('ann', 'before', 0, 1, null), ('bob', 'bob', 0, 1, null)",
+    "insert into auth_session values ('s', 'ann', 'x', '', 1, 1)",
+    "insert into enrollment (id, code_hash, name, created_by, created_at, expires_at) values ('e', 'e', 'e', 'ann', 1, 1)",
+    "insert into grants (id, user_id, port_from, port_to, protocols, created_at) values ('g', 'eve', 1, 2, '[]', 1)"
+  )
+  const backup = (from = old) => writeBackup({ dataDir: from, keys: {}, version, now }, file)
+  await backup()
+  const back = (oldDir?: string, to = target) => restore({ file, dataDir: to, oldDir, version, now })
+  return { dir, old, target, file, back, backup, fingerprint }
+}
+
+t.test('clients, users, credentials, passwords and grants are taken away again, and named', async t => {
+  const { old, target, back } = await place(t)
+  await onStore(
+    old,
+    "delete from kernel_client where id = 'gone'",
+    "update kernel_client set token_hash = null, revoked_at = 9 where id = 'revoked'",
+    "update kernel_client set token_hash = 'c2' where id = 'again'",
+    "insert into kernel_spent_token values ('a', 'gone', 9), ('b', 'revoked', 9), ('c', 'again', 9)",
+    client('late', 'l'),
+    "update kernel_user set role = 'user' where id = 'bob'",
+    "delete from kernel_user where id = 'eve'",
+    "update kernel_user set disabled = 1 where id = 'off'",
+    "update kernel_credential set revoked_at = 9 where id = 'ended'",
+    "update kernel_credential set token_hash = 'h2' where id = 'turned'",
+    "update auth_password set hash = 'after' where user_id = 'ann'",
+    'delete from grants'
+  )
+
+  const { revoked_since: said, warnings } = await back(old)
+
+  t.same(warnings, [])
+  t.same(Object.fromEntries((said ?? []).map(({ what, names }) => [what, names.toSorted()])), {
+    'revoked clients': ['gone', 'revoked'],
+    'clients with the token of a later enrollment': ['again'],
+    'disabled users': ['eve', 'off'],
+    'users who are superadmins no more': ['bob'],
+    'revoked credentials': ['ann ended'],
+    'rotated credentials': ['ann turned'],
+    'changed passwords of': ['ann'],
+    'deleted grants of': ['eve'],
+    'clients to be enrolled again': ['late']
+  })
+  t.same(
+    await ask(
+      target,
+      "select id, coalesce(token_hash, '-'), revoked_at is null from kernel_client order by id"
+    ),
+    ['again c2 1', 'gone - 0', 'revoked - 0', 'same d 1']
+  )
+  t.same(await ask(target, 'select hash from kernel_spent_token order by hash'), ['a', 'b', 'c'])
+  t.same(await ask(target, 'select id, token_hash, revoked_at is null from kernel_credential order by id'), [
+    'ended hended 0',
+    'kept hkept 1',
+    'turned h2 1'
+  ])
+  t.same(await ask(target, 'select user_id, hash from auth_password order by user_id'), [
+    'ann after',
+    'bob bob'
+  ])
+  t.same(await ask(target, 'select count(*) from grants'), ['0'])
+})
+
+t.test(
+  'sessions and unused codes go in any case; the generation is another, the counters are not',
+  async t => {
+    const { target, back, fingerprint } = await place(t)
+
+    const { revoked_since: said, warnings } = await back()
+
+    t.equal(said, null)
+    t.match(warnings, [/what was revoked after the backup holds again/])
+    t.same(await ask(target, 'select count(*) from auth_session'), ['0'])
+    t.same(await ask(target, 'select count(*) from enrollment'), ['0'])
+    t.same(await ask(target, 'select distinct revision from kernel_client'), ['7'])
+    const [generation] = await ask(target, "select value from kernel_fact where name = 'generation'")
+    t.match(generation, /^[0-9a-f]{32}$/)
+    t.equal((await openCertificate(target)).fingerprint, fingerprint)
+    t.equal(statSync(join(target, 'control.pem')).mode & 0o777, 0o600)
+    t.equal(statSync(join(target, 'sluice.db')).mode & 0o777, 0o600)
+    t.same(await ask(target, "select name from sqlite_master where name = 'sluice_backup'"), [])
+  }
+)
+
+t.test('a store that is not what became of the backup takes nothing away', async t => {
+  const { dir, target, back } = await place(t)
+  const stranger = join(dir, 'stranger')
+  mkdirSync(stranger)
+  await onStore(stranger, "insert into kernel_fact values ('generation', 'another')")
+
+  const { revoked_since: said, warnings } = await back(stranger)
+
+  t.equal(said, null)
+  t.match(warnings, [/is not what became of this backup/])
+  t.same(await ask(target, 'select count(*) from kernel_client where revoked_at is null'), ['4'])
+})
+
+t.test('a store that is damaged is said to be, and the backup comes back all the same', async t => {
+  const { old, target, back } = await place(t)
+  writeFileSync(join(old, 'sluice.db'), readFileSync(join(old, 'sluice.db')).fill(7, 100, 9000))
+
+  const { revoked_since: said, warnings } = await back(old)
+
+  t.equal(said, null)
+  t.match(warnings, [/could not be read/])
+  t.same(await ask(target, 'select count(*) from kernel_client where revoked_at is null'), ['4'])
+})
+
+t.test('restored twice: what was revoked in between stays revoked', async t => {
+  const { old, back } = await place(t)
+  await back(undefined, old)
+  await onStore(old, "update kernel_client set token_hash = null, revoked_at = 9 where id = 'revoked'")
+
+  const { revoked_since: said, set_aside: aside } = await restore({
+    file: join(old, '..', 'a.backup'),
+    dataDir: old,
+    oldDir: undefined,
+    version,
+    now: now + 1000
+  })
+
+  t.same(said, [{ what: 'revoked clients', names: ['revoked'] }])
+  t.ok(existsSync(join(aside ?? '', 'control.pem')))
+})
+
+t.test('a certificate that was rotated after the backup is taken over: agents pin that one', async t => {
+  const { dir, old, target, back } = await place(t)
+  const later = join(dir, 'later')
+  mkdirSync(later)
+  const { fingerprint } = await openCertificate(later)
+  writeFileSync(join(old, 'control.pem'), readFileSync(join(later, 'control.pem')), { mode: 0o600 })
+  await onStore(old, `update kernel_fact set value = '${fingerprint}' where name = 'leaf'`)
+
+  await back(old)
+
+  t.equal((await openCertificate(target)).fingerprint, fingerprint)
+  t.same(await ask(target, "select value from kernel_fact where name = 'leaf'"), [fingerprint])
+})
+
+t.test('a target in use, and a backup of a newer sluice, are left as they are', async t => {
+  const { dir, old, file, back, target } = await place(t)
+  const release = lockStore(old)
+  await t.rejects(back(undefined, old), /is in use/)
+  await release()
+
+  const newer = join(dir, 'newer.backup')
+  await writeBackup({ dataDir: old, keys: {}, version: '9.0.0', now }, newer)
+  const asked = { file: newer, dataDir: target, oldDir: undefined, version, now }
+  await t.rejects(restore(asked), /made by sluice 9\.0\.0, this is 2\.0\.0/)
+  t.notOk(existsSync(join(target, 'sluice.db')))
+  t.notOk(existsSync(join(target, 'restore.new')))
+
+  writeFileSync(file, readFileSync(file).subarray(0, 8192))
+  await t.rejects(back(), /a\.backup is damaged/)
+  t.notOk(existsSync(join(target, 'sluice.db')))
+})

@@ -1,0 +1,95 @@
+// Words and options of all commands, as a script that a shell reads once: a key press starts no program.
+import { Type } from 'typebox'
+import { type Command, defineCommand } from '../../kernel/cli/command.ts'
+import { optionsOf } from './program.ts'
+
+type Shell = 'bash' | 'zsh' | 'fish'
+
+/** A command of all commands. */
+export function completion(commands: readonly Command[]): Command {
+  const self: Command = defineCommand({
+    name: 'completion',
+    summary: 'Print what lets a shell complete the commands.',
+    args: Type.Object({
+      shell: Type.Union([Type.Literal('bash'), Type.Literal('zsh'), Type.Literal('fish')], {
+        description: 'bash, zsh or fish: eval "$(sluice completion bash)"; sluice completion fish | source.'
+      })
+    }),
+    positional: ['shell'],
+    needs: 'nothing',
+    async run({ args, print }) {
+      print.line(scripts[args.shell](tableOf([...commands, self])))
+    }
+  })
+  return self
+}
+
+interface Entry {
+  readonly name: string // '' is the program itself; 'client' a group; 'client list' a command
+  readonly words: readonly string[]
+}
+
+/** What may follow: in a group its commands; after a command its options, and what an argument may be. */
+function tableOf(commands: readonly Command[]): Entry[] {
+  const groups = new Map<string, Set<string>>([['', new Set()]])
+  for (const { name } of commands) {
+    const [first = '', second] = name.split(' ')
+    groups.get('')?.add(first)
+    if (second !== undefined) groups.set(first, (groups.get(first) ?? new Set()).add(second))
+  }
+  return [
+    ...[...groups].map(([name, words]) => ({ name, words: [...words].sort() })),
+    ...commands.map(command => ({
+      name: command.name,
+      words: [...choicesOf(command), ...optionsOf(command), '--help']
+    }))
+  ]
+}
+
+/** Of arguments that are one of a few words. */
+const choicesOf = ({ args, positional = [] }: Command): string[] =>
+  positional.flatMap(name => {
+    const schema = args.properties[name]
+    if (!Type.IsUnion(schema)) return []
+    return schema.anyOf.flatMap(choice => (Type.IsLiteral(choice) ? [String(choice.const)] : []))
+  })
+
+/** The words of the line before the cursor, without options, name the entry; files where it has nothing. */
+const posix = (entries: readonly Entry[]): string =>
+  entries.map(({ name, words }) => `    '${name}') words='${words.join(' ')}' ;;`).join('\n')
+
+const bash = (entries: readonly Entry[]): string => `_sluice() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} path='' words='' word
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case $word in -*) ;; *) path="\${path:+$path }$word" ;; esac
+  done
+  case $path in *' '*' '*) path=$(set -- $path; echo "$1 $2") ;; esac
+  case $path in
+${posix(entries)}
+    *) case \${path%% *} in
+${posix(entries.filter(({ name }) => name !== '' && !name.includes(' '))).replaceAll(/^/gm, '  ')}
+      esac ;;
+  esac
+  case $cur in -*) ;; *) words=$(printf '%s\\n' $words | grep -v '^-') ;; esac
+  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+complete -o bashdefault -o default -F _sluice sluice`
+
+const scripts: Readonly<Record<Shell, (entries: readonly Entry[]) => string>> = {
+  bash,
+  zsh: entries => `autoload -Uz bashcompinit && bashcompinit\n${bash(entries)}`,
+  fish: entries =>
+    [
+      'complete -c sluice -f',
+      ...entries.flatMap(({ name, words }) => {
+        const [first = '', second] = name.split(' ')
+        const seen = [first, second].filter(word => word).map(word => `__fish_seen_subcommand_from ${word}`)
+        const condition = seen.length === 0 ? '__fish_use_subcommand' : seen.join('; and ')
+        return words.map(word =>
+          word.startsWith('--')
+            ? `complete -c sluice -n '${condition}' -l ${word.slice(2)}`
+            : `complete -c sluice -n '${condition}' -a ${word}`
+        )
+      })
+    ].join('\n')
+}

@@ -1,0 +1,67 @@
+// What `sluice login` leaves behind: a credential for each server, in a file of the user's own.
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type Static, Type } from 'typebox'
+import { Check } from 'typebox/value'
+import { refuseReadable } from '../../kernel/base/config.ts'
+import { Fault, unauthenticated, wrongUsage } from '../../kernel/base/errors.ts'
+
+type Env = Readonly<Record<string, string | undefined>>
+
+const Login = Type.Object({
+  user_id: Type.String(),
+  credential_id: Type.String(),
+  token: Type.String(),
+  expires_at: Type.String() // RFC 3339
+})
+export type Login = Static<typeof Login>
+
+const File = Type.Object({ version: Type.Literal(1), servers: Type.Record(Type.String(), Login) })
+
+export const credentialFile = (env: Env): string =>
+  join(env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? '.', '.config'), 'sluice', 'credentials.json')
+
+export function readLogin(file: string, origin: string): Login | undefined {
+  return read(file)[keyOf(origin)]
+}
+
+/** Of the environment; else of a login on this machine. */
+export function tokenFor(origin: string, env: Env): string | undefined {
+  const given = env['SVC_TOKEN'] ?? env['SVC_OPERATOR_TOKEN']
+  if (given !== undefined) return given
+  const login = URL.canParse(origin) ? readLogin(credentialFile(env), origin) : undefined
+  if (login && Date.parse(login.expires_at) <= Date.now())
+    throw new Fault(
+      unauthenticated,
+      `the login of ${login.user_id} has expired; run sluice login ${login.user_id}`
+    )
+  return login?.token
+}
+
+/** null: there is none any more. */
+export function writeLogin(file: string, origin: string, login: Login | null): void {
+  const { [keyOf(origin)]: _, ...others } = read(file)
+  const servers = login === null ? others : { ...others, [keyOf(origin)]: login }
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  const draft = `${file}.${process.pid}.tmp`
+  writeFileSync(draft, `${JSON.stringify({ version: 1, servers }, null, 2)}\n`, { mode: 0o600, flush: true })
+  renameSync(draft, file)
+}
+
+function read(file: string): Static<typeof File>['servers'] {
+  if (!existsSync(file)) return {}
+  refuseReadable(file, 'tokens')
+  try {
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    if (Check(File, value)) return value.servers
+  } catch (cause) {
+    throw new Fault(wrongUsage, `${file} is no JSON; remove it and log in again`, { cause })
+  }
+  throw new Fault(
+    wrongUsage,
+    `${file} is not of the form that this version knows; remove it and log in again`
+  )
+}
+
+/** Scheme, host and port: a path says nothing of who answers. */
+const keyOf = (origin: string): string => new URL(origin).origin

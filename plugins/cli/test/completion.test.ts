@@ -1,0 +1,52 @@
+import { spawnSync } from 'node:child_process'
+import t from 'tap'
+import { Type } from 'typebox'
+import { type Command, defineCommand } from '../../../kernel/cli/command.ts'
+import { completion } from '../completion.ts'
+
+const command = (name: string, args = {}): Command =>
+  defineCommand({ name, summary: name, args: Type.Object(args), needs: 'nothing', async run() {} })
+
+const commands = [
+  command('backup', { to: Type.String(), dry_run: Type.Optional(Type.Boolean()) }),
+  command('client list'),
+  command('client rename', { new_name: Type.String() })
+]
+
+async function script(shell: string): Promise<string> {
+  const lines: string[] = []
+  const print = { line: (text: string) => void lines.push(text), data() {} }
+  await completion(commands).run({ args: { shell }, print } as never) // all that it looks at
+  return lines.join('\n')
+}
+
+const skip = spawnSync('bash', ['--version']).error ? 'bash is not installed here' : false
+
+t.test('bash completes commands, groups and options', { skip }, async t => {
+  const table: readonly [string[], string][] = [
+    [['cl'], 'client'],
+    [['client', ''], 'list rename'],
+    [['client', 'rename', '--n'], '--new-name'],
+    [['client', 'rename', 'paris', '--o'], '--output'],
+    [['backup', 'file', '--'], '--to --dry-run --output --help'],
+    [['completion', 'f'], 'fish'],
+    [['nonsense', 'x'], '']
+  ]
+  const bash = await script('bash')
+  for (const [words, expected] of table) {
+    const line = ['sluice', ...words].map(word => `'${word}'`).join(' ')
+    const ask = `COMP_WORDS=(${line}); COMP_CWORD=${words.length}; _sluice; echo "\${COMPREPLY[*]}"`
+
+    const { stdout, stderr } = spawnSync('bash', ['-c', `${bash}\n${ask}`], { encoding: 'utf8' })
+
+    t.equal(stdout.trim(), expected, `${words.join(' ')} ${stderr}`)
+  }
+})
+
+t.test('zsh and fish get the same table', async t => {
+  t.match(await script('zsh'), /bashcompinit[\s\S]*complete .*-F _sluice sluice/)
+  t.match(
+    await script('fish'),
+    /__fish_seen_subcommand_from client; and __fish_seen_subcommand_from rename' -l new-name/
+  )
+})

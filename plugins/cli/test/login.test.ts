@@ -1,0 +1,45 @@
+// A password for a credential of this machine, on real processes.
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { sluice } from '../../../test/kit/process.ts'
+import { token as operatorToken, site } from '../../../test/kit/site.ts'
+
+const password = 'correct horse battery staple'
+
+t.test('after login the commands need no token, and after logout they have none', async t => {
+  const on = await site(t)
+  const api = (path: string, body: object) =>
+    fetch(`${on.origin}${path}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${operatorToken}`,
+        'content-type': 'application/json'
+      },
+      body: JSON.stringify(body)
+    })
+  const user = { user_id: 'ann', display_name: 'Ann', role: 'superadmin', initial_password: password }
+  t.equal((await api('/v1/users', { ...user, password_change_required: false })).status, 201)
+  const env = { SVC_SERVER: on.origin, XDG_CONFIG_HOME: join(on.dir, 'config') }
+  const file = join(on.dir, 'config', 'sluice', 'credentials.json')
+
+  t.match(await sluice(['login', 'ann'], env, 'wrong\n'), { code: 4, stderr: /^invalid_login/ })
+  const entered = await sluice(['login', 'ann', '--output', 'json'], env, `${password}\n`)
+  t.equal(entered.code, 0, entered.stderr)
+  t.equal(statSync(file).mode & 0o777, 0o600)
+  t.notMatch(entered.stdout + entered.stderr, /svct_/, 'the token is not shown')
+  t.match(await sluice(['client', 'list'], env), { code: 0, stderr: '' })
+  const { token } = Object.values(JSON.parse(readFileSync(file, 'utf8')).servers)[0] as { token: string }
+  t.match(await on.json('credential', 'list', '--user', 'ann'), [{ label: /^cli@/, revoked_at: null }])
+
+  t.equal((await sluice(['login', 'ann'], { ...env, SVC_PASSWORD: password })).code, 0)
+  t.equal(
+    (await sluice(['client', 'list'], { ...env, SVC_TOKEN: token })).code,
+    4,
+    'the one before is revoked'
+  )
+  t.equal((await sluice(['logout'], env)).code, 0)
+  t.match(await sluice(['client', 'list'], env), { code: 4, stderr: /^unauthenticated/ })
+  t.match(await sluice(['logout'], env), { code: 4, stderr: /nobody is logged in/ })
+  t.equal((await sluice(['login', 'ann', '--server', 'http://10.0.0.1'], env, 'x\n')).code, 2, 'in the clear')
+})

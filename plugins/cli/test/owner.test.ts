@@ -1,0 +1,28 @@
+import { chownSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { giveBack } from '../owner.ts'
+
+const skip = process.getuid?.() === 0 ? false : 'only root makes files for others'
+const nobody = 65534
+
+t.test(
+  "what root makes in a service's directory becomes the service's, and no more than that",
+  { skip },
+  async t => {
+    const dir = t.testdir({ sub: {} })
+    const mine = join(dir, 'sub', 'made-by-root')
+    const foreign = join(dir, 'of-another')
+    for (const file of [mine, foreign]) writeFileSync(file, '')
+    chownSync(foreign, 1, 1)
+
+    giveBack(dir)
+    t.equal(statSync(mine).uid, 0, "root's own directory stays as it is")
+    chownSync(dir, nobody, nobody)
+    giveBack(dir)
+
+    t.equal(statSync(mine).uid, nobody)
+    t.equal(statSync(foreign).uid, 1)
+    giveBack(join(dir, 'none'))
+  }
+)

@@ -1,0 +1,52 @@
+import t from 'tap'
+import { openPrint } from '../print.ts'
+import { cut, fit, widthOf } from '../width.ts'
+
+function shown(rows: readonly object[], width?: number): string {
+  const out: string[] = []
+  const print = openPrint(
+    'table',
+    text => out.push(text),
+    () => {},
+    width
+  )
+  print.data(rows)
+  return out.join('\n')
+}
+
+t.test('a table is no wider than the terminal: texts give way, ids do not', async t => {
+  const rows = [
+    { client_id: '01K9ZJ4M5N6P7Q8R9S0TABCDEF', client_name: 'a name that is longer than it needs to be' }
+  ]
+
+  const lines = shown(rows, 50).split('\n')
+
+  t.ok(lines.every(line => widthOf(line) <= 50))
+  t.match(lines[1], /^01K9ZJ4M5N6P7Q8R9S0TABCDEF {2}a name that is longer…$/)
+})
+
+t.test('in a pipe nothing is left out', async t => {
+  t.match(shown([{ name: 'x'.repeat(500) }]), 'x'.repeat(500))
+})
+
+t.test('columns line up by what is seen, not by what is stored', async t => {
+  const lines = shown([
+    { name: '東京', state: 'up' },
+    { name: 'e\u0301te\u0301', state: 'up' },
+    { name: '👩‍🚀', state: 'up' }
+  ]).split('\n')
+
+  const columns = lines.slice(1).map(line => widthOf(line.slice(0, line.indexOf('up'))))
+  t.same(columns, [6, 6, 6])
+})
+
+t.test('a cut never splits a character, and says that it is one', async t => {
+  t.equal(cut('東京都', 4), '東…')
+  t.equal(cut('abc', 3), 'abc')
+  t.equal(cut('abcd', 3), 'ab…')
+})
+
+t.test('where nothing fits, each column keeps the least that can be read', async t => {
+  t.same(fit([40, 26], [false, true], 10), [8, 8])
+  t.same(fit([4, 5], [false, false], 80), [4, 5])
+})

@@ -1,0 +1,82 @@
+// Each refusal of a start, from the real program: exit code, code first, and what is to be done.
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { refusedKind } from '../../../kernel/store/filesystem.ts'
+import { lockStore } from '../../../kernel/store/lock.ts'
+import { openStore } from '../../../kernel/store/open.ts'
+import { sluice } from '../../../test/kit/process.ts'
+
+const free = {
+  SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',
+  SVC_CONTROL_LISTEN: '127.0.0.1:0',
+  SVC_METRICS_LISTEN: '127.0.0.1:0'
+}
+
+const refused = async (dir: string, env: Record<string, string> = {}, ...args: string[]) => {
+  const { code, stderr } = await sluice(['server', '--data-dir', dir, ...args], { ...free, ...env })
+  return { exit: code, says: stderr }
+}
+
+t.test('a data directory that another server holds: 75', async t => {
+  const dir = t.testdir()
+  t.teardown(lockStore(dir))
+
+  t.match(await refused(dir), {
+    exit: 75,
+    says: /^startup\.store_in_use: .*stop it, or give another data_dir/
+  })
+})
+
+t.test('a database of a newer build: 78, and it is told which', async t => {
+  const dir = t.testdir()
+  const store = await openStore(join(dir, 'sluice.db'), [])
+  await store.change(em => em.execute("insert into schema_migration (name) values ('kernel/9999-later')"))
+  await store.close()
+
+  t.match(await refused(dir), {
+    exit: 78,
+    says: /^startup\.schema_version_too_new: kernel: .*schema 9999.*start the newer build/
+  })
+})
+
+const memory = '/dev/shm'
+const skip = refusedKind(statfsSync(memory).type) === 'tmpfs' ? false : 'there is no tmpfs at /dev/shm'
+
+t.test('a filesystem that forgets: 78', { skip }, async t => {
+  const dir = mkdtempSync(join(memory, 'sluice-test-'))
+  t.teardown(() => rmSync(dir, { recursive: true, force: true }))
+
+  t.match(await refused(dir), {
+    exit: 78,
+    says: /^startup\.unsupported_filesystem: .* is on tmpfs; give a data_dir on a local disk/
+  })
+})
+
+t.test('what cannot be a directory, a certificate or a plugin: 78 each', async t => {
+  const dir = t.testdir({ file: '', 'other.pem': 'no certificate' })
+  const config = join(dir, 'server.toml')
+  const pem = join(dir, 'other.pem')
+  chmodSync(pem, 0o600)
+  mkdirSync(join(dir, 'open'))
+  writeFileSync(join(dir, 'open', 'leaf.pem'), '', { mode: 0o644 })
+  const tls = (file: string) => ({ SVC_TLS_CERT_PATH: file, SVC_TLS_KEY_PATH: file })
+  writeFileSync(config, '[plugins.nowhere]\n')
+
+  const table: readonly [RegExp, ReturnType<typeof refused>][] = [
+    [/^startup\.data_dir_unusable: .*file cannot be used/, refused(join(dir, 'file'))],
+    [/^startup\.tls_invalid: .*must be a PEM certificate/, refused(join(dir, 'a'), tls(pem))],
+    [/^startup\.tls_invalid: .*give both, or none/, refused(join(dir, 'b'), { SVC_TLS_CERT_PATH: pem })],
+    [
+      /^startup\.insecure_permissions: .*chmod 600/,
+      refused(join(dir, 'c'), tls(join(dir, 'open', 'leaf.pem')))
+    ],
+    [/^startup\.plugin_failed: plugin nowhere/, refused(join(dir, 'd'), {}, '--config', config)],
+    [
+      /^startup\.listen_failed: control_listen/m,
+      refused(join(dir, 'e'), { SVC_CONTROL_LISTEN: '192.0.2.99:1' })
+    ],
+    [/^startup\.config_invalid: operator_token/, refused(join(dir, 'f'), { SVC_OPERATOR_TOKEN: 'short' })]
+  ]
+  for (const [says, ran] of table) t.match(await ran, { exit: 78, says }, String(says))
+})

@@ -1,0 +1,47 @@
+// How many columns of a terminal a text takes, and the most of it that fits.
+
+// East Asian wide and full-width forms, and emoji: two columns each.
+const wide =
+  /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f680}-\u{1faff}\u{20000}-\u{3fffd}]/u
+const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+
+const charWidth = (char: string): number =>
+  wide.test(char) || /\ufe0f/.test(char) ? 2 : /^\p{M}/u.test(char) ? 0 : 1
+
+const chars = (text: string): string[] => [...segmenter.segment(text)].map(({ segment }) => segment)
+
+export const widthOf = (text: string): number =>
+  /^[\x20-\x7e]*$/.test(text) ? text.length : chars(text).reduce((sum, char) => sum + charWidth(char), 0)
+
+export const pad = (text: string, width: number): string =>
+  text + ' '.repeat(Math.max(0, width - widthOf(text)))
+
+/** With an ellipsis where something is left out. */
+export function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text
+  let room = width - 1
+  let kept = ''
+  for (const char of chars(text)) {
+    room -= charWidth(char)
+    if (room < 0) break
+    kept += char
+  }
+  return `${kept}…`
+}
+
+const least = 8
+const gap = 2
+
+/** Widths of columns that fit: the widest give way first, and ids, of which a part is of no use, last. */
+export function fit(widths: readonly number[], isId: readonly boolean[], limit: number): number[] {
+  const fitted = [...widths]
+  const sum = (): number => fitted.reduce((total, width) => total + width, gap * (fitted.length - 1))
+  for (const mayShrink of [(at: number) => isId[at] !== true, () => true])
+    while (sum() > limit) {
+      const open = fitted.map((width, at) => (mayShrink(at) && width > least ? width : 0))
+      const widest = Math.max(...open)
+      if (widest === 0) break
+      fitted[open.indexOf(widest)] = widest - 1
+    }
+  return fitted
+}

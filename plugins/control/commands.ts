@@ -1,0 +1,70 @@
+import { Type } from 'typebox'
+import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
+import { namesOf, openRotation } from './rotation.ts'
+import { leafIn } from './settings.ts'
+import { showCertificate } from './show.ts'
+
+const show = defineCommand({
+  name: 'cert show',
+  summary: 'Show the certificate that agents pin, and the next one; the server may run.',
+  args: Type.Object({}),
+  needs: 'data',
+  async run(call) {
+    const shown = await showCertificate(call.dataDir(), leafIn(call.keys()))
+    call.print.data({ ...shown, waiting_for: shown.waiting_for.map(({ name }) => name) })
+  }
+})
+
+const reissue = defineCommand({
+  name: 'cert reissue',
+  summary: 'Make a new certificate, or stage it for the clients to learn; the server must be stopped.',
+  args: Type.Object({
+    san: Type.Optional(
+      Type.Array(Type.String(), { description: 'Names and addresses that it covers, beside this host.' })
+    ),
+    rotate: Type.Optional(
+      Type.Boolean({ description: 'Let it wait as next, until the clients trust it and cert activate.' })
+    ),
+    from: Type.Optional(
+      Type.String({ description: 'PEM file of your own certificate, perhaps with its key.' })
+    ),
+    key: Type.Optional(Type.String({ description: 'PEM file of the key, when it does not lie in --from.' }))
+  }),
+  needs: 'data',
+  async run(call) {
+    const { san, rotate, from, key } = call.args
+    if ((san === undefined) === (from === undefined))
+      throw new Fault(wrongUsage, 'say either --san NAME... or --from FILE')
+    const source =
+      from === undefined ? { names: san ?? [] } : { from: { certPath: from, keyPath: key ?? from } }
+    const { reissue } = await rotationOf(call)
+    call.print.data(await reissue(source, rotate === true ? 'rotate' : 'replace'))
+    if (rotate === true) call.print.line('Start the server: clients learn it as they connect. See cert show.')
+  }
+})
+
+const activate = defineCommand({
+  name: 'cert activate',
+  summary: 'Switch to the certificate that waits; the server must be stopped.',
+  args: Type.Object({
+    force: Type.Optional(
+      Type.Boolean({ description: 'Although clients do not know it: they must be enrolled again.' })
+    )
+  }),
+  needs: 'data',
+  async run(call) {
+    const { activate } = await rotationOf(call)
+    const { fingerprint, lost, isShadowed } = await activate(call.args.force === true ? 'force' : 'careful')
+    call.print.data({ fingerprint, lost })
+    if (lost.length > 0) call.print.line(`To be enrolled again: ${namesOf(lost)}`)
+    if (isShadowed) call.print.line('tls_cert_path still names another certificate: point it at the new one')
+  }
+})
+
+export const commands = [show, reissue, activate]
+
+async function rotationOf(call: Pick<CommandCall<object>, 'open' | 'dataDir' | 'keys'>) {
+  const { store } = await call.open('control')
+  return openRotation({ dir: call.dataDir(), leaf: leafIn(call.keys()), store })
+}

@@ -1,0 +1,51 @@
+// What the control stream tells of itself: frames by message, and agents that were not let in.
+import { Fault } from '../../kernel/base/errors.ts'
+import type { Figures, Reading } from '../../kernel/figures.ts'
+import type { Count } from '../../kernel/wire/exchange.ts'
+import { type Bound, Refused } from '../../kernel/wire/message.ts'
+
+export interface Tally {
+  readonly count: Count
+  /** A handler whose refusal is a failed authentication. */
+  guarded(handler: Bound): Bound
+  readonly figures: Figures
+}
+
+/** `isKnown` names a message: what a stranger makes up shall not become a label. */
+export function openTally(isKnown: (name: string) => boolean): Tally {
+  const frames = new Map<string, number>()
+  const failures = new Map<string, number>()
+  const add = (to: Map<string, number>, key: string): void => void to.set(key, (to.get(key) ?? 0) + 1)
+
+  return {
+    count: (direction, name) => add(frames, `${direction} ${isKnown(name) ? name : 'unknown'}`),
+    guarded: handler => ({
+      ...handler,
+      run: (codec, body) =>
+        handler.run(codec, body).catch((error: unknown) => {
+          if (error instanceof Fault) add(failures, error.row.code)
+          else if (error instanceof Refused && !error.code.startsWith('wire.')) add(failures, error.code)
+          throw error
+        })
+    }),
+    figures: async () => [
+      {
+        name: 'svc_control_frames_total',
+        type: 'counter',
+        help: 'Messages on control streams.',
+        labels: ['direction', 'type'],
+        readings: readings(frames)
+      },
+      {
+        name: 'svc_auth_failures_total',
+        type: 'counter',
+        help: 'Callers and agents that were not let in, by code.',
+        labels: ['reason'],
+        readings: readings(failures)
+      }
+    ]
+  }
+}
+
+const readings = (counts: ReadonlyMap<string, number>): Reading[] =>
+  [...counts].map(([key, value]) => ({ of: key.split(' '), value }))

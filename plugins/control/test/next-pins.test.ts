@@ -1,0 +1,96 @@
+// Agents learn the next leaf as they join, and what they said is written down with their token.
+import t, { type Test } from 'tap'
+import { newId } from '../../../kernel/base/id.ts'
+import { Client } from '../../../kernel/identity/entities.ts'
+import { hashOf, newSecret } from '../../../kernel/identity/secret.ts'
+import { kernelStore } from '../../../kernel/store/kernel-store.ts'
+import { openStore } from '../../../kernel/store/open.ts'
+import type { Line } from '../../../test/kit/house.ts'
+import { listen } from '../../../test/kit/house.ts'
+import { NextPinRow } from '../entities.ts'
+import { setFact, unaware } from '../facts.ts'
+import { openNextPins } from '../next-pins.ts'
+import plugin from '../plugin.ts'
+
+const leaf = 'b'.repeat(64)
+
+async function place(t: Test) {
+  const store = await openStore(`${t.testdir()}/sluice.db`, [kernelStore, plugin])
+  t.teardown(store.close)
+  const log: Line[] = []
+  const pins = openNextPins({ store, log: listen(log) })
+  const clientId = newId()
+  let tokenHash = hashOf(newSecret())
+  const made = { id: clientId, name: 'paris', address: null, tokenHash, revision: 0, enrolledAt: 0 }
+  await store.change(em => em.insert(Client, made))
+  const told: string[] = []
+  /** Its end of a join: what it was told, once that is written down or given up. */
+  const join = async (react: 'keeps' | 'knows no such word' = 'keeps'): Promise<void> => {
+    const lines = log.length
+    const ask = async (_: unknown, { fingerprint }: { fingerprint: string }) => {
+      if (react !== 'keeps') throw new Error('wire.unknown')
+      told.push(fingerprint)
+      return { fingerprint }
+    }
+    const peer = { clientId, tokenHash, ended: new AbortController().signal, ask }
+    pins.joined(peer as never) // all that it looks at
+    for (let turns = 0; log.length === lines && turns < 50; turns++)
+      await new Promise(resolve => setImmediate(resolve))
+  }
+  return {
+    store,
+    pins,
+    told,
+    log,
+    join,
+    stage: async (fingerprint: string | null) => {
+      await store.change(em => setFact('next_leaf', fingerprint, em))
+      await pins.load()
+    },
+    reenroll: async () => {
+      tokenHash = hashOf(newSecret())
+      await store.change(em => em.nativeUpdate(Client, { id: clientId }, { tokenHash }))
+    },
+    waiting: () => store.read(em => unaware(leaf, em))
+  }
+}
+
+t.test('an agent is told once, and again after a later enrollment', async t => {
+  const { stage, join, told, waiting, reenroll } = await place(t)
+  await join()
+  t.same(told, [], 'nothing waits')
+
+  await stage(leaf)
+  t.match(await waiting(), [{ name: 'paris' }])
+  await join()
+  await join()
+  t.same(told, [leaf])
+  t.same(await waiting(), [])
+
+  await reenroll()
+  t.match(await waiting(), [{ name: 'paris' }])
+  await join()
+  t.same(told, [leaf, leaf])
+})
+
+t.test('what no longer waits is taken back, and then nothing is left of it', async t => {
+  const { stage, join, told, store } = await place(t)
+  await stage(leaf)
+  await join()
+
+  await stage(null)
+  await join()
+
+  t.same(told, [leaf, ''])
+  t.equal(await store.read(em => em.count(NextPinRow)), 0)
+})
+
+t.test('an agent that does not know the word is logged, and waited for', async t => {
+  const { stage, join, log, waiting } = await place(t)
+  await stage(leaf)
+
+  await join('knows no such word')
+
+  t.match(log, [{ level: 'warn', event: 'certificate.next_not_told' }])
+  t.match(await waiting(), [{ name: 'paris' }])
+})

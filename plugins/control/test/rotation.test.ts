@@ -1,0 +1,128 @@
+// The leaf's life beside a store: what is refused, what waits, who knows of it.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { newId } from '../../../kernel/base/id.ts'
+import { Client } from '../../../kernel/identity/entities.ts'
+import { hashOf, newSecret } from '../../../kernel/identity/secret.ts'
+import { kernelStore } from '../../../kernel/store/kernel-store.ts'
+import { openStore } from '../../../kernel/store/open.ts'
+import { type Leaf, openCertificate } from '../certificate.ts'
+import { NextPinRow } from '../entities.ts'
+import { fact } from '../facts.ts'
+import { refuseUnpinned } from '../pinned.ts'
+import plugin from '../plugin.ts'
+import { openRotation } from '../rotation.ts'
+import { showCertificate } from '../show.ts'
+
+async function place(t: Test, leaf: Leaf = {}) {
+  const dir = t.testdir({ data: {}, other: {} })
+  const data = join(dir, 'data')
+  const store = await openStore(join(data, 'sluice.db'), [kernelStore, plugin])
+  t.teardown(store.close)
+  const present = await openCertificate(data, leaf)
+  await refuseUnpinned(store, present.fingerprint)
+  await openCertificate(join(dir, 'other'))
+  const enroll = async (name: string) => {
+    const [clientId, tokenHash] = [newId(), hashOf(newSecret())]
+    const made = { id: clientId, name, address: null, tokenHash, revision: 0, enrolledAt: 0 }
+    await store.change(em => em.insert(Client, made))
+    return { clientId, tokenHash }
+  }
+  /** A start with this configuration. */
+  const start = async (leaf: Leaf = {}) =>
+    refuseUnpinned(store, (await openCertificate(data, leaf)).fingerprint)
+  const other = join(dir, 'other', 'control.pem')
+  const given: Leaf = { certPath: other, keyPath: other }
+  return {
+    data,
+    store,
+    present,
+    enroll,
+    start,
+    given,
+    other,
+    rotation: openRotation({ dir: data, leaf, store })
+  }
+}
+
+t.test('without clients a new leaf is there at once', async t => {
+  const { data, rotation, present, start } = await place(t)
+
+  const { fingerprint, state } = await rotation.reissue({ names: ['gate.example'] }, 'replace')
+
+  t.equal(state, 'current')
+  t.not(fingerprint, present.fingerprint)
+  await start()
+  t.match(await showCertificate(data, {}), { fingerprint, pinned: fingerprint, next: null })
+})
+
+t.test('with clients it waits, and an acknowledgement counts only with the token of today', async t => {
+  const { data, store, rotation, enroll } = await place(t)
+  const { clientId, tokenHash } = await enroll('paris')
+  await t.rejects(rotation.reissue({ names: [] }, 'replace'), /1 enrolled clients pin .*--rotate/)
+  const { fingerprint } = await rotation.reissue({ names: [] }, 'rotate')
+
+  await store.change(em => em.insert(NextPinRow, { clientId, fingerprint, tokenHash }))
+  t.match(await showCertificate(data, {}), { next: fingerprint, waiting_for: [] })
+  await store.change(em => em.nativeUpdate(Client, { id: clientId }, { tokenHash: hashOf('another') }))
+  t.match(await showCertificate(data, {}), { waiting_for: [{ name: 'paris' }] })
+
+  await t.rejects(rotation.activate('careful'), /do not know the next certificate yet: paris/)
+  t.match(await rotation.activate('force'), { fingerprint, lost: [{ name: 'paris' }] })
+})
+
+t.test('an activation that was cut off between file and store is finished by the next', async t => {
+  const { data, store, rotation, enroll, start } = await place(t)
+  await enroll('paris')
+  const { fingerprint } = await rotation.reissue({ names: [] }, 'rotate')
+  writeFileSync(join(data, 'control.pem'), readFileSync(join(data, 'control.next.pem')), { mode: 0o600 })
+
+  await t.rejects(start(), /it waits to be activated: run sluice cert activate/)
+  t.match(await rotation.activate('force'), { fingerprint })
+
+  await start()
+  t.equal(await store.read(em => fact('next_leaf', em)), null)
+})
+
+t.test("the operator's own leaf is staged, activated, and then asked of the configuration", async t => {
+  const { rotation, enroll, other, start, given, data } = await place(t)
+  await enroll('paris')
+  await t.rejects(start(given), { row: { code: 'startup.tls_invalid' }, message: /stage this one/ })
+
+  const { fingerprint } = await rotation.reissue({ from: { certPath: other, keyPath: other } }, 'rotate')
+  t.match(await rotation.activate('force'), { fingerprint, isShadowed: false })
+
+  await start(given)
+  await start()
+  t.notOk(existsSync(join(data, 'control.next.pem')))
+})
+
+t.test('a leaf of the configuration that is not the new one is said to stand in its light', async t => {
+  const { data, given, store, enroll } = await place(t)
+  const { fingerprint: old } = await openCertificate(data, given)
+  const rotation = openRotation({ dir: data, leaf: given, store })
+  await t.rejects(rotation.reissue({ names: [] }, 'replace'), /tls_cert_path gives the certificate/)
+  await enroll('paris')
+  await rotation.reissue({ names: [] }, 'rotate')
+
+  const { isShadowed, fingerprint } = await rotation.activate('force')
+
+  t.ok(isShadowed)
+  t.not(fingerprint, old)
+})
+
+t.test('what cannot be a name, the present leaf, and nothing at all are refused', async t => {
+  const { data, rotation } = await place(t)
+  const own = join(data, 'control.pem')
+
+  await t.rejects(rotation.reissue({ names: ['not a name'] }, 'rotate'), /is no DNS name/)
+  await t.rejects(rotation.reissue({ names: ['a.*.example'] }, 'rotate'), /is no DNS name/)
+  await t.rejects(
+    rotation.reissue({ from: { certPath: own, keyPath: own } }, 'rotate'),
+    /present certificate/
+  )
+  await t.rejects(rotation.activate('careful'), /no certificate waits/)
+  await t.rejects(rotation.activate('force'), /no certificate waits/)
+  await rotation.reissue({ names: ['*.edge.example', '10.0.0.1'] }, 'rotate')
+})

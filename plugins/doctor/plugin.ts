@@ -1,0 +1,18 @@
+import { definePlugin } from '../../kernel/plugin.ts'
+import { clock, descriptors, directory, ports } from './checks.ts'
+import { commands, doctorFailed } from './commands.ts'
+import { agents, certificate, endpoint } from './reach.ts'
+import { checkSlot } from './slots.ts'
+
+const checks = [directory, clock, ports, certificate, endpoint, agents, descriptors]
+
+export default definePlugin({
+  name: 'doctor',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  needs: { 'advertised-endpoint': '^1.0.0', control: '^1.0.0' },
+  codes: [doctorFailed],
+  slots: [checkSlot],
+  fills: checks.map(check => checkSlot.fill(check)),
+  commands
+})

@@ -1,0 +1,43 @@
+// The command, from the real program: what scripts see of it.
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import t from 'tap'
+import { lockStore } from '../../../kernel/store/lock.ts'
+import { sluice } from '../../../test/kit/process.ts'
+
+const free = {
+  SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',
+  SVC_CONTROL_LISTEN: '127.0.0.1:0',
+  SVC_METRICS_LISTEN: '127.0.0.1:0'
+}
+
+t.test('nothing fails: 0, and every finding is a row', async t => {
+  const { code, stdout } = await sluice(['doctor', '--data-dir', t.testdir(), '--output', 'json'], free)
+
+  t.equal(code, 0, stdout)
+  t.match(JSON.parse(stdout)[0], { check: 'data_dir', is: 'ok', remedy: null })
+})
+
+t.test('a port that another holds: 1, with what to do about it', async t => {
+  const holder = createServer().listen(0, '127.0.0.1')
+  await once(holder, 'listening')
+  t.teardown(() => holder.close())
+  const { port } = holder.address() as AddressInfo // of TCP
+
+  const ran = await sluice(['doctor', '--data-dir', t.testdir()], {
+    ...free,
+    SVC_CONTROL_LISTEN: `127.0.0.1:${port}`
+  })
+
+  t.match(ran, { code: 1, stderr: /^doctor_failed: 1 of \d+ checks failed/ })
+  t.match(ran.stdout, /fail, ports: control_listen .*EADDRINUSE.*\n {2}stop who holds it/)
+})
+
+t.test('a server that should hold the port, and does not, is noticed by its lock', async t => {
+  const dir = t.testdir()
+  t.teardown(lockStore(dir))
+
+  const ran = await sluice(['doctor', '--data-dir', dir], { ...free, SVC_METRICS_LISTEN: '127.0.0.1:1' })
+
+  t.match(ran, { code: 1, stdout: /nobody listens on metrics_listen/ })
+})

@@ -1,0 +1,103 @@
+// What the doctor finds, check by check.
+import { once } from 'node:events'
+import { chmodSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import { kernelStore } from '../../../kernel/store/kernel-store.ts'
+import { openStore } from '../../../kernel/store/open.ts'
+import { house } from '../../../test/kit/house.ts'
+import { openCertificate } from '../../control/certificate.ts'
+import control from '../../control/plugin.ts'
+import { clock, directory, ports } from '../checks.ts'
+import { agents, certificate, endpoint } from '../reach.ts'
+import type { Finding } from '../slots.ts'
+
+const place = (dataDir: string, keys: Readonly<Record<string, unknown>> = {}, isRunning = false) => ({
+  dataDir,
+  keys,
+  isRunning
+})
+
+async function write(dir: string, ...statements: string[]): Promise<void> {
+  const store = await openStore(join(dir, 'sluice.db'), [kernelStore, control])
+  for (const sql of statements) await store.change(em => em.execute(sql, [], 'run'))
+  await store.close()
+}
+
+const seen = (version: string, at: number): string =>
+  `insert into kernel_client (id, name, agent_version, revision, enrolled_at, last_seen_at)
+   values ('${version}', 'edge', '${version}', 0, 1, ${at})`
+
+t.test('a directory that is not there yet is fine; one that others read is not', async t => {
+  const dir = t.testdir({ 'sluice.db': '' })
+  chmodSync(dir, 0o755)
+  chmodSync(join(dir, 'sluice.db'), 0o600)
+
+  t.match(await directory.run(place(join(dir, 'none'))), { is: 'ok' })
+  t.match(await directory.run(place(dir)), { is: 'fail', remedy: /chmod go=/ })
+  chmodSync(dir, 0o700)
+  t.match(await directory.run(place(dir)), { is: 'ok' })
+})
+
+t.test('a clock behind what the store has seen is wrong', async t => {
+  const dir = t.testdir()
+  t.match(await clock.run(place(dir)), { is: 'ok' })
+
+  await write(dir, seen('2.0.0', Date.now() + 3_600_000))
+
+  t.match(await clock.run(place(dir)), { is: 'fail', remedy: /NTP/ })
+})
+
+t.test('a port is free, held by our server, or held by another', async t => {
+  const holder = createServer().listen(0, '127.0.0.1')
+  await once(holder, 'listening')
+  t.teardown(() => holder.close())
+  const { port } = holder.address() as AddressInfo // of TCP
+  const keys = { operator_http_listen: `127.0.0.1:${port}`, metrics_listen: '127.0.0.1:0', log_level: 'info' }
+
+  const stopped = (await ports.run(place('', keys))) as readonly Finding[]
+  const running = (await ports.run(place('', keys, true))) as readonly Finding[]
+
+  t.match(stopped, [{ is: 'fail', remedy: /stop who holds it/ }, { is: 'ok' }])
+  t.match(running, [{ is: 'ok', says: /held by the server that runs/ }, { is: 'ok' }])
+  holder.close()
+  await once(holder, 'close')
+  t.match(await ports.run(place('', keys, true)), [{ is: 'fail', remedy: /--config/ }, { is: 'ok' }])
+})
+
+t.test('the certificate is the one that agents pin', async t => {
+  const dir = t.testdir()
+  t.match(await certificate.run(place(dir)), { is: 'ok', says: /first start/ })
+  const { fingerprint } = await openCertificate(dir)
+  await write(dir, `insert into kernel_fact values ('leaf', '${fingerprint}')`)
+  t.match(await certificate.run(place(dir)), { is: 'ok', says: fingerprint })
+
+  await write(dir, "insert into kernel_fact values ('next_leaf', 'x')")
+  t.match(await certificate.run(place(dir)), { is: 'warn', remedy: /cert activate/ })
+  await write(dir, "update kernel_fact set value = 'other' where name = 'leaf'")
+  t.match(await certificate.run(place(dir)), { is: 'fail', says: /agents pin other/ })
+})
+
+t.test('the endpoint is covered, and answered with our certificate', async t => {
+  const { server, dir } = await house(t, { plugins: [] })
+  const at = (advertised_endpoint: string, isRunning = true) =>
+    endpoint.run(place(dir, { advertised_endpoint }, isRunning))
+
+  t.match(await at(''), { is: 'warn' })
+  t.match(await at('gate.example:7443'), { is: 'fail', says: /does not cover gate\.example/ })
+  t.match(await at(`localhost:${server.control.port()}`, false), { is: 'ok', says: /not tried/ })
+  t.match(await at(`127.0.0.1:${server.control.port()}`), { is: 'ok', says: /answers/ })
+  await server.stop()
+  t.match(await at(`127.0.0.1:${server.control.port()}`), { is: 'fail', says: /ECONNREFUSED/ })
+})
+
+t.test('agents that are older than the server are named', async t => {
+  const dir = t.testdir()
+  await write(dir, seen('2.0.0', 1))
+  t.match(await agents.run(place(dir)), { is: 'ok', says: /1 enrolled/ })
+
+  await write(dir, seen('1.9.0', 1))
+
+  t.match(await agents.run(place(dir)), { is: 'warn', says: /edge 1\.9\.0/ })
+})

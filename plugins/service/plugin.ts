@@ -1,0 +1,9 @@
+import { definePlugin } from '../../kernel/plugin.ts'
+import { commands } from './commands.ts'
+
+export default definePlugin({
+  name: 'service',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  commands
+})

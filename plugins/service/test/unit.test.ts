@@ -1,0 +1,58 @@
+// What systemd thinks of the units: its own tools judge them, where they are installed.
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { type Role, unitOf } from '../unit.ts'
+
+const roles: readonly Role[] = ['server', 'agent']
+const skip = spawnSync('systemd-analyze', ['--version']).error
+  ? 'systemd-analyze is not installed here'
+  : false
+const argv = [process.execPath, import.meta.filename]
+const plain = { user: null, configFile: null }
+
+for (const role of roles)
+  t.test(`the unit of the ${role} is valid, and exposed by 1.5 at most`, { skip }, async t => {
+    for (const user of [null, 'root']) {
+      const file = join(t.testdir(), `sluice-${role}.service`)
+      writeFileSync(file, unitOf({ role, user, configFile: null }, argv))
+
+      const verified = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
+      const judged = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=15', file], {
+        encoding: 'utf8'
+      })
+
+      t.equal(verified.status, 0, verified.stderr)
+      t.notMatch(verified.stderr, /sluice/, 'not a word')
+      if (user === null) t.equal(judged.status, 0, judged.stdout.split('\n').at(-2) ?? '')
+    }
+  })
+
+t.test('one capability, descriptors for a fleet, and no restart of a revoked agent', async t => {
+  const [server, agent] = roles.map(role => unitOf({ ...plain, role }, argv))
+
+  for (const unit of [server, agent]) {
+    t.match(unit, /^CapabilityBoundingSet=CAP_NET_BIND_SERVICE$/m)
+    t.match(unit, /^AmbientCapabilities=CAP_NET_BIND_SERVICE$/m)
+    t.match(unit, /^LimitNOFILE=1048576$/m)
+    t.match(unit, /^DynamicUser=yes$/m)
+    t.notMatch(unit, /@[A-Z]+@/)
+  }
+  t.match(agent, /^RestartPreventExitStatus=4$/m)
+  t.match(agent, new RegExp(`^ExecStart=${process.execPath} ${import.meta.filename} agent run$`, 'm'))
+})
+
+t.test(
+  'a user and a configuration are taken over, and nothing that systemd would read otherwise',
+  async t => {
+    const unit = unitOf({ role: 'server', user: 'sluice', configFile: '/etc/my sluice/100%.toml' }, argv)
+
+    t.match(unit, /^User=sluice\nGroup=sluice$/m)
+    t.match(unit, / server --config "\/etc\/my sluice\/100%%\.toml"$/m)
+    t.throws(
+      () => unitOf({ role: 'server', user: 'a\nExecStartPre=x', configFile: null }, argv),
+      /no name of a system user/
+    )
+  }
+)

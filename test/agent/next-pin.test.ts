@@ -1,0 +1,38 @@
+// The bundle's two pins: the present leaf, and the one that the server will have next.
+import { join } from 'node:path'
+import t from 'tap'
+import { movePin, pinNext, readBundle, writeBundle } from '../../agent/bundle.ts'
+
+const [old, next] = ['a'.repeat(64), 'b'.repeat(64)]
+const bundle = {
+  version: 1 as const,
+  client_id: '1',
+  client_name: 'paris',
+  server_endpoint: 'localhost:1',
+  server_cert_sha256: old,
+  token: 'token'
+}
+
+t.test('a next pin is kept, replaced, moved to, and taken back', async t => {
+  const file = join(t.testdir(), 'bundle.json')
+  writeBundle(file, bundle)
+
+  t.ok(pinNext(file, 'token', 'c'.repeat(64)))
+  t.ok(pinNext(file, 'token', next))
+  t.same(readBundle(file), { ...bundle, next_server_cert_sha256: next })
+  movePin(file, 'token')
+  t.same(readBundle(file), { ...bundle, server_cert_sha256: next })
+  movePin(file, 'token')
+  t.ok(pinNext(file, 'token', ''))
+  t.same(readBundle(file), { ...bundle, server_cert_sha256: next })
+})
+
+t.test('a bundle of another enrollment is left alone', async t => {
+  const file = join(t.testdir(), 'bundle.json')
+  writeBundle(file, bundle)
+
+  t.notOk(pinNext(file, 'another', next))
+  movePin(file, 'another')
+
+  t.same(readBundle(file), bundle)
+})

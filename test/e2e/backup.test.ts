@@ -1,0 +1,117 @@
+// A server is lost and comes back from its backup in another directory: the edges notice nothing.
+import { copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { freePort } from '../kit/ports.ts'
+import { sluice, start } from '../kit/process.ts'
+import { edge, type Site, site, token } from '../kit/site.ts'
+import { get, web } from '../kit/web.ts'
+
+interface Stats {
+  readonly connections_total: number
+  readonly bytes_out: number
+}
+
+const dataDir = (on: Site): string => join(on.dir, 'server')
+
+/** The server again, on the same ports, from another directory. */
+async function startFrom(t: Test, on: Site, dir: string): Promise<void> {
+  on.server = start(t, ['server', '--data-dir', dir], {
+    SVC_OPERATOR_TOKEN: token,
+    SVC_OPERATOR_HTTP_LISTEN: on.origin.slice('http://'.length),
+    SVC_CONTROL_LISTEN: `127.0.0.1:${on.controlPort}`,
+    SVC_METRICS_LISTEN: '127.0.0.1:0'
+  })
+  await on.server.until('server.started')
+}
+
+/** Reports come every five seconds. */
+async function counted(on: Site, rule: string, connections: number): Promise<Stats> {
+  for (const until = Date.now() + 15_000; ; ) {
+    const stats = await on.json<Stats>('rule', 'stats', rule)
+    if (stats.connections_total >= connections || Date.now() > until) return stats
+  }
+}
+
+t.test(
+  'restored elsewhere: bundles hold, counters go on, changes arrive, what was revoked stays revoked',
+  { timeout: 120_000 },
+  async t => {
+    const on = await site(t)
+    const [paris, lyon] = [await edge(t, on, 'paris'), await edge(t, on, 'lyon')]
+    const [page, port, later] = [await web(t), await freePort(), await freePort()]
+    const url = `http://127.0.0.1:${port}/`
+    const push = (listen: number) =>
+      on.json<{ rule_id: string }>('rule', 'push', 'paris', String(listen), `127.0.0.1:${page}`)
+    const { rule_id: rule } = await push(port)
+    await get(url)
+    const { bytes_out: once } = await counted(on, rule, 1)
+
+    const file = join(on.dir, 'nightly.backup')
+    const backup = await sluice(['backup', file, '--data-dir', dataDir(on)])
+    t.equal(backup.code, 0, backup.stderr)
+    t.equal(statSync(file).mode & 0o777, 0o600)
+
+    await push(later)
+    await get(url)
+    await counted(on, rule, 2)
+    await on.cli(['client', 'revoke', lyon.clientId])
+    await lyon.agent.exit
+    on.server.signal('SIGKILL')
+    await on.server.exit
+    await get(url)
+    const dir = join(on.dir, 'second')
+    const args = ['restore', file, '--data-dir', dir, '--revocations-from', dataDir(on)]
+    const restored = await sluice(args)
+    t.equal(restored.code, 0, restored.stderr)
+    t.match(restored.stdout, /revoked clients: lyon/)
+
+    const [seen, opened] = [paris.agent.events.length, paris.agent.count('rule.opened')]
+    await startFrom(t, on, dir)
+    await paris.agent.until('control.connected', undefined, seen)
+    await paris.agent.until('rule.closed')
+    await t.rejects(get(`http://127.0.0.1:${later}/`), 'the restored store never had this one')
+    t.match(await get(url), /hello/)
+    const stats = await counted(on, rule, 4)
+    t.equal(stats.connections_total, 4)
+    t.equal(stats.bytes_out, 4 * once, 'no byte is lost or counted twice')
+    t.match(await on.json('client', 'show', lyon.clientId), { state: 'revoked' })
+    lyon.restart()
+    t.equal(await lyon.agent.exit, 4)
+
+    await push(later)
+    t.match(await get(`http://127.0.0.1:${later}/`), /hello/, 'changes reach the edge')
+    await on.cli(['rule', 'remove', rule])
+    await t.rejects(get(url))
+    t.equal(paris.agent.count('rule.opened'), opened + 1, 'nothing was opened again')
+  }
+)
+
+t.test('what must not be overwritten, restored or used is refused, and nothing is lost', async t => {
+  const on = await site(t)
+  const dir = dataDir(on)
+  const file = join(on.dir, 'a.backup')
+  t.equal((await sluice(['backup', file, '--data-dir', dir])).code, 0)
+  t.equal((await sluice(['backup', file, '--data-dir', dir])).code, 0, 'a backup may replace one')
+  t.equal((await sluice(['backup', on.dir, '--data-dir', dir])).code, 0)
+  t.equal(readdirSync(on.dir).filter(name => /^sluice-\d{8}T\d{6}Z\.backup$/.test(name)).length, 1)
+  const mine = join(on.dir, 'mine.txt')
+  writeFileSync(mine, 'mine')
+  t.equal((await sluice(['backup', mine, '--data-dir', dir])).code, 2)
+  t.equal((await sluice(['restore', mine, '--data-dir', dir])).code, 2)
+  t.match(await sluice(['restore', file, '--data-dir', dir]), { code: 75, stderr: /startup\.store_in_use/ })
+
+  await on.json('client', 'enroll', 'paris')
+  on.server.signal('SIGTERM')
+  await on.server.exit
+  const store = join(dir, 'sluice.db')
+  copyFileSync(store, join(on.dir, 'before.db'))
+  const again = await sluice(['restore', file, '--data-dir', dir, '--output', 'json'])
+  t.equal(again.code, 0, again.stderr)
+  const { set_aside: aside, revoked_since: revoked } = JSON.parse(again.stdout)
+  t.ok(existsSync(join(aside, 'sluice.db')), 'what was there is kept')
+  t.same(revoked, [])
+  await on.restart()
+  t.same(await on.json('client', 'list'), [])
+  t.equal((await on.server.until('server.started'))['server_cert_sha256'], on.fingerprint)
+})

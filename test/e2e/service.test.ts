@@ -1,0 +1,52 @@
+// A unit's command line, run as systemd would: its own environment, a state directory, a signal to stop.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import t from 'tap'
+import { sluice } from '../kit/process.ts'
+
+t.test('what service install writes starts a server from an empty state directory', async t => {
+  const dir = t.testdir({ units: {}, state: {}, 'server.toml': 'control_listen = "127.0.0.1:0"\n' })
+  const units = join(dir, 'units')
+  const config = join(dir, 'server.toml')
+  const installed = await sluice([
+    'service',
+    'install',
+    'server',
+    '--unit-dir',
+    units,
+    '--config-file',
+    config
+  ])
+  t.equal(installed.code, 0, installed.stderr)
+  t.match(installed.stdout, /systemctl daemon-reload && systemctl enable --now sluice-server/)
+  const unit = readFileSync(join(units, 'sluice-server.service'), 'utf8')
+  const [program = '', ...args] = /^ExecStart=(.*)$/m.exec(unit)?.[1]?.split(' ') ?? []
+
+  const server = spawn(program, args, {
+    env: {
+      STATE_DIRECTORY: join(dir, 'state'),
+      SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',
+      SVC_METRICS_LISTEN: '127.0.0.1:0'
+    },
+    stdio: ['ignore', 'ignore', 'pipe']
+  })
+  t.teardown(() => server.kill('SIGKILL'))
+  for await (const line of createInterface({ input: server.stderr }))
+    if (line.includes('"server.started"')) break
+  t.ok(existsSync(join(dir, 'state', 'sluice.db')))
+  server.kill('SIGTERM')
+  t.same(await once(server, 'exit'), [0, null])
+})
+
+t.test('where the unit cannot be written, and for another role, it says so', async t => {
+  const nowhere = join(t.testdir(), 'nowhere')
+
+  t.match(await sluice(['service', 'install', 'agent', '--unit-dir', nowhere]), {
+    code: 2,
+    stderr: /cannot be written.*--print/
+  })
+  t.match(await sluice(['service', 'install', 'gate', '--print']), { code: 2, stderr: /ROLE/ })
+})
