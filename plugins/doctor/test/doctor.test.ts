@@ -10,6 +10,7 @@ import { house } from '../../../test/kit/house.ts'
 import { openCertificate } from '../../control/certificate.ts'
 import control from '../../control/plugin.ts'
 import { clock, directory, ports } from '../checks.ts'
+import { findingOf } from '../engine.ts'
 import { agents, certificate, endpoint } from '../reach.ts'
 import type { Finding } from '../slots.ts'
 
@@ -100,4 +101,19 @@ t.test('agents that are older than the server are named', async t => {
   await write(dir, seen('1.9.0', 1))
 
   t.match(await agents.run(place(dir)), { is: 'warn', says: /edge 1\.9\.0/ })
+})
+
+t.test('the engine that an agent would run is told, and why it is not the native one', async t => {
+  const open = () => {
+    throw new TypeError('nobody opens it')
+  }
+  t.match(findingOf({ engine: 'native', reason: '/lib/sluice.node', open }), {
+    is: 'ok',
+    says: /native.*sluice.node/
+  })
+  t.match(findingOf({ engine: 'portable', reason: 'no binary was built', open }), {
+    is: 'warn',
+    says: /portable engine: no binary was built/,
+    remedy: /npm rebuild/
+  })
 })
