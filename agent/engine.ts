@@ -5,7 +5,7 @@
 export interface Engine {
   /**
    * Binds and listens; resolves once traffic is accepted. All ports or none. Rejects with an EngineFault: EADDRINUSE
-   * also for a name that the port has, and for a plain rule beside names. Its meters must be there.
+   * also for a name that the port has, and for a plain rule beside names; EINVAL also for a meter that is not there.
    */
   open(rule: EngineRule): Promise<void>
   /**
@@ -63,7 +63,7 @@ export interface Meter {
   readonly refusals: Readonly<Record<'connections' | 'newConnections' | 'bytes' | 'budget', string>>
 }
 
-/** Token bucket: in t seconds at most perSec * t + burst. */
+/** Token bucket: in t seconds at most perSec * t + burst. It begins full; one that is changed keeps what fits. */
 export interface Rate {
   readonly perSec: number
   readonly burst: number
@@ -118,10 +118,11 @@ export interface Counters {
   readonly targets: readonly TargetCounters[] // as many as the rule has, in its order
   readonly connectionsTotal: number // flows, too
   readonly dnsFailures: number
-  readonly targetFailovers: number // connections and flows that were given to another target than the first tried
+  readonly targetFailovers: number // connections and flows that were given to another target than the first dialled
   readonly flowsDroppedOverflow: number
   /** Connections, by the one reason that ended them: a filter's or a meter's refusal, 'loop' (an own listener),
-   * 'descriptors', 'sni_miss', 'sni_timeout', 'sni_overflow'. Datagrams for a meter's `bytes` and `budget`. */
+   * 'descriptors', 'sni_miss', 'sni_timeout', 'sni_overflow' (whoever reaches no rule is counted by the fallback of the
+   * port, or its longest open rule). Datagrams for a meter's `bytes` and `budget`. */
   readonly rejected: Readonly<Record<string, number>>
 }
 export interface PortCounters {

@@ -8,7 +8,7 @@ import type { Line } from '../kernel/wire/exchange.ts'
 import { Refused } from '../kernel/wire/message.ts'
 import type { HeldStore } from './held/held-store.ts'
 import { openLeaving } from './held/leaving.ts'
-import type { AgentCall, AgentHeld, AgentKind, AgentObject, Verdict } from './plugin.ts'
+import type { AgentCall, AgentHeld, AgentKind, AgentObject, Turn, Verdict } from './plugin.ts'
 
 interface Options {
   readonly store: HeldStore
@@ -40,6 +40,7 @@ type Failure = Pick<Refused, 'code' | 'message'>
 
 interface Entry {
   object: AgentObject
+  readonly turn: Turn | null
   failure: Failure | null // null: in force
   tries: number
   cancel: Release
@@ -76,9 +77,17 @@ export function openHeld({ store, kinds, call, clock, log }: Options): Held {
     }
   }
 
+  function turnOf({ kind, bytes }: AgentObject): Turn | null {
+    try {
+      return kindOf.get(kind)?.turn?.(bytes, call()) ?? null
+    } catch {
+      return null // what cannot be read is refused, with its reason, when it is applied
+    }
+  }
+
   /** In force or not, it is ours now; one that failed is tried again. */
   function keep(object: AgentObject, failure: Failure | null, tries = 0): Entry {
-    const entry: Entry = { object, failure, tries, cancel: () => {} }
+    const entry: Entry = { object, turn: turnOf(object), failure, tries, cancel: () => {} }
     entries.set(keyOf(object), entry)
     if (failure && kindOf.has(object.kind)) {
       const ms = Math.min(1000 * 2 ** tries, 60_000)
@@ -88,7 +97,22 @@ export function openHeld({ store, kinds, call, clock, log }: Options): Held {
   }
 
   async function again(entry: Entry): Promise<void> {
-    if (entries.get(keyOf(entry.object)) !== entry) return
+    if (entries.get(keyOf(entry.object)) === entry) for (const one of together(entry)) await retry(one)
+  }
+
+  /** What else waits for the same thing, in its order: it may be there for all. */
+  function together(entry: Entry): readonly Entry[] {
+    const { object, turn } = entry
+    if (!turn) return [entry]
+    const group = [...entries.values()].filter(
+      ({ failure, ...other }) =>
+        failure && other.object.kind === object.kind && other.turn?.group === turn.group
+    )
+    return group.toSorted((a, b) => rankOf(a.turn) - rankOf(b.turn))
+  }
+
+  async function retry(entry: Entry): Promise<void> {
+    entry.cancel()
     const failure = await apply(entry.object)
     const next = keep(entry.object, failure, entry.tries + 1)
     if (failure?.code !== entry.failure?.code) tell(next)
@@ -151,7 +175,9 @@ export function openHeld({ store, kinds, call, clock, log }: Options): Held {
     drop: (object, removal) => inTurn(() => drop(object, removal)),
     restore: () =>
       inTurn(async () => {
-        await Promise.all(store.all().map(async object => keep(object, await apply(object))))
+        const byRank = Map.groupBy(store.all(), object => rankOf(turnOf(object)))
+        for (const [, objects] of [...byRank].sort(([a], [b]) => a - b))
+          await Promise.all(objects.map(async object => keep(object, await apply(object))))
       }),
     digest() {
       untold.clear()
@@ -198,6 +224,8 @@ export function openHeld({ store, kinds, call, clock, log }: Options): Held {
     }
   }
 }
+
+const rankOf = (turn: Turn | null): number => turn?.rank ?? 0
 
 const keyOf = ({ kind, id }: Key): string => `${kind} ${id}`
 

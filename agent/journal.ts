@@ -3,7 +3,8 @@ import type { Clock } from '../kernel/base/clock.ts'
 import type { Log } from '../kernel/base/log.ts'
 import type { Counters } from './engine.ts'
 import { type Batch, type Epoch, openBook } from './journal/book.ts'
-import type { Counted } from './journal/changes.ts'
+import type { Change, Counted } from './journal/changes.ts'
+import { type Delivery, openOwed } from './journal/owed.ts'
 import { type Gauge, openTally } from './journal/tally.ts'
 import { fold, prune } from './journal/upkeep.ts'
 import type { State } from './state.ts'
@@ -29,6 +30,17 @@ export interface Journal {
   unbooked(limit: number): Iterable<Batch>
   acknowledge(epoch: string, seq: number): void
   gauges(): readonly Gauge[]
+  /** Bytes of the owner's rules that are written down: all of them, whatever the server knows. Never less. */
+  delivered(owner: string): number
+  /**
+   * Of these, what the server had not booked when it had booked the epoch up to `seq`; of other epochs what it has not
+   * acknowledged. Only what was delivered in minutes that end after `since` (Unix seconds).
+   */
+  owed(owner: string, mark: { readonly epoch: string; readonly seq: number; readonly since: number }): number
+  /** What was delivered from a moment on that has just passed; of the minute in which it lies, what is not booked. */
+  deliveredSince(owner: string, secs: number): number
+  /** Ms on the server's clock. */
+  now(): number
   /** Orderly: all is on the disk, and the next start goes on with this epoch. After `engine.stop`. */
   close(): void
 }
@@ -46,6 +58,7 @@ const upkeepMs = 60_000
 export function openJournal({ db, clock, log }: Options): Journal {
   const book = openBook(db)
   const tally = openTally()
+  const owed = openOwed(db)
   let { current, offsetMs } = resume()
   let syncedAt = clock.now()
   let upkeptAt = 0
@@ -74,7 +87,8 @@ export function openJournal({ db, clock, log }: Options): Journal {
     const changes = tally.changes(Math.floor(serverNow() / 60_000) * 60)
     if (changes.length > 0)
       book.transaction(() => {
-        book.write(current, changes)
+        const firstSeq = book.write(current, changes)
+        owed.add(current, deliveriesIn(changes, firstSeq))
         book.setWritten(current, serverNow(), offsetMs)
       })
     tally.written()
@@ -104,6 +118,7 @@ export function openJournal({ db, clock, log }: Options): Journal {
   }
 
   function* unbooked(limit: number): Iterable<Batch> {
+    owed.tell()
     for (const { number, epoch, seq: until, gap_from: fromMs, gap_to: toMs } of book.epochs()) {
       const gap = fromMs === null || toMs === null ? null : { fromMs, toMs }
       for (let after = 0, isDone = false; !isDone; ) {
@@ -123,7 +138,9 @@ export function openJournal({ db, clock, log }: Options): Journal {
       for (const { number, epoch } of epochs) {
         book.book(number, booked[epoch] ?? 0, clock.now())
         book.unbook(number, booked[epoch] ?? 0)
+        owed.reconcile(number, booked[epoch] ?? 0)
       }
+      owed.recover(tally.owners())
     })
     // A state directory that was put back: its totals are behind what was booked under this epoch.
     const last = epochs.at(-1)
@@ -153,9 +170,18 @@ export function openJournal({ db, clock, log }: Options): Journal {
     acknowledge: (epoch, seq) =>
       guarded(() => {
         const found = book.epochs().find(known => known.epoch === epoch)
-        if (found) book.book(found.number, seq, clock.now())
+        if (!found) return
+        book.book(found.number, seq, clock.now())
+        owed.book(found.number, seq)
       }),
     gauges: tally.gauges,
+    delivered: owed.delivered,
+    owed(owner, { epoch, seq, since }) {
+      const named = book.epochs().find(known => known.epoch === epoch)
+      return owed.after(owner, since, { epoch: named?.number ?? 0, seq })
+    },
+    deliveredSince: owed.late,
+    now: serverNow,
     close() {
       write()
       book.setWritten(current, serverNow(), offsetMs)
@@ -164,3 +190,13 @@ export function openJournal({ db, clock, log }: Options): Journal {
     }
   }
 }
+
+const minuteSecs = 60
+
+/** A row a minute is what counts bytes; each change of the write has a seq of its own. */
+const deliveriesIn = (changes: readonly Change[], firstSeq: number): Delivery[] =>
+  changes.flatMap(({ kind, key, owner, ruleId, added: { bytesIn = 0, bytesOut = 0 } }, i) =>
+    kind === 'minute' && owner !== undefined
+      ? [{ owner, ruleId, spanEnd: Number(key) + minuteSecs, seq: firstSeq + i, bytes: bytesIn + bytesOut }]
+      : []
+  )

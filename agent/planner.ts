@@ -9,7 +9,8 @@ import type {
   Draft,
   MeterUse,
   RuleSettings,
-  RuleSpec
+  RuleSpec,
+  Turn
 } from './plugin.ts'
 
 /** What the engine is told of a rule; the agent numbers it and its meters. */
@@ -24,6 +25,7 @@ export interface Planner {
   /** The limits of the rule, in force; null: it has ended, and so have they. */
   tune(spec: RuleSpec, meters: AgentMeters, state: 'open' | 'ended'): void
   metersOf(spec: RuleSpec): readonly MeterUse[]
+  turnOf(spec: RuleSpec, settings: RuleSettings): Turn
 }
 
 interface Options {
@@ -38,11 +40,8 @@ export function openPlanner({ plugins, codec, guardrails }: Options): Planner {
   )
   const claimed = new Set(plugins.flatMap(({ shapes = [] }) => shapes.map(({ claims }) => claims)))
 
-  function plan(spec: RuleSpec, { tcpIdleMs, udpIdleMs, udpFlowCap }: RuleSettings): Plan {
+  function draftOf(spec: RuleSpec, { tcpIdleMs, udpIdleMs, udpFlowCap }: RuleSettings): Draft {
     const { protocol, from, to, targets, preferIpv6, fields: values } = spec
-    for (const shape of shapesOf(spec))
-      if (!claimed.has(shape))
-        throw new Refused('shape_unknown', `this agent cannot plan a rule with ${shape}`)
     const draft: Draft = {
       protocol,
       from,
@@ -63,6 +62,14 @@ export function openPlanner({ plugins, codec, guardrails }: Options): Planner {
       const value = codec.decode(field.message, bytes) // also where `tune` is its only reader: what is bad is refused now
       field.plan?.(value, draft)
     }
+    return draft
+  }
+
+  function plan(spec: RuleSpec, settings: RuleSettings): Plan {
+    for (const shape of shapesOf(spec))
+      if (!claimed.has(shape))
+        throw new Refused('shape_unknown', `this agent cannot plan a rule with ${shape}`)
+    const draft = draftOf(spec, settings)
     guardrails.admit(draft)
     return { ...draft, target: [guardrails.filter, ...draft.target] }
   }
@@ -74,7 +81,13 @@ export function openPlanner({ plugins, codec, guardrails }: Options): Planner {
     }
   }
 
-  return { plan, tune, metersOf: spec => plugins.flatMap(plugin => plugin.meters?.(spec) ?? []) }
+  /** Else a name would go where it should not while its own rule is still shut. */
+  function turnOf(spec: RuleSpec, settings: RuleSettings): Turn {
+    const { protocol, from, name, fallback } = draftOf(spec, settings)
+    return { group: `${protocol} ${from}`, rank: fallback ? 2 : name?.startsWith('*.') ? 1 : 0 }
+  }
+
+  return { plan, tune, turnOf, metersOf: spec => plugins.flatMap(plugin => plugin.meters?.(spec) ?? []) }
 }
 
 function shapesOf({ protocol, from, to, targets }: RuleSpec): AgentShape['claims'][] {

@@ -78,8 +78,15 @@ export interface AgentKind {
    * At a restart it is called for every saved object of the kind.
    */
   apply(id: string, bytes: Uint8Array, call: AgentCall): Promise<void>
+  /** What has to come into force in an order: of one `group` the lowest `rank` first. Default: all at once. */
+  turn?(bytes: Uint8Array, call: AgentCall): Turn
   /** Takes it out of force: resolves when it is shut; `done` settles when its drain has ended. */
   withdraw(id: string, removal: 'drain' | 'cut', call: AgentCall): Promise<{ readonly done: Promise<void> }>
+}
+
+export interface Turn {
+  readonly group: string
+  readonly rank: number
 }
 
 export interface AgentCall {
@@ -99,6 +106,8 @@ export interface AgentRules {
   /** Opens it; a rule of that id which is open and planned differently is replaced, an equal one is not touched. */
   open(spec: RuleSpec): Promise<void>
   close(ruleId: string, removal: 'drain' | 'cut'): Promise<{ readonly done: Promise<void> }>
+  /** Rules of one port open in an order: names, wildcards, what takes the rest. */
+  turnOf(spec: RuleSpec): Turn
   /** The rule in the engine under this number, until it has ended: for events. */
   find(engineId: number): RuleSpec | undefined
   /** From Welcome, kept for a start without the server; what is left out stays. For rules that open from now on. */

@@ -46,7 +46,7 @@ export function openRules({ engine, planner, meters, journal, settings, log }: O
   async function openNew(spec: RuleSpec, plan: Plan): Promise<void> {
     const engineId = ++lastId
     specs.set(engineId, spec)
-    journal.bind(engineId, { id: spec.id, targets: plan.targets })
+    journal.bind(engineId, { id: spec.id, owner: spec.owner, targets: plan.targets })
     try {
       planner.tune(spec, meters, 'open')
       await engine.open({ ...plan, id: engineId, meters: meters.join(planner.metersOf(spec)) })
@@ -102,6 +102,7 @@ export function openRules({ engine, planner, meters, journal, settings, log }: O
   return {
     open,
     close,
+    turnOf: spec => planner.turnOf(spec, settings.current()),
     configure: settings.save,
     find: engineId => specs.get(engineId),
     ended(engineId) {

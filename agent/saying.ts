@@ -16,10 +16,24 @@ export function openSaying(rules: Pick<AgentRules, 'find'>, clock: Clock, log: L
     )
   }
 
+  function flowEvicted({ ruleId, errno }: Extract<EngineEvent, { kind: 'flow-evicted' }>): void {
+    const rule = rules.find(ruleId)?.id
+    repeats(`${rule} evicted ${errno}`, suppressed =>
+      log.info('rule.udp_flow_evicted_icmp', 'the target is not there; the next datagram begins a new flow', {
+        rule,
+        errno_name: errno,
+        suppressed
+      })
+    )
+  }
+
   return (event: EngineEvent): void => {
     switch (event.kind) {
       case 'dns-failed':
         dnsFailed(event)
+        break
+      case 'flow-evicted':
+        flowEvicted(event)
         break
       case 'splice-selected':
         log.info('proxy.splice_selected', 'connections take the zero-copy path', {

@@ -120,11 +120,13 @@ export function openBook(db: State) {
     return Number(lastInsertRowid)
   }
 
-  /** One seq a row, so that a report can be cut at any row. */
-  const write = (number: number, changes: readonly Change[]): void => {
+  /** One seq a row, so that a report can be cut at any row. Answers the first. */
+  function write(number: number, changes: readonly Change[]): number {
     const { seq: last } = takeSeq.get(changes.length, number) ?? { seq: 0 }
-    for (const [i, { added, ...row }] of changes.entries())
-      add.run({ ...nothing, ...added, ...row, epoch: number, seq: last - changes.length + 1 + i })
+    const first = last - changes.length + 1
+    for (const [i, { added, ruleId, kind, key }] of changes.entries())
+      add.run({ ...nothing, ...added, ruleId, kind, key, epoch: number, seq: first + i })
+    return first
   }
 
   function read(number: number, after: number, until: number, limit: number): readonly Numbered[] {

@@ -20,11 +20,13 @@ export interface Change {
   readonly kind: RowKind
   readonly key: string // Unix seconds, port, host:port, reason; empty for 'rule'
   readonly added: Partial<Counts>
+  readonly owner?: string // whose rule it is; absent where nothing new was delivered
 }
 
 /** A rule as the journal counts it: targets in the engine's order. */
 export interface Counted {
   readonly id: string
+  readonly owner: string
   readonly targets: readonly { readonly host: string; readonly port: number }[]
 }
 
@@ -63,7 +65,7 @@ export function changesOf(rule: Counted, minute: number, now: Counters, before: 
   }
   const of = (kind: RowKind, rows: readonly ({ key: string } & Partial<Counts>)[]): Change[] =>
     rows
-      .map(({ key, ...added }) => ({ ruleId: rule.id, kind, key, added }))
+      .map(({ key, ...added }) => ({ ruleId: rule.id, owner: rule.owner, kind, key, added }))
       .filter(({ added }) => Object.values(added).some(count => count > 0))
   return [
     ...of('minute', [delivered]),

@@ -49,6 +49,9 @@ export function openTally() {
 
     ruleIds: (): string[] => [...bindings.values()].map(({ rule }) => rule.id),
 
+    owners: (): Record<string, string> =>
+      Object.fromEntries([...bindings.values()].map(({ rule }) => [rule.id, rule.owner])),
+
     gauges: (): Gauge[] =>
       [...bindings.values()].flatMap(({ rule, latest }) =>
         (latest?.ports ?? [])

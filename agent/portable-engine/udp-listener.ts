@@ -23,7 +23,7 @@ export function listenUdp(
 ): CloseUdp {
   const doors = new Map<string, Datagrams>()
   const closings = new Set<Promise<void>>()
-  let scannedAt = performance.now()
+  let scannedAt = Number.NEGATIVE_INFINITY
 
   const openDoor = (address: string, holding: Holding): Datagrams => {
     if (!descriptors.take(1)) throw fault('EMFILE', `port ${port}: too few descriptors are left`)

@@ -1,4 +1,5 @@
 import { pino } from 'pino'
+import { trace } from './trace.ts'
 
 /** One event a line. `fields` never hold a secret: there is no redaction behind this. */
 export interface Log {
@@ -15,7 +16,7 @@ export interface LogOptions {
 
 type Watch = (event: string, message: string, fields: object) => void
 
-/** JSON lines (or the same for people) on standard error: `timestamp`, `level`, `event`, `msg`, then the fields. */
+/** JSON lines (or the same for people) on standard error: `timestamp`, `level`, `event`, `msg`, `request_id`, fields. */
 export async function openLog({ level, format }: LogOptions, watch: Watch = () => {}): Promise<Log> {
   const options = {
     level,
@@ -27,7 +28,8 @@ export async function openLog({ level, format }: LogOptions, watch: Watch = () =
   const put =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
     (event: string, message: string, fields: object = {}): void => {
-      logger[level]({ event, msg: message, ...fields })
+      const request_id = trace.getStore()
+      logger[level]({ event, msg: message, ...(request_id && { request_id }), ...fields })
       watch(event, message, fields)
     }
   return { debug: put('debug'), info: put('info'), warn: put('warn'), error: put('error') }

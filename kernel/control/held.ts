@@ -50,8 +50,7 @@ export interface Kind<P extends TSchema = TSchema, R extends TSchema = TSchema> 
   /** Bodies of `push` for the rows, as the store has them now. A row left out is not sent, and goes from the agent. */
   load(rows: readonly HeldRow[], em: EntityManager): Promise<ReadonlyMap<string, Static<P>>>
   removal(row: HeldRow): Static<R>
-  /** In which order they go to an agent that has none of them; default: as they changed. */
-  order?(rows: readonly HeldRow[], em: EntityManager): Promise<readonly HeldRow[]>
+  order?(rows: readonly HeldRow[], em: EntityManager): Promise<readonly HeldRow[]> // default: as they changed
   /** In a transaction, of several rows at times. A refusal is told once a stream, and tried again on the next. */
   settle(row: HeldRow, settlement: Settlement, em: EntityManager): Promise<void>
   /** After that transaction: for whoever waits for the word. */

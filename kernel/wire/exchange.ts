@@ -3,6 +3,7 @@ import { type Static, type TSchema, Type } from 'typebox'
 import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
+import { trace } from '../base/trace.ts'
 import type { Codec } from './codec.ts'
 import {
   type Answer,
@@ -16,10 +17,16 @@ import {
 
 const proto = new URL('./wire.proto', import.meta.url)
 
-const Envelope = defineMessage({
+export const Envelope = defineMessage({
   name: 'sluice.wire.Envelope',
   proto,
-  body: Type.Object({ name: Type.String(), body: Bytes, id: Type.Integer(), re: Type.Integer() })
+  body: Type.Object({
+    name: Type.String(),
+    body: Bytes,
+    id: Type.Integer(),
+    re: Type.Integer(),
+    request: Type.String({ pattern: '^[A-Za-z0-9._-]{0,64}$' })
+  })
 })
 
 const Refusal = defineMessage({
@@ -58,16 +65,13 @@ interface Options {
   readonly clock: Clock
   readonly log: Log
   readonly deadlineMs?: number // of a question
-  readonly count?: Count
 }
-
-/** Told the name of each message as it goes; one that came may be of any name. */
-export type Count = (direction: 'in' | 'out', name: string) => void
 
 interface Said {
   readonly name: string
   readonly body: Uint8Array
   readonly id: number
+  readonly request: string
 }
 
 // What waits to be handled, each message with what it costs beside its bytes: some 4,000 small ones, which an honest
@@ -76,7 +80,7 @@ const maxWaitingBytes = 1024 * 1024
 const bytesOf = ({ body }: Said): number => body.length + 256
 
 /** What is said is handled strictly one after another; answers overtake, they find their question by its number. */
-export function openExchange({ codec, write, clock, log, count, ...options }: Options): Exchange {
+export function openExchange({ codec, write, clock, log, ...options }: Options): Exchange {
   const asked = new Map<number, { resolve(answer: Answer): void; reject(error: Refused): void }>()
   const waiting: Said[] = []
   let waitingBytes = 0
@@ -87,8 +91,7 @@ export function openExchange({ codec, write, clock, log, count, ...options }: Op
 
   const put = ({ name, body }: Answer, ids: { id?: number; re?: number } = {}): void => {
     if (closed) return
-    write(codec.encode(Envelope, { name, body, id: 0, re: 0, ...ids }))
-    count?.('out', name)
+    write(codec.encode(Envelope, { name, body, id: 0, re: 0, request: trace.getStore() ?? '', ...ids }))
   }
 
   async function handleAll(): Promise<void> {
@@ -96,7 +99,7 @@ export function openExchange({ codec, write, clock, log, count, ...options }: Op
     isHandling = true
     for (let said = waiting.shift(); said; said = waiting.shift()) {
       waitingBytes -= bytesOf(said)
-      await handle(said)
+      await (said.request === '' ? handle(said) : trace.run(said.request, handle, said))
     }
     isHandling = false
   }
@@ -160,13 +163,8 @@ export function openExchange({ codec, write, clock, log, count, ...options }: Op
     },
 
     receive(frame) {
-      const { name, body, id, re } = codec.decode(Envelope, frame)
-      count?.('in', name)
-      if (re !== 0) {
-        asked.get(re)?.resolve({ name, body })
-        return
-      }
-      const said = { name, body, id }
+      const { re, ...said } = codec.decode(Envelope, frame)
+      if (re !== 0) return asked.get(re)?.resolve(said)
       waitingBytes += bytesOf(said)
       if (waitingBytes > maxWaitingBytes)
         throw new Refused('wire.flooded', 'more is waiting to be handled than this end holds')

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Codec } from './codec.ts'
-import { type Count, type Line, openExchange } from './exchange.ts'
+import { type Line, openExchange } from './exchange.ts'
 import { frame, frameLimit, heartbeat, openFrames } from './frame.ts'
 import { type Bound, Refused } from './message.ts'
 
@@ -18,7 +18,6 @@ export interface StreamOptions {
   readonly clock: Clock
   readonly log: Log
   readonly limits?: Limits
-  readonly count?: Count
 }
 
 export interface Limits {
@@ -45,15 +44,7 @@ const lastWordsMs = 1_000
 const outboundLimit = 1024 * 1024
 const roomLimit = 256 * 1024
 
-export function openStream({
-  socket,
-  codec,
-  handlers,
-  clock,
-  log,
-  count,
-  limits = {}
-}: StreamOptions): Stream {
+export function openStream({ socket, codec, handlers, clock, log, limits = {} }: StreamOptions): Stream {
   const ended = new AbortController()
   let frameBytes = limits.frameBytes ?? frameLimit
   let unspoken = 0
@@ -77,7 +68,6 @@ export function openStream({
     write: body => write(frame(body)),
     clock,
     log,
-    ...(count && { count }),
     ...(limits.deadlineMs !== undefined && { deadlineMs: limits.deadlineMs })
   })
 

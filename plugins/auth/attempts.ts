@@ -14,6 +14,7 @@ export function openAttempts({ throttle, turn }: Deps) {
     who: Attempt,
     judge: (argon: Argon) => Promise<T | null>
   ): Promise<T | null> {
+    turn.refuseFull()
     await throttle.look(who)
     return turn(async argon => {
       await throttle.enter(who) // again: those ahead in the queue may have failed meanwhile

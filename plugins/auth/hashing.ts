@@ -29,15 +29,20 @@ export function openTurns(running = 2, waiting = 32) {
   const queue: (() => void)[] = []
   let free = running
 
+  /** For whoever asks the store before the hash: a flood is turned away without it. */
+  function refuseFull(): void {
+    if (free > 0 || queue.length < waiting) return
+    throw new Fault(busy, 'too many passwords are being checked; try again in a second', {
+      details: { retry_after_secs: 1 }
+    })
+  }
+
   async function enter(): Promise<void> {
+    refuseFull()
     if (free > 0) {
       free--
       return
     }
-    if (queue.length >= waiting)
-      throw new Fault(busy, 'too many passwords are being checked; try again in a second', {
-        details: { retry_after_secs: 1 }
-      })
     await new Promise<void>(resolve => queue.push(resolve))
   }
 
@@ -47,7 +52,7 @@ export function openTurns(running = 2, waiting = 32) {
     else free++
   }
 
-  return async function turn<T>(work: (argon: Argon) => Promise<T>): Promise<T> {
+  async function turn<T>(work: (argon: Argon) => Promise<T>): Promise<T> {
     await enter()
     try {
       return await work(argon)
@@ -55,4 +60,5 @@ export function openTurns(running = 2, waiting = 32) {
       leave()
     }
   }
+  return Object.assign(turn, { refuseFull })
 }

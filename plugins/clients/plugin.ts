@@ -1,7 +1,9 @@
 import { asFunction } from 'awilix'
+import { figuresSlot } from '../../kernel/figures.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { type Clients, clientNotRevoked, openClients } from './clients.ts'
 import { commands } from './commands.ts'
+import { openFigures } from './figures.ts'
 import { invalidClientAddress, invalidClientName } from './label.ts'
 import { clientNameAmbiguous } from './pick.ts'
 import { routes } from './routes.ts'
@@ -19,6 +21,7 @@ export default definePlugin<Deps>({
   codes: [clientNotRevoked, clientNameAmbiguous, invalidClientName, invalidClientAddress],
   exports: { clients: asFunction(openClients).singleton() },
   slots: [visibleSlot, revokingSlot, removingSlot],
+  fills: [figuresSlot.fillWith(openFigures)],
   routes,
   commands
 })

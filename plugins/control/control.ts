@@ -25,7 +25,8 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   const origins = openOrigins()
   const sessions = openSessions({ ...options, generation, origins })
   const listener = openListener({ listen, certificate, clock, log, enter })
-  const tally = openTally(codec.knows)
+  const tally = openTally()
+  const counted = tally.counting(codec)
   let port = 0
 
   function enter({ socket, remoteAddr, admit }: Entrant): void {
@@ -42,7 +43,7 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
     }
     const handlers = [hello, ...greetings({ remoteAddr })].map(tally.guarded)
     const limits = { frameBytes: greetingLimit }
-    const stream = openStream({ socket, codec, handlers, clock, log, limits, count: tally.count })
+    const stream = openStream({ socket, codec: counted, handlers, clock, log, limits })
   }
 
   return {

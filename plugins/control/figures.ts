@@ -1,24 +1,44 @@
 // What the control stream tells of itself: frames by message, and agents that were not let in.
+import type { Static } from 'typebox'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Figures, Reading } from '../../kernel/figures.ts'
-import type { Count } from '../../kernel/wire/exchange.ts'
+import type { Codec } from '../../kernel/wire/codec.ts'
+import { Envelope } from '../../kernel/wire/exchange.ts'
 import { type Bound, Refused } from '../../kernel/wire/message.ts'
 
 export interface Tally {
-  readonly count: Count
+  /** The same, and each message that goes through it on a stream is counted. */
+  counting(codec: Codec): Codec
   /** A handler whose refusal is a failed authentication. */
   guarded(handler: Bound): Bound
   readonly figures: Figures
 }
 
-/** `isKnown` names a message: what a stranger makes up shall not become a label. */
-export function openTally(isKnown: (name: string) => boolean): Tally {
+export function openTally(): Tally {
   const frames = new Map<string, number>()
   const failures = new Map<string, number>()
   const add = (to: Map<string, number>, key: string): void => void to.set(key, (to.get(key) ?? 0) + 1)
 
   return {
-    count: (direction, name) => add(frames, `${direction} ${isKnown(name) ? name : 'unknown'}`),
+    counting(codec) {
+      // What a stranger makes up shall not become a label.
+      const count = (direction: 'in' | 'out', body: unknown): void => {
+        const { name } = body as Static<typeof Envelope.body>
+        add(frames, `${direction} ${codec.knows(name) ? name : 'unknown'}`)
+      }
+      return {
+        ...codec,
+        encode(message, body) {
+          if (message.name === Envelope.name) count('out', body)
+          return codec.encode(message, body)
+        },
+        decode(message, bytes) {
+          const body = codec.decode(message, bytes)
+          if (message.name === Envelope.name) count('in', body)
+          return body
+        }
+      }
+    },
     guarded: handler => ({
       ...handler,
       run: (codec, body) =>

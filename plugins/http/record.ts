@@ -63,7 +63,8 @@ export function openRecord({ store, clock, filled, repeats }: Options) {
   async function close(turn: Turn, outcome: Outcome): Promise<void> {
     const { decision, claim } = turn
     const { status, reason } = outcome
-    const isTold = decision ? decision.status === status : isRead(turn) && !isDenial(status, reason)
+    const isMute = (isRead(turn) && !isDenial(status, reason)) || isTurnedAway(status, reason)
+    const isTold = decision ? decision.status === status : isMute
     const kept = claim && !claim.past && !mayPass(status) ? claim : null
     if (!kept && (isTold || sinks().length === 0)) return
     turn.decision = await store.change(async em => {
@@ -82,6 +83,10 @@ const isRefused = (status: number | null): boolean => status === 401 || status =
 
 const isDenial = (status: number | null, reason: string | null): boolean =>
   isRefused(status) || reason === bootstrapRequired.code
+
+/** Nothing was judged: a flood shall not fill the record, nor cost a write a drop. */
+const isTurnedAway = (status: number, reason: string | null): boolean =>
+  status === 503 && reason !== bootstrapRequired.code
 
 /** It may turn out otherwise when it is asked again: no answer to keep. */
 const mayPass = (status: number): boolean => isRefused(status) || status >= 500

@@ -82,7 +82,7 @@ function misfitIn(schema: TSchema, value: unknown, codes: Codes): Fault {
     .findLast(part => Type.IsUnion(part))
     ?.anyOf.map(one => (Type.IsLiteral(one) ? one.const : null))
   const wording = error.keyword === 'const' && choice ? `must be one of ${choice.join(', ')}` : error.message
-  return refusal(row, error.instancePath, wording, error.keyword)
+  return refusal(row, error.instancePath, wording, error.keyword === '~refine' ? 'format' : error.keyword)
 }
 
 /** The schemas from the root to the one at a path such as '#/properties/targets/items'. */

@@ -23,6 +23,7 @@ export default {
     {
       kind: ruleKind,
       apply: (_, bytes, { rules, codec }) => rules.open(specOf(bytes, codec)),
+      turn: (bytes, { rules, codec }) => rules.turnOf(specOf(bytes, codec)),
       withdraw: (id, removal, { rules }) => rules.close(id, removal)
     }
   ],
@@ -50,7 +51,6 @@ function specOf(bytes: Uint8Array, codec: Codec): RuleSpec {
     prefer_ipv6,
     fields
   } = codec.decode(RulePush, bytes)
-  if (protocol !== 'tcp') throw new Refused('unsupported_protocol', `this agent does not forward ${protocol}`)
   return {
     id,
     owner,

@@ -2,12 +2,13 @@ import { type Static, Type } from 'typebox'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { type Column, defineCommand } from '../../kernel/cli/command.ts'
 import type { RuleRecord } from './schema.ts'
+import { pushOptionsSlot } from './slots.ts'
 
 const columns: readonly Column<RuleRecord>[] = [
   'rule_id',
   'client_name',
   'protocol',
-  'listen_port',
+  ['listen', ({ listen_port: from, listen_port_end: to }) => (to === null ? `${from}` : `${from}-${to}`)],
   ['targets', ({ targets }) => targets.map(placeOf).join(', ')],
   'owner',
   'state',
@@ -44,10 +45,13 @@ const push = defineCommand({
     ack_timeout_secs: Wait
   }),
   positional: ['client', 'listen', 'target'],
+  more: filled => Object.assign({}, ...filled(pushOptionsSlot).map(({ value }) => value.args)),
   needs: 'api',
-  async run({ api, args, print }) {
-    const { listen, target, ack_timeout_secs: secs, ...rest } = args
-    const body = { ...rest, ...portsOf(listen), targets: target.map(targetOf) }
+  async run({ api, args, filled, print }) {
+    const { client, listen, target, protocol, prefer_ipv6, owner, ack_timeout_secs: secs } = args
+    const own = { client, protocol, prefer_ipv6, owner, ...portsOf(listen), targets: target.map(targetOf) }
+    const more = filled(pushOptionsSlot).map(({ value }) => value.body(args))
+    const body = Object.assign(own, ...more)
     print.data(await api.send<RuleRecord>('POST', `/v1/rules${waiting(secs)}`, body))
   }
 })

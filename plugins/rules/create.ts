@@ -1,8 +1,10 @@
 // The checks of a new rule, each in the place that the order of checks gives it.
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault, limitReached } from '../../kernel/base/errors.ts'
+import type { FilledBy } from '../../kernel/slot.ts'
 import { type Protocol, Rule } from './entities.ts'
 import type { CreateBody } from './schema.ts'
+import { sharingSlot } from './slots.ts'
 import { parseTargets } from './targets.ts'
 
 export const portInUse = defineCode('port_in_use', 409, 5)
@@ -10,11 +12,14 @@ export const validationProtocol = defineCode('validation.protocol', 400, 3)
 
 export type Draft = Pick<Rule, 'protocol' | 'listenFrom' | 'listenTo' | 'targets' | 'preferIpv6'>
 
-export function parse({ protocol, listen_port, targets, prefer_ipv6 = false }: CreateBody): Draft {
+type Given = Pick<CreateBody, 'protocol' | 'listen_port' | 'listen_port_end' | 'targets' | 'prefer_ipv6'>
+
+export function parse(body: Given): Draft {
+  const { protocol, listen_port, listen_port_end, targets, prefer_ipv6 = false } = body
   return {
     protocol: parseProtocol(protocol ?? 'tcp'),
     listenFrom: listen_port,
-    listenTo: listen_port,
+    listenTo: listen_port_end ?? listen_port,
     targets: parseTargets(targets),
     preferIpv6: prefer_ipv6
   }
@@ -27,10 +32,11 @@ function parseProtocol(given: string): Protocol {
   throw new Fault(validationProtocol, '/protocol must be tcp or udp', { details })
 }
 
-type Given = Draft & Pick<Rule, 'id' | 'clientId' | 'owner' | 'placedBySuperadmin' | 'fields'>
+type Parts = Draft & Pick<Rule, 'id' | 'clientId' | 'owner' | 'placedBySuperadmin' | 'fields'>
 
-export const newRule = (given: Given, now: number): Rule => ({
+export const newRule = (given: Parts, now: number): Rule => ({
   ...given,
+  valuesBefore: null,
   state: 'pending',
   stateReason: null,
   createdAt: now,
@@ -41,21 +47,28 @@ export const newRule = (given: Given, now: number): Rule => ({
 
 const reserving = { state: { $ne: 'draining' } } as const
 
-/** There is one writer: what is free here is free until the transaction ends. */
-export async function requireFreePort(rule: Rule, em: EntityManager): Promise<void> {
-  const { clientId, protocol, listenFrom, listenTo } = rule
-  const holder = await em.findOne(Rule, {
+/** The rule and its fields are saved. There is one writer: what is free here is free until the transaction ends. */
+export async function requireFreePort(rule: Rule, filled: FilledBy, em: EntityManager): Promise<void> {
+  const { id, clientId, protocol, listenFrom, listenTo } = rule
+  const holders = await em.find(Rule, {
+    id: { $ne: id },
     ...reserving,
     clientId,
     protocol,
     listenFrom: { $lte: listenTo },
     listenTo: { $gte: listenFrom }
   })
+  const [holder] = holders
   if (!holder) return
+  for (const { value: sharing } of filled(sharingSlot)) if (await sharing.mayJoin(rule, holders, em)) return
   const details = { rule_id: holder.id }
-  throw new Fault(portInUse, `rule ${holder.id} has ${protocol} port ${listenFrom} of this client`, {
-    details
-  })
+  throw new Fault(
+    portInUse,
+    `rule ${holder.id} has ${protocol} port ${Math.max(listenFrom, holder.listenFrom)} of this client`,
+    {
+      details
+    }
+  )
 }
 
 export interface Limits {
@@ -64,7 +77,7 @@ export interface Limits {
 }
 
 export async function requireRoom(
-  { clientId, owner }: Rule,
+  { id, clientId, owner }: Rule,
   limits: Limits,
   em: EntityManager
 ): Promise<void> {
@@ -73,7 +86,7 @@ export async function requireRoom(
     { of: `${owner} on the client`, limit: limits.max_rules_per_owner_per_client, where: { clientId, owner } }
   ]
   for (const { of, limit, where } of bounds)
-    if ((await em.count(Rule, { ...reserving, ...where })) >= limit)
+    if ((await em.count(Rule, { ...reserving, ...where, id: { $ne: id } })) >= limit)
       throw new Fault(limitReached, `${of} has ${limit} rules already; remove one first`, {
         details: { limit }
       })

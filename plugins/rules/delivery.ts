@@ -5,19 +5,22 @@ import { Fault } from '../../kernel/base/errors.ts'
 import { defineKind, type HeldRow, type Settlement } from '../../kernel/control/held.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { portInUse } from './create.ts'
+import type { Encoded } from './encoding.ts'
 import { Rule } from './entities.ts'
-import type { Encoded, Fields } from './fields.ts'
-import { type Life, type Notice, sayAll } from './life.ts'
+import { type Fields, keysWith } from './fields.ts'
+import { heldOf, type Life, type Notice, sayAll } from './life.ts'
+import { openOrder } from './order.ts'
 import type { Waiting } from './waiting.ts'
 import { RulePush, RuleRemove, ruleKind } from './wire.ts'
 
-interface Services extends Pick<Kernel, 'store' | 'control' | 'log'> {
+interface Services extends Pick<Kernel, 'store' | 'control' | 'log' | 'filled'> {
   readonly fields: Fields
   readonly life: Life
   readonly waiting: Waiting
 }
 
-export function openDelivery({ store, control, log, fields, life, waiting }: Services) {
+export function openDelivery({ store, control, log, filled, fields, life, waiting }: Services) {
   const notices = new WeakMap<HeldRow, Notice>() // of words that are written down and not yet committed
 
   /** A client that cannot do what a rule needs is not asked to: it may have been made older than it was. */
@@ -87,9 +90,34 @@ export function openDelivery({ store, control, log, fields, life, waiting }: Ser
       if (removal !== null && settlement.is === 'gone') say(await life.remove(rule, em))
       return
     }
-    if (removal === null && settlement.is === 'taken') say(await life.enter(rule, { state: 'active' }, em))
-    if (removal === null && settlement.is === 'refused')
-      say(await life.fail(rule, { code: settlement.code }, em))
+    if (removal !== null) return
+    if (settlement.is === 'taken') {
+      if (rule.valuesBefore != null) await em.nativeUpdate(Rule, { id }, { valuesBefore: null })
+      say(await life.enter(rule, { state: 'active' }, em))
+    }
+    if (settlement.is === 'refused') say(await refused(rule, settlement.code, em))
+  }
+
+  /** A change of hot fields that the agent refuses is taken back; what cannot be opened is tried again. */
+  async function refused(rule: Rule, code: string, em: EntityManager): Promise<Notice> {
+    const { id, clientId, valuesBefore = null } = rule
+    if (valuesBefore === null) return life.fail(rule, { code }, em)
+    const isBack = code !== portInUse.code
+    if (isBack) await fields.replace(rule, valuesBefore, em)
+    const keys = isBack ? keysWith(rule, valuesBefore) : rule.fields
+    await em.nativeUpdate(Rule, { id }, { fields: keys, valuesBefore: null })
+    await control.held.put(em, heldOf(rule))
+    const failed = isBack ? null : await life.fail(rule, { code }, em)
+    return () => {
+      failed?.()
+      if (isBack)
+        log.warn('rule.change_refused', 'the client keeps what was before', {
+          rule: id,
+          client: clientId,
+          code
+        })
+      control.held.wake(clientId)
+    }
   }
 
   function settled(row: HeldRow, settlement: Settlement): void {
@@ -104,6 +132,7 @@ export function openDelivery({ store, control, log, fields, life, waiting }: Ser
     push: RulePush,
     remove: RuleRemove,
     load,
+    order: openOrder(filled),
     removal: ({ id, revision, removal }) => ({ rule_id: id, revision, removal: removal ?? 'cut' }),
     settle,
     settled
@@ -122,5 +151,6 @@ const pushOf = (rule: Rule, revision: number, fields: Encoded) => ({
   targets: [...rule.targets],
   prefer_ipv6: rule.preferIpv6,
   fields,
-  retry: rule.activatedAt != null
+  // A change of hot fields is refused as a whole: the agent keeps what it had.
+  retry: rule.activatedAt != null && rule.valuesBefore == null
 })

@@ -26,6 +26,8 @@ export const Rule = defineEntity({
     targets: p.json().$type<readonly Target[]>(),
     preferIpv6: p.boolean(),
     fields: p.json().$type<readonly string[]>(), // keys of its fields: all must be loaded for a push
+    // Hot values as the agent took them last, while it has not taken a change of them.
+    valuesBefore: p.json().$type<Readonly<Record<string, unknown>>>().nullable(),
     state: p.string().length(8).$type<State>(),
     stateReason: p.string().length(64).nullable(),
     createdAt: time(),

@@ -1,39 +1,48 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { defineCode, Fault, internal } from '../../kernel/base/errors.ts'
+import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { type Abilities, isCapable } from '../../kernel/control/peers.ts'
 import type { FilledBy } from '../../kernel/slot.ts'
 import type { Codec } from '../../kernel/wire/codec.ts'
+import { fieldNotLoaded, openEncoding } from './encoding.ts'
 import type { Rule } from './entities.ts'
 import { fieldsIn, type Values } from './schema.ts'
-import { derivedSlot, type Gate, type RuleCore, type RuleField, shapeSlot, shapesOf } from './slots.ts'
+import {
+  derivedSlot,
+  type HotField,
+  type RuleCore,
+  type RuleDraft,
+  type RuleField,
+  shapeSlot,
+  shapesOf
+} from './slots.ts'
 
-export const fieldNotLoaded = defineCode('field_not_loaded', 422, 6)
 export const shapeNotLoaded = defineCode('rule_shape_not_loaded', 422, 6)
 
 export type Fields = ReturnType<typeof openFields>
 
 type Parts = Pick<Rule, 'id' | 'fields'>
-export type Encoded = Readonly<Record<string, Uint8Array>>
 
 /** What rules does with fields and shapes. Knows none by name. */
 export function openFields(filled: FilledBy, codec: Codec) {
   const derivedIn = () => filled(derivedSlot).map(({ value }) => value)
   const find = (key: string) => [...fieldsIn(filled), ...derivedIn()].find(field => field.key === key)
-  const gateOf = (shape: string): Gate | undefined =>
-    filled(shapeSlot).find(({ value }) => value.claims === shape)?.value.gate
+  const claimOf = (shape: string) => filled(shapeSlot).find(({ value }) => value.claims === shape)?.value
 
   /** Why it must not be pushed: without one of its parts it could match everything. */
   function lack(rule: Omit<Rule, 'id'>): Fault | null {
     const key = rule.fields.find(key => !find(key))
     if (key !== undefined) return new Fault(fieldNotLoaded, `no loaded plugin owns the rule's field ${key}`)
-    const shape = shapesOf(rule).find(shape => !gateOf(shape))
+    const shape = shapesOf(rule).find(shape => !claimOf(shape))
     return shape ? new Fault(shapeNotLoaded, `no loaded plugin serves ${wordsOf[shape]}`) : null
   }
 
   /** Why this client cannot take it. */
   function refusal(rule: Rule, client: Abilities): Fault | null {
     const gates = [
-      ...shapesOf(rule).map(shape => ({ gate: gateOf(shape), details: {} })),
+      ...shapesOf(rule).map(shape => {
+        const { gate, field } = claimOf(shape) ?? {}
+        return { gate, details: field === undefined ? {} : { field } }
+      }),
       ...rule.fields.map(key => ({ gate: find(key)?.gate, details: { field: key } }))
     ]
     for (const { gate, details } of gates) {
@@ -45,16 +54,33 @@ export function openFields(filled: FilledBy, codec: Codec) {
     return null
   }
 
+  /** As it will be kept; null where there is none. */
+  const valueIn = (field: RuleField, given: Values, rule: RuleDraft): unknown =>
+    (given[field.key] ?? null) === null ? null : field.parse(given[field.key], rule, given)
+
   /** The values that are there, as they will be kept. */
-  function parse(given: Values, rule: Parameters<RuleField['parse']>[1]): Values {
-    const present = fieldsIn(filled).filter(({ key }) => (given[key] ?? null) !== null)
-    return Object.fromEntries(present.map(field => [field.key, field.parse(given[field.key], rule)]))
+  function parse(given: Values, rule: RuleDraft): Values {
+    for (const { value: shape } of filled(shapeSlot)) shape.bounds?.(rule)
+    const values = fieldsIn(filled).map(field => [field.key, valueIn(field, given, rule)] as const)
+    return Object.fromEntries(values.filter(([, value]) => value !== null))
   }
 
   async function save(rule: RuleCore, values: Values, em: EntityManager): Promise<void> {
     for (const field of fieldsIn(filled).filter(({ key }) => key in values)) {
       await field.check(values[field.key], rule, em)
       await field.save(rule.id, values[field.key], em)
+    }
+  }
+
+  const frozen = (): RuleField[] => fieldsIn(filled).filter(({ change }) => change === 'frozen')
+  const hot = (): HotField[] => fieldsIn(filled).filter(field => field.change === 'hot')
+
+  /** Of hot fields: null clears. */
+  async function replace(rule: RuleCore, values: Values, em: EntityManager): Promise<void> {
+    for (const field of hot().filter(({ key }) => key in values)) {
+      const value = values[field.key]
+      if (value === null) await field.clear(rule.id, em)
+      else await field.save(rule.id, value, em)
     }
   }
 
@@ -94,40 +120,33 @@ export function openFields(filled: FilledBy, codec: Codec) {
     })
   }
 
-  /** What the agent is told of each rule's fields, or why it cannot be: that rule stays behind, and no other. */
-  async function encodeAll(rules: readonly Rule[], em: EntityManager): Promise<Map<string, Encoded | Fault>> {
-    try {
-      const [values, derived] = [await load(rules, em), await derive(rules, em)]
-      return new Map(
-        rules.map(rule => [rule.id, encode(rule, values.get(rule.id) ?? {}, derived.get(rule.id) ?? {})])
-      )
-    } catch (cause) {
-      const [only, ...others] = rules
-      if (only && others.length === 0) return new Map([[only.id, unspeakable(cause)]])
-    }
-    // One of them took the others along: each for itself.
-    const each = new Map<string, Encoded | Fault>()
-    for (const rule of rules) for (const [id, of] of await encodeAll([rule], em)) each.set(id, of)
-    return each
+  /** As a record shows them. */
+  const shown = (values: Values): Values =>
+    Object.fromEntries(fieldsIn(filled).map(({ key, absent = null }) => [key, values[key] ?? absent]))
+
+  const encodeAll = openEncoding({ codec, find, load, derive })
+
+  return {
+    lack,
+    refusal,
+    valueIn,
+    parse,
+    save,
+    frozen,
+    hot,
+    replace,
+    load,
+    shown,
+    isDerived,
+    withDerived,
+    encodeAll
   }
-
-  /** What is derived goes along even where the rule does not know of it: an agent that cannot take it refuses. */
-  const encode = (rule: Rule, values: Values, derived: Values): Encoded =>
-    Object.fromEntries(
-      [...new Set([...rule.fields, ...Object.keys(derived)])].map(key => {
-        const field = find(key)
-        const value = derived[key] ?? values[key] ?? null
-        if (!field || value === null) throw new Fault(fieldNotLoaded, `the rule's value of ${key} is missing`)
-        return [key, codec.encode(field.message, 'encode' in field ? field.encode(value, rule) : value)]
-      })
-    )
-
-  return { lack, refusal, parse, save, load, isDerived, withDerived, encodeAll }
 }
 
 const wordsOf = { udp: 'UDP rules', range: 'port ranges', targets: 'several targets' } as const
 
-const unspeakable = (cause: unknown): Fault =>
-  cause instanceof Fault
-    ? cause
-    : new Fault(internal, 'one of its fields cannot be put into words for the client', { cause })
+/** The keys of the rule's fields with these values in place of those that it had. */
+export const keysWith = (rule: Parts, values: Values): string[] => [
+  ...rule.fields.filter(key => !(key in values)),
+  ...Object.keys(values).filter(key => values[key] !== null)
+]

@@ -1,8 +1,9 @@
 // What becomes of a rule, in the transaction of its cause; what there is to log of it comes after the commit.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { fieldNotLoaded } from './encoding.ts'
 import { Rule, type State } from './entities.ts'
-import { fieldNotLoaded, shapeNotLoaded } from './fields.ts'
+import { shapeNotLoaded } from './fields.ts'
 import { removedSlot } from './slots.ts'
 import { ruleKind } from './wire.ts'
 

@@ -4,25 +4,20 @@ import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { removingSlot, visibleSlot } from '../clients/slots.ts'
 import { rowSlot, removingSlot as userRemovingSlot } from '../users/slots.ts'
+import { activationFailed } from './answer.ts'
 import { commands } from './commands.ts'
 import { portInUse, validationProtocol } from './create.ts'
+import { fieldNotLoaded } from './encoding.ts'
 import { Rule } from './entities.ts'
-import { fieldNotLoaded, shapeNotLoaded } from './fields.ts'
+import { shapeNotLoaded } from './fields.ts'
 import { Rules0001 } from './migrations/0001-rules.ts'
+import { Rules0002 } from './migrations/0002-values-before.ts'
 import { routes } from './routes.ts'
-import { activationFailed, clientNotConnected, openRules, type Rules } from './rules.ts'
+import { clientNotConnected, openRules, type Rules } from './rules.ts'
 import { keys } from './settings.ts'
-import {
-  admitSlot,
-  clientNotGranted,
-  derivedSlot,
-  fieldUnsupported,
-  removedSlot,
-  ruleFieldSlot,
-  ruleNotFound,
-  shapeSlot
-} from './slots.ts'
+import { clientNotGranted, fieldUnsupported, ruleNotFound, slots } from './slots.ts'
 import { targetHost, targetsDuplicate, targetsEmpty, targetsTooMany } from './targets.ts'
+import { bodyEmpty, immutableField } from './update.ts'
 import { ownersRules, ruleCount } from './users.ts'
 import { messages, Settings, settingsPart } from './wire.ts'
 
@@ -49,11 +44,19 @@ export default definePlugin<Deps>({
     targetsEmpty,
     targetsTooMany,
     targetsDuplicate,
-    targetHost
+    targetHost,
+    bodyEmpty,
+    immutableField
   ],
-  store: { entities: [Rule], migrations: [{ name: '0001-rules', class: Rules0001 }] },
+  store: {
+    entities: [Rule],
+    migrations: [
+      { name: '0001-rules', class: Rules0001 },
+      { name: '0002-values-before', class: Rules0002 }
+    ]
+  },
   exports: { rules: asFunction(openRules).singleton() },
-  slots: [ruleFieldSlot, derivedSlot, shapeSlot, admitSlot, removedSlot],
+  slots,
   fills: [
     kindSlot.fillWith(({ rules }: Deps) => rules.kind),
     connectionSlot.fillWith(({ rules, codec, config }: Deps) => ({

@@ -6,11 +6,11 @@ import type { Rows } from '../../kernel/http/listing.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { Rule } from './entities.ts'
+import { Rule, type Target } from './entities.ts'
 import type { Fields } from './fields.ts'
 import { clientsOf } from './find-client.ts'
-import type { Filter, RuleRecord, Values } from './schema.ts'
-import { type RuleCore, type RuleHolder, ruleNotFound } from './slots.ts'
+import type { Filter, RuleRecord } from './schema.ts'
+import { type RuleCore, type RuleHolder, ruleNotFound, targetViewSlot } from './slots.ts'
 
 export interface RuleCount {
   readonly total: number
@@ -18,8 +18,10 @@ export interface RuleCount {
   readonly failed: number
 }
 
+export type Reading = ReturnType<typeof openReading>
+
 /** Rules as their owners and superadmins see them. */
-export function openReading(store: Kernel['store'], fields: Fields) {
+export function openReading({ store, filled }: Pick<Kernel, 'store' | 'filled'>, fields: Fields) {
   async function find(id: string, { role, userId }: Principal, em: EntityManager): Promise<Rule> {
     const rule = await em.findOne(Rule, { id })
     if (!rule) throw new Fault(ruleNotFound, `there is no rule ${id}`)
@@ -63,7 +65,22 @@ export function openReading(store: Kernel['store'], fields: Fields) {
     const clients = await em.find(Client, { id: { $in: clientIds } }, { fields: ['name'] })
     const names = new Map(clients.map(({ id, name }) => [id, name]))
     const values = await fields.load(rules, em)
-    return rules.map(rule => recordOf(rule, names.get(rule.clientId) ?? '', values.get(rule.id) ?? {}))
+    const views = viewsOf(rules)
+    return rules.map(rule => ({
+      ...recordOf(rule, names.get(rule.clientId) ?? ''),
+      targets: rule.targets.map((target, at) => ({
+        ...target,
+        port_end: portEnd(rule, target),
+        ...views(rule, at)
+      })),
+      ...fields.shown(values.get(rule.id) ?? {})
+    }))
+  }
+
+  /** What others know of the targets. */
+  function viewsOf(rules: readonly Rule[]) {
+    const views = filled(targetViewSlot).map(({ value }) => [value.key, value.load(rules)] as const)
+    return ({ id }: Rule, at: number) => Object.fromEntries(views.map(([key, of]) => [key, of.get(id)?.[at]]))
   }
 
   /** How many rules `list` would show. */
@@ -91,27 +108,36 @@ export function openReading(store: Kernel['store'], fields: Fields) {
   const matching = (where: FilterQuery<Rule>, em: EntityManager): Promise<RuleCore[]> =>
     em.find(Rule, where, { orderBy: { id: 'asc' } })
 
+  /** Of all rules, in the order in which they were made: those after this id. */
+  const page = (after: string, take: number, em: EntityManager) =>
+    em.execute<(RuleHolder & Pick<Rule, 'id' | 'protocol'>)[]>(
+      'select id, client_id as clientId, owner, protocol from rules where id > ? order by id limit ?',
+      [after, take]
+    )
+
   const clientsOfOwner = async (owner: string, em: EntityManager): Promise<string[]> =>
     Object.keys(await em.countBy(Rule, 'clientId', { where: { owner } }))
 
-  return { find, read, list, count, holdersOf, matching, clientsOfOwner }
+  return { find, read, list, count, holdersOf, page, matching, clientsOfOwner }
 }
 
 const idsPerQuery = 1000
 
-const recordOf = (rule: Rule, clientName: string, values: Values): RuleRecord => ({
+const portEnd = ({ listenFrom, listenTo }: Rule, { port }: Target): number | null =>
+  listenTo > listenFrom ? port + listenTo - listenFrom : null
+
+const recordOf = (rule: Rule, clientName: string) => ({
   rule_id: rule.id,
   client_id: rule.clientId,
   client_name: clientName,
   listen_port: rule.listenFrom,
+  listen_port_end: rule.listenTo > rule.listenFrom ? rule.listenTo : null,
   protocol: rule.protocol,
-  targets: [...rule.targets],
   prefer_ipv6: rule.preferIpv6,
   owner: rule.owner,
   state: rule.state,
   state_reason: rule.stateReason ?? null,
   created_at: timestamp(rule.createdAt),
   updated_at: timestamp(rule.updatedAt),
-  state_changed_at: timestamp(rule.stateChangedAt),
-  ...values
+  state_changed_at: timestamp(rule.stateChangedAt)
 })

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { defineList } from '../../kernel/http/listing.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { Rules } from './rules.ts'
-import { createBody, Filter, RuleParams, ruleRecord, Wait } from './schema.ts'
+import { createBody, Filter, RuleParams, ruleRecord, updateBody, Wait } from './schema.ts'
 
 interface Deps {
   readonly rules: Rules
@@ -41,6 +41,25 @@ const read = defineRoute({
   run: ({ rules }: Deps, { params, principal }) => rules.read(params.rule_id, principal)
 })
 
+const update = defineRoute({
+  method: 'PUT',
+  url: '/v1/rules/:rule_id',
+  action: 'rule.update',
+  access: 'user',
+  status: 200,
+  summary: 'Changes what may change while a rule runs, and answers when the client has applied it.',
+  answer: 'waits',
+  schema: filled => ({
+    params: RuleParams,
+    query: Wait,
+    body: updateBody(filled),
+    reply: ruleRecord(filled)
+  }),
+  run: ({ rules }: Deps, call) =>
+    rules.update(call.params.rule_id, call.body, call.query.ack_timeout_secs, call),
+  again: ({ rules }, { principal }, id) => rules.read(id, principal)
+})
+
 const remove = defineRoute({
   method: 'DELETE',
   url: '/v1/rules/:rule_id',
@@ -53,4 +72,4 @@ const remove = defineRoute({
   run: ({ rules }: Deps, call) => rules.remove(call.params.rule_id, call.query.ack_timeout_secs, call)
 })
 
-export const routes = [create, list, read, remove]
+export const routes = [create, list, read, update, remove]

@@ -1,10 +1,10 @@
 import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
-import { ackTimeout, defineCode, Fault } from '../../kernel/base/errors.ts'
+import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
-import type { Settlement } from '../../kernel/control/held.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { newRule, parse, portInUse, requireFreePort, requireRoom } from './create.ts'
+import { defaultAckSecs, refuse, removedMeanwhile } from './answer.ts'
+import { newRule, parse, requireFreePort, requireRoom } from './create.ts'
 import { openDelivery } from './delivery.ts'
 import { Rule } from './entities.ts'
 import { openFields } from './fields.ts'
@@ -15,27 +15,25 @@ import { openReading } from './reading.ts'
 import { openRefresh } from './refresh.ts'
 import type { CreateBody } from './schema.ts'
 import type { keys } from './settings.ts'
-import { ruleNotFound } from './slots.ts'
+import { openUpdate } from './update.ts'
 import { openWaiting } from './waiting.ts'
 
 export const clientNotConnected = defineCode('client_not_connected', 422, 4)
-export const activationFailed = defineCode('activation_failed', 422, 6)
 
 export type Rules = ReturnType<typeof openRules>
 
 type Change = Pick<Call, 'principal' | 'change'>
 
-const defaultAckSecs = 5
-
 export function openRules(kernel: Kernel<typeof keys>) {
   const { config, store, clock, control, codec, log, filled } = kernel
   const fields = openFields(filled, codec)
   const waiting = openWaiting(clock)
-  const reading = openReading(store, fields)
+  const reading = openReading(kernel, fields)
   const placing = openPlacing(filled)
   const refresh = openRefresh(kernel, fields)
   const life = openLife(kernel)
-  const delivery = openDelivery({ store, control, log, fields, life, waiting })
+  const delivery = openDelivery({ store, control, log, filled, fields, life, waiting })
+  const { update } = openUpdate({ store, clock, control, fields, reading, waiting })
   const orphans = openOrphans({ store, control, fields, life })
 
   async function create(body: CreateBody, ackSecs = defaultAckSecs, { principal, change }: Change) {
@@ -48,10 +46,10 @@ export function openRules(kernel: Kernel<typeof keys>) {
       await placing.admit(given, em)
       const [rule = given] = await fields.withDerived([given], em)
       const peer = admit(rule)
-      await requireFreePort(rule, em)
-      await requireRoom(rule, config, em)
       await em.insert(Rule, rule)
       await fields.save(rule, values, em)
+      await requireFreePort(rule, filled, em)
+      await requireRoom(rule, config, em)
       await control.held.put(em, heldOf(rule))
       return peer
     })
@@ -105,21 +103,5 @@ export function openRules(kernel: Kernel<typeof keys>) {
     return rules.map(({ id, clientId }) => ({ ruleId: id, clientId }))
   }
 
-  return { ...reading, ...delivery, ...orphans, create, remove, removeAll, refresh }
-}
-
-const removedMeanwhile = (id: string): Fault =>
-  new Fault(ruleNotFound, `rule ${id} was removed before its client had answered`, {
-    details: { rule_id: id }
-  })
-
-function refuse(answer: Settlement | null, ruleId: string, ackSecs: number): void {
-  const details = { rule_id: ruleId }
-  if (!answer) {
-    const message = `the client has not answered (${ackSecs} s, or its stream ended); the rule settles by itself`
-    throw new Fault(ackTimeout, message, { details })
-  }
-  if (answer.is !== 'refused') return
-  if (answer.code === portInUse.code) throw new Fault(portInUse, answer.message, { details })
-  throw new Fault(activationFailed, answer.message, { details: { ...details, reason: answer.code } })
+  return { ...reading, ...delivery, ...orphans, create, update, remove, removeAll, refresh }
 }

@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import type { FilledBy } from '../../kernel/slot.ts'
-import { type RuleField, ruleFieldSlot } from './slots.ts'
+import { type RuleField, ruleFieldSlot, shapeSlot, type TargetView, targetViewSlot } from './slots.ts'
 import { targetHost } from './targets.ts'
 
 const closed = { additionalProperties: false }
@@ -12,9 +12,14 @@ const Host = Type.String({
 })
 const Time = Type.String({ format: 'date-time' })
 
+const Nullable = (schema: TSchema) => Type.Union([schema, Type.Null()])
+
 const Create = Type.Object({
   client: Type.String({ description: 'client_id, or the name of one client.' }),
   listen_port: Port,
+  listen_port_end: Type.Optional(
+    Type.Union([Port, Type.Null()], { description: 'Last port of a range that begins at listen_port.' })
+  ),
   protocol: Type.Optional(
     Type.String({ code: 'validation.protocol', description: 'tcp or udp, in any case.', default: 'tcp' })
   ),
@@ -39,8 +44,16 @@ const Shown = Type.Object({
   client_id: Type.String(),
   client_name: Type.String(),
   listen_port: Port,
+  listen_port_end: Type.Union([Port, Type.Null()]),
   protocol: Type.Union([Type.Literal('tcp'), Type.Literal('udp')]),
-  targets: Type.Array(Type.Object({ host: Type.String(), port: Port, priority: Priority }, closed)),
+  targets: Type.Array(
+    Type.Object({
+      host: Type.String(),
+      port: Port,
+      port_end: Type.Union([Port, Type.Null()]),
+      priority: Priority
+    })
+  ),
   prefer_ipv6: Type.Boolean(),
   owner: Type.String(),
   state: Type.Union([
@@ -57,16 +70,40 @@ const Shown = Type.Object({
 
 /** What every rule has; a field's value stands beside it under the field's key, typed by the field alone. */
 export type CreateBody = Static<typeof Create> & Values
+export type UpdateBody = Partial<Static<typeof Create>> & Values
 export type RuleRecord = Static<typeof Shown> & Values
 export type Values = Readonly<Record<string, unknown>>
 
 export const fieldsIn = (filled: FilledBy): RuleField[] => filled(ruleFieldSlot).map(({ value }) => value)
 
-export const createBody = (filled: FilledBy) =>
-  withFields<CreateBody>(Create.properties, filled, ({ body }) => Type.Optional(Nullable(body)))
+const viewsIn = (filled: FilledBy): TargetView[] => filled(targetViewSlot).map(({ value }) => value)
+const given = ({ body }: RuleField) => Type.Optional(Nullable(body))
 
-export const ruleRecord = (filled: FilledBy) =>
-  withFields<RuleRecord>(Shown.properties, filled, ({ body }) => Nullable(body))
+export const createBody = (filled: FilledBy) => {
+  const { listen_port_end, ...core } = Create.properties
+  const hasRange = filled(shapeSlot).some(({ value }) => value.field === 'listen_port_end')
+  return withFields<CreateBody>({ ...core, ...(hasRange && { listen_port_end }) }, filled, given)
+}
+
+/** The whole body of create, a record as it was read, or hot fields alone. */
+export const updateBody = (filled: FilledBy) => {
+  const Readonly = Type.Optional(Type.Unknown({ description: 'Ignored: of a record that is sent back.' }))
+  const views = Object.fromEntries(viewsIn(filled).map(({ key }) => [key, Readonly]))
+  const target = Create.properties.targets.items.properties
+  const targets = Type.Array(Type.Object({ ...target, port_end: Readonly, ...views }, closed))
+  const shown = Object.fromEntries(Object.keys(Shown.properties).map(key => [key, Readonly]))
+  const { properties } = Type.Partial(Type.Object({ ...Create.properties, targets }))
+  return withFields<UpdateBody>({ ...shown, ...properties }, filled, given)
+}
+
+export const ruleRecord = (filled: FilledBy) => {
+  const views = Object.fromEntries(viewsIn(filled).map(({ key, schema }) => [key, schema]))
+  const target = Shown.properties.targets.items.properties
+  const targets = Type.Array(Type.Object({ ...target, ...views }, closed))
+  return withFields<RuleRecord>({ ...Shown.properties, targets }, filled, ({ body, absent }) =>
+    absent === undefined ? Nullable(body) : body
+  )
+}
 
 export const RuleParams = Type.Object({ rule_id: Type.String() })
 
@@ -86,8 +123,6 @@ export const Filter = Type.Object(
   },
   closed
 )
-
-const Nullable = (schema: TSchema) => Type.Union([schema, Type.Null()])
 
 /** Refuses unknown fields. The static type is the core's: what plugins add is known at boot only. */
 function withFields<T>(

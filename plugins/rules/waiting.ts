@@ -11,26 +11,34 @@ export interface Waiting {
   tell(about: About, settlement: Settlement): void
 }
 
-/** Requests that wait for an agent. */
+/** Requests that wait for an agent; several may wait for the same word. */
 export function openWaiting(clock: Pick<Clock, 'after'>): Waiting {
-  const waiting = new Map<About, (settlement: Settlement | null) => void>()
+  const waiting = new Map<About, Set<(settlement: Settlement | null) => void>>()
+
+  function leave(about: About, end: (settlement: Settlement | null) => void): void {
+    const others = waiting.get(about)
+    others?.delete(end)
+    if (others?.size === 0) waiting.delete(about)
+  }
 
   return {
     expect(about, { ended }, timeoutSecs) {
       if (ended.aborted) return Promise.resolve(null)
       return new Promise(resolve => {
         const end = (settlement: Settlement | null): void => {
-          waiting.delete(about)
+          leave(about, end)
           cancel()
-          ended.removeEventListener('abort', leave)
+          ended.removeEventListener('abort', giveUp)
           resolve(settlement)
         }
-        const leave = (): void => end(null)
-        const cancel = clock.after(timeoutSecs * 1000, leave)
-        ended.addEventListener('abort', leave, { once: true })
-        waiting.set(about, end)
+        const giveUp = (): void => end(null)
+        const cancel = clock.after(timeoutSecs * 1000, giveUp)
+        ended.addEventListener('abort', giveUp, { once: true })
+        waiting.set(about, (waiting.get(about) ?? new Set()).add(end))
       })
     },
-    tell: (about, settlement) => waiting.get(about)?.(settlement)
+    tell(about, settlement) {
+      for (const end of [...(waiting.get(about) ?? [])]) end(settlement)
+    }
   }
 }

@@ -52,5 +52,9 @@ export function runAgent({ stateDir, signal, cut }: Options): Running {
 const start = (args: readonly string[], stdin: 'pipe' | 'ignore'): ChildProcess =>
   spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...args], {
     stdio: [stdin, 'inherit', 'inherit'],
+    env: withoutServers(process.env),
     detached: true
   })
+
+/** What the environment says of /metrics is the server's: the agent cannot listen there, too. */
+const withoutServers = ({ SVC_METRICS_LISTEN: _, ...env }: NodeJS.ProcessEnv): NodeJS.ProcessEnv => env

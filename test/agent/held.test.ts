@@ -40,6 +40,12 @@ function open(t: Test, dir = t.testdir()) {
           if (code) throw new Refused(code, `${text} cannot be`)
           applied.set(id, text)
         },
+        /** 'port:2' is the third of its port. */
+        turn(bytes) {
+          const [, group, rank] = /^(\w+):(\d)/.exec(new TextDecoder().decode(bytes)) ?? []
+          if (group === undefined) throw new Error('no turn in it')
+          return { group, rank: Number(rank) }
+        },
         async withdraw(id) {
           applied.delete(id)
           if (!holdsDrains) return { done: Promise.resolve() }
@@ -232,6 +238,36 @@ t.test('at a start everything saved is in force again; what fails is tried again
   second.refused.clear()
   await second.clock.advance(1000)
   t.same([...second.applied.values()].sort(), ['a', 'b'])
+})
+
+t.test('at a start what has a turn comes into force in its order, and what has none all at once', async t => {
+  const first = open(t)
+  for (const [id, text] of ['a:2', 'b:1', 'plain', 'a:0', 'a:1'].entries())
+    await first.held.put(thing(id + 1, text, `id-${id}`), 'once')
+  const second = open(t, first.dir)
+
+  await second.held.restore()
+
+  t.same(second.applies, ['plain', 'a:0', 'b:1', 'a:1', 'a:2'])
+})
+
+t.test('what waits for the same thing is tried together, in its order', async t => {
+  const { held, clock, applies, refused, applied } = open(t)
+  for (const text of ['a:2', 'a:0', 'b:0']) refused.set(text, 'port_in_use')
+  for (const [at, text] of ['a:2', 'b:0', 'a:0'].entries()) {
+    await held.put(thing(at + 1, text, text), 'retry')
+    await clock.advance(300)
+  }
+  refused.clear()
+  applies.length = 0
+
+  await clock.advance(100)
+  await turn()
+
+  t.same(applies, ['a:0', 'a:2'], 'the first timer that is due is of a:2')
+  await clock.advance(1000)
+  t.same(applies, ['a:0', 'a:2', 'b:0'])
+  t.equal(applied.size, 3)
 })
 
 t.test('another generation of the store makes all revisions 0 and touches nothing', async t => {

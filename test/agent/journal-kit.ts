@@ -5,7 +5,7 @@ import { openState, type State } from '../../agent/state.ts'
 import { type FakeClock, fakeClock } from '../kit/clock.ts'
 import { type Line, listen } from '../kit/house.ts'
 
-export const web = { id: '01RULEWEB', targets: [{ host: 'web.internal', port: 80 }] }
+export const web = { id: '01RULEWEB', owner: 'ann', targets: [{ host: 'web.internal', port: 80 }] }
 
 const unjudged = {
   health: 'unknown',

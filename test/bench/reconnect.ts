@@ -27,6 +27,7 @@ const server = start(t, ['server', '--data-dir', dir], {
   SVC_OPERATOR_TOKEN: token,
   SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',
   SVC_CONTROL_LISTEN: '127.0.0.1:0',
+  SVC_METRICS_LISTEN: '127.0.0.1:0',
   SVC_LOG_LEVEL: 'info'
 })
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }

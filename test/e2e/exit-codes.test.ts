@@ -103,7 +103,8 @@ t.test('a server that cannot start says all that is wrong, with the remedy, and 
   const port = typeof address === 'object' && address ? address.port : 0
   const unable = start(t, ['server', '--data-dir', join(dir, 'data')], {
     SVC_OPERATOR_HTTP_LISTEN: `127.0.0.1:${port}`,
-    SVC_CONTROL_LISTEN: '127.0.0.1:0'
+    SVC_CONTROL_LISTEN: '127.0.0.1:0',
+    SVC_METRICS_LISTEN: '127.0.0.1:0'
   })
   t.equal(await unable.exit, 78)
   t.match(unable.output(), /startup\.listen_failed/)

@@ -12,7 +12,8 @@ t.test('up brings a server and an enrolled agent, and what it says to paste work
   const env = {
     SVC_DATA_DIR: dir,
     SVC_OPERATOR_HTTP_LISTEN: `127.0.0.1:${await freePort()}`,
-    SVC_CONTROL_LISTEN: `127.0.0.1:${await freePort()}`
+    SVC_CONTROL_LISTEN: `127.0.0.1:${await freePort()}`,
+    SVC_METRICS_LISTEN: '127.0.0.1:0'
   }
   const first = start(t, ['up'], env)
   await first.until('client.connected')
@@ -43,7 +44,8 @@ t.test('up brings a server and an enrolled agent, and what it says to paste work
 t.test('a second server on the same data is refused with 75', async t => {
   const dir = join(t.testdir(), 'data')
   mkdirSync(dir)
-  const env = { SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0', SVC_CONTROL_LISTEN: '127.0.0.1:0' }
+  const free = '127.0.0.1:0'
+  const env = { SVC_OPERATOR_HTTP_LISTEN: free, SVC_CONTROL_LISTEN: free, SVC_METRICS_LISTEN: free }
   const first = start(t, ['server', '--data-dir', dir], env)
   await first.until('server.started')
 

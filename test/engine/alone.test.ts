@@ -5,16 +5,17 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freePort } from '../kit/ports.ts'
 import type { State } from './alone.ts'
+import { nativeUnderTest } from './native-under-test.ts'
 import { answer, call, echo, endOf, openTarget } from './rig.ts'
 
 const file = join(import.meta.dirname, 'alone.ts')
 const descriptorLimit = 160
 
-async function openAlone(t: Test): Promise<{ child: ChildProcess; port: number }> {
+async function openAlone(t: Test, engine: string): Promise<{ child: ChildProcess; port: number }> {
   const port = await freePort()
   const target = await openTarget(t, echo)
   const run = `ulimit -n ${descriptorLimit} && exec "$0" "$@"`
-  const child = spawn('sh', ['-c', run, process.execPath, file, `${port}`, `${target}`], {
+  const child = spawn('sh', ['-c', run, process.execPath, file, `${port}`, `${target}`, engine], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc']
   })
   t.teardown(() => child.kill('SIGKILL'))
@@ -28,57 +29,63 @@ async function stateOf(child: ChildProcess): Promise<State> {
   return state
 }
 
-t.test('before its descriptors run out an engine refuses callers, and takes them again later', async t => {
-  const { child, port } = await openAlone(t)
+const engines = nativeUnderTest().ok ? ['portable', 'native'] : ['portable']
+for (const engine of engines) {
+  t.test(
+    `${engine}: before its descriptors run out an engine refuses callers, and takes them again later`,
+    async t => {
+      const { child, port } = await openAlone(t, engine)
 
-  const callers = await Promise.all(Array.from({ length: 80 }, () => call(t, port)))
-  const outcomes = await Promise.all(
-    callers.map(caller => Promise.race([answer(caller, 'hello').catch(() => 'reset'), endOf(caller)]))
+      const callers = await Promise.all(Array.from({ length: 80 }, () => call(t, port)))
+      const outcomes = await Promise.all(
+        callers.map(caller => Promise.race([answer(caller, 'hello').catch(() => 'reset'), endOf(caller)]))
+      )
+
+      const served = outcomes.filter(outcome => outcome === 'hello').length
+      const { counters, descriptors } = await stateOf(child)
+      t.ok(served > 0 && served < 80, `${served} are served`)
+      t.match(counters, { connectionsTotal: served, rejected: { descriptors: 80 - served } })
+      t.ok(descriptors <= descriptorLimit - 64 + 1, `${descriptors} are in use`) // one reads the folder
+      for (const caller of callers) caller.destroy()
+      while ((await stateOf(child)).counters?.ports[0]?.active !== 0);
+      t.equal(await answer(await call(t, port), 'again'), 'again')
+    }
   )
 
-  const served = outcomes.filter(outcome => outcome === 'hello').length
-  const { counters, descriptors } = await stateOf(child)
-  t.ok(served > 0 && served < 80, `${served} are served`)
-  t.match(counters, { connectionsTotal: served, rejected: { descriptors: 80 - served } })
-  t.ok(descriptors <= descriptorLimit - 64 + 1, `${descriptors} are in use`) // one reads the folder
-  for (const caller of callers) caller.destroy()
-  while ((await stateOf(child)).counters?.ports[0]?.active !== 0);
-  t.equal(await answer(await call(t, port), 'again'), 'again')
-})
+  t.test(`${engine}: a stopped engine keeps nothing that would keep its process`, async t => {
+    const { child, port } = await openAlone(t, engine)
+    const callers = await Promise.all(Array.from({ length: 5 }, () => call(t, port)))
+    await Promise.all(callers.map(caller => answer(caller, 'hello')))
 
-t.test('a stopped engine keeps nothing that would keep its process', async t => {
-  const { child, port } = await openAlone(t)
-  const callers = await Promise.all(Array.from({ length: 5 }, () => call(t, port)))
-  await Promise.all(callers.map(caller => answer(caller, 'hello')))
+    child.send('stop')
 
-  child.send('stop')
+    t.same(await once(child, 'exit'), [0, null])
+    t.ok((await Promise.all(callers.map(endOf))).every(end => end === 'reset'))
+  })
 
-  t.same(await once(child, 'exit'), [0, null])
-  t.ok((await Promise.all(callers.map(endOf))).every(end => end === 'reset'))
-})
+  t.test(`${engine}: 300 connections in turn, through all meters, leave nothing behind`, async t => {
+    const { child, port } = await openAlone(t, engine)
+    const words = 'x'.repeat(5_000)
+    const converse = async () => {
+      const caller = await call(t, port)
+      caller.write(words)
+      const heard = await once(caller, 'data')
+      caller.destroy()
+      return heard
+    }
+    const settled = async () => {
+      for (let state = await stateOf(child); ; state = await stateOf(child))
+        if (state.counters?.ports[0]?.active === 0) return state
+    }
+    await converse()
+    const before = await settled()
 
-t.test('300 connections in turn, through all meters, leave nothing behind', async t => {
-  const { child, port } = await openAlone(t)
-  const words = 'x'.repeat(5_000)
-  const converse = async () => {
-    const caller = await call(t, port)
-    caller.write(words)
-    const heard = await once(caller, 'data')
-    caller.destroy()
-    return heard
-  }
-  const settled = async () => {
-    for (let state = await stateOf(child); ; state = await stateOf(child))
-      if (state.counters?.ports[0]?.active === 0) return state
-  }
-  await converse()
-  const before = await settled()
+    for (let i = 0; i < 300; i++) await converse()
 
-  for (let i = 0; i < 300; i++) await converse()
-
-  const { counters, meters, descriptors, resources } = await settled()
-  t.equal(counters?.connectionsTotal, 301)
-  t.match(meters, [{ active: 0 }, { active: 0 }])
-  t.ok((meters[1]?.throttledMs ?? 0) > 0)
-  t.same({ descriptors, resources }, { descriptors: before.descriptors, resources: before.resources })
-})
+    const { counters, meters, descriptors, resources } = await settled()
+    t.equal(counters?.connectionsTotal, 301)
+    t.match(meters, [{ active: 0 }, { active: 0 }])
+    t.ok((meters[1]?.throttledMs ?? 0) > 0)
+    t.same({ descriptors, resources }, { descriptors: before.descriptors, resources: before.resources })
+  })
+}

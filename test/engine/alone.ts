@@ -1,8 +1,9 @@
-// An engine alone in its process: node alone.ts LISTEN-PORT TARGET-PORT; tells how it is when asked, stops when told.
+// An engine alone in its process: node alone.ts LISTEN-PORT TARGET-PORT portable|native; tells how it is when asked, stops when told.
 import { readdirSync } from 'node:fs'
 import type { Counters, MeterCounters } from '../../agent/engine.ts'
 import { openPortableEngine } from '../../agent/portable-engine/index.ts'
 import { limited } from './metering.ts'
+import { nativeUnderTest } from './native-under-test.ts'
 
 export interface State {
   readonly counters: Counters | undefined
@@ -12,7 +13,9 @@ export interface State {
 }
 
 const [from = 0, port = 0] = process.argv.slice(2).map(Number)
-const engine = openPortableEngine({ bind: ['127.0.0.1'], onEvents() {} })
+const native = nativeUnderTest()
+const openEngine = process.argv[4] === 'native' && native.ok ? native.openEngine : openPortableEngine
+const engine = openEngine({ bind: ['127.0.0.1'], onEvents() {} })
 const plenty = { perSec: 1e9, burst: 1e9 }
 engine.meter(1, limited({ bytesIn: plenty, bytesOut: plenty, connections: 1e9, newConnections: plenty }))
 engine.meter(2, limited({ bytesIn: { perSec: 1e6, burst: 2_000 }, bytesOut: { perSec: 1e6, burst: 2_000 } }))

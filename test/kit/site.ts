@@ -32,6 +32,7 @@ export async function site(t: Test, env: Env = {}, config = ''): Promise<Site> {
   const up = async (listen: Env): Promise<Process> => {
     const server = start(t, ['server', '--data-dir', join(dir, 'server'), '--config', configFile], {
       SVC_OPERATOR_TOKEN: token,
+      SVC_METRICS_LISTEN: '127.0.0.1:0',
       ...listen,
       ...env
     })

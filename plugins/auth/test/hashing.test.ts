@@ -14,6 +14,7 @@ t.test('two run, so many wait, the rest are told when to come again', async t =>
   const taken = Array.from({ length: 5 }, () => turn(work))
   const refusal = await turn(work).catch((error: unknown) => error)
   t.match(refusal, { row: { code: 'busy', http: 503 }, details: { retry_after_secs: 1 } })
+  t.throws(turn.refuseFull, { row: { code: 'busy' } }, 'which is known before anything else is asked')
 
   t.equal(ends.length, 2)
   for (let i = 0; i < 5; i++) {
@@ -21,6 +22,7 @@ t.test('two run, so many wait, the rest are told when to come again', async t =>
     await taken[i]
   }
   t.equal(ends.length, 5)
+  t.doesNotThrow(turn.refuseFull)
 })
 
 t.test('a turn that fails is given back', async t => {

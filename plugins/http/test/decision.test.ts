@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { ackTimeout, clientNotFound, Fault, notOwner } from '../../../kernel/base/errors.ts'
+import { ackTimeout, clientNotFound, defineCode, Fault, notOwner } from '../../../kernel/base/errors.ts'
 import { decisionSlot } from '../../../kernel/http/principal.ts'
 import { type Call, defineRoute, type Route } from '../../../kernel/http/route.ts'
 import { User } from '../../../kernel/identity/entities.ts'
@@ -187,4 +187,14 @@ t.test('a change that cannot be written down is not made', async t => {
 
   t.match(await store.read(em => em.findOne(User, { id: 'bob' })), { displayName: 'bob' })
   t.match(log, [{ event: 'request.failed' }])
+})
+
+t.test('who is turned away by a busy server is not written down: nothing was decided', async t => {
+  const busy = defineCode('busy', 503, 6)
+  const away = post(() => Promise.reject(new Fault(busy, 'come again')))
+  const { ask, decisions } = await desk(t, { routes: [away] })
+
+  t.equal((await ask('POST', '/v1/things', plain)).status, 503)
+
+  t.same(decisions, [])
 })

@@ -32,7 +32,7 @@ function desk(verdict: Verdict = taken) {
     rules: {
       open: async (spec: RuleSpec) => void seen.opened.push(spec),
       close: async () => ({ done: Promise.resolve() }),
-      idOf: () => undefined,
+      find: () => undefined,
       configure: (settings: object) => void seen.settings.push(settings)
     }
   } as unknown as AgentCall // what this half touches of it

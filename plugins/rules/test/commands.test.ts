@@ -3,6 +3,15 @@ import type { CommandCall } from '../../../kernel/cli/command.ts'
 import { openPrint } from '../../cli/print.ts'
 import { commands, targetOf } from '../commands.ts'
 
+const pushOptions = [
+  {
+    value: {
+      args: {},
+      body: ({ pace }: { pace?: number }) => (pace === undefined ? {} : { pace_secs: pace })
+    }
+  }
+]
+
 /** Runs a command against an API that remembers what it was asked. */
 async function run(name: string, args: object) {
   const asked: unknown[] = []
@@ -14,6 +23,7 @@ async function run(name: string, args: object) {
   const call = {
     args,
     api: { get: remember, list: remember, send: remember },
+    filled: () => pushOptions,
     print: { data: (value: unknown) => printed.push(value), line: (text: string) => printed.push(text) }
   } as unknown as CommandCall<never> // what these commands touch of it
   await commands.find(command => command.name === name)?.run(call)
@@ -44,6 +54,12 @@ t.test('push sends the whole rule', async t => {
       }
     ]
   ])
+})
+
+t.test('push takes the options that plugins add to it', async t => {
+  const { asked } = await run('rule push', { client: 'edge', listen: '80', target: ['a:80'], pace: 7 })
+
+  t.match(asked, [['POST', '/v1/rules', { listen_port: 80, pace_secs: 7, pace: undefined }]])
 })
 
 t.test('push takes a range of ports', async t => {

@@ -17,8 +17,9 @@ t.test('a rule that the client takes is active, and its record has every field',
     client_id: clientId,
     client_name: 'edge',
     listen_port: 8080,
+    listen_port_end: null,
     protocol: 'tcp',
-    targets: [{ host: 'web.example', port: 80, priority: 0 }],
+    targets: [{ host: 'web.example', port: 80, port_end: null, priority: 0 }],
     prefer_ipv6: true,
     owner: '_operator',
     state: 'active',
@@ -259,4 +260,19 @@ t.test('only superadmins create', async t => {
     status: 403,
     body: { error: { code: 'role_required' } }
   })
+})
+
+t.test('a client that is renamed before it answers is shown under the name that it has then', async t => {
+  const on = await site(t)
+  const clientId = await on.enroll()
+  const gate = Promise.withResolvers<void>()
+  const agent = await on.connect(clientId, { react: () => gate.promise })
+
+  const made = on.push()
+  const { body: pushed } = await agent.until(RulePush.name)
+  t.equal((await on.call('PATCH', `/v1/clients/${clientId}/name`, { client_name: 'paris' })).status, 200)
+  t.match(await on.get(String(pushed['rule_id'])), { client_name: 'paris', state: 'pending' })
+  gate.resolve()
+
+  t.match(await made, { status: 201, body: { client_id: clientId, client_name: 'paris', state: 'active' } })
 })

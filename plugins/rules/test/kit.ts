@@ -87,7 +87,7 @@ export async function site(t: Test, plan: Plan = {}): Promise<Site> {
   }
 }
 
-const answers = [
+export const answers = [
   scripted(RulePush, ({ rule_id, revision }) => ({ rule_id, revision })),
   scripted(RuleRemove, ({ rule_id, revision }) => ({ rule_id, revision }))
 ]

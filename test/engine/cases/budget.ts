@@ -64,8 +64,10 @@ export const budget: Record<string, Case> = {
   async 'both directions draw on it'(t, openEngine) {
     const { engine, rule, emptied } = await open(t, openEngine, echo)
     engine.budget(1, { mark: 1_000_000, holdMs })
-    flood((await call(t, rule.from)).resume())
+    const caller = await call(t, rule.from)
+    await answer(caller, 'hello')
 
+    flood(caller.resume())
     await until(() => emptied() === 1)
 
     const { bytesIn, bytesOut } = meterOf(engine, 1)

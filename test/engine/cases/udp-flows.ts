@@ -261,7 +261,7 @@ export const udpFlows: Record<string, Case> = {
   async 'flows that come and go leave nothing behind'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, counters } = rig(t, openEngine)
-    const rule = await openUdpRule(engine, [target.port], { idleMs: 400, flowCap: 65_535 })
+    const rule = await openUdpRule(engine, [target.port], { idleMs: 1_000, flowCap: 65_535 })
     const before = process.getActiveResourcesInfo().length
     const rounds = 20
     const atOnce = 100

@@ -1,0 +1,35 @@
+// Any bytes at all as the first thing a caller says: nothing is read past them, and what is known once stays known.
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "../src/hello.h"
+
+using sluice::Hello;
+
+namespace {
+
+/** In memory of its own, so that one byte too far is noticed. */
+Hello read_copy(const uint8_t* data, size_t size) {
+  const std::unique_ptr<uint8_t[]> copy(new uint8_t[size]);
+  std::copy(data, data + size, copy.get());
+  return Hello::read({copy.get(), size});
+}
+
+void must(bool is_so) {
+  if (!is_so) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const Hello whole = read_copy(data, size);
+  must((whole.kind == Hello::Kind::named) == !whole.name.empty());
+  must(whole.name.size() <= size);
+  // Halves, then quarters of what is left: a few prefixes a run, others in the next.
+  for (size_t part = size / 2; part > 0; part /= 2) {
+    const Hello early = read_copy(data, size - part);
+    must(early.kind == Hello::Kind::incomplete || (early.kind == whole.kind && early.name == whole.name));
+  }
+  return 0;
+}

@@ -1,0 +1,84 @@
+// What callers and targets say in a fuzzed world: each datagram tells whose it is.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace sluice::fake {
+
+inline constexpr int kCallers = 10;  // the first half over IPv4
+inline constexpr int kPorts = 2;
+inline constexpr uint16_t kFirstPort = 5000;
+inline constexpr std::array<size_t, 12> kSizes{0, 1, 8, 8, 64, 64, 64, 100, 1200, 1200, 1472, 65'507};
+
+inline bool is_four(int caller) { return caller < kCallers / 2; }
+
+/** What every datagram of at least its size begins with; the rest is a pattern of it. */
+struct Stamp {
+  uint16_t from;  // a caller, or the descriptor of a target's socket
+  uint16_t port;
+  uint32_t number;
+};
+
+inline std::vector<std::byte> datagram(Stamp stamp, size_t size) {
+  std::vector<std::byte> bytes(size);
+  for (size_t i = 0; i < size; i++) bytes[i] = static_cast<std::byte>(stamp.number * 7 + i);
+  if (size >= sizeof stamp) std::memcpy(bytes.data(), &stamp, sizeof stamp);
+  return bytes;
+}
+
+template <class Info>
+std::vector<std::byte> control_of(int level, int type, const Info& info) {
+  std::vector<std::byte> control(CMSG_SPACE(sizeof info));
+  auto* head = reinterpret_cast<cmsghdr*>(control.data());
+  *head = {CMSG_LEN(sizeof info), level, type};
+  std::memcpy(CMSG_DATA(head), &info, sizeof info);
+  return control;
+}
+
+/** The address of ours numbered `door`, as it comes in and as replies must name it. 3: none that can reply. */
+inline std::vector<std::byte> door_of(int caller, int door, bool is_reply) {
+  if (is_four(caller)) {
+    in_pktinfo info{};
+    if (!is_reply) info.ipi_ifindex = 7;
+    if (!is_reply) info.ipi_addr.s_addr = htonl(0xffffffff);
+    info.ipi_spec_dst.s_addr = htonl(0x0a000000u + static_cast<unsigned>(door));
+    return control_of(IPPROTO_IP, IP_PKTINFO, info);
+  }
+  in6_pktinfo info{};
+  auto* bytes = info.ipi6_addr.s6_addr;
+  if (door == 3) bytes[0] = 0xff;
+  else if (door == 2) bytes[0] = 0xfe, bytes[1] = 0x80;
+  else bytes[0] = 0x20;
+  bytes[15] = static_cast<uint8_t>(door);
+  info.ipi6_ifindex = is_reply && door != 2 ? 0 : 7;
+  if (is_reply && door == 3) return {};
+  return control_of(IPPROTO_IPV6, IPV6_PKTINFO, info);
+}
+
+inline sockaddr_in6 place_of(int caller, socklen_t& size) {
+  sockaddr_in6 raw{};
+  if (is_four(caller)) {
+    sockaddr_in four{};
+    four.sin_family = AF_INET;
+    four.sin_port = htons(static_cast<uint16_t>(1000 + caller / 2));
+    four.sin_addr.s_addr = htonl(0xc6336400u + static_cast<unsigned>(caller % 2));
+    std::memcpy(&raw, &four, size = sizeof four);
+    return raw;
+  }
+  raw.sin6_family = AF_INET6;
+  raw.sin6_port = htons(1000);
+  raw.sin6_addr.s6_addr[0] = 0xfe;
+  raw.sin6_addr.s6_addr[1] = 0x80;
+  raw.sin6_scope_id = static_cast<uint32_t>(caller);  // one address on several links
+  size = sizeof raw;
+  return raw;
+}
+
+}  // namespace sluice::fake

@@ -1,0 +1,92 @@
+// The native data plane behind the engine's contract: C++ on threads of its own, for Linux.
+import { availableParallelism } from 'node:os'
+import type { Engine, EngineEvent, EngineOptions } from '../agent/engine.ts'
+import { eventKinds, type NativeEngine, type NativeEvent, type NativeModule } from './bridge.ts'
+import { loadModule } from './load.ts'
+import { healths, type ReasonOf, readCounters, readSample } from './sample.ts'
+
+export type NativeStatus =
+  | { readonly ok: true; readonly openEngine: (options: EngineOptions) => Engine; readonly from: string }
+  | { readonly ok: false; readonly reason: string }
+
+const maxThreads = 4
+
+/** Never throws: without a binary the portable engine runs, and the reason is told. */
+export function loadNative(): NativeStatus {
+  const loaded = loadModule()
+  if (!loaded.ok) return loaded
+  const { module, from } = loaded
+  return { ok: true, openEngine: options => openNativeEngine(module, options), from }
+}
+
+export function openNativeEngine({ NativeEngine }: NativeModule, options: EngineOptions): Engine {
+  const { bind, onEvents, splice = 'on' } = options
+  const threads = Math.max(1, options.threads ?? Math.min(availableParallelism(), maxThreads))
+  const native: NativeEngine = new NativeEngine({ bind, threads, splice: splice === 'on' }, batch =>
+    onEvents(batch.map(event => translate(event, reasonOf)))
+  )
+  const reasonOf = openReasons(native)
+  let isStopped = false
+
+  return {
+    async open(rule) {
+      if (isStopped) throw stopped(rule.from)
+      native.open(rule)
+    },
+    async close(ruleId, drainMs) {
+      if (!isStopped) native.close(ruleId, drainMs)
+    },
+    filter: (ruleId, filters) => native.filter(ruleId, filters),
+    meter: (id, meter) => native.meter(id, meter),
+    budget: (meterId, budget) => native.budget(meterId, budget),
+    unmeter: id => native.unmeter(id),
+    resolved(token, answer) {
+      if (!isStopped) native.resolved(token, answer)
+    },
+    sample: () => readSample(native.sample(), reasonOf),
+    async stop() {
+      if (isStopped) return
+      isStopped = true
+      native.stop()
+    }
+  }
+}
+
+const stopped = (port: number) =>
+  Object.assign(new Error(`port ${port} is not opened: the engine has stopped`), { code: 'ESTOPPED' })
+
+/** Asked for anew only when a number is unknown. */
+function openReasons(native: NativeEngine): ReasonOf {
+  let known: readonly string[] = []
+  return reason => {
+    if (reason >= known.length) known = native.reasons()
+    return known[reason] ?? ''
+  }
+}
+
+function translate(event: NativeEvent, reasonOf: ReasonOf): EngineEvent {
+  const { id, target, number, other, words, reason, from, to, counters } = event
+  const kind = eventKinds[event.kind]
+  if (kind === undefined) throw new RangeError(`the native engine tells of ${event.kind}, which is unknown`)
+  const health = (state: number) => healths[state] ?? 'unknown'
+  switch (kind) {
+    case 'resolve':
+      return { kind, token: number, ruleId: id, host: words }
+    case 'closed':
+      return { kind, counters: readCounters(counters ?? new Float64Array(), reasonOf) }
+    case 'dns-failed':
+      return { kind, ruleId: id, host: words, reason }
+    case 'flow-evicted':
+      return { kind, ruleId: id, target, errno: words }
+    case 'target-health':
+      return { kind, ruleId: id, target, from: health(from), to: health(to), reason }
+    case 'meter-empty':
+      return { kind, meterId: id }
+    case 'splice-selected':
+      return { kind, ruleId: id }
+    case 'splice-unsupported':
+      return { kind, ruleId: id, errno: words }
+    case 'pipe-size':
+      return { kind, requestedBytes: number, actualBytes: other, errno: words }
+  }
+}

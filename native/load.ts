@@ -1,0 +1,63 @@
+// Which binary there is for this machine, or why none is taken.
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { NativeModule } from './bridge.ts'
+
+/** What the choice depends on. */
+export interface Machine {
+  readonly platform: string
+  readonly arch: string
+  readonly libc: 'glibc' | 'musl' | 'other'
+}
+
+export type Loaded =
+  | { readonly ok: true; readonly module: NativeModule; readonly from: string }
+  | { readonly ok: false; readonly reason: string }
+
+/** Where a binary may lie below `root`, best first; or why there cannot be one. */
+export function candidates(root: string, { platform, arch, libc }: Machine): readonly string[] | string {
+  if (platform !== 'linux') return `there is no native engine for ${platform}`
+  if (libc === 'other') return 'the C library is neither glibc nor musl'
+  const folder = libc === 'musl' ? `${platform}-${arch}-musl` : `${platform}-${arch}`
+  return [join(root, 'build', 'Release', 'sluice.node'), join(root, 'prebuilds', folder, 'sluice.node')]
+}
+
+/** The first that can be loaded. A binary of one's own build comes before one that was shipped. */
+export function choose(
+  roots: readonly string[],
+  machine: Machine,
+  exists: (file: string) => boolean,
+  load: (file: string) => NativeModule
+): Loaded {
+  const failed: string[] = []
+  for (const root of roots) {
+    const files = candidates(root, machine)
+    if (typeof files === 'string') return { ok: false, reason: files }
+    for (const file of files.filter(exists))
+      try {
+        return { ok: true, module: load(file), from: file }
+      } catch (error) {
+        failed.push(`${file}: ${error instanceof Error ? error.message : error}`)
+      }
+  }
+  const { platform, arch, libc } = machine
+  const nothing = `no binary for ${platform}-${arch} (${libc}) was built or shipped`
+  return { ok: false, reason: failed.length > 0 ? failed.join('; ') : nothing }
+}
+
+export function thisMachine(): Machine {
+  const { platform, arch } = process
+  if (platform !== 'linux') return { platform, arch, libc: 'other' }
+  // The report's type leaves its content open.
+  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
+  if (header.glibcVersionRuntime !== undefined) return { platform, arch, libc: 'glibc' }
+  return { platform, arch, libc: existsSync('/etc/alpine-release') ? 'musl' : 'other' }
+}
+
+/** From source this file lies in native/, in the published package in dist/native/, two folders from it. */
+export function loadModule(): Loaded {
+  const roots = [import.meta.dirname, join(import.meta.dirname, '..', '..', 'native')]
+  const require = createRequire(import.meta.url)
+  return choose(roots, thisMachine(), existsSync, file => require(file) as NativeModule)
+}

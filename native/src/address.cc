@@ -1,0 +1,125 @@
+#include "address.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+namespace sluice {
+
+namespace {
+
+constexpr std::array<uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+Address of_v6(const in6_addr& raw, uint16_t port) {
+  Address address;
+  address.port = port;
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&raw);
+  if (std::equal(kMapped.begin(), kMapped.end(), bytes)) {
+    std::copy_n(bytes + kMapped.size(), 4, address.bytes.begin());
+    return address;
+  }
+  address.family = Family::v6;
+  std::copy_n(bytes, 16, address.bytes.begin());
+  return address;
+}
+
+}  // namespace
+
+std::optional<Address> Address::parse(std::string_view text, uint16_t port) {
+  const std::string bare(text.substr(0, text.find('%')));
+  in6_addr six;
+  if (inet_pton(AF_INET6, bare.c_str(), &six) == 1) return of_v6(six, port);
+  Address address;
+  address.port = port;
+  if (inet_pton(AF_INET, bare.c_str(), address.bytes.data()) != 1) return std::nullopt;
+  return address;
+}
+
+Address Address::from(const sockaddr_storage& raw) {
+  if (raw.ss_family == AF_INET6) {
+    const auto& six = reinterpret_cast<const sockaddr_in6&>(raw);
+    return of_v6(six.sin6_addr, ntohs(six.sin6_port));
+  }
+  const auto& four = reinterpret_cast<const sockaddr_in&>(raw);
+  Address address;
+  address.port = ntohs(four.sin_port);
+  std::memcpy(address.bytes.data(), &four.sin_addr, 4);
+  return address;
+}
+
+socklen_t Address::to(sockaddr_storage& raw) const {
+  if (family == Family::v6) {
+    sockaddr_in6 six{};
+    six.sin6_family = AF_INET6;
+    six.sin6_port = htons(port);
+    std::memcpy(&six.sin6_addr, bytes.data(), 16);
+    std::memcpy(&raw, &six, sizeof six);
+    return sizeof six;
+  }
+  sockaddr_in four{};
+  four.sin_family = AF_INET;
+  four.sin_port = htons(port);
+  std::memcpy(&four.sin_addr, bytes.data(), 4);
+  std::memcpy(&raw, &four, sizeof four);
+  return sizeof four;
+}
+
+bool Address::is_loopback() const {
+  if (family == Family::v4) return bytes[0] == 127;
+  return bytes[15] == 1 &&
+         std::all_of(bytes.begin(), bytes.end() - 1, [](uint8_t byte) { return byte == 0; });
+}
+
+Address Address::with_port(uint16_t other) const {
+  Address address = *this;
+  address.port = other;
+  return address;
+}
+
+std::optional<Prefix> Prefix::parse(std::string_view text) {
+  const size_t slash = text.find('/');
+  const std::string_view host = text.substr(0, slash);
+  if (host.find('%') != std::string_view::npos) return std::nullopt;
+  const auto base = Address::parse(host);
+  if (!base) return std::nullopt;
+  const unsigned full = base->family == Family::v4 ? 32 : 128;
+  if (slash == std::string_view::npos) return Prefix{*base, full};
+
+  const std::string_view length = text.substr(slash + 1);
+  unsigned bits = 0;
+  const auto [end, error] = std::from_chars(length.data(), length.data() + length.size(), bits);
+  if (error != std::errc{} || end != length.data() + length.size() || length.size() > 3) return std::nullopt;
+  // The length of an IPv4-mapped prefix counts the 96 bits before it.
+  const unsigned skipped = full == 32 && host.find(':') != std::string_view::npos ? 96 : 0;
+  if (bits < skipped || bits - skipped > full) return std::nullopt;
+  return Prefix{*base, bits - skipped};
+}
+
+bool Prefix::contains(const Address& address) const {
+  if (address.family != base.family) return false;
+  const size_t whole = bits / 8;
+  if (!std::equal(base.bytes.begin(), base.bytes.begin() + whole, address.bytes.begin())) return false;
+  const unsigned rest = bits % 8;
+  if (rest == 0) return true;
+  const auto mask = static_cast<uint8_t>(0xff << (8 - rest));
+  return ((base.bytes[whole] ^ address.bytes[whole]) & mask) == 0;
+}
+
+std::vector<Address> interleave(const std::vector<Address>& addresses, bool prefer_ipv6) {
+  if (addresses.empty()) return {};
+  const Family leading = prefer_ipv6 ? Family::v6 : addresses.front().family;
+  std::vector<Address> lead;
+  std::vector<Address> follow;
+  for (const Address& address : addresses) (address.family == leading ? lead : follow).push_back(address);
+  std::vector<Address> turns;
+  for (size_t i = 0; i < std::max(lead.size(), follow.size()); i++) {
+    if (i < lead.size()) turns.push_back(lead[i]);
+    if (i < follow.size()) turns.push_back(follow[i]);
+  }
+  return turns;
+}
+
+}  // namespace sluice

@@ -1,0 +1,45 @@
+// An IP address with its port, in one spelling: no zone, IPv4-mapped IPv6 as IPv4.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+enum class Family : uint8_t { v4, v6 };
+
+struct Address {
+  std::array<uint8_t, 16> bytes{};  // the first four, if IPv4; the others are 0
+  Family family = Family::v4;
+  uint16_t port = 0;
+
+  static std::optional<Address> parse(std::string_view text, uint16_t port = 0);
+  static Address from(const sockaddr_storage& raw);
+  socklen_t to(sockaddr_storage& raw) const;
+
+  bool same_host(const Address& other) const { return family == other.family && bytes == other.bytes; }
+  bool operator==(const Address& other) const = default;
+  bool is_unspecified() const { return bytes == std::array<uint8_t, 16>{}; }
+  bool is_loopback() const;
+  Address with_port(uint16_t other) const;
+};
+
+/** '10.0.0.0/8'; a bare address is a prefix of full length. */
+struct Prefix {
+  Address base;
+  unsigned bits = 0;
+
+  static std::optional<Prefix> parse(std::string_view text);
+  bool contains(const Address& address) const;
+};
+
+/** RFC 8305: families take turns, the preferred or the first answer's leads. */
+std::vector<Address> interleave(const std::vector<Address>& addresses, bool prefer_ipv6);
+
+}  // namespace sluice

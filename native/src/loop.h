@@ -1,0 +1,94 @@
+// One thread's events: descriptors, timers, tasks from other threads, turns that were put off.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "sys.h"
+#include "wheel.h"
+
+namespace sluice {
+
+/** What may still be named by the events of this batch is freed after it. */
+class Mortal {
+ public:
+  virtual ~Mortal() = default;
+};
+
+/** Hears of its descriptor, edge by edge. Lives until the batch is over in which its descriptor was closed.
+ */
+class Watcher : public Mortal {
+ public:
+  virtual void ready(uint32_t events) = 0;
+};
+
+/** Has more to do, but lets others go first. */
+class Turn {
+ public:
+  virtual void take_turn() = 0;
+  bool is_queued() const { return is_queued_; }
+
+ protected:
+  ~Turn() = default;
+
+ private:
+  friend class Loop;
+  bool is_queued_ = false;
+};
+
+class Loop {
+ public:
+  using Task = std::function<void()>;
+
+  Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+  /** 0, or why there is no loop. */
+  int open();
+  void run();
+  /** From within. */
+  void stop() { is_stopping_ = true; }
+  /** From any thread, in order. */
+  void post(Task task);
+
+  int64_t now_us() const { return now_us_; }
+  int64_t now_ms() const { return now_us_ / 1000; }
+  Wheel& wheel() { return wheel_; }
+  void arm(Timer& timer, int64_t after_ms) { wheel_.arm(timer, now_ms() + after_ms); }
+
+  /** For sockets that carry traffic: in, out and end, told once each. */
+  int watch(int fd, Watcher& watcher);
+  int watch(int fd, Watcher& watcher, uint32_t events);
+  int unwatch(int fd) { return sys::unwatch(epoll_.get(), fd); }
+  void put_off(Turn& turn);
+  /** Before it is buried. */
+  void cancel(Turn& turn);
+  void bury(std::unique_ptr<Mortal> dead) { dead_.push_back(std::move(dead)); }
+
+ private:
+  struct Bell final : Watcher {
+    void ready(uint32_t) override { was_rung = true; }
+    bool was_rung = false;
+  };
+
+  int timeout_ms() const;
+  void take_turns();
+  void do_tasks();
+  void free_dead();
+
+  Fd epoll_;
+  Fd bell_fd_;
+  Bell bell_;
+  int64_t now_us_;
+  Wheel wheel_;
+  bool is_stopping_ = false;
+  std::vector<Turn*> turns_;
+  std::vector<std::unique_ptr<Mortal>> dead_;
+  std::vector<std::unique_ptr<Mortal>> freeing_;
+  std::mutex mutex_;
+  std::vector<Task> tasks_;  // under the mutex
+};
+
+}  // namespace sluice

@@ -1,0 +1,218 @@
+#include "sys.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace sluice {
+
+void Fd::close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+namespace sys {
+
+namespace {
+
+constexpr int kBacklog = 4096;
+constexpr int kKeepIdleS = 60;
+constexpr int kKeepIntervalS = 10;
+constexpr int kUdpBufferBytes = 4 << 20;
+
+int result(int code) { return code < 0 ? -errno : code; }
+ssize_t result_of(ssize_t code) { return code < 0 ? -errno : code; }
+
+int set(int socket, int level, int name, int value) {
+  return result(setsockopt(socket, level, name, &value, sizeof value));
+}
+
+int open_socket(const Address& address, int type, Fd& socket) {
+  const int family = address.family == Family::v6 ? AF_INET6 : AF_INET;
+  const int fd = ::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  socket = Fd(fd);
+  return 0;
+}
+
+/** Accepted sockets inherit all of it from their listener. */
+void set_stream_options(int socket) {
+  set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleS);
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepIntervalS);
+}
+
+int bind_to(int socket, const Address& place) {
+  sockaddr_storage raw{};
+  const socklen_t size = place.to(raw);
+  return result(bind(socket, reinterpret_cast<sockaddr*>(&raw), size));
+}
+
+void set_datagram_options(int socket, Family family) {
+  set(socket, SOL_SOCKET, SO_RCVBUF, kUdpBufferBytes);
+  set(socket, SOL_SOCKET, SO_SNDBUF, kUdpBufferBytes);
+  if (family == Family::v6)
+    set(socket, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
+  else
+    set(socket, IPPROTO_IP, IP_PKTINFO, 1);
+}
+
+}  // namespace
+
+int listen_on(Protocol protocol, const Address& place, Sharing sharing, Fd& socket) {
+  const bool is_stream = protocol == Protocol::tcp;
+  if (const int error = open_socket(place, is_stream ? SOCK_STREAM : SOCK_DGRAM, socket)) return error;
+  const int fd = socket.get();
+  // For datagrams address reuse would let a second socket steal the port.
+  if (is_stream) set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+  if (sharing == Sharing::shared) set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+  if (place.family == Family::v6) set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  if (is_stream)
+    set_stream_options(fd);
+  else
+    set_datagram_options(fd, place.family);
+  if (const int error = bind_to(fd, place)) return error;
+  return is_stream ? result(listen(fd, kBacklog)) : 0;
+}
+
+int accept_from(int listener, Address& caller, Fd& socket) {
+  sockaddr_storage raw{};
+  socklen_t size = sizeof raw;
+  const int fd = accept4(listener, reinterpret_cast<sockaddr*>(&raw), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (fd < 0) return -errno;
+  socket = Fd(fd);
+  caller = Address::from(raw);
+  return 0;
+}
+
+int connect_to(const Address& target, Fd& socket) {
+  if (const int error = open_socket(target, SOCK_STREAM, socket)) return error;
+  set_stream_options(socket.get());
+  sockaddr_storage raw{};
+  const socklen_t size = target.to(raw);
+  const int error = result(connect(socket.get(), reinterpret_cast<sockaddr*>(&raw), size));
+  return error == -EINPROGRESS ? 0 : error;
+}
+
+int error_of(int socket) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) < 0) return errno;
+  return error;
+}
+
+void arm_reset(int socket) {
+  const linger now{1, 0};
+  setsockopt(socket, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
+int shut_write(int socket) { return result(shutdown(socket, SHUT_WR)); }
+
+ssize_t receive(int socket, void* bytes, size_t size) { return result_of(recv(socket, bytes, size, 0)); }
+ssize_t peek(int socket, void* bytes, size_t size) { return result_of(recv(socket, bytes, size, MSG_PEEK)); }
+ssize_t transmit(int socket, const void* bytes, size_t size) {
+  return result_of(send(socket, bytes, size, MSG_NOSIGNAL));
+}
+
+int open_pipe(Pipe& pipe) {
+  int ends[2];
+  if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0) return -errno;
+  pipe = Pipe{Fd(ends[0]), Fd(ends[1])};
+  return 0;
+}
+int resize_pipe(const Pipe& pipe, int bytes) { return result(fcntl(pipe.write.get(), F_SETPIPE_SZ, bytes)); }
+int pipe_size(const Pipe& pipe) { return result(fcntl(pipe.write.get(), F_GETPIPE_SZ)); }
+ssize_t splice_in(int socket, const Pipe& pipe, size_t size) {
+  constexpr unsigned flags = SPLICE_F_MOVE | SPLICE_F_NONBLOCK;
+  return result_of(splice(socket, nullptr, pipe.write.get(), nullptr, size, flags));
+}
+ssize_t splice_out(const Pipe& pipe, int socket, size_t size) {
+  constexpr unsigned flags = SPLICE_F_MOVE | SPLICE_F_NONBLOCK;
+  return result_of(splice(pipe.read.get(), nullptr, socket, nullptr, size, flags));
+}
+
+int open_epoll(Fd& epoll) {
+  epoll = Fd(epoll_create1(EPOLL_CLOEXEC));
+  return epoll ? 0 : -errno;
+}
+int watch(int epoll, int fd, uint32_t events, void* data) {
+  epoll_event event{};
+  event.events = events;
+  event.data.ptr = data;
+  return result(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
+}
+int unwatch(int epoll, int fd) { return result(epoll_ctl(epoll, EPOLL_CTL_DEL, fd, nullptr)); }
+int wait(int epoll, epoll_event* events, int count, int timeout_ms) {
+  return result(epoll_wait(epoll, events, count, timeout_ms));
+}
+int open_bell(Fd& bell) {
+  bell = Fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  return bell ? 0 : -errno;
+}
+void ring(int bell) {
+  // Fails only when it rings already.
+  [[maybe_unused]] const int full = eventfd_write(bell, 1);
+}
+void silence(int bell) {
+  eventfd_t rings = 0;
+  [[maybe_unused]] const int empty = eventfd_read(bell, &rings);
+}
+
+int64_t now_us() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000 + now.tv_nsec / 1000;
+}
+int64_t unix_ms() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
+
+int64_t descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return 1024;
+  const rlimit raised{limit.rlim_max, limit.rlim_max};
+  if (limit.rlim_cur < limit.rlim_max && setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+  return static_cast<int64_t>(limit.rlim_cur);
+}
+
+int64_t descriptors_in_use() {
+  DIR* folder = opendir("/proc/self/fd");
+  if (folder == nullptr) return 0;
+  int64_t count = 0;
+  while (const dirent* entry = readdir(folder)) count += entry->d_name[0] != '.';
+  closedir(folder);
+  return count - 1;  // the folder itself
+}
+
+std::vector<Address> local_addresses() {
+  std::vector<Address> found;
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) < 0) return found;
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr) continue;
+    sockaddr_storage raw{};
+    if (one->ifa_addr->sa_family == AF_INET)
+      reinterpret_cast<sockaddr_in&>(raw) = *reinterpret_cast<sockaddr_in*>(one->ifa_addr);
+    else if (one->ifa_addr->sa_family == AF_INET6)
+      reinterpret_cast<sockaddr_in6&>(raw) = *reinterpret_cast<sockaddr_in6*>(one->ifa_addr);
+    else
+      continue;
+    found.push_back(Address::from(raw));
+  }
+  freeifaddrs(all);
+  return found;
+}
+
+}  // namespace sys
+}  // namespace sluice

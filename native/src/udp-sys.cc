@@ -1,0 +1,34 @@
+#include "udp-sys.h"
+
+#include <cerrno>
+
+namespace sluice::sys {
+
+namespace {
+constexpr int kReceiveBufferBytes = 1 << 20;
+}
+
+int connect_datagram(const Address& target, Fd& socket) {
+  sockaddr_storage raw{};
+  const socklen_t size = target.to(raw);
+  socket = Fd(::socket(raw.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket) return -errno;
+  setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUF, &kReceiveBufferBytes, sizeof kReceiveBufferBytes);
+  return connect(socket.get(), reinterpret_cast<sockaddr*>(&raw), size) < 0 ? -errno : 0;
+}
+
+int receive_many(int socket, mmsghdr* messages, int count) {
+  const int got = recvmmsg(socket, messages, count, MSG_DONTWAIT, nullptr);
+  return got < 0 ? -errno : got;
+}
+
+int send_many(int socket, mmsghdr* messages, int count) {
+  const int sent = sendmmsg(socket, messages, count, MSG_DONTWAIT | MSG_NOSIGNAL);
+  return sent < 0 ? -errno : sent;
+}
+
+int send_one(int socket, const msghdr& message) {
+  return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+}  // namespace sluice::sys

@@ -1,0 +1,120 @@
+import { setTimeout } from 'node:timers/promises'
+import { type Static, Type } from 'typebox'
+import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { visible } from '../../kernel/base/log.ts'
+import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
+import type { EntryRow, Page } from './schema.ts'
+
+const everyMs = 2_000
+const perPage = 1000
+
+const columns = [
+  'timestamp',
+  'outcome',
+  'status',
+  'actor',
+  'action',
+  'resource_id',
+  'reason',
+  'remote_addr',
+  'count'
+] as const
+
+const args = Type.Object({
+  outcome: Type.Optional(Type.String({ description: 'allow or deny' })),
+  since: Type.Optional(
+    Type.String({ description: 'The oldest moment: 2026-01-31T12:00:00Z, or 90m, 12h, 7d ago.' })
+  ),
+  until: Type.Optional(Type.String({ description: 'The newest moment, written alike.' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'How many, the newest first; default 100, with --jsonl all.' })
+  ),
+  jsonl: Type.Optional(Type.Boolean({ description: 'One JSON object a line: an export.' })),
+  follow: Type.Optional(
+    Type.Boolean({ description: 'Go on with what comes, the newest last, until interrupted.' })
+  )
+})
+type Args = Static<typeof args>
+
+const audit = defineCommand({
+  name: 'audit',
+  summary: 'Show who changed what, and who was refused.',
+  args,
+  needs: 'api',
+  until: 'stopped',
+  async run(call) {
+    const { args, api, print, signal } = call
+    if (args.follow) return follow(call)
+    const limit = args.limit ?? (args.jsonl ? Number.POSITIVE_INFINITY : 100)
+    const shown: EntryRow[] = []
+    for await (const entries of pages(api, filterOf(args), limit, signal)) {
+      if (!args.jsonl) shown.push(...entries)
+      else for (const entry of entries) print.line(JSON.stringify(entry))
+    }
+    if (!args.jsonl) print.data(shown, columns)
+  }
+})
+
+export const commands = [audit]
+
+/** From the newest on, until there are `limit`, or nobody wants more. */
+async function* pages(
+  api: Api,
+  filter: Filter,
+  limit: number,
+  signal: AbortSignal
+): AsyncIterable<readonly EntryRow[]> {
+  let left = limit
+  for (let cursor: string | undefined = ''; cursor !== undefined && left > 0 && !signal.aborted; ) {
+    const query = new URLSearchParams({ ...filter, limit: String(Math.min(left, perPage)), cursor })
+    const { entries, next_cursor }: Page = await api.get<Page>(`/v1/audit?${query}`)
+    yield entries
+    left -= entries.length
+    cursor = next_cursor
+  }
+}
+
+async function follow({ args, api, print, signal }: CommandCall<Args>): Promise<void> {
+  if (args.until !== undefined) throw new Fault(wrongUsage, '--follow has no end: leave --until out')
+  const { outcome, since } = filterOf(args)
+  const spell = args.jsonl ? JSON.stringify : lineOf
+  let newest: readonly EntryRow[] = [] // of one moment: they come again
+  let limit = args.limit ?? (since === undefined ? 10 : Number.POSITIVE_INFINITY)
+  while (!signal.aborted) {
+    const from = newest[0]?.timestamp ?? since
+    const filter = { ...(outcome !== undefined && { outcome }), ...(from !== undefined && { since: from }) }
+    const known = new Set(newest.map(({ id }) => id))
+    const found: EntryRow[] = []
+    for await (const entries of pages(api, filter, limit, signal))
+      found.push(...entries.filter(({ id }) => !known.has(id)))
+    for (const entry of found.toReversed()) print.line(spell(entry))
+    const last = found[0]?.timestamp
+    newest = [...found, ...newest].filter(({ timestamp }) => timestamp === (last ?? newest[0]?.timestamp))
+    limit = Number.POSITIVE_INFINITY
+    await setTimeout(everyMs, undefined, { signal }).catch(() => {}) // interrupted: the loop ends
+  }
+}
+
+const lineOf = (entry: EntryRow): string =>
+  visible(columns.map(column => String(entry[column] ?? '-')).join('  '))
+
+/** As the API takes it; what cannot be read is for the server to refuse. */
+function filterOf({ outcome, since, until }: Args): Filter {
+  return {
+    ...(outcome !== undefined && { outcome }),
+    ...(since !== undefined && { since: momentOf(since) }),
+    ...(until !== undefined && { until: momentOf(until) })
+  }
+}
+interface Filter {
+  readonly outcome?: string
+  readonly since?: string
+  readonly until?: string
+}
+
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+function momentOf(text: string): string {
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  return count === undefined ? text : new Date(Date.now() - Number(count) * (unitMs[unit] ?? 0)).toISOString()
+}

@@ -1,0 +1,31 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
+import type { Decision } from '../../kernel/http/principal.ts'
+
+/** A decision as it is kept. Of a denial that is folded, the first of its minute. */
+export const Entry = defineEntity({
+  name: 'AuditEntry',
+  tableName: 'audit_entry',
+  indexes: [
+    { name: 'audit_entry_timestamp_id_index', properties: ['timestamp', 'id'] },
+    { name: 'audit_entry_outcome_timestamp_id_index', properties: ['outcome', 'timestamp', 'id'] }
+  ],
+  properties: {
+    id: p.string().length(26).primary(),
+    timestamp: p.bigint('number'), // ms since 1970, UTC
+    actor: p.string().length(32).nullable(),
+    role: p.string().length(10).$type<Decision['role']>().nullable(),
+    authMethod: p.string().length(16).$type<Decision['authMethod']>(),
+    remoteAddr: p.string().length(64).nullable(), // null: of many, beyond what a minute holds
+    method: p.string().length(10),
+    path: p.string().length(512),
+    action: p.string().length(64),
+    resourceKind: p.string().length(32).nullable(),
+    resourceId: p.string().length(255).nullable(),
+    outcome: p.string().length(5).$type<Decision['outcome']>(),
+    status: p.integer().nullable(), // null: changed, the answer is awaited or was lost
+    reason: p.string().length(64).nullable(),
+    requestId: p.string().length(64),
+    count: p.bigint('number')
+  }
+})
+export type Entry = InferEntity<typeof Entry>

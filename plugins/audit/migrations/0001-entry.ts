@@ -1,0 +1,27 @@
+import { Migration } from '@mikro-orm/migrations'
+
+export class Audit0001 extends Migration {
+  override up(): void {
+    this.addSql(`create table "audit_entry" (
+      "id" varchar(26) not null primary key,
+      "timestamp" bigint not null,
+      "actor" varchar(32) null,
+      "role" varchar(10) null,
+      "auth_method" varchar(16) not null,
+      "remote_addr" varchar(64) null,
+      "method" varchar(10) not null,
+      "path" varchar(512) not null,
+      "action" varchar(64) not null,
+      "resource_kind" varchar(32) null,
+      "resource_id" varchar(255) null,
+      "outcome" varchar(5) not null,
+      "status" int null,
+      "reason" varchar(64) null,
+      "request_id" varchar(64) not null,
+      "count" bigint not null)`)
+    this.addSql('create index "audit_entry_timestamp_id_index" on "audit_entry" ("timestamp", "id")')
+    this.addSql(
+      'create index "audit_entry_outcome_timestamp_id_index" on "audit_entry" ("outcome", "timestamp", "id")'
+    )
+  }
+}

@@ -1,0 +1,42 @@
+import { asFunction } from 'awilix'
+import { figuresSlot } from '../../kernel/figures.ts'
+import { decisionSlot } from '../../kernel/http/principal.ts'
+import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { commands } from './commands.ts'
+import { Entry } from './entities.ts'
+import { Audit0001 } from './migrations/0001-entry.ts'
+import { routes } from './routes.ts'
+import { invalidOutcome, invalidTimestamp } from './schema.ts'
+import { keys } from './settings.ts'
+import { openTrail, type Trail } from './trail.ts'
+
+interface Deps extends Kernel<typeof keys> {
+  readonly trail: Trail
+}
+
+const secondMs = 1_000
+const minuteMs = 60_000
+
+export default definePlugin<Deps>({
+  name: 'audit',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  keys,
+  codes: [invalidTimestamp, invalidOutcome],
+  store: { entities: [Entry], migrations: [{ name: '0001-entry', class: Audit0001 }] },
+  services: { trail: asFunction(openTrail).singleton() },
+  fills: [
+    decisionSlot.fillWith(({ trail }: Deps) => trail.sink),
+    figuresSlot.fillWith(({ trail }: Deps) => trail.figures)
+  ],
+  routes,
+  commands,
+  async start({ deps: { trail, clock, log }, defer }) {
+    await trail.load()
+    defer(trail.release)
+    const flush = () =>
+      trail.flush().catch(error => log.error('audit.not_counted', `tried again: ${String(error)}`))
+    defer(clock.every(secondMs, () => void flush()))
+    defer(clock.every(minuteMs, () => void trail.tidy()))
+  }
+})

@@ -1,0 +1,26 @@
+import { Type } from 'typebox'
+import { defineRoute } from '../../kernel/http/route.ts'
+import { EntryRow, Page, Query } from './schema.ts'
+import type { Trail } from './trail.ts'
+
+interface Deps {
+  readonly trail: Trail
+}
+
+/** The older shape is an array: what `limit` and `outcome` alone ask for. */
+const list = defineRoute({
+  method: 'GET',
+  url: '/v1/audit',
+  action: 'audit.list',
+  access: 'superadmin',
+  status: 200,
+  summary: 'Who changed what, and who was refused, the newest first; a page with since, until or cursor.',
+  schema: () => ({ query: Query, reply: Type.Union([Type.Array(EntryRow), Page]) }),
+  async run({ trail }: Deps, { query }) {
+    const page = await trail.page(query)
+    const isPage = query.since !== undefined || query.until !== undefined || query.cursor !== undefined
+    return isPage ? page : page.entries
+  }
+})
+
+export const routes = [list]

@@ -1,0 +1,106 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { newId } from '../../../kernel/base/id.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import type { Trail } from '../trail.ts'
+import { desk, matchAll } from './kit.ts'
+
+const nobody = { authorization: '' }
+
+t.test('denials without a known principal are one entry an address, code and minute', async t => {
+  const { server, entries, clock } = await desk(t)
+  const ask = (remoteAddress: string, url: string, headers = {}) =>
+    server.http.app.inject({ method: 'GET', url, remoteAddress, headers })
+
+  await ask('192.0.2.1', '/v1/audit')
+  await ask('192.0.2.1', '/v1/openapi.json/x')
+  await ask('192.0.2.1', '/v1/audit', { authorization: 'Bearer wrong' })
+  await ask('192.0.2.2', '/v1/audit')
+  await ask('2001:db8::1', '/v1/audit')
+  await ask('2001:db8::ffff:1', '/v1/audit')
+  await ask('2001:db8:0:1::1', '/v1/audit')
+  await clock.advance(60_000)
+  await ask('192.0.2.1', '/v1/audit')
+
+  t.same(
+    (await entries('?outcome=deny')).map(({ remote_addr, count }) => [remote_addr, count]),
+    [
+      ['192.0.2.1', 1],
+      ['2001:db8:0:1::1', 1],
+      ['2001:db8::1', 2],
+      ['192.0.2.2', 1],
+      ['192.0.2.1', 2]
+    ]
+  )
+})
+
+t.test('denials of a known principal are one entry an action, code and minute', async t => {
+  const { call, entries, as } = await desk(t)
+
+  for (let i = 0; i < 3; i++) await call('GET', '/v1/audit', undefined, as('ann'))
+
+  matchAll(t, await entries('?outcome=deny'), [{ actor: 'ann', reason: 'role_required', count: 3 }])
+})
+
+t.test('a minute holds at most 1,000 entries of strangers, and counts all of them', async t => {
+  const { server, clock, page } = await desk(t)
+  const { store, trail } = server.depsOf('audit') as Kernel & { readonly trail: Trail }
+  const denial = {
+    action: 'audit.list',
+    actor: null,
+    role: null,
+    authMethod: 'none',
+    method: 'GET',
+    path: '/v1/audit',
+    resourceKind: null,
+    resourceId: null,
+    outcome: 'deny',
+    status: 401,
+    reason: 'unauthenticated',
+    requestId: 'r'
+  } as const
+
+  await store.change(async em => {
+    for (let i = 0; i < 1200; i++) {
+      const remoteAddr = `10.0.${i >> 8}.${i & 255}`
+      await trail.sink.write({ ...denial, remoteAddr, id: newId(), timestamp: clock.now() }, em)
+    }
+  })
+
+  const first = await page('cursor=&limit=1000')
+  t.ok(first.count <= 1000, `${first.count} entries`)
+  t.equal(first.next_cursor, undefined)
+  t.equal(
+    first.entries.reduce((sum, { count }) => sum + count, 0),
+    1200
+  )
+  t.match(first.entries[0], { remote_addr: null, reason: 'unauthenticated', count: 216 })
+})
+
+t.test('a loop of refusals writes once a second and fills no disk', async t => {
+  const { call, entries, clock, dir } = await desk(t)
+  const size = (): number =>
+    ['sluice.db', 'sluice.db-wal'].reduce((sum, file) => sum + statSync(join(dir, file)).size, 0)
+  await call('GET', '/v1/audit', undefined, nobody)
+  const before = size()
+
+  for (let i = 0; i < 500; i++) await call('GET', '/v1/audit', undefined, nobody)
+
+  t.equal(size(), before, 'not a byte for 500 refusals')
+  await clock.advance(1000)
+  t.ok(size() - before < 64 * 1024, `${size() - before} bytes after a second`)
+  matchAll(t, await entries(), [{ count: 501 }])
+})
+
+t.test('what was counted is written at a stop, and a restart within the minute goes on', async t => {
+  const dir = t.testdir()
+  const first = await desk(t, { dir })
+  for (let i = 0; i < 3; i++) await first.call('GET', '/v1/audit', undefined, nobody)
+  await first.stop()
+
+  const second = await desk(t, { dir, clock: first.clock })
+  await second.call('GET', '/v1/audit', undefined, nobody)
+
+  matchAll(t, await second.entries(), [{ count: 4 }])
+})

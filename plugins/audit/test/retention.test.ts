@@ -1,0 +1,76 @@
+import t from 'tap'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { Entry } from '../entities.ts'
+import type { Trail } from '../trail.ts'
+import { desk } from './kit.ts'
+
+type Deps = Kernel & { readonly trail: Trail }
+
+const dayMs = 24 * 3_600_000
+const blank = { authMethod: 'none', method: 'GET', path: '/', action: 'x', requestId: '', count: 1 } as const
+
+t.test('entries go after audit_retention_days', async t => {
+  const { server, entries, clock } = await desk(t, { keys: { audit_retention_days: 2 } })
+  const { store, trail } = server.depsOf('audit') as Deps
+  await store.change(async em => {
+    for (const [id, age] of [
+      ['OLD', 2 * dayMs + 1],
+      ['NEW', 2 * dayMs - 1]
+    ] as const)
+      await em.insert(Entry, {
+        ...blank,
+        id: id.padStart(26, '0'),
+        timestamp: clock.now() - age,
+        outcome: 'allow'
+      })
+  })
+
+  await trail.tidy()
+
+  t.same(
+    (await entries()).map(({ id }) => id),
+    ['NEW'.padStart(26, '0')]
+  )
+})
+
+t.test('beyond audit_max_rows denials go first, then the oldest', async t => {
+  const { server, clock } = await desk(t, { keys: { audit_max_rows: 1000 } })
+  const { store, trail } = server.depsOf('audit') as Deps
+  const add = (from: number, count: number, outcome: 'allow' | 'deny') =>
+    store.change(async em => {
+      const rows = Array.from({ length: count }, (_, i) => ({
+        ...blank,
+        id: String(from + i).padStart(26, '0'),
+        timestamp: clock.now() - 1_000_000 + from + i,
+        outcome
+      }))
+      await em.insertMany(Entry, rows)
+    })
+  const left = async () => {
+    const rows = await store.read(em => em.find(Entry, {}, { orderBy: { id: 'asc' } }))
+    return {
+      rows: rows.length,
+      denials: rows.filter(({ outcome }) => outcome === 'deny').length,
+      oldest: rows[0]?.id
+    }
+  }
+  await add(0, 900, 'allow')
+  await add(900, 300, 'deny')
+
+  await trail.tidy()
+  t.match(await left(), { rows: 1000, denials: 100, oldest: '0'.padStart(26, '0') })
+
+  await add(2000, 600, 'allow')
+  for (let i = 0; i < 60; i++) await trail.tidy() // it counts once an hour
+  t.match(await left(), { rows: 1000, denials: 0, oldest: '500'.padStart(26, '0') })
+})
+
+t.test('it forgets by itself, each minute', async t => {
+  const { server, clock } = await desk(t)
+  const { store } = server.depsOf('audit')
+  await store.change(em => em.insert(Entry, { ...blank, id: 'OLD', timestamp: 0, outcome: 'allow' }))
+
+  await clock.advance(60_000)
+
+  t.equal(await store.read(em => em.count(Entry, {})), 0)
+})

@@ -1,0 +1,118 @@
+import type { EntityManager } from '@mikro-orm/sql'
+import { timestamp } from '../../kernel/base/clock.ts'
+import { Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
+import type { Figures } from '../../kernel/figures.ts'
+import type { Decision, DecisionSink } from '../../kernel/http/principal.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { Entry } from './entities.ts'
+import { openFolds } from './folds.ts'
+import { parseCursor, parseTime, spellCursor } from './reading.ts'
+import { openRetention } from './retention.ts'
+import type { EntryRow, Page, Query } from './schema.ts'
+import type { keys } from './settings.ts'
+
+const defaultLimit = 100
+
+export type Trail = ReturnType<typeof openTrail>
+
+export function openTrail(kernel: Kernel<typeof keys>) {
+  const { store } = kernel
+  const folds = openFolds(kernel)
+  const retention = openRetention(kernel)
+  const written = { allow: 0, deny: 0 }
+
+  const sink: DecisionSink = {
+    async write(decision, em) {
+      const entry = entryOf(decision)
+      const fresh = entry.outcome === 'deny' ? folds.take(entry) : entry
+      if (!fresh) return
+      await em.insert(Entry, fresh)
+      written[fresh.outcome]++
+      retention.grew()
+    },
+    async complete(id, status, reason, em) {
+      await em.nativeUpdate(Entry, { id }, { status, reason })
+    }
+  }
+
+  /** The newest first. */
+  async function page(query: Query): Promise<Page> {
+    await folds.flush()
+    const { limit = defaultLimit } = query
+    const found = await store.read(em => rows(conditionsOf(query), limit + 1, em))
+    const entries = found.slice(0, limit)
+    const last = found.length > limit ? entries.at(-1) : undefined
+    return {
+      entries: entries.map(row => ({ ...row, timestamp: timestamp(row.timestamp) })),
+      ...(last && { next_cursor: spellCursor(last) }),
+      count: entries.length
+    }
+  }
+
+  const figures: Figures = async () => [
+    {
+      name: 'svc_audit_entries_total',
+      type: 'counter',
+      help: 'Entries written to the audit log; folded denials are one.',
+      labels: ['outcome'],
+      readings: Object.entries(written).map(([outcome, value]) => ({ of: [outcome], value }))
+    }
+  ]
+
+  return {
+    sink,
+    page,
+    figures,
+    load: folds.load,
+    flush: folds.flush,
+    tidy: retention.tidy,
+    async release(): Promise<void> {
+      await retention.stop()
+      await folds.flush()
+    }
+  }
+}
+
+const entryOf = (decision: Decision): Entry => ({
+  ...decision,
+  path: decision.path.slice(0, 512),
+  resourceId: decision.resourceId?.slice(0, 255) ?? null,
+  count: 1
+})
+
+interface Condition {
+  readonly sql: string
+  readonly values: readonly (string | number)[]
+}
+
+function conditionsOf({ outcome, since, until, cursor }: Query): readonly Condition[] {
+  const [from, to] = [since, until].map(time => (time === undefined ? null : parseTime(time)))
+  if (from != null && to != null && from > to)
+    throw new Fault(invalidTimeRange, 'since must not lie after until', {
+      details: { field: '/since', reason: 'range' }
+    })
+  const place = cursor ? parseCursor(cursor) : null
+  return [
+    ...(outcome === undefined ? [] : [{ sql: 'outcome = ?', values: [outcome] }]),
+    ...(from == null ? [] : [{ sql: 'timestamp >= ?', values: [from] }]),
+    ...(to == null ? [] : [{ sql: 'timestamp <= ?', values: [to] }]),
+    ...(place ? [{ sql: '(timestamp, id) < (?, ?)', values: [place.timestamp, place.id] }] : [])
+  ]
+}
+
+/** As the API names them; the time in ms. */
+interface Row extends Omit<EntryRow, 'timestamp'> {
+  readonly timestamp: number
+}
+
+const columns =
+  'id, timestamp, actor, role, auth_method, remote_addr, method, path, action, ' +
+  'resource_kind, resource_id, outcome, status, reason, request_id, count'
+
+const rows = (conditions: readonly Condition[], limit: number, em: EntityManager): Promise<Row[]> =>
+  em.execute<Row[]>(
+    `select ${columns} from audit_entry
+     where ${['1 = 1', ...conditions.map(({ sql }) => sql)].join(' and ')}
+     order by timestamp desc, id desc limit ?`,
+    [...conditions.flatMap(({ values }) => values), limit]
+  )

@@ -1,0 +1,67 @@
+// A scraper's door: one path, no credential, and nothing else behind it.
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { Fault, listenFailed } from '../../kernel/base/errors.ts'
+import type { Log } from '../../kernel/base/log.ts'
+import type { Release } from '../../kernel/base/releases.ts'
+import { contentType } from './format.ts'
+import type { Scrape } from './scrape.ts'
+
+interface Options {
+  readonly log: Log
+  readonly listen: string
+  readonly scrape: Scrape
+}
+
+export interface Listening {
+  readonly port: number
+  readonly close: Release
+}
+
+const limits = { headersTimeout: 10_000, requestTimeout: 10_000, keepAliveTimeout: 5_000 }
+
+export async function openListener({ listen, scrape, log }: Options): Promise<Listening> {
+  const server = createServer(limits, answer(scrape, log))
+  server.maxConnections = 64
+  const { hostname, port } = new URL(`http://${listen}`)
+  try {
+    server.listen({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) })
+    await once(server, 'listening')
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new Fault(listenFailed, `metrics_listen ${listen}: ${why}; give another address`, { cause })
+  }
+  async function close(): Promise<void> {
+    const closed = once(server, 'close')
+    server.close()
+    server.closeAllConnections()
+    await closed
+  }
+  return { port: (server.address() as AddressInfo).port, close } // it listens on TCP
+}
+
+function answer(scrape: Scrape, log: Log): RequestListener {
+  return ({ method, url = '' }, response) => {
+    if (url.split('?', 1)[0] !== '/metrics') {
+      response.writeHead(404).end('not found; see /metrics\n')
+      return
+    }
+    if (method !== 'GET' && method !== 'HEAD') {
+      response.writeHead(405, { allow: 'GET, HEAD' }).end()
+      return
+    }
+    const send = async (): Promise<void> => {
+      const pieces = await scrape()
+      response.setHeader('content-type', contentType)
+      if (method === 'HEAD') response.end()
+      else await pipeline(Readable.from(pieces), response)
+    }
+    send().catch((error: unknown) => {
+      log.debug('metrics.not_sent', String(error))
+      response.destroy()
+    })
+  }
+}

@@ -1,0 +1,24 @@
+import { asFunction } from 'awilix'
+import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { openListener } from './listener.ts'
+import { routes } from './routes.ts'
+import { openScrape, type Scrape } from './scrape.ts'
+import { keys } from './settings.ts'
+
+interface Deps extends Kernel<typeof keys> {
+  readonly scrape: Scrape
+}
+
+export default definePlugin<Deps>({
+  name: 'metrics',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  keys,
+  services: { scrape: asFunction(openScrape).singleton() },
+  routes,
+  async start({ deps: { config, scrape, log }, defer }) {
+    const { port, close } = await openListener({ listen: config.metrics_listen, scrape, log })
+    defer(close)
+    log.info('metrics.listening', `/metrics is served on port ${port}`, { port })
+  }
+})

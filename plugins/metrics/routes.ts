@@ -1,0 +1,21 @@
+import { Type } from 'typebox'
+import { defineRoute } from '../../kernel/http/route.ts'
+import type { Scrape } from './scrape.ts'
+
+interface Deps {
+  readonly scrape: Scrape
+}
+
+const read = defineRoute({
+  method: 'GET',
+  url: '/v1/metrics',
+  action: 'metrics.read',
+  access: 'superadmin',
+  status: 200,
+  reply: 'text',
+  summary: 'What /metrics on metrics_listen shows.',
+  schema: () => ({ reply: Type.String() }),
+  run: async ({ scrape }: Deps) => Buffer.concat(await scrape()).toString()
+})
+
+export const routes = [read]

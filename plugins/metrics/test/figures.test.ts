@@ -1,0 +1,130 @@
+// What the built-in features tell, as a scraper sees it.
+import t from 'tap'
+import { readExposition } from '../../../test/kit/exposition.ts'
+import { operatorToken } from '../../../test/kit/house.ts'
+import { books, minute, row } from '../../stats/test/kit.ts'
+
+const plugins = [
+  'users',
+  'clients',
+  'rules',
+  'stats',
+  'enrollment',
+  'advertised-endpoint',
+  'audit',
+  'metrics'
+]
+
+async function scraped(t: Parameters<typeof books>[0]) {
+  const found = await books(t, { plugins })
+  const scrape = async () => {
+    const headers = { authorization: `Bearer ${operatorToken}` }
+    const families = readExposition(
+      (await found.server.http.app.inject({ url: '/v1/metrics', headers })).body
+    )
+    return {
+      families,
+      value: (name: string, labels: string) => families.get(name)?.series.get(labels),
+      naming: (id: string) =>
+        [...families].flatMap(([name, { series }]) =>
+          [...series.keys()].some(key => key.includes(id)) ? [name] : []
+        )
+    }
+  }
+  return { ...found, scrape }
+}
+
+t.test('a client has its series from redeem to delete, and they say whether it is connected', async t => {
+  const { enroll, connected, away, call, scrape } = await scraped(t)
+  const id = await enroll('ed"ge')
+  const client = `client="${id}"`
+
+  t.equal((await scrape()).value('svc_clients_connected', client), 0)
+  t.equal((await scrape()).value('svc_client_info', `${client},name="ed\\"ge"`), 1)
+  const agent = await connected(id)
+  t.equal((await scrape()).value('svc_clients_connected', client), 1)
+  await away(agent)
+  t.equal((await scrape()).value('svc_clients_connected', client), 0)
+
+  await call('POST', `/v1/clients/${id}/revoke`)
+  t.equal((await scrape()).value('svc_clients_connected', client), 0)
+  await call('DELETE', `/v1/clients/${id}`)
+  t.same((await scrape()).naming(id), [])
+})
+
+t.test('the series of a rule are there from its beginning, and go with it', async t => {
+  const { edge, report, call, scrape } = await scraped(t)
+  const { agent, clientId, ruleId } = await edge()
+  const of = `client="${clientId}",owner="_operator",rule="${ruleId}"`
+
+  t.equal((await scrape()).value('svc_rule_bytes_total', `${of},direction="in"`), 0)
+  await report(agent, {
+    rows: [
+      row(ruleId, 'minute', minute, { bytes_in: 2 ** 40, bytes_out: 7 }),
+      row(ruleId, 'rule', '', { connections: 3, dns_failures: 2, failovers: 1 }),
+      row(ruleId, 'rejected', 'target_denied', { rejected: 4 }),
+      row(ruleId, 'port', '8080', { bytes_in: 2 ** 40, bytes_out: 7 })
+    ],
+    live: [{ rule_id: ruleId, port: 8080, connections: 2 }]
+  })
+
+  const { value, naming, families } = await scrape()
+  t.equal(value('svc_rule_bytes_total', `${of},direction="in"`), 2 ** 40)
+  t.equal(value('svc_rule_bytes_total', `${of},direction="out"`), 7)
+  t.equal(value('svc_rule_connections_total', of), 3)
+  t.equal(value('svc_rule_active_connections', of), 2)
+  t.equal(value('svc_rule_dns_failures_total', of), 2)
+  t.equal(value('svc_rule_target_failovers_total', of), 1)
+  t.equal(value('svc_rule_rejected_total', `${of},reason="target_denied"`), 4)
+  t.equal(families.get('svc_rule_bytes_total')?.type, 'counter')
+  t.equal(families.get('svc_rule_active_connections')?.type, 'gauge')
+  t.notOk([...families.values()].some(({ series }) => [...series.keys()].some(key => key.includes('8080'))))
+
+  const removal = call('DELETE', `/v1/rules/${ruleId}`)
+  const removed = await agent.until('sluice.rules.RuleRemove')
+  await removal
+  agent.gone({ kind: 'rule', id: ruleId, revision: Number(removed.body['revision']) })
+  while ((await call<unknown[]>('GET', '/v1/rules')).body.length > 0) await new Promise(setImmediate)
+  t.same((await scrape()).naming(ruleId), [])
+  t.ok(naming(ruleId).length > 5)
+})
+
+t.test('who is not let in is counted by code, at both doors', async t => {
+  const { call, scrape, connect, enroll, user } = await scraped(t)
+  const id = await enroll('edge')
+
+  await call('GET', '/v1/clients', undefined, { authorization: 'Bearer wrong' })
+  await t.rejects(connect(id, { token: 'nobody has this one' }))
+
+  t.equal(
+    (await scrape()).value('svc_auth_failures_total', 'reason="unauthenticated"'),
+    undefined,
+    'it was 503'
+  )
+  await user('ann')
+  await call('GET', '/v1/clients', undefined, { authorization: 'Bearer wrong' })
+
+  const { value } = await scrape()
+  t.equal(value('svc_auth_failures_total', 'reason="token_unknown"'), 1)
+  t.equal(value('svc_auth_failures_total', 'reason="unauthenticated"'), 1)
+  t.equal(value('svc_audit_entries_total', 'outcome="deny"'), 2)
+})
+
+t.test('requests by route, and frames by message; what somebody makes up is no label', async t => {
+  const { call, scrape, edge } = await scraped(t)
+  const { agent } = await edge()
+  await call('GET', '/v1/clients/01K9ZJ4M5N6P7Q8R9S0TABCDEF')
+  await call('GET', '/v1/made-up')
+  await agent.line.ask({ name: 'x' } as never, {}).catch(() => {})
+
+  const { value, families } = await scrape()
+  t.equal(value('svc_http_requests_total', 'method="GET",route="/v1/clients/:client_id",status="404"'), 1)
+  t.equal(value('svc_http_requests_total', 'method="GET",route="none",status="404"'), 1)
+  t.equal(
+    value('svc_http_request_duration_seconds', '_count{method="GET",route="/v1/clients/:client_id"}'),
+    1
+  )
+  t.equal(value('svc_control_frames_total', 'direction="out",type="sluice.rules.RulePush"'), 1)
+  t.ok(value('svc_control_frames_total', 'direction="in",type="sluice.control.Hello"'))
+  t.equal(families.get('svc_control_frames_total')?.type, 'counter')
+})

@@ -1,0 +1,72 @@
+import { setImmediate } from 'node:timers/promises'
+import t from 'tap'
+import type { Figure } from '../../../kernel/figures.ts'
+import { readExposition } from '../../../test/kit/exposition.ts'
+import { render } from '../format.ts'
+
+const gauge: Figure = { name: 'a', type: 'gauge', help: 'A.', labels: [], readings: [{ of: [], value: 1 }] }
+
+async function text(...figures: readonly Figure[]): Promise<string> {
+  let all = ''
+  for await (const piece of render(figures)) all += piece
+  return all
+}
+
+t.test('a figure is its head and a line a reading', async t => {
+  const figure: Figure = {
+    name: 'svc_x_total',
+    type: 'counter',
+    help: 'One\nand \\ two.',
+    labels: ['client', 'name'],
+    readings: [
+      { of: ['c1', 'plain'], value: 2 ** 53 - 1 },
+      { of: ['c2', 'a "b" \\ \n c'], value: 0.5 }
+    ]
+  }
+
+  t.equal(
+    await text(figure, gauge),
+    [
+      '# HELP svc_x_total One\\nand \\\\ two.',
+      '# TYPE svc_x_total counter',
+      'svc_x_total{client="c1",name="plain"} 9007199254740991',
+      'svc_x_total{client="c2",name="a \\"b\\" \\\\ \\n c"} 0.5',
+      '# HELP a A.',
+      '# TYPE a gauge',
+      'a 1',
+      ''
+    ].join('\n')
+  )
+})
+
+t.test('the buckets of a histogram add up', async t => {
+  const value = { bounds: [0.1, 1], counts: [3, 0, 2], sum: 7.5 }
+  const figure = { ...gauge, type: 'histogram', labels: ['c'], readings: [{ of: ['x'], value }] } as const
+
+  t.same(
+    [...(readExposition(await text(figure)).get('a')?.series ?? [])],
+    [
+      ['_bucket{c="x",le="0.1"}', 3],
+      ['_bucket{c="x",le="1"}', 3],
+      ['_bucket{c="x",le="+Inf"}', 5],
+      ['_sum{c="x"}', 7.5],
+      ['_count{c="x"}', 5]
+    ]
+  )
+})
+
+t.test('others get their turn while much is told', async t => {
+  const readings = Array.from({ length: 50_000 }, (_, i) => ({ of: [String(i)], value: i }))
+  let turns = 0
+  let isOver = false
+  const others = (async () => {
+    for (; !isOver; turns++) await setImmediate()
+  })()
+
+  const all = await text({ ...gauge, labels: ['i'], readings })
+  isOver = true
+  await others
+
+  t.equal(all.split('\n').length, 50_003)
+  t.ok(turns > 20, `${turns} turns`)
+})

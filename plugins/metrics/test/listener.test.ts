@@ -1,0 +1,151 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { type Figure, figuresSlot } from '../../../kernel/figures.ts'
+import { User } from '../../../kernel/identity/entities.ts'
+import { definePlugin } from '../../../kernel/plugin.ts'
+import { readExposition } from '../../../test/kit/exposition.ts'
+import { type House, house, listen, operatorToken } from '../../../test/kit/house.ts'
+import { openScrape } from '../scrape.ts'
+
+const listening = ({ log }: House): string => {
+  const port = log.find(({ event }) => event === 'metrics.listening')?.fields['port']
+  return `http://127.0.0.1:${port}`
+}
+
+const teller = (name: string, tell: () => number, told: Partial<Figure> = {}) =>
+  definePlugin({
+    name,
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    fills: [
+      figuresSlot.fill(async () => [
+        {
+          name: `svc_${name}`,
+          type: 'gauge',
+          help: 'For a test.',
+          labels: [],
+          readings: [{ of: [], value: tell() }],
+          ...told
+        }
+      ])
+    ]
+  })
+
+t.test('/metrics asks for no credential, and there is nothing else', async t => {
+  const origin = listening(await house(t, { plugins: ['metrics', teller('x', () => 7)] }))
+
+  const reply = await fetch(`${origin}/metrics?x=1`)
+
+  t.equal(reply.status, 200)
+  t.equal(reply.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
+  const families = readExposition(await reply.text())
+  t.equal(families.get('svc_x')?.series.get(''), 7)
+  t.ok(families.has('process_cpu_seconds_total'), 'of the process')
+  t.ok(families.has('nodejs_eventloop_lag_seconds'), 'of Node')
+  const head = await fetch(`${origin}/metrics`, { method: 'HEAD' })
+  t.same([head.status, await head.text()], [200, ''])
+  t.equal((await fetch(`${origin}/metrics`, { method: 'POST' })).status, 405)
+  t.equal((await fetch(`${origin}/v1/users`)).status, 404)
+})
+
+t.test('the mirror is for superadmins', async t => {
+  const { call, server } = await house(t, {
+    plugins: ['metrics', 'users', 'credentials', teller('x', () => 7)]
+  })
+  await server
+    .depsOf('metrics')
+    .store.change(em =>
+      em.insert(User, { id: 'root', displayName: 'r', role: 'superadmin', disabled: false, createdAt: 0 })
+    )
+  await call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+  const { body } = await call<{ token: string }>('POST', '/v1/users/ann/credentials', {})
+  const ask = (token: string) =>
+    server.http.app.inject({ url: '/v1/metrics', headers: { authorization: `Bearer ${token}` } })
+
+  const reply = await ask(operatorToken)
+
+  t.match(reply.headers['content-type'], /^text\/plain/)
+  t.equal(readExposition(reply.body).get('svc_x')?.series.get(''), 7)
+  t.match((await ask(body.token)).json(), { error: { code: 'role_required' } })
+  t.match((await ask('wrong')).json(), { error: { code: 'unauthenticated' } })
+})
+
+t.test('a plugin that fails to tell takes nobody along', async t => {
+  const failing = teller('x', () => {
+    throw new Error('no idea')
+  })
+  const found = await house(t, { plugins: ['metrics', failing, teller('y', () => 1)] })
+
+  const families = readExposition(await (await fetch(`${listening(found)}/metrics`)).text())
+
+  t.same([families.has('svc_x'), families.has('svc_y')], [false, true])
+  t.match(
+    found.log.filter(({ event }) => event === 'metrics.not_told'),
+    [{ fields: { plugin: 'x' } }]
+  )
+})
+
+t.test('two may tell of one figure, under one head, if they mean the same', async t => {
+  const shared = (by: string) => ({ name: 'svc_shared', labels: ['by'], readings: [{ of: [by], value: 1 }] })
+  const found = await house(t, {
+    plugins: [
+      'metrics',
+      teller('x', () => 1, shared('x')),
+      teller('other', () => 1),
+      teller('y', () => 1, shared('y')),
+      teller('z-counting', () => 1, { ...shared('z'), type: 'counter' }),
+      teller('nameless', () => 1, { name: 'svc-shared' })
+    ]
+  })
+
+  const families = readExposition(await (await fetch(`${listening(found)}/metrics`)).text())
+
+  t.same([...(families.get('svc_shared')?.series.keys() ?? [])], ['by="x"', 'by="y"'])
+  t.same(
+    found.log.filter(({ event }) => event === 'metrics.not_told').map(({ fields }) => fields['plugin']),
+    ['nameless', 'z-counting']
+  )
+})
+
+t.test('who comes while a scrape runs gets its page', async t => {
+  const gate = Promise.withResolvers<void>()
+  let asked = 0
+  const value = async () => {
+    asked++
+    await gate.promise
+    return []
+  }
+  const scrape = openScrape({ figures: () => [{ by: 'x', value }], log: listen([]) })
+
+  const all = [scrape(), scrape(), scrape()]
+  gate.resolve()
+  const pages = new Set(await Promise.all(all))
+
+  t.same([asked, pages.size], [1, 1])
+  await scrape()
+  t.equal(asked, 2)
+})
+
+t.test('a port that is taken stops the start and says which key', async t => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.teardown(() => other.close())
+  const { port } = other.address() as AddressInfo
+
+  await t.rejects(house(t, { plugins: ['metrics'], keys: { metrics_listen: `127.0.0.1:${port}` } }), {
+    row: { code: 'startup.listen_failed', exit: 78 },
+    message: /^metrics_listen 127\.0\.0\.1:\d+: .*EADDRINUSE/
+  })
+})
+
+t.test('the listener ends with the server', async t => {
+  const found = await house(t, { plugins: ['metrics'] })
+  const origin = listening(found)
+  await (await fetch(`${origin}/metrics`)).text()
+
+  await found.stop()
+
+  await t.rejects(fetch(`${origin}/metrics`))
+})

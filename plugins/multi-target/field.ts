@@ -1,0 +1,34 @@
+import { Type } from 'typebox'
+import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import { fieldUnsupported, ruleField } from '../rules/slots.ts'
+import { HealthInterval } from './entities.ts'
+import { checkCapability, checkKey, HealthCheck } from './wire.ts'
+
+export const healthOnUdp = defineCode('validation.health_on_udp', 400, 3)
+
+/** Every target is probed by a connect each interval. */
+export const field = ruleField({
+  key: checkKey,
+  change: 'frozen',
+  body: Type.Integer({
+    minimum: 1,
+    maximum: 3600,
+    description: 'Every target is tried by a connect this often.'
+  }),
+  gate: { capability: checkCapability, refusal: fieldUnsupported },
+  message: HealthCheck,
+  parse(secs, { protocol }) {
+    if (protocol === 'tcp') return secs
+    const details = { field: `/${checkKey}`, reason: 'protocol' }
+    throw new Fault(healthOnUdp, `/${checkKey} is for TCP rules: a UDP target cannot be tried`, { details })
+  },
+  async check() {},
+  async save(rule, secs, em) {
+    await em.insert(HealthInterval, { rule, secs })
+  },
+  async load(ids, em) {
+    const rows = await em.find(HealthInterval, { rule: { $in: [...ids] } })
+    return new Map(rows.map(({ rule, secs }) => [rule, secs]))
+  },
+  encode: interval_secs => ({ interval_secs })
+})

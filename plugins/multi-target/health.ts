@@ -1,0 +1,85 @@
+// How the targets of rules are, as their agents say it; of one that is away nothing is known.
+import { type Static, Type } from 'typebox'
+import { timestamp } from '../../kernel/base/clock.ts'
+import type { Connection, Peer } from '../../kernel/control/peers.ts'
+import type { RuleCore, TargetView } from '../rules/slots.ts'
+import type { RuleHealth } from './wire.ts'
+
+const Time = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])
+const TargetHealth = Type.Object(
+  {
+    state: Type.Union([Type.Literal('healthy'), Type.Literal('failed'), Type.Literal('unknown')]),
+    consecutive_failures: Type.Integer({ minimum: 0 }),
+    last_failure_at: Time,
+    last_success_at: Time
+  },
+  { additionalProperties: false }
+)
+type TargetHealth = Static<typeof TargetHealth>
+
+const unknown: TargetHealth = {
+  state: 'unknown',
+  consecutive_failures: 0,
+  last_failure_at: null,
+  last_success_at: null
+}
+
+/** No honest agent has as many: the rest of what it says is not kept. */
+const maxRulesPerClient = 20_000
+
+export type Healths = ReturnType<typeof openHealths>
+
+export function openHealths() {
+  const sessions = new Map<string, { sessionId: string; rules: Map<string, RuleHealth['targets']> }>()
+
+  function hear({ clientId, sessionId }: Pick<Peer, 'clientId' | 'sessionId'>, said: readonly RuleHealth[]) {
+    const session = sessions.get(clientId)
+    if (session?.sessionId !== sessionId) return
+    for (const { rule_id: id, targets } of said)
+      if (session.rules.has(id) || session.rules.size < maxRulesPerClient) session.rules.set(id, targets)
+  }
+
+  const connection: Connection = {
+    joined: ({ clientId, sessionId }) => void sessions.set(clientId, { sessionId, rules: new Map() }),
+    left({ clientId, sessionId }) {
+      if (sessions.get(clientId)?.sessionId === sessionId) sessions.delete(clientId)
+    }
+  }
+
+  function of({ id, clientId, targets }: Pick<RuleCore, 'id' | 'clientId' | 'targets'>): TargetHealth[] {
+    const said = sessions.get(clientId)?.rules.get(id) ?? []
+    const shown = targets.map(() => unknown)
+    for (const [at, index] of inFailoverOrder(targets).entries()) shown[index] = shownOf(said[at])
+    return shown
+  }
+
+  const view: TargetView = {
+    key: 'health',
+    schema: TargetHealth,
+    load: rules => new Map(rules.map(rule => [rule.id, of(rule)]))
+  }
+
+  const forget = ({ id, clientId }: { readonly id: string; readonly clientId: string }): void =>
+    void sessions.get(clientId)?.rules.delete(id)
+
+  return { hear, connection, view, forget }
+}
+
+/** Indices of the targets as an agent has them. */
+const inFailoverOrder = (targets: RuleCore['targets']): number[] =>
+  targets
+    .map(({ priority }, index) => ({ priority, index }))
+    .toSorted((a, b) => a.priority - b.priority)
+    .map(({ index }) => index)
+
+const shownOf = (said: RuleHealth['targets'][number] | undefined): TargetHealth =>
+  said === undefined
+    ? unknown
+    : {
+        state: said.state,
+        consecutive_failures: said.consecutive_failures,
+        last_failure_at: timeOf(said.last_failure_ms),
+        last_success_at: timeOf(said.last_success_ms)
+      }
+
+const timeOf = (ms: number | undefined): string | null => (ms === undefined ? null : timestamp(ms))

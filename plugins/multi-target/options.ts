@@ -1,0 +1,12 @@
+import { Type } from 'typebox'
+import type { PushOptions } from '../rules/slots.ts'
+import { checkKey } from './wire.ts'
+
+export const pushOptions: PushOptions = {
+  args: {
+    health_interval: Type.Optional(
+      Type.Integer({ description: 'Seconds, 1 to 3600: every target is tried by a connect this often.' })
+    )
+  },
+  body: ({ health_interval: secs }) => (secs === undefined ? {} : { [checkKey]: secs })
+}

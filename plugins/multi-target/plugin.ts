@@ -1,0 +1,45 @@
+import { asFunction } from 'awilix'
+import { defineCode } from '../../kernel/base/errors.ts'
+import { connectionSlot } from '../../kernel/control/peers.ts'
+import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
+import { on } from '../../kernel/wire/message.ts'
+import { pushOptionsSlot, removedSlot, shapeSlot, targetViewSlot } from '../rules/slots.ts'
+import { HealthInterval } from './entities.ts'
+import { field, healthOnUdp } from './field.ts'
+import { type Healths, openHealths } from './health.ts'
+import { MultiTarget0001 } from './migrations/0001-health-interval.ts'
+import { pushOptions } from './options.ts'
+import { Health, messages, targetsCapability } from './wire.ts'
+
+const unsupported = defineCode('multi_target_unsupported_by_client', 422, 3)
+
+interface Deps extends Kernel {
+  readonly healths: Healths
+}
+
+export default definePlugin<Deps>({
+  name: 'multi-target',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  needs: { rules: '^1.0.0' },
+  codes: [unsupported, healthOnUdp],
+  store: {
+    entities: [HealthInterval],
+    migrations: [{ name: '0001-health-interval', class: MultiTarget0001 }]
+  },
+  services: { healths: asFunction(openHealths).singleton() },
+  fills: [
+    shapeSlot.fill({ claims: 'targets', gate: { capability: targetsCapability, refusal: unsupported } }),
+    field,
+    targetViewSlot.fillWith(({ healths }: Deps) => healths.view),
+    connectionSlot.fillWith(({ healths }: Deps) => healths.connection),
+    removedSlot.fillWith(
+      ({ healths }: Deps) =>
+        async rule =>
+          healths.forget(rule)
+    ),
+    pushOptionsSlot.fill(pushOptions)
+  ],
+  messages,
+  handlers: [on(Health, async ({ peer, deps }: PeerCall<Deps>, { rules }) => deps.healths.hear(peer, rules))]
+})

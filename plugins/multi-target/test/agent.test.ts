@@ -1,0 +1,89 @@
+import t from 'tap'
+import type { Sample } from '../../../agent/engine.ts'
+import type { AgentCall, RuleSpec, Stream } from '../../../agent/plugin.ts'
+import { fakeClock } from '../../../test/kit/clock.ts'
+import multiTarget from '../agent.ts'
+
+const spec = {
+  id: 'rule-1',
+  targets: [
+    { host: '10.0.0.1', port: 80 },
+    { host: '::1', port: 81 }
+  ]
+} as unknown as RuleSpec
+
+function desk() {
+  const clock = fakeClock()
+  const sent: object[] = []
+  const said: [string, object][] = []
+  let targets = spec.targets.map(() => ({
+    health: 'unknown',
+    consecutiveFailures: 0,
+    lastFailureAt: null as number | null,
+    lastSuccessAt: null as number | null
+  }))
+  const put = (_: string, message: string, fields: object) => void said.push([message, fields])
+  const call = {
+    clock,
+    rules: { find: (id: number) => (id === 1 ? spec : undefined) },
+    count: () =>
+      ({
+        rules: [
+          { ruleId: 1, targets },
+          { ruleId: 2, targets }
+        ]
+      }) as unknown as Sample,
+    log: { info: put, warn: put }
+  } as unknown as AgentCall // what this half touches of it
+  const over = new AbortController()
+  const stream = {
+    signal: over.signal,
+    send: (_: object, body: object) => void sent.push(body)
+  } as unknown as Stream
+  const count = (at: number, changed: Partial<(typeof targets)[0]>) => {
+    targets = targets.map((target, index) => (index === at ? { ...target, ...changed } : target))
+  }
+  return { call, stream, clock, sent, said, over, count }
+}
+
+t.test('all that is known is told at the join, then what changes; a success once a minute', async t => {
+  const { call, stream, clock, sent, over, count } = desk()
+
+  multiTarget.joined(stream, call)
+  t.match(sent, [{ rules: [{ rule_id: 'rule-1', targets: [{ state: 'unknown' }, { state: 'unknown' }] }] }])
+  await clock.advance(5000)
+  t.equal(sent.length, 1)
+  count(0, { health: 'healthy', lastSuccessAt: clock.now() })
+  await clock.advance(5000)
+  t.match(sent[1], { rules: [{ targets: [{ state: 'healthy' }, {}] }] })
+  count(0, { lastSuccessAt: clock.now() })
+  await clock.advance(5000)
+  t.equal(sent.length, 2)
+  await clock.advance(60_000)
+  count(0, { lastSuccessAt: clock.now() })
+  await clock.advance(5000)
+  t.equal(sent.length, 3)
+  over.abort()
+  count(0, { health: 'failed' })
+  await clock.advance(60_000)
+  t.equal(sent.length, 3)
+})
+
+t.test('a change is logged with its story, and told at once', async t => {
+  const { call, stream, sent, said, count } = desk()
+  multiTarget.joined(stream, call)
+
+  count(1, { health: 'failed', consecutiveFailures: 3 })
+  multiTarget.event(
+    { kind: 'target-health', ruleId: 1, target: 1, from: 'healthy', to: 'failed', reason: 'refused' },
+    call
+  )
+
+  t.same(said, [
+    [
+      '[::1]:81 is failed: refused',
+      { rule: 'rule-1', target: '[::1]:81', from: 'healthy', to: 'failed', reason: 'refused' }
+    ]
+  ])
+  t.match(sent[1], { rules: [{ targets: [{}, { state: 'failed', consecutive_failures: 3 }] }] })
+})

@@ -1,0 +1,121 @@
+// Rules with several targets, and what their agents say of them.
+import t, { type Test } from 'tap'
+import { site, until } from '../../rules/test/kit.ts'
+import { RulePush, messages as ruleMessages } from '../../rules/wire.ts'
+import { checkCapability, Health, HealthCheck, messages, targetsCapability } from '../wire.ts'
+
+const plugins = ['users', 'clients', 'rules', 'udp', 'multi-target']
+const able = {
+  capabilities: {
+    [targetsCapability.id]: targetsCapability.since,
+    [checkCapability.id]: checkCapability.since,
+    'rule.udp': '1.0.0'
+  },
+  messages: [...ruleMessages, ...messages]
+}
+const targets = [
+  { host: '10.0.0.1', port: 80, priority: 7 },
+  { host: '10.0.0.2', port: 80, priority: 3 }
+]
+const unknown = { state: 'unknown', consecutive_failures: 0, last_failure_at: null, last_success_at: null }
+
+async function desk(t: Test) {
+  const on = await site(t, { plugins })
+  const clientId = await on.enroll()
+  const agent = await on.connect(clientId, able)
+  return { on, clientId, agent }
+}
+
+t.test('1 to 8 different targets, in the order of their priorities', async t => {
+  const { on, agent } = await desk(t)
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, at) => ({ host: `10.0.0.${at + 1}`, port: 80 }))
+
+  t.match(await on.push({ targets: many(8) }), { status: 201 })
+  t.match(
+    (await agent.until(RulePush.name)).body['targets'],
+    many(8).map((target, priority) => ({ ...target, priority }))
+  )
+  t.match(await on.push({ listen_port: 1, targets: many(9) }), {
+    status: 400,
+    body: { error: { code: 'validation.targets_too_many' } }
+  })
+  t.match(await on.push({ listen_port: 1, targets: [...many(2), ...many(1)] }), {
+    status: 400,
+    body: { error: { code: 'validation.targets_duplicate' } }
+  })
+})
+
+t.test('an interval of 1 s to an hour is kept and sent; UDP has none', async t => {
+  const { on, agent } = await desk(t)
+  const key = 'health_check_interval_secs'
+
+  t.match(await on.push({ [key]: 3600 }), { status: 201, body: { [key]: 3600 } })
+  const { fields } = (await agent.until(RulePush.name)).body as { fields: Record<string, Uint8Array> }
+  t.same(on.server.depsOf('rules').codec.decode(HealthCheck, fields[key]!), { interval_secs: 3600 })
+  t.match(await on.push({ listen_port: 1 }), { status: 201, body: { [key]: null } })
+  for (const secs of [0, 3601, 1.5])
+    t.match(await on.push({ listen_port: 2, [key]: secs }), {
+      status: 400,
+      body: { error: { code: 'validation.schema' } }
+    })
+  t.match(await on.push({ listen_port: 2, protocol: 'udp', [key]: 5 }), {
+    status: 400,
+    body: { error: { code: 'validation.health_on_udp' } }
+  })
+})
+
+t.test('what the agent says of targets is shown with them, in the order of the rule', async t => {
+  const { on, agent } = await desk(t)
+  const { rule_id } = (await on.push({ targets })).body
+  t.match(await on.get(rule_id), { targets: [{ health: unknown }, { health: unknown }] })
+
+  agent.line.send(Health, {
+    rules: [
+      {
+        rule_id,
+        targets: [
+          { state: 'failed', consecutive_failures: 3, last_failure_ms: 1_700_000_000_000 },
+          { state: 'healthy', consecutive_failures: 0, last_success_ms: 1_700_000_000_000 }
+        ]
+      }
+    ]
+  })
+
+  const shown = await until(
+    () => on.get(rule_id),
+    ({ targets }) => JSON.stringify(targets).includes('failed')
+  )
+  const at = '2023-11-14T22:13:20.000Z'
+  t.match(shown.targets, [
+    { priority: 7, health: { ...unknown, state: 'healthy', last_success_at: at } },
+    {
+      priority: 3,
+      health: { state: 'failed', consecutive_failures: 3, last_failure_at: at, last_success_at: null }
+    }
+  ])
+  t.match(await on.call('GET', '/v1/rules'), { body: [{ targets: shown.targets }] })
+})
+
+t.test('of the rules of another client, and of a client that is away, nothing is known', async t => {
+  const { on, agent } = await desk(t)
+  const { rule_id } = (await on.push({ targets })).body
+  const stranger = await on.connect(await on.enroll('other'), able)
+  const said = {
+    rules: [{ rule_id, targets: [1, 2].map(() => ({ state: 'healthy' as const, consecutive_failures: 0 })) }]
+  }
+
+  stranger.line.send(Health, said)
+  await on.push({ client: 'other', listen_port: 3 })
+  t.match(await on.get(rule_id), { targets: [{ health: unknown }, { health: unknown }] })
+  agent.line.send(Health, said)
+  await until(
+    () => on.get(rule_id),
+    ({ targets }) => JSON.stringify(targets).includes('healthy')
+  )
+  await agent.close()
+  await until(
+    () => on.get(rule_id),
+    ({ targets }) => !JSON.stringify(targets).includes('healthy')
+  )
+})

@@ -1,0 +1,10 @@
+import { Type } from 'typebox'
+
+export const keys = Type.Object({
+  range_rule_max_ports: Type.Integer({
+    minimum: 1,
+    maximum: 65_535,
+    default: 1024,
+    description: 'The most ports that one rule may listen on.'
+  })
+})

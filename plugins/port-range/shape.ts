@@ -1,0 +1,29 @@
+// Ports from listen_port to listen_port_end; a target's ports count up from its own.
+import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import { fieldUnsupported, type Shape } from '../rules/slots.ts'
+import { capability } from './wire.ts'
+
+export const rangeInvalid = defineCode('validation.range_invalid', 400, 3)
+export const rangeTooWide = defineCode('validation.range_too_wide', 400, 3)
+
+const field = 'listen_port_end'
+const lastPort = 65_535
+
+export const shape = (maxPorts: number): Shape => ({
+  claims: 'range',
+  gate: { capability, refusal: fieldUnsupported },
+  field,
+  bounds({ listenFrom, listenTo, targets }) {
+    const extent = listenTo - listenFrom
+    if (extent < 0) throw refusal(rangeInvalid, `is below listen_port ${listenFrom}`, 'minimum')
+    if (extent >= maxPorts)
+      throw refusal(rangeTooWide, `makes ${extent + 1} ports; ${maxPorts} are the most`, 'maximum')
+    const beyond = targets.find(({ port }) => port + extent > lastPort)
+    if (!beyond) return
+    const reach = `needs ports ${beyond.port} to ${beyond.port + extent} of ${beyond.host}`
+    throw refusal(rangeInvalid, `${reach}; ${lastPort} is the last`, 'maximum')
+  }
+})
+
+const refusal = (row: typeof rangeInvalid, why: string, reason: string): Fault =>
+  new Fault(row, `/${field} ${why}`, { details: { field: `/${field}`, reason } })

@@ -1,0 +1,113 @@
+import t, { type Test } from 'tap'
+import { rule, site } from '../../rules/test/kit.ts'
+import { RulePush } from '../../rules/wire.ts'
+
+const plugins = ['users', 'clients', 'rules', 'grants', 'port-range', 'udp']
+
+async function desk(t: Test, keys = {}) {
+  const on = await site(t, { plugins, keys })
+  const clientId = await on.enroll()
+  const agent = await on.connect(clientId, { capabilities: { 'rule.range': '1.0.0', 'rule.udp': '1.0.0' } })
+  return { on, clientId, agent }
+}
+
+const at = (port: number) => [{ host: '10.0.0.1', port }]
+
+t.test('a range is kept, shown with the ends of its targets, and sent whole', async t => {
+  const { on, agent } = await desk(t)
+
+  const made = await on.push({ listen_port: 8000, listen_port_end: 8010, targets: at(9000) })
+
+  t.match(made, {
+    status: 201,
+    body: { listen_port: 8000, listen_port_end: 8010, targets: [{ port: 9000, port_end: 9010 }] }
+  })
+  t.match((await agent.until(RulePush.name)).body, { listen_from: 8000, listen_to: 8010 })
+  t.match(await on.call('PUT', `/v1/rules/${made.body.rule_id}`, await on.get(made.body.rule_id)), {
+    status: 200
+  })
+  t.match(await on.push({ listen_port: 1, listen_port_end: 1 }), {
+    status: 201,
+    body: { listen_port: 1, listen_port_end: null, targets: [{ port_end: null }] }
+  })
+})
+
+t.test('a range has an order, an end, and as many ports as the server allows', async t => {
+  const { on } = await desk(t, { range_rule_max_ports: 100 })
+  const outcome = async (body: object) => {
+    const made = await on.push(body)
+    if (made.status === 201) await on.call('DELETE', `/v1/rules/${made.body.rule_id}`)
+    return made.status === 201 ? 'made' : made.body.error.code
+  }
+
+  for (const [body, answer] of [
+    [{ listen_port: 8000, listen_port_end: 7999 }, 'validation.range_invalid'],
+    [{ listen_port: 8000, listen_port_end: 8099 }, 'made'],
+    [{ listen_port: 8000, listen_port_end: 8100 }, 'validation.range_too_wide'],
+    [{ listen_port: 65500, listen_port_end: 65535, targets: at(1) }, 'made'],
+    [{ listen_port: 65500, listen_port_end: 65536 }, 'validation.schema'],
+    [{ listen_port: 8000, listen_port_end: 8009, targets: at(65526) }, 'made'],
+    [{ listen_port: 8000, listen_port_end: 8009, targets: at(65527) }, 'validation.range_invalid']
+  ] as const)
+    t.equal(await outcome(body), answer, JSON.stringify(body))
+})
+
+t.test('every port of a range is reserved, against ranges and single ports alike', async t => {
+  const { on } = await desk(t)
+  const { rule_id } = (await on.push({ listen_port: 8000, listen_port_end: 8010, targets: at(1) })).body
+  const taken = { status: 409, body: { error: { code: 'port_in_use', details: { rule_id } } } }
+
+  for (const body of [
+    { listen_port: 8000 },
+    { listen_port: 8010 },
+    { listen_port: 7990, listen_port_end: 8000 },
+    { listen_port: 8010, listen_port_end: 8020 },
+    { listen_port: 7990, listen_port_end: 8020 },
+    { listen_port: 8003, listen_port_end: 8004 }
+  ])
+    t.match(await on.push(body), taken)
+  t.equal((await on.push({ listen_port: 7999 })).status, 201)
+  t.equal((await on.push({ listen_port: 8011 })).status, 201)
+  t.equal((await on.push({ listen_port: 8000, listen_port_end: 8010, protocol: 'udp' })).status, 201)
+})
+
+t.test('one grant must hold the whole range, and let every port of its target through', async t => {
+  const { on, clientId } = await desk(t)
+  const ada = await on.user('ada')
+  const place = async (body: object) => {
+    const made = await on.call<{ error?: { code: string } }>('POST', '/v1/rules', { ...rule, ...body }, ada)
+    return made.body.error?.code ?? 'made'
+  }
+  const grant = (from: number, to: number, targets: string[] | null, protocols = ['tcp']) =>
+    on.call('POST', '/v1/grants', {
+      user_id: 'ada',
+      client_id: clientId,
+      listen_port_start: from,
+      listen_port_end: to,
+      protocols,
+      targets
+    })
+  const range = { listen_port: 8000, listen_port_end: 8019, targets: at(9000) }
+
+  t.equal(await place(range), 'client_not_granted')
+  await grant(8000, 8019, null, ['udp'])
+  t.equal(await place(range), 'protocol_not_granted')
+  await grant(8000, 8009, null)
+  await grant(8010, 8019, null)
+  t.equal(await place(range), 'port_outside_grant', 'two that hold it together are not one')
+  await grant(7000, 8999, ['10.0.0.1:9000-9018'])
+  t.equal(await place(range), 'target_not_granted')
+  t.match(await place({ ...range, listen_port_end: 8018 }), 'target_filter_unsupported_by_client')
+  await grant(7000, 8999, null)
+  t.equal(await place(range), 'made')
+})
+
+t.test('without the plugin the field is unknown', async t => {
+  const on = await site(t)
+  await on.connect(await on.enroll())
+
+  t.match(await on.push({ listen_port_end: 8081 }), {
+    status: 400,
+    body: { error: { code: 'validation.unknown_field', details: { field: '/listen_port_end' } } }
+  })
+})

@@ -1,0 +1,113 @@
+import type { AgentCall, AgentPlugin, Verdict } from '../../agent/plugin.ts'
+import { answer, Refused } from '../../kernel/wire/message.ts'
+import { capability, Kept, messages, periodOf, quotaKind, TrafficQuotaUpdate } from './wire.ts'
+
+const tickMs = 1000
+
+/** What is in force, by user, by the agent's journal: a process may hold several agents. */
+const inForce = new WeakMap<AgentCall['journal'], Map<string, Kept>>()
+
+const keptOf = ({ journal }: Pick<AgentCall, 'journal'>): Map<string, Kept> => {
+  const kept = inForce.get(journal) ?? new Map<string, Kept>()
+  inForce.set(journal, kept)
+  return kept
+}
+
+const meterOf = (user: string): string => `quota ${user}`
+
+export default {
+  name: 'quota',
+  agent: '^1.0.0',
+  capabilities: { [capability.id]: capability.since },
+  messages,
+  meters: ({ owner }) => [{ key: meterOf(owner), refusals }],
+  kinds: [
+    {
+      kind: quotaKind,
+      async apply(user, bytes, call) {
+        const kept = call.codec.decode(Kept, bytes)
+        keptOf(call).set(user, kept)
+        enforce(user, kept, call)
+      },
+      async withdraw(user, _, call) {
+        keptOf(call).delete(user)
+        call.meters.budget(meterOf(user), null)
+        return { done: Promise.resolve() }
+      }
+    }
+  ],
+  handlers: [
+    answer(TrafficQuotaUpdate, async (call: AgentCall, update) => {
+      const { user_id: id, revision, monthly_bytes, period_end } = update
+      const object = { kind: quotaKind, id, revision }
+      if (update.action === 'REMOVE') return taken(id, await call.held.drop(object, 'cut'))
+      call.count()
+      const kept = { ...termsOf(update), limit: call.journal.delivered(id) + leftOf(update, call) }
+      const verdict = await call.held.put({ ...object, bytes: call.codec.encode(Kept, kept) }, 'retry')
+      call.log.info('traffic_quota.applied_set', 'the quota of a user holds', {
+        user: id,
+        monthly_bytes,
+        period_end
+      })
+      return taken(id, verdict)
+    })
+  ],
+  event(event, { meters, log }) {
+    if (event.kind !== 'meter-empty') return
+    const [, user] = /^quota (.+)$/.exec(meters.keyOf(event.meterId) ?? '') ?? []
+    if (user) log.info('traffic_quota.exhausted', 'nothing of the user is forwarded any more', { user })
+  },
+  async start({ call, defer }) {
+    defer(call.clock.every(tickMs, () => turnAll(call)))
+  }
+} satisfies AgentPlugin
+
+const refusals = {
+  connections: 'traffic_quota',
+  newConnections: 'traffic_quota',
+  bytes: 'traffic_quota',
+  budget: 'traffic_quota_exhausted'
+}
+
+const termsOf = ({ revision, monthly_bytes, anchor, period_end, hold_secs }: TrafficQuotaUpdate) => ({
+  revision,
+  monthly_bytes,
+  anchor,
+  period_end,
+  hold_secs
+})
+
+/** The cap, less what is booked and not forgiven, less what the server did not know of when it said so. */
+function leftOf(update: TrafficQuotaUpdate, { journal }: AgentCall): number {
+  const { user_id, monthly_bytes, booked, credit } = update
+  return Math.max(0, monthly_bytes - booked + credit - journal.owed(user_id, update))
+}
+
+/** The mark is a distance from what has passed at this instant; what is kept is a total that outlives the process. */
+function enforce(user: string, { limit, hold_secs }: Kept, { meters, journal, count }: AgentCall): void {
+  const sample = count()
+  const left = Math.max(0, limit - journal.delivered(user))
+  const mark = meters.total(meterOf(user), sample) + left
+  meters.budget(meterOf(user), { mark, holdMs: hold_secs * 1000 })
+}
+
+/** A period that is over is followed by the next, with the server or without. */
+function turnAll(call: AgentCall): void {
+  const now = Math.floor(call.journal.now() / 1000)
+  for (const [user, kept] of keptOf(call)) {
+    if (now < kept.period_end) continue
+    call.count()
+    const { start, end } = periodOf(kept.anchor, now)
+    const left = Math.max(0, kept.monthly_bytes - call.journal.deliveredSince(user, start))
+    const next = { ...kept, period_end: end, limit: call.journal.delivered(user) + left }
+    keptOf(call).set(user, next) // once, while it is being saved
+    const bytes = call.codec.encode(Kept, next)
+    void call.held.put({ kind: quotaKind, id: user, revision: kept.revision, bytes }, 'retry')
+    call.log.info('traffic_quota.period', 'the next period begins', { user, period_end: end })
+  }
+}
+
+function taken(user_id: string, verdict: Verdict) {
+  if (verdict.is === 'refused') throw new Refused(verdict.code, verdict.message)
+  return { user_id, revision: verdict.revision }
+}

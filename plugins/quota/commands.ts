@@ -1,0 +1,104 @@
+import { Type } from 'typebox'
+import { isId } from '../../kernel/base/id.ts'
+import { type Api, defineCommand } from '../../kernel/cli/command.ts'
+import { pickClient } from '../clients/slots.ts'
+import type { QuotaRow } from './schema.ts'
+
+const columns = [
+  'user_id',
+  'client_id',
+  'client_name',
+  'monthly_bytes',
+  'bytes_used',
+  'bytes_remaining',
+  'period_start',
+  'period_end',
+  'exhausted'
+]
+
+const User = Type.String({ description: 'user_id' })
+const Client = Type.String({ description: 'Id of a client, or a name that only one has.' })
+const Bytes = Type.Integer({ minimum: 0, description: 'In plus out, a calendar month.' })
+const pair = Type.Object({ user: User, client: Client })
+
+const set = defineCommand({
+  name: 'quota set',
+  summary: "Set what a user's rules may deliver on a client in a month.",
+  args: Type.Object({
+    ...pair.properties,
+    monthly_bytes: Bytes,
+    billing_anchor: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'Unix seconds of a period begin; default is the first.' })
+    )
+  }),
+  positional: ['user', 'client', 'monthly_bytes'],
+  needs: 'api',
+  async run({ api, args: { user, client, ...body }, print }) {
+    print.data(await api.send<QuotaRow>('PUT', await pathOf(api, { user, client }), body), columns)
+  }
+})
+
+const clear = defineCommand({
+  name: 'quota clear',
+  summary: 'Forgive what was used in this period; its end stays.',
+  args: pair,
+  positional: ['user', 'client'],
+  needs: 'api',
+  run: async ({ api, args, print }) =>
+    print.data(
+      await api.send<QuotaRow>('PATCH', await pathOf(api, args), { clear_period_usage: true }),
+      columns
+    )
+})
+
+const show = defineCommand({
+  name: 'quota show',
+  summary: 'Show usage against a quota.',
+  args: pair,
+  positional: ['user', 'client'],
+  needs: 'api',
+  run: async ({ api, args, print }) =>
+    print.data(await api.get<QuotaRow>(`${await pathOf(api, args)}/status`), columns)
+})
+
+const list = defineCommand({
+  name: 'quota list',
+  summary: 'List the quotas of a user, or with --client those on a client.',
+  args: Type.Object({
+    user: Type.Optional(Type.String({ description: 'user_id; default is the caller.' })),
+    client: Type.Optional(Client)
+  }),
+  positional: ['user'],
+  needs: 'api',
+  async run({ api, args: { user, client }, print }) {
+    const who = async () => user ?? (await api.get<{ user_id: string }>('/v1/users/me')).user_id
+    const path =
+      client === undefined ? `/v1/users/${encode(await who())}` : `/v1/clients/${await idOf(api, client)}`
+    const rows = await api.list<QuotaRow>(`${path}/quotas`)
+    const isMeant = (row: QuotaRow): boolean => user === undefined || row.user_id === user
+    print.data(rows.filter(isMeant), columns)
+  }
+})
+
+const remove = defineCommand({
+  name: 'quota delete',
+  summary: 'Take a quota away; what it held goes on.',
+  args: pair,
+  positional: ['user', 'client'],
+  needs: 'api',
+  async run({ api, args, print }) {
+    await api.send('DELETE', await pathOf(api, args))
+    print.line(`${args.user} has no quota on ${args.client}`)
+  }
+})
+
+export const commands = [set, clear, show, list, remove]
+
+const encode = encodeURIComponent
+
+/** Whose quota it is may not see the client, and names it by its id. */
+const idOf = async (api: Api, client: string): Promise<string> =>
+  isId(client) ? client : (await pickClient(api, client)).client_id
+
+const pathOf = async (api: Api, { user, client }: { readonly user: string; readonly client: string }) =>
+  `/v1/users/${encode(user)}/quotas/${await idOf(api, client)}`

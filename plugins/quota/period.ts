@@ -1,0 +1,28 @@
+// The month of a quota: from its anchor on, calendar month by calendar month, in UTC. All times are Unix seconds.
+
+export interface Period {
+  readonly start: number
+  readonly end: number // the start of the next
+}
+
+export function periodOf(anchor: number, at: number): Period {
+  const from = new Date(anchor * 1000)
+  const now = new Date(at * 1000)
+  const months = (now.getUTCFullYear() - from.getUTCFullYear()) * 12 + now.getUTCMonth() - from.getUTCMonth()
+  const passed = monthsAfter(from, months) > at ? months - 1 : months
+  return { start: monthsAfter(from, passed), end: monthsAfter(from, passed + 1) }
+}
+
+/** A day that the month does not have becomes its last; always from the anchor, so that the 31st comes back. */
+function monthsAfter(anchor: Date, months: number): number {
+  const [year, month] = [anchor.getUTCFullYear(), anchor.getUTCMonth() + months]
+  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate()
+  const day = Math.min(anchor.getUTCDate(), lastDay)
+  const [hours, minutes, secs] = [anchor.getUTCHours(), anchor.getUTCMinutes(), anchor.getUTCSeconds()]
+  return Date.UTC(year, month, day, hours, minutes, secs) / 1000
+}
+
+export function firstOfMonth(at: number): number {
+  const now = new Date(at * 1000)
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth()) / 1000
+}

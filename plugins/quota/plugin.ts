@@ -1,0 +1,46 @@
+import { asFunction } from 'awilix'
+import { kindSlot } from '../../kernel/control/held.ts'
+import { connectionSlot } from '../../kernel/control/peers.ts'
+import { figuresSlot } from '../../kernel/figures.ts'
+import { definePlugin } from '../../kernel/plugin.ts'
+import { removingSlot } from '../clients/slots.ts'
+import { sinkSlot } from '../stats/slots.ts'
+import { removingSlot as userRemovingSlot } from '../users/slots.ts'
+import { commands } from './commands.ts'
+import { Quota } from './entities.ts'
+import { openFigures } from './figures.ts'
+import { Quota0001 } from './migrations/0001-quota.ts'
+import { openQuotas, type Quotas, type Services, unsupported } from './quotas.ts'
+import { quotaNotFound } from './reading.ts'
+import { routes } from './routes.ts'
+import { invalidBillingAnchor, invalidQuotaSize } from './schema.ts'
+import { keys } from './settings.ts'
+import { messages } from './wire.ts'
+
+interface Deps extends Services {
+  readonly quotas: Quotas
+}
+
+export default definePlugin<Deps>({
+  name: 'quota',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  // Rules, although nothing of theirs is used: what limits them is on the agent before them.
+  needs: { clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0', stats: '^1.0.0' },
+  keys,
+  codes: [quotaNotFound, unsupported, invalidQuotaSize, invalidBillingAnchor],
+  store: { entities: [Quota], migrations: [{ name: '0001-quota', class: Quota0001 }] },
+  services: { quotas: asFunction(openQuotas).singleton() },
+  fills: [
+    kindSlot.fillWith(({ quotas }: Deps) => quotas.kind),
+    connectionSlot.fillWith(({ quotas }: Deps) => quotas.connection),
+    figuresSlot.fillWith(openFigures),
+    sinkSlot.fillWith(({ quotas }: Deps) => quotas.book),
+    removingSlot.fillWith(({ quotas }: Deps) => quotas.forgetClient),
+    userRemovingSlot.fillWith(({ quotas }: Deps) => ({ remove: quotas.forgetUser }))
+  ],
+  messages,
+  routes,
+  commands,
+  start: ({ deps: { quotas, store } }) => store.change(quotas.start)
+})

@@ -1,0 +1,69 @@
+// Quotas as their users and superadmins see them.
+import type { FilterQuery } from '@mikro-orm/sql'
+import { defineCode, Fault, notOwner } from '../../kernel/base/errors.ts'
+import type { Rows } from '../../kernel/http/listing.ts'
+import type { Principal } from '../../kernel/http/principal.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import type { Clients } from '../clients/clients.ts'
+import type { Users } from '../users/users.ts'
+import { Quota } from './entities.ts'
+import { rowsOf } from './row.ts'
+import type { PairParams, QuotaRow } from './schema.ts'
+
+export const quotaNotFound = defineCode('quota_not_found', 404, 8)
+
+interface Services extends Pick<Kernel, 'store' | 'clock'> {
+  readonly clients: Clients
+  readonly users: Users
+}
+
+export function openReading({ store, clock, clients, users }: Services) {
+  /** Judged on the path, before anything is looked up. */
+  function refuseStranger(userId: string, principal: Principal): void {
+    if (principal.role !== 'superadmin' && principal.userId !== userId)
+      throw new Fault(notOwner, 'these are the quotas of another user')
+  }
+
+  async function read(at: PairParams, principal: Principal): Promise<QuotaRow> {
+    const { user_id: userId, client_id: clientId } = at
+    refuseStranger(userId, principal)
+    return store.read(async em => {
+      await users.get(em, userId)
+      const quota = await em.findOne(Quota, { userId, clientId }, { disableIdentityMap: true })
+      // Whose quota it is may know the client by it; else it is as unknown as to all others.
+      if (!quota && principal.role === 'superadmin') await clients.get(clientId, em)
+      const [row] = quota ? await rowsOf([quota], clock.now(), em) : []
+      return row ?? missing(at)
+    })
+  }
+
+  async function listOfUser(userId: string, principal: Principal): Promise<Rows<QuotaRow>> {
+    refuseStranger(userId, principal)
+    await store.read(em => users.get(em, userId))
+    return list({ userId }, 'clientId')
+  }
+
+  async function listOfClient(clientId: string): Promise<Rows<QuotaRow>> {
+    await store.read(em => clients.get(clientId, em))
+    return list({ clientId }, 'userId')
+  }
+
+  const list = (where: FilterQuery<Quota>, by: 'userId' | 'clientId'): Rows<QuotaRow> => ({
+    async page(after, take, em) {
+      const above = after === null ? {} : { [by]: { $gt: after } }
+      const found = await em.find(
+        Quota,
+        { $and: [where, above] },
+        { orderBy: { [by]: 'asc' }, limit: take, disableIdentityMap: true }
+      )
+      const rows = await rowsOf(found, clock.now(), em)
+      return rows.map((row, i) => ({ key: found[i]?.[by] ?? '', row }))
+    }
+  })
+
+  return { read, listOfUser, listOfClient }
+}
+
+export function missing({ user_id, client_id }: PairParams): never {
+  throw new Fault(quotaNotFound, `${user_id} has no quota on client ${client_id}`)
+}

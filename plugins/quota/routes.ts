@@ -1,0 +1,77 @@
+import { Type } from 'typebox'
+import { defineList } from '../../kernel/http/listing.ts'
+import { defineRoute } from '../../kernel/http/route.ts'
+import type { Quotas } from './quotas.ts'
+import { ChangeBody, ClientParams, PairParams, QuotaRow, SetBody, UserParams } from './schema.ts'
+
+interface Deps {
+  readonly quotas: Quotas
+}
+
+const url = '/v1/users/:user_id/quotas/:client_id'
+
+const ofUser = defineList({
+  url: '/v1/users/:user_id/quotas',
+  action: 'quota.list',
+  access: 'user',
+  summary: 'The quotas of a user.',
+  schema: () => ({ params: UserParams, row: QuotaRow }),
+  run: ({ quotas }: Deps, { params, principal }) => quotas.listOfUser(params.user_id, principal)
+})
+
+const ofClient = defineList({
+  url: '/v1/clients/:client_id/quotas',
+  action: 'quota.list-client',
+  access: 'superadmin',
+  summary: 'The quotas on a client.',
+  schema: () => ({ params: ClientParams, row: QuotaRow }),
+  run: ({ quotas }: Deps, { params }) => quotas.listOfClient(params.client_id)
+})
+
+const set = defineRoute({
+  method: 'PUT',
+  url,
+  action: 'quota.set',
+  access: 'superadmin',
+  status: 200,
+  summary: "Sets what a user's rules may deliver on a client in a month; usage and period stay.",
+  schema: () => ({ params: PairParams, body: SetBody, reply: QuotaRow }),
+  run: ({ quotas }: Deps, call) => quotas.set(call.params, call.body, call),
+  again: ({ quotas }, { params, principal }) => quotas.read(params, principal)
+})
+
+const change = defineRoute({
+  method: 'PATCH',
+  url,
+  action: 'quota.update',
+  access: 'superadmin',
+  status: 200,
+  summary: 'Changes the size, or forgives what was used in this period.',
+  schema: () => ({ params: PairParams, body: ChangeBody, reply: QuotaRow }),
+  run: ({ quotas }: Deps, call) => quotas.patch(call.params, call.body, call),
+  again: ({ quotas }, { params, principal }) => quotas.read(params, principal)
+})
+
+const remove = defineRoute({
+  method: 'DELETE',
+  url,
+  action: 'quota.delete',
+  access: 'superadmin',
+  status: 204,
+  summary: 'Takes a quota away; what it held goes on.',
+  schema: () => ({ params: PairParams, reply: Type.Void() }),
+  run: ({ quotas }: Deps, call) => quotas.remove(call.params, call)
+})
+
+const status = defineRoute({
+  method: 'GET',
+  url: `${url}/status`,
+  action: 'quota.status',
+  access: 'user',
+  status: 200,
+  summary: 'Usage against the size, in this period.',
+  schema: () => ({ params: PairParams, reply: QuotaRow }),
+  run: ({ quotas }: Deps, { params, principal }) => quotas.read(params, principal)
+})
+
+export const routes = [ofUser, ofClient, set, change, remove, status]

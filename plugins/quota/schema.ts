@@ -1,0 +1,63 @@
+import { type Static, Type } from 'typebox'
+import { defineCode } from '../../kernel/base/errors.ts'
+
+export const invalidQuotaSize = defineCode('invalid_quota_size', 400, 3)
+export const invalidBillingAnchor = defineCode('invalid_billing_anchor', 400, 3)
+
+const closed = { additionalProperties: false } as const
+const Bytes = (code?: string) =>
+  Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, ...(code !== undefined && { code }) })
+const Time = Type.Integer({ minimum: 0, description: 'Unix seconds.' })
+const MonthlyBytes = Bytes(invalidQuotaSize.code)
+
+export const QuotaRow = Type.Object(
+  {
+    user_id: Type.String(),
+    client_id: Type.String(),
+    client_name: Type.String(),
+    monthly_bytes: Bytes(),
+    billing_anchor: Time,
+    bytes_used: Bytes(),
+    bytes_remaining: Bytes(),
+    period_start: Time,
+    period_end: Time,
+    exhausted: Type.Boolean(),
+    exhausted_at: Type.Union([Time, Type.Null()]),
+    created_at: Time,
+    updated_at: Time
+  },
+  closed
+)
+export type QuotaRow = Static<typeof QuotaRow>
+
+export const SetBody = Type.Object(
+  {
+    ...Type.Partial(QuotaRow).properties, // may be sent back, and are ignored
+    monthly_bytes: Type.Integer({ ...MonthlyBytes, description: 'In plus out, a calendar month.' }),
+    billing_anchor: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        code: invalidBillingAnchor.code,
+        description: 'Unix seconds, not in the future: periods begin at its day and time. Cannot be changed.'
+      })
+    )
+  },
+  closed
+)
+export type SetBody = Static<typeof SetBody>
+
+export const ChangeBody = Type.Object(
+  {
+    monthly_bytes: Type.Optional(MonthlyBytes),
+    clear_period_usage: Type.Optional(
+      Type.Boolean({ description: 'Forgives what was used in this period; its end stays.' })
+    )
+  },
+  closed
+)
+export type ChangeBody = Static<typeof ChangeBody>
+
+export const UserParams = Type.Object({ user_id: Type.String() }, closed)
+export const ClientParams = Type.Object({ client_id: Type.String() }, closed)
+export const PairParams = Type.Object({ user_id: Type.String(), client_id: Type.String() }, closed)
+export type PairParams = Static<typeof PairParams>

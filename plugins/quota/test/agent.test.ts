@@ -1,0 +1,169 @@
+// The agent's half: an engine that forwards nothing, and says of itself what the test wants.
+import t, { type Test } from 'tap'
+import { type Edge, edge, push } from '../../../test/agent/edge.ts'
+import { type ScriptedServer, scriptedServer, type Visit } from '../../../test/agent/scripted-server.ts'
+import { fakeClock } from '../../../test/kit/clock.ts'
+import rules from '../../rules/agent.ts'
+import { messages as rulesMessages } from '../../rules/wire.ts'
+import quota from '../agent.ts'
+import { messages, TrafficQuotaUpdate } from '../wire.ts'
+
+const start = fakeClock().now()
+const secs = (ms: number): number => Math.floor(ms / 1000)
+
+const terms: TrafficQuotaUpdate = {
+  action: 'SET',
+  user_id: 'ann',
+  revision: 10,
+  monthly_bytes: 1000,
+  anchor: Date.UTC(2025, 11, 15, 12, 0, 10) / 1000,
+  period_end: Date.UTC(2026, 0, 15, 12, 0, 10) / 1000, // 10 s from now
+  since: Date.UTC(2025, 11, 15, 12, 0, 10) / 1000,
+  booked: 0,
+  credit: 0,
+  epoch: '',
+  seq: 0,
+  hold_secs: 60
+}
+
+interface Site {
+  readonly server: ScriptedServer
+  readonly on: Edge
+  readonly visit: Visit
+  set(over?: Partial<TrafficQuotaUpdate>): Promise<unknown>
+}
+
+async function begin(t: Test, dir = t.testdir()): Promise<Site> {
+  const server = await scriptedServer(t, { messages: [...rulesMessages, ...messages] })
+  let now = (): number => start
+  server.welcome = {
+    kinds: ['rule', 'quota'],
+    get server_time_ms() {
+      return now()
+    }
+  }
+  const on = edge(t, { dir, server, plugins: [rules, quota] })
+  now = on.clock.now
+  const visit = await server.next()
+  return { server, on, visit, set: over => visit.line.ask(TrafficQuotaUpdate, { ...terms, ...over }) }
+}
+
+/** All that a rule and its quota have let through so far. */
+function pass({ engine }: Edge, ruleId: number, bytes: number): void {
+  const rule = engine.rules.get(ruleId)
+  if (!rule) throw new TypeError(`no rule ${ruleId}`)
+  const idle = { bytesOut: 0, datagramsIn: 0, datagramsOut: 0, active: 0 }
+  engine.count(ruleId, { ports: [{ port: rule.from, bytesIn: bytes, ...idle }] })
+  const [meter] = rule.meters
+  const others = [...engine.rules.values()].filter(({ id, meters }) => id !== ruleId && meters[0] === meter)
+  const theirs = engine
+    .sample()
+    .rules.filter(counters => others.some(({ id }) => id === counters.ruleId))
+    .reduce((sum, { ports }) => sum + (ports[0]?.bytesIn ?? 0), 0)
+  engine.pass(meter ?? 0, { bytesIn: bytes + theirs })
+}
+
+const budgets = ({ engine }: Edge) => [...engine.budgets.values()]
+
+t.test('all rules of a user pass one budget, also those that already ran', async t => {
+  const { on, visit, set } = await begin(t)
+  await push(visit, 'rule-1', 1, 8001)
+  pass(on, 1, 5000)
+  await set({ since: secs(start) + 60, monthly_bytes: 300 })
+  await push(visit, 'rule-2', 2, 8002)
+
+  const [first, second] = on.engine.opened
+  t.same(first?.meters, second?.meters)
+  t.strictSame(budgets(on), [{ mark: 5300, holdMs: 60_000 }])
+  t.match(on.engine.meters.get(first?.meters[0] ?? 0), { refusals: { budget: 'traffic_quota_exhausted' } })
+  t.match(on.log.lines.filter(({ event }) => event === 'traffic_quota.applied_set').length, 1)
+})
+
+t.test('the budget is the cap, less what is booked and not forgiven, less what is not booked', async t => {
+  const { on, visit, set } = await begin(t)
+  await push(visit, 'rule-1', 1, 8001)
+  pass(on, 1, 100)
+
+  await set({ booked: 400, credit: 50 })
+  t.match(budgets(on), [{ mark: 100 + 1000 - 400 + 50 - 100 }])
+
+  pass(on, 1, 150)
+  await set({ revision: 11, booked: 5000 })
+  t.match(budgets(on), [{ mark: 150 }], 'what is spent twice over is spent')
+
+  await set({ revision: 9, monthly_bytes: 9 })
+  t.match(budgets(on), [{ mark: 150 }], 'an older word changes nothing')
+
+  await set({ revision: 12, action: 'REMOVE' })
+  t.same(budgets(on), [])
+  t.equal(on.engine.rules.size, 1)
+})
+
+t.test('a budget is there before the first rule, and goes on after the last', async t => {
+  const { on, visit, set } = await begin(t)
+  await set()
+  t.match(budgets(on), [{ mark: 1000 }])
+
+  await push(visit, 'rule-1', 1, 8001)
+  t.same(on.engine.opened[0]?.meters, [...on.engine.budgets.keys()])
+})
+
+t.test('consumption is saved: without the server, a new start goes on where the last ended', async t => {
+  const dir = t.testdir()
+  const first = await begin(t, dir)
+  await push(first.visit, 'rule-1', 1, 8001)
+  await first.set()
+  pass(first.on, 1, 600)
+  await first.on.clock.advance(1000)
+  await first.on.stop()
+  await first.server.close()
+
+  const again = edge(t, { dir, server: first.server, plugins: [rules, quota] })
+  while (again.engine.opened.length === 0) await new Promise(resolve => setImmediate(resolve))
+
+  t.match(budgets(again), [{ mark: 400, holdMs: 60_000 }])
+})
+
+t.test('the next period begins by the clock alone, and what is delivered in it counts', async t => {
+  const { on, visit, set, server } = await begin(t)
+  await push(visit, 'rule-1', 1, 8001)
+  await set()
+  pass(on, 1, 1000)
+  await on.clock.advance(9000)
+  t.match(budgets(on), [{ mark: 1000 }])
+  visit.cut()
+  await server.close()
+
+  await on.clock.advance(1000)
+
+  // The minute in which it begins is not booked: it counts as a whole.
+  t.match(budgets(on), [{ mark: 1000 + 1000 - 1000 }])
+  await on.clock.advance(61_000)
+  t.equal(on.log.lines.filter(({ event }) => event === 'traffic_quota.period').length, 1)
+})
+
+t.test('a period that begins with a minute takes nothing of the one before along', async t => {
+  const { on, visit, set } = await begin(t)
+  await push(visit, 'rule-1', 1, 8001)
+  await set({ anchor: Date.UTC(2025, 11, 15, 12, 1) / 1000, period_end: Date.UTC(2026, 0, 15, 12, 1) / 1000 })
+  pass(on, 1, 1000)
+  await on.clock.advance(10_000)
+  t.match(budgets(on), [{ mark: 1000 }])
+
+  await on.clock.advance(50_000)
+
+  t.match(budgets(on), [{ mark: 2000 }])
+})
+
+t.test('what is spent is told once, by the name of its user', async t => {
+  const { on, set } = await begin(t)
+  await set()
+  const [meterId = 0] = [...on.engine.budgets.keys()]
+
+  on.engine.emit({ kind: 'meter-empty', meterId })
+
+  t.match(
+    on.log.lines.filter(({ event }) => event === 'traffic_quota.exhausted'),
+    [{ fields: { user: 'ann' } }]
+  )
+})

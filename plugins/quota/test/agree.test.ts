@@ -1,0 +1,191 @@
+// Server and agent, each with its books and its clock: whatever happens between them, they agree on what is left.
+import { cpSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { writeBundle } from '../../../agent/bundle.ts'
+import { bundleOf, type Edge, edge } from '../../../test/agent/edge.ts'
+import { fakeClock } from '../../../test/kit/clock.ts'
+import rules from '../../rules/agent.ts'
+import { site } from '../../rules/test/kit.ts'
+import stats from '../../stats/agent.ts'
+import quota from '../agent.ts'
+import { Quota } from '../entities.ts'
+import { plugins } from './kit.ts'
+
+/** The same numbers for every run. */
+function openRandom(seed: number): (below: number) => number {
+  let state = seed
+  return below => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+    return Math.floor((state / 2 ** 31) * below)
+  }
+}
+
+const ports = [8001, 8002]
+
+/** A server with a quota of ann's, and an agent with two rules of hers; nothing moves but what a test moves. */
+async function world(t: Test) {
+  const server = fakeClock()
+  const home = await site(t, { plugins, clock: server })
+  const { control, store } = home.server.depsOf('quota')
+  const dir = t.testdir({ agent: {} })
+  const clientId = await home.enroll('edge')
+  await home.user('ann')
+  const at = { endpoint: `127.0.0.1:${control.port()}`, fingerprint: control.fingerprint }
+  writeBundle(join(dir, 'agent', 'bundle.json'), { ...bundleOf(at, clientId), client_id: clientId })
+  const begin = (): Edge => edge(t, { dir: join(dir, 'agent'), server: at, plugins: [quota, rules, stats] })
+  let on = begin()
+
+  async function advance(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 50) await Promise.all([server.advance(50), on.clock.advance(50)])
+  }
+  /** Time goes on until it is done: both sides wait on their clocks at times. */
+  async function during<T>(work: Promise<T>): Promise<T> {
+    let isDone = false
+    const done = work.finally(() => {
+      isDone = true
+    })
+    while (!isDone) await advance(50)
+    return done
+  }
+  const isUp = (): boolean =>
+    control.peers.find(clientId) !== undefined && on.engine.rules.size === ports.length
+  const up = async (): Promise<void> => {
+    while (!isUp()) await advance(50)
+  }
+  for (const listen_port of ports) {
+    while (!control.peers.find(clientId)) await advance(50)
+    await during(home.push({ client: clientId, listen_port, owner: 'ann' }))
+  }
+
+  const passed = new Map<number, number>() // by rule of the engine that runs
+  /** As the engine would: what the mark lets through, and no byte more. */
+  function deliver(port: number, wanted: number): number {
+    const { engine } = on
+    const rule = [...engine.rules.values()].find(({ from }) => from === port)
+    const [meterId = 0] = rule?.meters ?? []
+    const meter = engine.sample().meters.find(({ id }) => id === meterId)
+    if (!rule || !meter) return 0
+    const total = meter.bytesIn + meter.bytesOut
+    const bytes = Math.max(
+      0,
+      Math.min(wanted, (engine.budgets.get(meterId)?.mark ?? Number.MAX_VALUE) - total)
+    )
+    const bytesIn = (passed.get(rule.id) ?? 0) + bytes
+    passed.set(rule.id, bytesIn)
+    engine.count(rule.id, {
+      ports: [{ port, bytesIn, bytesOut: 0, datagramsIn: 0, datagramsOut: 0, active: 0 }]
+    })
+    engine.pass(meterId, { bytesIn: meter.bytesIn + bytes })
+    return bytes
+  }
+  /** Null where nothing is limited. */
+  function left(): number | null {
+    const [[meterId, budget] = []] = [...on.engine.budgets]
+    const meter = on.engine.sample().meters.find(({ id }) => id === meterId)
+    return budget && meter ? budget.mark - meter.bytesIn - meter.bytesOut : null
+  }
+
+  return {
+    clientId,
+    advance,
+    during,
+    up,
+    deliver,
+    left,
+    say: (method: 'PUT' | 'PATCH' | 'DELETE', body?: object) =>
+      during(home.call(method, `/v1/users/ann/quotas/${clientId}`, body)),
+    row: () => store.read(em => em.findOneOrFail(Quota, { clientId }, { disableIdentityMap: true })),
+    cutStream: () => control.peers.find(clientId)?.end('test'),
+    copyState: () => cpSync(join(dir, 'agent'), join(dir, 'copy'), { recursive: true }),
+    /** 'copied': from the state as it was copied. */
+    async restartAgent(state: 'own' | 'copied' = 'own'): Promise<void> {
+      await during(on.stop())
+      passed.clear()
+      if (state === 'copied') {
+        rmSync(join(dir, 'agent'), { recursive: true })
+        cpSync(join(dir, 'copy'), join(dir, 'agent'), { recursive: true })
+      }
+      const clock = on.clock.now()
+      on = begin()
+      await on.clock.advance(clock - on.clock.now())
+      await up()
+    },
+    async quiet(): Promise<void> {
+      await up()
+      await advance(11_000)
+    }
+  }
+}
+
+type World = Awaited<ReturnType<typeof world>>
+
+async function agree({ quiet, row, left }: World, t: Test, what: string): Promise<void> {
+  await quiet()
+  const { monthlyBytes, used, credit } = await row()
+  t.equal(left(), Math.max(0, monthlyBytes - used + credit), what)
+}
+
+t.test('over changes, traffic, lost streams and restarts no byte is lost or granted', async t => {
+  const random = openRandom(11)
+  const on = await world(t)
+  on.deliver(8001, 12_345) // before the quota
+  await on.say('PUT', { monthly_bytes: 10_000 })
+  let delivered = 0
+
+  const steps: (() => unknown)[] = [
+    () => on.say('PATCH', { monthly_bytes: random(50_000) }),
+    () => on.say('PUT', { monthly_bytes: random(90_000) }),
+    () => on.say('PATCH', { clear_period_usage: true }),
+    () => on.advance(random(7000)),
+    () => on.advance(random(400)),
+    () => on.cutStream(),
+    () => (random(4) === 0 ? on.restartAgent() : on.up())
+  ]
+  for (let run = 0; run < 120; run++) {
+    const racing = steps[random(steps.length)]?.()
+    for (let i = random(4); i > 0; i--) {
+      delivered += on.deliver(ports[random(2)] ?? 0, random(9000))
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    await racing
+    if (run % 10 !== 9) continue
+    await agree(on, t, `after ${run + 1} steps`)
+    t.equal((await on.row()).used, delivered, 'the books hold what was delivered')
+  }
+})
+
+t.test('a month that ends is over on both sides, to the byte', async t => {
+  const on = await world(t)
+  await on.say('PUT', { monthly_bytes: 10_000, billing_anchor: Date.UTC(2025, 11, 15, 12, 2) / 1000 })
+  on.deliver(8001, 6000)
+  await on.advance(20_000)
+  await agree(on, t, 'before')
+
+  for (let i = 0; i < 200; i++) {
+    on.deliver(8002, 20)
+    await on.advance(1000)
+  }
+
+  await agree(on, t, 'after')
+  t.ok((await on.row()).used < 6000, 'of the new month alone')
+  on.deliver(8001, 1_000_000)
+  await agree(on, t, 'at its end')
+  t.equal((await on.row()).used, 10_000)
+})
+
+t.test('an agent whose state was put back grants nothing twice', async t => {
+  const on = await world(t)
+  await on.say('PUT', { monthly_bytes: 10_000 })
+  on.deliver(8001, 1000)
+  await on.advance(2300)
+  on.copyState()
+  on.deliver(8001, 5000)
+  await on.advance(20_000)
+  t.equal(on.left(), 4000)
+
+  await on.restartAgent('copied')
+
+  await agree(on, t, 'after')
+  t.equal(on.left(), 4000)
+})

@@ -1,0 +1,45 @@
+import t from 'tap'
+import type { CommandCall } from '../../../kernel/cli/command.ts'
+import { operatorToken } from '../../../test/kit/house.ts'
+import { openApi } from '../../cli/api.ts'
+import plugin from '../plugin.ts'
+import { desk } from './kit.ts'
+
+type Args = Readonly<Record<string, unknown>>
+
+t.test('quotas are set, cleared, shown, listed and taken away from the command line', async t => {
+  const { server, use, clientId: client } = await desk(t)
+  const printed: unknown[] = []
+  const lines: string[] = []
+  const say = async (name: string, args: Args = {}) => {
+    const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
+      args,
+      api: openApi({ origin: server.origin, token: operatorToken, codes: [], plainHttp: 'refused' }),
+      print: { data: value => void printed.push(value), line: text => void lines.push(text) }
+    }
+    const command = plugin.commands?.find(command => command.name === name)
+    await command?.run(call as CommandCall<Args>) // what these commands use of a call
+  }
+  const pair = { user: 'ann', client: 'edge' }
+
+  await say('quota set', { ...pair, monthly_bytes: 1000 })
+  await use(600, 1)
+  await say('quota show', pair)
+  await say('quota list', { user: 'ann' })
+  await say('quota list', { client })
+  await say('quota list', { ...pair, user: 'bob' })
+  await say('quota clear', pair)
+  await say('quota delete', pair)
+  await say('quota list', { user: 'ann' })
+
+  t.match(printed, [
+    { monthly_bytes: 1000, bytes_used: 0 },
+    { bytes_used: 600, bytes_remaining: 400 },
+    [{ user_id: 'ann', client_id: client }],
+    [{ user_id: 'ann' }],
+    [],
+    { bytes_used: 0 },
+    []
+  ])
+  t.same(lines, ['ann has no quota on edge'])
+})

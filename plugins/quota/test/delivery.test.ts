@@ -1,0 +1,124 @@
+// What the agents are told of quotas, and when.
+import t from 'tap'
+import { house } from '../../../test/kit/house.ts'
+import { scripted } from '../../../test/kit/scripted-agent.ts'
+import { RulePush } from '../../rules/wire.ts'
+import { epoch, noon } from '../../stats/test/kit.ts'
+import { LastReport } from '../../stats/wire.ts'
+import { TrafficQuotaUpdate } from '../wire.ts'
+import { able, desk, plugins } from './kit.ts'
+
+const february = Date.UTC(2026, 1, 1) / 1000
+
+t.test('each change is pushed: size, usage as of a report, credit, period', async t => {
+  const { put, patch, use, call, clientId, agent, updates } = await desk(t)
+
+  await put({ monthly_bytes: 1000 })
+  await agent.until(TrafficQuotaUpdate.name)
+  await use(1000, 7)
+  await patch({ monthly_bytes: 2000 })
+  await agent.until(TrafficQuotaUpdate.name, 2)
+  await patch({ clear_period_usage: true })
+  await agent.until(TrafficQuotaUpdate.name, 3)
+  await call('DELETE', `/v1/users/ann/quotas/${clientId}`)
+  await agent.until(TrafficQuotaUpdate.name, 4)
+
+  const terms = { action: 'SET', user_id: 'ann', period_end: february, since: noon / 1000, hold_secs: 60 }
+  t.match(updates(), [
+    { ...terms, monthly_bytes: 1000, booked: 0, credit: 0, epoch: '', seq: 0 },
+    { ...terms, monthly_bytes: 2000, booked: 1000, credit: 0, epoch, seq: 7 },
+    { ...terms, monthly_bytes: 2000, booked: 1000, credit: 1000, epoch, seq: 7 },
+    { action: 'REMOVE', user_id: 'ann' }
+  ])
+})
+
+t.test('for a client that is away it waits, and comes before the rules', async t => {
+  const { put, away, agent, connected, clientId, push } = await desk(t)
+  await away(agent)
+
+  t.match(await put({ monthly_bytes: 1000 }), { status: 200 })
+  const again = await connected(clientId, able)
+  await again.until(RulePush.name)
+
+  const names = again.heard.map(({ name }) => name)
+  t.ok(names.indexOf(TrafficQuotaUpdate.name) !== -1)
+  t.ok(names.indexOf(TrafficQuotaUpdate.name) < names.indexOf(RulePush.name))
+  t.match(await push({ listen_port: 81 }), { status: 201 })
+})
+
+t.test('an agent that starts anew is told again; a stream that was lost changes nothing', async t => {
+  const { put, away, agent, connected, clientId } = await desk(t)
+  await put({ monthly_bytes: 1000 })
+  const { body } = await agent.until(TrafficQuotaUpdate.name)
+  const stock = [
+    { kind: 'quota', id: 'ann', revision: Number(body['revision']) },
+    ...agent.heard
+      .filter(({ name }) => name === RulePush.name)
+      .map(({ body }) => ({ kind: 'rule', id: String(body['rule_id']), revision: Number(body['revision']) }))
+  ]
+  const { generation } = agent.welcome
+  await away(agent)
+  const same = await connected(clientId, { ...able, stock, generation })
+  await same.close()
+
+  const other = await connected(clientId, { ...able, stock, generation, instanceId: 'another' })
+  const again = await other.until(TrafficQuotaUpdate.name)
+
+  t.notMatch(same.heard, [{ name: TrafficQuotaUpdate.name }])
+  t.ok(Number(again.body['revision']) > Number(body['revision']))
+})
+
+t.test('what was delivered before a quota is made, or usage cleared, is asked for first', async t => {
+  const { connected, enroll, call } = await desk(t)
+  const asked: string[] = []
+  const answers = [...(able.answers ?? []), scripted(LastReport, () => ({}))]
+  const clientId = await enroll('asked')
+  const react = ({ name }: { name: string }) => {
+    asked.push(name)
+    return 'take' as const
+  }
+  await connected(clientId, { ...able, answers, react })
+  const path = `/v1/users/ann/quotas/${clientId}`
+
+  await call('PUT', path, { monthly_bytes: 1 })
+  await call('PUT', path, { monthly_bytes: 2 })
+  await call('PATCH', path, { monthly_bytes: 3 })
+  await call('PATCH', path, { clear_period_usage: true })
+
+  t.equal(asked.filter(name => name === LastReport.name).length, 2)
+})
+
+t.test('an agent that refuses is named in the log', async t => {
+  const { enroll, connected, call, log } = await desk(t)
+  const clientId = await enroll('stubborn')
+  await connected(clientId, {
+    ...able,
+    react: ({ name }) => (name === TrafficQuotaUpdate.name ? { refuse: 'internal' } : 'take')
+  })
+
+  await call('PUT', `/v1/users/ann/quotas/${clientId}`, { monthly_bytes: 1 })
+  while (!log.some(({ event }) => event === 'traffic_quota.refused'))
+    await new Promise(resolve => setImmediate(resolve))
+
+  t.match(log.at(-1), { fields: { client: clientId, user: 'ann', code: 'internal' } })
+})
+
+t.test('another hold time reaches the agents after a restart of the server', async t => {
+  const first = await desk(t)
+  await first.put({ monthly_bytes: 1000 })
+  await first.agent.until(TrafficQuotaUpdate.name)
+  await first.agent.close()
+  await first.stop()
+
+  const keys = { quota_hold_secs: 5 }
+  const again = await house(t, { plugins, dir: first.dir, clock: first.clock, keys })
+  const { control } = again.server.depsOf('quota')
+  const agent = await first.connect(first.clientId, {
+    ...able,
+    port: control.port(),
+    fingerprint: control.fingerprint
+  })
+
+  const { body } = await agent.until(TrafficQuotaUpdate.name)
+  t.match(body, { hold_secs: 5, monthly_bytes: 1000 })
+})

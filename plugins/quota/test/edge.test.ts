@@ -1,0 +1,188 @@
+// Through the real program: what is spent is held and refused, what is refilled goes on, with the server or without.
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { freePort } from '../../../test/kit/ports.ts'
+import { edge, type Site, site, token } from '../../../test/kit/site.ts'
+import type { QuotaRow } from '../schema.ts'
+
+/** Sends zeros to whoever connects, for as long as they are taken. */
+async function source(t: Test): Promise<number> {
+  const block = Buffer.alloc(64 * 1024)
+  const server = createServer(socket => {
+    const pour = (): void => {
+      while (!socket.destroyed && socket.write(block));
+    }
+    socket.on('drain', pour).on('error', () => {})
+    pour()
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  return (server.address() as { port: number }).port // of a TCP listener
+}
+
+async function ask<T>(on: Site, method: string, path: string, body?: object): Promise<T> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const reply = await fetch(on.origin + path, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) })
+  })
+  if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`)
+  return (await reply.json()) as T
+}
+
+interface Reader {
+  readonly socket: Socket
+  readonly isOver: () => boolean
+  bytes(): number
+  /** Resolves when so many have come. */
+  until(bytes: number): Promise<void>
+  /** Resolves with what has come when nothing more does. */
+  quiet(): Promise<number>
+}
+
+const quietMs = 1200 // more than the second in which the journal is written
+
+function read(t: Test, port: number): Reader {
+  const socket = connect(port, '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  let bytes = 0
+  let isOver = false
+  let look = (): void => {}
+  socket
+    .on('error', () => {})
+    .on('close', () => {
+      isOver = true
+    })
+  socket.on('data', chunk => {
+    bytes += chunk.length
+    look()
+  })
+  return {
+    socket,
+    isOver: () => isOver,
+    bytes: () => bytes,
+    until: wanted =>
+      new Promise(resolve => {
+        look = () => {
+          if (bytes >= wanted) resolve()
+        }
+        look()
+      }),
+    quiet: () =>
+      new Promise(resolve => {
+        let timer = setTimeout(() => resolve(bytes), quietMs)
+        look = () => {
+          clearTimeout(timer)
+          timer = setTimeout(() => resolve(bytes), quietMs)
+        }
+      })
+  }
+}
+
+/** True when it is refused: RST before the first byte. */
+async function isRefused(t: Test, port: number): Promise<boolean> {
+  const { socket, bytes } = read(t, port)
+  await new Promise(resolve => socket.once('data', resolve).once('close', resolve))
+  return bytes() === 0
+}
+
+const MiB = 1024 * 1024
+const slack = 64 * 1024 // a live connection
+
+async function world(t: Test) {
+  const on = await site(t, { SVC_QUOTA_HOLD_SECS: '60' })
+  const agent = await edge(t, on, 'paris')
+  const [target, port, second] = [await source(t), await freePort(), await freePort()]
+  await ask(on, 'POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
+  await ask(on, 'POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+  for (const listen_port of [port, second])
+    await ask(on, 'POST', '/v1/rules', {
+      client: 'paris',
+      listen_port,
+      owner: 'ann',
+      targets: [{ host: '127.0.0.1', port: target }]
+    })
+  const path = `/v1/users/ann/quotas/${agent.clientId}`
+  return {
+    on,
+    agent,
+    port,
+    second,
+    put: (monthly_bytes: number) => ask<QuotaRow>(on, 'PUT', path, { monthly_bytes }),
+    clear: () => ask<QuotaRow>(on, 'PATCH', path, { clear_period_usage: true }),
+    async spent(): Promise<QuotaRow> {
+      for (;;) {
+        const row = await ask<QuotaRow>(on, 'GET', `${path}/status`)
+        if (row.exhausted) return row
+        await new Promise(resolve => setTimeout(resolve, 200))
+      }
+    }
+  }
+}
+
+t.test(
+  'a quota ends live connections of all rules at its last byte, and what is refilled goes on',
+  async t => {
+    const { port, second, put, clear, spent } = await world(t)
+    await put(4 * MiB)
+    const readers = [read(t, port), read(t, port), read(t, second)]
+    const delivered = async () =>
+      (await Promise.all(readers.map(reader => reader.quiet()))).reduce((a, b) => a + b)
+
+    const first = await delivered()
+    t.ok(first >= 4 * MiB && first <= 4 * MiB + slack * readers.length, `${first - 4 * MiB} bytes over`)
+    t.ok(await isRefused(t, port))
+    t.ok(await isRefused(t, second))
+    const row = await spent()
+    t.equal(row.bytes_used, first)
+    t.type(row.exhausted_at, 'number')
+    t.notOk(
+      readers.some(({ isOver }) => isOver()),
+      'held, not cut'
+    )
+
+    t.match(await put(8 * MiB), { exhausted: false, period_end: row.period_end })
+    const refilled = await delivered()
+    t.ok(
+      refilled >= 8 * MiB && refilled <= 8 * MiB + slack * readers.length,
+      `${refilled - 8 * MiB} bytes over`
+    )
+
+    await spent()
+    t.match(await clear(), { exhausted: false, bytes_used: 0, period_end: row.period_end })
+    const cleared = await delivered()
+    const over = cleared - refilled - 8 * MiB
+    t.ok(over >= 0 && over <= slack * readers.length, `${over} bytes over`)
+    t.notOk(readers.some(({ isOver }) => isOver()))
+  }
+)
+
+t.test('a quota holds while the server is away, and over kill -9 of the agent', async t => {
+  const { on, agent, port, put, spent } = await world(t)
+  const running = read(t, port)
+  await running.until(MiB)
+  running.socket.pause() // and soon nothing passes any more: what follows is of the quota
+  await running.quiet()
+  await put(6 * MiB)
+  on.server.signal('SIGKILL')
+  await on.server.exit
+
+  running.socket.resume()
+  await running.quiet()
+  t.ok(await isRefused(t, port))
+
+  agent.agent.signal('SIGKILL')
+  await agent.agent.exit
+  agent.restart()
+  await agent.agent.until('rule.opened')
+  t.ok(await isRefused(t, port), 'what was spent is spent after a restart')
+
+  await on.restart()
+  const row = await spent()
+  t.ok(
+    row.bytes_used >= 6 * MiB && row.bytes_used <= 6 * MiB + slack,
+    `${row.bytes_used - 6 * MiB} bytes over`
+  )
+})

@@ -1,0 +1,145 @@
+// What the agent's journal says of an owner's bytes, beside what the server has booked.
+import t from 'tap'
+import { bookAll, counted, start, web } from '../../../test/agent/journal-kit.ts'
+import { fakeClock } from '../../../test/kit/clock.ts'
+
+const minuteMs = 60_000
+const nothing = { epoch: '', seq: 0, since: 0 }
+
+t.test('all of an owner is delivered, over rules, starts and acknowledgements', async t => {
+  const dir = t.testdir()
+  const first = start(t, dir)
+  first.journal.bind(1, web)
+  first.journal.bind(2, { ...web, id: '01RULENEXT' })
+  first.journal.bind(3, { ...web, id: '01RULEBOB', owner: 'bob' })
+  first.journal.tick([counted(1, [10, 5]), counted(2, [1, 1]), counted(3, [7, 0])])
+  bookAll(first.journal)
+  first.journal.final(counted(1, [20, 5]))
+
+  t.equal(first.journal.delivered('ann'), 27)
+  t.equal(first.journal.delivered('nobody'), 0)
+  first.journal.close()
+  t.equal(start(t, dir).journal.delivered('ann'), 27)
+})
+
+t.test('what a report has told is not owed, whether its acknowledgement has come or not', async t => {
+  const { journal } = start(t, t.testdir())
+  journal.bind(1, web)
+  journal.tick([counted(1, [100, 0])])
+  const [told] = [...journal.unbooked(500)]
+  const { epoch = '', seq = 0 } = told ?? {}
+  journal.tick([counted(1, [130, 0])])
+
+  t.equal(journal.owed('ann', nothing), 130)
+  t.equal(journal.owed('ann', { epoch, seq, since: 0 }), 30, 'the server has booked it already')
+  journal.acknowledge(epoch, seq)
+  t.equal(journal.owed('ann', { epoch, seq, since: 0 }), 30)
+  t.equal(journal.owed('ann', nothing), 30)
+})
+
+t.test('what the server says as of an older report counts from that report on', async t => {
+  const { journal } = start(t, t.testdir())
+  journal.bind(1, web)
+  const marks = [100, 200, 300].map(bytes => {
+    journal.tick([counted(1, [bytes, 0])])
+    const [{ epoch = '', seq = 0 } = {}] = [...journal.unbooked(500)]
+    journal.acknowledge(epoch, seq)
+    return { epoch, seq, since: 0 }
+  })
+  journal.tick([counted(1, [350, 0])])
+
+  t.same(
+    marks.map(mark => journal.owed('ann', mark)),
+    [250, 150, 50]
+  )
+})
+
+t.test('a report in parts is told part by part', async t => {
+  const { journal } = start(t, t.testdir())
+  journal.bind(1, web)
+  journal.bind(2, { ...web, id: '01RULENEXT' })
+  journal.tick([counted(1, [100, 0]), counted(2, [10, 0])])
+
+  const owed = [...journal.unbooked(1)].map(({ epoch, seq }) => journal.owed('ann', { epoch, seq, since: 0 }))
+
+  t.equal(owed[0], 10, 'the first row is the minute of the first rule')
+  t.equal(owed.at(-1), 0)
+})
+
+t.test('only minutes that end after a time are owed', async t => {
+  const clock = fakeClock()
+  const { journal } = start(t, t.testdir(), clock)
+  journal.bind(1, web)
+  journal.tick([counted(1, [100, 0])])
+  const since = Math.floor(clock.now() / 1000) + 60
+  await clock.advance(minuteMs)
+  journal.tick([counted(1, [130, 0])])
+
+  t.equal(journal.owed('ann', { ...nothing, since }), 30)
+  t.equal(journal.owed('ann', { ...nothing, since: since - 1 }), 130)
+  t.equal(journal.deliveredSince('ann', since), 30)
+  bookAll(journal)
+  t.equal(journal.deliveredSince('ann', since), 30, 'a whole minute is of the period, booked or not')
+  t.equal(journal.deliveredSince('ann', since + 30), 0, 'of one that began before, what is not booked')
+})
+
+t.test('a start after a crash owes what the epochs before have not told', async t => {
+  const dir = t.testdir()
+  const first = start(t, dir)
+  first.journal.bind(1, web)
+  first.journal.tick([counted(1, [100, 0])])
+  const [{ epoch = '', seq = 0 } = {}] = [...first.journal.unbooked(500)]
+  first.journal.acknowledge(epoch, seq)
+  first.journal.tick([counted(1, [140, 0])])
+
+  const { journal } = start(t, dir) // the other was not closed
+  journal.bind(1, web)
+  journal.tick([counted(1, [5, 0])])
+
+  t.equal(journal.owed('ann', { epoch, seq, since: 0 }), 45)
+})
+
+t.test('a server that has forgotten reports is owed them again', async t => {
+  const { journal } = start(t, t.testdir())
+  journal.bind(1, web)
+  journal.tick([counted(1, [100, 0])])
+  bookAll(journal)
+  t.equal(journal.owed('ann', nothing), 0)
+
+  journal.reconcile({})
+
+  t.equal(journal.owed('ann', nothing), 100)
+})
+
+t.test('a server that was put back to an old state is owed what has long been forgotten', async t => {
+  const clock = fakeClock()
+  const { journal } = start(t, t.testdir(), clock)
+  journal.bind(1, web)
+  const marks = []
+  for (let i = 1; i <= 100; i++) {
+    journal.tick([counted(1, [i * 10, 0])])
+    const [{ epoch = '', seq = 0 } = {}] = [...journal.unbooked(500)]
+    journal.acknowledge(epoch, seq)
+    marks.push({ epoch, seq, since: 0 })
+    await clock.advance(5000)
+  }
+  const [old = { epoch: '', seq: 0, since: 0 }] = marks.slice(11)
+
+  journal.reconcile({ [old.epoch]: old.seq })
+
+  t.equal(journal.owed('ann', old), 1000 - 120, 'minute by minute, all but what it still has')
+  journal.reconcile({ [old.epoch]: old.seq })
+  t.equal(journal.owed('ann', old), 1000 - 120, 'once')
+})
+
+t.test('what is booked long ago leaves nothing behind', async t => {
+  const { journal, db } = start(t, t.testdir())
+  journal.bind(1, web)
+  for (let i = 1; i <= 200; i++) {
+    journal.tick([counted(1, [i, 0])])
+    bookAll(journal)
+  }
+
+  t.ok(db.prepare<[], number>('select count(*) from journal_owed').pluck().get()! < 70)
+  t.equal(journal.delivered('ann'), 200)
+})

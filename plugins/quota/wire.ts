@@ -1,0 +1,55 @@
+import { type Static, Type } from 'typebox'
+import { type Capability, defineMessage, defineQuestion } from '../../kernel/wire/message.ts'
+
+export { periodOf } from './period.ts' // both halves open the next period, each by its clock
+
+const proto = new URL('./quota.proto', import.meta.url)
+
+export const quotaKind = 'quota'
+export const capability: Capability = { id: 'traffic.quota', since: '1.4.0' }
+
+const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+const Secs = Type.Integer({ minimum: 0, maximum: 8.64e12 }) // what a Date holds
+
+const QuotaTaken = defineMessage({
+  name: 'sluice.quota.QuotaTaken',
+  proto,
+  body: Type.Object({ user_id: Type.String(), revision: Type.Integer() })
+})
+
+export const TrafficQuotaUpdate = defineQuestion({
+  name: 'sluice.quota.TrafficQuotaUpdate',
+  proto,
+  body: Type.Object({
+    action: Type.Union([Type.Literal('SET'), Type.Literal('REMOVE')]),
+    user_id: Type.String({ maxLength: 32 }),
+    revision: Count,
+    monthly_bytes: Count,
+    anchor: Secs,
+    period_end: Secs,
+    since: Secs,
+    booked: Count,
+    credit: Count,
+    epoch: Type.String({ maxLength: 32 }),
+    seq: Count,
+    hold_secs: Type.Integer({ minimum: 0 })
+  }),
+  answer: QuotaTaken
+})
+export type TrafficQuotaUpdate = Static<typeof TrafficQuotaUpdate.body>
+
+export const Kept = defineMessage({
+  name: 'sluice.quota.Kept',
+  proto,
+  body: Type.Object({
+    revision: Count,
+    monthly_bytes: Count,
+    anchor: Secs,
+    period_end: Secs,
+    limit: Count,
+    hold_secs: Type.Integer({ minimum: 0 })
+  })
+})
+export type Kept = Static<typeof Kept.body>
+
+export const messages = [TrafficQuotaUpdate, QuotaTaken, Kept]

@@ -1,0 +1,111 @@
+import type { Static } from 'typebox'
+import { type AgentCall, type AgentPlugin, defineField, type MeterLimits } from '../../agent/plugin.ts'
+import type { Codec } from '../../kernel/wire/codec.ts'
+import { answer, Refused } from '../../kernel/wire/message.ts'
+import {
+  capability,
+  EnvelopeRemove,
+  EnvelopeSet,
+  envelopeKind,
+  key,
+  Limits,
+  messages,
+  Throttled,
+  type Wait
+} from './wire.ts'
+
+const everyMs = 5_000
+const waitsPerMessage = 1_000
+
+/** Names of meters: the scope, and whose it is. */
+const meterOf = (scope: Wait['scope'], id: string): string => `${scope} ${id}`
+
+const refusals = {
+  rule: {
+    connections: 'concurrent_connections',
+    newConnections: 'new_connections_per_sec',
+    bytes: 'bandwidth',
+    budget: 'budget'
+  },
+  owner: {
+    connections: 'owner_concurrent_connections',
+    newConnections: 'owner_new_connections_per_sec',
+    bytes: 'owner_bandwidth',
+    budget: 'owner_budget'
+  }
+}
+
+export default {
+  name: 'rate-limit',
+  agent: '^1.0.0',
+  capabilities: { [capability.id]: capability.since },
+  messages,
+  meters: ({ id, owner }) => [
+    { key: meterOf('owner', owner), refusals: refusals.owner },
+    { key: meterOf('rule', id), refusals: refusals.rule }
+  ],
+  fields: [
+    defineField({
+      key,
+      message: Limits,
+      tune: (limits, { id }, meters) => meters.limit(meterOf('rule', id), limits && limitsOf(limits))
+    })
+  ],
+  kinds: [
+    {
+      kind: envelopeKind,
+      async apply(owner, bytes, { meters, codec }) {
+        meters.limit(meterOf('owner', owner), limitsOf(codec.decode(EnvelopeSet, bytes).limits))
+      },
+      async withdraw(owner, _, { meters }) {
+        meters.limit(meterOf('owner', owner), null)
+        return { done: Promise.resolve() }
+      }
+    }
+  ],
+  handlers: [
+    answer(EnvelopeSet, async ({ held, codec }: AgentCall, { owner_id: id, revision, limits }) => {
+      const bytes = encode({ owner_id: id, revision: 0, limits }, codec)
+      return taken(id, await held.put({ kind: envelopeKind, id, revision, bytes }, 'retry'))
+    }),
+    answer(EnvelopeRemove, async ({ held }: AgentCall, { owner_id: id, revision }) =>
+      taken(id, await held.drop({ kind: envelopeKind, id, revision }, 'cut'))
+    )
+  ],
+  joined(stream, { meters, count, clock }) {
+    const told = new Map<number, number>()
+    const tell = (): void => {
+      const changed = count().meters.filter(({ id, throttledMs }) => throttledMs !== (told.get(id) ?? 0))
+      const waits = changed.flatMap(({ id, throttledMs: ms }): Wait[] => {
+        told.set(id, ms)
+        const [, scope, of] = /^(rule|owner) (.+)$/.exec(meters.keyOf(id) ?? '') ?? []
+        return scope && of ? [{ scope: scope as Wait['scope'], id: of, ms }] : []
+      })
+      for (let at = 0; at < waits.length; at += waitsPerMessage)
+        stream.send(Throttled, { waits: waits.slice(at, at + waitsPerMessage) })
+    }
+    stream.signal.addEventListener('abort', clock.every(everyMs, tell), { once: true })
+  }
+} satisfies AgentPlugin
+
+/** Without the revision of this push: equal limits are equal bytes. */
+const encode = (body: Static<typeof EnvelopeSet.body>, codec: Codec): Uint8Array =>
+  codec.encode(EnvelopeSet, body)
+
+function taken(owner_id: string, verdict: Awaited<ReturnType<AgentCall['held']['put']>>) {
+  if (verdict.is === 'refused') throw new Refused(verdict.code, verdict.message)
+  return { owner_id, revision: verdict.revision }
+}
+
+function limitsOf(limits: Limits): MeterLimits {
+  const { bytes_in: bytesIn, bytes_out: bytesOut, connections, new_connections: newConnections } = limits
+  return {
+    bytesIn: rateOf(bytesIn),
+    bytesOut: rateOf(bytesOut),
+    connections: connections ?? null,
+    newConnections: rateOf(newConnections)
+  }
+}
+
+const rateOf = (rate: Limits['bytes_in']): MeterLimits['bytesIn'] =>
+  rate ? { perSec: rate.per_sec, burst: rate.burst } : null

@@ -1,0 +1,89 @@
+import { Type } from 'typebox'
+import { isId } from '../../kernel/base/id.ts'
+import { type Api, defineCommand } from '../../kernel/cli/command.ts'
+import { pickClient } from '../clients/slots.ts'
+import { properties } from './limits.ts'
+import type { EnvelopeRow, OwnerRow } from './schema.ts'
+
+const Client = Type.String({ description: 'Id of a client, or a name that only one has.' })
+const Owner = Type.String({ description: 'user_id' })
+const columns = ['client_id', 'owner_id', ...Object.keys(properties), 'updated_at']
+
+const set = defineCommand({
+  name: 'owner-limit set',
+  summary: 'Limit all rules of an owner on a client together.',
+  args: Type.Object({ client: Client, owner: Owner, ...properties }),
+  positional: ['client', 'owner'],
+  needs: 'api',
+  async run({ api, args: { client, owner, ...limits }, print }) {
+    print.data(
+      shown(await api.send<EnvelopeRow>('PUT', await pathOf(api, { client, owner }), limits)),
+      columns
+    )
+  }
+})
+
+const show = defineCommand({
+  name: 'owner-limit show',
+  summary: 'Show what all rules of an owner on a client may do together.',
+  args: Type.Object({ client: Client, owner: Owner }),
+  positional: ['client', 'owner'],
+  needs: 'api',
+  run: async ({ api, args, print }) =>
+    print.data(shown(await api.get<EnvelopeRow>(await pathOf(api, args))), columns)
+})
+
+const list = defineCommand({
+  name: 'owner-limit list',
+  summary: 'List the owners of rules on a client, and who of them is limited.',
+  args: Type.Object({ client: Client }),
+  positional: ['client'],
+  needs: 'api',
+  run: async ({ api, args: { client }, print }) =>
+    print.data(await api.list<OwnerRow>(`/v1/clients/${await idOf(api, client)}/owners`), [
+      'owner_id',
+      'rule_count',
+      'has_rate_limit'
+    ])
+})
+
+const remove = defineCommand({
+  name: 'owner-limit delete',
+  summary: 'Lift the limit of an owner on a client.',
+  args: Type.Object({ client: Client, owner: Owner }),
+  positional: ['client', 'owner'],
+  needs: 'api',
+  async run({ api, args, print }) {
+    await api.send('DELETE', await pathOf(api, args))
+    print.line(`the rules of ${args.owner} on ${args.client} have no limit in common`)
+  }
+})
+
+const setRule = defineCommand({
+  name: 'rule set-limit',
+  summary: 'Limit a rule, live connections too; without options, lift all its limits.',
+  args: Type.Object({ rule: Type.String({ description: 'rule_id' }), ...properties }),
+  positional: ['rule'],
+  needs: 'api',
+  async run({ api, args: { rule, ...limits }, print }) {
+    const path = `/v1/rules/${encodeURIComponent(rule)}`
+    const { rate_limit } = await api.send<{ rate_limit: object | null }>('PUT', path, { rate_limit: limits })
+    print.data({ rule_id: rule, ...rate_limit }, ['rule_id', ...Object.keys(properties)])
+  }
+})
+
+export const commands = [set, show, list, remove, setRule]
+
+interface At {
+  readonly client: string
+  readonly owner: string
+}
+
+/** An owner may not see the client, and names it by its id. */
+const idOf = async (api: Api, client: string): Promise<string> =>
+  isId(client) ? client : (await pickClient(api, client)).client_id
+
+const pathOf = async (api: Api, { client, owner }: At): Promise<string> =>
+  `/v1/clients/${await idOf(api, client)}/owners/${encodeURIComponent(owner)}/rate-limit`
+
+const shown = ({ rate_limit, ...row }: EnvelopeRow) => ({ ...row, ...rate_limit })

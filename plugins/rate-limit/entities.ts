@@ -1,0 +1,24 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
+import { ruleKey } from '../rules/slots.ts'
+import type { RateLimit } from './limits.ts'
+
+/** The caps of a rule, as they were given. */
+export const RuleLimit = defineEntity({
+  name: 'RuleLimit',
+  tableName: 'rate_limit',
+  properties: { rule: ruleKey(), limits: p.json().$type<RateLimit>() }
+})
+
+/** What all rules of an owner on a client have in common. Ids, not foreign keys: it outlives the last rule. */
+export const Envelope = defineEntity({
+  name: 'RateLimitEnvelope',
+  tableName: 'rate_limit_envelope',
+  properties: {
+    clientId: p.string().length(26).primary(),
+    ownerId: p.string().length(32).primary().index('rate_limit_envelope_owner_id_index'),
+    limits: p.json().$type<RateLimit>(),
+    createdAt: p.bigint('number'), // ms
+    updatedAt: p.bigint('number')
+  }
+})
+export type Envelope = InferEntity<typeof Envelope>

@@ -1,0 +1,39 @@
+import { defineCode } from '../../kernel/base/errors.ts'
+import { pushOptionsSlot, ruleField } from '../rules/slots.ts'
+import { RuleLimit } from './entities.ts'
+import { unsupported } from './envelopes.ts'
+import { onTheWire, parseLimits, properties, RateLimit } from './limits.ts'
+import { capability, key, Limits } from './wire.ts'
+
+export const limitMissing = defineCode('validation.rate_limit_missing', 400, 3)
+
+/** The caps of one rule. */
+export const field = ruleField({
+  key,
+  change: 'hot',
+  body: RateLimit,
+  gate: { capability, refusal: unsupported },
+  missing: limitMissing,
+  message: Limits,
+  parse: given => parseLimits(given, `/${key}`),
+  async check() {},
+  async save(rule, limits, em) {
+    await em.upsert(RuleLimit, { rule, limits })
+  },
+  async clear(rule, em) {
+    await em.nativeDelete(RuleLimit, { rule })
+  },
+  async load(ids, em) {
+    const rows = await em.find(RuleLimit, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
+    return new Map(rows.map(({ rule, limits }) => [rule, limits]))
+  },
+  encode: onTheWire
+})
+
+export const pushOptions = pushOptionsSlot.fill({
+  args: properties,
+  body(args) {
+    const given = Object.keys(properties).filter(name => args[name] !== undefined)
+    return given.length === 0 ? {} : { [key]: Object.fromEntries(given.map(name => [name, args[name]])) }
+  }
+})

@@ -1,0 +1,67 @@
+// What may be said of limits, and what the agent is told of it: here bits become bytes, once.
+import { type Static, Type } from 'typebox'
+import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import type { Limits } from './wire.ts'
+
+export const limitRange = defineCode('validation.rate_limit_range', 400, 3)
+export const burstWithoutRate = defineCode('validation.rate_limit_burst_without_rate', 400, 3)
+
+const Positive = (description: string) =>
+  Type.Optional(
+    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, code: limitRange.code, description })
+  )
+
+export const properties = {
+  bandwidth_in_bps: Positive('Bits per second towards the targets.'),
+  bandwidth_out_bps: Positive('Bits per second towards the callers.'),
+  bandwidth_in_burst_bytes: Positive('Default: 100 ms of the rate, at least 16 KiB.'),
+  bandwidth_out_burst_bytes: Positive('Default: 100 ms of the rate, at least 16 KiB.'),
+  concurrent_connections: Positive('At once; a UDP flow is a connection.'),
+  new_connections_per_sec: Positive('A UDP flow is a connection.'),
+  new_connections_burst: Positive('Default: one second of the rate.')
+}
+
+export const RateLimit = Type.Object(properties, { additionalProperties: false })
+export type RateLimit = Static<typeof RateLimit>
+
+const names = Object.keys(properties) as (keyof RateLimit)[] // its own keys
+
+const rateOf: Partial<Record<keyof RateLimit, keyof RateLimit>> = {
+  bandwidth_in_burst_bytes: 'bandwidth_in_bps',
+  bandwidth_out_burst_bytes: 'bandwidth_out_bps',
+  new_connections_burst: 'new_connections_per_sec'
+}
+
+/** In one order, so that what is the same looks the same; null where nothing is limited. `at` is a JSON pointer. */
+export function parseLimits(given: RateLimit, at: string): RateLimit | null {
+  for (const [burst, rate] of Object.entries(rateOf))
+    if (burst in given && !(rate in given))
+      throw new Fault(burstWithoutRate, `${at}/${burst} needs ${at}/${rate}`, {
+        details: { field: `${at}/${burst}`, reason: 'without_rate' }
+      })
+  const said = names.filter(name => given[name] !== undefined)
+  return said.length === 0 ? null : Object.fromEntries(said.map(name => [name, given[name]]))
+}
+
+const bitsPerByte = 8
+const leastBurstBytes = 16 * 1024
+
+export const onTheWire = (limit: RateLimit): Limits => {
+  const { concurrent_connections: connections, new_connections_per_sec: perSec } = limit
+  const bytesIn = bytesOf(limit.bandwidth_in_bps, limit.bandwidth_in_burst_bytes)
+  const bytesOut = bytesOf(limit.bandwidth_out_bps, limit.bandwidth_out_burst_bytes)
+  return {
+    ...(bytesIn && { bytes_in: bytesIn }),
+    ...(bytesOut && { bytes_out: bytesOut }),
+    ...(connections !== undefined && { connections }),
+    ...(perSec !== undefined && {
+      new_connections: { per_sec: perSec, burst: limit.new_connections_burst ?? perSec }
+    })
+  }
+}
+
+function bytesOf(bps: number | undefined, burst: number | undefined): Limits['bytes_in'] {
+  if (bps === undefined) return undefined
+  const perSec = bps / bitsPerByte
+  return { per_sec: perSec, burst: burst ?? Math.max(leastBurstBytes, Math.round(perSec / 10)) }
+}

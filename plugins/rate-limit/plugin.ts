@@ -1,0 +1,65 @@
+import { asFunction } from 'awilix'
+import { kindSlot } from '../../kernel/control/held.ts'
+import { connectionSlot } from '../../kernel/control/peers.ts'
+import { figuresSlot } from '../../kernel/figures.ts'
+import { definePlugin, type PeerCall } from '../../kernel/plugin.ts'
+import { on } from '../../kernel/wire/message.ts'
+import { removingSlot } from '../clients/slots.ts'
+import { removedSlot } from '../rules/slots.ts'
+import { removingSlot as userRemovingSlot } from '../users/slots.ts'
+import { commands } from './commands.ts'
+import { Envelope, RuleLimit } from './entities.ts'
+import { type Envelopes, envelopeNotFound, openEnvelopes, type Services, unsupported } from './envelopes.ts'
+import { field, limitMissing, pushOptions } from './field.ts'
+import { openFigures } from './figures.ts'
+import { burstWithoutRate, limitRange } from './limits.ts'
+import { RateLimit0001 } from './migrations/0001-rate-limit.ts'
+import { routes } from './routes.ts'
+import { limitsEmpty } from './schema.ts'
+import { openThrottles, type Throttles } from './throttles.ts'
+import { messages, Throttled } from './wire.ts'
+
+interface Deps extends Services {
+  readonly envelopes: Envelopes
+  readonly throttles: Throttles
+}
+
+export default definePlugin<Deps>({
+  name: 'rate-limit',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  needs: { clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0' },
+  codes: [unsupported, envelopeNotFound, limitRange, burstWithoutRate, limitsEmpty, limitMissing],
+  store: {
+    entities: [RuleLimit, Envelope],
+    migrations: [{ name: '0001-rate-limit', class: RateLimit0001 }]
+  },
+  services: {
+    envelopes: asFunction(openEnvelopes).singleton(),
+    throttles: asFunction(openThrottles).singleton()
+  },
+  fills: [
+    field,
+    pushOptions,
+    kindSlot.fillWith(({ envelopes }: Deps) => envelopes.kind),
+    connectionSlot.fillWith(({ envelopes }: Deps) => envelopes.connection),
+    figuresSlot.fillWith(openFigures),
+    removedSlot.fillWith(
+      ({ throttles }: Deps) =>
+        async rule =>
+          throttles.forgetRule(rule)
+    ),
+    removingSlot.fillWith(({ envelopes, throttles }: Deps) => async (client, em) => {
+      await envelopes.forgetClient(client, em)
+      throttles.forgetClient(client.id)
+    }),
+    userRemovingSlot.fillWith(({ envelopes }: Deps) => ({ remove: envelopes.forgetUser }))
+  ],
+  messages,
+  handlers: [
+    on(Throttled, async ({ peer, deps }: PeerCall<Deps>, { waits }) => deps.throttles.hear(peer, waits))
+  ],
+  routes,
+  commands,
+  start: ({ deps: { envelopes, store } }) => store.change(envelopes.sweep)
+})

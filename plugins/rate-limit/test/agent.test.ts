@@ -1,0 +1,161 @@
+// The agent's half: an engine that forwards nothing shows which meters it was given.
+import t, { type Test } from 'tap'
+import { openCodec } from '../../../kernel/wire/codec.ts'
+import { edge } from '../../../test/agent/edge.ts'
+import { scriptedServer } from '../../../test/agent/scripted-server.ts'
+import rules from '../../rules/agent.ts'
+import { RulePush, RuleRemove, messages as rulesMessages } from '../../rules/wire.ts'
+import rateLimit from '../agent.ts'
+import { onTheWire, type RateLimit } from '../limits.ts'
+import { EnvelopeRemove, EnvelopeSet, key, Limits, messages, Throttled } from '../wire.ts'
+
+const codec = openCodec([Limits])
+const unlimited = { bytesIn: null, bytesOut: null, connections: null, newConnections: null }
+
+async function begin(t: Test, dir = t.testdir()) {
+  const server = await scriptedServer(t, { messages: [...rulesMessages, ...messages] })
+  server.welcome = { kinds: ['rule', 'envelope'] }
+  const on = edge(t, { dir, server, plugins: [rateLimit, rules] })
+  const visit = await server.next()
+  let revision = 0
+  return {
+    on,
+    server,
+    visit,
+    push: (rule: string, port: number, limits: RateLimit | null, owner = 'ann') =>
+      visit.line.ask(RulePush, {
+        rule_id: rule,
+        revision: ++revision,
+        owner,
+        protocol: 'tcp',
+        listen_from: port,
+        listen_to: port,
+        targets: [{ host: '10.0.0.1', port: 80, priority: 0 }],
+        prefer_ipv6: false,
+        fields: limits ? { [key]: codec.encode(Limits, onTheWire(limits)) } : {},
+        retry: false
+      }),
+    remove: (rule: string) =>
+      visit.line.ask(RuleRemove, { rule_id: rule, revision: ++revision, removal: 'cut' }),
+    envelop: (owner: string, limits: RateLimit) =>
+      visit.line.ask(EnvelopeSet, { owner_id: owner, revision: ++revision, limits: onTheWire(limits) }),
+    lift: (owner: string) => visit.line.ask(EnvelopeRemove, { owner_id: owner, revision: ++revision })
+  }
+}
+
+type On = Awaited<ReturnType<typeof begin>>['on']
+const metersOf = ({ engine }: On, at: number) =>
+  (engine.opened[at]?.meters ?? []).map(id => engine.meters.get(id))
+
+t.test('a rule passes its owner, then its own caps, unlimited ones too', async t => {
+  const { on, push } = await begin(t)
+
+  await push('rule-1', 8001, { bandwidth_in_bps: 8_000_000, new_connections_per_sec: 3 })
+  await push('rule-2', 8002, null)
+
+  const [owner, own] = metersOf(on, 0)
+  t.match(owner, { ...unlimited, refusals: { connections: 'owner_concurrent_connections' } })
+  t.match(own, {
+    bytesIn: { perSec: 1_000_000, burst: 100_000 },
+    bytesOut: null,
+    newConnections: { perSec: 3, burst: 3 },
+    refusals: { newConnections: 'new_connections_per_sec', bytes: 'bandwidth' }
+  })
+  t.equal(on.engine.opened[0]?.meters[0], on.engine.opened[1]?.meters[0], 'the owner is one')
+  t.not(on.engine.opened[0]?.meters[1], on.engine.opened[1]?.meters[1])
+})
+
+t.test('caps that are added, changed and lifted reopen nothing', async t => {
+  const { on, push } = await begin(t)
+  await push('rule-1', 8001, null)
+
+  for (const limits of [{ concurrent_connections: 2 }, { bandwidth_out_bps: 8 }, null]) {
+    await push('rule-1', 8001, limits)
+    t.match(metersOf(on, 0)[1], {
+      connections: limits?.concurrent_connections ?? null,
+      bytesOut: limits?.bandwidth_out_bps ? { perSec: 1 } : null
+    })
+  }
+  t.equal(on.engine.opened.length, 1)
+})
+
+t.test('an envelope is there before the first rule, reaches all, and goes on after the last', async t => {
+  const { on, push, remove, envelop, lift } = await begin(t)
+  await envelop('ann', { concurrent_connections: 2 })
+  await push('rule-1', 8001, null)
+  await push('rule-2', 8002, null, 'bob')
+
+  t.match(metersOf(on, 0)[0], { connections: 2 })
+  t.match(metersOf(on, 1)[0], { connections: null })
+
+  await envelop('ann', { bandwidth_in_bps: 800 })
+  t.match(metersOf(on, 0)[0], { connections: null, bytesIn: { perSec: 100 } })
+  await remove('rule-1')
+  await push('rule-3', 8003, null)
+  t.match(metersOf(on, 2)[0], { bytesIn: { perSec: 100 } })
+
+  await lift('ann')
+  t.match(metersOf(on, 2)[0], unlimited)
+})
+
+t.test('without the server a new start limits as before', async t => {
+  const dir = t.testdir()
+  const first = await begin(t, dir)
+  await first.envelop('ann', { concurrent_connections: 2 })
+  await first.push('rule-1', 8001, { bandwidth_in_bps: 800 })
+  await first.on.stop()
+  await first.server.close()
+
+  const again = edge(t, { dir, server: first.server, plugins: [rateLimit, rules] })
+  while (again.engine.opened.length === 0) await new Promise(resolve => setImmediate(resolve))
+
+  t.match(metersOf(again, 0), [{ connections: 2 }, { bytesIn: { perSec: 100 } }])
+})
+
+t.test('nothing of a meter is left when its rule has gone', async t => {
+  const { on, push, remove } = await begin(t)
+  for (let i = 0; i < 20; i++) {
+    await push(`rule-${i}`, 8001, { concurrent_connections: 1 })
+    await remove(`rule-${i}`)
+  }
+
+  t.equal(on.engine.meters.size, 0)
+})
+
+t.test('time spent waiting is told by rule and owner, when it has grown', async t => {
+  const { on, push } = await begin(t)
+  await push('rule-1', 8001, { bandwidth_in_bps: 8 })
+  const [owner = 0, own = 0] = on.engine.opened[0]?.meters ?? []
+  const sent: unknown[] = []
+  const stream = {
+    signal: new AbortController().signal,
+    send: (message: { name: string }, body: object) => message.name === Throttled.name && sent.push(body)
+  }
+  const call = {
+    clock: on.clock,
+    count: on.engine.sample,
+    meters: {
+      keyOf: (id: number) =>
+        new Map([
+          [owner, 'owner ann'],
+          [own, 'rule rule-1'],
+          [9, 'quota ann']
+        ]).get(id)
+    }
+  }
+  rateLimit.joined(stream as never, call as never) // all that it touches
+
+  on.engine.pass(own, { throttledMs: 1500 })
+  on.engine.pass(owner, { throttledMs: 20 })
+  await on.clock.advance(5000)
+  await on.clock.advance(5000)
+
+  t.strictSame(sent, [
+    {
+      waits: [
+        { scope: 'rule', id: 'rule-1', ms: 1500 },
+        { scope: 'owner', id: 'ann', ms: 20 }
+      ]
+    }
+  ])
+})

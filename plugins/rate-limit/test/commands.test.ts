@@ -1,0 +1,50 @@
+import t from 'tap'
+import type { CommandCall } from '../../../kernel/cli/command.ts'
+import { operatorToken } from '../../../test/kit/house.ts'
+import { openApi } from '../../cli/api.ts'
+import { pushOptions } from '../field.ts'
+import plugin from '../plugin.ts'
+import { desk } from './kit.ts'
+
+type Args = Readonly<Record<string, unknown>>
+
+t.test('limits of a rule and of an owner are set and lifted from the command line', async t => {
+  const { server, push, get, clientId: client } = await desk(t)
+  const { body } = await push({ owner: 'ann' })
+  const printed: unknown[] = []
+  const say = async (name: string, args: Args = {}) => {
+    const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
+      args,
+      api: openApi({ origin: server.origin, token: operatorToken, codes: [], plainHttp: 'refused' }),
+      print: { data: value => void printed.push(value), line: text => void printed.push(text) }
+    }
+    const command = plugin.commands?.find(command => command.name === name)
+    await command?.run(call as CommandCall<Args>) // what these commands use of a call
+  }
+  const pair = { client: 'edge', owner: 'ann' }
+
+  await say('rule set-limit', { rule: body.rule_id, concurrent_connections: 3 })
+  t.same((await get(body.rule_id))['rate_limit'], { concurrent_connections: 3 })
+  await say('rule set-limit', { rule: body.rule_id })
+  t.equal((await get(body.rule_id))['rate_limit'], null)
+  await say('owner-limit set', { ...pair, bandwidth_in_bps: 8000 })
+  await say('owner-limit show', pair)
+  await say('owner-limit list', { client })
+  await say('owner-limit delete', pair)
+
+  t.match(printed, [
+    { rule_id: body.rule_id, concurrent_connections: 3 },
+    { rule_id: body.rule_id },
+    { owner_id: 'ann', bandwidth_in_bps: 8000 },
+    { owner_id: 'ann', bandwidth_in_bps: 8000 },
+    [{ owner_id: 'ann', rule_count: 1, has_rate_limit: true }],
+    'the rules of ann on edge have no limit in common'
+  ])
+})
+
+t.test('caps are options of a push; without one the body has none', async t => {
+  const { body } = pushOptions.make(() => ({})) as { body: (args: Args) => object } // of the slot that it fills
+
+  t.same(body({ client: 'edge', concurrent_connections: 3 }), { rate_limit: { concurrent_connections: 3 } })
+  t.same(body({ client: 'edge' }), {})
+})

@@ -1,0 +1,119 @@
+// Through the real program: caps hold on live connections, of a rule and of an owner, and are changed while they run.
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import t, { type Test } from 'tap'
+import { freePort } from '../../../test/kit/ports.ts'
+import { edge, type Site, site, token } from '../../../test/kit/site.ts'
+
+async function source(t: Test): Promise<number> {
+  const block = Buffer.alloc(64 * 1024)
+  const server = createServer(socket => {
+    const pour = (): void => {
+      while (!socket.destroyed && socket.write(block));
+    }
+    socket.on('drain', pour).on('error', () => {})
+    pour()
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  return (server.address() as { port: number }).port // of a TCP listener
+}
+
+async function ask<T>(on: Site, method: string, path: string, body?: object): Promise<T> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const reply = await fetch(on.origin + path, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) })
+  })
+  if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`)
+  return (reply.status === 204 ? undefined : await reply.json()) as T
+}
+
+function reader(t: Test, port: number) {
+  const socket = connect(port, '127.0.0.1').on('error', () => {})
+  t.teardown(() => socket.destroy())
+  let bytes = 0
+  let look = (): void => {}
+  socket.on('data', chunk => {
+    bytes += chunk.length
+    look()
+  })
+  const isOpen = (): Promise<boolean> =>
+    new Promise(resolve => socket.once('data', () => resolve(true)).once('close', () => resolve(false)))
+  /** Ms until so many more have come. */
+  async function ms(more: number): Promise<number> {
+    const [begin, until] = [performance.now(), bytes + more]
+    await new Promise<void>(resolve => {
+      look = () => {
+        if (bytes >= until) resolve()
+      }
+      look()
+    })
+    return performance.now() - begin
+  }
+  return { socket, isOpen, ms }
+}
+
+const MiB = 1024 * 1024
+const perSec = 4 * MiB
+
+t.test('a cap slows what runs, a lifted one frees it; a connection too many is refused', async t => {
+  const on = await site(t)
+  await edge(t, on, 'paris')
+  const [target, port] = [await source(t), await freePort()]
+  const { rule_id } = await on.json<{ rule_id: string }>(
+    ...['rule', 'push', 'paris', String(port), `127.0.0.1:${target}`],
+    ...['--concurrent-connections', '1']
+  )
+  const live = reader(t, port)
+  t.ok(await live.isOpen())
+  t.notOk(await reader(t, port).isOpen())
+
+  const limits = ['--bandwidth-out-bps', String(8 * perSec), '--bandwidth-out-burst-bytes', '16384']
+  t.match(await on.json('rule', 'set-limit', rule_id, ...limits), { rule_id, bandwidth_out_bps: 8 * perSec })
+  await live.ms(12 * MiB) // what was under way, in the buffers of the system
+  const slow = await live.ms(8 * MiB)
+  t.ok(slow > 1500, `8 MiB at 4 MiB/s took ${Math.round(slow)} ms`)
+  t.ok(await reader(t, port).isOpen(), 'the cap on connections is gone')
+
+  await on.json('rule', 'set-limit', rule_id)
+  const fast = await live.ms(40 * MiB)
+  t.ok(fast < 5000, `40 MiB without a cap took ${Math.round(fast)} ms`)
+})
+
+t.test('an envelope holds all rules of an owner together, also one that is made later', async t => {
+  const on = await site(t)
+  const { clientId } = await edge(t, on, 'paris')
+  const target = await source(t)
+  const ports = [await freePort(), await freePort(), await freePort()]
+  const path = `/v1/clients/${clientId}/owners/_operator/rate-limit`
+  const push = (port: number) =>
+    ask<{ rule_id: string }>(on, 'POST', '/v1/rules', {
+      client: 'paris',
+      listen_port: port,
+      targets: [{ host: '127.0.0.1', port: target }]
+    })
+  await on.json('owner-limit', 'set', clientId, '_operator', '--concurrent-connections', '2')
+  const rules = [await push(ports[0] ?? 0), await push(ports[1] ?? 0), await push(ports[2] ?? 0)]
+
+  t.ok(await reader(t, ports[0] ?? 0).isOpen())
+  t.ok(await reader(t, ports[1] ?? 0).isOpen())
+  t.notOk(await reader(t, ports[2] ?? 0).isOpen())
+  t.match(await on.json('owner-limit', 'list', clientId), [{ owner_id: '_operator', rule_count: 3 }])
+
+  const refused = async () => {
+    const path = `/v1/rules/${rules[2]?.rule_id}/stats`
+    return (await ask<{ rejected: Record<string, number> }>(on, 'GET', path)).rejected
+  }
+  let rejected = await refused()
+  while (Object.keys(rejected).length === 0) {
+    await new Promise(resolve => setTimeout(resolve, 200))
+    rejected = await refused()
+  }
+  t.strictSame(rejected, { owner_concurrent_connections: 1 })
+
+  await ask(on, 'DELETE', path)
+  const free = reader(t, ports[2] ?? 0)
+  t.ok(await free.isOpen())
+})

@@ -1,0 +1,165 @@
+// The envelope of an owner: what all its rules on a client may do together.
+import t from 'tap'
+import { until } from '../../rules/test/kit.ts'
+import { RulePush } from '../../rules/wire.ts'
+import { openFigures } from '../figures.ts'
+import type { EnvelopeRow } from '../schema.ts'
+import { EnvelopeRemove, EnvelopeSet, Throttled } from '../wire.ts'
+import { able, desk, refusal } from './kit.ts'
+
+t.test('an envelope is set, read, changed and lifted', async t => {
+  const { setEnvelope, call, clientId, agent, clock } = await desk(t)
+  const path = `/v1/clients/${clientId}/owners/ann/rate-limit`
+  const row = {
+    client_id: clientId,
+    owner_id: 'ann',
+    rate_limit: { bandwidth_in_bps: 8000, concurrent_connections: 2 },
+    updated_at: new Date(clock.now()).toISOString()
+  }
+
+  t.match(await call('GET', path), refusal(404, 'owner_rate_limit_not_found'))
+  t.strictSame((await setEnvelope({ concurrent_connections: 2, bandwidth_in_bps: 8000 })).body, row)
+  t.strictSame((await call('GET', path)).body, row)
+  t.match((await agent.until(EnvelopeSet.name)).body, {
+    owner_id: 'ann',
+    limits: { bytes_in: { per_sec: 1000, burst: 16_384 }, connections: 2 }
+  })
+
+  t.match(await setEnvelope(row), { status: 200, body: { rate_limit: row.rate_limit } })
+  t.same((await setEnvelope({ ...row, concurrent_connections: 9 })).body.rate_limit, {
+    concurrent_connections: 9
+  })
+
+  t.equal((await call('DELETE', path)).status, 204)
+  t.match((await agent.until(EnvelopeRemove.name)).body, { owner_id: 'ann' })
+  t.equal((await call('DELETE', path)).status, 204, 'what is not there is as good as removed')
+  t.match(await call('GET', path), refusal(404, 'owner_rate_limit_not_found'))
+})
+
+t.test('what is no envelope is refused', async t => {
+  const { setEnvelope, call, clientId } = await desk(t)
+
+  t.match(await setEnvelope({}), refusal(400, 'validation.rate_limit_empty'))
+  t.match(await setEnvelope({ rate_limit: {} }), refusal(400, 'validation.rate_limit_empty'))
+  t.match(await setEnvelope({ bandwidth_in_bps: 0 }), refusal(400, 'validation.rate_limit_range'))
+  t.match(
+    await setEnvelope({ new_connections_burst: 1 }),
+    refusal(400, 'validation.rate_limit_burst_without_rate')
+  )
+  t.match(await setEnvelope({ bandwidth: 1 }), refusal(400, 'validation.unknown_field'))
+  t.match(await setEnvelope({ concurrent_connections: 1 }, 'nobody'), refusal(404, 'user_not_found'))
+  t.match(await setEnvelope({ concurrent_connections: 1 }, '_operator'), { status: 200 })
+  const body = { concurrent_connections: 1 }
+  for (const [method, given] of [['GET'], ['PUT', body], ['DELETE']] as const)
+    t.match(
+      await call(method, '/v1/clients/nowhere/owners/ann/rate-limit', given),
+      refusal(404, 'client_not_found')
+    )
+  t.match(await call('GET', '/v1/clients/nowhere/owners'), refusal(404, 'client_not_found'))
+  t.ok(clientId)
+})
+
+t.test('an owner reads the own envelope where the client is known, and nothing else', async t => {
+  const { setEnvelope, call, push, clientId, ann, user } = await desk(t)
+  const bob = await user('bob')
+  const path = `/v1/clients/${clientId}/owners/ann/rate-limit`
+  await setEnvelope({ concurrent_connections: 1 })
+
+  t.match(await call('GET', path, undefined, ann), refusal(404, 'client_not_found'))
+  await push({ owner: 'ann' })
+  t.match(await call('GET', path, undefined, ann), { status: 200 })
+  t.match(await call('GET', path, undefined, bob), refusal(403, 'not_owner'))
+  for (const method of ['PUT', 'DELETE'] as const)
+    t.match(await call(method, path, undefined, ann), refusal(403, 'role_required'))
+  t.match(await call('GET', `/v1/clients/${clientId}/owners`, undefined, ann), refusal(403, 'role_required'))
+})
+
+t.test('an envelope outlives the last rule, and goes with its user and its client', async t => {
+  const { setEnvelope, call, push, clientId, agent } = await desk(t)
+  const owners = async () => (await call('GET', `/v1/clients/${clientId}/owners`)).body
+  const { body } = await push({ owner: 'ann' })
+  await push({ listen_port: 81 })
+  await setEnvelope({ concurrent_connections: 1 })
+  const operator = { owner_id: '_operator', rule_count: 1, has_rate_limit: false }
+
+  t.strictSame(await owners(), [operator, { owner_id: 'ann', rule_count: 1, has_rate_limit: true }])
+  await call('DELETE', `/v1/rules/${body.rule_id}`)
+  agent.gone({ kind: 'rule', id: body.rule_id, revision: 4 })
+  t.match(await owners(), [operator, { owner_id: 'ann', has_rate_limit: true }])
+
+  t.equal((await call('DELETE', '/v1/users/ann')).status, 200)
+  await agent.until(EnvelopeRemove.name)
+  t.strictSame(await owners(), [operator])
+  await call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+  t.strictSame(await owners(), [operator], 'a later user of that name inherits nothing')
+
+  await setEnvelope({ concurrent_connections: 1 })
+  await call('POST', `/v1/clients/${clientId}/revoke`)
+  t.equal((await call('DELETE', `/v1/clients/${clientId}`)).status, 204)
+})
+
+t.test('for a client that is away it waits, and comes before the rules', async t => {
+  const { setEnvelope, push, agent, connect, clientId } = await desk(t)
+  await push({ owner: 'ann' })
+  await agent.close()
+
+  t.match(await setEnvelope({ concurrent_connections: 1 }), { status: 200 })
+  const again = await connect(clientId, able)
+  await again.until(RulePush.name)
+
+  const names = again.heard.map(({ name }) => name)
+  t.ok(names.indexOf(EnvelopeSet.name) !== -1)
+  t.ok(names.indexOf(EnvelopeSet.name) < names.indexOf(RulePush.name))
+})
+
+t.test('a client that cannot limit is refused an envelope, as it is and as it was last seen', async t => {
+  const { enroll, connect, call, log } = await desk(t)
+  for (const [version, capabilities, status] of [
+    ['0.10.9', null, 422],
+    ['0.11.0', null, 200],
+    ['2.0.0', {}, 422],
+    ['2.0.0', { 'rule.rate-limit': '0.11.0' }, 200]
+  ] as const) {
+    const clientId = await enroll(version)
+    const path = `/v1/clients/${clientId}/owners/ann/rate-limit`
+    const set = () => call<EnvelopeRow>('PUT', path, { concurrent_connections: 1 })
+    t.equal((await set()).status, 200, 'one that was never seen is judged when it joins')
+    const agent = await connect(clientId, { ...able, version, capabilities })
+    const online = await set()
+    await agent.close()
+    const offline = await set()
+    for (const reply of [online, offline])
+      t.match(reply, status === 200 ? { status } : refusal(status, 'rate_limit_unsupported_by_client'))
+  }
+  while (log.filter(({ event }) => event === 'owner_limit.unsupported').length < 2)
+    await new Promise(resolve => setImmediate(resolve))
+})
+
+t.test('time spent waiting is summed over the lives of an agent, and goes with its rule', async t => {
+  const { agent, connect, clientId, push, server, call } = await desk(t)
+  const { body } = await push({ owner: 'ann' })
+  const id = body.rule_id
+  const deps = server.depsOf('rate-limit') as unknown as Parameters<typeof openFigures>[0] // its own services
+  const waited = async () => [...((await openFigures(deps)())[0]?.readings ?? [])]
+  const say = async (line: typeof agent.line, ms: number, sum: number) => {
+    const waits = [
+      { scope: 'rule' as const, id, ms },
+      { scope: 'owner' as const, id: 'ann', ms: ms * 2 }
+    ]
+    line.send(Throttled, { waits })
+    await until(waited, ([of]) => of?.value === sum)
+  }
+  await say(agent.line, 1000, 1)
+  await say(agent.line, 1500, 1.5)
+  await agent.close()
+  const again = await connect(clientId, { ...able, instanceId: 'another' })
+  await say(again.line, 500, 2)
+
+  t.same(await waited(), [
+    { of: [clientId, 'ann', id], value: 2 },
+    { of: [clientId, 'ann', ''], value: 4 }
+  ])
+  await call('DELETE', `/v1/rules/${id}`)
+  again.gone({ kind: 'rule', id, revision: 2 })
+  t.same(await until(waited, readings => readings.length === 1), [{ of: [clientId, 'ann', ''], value: 4 }])
+})

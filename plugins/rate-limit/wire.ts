@@ -1,0 +1,60 @@
+import { type Static, Type } from 'typebox'
+import { type Capability, defineMessage, defineQuestion } from '../../kernel/wire/message.ts'
+
+const proto = new URL('./rate-limit.proto', import.meta.url)
+
+export const key = 'rate_limit'
+export const envelopeKind = 'envelope'
+export const capability: Capability = { id: 'rule.rate-limit', since: '0.11.0' }
+
+const Rate = Type.Object({
+  per_sec: Type.Number({ exclusiveMinimum: 0 }),
+  burst: Type.Number({ exclusiveMinimum: 0 })
+})
+
+const limits = Type.Object({
+  bytes_in: Type.Optional(Rate),
+  bytes_out: Type.Optional(Rate),
+  connections: Type.Optional(Type.Integer({ minimum: 1 })),
+  new_connections: Type.Optional(Rate)
+})
+export type Limits = Static<typeof limits>
+
+export const Limits = defineMessage({ name: 'sluice.rate_limit.Limits', proto, body: limits })
+
+const EnvelopeTaken = defineMessage({
+  name: 'sluice.rate_limit.EnvelopeTaken',
+  proto,
+  body: Type.Object({ owner_id: Type.String(), revision: Type.Integer() })
+})
+
+export const EnvelopeSet = defineQuestion({
+  name: 'sluice.rate_limit.EnvelopeSet',
+  proto,
+  body: Type.Object({ owner_id: Type.String(), revision: Type.Integer(), limits }),
+  answer: EnvelopeTaken
+})
+
+export const EnvelopeRemove = defineQuestion({
+  name: 'sluice.rate_limit.EnvelopeRemove',
+  proto,
+  body: Type.Object({ owner_id: Type.String(), revision: Type.Integer() }),
+  answer: EnvelopeTaken
+})
+
+export const Throttled = defineMessage({
+  name: 'sluice.rate_limit.Throttled',
+  proto,
+  body: Type.Object({
+    waits: Type.Array(
+      Type.Object({
+        scope: Type.Union([Type.Literal('rule'), Type.Literal('owner')]),
+        id: Type.String({ maxLength: 32 }),
+        ms: Type.Number({ minimum: 0 })
+      })
+    )
+  })
+})
+export type Wait = Static<typeof Throttled.body>['waits'][number]
+
+export const messages = [Limits, EnvelopeSet, EnvelopeRemove, EnvelopeTaken, Throttled]

@@ -1,0 +1,25 @@
+// What a request that waited for a client is told.
+import { ackTimeout, defineCode, Fault } from '../../kernel/base/errors.ts'
+import type { Settlement } from '../../kernel/control/held.ts'
+import { portInUse } from './create.ts'
+import { ruleNotFound } from './slots.ts'
+
+export const activationFailed = defineCode('activation_failed', 422, 6)
+
+export const defaultAckSecs = 5
+
+export function refuse(answer: Settlement | null, ruleId: string, ackSecs: number): void {
+  const details = { rule_id: ruleId }
+  if (!answer) {
+    const message = `the client has not answered (${ackSecs} s, or its stream ended); the rule settles by itself`
+    throw new Fault(ackTimeout, message, { details })
+  }
+  if (answer.is !== 'refused') return
+  if (answer.code === portInUse.code) throw new Fault(portInUse, answer.message, { details })
+  throw new Fault(activationFailed, answer.message, { details: { ...details, reason: answer.code } })
+}
+
+export const removedMeanwhile = (id: string): Fault =>
+  new Fault(ruleNotFound, `rule ${id} was removed before its client had answered`, {
+    details: { rule_id: id }
+  })

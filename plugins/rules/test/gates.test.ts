@@ -1,0 +1,200 @@
+// Which agent takes which part of a rule: by its capabilities, and one that names none by its version.
+import t, { type Test } from 'tap'
+import { Client } from '../../../kernel/identity/entities.ts'
+import { Targets } from '../../grants/wire.ts'
+import { HealthCheck } from '../../multi-target/wire.ts'
+import { Limits } from '../../rate-limit/wire.ts'
+import { messages as sniMessages } from '../../sni/wire.ts'
+import { messages } from '../wire.ts'
+import { rule, site, until } from './kit.ts'
+
+const plugins = [
+  'users',
+  'clients',
+  'rules',
+  'grants',
+  'udp',
+  'port-range',
+  'multi-target',
+  'sni',
+  'rate-limit'
+]
+const spoken = [...messages, ...sniMessages, Limits, Targets, HealthCheck]
+
+interface Gate {
+  readonly body: object
+  readonly code: string
+  readonly capability: string
+  readonly since: string
+  readonly by?: 'ada' // whose grant has a list of targets
+}
+
+const two = [...rule.targets, { host: '10.0.0.2', port: 80 }]
+const gates: readonly Gate[] = [
+  { body: { protocol: 'udp' }, code: 'unsupported_protocol', capability: 'rule.udp', since: '0.4.0' },
+  {
+    body: { targets: two },
+    code: 'multi_target_unsupported_by_client',
+    capability: 'rule.multi-target',
+    since: '0.7.0'
+  },
+  {
+    body: { sni_pattern: 'a.example' },
+    code: 'sni_unsupported_by_client',
+    capability: 'rule.sni',
+    since: '0.9.0'
+  },
+  { body: { sni_fallback: true }, code: 'sni_unsupported_by_client', capability: 'rule.sni', since: '0.9.0' },
+  {
+    body: { rate_limit: { concurrent_connections: 1 } },
+    code: 'rate_limit_unsupported_by_client',
+    capability: 'rule.rate-limit',
+    since: '0.11.0'
+  },
+  {
+    body: { listen_port_end: 8081 },
+    code: 'rule_field_unsupported_by_client',
+    capability: 'rule.range',
+    since: '0.1.0'
+  },
+  {
+    body: { health_check_interval_secs: 9 },
+    code: 'rule_field_unsupported_by_client',
+    capability: 'rule.health-check',
+    since: '2.0.0'
+  },
+  {
+    body: {},
+    code: 'target_filter_unsupported_by_client',
+    capability: 'rule.target-filter',
+    since: '2.0.0',
+    by: 'ada'
+  }
+]
+
+const versions = [
+  '0.3.0',
+  '0.3.9',
+  '0.4.0',
+  '0.5.0',
+  '0.6.0',
+  '0.6.9',
+  '0.7.0',
+  '0.8.0',
+  '0.8.9',
+  '0.9.0',
+  '0.10.0',
+  '0.10.9',
+  '0.11.0',
+  '0.12.0',
+  '0.13.0',
+  '0.14.0',
+  '1.4.0',
+  '1.7.0',
+  '1.99.0',
+  '2.0.0',
+  '2.1.0'
+]
+
+const atLeast = (version: string, since: string): boolean => {
+  const [a, b] = [version, since].map(text => text.split('.').map(Number))
+  const at = [0, 1, 2].find(at => a?.[at] !== b?.[at])
+  return at === undefined || (a?.[at] ?? 0) > (b?.[at] ?? 0)
+}
+
+async function desk(t: Test) {
+  const on = await site(t, { plugins })
+  const ada = await on.user('ada')
+  const grant = { user_id: 'ada', client_id: '*', listen_port_start: 1, listen_port_end: 65535 }
+  await on.call('POST', '/v1/grants', { ...grant, protocols: ['tcp'], targets: ['10.0.0.0/8'] })
+  let port = 10_000
+  /** One rule with the part that is gated; gone again when it was taken. */
+  async function judge({ body, by }: Gate, client: string) {
+    port += 2
+    const range = 'listen_port_end' in body ? { listen_port_end: port + 1 } : {}
+    const asked = { ...rule, client, listen_port: port, ...body, ...range }
+    const made = await on.call<{ rule_id: string; error: { code: string; message: string } }>(
+      'POST',
+      '/v1/rules',
+      asked,
+      by ? ada : {}
+    )
+    if (made.status === 201) await on.call('DELETE', `/v1/rules/${made.body.rule_id}`)
+    return made.status === 201 ? 'taken' : made.body.error.code
+  }
+  return { on, judge }
+}
+
+t.test('a Hello without a map is judged by the version of its agent', async t => {
+  const { on, judge } = await desk(t)
+
+  for (const version of versions) {
+    const id = await on.enroll(`v${version}`)
+    const agent = await on.connect(id, { version, capabilities: null, messages: spoken })
+    for (const gate of gates)
+      t.equal(
+        await judge(gate, id),
+        atLeast(version, gate.since) ? 'taken' : gate.code,
+        `${version} ${gate.capability}`
+      )
+    await agent.close()
+  }
+})
+
+t.test('a Hello with a map is judged by it alone: absent, older, as new, newer', async t => {
+  const { on, judge } = await desk(t)
+
+  for (const gate of gates)
+    for (const [has, answer] of [
+      [undefined, gate.code],
+      ['0.0.9', gate.code],
+      ['rubbish', gate.code],
+      [gate.since, 'taken'],
+      ['9.0.0', 'taken']
+    ] as const) {
+      const id = await on.enroll()
+      const capabilities = has === undefined ? {} : { [gate.capability]: has }
+      const agent = await on.connect(id, { version: '2.0.0', capabilities, messages: spoken })
+      t.equal(await judge(gate, id), answer, `${gate.capability} ${has}`)
+      await agent.close()
+    }
+})
+
+t.test('an agent of which the operator disabled a capability refuses that one alone', async t => {
+  const { on, judge } = await desk(t)
+  const all = Object.fromEntries(gates.map(({ capability, since }) => [capability, since]))
+
+  for (const gate of gates) {
+    const { [gate.capability]: _, ...capabilities } = all
+    const id = await on.enroll()
+    const agent = await on.connect(id, { capabilities, messages: spoken })
+    for (const other of gates)
+      t.equal(await judge(other, id), other.capability === gate.capability ? gate.code : 'taken')
+    await agent.close()
+  }
+})
+
+t.test('a client that is away is judged by what was last seen of it', async t => {
+  const { on } = await desk(t)
+  const { store } = on.server.depsOf('rules')
+  const limited = { rate_limit: { concurrent_connections: 1 } }
+
+  for (const [version, capabilities, status] of [
+    ['0.10.0', null, 422],
+    ['0.11.0', null, 200],
+    ['2.0.0', {}, 422],
+    ['2.0.0', { 'rule.rate-limit': '0.11.0' }, 200]
+  ] as const) {
+    const id = await on.enroll()
+    const agent = await on.connect(id, { version, capabilities, messages: spoken })
+    const { rule_id } = (await on.push({ client: id })).body
+    await agent.close()
+    await until(
+      async () => on.server.depsOf('rules').control.peers.find(id),
+      peer => peer === undefined
+    )
+    t.equal((await on.call('PUT', `/v1/rules/${rule_id}`, limited)).status, status, `${version}`)
+    const seen = await store.read(em => em.findOneOrFail(Client, { id }))
+    t.equal(seen.agentVersion, version)
+  }
+})

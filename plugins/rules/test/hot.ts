@@ -1,0 +1,51 @@
+// A hot field, whose values are kept where a test can see them.
+import { Type } from 'typebox'
+import { defineCode, Fault } from '../../../kernel/base/errors.ts'
+import { definePlugin } from '../../../kernel/plugin.ts'
+import { Idle } from '../../../test/third-party/note/wire.ts'
+import { fieldUnsupported, ruleField } from '../slots.ts'
+import { messages } from '../wire.ts'
+
+const paceMissing = defineCode('validation.pace_missing', 400, 3)
+const paceRange = defineCode('validation.pace_range', 400, 3)
+
+const capability = { id: 'rule.pace', since: '0.11.0' }
+export const able = { capabilities: { [capability.id]: capability.since }, messages: [...messages, Idle] }
+
+/** 0 says nothing, as an object without limits does. */
+export function pace() {
+  const values = new Map<string, number>()
+  const field = ruleField({
+    key: 'pace',
+    change: 'hot',
+    missing: paceMissing,
+    body: Type.Integer(),
+    gate: { capability, refusal: fieldUnsupported },
+    message: Idle,
+    parse(value) {
+      if (value < 0) throw new Fault(paceRange, '/pace is below 0')
+      return value === 0 ? null : value
+    },
+    async check() {},
+    async save(id, value) {
+      values.set(id, value)
+    },
+    async clear(id) {
+      values.delete(id)
+    },
+    async load(ids) {
+      return new Map([...values].filter(([id]) => ids.includes(id)))
+    },
+    encode: secs => ({ secs })
+  })
+  const owner = definePlugin({
+    name: 'pace',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    needs: { rules: '^1.0.0' },
+    codes: [paceMissing, paceRange],
+    fills: [field],
+    messages: [Idle]
+  })
+  return { owner, values }
+}

@@ -1,0 +1,328 @@
+// PUT: what may change while a rule runs, and what never does.
+import t, { type Test } from 'tap'
+import { Client } from '../../../kernel/identity/entities.ts'
+import type { Script, ScriptedAgent } from '../../../test/kit/scripted-agent.ts'
+import { Idle } from '../../../test/third-party/note/wire.ts'
+import { RulePush } from '../wire.ts'
+import { able, pace } from './hot.ts'
+import { inOrder, rule, type Site, site, until } from './kit.ts'
+
+async function desk(t: Test, script: Partial<Script> = {}) {
+  const { owner } = pace()
+  const on = await site(t, { plugins: ['users', 'clients', 'rules', owner] })
+  const clientId = await on.enroll()
+  const agent = await on.connect(clientId, { ...able, ...script })
+  const put = (id: string, body: object, query = '') => on.call('PUT', `/v1/rules/${id}${query}`, body)
+  return { on, clientId, agent, put }
+}
+
+/** The pace that the agent was told last; null: none. */
+function told(on: Site, agent: ScriptedAgent): number | null {
+  const push = agent.heard.findLast(({ name }) => name === RulePush.name)
+  const { pace: bytes } = (push?.body['fields'] ?? {}) as Record<string, Uint8Array>
+  return bytes ? on.server.depsOf('rules').codec.decode(Idle, bytes).secs : null
+}
+
+const refused = (code: string, field?: string) => ({
+  status: 400,
+  body: { error: { code, ...(field !== undefined && { details: { field } }) } }
+})
+
+t.test(
+  'a hot value is changed alone or in the whole body, and lifted by null, nothing and absence',
+  async t => {
+    const { on, agent, put, clientId } = await desk(t)
+    const { rule_id: id } = (await on.push()).body
+
+    t.match(await put(id, { pace: 5 }), { status: 200, body: { rule_id: id, pace: 5, state: 'active' } })
+    t.equal(told(on, agent), 5)
+    t.match(await put(id, { ...rule, pace: 6 }), { status: 200, body: { pace: 6 } })
+    t.equal(told(on, agent), 6)
+    for (const body of [{ pace: null }, { pace: 0 }, rule, { ...rule, client: undefined }]) {
+      await put(id, { pace: 7 })
+      t.match(await put(id, body), { status: 200, body: { pace: null } })
+      t.equal(told(on, agent), null)
+    }
+    t.match(await on.held(clientId), [{ id, revision: 11 }])
+    t.match(on.decisions.at(-1), { action: 'rule.update', resourceId: id, status: 200, outcome: 'allow' })
+  }
+)
+
+t.test('what a rule says of itself may be sent back: get, change, put', async t => {
+  const { on, put } = await desk(t)
+  const { rule_id: id } = (
+    await on.push({
+      targets: [
+        { host: 'A.example', port: 1 },
+        { host: 'b', port: 2, priority: 9 }
+      ].slice(0, 1)
+    })
+  ).body
+  const record = await on.get(id)
+
+  t.match(await put(id, { ...record, pace: 3 }), { status: 200, body: { pace: 3 } })
+  t.match(await put(id, { ...record, state: 'failed', created_at: 'long ago' }), {
+    status: 200,
+    body: { pace: null }
+  })
+  t.match(await put(id, { ...record, wat: 1 }), refused('validation.unknown_field', '/wat'))
+})
+
+t.test('a body that changes nothing that may change is refused', async t => {
+  const { on, put } = await desk(t)
+  const { rule_id: id } = (await on.push()).body
+
+  t.match(await put(id, {}), refused('validation.body_empty'))
+  t.match(await put(id, { listen_port: 8080 }), refused('validation.pace_missing'))
+  t.match(await put(id, { state: 'failed' }), refused('validation.pace_missing'))
+  t.match(await put(id, { pace: -1 }), refused('validation.pace_range'))
+  t.match(await put(id, { pace: 'fast' }), refused('validation.schema', '/pace'))
+})
+
+t.test('any other difference is refused after the same normalisation as at create', async t => {
+  const { on, put } = await desk(t)
+  const targets = [{ host: 'Web.Example.', port: 80, priority: 4 }]
+  const { rule_id: id } = (await on.push({ targets, prefer_ipv6: true })).body
+  const whole = { ...rule, targets, prefer_ipv6: true, pace: 2 }
+
+  for (const body of [
+    whole,
+    { ...whole, protocol: 'TCP', targets: [{ host: 'web.example', port: 80, priority: 4 }] },
+    { ...whole, listen_port_end: null },
+    { ...whole, listen_port_end: 8080, owner: '_operator' },
+    { pace: 2, prefer_ipv6: true }
+  ])
+    t.match(await put(id, body), { status: 200 })
+  for (const [body, field] of [
+    [{ ...whole, client: 'paris' }, '/client'],
+    [{ ...whole, owner: 'ada' }, '/owner'],
+    [{ ...whole, listen_port: 8081 }, '/listen_port'],
+    [{ ...whole, listen_port_end: 8081 }, '/listen_port_end'],
+    [{ ...whole, protocol: 'udp' }, '/protocol'],
+    [{ ...whole, targets: [{ host: 'web.example', port: 80 }] }, '/targets'],
+    [{ ...whole, prefer_ipv6: false }, '/prefer_ipv6'],
+    [{ ...rule, targets, pace: 2 }, '/prefer_ipv6'],
+    [{ pace: 2, prefer_ipv6: false }, '/prefer_ipv6']
+  ] as const)
+    t.match(await put(id, body), refused('validation.rule_immutable_field', field))
+})
+
+t.test('a user changes the rules that are theirs, and no others', async t => {
+  const { on, put } = await desk(t)
+  const { rule_id: id } = (await on.push()).body
+  const ada = await on.user('ada')
+
+  t.match(await on.call('PUT', `/v1/rules/${id}`, { pace: 1 }, ada), {
+    status: 403,
+    body: { error: { code: 'not_owner' } }
+  })
+  t.match(await put('nobody', { pace: 1 }), { status: 404, body: { error: { code: 'rule_not_found' } } })
+})
+
+t.test('while the client is away a change is stored, and comes with the reconnect', async t => {
+  const { on, agent, put, clientId } = await desk(t)
+  const { rule_id: id } = (await on.push()).body
+  await agent.close()
+  await until(async () => on.log.some(({ event }) => event === 'client.disconnected'), Boolean)
+
+  t.match(await put(id, { pace: 4 }), { status: 200, body: { pace: 4 } })
+
+  const again = await on.connect(clientId, { ...able, stock: [{ kind: 'rule', id, revision: 1 }] })
+  t.match((await again.until(RulePush.name)).body, { rule_id: id, revision: 2 })
+  t.equal(told(on, again), 4)
+})
+
+t.test('a client that cannot do it refuses, also one that is away, by what was last seen of it', async t => {
+  const { on, agent, put, clientId } = await desk(t, { capabilities: {} })
+  const { rule_id: id } = (await on.push()).body
+  const no = {
+    status: 422,
+    body: { error: { code: 'rule_field_unsupported_by_client', details: { field: 'pace' } } }
+  }
+
+  t.match(await put(id, { pace: 4 }), no)
+  t.match(await put(id, { pace: 0 }), { status: 200 }, 'there is nothing that it has to do')
+  await agent.close()
+  await until(async () => on.log.some(({ event }) => event === 'client.disconnected'), Boolean)
+  t.match(await put(id, { pace: 4 }), no)
+
+  const { store } = on.server.depsOf('rules')
+  await store.change(em =>
+    em.nativeUpdate(Client, { id: clientId }, { agentVersion: null, capabilities: null })
+  )
+  t.match(await put(id, { pace: 4 }), { status: 200 }, 'who was never seen is judged when it joins')
+})
+
+t.test('what the client refuses is taken back under a new revision', async t => {
+  const react = inOrder('take', 'take', { refuse: 'no_pace', message: 'not so fast' }, 'take')
+  const { on, agent, put, clientId } = await desk(t, { react })
+  const { rule_id: id } = (await on.push()).body
+  await put(id, { pace: 2 })
+
+  t.match(await put(id, { pace: 9 }), {
+    status: 422,
+    body: { error: { code: 'activation_failed', details: { rule_id: id, reason: 'no_pace' } } }
+  })
+
+  await agent.until(RulePush.name, 4)
+  t.equal(told(on, agent), 2)
+  t.match(await on.get(id), { pace: 2, state: 'active' })
+  t.match(await on.held(clientId), [{ id, revision: 4 }])
+  t.match(
+    agent.heard.filter(({ name }) => name === RulePush.name).map(({ body }) => body['retry']),
+    [false, false, false, true],
+    'a change is refused as a whole, or taken'
+  )
+})
+
+t.test('a change that was refused is not taken back over a later one', async t => {
+  const first = Promise.withResolvers<void>()
+  const react = inOrder('take', first.promise, 'take')
+  const { on, put, agent } = await desk(t, { react })
+  const { rule_id: id } = (await on.push()).body
+
+  const early = put(id, { pace: 5 })
+  await agent.until(RulePush.name, 2)
+  const late = put(id, { pace: 6 })
+  await until(
+    () => on.get(id),
+    ({ pace }) => pace === 6
+  )
+  first.resolve()
+
+  t.match(await late, { status: 200, body: { pace: 6 } })
+  t.match(await early, { status: 200, body: { pace: 6 } }, 'it shows what is there now')
+  t.equal(told(on, agent), 6)
+})
+
+t.test('two changes that the client refuses end with what it last took', async t => {
+  const gate = Promise.withResolvers<void>()
+  let pushes = 0
+  const react = () => {
+    pushes++
+    if (pushes === 2) return gate.promise
+    return pushes === 3 ? { refuse: 'no_pace' } : ('take' as const)
+  }
+  const { on, put, agent } = await desk(t, { react })
+  const { rule_id: id } = (await on.push({ pace: 1 })).body
+
+  const early = put(id, { pace: 5 })
+  await agent.until(RulePush.name, 2)
+  const late = put(id, { pace: 6 })
+  await until(
+    () => on.get(id),
+    ({ pace }) => pace === 6
+  )
+  gate.resolve()
+
+  t.match([await early, await late], [{ status: 422 }, { status: 422 }])
+  await agent.until(RulePush.name, 4)
+  t.match(await on.get(id), { pace: 1, state: 'active' })
+})
+
+t.test('without an answer in time the change stays, and settles by itself', async t => {
+  const { on, put, agent, clientId } = await desk(t, { react: inOrder('take', 'never') })
+  const { rule_id: id } = (await on.push()).body
+
+  const answer = put(id, { pace: 5 }, '?ack_timeout_secs=2')
+  await agent.until(RulePush.name, 2)
+  on.clock.advance(2000)
+
+  t.match(await answer, { status: 504, body: { error: { code: 'ack_timeout', details: { rule_id: id } } } })
+  t.match(await on.get(id), { pace: 5, state: 'active' })
+  await agent.close()
+  const again = await on.connect(clientId, { ...able, stock: [{ kind: 'rule', id, revision: 1 }] })
+  await again.until(RulePush.name)
+  t.equal(told(on, again), 5)
+})
+
+t.test('a refusal that comes late is taken back, too', async t => {
+  const { on, put, agent, clientId } = await desk(t, { react: inOrder('take', 'never') })
+  const { rule_id: id } = (await on.push({ pace: 1 })).body
+  const answer = put(id, { pace: 5 })
+  await agent.until(RulePush.name, 2)
+  await agent.close()
+  t.match(await answer, { status: 504 })
+
+  const stock = [{ kind: 'rule', id, revision: 1 }]
+  const again = await on.connect(clientId, { ...able, stock, react: inOrder({ refuse: 'no_pace' }, 'take') })
+
+  await again.until(RulePush.name, 2)
+  t.equal(told(on, again), 1)
+  t.match(await on.get(id), { pace: 1, state: 'active' })
+  t.match(on.log.find(({ event }) => event === 'rule.change_refused')?.fields, { rule: id, code: 'no_pace' })
+})
+
+t.test('a rule that failed at create takes a change, and nobody is told', async t => {
+  const { on, put, clientId } = await desk(t, { react: () => ({ refuse: 'port_in_use' }) })
+  const id = (await on.push()).body.error.details['rule_id']!
+
+  t.match(await put(id, { pace: 5 }), { status: 200, body: { pace: 5, state: 'failed' } })
+  t.same(await on.held(clientId), [])
+})
+
+t.test('a draining rule takes none', async t => {
+  const { on, put } = await desk(t)
+  const { rule_id: id } = (await on.push()).body
+  await on.call('DELETE', `/v1/rules/${id}`)
+
+  t.match(await put(id, { pace: 5 }), { status: 404, body: { error: { code: 'rule_not_found' } } })
+})
+
+t.test('a repeated key changes once, and shows the rule', async t => {
+  const { on, agent } = await desk(t)
+  const { rule_id: id } = (await on.push()).body
+  const once = () => on.call('PUT', `/v1/rules/${id}`, { pace: 5 }, { 'idempotency-key': 'k' })
+
+  t.match(
+    [await once(), await once()],
+    [
+      { status: 200, body: { pace: 5 } },
+      { status: 200, body: { pace: 5 } }
+    ]
+  )
+  t.equal(agent.heard.filter(({ name }) => name === RulePush.name).length, 2)
+})
+
+t.test('where no plugin has a hot field nothing may change', async t => {
+  const on = await site(t)
+  await on.connect(await on.enroll())
+  const { rule_id: id } = (await on.push()).body
+
+  t.match(
+    await on.call('PUT', `/v1/rules/${id}`, { protocol: 'tcp' }),
+    refused('validation.rule_immutable_field')
+  )
+  t.match(await on.call('PUT', `/v1/rules/${id}`, await on.get(id)), { status: 200 })
+})
+
+t.test('a rule that is tried again takes a change without waiting: it cannot be in force', async t => {
+  const { on, put, agent, clientId } = await desk(t)
+  const { rule_id: id } = (await on.push({ pace: 1 })).body
+  agent.standing({ kind: 'rule', id, revision: 1, code: 'port_in_use' })
+  await until(
+    () => on.get(id),
+    ({ state }) => state === 'failed'
+  )
+
+  t.match(await put(id, { pace: 2 }), { status: 200, body: { pace: 2, state: 'failed' } })
+
+  t.match((await agent.until(RulePush.name, 2)).body, { revision: 2, retry: true })
+  t.match(await on.held(clientId), [{ id, revision: 2 }])
+})
+
+t.test('a change that came while the client was away outlives a port that is taken by then', async t => {
+  const { on, put, agent, clientId } = await desk(t)
+  const { rule_id: id } = (await on.push({ pace: 1 })).body
+  await agent.close()
+  await until(
+    async () => on.server.depsOf('rules').control.peers.find(clientId),
+    peer => peer === undefined
+  )
+  await put(id, { pace: 2 })
+
+  const again = await on.connect(clientId, { ...able, react: () => ({ refuse: 'port_in_use' }) })
+
+  t.match((await again.until(RulePush.name, 2)).body, { revision: 3, retry: true }, 'it is tried again')
+  t.match(await on.get(id), { pace: 2, state: 'failed', state_reason: 'port_in_use' })
+})

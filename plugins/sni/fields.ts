@@ -1,0 +1,71 @@
+// The two fields of a rule that shares its port by TLS server names.
+import type { EntityManager } from '@mikro-orm/sql'
+import { Type } from 'typebox'
+import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import { type RuleDraft, ruleField } from '../rules/slots.ts'
+import { SniFallback, SniPattern } from './entities.ts'
+import { parsePattern, patternMalformed } from './pattern.ts'
+import { capability, Fallback, fallbackKey, Pattern, patternKey } from './wire.ts'
+
+export const unsupported = defineCode('sni_unsupported_by_client', 422, 3)
+export const onUnsupportedRule = defineCode('validation.sni_on_unsupported_rule', 400, 3)
+
+const gate = { capability, refusal: unsupported }
+
+export async function loadPatterns(ids: readonly string[], em: EntityManager) {
+  const rows = await em.find(SniPattern, { rule: { $in: [...ids] } })
+  return new Map(rows.map(({ rule, pattern }) => [rule, pattern]))
+}
+
+export const pattern = ruleField({
+  key: patternKey,
+  change: 'frozen',
+  body: Type.String({
+    code: patternMalformed.code,
+    description: "A TLS server name, or '*.' and a domain: then each name that has one label more."
+  }),
+  gate,
+  message: Pattern,
+  parse(given, rule) {
+    requireTlsPort(rule, patternKey)
+    return parsePattern(given)
+  },
+  async check() {},
+  async save(rule, pattern, em) {
+    await em.insert(SniPattern, { rule, pattern })
+  },
+  load: loadPatterns,
+  encode: pattern => ({ pattern })
+})
+
+export const fallback = ruleField({
+  key: fallbackKey,
+  change: 'frozen',
+  body: Type.Boolean({ description: 'Takes what no server name of its port matches, and what is no TLS.' }),
+  absent: false,
+  gate,
+  message: Fallback,
+  parse(isFallback, rule, { [patternKey]: name = null }) {
+    if (!isFallback) return null
+    requireTlsPort(rule, fallbackKey)
+    if (name !== null) throw refusal(fallbackKey, `is for a rule without ${patternKey}`, 'pattern')
+    return true
+  },
+  async check() {},
+  async save(rule, _, em) {
+    await em.insert(SniFallback, { rule })
+  },
+  async load(ids, em) {
+    const rows = await em.find(SniFallback, { rule: { $in: [...ids] } })
+    return new Map(rows.map(({ rule }) => [rule, true]))
+  },
+  encode: () => ({})
+})
+
+function requireTlsPort({ protocol, listenFrom, listenTo }: RuleDraft, key: string): void {
+  if (protocol !== 'tcp') throw refusal(key, 'is for TCP rules', 'protocol')
+  if (listenTo !== listenFrom) throw refusal(key, 'is for rules of one port', 'range')
+}
+
+const refusal = (key: string, why: string, reason: string): Fault =>
+  new Fault(onUnsupportedRule, `/${key} ${why}`, { details: { field: `/${key}`, reason } })

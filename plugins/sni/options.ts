@@ -1,0 +1,16 @@
+import { Type } from 'typebox'
+import type { PushOptions } from '../rules/slots.ts'
+import { fallbackKey, patternKey } from './wire.ts'
+
+export const pushOptions: PushOptions = {
+  args: {
+    sni: Type.Optional(Type.String({ description: 'TLS server name that the rule takes, or *.domain.' })),
+    sni_fallback: Type.Optional(
+      Type.Boolean({ description: 'Takes what no server name of the port matches.' })
+    )
+  },
+  body: ({ sni, sni_fallback: isFallback }) => ({
+    ...(sni !== undefined && { [patternKey]: sni }),
+    ...(isFallback !== undefined && { [fallbackKey]: isFallback })
+  })
+}

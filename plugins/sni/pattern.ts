@@ -1,0 +1,31 @@
+// What a rule may ask of a TLS server name. Pure.
+import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import { patternKey } from './wire.ts'
+
+export const patternMalformed = defineCode('validation.sni_pattern_malformed', 400, 3)
+
+const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/
+const maxLength = 253
+
+/** Lower-case, without a trailing dot. */
+export function parsePattern(given: string): string {
+  const pattern = given.toLowerCase().replace(/\.$/, '')
+  const isWildcard = pattern.startsWith('*.')
+  const labels = (isWildcard ? pattern.slice(2) : pattern).split('.')
+  if (!labels.every(part => label.test(part)) || pattern.length > maxLength)
+    throw malformed('is no DNS name of ASCII letters, digits, - and _, with or without *. before it')
+  if (isWildcard && labels.length < 2) throw malformed('needs at least two labels after *.')
+  if (/^\d+$/.test(labels.at(-1) ?? '')) throw malformed('is an address: TLS names none')
+  return pattern
+}
+
+export const isWildcard = (pattern: string): boolean => pattern.startsWith('*.')
+
+/** A wildcard covers one label. */
+export const covers = (pattern: string, name: string): boolean =>
+  isWildcard(pattern) && name.slice(name.indexOf('.')) === pattern.slice(1)
+
+const malformed = (why: string): Fault =>
+  new Fault(patternMalformed, `/${patternKey} ${why}`, {
+    details: { field: `/${patternKey}`, reason: 'pattern' }
+  })

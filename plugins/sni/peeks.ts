@@ -1,0 +1,47 @@
+// How long agents awaited TLS names: summed over their lives, so that it never goes back while the server runs.
+import type { Peer } from '../../kernel/control/peers.ts'
+import type { Figures, Spread } from '../../kernel/figures.ts'
+import { boundsMs, type Peeks } from './wire.ts'
+
+interface Sum {
+  readonly instanceId: string
+  readonly past: Peeks // of lives that are over
+  readonly now: Peeks
+}
+
+const nothing: Peeks = { counts: [], sum_ms: 0 }
+const secsPerMs = 1e-3
+
+export type PeekSums = ReturnType<typeof openPeeks>
+
+export function openPeeks() {
+  const sums = new Map<string, Sum>()
+
+  function hear({ clientId, instanceId }: Pick<Peer, 'clientId' | 'instanceId'>, said: Peeks): void {
+    const known = sums.get(clientId) ?? { instanceId, past: nothing, now: nothing }
+    const past = known.instanceId === instanceId ? known.past : plus(known.past, known.now)
+    sums.set(clientId, { instanceId, past, now: said })
+  }
+
+  const figures: Figures = async () => [
+    {
+      name: 'svc_tls_client_hello_peek_duration_seconds',
+      type: 'histogram',
+      help: 'Time that connections waited for the TLS server name.',
+      labels: ['client'],
+      readings: [...sums].map(([clientId, sum]) => ({ of: [clientId], value: spreadOf(sum) }))
+    }
+  ]
+
+  return { hear, figures, forgetClient: (clientId: string): void => void sums.delete(clientId) }
+}
+
+const plus = (a: Peeks, b: Peeks): Peeks => ({
+  counts: Array.from({ length: boundsMs.length + 1 }, (_, at) => (a.counts[at] ?? 0) + (b.counts[at] ?? 0)),
+  sum_ms: a.sum_ms + b.sum_ms
+})
+
+function spreadOf({ past, now }: Sum): Spread {
+  const { counts, sum_ms } = plus(past, now)
+  return { bounds: boundsMs.map(ms => ms * secsPerMs), counts, sum: sum_ms * secsPerMs }
+}

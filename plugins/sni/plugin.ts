@@ -1,0 +1,42 @@
+import { asFunction } from 'awilix'
+import { figuresSlot } from '../../kernel/figures.ts'
+import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
+import { on } from '../../kernel/wire/message.ts'
+import { removingSlot } from '../clients/slots.ts'
+import { pushOptionsSlot, sharingSlot } from '../rules/slots.ts'
+import { SniFallback, SniPattern } from './entities.ts'
+import { fallback, onUnsupportedRule, pattern, unsupported } from './fields.ts'
+import { Sni0001 } from './migrations/0001-sni.ts'
+import { pushOptions } from './options.ts'
+import { patternMalformed } from './pattern.ts'
+import { openPeeks, type PeekSums } from './peeks.ts'
+import { fallbackDuplicate, legacyToSni, routeDuplicate, sharing } from './sharing.ts'
+import { messages, Peeks } from './wire.ts'
+
+interface Deps extends Kernel {
+  readonly peeks: PeekSums
+}
+
+export default definePlugin<Deps>({
+  name: 'sni',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  needs: { clients: '^1.0.0', rules: '^1.0.0' },
+  codes: [unsupported, onUnsupportedRule, patternMalformed, legacyToSni, routeDuplicate, fallbackDuplicate],
+  store: { entities: [SniPattern, SniFallback], migrations: [{ name: '0001-sni', class: Sni0001 }] },
+  services: { peeks: asFunction(openPeeks).singleton() },
+  fills: [
+    pattern,
+    fallback,
+    sharingSlot.fill(sharing),
+    removingSlot.fillWith(
+      ({ peeks }: Deps) =>
+        async client =>
+          peeks.forgetClient(client.id)
+    ),
+    figuresSlot.fillWith(({ peeks }: Deps) => peeks.figures),
+    pushOptionsSlot.fill(pushOptions)
+  ],
+  messages,
+  handlers: [on(Peeks, async ({ peer, deps }: PeerCall<Deps>, said) => deps.peeks.hear(peer, said))]
+})

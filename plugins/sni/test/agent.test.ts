@@ -1,0 +1,43 @@
+import t from 'tap'
+import { peekBoundsMs } from '../../../agent/engine.ts'
+import type { AgentCall, Draft, Stream } from '../../../agent/plugin.ts'
+import { fakeClock } from '../../../test/kit/clock.ts'
+import sni from '../agent.ts'
+import { boundsMs } from '../wire.ts'
+
+t.test('a rule is planned with its name, or as what takes the rest', async t => {
+  const draft = { name: null, fallback: false } as unknown as Draft
+  const [named, rest] = sni.fields
+
+  named?.plan?.({ pattern: '*.example.org' }, draft)
+  t.match(draft, { name: '*.example.org', fallback: false })
+  rest?.plan?.({}, draft)
+  t.match(draft, { fallback: true })
+})
+
+t.test('peeks are told when there is news, whole, and again to the next stream', async t => {
+  const clock = fakeClock()
+  const sent: object[] = []
+  let peeks = { counts: [...boundsMs.map(() => 0), 0], sumMs: 0 }
+  const call = { clock, count: () => ({ rules: [], meters: [], peeks }) } as unknown as AgentCall
+  const over = new AbortController()
+  const stream = {
+    signal: over.signal,
+    send: (_: object, body: object) => void sent.push(body)
+  } as unknown as Stream // what this half touches of it
+
+  sni.joined(stream, call)
+  await clock.advance(5000)
+  t.same(sent, [])
+  peeks = { counts: [2, ...boundsMs.map(() => 0)], sumMs: 0.1 }
+  await clock.advance(10_000)
+  t.same(sent, [{ counts: peeks.counts, sum_ms: 0.1 }])
+  over.abort()
+  await clock.advance(10_000)
+  sni.joined({ ...stream, signal: new AbortController().signal }, call)
+  t.equal(sent.length, 2)
+})
+
+t.test('the buckets are those of the engine', async t => {
+  t.same(boundsMs, peekBoundsMs)
+})

@@ -1,0 +1,29 @@
+import t from 'tap'
+import type { Spread } from '../../../kernel/figures.ts'
+import { openPeeks } from '../peeks.ts'
+import { boundsMs, type Peeks } from '../wire.ts'
+
+const said = (first: number, sum_ms: number): Peeks => ({ counts: [first, ...boundsMs.map(() => 0)], sum_ms })
+
+async function shown({ figures }: ReturnType<typeof openPeeks>, clientId: string) {
+  const [figure] = await figures()
+  const reading = [...(figure?.readings ?? [])].find(({ of }) => of[0] === clientId)
+  if (!reading) throw new Error(`nothing is shown of ${clientId}`)
+  const { counts, sum } = reading.value as Spread
+  return [counts[0], Number(sum.toFixed(6))]
+}
+
+t.test('what one agent awaited is shown in seconds, and never goes back when it starts again', async t => {
+  const peeks = openPeeks()
+  const first = { clientId: 'edge', instanceId: 'a' }
+
+  peeks.hear(first, said(3, 30))
+  peeks.hear(first, said(5, 50))
+  t.same(await shown(peeks, 'edge'), [5, 0.05])
+  peeks.hear({ ...first, instanceId: 'b' }, said(1, 7))
+  t.same(await shown(peeks, 'edge'), [6, 0.057])
+  peeks.hear({ clientId: 'other', instanceId: 'c' }, said(2, 2))
+  t.same(await shown(peeks, 'edge'), [6, 0.057])
+  peeks.forgetClient('edge')
+  t.equal([...((await peeks.figures())[0]?.readings ?? [])].length, 1)
+})

@@ -1,0 +1,153 @@
+// Who may have a port together with whom.
+import t from 'tap'
+import { inOrder } from '../../rules/test/kit.ts'
+import { RulePush } from '../../rules/wire.ts'
+import { Fallback, Pattern } from '../wire.ts'
+import { able, desk } from './kit.ts'
+
+const legacy = 'conflict.legacy_to_sni_unsupported'
+const duplicate = 'conflict.sni_route_duplicate'
+
+t.test('a pattern is kept, shown, and sent to the client; so is a fallback', async t => {
+  const { on, agent, place } = await desk(t)
+  const { codec } = on.server.depsOf('rules')
+
+  const named = await place({ sni_pattern: '*.Example.org.' })
+  const rest = await place({ sni_fallback: true })
+  const plain = await place({ listen_port: 1, sni_pattern: null, sni_fallback: false })
+
+  t.match(named.body, { sni_pattern: '*.example.org', sni_fallback: false })
+  t.match(rest.body, { sni_pattern: null, sni_fallback: true })
+  t.match(plain.body, { sni_pattern: null, sni_fallback: false })
+  const fields = agent.heard
+    .filter(({ name }) => name === RulePush.name)
+    .map(({ body }) => body['fields'] as Record<string, Uint8Array>)
+  t.same(codec.decode(Pattern, fields[0]!['sni_pattern']!), { pattern: '*.example.org' })
+  t.same(codec.decode(Fallback, fields[1]!['sni_fallback']!), {})
+  t.same(fields[2], {})
+  t.match(await on.call('PUT', `/v1/rules/${rest.body.rule_id}`, await on.get(rest.body.rule_id)), {
+    status: 200
+  })
+  t.match(
+    await on.call('PUT', `/v1/rules/${rest.body.rule_id}`, {
+      ...(await on.get(rest.body.rule_id)),
+      sni_fallback: false
+    }),
+    {
+      body: { error: { code: 'validation.rule_immutable_field', details: { field: '/sni_fallback' } } }
+    }
+  )
+})
+
+t.test('names are for TCP rules of one port, and a fallback has none', async t => {
+  const { outcome } = await desk(t)
+
+  for (const body of [
+    { sni_pattern: 'a.example', protocol: 'udp' },
+    { sni_fallback: true, protocol: 'udp' },
+    { sni_pattern: 'a.example', listen_port_end: 8081 },
+    { sni_fallback: true, listen_port_end: 8081 },
+    { sni_fallback: true, sni_pattern: 'a.example' }
+  ])
+    t.equal(await outcome(body), 'validation.sni_on_unsupported_rule')
+  t.equal(await outcome({ sni_pattern: '*.org' }), 'validation.sni_pattern_malformed')
+  t.equal(await outcome({ sni_pattern: 7 }), 'validation.sni_pattern_malformed')
+  t.equal(await outcome({ sni_pattern: 'a.example', sni_fallback: false, listen_port_end: 8080 }), 'made')
+})
+
+t.test('distinct names share a port, the same twice does not', async t => {
+  const { outcome } = await desk(t)
+
+  for (const sni_pattern of ['a.example.org', 'b.example.org', '*.example.org', '*.b.example.org'])
+    t.equal(await outcome({ sni_pattern }), 'made', sni_pattern)
+  for (const sni_pattern of ['a.example.org', 'A.Example.org.', '*.example.org'])
+    t.equal(await outcome({ sni_pattern }), duplicate, sni_pattern)
+  t.equal(await outcome({ sni_pattern: 'a.example.org', listen_port: 8081 }), 'made', 'on another port')
+})
+
+t.test('a pattern of one owner must not match a name of another', async t => {
+  const { outcome } = await desk(t)
+  t.equal(await outcome({ sni_pattern: 'a.example.org' }, 'ada'), 'made')
+  t.equal(await outcome({ sni_pattern: '*.example.com' }, 'ada'), 'made')
+
+  for (const sni_pattern of ['*.example.org', 'x.example.com', '*.example.com', 'a.example.org'])
+    t.equal(await outcome({ sni_pattern }, 'bob'), duplicate, sni_pattern)
+  for (const sni_pattern of ['b.example.org', '*.a.example.org', 'example.com', 'x.y.example.com'])
+    t.equal(await outcome({ sni_pattern }, 'bob'), 'made', sni_pattern)
+  t.equal(await outcome({ sni_pattern: '*.example.org' }), duplicate, 'who places it does not matter')
+  t.equal(
+    await outcome({ sni_pattern: '*.example.org' }, 'ada'),
+    duplicate,
+    'b.example.org is by now another one'
+  )
+})
+
+t.test('one fallback a port, beside the rules of another owner by a superadmin alone', async t => {
+  const { outcome, place, on } = await desk(t)
+  const first = await place({ sni_fallback: true }, 'ada')
+
+  t.equal(await outcome({ sni_fallback: true }, 'ada'), 'conflict.sni_fallback_duplicate')
+  t.equal(await outcome({ sni_fallback: true }), 'conflict.sni_fallback_duplicate')
+  t.equal(await outcome({ sni_pattern: 'a.example' }, 'ada'), 'made')
+  t.equal(await outcome({ sni_pattern: 'b.example' }, 'bob'), 'role_required', "it takes ada's traffic")
+  t.equal(await outcome({ sni_pattern: 'b.example', owner: 'bob' }), 'made')
+  await on.call('DELETE', `/v1/rules/${first.body.rule_id}`)
+  t.equal(await outcome({ sni_fallback: true }, 'ada'), 'role_required')
+  t.equal(await outcome({ sni_fallback: true, owner: 'ada' }), 'made')
+  t.equal(await outcome({ sni_pattern: 'c.example' }, 'bob'), 'made', 'a superadmin has set it up so')
+})
+
+t.test('a plain rule and names exclude each other, a range too', async t => {
+  const { outcome } = await desk(t)
+  await outcome({ sni_pattern: 'a.example' })
+  await outcome({ listen_port: 9000 })
+  await outcome({ listen_port: 9010, listen_port_end: 9019 })
+  await outcome({ listen_port: 9030, sni_fallback: true })
+
+  t.equal(await outcome({}), legacy)
+  t.equal(await outcome({ listen_port: 8000, listen_port_end: 8100 }), legacy)
+  t.equal(await outcome({ listen_port: 9000, sni_pattern: 'a.example' }), legacy)
+  t.equal(await outcome({ listen_port: 9015, sni_fallback: true }), legacy)
+  t.equal(await outcome({ listen_port: 9030 }), legacy)
+  t.equal(await outcome({ listen_port: 9000 }), 'port_in_use', 'plain beside plain is another matter')
+  t.equal(await outcome({ protocol: 'udp' }), 'made', 'UDP has ports of its own')
+})
+
+t.test('a rule that failed keeps its name, one that drains does not', async t => {
+  const { on, clientId, agent, outcome, place } = await desk(t)
+  await agent.close()
+  const wary = await on.connect(clientId, { ...able, react: inOrder({ refuse: 'port_in_use' }, 'take') })
+  t.equal(await outcome({ listen_port: 9000, sni_pattern: 'a.example' }), 'port_in_use', 'as the client says')
+  t.equal(await outcome({ listen_port: 9000, sni_pattern: 'a.example' }), duplicate)
+  t.equal(await outcome({ listen_port: 9000 }), legacy)
+  t.equal(wary.heard.filter(({ name }) => name === RulePush.name).length, 1)
+  const { rule_id } = (await place({ sni_pattern: 'a.example' })).body
+  await on.call('DELETE', `/v1/rules/${rule_id}`)
+
+  t.equal(await outcome({ sni_pattern: 'a.example' }), 'made')
+})
+
+t.test(
+  'an agent that has none of them gets names first, then wildcards, then what takes the rest',
+  async t => {
+    const { on, clientId, agent, place } = await desk(t)
+    const ids: string[] = []
+    for (const body of [
+      { sni_fallback: true },
+      { sni_pattern: '*.example.org' },
+      { sni_pattern: 'a.example.org' },
+      { listen_port: 1 },
+      { sni_pattern: 'b.example.org' }
+    ])
+      ids.push((await place(body)).body.rule_id)
+    await agent.close()
+
+    const fresh = await on.connect(clientId, able)
+
+    await fresh.until(RulePush.name, 5)
+    const order = fresh.heard
+      .filter(({ name }) => name === RulePush.name)
+      .map(({ body }) => ids.indexOf(String(body['rule_id'])))
+    t.same(order, [2, 3, 4, 1, 0])
+  }
+)

@@ -1,0 +1,16 @@
+import { Type } from 'typebox'
+
+export const keys = Type.Object({
+  udp_max_flows_per_rule: Type.Integer({
+    minimum: 1,
+    maximum: 65_535,
+    default: 1024,
+    description: 'UDP flows of one rule at once, over all its ports; the datagrams of more are dropped.'
+  }),
+  udp_flow_idle_secs: Type.Integer({
+    minimum: 1,
+    maximum: 86_400,
+    default: 60,
+    description: 'A UDP flow that is silent in both directions for so long ends.'
+  })
+})

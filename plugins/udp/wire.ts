@@ -1,0 +1,13 @@
+import { Type } from 'typebox'
+import { type Capability, defineMessage } from '../../kernel/wire/message.ts'
+
+export const capability: Capability = { id: 'rule.udp', since: '0.4.0' }
+
+/** Of Welcome. */
+export const settingsPart = 'udp'
+
+export const Settings = defineMessage({
+  name: 'sluice.udp.Settings',
+  proto: new URL('./udp.proto', import.meta.url),
+  body: Type.Object({ max_flows_per_rule: Type.Integer(), flow_idle_secs: Type.Integer() })
+})

@@ -1,0 +1,128 @@
+// A page of somebody else's, in a browser that holds the cookie: what it may send, and that none of it does anything.
+import t from 'tap'
+import { browser, onboarded, origin } from '../../plugins/auth/test/web.ts'
+
+const json = { 'content-type': 'application/json' }
+const proof = { origin, 'x-svc-csrf': '1' }
+
+t.test('no origin but our own writes', async t => {
+  const home = await onboarded(t)
+  const page = await browser(home)
+  const others = [
+    'null',
+    'http://sluice.test',
+    'https://sluice.test:8443',
+    'https://sluice.test/',
+    'https://sluice.test.evil.test',
+    'https://evil.test#https://sluice.test',
+    'https://user@sluice.test',
+    'https://SLUICE.test',
+    `${origin}, https://evil.test`,
+    `https://evil.test, ${origin}`,
+    'https://sub.sluice.test',
+    'https://xn--sluice-.test',
+    ''
+  ]
+
+  for (const other of others) {
+    const reply = await page.call(
+      'POST',
+      '/v1/users/root/credentials',
+      {},
+      { 'x-svc-csrf': '1', origin: other }
+    )
+    t.match(reply, { status: 403, body: { error: { code: 'csrf_origin_mismatch' } } }, other)
+  }
+  t.same((await page.call('GET', '/v1/users/root/credentials')).body, [])
+})
+
+t.test('a form, a beacon or a no-cors fetch of another page changes nothing', async t => {
+  const home = await onboarded(t)
+  const page = await browser(home)
+  const simple = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']
+
+  for (const type of simple) {
+    const reply = await page.call(
+      'POST',
+      '/v1/users/root/credentials',
+      {},
+      { ...proof, 'content-type': type }
+    )
+    t.match(reply, { status: 403, body: { error: { code: 'csrf_content_type_required' } } }, type)
+  }
+  for (const sent of ['0', '', 'true', '1, 1', ' 2']) {
+    const reply = await page.call(
+      'POST',
+      '/v1/users/root/credentials',
+      {},
+      { ...json, origin, 'x-svc-csrf': sent }
+    )
+    t.match(reply, { status: 403, body: { error: { code: 'csrf_header_required' } } }, sent)
+  }
+  t.same((await page.call('GET', '/v1/users/root/credentials')).body, [])
+})
+
+t.test('a read does not become a write by a header or a parameter', async t => {
+  const home = await onboarded(t)
+  const page = await browser(home)
+  const overrides = {
+    'x-http-method-override': 'DELETE',
+    'x-http-method': 'DELETE',
+    'x-method-override': 'DELETE'
+  }
+
+  t.equal((await page.call('GET', '/v1/users/root', undefined, overrides)).status, 200)
+  t.equal((await page.call('GET', '/v1/users/root?_method=DELETE', undefined, {})).status, 400)
+  t.equal((await page.call('GET', '/v1/users/root', undefined, {})).status, 200, 'still there')
+})
+
+t.test('what a stranger says of proxy and host does not make its origin ours', async t => {
+  const home = await onboarded(t, { keys: { trusted_proxies: [] } })
+  const page = await browser(home)
+  const told = {
+    ...json,
+    'x-svc-csrf': '1',
+    origin: 'https://evil.test',
+    host: 'evil.test',
+    'x-forwarded-host': 'evil.test',
+    'x-forwarded-proto': 'https',
+    forwarded: 'host=evil.test;proto=https'
+  }
+
+  const reply = await page.call('POST', '/v1/users/root/credentials', {}, told)
+
+  t.match(reply, { status: 403, body: { error: { code: 'csrf_origin_mismatch' } } })
+})
+
+t.test('no answer lets a page of another origin read it', async t => {
+  const home = await onboarded(t)
+  const page = await browser(home)
+  const foreign = { origin: 'https://evil.test', 'access-control-request-method': 'DELETE' }
+
+  const read = await page.call('GET', '/v1/users/me', undefined, foreign)
+  const raw = await home.server.http.app.inject({ method: 'OPTIONS', url: '/v1/users/me', headers: foreign })
+
+  for (const headers of [read.headers, raw.headers])
+    t.same(
+      Object.keys(headers).filter(name => name.startsWith('access-control-')),
+      []
+    )
+  t.equal(raw.statusCode, 405)
+  t.match(read.headers, { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+})
+
+t.test('a login or an onboarding from another page plants no session', async t => {
+  const home = await onboarded(t)
+  const body = JSON.stringify({ user_id: 'root', password: 'a long enough password' })
+
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded']) {
+    const reply = await home.server.http.app.inject({
+      method: 'POST',
+      url: '/v1/auth/login',
+      headers: { 'content-type': type, origin: 'https://evil.test' },
+      payload: body
+    })
+    t.equal(reply.statusCode, 415, type)
+    t.equal(reply.headers['set-cookie'], undefined)
+  }
+})

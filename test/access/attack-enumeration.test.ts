@@ -1,0 +1,81 @@
+// Who is here, and what is there? Answers that are the same, word for word, whether it is or not.
+import t from 'tap'
+import { addUser, type ErrorBody, login, onboarded } from '../../plugins/auth/test/web.ts'
+import { requestOf } from './requests.ts'
+import { world } from './world.ts'
+
+t.test('a wrong login says the same of everybody', async t => {
+  const home = await onboarded(t)
+  await addUser(home, 'ada')
+  await addUser(home, 'dan')
+  await home.call('PATCH', '/v1/users/dan', { disabled: true })
+  await home.call('POST', '/v1/users', { user_id: 'tokenonly', display_name: 'No password' })
+  await home.call('POST', '/v1/users/ada/password', { new_password: 'a temporary password' })
+  await home.clock.advance(25 * 3_600_000) // the temporary one has expired
+  const tries = [
+    { user_id: 'root', password: 'wrong wrong wrong' },
+    { user_id: 'ada', password: 'a temporary password' },
+    { user_id: 'dan', password: 'wrong wrong wrong' },
+    { user_id: 'tokenonly', password: 'wrong wrong wrong' },
+    { user_id: 'no-one', password: 'wrong wrong wrong' },
+    { user_id: '_operator', password: 'wrong wrong wrong' },
+    { user_id: "' OR 1=1 --", password: "' OR 1=1 --" },
+    { user_id: '\0', password: '\0' },
+    { user_id: '', password: '' }
+  ]
+
+  const answers = await Promise.all(tries.map(body => login(home, body)))
+
+  t.same(new Set(answers.map(({ status }) => status)), new Set([401]))
+  t.equal(new Set(answers.map(({ body }) => JSON.stringify(body))).size, 1)
+  t.equal(
+    answers.find(({ headers }) => headers['set-cookie']),
+    undefined
+  )
+})
+
+t.test('a lock says the same of who is known and who is not', async t => {
+  const home = await onboarded(t)
+  const lock = async (user_id: string) => {
+    for (let i = 0; i < 5; i++) await login(home, { user_id, password: 'wrong' }, '192.0.2.7')
+    return login(home, { user_id, password: 'wrong' }, '192.0.2.7')
+  }
+
+  const [known, unknown] = [await lock('root'), await lock('no-one')]
+
+  t.equal(known.status, 429)
+  t.same(unknown.body, known.body)
+  t.equal(unknown.headers['retry-after'], known.headers['retry-after'])
+})
+
+t.test('what a plain user may not see answers as what is not there', async t => {
+  const on = await world(t)
+  const { body: stray } = await on.call<{ client_id: string; client_name: string }[]>('GET', '/v1/clients')
+  const hidden = stray.find(({ client_id }) => client_id !== on.edge)
+  if (!hidden) throw new Error('ada sees every client')
+  const nobody = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
+  const ada = { authorization: 'Bearer svct_ada' }
+  const ask = (method: 'GET' | 'POST', url: string, body?: object) =>
+    on.call<ErrorBody>(method, url, body, ada)
+  const push = (client: string) =>
+    ask('POST', '/v1/rules', { ...requestOf('POST /v1/rules', on).body, client, listen_port: 9 })
+  const pairs = [
+    [await ask('GET', `/v1/clients/${hidden.client_id}`), await ask('GET', '/v1/clients/nonsense')],
+    [await push(hidden.client_id), await push(nobody)],
+    [await push(hidden.client_name), await push('nonsense')],
+    [await ask('GET', '/v1/users/root'), await ask('GET', '/v1/users/no-one')],
+    [await ask('GET', '/v1/users/root/credentials'), await ask('GET', '/v1/users/no-one/credentials')],
+    [await ask('GET', '/v1/rules?owner=root'), await ask('GET', '/v1/rules?owner=no-one')],
+    [await ask('GET', `/v1/rules?client=${hidden.client_id}`), await ask('GET', '/v1/rules?client=nonsense')]
+  ] as const
+  const sent = [hidden.client_id, hidden.client_name, nobody, 'nonsense', 'root', 'no-one']
+
+  for (const [there, notThere] of pairs) {
+    t.equal(there.status, notThere.status)
+    t.equal(nameless(there.body, sent), nameless(notThere.body, sent))
+  }
+})
+
+/** What the caller itself has sent is no news. */
+const nameless = (body: unknown, sent: readonly string[]): string =>
+  sent.reduce((text, word) => text.replaceAll(word, '*'), JSON.stringify(body))

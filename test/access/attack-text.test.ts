@@ -1,0 +1,158 @@
+// Text that would be something else: a statement, a header, a command to a terminal.
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { unseen } from '../../kernel/base/log.ts'
+import { onboarded } from '../../plugins/auth/test/web.ts'
+import { openPrint } from '../../plugins/cli/print.ts'
+import type { House } from '../kit/house.ts'
+
+const plugins = [
+  'users',
+  'auth',
+  'credentials',
+  'clients',
+  'enrollment',
+  'advertised-endpoint',
+  'rules',
+  'grants'
+]
+const all = (t: Test): Promise<House> => onboarded(t, { plugins })
+
+const grant = { user_id: 'ada', client_id: '*', listen_port_start: 1, listen_port_end: 9, protocols: ['tcp'] }
+const rowsOf = ({ body }: { body: unknown }): string => JSON.stringify(body)
+
+t.test('what looks like SQL is a name of nothing', async t => {
+  const home = await all(t)
+  const hostile = [
+    "' OR '1'='1",
+    "root'--",
+    '"; DROP TABLE kernel_user; --',
+    '\\',
+    '%',
+    '_',
+    "x' UNION SELECT *",
+    '\0',
+    "'\0"
+  ]
+  const before = rowsOf(await home.call('GET', '/v1/users'))
+
+  for (const word of hostile) {
+    const id = encodeURIComponent(word)
+    const answers = [
+      await home.call('GET', `/v1/users/${id}`),
+      await home.call('DELETE', `/v1/users/${id}`),
+      await home.call('DELETE', `/v1/users/root/credentials/${id}`),
+      await home.call('GET', `/v1/clients/${id}`),
+      await home.call('DELETE', `/v1/rules/${id}`),
+      await home.call('DELETE', `/v1/grants/${id}`),
+      await home.call('POST', '/v1/grants', { ...grant, user_id: word }),
+      await home.call('POST', '/v1/grants', { ...grant, user_id: 'root', client: word, client_id: undefined })
+    ]
+    t.same(new Set(answers.map(({ status }) => status)), new Set([404]), JSON.stringify(word))
+    for (const list of [`/v1/grants?user_id=${id}`, `/v1/rules?client=${id}`, `/v1/rules?owner=${id}`])
+      t.same(await home.call('GET', list).then(({ status, body }) => [status, body]), [200, []], list)
+    t.equal((await home.call('GET', `/v1/users?cursor=${id}`)).status, 400, 'a cursor')
+  }
+  t.same(rowsOf(await home.call('GET', '/v1/users')), before)
+})
+
+t.test('a label is kept to the letter, whatever its letters are', async t => {
+  const home = await all(t)
+  const labels = ["it's", '?', '??', ':a', '\\?', '\0', "a\0'b", '$1', '--', '\u202e', '{"a":1}', '💧', ' x ']
+
+  for (const label of labels) await home.call('POST', '/v1/users/root/credentials', { label })
+
+  const { body } = await home.call<{ label: string }[]>('GET', '/v1/users/root/credentials')
+  t.same(
+    body.map(({ label }) => label),
+    labels
+  )
+})
+
+t.test('nothing that was sent becomes a header or a second answer', async t => {
+  const home = await all(t)
+  const { port } = new URL(home.server.origin)
+  const raw = async (lines: readonly string[]): Promise<string> => {
+    const socket = connect(Number(port), '127.0.0.1')
+    t.teardown(() => socket.destroy())
+    await once(socket, 'connect')
+    socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+    return text(socket)
+  }
+  const end = 'connection: close'
+  const asked = [
+    ['GET /v1/auth/status HTTP/1.1', 'host: a', 'x-request-id: a%0d%0ax-evil: 1', end],
+    ['GET /v1/%0d%0ax-evil:%201 HTTP/1.1', 'host: a', end],
+    ['GET /v1/users?limit=1&cursor=%0d%0ax-evil:1 HTTP/1.1', 'host: a', end],
+    ['GET /v1/auth/status HTTP/1.1', 'host: a', 'x-request-id: a\nx-evil: 1', end],
+    ['GET /v1/auth/status HTTP/1.1', 'host: a\r\n x-evil: 1', end],
+    [
+      'POST /v1/auth/login HTTP/1.1',
+      'host: a',
+      'content-length: 0',
+      'transfer-encoding: chunked',
+      end,
+      '',
+      '0',
+      '',
+      'GET /v1/auth/status HTTP/1.1'
+    ],
+    ['POST /v1/auth/login HTTP/1.1', 'host: a', 'content-length: 4', 'content-length: 5', end, '', '{}  ']
+  ]
+
+  for (const lines of asked) {
+    const answer = await raw(lines)
+    t.notMatch(answer, /^x-evil/im, `no header: ${lines[0]}`)
+    t.equal(answer.match(/^HTTP\/1\.1 /gm)?.length, 1, `one answer: ${lines[0]}`)
+  }
+})
+
+t.test('no name moves a cursor: refused where it names something, escaped where it is free text', async t => {
+  const home = await all(t)
+  const evil = '\u001b[2J\u202egnp.exe\r\nx'
+  const refusals = [
+    await home.call('POST', '/v1/users', { user_id: evil, display_name: 'x' }),
+    await home.call('POST', '/v1/users', { user_id: 'eve', display_name: evil }),
+    await home.call('PATCH', '/v1/users/root', { display_name: evil }),
+    await home.call('POST', '/v1/client-enrollments', { name: evil }),
+    await home.call('POST', '/v1/client-enrollments', { name: 'x', address: evil }),
+    await home.call('PUT', '/v1/settings/advertised-endpoint', { advertised_endpoint: `${evil}:1` })
+  ]
+  for (const { status } of refusals) t.ok([400, 422].includes(status), `${status}`)
+
+  await home.call('POST', '/v1/users/root/credentials', { label: evil })
+  await home.call('POST', '/v1/grants', { ...grant, user_id: 'root', note: evil })
+  await home.call('POST', '/v1/auth/login', { user_id: evil, password: evil })
+  await home.call('GET', `/v1/${encodeURIComponent(evil)}`)
+
+  for (const url of ['/v1/users/root/credentials', '/v1/grants']) {
+    const shown: string[] = []
+    const print = openPrint(
+      'table',
+      line => void shown.push(line),
+      () => {}
+    )
+    print.data((await home.call<object[]>('GET', url)).body)
+    for (const line of shown.join('\n').split('\n')) t.notMatch(line, unseen, url)
+    t.match(shown.join('\n'), '\\u001b[2J', 'and still legible')
+  }
+  for (const { message } of home.log) t.notMatch(message, unseen)
+})
+
+t.test('a log moves no cursor, for people or for programs', async t => {
+  const evil = 'a\u001b[2J\u009b\u202eb'
+  for (const format of ['json', 'pretty']) {
+    const script = `
+      import { openLog } from ${JSON.stringify(import.meta.resolve('../../kernel/base/log.ts'))}
+      const log = await openLog({ level: 'info', format: '${format}' })
+      log.info('x.y', ${JSON.stringify(evil)}, { name: ${JSON.stringify(evil)}, reason: ${JSON.stringify(evil)} })`
+    const { stderr } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])
+
+    t.notMatch(stderr, format === 'json' ? '\u001b' : evil.slice(1, -1), format)
+    if (format === 'pretty') for (const line of stderr.split('\n')) t.notMatch(line, unseen)
+  }
+})

@@ -1,0 +1,93 @@
+// Every kind of caller, and how each stands in the store: put back as it was before each request.
+import { Credential, User } from '../../kernel/identity/entities.ts'
+import { hashOf } from '../../kernel/identity/secret.ts'
+import { Password, Session } from '../../plugins/auth/entities.ts'
+import { type Deps, origin } from '../../plugins/auth/test/web.ts'
+import { operatorToken } from '../kit/house.ts'
+
+export const password = 'a long enough password'
+
+export interface Caller {
+  readonly name: string
+  readonly is: 'plain' | 'super'
+  readonly groups: readonly string[]
+  readonly userId: string | null // null: nobody, or no user
+  readonly headers: Readonly<Record<string, string>>
+}
+
+const proof = { origin, 'x-svc-csrf': '1' }
+const bearerOf = (userId: string) => ({ authorization: `Bearer svct_${userId}` })
+const cookieOf = (userId: string) => ({ authorization: '', cookie: `svc_session=session-of-${userId}` })
+const nobody = { authorization: '' }
+
+type Made = Omit<Caller, 'groups'>
+const all: readonly Made[] = [
+  { name: 'none', is: 'plain', userId: null, headers: nobody },
+  { name: 'bad-bearer', is: 'plain', userId: null, headers: { authorization: 'Bearer svct_nonsense' } },
+  { name: 'expired', is: 'plain', userId: 'exa', headers: bearerOf('exa') },
+  { name: 'revoked', is: 'plain', userId: 'rex', headers: bearerOf('rex') },
+  { name: 'ended', is: 'plain', userId: 'rex', headers: { ...cookieOf('rex'), ...proof } },
+  { name: 'owner', is: 'plain', userId: 'ada', headers: bearerOf('ada') },
+  {
+    name: 'mixed',
+    is: 'plain',
+    userId: 'ada',
+    headers: { ...cookieOf('root'), ...proof, ...bearerOf('ada') }
+  },
+  { name: 'stranger', is: 'plain', userId: 'eve', headers: bearerOf('eve') },
+  { name: 'ungranted', is: 'plain', userId: 'gus', headers: bearerOf('gus') },
+  { name: 'demoted', is: 'plain', userId: 'boss', headers: { ...cookieOf('boss'), ...proof } },
+  { name: 'temporary', is: 'plain', userId: 'tess', headers: { ...cookieOf('tess'), ...proof } },
+  { name: 'disabled', is: 'plain', userId: 'dan', headers: bearerOf('dan') },
+  { name: 'disabled-session', is: 'plain', userId: 'dan', headers: { ...cookieOf('dan'), ...proof } },
+  { name: 'superadmin', is: 'super', userId: 'root', headers: { ...cookieOf('root'), ...proof } },
+  { name: 'no-csrf', is: 'super', userId: 'root', headers: cookieOf('root') },
+  {
+    name: 'operator',
+    is: 'super',
+    userId: '_operator',
+    headers: { authorization: `Bearer ${operatorToken}` }
+  }
+]
+
+export const callers: readonly Caller[] = all.map(caller => ({
+  ...caller,
+  groups: [caller.is, 'authorization' in caller.headers && caller.headers.authorization ? 'bearer' : 'cookie']
+}))
+
+const users = ['exa', 'rex', 'ada', 'eve', 'gus', 'boss', 'tess', 'dan', 'root', 'zoe']
+
+/** The id of a row that is the only one of its user. */
+const rowId = (kind: string, userId: string): string => `${kind}-${userId}`.toUpperCase().padEnd(26, '0')
+
+/** All of them as their names say. `hash` is of `password`. */
+export async function reset({ store, clock }: Deps, hash: string, only = users): Promise<void> {
+  const now = clock.now()
+  await store.change(async em => {
+    for (const id of only) {
+      const role = id === 'root' ? 'superadmin' : 'user'
+      await em.upsert(User, { id, displayName: `name of ${id}`, role, disabled: id === 'dan', createdAt: 1 })
+      const [changeRequired, expiresAt] = id === 'tess' ? [true, now + 3_600_000] : [false, null]
+      await em.upsert(Password, { userId: id, hash, changeRequired, changedAt: now, expiresAt })
+      await em.upsert(Credential, {
+        id: rowId('C', id),
+        userId: id,
+        label: `label of ${id}`,
+        tokenHash: hashOf(`svct_${id}`),
+        createdAt: now,
+        lastUsedAt: now,
+        expiresAt: id === 'exa' ? now : null,
+        revokedAt: id === 'rex' ? now : null
+      })
+      if (id === 'rex') continue // its session was ended
+      await em.upsert(Session, {
+        id: rowId('S', id),
+        userId: id,
+        tokenHash: hashOf(`session-of-${id}`),
+        remoteAddr: '192.0.2.1',
+        createdAt: now,
+        lastSeenAt: now
+      })
+    }
+  })
+}

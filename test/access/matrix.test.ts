@@ -1,0 +1,133 @@
+import t from 'tap'
+import { plugins as builtin } from '../../config/plugins.ts'
+import { kernelCodes } from '../../kernel/check.ts'
+import { house } from '../kit/house.ts'
+import { type Caller, callers } from './callers.ts'
+import { requestOf } from './requests.ts'
+import { type Kind, kindsOf, type Row, rows } from './table.ts'
+import { canaryOf, type World, world } from './world.ts'
+
+const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
+const routes = plugins.flatMap(({ routes }) => routes ?? [])
+const statusOf = new Map(
+  [...kernelCodes, ...plugins.flatMap(({ codes }) => codes ?? [])].map(({ code, http }) => [code, http])
+)
+/** '200' and '404 rule_not_found': what an answer is compared with. */
+const spelled = (expected: string): string =>
+  /^\d/.test(expected) ? expected : `${statusOf.get(expected)} ${expected}`
+
+/** What an id is called in the path makes no other route. */
+const nameless = (route: string): string => route.replaceAll(/:\w+/g, ':id')
+const nameOf = ({ method, url }: { method: string; url: string }): string => nameless(`${method} ${url}`)
+const accessOf = new Map(routes.map(route => [nameOf(route), route.access]))
+const isServed = ({ route }: Pick<Row, 'route'>): boolean => accessOf.has(nameless(route))
+
+t.test('every route has a line in the table, and every line a route', async t => {
+  const known = new Set(rows.map(({ route }) => nameless(route)))
+  const needless = rows.filter(row => !row.isPlanned && !isServed(row)).map(({ route }) => route)
+
+  const unknown = routes.map(nameOf).filter(route => !known.has(route))
+  t.same(unknown, [], 'routes without a line')
+  t.same(needless, [], 'lines without a route')
+  for (const row of rows.filter(isServed)) t.equal(accessOf.get(nameless(row.route)), row.access, row.route)
+})
+
+interface Cell {
+  readonly row: Row
+  readonly caller: Caller
+  readonly kind: Kind
+}
+
+/** Answers what is wrong with a cell; null: nothing, or there is no such cell. */
+async function wrongIn({ row, caller, kind }: Cell, on: World): Promise<string | null> {
+  const expected = row.expect(caller, kind)
+  const isDone = /^\d/.test(expected)
+  const isRead = row.method === 'GET'
+  const path = await on.pathOf(row.path, caller, kind, isDone && !isRead ? 'fresh' : 'shared')
+  if (path === null) return null
+  const { body, query = '', before } = requestOf(row.route, on)
+  if (isDone) await before?.(path, on.call)
+  const told = on.decisions.length
+
+  const reply = await ask(row, `${path}${query}`, { ...caller.headers }, body, on)
+
+  if (isDone && !isRead && caller.userId !== null && caller.name !== 'operator')
+    await on.restore(caller.userId)
+  const { code = '' } = (reply.body as { error?: { code: string } } | undefined)?.error ?? {}
+  const got = `${reply.status} ${code}`.trim()
+  if (got !== spelled(expected)) return `${got}, not ${spelled(expected)}: ${JSON.stringify(reply.body)}`
+  return leakIn(reply.body, caller) ?? missingIn(on.decisions.slice(told), { isRead, status: reply.status })
+}
+
+/** Refusals too are read: what others own is in no answer to a plain caller. */
+function leakIn(body: unknown, { is, userId }: Caller): string | null {
+  if (is === 'super') return null
+  const text = JSON.stringify(body) ?? ''
+  const leak = text.replaceAll(canaryOf(userId ?? ''), '').match(/canary-\w+/)
+  return leak && `${leak[0]} shows: ${text}`
+}
+
+/** A denial and a mutation are each written down, once; a read that was answered is not. */
+function missingIn(
+  decisions: World['decisions'],
+  { isRead, status }: { isRead: boolean; status: number }
+): string | null {
+  const isDenied = [401, 403, 429].includes(status)
+  const wanted = isDenied ? 'deny' : isRead ? '' : 'allow'
+  const got = decisions.map(({ outcome }) => outcome).join()
+  return got === wanted ? null : `decisions: ${got || 'none'}, not ${wanted || 'none'}`
+}
+
+const isNoJson = (path: string): boolean => /[/](stream|metrics)$/.test(path)
+
+async function ask(
+  { method, path: pattern }: Row,
+  url: string,
+  headers: Headers,
+  body: object | undefined,
+  on: World
+) {
+  if (!isNoJson(pattern)) return on.call(method as 'GET', url, body, headers)
+  const { authorization, ...rest } = headers
+  const reply = await fetch(on.server.origin + url, {
+    headers: { ...rest, ...(authorization && { authorization }) }
+  })
+  if (!reply.ok) return { status: reply.status, body: await reply.json() }
+  await reply.body?.cancel()
+  return { status: reply.status, body: undefined }
+}
+type Headers = Record<string, string>
+
+t.test('every route answers every kind of caller as the table says', { timeout: 220_000 }, async t => {
+  const on = await world(t)
+  const wrong: string[] = []
+  let seen = 0
+  for (const row of rows.filter(isServed))
+    for (const caller of callers)
+      for (const kind of kindsOf(row.path)) {
+        const found = await wrongIn({ row, caller, kind }, on)
+        if (found !== null) wrong.push(`${row.route} as ${caller.name} with ${kind} ids: ${found}`)
+        seen += 1
+      }
+
+  t.same(wrong, [])
+  t.comment(`${seen} cells`)
+})
+
+t.test('until there is a superadmin, only the operator token and what is public pass', async t => {
+  const on = await house(t, { plugins: Object.keys(builtin).filter(name => name !== 'watchdog') })
+  const wrong: string[] = []
+  for (const { method, url, access } of routes) {
+    const path = url.replaceAll(/:\w+/g, 'x')
+    for (const authorization of ['', 'Bearer svct_nonsense', 'Basic eA==']) {
+      const { status } = await on.call(method, path, undefined, { authorization })
+      if ((status === 503) === (access === 'public'))
+        wrong.push(`${method} ${url} ${authorization}: ${status}`)
+    }
+    if (isNoJson(path)) continue
+    const { status } = await on.call(method, path)
+    if ([401, 503].includes(status) && !path.endsWith('/logout')) wrong.push(`${method} ${url}: ${status}`)
+  }
+
+  t.same(wrong, [])
+})

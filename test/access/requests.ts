@@ -1,0 +1,59 @@
+// What a good request needs beside its path: a line for each route that has a body, a query or a state to be in.
+import { password } from './callers.ts'
+import type { World } from './world.ts'
+
+export interface Request {
+  readonly body?: object
+  readonly query?: string
+  /** As the operator, on the same path or one made from it: what must be there before. Only where there is something. */
+  readonly before?: (path: string, call: World['call']) => Promise<unknown>
+}
+
+const root = { user_id: 'root', password }
+const now = Date.UTC(2026, 0, 15, 12) / 1000
+const span = `?from=${now - 3600}&to=${now}&bucket=1m`
+const envelope = { concurrent_connections: 5 }
+const quota = { monthly_bytes: 1_000_000 }
+const quotaBefore: Request['before'] = (path, call) => call('PUT', path.replace(/\/status$/, ''), quota)
+const envelopeBefore: Request['before'] = (path, call) => call('PUT', path, envelope)
+
+const requests: Readonly<Record<string, (on: World) => Request>> = {
+  'POST /v1/auth/onboarding': () => ({
+    body: { ...root, display_name: 'Root', password_confirm: password, setup_token: 'x' }
+  }),
+  'POST /v1/auth/login': () => ({ body: root }),
+  'POST /v1/users/me/password': () => ({
+    body: { current_password: password, new_password: password, new_password_confirm: password }
+  }),
+  'POST /v1/users': on => ({ body: { user_id: `new${on.next()}`, display_name: 'New' } }),
+  'PATCH /v1/users/:id': () => ({ body: { display_name: 'Other' } }),
+  'POST /v1/grants': () => ({
+    body: {
+      user_id: 'zoe',
+      client_id: '*',
+      listen_port_start: 1,
+      listen_port_end: 2,
+      protocols: ['tcp']
+    }
+  }),
+  'PUT /v1/clients/:client_id': () => ({ body: { address: null } }),
+  'PATCH /v1/clients/:client_id/name': () => ({ body: { client_name: 'other' } }),
+  'DELETE /v1/clients/:client_id': () => ({ before: (path, call) => call('POST', `${path}/revoke`) }),
+  'POST /v1/client-enrollments': () => ({ body: { name: 'new' } }),
+  'POST /v1/rules': on => ({
+    body: { client: on.edge, listen_port: 10_000 + on.next(), targets: [{ host: '10.0.0.1', port: 80 }] }
+  }),
+  'PUT /v1/rules/:rule_id': () => ({ body: { rate_limit: null } }),
+  'PUT /v1/settings/advertised-endpoint': () => ({ body: { advertised_endpoint: null } }),
+  'PUT /v1/clients/:client_id/owners/:owner_id/rate-limit': () => ({ body: envelope }),
+  'GET /v1/clients/:client_id/owners/:owner_id/rate-limit': () => ({ before: envelopeBefore }),
+  'PUT /v1/users/:user_id/quotas/:client_id': () => ({ body: quota }),
+  'PATCH /v1/users/:user_id/quotas/:client_id': () => ({ body: quota, before: quotaBefore }),
+  'DELETE /v1/users/:user_id/quotas/:client_id': () => ({ before: quotaBefore }),
+  'GET /v1/users/:user_id/quotas/:client_id/status': () => ({ before: quotaBefore }),
+  'GET /v1/users/:user_id/traffic': () => ({ query: span }),
+  'GET /v1/clients/:client_id/traffic': () => ({ query: span }),
+  'GET /v1/traffic/global': () => ({ query: span })
+}
+
+export const requestOf = (route: string, on: World): Request => requests[route]?.(on) ?? {}

@@ -1,0 +1,155 @@
+// Every secret there is, made by real processes; then the places in which it may be, and no other.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { freePort } from '../kit/ports.ts'
+import { start } from '../kit/process.ts'
+import { edge, token as operatorToken, site } from '../kit/site.ts'
+import { modesIn, openPlaces } from './places.ts'
+
+/** The places that are allowed, and wanted: one that is missing tells that this test no longer looks. */
+const allowed = {
+  'setup token': ['output of server'],
+  'operator token': ['environment of server'],
+  'password of the first superadmin': [],
+  'wrong password': [],
+  'session cookie': ['answer to POST /v1/auth/login'],
+  'credential token': ['answer to POST /v1/users/root/credentials'],
+  'rotated token': ['answer to POST /v1/users/root/credentials/:id/rotate'],
+  'token of the command line': ['output of credential issue'],
+  'initial password': [],
+  'temporary password': ['output of user reset-password'],
+  'new password': [],
+  'temporary password, server stopped': ['output of reset-password'],
+  'bootstrap bearer': ['output of bootstrap-superadmin'],
+  'enrollment code': ['output of client enroll', 'arguments of agent enroll URI'],
+  'enrollment code of the API': ['answer to POST /v1/client-enrollments'],
+  'enrollment code over standard input': ['output of client re-enroll'],
+  'agent token': ['file edge/bundle.json'],
+  'certificate key': ['file server/control.pem']
+} as const satisfies Record<string, readonly string[]>
+type Secret = keyof typeof allowed
+
+t.test('no secret is where it must not be', { timeout: 120_000 }, async t => {
+  const places = openPlaces()
+  const secrets = new Map<Secret, string>()
+  const know = (name: Secret, value: unknown): string => {
+    if (typeof value !== 'string' || value.length < 12) throw new Error(`no ${name}: ${value}`)
+    secrets.set(name, value)
+    return value
+  }
+  know('operator token', operatorToken)
+  const on = await site(t, { SVC_LOG_LEVEL: 'debug' })
+  places.watch('server', on.server)
+  const ask = (method: string, path: string, body?: object, headers?: Record<string, string>) =>
+    places.ask(method, on.origin + path, body, headers)
+
+  const password = know('password of the first superadmin', 'the first password of root')
+  const said = on.server.events.find(({ event }) => event === 'onboarding.setup_token')
+  const setup = know('setup token', said?.msg.slice(-43))
+  const root = { user_id: 'root', password }
+  const first = { ...root, display_name: 'Root', password_confirm: password, setup_token: setup }
+  t.equal((await ask('POST', '/v1/auth/onboarding', first)).status, 201)
+  const wrong = know('wrong password', 'a wrong password of root')
+  t.equal((await ask('POST', '/v1/auth/login', { ...root, password: wrong })).status, 401)
+  t.equal((await ask('POST', '/v1/auth/login', { user_id: wrong, password: wrong })).status, 401)
+  const cookie = (await ask('POST', '/v1/auth/login', root)).headers.get('set-cookie')
+  const session = know('session cookie', /svc_session=([^;]+)/.exec(cookie ?? '')?.[1])
+
+  const page = { cookie: `svc_session=${session}`, origin: on.origin, 'x-svc-csrf': '1' }
+  const repeated = { ...page, 'idempotency-key': 'again' }
+  const issued = await ask('POST', '/v1/users/root/credentials', { label: 'x' }, repeated)
+  const bearer = know('credential token', issued.body['token'])
+  t.equal((await ask('POST', '/v1/users/root/credentials', { label: 'x' }, repeated)).status, 409)
+  const rotate = `/v1/users/root/credentials/${issued.body['credential_id']}/rotate`
+  const rotated = know('rotated token', (await ask('POST', rotate, undefined, page)).body['token'])
+  t.equal((await ask('GET', '/v1/users/me', undefined, { authorization: `Bearer ${bearer}` })).status, 401)
+  t.equal((await ask('GET', `/v1/users/me?token=${rotated}`)).status, 401)
+
+  const cli = async (name: string, more: readonly string[], env = {}, input = '') => {
+    const args = [...name.split(' '), ...more, '--output', 'json']
+    const { code, stdout, stderr } = await places.run(
+      name,
+      args,
+      { SVC_SERVER: on.origin, SVC_TOKEN: rotated, ...env },
+      input
+    )
+    t.equal(code, 0, `${name}: ${stderr}`)
+    return JSON.parse(stdout) as Record<string, unknown>
+  }
+  know('initial password', 'the initial password')
+  await cli('user create', ['ada', '--initial-password'], { SVC_NEW_PASSWORD: 'the initial password' })
+  know('token of the command line', (await cli('credential issue', ['--user', 'ada']))['token'])
+  know('temporary password', (await cli('user reset-password', ['ada']))['temporary_password'])
+  know('new password', 'the new password of ada')
+  await places.run(
+    'user reset-password --new-password',
+    ['user', 'reset-password', 'ada', '--new-password'],
+    { SVC_SERVER: on.origin, SVC_TOKEN: rotated },
+    'the new password of ada\n'
+  )
+
+  const codeOf = (made: Readonly<Record<string, unknown>>) =>
+    /code=([\w-]{43})/.exec(String(made['uri']))?.[1]
+  const enrollments = await ask('POST', '/v1/client-enrollments', { name: 'unused' }, page)
+  know('enrollment code of the API', codeOf(enrollments.body))
+  const invited = await cli('client enroll', ['lyon'])
+  know('enrollment code', codeOf(invited))
+  const lyon = join(on.dir, 'lyon')
+  const enrolled = ['agent', 'enroll', String(invited['uri']), '--state-dir', lyon]
+  t.equal((await places.run('agent enroll URI', enrolled)).code, 0)
+  const { agent, clientId, stateDir } = await edge(t, on, 'edge')
+  places.watch('agent', agent)
+  const again = await cli('client re-enroll', [clientId])
+  know('enrollment code over standard input', codeOf(again))
+  const piped = ['agent', 'enroll', '-', '--state-dir', stateDir]
+  t.equal((await places.run('agent enroll -', piped, {}, `${again['uri']}\n`)).code, 0)
+  know('agent token', JSON.parse(readFileSync(join(stateDir, 'bundle.json'), 'utf8')).token)
+  const server = join(on.dir, 'server')
+  const files = readdirSync(server).map(name => readFileSync(join(server, name), 'latin1'))
+  know('certificate key', /BEGIN PRIVATE KEY-----\s+(\S+)/.exec(files.join())?.[1])
+
+  const dirs = { server, edge: stateDir, lyon }
+  places.look(dirs)
+  on.server.signal('SIGTERM')
+  t.equal(await on.server.exit, 0)
+  const offline = ['--data-dir', server]
+  know(
+    'temporary password, server stopped',
+    (await cli('reset-password', ['ada', '--temporary', ...offline]))['temporary_password']
+  )
+  const fresh = join(on.dir, 'fresh')
+  know('bootstrap bearer', (await cli('bootstrap-superadmin', ['--data-dir', fresh]))['token'])
+  places.look({ ...dirs, fresh })
+
+  for (const [name, wanted] of Object.entries(allowed)) {
+    const value = secrets.get(name as Secret) ?? ''
+    t.not(value, '', `there is a ${name}`)
+    t.same([...places.of(value)].sort(), [...wanted].sort(), name)
+  }
+  t.equal(on.server.output().split(setup).length, 2, 'the setup token is told once')
+  for (const dir of [...Object.values(dirs), fresh])
+    t.same([...new Set(modesIn(dir))].sort(), ['dir 700', 'file 600'], dir)
+})
+
+t.test('up hands its code over where no other process can read it', { timeout: 60_000 }, async t => {
+  const dir = join(t.testdir(), 'data')
+  const places = openPlaces()
+  const up = start(t, ['up'], {
+    SVC_DATA_DIR: dir,
+    SVC_OPERATOR_HTTP_LISTEN: `127.0.0.1:${await freePort()}`,
+    SVC_CONTROL_LISTEN: `127.0.0.1:${await freePort()}`,
+    SVC_METRICS_LISTEN: '127.0.0.1:0',
+    SVC_LOG_LEVEL: 'debug'
+  })
+  places.watch('up', up)
+  up.child.stderr?.on('data', () => places.look({})) // whoever enrolls is there when its server tells of it
+  await up.until('client.connected')
+  places.look({ up: dir })
+  up.signal('SIGTERM')
+  await up.exit
+
+  t.match(places.of('enroll\0-'), ['arguments of up'], 'the enrollment was seen')
+  t.same(places.of('svc://'), [])
+  t.same(places.of(readFileSync(join(dir, 'operator-token'), 'utf8').trim()), ['file up/operator-token'])
+})

@@ -1,0 +1,190 @@
+// Who meets what, on every route. A new route is a new line:
+//   METHOD PATH ACCESS OK [CALLER[.ID]=OTHERWISE ...]      and, where it needs a body or a query, a line in requests.ts.
+// OK is what whoever may gets: a status, or the code of a refusal. What all routes share is said once, below the table;
+// a line says only what is special: CALLER is a name or a group of callers.ts, ID one of `kinds`.
+// A line that begins with `?` is of a route that need not be there yet.
+import type { Caller } from './callers.ts'
+
+const table = `
+  GET    /v1/auth/status                                  public      200
+  POST   /v1/auth/onboarding                              public      already_bootstrapped
+  POST   /v1/auth/login                                   public      200
+  POST   /v1/auth/logout                                  user        204  bearer=unauthenticated temporary=204
+  GET    /v1/openapi.json                                 public      200
+
+  GET    /v1/users/me                                     user        200  temporary=200
+  POST   /v1/users/me/password                            user        204  temporary=204 operator=user_not_found
+  GET    /v1/users/me/grants                              user        200
+  GET    /v1/users/me/sessions                            user        200  operator=user_not_found
+  DELETE /v1/users/me/sessions/:id                        user        204  operator=user_not_found
+
+  GET    /v1/users                                        superadmin  200
+  POST   /v1/users                                        superadmin  201
+  GET    /v1/users/:id                                    user        200
+  PATCH  /v1/users/:id                                    superadmin  200
+  DELETE /v1/users/:id                                    superadmin  200  superadmin.own=cannot_remove_self
+  POST   /v1/users/:id/password                           superadmin  200
+
+  GET    /v1/users/:id/credentials                        user        200
+  POST   /v1/users/:id/credentials                        user        201
+  DELETE /v1/users/:id/credentials/:cred_id               user        204 
+  POST   /v1/users/:id/credentials/:cred_id/rotate        user        201 
+
+  GET    /v1/grants                                       superadmin  200
+  POST   /v1/grants                                       superadmin  201
+  DELETE /v1/grants/:id                                   superadmin  200
+
+  GET    /v1/clients                                      user        200
+  GET    /v1/clients/:client_id                           user        200
+  PUT    /v1/clients/:client_id                           superadmin  200
+  DELETE /v1/clients/:client_id                           superadmin  204
+  PATCH  /v1/clients/:client_id/name                      superadmin  200
+  POST   /v1/clients/:client_id/revoke                    superadmin  204
+  POST   /v1/clients/:client_id/enrollment                superadmin  201
+  GET    /v1/client-enrollments                           superadmin  200
+  POST   /v1/client-enrollments                           superadmin  201
+  DELETE /v1/client-enrollments/:enrollment_id            superadmin  204
+
+  GET    /v1/rules                                        user        200
+  POST   /v1/rules                                        user        201  ungranted=client_not_granted stranger=client_not_granted demoted=client_not_granted
+  GET    /v1/rules/:rule_id                               user        200
+? PUT    /v1/rules/:rule_id                               user        200
+  DELETE /v1/rules/:rule_id                               user        204
+  GET    /v1/rules/:rule_id/stats                         user        200
+? GET    /v1/rules/:rule_id/stats/stream                  user        200
+  GET    /v1/stats/summary                                user        200
+
+? GET    /v1/clients/:client_id/owners                    superadmin  200
+? GET    /v1/clients/:client_id/owners/:owner_id/rate-limit     user        200  plain.foreign=not_owner super.missing=owner_rate_limit_not_found super.malformed=owner_rate_limit_not_found
+? PUT    /v1/clients/:client_id/owners/:owner_id/rate-limit     superadmin  200
+? DELETE /v1/clients/:client_id/owners/:owner_id/rate-limit     superadmin  204  super.missing=204 super.malformed=204
+
+? GET    /v1/users/:user_id/quotas                        user        200
+? PUT    /v1/users/:user_id/quotas/:client_id             superadmin  200
+? PATCH  /v1/users/:user_id/quotas/:client_id             superadmin  200
+? DELETE /v1/users/:user_id/quotas/:client_id             superadmin  204
+? GET    /v1/users/:user_id/quotas/:client_id/status      user        200
+? GET    /v1/users/:user_id/traffic                       user        200  operator.own=200
+? GET    /v1/clients/:client_id/quotas                    superadmin  200
+? GET    /v1/clients/:client_id/traffic                   superadmin  200
+? GET    /v1/traffic/global                               superadmin  200
+
+  GET    /v1/settings/advertised-endpoint                 superadmin  200
+  PUT    /v1/settings/advertised-endpoint                 superadmin  200
+? GET    /v1/audit                                        superadmin  200
+? GET    /v1/metrics                                      superadmin  200
+`
+
+// Where an id of the path is not the caller's own; `.` is OK. The word is the one before the id in the path.
+const ids = `
+                      to a plain caller                             to a superadmin
+  id of               another's              nobody's               another's              nobody's
+  users               not_owner              not_owner              .                      user_not_found
+  owners              not_owner              not_owner              .                      user_not_found
+  clients             client_not_found       client_not_found       .                      client_not_found
+  quotas              quota_not_found        quota_not_found        .                      client_not_found
+  rules               not_owner              rule_not_found         .                      rule_not_found
+  credentials         credential_not_found   credential_not_found   credential_not_found   credential_not_found
+  sessions            session_not_found      session_not_found      session_not_found      session_not_found
+  grants              .                      .                      .                      grant_not_found
+  client-enrollments  .                      .                      .                      enrollment_not_found
+`
+
+// Who gets no further on any route that is not public.
+const refused = `
+  none=unauthenticated bad-bearer=unauthenticated expired=unauthenticated revoked=unauthenticated
+  ended=unauthenticated disabled=user_disabled disabled-session=user_disabled temporary=password_change_required
+`
+
+/** Whose ids a path is given; of two, `crossed` says one's own and then another's, `lost` nobody's and then one's own. */
+export type Kind = 'own' | 'foreign' | 'crossed' | 'lost' | 'missing' | 'malformed'
+
+const one: readonly Kind[] = ['own', 'foreign', 'missing', 'malformed']
+export const kindsOf = (path: string): readonly Kind[] =>
+  [['own' as const], one, [...one, 'crossed' as const, 'lost' as const]][wordsOf(path).length] ?? []
+
+export interface Row {
+  readonly route: string // 'GET /v1/users/:id'
+  readonly method: string
+  readonly path: string
+  readonly access: string
+  readonly isPlanned: boolean
+  readonly expect: (caller: Caller, kind: Kind) => string
+}
+
+const lines = (text: string): string[] => text.split('\n').filter(line => line.trim() !== '')
+const pairs = (words: readonly string[]): Map<string, string> =>
+  new Map(words.map(word => word.split('=') as [string, string]))
+
+export const rows: readonly Row[] = lines(table).map(line => {
+  const [method = '', path = '', access = '', ok = '', ...special] = line.slice(2).trim().split(/ +/)
+  const row = { method, path, access, ok, special: pairs(special) }
+  const expect = (caller: Caller, kind: Kind): string => expected(row, caller, kind)
+  return { route: `${method} ${path}`, method, path, access, isPlanned: line.startsWith('?'), expect }
+})
+
+const whoNever = pairs(refused.trim().split(/\s+/))
+const verdicts = new Map(
+  lines(ids)
+    .slice(2)
+    .map(line => {
+      const [word = '', ...cells] = line.trim().split(/ +/)
+      return [word, cells]
+    })
+)
+
+interface Asked extends Pick<Row, 'method' | 'path' | 'access'> {
+  readonly ok: string
+  readonly special: ReadonlyMap<string, string>
+}
+
+/** In the order of checks: who, CSRF, role, then what the path names. */
+function expected({ method, path, access, ok, special }: Asked, caller: Caller, kind: Kind): string {
+  const named = [caller.name, ...caller.groups].flatMap(who => [`${who}.${kind}`, who])
+  const told = [...named, `any.${kind}`].map(key => special.get(key)).find(value => value !== undefined)
+  if (access === 'public') return told ?? ok
+  const refusal = whoNever.get(caller.name)
+  if (refusal !== undefined && !special.has(caller.name)) return refusal
+  if (caller.name === 'no-csrf' && method !== 'GET') return 'csrf_origin_required'
+  if (access === 'superadmin' && caller.is === 'plain') return 'role_required'
+  return told ?? verdictOf(path, caller, kind) ?? ok
+}
+
+/** The word before each id in a path. */
+export const wordsOf = (path: string): string[] =>
+  [...path.matchAll(/([\w-]+)\/:/g)].map(([, word]) => word ?? '')
+
+/** The first id of the path that leads nowhere decides; whose envelope it is, before on which client. */
+function verdictOf(path: string, caller: Caller, kind: Kind): string | null {
+  const words = wordsOf(path)
+  const inOrder = [...words.entries()].sort(([, a], [, b]) => Number(b === 'owners') - Number(a === 'owners'))
+  for (const [at, word] of inOrder) {
+    const cells = verdicts.get(word)
+    if (!cells) throw new TypeError(`table.ts has no line for ids of ${word}`)
+    const relation = relationOf(caller, word, shareOf(kind, at, words.length))
+    const cell = cells[(caller.is === 'plain' ? 0 : 2) + (relation === 'missing' ? 1 : 0)] ?? '.'
+    if (relation !== 'own' && cell !== '.') return cell
+  }
+  return null
+}
+
+type Relation = 'own' | 'foreign' | 'missing'
+
+/** What the id at a place of the path is, seen from the ids before it. */
+export function shareOf(kind: Kind, at: number, count: number): Relation {
+  const isLast = at === count - 1
+  if (kind === 'own') return 'own'
+  if (kind === 'foreign') return at === 0 ? 'foreign' : 'own'
+  if (kind === 'lost') return at === 0 ? 'missing' : 'own'
+  if (!isLast) return 'own'
+  return kind === 'crossed' ? 'foreign' : 'missing'
+}
+
+/** The operator is no user; whose grant went has lost the rule, and sees the client no more. */
+function relationOf({ name }: Caller, word: string, share: Relation): Relation {
+  if (share !== 'own') return share
+  if (name === 'operator' && word === 'users') return 'missing'
+  if (name !== 'ungranted') return 'own'
+  if (word === 'rules') return 'missing'
+  return word === 'clients' ? 'foreign' : 'own'
+}

@@ -1,0 +1,185 @@
+// A server with every plugin, a connected edge, and things of several people: what the ids of a path may name.
+import type { Test } from 'tap'
+import { plugins as builtin } from '../../config/plugins.ts'
+import { newId } from '../../kernel/base/id.ts'
+import { Client, Credential, User } from '../../kernel/identity/entities.ts'
+import { hashOf } from '../../kernel/identity/secret.ts'
+import { Session } from '../../plugins/auth/entities.ts'
+import { type Deps, origin } from '../../plugins/auth/test/web.ts'
+import { Grant } from '../../plugins/grants/entities.ts'
+import { capability, Targets } from '../../plugins/grants/wire.ts'
+import { type Site, site } from '../../plugins/rules/test/kit.ts'
+import { messages } from '../../plugins/rules/wire.ts'
+import { type Caller, callers, password, reset } from './callers.ts'
+import { type Kind, shareOf, wordsOf } from './table.ts'
+
+export interface World extends Site {
+  readonly edge: string // a client on which ada has a grant; its agent is connected, and knows rules alone
+  /** Everybody as callers.ts says. */
+  restore(userId: string): Promise<void>
+  /** A number that was not given before: for names and ports. */
+  next(): number
+  /** With ids of the kind that is asked for, `fresh` ones for a request that uses them up; null: there are none. */
+  pathOf(path: string, caller: Caller, kind: Kind, life: 'shared' | 'fresh'): Promise<string | null>
+}
+
+/** Stands in what only this person may see, and superadmins. */
+export const canaryOf = (userId: string): string => `canary-${userId}`
+
+export async function world(t: Test): Promise<World> {
+  const on = await site(t, {
+    plugins: Object.keys(builtin).filter(name => name !== 'watchdog'), // its heart would beat by a clock that stands still
+    keys: { operator_http_public_origin: origin, trusted_proxies: ['127.0.0.1'] }
+  })
+  const deps = on.server.depsOf('auth') as Deps
+  const { store, clock } = deps
+  await store.read(em => em.execute('pragma synchronous = off')) // thousands of decisions, and nobody pulls the plug
+  const hash = await deps.turn(argon => argon.hash(password))
+  let count = 0
+  const next = (): number => ++count
+
+  async function client(name: string): Promise<string> {
+    const id = newId()
+    await store.change(em =>
+      em.insert(Client, { id, name, tokenHash: hashOf(id), revision: 0, enrolledAt: clock.now() })
+    )
+    return id
+  }
+  const [edge, depot, stray] = [await client('edge'), await client('depot'), await client(canaryOf('none'))]
+  await on.connect(edge, {
+    capabilities: { [capability.id]: capability.since },
+    messages: [...messages, Targets]
+  })
+
+  async function grant(userId: string, clientId = edge): Promise<string> {
+    const id = newId()
+    const ports = { portFrom: 1, portTo: 65_535, protocols: ['tcp', 'udp'] as const }
+    const row = {
+      id,
+      userId,
+      clientId,
+      ...ports,
+      targets: null,
+      note: canaryOf(userId),
+      createdAt: clock.now()
+    }
+    await store.change(em => em.insert(Grant, row))
+    return id
+  }
+
+  async function rule(owner: string): Promise<string> {
+    const targets = [{ host: `${canaryOf(owner)}.example`, port: 80 }]
+    const reply = await on.push({ client: edge, listen_port: 10_000 + next(), targets, owner })
+    if (reply.status !== 201) throw new Error(JSON.stringify(reply.body))
+    return reply.body.rule_id
+  }
+
+  async function credential(userId: string): Promise<string> {
+    const id = newId()
+    const secret = { tokenHash: hashOf(id), createdAt: clock.now() }
+    await store.change(em => em.insert(Credential, { id, userId, label: canaryOf(userId), ...secret }))
+    return id
+  }
+
+  async function session(userId: string): Promise<string> {
+    const id = newId()
+    const times = { createdAt: clock.now(), lastSeenAt: clock.now() }
+    const row = { id, userId, tokenHash: hashOf(id), remoteAddr: '192.0.2.66', ...times }
+    await store.change(em => em.insert(Session, row))
+    return id
+  }
+
+  async function user(): Promise<string> {
+    const id = `zoe${next()}`
+    const row = { displayName: canaryOf(id), role: 'user', disabled: false, createdAt: clock.now() } as const
+    await store.change(em => em.insert(User, { id, ...row }))
+    return id
+  }
+
+  const enrollment = async (): Promise<string> =>
+    (await on.call<{ enrollment_id: string }>('POST', '/v1/client-enrollments', { name: canaryOf('none') }))
+      .body.enrollment_id
+
+  await reset(deps, hash)
+  await demoteBoss(on, deps)
+  await endSessionOfRex(on, deps)
+  await grant('ada')
+  await grant('ada', depot)
+  const lost = await grant('gus')
+  const gus = { authorization: 'Bearer svct_gus' }
+  const pushed = { client: edge, listen_port: next() + 10_000, targets: [{ host: '10.0.0.1', port: 80 }] }
+  const { rule_id: goneRule } = (await on.call<{ rule_id: string }>('POST', '/v1/rules', pushed, gus)).body
+  await on.call('DELETE', `/v1/grants/${lost}`)
+
+  /** A thing of a person, named by the word before its id in a path; null where there is none such. */
+  async function make(word: string, owner: string, of: Caller): Promise<string | null> {
+    const isOwn = owner === of.userId
+    if (word === 'users' || word === 'owners') return owner
+    if (word === 'credentials') return credential(owner)
+    if (word === 'sessions') return session(owner)
+    if (word === 'grants') return grant('zoe') // a caller's own would let it do more
+    if (word === 'client-enrollments') return enrollment()
+    if (word !== 'rules') return clientOf(of, isOwn)
+    if (isOwn && of.name === 'ungranted') return goneRule
+    return isOwn && of.name === 'stranger' ? null : rule(owner)
+  }
+
+  async function clientOf({ is, name }: Caller, isOwn: boolean): Promise<string | null> {
+    if (is === 'super') return client(canaryOf('none'))
+    if (!isOwn) return stray
+    return name === 'stranger' || name === 'demoted' ? null : depot
+  }
+
+  const shared = new Map<string, Promise<string | null>>()
+  const share: typeof make = (word, owner, of) => {
+    const key = `${word} ${owner} ${of.name}`
+    const made = shared.get(key) ?? make(word, owner, of)
+    shared.set(key, made)
+    return made
+  }
+
+  async function pathOf(path: string, caller: Caller, kind: Kind, life: 'shared' | 'fresh') {
+    const words = wordsOf(path)
+    const [thing, other] = life === 'fresh' ? [make, await user()] : [share, 'zoe']
+    const me = caller.userId ?? 'ada'
+    let filled = path
+    for (const [at, word] of words.entries()) {
+      const relation = shareOf(kind, at, words.length)
+      const isOther = relation === 'foreign' || kind === 'foreign'
+      const id = relation === 'missing' ? absent(word, kind) : await thing(word, isOther ? other : me, caller)
+      if (id === null) return null
+      filled = filled.replace(/:\w+/, id)
+    }
+    return filled
+  }
+
+  return { ...on, edge, next, pathOf, restore: userId => reset(deps, hash, [userId]) }
+}
+
+const headersOf = (name: string): Record<string, string> => ({
+  ...callers.find(caller => caller.name === name)?.headers
+})
+
+/** Its session was opened by a superadmin, and stays. */
+async function demoteBoss(on: Site, { store }: Deps): Promise<void> {
+  await store.change(em => em.nativeUpdate(User, { id: 'boss' }, { role: 'superadmin' }))
+  const { status } = await on.call('GET', '/v1/users', undefined, headersOf('demoted'))
+  if (status !== 200) throw new Error(`boss was no superadmin: ${status}`)
+  await on.call('PATCH', '/v1/users/boss', { role: 'user' })
+}
+
+/** It was a good one. */
+async function endSessionOfRex(on: Site, { store, clock }: Deps): Promise<void> {
+  const times = { createdAt: clock.now(), lastSeenAt: clock.now() }
+  const tokenHash = hashOf('session-of-rex')
+  await store.change(em =>
+    em.insert(Session, { id: newId(), userId: 'rex', tokenHash, remoteAddr: '', ...times })
+  )
+  const { status } = await on.call('POST', '/v1/auth/logout', undefined, headersOf('ended'))
+  if (status !== 204) throw new Error(`rex had no session: ${status}`)
+}
+
+const absent = (word: string, kind: Kind): string => {
+  if (kind === 'malformed') return "%27%20OR%20'1'='1%00%E2%80%AE"
+  return word === 'users' || word === 'owners' ? 'no-one' : '01ARZ3NDEKTSV4RRFFQ69G5FAV'
+}

@@ -1,0 +1,87 @@
+import t, { type Test } from 'tap'
+import { openMetrics } from '../../agent/metrics.ts'
+import rules from '../../plugins/rules/agent.ts'
+import { messages } from '../../plugins/rules/wire.ts'
+import { readExposition } from '../kit/exposition.ts'
+import { edge, push, remove } from './edge.ts'
+import { scriptedServer } from './scripted-server.ts'
+
+async function watched(t: Test) {
+  const server = await scriptedServer(t, { messages })
+  const found = edge(t, { dir: t.testdir(), server, plugins: [rules, openMetrics('127.0.0.1:0')] })
+  const visit = await server.next()
+  const { fields } = await found.log.until('metrics.listening')
+  const scrape = async () => {
+    const reply = await fetch(`http://127.0.0.1:${fields['port']}/metrics`)
+    const families = readExposition(await reply.text())
+    return (name: string, labels = '') => families.get(`svc_agent_${name}`)?.series.get(labels)
+  }
+  return { ...found, visit, scrape }
+}
+
+const port = (bytesIn: number, bytesOut: number, active: number) => ({
+  port: 8080,
+  bytesIn,
+  bytesOut,
+  datagramsIn: 0,
+  datagramsOut: 0,
+  active
+})
+
+t.test('what the engine counts is told by rule, and goes with it', async t => {
+  const { engine, visit, scrape } = await watched(t)
+  await push(visit, 'rule-1', 1, 8080)
+  engine.count(1, { ports: [port(10, 20, 3)], connectionsTotal: 5, rejected: { loop: 2 } })
+
+  const value = await scrape()
+
+  t.equal(value('rules'), 1)
+  t.equal(value('rule_bytes_total', 'rule="rule-1",direction="in"'), 10)
+  t.equal(value('rule_bytes_total', 'rule="rule-1",direction="out"'), 20)
+  t.equal(value('rule_active', 'rule="rule-1"'), 3)
+  t.equal(value('rule_connections_total', 'rule="rule-1"'), 5)
+  t.equal(value('rule_rejected_total', 'rule="rule-1",reason="loop"'), 2)
+
+  await remove(visit, 'rule-1', 2, 'cut')
+  const after = await scrape()
+  t.equal(after('rules'), 0)
+  t.equal(after('rule_connections_total', 'rule="rule-1"'), undefined)
+})
+
+t.test('a rule that is opened anew counts on', async t => {
+  const { engine, visit, scrape, log } = await watched(t)
+  await push(visit, 'rule-1', 1, 8080)
+  engine.count(1, { ports: [port(10, 20, 0)], connectionsTotal: 5 })
+  engine.holdDrains()
+
+  await push(visit, 'rule-1', 2, 8081)
+  await log.until('rule.opened', 2)
+  engine.count(2, { connectionsTotal: 1 })
+  t.equal((await scrape())('rule_connections_total', 'rule="rule-1"'), 6, 'while the old one drains')
+  engine.drained(1)
+
+  t.equal((await scrape())('rule_connections_total', 'rule="rule-1"'), 6)
+})
+
+t.test('whether the control stream is up', async t => {
+  const { visit, scrape, log } = await watched(t)
+
+  await log.until('control.connected')
+  t.equal((await scrape())('connected'), 1)
+  visit.cut()
+  await log.until('control.disconnected')
+  t.equal((await scrape())('connected'), 0)
+})
+
+t.test('the wait for TLS names is a histogram in seconds', async t => {
+  const { engine, scrape } = await watched(t)
+  engine.peek([1, ...Array(14).fill(0), 1], 3100)
+
+  const value = await scrape()
+  const name = 'tls_client_hello_peek_duration_seconds'
+
+  t.equal(value(name, '_bucket{le="0.0001"}'), 1)
+  t.equal(value(name, '_bucket{le="3"}'), 1)
+  t.equal(value(name, '_bucket{le="+Inf"}'), 2)
+  t.equal(value(name, '_sum'), 3.1)
+})

@@ -1,0 +1,20 @@
+import t from 'tap'
+import { openSaying } from '../../agent/saying.ts'
+import { fakeClock } from '../kit/clock.ts'
+import { listen } from './log.ts'
+
+t.test('evicted flows of a rule are one line in 10 s, with how many were left out', async t => {
+  const [clock, log] = [fakeClock(), listen()]
+  const spec = { id: 'rule-1', protocol: 'udp' }
+  const say = openSaying({ find: () => spec as never }, clock, log)
+  const evicted = { kind: 'flow-evicted', ruleId: 1, target: 0, errno: 'ECONNREFUSED' } as const
+
+  for (let i = 0; i < 3; i++) say(evicted)
+  await clock.advance(10_000)
+
+  const fields = { rule: 'rule-1', errno_name: 'ECONNREFUSED' }
+  t.same(
+    log.lines.map(({ event, fields }) => ({ event, fields })),
+    [0, 2].map(suppressed => ({ event: 'rule.udp_flow_evicted_icmp', fields: { ...fields, suppressed } }))
+  )
+})

@@ -1,0 +1,25 @@
+#pragma once
+#include <netinet/in.h>
+
+#include <string>
+
+struct Options {
+  std::string mode;
+  sockaddr_in to{};       // the forwarder
+  sockaddr_in server{};   // the reference server itself, asked what has arrived
+  int port = 0;           // of the server
+  int pid = 0;            // whose process tree is charged; 0: nobody
+  std::string dir = "up"; // bulk: towards the server, or from it
+  int streams = 8;
+  int conc = 1;     // connections at once
+  int size = 64;    // bytes of a message
+  int beside = 0;   // exchange: bulk streams that run at the same time
+  int conns = 1000; // idle, stall: held
+  int busy = 500;   // idle: that speak while the others are held
+  int flows = 1;
+  double rate = 0; // UDP: packets a second; 0: as fast as it goes
+  bool echo = false;
+  double secs = 1;
+};
+
+Options read_options(int count, char** words);

@@ -1,0 +1,167 @@
+// Access that is taken away reaches the edge: live connections are cut and ports shut within two seconds, or at the
+// reconnect of an agent that was away.
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import t, { type Test } from 'tap'
+import { freePort } from '../kit/ports.ts'
+import { type Edge, edge, type Site, site, token } from '../kit/site.ts'
+import { web } from '../kit/web.ts'
+
+const withinMs = 2000
+
+interface Tenant {
+  readonly userId: string
+  readonly grantId: string
+  /** Of a single-port rule and of a range, all forwarding. */
+  readonly ports: readonly number[]
+}
+
+/** An answer of the API, which must be good. */
+async function call<T>(on: Site, method: string, path: string, body?: object, bearer = token): Promise<T> {
+  const reply = await fetch(`${on.origin}/v1/${path}`, {
+    method,
+    headers: { authorization: `Bearer ${bearer}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) })
+  })
+  const text = await reply.text()
+  if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${text}`)
+  return (text === '' ? null : JSON.parse(text)) as T
+}
+
+async function open(t: Test): Promise<Site> {
+  const on = await site(t)
+  await call(on, 'POST', 'users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
+  return on
+}
+
+/** A user who has forwarded ports with a grant of its own. */
+async function tenant(on: Site, { clientId }: Edge, userId: string, page: number): Promise<Tenant> {
+  await call(on, 'POST', 'users', { user_id: userId, display_name: userId })
+  const { token: bearer } = await call<{ token: string }>(on, 'POST', `users/${userId}/credentials`)
+  const [port, first] = [await freePort(), await freePort(2)]
+  const { grant_id: grantId } = await call<{ grant_id: string }>(on, 'POST', 'grants', {
+    user_id: userId,
+    client_id: clientId,
+    listen_port_start: 1,
+    listen_port_end: 65_535,
+    protocols: ['tcp']
+  })
+  for (const listen of [{ listen_port: port }, { listen_port: first, listen_port_end: first + 1 }]) {
+    const targets = [{ host: '127.0.0.1', port: page }]
+    await call(on, 'POST', 'rules?ack_timeout_secs=30', { client: clientId, ...listen, targets }, bearer)
+  }
+  return { userId, grantId, ports: [port, first, first + 1] }
+}
+
+const isOpen = async (port: number): Promise<boolean> => {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false // refused: what is asked for
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** Looks until all are shut; answers how long that took. */
+async function shutAfterMs(ports: readonly number[]): Promise<number> {
+  const began = performance.now()
+  for (;;) {
+    const open = await Promise.all(ports.map(isOpen))
+    const tookMs = performance.now() - began
+    if (!open.includes(true) || tookMs > 10 * withinMs) return tookMs
+  }
+}
+
+/** A download without end; settles when it is cut. */
+async function endless(t: Test, port: number): Promise<{ readonly cut: Promise<unknown> }> {
+  const socket = connect(port, '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  socket.on('error', () => {}) // a reset is a cut
+  const cut = new Promise<unknown>(resolve => socket.once('close', resolve))
+  socket.write('GET /mib/1000000 HTTP/1.1\r\nhost: a\r\n\r\n')
+  await once(socket, 'data')
+  socket.resume()
+  return { cut }
+}
+
+type Take = (on: Site, of: Tenant, clientId: string) => Promise<unknown>
+
+/** What leaves the agent running. */
+const takings: Readonly<Record<string, Take>> = {
+  'the user is deleted': (on, { userId }) => call(on, 'DELETE', `users/${userId}`),
+  'the grant is revoked': (on, { grantId }) => call(on, 'DELETE', `grants/${grantId}`)
+}
+const revoke: Take = (on, _, clientId) => call(on, 'POST', `clients/${clientId}/revoke`)
+const deleteClient: Take = async (on, of, clientId) => {
+  await revoke(on, of, clientId)
+  await call(on, 'DELETE', `clients/${clientId}`)
+}
+
+/** From the moment that the command has answered. */
+async function seeItShut(t: Test, on: Site, at: Edge, of: Tenant, take: Take): Promise<void> {
+  const [first, second] = [await endless(t, of.ports[0] ?? 0), await endless(t, of.ports[1] ?? 0)]
+
+  await take(on, of, at.clientId)
+
+  const shut = shutAfterMs(of.ports)
+  const began = performance.now()
+  await Promise.all([first.cut, second.cut])
+  const cutMs = performance.now() - began
+  t.ok(cutMs < withinMs, `connections are cut: ${Math.round(cutMs)} ms`)
+  const shutMs = await shut
+  t.ok(shutMs < withinMs, `ports are shut: ${Math.round(shutMs)} ms`)
+}
+
+t.test('on a connected agent all is cut at once, and nobody else is', { timeout: 120_000 }, async t => {
+  const on = await open(t)
+  const paris = await edge(t, on, 'paris')
+  const page = await web(t)
+  const other = await tenant(on, paris, 'other', page)
+  const bystander = await endless(t, other.ports[0] ?? 0)
+  let isCut = false
+  void bystander.cut.then(() => {
+    isCut = true
+  })
+
+  for (const [at, [what, take]] of Object.entries(takings).entries())
+    await t.test(what, async t => seeItShut(t, on, paris, await tenant(on, paris, `ada${at}`, page), take))
+  t.equal(isCut, false, "another's connection goes on")
+
+  await t.test('the client is revoked', async t => {
+    await seeItShut(t, on, paris, other, revoke)
+    t.equal(await paris.agent.exit, 4)
+  })
+  const lyon = await edge(t, on, 'lyon')
+  await t.test('the client is deleted', async t => {
+    await seeItShut(t, on, lyon, await tenant(on, lyon, 'eve', page), deleteClient)
+    t.equal(await lyon.agent.exit, 4)
+  })
+})
+
+t.test('an agent that was away shuts all when it is back', { timeout: 120_000 }, async t => {
+  const on = await open(t)
+  const paris = await edge(t, on, 'paris')
+  const page = await web(t)
+
+  for (const [at, [what, take]] of Object.entries({
+    ...takings,
+    'the client is deleted': deleteClient
+  }).entries())
+    await t.test(what, async t => {
+      const ada = await tenant(on, paris, `ada${at}`, page)
+      const before = on.server.events.length
+      paris.agent.signal('SIGKILL')
+      await on.server.until('client.disconnected', undefined, before)
+      await take(on, ada, paris.clientId)
+
+      paris.restart()
+
+      if (take === deleteClient) t.equal(await paris.agent.exit, 4)
+      else await on.server.until('client.connected', undefined, before)
+      const shutMs = await shutAfterMs(ada.ports)
+      t.ok(shutMs < withinMs, `ports are shut: ${Math.round(shutMs)} ms`)
+    })
+})

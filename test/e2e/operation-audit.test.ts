@@ -1,0 +1,80 @@
+// An operator asks who did what: on the command line, at once and as it comes.
+import { once } from 'node:events'
+import t from 'tap'
+import type { EntryRow } from '../../plugins/audit/schema.ts'
+import { freePort } from '../kit/ports.ts'
+import { type Process, start } from '../kit/process.ts'
+import { edge, site, token } from '../kit/site.ts'
+
+const shownBy = async (process: Process, text: string): Promise<void> => {
+  while (!process.output().includes(text)) await once(process.child.stdout ?? process.child, 'data')
+}
+
+const on = await site(t)
+
+t.test('the audit command shows, exports and follows', async t => {
+  await on.json('client', 'enroll', 'berlin')
+  await on.json('client', 'enroll', 'oslo')
+  await fetch(`${on.origin}/v1/audit`, { headers: { authorization: 'Bearer wrong' } })
+
+  const table = await on.cli(['audit', '--since', '1h'])
+  t.match(table.stdout, /^TIMESTAMP +OUTCOME +STATUS +ACTOR +ACTION/)
+  t.match(table.stdout, /allow +201 +_operator +enrollment\.create/)
+  t.match(await on.json<EntryRow[]>('audit', '--outcome', 'deny'), [{ status: 503, count: 1 }])
+  t.equal((await on.json<EntryRow[]>('audit', '--limit', '2')).length, 2)
+
+  const exported = await on.cli(['audit', '--jsonl'])
+  const rows = exported.stdout
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line) as EntryRow)
+  t.same(
+    rows.map(({ action }) => action),
+    ['audit.list', 'enrollment.create', 'enrollment.create']
+  )
+
+  const refused = await on.cli(['audit', '--since', 'yesterday'])
+  t.equal(refused.code, 3)
+  t.match(refused.stderr, /^invalid_timestamp: /)
+})
+
+t.test('--follow shows the newest, then what comes, until it is interrupted', async t => {
+  const following = start(t, ['audit', '--follow', '--jsonl'], { SVC_SERVER: on.origin, SVC_TOKEN: token })
+  await shownBy(following, 'audit.list')
+  await fetch(`${on.origin}/v1/clients`)
+  await shownBy(following, 'client.list')
+  following.signal('SIGINT')
+
+  t.equal(await following.exit, 0)
+  const lines = following.output().trim().split('\n')
+  t.same(
+    lines.map(line => (JSON.parse(line) as EntryRow).action),
+    ['enrollment.create', 'enrollment.create', 'audit.list', 'client.list'],
+    'each once, the newest last'
+  )
+})
+
+t.test("a request's id is in the audit log, in the server's log and in the agent's", async t => {
+  const { agent } = await edge(t, on, 'berlin')
+  const body = JSON.stringify({
+    client: 'berlin',
+    listen_port: await freePort(),
+    targets: [{ host: '127.0.0.1', port: 9 }]
+  })
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/json',
+    'x-request-id': 'asked-by-ann'
+  }
+
+  const reply = await fetch(`${on.origin}/v1/rules`, { method: 'POST', headers, body })
+
+  t.equal(reply.status, 201)
+  t.equal((await agent.until('rule.opened'))['request_id'], 'asked-by-ann')
+  t.equal((await on.server.until('rule.active'))['request_id'], 'asked-by-ann')
+  t.match((await on.json<EntryRow[]>('audit', '--limit', '1'))[0], {
+    action: 'rule.create',
+    status: 201,
+    request_id: 'asked-by-ann'
+  })
+})

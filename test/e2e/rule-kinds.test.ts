@@ -1,0 +1,271 @@
+// Every kind of rule through real processes, with real traffic; each gone with its plugin, and back with it.
+import { createSocket, type Socket as Udp } from 'node:dgram'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { helloOf } from '../engine/hellos.ts'
+import { freePort } from '../kit/ports.ts'
+import { edge, type Site, site, token } from '../kit/site.ts'
+
+interface Rule {
+  readonly rule_id: string
+  readonly state: string
+  readonly state_reason: string | null
+  readonly targets: readonly { readonly health: { readonly state: string } }[]
+}
+
+/** A TCP server that greets with its name after the first bytes; its port. */
+async function greeter(t: Test, name: string, port = 0): Promise<number> {
+  const server = createServer(socket => {
+    socket.on('error', () => {})
+    socket.once('data', () => socket.end(name))
+  }).listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => void server.close())
+  return (server.address() as AddressInfo).port // of a TCP server
+}
+
+/** What comes back on it. */
+async function ask(port: number, said: Buffer | string = 'hello'): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  socket.write(said)
+  const chunks: Buffer[] = await socket.toArray()
+  return Buffer.concat(chunks).toString()
+}
+
+async function udpEcho(t: Test): Promise<number> {
+  const server = createSocket('udp4')
+  server.on('message', (data, { port, address }) => server.send(`echo ${data}`, port, address))
+  server.bind(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => void server.close())
+  return server.address().port
+}
+
+function udpClient(t: Test): Udp {
+  const socket = createSocket('udp4')
+  t.teardown(() => void socket.close())
+  return socket
+}
+
+async function askUdp(socket: Udp, port: number): Promise<string> {
+  const answer = once(socket, 'message')
+  socket.send('hi', port, '127.0.0.1')
+  return String((await answer)[0])
+}
+
+/** Connections of the listening side that have ended and are not forgotten: Linux says 06. */
+const timeWaits = (port: number): number =>
+  ['/proc/net/tcp', '/proc/net/tcp6']
+    .flatMap(file => readFileSync(file, 'utf8').split('\n'))
+    .map(line => line.trim().split(/\s+/))
+    .filter(
+      ([, local, , state]) => state === '06' && Number.parseInt(local?.split(':')[1] ?? '', 16) === port
+    ).length
+
+async function api<T>({ origin }: Site, method: string, path: string, body?: object): Promise<T> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const reply = await fetch(`${origin}/v1/rules${path}`, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) })
+  })
+  if (!reply.ok) throw new Error(`${method} ${path}: ${await reply.text()}`)
+  return (reply.status === 204 ? null : await reply.json()) as T
+}
+
+const show = (on: Site, id: string): Promise<Rule> => api<Rule>(on, 'GET', `/${id}`)
+
+const at = (port: number, host = '127.0.0.1') => ({ host, port })
+
+async function make(on: Site, listen_port: number, to: number, more: object = {}): Promise<string> {
+  const body = { client: 'paris', listen_port, targets: [at(to)], ...more }
+  return (await api<Rule>(on, 'POST', '', body)).rule_id
+}
+
+async function until(on: Site, id: string, fits: (rule: Rule) => boolean): Promise<Rule> {
+  for (const end = Date.now() + 20_000; ; ) {
+    const rule = await show(on, id)
+    if (fits(rule)) return rule
+    if (Date.now() > end) throw new Error(`never came: ${JSON.stringify(rule)}`)
+    await setTimeout(50) // a record tells nobody that it has changed
+  }
+}
+
+async function kinds(t: Test) {
+  const on = await site(t)
+  const paris = await edge(t, on, 'paris')
+  const push = async (...args: string[]): Promise<string> =>
+    (await on.json<Rule>('rule', 'push', 'paris', ...args)).rule_id
+  return { on, paris, push }
+}
+
+t.test(
+  'names share a port with what takes the rest, ports of a range reach theirs, datagrams come back',
+  async t => {
+    const { on, push } = await kinds(t)
+    const [tls, first, udp] = [await freePort(), await freePort(3), await freePort()]
+    const base = await freePort(3)
+    for (const at of [0, 1, 2]) await greeter(t, `port ${at}`, base + at)
+
+    await push(`${tls}`, `127.0.0.1:${await greeter(t, 'rest')}`, '--sni-fallback')
+    await make(on, tls, await greeter(t, 'any'), { sni_pattern: '*.Example.org' })
+    await push(`${tls}`, `127.0.0.1:${await greeter(t, 'web')}`, '--sni', 'web.example.org')
+    await make(on, first, base, { listen_port_end: first + 2 })
+    await push(`${udp}`, `127.0.0.1:${await udpEcho(t)}`, '--protocol', 'udp')
+
+    const byName = async (servername: string) => ask(tls, await helloOf({ servername }))
+    t.equal(await byName('web.example.org'), 'web')
+    t.equal(await byName('x.example.org'), 'any')
+    t.equal(await byName('other.example'), 'rest')
+    t.equal(await ask(tls, 'GET / HTTP/1.0\r\n\r\n'), 'rest')
+    t.same(await Promise.all([0, 1, 2].map(at => ask(first + at))), ['port 0', 'port 1', 'port 2'])
+    t.equal(await askUdp(udpClient(t), udp), 'echo hi')
+    t.equal((await api<object[]>(on, 'GET', '')).length, 5)
+  }
+)
+
+t.test('a dead target fails over, its health is shown, and its story is in the log', async t => {
+  const { on, paris, push } = await kinds(t)
+  const [port, dead] = [await freePort(), await freePort()]
+  const rule = await push(
+    `${port}`,
+    `127.0.0.1:${dead}@1`,
+    `127.0.0.1:${await greeter(t, 'second')}@2`,
+    '--health-interval',
+    '1'
+  )
+
+  t.equal(await ask(port), 'second')
+  const failed = await paris.agent.until('rule.target.health_changed', ({ to }) => to === 'failed')
+  t.match(failed, { rule, target: `127.0.0.1:${dead}`, reason: 'refused' })
+  await until(
+    on,
+    rule,
+    ({ targets }) => targets.map(({ health }) => health.state).join() === 'failed,healthy'
+  )
+
+  await greeter(t, 'first', dead)
+  await paris.agent.until(
+    'rule.target.health_changed',
+    ({ to, from }) => from === 'failed' && to === 'healthy'
+  )
+  await until(on, rule, ({ targets }) => targets.every(({ health }) => health.state === 'healthy'))
+  t.equal(await ask(port), 'first')
+})
+
+t.test('a port is free at once when its rule is gone, also with 200 connections in TIME_WAIT', async t => {
+  const { on } = await kinds(t)
+  const port = await freePort()
+  // The target says the last word and closes first: at the caller's side the agent closes first, and waits.
+  const target = await greeter(t, 'bye')
+  for (let round = 0; round < 3; round++) {
+    const rule = await make(on, port, target)
+    t.same(new Set(await Promise.all(Array.from({ length: 200 }, () => ask(port)))), new Set(['bye']))
+    t.ok(timeWaits(port) >= 200, `${timeWaits(port)} in TIME_WAIT`)
+    await api(on, 'DELETE', `/${rule}`)
+  }
+  t.match(await show(on, await make(on, port, target)), { state: 'active' })
+})
+
+t.test(
+  'rules of a plugin that is switched off are failed and shut, no other suffers, and they return with it',
+  { timeout: 90_000 },
+  async t => {
+    const { on, paris } = await kinds(t)
+    const names = ['udp', 'port-range', 'multi-target', 'sni', 'rate-limit']
+    const ports = await Promise.all([1, 2, 1, 1, 1, 1].map(width => freePort(width)))
+    const [udp = 0, range = 0, several = 0, tls = 0, limited = 0, plain = 0] = ports
+    const target = await greeter(t, 'hello')
+    const lost = [
+      { id: await make(on, udp, target, { protocol: 'udp' }), reason: 'rule_shape_not_loaded' },
+      { id: await make(on, range, target, { listen_port_end: range + 1 }), reason: 'rule_shape_not_loaded' },
+      {
+        id: await make(on, several, target, { targets: [at(target), at(9)] }),
+        reason: 'rule_shape_not_loaded'
+      },
+      { id: await make(on, tls, target, { sni_pattern: 'a.example.org' }), reason: 'field_not_loaded' },
+      {
+        id: await make(on, limited, target, { rate_limit: { concurrent_connections: 5 } }),
+        reason: 'field_not_loaded'
+      }
+    ]
+    const kept = await make(on, plain, target)
+    const again = async (text: string): Promise<void> => {
+      on.configure(text)
+      on.server.signal('SIGTERM')
+      await on.server.exit
+      await on.restart()
+      await on.server.until('client.connected')
+    }
+
+    await again(names.map(name => `[plugins.${name}]\nenabled = false\n`).join(''))
+
+    for (const { id, reason } of lost) t.match(await show(on, id), { state: 'failed', state_reason: reason })
+    for (const { id } of lost) await paris.agent.until('rule.closed', ({ rule }) => rule === id)
+    for (const port of [range, range + 1, several, tls, limited])
+      await t.rejects(ask(port), { code: 'ECONNREFUSED' })
+    t.equal(await ask(plain), 'hello')
+    t.match(await show(on, kept), { state: 'active' })
+
+    await again('')
+
+    for (const { id } of lost) await until(on, id, ({ state }) => state === 'active')
+    t.equal(await ask(several), 'hello')
+    t.equal(
+      paris.agent.events.filter(({ event, rule }) => event === 'rule.opened' && rule === kept).length,
+      1
+    )
+  }
+)
+
+t.test(
+  'an agent whose operator switched a plugin off shuts its rules, and opens them again with it',
+  async t => {
+    const on = await site(t)
+    const config = join(on.dir, 'agent.toml')
+    writeFileSync(config, '')
+    const paris = await edge(t, on, 'paris', { args: ['--config', config] })
+    const [udp, port, target] = [await freePort(), await freePort(), await udpEcho(t)]
+    const lost = await make(on, udp, target, { protocol: 'udp' })
+    const kept = await make(on, port, await greeter(t, 'hello'))
+    const again = async (text: string): Promise<void> => {
+      writeFileSync(config, text)
+      paris.agent.signal('SIGTERM')
+      await paris.agent.exit
+      paris.restart()
+    }
+
+    await again('[plugins.udp]\nenabled = false\n')
+
+    await on.server.until(
+      'rule.unsupported',
+      ({ rule, code }) => rule === lost && code === 'unsupported_protocol'
+    )
+    await until(
+      on,
+      lost,
+      ({ state, state_reason }) => state === 'failed' && state_reason === 'unsupported_protocol'
+    )
+    await until(on, kept, ({ state }) => state === 'active')
+    t.equal(await ask(port), 'hello')
+    const refused = await on.cli([
+      'rule',
+      'push',
+      'paris',
+      `${await freePort()}`,
+      '127.0.0.1:9',
+      '--protocol',
+      'udp'
+    ])
+    t.match(refused, { code: 3, stderr: /unsupported_protocol/ })
+
+    await again('')
+
+    await until(on, lost, ({ state }) => state === 'active')
+    t.equal(await askUdp(udpClient(t), udp), 'echo hi')
+  }
+)

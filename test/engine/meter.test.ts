@@ -1,0 +1,124 @@
+import { randomInt } from 'node:crypto'
+import t, { type Test } from 'tap'
+import type { Direction, Guest } from '../../agent/portable-engine/meter.ts'
+import { openMeters, type Pass } from '../../agent/portable-engine/meters.ts'
+import { limited, rate, unlimited } from './metering.ts'
+
+const nobody: Guest = { ready() {}, cut() {} }
+
+function open(t: Test) {
+  const emptied: number[] = []
+  const meters = openMeters(id => emptied.push(id))
+  t.teardown(() => meters.stop())
+  const enter = (ids: readonly number[], guest: Guest | null = nobody): Pass => {
+    const pass = meters.way(ids).enter(guest)
+    if ('refusal' in pass) throw new TypeError(`refused: ${pass.refusal}`)
+    return pass
+  }
+  return { meters, emptied, enter }
+}
+
+t.test(
+  'whatever is reserved, delivered and returned, no total passes its mark, and all of it can be used',
+  async t => {
+    for (let round = 0; round < 50; round++) {
+      const { meters, emptied, enter } = open(t)
+      const marks = [randomInt(1, 5_000), randomInt(1, 5_000)]
+      for (const [id, mark] of marks.entries()) {
+        meters.set(id, unlimited)
+        meters.budget(id, { mark, holdMs: 60_000 })
+      }
+      const underWay: (() => void)[] = []
+      const passes = Array.from({ length: 5 }, () => enter([0, 1]))
+      const smaller = Math.min(...marks)
+      const totals = () => meters.count().map(({ bytesIn, bytesOut }) => bytesIn + bytesOut)
+
+      for (let i = 0; i < 5_000 && emptied.length === 0; i++) {
+        const pass = passes[randomInt(passes.length)]
+        const direction: Direction = randomInt(2) === 0 ? 'in' : 'out'
+        const bytes = pass?.reserve(direction, randomInt(1, 700)) ?? 0
+        if (bytes > 0)
+          underWay.push(() =>
+            randomInt(3) === 0 ? pass?.returned(bytes) : pass?.delivered(direction, bytes)
+          )
+        while (underWay.length > (bytes > 0 ? 6 : 0)) underWay.splice(randomInt(underWay.length), 1)[0]?.()
+        if (Math.max(...totals()) > smaller) t.fail(`${totals()} of ${marks}`)
+      }
+
+      t.same(totals(), [smaller, smaller])
+      t.ok(emptied.length >= 1)
+    }
+  }
+)
+
+t.test('a refusal takes nothing, from the meters before it neither', async t => {
+  const { meters, enter } = open(t)
+  meters.set(1, limited({ connections: 1, newConnections: rate(0, 1) }))
+  meters.set(2, limited({ newConnections: rate(0, 0) })) // a burst holds one at least
+  meters.set(3, limited({ connections: 0 }))
+
+  t.same(meters.way([1, 2, 3]).enter(nobody), { refusal: 'too_many' })
+  t.ok(meters.count().every(({ active }) => active === 0))
+  const pass = enter([1, 2])
+  t.same(meters.way([2]).enter(nobody), { refusal: 'too_fast' })
+  pass.leave()
+  pass.leave()
+  t.ok(meters.count().every(({ active }) => active === 0))
+  t.same(meters.way([1]).enter(nobody), { refusal: 'too_fast' })
+})
+
+t.test(
+  'a datagram passes whole or is dropped with its reason; the one that crosses a mark passes',
+  async t => {
+    const { meters, emptied, enter } = open(t)
+    meters.set(1, limited({ bytesIn: rate(0, 1_000) }))
+    meters.set(2, unlimited)
+    meters.budget(2, { mark: 950, holdMs: 60_000 })
+    const pass = enter([1, 2], null)
+    const send = (bytes: number) => {
+      const reason = pass.admit('in', bytes)
+      if (reason === null) pass.delivered('in', bytes)
+      return reason
+    }
+
+    t.equal(send(1_001), 'too_much')
+    t.equal(send(900), null)
+    t.equal(send(101), 'too_much')
+    t.equal(send(100), null)
+    t.same(emptied, [2])
+    t.equal(send(0), 'spent')
+    t.equal(pass.admit('out', 5), 'spent')
+    t.match(meters.count(), [{ bytesIn: 1_000 }, { bytesIn: 1_000 }])
+  }
+)
+
+t.test(
+  'who waits is called when bytes come back, when the mark moves, and no more when it has left',
+  async t => {
+    const { meters, enter } = open(t)
+    meters.set(1, unlimited)
+    meters.budget(1, { mark: 100, holdMs: 60_000 })
+    const calls: string[] = []
+    const guest = (name: string): Guest => ({
+      ready: direction => calls.push(`${name} ${direction}`),
+      cut() {}
+    })
+    const first = enter([1], guest('first'))
+    const second = enter([1], guest('second'))
+    t.equal(first.reserve('in', 1_000), 100)
+    t.equal(first.reserve('out', 1), 0)
+    t.equal(second.reserve('in', 1), 0)
+
+    first.returned(40)
+
+    t.same(calls, ['first out', 'second in'])
+    t.equal(second.reserve('in', 50), 40)
+    second.delivered('in', 40)
+    first.delivered('in', 60)
+    t.equal(first.reserve('out', 1), 0)
+    t.equal(second.reserve('in', 1), 0)
+    second.leave()
+    meters.budget(1, null)
+    t.same(calls, ['first out', 'second in', 'first out'])
+  }
+)

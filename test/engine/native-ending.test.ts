@@ -1,0 +1,24 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import t from 'tap'
+import { nativeUnderTest } from './native-under-test.ts'
+
+const file = join(import.meta.dirname, 'native-ending.ts')
+const endings = [
+  ['exit', 0, 'a process that exits'],
+  ['throw', 1, 'a process that throws'],
+  ['terminate', 0, 'a thread that is terminated'],
+  ['leave', 0, 'a thread that exits']
+] as const
+
+const native = nativeUnderTest()
+if (!native.ok) t.plan(0, native.reason)
+else
+  for (const [how, code, who] of endings)
+    t.test(`${who} ends at once, with the engine at work`, { timeout: 60_000 }, async t => {
+      const child = spawn(process.execPath, [file, how], { stdio: ['ignore', 'inherit', 'ignore'] })
+      t.teardown(() => child.kill('SIGKILL'))
+
+      t.same(await once(child, 'exit'), [code, null])
+    })

@@ -1,0 +1,98 @@
+// Which way the bytes of the native engine take: copied while they are few, spliced when they are many.
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from 'tap'
+import type { Engine, EngineOptions } from '../../agent/engine.ts'
+import { flood, limited, meterOf, rate, received, unlimited } from './metering.ts'
+import { nativeUnderTest } from './native-under-test.ts'
+import { answer, call, collect, echo, openTarget, rig, ruleTo, sha256, until } from './rig.ts'
+
+const native = nativeUnderTest()
+if (!native.ok) t.plan(0, native.reason)
+else play(native.openEngine)
+
+function play(openEngine: (options: EngineOptions) => Engine): void {
+  async function open(t: Test, options: Partial<EngineOptions>, serve = echo) {
+    const rigged = rig(t, all => openEngine({ ...all, ...options }))
+    rigged.engine.meter(1, unlimited)
+    const rule = await ruleTo([await openTarget(t, serve)], { meters: [1] })
+    await rigged.engine.open(rule)
+    const selected = () => rigged.events.filter(({ kind }) => kind === 'splice-selected').length
+    return { ...rigged, rule, selected }
+  }
+  async function carry(t: Test, port: number, size: number): Promise<void> {
+    const bytes = randomBytes(size)
+    const caller = await call(t, port)
+    caller.end(bytes)
+    t.equal(sha256(await collect(caller)), sha256(bytes))
+  }
+
+  t.test('a rule takes the zero-copy path with its first large transfer, and says so once', async t => {
+    const { engine, rule, events, selected } = await open(t, {})
+
+    t.equal(await answer(await call(t, rule.from), 'few bytes are copied'), 'few bytes are copied')
+    t.equal(selected(), 0)
+    for (let i = 0; i < 3; i++) await carry(t, rule.from, 4_000_000)
+
+    await until(() => selected() > 0)
+    t.equal(selected(), 1)
+    t.notOk(events.some(({ kind }) => kind === 'splice-unsupported'))
+    t.match(meterOf(engine, 1), { bytesIn: 12_000_020, bytesOut: 12_000_020 })
+  })
+
+  t.test('a budget alone does not leave the zero-copy path', async t => {
+    const { engine, rule, selected } = await open(t, {})
+    engine.budget(1, { mark: 100_000_000, holdMs: 1_000 })
+
+    await carry(t, rule.from, 4_000_000)
+
+    await until(() => selected() === 1)
+  })
+
+  t.test('where splice is off, or a rate holds, every byte is copied', async t => {
+    const off = await open(t, { splice: 'off' })
+    const slow = await open(t, {})
+    slow.engine.meter(1, limited({ bytesIn: rate(1e9, 1e9), bytesOut: rate(1e9, 1e9) }))
+
+    for (const { rule } of [off, slow]) await carry(t, rule.from, 4_000_000)
+
+    for (const { engine, selected } of [off, slow]) {
+      await until(() => meterOf(engine, 1).active === 0)
+      t.equal(selected(), 0)
+    }
+  })
+
+  t.test('a rate that comes and goes while bytes are spliced loses none, and holds', async t => {
+    const { engine, rule, selected } = await open(t, {}, flood)
+    const bytes = received(await call(t, rule.from))
+    await until(() => selected() === 1 && bytes() > 10_000_000)
+
+    engine.meter(1, limited({ bytesOut: rate(1_000_000, 50_000) }))
+    const { bytesOut: before } = meterOf(engine, 1)
+    const beganAt = performance.now()
+    await until(() => performance.now() - beganAt > 1_000)
+    const slowBytes = meterOf(engine, 1).bytesOut - before
+    const tookMs = performance.now() - beganAt
+    engine.meter(1, unlimited)
+
+    // What was in the pipe when the rate came had been let through before.
+    t.ok(
+      slowBytes > 500_000 && slowBytes < 1_000 * tookMs + 50_000 + 2 ** 20,
+      `${slowBytes} bytes in ${tookMs} ms`
+    )
+    const free = bytes()
+    await until(() => bytes() > free + 20_000_000)
+  })
+
+  t.test('one thread or four, each connection arrives whole', async t => {
+    for (const threads of [1, 4]) {
+      const { engine, rule } = await open(t, { threads })
+
+      await Promise.all(Array.from({ length: 40 }, () => carry(t, rule.from, 300_000)))
+
+      await until(() => meterOf(engine, 1).active === 0)
+      t.match(engine.sample().rules, [
+        { connectionsTotal: 40, ports: [{ bytesIn: 12_000_000, bytesOut: 12_000_000 }] }
+      ])
+    }
+  })
+}

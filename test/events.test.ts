@@ -1,0 +1,80 @@
+// The log's events: config/EVENTS.md is what the code can say. TAP_SNAPSHOT=1 writes the file anew.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { eventsOfCode, type LogEvent } from './kit/events.ts'
+
+const file = join(import.meta.dirname, '..', 'config', 'EVENTS.md')
+const events = eventsOfCode()
+
+const head = [
+  '# Log events',
+  '',
+  'One JSON object a line on standard error: `timestamp`, `level`, `event`, `msg`, then the fields. Read from the code by',
+  '`test/events.test.ts`. A field `...` stands for those that depend on the case, `<name>` in a message for a value. No line',
+  'holds a secret but the setup token, which is there to be read.',
+  '',
+  '| Event | Level | By | Fields | Message |',
+  '|---|---|---|---|---|'
+]
+
+const code = (text: string): string => ['`', text, '`'].join('')
+
+const rowOf = ({ event, level, by, fields, message }: LogEvent): string =>
+  ['', code(event), level, by, fields.map(code).join(', '), message, ''].join(' | ').trim()
+
+t.test('the catalogue names every event that the code can write', async t => {
+  const text = [...head, ...new Set(events.map(rowOf).sort()), ''].join('\n')
+
+  if (process.env['TAP_SNAPSHOT'] === '1') writeFileSync(file, text)
+  t.equal(text, readFileSync(file, 'utf8'))
+})
+
+t.test('the events that operators rely on are there, with exactly their fields', async t => {
+  const promised: readonly [string, ...string[]][] = [
+    ['control.tls_pinned_mismatch', 'expected', 'got'],
+    ['client.disconnected', 'reason'],
+    ['auth.failure', 'reason'],
+    ['rule.dns_failed', 'rule', 'host', 'reason'],
+    ['rule.udp_dns_failed', 'rule', 'host', 'reason'],
+    ['rule.udp_flow_evicted_icmp'],
+    ['proxy.splice_selected'],
+    ['proxy.splice_unsupported_fallback', 'errno_name'],
+    ['proxy.splice_pipe_size_failed', 'requested_bytes', 'actual_default_bytes', 'errno_name'],
+    ['traffic_quota.applied_set'],
+    ['startup.plain_http'],
+    ['startup.weak_operator_token'],
+    ['client.instance_conflict'],
+    ['rule.unsupported'],
+    ['accounting.gap']
+  ]
+
+  for (const [name, ...fields] of promised) {
+    const found = events.filter(({ event }) => event === name)
+    t.ok(found.length > 0, name)
+    for (const event of found)
+      t.same(
+        fields.filter(field => !event.fields.includes(field)),
+        [],
+        `${name} of ${event.by} has its fields`
+      )
+  }
+})
+
+t.test('an event is a noun and a verb, and has one level', async t => {
+  for (const [event, found] of Map.groupBy(events, ({ event }) => event)) {
+    t.match(event, /^[a-z_]+(\.<?[a-z_]+>?)+$/)
+    t.equal(new Set(found.map(({ level }) => level)).size, 1, `${event} is always ${found[0]?.level}`)
+  }
+})
+
+t.test('no event carries what is secret, but for the setup token', async t => {
+  const secret = /token|password|secret|cookie|private|authorization/
+  const found = events.flatMap(({ event, fields, message }) =>
+    [...fields, ...(message.match(/<.*?>/g) ?? [])]
+      .filter(part => secret.test(part))
+      .map(part => `${event} ${part}`)
+  )
+
+  t.same(found, ['onboarding.setup_token <secret>'])
+})

@@ -1,0 +1,16 @@
+import t from 'tap'
+import { house } from '../kit/house.ts'
+
+t.test('an operator token of fewer than 32 characters is told at every start, and never shown', async t => {
+  for (const [length, lines] of [
+    [31, 1],
+    [32, 0]
+  ] as const) {
+    const token = 'x'.repeat(length)
+    const { log } = await house(t, { plugins: [], keys: { operator_token: token }, dir: t.testdir() })
+
+    const found = log.filter(({ event }) => event === 'startup.weak_operator_token')
+    t.equal(found.length, lines, `${length} characters`)
+    t.notMatch(JSON.stringify(found), token)
+  }
+})

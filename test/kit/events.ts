@@ -1,0 +1,85 @@
+// Every log line that the code can write, read from the code: `log.<level>(event, message, fields)`.
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export interface LogEvent {
+  readonly event: string
+  readonly level: string
+  readonly by: string // 'agent', 'kernel', or a plugin
+  readonly fields: readonly string[]
+  readonly message: string
+}
+
+const root = join(import.meta.dirname, '..', '..')
+
+export function eventsOfCode(): readonly LogEvent[] {
+  const files = globSync('{kernel,plugins,agent}/**/*.ts', { cwd: root, exclude: ['**/test/**'] }).sort()
+  return files.flatMap(file => {
+    const code = readFileSync(join(root, file), 'utf8')
+    const by = /^plugins\/[^/]+\/agent/.test(file) || file.startsWith('agent/') ? 'agent' : roomOf(file)
+    return [...code.matchAll(/\blog\.(debug|info|warn|error)\(/g)].flatMap(
+      ({ 0: call, 1: level = '', index }) => {
+        const [event = '', message = '', fields = ''] = argumentsAt(code, index + call.length)
+        return namesOf(event, code).map(name => ({
+          event: name,
+          level,
+          by,
+          fields: keysOf(fields, code),
+          message: textOf(message)
+        }))
+      }
+    )
+  })
+}
+
+const roomOf = (file: string): string => file.split('/')[file.startsWith('plugins/') ? 1 : 0] ?? ''
+
+/** What stands between commas of the outermost level, up to the bracket that closes it. */
+function argumentsAt(code: string, start: number): string[] {
+  const found = ['']
+  let depth = 0
+  let quote: string | null = null
+  for (const char of code.slice(start)) {
+    if (quote === null && depth === 0 && char === ')') break
+    if (quote === null && depth === 0 && char === ',') {
+      found.push('')
+      continue
+    }
+    if (quote !== null) quote = char === quote ? null : quote
+    else if (/['"`]/.test(char)) quote = char
+    else if (/[([{]/.test(char)) depth++
+    else if (/[)\]}]/.test(char)) depth--
+    found[found.length - 1] += char
+  }
+  return found.map(part => part.trim())
+}
+
+/** A literal; a template with its gaps as <name>; the literals of a constant. */
+function namesOf(argument: string, code: string): string[] {
+  if (/^['`]/.test(argument)) return [textOf(argument)]
+  const value = new RegExp(`const ${argument} =([^\\n]*)`).exec(code)?.[1] ?? ''
+  const names = [...value.matchAll(/'([a-z_]+\.[a-z_.]+)'/g)].map(([, name = '']) => name)
+  if (names.length === 0) throw new Error(`${argument} is no event that can be read from the code`)
+  return names
+}
+
+const textOf = (written: string): string =>
+  (/^['`]/.test(written) ? written : `\${${written}}`)
+    .replaceAll(/['`]\s*\+\s*['`]/g, '')
+    .replaceAll(/^['`]|['`]$/g, '')
+    .replaceAll(/\$\{(?:String\()?([\w.]*?)(\w+)\)?\}/g, '<$2>')
+    .replaceAll(/\$\{[^}]*\}/g, '<...>')
+
+/** The names of an object literal, or of a constant that is one; a spread that cannot be read is '...'. */
+function keysOf(argument: string, code: string): string[] {
+  const literal = argument.startsWith('{')
+    ? argument
+    : (new RegExp(`const ${argument || '-'} = (\\{[\\s\\S]*?\\}\\n|\\{.*\\})`).exec(code)?.[1] ?? '').trim()
+  if (literal === '') return argument === '' ? [] : ['...']
+  return argumentsAt(literal.slice(1, -1), 0)
+    .filter(part => part !== '')
+    .flatMap(part => {
+      if (!part.startsWith('...')) return [part.split(':', 1)[0]?.trim() ?? '']
+      return /^\.\.\.\w+$/.test(part) ? keysOf(part.slice(3), code) : ['...']
+    })
+}

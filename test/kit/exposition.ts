@@ -1,0 +1,41 @@
+// Prometheus' text format, read strictly: what a scraper would refuse throws here.
+
+export interface Family {
+  readonly type: string
+  readonly help: string
+  /** By its labels as written, '' for none; of a histogram with the suffix before: '_bucket{le="1"}'. */
+  readonly series: Map<string, number>
+}
+
+const sample =
+  /^([a-zA-Z_:][a-zA-Z0-9_:]*)((?:\{(?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\["\\n])*",?)*\})?) (-?\d[\d.e+-]*|NaN|[+-]Inf)$/
+
+export function readExposition(text: string): Map<string, Family> {
+  if (!text.endsWith('\n')) throw new Error('the last line has no end')
+  const families = new Map<string, Family>()
+  let current = ''
+  let help = ''
+  for (const line of text.split('\n')) {
+    const [, what, name = '', rest = ''] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line) ?? []
+    if (what === 'HELP') help = rest
+    else if (what === 'TYPE') {
+      if (families.has(name)) throw new Error(`${name} comes twice`)
+      families.set(name, { type: rest, help, series: new Map() })
+      current = name
+    } else if (line !== '' && !line.startsWith('#')) put(line, current, families)
+  }
+  return families
+}
+
+function put(line: string, current: string, families: ReadonlyMap<string, Family>): void {
+  const [, name = '', labels = '', value] = sample.exec(line) ?? []
+  if (value === undefined) throw new Error(`no sample: ${line}`)
+  const family = families.get(current)
+  const suffix = name.slice(current.length)
+  const suffixes = family?.type === 'histogram' ? ['_bucket', '_sum', '_count'] : ['']
+  if (!family || !name.startsWith(current) || !suffixes.includes(suffix))
+    throw new Error(`${name} stands under ${current}`)
+  const key = suffix === '' ? labels.slice(1, -1) : suffix + labels
+  if (family.series.has(key)) throw new Error(`twice: ${line}`)
+  family.series.set(key, Number(value.replace('Inf', 'Infinity')))
+}
