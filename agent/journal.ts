@@ -3,8 +3,8 @@ import type { Clock } from '../kernel/base/clock.ts'
 import type { Log } from '../kernel/base/log.ts'
 import type { Counters } from './engine.ts'
 import { type Batch, type Epoch, openBook } from './journal/book.ts'
-import type { Change, Counted } from './journal/changes.ts'
-import { type Delivery, openOwed } from './journal/owed.ts'
+import type { Counted } from './journal/changes.ts'
+import { deliveriesIn, openOwed } from './journal/owed.ts'
 import { type Gauge, openTally } from './journal/tally.ts'
 import { fold, prune } from './journal/upkeep.ts'
 import type { State } from './state.ts'
@@ -190,13 +190,3 @@ export function openJournal({ db, clock, log }: Options): Journal {
     }
   }
 }
-
-const minuteSecs = 60
-
-/** A row a minute is what counts bytes; each change of the write has a seq of its own. */
-const deliveriesIn = (changes: readonly Change[], firstSeq: number): Delivery[] =>
-  changes.flatMap(({ kind, key, owner, ruleId, added: { bytesIn = 0, bytesOut = 0 } }, i) =>
-    kind === 'minute' && owner !== undefined
-      ? [{ owner, ruleId, spanEnd: Number(key) + minuteSecs, seq: firstSeq + i, bytes: bytesIn + bytesOut }]
-      : []
-  )

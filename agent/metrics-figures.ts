@@ -65,6 +65,7 @@ export function figuresOf({ rules, sample, isConnected }: Told): readonly Figure
   return [
     single('connected', 'gauge', '1 while the control stream is up.', isConnected ? 1 : 0),
     single('rules', 'gauge', 'Rules that are open.', rules.length),
+    single('meters', 'gauge', 'Meters in use: of rules, owners and quotas.', sample.meters.length),
     single('throttle_wait_seconds', 'gauge', 'Waits for bandwidth, of meters in use.', throttledMs / 1000),
     inAndOut(rules, 'bytes', 'Payload bytes delivered.', ['bytesIn', 'bytesOut']),
     inAndOut(rules, 'datagrams', 'Datagrams delivered.', ['datagramsIn', 'datagramsOut']),

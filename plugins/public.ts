@@ -1,7 +1,7 @@
 // `sluice/plugin`: all that a plugin's server half builds on. What is not here may change from one release to the next.
 
 // Tables, migrations, schemas and services come through here, so that both sides speak of the same library.
-export { defineEntity, p } from '@mikro-orm/core'
+export { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 export { Migration } from '@mikro-orm/migrations'
 export type { EntityManager } from '@mikro-orm/sql'
 export { asFunction } from 'awilix'
@@ -29,6 +29,7 @@ export {
   Refused
 } from '../kernel/wire/message.ts'
 export * as clients from './clients/slots.ts'
+export * as quota from './quota/slots.ts'
 export * as rules from './rules/slots.ts'
 export * as stats from './stats/slots.ts'
 export * as users from './users/slots.ts'

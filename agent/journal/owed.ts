@@ -1,8 +1,9 @@
 // Bytes by owner, for limits on what the server books: all that was delivered, and what a report has not told yet.
 import type { State } from '../state.ts'
+import type { Change } from './changes.ts'
 
 /** What a rule delivered in a span, written under this seq. */
-export interface Delivery {
+interface Delivery {
   readonly owner: string
   readonly ruleId: string
   readonly spanEnd: number // Unix seconds, server's clock
@@ -11,7 +12,7 @@ export interface Delivery {
 }
 
 /** Up to where the server had booked when it said something. */
-export interface Mark {
+interface Mark {
   readonly epoch: number // 0: none of ours
   readonly seq: number
 }
@@ -107,3 +108,13 @@ export function openOwed(db: State) {
     late: (owner: string, since: number): number => late.get({ owner, since }) ?? 0
   }
 }
+
+const minuteSecs = 60
+
+/** A row a minute is what counts bytes; each change of the write has a seq of its own. */
+export const deliveriesIn = (changes: readonly Change[], firstSeq: number): Delivery[] =>
+  changes.flatMap(({ kind, key, owner, ruleId, added: { bytesIn = 0, bytesOut = 0 } }, i) =>
+    kind === 'minute' && owner !== undefined
+      ? [{ owner, ruleId, spanEnd: Number(key) + minuteSecs, seq: firstSeq + i, bytes: bytesIn + bytesOut }]
+      : []
+  )

@@ -70,8 +70,8 @@ export function dial(
   return promise
 }
 
-/** Null: it is our own trouble. */
-function reasonOf({ code = '' }: NodeJS.ErrnoException): string | null {
+/** What a failed dial says of the target. Null: nothing, it is our own trouble. */
+export function reasonOf({ code = '' }: NodeJS.ErrnoException): string | null {
   if (['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'].includes(code)) return null
   if (code === 'ECONNREFUSED') return 'refused'
   if (code === 'ECONNRESET') return 'reset'

@@ -16,7 +16,10 @@ export interface Attempt {
 }
 
 export interface TargetsHealth {
-  /** Failover order, each judged when its turn comes: what is failed is left out, unless all are. */
+  /**
+   * Failover order, each judged when its turn comes: what is failed is left out, unless all are. A flow learns too
+   * late that its target is gone to try another: of failed ones it takes the one that failed longest ago.
+   */
   attempts(): Iterable<Attempt>
   /** A try that nobody waits for. */
   probe(index: number): Attempt
@@ -27,19 +30,22 @@ type Emit = (event: EngineEvent) => void
 
 /** Keeps `rows`, which are the counters of the rule's targets. */
 export function openHealth(
-  rule: Pick<EngineRule, 'id'>,
+  { id: ruleId, protocol }: Pick<EngineRule, 'id' | 'protocol'>,
   rows: readonly Row[],
   emit: Emit,
   now = () => performance.now()
 ): TargetsHealth {
   const targets = rows.map((row, target) =>
-    openTarget(row, now, change => emit({ kind: 'target-health', ruleId: rule.id, target, ...change }))
+    openTarget(row, now, change => emit({ kind: 'target-health', ruleId, target, ...change }))
   )
+  const failedAt = (index: number): number => rows[index]?.lastFailureAt ?? 0
   const begin = (index: number, target: Target): Attempt => ({ index, ...target.begin() })
   return {
     *attempts() {
       const isDesperate = targets.every(target => target.isFailed())
-      for (const [index, target] of targets.entries())
+      const order = [...targets.entries()]
+      if (isDesperate && protocol === 'udp') order.sort(([a], [b]) => failedAt(a) - failedAt(b))
+      for (const [index, target] of order)
         if (isDesperate || target.mayTry()) yield begin(index, target)
     },
     probe(index) {

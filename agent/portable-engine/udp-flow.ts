@@ -1,8 +1,8 @@
 // The story of one flow: what a caller sends from one address is kept, reaches a target, is answered, ends.
-import type { Direction } from './meter.ts'
 import type { Pass } from './meters.ts'
 import { reject, type Tally } from './tally.ts'
 import type { UdpGate } from './udp.ts'
+import { type Parcel, send } from './udp-account.ts'
 import { openKept } from './udp-kept.ts'
 import { type ReachedByUdp, reachByUdp } from './udp-reach.ts'
 import type { Datagrams, Place } from './udp-socket.ts'
@@ -17,9 +17,7 @@ export interface Arrival {
 export class Flow {
   readonly port: Tally['ports'][number]
   readonly key: string
-  /** Resolves when the flow is over: nobody waits for an answer any more. */
-  readonly left: Promise<null>
-  readonly #leave: (nothing: null) => void
+  readonly #leaving = Promise.withResolvers<null>()
   readonly #source: Place
   readonly #gate: UdpGate
   readonly #pass: Pass
@@ -31,9 +29,6 @@ export class Flow {
   #isOver = false
 
   constructor({ key, port, source, door }: Arrival, gate: UdpGate, pass: Pass) {
-    const { promise, resolve } = Promise.withResolvers<null>()
-    this.left = promise
-    this.#leave = resolve
     this.key = key
     this.port = port
     this.#source = source
@@ -44,6 +39,11 @@ export class Flow {
 
   get isOver(): boolean {
     return this.#isOver
+  }
+
+  /** Resolves when it is over: nobody waits for an answer any more. */
+  get left(): Promise<null> {
+    return this.#leaving.promise
   }
 
   /** By performance.now(), when a datagram last came from either side. */
@@ -84,7 +84,7 @@ export class Flow {
     if (this.#isOver) return
     this.#isOver = true
     this.#kept.take()
-    this.#leave(null)
+    this.#leaving.resolve(null)
     this.#pass.leave()
     if (refusal !== null) reject(this.#gate.tally, refusal)
     this.#gate.forget(this)
@@ -105,7 +105,7 @@ export class Flow {
   }
 
   #forward(bytes: Buffer, { socket }: ReachedByUdp): void {
-    this.#send('in', bytes, onSent => socket.send(bytes, null, onSent))
+    this.#send({ direction: 'in', bytes, by: socket, to: null }, errno => this.#evict(errno))
   }
 
   #reply(bytes: Buffer): void {
@@ -113,50 +113,26 @@ export class Flow {
     this.#seenAt = performance.now()
     if (!this.#isTold) this.#reached.attempt.succeeded()
     this.#isTold = true
-    this.#send('out', bytes, onSent => this.#door.send(bytes, this.#source, onSent))
+    this.#send({ direction: 'out', bytes, by: this.#door, to: this.#source }, () => {})
   }
 
-  /** Delivered and counted, or dropped. */
-  #send(direction: Direction, bytes: Buffer, send: (onSent: (errno: string | null) => void) => void): void {
-    if (this.#isOver) return
-    const refusal = this.#pass.admit(direction, bytes.length)
-    if (refusal !== null) {
-      reject(this.#gate.tally, refusal)
-      return
-    }
-    send(errno => {
-      if (errno === null) this.#delivered(direction, bytes.length)
-      else this.#pass.returned(bytes.length)
-      if (direction === 'in' && errno !== null) this.#evict(errno)
-    })
-  }
-
-  #delivered(direction: Direction, bytes: number): void {
-    const [bytesKey, datagramsKey] = keysOf[direction]
-    this.#pass.delivered(direction, bytes)
-    this.port[bytesKey] += bytes
-    this.port[datagramsKey]++
-    if (this.#reached) this.#reached.target[bytesKey] += bytes
+  #send(parcel: Parcel, onLost: (errno: string) => void): void {
+    if (this.#isOver || !this.#reached) return
+    const { target } = this.#reached
+    send(parcel, { tally: this.#gate.tally, port: this.port, target, pass: this.#pass }, onLost)
   }
 
   /** The way to the target says that nobody is there. The caller's next datagram begins a new flow. */
   #evict(errno: string): void {
-    const reason = evictions[errno]
-    if (this.#isOver || !this.#reached || reason === undefined) return
+    if (this.#isOver || !this.#reached || !ofTarget.has(errno)) return
     this.#gate.evicted(this.#reached, errno)
     const { attempt } = this.#reached
     const told = this.#isTold ? this.#gate.health.probe(attempt.index) : attempt
-    told.failed(reason)
+    told.failed(errno === 'ECONNREFUSED' ? 'refused' : 'unreachable')
     this.#isTold = true
     this.end(null)
   }
 }
 
-const keysOf = { in: ['bytesIn', 'datagramsIn'], out: ['bytesOut', 'datagramsOut'] } as const
-
 /** What ICMP has said of an earlier datagram; other errors are about the one that was sent. */
-const evictions: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'refused',
-  EHOSTUNREACH: 'unreachable',
-  ENETUNREACH: 'unreachable'
-}
+const ofTarget = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'])

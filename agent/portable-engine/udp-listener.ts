@@ -1,21 +1,39 @@
 // The sockets of one UDP port. Node does not tell which of our addresses a datagram was sent to, and a reply must
 // come from there: so every local address has a socket of its own, and what it receives it answers.
 import { networkInterfaces } from 'node:os'
+import type { EngineRule } from '../engine.ts'
 import { type Family, familyOf, isUnspecified } from './address.ts'
 import type { Descriptors } from './descriptors.ts'
 import { fault, faultOf } from './fault.ts'
+import type { Ground } from './ground.ts'
 import { bindSocket, type Datagrams, type Holding, type Place } from './udp-socket.ts'
 
 const rescanMs = 5_000
 
 /** `door` is the way back: from the address that the caller has sent to. */
-export type OnDatagram = (bytes: Buffer, from: Place, door: Datagrams) => void
+export type OnDatagram = (port: number, bytes: Buffer, from: Place, door: Datagrams) => void
 
 /** Resolves when the last socket is closed. */
 export type CloseUdp = () => Promise<void>
 
-/** On every address of `bind`, or not at all: throws an EngineFault. */
-export function listenUdp(
+/** Every port on every address of `bind`, or none: rejects with an EngineFault. */
+export async function listenUdp(
+  { from, to }: Pick<EngineRule, 'from' | 'to'>,
+  { bind, descriptors }: Pick<Ground, 'bind' | 'descriptors'>,
+  onDatagram: OnDatagram
+): Promise<CloseUdp> {
+  const closes: CloseUdp[] = []
+  const close = async () => void (await Promise.all(closes.map(close => close())))
+  try {
+    for (let port = from; port <= to; port++) closes.push(openPort(bind, port, descriptors, onDatagram))
+    return close
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function openPort(
   bind: readonly string[],
   port: number,
   descriptors: Descriptors,
@@ -25,18 +43,17 @@ export function listenUdp(
   const closings = new Set<Promise<void>>()
   let scannedAt = Number.NEGATIVE_INFINITY
 
-  const openDoor = (address: string, holding: Holding): Datagrams => {
+  const openDoor = (address: string, holding: Holding): void => {
     if (!descriptors.take(1)) throw fault('EMFILE', `port ${port}: too few descriptors are left`)
     try {
       const door = bindSocket({ address, port }, holding, {
         onMessage(bytes, from) {
-          onDatagram(bytes, from, door)
+          onDatagram(port, bytes, from, door)
           if (isUnspecified(address) && holding === 'shared') rescan(familyOf(address))
         },
         onError() {} // about a reply that did not arrive, which a caller may cause at will
       })
       doors.set(address, door)
-      return door
     } catch (error) {
       descriptors.give(1)
       throw error
@@ -78,10 +95,11 @@ export function listenUdp(
     openLocal(family)
   }
   const openEverywhere = (address: string) => {
-    const alone = openDoor(address, 'alone') // nobody else has the port: those that share it are ours
-    if (!isUnspecified(address) || !canShare) return
-    shutDoor(address, alone)
-    openDoor(address, 'shared')
+    const isShared = isUnspecified(address) && canShare
+    // If nobody else has the port, those that share it are ours.
+    if (isShared) void bindSocket({ address, port }, 'alone', deaf).close()
+    openDoor(address, isShared ? 'shared' : 'alone')
+    if (!isShared) return
     const failure = openLocal(familyOf(address)).find(error => codeOf(error) !== 'EADDRNOTAVAIL')
     if (failure !== undefined) throw failure
   }
@@ -97,6 +115,8 @@ export function listenUdp(
   if (doors.size > 0) return close
   throw fault('EINVAL', `port ${port}: no address of ${bind.join(', ')} is usable`)
 }
+
+const deaf = { onMessage() {}, onError() {} }
 
 /** Elsewhere a wildcard's socket is alone, and the system chooses the address that replies come from. */
 const canShare = process.platform === 'linux'

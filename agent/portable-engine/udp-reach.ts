@@ -1,6 +1,7 @@
 // From a rule's targets to a connected datagram socket: names, filters, failover.
 import { isIP } from 'node:net'
-import { canonical } from './address.ts'
+import { canonical, interleave } from './address.ts'
+import { reasonOf } from './dial.ts'
 import type { Attempt } from './health.ts'
 import type { Tally } from './tally.ts'
 import type { UdpGate } from './udp.ts'
@@ -40,7 +41,7 @@ export async function reachByUdp(
   return { refusal }
 }
 
-/** `failure` null: its addresses were refused by a filter, which says nothing about the target. */
+/** `failure` null: what was in the way, a filter or our own trouble, says nothing about the target. */
 type Tried = Omit<ReachedByUdp, 'attempt' | 'isFailover'> | (Unreached & { readonly failure: string | null })
 
 async function reachTarget(gate: UdpGate, flow: Flow, index: number, handlers: Handlers): Promise<Tried> {
@@ -54,17 +55,17 @@ async function reachTarget(gate: UdpGate, flow: Flow, index: number, handlers: H
   if (typeof answer === 'string') return { refusal: null, failure: answer }
 
   let refusal: string | null = null
-  let hasDialled = false
-  for (const address of gate.inOrder(answer, port)) {
+  let failure: string | null = null
+  for (const address of inOrder(answer, port, gate)) {
     if (flow.isOver) break
     const why = gate.targetRefusal({ address, port, host })
     refusal ??= why
     if (why !== null) continue
-    hasDialled = true
-    const socket = await connectSocket({ address, port }, handlers).catch(() => null)
-    if (socket) return { socket, target, host, address, port }
+    const socket = await connectSocket({ address, port }, handlers).catch(reasonOf)
+    if (socket !== null && typeof socket !== 'string') return { socket, target, host, address, port }
+    failure ??= socket
   }
-  return { refusal, failure: hasDialled ? 'unreachable' : null }
+  return { refusal, failure }
 }
 
 /** A string says why there are none. */
@@ -76,3 +77,10 @@ async function addressesOf(host: string, gate: UdpGate, flow: Flow): Promise<rea
   gate.dnsFailed(host, answer.reason)
   return answer.reason
 }
+
+/** As TCP would dial them; but who has just refused comes last, since only a datagram finds that out. */
+const inOrder = (
+  addresses: readonly string[],
+  port: number,
+  { rule, refusals }: UdpGate
+): readonly string[] => refusals.last(interleave(addresses, rule.preferIpv6 ? 'ipv6' : 'answer'), port)

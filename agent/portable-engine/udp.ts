@@ -1,38 +1,31 @@
 // An open UDP rule: its sockets, its flows, its counters, until the last flow has ended.
 import type { EngineRule, Filters, Resolved } from '../engine.ts'
-import { canonical, interleave } from './address.ts'
+import { canonical } from './address.ts'
 import { compile, type Judges } from './filter.ts'
 import type { Ground } from './ground.ts'
 import { openHealth, type TargetsHealth } from './health.ts'
 import type { Way } from './meters.ts'
 import { openTally, reject, type Tally } from './tally.ts'
 import { type Arrival, Flow } from './udp-flow.ts'
-import { type CloseUdp, listenUdp, type OnDatagram } from './udp-listener.ts'
+import { listenUdp } from './udp-listener.ts'
 import type { ReachedByUdp } from './udp-reach.ts'
 import { openRefusals } from './udp-refusals.ts'
-import type { Place } from './udp-socket.ts'
-
-/** A flow holds its target's descriptor. */
-const perFlow = 1
-/** Silent flows are looked for this often in an idle time, but not less often than each `longestSweepMs`. */
-const sweepsPerIdle = 4
-const longestSweepMs = 5_000
+import type { Datagrams, Place } from './udp-socket.ts'
 
 export class UdpGate {
   readonly rule: EngineRule
   readonly tally: Tally
   readonly health: TargetsHealth
+  readonly refusals = openRefusals()
   /** Shut, and no flow is left: the counters are final. */
   readonly ended: Promise<void>
   readonly #end: () => void
   readonly #ground: Ground
   readonly #way: Way
   readonly #flows = new Map<string, Flow>()
-  readonly #refusals = openRefusals()
-  #carried = 0 // flows, with those that are over and not closed yet
+  readonly #carried = new Set<Promise<void>>() // also of flows that are over and not closed yet
   #judges: Judges
-  #release: (() => Promise<unknown>) | null = null // while the port is open
-  #isShut = false
+  #release: (() => Promise<void>) | null = null // while the port is open
 
   /** Throws an EngineFault when a filter is none, or a meter is not there. */
   constructor(rule: EngineRule, ground: Ground) {
@@ -48,24 +41,13 @@ export class UdpGate {
   }
 
   async open(): Promise<void> {
-    const { bind, descriptors, ownPorts } = this.#ground
+    const { ownPorts } = this.#ground
     const { from, to, idleMs } = this.rule
-    const closes: CloseUdp[] = []
-    const shut = () => Promise.all(closes.map(close => close()))
-    try {
-      for (const port of this.tally.ports)
-        closes.push(listenUdp(bind, port.port, descriptors, (...datagram) => this.#meet(port, ...datagram)))
-    } catch (error) {
-      await shut()
-      throw error
-    }
-    const everyMs = Math.min(idleMs / sweepsPerIdle, longestSweepMs)
-    // After a stall what has come meanwhile is read first: it may be what keeps a flow alive.
-    const sweep = () => setImmediate(() => this.#sweep())
-    const sweeping = idleMs > 0 ? setInterval(sweep, everyMs) : undefined
+    const shut = await listenUdp(this.rule, this.#ground, (...datagram) => this.#meet(...datagram))
+    const endSweeps = everySome(idleMs, () => this.#sweep())
     ownPorts.join(from, to)
     this.#release = () => {
-      clearInterval(sweeping)
+      endSweeps()
       ownPorts.leave(from, to)
       return shut()
     }
@@ -77,10 +59,7 @@ export class UdpGate {
     if (!release) return
     this.#release = null
     for (const flow of this.#flows.values()) flow.end(null)
-    void release().then(() => {
-      this.#isShut = true
-      this.#endWhenEmpty()
-    })
+    void Promise.all([release(), ...this.#carried]).then(() => this.#end())
   }
 
   filter(filters: Filters): void {
@@ -105,14 +84,8 @@ export class UdpGate {
     this.#ground.emit({ kind: 'dns-failed', ruleId: this.rule.id, host, reason })
   }
 
-  /** As TCP would dial them; but who has just refused comes last, since only a datagram finds that out. */
-  inOrder(addresses: readonly string[], port: number): readonly string[] {
-    const all = interleave(addresses, this.rule.preferIpv6 ? 'ipv6' : 'answer')
-    return this.#refusals.last(all, port)
-  }
-
   evicted({ attempt, address, port }: ReachedByUdp, errno: string): void {
-    this.#refusals.note(address, port)
+    this.refusals.note(address, port)
     this.#ground.emit({ kind: 'flow-evicted', ruleId: this.rule.id, target: attempt.index, errno })
   }
 
@@ -121,8 +94,10 @@ export class UdpGate {
     flow.port.active--
   }
 
-  #meet(port: Tally['ports'][number], ...[bytes, source, door]: Parameters<OnDatagram>): void {
-    const key = `${port.port} ${source.address} ${source.port}`
+  #meet(number: number, bytes: Buffer, source: Place, door: Datagrams): void {
+    const port = this.tally.ports[number - this.rule.from]
+    if (!port) throw new TypeError(`port ${number} is not of this rule`)
+    const key = `${number} ${source.address} ${source.port}`
     const flow = this.#flows.get(key) ?? this.#admit({ key, port, source, door })
     flow?.take(bytes, door)
   }
@@ -135,11 +110,11 @@ export class UdpGate {
       this.tally.flowsDroppedOverflow++
       return null
     }
-    if (!this.#ground.descriptors.take(perFlow)) return this.#refuse('descriptors')
+    if (!this.#ground.descriptors.take(1)) return this.#refuse('descriptors') // its target's
     const pass = this.#way.enter(null)
     if (!('refusal' in pass)) return this.#carry(new Flow(arrival, this, pass))
 
-    this.#ground.descriptors.give(perFlow)
+    this.#ground.descriptors.give(1)
     return this.#refuse(pass.refusal)
   }
 
@@ -152,12 +127,11 @@ export class UdpGate {
     this.#flows.set(flow.key, flow)
     this.tally.connectionsTotal++
     flow.port.active++
-    this.#carried++
-    void flow.carry().then(() => {
-      this.#carried--
-      this.#ground.descriptors.give(perFlow)
-      this.#endWhenEmpty()
+    const carried = flow.carry().then(() => {
+      this.#carried.delete(carried)
+      this.#ground.descriptors.give(1)
     })
+    this.#carried.add(carried)
     return flow
   }
 
@@ -165,8 +139,12 @@ export class UdpGate {
     const silentSince = performance.now() - this.rule.idleMs
     for (const flow of this.#flows.values()) if (flow.seenAt <= silentSince) flow.end(null)
   }
+}
 
-  #endWhenEmpty(): void {
-    if (this.#isShut && this.#carried === 0) this.#end()
-  }
+/** A few times in an idle time, which may be none. Gives the call that ends it. */
+function everySome(idleMs: number, sweep: () => void): () => void {
+  if (idleMs === 0) return () => {}
+  // After a stall what has come meanwhile is read first: it may be what keeps a flow alive.
+  const sweeping = setInterval(() => setImmediate(sweep), Math.min(idleMs / 4, 5_000))
+  return () => clearInterval(sweeping)
 }

@@ -1,6 +1,6 @@
 // Makes dist/: what the published package runs. Types are checked, .proto files go along, the program is executable.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, globSync, rmSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, globSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -15,4 +15,8 @@ for (const proto of globSync('{kernel,plugins,agent}/**/*.proto', { cwd: root, e
 cpSync(join(root, 'plugins/extensions/template'), join(root, 'dist/plugins/extensions/template'), {
   recursive: true
 })
+// The native engine of this machine goes along for those who have no compiler.
+const built = join(root, 'native/build/Release/sluice.node')
+if (existsSync(built))
+  cpSync(built, join(root, `native/prebuilds/${process.platform}-${process.arch}/sluice.node`))
 chmodSync(join(root, 'dist/kernel/bin.js'), 0o755)

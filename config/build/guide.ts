@@ -25,7 +25,7 @@ const work = mkdtempSync(join(dir, 'empty-'))
 const [api, control, metrics] = await Promise.all([freePort(), freePort(), freePort()])
 const { status } = spawnSync('bash', ['-euo', 'pipefail', '-c', script], {
   cwd: work,
-  stdio: 'inherit',
+  stdio: ['ignore', 'inherit', 'inherit'],
   timeout: 240_000,
   env: {
     ...process.env,

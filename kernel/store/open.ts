@@ -46,8 +46,8 @@ export async function openStore(
     }
   })
   const platform = orm.driver.getPlatform()
-  const escape = platform.escape.bind(platform) // values stand in the statement itself, which would end at a NUL
-  platform.escape = value => escape(value).replaceAll('\0', "'||char(0)||'")
+  const quoted = platform.escape.bind(platform) // values stand in the statement itself, which would end at a NUL
+  platform.escape = value => quoted(value).replaceAll('\0', "'||char(0)||'")
   await orm.connect()
   try {
     const migrator = new Migrator(orm.em)

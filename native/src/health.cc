@@ -1,6 +1,7 @@
 #include "health.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "sys.h"
 
@@ -19,6 +20,16 @@ bool Health::are_all_failed() {
   const std::lock_guard lock(mutex_);
   return std::all_of(targets_.begin(), targets_.end(),
                      [](const Target& target) { return target.state == State::failed; });
+}
+
+std::vector<int> Health::longest_failed_first() {
+  const std::lock_guard lock(mutex_);
+  std::vector<int> order(targets_.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [this](int a, int b) {
+    return targets_[a].last_failure_at < targets_[b].last_failure_at;
+  });
+  return order;
 }
 
 bool Health::begin_if_worth(int index, int64_t now_ms) {

@@ -19,6 +19,8 @@ class Health {
   Health(size_t targets, Tell tell);
 
   bool are_all_failed();
+  /** All targets, the one that failed longest ago first. */
+  std::vector<int> longest_failed_first();
   /** A failed one is tried by one at a time, and some time after its last failure. True: the try has begun.
    */
   bool begin_if_worth(int target, int64_t now_ms);

@@ -1,5 +1,6 @@
 #include "udp-reach.h"
 
+#include <cerrno>
 #include <utility>
 
 #include "udp-gate.h"
@@ -7,8 +8,18 @@
 
 namespace sluice {
 
+namespace {
+
+/** It says nothing about the target. */
+bool is_own_trouble(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM || error == EADDRNOTAVAIL;
+}
+
+}  // namespace
+
 void UdpReach::begin() {
-  is_desperate_ = gate_.rule->health.are_all_failed();
+  Health& health = gate_.rule->health;
+  if (health.are_all_failed()) desperate_ = health.longest_failed_first();
   go_on();
 }
 
@@ -31,9 +42,15 @@ void UdpReach::go_on() {
 bool UdpReach::begin_next() {
   Health& health = gate_.rule->health;
   const int count = static_cast<int>(gate_.rule->targets.size());
+  if (!desperate_.empty()) {
+    if (desperate_next_ == desperate_.size()) return false;
+    target_ = desperate_[desperate_next_++];
+    health.begin(target_);
+    try_ = Try(health, target_);
+    return true;
+  }
   while (++target_ < count) {
-    if (is_desperate_) health.begin(target_);
-    else if (!health.begin_if_worth(target_, gate_.worker.loop.now_ms())) continue;
+    if (!health.begin_if_worth(target_, gate_.worker.loop.now_ms())) continue;
     try_ = Try(health, target_);
     return true;
   }
@@ -61,11 +78,13 @@ bool UdpReach::connect(const std::vector<Address>& addresses) {
       if (refusal_ == kNoReason) refusal_ = why;
       continue;
     }
-    has_dialled = true;
     Fd socket;
-    if (sys::connect_datagram(address, socket) != 0) continue;
-    owner_.reached({std::move(socket), address, std::move(try_), is_failover_});
-    return true;
+    const int error = sys::connect_datagram(address, socket);
+    if (error == 0) {
+      owner_.reached({std::move(socket), address, std::move(try_), is_failover_});
+      return true;
+    }
+    has_dialled = has_dialled || !is_own_trouble(-error);
   }
   if (has_dialled) {
     try_.fail("unreachable", gate_.worker.loop.now_ms());

@@ -50,7 +50,9 @@ class UdpReach final : private Asker {
   UdpReachOwner& owner_;
   const int port_index_;
   int target_ = -1;
-  bool is_desperate_ = false;
+  /** When all are failed. A flow learns too late that its target is gone to try another. */
+  std::vector<int> desperate_;
+  size_t desperate_next_ = 0;
   bool is_failover_ = false;
   Reason refusal_ = kNoReason;
   int64_t token_ = 0;

@@ -24,7 +24,7 @@ export const commands: readonly Command[] = [
     args: Type.Object({}),
     needs: 'nothing',
     async run({ print }) {
-      print.data({ operator_token: newSecret() })
+      print.value('operator_token', newSecret())
     }
   })
 ]

@@ -22,6 +22,7 @@ export function openPrint(
       )
       out(align(shown.map(column => [nameOf(column), cellOf(row, column)])))
     },
+    value: (name, text) => out(output === 'json' ? JSON.stringify({ [name]: text }, null, 2) : text),
     line: text => (output === 'json' ? aside(text) : out(text))
   }
 }

@@ -41,8 +41,7 @@ export default {
       const { user_id: id, revision, monthly_bytes, period_end } = update
       const object = { kind: quotaKind, id, revision }
       if (update.action === 'REMOVE') return taken(id, await call.held.drop(object, 'cut'))
-      call.count()
-      const kept = { ...termsOf(update), limit: call.journal.delivered(id) + leftOf(update, call) }
+      const kept = { ...termsOf(update), limit: plus(call.journal.delivered(id), leftOf(update, call)) }
       const verdict = await call.held.put({ ...object, bytes: call.codec.encode(Kept, kept) }, 'retry')
       call.log.info('traffic_quota.applied_set', 'the quota of a user holds', {
         user: id,
@@ -83,11 +82,14 @@ function leftOf(update: TrafficQuotaUpdate, { journal }: AgentCall): number {
   return Math.max(0, monthly_bytes - booked + credit - journal.owed(user_id, update))
 }
 
+/** A size may be as large as a number can be. */
+const plus = (passed: number, left: number): number => Math.min(Number.MAX_SAFE_INTEGER, passed + left)
+
 /** The mark is a distance from what has passed at this instant; what is kept is a total that outlives the process. */
 function enforce(user: string, { limit, hold_secs }: Kept, { meters, journal, count }: AgentCall): void {
   const sample = count()
   const left = Math.max(0, limit - journal.delivered(user))
-  const mark = meters.total(meterOf(user), sample) + left
+  const mark = plus(meters.total(meterOf(user), sample), left)
   meters.budget(meterOf(user), { mark, holdMs: hold_secs * 1000 })
 }
 
@@ -96,10 +98,9 @@ function turnAll(call: AgentCall): void {
   const now = Math.floor(call.journal.now() / 1000)
   for (const [user, kept] of keptOf(call)) {
     if (now < kept.period_end) continue
-    call.count()
     const { start, end } = periodOf(kept.anchor, now)
     const left = Math.max(0, kept.monthly_bytes - call.journal.deliveredSince(user, start))
-    const next = { ...kept, period_end: end, limit: call.journal.delivered(user) + left }
+    const next = { ...kept, period_end: end, limit: plus(call.journal.delivered(user), left) }
     keptOf(call).set(user, next) // once, while it is being saved
     const bytes = call.codec.encode(Kept, next)
     void call.held.put({ kind: quotaKind, id: user, revision: kept.revision, bytes }, 'retry')

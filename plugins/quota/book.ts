@@ -15,7 +15,8 @@ export const currentPeriod = ({ anchor, periodStart }: Quota, nowMs: number): Pe
 export function standingAt(quota: Quota, nowMs: number): Quota {
   const { start } = currentPeriod(quota, nowMs)
   if (start === quota.periodStart) return quota
-  return judged({ ...quota, periodStart: start, used: 0, credit: 0, exhaustedAt: null }, start * 1000)
+  const anew = { periodStart: start, used: 0, credit: 0, exhaustedAt: null, levelTold: null }
+  return judged({ ...quota, ...anew }, start * 1000)
 }
 
 /** After a change: exhausted from this moment on, or from an earlier one, or not. */

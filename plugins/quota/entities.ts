@@ -9,10 +9,11 @@ export const Quota = defineEntity({
     clientId: p.string().length(26).primary().index('quota_client_id_index'),
     monthlyBytes: p.bigint('number'),
     anchor: p.bigint('number'), // Unix seconds
-    periodStart: p.bigint('number'), // Unix seconds; of the period that the three below speak of
+    periodStart: p.bigint('number'), // Unix seconds; of the period that the four below speak of
     used: p.bigint('number'), // booked in the period, in plus out; never changed by hand
     credit: p.bigint('number'), // of it, what is forgiven
     exhaustedAt: p.bigint('number').nullable(), // ms
+    levelTold: p.integer().nullable(), // percent; the highest that was told of in the period
     holdSecs: p.integer(), // as the agent was told
     createdAt: p.bigint('number'), // ms
     updatedAt: p.bigint('number') // ms

@@ -6,13 +6,14 @@ import type { Difference } from '../stats/slots.ts'
 import type { Removed } from '../users/slots.ts'
 import { standingAt, withBooked } from './book.ts'
 import { Quota } from './entities.ts'
+import { tellLevels } from './levels.ts'
 import type { keys } from './settings.ts'
 import { quotaKind } from './wire.ts'
 
 type Pair = Pick<Quota, 'userId' | 'clientId'>
-type Services = Pick<Kernel<typeof keys>, 'config' | 'clock' | 'control' | 'log'>
+type Services = Pick<Kernel<typeof keys>, 'config' | 'clock' | 'control' | 'log' | 'filled'>
 
-export function openKeeping({ config, clock, control, log }: Services) {
+export function openKeeping({ config, clock, control, log, filled }: Services) {
   /** In the ledger's transaction. */
   async function book(differences: readonly Difference[], em: EntityManager): Promise<void> {
     const now = clock.now()
@@ -22,9 +23,11 @@ export function openKeeping({ config, clock, control, log }: Services) {
       for (const known of await em.find(Quota, where, { disableIdentityMap: true })) {
         const { userId } = known
         const before = standingAt(known, now)
-        const after = withBooked(before, byUser.get(userId) ?? [], now)
-        const { periodStart, used, credit, exhaustedAt } = after
-        await em.nativeUpdate(Quota, { userId, clientId }, { periodStart, used, credit, exhaustedAt })
+        const booked = withBooked(before, byUser.get(userId) ?? [], now)
+        const after = await tellLevels(booked, { nowMs: now, filled }, em)
+        const { periodStart, used, credit, exhaustedAt, levelTold } = after
+        const usage = { periodStart, used, credit, exhaustedAt, levelTold }
+        await em.nativeUpdate(Quota, { userId, clientId }, usage)
         if (before.exhaustedAt == null && exhaustedAt != null)
           log.info('traffic_quota.exhausted', 'the month is spent', { user: userId, client: clientId })
       }

@@ -10,11 +10,13 @@ import { commands } from './commands.ts'
 import { Quota } from './entities.ts'
 import { openFigures } from './figures.ts'
 import { Quota0001 } from './migrations/0001-quota.ts'
+import { Quota0002 } from './migrations/0002-level.ts'
 import { openQuotas, type Quotas, type Services, unsupported } from './quotas.ts'
 import { quotaNotFound } from './reading.ts'
 import { routes } from './routes.ts'
 import { invalidBillingAnchor, invalidQuotaSize } from './schema.ts'
 import { keys } from './settings.ts'
+import { levelSlot } from './slots.ts'
 import { messages } from './wire.ts'
 
 interface Deps extends Services {
@@ -29,8 +31,15 @@ export default definePlugin<Deps>({
   needs: { clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0', stats: '^1.0.0' },
   keys,
   codes: [quotaNotFound, unsupported, invalidQuotaSize, invalidBillingAnchor],
-  store: { entities: [Quota], migrations: [{ name: '0001-quota', class: Quota0001 }] },
+  store: {
+    entities: [Quota],
+    migrations: [
+      { name: '0001-quota', class: Quota0001 },
+      { name: '0002-level', class: Quota0002 }
+    ]
+  },
   services: { quotas: asFunction(openQuotas).singleton() },
+  slots: [levelSlot],
   fills: [
     kindSlot.fillWith(({ quotas }: Deps) => quotas.kind),
     connectionSlot.fillWith(({ quotas }: Deps) => quotas.connection),

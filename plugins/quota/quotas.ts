@@ -13,16 +13,11 @@ import { judged, standingAt } from './book.ts'
 import { openDelivery } from './delivery.ts'
 import { Quota } from './entities.ts'
 import { openKeeping } from './keeping.ts'
+import { tellLevels } from './levels.ts'
 import { firstOfMonth, periodOf } from './period.ts'
 import { missing, openReading } from './reading.ts'
 import { rowOf } from './row.ts'
-import {
-  type ChangeBody,
-  invalidBillingAnchor,
-  type PairParams,
-  type QuotaRow,
-  type SetBody
-} from './schema.ts'
+import { type ChangeBody, invalidAnchor, type PairParams, type QuotaRow, type SetBody } from './schema.ts'
 import type { keys } from './settings.ts'
 import { capability, quotaKind } from './wire.ts'
 
@@ -39,7 +34,7 @@ type Change = Pick<Call, 'change'>
 const lastReportMs = 1_000
 
 export function openQuotas(deps: Services) {
-  const { config, store, clock, control, log, clients, users } = deps
+  const { config, store, clock, control, log, filled, clients, users } = deps
   const keeping = openKeeping(deps)
   const delivery = openDelivery(deps)
 
@@ -80,7 +75,8 @@ export function openQuotas(deps: Services) {
     const { client_id: clientId, user_id: userId } = at
     const row = await change(resource(at), async em => {
       const now = clock.now()
-      const quota = { ...judged(await work(em), now), holdSecs: config.quota_hold_secs, updatedAt: now }
+      const judgment = { ...judged(await work(em), now), holdSecs: config.quota_hold_secs, updatedAt: now }
+      const quota = await tellLevels(judgment, { nowMs: now, filled }, em)
       await em.upsert(Quota, quota)
       await control.held.put(em, { clientId, kind: quotaKind, id: userId })
       return rowOf(quota, (await clients.get(clientId, em)).name, now)
@@ -101,7 +97,8 @@ export function openQuotas(deps: Services) {
     const now = clock.now()
     const secs = Math.floor(now / 1000)
     const anchor = given ?? firstOfMonth(secs)
-    const usage = { periodStart: periodOf(anchor, secs).start, used: 0, credit: 0, exhaustedAt: null }
+    const { start: periodStart } = periodOf(anchor, secs)
+    const usage = { periodStart, used: 0, credit: 0, exhaustedAt: null, levelTold: null }
     const { quota_hold_secs: holdSecs } = config
     return { userId, clientId, monthlyBytes: 0, anchor, ...usage, holdSecs, createdAt: now, updatedAt: now }
   }
@@ -143,10 +140,5 @@ function refuseUnable({ id, agentVersion, capabilities = null }: Client): void {
     `client ${id} runs ${agentVersion}, without ${what} ${since}; update its agent`
   )
 }
-
-const invalidAnchor = (why: string): Fault =>
-  new Fault(invalidBillingAnchor, `/billing_anchor ${why}`, {
-    details: { field: '/billing_anchor', reason: 'anchor' }
-  })
 
 const resource = ({ user_id, client_id }: PairParams) => ({ kind: 'quota', id: `${user_id}/${client_id}` })

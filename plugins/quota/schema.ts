@@ -1,8 +1,13 @@
 import { type Static, Type } from 'typebox'
-import { defineCode } from '../../kernel/base/errors.ts'
+import { defineCode, Fault } from '../../kernel/base/errors.ts'
 
 export const invalidQuotaSize = defineCode('invalid_quota_size', 400, 3)
 export const invalidBillingAnchor = defineCode('invalid_billing_anchor', 400, 3)
+
+export const invalidAnchor = (why: string): Fault =>
+  new Fault(invalidBillingAnchor, `/billing_anchor ${why}`, {
+    details: { field: '/billing_anchor', reason: 'anchor' }
+  })
 
 const closed = { additionalProperties: false } as const
 const Bytes = (code?: string) =>

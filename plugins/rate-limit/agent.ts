@@ -1,6 +1,10 @@
-import type { Static } from 'typebox'
-import { type AgentCall, type AgentPlugin, defineField, type MeterLimits } from '../../agent/plugin.ts'
-import type { Codec } from '../../kernel/wire/codec.ts'
+import {
+  type AgentCall,
+  type AgentPlugin,
+  defineField,
+  type MeterLimits,
+  type Verdict
+} from '../../agent/plugin.ts'
 import { answer, Refused } from '../../kernel/wire/message.ts'
 import {
   capability,
@@ -65,7 +69,8 @@ export default {
   ],
   handlers: [
     answer(EnvelopeSet, async ({ held, codec }: AgentCall, { owner_id: id, revision, limits }) => {
-      const bytes = encode({ owner_id: id, revision: 0, limits }, codec)
+      // Without the revision of this push: equal limits are equal bytes.
+      const bytes = codec.encode(EnvelopeSet, { owner_id: id, revision: 0, limits })
       return taken(id, await held.put({ kind: envelopeKind, id, revision, bytes }, 'retry'))
     }),
     answer(EnvelopeRemove, async ({ held }: AgentCall, { owner_id: id, revision }) =>
@@ -88,11 +93,7 @@ export default {
   }
 } satisfies AgentPlugin
 
-/** Without the revision of this push: equal limits are equal bytes. */
-const encode = (body: Static<typeof EnvelopeSet.body>, codec: Codec): Uint8Array =>
-  codec.encode(EnvelopeSet, body)
-
-function taken(owner_id: string, verdict: Awaited<ReturnType<AgentCall['held']['put']>>) {
+function taken(owner_id: string, verdict: Verdict) {
   if (verdict.is === 'refused') throw new Refused(verdict.code, verdict.message)
   return { owner_id, revision: verdict.revision }
 }

@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { defineCode, Fault, notOwner } from '../../kernel/base/errors.ts'
-import { type Abilities, isCapable } from '../../kernel/control/peers.ts'
+import { isCapable } from '../../kernel/control/peers.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { Client, User } from '../../kernel/identity/entities.ts'
@@ -123,8 +123,7 @@ export function openEnvelopes(deps: Services) {
 
 /** As it is now, or as it was last seen; one that was never seen is judged when it joins. */
 function refuseUnable({ id, agentVersion, capabilities = null }: Client): void {
-  if (agentVersion == null || isCapable({ agentVersion, capabilities } satisfies Abilities, capability))
-    return
+  if (agentVersion == null || isCapable({ agentVersion, capabilities }, capability)) return
   const { id: what, since } = capability
   throw new Fault(
     unsupported,

@@ -4,7 +4,7 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { fieldNotLoaded } from './encoding.ts'
 import { Rule, type State } from './entities.ts'
 import { shapeNotLoaded } from './fields.ts'
-import { removedSlot } from './slots.ts'
+import { removedSlot, stateSlot } from './slots.ts'
 import { ruleKind } from './wire.ts'
 
 /** To be called once the transaction has been committed. */
@@ -48,8 +48,11 @@ export function openLife({
     const now = clock.now()
     const activatedAt = rule.activatedAt ?? (state === 'active' ? now : null)
     const entered = { state, stateReason: code, stateChangedAt: now, updatedAt: now, activatedAt }
-    await em.nativeUpdate(Rule, { id: rule.id }, entered)
-    const fields = { rule: rule.id, client: rule.clientId, ...why }
+    const { id, clientId, owner } = rule
+    await em.nativeUpdate(Rule, { id }, entered)
+    for (const { value: told } of filled(stateSlot))
+      await told({ id, clientId, owner, state, reason: code }, em)
+    const fields = { rule: id, client: clientId, ...why }
     return () => log.info(`rule.${state}`, `the rule is ${state}`, fields)
   }
 

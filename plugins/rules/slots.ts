@@ -3,7 +3,7 @@ import type { Static, TProperties, TSchema } from 'typebox'
 import { type Code, defineCode } from '../../kernel/base/errors.ts'
 import { defineSlot, type Fill } from '../../kernel/slot.ts'
 import type { Capability, Message } from '../../kernel/wire/message.ts'
-import type { Rule } from './entities.ts'
+import type { Rule, State } from './entities.ts'
 
 export { ruleKey } from './entities.ts'
 export { requireClient } from './find-client.ts'
@@ -28,6 +28,15 @@ export type RuleHolder = Pick<RuleCore, 'clientId' | 'owner'>
 /** What else ends with a rule: called in the transaction in which its row is deleted, just before, whatever the cause. */
 export const removedSlot =
   defineSlot<(rule: RuleHolder & Pick<RuleCore, 'id'>, em: EntityManager) => Promise<void>>('rules.removed')
+
+/** A rule as it has just become; a `reason` is the code of what failed. */
+export interface Became extends RuleHolder, Pick<RuleCore, 'id'> {
+  readonly state: State
+  readonly reason: string | null
+}
+
+/** Told in the transaction in which a rule enters another state, or the same for another reason. */
+export const stateSlot = defineSlot<(rule: Became, em: EntityManager) => Promise<void>>('rules.state')
 
 /** What a user without the superadmin role may place. All fillers must agree; without one only superadmins place rules. */
 export interface Admission {
@@ -184,5 +193,6 @@ export const slots = [
   targetViewSlot,
   admitSlot,
   removedSlot,
+  stateSlot,
   pushOptionsSlot
 ]

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { addUser, type ErrorBody, login, onboarded } from '../../plugins/auth/test/web.ts'
 import { requestOf } from './requests.ts'
-import { world } from './world.ts'
+import { canaryOf, world } from './world.ts'
 
 t.test('a wrong login says the same of everybody', async t => {
   const home = await onboarded(t)
@@ -51,7 +51,7 @@ t.test('a lock says the same of who is known and who is not', async t => {
 t.test('what a plain user may not see answers as what is not there', async t => {
   const on = await world(t)
   const { body: stray } = await on.call<{ client_id: string; client_name: string }[]>('GET', '/v1/clients')
-  const hidden = stray.find(({ client_id }) => client_id !== on.edge)
+  const hidden = stray.find(({ client_name }) => client_name === canaryOf('none'))
   if (!hidden) throw new Error('ada sees every client')
   const nobody = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
   const ada = { authorization: 'Bearer svct_ada' }

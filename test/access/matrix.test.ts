@@ -90,7 +90,7 @@ async function ask(
   if (!isNoJson(pattern)) return on.call(method as 'GET', url, body, headers)
   const { authorization, ...rest } = headers
   const reply = await fetch(on.server.origin + url, {
-    headers: { ...rest, ...(authorization && { authorization }) }
+    headers: { ...rest, connection: 'close', ...(authorization && { authorization }) }
   })
   if (!reply.ok) return { status: reply.status, body: await reply.json() }
   await reply.body?.cancel()

@@ -1,4 +1,5 @@
 // What a good request needs beside its path: a line for each route that has a body, a query or a state to be in.
+import { leaseMs } from '../../plugins/apply/leases.ts'
 import { password } from './callers.ts'
 import type { World } from './world.ts'
 
@@ -53,7 +54,8 @@ const requests: Readonly<Record<string, (on: World) => Request>> = {
   'GET /v1/users/:user_id/quotas/:client_id/status': () => ({ before: quotaBefore }),
   'GET /v1/users/:user_id/traffic': () => ({ query: span }),
   'GET /v1/clients/:client_id/traffic': () => ({ query: span }),
-  'GET /v1/traffic/global': () => ({ query: span })
+  'GET /v1/traffic/global': () => ({ query: span }),
+  'POST /v1/apply-leases': on => ({ before: () => on.clock.advance(leaseMs) })
 }
 
 export const requestOf = (route: string, on: World): Request => requests[route]?.(on) ?? {}

@@ -48,31 +48,35 @@ const table = `
   GET    /v1/rules                                        user        200
   POST   /v1/rules                                        user        201  ungranted=client_not_granted stranger=client_not_granted demoted=client_not_granted
   GET    /v1/rules/:rule_id                               user        200
-? PUT    /v1/rules/:rule_id                               user        200
+  PUT    /v1/rules/:rule_id                               user        200
   DELETE /v1/rules/:rule_id                               user        204
   GET    /v1/rules/:rule_id/stats                         user        200
-? GET    /v1/rules/:rule_id/stats/stream                  user        200
+  GET    /v1/rules/:rule_id/stats/stream                  user        200
   GET    /v1/stats/summary                                user        200
 
-? GET    /v1/clients/:client_id/owners                    superadmin  200
-? GET    /v1/clients/:client_id/owners/:owner_id/rate-limit     user        200  plain.foreign=not_owner super.missing=owner_rate_limit_not_found super.malformed=owner_rate_limit_not_found
-? PUT    /v1/clients/:client_id/owners/:owner_id/rate-limit     superadmin  200
-? DELETE /v1/clients/:client_id/owners/:owner_id/rate-limit     superadmin  204  super.missing=204 super.malformed=204
+  GET    /v1/clients/:client_id/owners                    superadmin  200
+  GET    /v1/clients/:client_id/owners/:owner_id/rate-limit     user        200  plain.foreign=not_owner super.missing=owner_rate_limit_not_found super.malformed=owner_rate_limit_not_found
+  PUT    /v1/clients/:client_id/owners/:owner_id/rate-limit     superadmin  200
+  DELETE /v1/clients/:client_id/owners/:owner_id/rate-limit     superadmin  204  super.missing=204 super.malformed=204
 
-? GET    /v1/users/:user_id/quotas                        user        200
-? PUT    /v1/users/:user_id/quotas/:client_id             superadmin  200
-? PATCH  /v1/users/:user_id/quotas/:client_id             superadmin  200
-? DELETE /v1/users/:user_id/quotas/:client_id             superadmin  204
-? GET    /v1/users/:user_id/quotas/:client_id/status      user        200
-? GET    /v1/users/:user_id/traffic                       user        200  operator.own=200
-? GET    /v1/clients/:client_id/quotas                    superadmin  200
-? GET    /v1/clients/:client_id/traffic                   superadmin  200
-? GET    /v1/traffic/global                               superadmin  200
+  GET    /v1/users/:user_id/quotas                        user        200
+  PUT    /v1/users/:user_id/quotas/:client_id             superadmin  200
+  PATCH  /v1/users/:user_id/quotas/:client_id             superadmin  200
+  DELETE /v1/users/:user_id/quotas/:client_id             superadmin  204
+  GET    /v1/users/:user_id/quotas/:client_id/status      user        200
+  GET    /v1/users/:user_id/traffic                       user        200  operator.own=200
+  GET    /v1/clients/:client_id/quotas                    superadmin  200
+  GET    /v1/clients/:client_id/traffic                   superadmin  200
+  GET    /v1/traffic/global                               superadmin  200
 
   GET    /v1/settings/advertised-endpoint                 superadmin  200
   PUT    /v1/settings/advertised-endpoint                 superadmin  200
-? GET    /v1/audit                                        superadmin  200
-? GET    /v1/metrics                                      superadmin  200
+  GET    /v1/audit                                        superadmin  200
+  GET    /v1/metrics                                      superadmin  200
+
+  POST   /v1/apply-leases                                 user        201
+  PUT    /v1/apply-leases/:lease_id                       user        200
+  DELETE /v1/apply-leases/:lease_id                       user        204
 `
 
 // Where an id of the path is not the caller's own; `.` is OK. The word is the one before the id in the path.
@@ -88,6 +92,7 @@ const ids = `
   sessions            session_not_found      session_not_found      session_not_found      session_not_found
   grants              .                      .                      .                      grant_not_found
   client-enrollments  .                      .                      .                      enrollment_not_found
+  apply-leases        not_found              not_found              not_found              not_found
 `
 
 // Who gets no further on any route that is not public.

@@ -4,6 +4,7 @@ import { plugins as builtin } from '../../config/plugins.ts'
 import { newId } from '../../kernel/base/id.ts'
 import { Client, Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
+import { leaseMs } from '../../plugins/apply/leases.ts'
 import { Session } from '../../plugins/auth/entities.ts'
 import { type Deps, origin } from '../../plugins/auth/test/web.ts'
 import { Grant } from '../../plugins/grants/entities.ts'
@@ -32,7 +33,8 @@ export async function world(t: Test): Promise<World> {
     keys: { operator_http_public_origin: origin, trusted_proxies: ['127.0.0.1'] }
   })
   const deps = on.server.depsOf('auth') as Deps
-  const { store, clock } = deps
+  const { store } = deps
+  const { clock } = on
   await store.read(em => em.execute('pragma synchronous = off')) // thousands of decisions, and nobody pulls the plug
   const hash = await deps.turn(argon => argon.hash(password))
   let count = 0
@@ -96,6 +98,13 @@ export async function world(t: Test): Promise<World> {
     return id
   }
 
+  /** One at a time; those before are over. Nobody's, where the caller may not have one. */
+  async function lease(headers: Record<string, string>): Promise<string> {
+    await clock.advance(leaseMs)
+    const { body } = await on.call<{ lease_id?: string }>('POST', '/v1/apply-leases', undefined, headers)
+    return body.lease_id ?? absent('apply-leases', 'missing')
+  }
+
   const enrollment = async (): Promise<string> =>
     (await on.call<{ enrollment_id: string }>('POST', '/v1/client-enrollments', { name: canaryOf('none') }))
       .body.enrollment_id
@@ -119,6 +128,8 @@ export async function world(t: Test): Promise<World> {
     if (word === 'sessions') return session(owner)
     if (word === 'grants') return grant('zoe') // a caller's own would let it do more
     if (word === 'client-enrollments') return enrollment()
+    if (word === 'apply-leases')
+      return lease(isOwn ? { ...of.headers } : { authorization: 'Bearer svct_zoe' })
     if (word !== 'rules') return clientOf(of, isOwn)
     if (isOwn && of.name === 'ungranted') return goneRule
     return isOwn && of.name === 'stranger' ? null : rule(owner)

@@ -66,7 +66,9 @@ const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(r
 
 async function main(): Promise<void> {
   const on = await site(t)
-  const { clientId } = await edge(t, on, 'edge')
+  const { clientId, agent } = await edge(t, on, 'edge')
+  const { message, msg = message } = await agent.until('engine.selected')
+  console.log(String(msg))
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   async function call<T>(method: string, path: string, body?: object): Promise<T> {
     const reply = await fetch(on.origin + path, {

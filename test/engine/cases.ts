@@ -8,8 +8,10 @@ import { life } from './cases/life.ts'
 import { meters } from './cases/meters.ts'
 import { names } from './cases/names.ts'
 import { udpFlows } from './cases/udp-flows.ts'
+import { udpLife } from './cases/udp-life.ts'
 import { udpLimits } from './cases/udp-limits.ts'
+import { udpMeters } from './cases/udp-meters.ts'
 import { udpTargets } from './cases/udp-targets.ts'
 
 export const cases = { ...bytes, ...dial, ...life, ...filters, ...meters, ...budget, ...names, ...health }
-export const udpCases = { ...udpFlows, ...udpLimits, ...udpTargets }
+export const udpCases = { ...udpFlows, ...udpLife, ...udpLimits, ...udpMeters, ...udpTargets }

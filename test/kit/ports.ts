@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
@@ -6,7 +7,7 @@ const lowest = 10_000
 const highest = 32_000
 const given = new Set<number>()
 
-/** The first of `width` ports in a row that nothing listens on, over both families; never the same twice. */
+/** The first of `width` ports in a row that nobody has, over TCP, UDP and both families; never the same twice. */
 export async function freePort(width = 1): Promise<number> {
   for (;;) {
     const first = lowest + Math.floor(Math.random() * (highest - lowest - width))
@@ -19,14 +20,15 @@ export async function freePort(width = 1): Promise<number> {
 }
 
 async function isFree(port: number): Promise<boolean> {
-  const server = createServer()
+  const server = createServer().listen(port, '::')
+  const socket = createSocket('udp6').bind(port, '::')
   try {
-    server.listen(port, '::')
-    await once(server, 'listening')
+    await Promise.all([once(server, 'listening'), once(socket, 'listening')])
     return true
   } catch {
     return false // taken: the caller draws another
   } finally {
     server.close()
+    socket.close()
   }
 }

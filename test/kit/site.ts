@@ -23,8 +23,11 @@ export interface Site {
 
 type Env = Readonly<Record<string, string>>
 
+/** A test, or whoever else gives a folder and ends what was begun. */
+export type Ground = Pick<Test, 'teardown' | 'testdir'>
+
 /** `config` is TOML; a later start of either half reads what `configure` has written since. */
-export async function site(t: Test, env: Env = {}, config = ''): Promise<Site> {
+export async function site(t: Ground, env: Env = {}, config = ''): Promise<Site> {
   const dir = t.testdir()
   const configFile = join(dir, 'sluice.toml')
   const configure = (text: string): void => writeFileSync(configFile, text)
@@ -89,7 +92,7 @@ interface How {
 
 /** An enrolled agent, connected. */
 export async function edge(
-  t: Test,
+  t: Ground,
   on: Site,
   name: string,
   { env = {}, args = [] }: How = {}

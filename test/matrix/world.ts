@@ -15,6 +15,7 @@ export interface World {
   readonly clientId: string
   call<T>(method: string, path: string, body?: object): Promise<T>
   agentSays: Process['until']
+  agentPid(): number
   /** Server and agent are killed, the agent comes back alone, and all of these rules are open again. */
   goAway(ruleIds: readonly string[]): Promise<void>
   /** The server is there again, and so is its client. */
@@ -50,9 +51,10 @@ export const soon = (): Promise<void> => after(200)
 /** Held long enough that whoever is held has read what was delivered, short enough to see the end of it. */
 const config = 'quota_hold_secs = 2\n'
 
-export async function openWorld(t: Test, engine: EngineName): Promise<World> {
-  const on = await site(t, {}, config)
-  const paris = await edge(t, on, 'paris', { env: { SVC_ENGINE: engine } })
+export async function openWorld(t: Test, engine: EngineName, more = ''): Promise<World> {
+  const on = await site(t, {}, config + more)
+  const env = { SVC_ENGINE: engine, SVC_METRICS_LISTEN: '127.0.0.1:0' }
+  const paris = await edge(t, on, 'paris', { env })
   const call = caller(on)
   const scrape = async (): Promise<Families> => {
     const { port } = await on.server.until('metrics.listening')
@@ -64,6 +66,7 @@ export async function openWorld(t: Test, engine: EngineName): Promise<World> {
     clientId: paris.clientId,
     call,
     agentSays: (event, fits) => paris.agent.until(event, fits),
+    agentPid: () => paris.agent.pid,
     goAway: ruleIds => goAway(on, paris, ruleIds),
     async comeBack() {
       await on.restart()
@@ -86,7 +89,7 @@ function caller(on: Site): World['call'] {
     })
     const said = await reply.text()
     if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${said}`)
-    return JSON.parse(said) as T // what the route's schema says
+    return (said === '' ? null : JSON.parse(said)) as T // what the route's schema says
   }
 }
 

@@ -13,7 +13,7 @@ t.test('the endpoint is shown, set and cleared from the command line', async t =
     const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
       args,
       api: openApi({ origin: server.origin, token: operatorToken, codes: [], plainHttp: 'refused' }),
-      print: { data: value => void printed.push(value), line() {} }
+      print: { data: value => void printed.push(value), value() {}, line() {} }
     }
     const command = plugin.commands?.find(command => command.name === name)
     await command?.run(call as CommandCall<Args>) // what these commands use of a call

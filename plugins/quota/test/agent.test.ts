@@ -69,6 +69,7 @@ t.test('all rules of a user pass one budget, also those that already ran', async
   const { on, visit, set } = await begin(t)
   await push(visit, 'rule-1', 1, 8001)
   pass(on, 1, 5000)
+  await on.clock.advance(1000)
   await set({ since: secs(start) + 60, monthly_bytes: 300 })
   await push(visit, 'rule-2', 2, 8002)
 
@@ -97,6 +98,16 @@ t.test('the budget is the cap, less what is booked and not forgiven, less what i
   await set({ revision: 12, action: 'REMOVE' })
   t.same(budgets(on), [])
   t.equal(on.engine.rules.size, 1)
+})
+
+t.test('the largest size is a size', async t => {
+  const { on, visit, set } = await begin(t)
+  await push(visit, 'rule-1', 1, 8001)
+  pass(on, 1, 100)
+
+  await set({ monthly_bytes: Number.MAX_SAFE_INTEGER })
+
+  t.match(budgets(on), [{ mark: Number.MAX_SAFE_INTEGER }])
 })
 
 t.test('a budget is there before the first rule, and goes on after the last', async t => {

@@ -15,7 +15,7 @@ t.test('quotas are set, cleared, shown, listed and taken away from the command l
     const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
       args,
       api: openApi({ origin: server.origin, token: operatorToken, codes: [], plainHttp: 'refused' }),
-      print: { data: value => void printed.push(value), line: text => void lines.push(text) }
+      print: { data: value => void printed.push(value), value() {}, line: text => void lines.push(text) }
     }
     const command = plugin.commands?.find(command => command.name === name)
     await command?.run(call as CommandCall<Args>) // what these commands use of a call

@@ -122,3 +122,26 @@ t.test('another hold time reaches the agents after a restart of the server', asy
   const { body } = await agent.until(TrafficQuotaUpdate.name)
   t.match(body, { hold_secs: 5, monthly_bytes: 1000 })
 })
+
+t.test('without the plugin nothing is told; with it again, the quotas come back', async t => {
+  const first = await desk(t)
+  await first.put({ monthly_bytes: 1000 })
+  await first.agent.close()
+  await first.stop()
+  const join = async (loaded: string[]) => {
+    const server = await house(t, { plugins: loaded, dir: first.dir, clock: first.clock })
+    const { control } = server.server.depsOf('rules')
+    const at = { port: control.port(), fingerprint: control.fingerprint }
+    return { server, agent: await first.connect(first.clientId, { ...able, ...at }) }
+  }
+
+  const without = await join(plugins.slice(0, -1))
+  await without.agent.until(RulePush.name)
+  t.notOk(without.agent.welcome.kinds.includes('quota'), 'and its agent drops what it has')
+  t.notMatch(without.agent.heard, [{ name: TrafficQuotaUpdate.name }])
+  await without.agent.close()
+  await without.server.stop()
+
+  const { agent } = await join(plugins)
+  t.match((await agent.until(TrafficQuotaUpdate.name)).body, { action: 'SET', monthly_bytes: 1000 })
+})

@@ -16,7 +16,7 @@ t.test('limits of a rule and of an owner are set and lifted from the command lin
     const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
       args,
       api: openApi({ origin: server.origin, token: operatorToken, codes: [], plainHttp: 'refused' }),
-      print: { data: value => void printed.push(value), line: text => void printed.push(text) }
+      print: { data: value => void printed.push(value), value() {}, line: text => void printed.push(text) }
     }
     const command = plugin.commands?.find(command => command.name === name)
     await command?.run(call as CommandCall<Args>) // what these commands use of a call

@@ -135,6 +135,28 @@ export const udpTargets: Record<string, Case> = {
     t.match(counters(), { targets: [{ health: 'failed' }, { health: 'healthy', connectionsTotal: 2 }] })
   },
 
+  async 'when all targets have failed, one that comes back is found behind one that stays away'(
+    t,
+    openEngine
+  ) {
+    const [first, second] = [await freePort(), await freePort()]
+    const { engine, counters } = rig(t, openEngine)
+    const rule = await openUdpRule(engine, [first, second])
+    const caller = await talk(t, rule.from)
+    const failures = () => counters().targets.reduce((sum, target) => sum + target.consecutiveFailures, 0)
+    for (let i = 1; i <= 6; i++) {
+      caller.say('is somebody there?')
+      await until(() => failures() === i)
+    }
+    t.match(counters(), { targets: [{ health: 'failed' }, { health: 'failed' }] })
+
+    await openUdpTarget(t, () => 'second', { port: second })
+    caller.say('lost')
+    await until(() => failures() === 7)
+
+    t.equal(await caller.ask('found'), 'second')
+  },
+
   async 'what a target says passes only from the address that was addressed'(t, openEngine) {
     const target = await openUdpTarget(t, () => null)
     const { engine } = rig(t, openEngine)

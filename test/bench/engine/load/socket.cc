@@ -73,8 +73,13 @@ void block(int fd, double timeout_secs) {
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 }
 
-int connected_udp(const sockaddr_in& to) {
+int connected_udp(const sockaddr_in& to, int port) {
   const int fd = opened(SOCK_DGRAM | SOCK_NONBLOCK);
+  sockaddr_in from{};
+  from.sin_family = AF_INET;
+  from.sin_addr.s_addr = htonl(port == 0 ? INADDR_LOOPBACK : 0x7f000002U);
+  from.sin_port = htons(static_cast<uint16_t>(port));
+  if (bind(fd, plain(from), sizeof from) != 0) die("bind");
   set(fd, SOL_SOCKET, SO_RCVBUFFORCE, 1 << 20);
   if (connect(fd, plain(to), sizeof to) != 0) die("connect");
   return fd;
@@ -89,6 +94,7 @@ int bound(int type, int port) {
   at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   at.sin_port = htons(static_cast<uint16_t>(port));
   if (bind(fd, plain(at), sizeof at) != 0) die("bind");
+  if (type == SOCK_STREAM) set(fd, IPPROTO_TCP, TCP_NODELAY, 1); // what is accepted inherits it
   if (type == SOCK_STREAM && listen(fd, 4096) != 0) die("listen");
   return fd;
 }

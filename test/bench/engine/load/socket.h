@@ -28,5 +28,6 @@ int dial(const sockaddr_in& to); // blocking
 int dial_soon(const sockaddr_in& to);
 void unblock(int fd);
 void block(int fd, double timeout_secs);
-int connected_udp(const sockaddr_in& to);
+/** `port`: of 127.0.0.2, so that a later run is the same flow to a forwarder; 0: any of 127.0.0.1. */
+int connected_udp(const sockaddr_in& to, int port);
 int bound(int type, int port); // of 127.0.0.1, with large buffers

@@ -1,0 +1,25 @@
+import type { EntityManager } from '@mikro-orm/sql'
+import type { FilledBy } from '../../kernel/slot.ts'
+import { currentPeriod, spentOf } from './book.ts'
+import type { Quota } from './entities.ts'
+import { levelSlot } from './slots.ts'
+
+const levels = [80, 100] as const
+
+/** Says what has been reached and was not said in this period. Answers the quota that knows it. */
+export async function tellLevels(
+  quota: Quota,
+  { nowMs, filled }: { readonly nowMs: number; readonly filled: FilledBy },
+  em: EntityManager
+): Promise<Quota> {
+  const { userId, clientId, monthlyBytes, levelTold } = quota
+  const bytesUsed = spentOf(quota)
+  const reached = levels.filter(
+    percent => bytesUsed / monthlyBytes >= percent / 100 && percent > (levelTold ?? 0)
+  )
+  const { end: periodEnd } = currentPeriod(quota, nowMs)
+  for (const percent of reached)
+    for (const { value: told } of filled(levelSlot))
+      await told({ userId, clientId, percent, bytesUsed, monthlyBytes, periodEnd }, em)
+  return { ...quota, levelTold: reached.at(-1) ?? levelTold ?? null }
+}

@@ -1,0 +1,83 @@
+import t from 'tap'
+import type { Difference } from '../../stats/slots.ts'
+import { currentPeriod, judged, spentOf, standingAt, withBooked } from '../book.ts'
+import type { Quota } from '../entities.ts'
+import { periodOf } from '../period.ts'
+
+const start = Date.UTC(2024, 0, 31, 6)
+const dayMs = 86_400_000
+
+const quota: Quota = {
+  userId: 'ann',
+  clientId: 'edge',
+  monthlyBytes: 1000,
+  anchor: start / 1000,
+  periodStart: start / 1000,
+  used: 0,
+  credit: 0,
+  exhaustedAt: null,
+  levelTold: null,
+  holdSecs: 60,
+  createdAt: start,
+  updatedAt: start
+}
+
+const delivered = (atMs: number, bytesIn: number, span: Difference['span'] = 'minute'): Difference => ({
+  clientId: 'edge',
+  owner: 'ann',
+  ruleId: 'rule',
+  span,
+  at: Math.floor(atMs / 60_000) * 60,
+  bytesIn,
+  bytesOut: 0
+})
+
+/** The same numbers for every run. */
+function openRandom(seed: number): (below: number) => number {
+  let state = seed
+  return below => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+    return Math.floor((state / 2 ** 31) * below)
+  }
+}
+
+t.test(
+  'over 20 years of a clock that jumps, a period never comes back, and each begins with nothing',
+  async t => {
+    const random = openRandom(5)
+    let row = quota
+    let now = start
+    for (let step = 0; now < start + 20 * 365 * dayMs; step++) {
+      now += (random(10) < 7 ? 1 : -1) * random(20 * dayMs)
+      const before = row
+      row = standingAt(row, now)
+      const period = currentPeriod(row, now)
+      const isNext = row.periodStart > before.periodStart
+      if (row.periodStart < before.periodStart) t.fail(`step ${step}: the period went back`)
+      if (isNext && row.used + row.credit > 0) t.fail(`step ${step}: usage was taken along`)
+      if (!isNext && row.used !== before.used) t.fail(`step ${step}: usage went without the period`)
+      if (periodOf(row.anchor, row.periodStart).end !== period.end) t.fail(`step ${step}: not its end`)
+      row = withBooked(row, [delivered(now, random(300))], now)
+      if (random(8) === 0) row = judged({ ...row, credit: row.used }, now)
+      if ((row.exhaustedAt !== null) !== spentOf(row) >= row.monthlyBytes) t.fail(`step ${step}: not judged`)
+    }
+  }
+)
+
+t.test('a span counts whole, where its end does', async t => {
+  const made = start + 30_500 // in the middle of a minute
+  const row = { ...quota, createdAt: made }
+  for (const [difference, used] of [
+    [delivered(start - 60_000, 5), 0],
+    [delivered(start, 5), 5],
+    [delivered(start - 3_540_000, 5, 'hour'), 5],
+    [delivered(start - 3_600_000, 5, 'hour'), 0]
+  ] as const)
+    t.equal(withBooked(row, [difference], made).used, used)
+})
+
+t.test('a quota of nothing is spent from the moment at which its period began', async t => {
+  const next = standingAt({ ...quota, monthlyBytes: 0 }, start + 40 * dayMs)
+
+  t.equal(next.exhaustedAt, Date.UTC(2024, 1, 29, 6))
+})

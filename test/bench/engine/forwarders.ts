@@ -1,0 +1,146 @@
+// Everything that forwards to the reference server: our real server with its agents, and the peers that are here.
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { edge, type Ground, site } from '../../kit/site.ts'
+import type { Forwarder } from './modes.ts'
+
+export interface Running {
+  readonly name: Forwarder
+  readonly port: number
+  readonly pid: number // 0: nobody is charged
+  readonly carries: readonly ('tcp' | 'udp')[]
+}
+
+export const serverPort = 19_000
+
+const nginxModule = '/usr/lib/nginx/modules/ngx_stream_module.so'
+
+/** One thread each, as ours: what a thread costs and does is compared. */
+const haproxyConfig = (port: number, pipeBytes: number | null): string => `
+global
+    nbthread 1
+    maxconn 9700
+    maxpipes 200
+    ${pipeBytes === null ? '' : `tune.pipesize ${pipeBytes}`}
+defaults
+    mode tcp
+    timeout connect 5s
+    timeout client 1h
+    timeout server 1h
+    maxconn 9700
+    option splice-auto
+    option splice-request
+    option splice-response
+listen bench
+    bind 127.0.0.1:${port} backlog 4096
+    server s 127.0.0.1:${serverPort}
+`
+
+const nginxConfig = (port: number, dir: string): string => `
+${existsSync(nginxModule) ? `load_module ${nginxModule};` : ''}
+daemon off;
+worker_processes 1;
+worker_rlimit_nofile 20000;
+pid ${dir}/nginx.pid;
+error_log ${dir}/nginx.log crit;
+events { worker_connections 19900; }
+stream {
+  server {
+    listen 127.0.0.1:${port} backlog=4096;
+    proxy_pass 127.0.0.1:${serverPort};
+    proxy_timeout 1h;
+    proxy_half_close on;
+    tcp_nodelay on;
+  }
+  server {
+    listen 127.0.0.1:${port} udp;
+    proxy_pass 127.0.0.1:${serverPort};
+    proxy_timeout 30s;
+  }
+}
+`
+
+/** What `program` says of itself in one line, or null where it is not installed. */
+export function versionOf(program: 'haproxy' | 'nginx'): string | null {
+  const { error, stdout, stderr } = spawnSync(program, ['-v'], { encoding: 'utf8' })
+  return error ? null : ((stdout || stderr).split('\n')[0] ?? null)
+}
+
+/** Resolves when the port is listened on. */
+export async function run(
+  t: Ground,
+  program: string,
+  args: readonly string[],
+  port: number
+): Promise<number> {
+  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+  t.teardown(() => ended(child))
+  while (!(await answers(port))) if (child.exitCode !== null) throw new Error(`${program} ended at its start`)
+  if (child.pid === undefined) throw new Error(`${program} was not started`)
+  return child.pid
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+}
+
+async function answers(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    await new Promise(resolve => setTimeout(resolve, 50)) // not yet: it is asked again
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+export async function startPeers(t: Ground): Promise<Running[]> {
+  const dir = t.testdir()
+  const found: Running[] = []
+  const haproxy = async (name: Forwarder, port: number, pipeBytes: number | null) => {
+    const file = join(dir, `${name}.cfg`)
+    writeFileSync(file, haproxyConfig(port, pipeBytes))
+    const pid = await run(t, 'haproxy', ['-db', '-q', '-f', file], port)
+    found.push({ name, port, pid, carries: ['tcp'] })
+  }
+  if (versionOf('haproxy') !== null) {
+    await haproxy('haproxy', 19_101, null)
+    await haproxy('haproxy-1m', 19_102, 2 ** 20)
+  }
+  if (versionOf('nginx') !== null) {
+    const file = join(dir, 'nginx.conf')
+    writeFileSync(file, nginxConfig(19_120, dir))
+    const pid = await run(t, 'nginx', ['-c', file], 19_120)
+    found.push({ name: 'nginx', port: 19_120, pid, carries: ['tcp', 'udp'] })
+  }
+  return found
+}
+
+const engines = {
+  native: { SVC_ENGINE: 'native' },
+  'native-copy': { SVC_ENGINE: 'native', SVC_DISABLE_SPLICE: '1' },
+  portable: { SVC_ENGINE: 'portable' }
+} as const
+
+/** One server; an agent an engine, each with a rule for TCP and one for UDP, as anybody makes them. */
+export async function startOurs(t: Ground, threads: number): Promise<Running[]> {
+  const on = await site(t)
+  const found: Running[] = []
+  for (const [at, name] of (['native', 'native-copy', 'portable'] as const).entries()) {
+    const port = 19_200 + at
+    const env = { SVC_THREADS: String(threads), SVC_LOG_LEVEL: 'info', ...engines[name] }
+    const { agent } = await edge(t, on, name, { env })
+    for (const protocol of ['tcp', 'udp'])
+      await on.json('rule', 'push', name, String(port), `127.0.0.1:${serverPort}`, '--protocol', protocol)
+    found.push({ name, port, pid: agent.pid, carries: ['tcp', 'udp'] })
+  }
+  return found
+}

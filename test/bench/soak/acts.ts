@@ -1,0 +1,149 @@
+// What can happen to an engine: each act is drawn, and changes the scene.
+import type { Engine, EngineRule, Meter } from '../../../agent/engine.ts'
+import { limited, meterOf, rate, totalOf, unlimited } from '../../engine/metering.ts'
+import { ruleTo } from '../../engine/rig.ts'
+import { freePort } from '../../kit/ports.ts'
+import type { Dice } from './dice.ts'
+import type { Hall, Talk, Wish } from './hall.ts'
+import { settled } from './settled.ts'
+
+/** The meters of a scene: some for a few rules, one for all. */
+export const someMeters = [1, 2, 3] as const
+export const meterOfAll = 4
+
+export interface Scene {
+  readonly engine: Engine
+  readonly dice: Dice
+  readonly hall: Hall
+  readonly open: Map<number, EngineRule>
+  readonly talks: Talk[]
+  readonly wrong: (what: string) => void
+  changes: number
+  kills: number
+}
+
+const wishes: readonly Wish[] = ['echo', 'upload', 'download']
+
+const randomRate = (dice: Dice) =>
+  dice.oneIn(2) ? null : rate(100_000 * 2 ** dice.below(10), 10_000 * 2 ** dice.below(8))
+
+const randomMeter = (dice: Dice): Meter =>
+  dice.oneIn(2)
+    ? unlimited
+    : limited({
+        bytesIn: randomRate(dice),
+        bytesOut: randomRate(dice),
+        connections: dice.oneIn(3) ? dice.below(20) : null,
+        newConnections: dice.oneIn(3) ? rate(200, 20) : null
+      })
+
+export async function openRule(scene: Scene): Promise<void> {
+  const { engine, dice, hall, open } = scene
+  if (open.size >= 8) return
+  const targets = dice.oneIn(4) ? [await freePort(), hall.port] : [hall.port] // the first refuses
+  const rule = await ruleTo(targets, {
+    meters: [dice.of(someMeters) ?? 1, meterOfAll],
+    idleMs: dice.oneIn(2) ? 0 : 500
+  })
+  await engine.open(rule)
+  open.set(rule.id, rule)
+}
+
+async function closeRule({ engine, dice, open }: Scene): Promise<void> {
+  const rule = dice.of([...open.values()])
+  if (!rule) return
+  open.delete(rule.id)
+  await engine.close(rule.id, dice.oneIn(2) ? 0 : dice.below(500))
+}
+
+function limitAgain({ engine, dice }: Scene): void {
+  engine.meter(dice.of(someMeters) ?? 1, randomMeter(dice))
+}
+
+function budgetAgain({ engine, dice }: Scene): void {
+  const id = 1 + dice.below(4)
+  const mark = totalOf(engine, id) + dice.size(22)
+  engine.budget(id, dice.oneIn(2) ? null : { mark, holdMs: dice.below(200) })
+}
+
+function filterAgain({ engine, dice, open }: Scene): void {
+  const rule = dice.of([...open.values()])
+  const deny = dice.oneIn(4) ? [{ cidr: '127.0.0.0/8' }] : []
+  if (rule) engine.filter(rule.id, { source: { allow: null, deny, refusal: 'source_denied' }, target: [] })
+}
+
+function hangUp(scene: Scene): void {
+  const { dice, talks } = scene
+  const living = talks.filter(({ end }) => end === null)
+  dice.of(living)?.hangUp(dice.oneIn(2) ? 'caller' : 'target')
+  scene.kills++
+}
+
+let lastOwnMeter = 1_000
+
+/** A meter of its own, spent to the mark, refilled, and run to its end: with nothing lost, and no byte too many. */
+async function exhaust(scene: Scene): Promise<void> {
+  const { engine, dice, hall, wrong } = scene
+  const id = ++lastOwnMeter
+  const size = 100_000 + dice.size(21)
+  const mark = 10 + dice.below(size - 10)
+  engine.meter(id, unlimited)
+  engine.budget(id, { mark, holdMs: 60_000 })
+  const rule = await ruleTo([hall.port], { meters: [id] })
+  await engine.open(rule)
+  const wish = dice.of(wishes) ?? 'echo'
+
+  const talk = hall.call({ ruleId: rule.id, port: rule.from }, wish, size)
+  await settled(
+    'a budget is spent',
+    () => totalOf(engine, id) >= mark || talk.end !== null,
+    () => ({ ...talk, total: totalOf(engine, id), mark })
+  )
+  const spent = totalOf(engine, id)
+  if (spent !== mark || talk.end !== null)
+    wrong(`${wish}: ${spent} bytes of a budget of ${mark}, then ${talk.end}`)
+  engine.budget(id, null)
+  await settled(
+    'a refilled talk ends',
+    () => talk.end !== null,
+    () => ({ ...talk, total: totalOf(engine, id) })
+  )
+
+  const said = talk.said.caller + talk.said.target
+  await settled('an own meter is left', () => meterOf(engine, id).active === 0)
+  if (talk.end !== 'whole' || totalOf(engine, id) !== said)
+    wrong(`${wish}, refilled: ${talk.end}, ${totalOf(engine, id)} bytes counted of ${said}`)
+  await engine.close(rule.id, 0)
+  await settled('a rule closes', () => engine.sample().rules.every(({ ruleId }) => ruleId !== rule.id))
+  engine.unmeter(id)
+}
+
+const acts: readonly ((scene: Scene) => Promise<void> | void)[] = [
+  openRule,
+  closeRule,
+  limitAgain,
+  budgetAgain,
+  filterAgain,
+  hangUp,
+  hangUp,
+  exhaust
+]
+
+export async function act(scene: Scene): Promise<void> {
+  await (scene.open.size < 2 ? openRule : scene.dice.of(acts))?.(scene)
+  scene.changes++
+}
+
+export function call({ dice, hall, open, talks }: Scene): void {
+  const rule = dice.of([...open.values()])
+  if (!rule) return
+  talks.push(hall.call({ ruleId: rule.id, port: rule.from }, dice.of(wishes) ?? 'echo', dice.size(20)))
+}
+
+/** Nothing holds anybody back any more. */
+export function release(engine: Engine): void {
+  for (const id of [...someMeters, meterOfAll]) {
+    engine.meter(id, unlimited)
+    engine.budget(id, null)
+  }
+}

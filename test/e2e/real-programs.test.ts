@@ -1,0 +1,197 @@
+// Programs that know nothing of sluice work through it: curl, a resolver, PostgreSQL with its clients.
+import { execFile, spawn } from 'node:child_process'
+import { Resolver } from 'node:dns/promises'
+import { once } from 'node:events'
+import { chownSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { createServer } from 'node:https'
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { openDns } from '../kit/dns.ts'
+import { freePort } from '../kit/ports.ts'
+import { edge, site, token } from '../kit/site.ts'
+
+const run = promisify(execFile)
+const host = '127.0.0.1'
+
+const on = await site(t)
+const { agent } = await edge(t, on, 'paris')
+
+/** A rule to a target on this machine; the port that it listens on. */
+async function forward(target: number, more: object = {}, listen_port?: number): Promise<number> {
+  const port = listen_port ?? (await freePort())
+  const reply = await fetch(`${on.origin}/v1/rules`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ client: 'paris', listen_port: port, targets: [{ host, port: target }], ...more })
+  })
+  if (!reply.ok) throw new Error(await reply.text())
+  return port
+}
+
+t.test('curl fetches two sites over HTTPS by their names on one port, each with its certificate', async t => {
+  const port = await freePort()
+  const names = ['one.example.org', 'two.example.org']
+  const sites = await Promise.all(names.map(name => httpsSite(t, on.dir, name)))
+  for (const { name, port: target } of sites) await forward(target, { sni_pattern: name }, port)
+  const curl = (name: string, certificate: string, path = '/') =>
+    run('curl', [
+      ...['--silent', '--show-error', '--fail', '--noproxy', '*', '--cacert', certificate],
+      ...['--resolve', `${name}:${port}:${host}`, `https://${name}:${port}${path}`]
+    ])
+
+  for (const { name, certificate } of sites)
+    t.equal((await curl(name, certificate)).stdout, `this is ${name}`)
+  const [one, two] = sites
+  const large = await Promise.all(sites.map(({ name, certificate }) => curl(name, certificate, '/large')))
+  t.same(
+    large.map(({ stdout }) => stdout.length),
+    [largeBytes, largeBytes]
+  )
+  await t.rejects(curl(one?.name ?? '', two?.certificate ?? ''), { code: 60 }, 'each has its own certificate')
+  await t.rejects(curl('three.example.org', one?.certificate ?? ''), 'a name that no rule has is not served')
+})
+
+const largeBytes = 900_000
+
+/** Says its name to whoever asks for it, with a certificate that it has made itself. */
+async function httpsSite(t: Test, dir: string, name: string) {
+  const [key, certificate] = [join(dir, `${name}.key`), join(dir, `${name}.pem`)]
+  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
+  const who = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`]
+  await run('openssl', ['req', ...kind, ...who, '-keyout', key, '-out', certificate])
+  const server = createServer({ key: readFileSync(key), cert: readFileSync(certificate) }, ({ url }, reply) =>
+    reply.end(url === '/large' ? 'x'.repeat(largeBytes) : `this is ${name}`)
+  ).listen(0, host)
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { name, certificate, port: (server.address() as AddressInfo).port } // of a TCP server
+}
+
+t.test('a resolver asks a DNS server over UDP', async t => {
+  const many = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`n${i}.test`, [`192.0.2.${i}`]]))
+  const dns = await openDns(t, { ...many, 'both.test': ['192.0.2.200', '2001:db8::7'] }, 60)
+  const port = await forward(Number(dns.address.split(':')[1]), { protocol: 'udp' })
+  const resolver = new Resolver({ timeout: 1000, tries: 4 })
+  resolver.setServers([`${host}:${port}`])
+
+  t.same(await resolver.resolve4('both.test'), ['192.0.2.200'])
+  t.same(await resolver.resolve6('both.test'), ['2001:db8::7'])
+  await t.rejects(resolver.resolve4('nobody.test'), { code: 'ENOTFOUND' })
+  const answers = await Promise.all(Object.keys(many).map(name => resolver.resolve4(name)))
+  t.same(answers, Object.values(many))
+})
+
+t.test('a session that says nothing outlives a restart of the server', async t => {
+  const session = connect(await forward(await lines(t)), host)
+  t.teardown(() => session.destroy())
+  const heard = createInterface({ input: session })[Symbol.asyncIterator]()
+  const ask = async (words: string) => {
+    session.write(`${words}\n`)
+    return (await heard.next()).value
+  }
+  t.equal(await ask('before'), '1 before')
+
+  const opened = agent.count('rule.opened')
+  await restart()
+
+  t.equal(await ask('after'), '2 after')
+  t.equal(agent.count('rule.opened'), opened)
+})
+
+async function restart(): Promise<void> {
+  on.server.signal('SIGTERM')
+  await on.server.exit
+  await on.restart()
+  await on.server.until('client.connected')
+}
+
+/** A server that counts what it is told on a connection, and says it again. */
+async function lines(t: Test): Promise<number> {
+  const server = createTcpServer(socket => {
+    let count = 0
+    socket.on('error', () => {})
+    createInterface({ input: socket }).on('line', line => socket.write(`${++count} ${line}\n`))
+  }).listen(0, host)
+  await once(server, 'listening')
+  t.teardown(() => void server.close())
+  return (server.address() as AddressInfo).port // of a TCP server
+}
+
+const postgres = findPostgres()
+
+t.test(
+  'PostgreSQL serves a pool of clients, and a session goes on while the server restarts',
+  { skip: postgres === null && 'postgres is not installed', timeout: 120_000 },
+  async t => {
+    if (!postgres) return
+    const port = await forward(await openPostgres(t, postgres))
+    const at = ['-h', host, '-p', `${port}`, '-U', 'postgres']
+    const pgbench = (...args: string[]) => run(join(postgres.bin, 'pgbench'), [...at, ...args, 'postgres'])
+    await pgbench('--initialize', '--quiet')
+
+    const { stdout } = await pgbench('--client=8', '--jobs=2', '--transactions=50', '--no-vacuum')
+
+    t.match(stdout, /actually processed: 400\/400/)
+    t.match(stdout, /failed transactions: 0 /)
+    const session = psql(t, join(postgres.bin, 'psql'), at)
+    const backend = await session.ask('select pg_backend_pid()')
+    t.equal(await session.ask('select count(*) from pgbench_history'), '400')
+    await restart()
+    t.equal(await session.ask('select pg_backend_pid()'), backend)
+  }
+)
+
+interface Postgres {
+  readonly bin: string
+  /** It refuses to run as root. */
+  readonly user: { readonly uid: number; readonly gid: number } | null
+}
+
+function findPostgres(): Postgres | null {
+  const dirs = (process.env['PATH'] ?? '').split(':')
+  const found = dirs.map(dir => join(dir, 'postgres')).find(existsSync)
+  if (!found) return null
+  const bin = dirname(realpathSync(found))
+  if (process.getuid?.() !== 0) return { bin, user: null }
+  const [, uid, gid] = /^postgres:[^:]*:(\d+):(\d+):/m.exec(readFileSync('/etc/passwd', 'utf8')) ?? []
+  return uid && gid ? { bin, user: { uid: Number(uid), gid: Number(gid) } } : null
+}
+
+/** With a database of its own; its port. */
+async function openPostgres(t: Test, { bin, user }: Postgres): Promise<number> {
+  const [dir, port] = [mkdtempSync(join(tmpdir(), 'sluice-postgres-')), await freePort()]
+  t.teardown(() => rmSync(dir, { recursive: true, force: true }))
+  if (user) chownSync(dir, user.uid, user.gid)
+  const how = { cwd: dir, ...user }
+  await run(join(bin, 'initdb'), ['-D', dir, '-A', 'trust', '-U', 'postgres', '--no-sync'], how)
+  const settings = [`listen_addresses=${host}`, `port=${port}`, 'unix_socket_directories=', 'fsync=off']
+  const server = spawn(join(bin, 'postgres'), ['-D', dir, ...settings.flatMap(one => ['-c', one])], how)
+  t.teardown(async () => {
+    server.kill('SIGQUIT')
+    await once(server, 'exit')
+  })
+  for await (const line of createInterface({ input: server.stderr }))
+    if (line.includes('ready to accept connections')) break
+  server.stderr.resume()
+  return port
+}
+
+/** One session: a question, a line. */
+function psql(t: Test, program: string, at: readonly string[]) {
+  const child = spawn(program, [...at, '--no-psqlrc', '--quiet', '-At', 'postgres'], { stdio: 'pipe' })
+  t.teardown(() => child.kill('SIGKILL'))
+  const heard = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  return {
+    async ask(question: string): Promise<string> {
+      child.stdin.write(`${question};\n`)
+      return (await heard.next()).value ?? ''
+    }
+  }
+}

@@ -1,0 +1,150 @@
+// A UDP rule opens, its flows come and go, it closes.
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { freePort } from '../../kit/ports.ts'
+import { answer, type Case, call, echo, openTarget, portCounters, rig, ruleTo, until } from '../rig.ts'
+import { openUdpRule, openUdpTarget, talk } from './udp-kit.ts'
+
+export const udpLife: Record<string, Case> = {
+  async 'a flow that is silent for its idle time ends, and the next datagram begins another'(t, openEngine) {
+    const target = await openUdpTarget(t)
+    const { engine, counters } = rig(t, openEngine)
+    const rule = await openUdpRule(engine, [target.port], { idleMs: 200 })
+    const silent = await talk(t, rule.from)
+    const busy = await talk(t, rule.from)
+    await silent.ask('hello')
+    const [first] = target.heard
+
+    const ticks = setInterval(() => busy.say('still here'), 20)
+    t.teardown(() => clearInterval(ticks))
+    await until(() => portCounters(counters()).active === 2)
+    await until(() => portCounters(counters()).active === 1)
+    await silent.ask('hello again')
+
+    t.not(target.heard.findLast(({ bytes }) => String(bytes) === 'hello again')?.port, first?.port)
+    t.equal(counters().connectionsTotal, 3)
+    clearInterval(ticks)
+    await until(() => portCounters(counters()).active === 0)
+  },
+
+  async 'what a target says keeps its flow alive'(t, openEngine) {
+    const target = createSocket('udp4').bind(0, '127.0.0.1')
+    await once(target, 'listening')
+    let ticks: NodeJS.Timeout | undefined
+    target.once('message', (_, { port, address }) => {
+      ticks = setInterval(() => target.send('tick', port, address), 20)
+    })
+    t.teardown(() => {
+      clearInterval(ticks)
+      target.close()
+    })
+    const { engine, counters } = rig(t, openEngine)
+    const rule = await openUdpRule(engine, [target.address().port], { idleMs: 150 })
+    const caller = await talk(t, rule.from)
+
+    caller.say('subscribe')
+    await until(() => caller.heard.length > 25)
+
+    t.match(counters(), { connectionsTotal: 1, ports: [{ active: 1, datagramsIn: 1 }] })
+  },
+
+  async 'a range opens all its UDP ports, each to its own target port'(t, openEngine) {
+    const first = await freePort(3)
+    const from = await freePort(3)
+    for (const port of [first, first + 1, first + 2]) await openUdpTarget(t, () => String(port), { port })
+    const { engine, counters } = rig(t, openEngine)
+    await openUdpRule(engine, [first], { from, to: from + 2 })
+
+    for (const offset of [0, 1, 2])
+      t.equal(await (await talk(t, from + offset)).ask('who?'), String(first + offset))
+    t.match(counters().ports, [
+      { port: from, datagramsIn: 1 },
+      { port: from + 1, datagramsIn: 1 },
+      { port: from + 2, datagramsIn: 1, bytesOut: 5 }
+    ])
+  },
+
+  async 'TCP and UDP share a port number, and a dial from one to the other is no loop'(t, openEngine) {
+    const target = await openUdpTarget(t)
+    const { engine } = rig(t, openEngine)
+    const tcp = await ruleTo([await openTarget(t, echo)])
+    await engine.open(tcp)
+
+    const udp = await openUdpRule(engine, [target.port], { from: tcp.from, to: tcp.from })
+
+    t.equal(await answer(await call(t, tcp.from), 'stream'), 'stream')
+    t.equal(await (await talk(t, udp.from)).ask('datagram'), 'datagram')
+    const there = await freePort()
+    await openUdpTarget(t, () => 'no loop', { port: there })
+    await engine.open(await ruleTo([tcp.from], { from: there })) // TCP on the number that UDP is sent to
+    const onward = await openUdpRule(engine, [there])
+    t.equal(await (await talk(t, onward.from)).ask('?'), 'no loop')
+  },
+
+  async 'a UDP port that another process holds is in use, on either family, and then opens'(t, openEngine) {
+    const bind = ['0.0.0.0', '::']
+    const { engine } = rig(t, openEngine, { bind })
+    for (const host of ['127.0.0.1', '::1', '0.0.0.0']) {
+      const from = await freePort()
+      const other = createSocket({ type: host === '::1' ? 'udp6' : 'udp4', reusePort: true }).bind(from, host)
+      await once(other, 'listening')
+
+      await t.rejects(openUdpRule(engine, [9], { from }), { code: 'EADDRINUSE' }, host)
+      await t.rejects(openUdpRule(engine, [9], { from: from - 1, to: from }), { code: 'EADDRINUSE' }, host)
+
+      other.close()
+      await openUdpRule(engine, [9], { from })
+      await t.rejects(openUdpRule(engine, [9], { from }), { code: 'EADDRINUSE' }, 'our own')
+    }
+  },
+
+  async 'closing cuts flows whatever the drain, and the port can be opened again at once'(t, openEngine) {
+    const target = await openUdpTarget(t)
+    const { engine, final } = rig(t, openEngine)
+    const rule = await openUdpRule(engine, [target.port])
+    const caller = await talk(t, rule.from)
+    await caller.ask('before')
+
+    await engine.close(rule.id, 60_000)
+
+    t.match(await final(rule.id), { ports: [{ bytesIn: 6, bytesOut: 6, active: 0 }], connectionsTotal: 1 })
+    const again = await openUdpRule(engine, [target.port], { from: rule.from })
+    t.equal(await (await talk(t, again.from)).ask('after'), 'after')
+  },
+
+  async 'closing does not wait for a name'(t, openEngine) {
+    const { engine, events, final } = rig(t, openEngine)
+    const rule = await openUdpRule(engine, [{ host: 'never.test', port: 9 }])
+    const caller = await talk(t, rule.from)
+    caller.say('hello')
+    await until(() => events.length > 0)
+
+    await engine.close(rule.id, 0)
+
+    t.match(await final(rule.id), { connectionsTotal: 1, ports: [{ active: 0, datagramsIn: 0 }] })
+  },
+
+  async 'flows that come and go leave nothing behind'(t, openEngine) {
+    const target = await openUdpTarget(t)
+    const { engine, counters } = rig(t, openEngine)
+    const rule = await openUdpRule(engine, [target.port], { idleMs: 1_000, flowCap: 65_535 })
+    const before = process.getActiveResourcesInfo().length
+    const rounds = 20
+    const atOnce = 100
+
+    for (let round = 0; round < rounds; round++) {
+      const callers = await Promise.all(Array.from({ length: atOnce }, () => talk(t, rule.from)))
+      await Promise.all(callers.map(caller => caller.ask('hello')))
+      for (const caller of callers) caller.close()
+    }
+    await until(() => portCounters(counters()).active === 0)
+
+    t.match(counters(), {
+      ports: [{ datagramsIn: rounds * atOnce, datagramsOut: rounds * atOnce }],
+      rejected: {}
+    })
+    const { connectionsTotal } = counters()
+    t.ok(connectionsTotal > rounds * atOnce * 0.8, `${connectionsTotal} flows`) // a source port may come again
+    await until(() => process.getActiveResourcesInfo().length <= before)
+  }
+}

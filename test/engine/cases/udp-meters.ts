@@ -1,0 +1,149 @@
+// What meters do to datagrams and flows.
+import type { EngineRule, Meter } from '../../../agent/engine.ts'
+import { type Case, rig, until } from '../rig.ts'
+import { openUdpRule, openUdpTarget, talk } from './udp-kit.ts'
+
+const open: Meter = {
+  bytesIn: null,
+  bytesOut: null,
+  connections: null,
+  newConnections: null,
+  refusals: {
+    connections: 'too_many',
+    newConnections: 'too_fast',
+    bytes: 'too_much',
+    budget: 'spent'
+  }
+}
+
+let lastMeter = 0
+
+/** A rule to an echo behind one meter, and a caller. */
+const behind = async (t: Parameters<Case>[0], openEngine: Parameters<Case>[1], meter: Partial<Meter>) => {
+  const target = await openUdpTarget(t)
+  const on = rig(t, openEngine)
+  const id = ++lastMeter
+  on.engine.meter(id, { ...open, ...meter })
+  const rule = await openUdpRule(on.engine, [target.port], { meters: [id] })
+  const counted = () => on.engine.sample().meters.find(meter => meter.id === id)
+  return { ...on, id, rule, target, counted, caller: await talk(t, rule.from) }
+}
+
+export const udpMeters: Record<string, Case> = {
+  async 'flows are connections to a meter: at once, and new ones in a second'(t, openEngine) {
+    const { engine, id, rule, caller, counters, counted } = await behind(t, openEngine, { connections: 1 })
+    const other = await talk(t, rule.from)
+    await caller.ask('first')
+
+    other.say('one too many')
+    await until(() => counters().rejected.too_many === 1)
+    engine.meter(id, { ...open, newConnections: { perSec: 0.001, burst: 1 } })
+    await other.ask('second')
+    ;(await talk(t, rule.from)).say('too soon')
+
+    await until(() => counters().rejected.too_fast === 1)
+    t.equal(await caller.ask('still here'), 'still here')
+    t.match(counted(), { active: 2, bytesIn: 21, bytesOut: 21 })
+    await engine.close(rule.id, 0)
+    await until(() => counted()?.active === 0)
+  },
+
+  async 'what exceeds a byte rate is dropped and counted, on live flows, each way'(t, openEngine) {
+    const { engine, id, caller, counters, counted, target } = await behind(t, openEngine, {})
+    const bytes = Buffer.alloc(1_000)
+    await caller.ask(bytes)
+
+    engine.meter(id, { ...open, bytesIn: { perSec: 1, burst: 2_500 } })
+    for (let i = 0; i < 5; i++) caller.say(bytes)
+    await until(() => counters().rejected.too_much === 3)
+    await until(() => caller.heard.length === 3)
+    t.equal(target.heard.length, 3)
+    engine.meter(id, { ...open, bytesOut: { perSec: 1, burst: 1_500 } })
+    for (let i = 0; i < 5; i++) caller.say(bytes)
+    await until(() => counters().rejected.too_much === 7)
+    await until(() => caller.heard.length === 4)
+    engine.meter(id, open)
+    await caller.ask(bytes)
+
+    t.match(counters(), { connectionsTotal: 1, ports: [{ datagramsIn: 9, datagramsOut: 5 }] })
+    t.match(counted(), { bytesIn: 9_000, bytesOut: 5_000 })
+  },
+
+  async 'a datagram larger than the burst never passes'(t, openEngine) {
+    const { caller, counters } = await behind(t, openEngine, { bytesIn: { perSec: 1e9, burst: 500 } })
+
+    caller.say(Buffer.alloc(501))
+
+    await until(() => counters().rejected.too_much === 1)
+    t.equal(await caller.ask(Buffer.alloc(500)).then(({ length }) => length), 500)
+  },
+
+  async 'a spent budget drops datagrams and new flows, says so once, and lets pass again'(t, openEngine) {
+    const { engine, events, id, rule, caller, counters, counted } = await behind(t, openEngine, {})
+    const empties = () => events.filter(({ kind }) => kind === 'meter-empty').length
+    engine.budget(id, { mark: 10, holdMs: 20 })
+
+    await caller.ask('12345')
+
+    await until(() => empties() === 1)
+    t.match(counted(), { bytesIn: 5, bytesOut: 5, active: 1 })
+    caller.say('more')
+    await until(() => counters().rejected.spent === 1)
+    ;(await talk(t, rule.from)).say('me too')
+    await until(() => counters().rejected.spent === 2)
+    t.match(counters(), { connectionsTotal: 1, ports: [{ active: 1, datagramsIn: 1 }] })
+
+    engine.budget(id, null)
+    t.equal(await caller.ask('again'), 'again')
+    t.equal(counters().connectionsTotal, 1, 'the flow has lived on')
+    t.equal(empties(), 1)
+  },
+
+  async 'the datagram that crosses the mark passes whole, and shuts the meter'(t, openEngine) {
+    const { engine, events, id, caller, counters, counted } = await behind(t, openEngine, {})
+    engine.budget(id, { mark: 150, holdMs: 1_000 })
+
+    caller.say(Buffer.alloc(100))
+    await until(() => caller.heard.length === 1)
+    caller.say(Buffer.alloc(100))
+
+    await until(() => counters().rejected.spent === 1)
+    t.ok(events.some(event => event.kind === 'meter-empty' && event.meterId === id))
+    t.match(counted(), { bytesIn: 100, bytesOut: 100 })
+    engine.budget(id, { mark: 400, holdMs: 1_000 })
+    await caller.ask(Buffer.alloc(100))
+    t.match(counted(), { bytesIn: 200, bytesOut: 200 })
+  },
+
+  async 'of several meters each has its say, and a refusal by one costs the others nothing'(t, openEngine) {
+    const target = await openUdpTarget(t)
+    const { engine, counters } = rig(t, openEngine)
+    const [outer, inner] = [++lastMeter, ++lastMeter]
+    const named = (name: string) => ({ ...open, refusals: { ...open.refusals, bytes: name } })
+    engine.meter(outer, { ...named('outer'), bytesIn: { perSec: 0.001, burst: 1_000 } })
+    engine.meter(inner, { ...named('inner'), bytesIn: { perSec: 0.001, burst: 300 } })
+    const both = await openUdpRule(engine, [target.port], { meters: [outer, inner] })
+    const one = await openUdpRule(engine, [target.port], { meters: [outer] })
+    const caller = await talk(t, both.from)
+
+    for (let i = 0; i < 5; i++) caller.say(Buffer.alloc(200))
+    await until(() => counters().rejected.inner === 4)
+    const other = await talk(t, one.from)
+    for (let i = 0; i < 4; i++) await other.ask(Buffer.alloc(200))
+    other.say(Buffer.alloc(200))
+
+    await until(() => ruleOf(engine.sample().rules, one)?.rejected.outer === 1)
+    t.same(counters().rejected, { inner: 4 })
+  },
+
+  async 'a rule whose meter is not there is refused'(t, openEngine) {
+    const { engine } = rig(t, openEngine)
+
+    await t.rejects(openUdpRule(engine, [9], { meters: [999_999] }), { code: 'EINVAL' })
+
+    t.same(engine.sample().rules, [])
+  }
+}
+
+const ruleOf = <T extends { readonly ruleId: number }>(rules: readonly T[], { id }: EngineRule) =>
+  rules.find(({ ruleId }) => ruleId === id)

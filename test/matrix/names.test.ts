@@ -1,0 +1,96 @@
+// Targets by name, with a real DNS server behind the agent's own resolver.
+import { setTimeout as after } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { chooseEngine, type EngineName } from '../../agent/engines.ts'
+import { dnsLookup } from '../../agent/resolver/dns.ts'
+import { openResolver } from '../../agent/resolver.ts'
+import { systemClock } from '../../kernel/base/clock.ts'
+import { answer, call, echo, endOf, openSilent, openTarget, type Rig, rig, ruleTo } from '../engine/rig.ts'
+import { openDns, type Zone } from '../kit/dns.ts'
+import { engines } from './world.ts'
+
+const ttlSecs = 1 // the least that the resolver keeps
+
+/** A rig whose questions go to a DNS server that answers from `zone`, as it is then. */
+async function named(t: Test, engine: EngineName, zone: Zone): Promise<Rig> {
+  const dns = await openDns(t, zone, ttlSecs)
+  const resolver = openResolver({ clock: systemClock, lookup: dnsLookup([dns.address]) })
+  const { open } = chooseEngine(engine)
+  const opened = rig(t, options => {
+    const engine = open({
+      ...options,
+      onEvents(batch) {
+        options.onEvents(batch)
+        for (const event of batch)
+          if (event.kind === 'resolve')
+            void resolver.resolve(event.host).then(found => engine.resolved(event.token, found))
+      }
+    })
+    return engine
+  })
+  return opened
+}
+
+for (const engine of engines) {
+  t.test(`${engine}: a broken AAAA costs a good A nothing but a moment`, async t => {
+    const silent = await openSilent(t, '::1')
+    await openTarget(t, echo, { port: silent })
+    const refusing = await openTarget(t, echo) // on 127.0.0.1 only
+    const zone = { 'half.test': ['::1', '127.0.0.1'] }
+    const { engine: opened, counters } = await named(t, engine, zone)
+
+    for (const port of [silent, refusing]) {
+      const rule = await ruleTo([{ host: 'half.test', port }], { preferIpv6: true })
+      await opened.open(rule)
+      t.equal(await answer(await call(t, rule.from), 'hello'), 'hello')
+    }
+
+    t.match(counters(), { dnsFailures: 0, targetFailovers: 0, targets: [{ health: 'healthy' }] })
+  })
+
+  t.test(`${engine}: a name that no server answers for leaves the caller to the next target`, async t => {
+    const { engine: opened, counters } = await named(t, engine, { 'broken.test': 'SERVFAIL' })
+    const port = await openTarget(t, echo)
+    const targets = ['gone.test', 'broken.test', '127.0.0.1'].map(host => ({ host, port }))
+    const rule = await ruleTo(targets)
+    await opened.open(rule)
+
+    t.equal(await answer(await call(t, rule.from), 'hello'), 'hello')
+
+    t.match(counters(), { dnsFailures: 2, targetFailovers: 1, connectionsTotal: 1 })
+  })
+
+  t.test(`${engine}: a target whose address changes is followed, and who is there stays`, async t => {
+    const zone: Record<string, string[]> = { 'moves.test': ['127.0.0.2'] }
+    const { engine: opened } = await named(t, engine, zone)
+    const saying = (name: string) => (socket: Parameters<typeof echo>[0]) =>
+      void socket.on('data', () => socket.write(name))
+    const port = await openTarget(t, saying('old'), { host: '127.0.0.2' })
+    await openTarget(t, saying('new'), { host: '127.0.0.3', port })
+    const rule = await ruleTo([{ host: 'moves.test', port }])
+    await opened.open(rule)
+    const early = await call(t, rule.from)
+    t.equal(await answer(early, 'who?'), 'old')
+
+    zone['moves.test'] = ['127.0.0.3']
+    await after(ttlSecs * 1000)
+
+    t.equal(await answer(await call(t, rule.from), 'who?'), 'new')
+    t.equal(await answer(early, 'still?'), 'old')
+  })
+
+  t.test(`${engine}: after a name was gone for a while its rule goes on`, async t => {
+    const zone: Record<string, string[]> = {}
+    const { engine: opened, counters } = await named(t, engine, zone)
+    const port = await openTarget(t, echo)
+    const rule = await ruleTo([{ host: 'late.test', port }])
+    await opened.open(rule)
+    for (let i = 0; i < 5; i++) t.equal(await endOf(await call(t, rule.from)), 'reset')
+    t.equal(counters().dnsFailures, 5)
+
+    zone['late.test'] = ['127.0.0.1']
+    await after(3_000) // as long as a failure is kept
+
+    t.equal(await answer(await call(t, rule.from), 'hello'), 'hello')
+  })
+}

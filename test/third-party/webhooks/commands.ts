@@ -1,0 +1,87 @@
+import { defineCommand, Type } from 'sluice/plugin'
+import type { DeadRow, EndpointRow, TestRow } from './schema.ts'
+
+const list = defineCommand({
+  name: 'webhook list',
+  summary: 'Show who is told of events, and what waits for them.',
+  args: Type.Object({}),
+  needs: 'api',
+  run: async ({ api, print }) =>
+    print.data(await api.list<EndpointRow>('/v1/webhooks'), [
+      'name',
+      'host',
+      ['events', ({ events }) => events.join(' ')],
+      'waiting',
+      'next_at',
+      'error',
+      'dead'
+    ])
+})
+
+const test = defineCommand({
+  name: 'webhook test',
+  summary: 'Send a test event now.',
+  args: Type.Object({ endpoint: Type.String({ description: 'Its name.' }) }),
+  positional: ['endpoint'],
+  needs: 'api',
+  run: async ({ api, args: { endpoint }, print }) =>
+    print.data(await api.send<TestRow>('POST', `/v1/webhooks/${encodeURIComponent(endpoint)}/test`))
+})
+
+const dead = defineCommand({
+  name: 'webhook dead',
+  summary: 'List events that were given up, the oldest first.',
+  args: Type.Object({ endpoint: Type.Optional(Type.String({ description: 'Only of this one.' })) }),
+  needs: 'api',
+  run: async ({ api, args: { endpoint }, print }) =>
+    print.data(await deadOf(api, endpoint), [
+      'delivery_id',
+      'endpoint',
+      'event',
+      'attempts',
+      'error',
+      'created_at',
+      'dead_at'
+    ])
+})
+
+const Letters = {
+  delivery: Type.Array(Type.String(), { description: 'delivery_id, as `webhook dead` shows it.' })
+}
+const letterOf = (id: string): string => `/v1/webhooks/dead-letters/${encodeURIComponent(id)}`
+
+const retry = defineCommand({
+  name: 'webhook retry',
+  summary: 'Try given-up events again.',
+  args: Type.Object(Letters),
+  positional: ['delivery'],
+  needs: 'api',
+  async run({ api, args: { delivery }, print }) {
+    const rows: DeadRow[] = []
+    for (const id of delivery) rows.push(await api.send<DeadRow>('POST', `${letterOf(id)}/retry`))
+    print.data(rows, ['delivery_id', 'endpoint', 'event'])
+  }
+})
+
+const forget = defineCommand({
+  name: 'webhook forget',
+  summary: 'Forget given-up events.',
+  args: Type.Object(Letters),
+  positional: ['delivery'],
+  needs: 'api',
+  async run({ api, args: { delivery }, print }) {
+    for (const id of delivery) {
+      await api.send('DELETE', letterOf(id))
+      print.line(`${id} is forgotten`)
+    }
+  }
+})
+
+export const commands = [list, test, dead, retry, forget]
+
+const deadOf = (api: { list<T>(path: string): Promise<T[]> }, endpoint: string | undefined) =>
+  api.list<DeadRow>(
+    endpoint === undefined
+      ? '/v1/webhooks/dead-letters'
+      : `/v1/webhooks/dead-letters?endpoint=${encodeURIComponent(endpoint)}`
+  )

@@ -1,0 +1,81 @@
+// Endpoints and dead letters as superadmins see them.
+import { defineCode, type EntityManager, Fault, type Kernel, timestamp } from 'sluice/plugin'
+import { Delivery } from './entities.ts'
+import type { DeadRow, EndpointRow } from './schema.ts'
+import type { config } from './settings.ts'
+
+export const webhookNotFound = defineCode('webhook_not_found', 404, 8)
+export const deadLetterNotFound = defineCode('dead_letter_not_found', 404, 8)
+
+export type Desk = ReturnType<typeof openDesk>
+type Services = Pick<Kernel<typeof config>, 'config' | 'store' | 'clock'>
+
+export function openDesk({ config: { endpoints }, store, clock }: Services) {
+  const list = (): Promise<EndpointRow[]> =>
+    store.read(em =>
+      Promise.all(
+        endpoints.map(async ({ name, url, events, allow_private }) => {
+          const waits = { endpoint: name, deadAt: null }
+          const [first] = await em.find(Delivery, waits, { orderBy: { id: 'asc' }, limit: 1 })
+          return {
+            name,
+            host: URL.parse(url)?.host ?? '',
+            events: [...events],
+            allow_private,
+            waiting: await em.count(Delivery, waits),
+            next_at: first ? timestamp(first.nextAt) : null,
+            error: first?.error ?? null,
+            dead: await em.count(Delivery, { endpoint: name, deadAt: { $ne: null } })
+          }
+        })
+      )
+    )
+
+  function requireEndpoint(name: string): void {
+    if (endpoints.some(endpoint => endpoint.name === name)) return
+    throw new Fault(webhookNotFound, `no endpoint is named ${name}`)
+  }
+
+  /** Oldest first; also those whose endpoint is not configured any more. */
+  const dead = (endpoint: string | undefined) => ({
+    async page(after: string | null, take: number, em: EntityManager) {
+      const where = {
+        deadAt: { $ne: null },
+        ...(endpoint !== undefined && { endpoint }),
+        ...(after !== null && { id: { $gt: after } })
+      }
+      const found = await em.find(Delivery, where, { orderBy: { id: 'asc' }, limit: take })
+      return found.map(row => ({ key: row.id, row: deadRowOf(row) }))
+    }
+  })
+
+  /** With all its attempts, and before what has waited since: it is older. */
+  async function retry(id: string, em: EntityManager): Promise<DeadRow> {
+    const found = await em.findOne(Delivery, { id, deadAt: { $ne: null } }, { disableIdentityMap: true })
+    if (!found) return unknown()
+    requireEndpoint(found.endpoint)
+    await em.nativeUpdate(Delivery, { id }, { deadAt: null, attempts: 0, nextAt: clock.now() })
+    return deadRowOf(found)
+  }
+
+  async function remove(id: string, em: EntityManager): Promise<void> {
+    if ((await em.nativeDelete(Delivery, { id, deadAt: { $ne: null } })) === 0) unknown()
+  }
+
+  return { list, requireEndpoint, dead, retry, remove }
+}
+
+function unknown(): never {
+  throw new Fault(deadLetterNotFound, 'no dead letter has this id')
+}
+
+const deadRowOf = ({ id, endpoint, event, body, attempts, error, createdAt, deadAt }: Delivery): DeadRow => ({
+  delivery_id: id,
+  endpoint,
+  event,
+  body,
+  attempts,
+  error: error ?? null,
+  created_at: timestamp(createdAt),
+  dead_at: timestamp(deadAt ?? createdAt)
+})

@@ -1,0 +1,56 @@
+// Endpoints as the configuration has them, with their secrets: read once, at start, and never shown.
+import { readFileSync, statSync } from 'node:fs'
+import type { Config, EndpointConfig } from './settings.ts'
+
+export interface Endpoint {
+  readonly name: string
+  readonly url: URL
+  readonly key: Buffer // of the signature
+  readonly reach: 'public' | 'any'
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+
+const leastKeyBytes = 24
+
+/** Throws at the first that cannot be used; the message names it, and never holds the secret or the address. */
+export function readEndpoints({ endpoints }: Config, env: Env): readonly Endpoint[] {
+  const twin = endpoints.find(({ name }, i) => endpoints.findIndex(other => other.name === name) < i)
+  if (twin) throw new Error(`two endpoints are named ${twin.name}; give each a name of its own`)
+  return endpoints.map(endpoint => ({
+    name: endpoint.name,
+    url: addressOf(endpoint),
+    key: keyOf(endpoint, env),
+    reach: endpoint.allow_private ? 'any' : 'public'
+  }))
+}
+
+function addressOf({ name, url: text, allow_private }: EndpointConfig): URL {
+  const url = URL.parse(text)
+  if (!url) throw new Error(`url of endpoint ${name} cannot be read`)
+  if (url.username !== '' || url.password !== '')
+    throw new Error(`url of endpoint ${name} holds a credential; the signature says who calls`)
+  if (url.protocol === 'http:' && !allow_private)
+    throw new Error(`url of endpoint ${name} must be https; plain http is for allow_private`)
+  return url
+}
+
+function keyOf(endpoint: EndpointConfig, env: Env): Buffer {
+  const { name } = endpoint
+  const secret = secretOf(endpoint, env).trim()
+  const key = secret.startsWith('whsec_')
+    ? Buffer.from(secret.slice('whsec_'.length), 'base64')
+    : Buffer.from(secret)
+  if (key.length < leastKeyBytes)
+    throw new Error(`the secret of endpoint ${name} must have ${leastKeyBytes} bytes or more`)
+  return key
+}
+
+function secretOf({ name, secret_file: file, secret_env: variable }: EndpointConfig, env: Env): string {
+  if ((file === undefined) === (variable === undefined))
+    throw new Error(`endpoint ${name} needs either secret_file or secret_env`)
+  if (file === undefined) return env[variable ?? ''] ?? ''
+  if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
+    throw new Error(`others may read ${file}, the secret of endpoint ${name}; run: chmod 600 ${file}`)
+  return readFileSync(file, 'utf8')
+}

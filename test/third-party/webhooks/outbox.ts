@@ -1,0 +1,99 @@
+// What is to be said, on the disk with what it is about: written in the transaction of the event, gone once delivered.
+import { type EntityManager, type Kernel, newId, timestamp } from 'sluice/plugin'
+import { Delivery } from './entities.ts'
+import type { Outcome } from './post.ts'
+import type { config, EventName } from './settings.ts'
+
+export const maxWaiting = 10_000 // an endpoint
+export const maxDead = 1_000 // an endpoint
+export const maxAttempts = 12
+const firstRetryMs = 10_000
+const lastRetryMs = 3_600_000
+
+export const retryAfterMs = (attempts: number): number =>
+  Math.min(lastRetryMs, firstRetryMs * 2 ** (attempts - 1))
+
+export interface Event {
+  readonly name: EventName
+  readonly at: number // ms
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+export type Outbox = ReturnType<typeof openOutbox>
+type Services = Pick<Kernel<typeof config>, 'config' | 'store' | 'clock' | 'log'>
+
+export function openOutbox({ config: { endpoints }, store, clock, log }: Services) {
+  const dropped = new Map<string, number>()
+
+  const wants = (name: EventName): boolean => endpoints.some(({ events }) => events.includes(name))
+
+  /** In the transaction of what it tells of. */
+  async function put({ name, at, data }: Event, em: EntityManager): Promise<void> {
+    for (const { name: endpoint } of endpoints.filter(({ events }) => events.includes(name))) {
+      if (await isFull(endpoint, em)) continue
+      const id = newId(at)
+      const body = bodyOf({ id, name, at, data })
+      await em.insert(Delivery, { id, endpoint, event: name, body, attempts: 0, nextAt: at, createdAt: at })
+    }
+  }
+
+  async function isFull(endpoint: string, em: EntityManager): Promise<boolean> {
+    if ((await em.count(Delivery, { endpoint, deadAt: null })) < maxWaiting) return false
+    const count = (dropped.get(endpoint) ?? 0) + 1
+    dropped.set(endpoint, count)
+    if (Number.isInteger(Math.log2(count)))
+      log.warn('webhook.dropped', `${maxWaiting} events wait for this endpoint already`, { endpoint, count })
+    return true
+  }
+
+  /** The first in line, when its time has come: those behind it wait with it. */
+  async function due(endpoint: string): Promise<Delivery | null> {
+    const [first] = await store.read(em =>
+      em.find(
+        Delivery,
+        { endpoint, deadAt: null },
+        { orderBy: { id: 'asc' }, limit: 1, disableIdentityMap: true }
+      )
+    )
+    return first && first.nextAt <= clock.now() ? first : null
+  }
+
+  async function settle(row: Delivery, outcome: Outcome): Promise<void> {
+    const { id, endpoint, event } = row
+    if (outcome.is === 'delivered')
+      return store.change(async em => void (await em.nativeDelete(Delivery, { id })))
+    const { error } = outcome
+    const attempts = row.attempts + 1
+    const now = clock.now()
+    const isDead = attempts >= maxAttempts
+    await store.change(async em => {
+      const nextAt = now + retryAfterMs(attempts)
+      await em.nativeUpdate(Delivery, { id }, { attempts, error, nextAt, deadAt: isDead ? now : null })
+      if (isDead) await forgetOldest(endpoint, em)
+    })
+    const fields = { endpoint, delivery: id, about: event, attempts, error }
+    if (isDead) log.error('webhook.dead', `given up after ${attempts} attempts`, fields)
+    else log.warn('webhook.failed', 'it is tried again', fields)
+  }
+
+  async function forgetOldest(endpoint: string, em: EntityManager): Promise<void> {
+    const tooMany = await em.find(
+      Delivery,
+      { endpoint, deadAt: { $ne: null } },
+      { orderBy: { id: 'desc' }, offset: maxDead, limit: maxDead, fields: ['id'] }
+    )
+    if (tooMany.length > 0) await em.nativeDelete(Delivery, { id: { $in: tooMany.map(({ id }) => id) } })
+  }
+
+  /** What waits for an endpoint that is not configured any more would wait for ever. */
+  async function start(): Promise<void> {
+    const left = { endpoint: { $nin: endpoints.map(({ name }) => name) }, deadAt: null }
+    const error = 'the endpoint is not configured any more'
+    await store.change(em => em.nativeUpdate(Delivery, left, { deadAt: clock.now(), error }))
+  }
+
+  return { wants, put, due, settle, start, dropped: (endpoint: string) => dropped.get(endpoint) ?? 0 }
+}
+
+export const bodyOf = ({ id, name, at, data }: Omit<Event, 'name'> & { id: string; name: string }): string =>
+  JSON.stringify({ id, event: name, created_at: timestamp(at), data })

@@ -1,0 +1,49 @@
+// The section [plugins.webhooks] of the configuration.
+import { type Static, Type } from 'sluice/plugin'
+
+export const EventName = Type.Union([
+  Type.Literal('client.connected'),
+  Type.Literal('client.disconnected'),
+  Type.Literal('rule.failed'),
+  Type.Literal('quota.warning'),
+  Type.Literal('quota.exhausted')
+])
+export type EventName = Static<typeof EventName>
+
+const closed = { additionalProperties: false } as const
+
+const Endpoint = Type.Object(
+  {
+    name: Type.String({
+      pattern: '^[a-z][a-z0-9-]{0,31}$',
+      description: 'How routes, logs and metrics call it.'
+    }),
+    url: Type.String({
+      pattern: '^https?://',
+      maxLength: 2048,
+      description: 'Plain http only with allow_private.'
+    }),
+    secret_file: Type.Optional(
+      Type.String({ pattern: '^/', description: 'An absolute path; only its owner may read it.' })
+    ),
+    secret_env: Type.Optional(
+      Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$', description: 'Name of a variable.' })
+    ),
+    events: Type.Array(EventName, {
+      minItems: 1,
+      default: EventName.anyOf.map(literal => literal.const),
+      description: 'What it is told; default: everything.'
+    }),
+    allow_private: Type.Boolean({
+      default: false,
+      description: 'It may be on this machine or in a private network.'
+    })
+  },
+  closed
+)
+
+export const config = Type.Object({
+  endpoints: Type.Array(Endpoint, { default: [], maxItems: 16, description: 'Who is told.' })
+})
+export type Config = Static<typeof config>
+export type EndpointConfig = Config['endpoints'][number]
