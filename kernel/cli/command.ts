@@ -64,8 +64,8 @@ export interface Api {
 export type Column<R> = string | readonly [name: string, cell: (row: R) => string]
 
 export interface Print {
-  /** A record or rows: JSON with `--output json`, else a table of `columns` (default: all scalar fields). */
-  data<R extends object>(value: R | readonly R[], columns?: readonly Column<R>[]): void
+  /** A record or rows: JSON with `--output json`, else a table of `columns` (default: all scalar fields), and `last`. */
+  data<R extends object>(value: R | readonly R[], columns?: readonly Column<R>[], last?: string): void
   /** One value, bare, for a script; with `--output json` an object that has it under `name`. */
   value(name: string, text: string): void
   /** A line on standard output; with `--output json` it goes to standard error. */

@@ -64,7 +64,8 @@ export function openFolds({ store, clock }: Pick<Kernel, 'store' | 'clock'>) {
     /** After a restart within a minute its entries go on. */
     async load(): Promise<void> {
       const since = Math.floor(clock.now() / minuteMs) * minuteMs
-      const where = { outcome: 'deny', timestamp: { $gte: since } } as const
+      const folded = [{ outcome: 'deny' as const }, { actor: null, reason: { $ne: null } }]
+      const where = { timestamp: { $gte: since }, $or: folded }
       for (const entry of await store.read(em => em.find(Entry, where))) {
         keep(entry, minuteOf(entry))
         if (entry.actor == null) unknown = { minute: minuteOf(entry), count: unknown.count + 1 }

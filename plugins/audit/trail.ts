@@ -24,7 +24,9 @@ export function openTrail(kernel: Kernel<typeof keys>) {
   const sink: DecisionSink = {
     async write(decision, em) {
       const entry = entryOf(decision)
-      const fresh = entry.outcome === 'deny' ? folds.take(entry) : entry
+      // What a stranger is refused for whatever reason: a loop of it fills no disk.
+      const isFolded = entry.outcome === 'deny' || (entry.actor == null && entry.reason != null)
+      const fresh = isFolded ? folds.take(entry) : entry
       if (!fresh) return
       await em.insert(Entry, fresh)
       written[fresh.outcome]++

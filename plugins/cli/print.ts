@@ -13,18 +13,21 @@ export function openPrint(
   width = Number.POSITIVE_INFINITY
 ): Print {
   return {
-    data(value, columns) {
+    data(value, columns, last) {
       if (output === 'json') return out(JSON.stringify(value, null, 2))
-      if (Array.isArray(value)) return out(table(value as readonly Row[], columns, width)) // rows of the API
-      const row = value as Row // a record of the API
-      const shown = (columns ?? Object.keys(row)).filter(
-        column => typeof column !== 'string' || column in row
-      )
-      out(align(shown.map(column => [nameOf(column), cellOf(row, column)])))
+      out(
+        Array.isArray(value) ? table(value as readonly Row[], columns, width) : record(value as Row, columns)
+      ) // of the API
+      if (last !== undefined) out(last)
     },
     value: (name, text) => out(output === 'json' ? JSON.stringify({ [name]: text }, null, 2) : text),
     line: text => (output === 'json' ? aside(text) : out(text))
   }
+}
+
+function record(row: Row, columns: readonly Cell[] = Object.keys(row)): string {
+  const shown = columns.filter(column => typeof column !== 'string' || column in row)
+  return align(shown.map(column => [nameOf(column), cellOf(row, column)]))
 }
 
 function table(rows: readonly Row[], given: readonly Cell[] | undefined, width: number): string {

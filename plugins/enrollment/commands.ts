@@ -35,8 +35,7 @@ const reEnroll = defineCommand({
 
 /** The command comes last and alone on its line: a script takes it with `tail -n 1`. */
 function tell(print: Print, invitation: Invitation): void {
-  print.data(invitation, ['enrollment_id', 'client_name', 'expires_at'])
-  print.line(invitation.command)
+  print.data(invitation, ['enrollment_id', 'client_name', 'expires_at'], invitation.command)
 }
 
 export const commands = [enroll, reEnroll]

@@ -92,7 +92,10 @@ export function openStreams(
         throw error
       })
       watchAccess(turn, gone)
-      return reply.type('text/event-stream').header('x-accel-buffering', 'no').send(bodyOf(events, gone))
+      return reply
+        .type('text/event-stream')
+        .headers({ 'x-accel-buffering': 'no', connection: 'close' }) // kept open it would hold up a stop of the server
+        .send(bodyOf(events, gone))
     },
     endAll() {
       for (const gone of [...live.values()].flatMap(mine => [...mine])) gone.abort()

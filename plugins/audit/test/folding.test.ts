@@ -35,6 +35,14 @@ t.test('denials without a known principal are one entry an address, code and min
   )
 })
 
+t.test('what a stranger sends wrongly to a public route is folded, too', async t => {
+  const { call, entries } = await desk(t, { plugins: ['users', 'auth'] })
+
+  for (let i = 0; i < 3; i++) await call('POST', '/v1/auth/login', { user_id: 1 }, nobody)
+
+  matchAll(t, await entries('?limit=10'), [{ actor: null, status: 400, outcome: 'allow', count: 3 }])
+})
+
 t.test('denials of a known principal are one entry an action, code and minute', async t => {
   const { call, entries, as } = await desk(t)
 
