@@ -98,6 +98,18 @@ function breakTogether(from: Socket, to: Socket, lane: Lane): void {
 export function reset(socket: Socket): void {
   if (socket.destroyed) return
   const isShutting = socket.writableEnded && !socket.writableFinished && socket.writableLength === 0
-  if (isShutting) socket.once('finish', () => socket.resetAndDestroy())
-  else socket.resetAndDestroy()
+  if (isShutting) socket.once('finish', () => resetNow(socket))
+  else resetNow(socket)
+}
+
+/** libuv refuses for one that the peer has reset, which nobody has read yet; Node then forgets it without closing it. */
+function resetNow(socket: Socket): void {
+  const { _handle: handle } = socket as Socket & {
+    readonly _handle?: { close(done: () => void): void } | null
+  }
+  const onError = ({ syscall }: NodeJS.ErrnoException): void => {
+    if (syscall === 'reset') handle?.close(() => socket.emit('close', true))
+  }
+  socket.once('error', onError)
+  socket.resetAndDestroy()
 }
