@@ -38,13 +38,12 @@ export function openHealth(
   const targets = rows.map((row, target) =>
     openTarget(row, now, change => emit({ kind: 'target-health', ruleId, target, ...change }))
   )
-  const failedAt = (index: number): number => rows[index]?.lastFailureAt ?? 0
   const begin = (index: number, target: Target): Attempt => ({ index, ...target.begin() })
   return {
     *attempts() {
       const isDesperate = targets.every(target => target.isFailed())
       const order = [...targets.entries()]
-      if (isDesperate && protocol === 'udp') order.sort(([a], [b]) => failedAt(a) - failedAt(b))
+      if (isDesperate && protocol === 'udp') order.sort(([, a], [, b]) => a.retryAt() - b.retryAt())
       for (const [index, target] of order)
         if (isDesperate || target.mayTry()) yield begin(index, target)
     },
@@ -59,6 +58,8 @@ export function openHealth(
 interface Target {
   isFailed(): boolean
   mayTry(): boolean
+  /** Some time after its last failure; 0 when it has succeeded since. */
+  retryAt(): number
   begin(): Omit<Attempt, 'index'>
 }
 
@@ -102,6 +103,7 @@ function openTarget(row: Row, now: () => number, onChange: (change: Change) => v
   return {
     isFailed,
     mayTry: () => !isFailed() || (tries === 0 && now() >= retryAt),
+    retryAt: () => retryAt,
     begin() {
       tries++
       const ends = (then: () => void) => {
