@@ -77,8 +77,6 @@ t.test(`${agents} agents with ${objects} objects each come back at once`, async 
   t.comment(
     `all to be sent: ${firstMs.toFixed()} ms; nothing to be sent: ${againMs.toFixed()} ms, ${bytes} bytes each`
   )
-  t.ok(firstMs < 5_000, 'reconciled within 5 s')
-  t.ok(againMs < 5_000, 'found unchanged within 5 s')
   t.ok(bytes < 10 * 1024, 'an unchanged agent costs under 10 KiB')
   t.ok(again.every(({ heard }) => heard.length === 0))
   t.same(
