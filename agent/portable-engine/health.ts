@@ -44,8 +44,7 @@ export function openHealth(
       const isDesperate = targets.every(target => target.isFailed())
       const order = [...targets.entries()]
       if (isDesperate && protocol === 'udp') order.sort(([, a], [, b]) => a.retryAt() - b.retryAt())
-      for (const [index, target] of order)
-        if (isDesperate || target.mayTry()) yield begin(index, target)
+      for (const [index, target] of order) if (isDesperate || target.mayTry()) yield begin(index, target)
     },
     probe(index) {
       const target = targets[index]

@@ -27,7 +27,7 @@ std::vector<int> Health::longest_failed_first() {
   std::vector<int> order(targets_.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [this](int a, int b) {
-    return targets_[a].last_failure_at < targets_[b].last_failure_at;
+    return targets_[a].failed_as < targets_[b].failed_as;
   });
   return order;
 }
@@ -70,6 +70,7 @@ void Health::failed(int index, const std::string& reason, int64_t now_ms) {
     Target& target = targets_[index];
     target.tries--;
     target.last_failure_at = sys::unix_ms();
+    target.failed_as = ++failures_;
     target.consecutive_failures++;
     target.successes = 0;
     target.retry_ms = now_ms + kRetryMs;

@@ -42,6 +42,7 @@ class Health {
   struct Target : Row {
     std::deque<int64_t> failures_ms;  // the last few in a row
     int successes = 0;                // in a row, of a failed one
+    int64_t failed_as = 0;            // its last failure's number: several may fall into one millisecond
     int64_t retry_ms = 0;
     int tries = 0;  // under way
   };
@@ -51,6 +52,7 @@ class Health {
   const Tell tell_;
   std::mutex mutex_;
   std::vector<Target> targets_;
+  int64_t failures_ = 0;  // of all, ever
 };
 
 /** One try; says exactly once how it went. */

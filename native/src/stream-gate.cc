@@ -9,7 +9,9 @@ class StreamGate::Probe final : public ReachOwner {
  public:
   Probe(StreamGate& gate, int target) : gate_(gate), target_(target) { tick(); }
   ~Probe() {
-    if (reach_) gate_.worker.loop.bury(std::move(reach_));
+    if (!reach_) return;
+    reach_->give_up();  // it outlives the gate
+    gate_.worker.loop.bury(std::move(reach_));
   }
 
  private:
