@@ -47,7 +47,7 @@ if (spawnSync('clang++', ['--version']).status !== 0)
   process.stdout.write('no clang++ here: nothing is fuzzed\n')
 else {
   run('make', ['-C', 'native', '-s', '-j2', 'fuzz'])
-  for (const target of ['hello', 'udp'])
+  for (const target of ['hello', 'udp', 'wheel'])
     run(`native/build/Fuzz/${target}`, [
       `-max_total_time=${fuzzSecs}`,
       '-verbosity=0',

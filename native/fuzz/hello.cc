@@ -1,9 +1,10 @@
-// Any bytes at all as the first thing a caller says: nothing is read past them, and what is known once stays known.
+// Any bytes at all as the first thing a caller says: nothing is read past them, and what is known once stays
+// known.
+#include "../src/hello.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
-
-#include "../src/hello.h"
 
 using sluice::Hello;
 

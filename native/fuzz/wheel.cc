@@ -1,9 +1,9 @@
 // Timers armed, moved and cancelled in any order, against a plain list of when they are due.
+#include "../src/wheel.h"
+
 #include <array>
 #include <cstdlib>
 #include <cstring>
-
-#include "../src/wheel.h"
 
 using sluice::Timer;
 using sluice::Wheel;

@@ -60,6 +60,7 @@ std::optional<Refusal> Engine::check(const RulePlan& plan) const {
 }
 
 std::optional<Refusal> Engine::open(RulePlan plan, const std::vector<int>& meters) {
+  if (workers_.empty()) return Refusal{"ESTOPPED", port_of(plan) + " is not opened: the engine has stopped"};
   if (rules_.contains(plan.id))
     return Refusal{"EINVAL", "rule " + std::to_string(plan.id) + " is open already"};
   if (auto refusal = check(plan)) return refusal;
@@ -210,6 +211,7 @@ void Engine::changed(Meter& meter) {
 }
 
 void Engine::resolved(int64_t token, Answer answer) {
+  if (workers_.empty()) return;
   Worker& worker = *workers_[static_cast<size_t>(token) % workers_.size()];
   worker.loop.post([&worker, token, answer = std::move(answer)] { worker.answer(token, answer); });
 }
@@ -219,6 +221,7 @@ void Engine::stop() {
   for (const auto& worker : workers_) worker->loop.post([&worker = *worker] { worker.stop(); });
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+  workers_.clear();  // and with them what descriptors they have
 }
 
 void Engine::write_rule(int rule_id, std::vector<double>& out) {
