@@ -1,5 +1,6 @@
 // The agent's half over a real journal, told and answered by hand.
 import t, { type Test } from 'tap'
+import type { Counters } from '../../../agent/engine.ts'
 import { openJournal } from '../../../agent/journal.ts'
 import type { AgentCall } from '../../../agent/plugin.ts'
 import { openState } from '../../../agent/state.ts'
@@ -20,8 +21,10 @@ function edge(t: Test, dir = t.testdir()) {
   const clock = fakeClock(noon)
   const log: Line[] = []
   const journal = openJournal({ db, clock, log: listen(log) })
+  let sample: Counters[] = []
+  const count = () => journal.tick(sample)
   // What this half uses of it.
-  const call = { journal, codec, clock, log: listen(log) } as unknown as AgentCall
+  const call = { journal, count, codec, clock, log: listen(log) } as unknown as AgentCall
   const reports: StatsReport[] = []
   let refusal: string | null = null
 
@@ -51,6 +54,10 @@ function edge(t: Test, dir = t.testdir()) {
     call,
     reports,
     join,
+    /** What the engine will say when it is asked. */
+    engine: (...counters: Counters[]) => {
+      sample = counters
+    },
     refuse: (code: string | null) => {
       refusal = code
     }
@@ -169,12 +176,12 @@ t.test('an older epoch is reported before the one that runs, with the gap betwee
 t.test(
   'asked for its last report, and before it leaves, it reports what it has counted until then',
   async t => {
-    const { journal, clock, reports, call, join } = edge(t)
+    const { journal, clock, reports, call, join, engine } = edge(t)
     journal.bind(1, web)
     join()
     await clock.advance(0)
 
-    journal.tick([counted(1, [10, 0])])
+    engine(counted(1, [10, 0]))
     const [handler] = bind(agent.handlers, () => call)
     await handler?.run(codec, codec.encode(LastReport, {}))
     t.match(reports.at(-1), { rows: [{ bytes_in: 10 }, {}, {}] })
