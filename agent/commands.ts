@@ -28,7 +28,7 @@ const startOf = (args: Args, env: Start['env']): Start => ({
 export const commands: readonly Command[] = [
   defineCommand({
     name: 'agent enroll',
-    summary: 'make this machine a client, with a command from client enroll',
+    summary: 'Make this machine a client, with a command from client enroll.',
     args: Type.Object({
       uri: Type.Optional(Type.String({ description: 'svc://..., or - for standard input; SVC_ENROLL_URI.' })),
       ...place
@@ -46,7 +46,7 @@ export const commands: readonly Command[] = [
   }),
   defineCommand({
     name: 'agent run',
-    summary: 'forward as the server says, until it is stopped',
+    summary: 'Forward as the server says, until it is stopped.',
     args: Type.Object(place),
     needs: 'nothing',
     until: 'stopped',

@@ -59,6 +59,7 @@ export function openJournal({ db, clock, log }: Options): Journal {
   const book = openBook(db)
   const tally = openTally()
   const owed = openOwed(db)
+  let countedAt = clock.now() // all that was delivered until then is written
   let { current, offsetMs } = resume()
   let syncedAt = clock.now()
   let upkeptAt = 0
@@ -74,24 +75,27 @@ export function openJournal({ db, clock, log }: Options): Journal {
   }
 
   function begin(before: Epoch | undefined, offset: number): number {
-    const now = clock.now() + offset
-    const number = book.begin(before ? { fromMs: before.written_at, toMs: now } : null, now, offset)
+    const gap = before ? { fromMs: before.written_at, toMs: clock.now() + offset } : null
+    const number = book.begin(gap, countedAt + offset, offset)
     book.sync()
     return number
   }
 
   const serverNow = (): number => clock.now() + offsetMs
+  /** What a gap would begin with: a rule's last word, or a new time, says nothing of what the others delivered. */
+  const setWritten = (): void => book.setWritten(current, countedAt + offsetMs, offsetMs)
 
   /** A failed write changes nothing in the tally either: the next one carries it. */
-  function write(): void {
+  function write(untilMs = countedAt): void {
     const changes = tally.changes(Math.floor(serverNow() / 60_000) * 60)
     if (changes.length > 0)
       book.transaction(() => {
         const firstSeq = book.write(current, changes)
         owed.add(current, deliveriesIn(changes, firstSeq))
-        book.setWritten(current, serverNow(), offsetMs)
+        book.setWritten(current, untilMs + offsetMs, offsetMs)
       })
     tally.written()
+    countedAt = untilMs
   }
 
   function upkeep(): void {
@@ -102,7 +106,7 @@ export function openJournal({ db, clock, log }: Options): Journal {
       upkeptAt = now
     }
     if (now - syncedAt < syncMs) return
-    book.setWritten(current, serverNow(), offsetMs)
+    setWritten()
     book.sync()
     syncedAt = now
   }
@@ -153,17 +157,17 @@ export function openJournal({ db, clock, log }: Options): Journal {
     tick(sample) {
       for (const counters of sample) tally.hear(counters, 'more')
       guarded(() => {
-        write()
+        write(clock.now())
         upkeep()
       })
     },
     final(counters) {
       tally.hear(counters, 'last')
-      guarded(write)
+      guarded(() => write())
     },
     learnTime(serverTimeMs) {
       offsetMs = serverTimeMs - clock.now()
-      guarded(() => book.setWritten(current, serverTimeMs, offsetMs))
+      guarded(setWritten)
     },
     reconcile: booked => guarded(() => reconcile(booked)),
     unbooked,
@@ -183,8 +187,8 @@ export function openJournal({ db, clock, log }: Options): Journal {
     deliveredSince: owed.late,
     now: serverNow,
     close() {
-      write()
-      book.setWritten(current, serverNow(), offsetMs)
+      write(clock.now())
+      setWritten()
       book.setClosed(current, 1)
       book.sync()
     }

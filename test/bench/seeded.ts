@@ -8,6 +8,8 @@ import { start } from '../kit/process.ts'
 export interface Seeded {
   readonly origin: string
   readonly metricsPort: number
+  readonly controlPort: number
+  readonly fingerprint: string
   ask(path: string, init?: RequestInit): Promise<Response>
 }
 
@@ -41,13 +43,19 @@ export async function withServer(
 
     const server = up()
     const { port: metricsPort } = await server.until('metrics.listening')
-    const { origin } = await server.until('server.started')
+    const { origin, control_port, server_cert_sha256 } = await server.until('server.started')
     const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
       fetch(`${origin}${path}`, {
         ...init,
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
       })
-    await bench({ origin: String(origin), metricsPort: Number(metricsPort), ask })
+    await bench({
+      origin: String(origin),
+      metricsPort: Number(metricsPort),
+      controlPort: Number(control_port),
+      fingerprint: String(server_cert_sha256),
+      ask
+    })
   } finally {
     for (const release of releases.reverse()) await release()
     rmSync(dir, { recursive: true, force: true })

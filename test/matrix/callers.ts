@@ -16,7 +16,6 @@ export interface Target {
 }
 
 export interface Caller {
-  readonly sent: () => number
   readonly heard: () => number
   /** Of UDP: datagrams that went out and were not answered. Of TCP: 1 when it was reset before it heard anything. */
   readonly refused: () => number
@@ -98,7 +97,6 @@ function dialTcp(t: Teardown, port: number, hello: Buffer): Caller {
     socket.write(words)
   }
   return {
-    sent: () => sent,
     heard: echo.heard,
     refused: () => (isOver && sent > 0 && echo.heard() === 0 ? 1 : 0),
     say(bytes) {
@@ -114,25 +112,25 @@ function dialTcp(t: Teardown, port: number, hello: Buffer): Caller {
 function dialUdp(t: Teardown, port: number): Caller {
   const socket = createSocket('udp4')
   const echo = openEar()
-  let [datagramsSent, datagramsHeard, sent] = [0, 0, 0]
+  let [sent, answered] = [0, 0] // datagrams
   socket.on('message', message => {
-    datagramsHeard++
+    answered++
     echo.hear(message.length)
   })
   t.teardown(() => void socket.close())
   const send = (bytes: number) => {
-    datagramsSent++
-    sent += bytes
+    sent++
     socket.send(Buffer.alloc(bytes, 7), port, host)
   }
   return {
-    sent: () => sent,
     heard: echo.heard,
-    refused: () => datagramsSent - datagramsHeard,
+    refused: () => sent - answered,
     async say(bytes) {
       for (let left = bytes; left > 0; left -= datagramBytes) {
-        send(Math.min(left, datagramBytes))
-        await echo.reached(sent)
+        const size = Math.min(left, datagramBytes)
+        const echoed = echo.reached(echo.heard() + size)
+        send(size)
+        await echoed
       }
     },
     flood(bytes) {

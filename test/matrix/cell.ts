@@ -35,7 +35,7 @@ export async function openCell(t: Test, world: World, of: Crossing): Promise<Cel
     listenPort: kind.isNamed ? listenPort : await freePort(kind.width),
     first
   })
-  let outcome: Outcome
+  let outcome: Outcome | null = null
   return {
     name: `${kind.name}, ${limit.name}`,
     ruleIds: [limited.ruleId, neighbour.ruleId],
@@ -47,6 +47,7 @@ export async function openCell(t: Test, world: World, of: Crossing): Promise<Cel
       for (const caller of [...limited.callers, ...neighbour.callers]) caller.close()
     },
     async check(t) {
+      if (!outcome) throw new Error('it was not played to the end')
       const refused = limited.refused()
       const { least, most } = outcome.refused
       t.ok(refused >= least && refused <= most, `${refused} were refused, of ${least} to ${most}`)

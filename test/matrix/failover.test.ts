@@ -41,15 +41,16 @@ t.jobs = engines.length
 for (const engine of engines)
   t.test(`failover on the ${engine} engine`, { timeout: 150_000, buffered: true, jobs: 12 }, async t => {
     const world = await openWorld(t, engine)
-    const together = { buffered: true }
     for (const trouble of troubles)
       for (const kind of several.filter(trouble.fits))
-        t.test(`${kind.name}: a target that ${trouble.name} is left out`, together, t =>
+        t.test(`${kind.name}: a target that ${trouble.name} is left out`, { buffered: true }, t =>
           leavesOut(t, world, { kind, trouble })
         )
     for (const kind of several) {
-      t.test(`${kind.name}: all targets are gone, and one comes back`, together, t => allGone(t, world, kind))
-      t.test(`${kind.name}: the first target comes back`, together, t => comesBack(t, world, kind))
+      t.test(`${kind.name}: all targets are gone, and one comes back`, { buffered: true }, t =>
+        allGone(t, world, kind)
+      )
+      t.test(`${kind.name}: the first target comes back`, { buffered: true }, t => comesBack(t, world, kind))
     }
   })
 
@@ -127,9 +128,10 @@ async function attempt({ kind, dial }: Placed): Promise<void> {
 
 async function keepTrying(placed: Placed, until: Promise<unknown>): Promise<void> {
   let isOver = false
-  until.finally(() => {
+  const end = () => {
     isOver = true
-  })
+  }
+  until.then(end, end)
   while (!isOver) await Promise.all([attempt(placed), soon()])
   await until
 }

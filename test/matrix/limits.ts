@@ -2,7 +2,7 @@
 import type { Test } from 'tap'
 import { datagramBytes, type Protocol } from './callers.ts'
 import type { Placed } from './place.ts'
-import type { World } from './world.ts'
+import { soon, type World } from './world.ts'
 
 export interface Limit {
   readonly name: string
@@ -114,7 +114,7 @@ const quota: Limit = {
     const caller = placed.dial()
     await caller.say(100)
     caller.flood(60 * datagramBytes)
-    while (delivered(placed) < monthlyBytes) await new Promise(setImmediate)
+    while (delivered(placed) < monthlyBytes) await soon()
     await times(2, () => attempt(placed))
     if (placed.kind.protocol === 'udp') return { refused: { least: 3, most: all }, waitedMs: 0 }
     await caller.ended // held, then reset

@@ -9,26 +9,35 @@ import { engines, openWorld } from './world.ts'
 
 const playing = 12 // at once
 const latestMs = 30_000
-const parallel = { timeout: 150_000, buffered: true } as const
+/** A new object for each test: tap writes into it. */
+const parallel = () => ({ timeout: 150_000, buffered: true })
 
 t.jobs = 2 * engines.length
 
 for (const engine of engines) {
-  t.test(`each kind of rule keeps each limit, and its books, on the ${engine} engine`, parallel, async t => {
-    const { world, cells } = await openCells(t, engine, kinds)
-    await inTurns(cells, cell => played(t, cell))
-    await world.settle()
-    for (const cell of cells) await t.test(cell.name, cell.check)
-  })
+  t.test(
+    `each kind of rule keeps each limit, and its books, on the ${engine} engine`,
+    parallel(),
+    async t => {
+      const { world, cells } = await openCells(t, engine, kinds)
+      await inTurns(cells, cell => played(t, cell))
+      await world.settle()
+      for (const cell of cells) await t.test(cell.name, cell.check)
+    }
+  )
 
-  t.test(`so does what a killed ${engine} agent opens again while its server is away`, parallel, async t => {
-    const { world, cells } = await openCells(t, engine, reopened)
-    await world.goAway(cells.flatMap(({ ruleIds }) => ruleIds))
-    await inTurns(cells, cell => played(t, cell))
-    await world.comeBack()
-    await world.settle()
-    for (const cell of cells) await t.test(cell.name, cell.check)
-  })
+  t.test(
+    `so does what a killed ${engine} agent opens again while its server is away`,
+    parallel(),
+    async t => {
+      const { world, cells } = await openCells(t, engine, reopened)
+      await world.goAway(cells.flatMap(({ ruleIds }) => ruleIds))
+      await inTurns(cells, cell => played(t, cell))
+      await world.comeBack()
+      await world.settle()
+      for (const cell of cells) await t.test(cell.name, cell.check)
+    }
+  )
 }
 
 async function openCells(t: Test, engine: EngineName, kinds: readonly Kind[]) {

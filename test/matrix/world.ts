@@ -13,6 +13,8 @@ type Families = ReturnType<typeof readExposition>
 
 export interface World {
   readonly clientId: string
+  request(method: string, path: string, body?: object): Promise<{ status: number; body: unknown }>
+  /** What it answers, which must be no refusal. */
   call<T>(method: string, path: string, body?: object): Promise<T>
   agentSays: Process['until']
   agentPid(): number
@@ -55,7 +57,8 @@ export async function openWorld(t: Test, engine: EngineName, more = ''): Promise
   const on = await site(t, {}, config + more)
   const env = { SVC_ENGINE: engine, SVC_METRICS_LISTEN: '127.0.0.1:0' }
   const paris = await edge(t, on, 'paris', { env })
-  const call = caller(on)
+  const request = requester(on)
+  const call = caller(request)
   const scrape = async (): Promise<Families> => {
     const { port } = await on.server.until('metrics.listening')
     return readExposition(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text())
@@ -64,6 +67,7 @@ export async function openWorld(t: Test, engine: EngineName, more = ''): Promise
   let families: Families = new Map()
   return {
     clientId: paris.clientId,
+    request,
     call,
     agentSays: (event, fits) => paris.agent.until(event, fits),
     agentPid: () => paris.agent.pid,
@@ -79,19 +83,26 @@ export async function openWorld(t: Test, engine: EngineName, more = ''): Promise
   }
 }
 
-function caller(on: Site): World['call'] {
+function requester({ origin }: Site): World['request'] {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  return async <T>(method: string, path: string, body?: object) => {
-    const reply = await fetch(`${on.origin}${path}`, {
+  return async (method, path, body) => {
+    const reply = await fetch(`${origin}${path}`, {
       method,
       headers,
       ...(body && { body: JSON.stringify(body) })
     })
     const said = await reply.text()
-    if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${said}`)
-    return (said === '' ? null : JSON.parse(said)) as T // what the route's schema says
+    return { status: reply.status, body: said === '' ? null : JSON.parse(said) }
   }
 }
+
+const caller =
+  (request: World['request']): World['call'] =>
+  async <T>(method: string, path: string, body?: object) => {
+    const reply = await request(method, path, body)
+    if (reply.status >= 400) throw new Error(`${method} ${path}: ${JSON.stringify(reply)}`)
+    return reply.body as T // what the route's schema says
+  }
 
 /**
  * A report says everything up to an instant: once what passed last is booked, all else is. So is the time for which

@@ -7,8 +7,8 @@ export interface Mode {
   readonly protocol: 'tcp' | 'udp'
   readonly load: string // arguments of the load tool
   readonly figures: readonly string[]
-  /** Long ones, in which a figure is no rate: three rounds are enough. */
-  readonly holds?: number // connections that it would like to hold
+  /** Connections that it would like to hold; it takes long, and its figures are no rates: few rounds are enough. */
+  readonly holds?: number
 }
 
 const cpuEach = 'cpu_us_each'

@@ -1,5 +1,5 @@
 // The engines beside their peers: builds the load tool, starts all of them, measures in turn, writes the tables.
-//   node test/bench/engine/run.ts [--rounds 9] [--secs 1] [--threads 1] [--only mode,...] [--forwarders name,...]
+//   node test/bench/engine/run.ts [--rounds 9] [--hold-rounds 3] [--secs 1] [--threads 1] [--only mode,...] [--forwarders name,...]
 //     [--out test/bench/RESULTS.md] [--network own|shared]
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,6 +13,7 @@ import { type Figures, gateTable, modeTables, type Runs } from './table.ts'
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '9' },
+    'hold-rounds': { type: 'string', default: '3' },
     secs: { type: 'string', default: '1' },
     threads: { type: 'string', default: '1' },
     only: { type: 'string', default: Object.keys(modes).join() },
@@ -22,7 +23,6 @@ const { values } = parseArgs({
   }
 })
 const load = join(import.meta.dirname, 'load', 'build', 'load')
-const holdRounds = 3
 
 /** Again in a network of its own, with no other traffic and many ports; false where this user may not. */
 function ranInOwnNetwork(): boolean {
@@ -52,20 +52,31 @@ function measure(mode: Mode, { port, pid }: Running): Figures | undefined {
   return undefined
 }
 
+/** Held connections first: flows of UDP, which live on, would take the descriptors for them. */
 function measureAll(forwarders: readonly Running[]): Runs {
   const runs: Record<string, Partial<Record<Forwarder, (Figures | undefined)[]>>> = {}
-  for (let round = 0; round < Number(values.rounds); round++) {
-    const order = round % 2 === 0 ? forwarders : forwarders.toReversed()
-    for (const name of values.only.split(',')) {
-      const mode = modes[name]
-      if (!mode) throw new Error(`there is no mode ${name}: ${Object.keys(modes).join()}`)
-      if (mode.holds !== undefined && round >= holdRounds) continue
-      runs[name] ??= Object.fromEntries(forwarders.filter(carries(mode)).map(({ name }) => [name, []]))
-      for (const forwarder of order.filter(carries(mode)))
-        runs[name][forwarder.name]?.push(measure(mode, forwarder))
+  const wanted = values.only.split(',').map(name => {
+    const mode = modes[name]
+    if (!mode) throw new Error(`there is no mode ${name}: ${Object.keys(modes).join()}`)
+    runs[name] = Object.fromEntries(forwarders.filter(carries(mode)).map(({ name }) => [name, []]))
+    return { name, mode }
+  })
+  const rounds = Number(values.rounds)
+  const phases = [
+    {
+      count: Math.min(rounds, Number(values['hold-rounds'])),
+      of: wanted.filter(({ mode }) => mode.holds !== undefined)
+    },
+    { count: rounds, of: wanted.filter(({ mode }) => mode.holds === undefined) }
+  ]
+  for (const { count, of } of phases)
+    for (let round = 0; round < count && of.length > 0; round++) {
+      const order = round % 2 === 0 ? forwarders : forwarders.toReversed()
+      for (const { name, mode } of of)
+        for (const forwarder of order.filter(carries(mode)))
+          runs[name]?.[forwarder.name]?.push(measure(mode, forwarder))
+      console.log(`round ${round + 1} of ${count}, load average ${loadavg()[0]?.toFixed(1)}`)
     }
-    console.log(`round ${round + 1} of ${values.rounds}, load average ${loadavg()[0]?.toFixed(1)}`)
-  }
   return runs
 }
 
@@ -89,7 +100,7 @@ Written by \`npm run bench\` on ${now} UTC.
 - Machine: ${machine()}. Load average ${loadBefore.toFixed(1)} before, ${loadavg()[0]?.toFixed(1)} after.
 - Peers: ${[versionOf('haproxy'), versionOf('nginx')].filter(Boolean).join('; ') || 'none installed'}.
 - Command: \`node test/bench/engine/run.ts ${process.argv.slice(2).join(' ').replace(' --network entered', '')}\`;
-  ${values.rounds} rounds of ${values.secs} s (what holds connections: at most ${holdRounds}), order alternating,
+  ${values.rounds} rounds of ${values.secs} s (what holds connections: at most ${values['hold-rounds']}), order alternating,
   over ${network}; every forwarder on ${values.threads} thread(s), ours with all meters and counters on.
 - CPU is that of the whole process tree of the forwarder, our agent's Node included, from /proc.
 - Native: the fast engine; native-copy: the same with splice off; portable: the fallback in Node.

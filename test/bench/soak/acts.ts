@@ -33,8 +33,8 @@ const randomMeter = (dice: Dice): Meter =>
     : limited({
         bytesIn: randomRate(dice),
         bytesOut: randomRate(dice),
-        connections: dice.oneIn(3) ? dice.below(20) : null,
-        newConnections: dice.oneIn(3) ? rate(200, 20) : null
+        connections: dice.oneIn(4) ? dice.below(40) : null,
+        newConnections: dice.oneIn(4) ? rate(500, 50) : null
       })
 
 export async function openRule(scene: Scene): Promise<void> {
@@ -63,12 +63,12 @@ function limitAgain({ engine, dice }: Scene): void {
 function budgetAgain({ engine, dice }: Scene): void {
   const id = 1 + dice.below(4)
   const mark = totalOf(engine, id) + dice.size(22)
-  engine.budget(id, dice.oneIn(2) ? null : { mark, holdMs: dice.below(200) })
+  engine.budget(id, dice.oneIn(3) ? { mark, holdMs: dice.below(200) } : null)
 }
 
 function filterAgain({ engine, dice, open }: Scene): void {
   const rule = dice.of([...open.values()])
-  const deny = dice.oneIn(4) ? [{ cidr: '127.0.0.0/8' }] : []
+  const deny = dice.oneIn(8) ? [{ cidr: '127.0.0.0/8' }] : []
   if (rule) engine.filter(rule.id, { source: { allow: null, deny, refusal: 'source_denied' }, target: [] })
 }
 

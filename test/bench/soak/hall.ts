@@ -28,6 +28,8 @@ export interface Hall {
   call(to: { ruleId: number; port: number }, wish: Wish, size: number): Talk
   /** Sockets of both sides that have not closed. */
   open(): number
+  /** Sockets that Node has not closed: it refuses to reset one that was reset from afar meanwhile. */
+  stuck(): number
   close(): Promise<void>
 }
 
@@ -48,6 +50,7 @@ export async function openHall(wrong: (what: string) => void): Promise<Hall> {
   const targets = new Map<Talk, Socket>()
   const sockets = new Set<Socket>()
   let lastId = 0
+  let stuck = 0
 
   const keep = (socket: Socket, ended: () => void) => {
     sockets.add(socket)
@@ -55,7 +58,10 @@ export async function openHall(wrong: (what: string) => void): Promise<Hall> {
       sockets.delete(socket)
       ended()
     }
-    socket.on('error', forget).on('close', forget)
+    socket.on('close', forget).on('error', error => {
+      if ('code' in error && error.code === 'EINVAL') stuck++
+      forget()
+    })
   }
 
   /** Checks what one side hears: bytes, order, and that an end in order comes after all of them. */
@@ -80,7 +86,6 @@ export async function openHall(wrong: (what: string) => void): Promise<Hall> {
   const serve = (talk: Talk, socket: Socket) => {
     talk.isReached = true
     targets.set(talk, socket)
-    keep(socket, () => targets.delete(talk))
     if (talk.wish === 'download') say(talk, 'target', socket, all(talk))
     socket.on('end', () => {
       if (atEnd(talk, 'target')) socket.end()
@@ -88,9 +93,10 @@ export async function openHall(wrong: (what: string) => void): Promise<Hall> {
   }
 
   const server = createServer({ allowHalfOpen: true }, socket => {
-    socket.on('error', () => {})
+    keep(socket, () => talk && targets.delete(talk))
     let talk: Talk | undefined
     let head = Buffer.alloc(0)
+    socket.on('end', () => talk || socket.destroy()) // dialled for a caller who has left meanwhile
     socket.on('data', chunk => {
       let rest = chunk
       if (!talk) {
@@ -151,6 +157,7 @@ export async function openHall(wrong: (what: string) => void): Promise<Hall> {
     port: (server.address() as AddressInfo).port, // of a TCP server
     call,
     open: () => sockets.size,
+    stuck: () => stuck,
     async close() {
       for (const socket of sockets) socket.destroy()
       server.close()

@@ -1,0 +1,119 @@
+// What it costs the server to book the reports of many agents, each every five seconds, in a process of its own.
+//   node test/bench/ingest.ts [--agents 1000] [--rules 5] [--rounds 12]
+import { parseArgs } from 'node:util'
+import type { Database } from 'better-sqlite3'
+import { newId } from '../../kernel/base/id.ts'
+import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
+import { messages, type Row, StatsReport } from '../../plugins/stats/wire.ts'
+import { connectAgent, type ScriptedAgent } from '../kit/scripted-agent.ts'
+import { quantile, type Seeded, withServer } from './seeded.ts'
+
+const { values } = parseArgs({
+  options: {
+    agents: { type: 'string', default: '1000' },
+    rules: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '12' }
+  }
+})
+const [agents, rules, rounds] = [Number(values.agents), Number(values.rules), Number(values.rounds)]
+const everyMs = 5000
+const together = 8 // handshakes
+const owners = 100
+
+interface Edge {
+  readonly token: string
+  readonly epoch: string
+  readonly ruleIds: readonly string[]
+}
+
+const fleet: readonly Edge[] = Array.from({ length: agents }, (_, i) => ({
+  token: newSecret(),
+  epoch: i.toString(16).padStart(32, '0'),
+  ruleIds: Array.from({ length: rules }, () => newId())
+}))
+
+function seed(db: Database): void {
+  const client = db.prepare(
+    'insert into kernel_client (id, name, token_hash, revision, enrolled_at) values (?, ?, ?, 0, 0)'
+  )
+  const rule =
+    db.prepare(`insert into rules (id, client_id, owner, placed_by_superadmin, protocol, listen_from, listen_to,
+    targets, prefer_ipv6, fields, state, created_at, updated_at, state_changed_at)
+    values (?, ?, ?, 1, 'tcp', ?, ?, '[]', 0, '[]', 'active', 0, 0, 0)`)
+  for (const [i, { token, ruleIds }] of fleet.entries()) {
+    const clientId = newId()
+    client.run(clientId, `edge-${i}`, hashOf(token))
+    for (const [j, id] of ruleIds.entries())
+      rule.run(id, clientId, `user-${(i + j) % owners}`, 10_000 + j, 10_000 + j)
+  }
+}
+
+/** All rules forwarded something since the report before. */
+function rowsOf({ ruleIds }: Edge, round: number): Row[] {
+  const [bytes, connections] = [(round + 1) * 1_000_003, round + 1]
+  const minute = String(Math.floor(Date.now() / 60_000) * 60)
+  return ruleIds.flatMap((rule_id, i) => {
+    const moved = { ...nothing, rule_id, bytes_in: bytes, bytes_out: bytes * 2 }
+    return [
+      { ...moved, kind: 'minute', key: minute },
+      { ...nothing, rule_id, kind: 'rule', key: '', connections },
+      { ...moved, kind: 'port', key: String(10_000 + i) },
+      { ...moved, kind: 'target', key: '10.0.0.1:80', connections }
+    ]
+  })
+}
+
+const nothing = {
+  bytes_in: 0,
+  bytes_out: 0,
+  datagrams_in: 0,
+  datagrams_out: 0,
+  connections: 0,
+  dns_failures: 0,
+  failovers: 0,
+  overflows: 0,
+  rejected: 0
+}
+
+async function bench({ metricsPort, controlPort, fingerprint }: Seeded): Promise<void> {
+  const releases: (() => unknown)[] = []
+  const t = { teardown: (release: () => unknown) => void releases.push(release) }
+  const lines: ScriptedAgent[] = []
+  const connect = ({ token }: Edge) =>
+    connectAgent(t, { port: controlPort, fingerprint, token, messages, digest: '' })
+  for (let at = 0; at < agents; at += together)
+    lines.push(...(await Promise.all(fleet.slice(at, at + together).map(connect))))
+  const cpuSecs = async (): Promise<number> => {
+    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+    return Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1])
+  }
+  const waits: number[] = []
+  async function report(i: number, round: number): Promise<void> {
+    const [agent, edge] = [lines[i], fleet[i]]
+    if (!agent || !edge) throw new RangeError(`there is no agent ${i}`)
+    const began = performance.now()
+    const body = { epoch: edge.epoch, seq: round + 1, part: 0, last: true, live: [] }
+    await agent.line.ask(StatsReport, { ...body, rows: rowsOf(edge, round) }, { deadlineMs: 60_000 })
+    waits.push(performance.now() - began)
+  }
+  const [firstSecs, began] = [await cpuSecs(), performance.now()]
+  for (let round = 0; round < rounds; round++) {
+    const all: Promise<void>[] = []
+    for (let i = 0; i < agents; i++) {
+      const dueMs = began + round * everyMs + (i / agents) * everyMs - performance.now()
+      if (dueMs > 0) await new Promise(resolve => setTimeout(resolve, dueMs))
+      all.push(report(i, round))
+    }
+    await Promise.all(all)
+  }
+  const tookSecs = (performance.now() - began) / 1000
+  const cores = ((await cpuSecs()) - firstSecs) / tookSecs
+  console.log(
+    `${agents} agents, ${rules * 4} rows a report, ${rounds} rounds in ${tookSecs.toFixed(0)} s: ` +
+      `${cores.toFixed(2)} of a core; acknowledged after p50 ${quantile(waits, 0.5).toFixed(0)} ms, ` +
+      `p99 ${quantile(waits, 0.99).toFixed(0)} ms`
+  )
+  for (const release of releases) await release()
+}
+
+await withServer(seed, bench)

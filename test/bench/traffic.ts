@@ -1,0 +1,85 @@
+// Traffic history at its full size: how long a query takes, and how large the file is.
+//   node test/bench/traffic.ts [--pairs 10000] [--days 90] [--queries 50]
+import { statSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import type { Database } from 'better-sqlite3'
+import { newId } from '../../kernel/base/id.ts'
+import { quantile, type Seeded, withServer } from './seeded.ts'
+
+const { values } = parseArgs({
+  options: {
+    pairs: { type: 'string', default: '10000' },
+    days: { type: 'string', default: '90' },
+    queries: { type: 'string', default: '50' }
+  }
+})
+const [pairs, days, queries] = [Number(values.pairs), Number(values.days), Number(values.queries)]
+const users = Array.from({ length: Math.ceil(Math.sqrt(pairs)) }, (_, i) => `user-${i}`)
+const clients = users.map(() => newId())
+const hourSecs = 3600
+const last = Math.floor(Date.now() / 1000 / hourSecs) * hourSecs
+const first = last - (days * 24 - 1) * hourSecs
+const firstMinute = last - 7 * 24 * hourSecs + hourSecs
+const daySecs = 24 * hourSecs
+
+let file = ''
+
+/** Every pair in every hour; minutes of the last week for each user, each client and all. */
+function seed(db: Database): void {
+  file = db.name
+  const user = db.prepare(
+    `insert into kernel_user (id, display_name, role, disabled, created_at)
+     values (?, ?, 'user', 0, 0)`
+  )
+  const client = db.prepare('insert into kernel_client (id, name, revision, enrolled_at) values (?, ?, 0, 0)')
+  for (const id of users) user.run(id, id)
+  for (const [i, id] of clients.entries()) client.run(id, `edge-${i}`)
+  const series = db.prepare('insert into traffic_series (user_id, client_id) values (?, ?)')
+  for (const [i, clientId] of clients.entries())
+    for (const userId of users.slice(0, Math.min(users.length, pairs - i * users.length)))
+      series.run(userId, clientId)
+  for (const userId of [...users, '*']) series.run(userId, '*')
+  for (const clientId of clients) series.run('*', clientId)
+  const spans = (from: number, secs: number, where: string) =>
+    db
+      .prepare(
+        `insert into traffic_sample
+         with recursive span(ts) as (values (${from}) union all select ts + ${secs} from span where ts < ${last})
+         select series.id, ${secs}, ts, abs(random()) % 1000000000, abs(random()) % 1000000000
+         from traffic_series series join span ${where}`
+      )
+      .run()
+  spans(first, hourSecs, '')
+  spans(firstMinute, 60, `where series.user_id = '*' or series.client_id = '*'`)
+}
+
+async function bench({ ask }: Seeded): Promise<void> {
+  console.log(`${pairs} pairs, ${days} days of hours: ${(statSync(file).size / 2 ** 20).toFixed(0)} MiB`)
+  const hours = `from=${first + hourSecs}&to=${last}&bucket=1h`
+  const minutes = `from=${last - daySecs}&to=${last}&bucket=1m`
+  for (const [what, path] of [
+    ['a pair', (i: number) => `/v1/users/${of(users, i)}/traffic?client_id=${of(clients, i)}&${hours}`],
+    ['a user', (i: number) => `/v1/users/${of(users, i)}/traffic?${hours}`],
+    ['a client', (i: number) => `/v1/clients/${of(clients, i)}/traffic?${hours}`],
+    ['all', () => `/v1/traffic/global?${hours}`],
+    ["a user's minutes", (i: number) => `/v1/users/${of(users, i)}/traffic?${minutes}`],
+    ['minutes of all', () => `/v1/traffic/global?${minutes}`]
+  ] as const) {
+    const times: number[] = []
+    let samples = 0
+    for (let i = 0; i < queries; i++) {
+      const began = performance.now()
+      const reply = await ask(path(i))
+      const body = (await reply.json()) as { samples: unknown[] } // as the route's schema says
+      times.push(performance.now() - began)
+      if (!reply.ok) throw new Error(JSON.stringify(body))
+      samples = body.samples.length
+    }
+    const [median, most] = [quantile(times, 0.5), Math.max(...times)]
+    console.log(`${what}: ${samples} samples, p50 ${median.toFixed(1)} ms, worst ${most.toFixed(1)} ms`)
+  }
+}
+
+const of = (list: readonly string[], i: number): string => list[(i * 37) % list.length] ?? ''
+
+await withServer(seed, bench)

@@ -1,0 +1,166 @@
+// From the first port to the last byte: rules of every kind come, change under traffic, and go.
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import t, { type Test } from 'tap'
+import { freePort } from '../kit/ports.ts'
+import { type Caller, datagramBytes, dial, type Protocol } from '../matrix/callers.ts'
+import { type Kind, several } from '../matrix/kinds.ts'
+import { type Placed, place } from '../matrix/place.ts'
+import { engines, openWorld, type Stats, soon, type World } from '../matrix/world.ts'
+
+const host = '127.0.0.1'
+const nothing = Buffer.alloc(0)
+
+t.jobs = engines.length
+
+for (const engine of engines)
+  t.test(`on the ${engine} engine`, { timeout: 120_000, buffered: true, jobs: 12 }, async t => {
+    const world = await openWorld(t, engine)
+    for (const kind of several) {
+      t.test(`${kind.name}: caps that are added and lifted reach what lives`, { buffered: true }, t =>
+        capsChange(t, world, kind)
+      )
+      t.test(`${kind.name}: who lives outlasts the rule, its port is free at once`, { buffered: true }, t =>
+        drains(t, world, kind)
+      )
+      t.test(
+        `${kind.name}: a port that another program holds fails all of it, and for good`,
+        { buffered: true },
+        t => portHeld(t, world, kind)
+      )
+      t.test(`${kind.name}: of many creates for one port one wins`, { buffered: true }, t =>
+        oneWins(t, world, kind)
+      )
+    }
+  })
+
+const stand = async (t: Test, world: World, kind: Kind): Promise<Placed> =>
+  place(t, world, { kind, owner: '_operator', listenPort: await freePort(kind.width) })
+
+const slowBytesPerSec = 10_000
+const slow = {
+  bandwidth_out_bps: slowBytesPerSec * 8,
+  bandwidth_out_burst_bytes: 2 * datagramBytes,
+  concurrent_connections: 1
+}
+
+async function capsChange(t: Test, world: World, kind: Kind): Promise<void> {
+  const placed = await stand(t, world, kind)
+  const put = (rate_limit: object | null) => world.call('PUT', `/v1/rules/${placed.ruleId}`, { rate_limit })
+  const live = placed.dial()
+  await live.say(4_000)
+
+  await put(slow)
+
+  await isSlow(t, live, kind.protocol)
+  const before = placed.refused()
+  const late = placed.dial()
+  if (kind.protocol === 'udp') late.flood(100)
+  else await t.rejects(late.say(100), 'one too many')
+  await rejected(world, placed, { concurrent_connections: 1 })
+  t.equal(placed.refused() - before, 1)
+
+  await put(null)
+
+  await live.say(kind.protocol === 'udp' ? 20_000 : 1_000_000) // which would take 100 s
+  await placed.dial().say(100)
+}
+
+async function isSlow(t: Test, live: Caller, protocol: Protocol): Promise<void> {
+  if (protocol === 'udp') {
+    const before = live.heard()
+    live.flood(30 * datagramBytes)
+    while (live.heard() < before + 2 * datagramBytes) await soon()
+    t.ok(live.heard() < before + 20 * datagramBytes, 'most datagrams are dropped')
+    return
+  }
+  const startedAt = performance.now()
+  await live.say(8_000)
+  const leastMs = ((8_000 - slow.bandwidth_out_burst_bytes) * 1000) / slowBytesPerSec
+  t.ok(performance.now() - startedAt >= leastMs, 'it takes its time')
+}
+
+async function rejected({ call }: World, { ruleId }: Placed, wanted: Stats['rejected']): Promise<void> {
+  for (;;) {
+    const stats = await call<Stats>('GET', `/v1/rules/${ruleId}/stats`)
+    if (Object.entries(wanted).every(([reason, count]) => stats.rejected[reason] === count)) return
+    await soon()
+  }
+}
+
+async function drains(t: Test, world: World, kind: Kind): Promise<void> {
+  const placed = await stand(t, world, kind)
+  const live = placed.dial()
+  await live.say(4_000)
+  const url = `/v1/rules/${placed.ruleId}`
+
+  t.equal((await world.request('DELETE', url)).status, 204)
+
+  const { rule_id: next } = await world.call<{ rule_id: string }>('POST', '/v1/rules', {
+    ...bodyOf(kind, placed.listenPort),
+    targets: [{ host, port: placed.targets[0]?.port }]
+  })
+  if (kind.protocol === 'tcp') {
+    t.match(await world.call('GET', url), { state: 'draining' })
+    t.equal((await world.request('DELETE', url)).status, 204, 'again')
+    await live.say(100_000)
+    live.close()
+  }
+  while ((await world.request('GET', url)).status !== 404) await soon()
+  await placed.dial().say(100)
+  t.match(await world.call('GET', `/v1/rules/${next}`), { state: 'active' })
+}
+
+async function portHeld(t: Test, world: World, kind: Kind): Promise<void> {
+  const port = await freePort(kind.width)
+  const last = port + kind.width - 1
+  const release = await hold(t, kind.protocol, last)
+  const body = { ...bodyOf(kind, port), targets: [{ host, port: 9 }] }
+
+  const refused = await world.request('POST', '/v1/rules', body)
+
+  t.match(refused, { status: 409, body: { error: { code: 'port_in_use' } } })
+  const url = `/v1/rules/${ruleIdIn(refused.body)}`
+  t.match(await world.call('GET', url), { state: 'failed', state_reason: 'port_in_use' })
+  if (kind.width > 1 && kind.protocol === 'tcp')
+    await t.rejects(dial(t, 'tcp', port, nothing).say(1), 'no other port of it is open')
+  release()
+  t.match(await world.request('POST', '/v1/rules', body), { status: 409 }, 'a failed rule keeps its port')
+  t.equal((await world.request('DELETE', url)).status, 204)
+  t.match(await world.request('POST', '/v1/rules', body), { status: 201, body: { state: 'active' } })
+}
+
+async function oneWins(t: Test, world: World, kind: Kind): Promise<void> {
+  const body = { ...bodyOf(kind, await freePort(kind.width)), targets: [{ host, port: 9 }] }
+
+  const replies = await Promise.all(Array.from({ length: 5 }, () => world.request('POST', '/v1/rules', body)))
+
+  t.same(replies.map(({ status }) => status).sort(), [201, 409, 409, 409, 409])
+}
+
+const bodyOf = (kind: Kind, listen_port: number) => ({
+  client: 'paris',
+  protocol: kind.protocol,
+  listen_port,
+  ...(kind.width > 1 && { listen_port_end: listen_port + kind.width - 1 }),
+  ...(kind.isNamed && { sni_pattern: 'one.example' }),
+  ...kind.more
+})
+
+const ruleIdIn = (body: unknown): string =>
+  (body as { error: { details: { rule_id: string } } }).error.details.rule_id // as contract 4 has it
+
+/** Another program's listener, until it is released. */
+async function hold(t: Test, protocol: Protocol, port: number): Promise<() => void> {
+  const held =
+    protocol === 'tcp' ? createServer().listen(port, '0.0.0.0') : createSocket('udp4').bind(port, '0.0.0.0')
+  await once(held, 'listening')
+  let isHeld = true
+  const release = () => {
+    if (isHeld) held.close()
+    isHeld = false
+  }
+  t.teardown(release)
+  return release
+}

@@ -1,0 +1,158 @@
+// A stranger's plugin over the years: it comes, is upgraded, goes and comes back; and one that loops on an edge.
+import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import { freePort } from '../kit/ports.ts'
+import { edge, type Site, site, token } from '../kit/site.ts'
+import { download, get, hashOfMib, web } from '../kit/web.ts'
+
+const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+const withAcme = '[plugins."./acme"]\n'
+
+/** Each start is a row; from its second version on a row has a word. */
+const acme = (version: 1 | 2): string => `
+import { defineEntity, defineList, definePlugin, Migration, p, Type } from 'sluice/plugin'
+
+const hasWord = ${version > 1}
+class Acme0001 extends Migration {
+  up() {
+    this.addSql('create table "acme_start" ("id" int not null primary key)')
+  }
+}
+class Acme0002 extends Migration {
+  up() {
+    this.addSql(\`alter table "acme_start" add column "word" varchar(8) not null default 'old'\`)
+  }
+}
+const Start = defineEntity({
+  name: 'AcmeStart',
+  tableName: 'acme_start',
+  properties: { id: p.integer().primary(), ...(hasWord && { word: p.string().length(8).default('old') }) }
+})
+export default definePlugin({
+  name: 'acme',
+  version: '${version}.0.0',
+  kernel: '^1.0.0',
+  store: {
+    entities: [Start],
+    migrations: [
+      { name: '0001-start', class: Acme0001 },
+      ...(hasWord ? [{ name: '0002-word', class: Acme0002 }] : [])
+    ]
+  },
+  routes: [
+    defineList({
+      url: '/v1/acme',
+      action: 'acme.list',
+      access: 'superadmin',
+      summary: 'Starts.',
+      schema: () => ({ row: Type.Object({ id: Type.Integer(), word: Type.Optional(Type.String()) }) }),
+      run: ({ store }) => store.read(em => em.find(Start, {}, { orderBy: { id: 'asc' } }))
+    })
+  ],
+  start: ({ deps: { store } }) =>
+    store.change(async em => {
+      await em.insert(Start, { id: (await em.count(Start)) + 1, ...(hasWord && { word: 'new' }) })
+    })
+})
+`
+
+function write(on: Site, half: 'plugin' | 'agent', text: string, version = 1): void {
+  const dir = join(on.dir, 'acme')
+  mkdirSync(dir, { recursive: true, mode: 0o755 })
+  const about = { name: 'acme', version: `${version}.0.0`, type: 'module' }
+  writeFileSync(join(dir, 'package.json'), JSON.stringify(about), { mode: 0o644 })
+  writeFileSync(join(dir, `${half}.js`), text, { mode: 0o644 })
+}
+
+async function stop({ server }: Site): Promise<void> {
+  server.signal('SIGTERM')
+  await server.exit
+}
+
+t.test(
+  'it comes, is upgraded once it is trusted, goes and comes back: its rows were there all the time',
+  async t => {
+    const on = await site(t)
+    const rows = async () => (await fetch(`${on.origin}/v1/acme`, { headers })).json()
+    const trust = async () =>
+      t.equal((await on.cli(['plugin', 'trust', './acme', '--config', on.configFile])).code, 0)
+    await stop(on)
+
+    on.configure(withAcme)
+    write(on, 'plugin', acme(1))
+    await on.restart()
+    t.same(await rows(), [{ id: 1 }])
+    await stop(on)
+
+    write(on, 'plugin', acme(2), 2)
+    await t.rejects(on.restart(), { message: /sluice plugin trust \.\/acme/ }, 'files that changed')
+    await trust()
+    await on.restart()
+    const upgraded = [
+      { id: 1, word: 'old' },
+      { id: 2, word: 'new' }
+    ]
+    t.same(await rows(), upgraded)
+    await stop(on)
+
+    on.configure('')
+    await on.restart()
+    t.match(await rows(), { error: { code: 'not_found' } })
+    await stop(on)
+
+    on.configure(withAcme)
+    write(on, 'plugin', acme(1))
+    await trust()
+    await t.rejects(on.restart(), { message: /acme: the database has schema 2, this build knows 1/ })
+    write(on, 'plugin', acme(2), 2)
+    await trust()
+    await on.restart()
+    t.same(await rows(), [...upgraded, { id: 3, word: 'new' }])
+  }
+)
+
+const spinning = `
+export default {
+  name: 'acme',
+  agent: '^1.0.0',
+  async start({ call, defer }) {
+    const spin = () => {
+      call.log.info('acme.spins', 'and never ends')
+      for (;;);
+    }
+    process.on('SIGUSR2', spin)
+    defer(() => process.off('SIGUSR2', spin))
+  }
+}
+`
+
+t.test("an agent's plugin that loops for ever does not stop the native engine", async t => {
+  const on = await site(t)
+  write(on, 'agent', spinning)
+  const configFile = join(on.dir, 'agent.toml')
+  writeFileSync(configFile, withAcme)
+  const paris = await edge(t, on, 'paris', {
+    args: ['--config', configFile],
+    env: { SVC_ENGINE: 'native' }
+  })
+  const [page, port, other] = [await web(t), await freePort(), await freePort()]
+  const push = (listen_port: number, query = ''): Promise<Response> => {
+    const body = { client: 'paris', listen_port, targets: [{ host: '127.0.0.1', port: page }] }
+    return fetch(`${on.origin}/v1/rules${query}`, { method: 'POST', headers, body: JSON.stringify(body) })
+  }
+  t.equal((await push(port)).status, 201)
+  const running = download(`http://127.0.0.1:${port}/mib/64`, 1 << 20)
+  await running.reached(1 << 20)
+
+  paris.agent.signal('SIGUSR2')
+  await paris.agent.until('acme.spins')
+
+  t.equal((await push(other, '?ack_timeout_secs=1')).status, 504, 'nobody is at home')
+  t.match(await get(`http://127.0.0.1:${port}/`), /hello/, 'a new connection is served')
+  running.resume()
+  t.equal(await running.hash, hashOfMib(64), 'and one that ran goes on')
+  await t.rejects(once(connect(other, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' })
+})

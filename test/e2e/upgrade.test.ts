@@ -1,0 +1,168 @@
+// A newer build starts on the tables that the first release made: all of it is there, and works. The way back is refused.
+import { cpSync, mkdirSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { plugins as builtin } from '../../config/plugins.ts'
+import { kernelStore } from '../../kernel/store/kernel-store.ts'
+import { openStore, type Stored } from '../../kernel/store/open.ts'
+import { freePort } from '../kit/ports.ts'
+import { start } from '../kit/process.ts'
+import { edge, type Site, site, token } from '../kit/site.ts'
+import { get, web } from '../kit/web.ts'
+
+const today: readonly Stored[] = [
+  kernelStore,
+  ...(await Promise.all(Object.values(builtin).map(async load => (await load()).default)))
+]
+
+/** As the first release knew them: each with its first migration alone. */
+const first = today.map(
+  ({ name, store }): Stored => ({
+    name,
+    ...(store && { store: { ...store, migrations: (store.migrations ?? []).slice(0, 1) } })
+  })
+)
+
+const later = today.flatMap(({ name, store }) =>
+  (store?.migrations ?? []).slice(1).map(migration => `${name}/${migration.name}`)
+)
+
+const columns = (db: Database.Database, schema: string, table: string): string[] =>
+  db
+    .prepare<[string, string], { name: string }>('select name from pragma_table_info(?, ?)')
+    .all(table, schema)
+    .map(({ name }) => name)
+
+/** The store of a stopped server as the first release would have written it: its tables, and what they can hold. */
+async function takeBack(dir: string): Promise<void> {
+  const [store, old] = [join(dir, 'sluice.db'), join(dir, 'first.db')]
+  await (await openStore(old, first)).close()
+  const db = new Database(old)
+  db.prepare('attach ? as newer').run(store)
+  const tables = db
+    .prepare<[], { name: string }>(
+      "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name <> 'schema_migration'"
+    )
+    .all()
+  for (const { name } of tables) {
+    const list = columns(db, 'main', name)
+      .map(column => `"${column}"`)
+      .join(', ')
+    db.exec(`insert into main."${name}" (${list}) select ${list} from newer."${name}"`)
+  }
+  db.exec('detach newer')
+  db.pragma('journal_mode = delete')
+  db.close()
+  renameSync(old, store)
+}
+
+const migrationsOf = (dir: string): string[] => {
+  const db = new Database(join(dir, 'sluice.db'), { readonly: true })
+  const rows = db.prepare<[], { name: string }>('select name from schema_migration').all()
+  db.close()
+  return rows.map(({ name }) => name)
+}
+
+async function stop(on: Site): Promise<void> {
+  on.server.signal('SIGTERM')
+  await on.server.exit
+}
+
+async function api<T>({ origin }: Site, path: string, body?: object): Promise<T> {
+  const reply = await fetch(`${origin}/v1${path}`, {
+    method: body ? 'POST' : 'GET',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) })
+  })
+  if (!reply.ok) throw new Error(`${path}: ${await reply.text()}`)
+  return (await reply.json()) as T
+}
+
+/** Reports come every five seconds. */
+async function bytesOut(on: Site, rule: string, connections: number): Promise<number> {
+  for (const until = Date.now() + 30_000; ; await setTimeout(250)) {
+    const stats = await api<Record<string, number>>(on, `/rules/${rule}/stats`)
+    if (Number(stats['connections_total']) >= connections || Date.now() > until)
+      return Number(stats['bytes_out'])
+  }
+}
+
+async function inhabited(t: Test) {
+  const on = await site(t)
+  const paris = await edge(t, on, 'paris')
+  const [target, port] = [await web(t), await freePort()]
+  await api(on, '/users', { user_id: 'ann', display_name: 'Ann', role: 'superadmin' })
+  const issued = await api<{ token: string }>(on, '/users/ann/credentials', { label: 'laptop' })
+  const push = (listen_port: number) =>
+    api<{ rule_id: string }>(on, '/rules', {
+      client: 'paris',
+      listen_port,
+      targets: [{ host: '127.0.0.1', port: target }]
+    })
+  const { rule_id: rule } = await push(port)
+  await get(`http://127.0.0.1:${port}/`)
+  return { on, paris, port, ann: issued.token, rule, push, bytes: await bytesOut(on, rule, 1) }
+}
+
+t.test('a store of the first release is brought up to date by a start', { timeout: 200_000 }, async t => {
+  t.not(later.length, 0)
+  const { on, paris, port, ann, rule, push, bytes } = await inhabited(t)
+  const dir = join(on.dir, 'server')
+  await stop(on)
+  await takeBack(dir)
+  t.notOk(
+    migrationsOf(dir).some(name => later.includes(name)),
+    'nothing of today is left in it'
+  )
+
+  const seen = paris.agent.events.length
+  await on.restart()
+  await paris.agent.until('control.connected', undefined, seen)
+
+  t.same(
+    later.filter(name => !migrationsOf(dir).includes(name)),
+    [],
+    'every migration has run'
+  )
+  t.match(await api(on, '/users/ann'), { user_id: 'ann', display_name: 'Ann' })
+  const me = await fetch(`${on.origin}/v1/users/me`, { headers: { authorization: `Bearer ${ann}` } })
+  t.match(await me.json(), { user_id: 'ann' }, 'her token holds')
+  t.match(await api(on, `/rules/${rule}`), { state: 'active', listen_port: port })
+  t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
+  t.ok(bytes > 0)
+  t.equal(await bytesOut(on, rule, 2), 2 * bytes, 'counters go on from what was booked')
+  const next = await freePort()
+  await push(next)
+  t.match(await get(`http://127.0.0.1:${next}/`), /hello/, 'and it takes new ones')
+})
+
+t.test('an older build is refused on a newer store, which stays as it is', async t => {
+  const on = await site(t)
+  await stop(on)
+  const dir = join(on.dir, 'server')
+  const copy = join(on.dir, 'copy')
+  mkdirSync(copy, { mode: 0o700 })
+  cpSync(join(dir, 'sluice.db'), join(copy, 'sluice.db'))
+
+  await t.rejects(openStore(join(copy, 'sluice.db'), first), {
+    row: { code: 'startup.schema_version_too_new', exit: 78 },
+    message: /the database has schema 2, this build knows 1; start the newer build again/
+  })
+
+  const db = new Database(join(dir, 'sluice.db'))
+  db.prepare("insert into schema_migration (name, executed_at) values ('rules/0099-later', ?)").run(
+    new Date(0).toISOString()
+  )
+  db.close()
+  const older = start(t, ['server', '--data-dir', dir], {
+    SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',
+    SVC_CONTROL_LISTEN: '127.0.0.1:0',
+    SVC_METRICS_LISTEN: '127.0.0.1:0'
+  })
+
+  t.equal(await older.exit, 78)
+  t.match(older.output(), /startup\.schema_version_too_new: rules: the database has schema 99/)
+  t.ok(migrationsOf(dir).includes('rules/0099-later'))
+})
