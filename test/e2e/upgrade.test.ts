@@ -1,4 +1,4 @@
-// A newer build starts on the tables that the first release made: all of it is there, and works. The way back is refused.
+// A newer build starts on the tables of the first release: all is there, and works. The way back is refused.
 import { cpSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -35,7 +35,7 @@ const columns = (db: Database.Database, schema: string, table: string): string[]
     .all(table, schema)
     .map(({ name }) => name)
 
-/** The store of a stopped server as the first release would have written it: its tables, and what they can hold. */
+/** The store of a stopped server as the first release would have written it: what its tables can hold. */
 async function takeBack(dir: string): Promise<void> {
   const [store, old] = [join(dir, 'sluice.db'), join(dir, 'first.db')]
   await (await openStore(old, first)).close()
@@ -43,7 +43,8 @@ async function takeBack(dir: string): Promise<void> {
   db.prepare('attach ? as newer').run(store)
   const tables = db
     .prepare<[], { name: string }>(
-      "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name <> 'schema_migration'"
+      `select name from sqlite_master
+       where type = 'table' and name not like 'sqlite_%' and name <> 'schema_migration'`
     )
     .all()
   for (const { name } of tables) {

@@ -44,7 +44,10 @@ export type Resolve = (
   done: (error: Error | null, addresses: LookupAddress[]) => void
 ) => void
 
-/** For `net.connect`: offers it public addresses alone. A literal address is never looked up: judge it before. */
+/**
+ * For `net.connect`: offers it public addresses alone. A literal address is never looked up: judge it before.
+ * `resolve` is the system's, unless a test brings another.
+ */
 export const lookupPublic =
   (resolve: Resolve = lookup): LookupFunction =>
   (name, { all }, done) =>

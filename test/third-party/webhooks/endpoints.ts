@@ -13,7 +13,7 @@ type Env = Readonly<Record<string, string | undefined>>
 
 const leastKeyBytes = 24
 
-/** Throws at the first that cannot be used; the message names it, and never holds the secret or the address. */
+/** Throws at the first that cannot be used; the message names it, and never holds its secret or URL. */
 export function readEndpoints({ endpoints }: Config, env: Env): readonly Endpoint[] {
   const twin = endpoints.find(({ name }, i) => endpoints.findIndex(other => other.name === name) < i)
   if (twin) throw new Error(`two endpoints are named ${twin.name}; give each a name of its own`)

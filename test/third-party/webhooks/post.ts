@@ -1,10 +1,8 @@
 // One attempt: a signed POST, no redirects, a deadline over all of it, and little patience with what comes back.
-
-import type { IncomingMessage } from 'node:http'
-import { request as requestPlain } from 'node:http'
+import { type IncomingMessage, request as requestPlain } from 'node:http'
 import { type RequestOptions, request as requestTls } from 'node:https'
 import type { Clock } from 'sluice/plugin'
-import { lookupPublic, type Resolve, refusePrivate } from './address.ts'
+import { lookupPublic, refusePrivate } from './address.ts'
 import type { Endpoint } from './endpoints.ts'
 import { sign } from './signature.ts'
 
@@ -22,9 +20,8 @@ const maxReplyBytes = 4_096
 
 export type Post = ReturnType<typeof openPost>
 
-/** `resolve` is the system's, unless a test brings another. */
-export function openPost({ clock, resolve }: { readonly clock: Clock; readonly resolve?: Resolve }) {
-  const lookup = lookupPublic(resolve)
+export function openPost({ clock }: { readonly clock: Clock }) {
+  const lookup = lookupPublic()
 
   return async function post(endpoint: Endpoint, parcel: Parcel, stop: AbortSignal): Promise<Outcome> {
     const late = new AbortController()

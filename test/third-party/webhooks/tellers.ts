@@ -24,9 +24,7 @@ export function openTellers({ outbox, clients, store, clock, log }: Services) {
   function tell(name: Event['name'], { clientId, sessionId }: Peer, more: object): void {
     if (!outbox.wants(name)) return
     waiting.push({ name, clientId, at: clock.now(), data: { session_id: sessionId, ...more } })
-    writing ??= writeAll().finally(() => {
-      writing = null
-    })
+    writing ??= writeAll()
   }
 
   async function writeAll(): Promise<void> {
@@ -41,6 +39,7 @@ export function openTellers({ outbox, clients, store, clock, log }: Services) {
         })
         .catch(error => log.error('webhook.not_queued', String(error), { count: events.length }))
     }
+    writing = null
   }
 
   /** Null for a client that has been deleted since. */

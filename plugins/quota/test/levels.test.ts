@@ -1,0 +1,68 @@
+import t, { type Test } from 'tap'
+import { definePlugin } from '../../../kernel/plugin.ts'
+import { noon } from '../../stats/test/kit.ts'
+import { type Level, levelSlot } from '../slots.ts'
+import { desk, plugins } from './kit.ts'
+
+async function begin(t: Test, bytes: number) {
+  const told: Level[] = []
+  const listener = definePlugin({
+    name: 'listener',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    needs: { quota: '^1.0.0' },
+    fills: [levelSlot.fill(async level => void told.push(level))]
+  })
+  const on = await desk(t, { plugins: [...plugins, listener] })
+  await on.put({ monthly_bytes: bytes })
+  return { on, percents: () => told.map(({ percent }) => percent), told }
+}
+
+t.test('a level is told when it is reached, and then no more in the period', async t => {
+  const { on, told, percents } = await begin(t, 35)
+  await on.use(27, 1)
+  t.same(percents(), [])
+
+  await on.use(28, 2)
+  await on.use(34, 3)
+  t.same(told, [
+    {
+      userId: 'ann',
+      clientId: on.clientId,
+      percent: 80,
+      bytesUsed: 28,
+      monthlyBytes: 35,
+      periodEnd: Date.UTC(2026, 1) / 1000
+    }
+  ])
+  await on.use(35, 4)
+  await on.patch({ clear_period_usage: true })
+  await on.use(80, 5)
+
+  t.same(percents(), [80, 100])
+})
+
+t.test('both may be reached at once, also by a smaller size', async t => {
+  const { on, percents } = await begin(t, 1000)
+  await on.use(100, 1)
+
+  await on.put({ monthly_bytes: 100 })
+
+  t.same(percents(), [80, 100])
+})
+
+t.test('the next period has levels of its own', async t => {
+  const { on, percents } = await begin(t, 0)
+  t.same(percents(), [], 'a size of 0 is spent before anything is used')
+  await on.call('DELETE', `/v1/users/ann/quotas/${on.clientId}`)
+  await on.put({ monthly_bytes: 100, billing_anchor: noon / 1000 + 8 - 31 * 86_400 })
+  await on.use(90, 1)
+  t.same(percents(), [80])
+
+  await on.clock.advance(8_000)
+  await on.use(90 + 79, 2)
+  t.same(percents(), [80])
+  await on.use(90 + 80, 3)
+
+  t.same(percents(), [80, 80])
+})

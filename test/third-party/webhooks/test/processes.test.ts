@@ -1,0 +1,43 @@
+// The webhooks plugin, loaded by path as a stranger's would be: real processes, and somebody who is told.
+import { join } from 'node:path'
+import t from 'tap'
+import { sluice } from '../../../kit/process.ts'
+import { edge, site, token } from '../../../kit/site.ts'
+import { receiver } from './receiver.ts'
+
+const folder = join(import.meta.dirname, '..')
+
+const endpoint = (name: string, url: string, event: string): string => `
+[[plugins."${folder}".endpoints]]
+name = "${name}"
+url = "${url}"
+secret_env = "OPS_HOOK"
+events = ["${event}"]
+allow_private = true
+`
+
+t.test('a client connects and the hook is told; the command line shows who cannot be reached', async t => {
+  const hook = await receiver(t)
+  const config =
+    endpoint('ops', hook.url, 'client.connected') +
+    endpoint('nobody', 'http://127.0.0.1:9/', 'client.disconnected')
+  const on = await site(t, { OPS_HOOK: 'a secret that is long enough' }, config)
+  const env = { SVC_SERVER: on.origin, SVC_TOKEN: token, SVC_CONFIG: on.configFile }
+  const json = async (...args: string[]): Promise<object> => {
+    const { stdout, stderr } = await sluice([...args, '--output', 'json'], env)
+    return stdout === '' ? { stderr } : JSON.parse(stdout)
+  }
+
+  const { clientId } = await edge(t, on, 'paris')
+
+  t.match((await hook.until(1)).json, {
+    event: 'client.connected',
+    data: { client_id: clientId, client_name: 'paris' }
+  })
+  t.match(await json('webhook', 'test', 'ops'), { delivered: true, status: 200 })
+  t.match(await json('webhook', 'test', 'nobody'), { delivered: false, error: /ECONNREFUSED/ })
+  t.match(await json('webhook', 'list'), [{ name: 'ops', waiting: 0 }, { name: 'nobody' }])
+  t.same(await json('webhook', 'dead', '--endpoint', 'ops'), [])
+  t.match(await json('webhook', 'retry', 'x'), { stderr: /dead_letter_not_found/ })
+  t.notMatch(on.server.output(), /long enough|\/hook/)
+})

@@ -1,0 +1,111 @@
+// What happens in a server reaches who is told of it.
+import { createHmac } from 'node:crypto'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { desk } from '../../../../plugins/quota/test/kit.ts'
+import { site, until } from '../../../../plugins/rules/test/kit.ts'
+import { conform } from '../../../kit/conformance.ts'
+import { type Got, receiver } from './receiver.ts'
+import { plugin, plugins, secret, sectionOf } from './world.ts'
+
+const second = 1_000
+
+t.test('it conforms', async t => {
+  t.same((await conform(join(import.meta.dirname, '..'))).problems, [])
+})
+
+/** As a receiver would do it, from the README alone. */
+function isGenuine({ headers, text }: Got): boolean {
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`
+  const mac = createHmac('sha256', key).update(signed).digest('base64')
+  return headers['webhook-signature'] === `v1,${mac}`
+}
+
+async function begin(t: Test) {
+  const hook = await receiver(t)
+  const on = await site(t, {
+    plugins: [...plugins, plugin],
+    sections: { webhooks: sectionOf(hook, {}) }
+  })
+  const waiting = async (): Promise<number> =>
+    (await on.call<{ waiting: number }[]>('GET', '/v1/webhooks')).body[0]?.waiting ?? 0
+  return { hook, on, queued: (count: number) => until(waiting, seen => seen === count) }
+}
+
+t.test('a client that comes and goes is told of, signed and in order', async t => {
+  const { hook, on, queued } = await begin(t)
+  const clientId = await on.enroll('paris')
+  const agent = await on.connect(clientId)
+  await queued(1)
+  await agent.close()
+  await queued(2)
+
+  await on.clock.advance(second)
+
+  const left = await hook.until(2)
+  const [came] = hook.got
+  t.match(came?.json, {
+    id: /^[0-9A-Z]{26}$/,
+    event: 'client.connected',
+    created_at: '2026-01-15T12:00:00.000Z',
+    data: { client_id: clientId, client_name: 'paris', agent_version: '2.0.0', remote_addr: '127.0.0.1' }
+  })
+  t.match(left.json, { event: 'client.disconnected', data: { client_id: clientId, client_name: 'paris' } })
+  t.same(came?.json.data['session_id'], left.json.data['session_id'])
+  for (const got of hook.got) {
+    t.ok(isGenuine(got))
+    t.equal(got.headers['webhook-id'], got.json.id)
+    t.equal(got.headers['content-type'], 'application/json')
+  }
+  await queued(0)
+})
+
+t.test('a rule that fails is told of, with its reason, and one that does not is not', async t => {
+  const { hook, on, queued } = await begin(t)
+  const clientId = await on.enroll('paris')
+  const refusing = ({ body }: { body: Record<string, unknown> }) =>
+    body['listen_from'] === 81 ? ({ refuse: 'port_in_use' } as const) : 'take'
+  await on.connect(clientId, { react: refusing })
+  await on.push({ client: clientId, listen_port: 80 })
+  const { body } = await on.push({ client: clientId, listen_port: 81 })
+  await queued(2)
+
+  await on.clock.advance(second)
+
+  const got = await hook.until(2)
+  t.match(got.json, {
+    event: 'rule.failed',
+    data: {
+      rule_id: body.error.details['rule_id'],
+      client_id: clientId,
+      owner: '_operator',
+      reason: 'port_in_use'
+    }
+  })
+})
+
+t.test('a quota is told of at 80 % and when it is spent', async t => {
+  const hook = await receiver(t)
+  const on = await desk(t, {
+    plugins: [...plugins, plugin],
+    sections: { webhooks: sectionOf(hook, { events: ['quota.warning', 'quota.exhausted'] }) }
+  })
+  await on.put({ monthly_bytes: 1000 })
+  await on.use(799, 1)
+  await on.use(800, 2)
+  await on.use(1000, 3)
+
+  await on.clock.advance(second)
+
+  const spent = await hook.until(2)
+  const [warning] = hook.got
+  const of = {
+    user_id: 'ann',
+    client_id: on.clientId,
+    monthly_bytes: 1000,
+    period_end: Date.UTC(2026, 1) / 1000
+  }
+  t.match(warning?.json, { event: 'quota.warning', data: { ...of, percent: 80, bytes_used: 800 } })
+  t.match(spent.json, { event: 'quota.exhausted', data: { ...of, percent: 100, bytes_used: 1000 } })
+})
