@@ -30,17 +30,15 @@ export function openHolders({ rules }: { readonly rules: Rules }) {
   }
 
   /**
-   * After a complete report, or several of one moment. It may have been under way when the agent let go of a rule: the next, which follows its
-   * answer, is sure to hold the rest, and takes the rule along.
+   * After complete reports, or several of one moment. One may have been under way when the agent let go of a rule: the
+   * next, which follows its answer, is sure to hold the rest, and takes the rule along.
    */
-  async function reported(clientId: string, em: EntityManager): Promise<void> {
-    const gone = await em.find(StatsHolder, { clientId }, { disableIdentityMap: true })
-    const idsOf = (some: typeof gone): string[] => some.map(({ ruleId }) => ruleId)
-    await forget(clientId, idsOf(gone.filter(({ isLast }) => isLast)), em)
-    for (const some of slices(idsOf(gone.filter(({ isLast }) => !isLast)))) {
-      const held = await em.find(HeldObject, { clientId, kind: ruleKind, id: { $in: [...some] } })
-      const ruleId = { $in: some.filter(id => !held.some(row => row.id === id)) }
-      await em.nativeUpdate(StatsHolder, { ruleId }, { isLast: true })
+  async function reported(clientIds: readonly string[], em: EntityManager): Promise<void> {
+    for (const some of slices(clientIds)) {
+      const where = { clientId: { $in: [...some] } }
+      const gone = await em.find(StatsHolder, where, { disableIdentityMap: true })
+      for (const [clientId, ofClient] of Map.groupBy(gone, holder => holder.clientId))
+        await reportedBy(clientId, ofClient, em)
     }
   }
 
@@ -68,6 +66,20 @@ export function openHolders({ rules }: { readonly rules: Rules }) {
   }
 
   return { of, removed, disown, reported, sweep }
+}
+
+async function reportedBy(
+  clientId: string,
+  gone: readonly { readonly ruleId: string; readonly isLast: boolean }[],
+  em: EntityManager
+): Promise<void> {
+  const idsOf = (some: typeof gone): string[] => some.map(({ ruleId }) => ruleId)
+  await forget(clientId, idsOf(gone.filter(({ isLast }) => isLast)), em)
+  for (const some of slices(idsOf(gone.filter(({ isLast }) => !isLast)))) {
+    const held = await em.find(HeldObject, { clientId, kind: ruleKind, id: { $in: [...some] } })
+    const ruleId = { $in: some.filter(id => !held.some(row => row.id === id)) }
+    await em.nativeUpdate(StatsHolder, { ruleId }, { isLast: true })
+  }
 }
 
 async function forget(clientId: string, ids: readonly string[], em: EntityManager): Promise<void> {

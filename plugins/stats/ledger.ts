@@ -7,7 +7,7 @@ import { type Counts, isLower, isSame, isSpan, keyOf, minus, none, plus } from '
 import { StatsEpoch } from './entities.ts'
 import type { Holders } from './holders.ts'
 import { type Difference, sinkSlot } from './slots.ts'
-import { addTotals, type OwnedRow, putRows, rowsBefore } from './tables.ts'
+import { addTotals, advanceEpoch, type OwnedRow, putRows, rowsBefore } from './tables.ts'
 import type { Row, StatsReport } from './wire.ts'
 
 export interface Report extends StatsReport {
@@ -45,8 +45,8 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders
       differences.push(...grown.flatMap(({ added }) => differenceOf(report.clientId, added)))
       notices.push(...(await advance(report, em)), ...refusal(report, lower))
     }
-    for (const clientId of new Set(reports.filter(({ last }) => last).map(({ clientId }) => clientId)))
-      await holders.reported(clientId, em)
+    const whole = reports.filter(({ last }) => last).map(({ clientId }) => clientId)
+    await holders.reported([...new Set(whole)], em)
     if (differences.length > 0) for (const { value: sink } of filled(sinkSlot)) await sink(differences, em)
     return notices
   }
@@ -69,10 +69,8 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders
 
   async function advance(report: Report, em: EntityManager): Promise<Notice[]> {
     const { clientId, epoch, seq, gap } = report
-    const known = await em.findOne(StatsEpoch, { clientId, epoch })
-    const row = { clientId, epoch, seq: Math.max(seq, known?.seq ?? 0), bookedAt: clock.now() }
-    await em.upsert(StatsEpoch, row)
-    if (known || !gap) return []
+    const isNew = await advanceEpoch({ clientId, epoch }, { seq, bookedAt: clock.now() }, em)
+    if (!isNew || !gap) return []
     const fields = { client_id: clientId, epoch, from: timestamp(gap.from_ms), to: timestamp(gap.to_ms) }
     return [
       () =>

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
 import type { Call } from '../../kernel/http/route.ts'
@@ -36,11 +37,12 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
     return watch.events(id, await read(), read, gone)
   }
 
-  /** In short transactions: the thread answers heartbeats, too. */
+  /** In short transactions, with a breath between them: the thread answers heartbeats, too. */
   async function tidy(): Promise<void> {
     try {
       const before = Math.floor((clock.now() - spansKeptMs) / 1000)
-      for (let isMore = true; isMore; ) isMore = await store.change(em => dropSpans(before, em))
+      for (let isMore = true; isMore; await setImmediate())
+        isMore = await store.change(em => dropSpans(before, em))
     } catch (error) {
       log.warn('stats.not_tidied', `tried again in an hour: ${String(error)}`)
     }

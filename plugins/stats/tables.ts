@@ -1,6 +1,7 @@
 // Plain statements over many rows: a report is never booked entity by entity.
 import type { EntityManager } from '@mikro-orm/sql'
 import { type Counts, countNames, keyOf } from './counts.ts'
+import { StatsEpoch } from './entities.ts'
 import type { Row } from './wire.ts'
 
 interface Journal {
@@ -62,6 +63,22 @@ export async function addTotals(
       some.flatMap(row => [row.rule_id, row.kind, row.key, clientId, row.owner, updatedAt, ...countsOf(row)]),
       'run'
     )
+}
+
+/** Answers whether the journal was unknown. Its seq never goes back. */
+export async function advanceEpoch(
+  { clientId, epoch }: Journal,
+  { seq, bookedAt }: { readonly seq: number; readonly bookedAt: number },
+  em: EntityManager
+): Promise<boolean> {
+  const { affectedRows } = await em.execute<{ affectedRows: number }>(
+    'update stats_epoch set seq = max(seq, ?), booked_at = ? where client_id = ? and epoch = ?',
+    [seq, bookedAt, clientId, epoch],
+    'run'
+  )
+  if (affectedRows > 0) return false
+  await em.insert(StatsEpoch, { clientId, epoch, seq, bookedAt })
+  return true
 }
 
 /** Old spans, some at a time; answers whether more are left. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import { clientNotFound, Fault, notOwner, userNotFound } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
@@ -56,9 +57,10 @@ export function openTraffic({ store, clock, log }: Kernel) {
   const disown = (userId: string, em: EntityManager): Promise<void> =>
     samples.disown(userId, `~${newId(clock.now())}`, em)
 
+  /** In short transactions, with a breath between them: the thread answers heartbeats, too. */
   async function tidy(): Promise<void> {
     try {
-      for (let after: number | null = 0; after !== null; ) {
+      for (let after: number | null = 0; after !== null; await setImmediate()) {
         const from: number = after
         after = await store.change(em => samples.dropOld(from, nowSecs(), em))
       }

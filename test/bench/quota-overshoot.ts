@@ -1,5 +1,5 @@
 // How many bytes a quota lets through beyond its size, at full speed: real server, real agent, live connections.
-//   node test/bench/quota-overshoot.ts [--connections 1,10,100] [--mib 200] [--patches 1000]
+//   node test/bench/quota-overshoot.ts [--connections 1,10,100] [--mib 200] [--patches 1000] [--splice off]
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -15,7 +15,8 @@ const { values } = parseArgs({
   options: {
     connections: { type: 'string', default: '1,10,100' },
     mib: { type: 'string', default: '200' },
-    patches: { type: 'string', default: '1000' }
+    patches: { type: 'string', default: '1000' },
+    splice: { type: 'string', default: 'on' }
   }
 })
 const counts = values.connections.split(',').map(Number)
@@ -66,7 +67,9 @@ const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(r
 
 async function main(): Promise<void> {
   const on = await site(t)
-  const { clientId, agent } = await edge(t, on, 'edge')
+  const { clientId, agent } = await edge(t, on, 'edge', {
+    env: values.splice === 'off' ? { SVC_DISABLE_SPLICE: '1' } : {}
+  })
   const { message, msg = message } = await agent.until('engine.selected')
   console.log(String(msg))
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }

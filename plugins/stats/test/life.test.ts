@@ -1,11 +1,12 @@
 import t from 'tap'
 import { User } from '../../../kernel/identity/entities.ts'
-import { definePlugin } from '../../../kernel/plugin.ts'
+import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
 import { scripted } from '../../../test/kit/scripted-agent.ts'
 import { until } from '../../rules/test/kit.ts'
 import { messages as rulesMessages } from '../../rules/wire.ts'
 import { StatsEpoch, StatsHolder, StatsRow, StatsTotal } from '../entities.ts'
 import { type Difference, sinkSlot } from '../slots.ts'
+import type { Stats } from '../stats.ts'
 import { LastReport, messages } from '../wire.ts'
 import { books, minute, noon, row } from './kit.ts'
 
@@ -194,4 +195,26 @@ t.test('before a revoked client is cut it is asked for its last report', async t
   await call('POST', `/v1/clients/${clientId}/revoke`)
 
   t.match(await agent.until(LastReport.name), { name: LastReport.name })
+})
+
+t.test('while old minutes are dropped others have their turn', async t => {
+  const { server } = await books(t)
+  const { store, stats } = server.depsOf('stats') as unknown as { store: Kernel['store']; stats: Stats }
+  await store.change(em =>
+    em.execute(
+      `insert into stats_row with recursive n(i) as (values (1) union all select i + 1 from n where i < 2500)
+       select 'c', 'e', 'r' || i, 'minute', '1000000000', ${Array(9).fill('0')} from n`
+    )
+  )
+  let turns = 0
+  let next = setImmediate(function turn() {
+    turns++
+    next = setImmediate(turn)
+  })
+  t.teardown(() => clearImmediate(next))
+
+  await stats.tidy()
+
+  t.ok(turns >= 2)
+  t.equal(await store.read(em => em.count(StatsRow)), 0)
 })

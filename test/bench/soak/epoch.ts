@@ -12,7 +12,6 @@ export interface Epoch {
   readonly whole: number
   readonly changes: number
   readonly kills: number
-  readonly stuck: number // sockets that Node does not close
   readonly wrong: readonly string[]
 }
 
@@ -125,5 +124,5 @@ export async function playEpoch(openEngine: OpenEngine, { seed, ms, ending }: Pl
   }
   const { changes, kills } = scene
   const whole = talks.filter(({ end }) => end === 'whole').length
-  return { talks: talks.length, whole, changes, kills, stuck: hall.stuck(), wrong: faults }
+  return { talks: talks.length, whole, changes, kills, wrong: faults }
 }

@@ -17,7 +17,6 @@ export interface Talk {
   readonly said: { caller: number; target: number }
   readonly heard: { caller: number; target: number }
   isReached: boolean
-  isKilled: boolean
   /** Of the caller's side: all was said and heard, and ended in order; or not. */
   end: 'whole' | 'broken' | null
   readonly hangUp: (who: 'caller' | 'target') => void
@@ -28,8 +27,6 @@ export interface Hall {
   call(to: { ruleId: number; port: number }, wish: Wish, size: number): Talk
   /** Sockets of both sides that have not closed. */
   open(): number
-  /** Sockets that Node has not closed: it refuses to reset one that was reset from afar meanwhile. */
-  stuck(): number
   close(): Promise<void>
 }
 
@@ -38,9 +35,10 @@ const sizes = (talk: Talk) => ({
   caller: talk.wish === 'upload' ? 0 : talk.size
 })
 
-/** Node does not tell of a close after both ends have reset: then the error is the end. */
+/** Where Node is just shutting a side it refuses, and never closes the socket: then it is left alone. */
 function reset(socket: Socket): void {
-  if (!socket.destroyed) socket.resetAndDestroy()
+  const isShutting = socket.writableEnded && socket.writableLength === 0 && !socket.writableFinished
+  if (!isShutting && !socket.connecting) socket.resetAndDestroy()
 }
 
 /** `wrong` is told whatever may not be. */
@@ -50,7 +48,6 @@ export async function openHall(wrong: (what: string) => void): Promise<Hall> {
   const targets = new Map<Talk, Socket>()
   const sockets = new Set<Socket>()
   let lastId = 0
-  let stuck = 0
 
   const keep = (socket: Socket, ended: () => void) => {
     sockets.add(socket)
@@ -58,10 +55,7 @@ export async function openHall(wrong: (what: string) => void): Promise<Hall> {
       sockets.delete(socket)
       ended()
     }
-    socket.on('close', forget).on('error', error => {
-      if ('code' in error && error.code === 'EINVAL') stuck++
-      forget()
-    })
+    socket.on('close', forget).on('error', forget)
   }
 
   /** Checks what one side hears: bytes, order, and that an end in order comes after all of them. */
@@ -126,12 +120,10 @@ export async function openHall(wrong: (what: string) => void): Promise<Hall> {
       said: { caller: 0, target: 0 },
       heard: { caller: 0, target: 0 },
       isReached: false,
-      isKilled: false,
       end: null,
       hangUp(who) {
         const end = who === 'caller' ? socket : targets.get(talk)
         if (!end || talk.end !== null) return
-        talk.isKilled = true
         reset(end)
       }
     }
@@ -157,7 +149,6 @@ export async function openHall(wrong: (what: string) => void): Promise<Hall> {
     port: (server.address() as AddressInfo).port, // of a TCP server
     call,
     open: () => sockets.size,
-    stuck: () => stuck,
     async close() {
       for (const socket of sockets) socket.destroy()
       server.close()

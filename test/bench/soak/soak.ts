@@ -18,13 +18,12 @@ export interface Soaked {
   readonly whole: number
   readonly changes: number
   readonly kills: number
-  readonly stuck: number
   readonly epochs: number
   readonly rssMib: readonly number[] // after each epoch
   readonly wrong: readonly string[]
 }
 
-const slackDescriptors = 200 // the last engine's pipes, while it is not collected
+const slackDescriptors = 50 // the last engine, while it is not collected
 const slackMib = 300 // what V8 and a sanitizer put aside; a leak of every epoch goes beyond it
 const warmEpochs = 4 // the first ones fill pools and heaps
 
@@ -35,7 +34,7 @@ const descriptors = (): number => readdirSync('/proc/self/fd').length
 
 /** The epoch `n` of a seed has the seed + n: to play one again, begin with that. */
 export async function soak({ openEngine, seed, secs, epochSecs, say }: SoakOptions): Promise<Soaked> {
-  const total = { talks: 0, whole: 0, changes: 0, kills: 0, stuck: 0 }
+  const total = { talks: 0, whole: 0, changes: 0, kills: 0 }
   const wrong: string[] = []
   const rssMib: number[] = []
   const endsAt = performance.now() + secs * 1_000
@@ -46,12 +45,11 @@ export async function soak({ openEngine, seed, secs, epochSecs, say }: SoakOptio
     const ending = epochs % 2 === 0 ? 'drain' : 'kill'
     const ms = Math.min(epochSecs * 1_000, endsAt - performance.now())
     const { wrong: found, ...epoch } = await playEpoch(openEngine, { seed: own, ms, ending })
-    for (const figure of ['talks', 'whole', 'changes', 'kills', 'stuck'] as const)
-      total[figure] += epoch[figure]
+    for (const figure of ['talks', 'whole', 'changes', 'kills'] as const) total[figure] += epoch[figure]
     wrong.push(...found.map(what => `seed ${own}: ${what}`))
 
     collect() // a stopped engine keeps its pipes until it is collected
-    const held = descriptors() - total.stuck
+    const held = descriptors()
     if (epochs === 0) heldBefore = held // Node has opened its own for good
     if (held > heldBefore + slackDescriptors)
       wrong.push(`seed ${own}: ${held} descriptors, ${heldBefore} before`)

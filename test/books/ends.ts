@@ -1,0 +1,134 @@
+// Both ends of every transfer, in this process: what was sent, and what came and when.
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { Ground } from '../kit/site.ts'
+
+interface Arrival {
+  readonly atMs: number
+  readonly bytes: number
+}
+
+/** One direction of one rule. */
+export interface Flow {
+  sent: number
+  readonly came: Arrival[]
+}
+
+/** Connections through one listen port to a target of its own. */
+export interface Route {
+  readonly target: number
+  readonly in: Flow
+  readonly out: Flow
+  /** A connection of its own, ended in order or by a reset once all of it has come. */
+  transfer(port: number, bytes: { readonly in: number; readonly out: number }, end: End): Promise<void>
+  /** Sends both ways until whoever is between them goes; resolves when both ends know. */
+  pour(port: number): Promise<{ readonly over: Promise<void>; stop(): void }>
+}
+
+export type End = 'close' | 'reset'
+
+export const cameIn = ({ came }: Flow, fromMs = 0, toMs = Number.POSITIVE_INFINITY): number =>
+  came.reduce((sum, { atMs, bytes }) => (atMs >= fromMs && atMs < toMs ? sum + bytes : sum), 0)
+
+const block = Buffer.alloc(16 * 1024, 7)
+const pieceMs = 5
+
+export async function openRoute(t: Ground): Promise<Route> {
+  const flows = { in: newFlow(), out: newFlow() }
+  const fars = new Set<Socket>()
+  const arrivals = new Map<number, PromiseWithResolvers<Socket>>() // by the number that a caller begins with
+  let lastNumber = 0
+
+  const server = createServer({ allowHalfOpen: true }, far => {
+    fars.add(far)
+    far.on('error', () => {}).on('close', () => fars.delete(far))
+    let head = Buffer.alloc(0)
+    far.on('data', chunk => {
+      note(flows.in, chunk)
+      if (head.length >= 4) return
+      head = Buffer.concat([head, chunk])
+      if (head.length >= 4) arrivals.get(head.readUInt32BE(0))?.resolve(far)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.close()
+    for (const far of fars) far.destroy()
+  })
+
+  /** A connection, known at both ends. */
+  async function open(port: number): Promise<{ near: Socket; far: Socket }> {
+    const number = ++lastNumber
+    const arrival = Promise.withResolvers<Socket>()
+    arrivals.set(number, arrival)
+    const near = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    t.teardown(() => near.destroy())
+    near.on('data', chunk => note(flows.out, chunk))
+    near.on('error', cause => arrival.reject(cause)).on('close', () => arrival.reject(new Error('refused')))
+    const head = Buffer.alloc(4)
+    head.writeUInt32BE(number)
+    send(near, flows.in, head)
+    const far = await arrival.promise.finally(() => arrivals.delete(number))
+    return { near, far }
+  }
+
+  return {
+    target: (server.address() as AddressInfo).port, // of a TCP listener
+    ...flows,
+    async transfer(port, bytes, end) {
+      const { near, far } = await open(port)
+      const [nearEnds, farEnds] = [near, far].map(socket => once(socket, 'end'))
+      const came = { in: far.bytesRead + bytes.in, out: near.bytesRead + bytes.out }
+      send(near, flows.in, Buffer.alloc(bytes.in))
+      send(far, flows.out, Buffer.alloc(bytes.out))
+      if (end === 'close') {
+        near.end()
+        far.end()
+        await Promise.all([nearEnds, farEnds])
+      } else {
+        await Promise.all([reached(far, came.in), reached(near, came.out)])
+        near.resetAndDestroy()
+      }
+      nearEnds?.catch(() => {})
+      farEnds?.catch(() => {})
+    },
+    async pour(port) {
+      const { near, far } = await open(port)
+      const timer = setInterval(() => {
+        send(near, flows.in, block)
+        send(far, flows.out, block)
+      }, pieceMs)
+      const over = Promise.all([closed(near), closed(far)]).then(() => clearInterval(timer))
+      const stop = (): void => {
+        clearInterval(timer)
+        near.end()
+        far.end()
+      }
+      for (const socket of [near, far]) socket.on('end', stop)
+      return { over, stop }
+    }
+  }
+}
+
+const newFlow = (): Flow => ({ sent: 0, came: [] })
+
+const note = (flow: Flow, chunk: Buffer): void =>
+  void flow.came.push({ atMs: Date.now(), bytes: chunk.length })
+
+function send(socket: Socket, flow: Flow, data: Buffer): void {
+  if (socket.destroyed || socket.writableEnded || socket.writableLength > 1 << 20) return
+  flow.sent += data.length
+  socket.write(data)
+}
+
+const reached = (socket: Socket, bytes: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const look = (): void => {
+      if (socket.bytesRead >= bytes) resolve()
+    }
+    socket.on('data', look).on('close', () => reject(new Error('it ended before all had come')))
+    look()
+  })
+
+const closed = (socket: Socket): Promise<void> =>
+  new Promise(resolve => (socket.destroyed ? resolve() : socket.once('close', () => resolve())))
