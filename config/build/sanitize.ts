@@ -4,7 +4,8 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..', '..')
-const fuzzSecs = 30
+const fuzzSecs = 20
+const soakSecs = '30'
 
 function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): void {
   const { status } = spawnSync(command, args, {
@@ -34,11 +35,12 @@ const kinds = [
 ]
 for (const { target, module, preload, env } of kinds) {
   run('make', ['-C', 'native', '-s', '-j2', target])
-  for (const test of ['test/engine/native.test.ts', 'test/engine/soak.test.ts'])
-    run(process.execPath, [test], {
+  for (const test of ['native', 'native-path', 'native-ending', 'native-soak'])
+    run(process.execPath, [`test/engine/${test}.test.ts`], {
       ...env,
       SLUICE_TEST_NATIVE: module,
       LD_PRELOAD: preload.map(library).join(' '),
+      SLUICE_SOAK_SECS: soakSecs,
       TAP_TIMEOUT: '300'
     })
 }
