@@ -1,5 +1,6 @@
-// What the documentation shows is true: the commented defaults name every key, and parse.
-import { readFileSync } from 'node:fs'
+// What the documentation shows is true: the commented defaults name every key, and parse; so does every sample of TOML.
+// Its command lines are read by test/commands.test.ts.
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'smol-toml'
 import t from 'tap'
@@ -54,6 +55,22 @@ t.test('a default that a sample shows is the default', async t => {
   const notDefault = new Set(['trusted_proxies']) // shows an example
   for (const [key, value] of Object.entries(defaults))
     if (key in shown && !notDefault.has(key)) t.same(shown[key], value, key)
+})
+
+t.test('every sample of TOML is one: configuration of the server, or rules for apply', async t => {
+  const schema = await everyKey()
+  const files = globSync(['README.md', 'config/*.md', 'plugins/*/README.md'], { cwd: root }).sort()
+  const samples = files.flatMap(file =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/^```toml\n([\s\S]*?)^```$/gm)].map(
+      ([, text]) => [file, parse(text ?? '')] as const
+    )
+  )
+  t.not(samples.length, 0)
+
+  for (const [file, sample] of samples) {
+    if ('rules' in sample || 'grants' in sample || 'quotas' in sample) continue // see plugins/apply/test
+    t.same(settle(schema, omit(sample, 'plugins'), '').problems, [], file)
+  }
 })
 
 t.test('the README shows the two lines that it promises', async t => {

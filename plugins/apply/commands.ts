@@ -41,7 +41,12 @@ const exportAll = defineCommand({
   name: 'export',
   summary: 'Write rules, grants and quotas as a file that `apply` takes.',
   args: Type.Object({
-    format: Type.Optional(Type.Union([Type.Literal('toml'), Type.Literal('json')], { default: 'toml' }))
+    format: Type.Optional(
+      Type.Union([Type.Literal('toml'), Type.Literal('json')], {
+        default: 'toml',
+        description: 'toml (default) or json'
+      })
+    )
   }),
   needs: 'api',
   async run(call) {

@@ -7,7 +7,6 @@ import { type Entry, type KindName, withoutNull } from './document.ts'
 /** One thing, on the server or in the file. */
 export interface Item {
   readonly key: string // what it is matched by
-  readonly label: string
   readonly body: Entry // of a create, with ids in place of names
   readonly id: string // on the server; empty in the file
 }
@@ -61,7 +60,7 @@ const rules: Kind = {
       protocol: String(protocol).toLowerCase(),
       targets: (targets as readonly Entry[]).map(targetOf)
     }
-    return { ...named('rule', ruleKey(body), body), id: '' }
+    return { key: ruleKey(body), body, id: '' }
   },
   shown: ({ body }, world) => {
     const { owner, sni_fallback, prefer_ipv6, ...rest } = body
@@ -99,7 +98,7 @@ function ruleOf(record: Entry): Item {
     client: record['client_id'],
     targets: (record['targets'] as readonly Entry[]).map(targetOf)
   }
-  return { ...named('rule', ruleKey(body), body), id: String(record['rule_id']) }
+  return { key: ruleKey(body), body, id: String(record['rule_id']) }
 }
 
 /** Client, protocol, listen ports and pattern. */
@@ -134,7 +133,8 @@ const grants: Kind = {
     if (!isSuperadmin) return [] // theirs are not theirs to change
     const rows = await api.list<Entry>('/v1/grants')
     return rows.map(({ grant_id, client_name: _, created_at: __, ...body }) => ({
-      ...named('grant', grantKey(body), body),
+      key: grantKey(body),
+      body,
       id: String(grant_id)
     }))
   },
@@ -145,7 +145,7 @@ const grants: Kind = {
       throw new Fault(invalidSchema, 'a grant of the file needs user_id, client, listen ports and protocols')
     const spelled = [...new Set(protocols.map(protocol => String(protocol).toLowerCase()))].sort()
     const body = { ...more, client_id: meant === '*' ? '*' : clientId(meant, world), protocols: spelled }
-    return { ...named('grant', grantKey(body), body), id: '' }
+    return { key: grantKey(body), body, id: '' }
   },
   shown: ({ body: { client_id, ...rest } }, world) => ({ ...rest, client: clientName(client_id, world) }),
   canChange: () => false,
@@ -188,7 +188,8 @@ const sizeOfQuota = new Set(['monthly_bytes'])
 
 /** An anchor that the file leaves open is the one that is there. */
 const quotaOf = ({ user_id, client_id, monthly_bytes, billing_anchor }: Entry): Item => ({
-  ...named('quota', `${user_id} ${client_id}`, { user_id, client_id, monthly_bytes, billing_anchor }),
+  key: `${user_id} ${client_id}`,
+  body: { user_id, client_id, monthly_bytes, billing_anchor },
   id: ''
 })
 
@@ -203,7 +204,25 @@ const putQuota = (body: Entry, { api }: World): Promise<void> => {
 /** Grants first: what they allow is placed after them. */
 export const kinds: readonly Kind[] = [grants, quotas, rules]
 
-const named = (noun: string, key: string, body: Entry) => ({ key, label: `${noun} ${key.trim()}`, body })
+/** As people call it: `rule paris tcp 8000-8010`, `grant ann paris 1-99 tcp`, `quota ann paris`. */
+export function labelOf({ name }: Kind, { body }: Item, world: World): string {
+  const client = clientName(body['client'] ?? body['client_id'], world)
+  const from = body['listen_port'] ?? body['listen_port_start']
+  const to = body['listen_port_end'] ?? from
+  const ports = from === to ? from : `${from}-${to}`
+  const words: Readonly<Record<KindName, readonly unknown[]>> = {
+    rules: [
+      'rule',
+      client,
+      body['protocol'],
+      ports,
+      body['sni_pattern'] ?? (body['sni_fallback'] && 'fallback')
+    ],
+    grants: ['grant', body['user_id'], client, ports, body['protocols']],
+    quotas: ['quota', body['user_id'], client]
+  }
+  return words[name].filter(word => word).join(' ')
+}
 
 function clientId(meant: unknown, { clients }: World): string {
   const found = clients.filter(

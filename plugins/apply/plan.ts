@@ -2,7 +2,7 @@
 // was killed does the rest.
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
 import type { Document } from './document.ts'
-import { type Item, isSame, type Kind, kinds, type World } from './kinds.ts'
+import { type Item, isSame, type Kind, kinds, labelOf, type World } from './kinds.ts'
 
 export interface Step {
   readonly verb: 'create' | 'change' | 'replace' | 'delete'
@@ -19,7 +19,7 @@ export async function makePlan(document: Document, prune: 'prune' | 'keep', worl
     const entries = document[kind.name]
     if (!entries) continue
     const wanted = entries.map(entry => kind.wanted(entry, world))
-    refuseTwins(wanted)
+    refuseTwins(kind, wanted, world)
     const present = await kind.present(world)
     for (const item of wanted) made.push(...(await stepsFor(kind, item, present, world)))
     if (prune === 'prune')
@@ -31,7 +31,7 @@ export async function makePlan(document: Document, prune: 'prune' | 'keep', worl
 
 async function stepsFor(kind: Kind, wanted: Item, present: readonly Item[], world: World): Promise<Step[]> {
   const from = present.find(({ key }) => key === wanted.key)
-  const { label } = wanted
+  const label = labelOf(kind, wanted, world)
   if (!from) return [{ verb: 'create', label, drops: 0, run: () => kind.create(wanted, world) }]
   const to = filled(wanted, from)
   if (isSame(from, to)) return []
@@ -46,10 +46,9 @@ async function stepsFor(kind: Kind, wanted: Item, present: readonly Item[], worl
 }
 
 async function removal(kind: Kind, item: Item, world: World): Promise<Step> {
-  const { label } = item
   return {
     verb: 'delete',
-    label,
+    label: labelOf(kind, item, world),
     drops: await liveOn(kind, item, world),
     run: () => kind.remove(item, world)
   }
@@ -67,7 +66,7 @@ async function liveOn({ name }: Kind, { id }: Item, { api }: World): Promise<num
   return stats.active_connections + stats.active_flows
 }
 
-function refuseTwins(items: readonly Item[]): void {
+function refuseTwins(kind: Kind, items: readonly Item[], world: World): void {
   const twin = items.find(({ key }, at) => items.findIndex(other => other.key === key) < at)
-  if (twin) throw new Fault(invalidSchema, `the file has ${twin.label} twice`)
+  if (twin) throw new Fault(invalidSchema, `the file has ${labelOf(kind, twin, world)} twice`)
 }

@@ -6,7 +6,7 @@ import { newSecret } from '../../kernel/identity/secret.ts'
 export const commands: readonly Command[] = [
   defineCommand({
     name: 'server',
-    summary: 'run the server: operator API and control stream',
+    summary: 'Run the server: operator API and control stream.',
     args: Type.Object({
       advertised_endpoint: Type.Optional(
         Type.String({ description: 'HOST:PORT under which agents reach it' })
@@ -20,7 +20,7 @@ export const commands: readonly Command[] = [
   }),
   defineCommand({
     name: 'gen-token',
-    summary: 'print a fresh operator token, for the key operator_token or SVC_OPERATOR_TOKEN',
+    summary: 'Print a fresh operator token, for the key operator_token or SVC_OPERATOR_TOKEN.',
     args: Type.Object({}),
     needs: 'nothing',
     async run({ print }) {

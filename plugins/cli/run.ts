@@ -138,7 +138,7 @@ const filledBare: <T>(slot: Slot<T>, plugins: readonly Plugin[]) => readonly Fil
     throw new TypeError(`${name} fills ${slot.id} with a value that needs services`)
   })(slot)
 
-const withMore = (command: Command, plugins: readonly Plugin[]): Command => {
+export const withMore = (command: Command, plugins: readonly Plugin[]): Command => {
   const more = command.more?.(slot => filledBare(slot, plugins))
   return more ? { ...command, args: Type.Object({ ...command.args.properties, ...more }) } : command
 }

@@ -7,7 +7,7 @@ import { operatorTokenIn } from './operator-token.ts'
 
 const up = defineCommand({
   name: 'up',
-  summary: 'run a server and an agent on this machine, ready for a first rule',
+  summary: 'Run a server and an agent on this machine, ready for a first rule.',
   args: Type.Object({
     advertised_endpoint: Type.Optional(
       Type.String({ description: 'HOST:PORT under which other agents reach this server' })

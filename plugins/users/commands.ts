@@ -55,7 +55,7 @@ const update = defineCommand({
   summary: 'Rename a user, change the role, disable or enable.',
   args: Type.Object({
     user: User,
-    display_name: Type.Optional(Type.String()),
+    display_name: Type.Optional(Type.String({ description: 'For people; 1 to 64 characters.' })),
     role: Role,
     disable: Type.Optional(Type.Boolean({ description: 'End sessions, refuse credentials; rules go on.' })),
     enable: Type.Optional(Type.Boolean({ description: 'Let the user in again.' }))

@@ -1,0 +1,132 @@
+// The command line as a whole: each command can be found and understood; what the documentation shows is one.
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { CommanderError } from 'commander'
+import t from 'tap'
+import { commands as agentCommands } from '../agent/commands.ts'
+import { plugins as builtin } from '../config/plugins.ts'
+import { Fault } from '../kernel/base/errors.ts'
+import { kernelCodes } from '../kernel/check.ts'
+import { completion } from '../plugins/cli/completion.ts'
+import { openProgram, typed } from '../plugins/cli/program.ts'
+import { withMore } from '../plugins/cli/run.ts'
+
+const root = join(import.meta.dirname, '..')
+const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
+const known = [
+  ...agentCommands,
+  ...plugins.flatMap(({ commands }) => commands ?? []).map(command => withMore(command, plugins))
+]
+const all = [...known, completion(known)]
+
+const promised = `up, server, agent enroll, agent run, gen-token, bootstrap-superadmin, reset-password, login,
+  logout, client enroll, client re-enroll, client list, client show, client rename,
+  client set-address, client revoke, client delete, rule push, rule list, rule show,
+  rule set-limit, rule remove, rule stats, user create, user list, user show, user update,
+  user delete, user reset-password, credential issue, credential list, credential revoke,
+  credential rotate, grant create, grant list, grant delete, owner-limit set, owner-limit show,
+  owner-limit list, owner-limit delete, quota set, quota show, quota list, quota clear,
+  quota delete, traffic user, traffic client, traffic global, audit, settings show,
+  settings set-endpoint, settings clear-endpoint, apply, export, diff, plugin list, plugin new,
+  plugin check, plugin trust, cert show, cert reissue, cert activate, backup, restore, doctor,
+  completion, service install`.split(/,\s+/)
+
+t.test('every command that is promised is there', async t => {
+  const names = new Set(all.map(({ name }) => name))
+
+  t.same(
+    promised.filter(name => !names.has(name)),
+    []
+  )
+  t.equal(names.size, all.length, 'each once')
+})
+
+t.test('each says what it does in a sentence, and each of its arguments too', async t => {
+  for (const { name, summary, args, positional = [] } of all) {
+    t.match(summary, /^[A-Z].*\.$/, `${name}: ${summary}`)
+    for (const [key, schema] of Object.entries(args.properties))
+      t.ok('description' in schema && schema.description !== '', `${name}: ${key} has no description`)
+    t.same(
+      positional.filter(key => !(key in args.properties)),
+      [],
+      name
+    )
+  }
+})
+
+t.test('each has --help, and --output', async t => {
+  for (const { name } of all) {
+    const { code, text } = await read([...name.split(' '), '--help'])
+
+    t.equal(code, 'commander.helpDisplayed', name)
+    t.match(text, `Usage: sluice ${name} [options]`)
+    t.match(text, /--output <format>/)
+  }
+})
+
+t.test('every exit code of the error table is one that the README explains', async t => {
+  const explained = new Set(
+    [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^\| (\d+) \| /gm)].map(([, exit]) =>
+      Number(exit)
+    )
+  )
+  for (const { code, exit } of [...kernelCodes, ...plugins.flatMap(({ codes }) => codes ?? [])])
+    t.ok(explained.has(exit), `${code}: ${exit}`)
+})
+
+t.test('what the documentation shows are commands, with arguments and options that they have', async t => {
+  const files = globSync(['README.md', 'config/*.md', 'plugins/*/README.md'], { cwd: root }).sort()
+  const shown = files.flatMap(file =>
+    commandLines(readFileSync(join(root, file), 'utf8')).map(words => ({ file, words }))
+  )
+
+  t.ok(shown.length > 100, `${shown.length} are found`)
+  for (const { file, words } of shown) {
+    const { code, text } = await read(words)
+    t.match(code, /^(commander\.version)?$/, `${file}: sluice ${words.join(' ')}: ${text}`)
+  }
+})
+
+/** What the command line makes of the words, without running anything. */
+async function read(words: readonly string[]): Promise<{ readonly code: string; readonly text: string }> {
+  let text = ''
+  const write = (line: string): void => {
+    text += line
+  }
+  const program = openProgram('2.0.0', all, async (command, args) => void typed(command.args, args))
+  for (const part of [program, ...program.commands, ...program.commands.flatMap(group => group.commands)])
+    part.configureOutput({ writeOut: write, writeErr: write })
+  try {
+    await program.parseAsync(words, { from: 'user' })
+    return { code: '', text }
+  } catch (error) {
+    if (error instanceof CommanderError) return { code: error.exitCode === 0 ? error.code : 'usage', text }
+    if (error instanceof Fault) return { code: error.row.code, text: error.message }
+    throw error
+  }
+}
+
+/** The command lines of all listings, as words: what stands behind `sluice`, to the end of that command. */
+function commandLines(markdown: string): string[][] {
+  const listings = [...markdown.matchAll(/^```sh\n([\s\S]*?)^```$|^ {4}(\S.*)$/gm)].map(
+    ([, fenced, indented]) => fenced ?? `${indented}\n`
+  )
+  return listings
+    .map(text => text.replaceAll('\\\n', ' ').replaceAll(/(^|\s)#.*$/gm, ''))
+    .flatMap(text => [...text.matchAll(/(?<![\w/.'-])(?<!install --silent )sluice ([^\n]*)/g)])
+    .map(([, rest]) => wordsOf(rest ?? ''))
+    .filter(words => !words.includes('$@')) // of a shell function: its callers say what
+}
+
+const token = /"(?:[^"\\]|\\.)*"|'[^']*'|[^\s'"|&;<>()]+|[|&;<>()]/g
+
+/** Quotes are taken off; what a shell would put in for a variable is a number, which is a text, too. */
+function wordsOf(text: string): string[] {
+  const words: string[] = []
+  for (const [found] of text.matchAll(token)) {
+    if (/^[|&;<>()]$/.test(found)) break
+    if (found === '2') continue // of 2>&1
+    words.push(found.replaceAll(/^["']|["']$/g, '').replaceAll(/^\$\w+$/g, '1'))
+  }
+  return words
+}
