@@ -26,7 +26,7 @@ export async function play({ document, listings, withinSecs }: Play): Promise<vo
     stdio: ['ignore', 'inherit', 'inherit'],
     timeout: withinSecs * 1000,
     killSignal: 'SIGTERM', // the trap ends what was begun
-    env: { ...clean(), XDG_CONFIG_HOME: join(work, 'config'), SLUICE_SKIP_NATIVE: '1', ...env }
+    env: { ...clean(), XDG_CONFIG_HOME: join(work, 'config'), ...env }
   })
   if (status !== 0) throw new Error(`${document} ended with ${status ?? signal}; see ${work}`)
   rmSync(dir, { recursive: true })
