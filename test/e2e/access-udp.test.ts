@@ -1,0 +1,77 @@
+// Access that is taken away reaches UDP, too: flows that live get no further datagram, in either direction.
+import { createSocket, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import t, { type Test } from 'tap'
+import { freePort } from '../kit/ports.ts'
+import { edge, site, token } from '../kit/site.ts'
+
+async function bound(t: Test): Promise<Socket> {
+  const socket = createSocket('udp4')
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  t.teardown(() => void socket.close())
+  return socket
+}
+
+t.test('a flow of a revoked grant ends on the edge, and its port with it', async t => {
+  const on = await site(t)
+  const { clientId } = await edge(t, on, 'paris')
+  const call = async <T>(method: string, path: string, body?: object, bearer = token): Promise<T> => {
+    const headers = {
+      authorization: `Bearer ${bearer}`,
+      ...(body && { 'content-type': 'application/json' })
+    }
+    const reply = await fetch(`${on.origin}/v1/${path}`, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) })
+    })
+    t.ok(reply.ok, `${method} ${path}`)
+    return (await reply.json()) as T
+  }
+  await call('POST', 'users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
+  await call('POST', 'users', { user_id: 'ann', display_name: 'Ann' })
+  const { token: bearer } = await call<{ token: string }>('POST', 'users/ann/credentials', {})
+  const listen_port = await freePort()
+  const { grant_id } = await call<{ grant_id: string }>('POST', 'grants', {
+    user_id: 'ann',
+    client_id: clientId,
+    listen_port_start: listen_port,
+    listen_port_end: listen_port,
+    protocols: ['udp']
+  })
+  const [target, caller] = [await bound(t), await bound(t)]
+  const rule = {
+    client: clientId,
+    protocol: 'udp',
+    listen_port,
+    targets: [{ host: '127.0.0.1', port: target.address().port }]
+  }
+  const { rule_id } = await call<{ rule_id: string }>('POST', 'rules', rule, bearer)
+  caller.send('hello', listen_port, '127.0.0.1')
+  const [, { port, address }] = (await once(target, 'message')) as [Buffer, { port: number; address: string }]
+  target.send('back', port, address)
+  await once(caller, 'message')
+
+  const revoked = await call<{ removed_rule_ids: string[] }>('DELETE', `grants/${grant_id}`)
+  t.same(revoked.removed_rule_ids, [rule_id])
+
+  // The port is shut when the system says so to who is connected to it: the last of the flow is gone by then.
+  const probe = createSocket('udp4')
+  t.teardown(() => void probe.close())
+  probe.connect(listen_port, '127.0.0.1')
+  await once(probe, 'connect')
+  const shut = new Promise(resolve => probe.once('error', resolve))
+  const knocking = setInterval(() => probe.send('anybody?'), 20)
+  t.teardown(() => clearInterval(knocking))
+  await shut
+  clearInterval(knocking)
+
+  caller.on('message', () => t.fail('the flow lives'))
+  target.send('still there?', port, address)
+  caller.send('still there?', listen_port, '127.0.0.1')
+  const marker = await bound(t)
+  marker.send('marker', target.address().port, '127.0.0.1') // after both: the first that comes tells
+  const [text] = (await once(target, 'message')) as [Buffer]
+  t.equal(String(text), 'marker', 'nothing got through')
+})
