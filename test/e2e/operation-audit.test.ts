@@ -41,15 +41,16 @@ t.test('the audit command shows, exports and follows', async t => {
 t.test('--follow shows the newest, then what comes, until it is interrupted', async t => {
   const following = start(t, ['audit', '--follow', '--jsonl'], { SVC_SERVER: on.origin, SVC_TOKEN: token })
   await shownBy(following, 'audit.list')
-  await fetch(`${on.origin}/v1/clients`)
-  await shownBy(following, 'client.list')
+  // A change: another denial of this minute would be counted with the first.
+  await on.json('user', 'create', 'zoe')
+  await shownBy(following, 'user.create')
   following.signal('SIGINT')
 
   t.equal(await following.exit, 0)
   const lines = following.output().trim().split('\n')
   t.same(
     lines.map(line => (JSON.parse(line) as EntryRow).action),
-    ['enrollment.create', 'enrollment.create', 'audit.list', 'client.list'],
+    ['enrollment.create', 'enrollment.create', 'audit.list', 'user.create'],
     'each once, the newest last'
   )
 })
