@@ -31,7 +31,7 @@ interface Entry {
 
 /** What may follow: in a group its commands; after a command its options, and what an argument may be. */
 function tableOf(commands: readonly Command[]): Entry[] {
-  const groups = new Map<string, Set<string>>([['', new Set()]])
+  const groups = new Map<string, Set<string>>([['', new Set(['--config', '--help', '--version'])]])
   for (const { name } of commands) {
     const [first = '', second] = name.split(' ')
     groups.get('')?.add(first)
@@ -59,10 +59,17 @@ const posix = (entries: readonly Entry[]): string =>
   entries.map(({ name, words }) => `    '${name}') words='${words.join(' ')}' ;;`).join('\n')
 
 const bash = (entries: readonly Entry[]): string => `_sluice() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} path='' words='' word
+  local cur=\${COMP_WORDS[COMP_CWORD]} path='' words='' word before=''
+  COMPREPLY=()
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case $word in -*) ;; *) path="\${path:+$path }$word" ;; esac
+    case $before:$word in
+      *:=) continue ;;
+      --config:*|*:-*) ;;
+      *) path="\${path:+$path }$word" ;;
+    esac
+    before=$word
   done
+  case $before in --config) return ;; esac
   case $path in *' '*' '*) path=$(set -- $path; echo "$1 $2") ;; esac
   case $path in
 ${posix(entries)}
@@ -87,7 +94,7 @@ const scripts: Readonly<Record<Shell, (entries: readonly Entry[]) => string>> = 
         const condition = seen.length === 0 ? '__fish_use_subcommand' : seen.join('; and ')
         return words.map(word =>
           word.startsWith('--')
-            ? `complete -c sluice -n '${condition}' -l ${word.slice(2)}`
+            ? `complete -c sluice -n '${condition}' -l ${word.slice(2)}${word === '--config' ? ' -rF' : ''}`
             : `complete -c sluice -n '${condition}' -a ${word}`
         )
       })

@@ -6,21 +6,30 @@ import type { Command } from '../../kernel/cli/command.ts'
 
 type Args = Readonly<Record<string, unknown>>
 
-const needsOptions: Readonly<Record<Command['needs'], readonly (readonly [string, string])[]>> = {
+type Option = readonly [flags: string, help: string, fallback?: string]
+
+/** Of every command, before it or behind it: the file also says which plugins bring commands. */
+export const configOption: Option = [
+  '--config <file>',
+  'TOML configuration of the server; default SVC_CONFIG'
+]
+
+const needsOptions: Readonly<Record<Command['needs'], readonly Option[]>> = {
   api: [
     ['--server <origin>', 'the operator API; default SVC_SERVER, else http://127.0.0.1:7080'],
     ['--insecure-http', 'send the token over plain http to another host']
   ],
-  data: [
-    ['--config <file>', 'configuration of the server'],
-    ['--data-dir <dir>', 'data directory of the server']
-  ],
-  server: [
-    ['--config <file>', 'configuration, TOML'],
-    ['--data-dir <dir>', 'where the store, keys and backups live']
-  ],
+  data: [['--data-dir <dir>', 'data directory of the server']],
+  server: [['--data-dir <dir>', 'where the store, keys and backups live']],
   nothing: []
 }
+
+/** What the command line adds to a command's own options. */
+const addedTo = ({ args, needs }: Command): readonly Option[] => [
+  ...('config' in args.properties ? [] : [configOption]),
+  ...needsOptions[needs],
+  ['--output <format>', 'table or json', 'table']
+]
 
 /** Commands as data become a program of commander: groups of two words, help, and typed arguments. */
 export function openProgram(
@@ -31,6 +40,7 @@ export function openProgram(
   const program = new Program('sluice')
     .description('Self-hosted TCP and UDP port forwarding for fleets.')
     .version(version)
+    .option(...configOption)
     .exitOverride()
     .showHelpAfterError('see --help')
   const groups = new Map<string, Program>()
@@ -57,7 +67,8 @@ export function openProgram(
   return program
 }
 
-function describe(sub: Program, { args, positional = [], needs }: Command): void {
+function describe(sub: Program, command: Command): void {
+  const { args, positional = [] } = command
   for (const name of positional) {
     const schema = args.properties[name] ?? Type.Unknown()
     const dots = Type.IsArray(schema) ? '...' : ''
@@ -71,17 +82,15 @@ function describe(sub: Program, { args, positional = [], needs }: Command): void
     if (Type.IsOptional(schema)) sub.option(`${flag}${value}`, descriptionOf(schema))
     else sub.requiredOption(`${flag}${value}`, descriptionOf(schema))
   }
-  for (const [flag, help] of needsOptions[needs]) sub.option(flag, help)
-  sub.option('--output <format>', 'table or json', 'table')
+  for (const [flag, help, fallback] of addedTo(command)) sub.option(flag, help, fallback)
 }
 
 /** '--ack-timeout-secs', in the order of help. */
-export const optionsOf = ({ args, positional = [], needs }: Command): string[] => [
-  ...Object.keys(args.properties)
-    .filter(name => !positional.includes(name))
+export const optionsOf = (command: Command): string[] => [
+  ...Object.keys(command.args.properties)
+    .filter(name => !command.positional?.includes(name))
     .map(flagOf),
-  ...needsOptions[needs].map(([flag]) => flag.split(' ', 1)[0] ?? flag),
-  '--output'
+  ...addedTo(command).map(([flag]) => flag.split(' ', 1)[0] ?? flag)
 ]
 
 const flagOf = (name: string): string => `--${name.replaceAll('_', '-')}`

@@ -37,8 +37,8 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
   try {
     // The agent's configuration is its own, and what is wrong with a plugin is not in the way of looking after it;
     // for all else the file says which plugins bring commands.
-    const isApart = argv[0] === 'agent' || argv[0] === 'plugin'
-    const configFile = isApart ? null : (flagOf(argv, '--config') ?? process.env['SVC_CONFIG'] ?? null)
+    const isApart = /^(agent|plugin)$/.test(groupIn(argv))
+    const configFile = isApart ? null : (configIn(argv) ?? process.env['SVC_CONFIG'] ?? null)
     const { plugins, sections } = await loadPlugins<Plugin>({
       half: 'plugin',
       builtin: source.plugins,
@@ -145,7 +145,12 @@ export const withMore = (command: Command, plugins: readonly Plugin[]): Command 
 
 const tableOf = (value: unknown): Args => (value ?? {}) as Args // checked with the rest of the configuration
 
-const flagOf = (argv: readonly string[], flag: string): string | undefined => {
-  const at = argv.findIndex(word => word === flag || word.startsWith(`${flag}=`))
-  return at < 0 ? undefined : argv[at] === flag ? argv[at + 1] : argv[at]?.slice(flag.length + 1)
+/** The last one holds, as for every option. */
+function configIn(argv: readonly string[]): string | undefined {
+  const at = argv.findLastIndex(word => /^--config(=|$)/.test(word))
+  return at < 0 ? undefined : argv[at] === '--config' ? argv[at + 1] : argv[at]?.slice('--config='.length)
 }
+
+/** The first word of the command's name; only --config may stand before it. */
+const groupIn = (argv: readonly string[]): string =>
+  argv.find((word, at) => !word.startsWith('-') && argv[at - 1] !== '--config') ?? ''

@@ -9,7 +9,7 @@ import type { Described } from './described.ts'
 import { scaffold } from './scaffold.ts'
 
 const config = Type.Optional(
-  Type.String({ description: 'TOML configuration of the server, or of the agent.' })
+  Type.String({ description: 'TOML configuration of the server, or of the agent; default SVC_CONFIG.' })
 )
 
 const list = defineCommand({
@@ -17,10 +17,10 @@ const list = defineCommand({
   summary: 'Show what is loaded, what it brings, and what it may do.',
   args: Type.Object({ config }),
   needs: 'nothing',
-  async run({ args, print }) {
+  async run({ args, env, print }) {
     const count = (of: (plugin: Described) => readonly string[]) => (plugin: Described) =>
       String(of(plugin).length)
-    print.data(await catalogue(args.config), [
+    print.data(await catalogue(args.config ?? env['SVC_CONFIG']), [
       'name',
       'version',
       'from',
@@ -71,8 +71,8 @@ const trust = defineCommand({
   }),
   positional: ['plugin'],
   needs: 'nothing',
-  async run({ args: { plugin, config }, print }) {
-    const { baseDir } = sourceOf(config)
+  async run({ args: { plugin, config }, env, print }) {
+    const { baseDir } = sourceOf(config ?? env['SVC_CONFIG'])
     try {
       print.data(record(plugin, find(plugin, 'plugin', baseDir), baseDir))
     } catch (cause) {

@@ -28,7 +28,11 @@ t.test('bash completes commands, groups and options', { skip }, async t => {
     [['client', ''], 'list rename'],
     [['client', 'rename', '--n'], '--new-name'],
     [['client', 'rename', 'paris', '--o'], '--output'],
-    [['backup', 'file', '--'], '--to --dry-run --output --help'],
+    [['backup', 'file', '--'], '--to --dry-run --config --output --help'],
+    [['--c'], '--config'],
+    [['--config', 'server.toml', 'client', ''], 'list rename'],
+    [['--config', '=', 'server.toml', 'client', 'r'], 'rename'], // as bash breaks --config=FILE
+    [['client', 'list', '--config', 'server.t'], ''], // files: the shell's own
     [['completion', 'f'], 'fish'],
     [['nonsense', 'x'], '']
   ]

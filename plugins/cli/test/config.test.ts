@@ -1,0 +1,87 @@
+// Where a command finds the configuration: --config before it or behind it, else SVC_CONFIG.
+import { chmodSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import t, { type Test } from 'tap'
+import { sluice } from '../../../test/kit/process.ts'
+
+const acme = `
+import { defineCommand, definePlugin, Type } from 'sluice/plugin'
+
+export default definePlugin({
+  name: 'acme',
+  version: '1.0.0',
+  kernel: '^1.0.0',
+  commands: [
+    defineCommand({
+      name: 'acme hello',
+      summary: 'Greet.',
+      args: Type.Object({}),
+      needs: 'nothing',
+      run: async ({ print }) => print.line('hello')
+    })
+  ]
+})
+`
+
+/** A configuration that brings a command. */
+function place(t: Test): string {
+  const dir = t.testdir({ acme: { 'plugin.js': acme }, 'sluice.toml': '[plugins."./acme"]\n' })
+  chmodSync(join(dir, 'acme'), 0o755)
+  chmodSync(join(dir, 'acme/plugin.js'), 0o644)
+  return join(dir, 'sluice.toml')
+}
+
+t.test('the command of a plugin is found by --config before it, behind it, and by SVC_CONFIG', async t => {
+  const file = place(t)
+  const none = join(dirname(file), 'none.toml')
+  const table: readonly [string[], Record<string, string>][] = [
+    [['--config', file, 'acme', 'hello'], {}],
+    [[`--config=${file}`, 'acme', 'hello'], {}],
+    [['acme', 'hello', '--config', file], {}],
+    [['acme', 'hello'], { SVC_CONFIG: file }],
+    [['--config', file, 'acme', 'hello'], { SVC_CONFIG: none }]
+  ]
+
+  for (const [words, env] of table)
+    t.match(await sluice(words, env), { code: 0, stdout: 'hello\n' }, words.join(' '))
+  t.match(await sluice(['acme', 'hello']), { code: 2, stderr: /unknown command/ })
+})
+
+t.test('every kind of command takes --config on either side', async t => {
+  const file = place(t)
+  const nobody = { SVC_SERVER: 'http://127.0.0.1:9', SVC_TOKEN: 'x'.repeat(43) }
+  const table: readonly [string[], number][] = [
+    [['client', 'list'], 69],
+    [['gen-token'], 0],
+    [['completion', 'bash'], 0],
+    [['cert', 'show', '--data-dir', join(dirname(file), 'data')], 2],
+    [['plugin', 'list'], 0],
+    [['plugin', 'trust', './acme'], 0]
+  ]
+
+  for (const [words, code] of table)
+    for (const line of [
+      ['--config', file, ...words],
+      [...words, '--config', file]
+    ]) {
+      const ran = await sluice(line, nobody)
+      t.equal(ran.code, code, `${line.join(' ')}: ${ran.stderr}`)
+      t.notMatch(ran.stderr, /unknown option/)
+    }
+})
+
+t.test("before an agent's command it is the agent's configuration", async t => {
+  const dir = t.testdir({ 'agent.toml': 'bindd = []\n' })
+
+  t.match(await sluice(['--config', join(dir, 'agent.toml'), 'agent', 'run', '--state-dir', dir]), {
+    code: 78,
+    stderr: /bindd is no key; did you mean bind\?/
+  })
+})
+
+t.test('a configuration that is not there is named, whatever the command', async t => {
+  const file = join(t.testdir(), 'none.toml')
+
+  for (const words of [['client', 'list'], ['gen-token'], ['plugin', 'list']])
+    t.match(await sluice(['--config', file, ...words]), { code: 78, stderr: /none\.toml/ }, words.join(' '))
+})
