@@ -45,11 +45,12 @@ export function openRules({ engine, planner, meters, journal, settings, log }: O
 
   async function openNew(spec: RuleSpec, plan: Plan): Promise<void> {
     const engineId = ++lastId
+    const joined = meters.join(planner.metersOf(spec))
     specs.set(engineId, spec)
     journal.bind(engineId, { id: spec.id, owner: spec.owner, targets: plan.targets })
     try {
       planner.tune(spec, meters, 'open')
-      await engine.open({ ...plan, id: engineId, meters: meters.join(planner.metersOf(spec)) })
+      await engine.open({ ...plan, id: engineId, meters: joined })
     } catch (fault) {
       journal.unbind(engineId)
       forget(engineId)

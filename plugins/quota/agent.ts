@@ -42,13 +42,15 @@ export default {
       const object = { kind: quotaKind, id, revision }
       if (update.action === 'REMOVE') return taken(id, await call.held.drop(object, 'cut'))
       const kept = { ...termsOf(update), limit: plus(call.journal.delivered(id), leftOf(update, call)) }
-      const verdict = await call.held.put({ ...object, bytes: call.codec.encode(Kept, kept) }, 'retry')
-      call.log.info('traffic_quota.applied_set', 'the quota of a user holds', {
-        user: id,
-        monthly_bytes,
-        period_end
-      })
-      return taken(id, verdict)
+      const bytes = call.codec.encode(Kept, kept)
+      const answer = taken(id, await call.held.put({ ...object, bytes }, 'retry'))
+      if (answer.revision === revision)
+        call.log.info('traffic_quota.applied_set', 'the quota of a user holds', {
+          user: id,
+          monthly_bytes,
+          period_end
+        })
+      return answer
     })
   ],
   event(event, { meters, log }) {
@@ -103,9 +105,17 @@ function turnAll(call: AgentCall): void {
     const next = { ...kept, period_end: end, limit: plus(call.journal.delivered(user), left) }
     keptOf(call).set(user, next) // once, while it is being saved
     const bytes = call.codec.encode(Kept, next)
-    void call.held.put({ kind: quotaKind, id: user, revision: kept.revision, bytes }, 'retry')
+    call.held
+      .put({ kind: quotaKind, id: user, revision: kept.revision, bytes }, 'retry')
+      .catch(error => holdUnsaved(user, next, String(error), call))
     call.log.info('traffic_quota.period', 'the next period begins', { user, period_end: end })
   }
+}
+
+/** It holds until this process ends; the next begins the period once more. */
+function holdUnsaved(user: string, next: Kept, error: string, call: AgentCall): void {
+  if (keptOf(call).get(user) === next) enforce(user, next, call)
+  call.log.error('traffic_quota.not_saved', `the next period could not be saved: ${error}`, { user })
 }
 
 function taken(user_id: string, verdict: Verdict) {

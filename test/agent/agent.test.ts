@@ -228,3 +228,25 @@ t.test('a plugin that fails on a stream ends the stream and no rule', async t =>
 
   t.equal(engine.rules.size, 1)
 })
+
+t.test('a plugin that fails at what the engine says ends nothing, and no end is missed', async t => {
+  const server = await scriptedServer(t, { messages })
+  const plugin: AgentPlugin = {
+    name: 'broken',
+    agent: '^1.0.0',
+    event() {
+      throw new TypeError('a bug')
+    }
+  }
+  const { engine, log } = edge(t, { dir: t.testdir(), server, plugins: [plugin, rules] })
+  const visit = await server.next()
+  await push(visit, 'rule-1', 1, 8080)
+
+  await remove(visit, 'rule-1', 2, 'cut')
+
+  t.match(await log.until('plugin.event_failed'), { level: 'error', fields: { plugin: 'broken' } })
+  await new Promise(resolve => setImmediate(resolve))
+  await visit.line.ask(Inventory, { after: '' })
+  t.match(visit.gone, [{ kind: 'rule', id: 'rule-1', revision: 2 }])
+  t.equal(engine.rules.size, 0)
+})

@@ -46,7 +46,7 @@ const patience: AgentPlugin = {
   ]
 }
 
-function open(t: Test, dir = t.testdir()) {
+function open(t: Test, dir = t.testdir(), plugin = patience) {
   const engine = fakeEngine()
   const codec = openCodec([Patience, Allowed])
   const db = openState(dir)
@@ -62,7 +62,7 @@ function open(t: Test, dir = t.testdir()) {
   const rules = openRules({
     engine,
     meters,
-    planner: openPlanner({ plugins: [patience], codec, guardrails }),
+    planner: openPlanner({ plugins: [plugin], codec, guardrails }),
     journal: { bind: id => void bound.push(id), unbind: id => void unbound.push(id) },
     settings: openSettings(db),
     log
@@ -73,8 +73,10 @@ function open(t: Test, dir = t.testdir()) {
       for (const event of batch) if (event.kind === 'closed') rules.ended(event.counters.ruleId)
     }
   })
-  return { engine, rules, codec, log, bound, unbound, dir }
+  return { engine, rules, meters, codec, log, bound, unbound, dir }
 }
+
+const refusals = { connections: 'a', newConnections: 'b', bytes: 'c', budget: 'd' }
 
 const spec = (over: Partial<RuleSpec> = {}): RuleSpec => ({
   id: 'rule-1',
@@ -220,3 +222,33 @@ t.test('closeAll waits for every drain', async t => {
 
   t.equal(isDone, true)
 })
+
+t.test('a rule that could not be opened takes no limit from those that open later', async t => {
+  let failures = 1
+  const limiting: AgentPlugin = {
+    name: 'limiting',
+    agent: '^1.0.0',
+    meters: () => [{ key: 'all', refusals }],
+    fields: [
+      defineField({
+        key: 'idle',
+        message: Patience,
+        tune() {
+          if (failures-- > 0) throw new TypeError('a bug')
+        }
+      })
+    ]
+  }
+  const { engine, rules, meters } = open(t, t.testdir(), limiting)
+  meters.limit('all', limits(3))
+  await t.rejects(rules.open(spec()), { code: 'activation_failed' })
+  await rules.open(spec())
+
+  meters.limit('all', null)
+  meters.limit('all', limits(7))
+
+  const [id = 0] = [...engine.rules.values()].flatMap(rule => rule.meters)
+  t.match(engine.meters.get(id), { connections: 7 })
+})
+
+const limits = (connections: number) => ({ bytesIn: null, bytesOut: null, connections, newConnections: null })

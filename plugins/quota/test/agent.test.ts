@@ -1,5 +1,6 @@
 // The agent's half: an engine that forwards nothing, and says of itself what the test wants.
 import t, { type Test } from 'tap'
+import { openState } from '../../../agent/state.ts'
 import { type Edge, edge, push } from '../../../test/agent/edge.ts'
 import { type ScriptedServer, scriptedServer, type Visit } from '../../../test/agent/scripted-server.ts'
 import { fakeClock } from '../../../test/kit/clock.ts'
@@ -94,6 +95,13 @@ t.test('the budget is the cap, less what is booked and not forgiven, less what i
 
   await set({ revision: 9, monthly_bytes: 9 })
   t.match(budgets(on), [{ mark: 150 }], 'an older word changes nothing')
+  t.same(
+    on.log.lines
+      .filter(({ event }) => event === 'traffic_quota.applied_set')
+      .map(({ fields }) => fields['monthly_bytes']),
+    [1000, 1000],
+    'and is not said to hold'
+  )
 
   await set({ revision: 12, action: 'REMOVE' })
   t.same(budgets(on), [])
@@ -151,6 +159,26 @@ t.test('the next period begins by the clock alone, and what is delivered in it c
   t.match(budgets(on), [{ mark: 1000 + 1000 - 1000 }])
   await on.clock.advance(61_000)
   t.equal(on.log.lines.filter(({ event }) => event === 'traffic_quota.period').length, 1)
+})
+
+t.test('a full disk at the turn of a period does not end the agent', async t => {
+  const dir = t.testdir()
+  const { on, visit, set } = await begin(t, dir)
+  await push(visit, 'rule-1', 1, 8001)
+  await set()
+  pass(on, 1, 1000)
+  const disk = openState(dir)
+  t.teardown(() => disk.close())
+  disk.exec(
+    "create trigger full before insert on held begin select raise(fail, 'database or disk is full'); end"
+  )
+
+  await on.clock.advance(10_000)
+  await on.log.until('traffic_quota.not_saved')
+
+  t.match(budgets(on), [{ mark: 1000 + 1000 - 1000 }])
+  await on.clock.advance(60_000)
+  t.equal(on.log.lines.filter(({ event }) => event === 'traffic_quota.not_saved').length, 1)
 })
 
 t.test('a period that begins with a minute takes nothing of the one before along', async t => {
