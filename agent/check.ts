@@ -1,5 +1,5 @@
 import { Fault, pluginFailed } from '../kernel/base/errors.ts'
-import { satisfies } from '../kernel/base/version.ts'
+import { unmetNeed } from '../kernel/base/version.ts'
 import type { AgentPlugin } from './plugin.ts'
 
 /** Of agent/plugin.ts. */
@@ -19,9 +19,9 @@ const single: Readonly<Record<string, Claims>> = {
 
 /** Throws all that is wrong with the set. */
 export function checkPlugins(plugins: readonly AgentPlugin[]): void {
-  const foreign = plugins
-    .filter(({ agent }) => !satisfies(contractVersion, agent))
-    .map(({ name, agent }) => `plugin ${name} was written for agent ${agent}, this is ${contractVersion}`)
+  const foreign = plugins.flatMap(({ name: by, agent: range }) =>
+    unmetNeed({ by, what: 'sluice with agent', range, found: contractVersion })
+  )
   const twice = Object.entries(single).flatMap(([what, claims]) => duplicates(what, claims, plugins))
   const problems = [...foreign, ...twice]
   if (problems.length > 0) throw new Fault(pluginFailed, problems.join('\n'))

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Fault, pluginFailed } from '../kernel/base/errors.ts'
+import { ownVersion } from '../kernel/base/version.ts'
 import { offerSurface } from './surface.ts'
 import { requireTrusted } from './trust.ts'
 
@@ -65,8 +66,22 @@ function isServerOnly(specifier: string, baseDir: string): boolean {
 async function importTrusted(specifier: string, half: Half, baseDir: string): Promise<object> {
   const file = find(specifier, half, baseDir)
   requireTrusted(specifier, file, baseDir)
+  return importForeign(file)
+}
+
+/** What was written for a newer contract may not even link: its ranges are never seen. */
+export async function importForeign(file: string): Promise<object> {
   offerSurface()
-  return import(pathToFileURL(file).href)
+  try {
+    return await import(pathToFileURL(file).href)
+  } catch (cause) {
+    const [missing] = /'sluice\/[\w-]+' does not provide an export named '\w+'/.exec(String(cause)) ?? []
+    if (missing === undefined) throw cause
+    throw new Error(
+      `${missing}: this is sluice ${ownVersion()}; install a release of the plugin that was made for it, or a newer sluice`,
+      { cause }
+    )
+  }
 }
 
 /** A path names a folder with plugin.ts (and agent.ts), or the file; else it is a package with ./plugin and ./agent. */

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Errors } from 'typebox/value'
 import * as rows from './base/errors.ts'
-import { satisfies } from './base/version.ts'
+import { unmetNeed } from './base/version.ts'
 import { controlSlot } from './control/control.ts'
 import { kindSlot } from './control/held.ts'
 import { connectionSlot } from './control/peers.ts'
@@ -63,8 +63,9 @@ function manifestProblems(plugin: Plugin): string[] {
   const errors = Errors(Manifest, plugin).map(
     ({ instancePath, message }) => `${name}: manifest ${instancePath} ${message}`
   )
-  if (errors.length > 0 || satisfies(contractVersion, plugin.kernel)) return errors
-  return [`${name} ${plugin.version} was written for kernel ${plugin.kernel}, this one is ${contractVersion}`]
+  if (errors.length > 0) return errors
+  const need = { what: 'sluice with kernel', range: plugin.kernel, found: contractVersion }
+  return unmetNeed({ by: `${name} ${plugin.version}`, ...need })
 }
 
 function clashes(plugins: readonly Plugin[]): string[] {
@@ -81,11 +82,11 @@ function clashes(plugins: readonly Plugin[]): string[] {
 
 function unmet(plugins: readonly Plugin[]): (plugin: Plugin) => string[] {
   const versions = new Map(plugins.map(({ name, version }) => [name, version]))
-  return ({ name, needs }) =>
-    Object.entries(needs ?? {}).flatMap(([need, range]) => {
-      const found = versions.get(need)
-      if (found === undefined) return [`${name} needs ${need}, which is not loaded`]
-      return satisfies(found, range) ? [] : [`${name} needs ${need} ${range}, found ${found}`]
+  return ({ name, version, needs }) =>
+    Object.entries(needs ?? {}).flatMap(([what, range]) => {
+      const found = versions.get(what)
+      if (found === undefined) return [`${name} needs ${what} ${range}, which is not loaded`]
+      return unmetNeed({ by: `${name} ${version}`, what, range, found })
     })
 }
 

@@ -6,7 +6,17 @@ import semver from 'semver'
 export const isAtLeast = (version: string, since: string): boolean =>
   semver.valid(version) !== null && semver.gte(version, since)
 
-export const satisfies = (version: string, range: string): boolean => semver.satisfies(version, range)
+type Need = Readonly<Record<'by' | 'what' | 'range' | 'found', string>>
+
+/** What is wrong with a need of a version, and which versions would do; empty where it is met. */
+export function unmetNeed({ by, what, range, found }: Need): string[] {
+  if (semver.satisfies(found, range)) return []
+  const said = `${by} needs ${what} ${range}`
+  if (semver.validRange(range) === null)
+    return [`${said}, which is no range of versions; write it like ^${found}`]
+  const remedy = `install a release of it that takes ${found}, as ^${found} does, or ${what} ${range}`
+  return [`${said}, found ${found}: ${remedy}`]
+}
 
 /** Of this package: its manifest lies above the sources in a checkout, a folder higher in the published build. */
 export function ownVersion(): string {

@@ -24,7 +24,14 @@ t.test('what two plugins claim, or one that was written for another contract, st
       [plugin('a', { capabilities: { x: '1.0.0' } }), plugin('b', { capabilities: { x: '1.1.0' } })],
       /capability x/
     ],
-    [[plugin('old', { agent: '^0.9.0' })], /plugin old was written for agent \^0\.9\.0/]
+    [
+      [plugin('old', { agent: '^0.9.0' })],
+      /^old needs sluice with agent \^0\.9\.0, found 1\.0\.0: .* takes 1\.0\.0, as \^1\.0\.0 does, or sluice with agent/
+    ],
+    [
+      [plugin('odd', { agent: 'newest' })],
+      /^odd .* newest, which is no range of versions; write it like \^1\.0\.0$/
+    ]
   ]
   for (const [plugins, message] of wrong)
     t.throws(() => checkPlugins(plugins), { row: { code: 'startup.plugin_failed' }, message })

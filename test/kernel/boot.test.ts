@@ -50,17 +50,22 @@ t.test('a set of plugins that does not fit stops the boot and names the owners',
     [
       'missing',
       [definePlugin({ ...base, name: 'b', needs: { a: '^1.0.0' } })],
-      /b needs a, which is not loaded/
+      /b needs a \^1\.0\.0, which is not loaded/
     ],
     [
       'range',
       [a, definePlugin({ ...base, name: 'b', needs: { a: '^2.0.0' } })],
-      /b needs a \^2\.0\.0, found 1\.0\.0/
+      /b 1\.0\.0 needs a \^2\.0\.0, found 1\.0\.0: .* takes 1\.0\.0, as \^1\.0\.0 does, or a \^2\.0\.0/
     ],
     [
       'contract',
       [definePlugin({ ...base, name: 'old', kernel: '^0.9.0' })],
-      /written for kernel \^0\.9\.0, this one is/
+      /old 1\.0\.0 needs sluice with kernel \^0\.9\.0, found 1\.0\.0: .* or sluice with kernel \^0\.9\.0/
+    ],
+    [
+      'no range',
+      [a, definePlugin({ ...base, name: 'b', needs: { a: 'latest' } })],
+      /b 1\.0\.0 needs a latest, which is no range of versions; write it like \^1\.0\.0/
     ],
     ['manifest', [definePlugin({ ...base, name: 'Bad_Name' })], /Bad_Name: manifest \/name/],
     [

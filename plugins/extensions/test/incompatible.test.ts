@@ -1,0 +1,63 @@
+// A plugin that was written for another sluice is refused by either half, and told what would do.
+import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { ownVersion } from '../../../kernel/base/version.ts'
+import { sluice } from '../../../test/kit/process.ts'
+
+const manifest = (more: object): string =>
+  `export default ${JSON.stringify({ name: 'acme', version: '3.1.0', kernel: '^1.0.0', agent: '^1.0.0', ...more })}\n`
+
+/** What a start of either half says of a plugin of these files. */
+async function refusal(t: Test, half: 'server' | 'agent', files: Record<string, string>) {
+  const dir = t.testdir({ acme: files, 'sluice.toml': '[plugins."./acme"]\n' })
+  chmodSync(join(dir, 'acme'), 0o755)
+  for (const file of Object.keys(files)) chmodSync(join(dir, 'acme', file), 0o644)
+  const words = half === 'server' ? ['server', '--data-dir'] : ['agent', 'run', '--state-dir']
+  const { code, stderr } = await sluice([...words, join(dir, 'state'), '--config', join(dir, 'sluice.toml')])
+  return { code, says: stderr }
+}
+
+t.test('the text says what was asked, what is here, and which versions would do', async t => {
+  const table: readonly ['server' | 'agent', Record<string, string>, RegExp][] = [
+    [
+      'server',
+      { 'plugin.js': manifest({ kernel: '^2.0.0' }) },
+      /acme 3\.1\.0 needs sluice with kernel \^2\.0\.0, found 1\.0\.0: .* takes 1\.0\.0, as \^1\.0\.0 does, or sluice with kernel \^2\.0\.0/
+    ],
+    [
+      'server',
+      { 'plugin.js': manifest({ needs: { rules: '^4.0.0' } }) },
+      /acme 3\.1\.0 needs rules \^4\.0\.0, found 1\.0\.0: .* takes 1\.0\.0, as \^1\.0\.0 does, or rules \^4\.0\.0/
+    ],
+    [
+      'server',
+      { 'plugin.js': manifest({ needs: { 'acme-base': '^1.2.0' } }) },
+      /acme needs acme-base \^1\.2\.0, which is not loaded/
+    ],
+    [
+      'agent',
+      { 'plugin.js': manifest({}), 'agent.js': manifest({ agent: '~1.7.0' }) },
+      /acme needs sluice with agent ~1\.7\.0, found 1\.0\.0: .* takes 1\.0\.0, as \^1\.0\.0 does, or sluice with agent ~1\.7\.0/
+    ]
+  ]
+  for (const [half, files, says] of table)
+    t.match(await refusal(t, half, files), { code: 78, says }, String(says))
+})
+
+t.test(
+  'one that imports what only a newer sluice has is told so, although it does not even link',
+  async t => {
+    const newer = (of: string) => `import { defineMarvel } from 'sluice/${of}'\n${manifest({})}`
+    const says = (of: string) =>
+      new RegExp(
+        `plugin ./acme: 'sluice/${of}' does not provide .* 'defineMarvel': this is sluice ${ownVersion()}; install`
+      )
+
+    t.match(await refusal(t, 'server', { 'plugin.js': newer('plugin') }), { code: 78, says: says('plugin') })
+    t.match(await refusal(t, 'agent', { 'plugin.js': manifest({}), 'agent.js': newer('agent-plugin') }), {
+      code: 78,
+      says: says('agent-plugin')
+    })
+  }
+)
