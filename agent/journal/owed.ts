@@ -111,6 +111,23 @@ export function openOwed(db: State) {
 
 const minuteSecs = 60
 
+/** Of minutes that no report has carried: they become what they will be told as. A span counts where it ends. */
+export function foldOwed(
+  db: State,
+  hour: Omit<Delivery, 'owner' | 'bytes'> & { readonly epoch: number }
+): void {
+  const folded = `from journal_owed as o where epoch = @epoch and rule_id = @ruleId and booked = 0 and told > 0
+    and span_end > @spanEnd - 3600 and span_end <= @spanEnd and exists (select 1 from journal_row r
+      where r.epoch = o.epoch and r.rule_id = o.rule_id and r.kind = 'minute'
+        and r.key = cast(o.span_end - ${minuteSecs} as text) and r.booked_at is null and r.sent = 0)`
+  db.prepare(
+    `insert into journal_owed (epoch, rule_id, span_end, told, owner, seq, bytes)
+     select epoch, rule_id, @spanEnd, 0, owner, @seq, sum(bytes) ${folded} group by owner
+     on conflict do update set seq = excluded.seq, bytes = bytes + excluded.bytes`
+  ).run(hour)
+  db.prepare(`delete ${folded}`).run(hour)
+}
+
 /** A row a minute is what counts bytes; each change of the write has a seq of its own. */
 export const deliveriesIn = (changes: readonly Change[], firstSeq: number): Delivery[] =>
   changes.flatMap(({ kind, key, owner, ruleId, added: { bytesIn = 0, bytesOut = 0 } }, i) =>

@@ -1,6 +1,7 @@
 // What the journal forgets, and how old minutes shrink.
 import type { State } from '../state.ts'
 import type { Book } from './book.ts'
+import { foldOwed } from './owed.ts'
 
 const dayMs = 24 * 3_600_000
 const bookedForMs = dayMs // a server that was restored asks for them again
@@ -28,8 +29,10 @@ export function fold(db: State, book: Book, serverMs: number): void {
   const groups = db.prepare<[string], Stale>(stale).all(before)
   if (groups.length === 0) return
   book.transaction(() => {
-    for (const { epoch, rule_id: ruleId, hour, bytes_in: bytesIn, bytes_out: bytesOut } of groups)
-      book.write(epoch, [{ ruleId, kind: 'hour', key: String(hour), added: { bytesIn, bytesOut } }])
+    for (const { epoch, rule_id: ruleId, hour, bytes_in: bytesIn, bytes_out: bytesOut } of groups) {
+      const change = { ruleId, kind: 'hour', key: String(hour), added: { bytesIn, bytesOut } } as const
+      foldOwed(db, { epoch, ruleId, spanEnd: hour + 3600, seq: book.write(epoch, [change]) })
+    }
     db.prepare(
       `delete from journal_row where booked_at is null and sent = 0 and kind = 'minute' and key < ?`
     ).run(before)

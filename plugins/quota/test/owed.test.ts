@@ -143,3 +143,28 @@ t.test('what is booked long ago leaves nothing behind', async t => {
   t.ok(db.prepare<[], number>('select count(*) from journal_owed').pluck().get()! < 70)
   t.equal(journal.delivered('ann'), 200)
 })
+
+t.test('a server that is away for long: what is owed to it does not grow by the minute for ever', async t => {
+  const clock = fakeClock()
+  const { journal, db } = start(t, t.testdir(), clock)
+  journal.bind(1, web)
+  const hour = Math.floor(clock.now() / 3_600_000) * 3600
+  for (let minute = 1; minute <= 61; minute++) {
+    journal.tick([counted(1, [minute, 0])])
+    await clock.advance(minuteMs)
+  }
+  const rows = () => db.prepare('select count(*) as n from journal_owed').get()
+  t.same(rows(), { n: 61 })
+
+  await clock.advance(8 * 24 * 60 * minuteMs)
+  journal.tick([counted(1, [61, 0])])
+
+  t.same(rows(), { n: 2 })
+  t.equal(journal.owed('ann', nothing), 61)
+  t.equal(journal.owed('ann', { ...nothing, since: hour + 3599 }), 61, 'an hour counts whole where it ends')
+  t.equal(journal.owed('ann', { ...nothing, since: hour + 3600 }), 1)
+  const [told] = [...journal.unbooked(500)]
+  t.equal(journal.owed('ann', { epoch: told?.epoch ?? '', seq: told?.seq ?? 0, since: 0 }), 0)
+  bookAll(journal)
+  t.equal(journal.owed('ann', nothing), 0)
+})
