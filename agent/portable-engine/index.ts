@@ -74,7 +74,9 @@ export function openPortableEngine({ bind, onEvents }: EngineOptions): Engine {
       gates.get(ruleId)?.filter(filters)
     },
     meter: ground.meters.set,
-    budget: ground.meters.budget,
+    budget(meterId, budget) {
+      if (!stopping) ground.meters.budget(meterId, budget)
+    },
     unmeter: ground.meters.forget,
     resolved(token, answer) {
       questions.get(token)?.(answer)

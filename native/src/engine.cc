@@ -197,6 +197,7 @@ bool Engine::budget(int meter_id, const std::optional<Budget>& budget) {
 }
 
 void Engine::spent(Meter& meter, uint64_t epoch, int64_t hold_ms) {
+  if (workers_.empty()) return;  // it has stopped, and its listener may be gone
   shared_.events.must_tell(Event{Event::Kind::meter_empty, meter.id});
   for (const auto& worker : workers_)
     worker->loop.post([&worker = *worker, meter = meter.shared_from_this(), epoch, hold_ms] {

@@ -31,13 +31,14 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
       : Napi::ObjectWrap<NativeEngine>(info), env_(info.Env()) {
     const auto options = info[0].As<Napi::Object>();
     on_events_ = Napi::Persistent(info[1].As<Napi::Function>());
-    waker_ = Waker::New(info.Env(), Napi::Function(), "sluice", 0, 1, this);
+    waker_ = Waker::New(info.Env(), Napi::Function(), "sluice", 0, 1, listener_,
+                        [](Napi::Env, void*, Listener* listener) { delete listener; });
     engine_ = std::make_unique<Engine>(Engine::Options{
         plain::addresses(options.Get("bind")), options.Get("threads").As<Napi::Number>().Uint32Value(),
         options.Get("splice").ToBoolean(), [waker = waker_] { waker.NonBlockingCall(); }});
     // Hooks run in reverse: the threads are joined before the function they call is taken away.
     napi_add_env_cleanup_hook(env_, &NativeEngine::on_exit, this);
-    is_running_ = true;
+    listener_->engine = this;
     if (const int error = engine_->start()) {
       end();
       fail("EMFILE", std::string("the engine cannot start: ") + strerror(-error));
@@ -46,14 +47,18 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
   ~NativeEngine() override { end(); }
 
  private:
-  static void on_wake(Napi::Env env, Napi::Function, NativeEngine* self, void*) {
-    if (env != nullptr && self->is_running_) self->tell();
+  /** Who is woken; none when it has ended, which the waker outlives. */
+  struct Listener {
+    NativeEngine* engine;
+  };
+  static void on_wake(Napi::Env env, Napi::Function, Listener* listener, void*) {
+    if (env != nullptr && listener->engine != nullptr) listener->engine->tell();
   }
-  using Waker = Napi::TypedThreadSafeFunction<NativeEngine, void, &NativeEngine::on_wake>;
+  using Waker = Napi::TypedThreadSafeFunction<Listener, void, &NativeEngine::on_wake>;
 
   static void on_exit(void* self) {
     auto* engine = static_cast<NativeEngine*>(self);
-    engine->is_running_ = false;
+    engine->leave();
     engine->engine_->stop();
   }
 
@@ -99,7 +104,7 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
     return array;
   }
   void stop(const Napi::CallbackInfo&) {
-    if (!is_running_) return;
+    if (listener_ == nullptr) return;
     engine_->stop();
     tell();
     end();
@@ -114,12 +119,14 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
     on_events_.Call({batch});
   }
   void end() {
-    if (!is_running_) return;
-    is_running_ = false;
+    if (listener_ == nullptr) return;
+    leave();
     engine_->stop();
     napi_remove_env_cleanup_hook(env_, &NativeEngine::on_exit, this);
     waker_.Release();
+    on_events_.Reset();  // which knows this object: neither would ever be collected
   }
+  void leave() { std::exchange(listener_, nullptr)->engine = nullptr; }
   void fail(const std::string& code, const std::string& message) {
     const auto error = Napi::Error::New(env_, message);
     error.Set("code", code);
@@ -130,7 +137,7 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
   Napi::FunctionReference on_events_;
   Waker waker_;
   std::unique_ptr<Engine> engine_;
-  bool is_running_ = false;
+  Listener* listener_ = new Listener{nullptr};  // the waker's; null when this has ended
 };
 
 Napi::Object init(Napi::Env env, Napi::Object exports) {

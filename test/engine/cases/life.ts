@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { freePort } from '../../kit/ports.ts'
+import { limited, unlimited } from '../metering.ts'
 import {
   answer,
   type Case,
@@ -182,6 +183,26 @@ export const life: Record<string, Case> = {
     )
     t.ok(finals.some(({ ruleId }) => ruleId === other.id))
     t.same(engine.sample().rules, [])
+  },
+
+  async 'a stopped engine takes commands, and tells nothing of them'(t, openEngine) {
+    const { engine, events } = rig(t, openEngine)
+    engine.meter(1, unlimited)
+    const rule = await ruleTo([9], { meters: [1] })
+    await engine.open(rule)
+    await engine.stop()
+    const told = events.length
+
+    engine.meter(1, limited({ connections: 1 }))
+    engine.budget(1, { mark: 0, holdMs: 0 })
+    engine.filter(rule.id, { source: null, target: [] })
+    engine.resolved(1, { ok: false, reason: 'timeout' })
+    await engine.close(rule.id, 0)
+    engine.unmeter(1)
+
+    await new Promise(setImmediate)
+    t.equal(events.length, told)
+    t.same(engine.sample().meters, [])
   },
 
   async 'what cannot be a rule is refused'(t, openEngine) {
