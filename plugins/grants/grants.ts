@@ -22,7 +22,7 @@ import { parseTarget, spell } from './targets.ts'
 
 export const grantNotFound = defineCode('grant_not_found', 404, 8)
 
-export interface Services extends Pick<Kernel, 'store' | 'clock' | 'control'> {
+export interface Services extends Pick<Kernel, 'store' | 'clock'> {
   readonly rules: Rules
 }
 export type Grants = ReturnType<typeof openGrants>
@@ -43,7 +43,7 @@ const inReachOf = ({ userId, clientId, protocols, portFrom, portTo }: Grant) => 
   listenTo: { $lte: portTo }
 })
 
-export function openGrants({ store, clock, control, rules }: Services) {
+export function openGrants({ store, clock, rules }: Services) {
   async function create(body: CreateBody, { change }: Change): Promise<GrantRow> {
     const given = parse(body)
     const id = newId(clock.now())
@@ -62,7 +62,7 @@ export function openGrants({ store, clock, control, rules }: Services) {
 
   /** What no other grant covers now goes, on the edge too; what another covers may have a shorter list. */
   async function remove(id: string, { change }: Change) {
-    const { removed, after } = await change({ kind: 'grant', id }, async em => {
+    const { removed, refreshed } = await change({ kind: 'grant', id }, async em => {
       const grant = await em.findOne(Grant, { id })
       if (!grant) throw new Fault(grantNotFound, `there is no grant ${id}`)
       await em.nativeDelete(Grant, { id })
@@ -70,11 +70,11 @@ export function openGrants({ store, clock, control, rules }: Services) {
       const reached = await rules.matching(inReachOf(grant), em)
       const bare = reached.filter(rule => !left.some(other => covers(other, rule)))
       const removed = await rules.removeAll({ id: { $in: bare.map(({ id }) => id) } }, em, 'cut')
-      return { removed, after: await rules.refresh(inReachOf(grant), em) }
+      return { removed, refreshed: await rules.refresh(inReachOf(grant), em) }
     })
-    after()
-    for (const clientId of new Set(removed.map(({ clientId }) => clientId))) control.held.wake(clientId)
-    return { grant_id: id, removed_rule_ids: removed.map(({ ruleId }) => ruleId) }
+    refreshed()
+    removed.after()
+    return { grant_id: id, removed_rule_ids: removed.ids }
   }
 
   const list = (where: { readonly userId?: string }): Rows<GrantRow> => ({

@@ -64,7 +64,8 @@ export default definePlugin<Deps>({
       joined: rules.joined
     })),
     removingSlot.fillWith(({ rules }: Deps) => async ({ id: clientId }, em) => {
-      await rules.removeAll({ clientId }, em, 'cut')
+      const { after } = await rules.removeAll({ clientId }, em, 'cut')
+      after()
     }),
     visibleSlot.fillWith(({ rules }: Deps) => rules.clientsOfOwner),
     rowSlot.fill(ruleCount),

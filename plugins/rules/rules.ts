@@ -8,7 +8,7 @@ import { newRule, parse, requireFreePort, requireRoom } from './create.ts'
 import { openDelivery } from './delivery.ts'
 import { Rule } from './entities.ts'
 import { openFields } from './fields.ts'
-import { heldOf, isHeld, openLife } from './life.ts'
+import { heldOf, isHeld, type Notice, openLife, sayAll } from './life.ts'
 import { openOrphans } from './orphans.ts'
 import { openPlacing } from './placing.ts'
 import { openReading } from './reading.ts'
@@ -92,15 +92,19 @@ export function openRules(kernel: Kernel<typeof keys>) {
     if (answer) refuse(await answer, id, ackSecs)
   }
 
-  /** For cascades, in their transaction. After the commit they wake the clients that are answered here. */
+  /** For cascades, in their transaction; `after` its commit. */
   async function removeAll(where: FilterQuery<Rule>, em: EntityManager, removal: 'drain' | 'cut') {
     const rules = await em.find(Rule, where, { orderBy: { id: 'asc' } })
+    const notices: Notice[] = []
     for (const rule of rules) {
       if (isHeld(rule)) await control.held.drop(em, heldOf(rule), removal)
-      const notice = await life.remove(rule, em)
-      notice()
+      notices.push(await life.remove(rule, em))
     }
-    return rules.map(({ id, clientId }) => ({ ruleId: id, clientId }))
+    const after = (): void => {
+      sayAll(notices)
+      for (const clientId of new Set(rules.map(({ clientId }) => clientId))) control.held.wake(clientId)
+    }
+    return { ids: rules.map(({ id }) => id), after }
   }
 
   return { ...reading, ...delivery, ...orphans, create, update, remove, removeAll, refresh }

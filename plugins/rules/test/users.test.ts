@@ -1,4 +1,6 @@
 import t from 'tap'
+import { definePlugin } from '../../../kernel/plugin.ts'
+import { removingSlot } from '../../users/slots.ts'
 import { RuleRemove } from '../wire.ts'
 import { site } from './kit.ts'
 
@@ -18,4 +20,30 @@ t.test('the rules of a deleted user are cut off the edge at once, those of other
   t.strictSame(body, { user_id: 'ann', removed_rule_ids: [mine.body.rule_id] } as object)
   t.match(removal.body, { rule_id: mine.body.rule_id, removal: 'cut' })
   t.match((await on.call('GET', '/v1/rules')).body, [{ rule_id: other.body.rule_id, state: 'active' }])
+})
+
+t.test('a rule whose owner could not be deleted after all is not said to be gone', async t => {
+  const refusing = definePlugin({
+    name: 'refusing',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    needs: { users: '^1.0.0', rules: '^1.0.0' },
+    fills: [
+      removingSlot.fill({
+        async remove() {
+          throw new TypeError('a bug')
+        }
+      })
+    ]
+  })
+  const on = await site(t, { plugins: ['users', 'clients', 'rules', refusing] })
+  await on.connect(await on.enroll())
+  await on.user('ann')
+  const { body } = await on.push({ owner: 'ann' })
+
+  const { status } = await on.call('DELETE', '/v1/users/ann')
+
+  t.equal(status, 500)
+  t.match((await on.call('GET', '/v1/rules')).body, [{ rule_id: body.rule_id, state: 'active' }])
+  t.notOk(on.log.some(({ event }) => event === 'rule.removed'))
 })
