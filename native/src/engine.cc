@@ -77,8 +77,9 @@ std::optional<Refusal> Engine::open(RulePlan plan, const std::vector<int>& meter
   const auto peeking = doors_.at({rule->is_udp, rule->from}).peeking;
   rules_[rule->id] = rule;
   for (size_t i = 0; i < workers_.size(); i++)
-    workers_[i]->loop.post([&worker = *workers_[i], rule, peeking, own = std::move(sockets[i])] {
-      worker.open(rule, own, peeking);
+    // Nothing of the sockets stays behind in the task: it may outlive a close that follows at once.
+    workers_[i]->loop.post([&worker = *workers_[i], rule, peeking, own = std::move(sockets[i])]() mutable {
+      worker.open(rule, std::move(own), peeking);
     });
   return std::nullopt;
 }

@@ -85,6 +85,19 @@ export const life: Record<string, Case> = {
     t.equal(String(await collect(await call(t, rule.from))), 'bye')
   },
 
+  async 'a port that is closed as soon as it is open is shut, and can be opened again'(t, openEngine) {
+    const { engine } = rig(t, openEngine)
+    const { from } = await ruleTo([9])
+
+    for (let again = 0; again < 50; again++) {
+      const rule = await ruleTo([9], { from })
+      await engine.open(rule)
+      await engine.close(rule.id, 0)
+    }
+
+    await t.rejects(call(t, from), { code: 'ECONNREFUSED' })
+  },
+
   async 'a port that another process holds is in use, on either family'(t, openEngine) {
     const { engine } = rig(t, openEngine)
     for (const host of ['127.0.0.1', '::1', '0.0.0.0']) {
