@@ -3,37 +3,19 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <set>
 
 #include "../src/udp-gate.h"
 #include "fake-sys.h"
+#include "script.h"
 #include "udp-traffic.h"
 
 namespace {
 
 using namespace sluice;
 using namespace sluice::fake;
-
-void must(bool is_so, const char* what) {
-  if (is_so) return;
-  std::fprintf(stderr, "not so: %s\n", what);
-  std::abort();
-}
-
-class Input {
- public:
-  Input(const uint8_t* bytes, size_t size) : at_(bytes), end_(bytes + size) {}
-  uint8_t next() { return at_ == end_ ? 0 : *at_++; }
-  bool is_over() const { return at_ == end_; }
-
- private:
-  const uint8_t* at_;
-  const uint8_t* end_;
-};
 
 class World final : public MeterListener {
  public:

@@ -21,7 +21,8 @@ export async function freePort(width = 1): Promise<number> {
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
+/** Nobody listens on it, over TCP and UDP, in either family. */
+export async function isFree(port: number): Promise<boolean> {
   const server = createServer().listen(port, '::')
   const socket = createSocket('udp6').bind(port, '::')
   try {

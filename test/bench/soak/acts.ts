@@ -2,7 +2,7 @@
 import type { Engine, EngineRule, Meter } from '../../../agent/engine.ts'
 import { limited, meterOf, rate, totalOf, unlimited } from '../../engine/metering.ts'
 import { ruleTo } from '../../engine/rig.ts'
-import { freePort } from '../../kit/ports.ts'
+import { isFree } from '../../kit/ports.ts'
 import type { Dice } from './dice.ts'
 import type { Hall, Talk, Wish } from './hall.ts'
 import { settled } from './settled.ts'
@@ -11,15 +11,22 @@ import { settled } from './settled.ts'
 export const someMeters = [1, 2, 3] as const
 export const meterOfAll = 4
 
+/** So many ports in a row are a scene's. */
+export const scenePorts = 64
+
+const refusingPort = 1 // of a service that is no more
+
 export interface Scene {
   readonly engine: Engine
   readonly dice: Dice
   readonly hall: Hall
+  readonly firstPort: number
   readonly open: Map<number, EngineRule>
   readonly talks: Talk[]
   readonly wrong: (what: string) => void
   changes: number
-  kills: number
+  hangUps: number
+  lastPort: number // of them that was taken
 }
 
 const wishes: readonly Wish[] = ['echo', 'upload', 'download']
@@ -37,11 +44,19 @@ const randomMeter = (dice: Dice): Meter =>
         newConnections: dice.oneIn(4) ? rate(500, 50) : null
       })
 
+/** The one that has been closed for the longest time: who still dials it means the rule that it had. */
+async function nextPort(scene: Scene): Promise<number> {
+  do scene.lastPort = (scene.lastPort + 1) % scenePorts
+  while (!(await isFree(scene.firstPort + scene.lastPort)))
+  return scene.firstPort + scene.lastPort
+}
+
 export async function openRule(scene: Scene): Promise<void> {
   const { engine, dice, hall, open } = scene
   if (open.size >= 8) return
-  const targets = dice.oneIn(4) ? [await freePort(), hall.port] : [hall.port] // the first refuses
+  const targets = dice.oneIn(4) ? [refusingPort, hall.port] : [hall.port]
   const rule = await ruleTo(targets, {
+    from: await nextPort(scene),
     meters: [dice.of(someMeters) ?? 1, meterOfAll],
     idleMs: dice.oneIn(2) ? 0 : 500
   })
@@ -74,9 +89,9 @@ function filterAgain({ engine, dice, open }: Scene): void {
 
 function hangUp(scene: Scene): void {
   const { dice, talks } = scene
-  const living = talks.filter(({ end }) => end === null)
-  dice.of(living)?.hangUp(dice.oneIn(2) ? 'caller' : 'target')
-  scene.kills++
+  const who = dice.oneIn(2) ? 'caller' : 'target'
+  dice.of(talks.filter(({ end }) => end === null))?.hangUp(who)
+  scene.hangUps++
 }
 
 let lastOwnMeter = 1_000
@@ -89,7 +104,7 @@ async function exhaust(scene: Scene): Promise<void> {
   const mark = 10 + dice.below(size - 10)
   engine.meter(id, unlimited)
   engine.budget(id, { mark, holdMs: 60_000 })
-  const rule = await ruleTo([hall.port], { meters: [id] })
+  const rule = await ruleTo([hall.port], { from: await nextPort(scene), meters: [id] })
   await engine.open(rule)
   const wish = dice.of(wishes) ?? 'echo'
 

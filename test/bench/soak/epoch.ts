@@ -11,13 +11,14 @@ export interface Epoch {
   readonly talks: number
   readonly whole: number
   readonly changes: number
-  readonly kills: number
+  readonly hangUps: number
   readonly wrong: readonly string[]
 }
 
 export interface Plan {
   readonly seed: number
   readonly ms: number
+  readonly firstPort: number
   readonly ending: 'drain' | 'kill'
 }
 
@@ -73,7 +74,10 @@ async function drain(scene: Scene, finals: () => readonly Counters[]): Promise<v
     if (meterOf(engine, id).active !== 0) wrong(`meter ${id} still has somebody in it`)
 }
 
-export async function playEpoch(openEngine: OpenEngine, { seed, ms, ending }: Plan): Promise<Epoch> {
+export async function playEpoch(
+  openEngine: OpenEngine,
+  { seed, ms, firstPort, ending }: Plan
+): Promise<Epoch> {
   const faults: string[] = []
   const wrong = (what: string) => void (faults.length < 20 && faults.push(what))
   const events: EngineEvent[] = []
@@ -85,8 +89,9 @@ export async function playEpoch(openEngine: OpenEngine, { seed, ms, ending }: Pl
     splice: dice.oneIn(4) ? 'off' : 'on',
     onEvents: batch => void events.push(...batch)
   })
-  const scene: Scene = { engine, dice, hall, open: new Map(), talks: [], wrong, changes: 0, kills: 0 }
-  const { talks } = scene
+  const talks: Talk[] = []
+  const counts = { changes: 0, hangUps: 0, lastPort: -1 }
+  const scene: Scene = { engine, dice, hall, firstPort, open: new Map(), talks, wrong, ...counts }
   try {
     release(engine)
     await openRule(scene)
@@ -109,12 +114,11 @@ export async function playEpoch(openEngine: OpenEngine, { seed, ms, ending }: Pl
     }
     if (ending === 'drain')
       await drain(scene, () => events.flatMap(event => (event.kind === 'closed' ? [event.counters] : [])))
-    else scene.kills++
     await engine.stop()
     await settled(
       'a stopped engine leaves nobody',
       () => hall.open() === 0,
-      () => hall.open()
+      () => hall.living()
     )
   } catch (error) {
     wrong(String(error))
@@ -122,7 +126,7 @@ export async function playEpoch(openEngine: OpenEngine, { seed, ms, ending }: Pl
     await engine.stop()
     await hall.close()
   }
-  const { changes, kills } = scene
+  const { changes, hangUps } = scene
   const whole = talks.filter(({ end }) => end === 'whole').length
-  return { talks: talks.length, whole, changes, kills, wrong: faults }
+  return { talks: talks.length, whole, changes, hangUps, wrong: faults }
 }

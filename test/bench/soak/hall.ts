@@ -27,6 +27,8 @@ export interface Hall {
   call(to: { ruleId: number; port: number }, wish: Wish, size: number): Talk
   /** Sockets of both sides that have not closed. */
   open(): number
+  /** What can be said of them. */
+  living(): readonly object[]
   close(): Promise<void>
 }
 
@@ -40,6 +42,13 @@ function reset(socket: Socket): void {
   const isShutting = socket.writableEnded && socket.writableLength === 0 && !socket.writableFinished
   if (!isShutting && !socket.connecting) socket.resetAndDestroy()
 }
+
+const saidOf = (socket: Socket) => ({
+  ports: [socket.localPort, socket.remotePort],
+  isConnecting: socket.connecting,
+  bytes: [socket.bytesRead, socket.bytesWritten, socket.writableLength],
+  hasEnded: [socket.readableEnded, socket.writableEnded, socket.writableFinished, socket.destroyed]
+})
 
 /** `wrong` is told whatever may not be. */
 export async function openHall(wrong: (what: string) => void): Promise<Hall> {
@@ -149,6 +158,7 @@ export async function openHall(wrong: (what: string) => void): Promise<Hall> {
     port: (server.address() as AddressInfo).port, // of a TCP server
     call,
     open: () => sockets.size,
+    living: () => [...sockets].map(saidOf),
     async close() {
       for (const socket of sockets) socket.destroy()
       server.close()

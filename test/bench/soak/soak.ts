@@ -3,6 +3,8 @@ import { readdirSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { OpenEngine } from '../../engine/rig.ts'
+import { freePort } from '../../kit/ports.ts'
+import { scenePorts } from './acts.ts'
 import { playEpoch } from './epoch.ts'
 
 export interface SoakOptions {
@@ -10,6 +12,8 @@ export interface SoakOptions {
   readonly seed: number
   readonly secs: number
   readonly epochSecs: number
+  /** It goes on beyond its time until so much has been played. */
+  readonly least: Readonly<Record<'talks' | 'changes' | 'kills', number>>
   readonly say: (line: string) => void
 }
 
@@ -17,7 +21,8 @@ export interface Soaked {
   readonly talks: number
   readonly whole: number
   readonly changes: number
-  readonly kills: number
+  readonly hangUps: number
+  readonly kills: number // of engines, in the midst of it
   readonly epochs: number
   readonly rssMib: readonly number[] // after each epoch
   readonly wrong: readonly string[]
@@ -32,20 +37,27 @@ const collect = runInNewContext('gc') as () => void // the flag has just put it 
 
 const descriptors = (): number => readdirSync('/proc/self/fd').length
 
-/** The epoch `n` of a seed has the seed + n: to play one again, begin with that. */
-export async function soak({ openEngine, seed, secs, epochSecs, say }: SoakOptions): Promise<Soaked> {
-  const total = { talks: 0, whole: 0, changes: 0, kills: 0 }
+/** The epoch `n` of a seed has the seed + n: to play one again, begin with that. An odd one ends with a kill. */
+export async function soak({ openEngine, seed, secs, epochSecs, least, say }: SoakOptions): Promise<Soaked> {
+  const total = { talks: 0, whole: 0, changes: 0, hangUps: 0, kills: 0 }
+  const firstPort = await freePort(scenePorts)
   const wrong: string[] = []
   const rssMib: number[] = []
   const endsAt = performance.now() + secs * 1_000
   let heldBefore = 0
   let epochs = 0
-  for (; performance.now() < endsAt && wrong.length === 0; epochs++) {
+  const isEnough = () =>
+    performance.now() >= endsAt &&
+    total.talks >= least.talks &&
+    total.changes >= least.changes &&
+    total.kills >= least.kills
+  for (; wrong.length === 0 && !isEnough(); epochs++) {
     const own = seed + epochs
-    const ending = epochs % 2 === 0 ? 'drain' : 'kill'
-    const ms = Math.min(epochSecs * 1_000, endsAt - performance.now())
-    const { wrong: found, ...epoch } = await playEpoch(openEngine, { seed: own, ms, ending })
-    for (const figure of ['talks', 'whole', 'changes', 'kills'] as const) total[figure] += epoch[figure]
+    const ending = own % 2 === 0 ? 'drain' : 'kill'
+    const plan = { seed: own, ms: epochSecs * 1_000, firstPort, ending } as const
+    const { wrong: found, ...epoch } = await playEpoch(openEngine, plan)
+    for (const figure of ['talks', 'whole', 'changes', 'hangUps'] as const) total[figure] += epoch[figure]
+    if (ending === 'kill') total.kills++
     wrong.push(...found.map(what => `seed ${own}: ${what}`))
 
     collect() // a stopped engine keeps its pipes until it is collected
