@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { Type } from 'typebox'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { visible } from '../../kernel/base/log.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import { ruleFieldSlot } from '../rules/slots.ts'
 import { type Document, formatDocument, readDocument } from './document.ts'
@@ -31,8 +32,21 @@ async function worldOf({ api, filled }: Pick<CommandCall<object>, 'api' | 'fille
 
 function show(plan: readonly Step[], print: CommandCall<object>['print']): void {
   if (plan.length === 0) print.line('nothing to do: the server is as the file says')
-  else print.data(plan, ['verb', ['what', ({ label }) => label], ['drops', dropsOf]])
+  else
+    print.data(
+      plan,
+      ['verb', ['what', ({ label }) => label], ['drops', dropsOf]],
+      changesIn(plan) || undefined
+    )
 }
+
+/** Below the table, which may be cut to the terminal. */
+const changesIn = (plan: readonly Step[]): string =>
+  plan
+    .filter(({ changes }) => changes.length > 0)
+    .flatMap(({ label, changes }) => ['', label, ...changes.map(change => `  ${change}`)])
+    .map(visible)
+    .join('\n')
 
 const dropsOf = ({ drops }: Step): string =>
   drops === 0 ? '' : `${drops} live connection${drops === 1 ? '' : 's'}`
@@ -62,7 +76,7 @@ const exportAll = defineCommand({
 
 const diff = defineCommand({
   name: 'diff',
-  summary: 'Show what `apply` would do.',
+  summary: 'Show what `apply` would do, and from which value to which.',
   args: Type.Object({ file: File, prune }),
   positional: ['file'],
   needs: 'api',

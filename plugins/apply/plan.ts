@@ -1,12 +1,14 @@
 // What has to be done so that the server is as the file says. Made from what is there, so that a second run of one that
 // was killed does the rest.
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
+import { changesOf } from './changes.ts'
 import type { Document } from './document.ts'
 import { type Item, isSame, type Kind, kinds, labelOf, type World } from './kinds.ts'
 
 export interface Step {
   readonly verb: 'create' | 'change' | 'replace' | 'delete'
   readonly label: string
+  readonly changes: readonly string[] // of what is there: from which value to which
   readonly drops: number // live connections that end with it
   run(): Promise<void>
 }
@@ -32,23 +34,25 @@ export async function makePlan(document: Document, prune: 'prune' | 'keep', worl
 async function stepsFor(kind: Kind, wanted: Item, present: readonly Item[], world: World): Promise<Step[]> {
   const from = present.find(({ key }) => key === wanted.key)
   const label = labelOf(kind, wanted, world)
-  if (!from) return [{ verb: 'create', label, drops: 0, run: () => kind.create(wanted, world) }]
+  if (!from) return [{ verb: 'create', label, changes: [], drops: 0, run: () => kind.create(wanted, world) }]
   const to = filled(wanted, from)
   if (isSame(from, to)) return []
+  const changes = changesOf(from.body, to.body)
   if (kind.canChange(from, to, world))
-    return [{ verb: 'change', label, drops: 0, run: () => kind.change(from, to, world) }]
+    return [{ verb: 'change', label, changes, drops: 0, run: () => kind.change(from, to, world) }]
   const run = async (): Promise<void> => {
     if (kind.replacing === 'remove first') await kind.remove(from, world)
     await kind.create(to, world)
     if (kind.replacing === 'create first') await kind.remove(from, world)
   }
-  return [{ verb: 'replace', label, drops: await liveOn(kind, from, world), run }]
+  return [{ verb: 'replace', label, changes, drops: await liveOn(kind, from, world), run }]
 }
 
 async function removal(kind: Kind, item: Item, world: World): Promise<Step> {
   return {
     verb: 'delete',
     label: labelOf(kind, item, world),
+    changes: [],
     drops: await liveOn(kind, item, world),
     run: () => kind.remove(item, world)
   }

@@ -2,13 +2,14 @@ import { type Static, Type } from 'typebox'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { type Column, defineCommand } from '../../kernel/cli/command.ts'
 import type { RuleRecord } from './schema.ts'
-import { pushOptionsSlot } from './slots.ts'
+import { columnSlot, pushOptionsSlot } from './slots.ts'
 
-const columns: readonly Column<RuleRecord>[] = [
+const columnsWith = (more: readonly Column<RuleRecord>[]): readonly Column<RuleRecord>[] => [
   'rule_id',
   'client_name',
   'protocol',
   ['listen', ({ listen_port: from, listen_port_end: to }) => (to === null ? `${from}` : `${from}-${to}`)],
+  ...more,
   ['targets', ({ targets }) => targets.map(placeOf).join(', ')],
   'owner',
   'state',
@@ -61,10 +62,10 @@ const list = defineCommand({
   summary: 'List the rules.',
   args: Filter,
   needs: 'api',
-  async run({ api, args, print }) {
+  async run({ api, args, filled, print }) {
     const query = new URLSearchParams(args).toString()
     const rules = await api.list<RuleRecord>(`/v1/rules${query === '' ? '' : `?${query}`}`)
-    print.data(rules, columns)
+    print.data(rules, columnsWith(filled(columnSlot).map(({ value }) => value)))
   }
 })
 

@@ -1,9 +1,11 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static, TProperties, TSchema } from 'typebox'
 import { type Code, defineCode } from '../../kernel/base/errors.ts'
+import type { Column } from '../../kernel/cli/command.ts'
 import { defineSlot, type Fill } from '../../kernel/slot.ts'
 import type { Capability, Message } from '../../kernel/wire/message.ts'
 import type { Rule, State } from './entities.ts'
+import type { RuleRecord } from './schema.ts'
 
 export { ruleKey } from './entities.ts'
 export { requireClient } from './find-client.ts'
@@ -185,6 +187,9 @@ export interface PushOptions {
 
 export const pushOptionsSlot = defineSlot<PushOptions>('rules.push-options')
 
+/** One more column of `rule list`. */
+export const columnSlot = defineSlot<Column<RuleRecord>>('rules.column')
+
 export const slots = [
   ruleFieldSlot,
   derivedSlot,
@@ -194,5 +199,6 @@ export const slots = [
   admitSlot,
   removedSlot,
   stateSlot,
-  pushOptionsSlot
+  pushOptionsSlot,
+  columnSlot
 ]

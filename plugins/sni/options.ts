@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { PushOptions } from '../rules/slots.ts'
+import { columnSlot, type PushOptions } from '../rules/slots.ts'
 import { fallbackKey, patternKey } from './wire.ts'
 
 export const pushOptions: PushOptions = {
@@ -14,3 +14,8 @@ export const pushOptions: PushOptions = {
     ...(isFallback !== undefined && { [fallbackKey]: isFallback })
   })
 }
+
+export const tlsName = columnSlot.fill([
+  'tls_name',
+  rule => String(rule[patternKey] ?? (rule[fallbackKey] === true ? 'fallback' : '-'))
+])

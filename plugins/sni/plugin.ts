@@ -7,7 +7,7 @@ import { pushOptionsSlot, sharingSlot } from '../rules/slots.ts'
 import { SniFallback, SniPattern } from './entities.ts'
 import { fallback, onUnsupportedRule, pattern, unsupported } from './fields.ts'
 import { Sni0001 } from './migrations/0001-sni.ts'
-import { pushOptions } from './options.ts'
+import { pushOptions, tlsName } from './options.ts'
 import { patternMalformed } from './pattern.ts'
 import { openPeeks, type PeekSums } from './peeks.ts'
 import { fallbackDuplicate, legacyToSni, routeDuplicate, sharing } from './sharing.ts'
@@ -35,7 +35,8 @@ export default definePlugin<Deps>({
           peeks.forgetClient(client.id)
     ),
     figuresSlot.fillWith(({ peeks }: Deps) => peeks.figures),
-    pushOptionsSlot.fill(pushOptions)
+    pushOptionsSlot.fill(pushOptions),
+    tlsName
   ],
   messages,
   handlers: [on(Peeks, async ({ peer, deps }: PeerCall<Deps>, said) => deps.peeks.hear(peer, said))]

@@ -32,14 +32,19 @@ t.test('every route has a line in the table, and every line a route', async t =>
   for (const row of rows.filter(isServed)) t.equal(accessOf.get(nameless(row.route)), row.access, row.route)
 })
 
+/** HEAD answers as GET, without a body: a line is of both. One's own ids and another's tell all of it. */
+const methodsOf = ({ method }: { method: string }, kind: Kind = 'own'): string[] =>
+  method === 'GET' && (kind === 'own' || kind === 'foreign') ? ['GET', 'HEAD'] : [method]
+
 interface Cell {
   readonly row: Row
+  readonly method: string
   readonly caller: Caller
   readonly kind: Kind
 }
 
 /** Answers what is wrong with a cell; null: nothing, or there is no such cell. */
-async function wrongIn({ row, caller, kind }: Cell, on: World): Promise<string | null> {
+async function wrongIn({ row, method, caller, kind }: Cell, on: World): Promise<string | null> {
   const expected = row.expect(caller, kind)
   const isDone = /^\d/.test(expected)
   const isRead = row.method === 'GET'
@@ -49,13 +54,14 @@ async function wrongIn({ row, caller, kind }: Cell, on: World): Promise<string |
   if (isDone) await before?.(path, on.call)
   const told = on.decisions.length
 
-  const reply = await ask(row, `${path}${query}`, { ...caller.headers }, body, on)
+  const reply = await ask(row.path, method, `${path}${query}`, { ...caller.headers }, body, on)
 
   if (isDone && !isRead && caller.userId !== null && caller.name !== 'operator')
     await on.restore(caller.userId)
   const { code = '' } = (reply.body as { error?: { code: string } } | undefined)?.error ?? {}
   const got = `${reply.status} ${code}`.trim()
-  if (got !== spelled(expected)) return `${got}, not ${spelled(expected)}: ${JSON.stringify(reply.body)}`
+  const wanted = method === 'HEAD' ? spelled(expected).slice(0, 3) : spelled(expected)
+  if (got !== wanted) return `${got}, not ${wanted}: ${JSON.stringify(reply.body)}`
   return leakIn(reply.body, caller) ?? missingIn(on.decisions.slice(told), { isRead, status: reply.status })
 }
 
@@ -81,7 +87,8 @@ function missingIn(
 const isNoJson = (path: string): boolean => /[/](stream|metrics)$/.test(path)
 
 async function ask(
-  { method, path: pattern }: Row,
+  pattern: string,
+  method: string,
   url: string,
   headers: Headers,
   body: object | undefined,
@@ -90,9 +97,10 @@ async function ask(
   if (!isNoJson(pattern)) return on.call(method as 'GET', url, body, headers)
   const { authorization, ...rest } = headers
   const reply = await fetch(on.server.origin + url, {
+    method,
     headers: { ...rest, connection: 'close', ...(authorization && { authorization }) }
   })
-  if (!reply.ok) return { status: reply.status, body: await reply.json() }
+  if (!reply.ok && method !== 'HEAD') return { status: reply.status, body: await reply.json() }
   await reply.body?.cancel()
   return { status: reply.status, body: undefined }
 }
@@ -104,11 +112,12 @@ t.test('every route answers every kind of caller as the table says', { timeout: 
   let seen = 0
   for (const row of rows.filter(isServed))
     for (const caller of callers)
-      for (const kind of kindsOf(row.path)) {
-        const found = await wrongIn({ row, caller, kind }, on)
-        if (found !== null) wrong.push(`${row.route} as ${caller.name} with ${kind} ids: ${found}`)
-        seen += 1
-      }
+      for (const kind of kindsOf(row.path))
+        for (const method of methodsOf(row, kind)) {
+          const found = await wrongIn({ row, method, caller, kind }, on)
+          if (found !== null) wrong.push(`${method} ${row.path} as ${caller.name} with ${kind} ids: ${found}`)
+          seen += 1
+        }
 
   t.same(wrong, [])
   t.comment(`${seen} cells`)
@@ -117,13 +126,15 @@ t.test('every route answers every kind of caller as the table says', { timeout: 
 t.test('until there is a superadmin, only the operator token and what is public pass', async t => {
   const on = await house(t, { plugins: Object.keys(builtin).filter(name => name !== 'watchdog') })
   const wrong: string[] = []
-  for (const { method, url, access } of routes) {
+  for (const route of routes) {
+    const { method, url, access } = route
     const path = url.replaceAll(/:\w+/g, 'x')
-    for (const authorization of ['', 'Bearer svct_nonsense', 'Basic eA==']) {
-      const { status } = await on.call(method, path, undefined, { authorization })
-      if ((status === 503) === (access === 'public'))
-        wrong.push(`${method} ${url} ${authorization}: ${status}`)
-    }
+    for (const asked of methodsOf(route))
+      for (const authorization of ['', 'Bearer svct_nonsense', 'Basic eA==']) {
+        const { status } = await on.call(asked as typeof method, path, undefined, { authorization })
+        if ((status === 503) === (access === 'public'))
+          wrong.push(`${asked} ${url} ${authorization}: ${status}`)
+      }
     if (isNoJson(path)) continue
     const { status } = await on.call(method, path)
     if ([401, 503].includes(status) && !path.endsWith('/logout')) wrong.push(`${method} ${url}: ${status}`)

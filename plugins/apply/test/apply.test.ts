@@ -26,6 +26,13 @@ t.test('a plan says what differs, does it, and then there is nothing to do', asy
     ]
   }
   t.same(said(await plan(changed)), ['change rule paris tcp 8080', 'replace rule paris tcp 8081'])
+  t.same(
+    (await plan(changed)).map(({ changes }) => changes),
+    [
+      ['rate_limit.concurrent_connections - -> 5'],
+      ['targets [{"host":"10.0.0.1","port":81,"priority":0}] -> [{"host":"10.0.0.1","port":80,"priority":0}]']
+    ]
+  )
   await run(changed)
   t.same(await plan(changed), [])
 })
@@ -64,7 +71,9 @@ t.test('quotas are set, changed in their place, and keep the anchor that they ha
     body: [{ client_id: clientId, monthly_bytes: 1000 }]
   })
   t.same(await plan({ quotas: [quota] }), [])
-  t.same(said(await plan({ quotas: [{ ...quota, monthly_bytes: 2000 }] })), ['change quota ann paris'])
+  t.match(await plan({ quotas: [{ ...quota, monthly_bytes: 2000 }] }), [
+    { verb: 'change', label: 'quota ann paris', changes: ['monthly_bytes 1000 -> 2000'] }
+  ])
 })
 
 t.test('one that was stopped in the middle is finished by the next', async t => {

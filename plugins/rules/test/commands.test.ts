@@ -2,6 +2,10 @@ import t from 'tap'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
 import { openPrint } from '../../cli/print.ts'
 import { commands, targetOf } from '../commands.ts'
+import { columnSlot, pushOptionsSlot } from '../slots.ts'
+
+const filled = (slot: object) =>
+  slot === pushOptionsSlot ? pushOptions : slot === columnSlot ? [{ value: 'pace_secs' }] : []
 
 const pushOptions = [
   {
@@ -23,7 +27,7 @@ async function run(name: string, args: object) {
   const call = {
     args,
     api: { get: remember, list: remember, send: remember },
-    filled: () => pushOptions,
+    filled,
     print: { data: (value: unknown) => printed.push(value), line: (text: string) => printed.push(text) }
   } as unknown as CommandCall<never> // what these commands touch of it
   await commands.find(command => command.name === name)?.run(call)
@@ -90,26 +94,30 @@ t.test('the others ask what they say', async t => {
   t.same(removed.printed, ['rule x is removed'])
 })
 
-t.test('a table of rules has targets as host:port, and JSON has the whole record', async t => {
-  const target = (host: string, port: number, priority: number) => ({ host, port, priority })
-  const targets = [target('a.example', 80, 0), target('2001:db8::5', 443, 1)]
-  const rule = { rule_id: '01', client_name: 'edge', targets, prefer_ipv6: true }
-  for (const output of ['table', 'json'] as const) {
-    const lines: string[] = []
-    const print = openPrint(
-      output,
-      text => lines.push(...text.split('\n')),
-      () => {}
-    )
-    const call = { args: {}, api: { list: async () => [rule] }, print } as unknown as CommandCall<never>
+t.test(
+  'a table of rules has targets as host:port and columns of plugins, and JSON has the whole record',
+  async t => {
+    const target = (host: string, port: number, priority: number) => ({ host, port, priority })
+    const targets = [target('a.example', 80, 0), target('2001:db8::5', 443, 1)]
+    const rule = { rule_id: '01', client_name: 'edge', targets, prefer_ipv6: true, pace_secs: 7 }
+    for (const output of ['table', 'json'] as const) {
+      const lines: string[] = []
+      const print = openPrint(
+        output,
+        text => lines.push(...text.split('\n')),
+        () => {}
+      )
+      const api = { list: async () => [rule] }
+      const call = { args: {}, api, filled, print } as unknown as CommandCall<never>
 
-    await commands.find(({ name }) => name === 'rule list')?.run(call)
+      await commands.find(({ name }) => name === 'rule list')?.run(call)
 
-    if (output === 'json') t.same(JSON.parse(lines.join('')), [rule])
-    else
-      t.match(lines, [
-        /^RULE_ID +CLIENT_NAME .* TARGETS /,
-        /^01 +edge .* a\.example:80, \[2001:db8::5\]:443 /
-      ])
+      if (output === 'json') t.same(JSON.parse(lines.join('')), [rule])
+      else
+        t.match(lines, [
+          /^RULE_ID +CLIENT_NAME .* TARGETS /,
+          /^01 +edge .* a\.example:80, \[2001:db8::5\]:443 /
+        ])
+    }
   }
-})
+)

@@ -1,0 +1,19 @@
+// What a step makes different, as people read it.
+import { type Entry, withoutNull } from './document.ts'
+
+/** Field by field: `rate_limit.concurrent_connections 5 -> 7`; `-` is what is not there. */
+export function changesOf(from: Entry, to: Entry): string[] {
+  const [before, after] = [flat(withoutNull(from)), flat(withoutNull(to))]
+  return [...new Set([...before.keys(), ...after.keys()])]
+    .map(path => [path, before.get(path) ?? '-', after.get(path) ?? '-'] as const)
+    .filter(([, was, is]) => was !== is)
+    .map(([path, was, is]) => `${path} ${was} -> ${is}`)
+}
+
+/** Values by their paths; a list is one value. */
+function flat(value: unknown, path = ''): Map<string, string> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return new Map([[path, typeof value === 'string' ? value : JSON.stringify(value)]])
+  const parts = Object.entries(value).filter(([, part]) => part !== undefined)
+  return new Map(parts.flatMap(([key, part]) => [...flat(part, path === '' ? key : `${path}.${key}`)]))
+}
