@@ -25,12 +25,18 @@ async function startFrom(t: Test, on: Site, dir: string): Promise<void> {
   await on.server.until('server.started')
 }
 
-/** Reports come every five seconds. */
+/** Reports come every five seconds: the stream of stats tells of them. */
 async function counted(on: Site, rule: string, connections: number): Promise<Stats> {
-  for (const until = Date.now() + 15_000; ; ) {
-    const stats = await on.json<Stats>('rule', 'stats', rule)
-    if (stats.connections_total >= connections || Date.now() > until) return stats
+  const headers = { authorization: `Bearer ${token}` }
+  const { body } = await fetch(`${on.origin}/v1/rules/${rule}/stats/stream`, { headers })
+  let said = ''
+  for await (const part of body ?? []) {
+    said += Buffer.from(part)
+    const data = [...said.matchAll(/^data: (.+)\n/gm)].at(-1)?.[1] ?? '{}'
+    const stats = JSON.parse(data) as Stats
+    if (stats.connections_total >= connections) return stats
   }
+  throw new Error(`the stream of stats ended before ${connections} connections: ${said}`)
 }
 
 t.test(

@@ -28,8 +28,8 @@ const kernelBufferBytes = (): number =>
 
 export const bytes: Record<string, Case> = {
   async 'bytes arrive bit for bit in both directions at once'(t, openEngine) {
-    const up = randomBytes(64 * 1024 * 1024)
-    const down = randomBytes(64 * 1024 * 1024)
+    const up = randomBytes(16 * 1024 * 1024)
+    const down = randomBytes(16 * 1024 * 1024)
     let received: Promise<Buffer> | undefined
     const port = await openTarget(t, socket => {
       received = collect(socket)
