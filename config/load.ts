@@ -15,6 +15,8 @@ export interface Loaded<P> {
   readonly plugins: readonly P[]
   /** Each plugin's section, without the loader's own key `enabled`. */
   readonly sections: Readonly<Record<string, Section>>
+  /** By name, what the configuration calls it: a built-in name, a path, or an npm package. */
+  readonly specifiers: Readonly<Record<string, string>>
 }
 
 interface Options<P> {
@@ -33,6 +35,7 @@ export async function loadPlugins<P extends { readonly name: string }>(
   const problems: string[] = []
   const plugins: P[] = []
   const sections: Record<string, Section> = {}
+  const specifiers: Record<string, string> = {}
 
   for (const specifier of new Set([...Object.keys(builtin), ...Object.keys(table)])) {
     const { enabled = true, ...section } = (table[specifier] ?? {}) as Section // TOML: anything under a table
@@ -43,17 +46,18 @@ export async function loadPlugins<P extends { readonly name: string }>(
       if (plugin === undefined) throw new Error('it has no default export')
       plugins.push(plugin)
       sections[plugin.name] = section
+      specifiers[plugin.name] = specifier
     } catch (error) {
       if (half === 'agent' && error instanceof NoHalf && isServerOnly(specifier, baseDir)) continue
       problems.push(`plugin ${specifier}: ${error instanceof Error ? error.message : String(error)}`)
     }
   }
   if (problems.length > 0) throw new Fault(pluginFailed, problems.join('\n'))
-  return { plugins, sections }
+  return { plugins, sections, specifiers }
 }
 
 /** A plugin without an agent's half is whole; a name that nobody has is a slip. */
-class NoHalf extends Error {}
+export class NoHalf extends Error {}
 
 function isServerOnly(specifier: string, baseDir: string): boolean {
   try {

@@ -28,7 +28,7 @@ const promised = `up, server, agent enroll, agent run, gen-token, bootstrap-supe
   owner-limit list, owner-limit delete, quota set, quota show, quota list, quota clear,
   quota delete, traffic user, traffic client, traffic global, audit, settings show,
   settings set-endpoint, settings clear-endpoint, apply, export, diff, plugin list, plugin new,
-  plugin check, plugin trust, cert show, cert reissue, cert activate, backup, restore, doctor,
+  plugin check, plugin reference, plugin trust, cert show, cert reissue, cert activate, backup, restore, doctor,
   completion, service install`.split(/,\s+/)
 
 t.test('every command that is promised is there', async t => {

@@ -1,14 +1,26 @@
 // All plugins that a configuration means, in both halves.
+import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { agentPlugins } from '../../config/agent-plugins.ts'
-import { loadPlugins } from '../../config/load.ts'
+import { find, type Half, importForeign, loadPlugins, NoHalf } from '../../config/load.ts'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { parseFile } from '../../kernel/base/config.ts'
+import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
-import { type Described, describe } from './described.ts'
 
 type Table = Readonly<Record<string, unknown>>
+
+export interface Loaded {
+  readonly servers: readonly Plugin[]
+  readonly agents: readonly AgentPlugin[]
+  /** 'built in', or as the configuration names it: a path, or an npm package. */
+  readonly fromOf: (name: string) => string
+}
+
+export interface Picked extends Loaded {
+  readonly name: string
+}
 
 /** `[plugins]` of a configuration, and where its paths begin. */
 export function sourceOf(configFile: string | undefined): {
@@ -20,31 +32,51 @@ export function sourceOf(configFile: string | undefined): {
   return { table, baseDir: dirname(resolve(configFile)) }
 }
 
-export async function catalogue(configFile: string | undefined): Promise<Described[]> {
+export async function load(configFile: string | undefined): Promise<Loaded> {
   const source = sourceOf(configFile)
   const servers = await loadPlugins<Plugin>({ half: 'plugin', builtin, ...source })
   const agents = await loadPlugins<AgentPlugin>({ half: 'agent', builtin: agentPlugins, ...source })
-  const foreign = new Map<string, string>()
-  for (const specifier of Object.keys(source.table).filter(name => !(name in builtin)))
-    for (const name of await namesOf(specifier, source.baseDir)) foreign.set(name, specifier)
-  const names = new Set([...servers.plugins, ...agents.plugins].map(({ name }) => name))
-  return [...names].sort().map(name =>
-    describe(
-      {
-        server: servers.plugins.find(plugin => plugin.name === name) ?? null,
-        agent: agents.plugins.find(plugin => plugin.name === name) ?? null
-      },
-      foreign.get(name) ?? 'built in'
-    )
-  )
+  const specifiers = { ...agents.specifiers, ...servers.specifiers }
+  return {
+    servers: servers.plugins,
+    agents: agents.plugins,
+    fromOf: name => (name in builtin ? 'built in' : (specifiers[name] ?? name))
+  }
 }
 
-async function namesOf(specifier: string, baseDir: string): Promise<string[]> {
-  const { plugins } = await loadPlugins<Plugin>({
-    half: 'plugin',
-    builtin: {},
-    table: { [specifier]: {} },
-    baseDir
-  })
-  return plugins.map(({ name }) => name)
+/** The name of one that is loaded, or of the one at a path, which is then loaded beside the others. */
+export async function pick(loaded: Loaded, wanted: string): Promise<Picked> {
+  const { servers, agents, fromOf } = loaded
+  const known = servers.find(({ name }) => name === wanted || fromOf(name) === wanted)
+  if (known) return { ...loaded, name: known.name }
+  if (!existsSync(wanted))
+    throw new Fault(
+      wrongUsage,
+      `no plugin ${wanted} is loaded, and no folder has this name; see sluice plugin list`
+    )
+  const server = await halfAt<Plugin>(wanted, 'plugin')
+  if (!server) throw new Error(`${wanted} has no plugin.ts or plugin.js with a default export`)
+  const agent = await halfAt<AgentPlugin>(wanted, 'agent')
+  return {
+    servers: [...new Set([...servers, server])],
+    agents: agent ? [...new Set([...agents, agent])] : agents,
+    fromOf: name => (name === server.name ? wanted : fromOf(name)),
+    name: server.name
+  }
+}
+
+async function halfAt<P>(path: string, half: Half): Promise<P | undefined> {
+  const file = halves(path, half)
+  if (file === null) return undefined
+  const { default: plugin } = (await importForeign(file)) as { readonly default?: P }
+  return plugin
+}
+
+function halves(path: string, half: Half): string | null {
+  try {
+    return find(resolve(path), half, process.cwd())
+  } catch (error) {
+    if (error instanceof NoHalf) return null
+    throw error
+  }
 }

@@ -4,8 +4,8 @@ import { find } from '../../config/load.ts'
 import { trust as record } from '../../config/trust.ts'
 import { Fault, pluginFailed } from '../../kernel/base/errors.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import { catalogue, sourceOf } from './catalogue.ts'
-import type { Described } from './described.ts'
+import { load, pick, sourceOf } from './catalogue.ts'
+import { described, overview, whole } from './listing.ts'
 import { scaffold } from './scaffold.ts'
 
 const config = Type.Optional(
@@ -15,21 +15,40 @@ const config = Type.Optional(
 const list = defineCommand({
   name: 'plugin list',
   summary: 'Show what is loaded, what it brings, and what it may do.',
-  args: Type.Object({ config }),
+  args: Type.Object({
+    plugin: Type.Optional(Type.String({ description: 'One of them, with all that it has.' })),
+    config
+  }),
+  positional: ['plugin'],
   needs: 'nothing',
-  async run({ args, env, print }) {
-    const count = (of: (plugin: Described) => readonly string[]) => (plugin: Described) =>
-      String(of(plugin).length)
-    print.data(await catalogue(args.config ?? env['SVC_CONFIG']), [
-      'name',
-      'version',
-      'from',
-      ['needs', ({ needs }) => needs.join(' ')],
-      ['routes', count(({ routes }) => routes)],
-      ['tables', count(({ tables }) => tables)],
-      ['capabilities', ({ capabilities }) => Object.keys(capabilities).join(' ')],
-      ['may', ({ may }) => may.join(', ')]
-    ])
+  async run({ args: { plugin, config }, env, print }) {
+    const loaded = await load(config ?? env['SVC_CONFIG'])
+    if (plugin !== undefined)
+      return print.data(described(await naming(plugin, () => pick(loaded, plugin))), whole)
+    const names = new Set([...loaded.servers, ...loaded.agents].map(({ name }) => name))
+    const rows = [...names].sort().map(name => described({ ...loaded, name }))
+    print.data(rows, overview, 'With a name it shows that one whole: sluice plugin list NAME')
+  }
+})
+
+const reference = defineCommand({
+  name: 'plugin reference',
+  summary: 'Print the reference of a plugin, or of all that are loaded, as Markdown.',
+  args: Type.Object({
+    plugin: Type.Optional(
+      Type.String({ description: 'Its name, as the configuration names it, or its folder; default: all.' })
+    ),
+    config
+  }),
+  positional: ['plugin'],
+  needs: 'nothing',
+  async run({ args: { plugin, config }, env, print }) {
+    const { referenceOf } = await import('./reference/page.ts') // all that makes tables and routes, for this one command
+    const loaded = await load(config ?? env['SVC_CONFIG'])
+    const page = await naming(plugin ?? 'reference', async () =>
+      referenceOf(plugin === undefined ? loaded : await pick(loaded, plugin))
+    )
+    print.value('reference', page.trimEnd())
   }
 })
 
@@ -73,14 +92,20 @@ const trust = defineCommand({
   needs: 'nothing',
   async run({ args: { plugin, config }, env, print }) {
     const { baseDir } = sourceOf(config ?? env['SVC_CONFIG'])
-    try {
-      print.data(record(plugin, find(plugin, 'plugin', baseDir), baseDir))
-    } catch (cause) {
-      throw new Fault(pluginFailed, `plugin ${plugin}: ${cause instanceof Error ? cause.message : cause}`, {
-        cause
-      })
-    }
+    print.data(await naming(plugin, () => record(plugin, find(plugin, 'plugin', baseDir), baseDir)))
   }
 })
 
-export const commands = [list, make, check, trust]
+export const commands = [list, reference, make, check, trust]
+
+/** What is wrong with a plugin is told as a start would tell it. */
+async function naming<T>(plugin: string, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause
+    throw new Fault(pluginFailed, `plugin ${plugin}: ${cause instanceof Error ? cause.message : cause}`, {
+      cause
+    })
+  }
+}

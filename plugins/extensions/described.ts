@@ -6,7 +6,8 @@ export interface Described {
   readonly name: string
   readonly version: string
   readonly from: string // 'built in', a path, or an npm package
-  readonly needs: readonly string[]
+  readonly contracts: Readonly<Record<string, string>> // 'kernel', 'agent' to the range it was written for
+  readonly needs: Readonly<Record<string, string>> // plugin to range
   readonly routes: readonly string[]
   readonly commands: readonly string[]
   readonly tables: readonly string[]
@@ -24,11 +25,14 @@ export interface Halves {
 
 /** What filling a place of the kernel's means for whoever trusts the plugin. */
 const powers: Readonly<Record<string, string>> = {
-  'kernel.authenticator': 'says who a caller is',
-  'kernel.control': 'serves the control stream',
-  'kernel.decision': 'sees every change and every denial',
-  'kernel.host': 'serves the operator API',
-  'kernel.kind': 'keeps objects on agents'
+  'kernel.authenticator': 'say who a caller is',
+  'kernel.connection': 'see agents come and go',
+  'kernel.control': 'serve the control stream',
+  'kernel.decision': 'see every change and every denial',
+  'kernel.figures': 'tell figures',
+  'kernel.host': 'serve the operator API',
+  'kernel.kind': 'keep objects on agents',
+  'rules.admit': 'say who may place rules'
 }
 
 export function describe({ server, agent }: Halves, from: string): Described {
@@ -37,7 +41,8 @@ export function describe({ server, agent }: Halves, from: string): Described {
     name: server?.name ?? agent?.name ?? '',
     version: server?.version ?? '',
     from,
-    needs: Object.keys(server?.needs ?? {}),
+    contracts: { ...(server && { kernel: server.kernel }), ...(agent && { agent: agent.agent }) },
+    needs: server?.needs ?? {},
     routes: (server?.routes ?? []).map(({ method, url }) => `${method} ${url}`),
     commands: (server?.commands ?? []).map(({ name }) => name),
     tables: (server?.store?.entities ?? []).map(({ meta }) => meta.tableName),
@@ -48,6 +53,8 @@ export function describe({ server, agent }: Halves, from: string): Described {
     may: [
       ...(from === 'built in' ? [] : ['run any code as the user of the process']),
       ...(server?.routes?.length ? ['answer requests'] : []),
+      ...(server?.routes?.some(({ access }) => access === 'public') ? ['answer strangers'] : []),
+      ...(server?.handlers?.length ? ['hear agents'] : []),
       ...(server?.store ? ['keep tables'] : []),
       ...fills.flatMap(id => powers[id] ?? []),
       ...(agent?.fields?.length ? ['change how rules are forwarded'] : [])

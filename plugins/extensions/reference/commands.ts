@@ -1,0 +1,39 @@
+import { type TSchema, Type } from 'typebox'
+import type { Command } from '../../../kernel/cli/command.ts'
+import type { Plugin } from '../../../kernel/plugin.ts'
+import { fieldOf, type Schema } from './fields.ts'
+import { type Chapter, code, fieldsTable } from './markdown.ts'
+import type { Still } from './still.ts'
+
+/** With the options that other plugins add. */
+export const commandsOf = ({ commands = [] }: Plugin, { filled }: Still): Chapter[] =>
+  commands.map(command => {
+    const { positional = [] } = command
+    const args: Readonly<Record<string, TSchema>> = { ...command.args.properties, ...command.more?.(filled) }
+    const inOrder = [...positional, ...Object.keys(args).filter(name => !positional.includes(name))]
+    const rows = inOrder.map(name => {
+      const part = args[name] ?? Type.Unknown()
+      const path = positional.includes(name) ? wordOf(name, part) : `--${name.replaceAll('_', '-')}`
+      return fieldOf({ path, part: part as Schema, isRequired: !Type.IsOptional(part) })
+    })
+    const words = positional.map(name => bracketed(name, args[name] ?? Type.Unknown()))
+    return {
+      title: code(['sluice', command.name, ...words].join(' ')),
+      text: [said(command), fieldsTable(rows, 'Argument')].filter(text => text !== '').join('\n\n')
+    }
+  })
+
+const wordOf = (name: string, schema: TSchema): string =>
+  `${name.toUpperCase()}${Type.IsArray(schema) ? '...' : ''}`
+
+const bracketed = (name: string, schema: TSchema): string =>
+  Type.IsOptional(schema) ? `[${wordOf(name, schema)}]` : wordOf(name, schema)
+
+const asksFor: Readonly<Record<Command['needs'], string>> = {
+  api: ' It asks the API: `--server ORIGIN`, `--insecure-http`.',
+  data: ' It works on the data directory: `--data-dir DIR`.',
+  server: ' It is a server: `--data-dir DIR`.',
+  nothing: ''
+}
+
+const said = ({ summary, needs }: Command): string => `${summary}${asksFor[needs]}`

@@ -1,0 +1,97 @@
+// A schema in words: one row a field, with its type and bounds, its default, and what it says of itself.
+
+/** JSON Schema, as TypeBox writes it and OpenAPI shows it. */
+export interface Schema {
+  readonly type?: string
+  readonly description?: string
+  readonly default?: unknown
+  readonly const?: unknown
+  readonly enum?: readonly unknown[] // as OpenAPI's form of a const
+  readonly anyOf?: readonly Schema[]
+  readonly items?: Schema
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly patternProperties?: Readonly<Record<string, Schema>>
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly pattern?: string
+  readonly format?: string
+}
+
+export interface Field {
+  readonly path: string // 'targets[].host'
+  readonly type: string // 'integer, 1 to 65535'
+  readonly given: string // 'required', 'default 5', 'optional'
+  readonly description: string
+}
+
+/** Those of an object, or of the rows of an array, and what they hold, to the last. */
+export function fieldsOf(schema: Schema, at = ''): Field[] {
+  const inner = innerOf(schema)
+  const under = (key: string): string => `${at}${at === '' ? '' : '.'}${key}`
+  const own = Object.entries(inner.properties ?? {}).flatMap(([key, part]) => [
+    fieldOf({ path: under(key), part, isRequired: inner.required?.includes(key) === true }),
+    ...fieldsOf(part, `${under(key)}${isList(part) ? '[]' : ''}`)
+  ])
+  const named = Object.values(inner.patternProperties ?? {}).flatMap(part => fieldsOf(part, under('<name>')))
+  return [...own, ...named]
+}
+
+interface Part {
+  readonly path: string
+  readonly part: Schema
+  readonly isRequired: boolean
+}
+
+export const fieldOf = ({ path, part, isRequired }: Part): Field => ({
+  path,
+  type: typeOf(part),
+  given:
+    part.default !== undefined ? `default ${literal(part.default)}` : isRequired ? 'required' : 'optional',
+  description: part.description ?? alternativesOf(part).find(one => one.description)?.description ?? ''
+})
+
+/** 'integer, 1 to 65535', 'list of string, 1 to 8', '"tcp" or "udp"', 'string or null'. */
+export function typeOf(schema: Schema): string {
+  if (schema.const !== undefined) return literal(schema.const)
+  if (schema.enum) return schema.enum.map(literal).join(' or ')
+  if (schema.anyOf) return schema.anyOf.map(typeOf).join(' or ')
+  if (schema.items)
+    return `list of ${typeOf(schema.items)}${range(schema.minItems, schema.maxItems, ' entries')}`
+  const [values] = Object.values(schema.patternProperties ?? {})
+  if (values) return `map to ${typeOf(values)}`
+  const { type = 'any', format, pattern } = schema
+  return [
+    format === undefined ? type : `${type} (${format})`,
+    range(schema.minimum, schema.maximum === Number.MAX_SAFE_INTEGER ? undefined : schema.maximum),
+    range(schema.minLength, schema.maxLength, ' characters'),
+    pattern === undefined ? '' : `, \`${pattern}\``
+  ].join('')
+}
+
+const literal = (value: unknown): string => `\`${JSON.stringify(value)}\``
+
+function range(least: number | undefined, most: number | undefined, unit = ''): string {
+  if (least === undefined && most === undefined) return ''
+  if (most === undefined) return `, at least ${least}${unit}`
+  if (least === undefined) return `, at most ${most}${unit}`
+  return least === most ? `, ${least}${unit}` : `, ${least} to ${most}${unit}`
+}
+
+const alternativesOf = ({ anyOf = [] }: Schema): readonly Schema[] => anyOf
+
+/** What has the fields: the object itself, that of a list, or the one among alternatives such as null. */
+function innerOf(schema: Schema): Schema {
+  if (schema.items) return innerOf(schema.items)
+  return (
+    alternativesOf(schema)
+      .map(innerOf)
+      .find(one => one.properties) ?? schema
+  )
+}
+
+const isList = (schema: Schema): boolean => schema.items !== undefined || alternativesOf(schema).some(isList)

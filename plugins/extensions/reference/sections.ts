@@ -1,0 +1,97 @@
+// What a chapter of the reference says besides routes and commands; '' where there is nothing to say.
+import type { Plugin } from '../../../kernel/plugin.ts'
+import type { Described } from '../described.ts'
+import { fieldOf, fieldsOf, type Schema } from './fields.ts'
+import { type Chapter, code, codes, fieldsTable, table } from './markdown.ts'
+import type { Still } from './still.ts'
+
+export const sectionText = ({ name, from }: Described, { config }: Plugin): string => {
+  const rows = config ? fieldsTable(fieldsOf(config as Schema), 'Key') : ''
+  return rows === ''
+    ? ''
+    : `In \`[plugins.${from === 'built in' ? name : JSON.stringify(from)}]\`:\n\n${rows}`
+}
+
+export const topOf = (keys: Plugin['keys']): Chapter => ({
+  title: 'At the top of the configuration',
+  text: keys ? keysTable(keys) : ''
+})
+
+/** Keys at the top have a variable of the environment each. */
+export function keysTable(keys: NonNullable<Plugin['keys']>): string {
+  return table(
+    ['Key', 'Environment', 'Type', 'Given', 'Means'],
+    fieldsOf(keys as Schema).map(
+      // TypeBox's are JSON Schema
+      ({ path, type, given, description }) => [
+        code(path),
+        code(`SVC_${path.toUpperCase()}`),
+        type,
+        given,
+        description
+      ]
+    )
+  )
+}
+
+/** As plugins/rules has them; a slot is known by its id, for nobody needs rules who wants to read. */
+interface RuleField {
+  readonly key: string
+  readonly body: Schema
+  readonly change: 'frozen' | 'hot'
+  readonly gate: { readonly capability: { readonly id: string; readonly since: string } }
+}
+
+export function ruleFieldsText({ name, fills = [] }: Plugin, { filled }: Still): string {
+  const slot = fills.map(fill => fill.slot).find(({ id }) => id === 'rules.field')
+  const mine = (slot ? filled<RuleField>(slot as never) : []).filter(({ by }) => by === name)
+  return table(
+    ['Field', 'Type', 'After create', 'Agents need', 'Means'],
+    mine.flatMap(({ value: { key, body, change, gate } }) =>
+      [fieldOf({ path: key, part: body, isRequired: false }), ...fieldsOf(body, key)].map(
+        ({ path, type, description }) => [
+          code(path),
+          type,
+          change === 'hot' ? 'may change' : 'stays',
+          code(`${gate.capability.id} ${gate.capability.since}`),
+          description
+        ]
+      )
+    )
+  )
+}
+
+export const tablesText = ({ store }: Plugin, { columns }: Still): string =>
+  (store?.entities ?? [])
+    .map(({ meta }) => {
+      const rows = columns.filter(column => column.table === meta.tableName)
+      const kinds = { key: 'primary key', nullable: 'may be null', value: '' }
+      const cells = rows.map(({ name, type, of }) => [code(name), type, kinds[of]])
+      return `${code(meta.tableName)}\n\n${table(['Column', 'Type', ''], cells)}`
+    })
+    .join('\n\n')
+
+export function figuresText({ name }: Plugin, { figures }: Still): string {
+  const told = figures.get(name)
+  if (told === null) return 'A running server tells them at `/v1/metrics`.'
+  return table(
+    ['Metric', 'Type', 'Labels', 'Means'],
+    (told ?? []).map(({ name, type, labels, help }) => [code(name), type, codes(labels), help])
+  )
+}
+
+export const slotsText = ({ slots, fills }: Described): string =>
+  [slots.length > 0 ? `Owns ${codes(slots)}.` : '', fills.length > 0 ? `Fills ${codes(fills)}.` : '']
+    .filter(text => text !== '')
+    .join('\n\n')
+
+export const messagesText = ({ messages = [] }: Plugin): string => codes(messages.map(({ name }) => name))
+
+export function codesTable(
+  rows: readonly { readonly code: string; readonly http: number; readonly exit: number }[]
+): string {
+  return table(
+    ['Code', 'HTTP', 'Exit code'],
+    rows.map(({ code: name, http, exit }) => [code(name), String(http), String(exit)])
+  )
+}

@@ -1,0 +1,76 @@
+// Services of plugins that nothing is started for.
+import { asFunction, asValue, createContainer } from 'awilix'
+import { type TObject, Type } from 'typebox'
+import { systemClock } from '../../../kernel/base/clock.ts'
+import { settle } from '../../../kernel/base/config.ts'
+import type { Control } from '../../../kernel/control/control.ts'
+import { figuresSlot } from '../../../kernel/figures.ts'
+import { openIdentity } from '../../../kernel/identity/identity.ts'
+import type { Kernel, Plugin } from '../../../kernel/plugin.ts'
+import { type FilledBy, gather } from '../../../kernel/slot.ts'
+import type { Database } from '../../../kernel/store/open.ts'
+import { openCodec } from '../../../kernel/wire/codec.ts'
+import { controlMessages } from '../../../kernel/wire/control.ts'
+import { wireMessages } from '../../../kernel/wire/exchange.ts'
+
+/** Services are made when a value of a slot wants them, and no earlier: most are never. */
+export function openServices(plugins: readonly Plugin[], store: Database) {
+  const made = new Map<string, Kernel>()
+  const codec = openCodec([
+    ...wireMessages,
+    ...controlMessages,
+    ...plugins.flatMap(({ messages }) => messages ?? [])
+  ])
+  const filledFor = (owner: string, by = plugins): FilledBy => gather(owner, by, depsOf)
+
+  const kernelOf = (name: string): Kernel => ({
+    log: silent,
+    clock: systemClock,
+    identity: openIdentity({ store, clock: systemClock, operatorToken: null }),
+    control,
+    codec,
+    document: () => ({}),
+    figures: () => filledFor('kernel')(figuresSlot),
+    config: defaultsOf(plugins.find(plugin => plugin.name === name)),
+    store,
+    filled: filledFor(name)
+  })
+
+  function depsOf(name: string): Kernel {
+    const known = made.get(name)
+    if (known) return known
+    const { needs, services, exports } = plugins.find(plugin => plugin.name === name) ?? {}
+    const container = createContainer<Kernel>()
+    for (const [key, value] of Object.entries(kernelOf(name))) container.register(key, asValue(value))
+    for (const need of Object.keys(needs ?? {}))
+      for (const key of Object.keys(plugins.find(plugin => plugin.name === need)?.exports ?? {}))
+        container.register(key, asFunction(() => depsOf(need)[key as keyof Kernel]).singleton())
+    container.register({ ...services, ...exports })
+    made.set(name, container.cradle)
+    return container.cradle
+  }
+
+  return { filledFor, kernelOf }
+}
+
+const notRunning = async (): Promise<never> => {
+  throw new Error('nothing runs here')
+}
+
+/** That no agent has joined. */
+const control: Control = {
+  peers: { find: () => undefined, all: () => [] },
+  held: { put: notRunning, drop: notRunning, forget: notRunning, wake() {} },
+  fingerprint: '',
+  certificate: '',
+  seed: null,
+  port: () => 0,
+  figures: notRunning
+}
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+function defaultsOf(plugin: Plugin | undefined): Kernel['config'] {
+  const part = (schema: TObject = Type.Object({})) => settle(schema, {}, '').value
+  return { ...part(plugin?.config), ...part(plugin?.keys) }
+}

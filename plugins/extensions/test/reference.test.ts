@@ -1,0 +1,234 @@
+// The reference of plugins is made from what runs: schemas and manifests.
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { type TProperties, Type } from 'typebox'
+import { plugins as builtin } from '../../../config/plugins.ts'
+import { defineCode } from '../../../kernel/base/errors.ts'
+import { defineCommand } from '../../../kernel/cli/command.ts'
+import { figuresSlot } from '../../../kernel/figures.ts'
+import { defineRoute } from '../../../kernel/http/route.ts'
+import { definePlugin, type Kernel, type Plugin } from '../../../kernel/plugin.ts'
+import { house } from '../../../test/kit/house.ts'
+import { sluice } from '../../../test/kit/process.ts'
+import { openProgram } from '../../cli/program.ts'
+import { type Loaded, load, pick } from '../catalogue.ts'
+import { fieldsOf, typeOf } from '../reference/fields.ts'
+import { referenceOf } from '../reference/page.ts'
+import { scaffold } from '../scaffold.ts'
+
+const closed = { additionalProperties: false }
+
+/** One schema, as its author would write it down once. */
+const acme = (fields: TProperties): Plugin =>
+  definePlugin({
+    name: 'acme',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    config: Type.Object(fields, closed),
+    codes: [defineCode('acme_failed', 422, 3)],
+    routes: [
+      defineRoute({
+        method: 'POST',
+        url: '/v1/acme',
+        action: 'acme.make',
+        access: 'superadmin',
+        status: 201,
+        summary: 'Makes one.',
+        schema: () => ({ body: Type.Object(fields, closed), reply: Type.Object({}) }),
+        run: async (_: Kernel) => ({})
+      })
+    ],
+    commands: [
+      defineCommand({
+        name: 'acme make',
+        summary: 'Make one.',
+        args: Type.Object(fields),
+        needs: 'api',
+        async run() {}
+      })
+    ]
+  })
+
+const before = { size: Type.Optional(Type.Integer({ minimum: 1, maximum: 9, description: 'How large.' })) }
+const added = {
+  ...before,
+  colour: Type.Optional(Type.String({ maxLength: 7, default: 'red', description: 'How it looks.' }))
+}
+
+async function builtins(): Promise<Plugin[]> {
+  return Promise.all(Object.values(builtin).map(async load => (await load()).default))
+}
+
+const beside = async (plugin: Plugin): Promise<Loaded & { name: string }> => ({
+  servers: [...(await builtins()), plugin],
+  agents: [],
+  fromOf: name => (name === plugin.name ? './acme' : 'built in'),
+  name: plugin.name
+})
+
+const helpOf = (plugin: Plugin): string =>
+  openProgram('2.0.0', plugin.commands ?? [], async () => {})
+    .commands.flatMap(group => group.commands)
+    .map(command => command.helpInformation())
+    .join('\n')
+
+t.test('a field that is added to a schema is in all four: validation, OpenAPI, help, reference', async t => {
+  for (const [fields, isThere] of [
+    [before, false],
+    [added, true]
+  ] as const) {
+    const plugin = acme(fields)
+    const { call } = await house(t, {
+      plugins: ['openapi', plugin],
+      dir: t.testdir({ [String(isThere)]: {} })
+    })
+
+    const { status, body } = await call('POST', '/v1/acme', { colour: 'far too long' })
+    const { body: document } = await call<object>('GET', '/v1/openapi.json')
+    const page = await referenceOf(await beside(plugin))
+
+    t.equal(status, 400)
+    t.match(body, { error: { code: isThere ? 'validation.schema' : 'validation.unknown_field' } })
+    t.equal(JSON.stringify(document).includes('How it looks.'), isThere, 'OpenAPI')
+    t.equal(/--colour <value> +How it looks\./.test(helpOf(plugin)), isThere, 'help')
+    const rows = page.match(
+      /^\| `(colour|--colour)` \| string, at most 7 characters \| default `"red"` \| How it looks\. \|$/gm
+    )
+    t.equal(rows?.length ?? 0, isThere ? 3 : 0, 'reference: setting, body, option')
+  }
+})
+
+t.test(
+  'the page of the whole server names all that its plugins declare, and is the same each time',
+  async t => {
+    const loaded = await load(undefined)
+
+    const page = await referenceOf(loaded)
+
+    t.equal(await referenceOf(await load(undefined)), page)
+    for (const {
+      name,
+      version,
+      routes = [],
+      commands = [],
+      codes = [],
+      keys,
+      config,
+      store,
+      slots
+    } of loaded.servers)
+      for (const expected of [
+        `## ${name} ${version}`,
+        ...routes.map(({ method, url }) => `\`${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}\``),
+        ...commands.map(command => `### \`sluice ${command.name}`),
+        ...codes.map(({ code }) => `| \`${code}\` |`),
+        ...Object.keys({ ...keys?.properties, ...config?.properties }).map(key => `| \`${key}\` |`),
+        ...(store?.entities ?? []).map(({ meta }) => `\n\`${meta.tableName}\`\n`),
+        ...(slots ?? []).map(({ id }) => `\`${id}\``)
+      ])
+        t.ok(page.includes(expected), `${name}: ${expected}`)
+    t.match(page, /\| `sni_pattern` \| string \| stays \| `rule\.sni 0\.9\.0` \|/)
+    t.match(page, /\| `targets\[\]\.health\.state` \| `"healthy"` or `"failed"` or `"unknown"` \|/)
+    t.match(page, /\| `svc_traffic_quota_bytes_used` \| gauge \| `user`, `client` \|/)
+    t.match(
+      page,
+      /\| `max_rules_per_client` \| `SVC_MAX_RULES_PER_CLIENT` \| integer, at least 1 \| default `10000`/
+    )
+    t.match(page, /\| `--rate-limit|\| `--bandwidth-in-bps`/, 'options that other plugins add to rule push')
+  }
+)
+
+t.test("a stranger's folder is read where it lies: nothing starts, and nothing is written", async t => {
+  const dir = t.testdir({ work: {} })
+  scaffold('acme-idle', join(dir, 'acme-idle'))
+  const files = readdirSync(join(dir, 'acme-idle'), { recursive: true }).sort()
+
+  const { code, stdout } = await sluice(['plugin', 'reference', join(dir, 'acme-idle')], {
+    HOME: join(dir, 'work')
+  })
+
+  t.equal(code, 0)
+  for (const expected of [
+    /^# acme-idle 1\.0\.0$/m,
+    /^- May: run any code as the user of the process, answer requests, keep tables/m,
+    /^\| `acme_idle_idle_secs` \| integer, 1 to 86400 \| stays \| `rule\.acme-idle 1\.0\.0` \| Idle time of this rule, in seconds\. \|$/m,
+    /^### `GET \/v1\/acme-idle`\n\nRules with an idle time of their own\. Superadmins may call it\.$/m,
+    /^### `sluice acme-idle list`$/m,
+    /^\| `acme_idle_rules` \| gauge \| Rules with an idle time of their own\. \|$/m,
+    /^`acme_idle_idle`\n\n\| Column \| Type \| +\|\n\| --- \| --- \| --- \|\n\| `rule_id` \| text \| primary key \|\n\| `secs` \| integer \| +\|$/m,
+    /^\| `validation\.acme_idle_on_udp` \| 400 \| 3 \|$/m
+  ])
+    t.match(stdout, expected)
+  t.same(readdirSync(join(dir, 'acme-idle'), { recursive: true }).sort(), files)
+  t.same(readdirSync(dir).sort(), ['acme-idle', 'work'])
+  t.same(readdirSync(join(dir, 'work')), [])
+})
+
+t.test('a plugin is found by its name, as the configuration names it, and by its folder', async t => {
+  const loaded = await load(undefined)
+  const note = join(import.meta.dirname, '../../../test/third-party/note')
+
+  t.equal((await pick(loaded, 'sni')).name, 'sni')
+  const found = await pick(loaded, note)
+  t.match(found, { name: 'note' })
+  t.equal((await pick(found, note)).servers.length, found.servers.length, 'once')
+  await t.rejects(pick(loaded, 'nobody'), {
+    message: /no plugin nobody is loaded, and no folder has this name/
+  })
+})
+
+t.test('what a plugin can only tell while it runs is said to be so', async t => {
+  const plugin = definePlugin({
+    ...acme({}),
+    fills: [
+      figuresSlot.fillWith(
+        ({ control }: Kernel) =>
+          async () =>
+            control.figures()
+      )
+    ]
+  })
+
+  t.match(await referenceOf(await beside(plugin)), /## Metrics\n\nA running server tells them at/)
+})
+
+t.test('types are told with their bounds', async t => {
+  const table: readonly [object, string][] = [
+    [Type.Integer({ minimum: 1, maximum: 65535 }), 'integer, 1 to 65535'],
+    [Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), 'integer, at least 0'],
+    [Type.Number({ maximum: 1 }), 'number, at most 1'],
+    [Type.String({ minLength: 26, maxLength: 26 }), 'string, 26 characters'],
+    [Type.String({ format: 'date-time' }), 'string (date-time)'],
+    [Type.String({ pattern: '^a|b$' }), 'string, `^a|b$`'],
+    [Type.Union([Type.Literal('tcp'), Type.Literal('udp'), Type.Null()]), '`"tcp"` or `"udp"` or null'],
+    [Type.Array(Type.String(), { minItems: 1, maxItems: 8 }), 'list of string, 1 to 8 entries'],
+    [Type.Record(Type.String(), Type.Integer()), 'map to integer'],
+    [Type.Unknown(), 'any']
+  ]
+  for (const [schema, text] of table) t.equal(typeOf(schema), text)
+})
+
+t.test('fields within fields are told by their paths', async t => {
+  const Inner = Type.Object({ at: Type.Integer(), name: Type.Optional(Type.String()) })
+  const schema = Type.Object({
+    one: Type.Union([Inner, Type.Null()]),
+    many: Type.Array(Inner),
+    named: Type.Record(Type.String(), Inner)
+  })
+
+  t.same(
+    fieldsOf(schema).map(({ path, given }) => `${path} ${given}`),
+    [
+      'one required',
+      'one.at required',
+      'one.name optional',
+      'many required',
+      'many[].at required',
+      'many[].name optional',
+      'named required',
+      'named.<name>.at required',
+      'named.<name>.name optional'
+    ]
+  )
+})
