@@ -44,13 +44,17 @@ export async function runAgent(options: AgentOptions, { stop, cut }: Signals): P
 function linkOptions(options: AgentOptions, { codec, held, journal, handlers, call }: Parts): LinkOptions {
   const { plugins, bundleFile, clock, log, random } = options
   const hello = openHello(plugins, options.version)
+  let askedMs = 0
   return {
     bundleFile,
     codec,
     handlers,
-    hello: () => hello(held.digest()),
+    hello() {
+      askedMs = clock.now()
+      return hello(held.digest())
+    },
     async welcomed({ generation, kinds, server_time_ms: serverTimeMs }) {
-      journal.learnTime(serverTimeMs)
+      journal.learnTime(serverTimeMs, askedMs)
       await held.welcome(generation, kinds)
     },
     joined(line, { parts }, signal) {

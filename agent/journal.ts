@@ -2,7 +2,7 @@
 import type { Clock } from '../kernel/base/clock.ts'
 import type { Log } from '../kernel/base/log.ts'
 import type { Counters } from './engine.ts'
-import { type Batch, type Epoch, openBook } from './journal/book.ts'
+import { type Batch, openBook } from './journal/book.ts'
 import type { Counted } from './journal/changes.ts'
 import { deliveriesIn, openOwed } from './journal/owed.ts'
 import { type Gauge, openTally } from './journal/tally.ts'
@@ -18,12 +18,12 @@ export interface Journal {
   bind(engineId: number, rule: Counted): void
   /** The engine refused to open it. */
   unbind(engineId: number): void
-  /** Each second, with `engine.sample()`: adds what is new, and writes it. */
-  tick(sample: readonly Counters[]): void
+  /** Each second, with `engine.sample()` as of `at`: adds what is new, and writes it. */
+  tick(sample: readonly Counters[], at?: number): void
   /** The last word on an engine rule: what its event `closed` brings. */
   final(counters: Counters): void
-  /** From Welcome: minutes are those of the server's clock. */
-  learnTime(serverTimeMs: number): void
+  /** From Welcome, asked for at `askedMs`: minutes are those of the server's clock, which it was between then and now. */
+  learnTime(serverTimeMs: number, askedMs: number): void
   /** From Welcome, epoch to seq: what came after it is not booked, whatever was acknowledged before. */
   reconcile(booked: Readonly<Record<string, number>>): void
   /** What is not booked as of now, oldest first, `limit` rows a batch. The last may be empty. */
@@ -41,7 +41,7 @@ export interface Journal {
   deliveredSince(owner: string, secs: number): number
   /** Ms on the server's clock. */
   now(): number
-  /** Orderly: all is on the disk, and the next start goes on with this epoch. After `engine.stop`. */
+  /** Orderly: all is on the disk, and the next start knows of no gap. After `engine.stop`. */
   close(): void
 }
 
@@ -60,24 +60,19 @@ export function openJournal({ db, clock, log }: Options): Journal {
   const tally = openTally()
   const owed = openOwed(db)
   let countedAt = clock.now() // all that was delivered until then is written
-  let { current, offsetMs } = resume()
+  const last = book.epochs().at(-1)
+  let offsetMs = last?.offset_ms ?? 0
+  const current = begin()
   let syncedAt = clock.now()
   let upkeptAt = 0
   let failedAt = 0
 
-  function resume() {
-    const last = book.epochs().at(-1)
-    const offset = last?.offset_ms ?? 0
-    if (last?.closed !== 1) return { current: begin(last, offset), offsetMs: offset }
-    book.setClosed(last.number, 0)
-    book.sync() // else a power failure could bring the mark back, and lower totals under it
-    return { current: last.number, offsetMs: offset }
-  }
-
-  function begin(before: Epoch | undefined, offset: number): number {
-    const gap = before ? { fromMs: before.written_at, toMs: clock.now() + offset } : null
-    const number = book.begin(gap, countedAt + offset, offset)
-    book.sync()
+  /** Also after an orderly end: of two that start from copies of one state, neither must count on under its totals. */
+  function begin(): number {
+    const isGap = last !== undefined && last.closed === 0
+    const gap = isGap ? { fromMs: last.written_at, toMs: clock.now() + offsetMs } : null
+    const number = book.begin(gap, countedAt + offsetMs, offsetMs)
+    book.sync() // else a power failure could bring an orderly end back
     return number
   }
 
@@ -137,27 +132,23 @@ export function openJournal({ db, clock, log }: Options): Journal {
   }
 
   function reconcile(booked: Readonly<Record<string, number>>): void {
-    const epochs = book.epochs()
     book.transaction(() => {
-      for (const { number, epoch } of epochs) {
+      for (const { number, epoch } of book.epochs()) {
         book.book(number, booked[epoch] ?? 0, clock.now())
         book.unbook(number, booked[epoch] ?? 0)
         owed.reconcile(number, booked[epoch] ?? 0)
       }
       owed.recover(tally.owners())
     })
-    // A state directory that was put back: its totals are behind what was booked under this epoch.
-    const last = epochs.at(-1)
-    if (last && (booked[last.epoch] ?? 0) > last.seq) current = begin(last, offsetMs)
   }
 
   return {
     bind: tally.bind,
     unbind: tally.unbind,
-    tick(sample) {
+    tick(sample, at = clock.now()) {
       for (const counters of sample) tally.hear(counters, 'more')
       guarded(() => {
-        write(clock.now())
+        write(at)
         upkeep()
       })
     },
@@ -165,8 +156,9 @@ export function openJournal({ db, clock, log }: Options): Journal {
       tally.hear(counters, 'last')
       guarded(() => write())
     },
-    learnTime(serverTimeMs) {
-      offsetMs = serverTimeMs - clock.now()
+    learnTime(serverTimeMs, askedMs) {
+      const [least, most] = [serverTimeMs - clock.now(), serverTimeMs - askedMs]
+      offsetMs = Math.min(Math.max(offsetMs, least), most)
       guarded(setWritten)
     },
     reconcile: booked => guarded(() => reconcile(booked)),
@@ -189,7 +181,7 @@ export function openJournal({ db, clock, log }: Options): Journal {
     close() {
       write(clock.now())
       setWritten()
-      book.setClosed(current, 1)
+      book.setClosed(current)
       book.sync()
     }
   }

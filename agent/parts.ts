@@ -78,8 +78,9 @@ export function openParts(options: AgentOptions, defer: (release: Release) => vo
     log
   })
   const count = () => {
+    const at = clock.now() // before: what passes meanwhile may be missing in the sample
     const sample = engine.sample()
-    journal.tick(sample.rules)
+    journal.tick(sample.rules, at)
     return sample
   }
   const call: AgentCall = { rules, meters, count, held, journal, codec, log, clock }

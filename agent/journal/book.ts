@@ -14,7 +14,7 @@ interface Numbered extends JournalRow {
   readonly seq: number // of the row's last change
 }
 
-/** Between the end of the epoch before and the start of this one, counts may be missing. Server's clock. */
+/** Between the last count of the epoch before and the start of this one, counts may be missing. Server's clock. */
 export interface Gap {
   readonly fromMs: number
   readonly toMs: number
@@ -28,7 +28,7 @@ export interface Batch {
   readonly isLast: boolean // nothing is left, and the epoch is the one that runs
 }
 
-export interface Epoch {
+interface Epoch {
   readonly number: number
   readonly epoch: string
   readonly seq: number // of the last change of a row
@@ -36,7 +36,7 @@ export interface Epoch {
   readonly gap_to: number | null
   readonly written_at: number // server's clock, ms
   readonly offset_ms: number // server's clock less ours
-  readonly closed: 0 | 1
+  readonly closed: 0 | 1 // in order: nothing is missing before the next
 }
 
 export type Book = ReturnType<typeof openBook>
@@ -141,8 +141,8 @@ export function openBook(db: State) {
     begin,
     read,
     write,
-    setClosed: (number: number, closed: 0 | 1) =>
-      void db.prepare('update journal_epoch set closed = ? where number = ?').run(closed, number),
+    setClosed: (number: number) =>
+      void db.prepare('update journal_epoch set closed = 1 where number = ?').run(number),
     setWritten: (number: number, serverMs: number, offsetMs: number) =>
       void written.run(serverMs, offsetMs, number),
     book: (number: number, seq: number, nowMs: number) => void book.run(nowMs, number, seq),

@@ -58,7 +58,12 @@ export function rowsOf(all: readonly Batch[]) {
   return found
 }
 
-/** As the server does: all that is there is booked. */
-export function bookAll(journal: Journal, limit = 500): void {
-  for (const { epoch, seq } of journal.unbooked(limit)) journal.acknowledge(epoch, seq)
+/** As the server does: all that is there is booked. Answers how far. */
+export function bookAll(journal: Journal, limit = 500): Record<string, number> {
+  const booked: Record<string, number> = {}
+  for (const { epoch, seq } of journal.unbooked(limit)) {
+    journal.acknowledge(epoch, seq)
+    booked[epoch] = seq
+  }
+  return booked
 }
