@@ -13,7 +13,7 @@ const counts = () => ({
   rejected: count()
 })
 
-/** A row of an agent's journal as last reported: absolute within its epoch. Minutes go after two days. */
+/** A row of an agent's journal as last reported: absolute within its epoch. Whole minutes go after two days. */
 export const StatsRow = defineEntity({
   name: 'StatsRow',
   tableName: 'stats_row',
@@ -52,6 +52,7 @@ export const StatsEpoch = defineEntity({
     clientId: p.string().length(26).primary(),
     epoch: p.string().length(32).primary(),
     seq: p.bigint('number'),
+    minute: p.bigint('number'), // the latest that is booked, Unix seconds: those before it are whole
     bookedAt: p.bigint('number') // ms
   }
 })

@@ -43,7 +43,8 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders
       const totals = totalsOf(grown.map(({ added }) => added))
       await addTotals({ clientId: report.clientId, updatedAt: clock.now() }, totals, em)
       differences.push(...grown.flatMap(({ added }) => differenceOf(report.clientId, added)))
-      notices.push(...(await advance(report, em)), ...refusal(report, lower))
+      const minute = latestOf(grown.map(({ row }) => row))
+      notices.push(...(await advance(report, minute, em)), ...refusal(report, lower))
     }
     const whole = reports.filter(({ last }) => last).map(({ clientId }) => clientId)
     await holders.reported([...new Set(whole)], em)
@@ -67,9 +68,9 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders
     return { grown, lower }
   }
 
-  async function advance(report: Report, em: EntityManager): Promise<Notice[]> {
+  async function advance(report: Report, minute: number, em: EntityManager): Promise<Notice[]> {
     const { clientId, epoch, seq, gap } = report
-    const isNew = await advanceEpoch({ clientId, epoch }, { seq, bookedAt: clock.now() }, em)
+    const isNew = await advanceEpoch({ clientId, epoch }, { seq, minute, bookedAt: clock.now() }, em)
     if (!isNew || !gap) return []
     const fields = { client_id: clientId, epoch, from: timestamp(gap.from_ms), to: timestamp(gap.to_ms) }
     return [
@@ -112,6 +113,10 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders
 
   return { book, booked, mark }
 }
+
+/** The last minute in which something was delivered, 0 where nothing was. */
+const latestOf = (rows: readonly Row[]): number =>
+  Math.max(0, ...rows.filter(({ kind }) => kind === 'minute').map(({ key }) => Number(key)))
 
 /** A span is named by its start. */
 const isWhole = ({ kind, key }: Row): boolean => !isSpan(kind) || /^\d{1,10}$/.test(key)

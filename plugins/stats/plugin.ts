@@ -13,6 +13,7 @@ import { StatsEpoch, StatsHolder, StatsRow, StatsTotal } from './entities.ts'
 import { forgetClient } from './holders.ts'
 import { Stats0001 } from './migrations/0001-stats.ts'
 import { Stats0002 } from './migrations/0002-datagrams.ts'
+import { Stats0003 } from './migrations/0003-minute.ts'
 import { routes } from './routes.ts'
 import { sinkSlot } from './slots.ts'
 import { openStats, type Stats } from './stats.ts'
@@ -35,7 +36,8 @@ export default definePlugin<Deps>({
     entities: [StatsRow, StatsTotal, StatsEpoch, StatsHolder],
     migrations: [
       { name: '0001-stats', class: Stats0001 },
-      { name: '0002-datagrams', class: Stats0002 }
+      { name: '0002-datagrams', class: Stats0002 },
+      { name: '0003-minute', class: Stats0003 }
     ]
   },
   exports: { stats: asFunction(openStats).singleton() },

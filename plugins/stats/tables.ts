@@ -65,28 +65,32 @@ export async function addTotals(
     )
 }
 
-/** Answers whether the journal was unknown. Its seq never goes back. */
+/** Answers whether the journal was unknown. Its seq and its minute never go back. */
 export async function advanceEpoch(
   { clientId, epoch }: Journal,
-  { seq, bookedAt }: { readonly seq: number; readonly bookedAt: number },
+  { seq, minute, bookedAt }: { readonly seq: number; readonly minute: number; readonly bookedAt: number },
   em: EntityManager
 ): Promise<boolean> {
   const { affectedRows } = await em.execute<{ affectedRows: number }>(
-    'update stats_epoch set seq = max(seq, ?), booked_at = ? where client_id = ? and epoch = ?',
-    [seq, bookedAt, clientId, epoch],
+    `update stats_epoch set seq = max(seq, ?), minute = max(minute, ?), booked_at = ?
+     where client_id = ? and epoch = ?`,
+    [seq, minute, bookedAt, clientId, epoch],
     'run'
   )
   if (affectedRows > 0) return false
-  await em.insert(StatsEpoch, { clientId, epoch, seq, bookedAt })
+  await em.insert(StatsEpoch, { clientId, epoch, seq, minute, bookedAt })
   return true
 }
 
-/** Old spans, some at a time; answers whether more are left. */
+/**
+ * Old spans, some at a time; answers whether more are left. The last minute of a journal stays: it may have been
+ * reported in part, and its whole total, which is not to be booked on top of it, come when the agent is back.
+ */
 export async function dropSpans(beforeSecs: number, em: EntityManager): Promise<boolean> {
   const { affectedRows } = await em.execute<{ affectedRows: number }>(
     `delete from stats_row where (client_id, epoch, rule_id, kind, key) in (
-       select client_id, epoch, rule_id, kind, key from stats_row
-       where kind in ('minute', 'hour') and key < ? limit 1000)`,
+       select client_id, epoch, rule_id, kind, key from stats_row natural join stats_epoch
+       where kind in ('minute', 'hour') and key < ? and cast(key as bigint) < minute limit 1000)`,
     [String(beforeSecs)],
     'run'
   )

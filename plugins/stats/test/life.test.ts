@@ -165,6 +165,19 @@ t.test('minutes are forgotten after two days; what they came to is not', async t
   t.match(await stats(ruleId), { bytes_in: 20 })
 })
 
+t.test('what comes after days of a minute that was booked in part is booked once', async t => {
+  const { edge, report, stats, clock, away, connected } = await books(t)
+  const { agent, clientId, ruleId } = await edge()
+  const said = (bytes_in: number) => [row(ruleId, 'minute', minute, { bytes_in })]
+  await report(agent, { rows: said(50) })
+  await away(agent)
+
+  for (let hours = 0; hours < 50; hours++) await clock.advance(hour)
+  await report(await connected(clientId), { seq: 2, rows: said(80) })
+
+  t.match(await stats(ruleId), { bytes_in: 80 })
+})
+
 t.test('a client that is deleted takes its books along', async t => {
   const { edge, report, call, server } = await books(t)
   const { agent, clientId, ruleId } = await edge()
@@ -200,12 +213,13 @@ t.test('before a revoked client is cut it is asked for its last report', async t
 t.test('while old minutes are dropped others have their turn', async t => {
   const { server } = await books(t)
   const { store, stats } = server.depsOf('stats') as unknown as { store: Kernel['store']; stats: Stats }
-  await store.change(em =>
-    em.execute(
+  await store.change(async em => {
+    await em.insert(StatsEpoch, { clientId: 'c', epoch: 'e', seq: 1, minute: 1_000_000_060, bookedAt: 0 })
+    await em.execute(
       `insert into stats_row with recursive n(i) as (values (1) union all select i + 1 from n where i < 2500)
        select 'c', 'e', 'r' || i, 'minute', '1000000000', ${Array(9).fill('0')} from n`
     )
-  )
+  })
   let turns = 0
   let next = setImmediate(function turn() {
     turns++
