@@ -26,7 +26,7 @@ interface Added extends Whose {
 const every = '*'
 export const all: Whose = { userId: every, clientId: every }
 const perStatement = 200
-const seriesPerRound = 200
+const samplesPerRound = 1000
 
 /** Fills `stats.sink`. */
 export async function add(differences: readonly Difference[], em: EntityManager): Promise<void> {
@@ -101,27 +101,30 @@ export async function disown(userId: string, nameless: string, em: EntityManager
   await em.nativeUpdate(TrafficSeries, { userId }, { userId: nameless })
 }
 
-/** Of the series after `after`, what is too old; answers where to go on, null at the end. Short: it may be one of many. */
-export async function dropOld(after: number, nowSecs: number, em: EntityManager): Promise<number | null> {
-  const series = await em.find(
-    TrafficSeries,
-    { id: { $gt: after } },
-    { orderBy: { id: 'asc' }, limit: seriesPerRound }
-  )
-  for (const { id } of series) {
-    for (const bucket of ['1m', '1h'] as const)
-      await em.execute(
-        'delete from traffic_sample where series = ? and span_secs = ? and ts < ?',
-        [id, spanSecsOf[bucket], nowSecs - keptSecs[bucket]],
-        'run'
-      )
-    await em.execute(
-      'delete from traffic_series where id = ? and not exists (select 1 from traffic_sample where series = ?)',
-      [id, id],
+/** Some of what is too old; answers whether more is left. Short: it may be one of many. */
+export async function dropOld(nowSecs: number, em: EntityManager): Promise<boolean> {
+  let isMore = false
+  for (const bucket of ['1m', '1h'] as const) {
+    const { affectedRows } = await em.execute<{ affectedRows: number }>(
+      `delete from traffic_sample where (series, span_secs, ts) in (
+         select old.series, old.span_secs, old.ts from traffic_series
+         cross join traffic_sample old on old.series = traffic_series.id
+         where old.span_secs = ? and old.ts < ? limit ?)`,
+      [spanSecsOf[bucket], nowSecs - keptSecs[bucket], samplesPerRound],
       'run'
     )
+    isMore ||= affectedRows === samplesPerRound
   }
-  return series.length < seriesPerRound ? null : (series.at(-1)?.id ?? null)
+  return isMore
+}
+
+/** Of pairs that have forwarded nothing for as long as anything is kept. */
+export async function dropSeries(em: EntityManager): Promise<void> {
+  await em.execute(
+    'delete from traffic_series where not exists (select 1 from traffic_sample where series = traffic_series.id)',
+    [],
+    'run'
+  )
 }
 
 const keyOf = ({ userId, clientId }: Whose): string => `${userId} ${clientId}`

@@ -1,6 +1,8 @@
 import t from 'tap'
+import type { Kernel } from '../../../kernel/plugin.ts'
 import { books, minute, noon, row } from '../../stats/test/kit.ts'
 import type { Traffic } from '../schema.ts'
+import type { Traffic as Service } from '../traffic.ts'
 
 const hour = 3600
 const at = Number(minute)
@@ -135,4 +137,33 @@ t.test('samples go when their time is over', async t => {
   for (let day = 0; day < 8; day++) await clock.advance(86_400_000)
   t.same(await kept(), [3600])
   t.equal((await call('GET', '/v1/stats/summary')).status, 200)
+})
+
+t.test('while old samples are dropped others have their turn', async t => {
+  const { server } = await books(t, { plugins })
+  const deps = server.depsOf('traffic') as unknown as { store: Kernel['store']; traffic: Service }
+  const count = (table: string) =>
+    deps.store.read(
+      async em => (await em.execute<{ n: number }[]>(`select count(*) as n from ${table}`))[0]?.n
+    )
+  await deps.store.change(async em => {
+    await em.execute(`insert into traffic_series values (1, 'ann', 'c'), (2, 'bob', 'c'), (3, 'eve', 'c')`)
+    await em.execute(
+      `insert into traffic_sample with recursive n(i) as (values (1) union all select i + 1 from n where i < 2500)
+       select 1 + i % 2, 60, i * 60, 1, 1 from n`
+    )
+    await em.execute(`insert into traffic_sample values (1, 60, ${at}, 1, 1), (3, 3600, ${at}, 1, 1)`)
+  })
+  let turns = 0
+  let next = setImmediate(function turn() {
+    turns++
+    next = setImmediate(turn)
+  })
+  t.teardown(() => clearImmediate(next))
+
+  await deps.traffic.tidy()
+
+  t.ok(turns >= 2)
+  t.equal(await count('traffic_sample'), 2, 'what is young stays')
+  t.equal(await count('traffic_series'), 2, 'who has nothing left is forgotten')
 })
