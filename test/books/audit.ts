@@ -1,9 +1,14 @@
 // What the books say against what both ends saw.
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Test } from 'tap'
-import type { QuotaRow } from '../../plugins/quota/schema.ts'
-import type { Sample } from '../../plugins/traffic/samples.ts'
 import { cameIn, type Flow } from './ends.ts'
-import { pause, type Rule, type World } from './world.ts'
+import { type Gap, pause, type Rule, type World } from './world.ts'
+
+/** All rules that there ever were, those that are gone too; from when on. */
+export interface Scope {
+  readonly rules: readonly Rule[]
+  readonly fromSecs: number
+}
 
 interface Booked {
   readonly what: string
@@ -13,27 +18,31 @@ interface Booked {
 }
 
 const quietMs = 10_000
-const lateMs = 2_000 // on a busy machine an end may note late what came in time
+const tickMs = 1000 // what an agent counts in a second, it counts at its end
+const minuteMs = 60_000
+const ways = ['in', 'out'] as const
 
-/** `rules`: all that there ever were, those that are gone too. */
-export async function read(world: World, all: readonly Rule[], fromSecs: number): Promise<Booked[]> {
+/** How late an end may have noted what came: as late as this process has ever been, and nobody else is quicker. */
+const delay = monitorEventLoopDelay({ resolution: 10 })
+delay.enable()
+const lateMs = (): number => 100 + (2 * delay.max) / 1e6
+
+export async function read(world: World, { rules: all, fromSecs }: Scope): Promise<Booked[]> {
   const books: Booked[] = []
-  const add = (what: string, rules: readonly Rule[], bytesIn: number, bytesOut: number) =>
-    books.push({ what, rules, in: bytesIn, out: bytesOut })
   for (const rule of world.rules) {
     const { bytes_in, bytes_out } = await world.stats(rule)
-    add(`rule ${rule.id}`, [rule], bytes_in, bytes_out)
+    books.push({ what: `rule ${rule.id}`, rules: [rule], in: bytes_in, out: bytes_out })
   }
-  async function addView(path: string, isMine: (rule: Rule) => boolean): Promise<void> {
+  async function add(path: string, isMeant: (rule: Rule) => boolean): Promise<void> {
     const { total_bytes_in, total_bytes_out } = await world.traffic(path, fromSecs)
-    add(path, all.filter(isMine), total_bytes_in, total_bytes_out)
+    books.push({ what: path, rules: all.filter(isMeant), in: total_bytes_in, out: total_bytes_out })
   }
-  for (const id of world.users) await addView(`/v1/users/${id}`, ({ owner }) => owner === id)
-  for (const at of world.edges) await addView(`/v1/clients/${at.clientId}`, ({ edge }) => edge === at)
+  for (const id of world.users) await add(`/v1/users/${id}/traffic?`, ({ owner }) => owner === id)
+  for (const at of world.edges) await add(`/v1/clients/${at.clientId}/traffic?`, ({ edge }) => edge === at)
+  await add('/v1/traffic/global?', () => true)
   return books
 }
 
-const ways = ['in', 'out'] as const
 const sum = (rules: readonly Rule[], of: (flow: Flow, rule: Rule) => number): number =>
   rules.reduce((total, rule) => total + ways.reduce((part, way) => part + of(rule.route[way], rule), 0), 0)
 
@@ -46,77 +55,88 @@ export function refuseSurplus(t: Test, books: readonly Booked[]): void {
     }
 }
 
-/** All that came, but for what came in a gap that the agent has named; and no more than was sent. */
+/** What came in a gap that the rule's agent has named, on what was begun before its end. */
+const lostIn = (gaps: readonly Gap[], flow: Flow, { edge }: Rule): number =>
+  cameIn(flow, ({ sinceMs, atMs }) =>
+    gaps.some(gap => gap.clientId === edge.clientId && atMs >= gap.fromMs && sinceMs < gap.toMs)
+  )
+
+/** All that came, but for what came in a gap; and no more than was sent. */
 function lacking(world: World, books: readonly Booked[]): string[] {
   const gaps = world.gaps()
-  const inGaps = (flow: Flow, rule: Rule): number =>
-    gaps
-      .filter(({ clientId }) => clientId === rule.edge.clientId)
-      .reduce((total, { fromMs, toMs }) => total + cameIn(flow, fromMs, toMs + lateMs), 0)
   return books.flatMap(({ what, rules, ...booked }) =>
     ways.flatMap(way => {
       const of = (count: (flow: Flow, rule: Rule) => number): number =>
         rules.reduce((total, rule) => total + count(rule.route[way], rule), 0)
-      const [least, most] = [of(flow => cameIn(flow)) - of(inGaps), of(flow => flow.sent)]
+      const [came, lost, sent] = [
+        of(flow => cameIn(flow)),
+        of((...at) => lostIn(gaps, ...at)),
+        of(f => f.sent)
+      ]
       const found = booked[way]
-      return found >= least && found <= most
+      return found >= came - lost && found <= sent
         ? []
-        : [`${what} ${way}: ${found} are booked, not ${least} to ${most}`]
+        : [`${what} ${way}: ${found} are booked; ${sent} were sent, ${came} came, ${lost} of them in gaps`]
     })
   )
 }
 
 /** Within ten seconds of quiet all of it is in the books. */
-export async function balance(
-  t: Test,
-  world: World,
-  all: readonly Rule[],
-  fromSecs: number,
-  when: string
-): Promise<void> {
+export async function balance(t: Test, world: World, scope: Scope, when: string): Promise<void> {
   for (const until = Date.now() + quietMs; ; await pause(250)) {
-    const wrong = lacking(world, await read(world, all, fromSecs))
+    const wrong = lacking(world, await read(world, scope))
     if (wrong.length > 0 && Date.now() < until) continue
     return void t.same(wrong, [], `${when}: the books are what came`)
   }
 }
 
-/** Of a client's minutes: what is booked before each edge came before it, give or take the second that ends there. */
-export function compareMinutes(
-  t: Test,
-  world: World,
-  all: readonly Rule[],
-  clientId: string,
-  samples: readonly Sample[]
-): void {
-  const rules = all.filter(({ edge }) => edge.clientId === clientId)
-  const lost = world
-    .gaps()
-    .filter(gap => gap.clientId === clientId)
-    .reduce((total, { fromMs, toMs }) => total + sum(rules, flow => cameIn(flow, fromMs, toMs + lateMs)), 0)
-  const unsure = sum(rules, flow => flow.sent - cameIn(flow))
+/** Of a pair's minutes: what is booked before each edge came before it, give or take the second that ends there. */
+export async function compareMinutes(t: Test, world: World, { rules: all, fromSecs }: Scope, pair: Pair) {
+  const { user, clientId } = pair
+  const rules = all.filter(({ owner, edge }) => owner === user && edge.clientId === clientId)
+  const gaps = world.gaps()
+  const path = `/v1/users/${user}/traffic?client_id=${clientId}&bucket=1m&`
+  const { samples } = await world.traffic(path, fromSecs)
   let booked = 0
   for (const { ts, bytes_in, bytes_out } of samples) {
     booked += bytes_in + bytes_out
-    const edgeMs = (ts + 60) * 1000
-    const least = sum(rules, flow => cameIn(flow, 0, edgeMs - 1000 - lateMs)) - lost
-    const most = sum(rules, flow => cameIn(flow, 0, edgeMs + lateMs)) + unsure
+    const edgeMs = ts * 1000 + minuteMs
+    const lost = sum(rules, (...of) => lostIn(gaps, ...of))
+    const least = sum(rules, flow => cameIn(flow, ({ atMs }) => atMs < edgeMs - tickMs - lateMs())) - lost
+    const most = sum(rules, flow => flow.sent - cameIn(flow, ({ atMs }) => atMs >= edgeMs + lateMs()))
     const is = booked >= least && booked <= most
     t.ok(is, `up to ${new Date(edgeMs).toISOString()} ${booked} are booked: ${least} to ${most}`)
   }
 }
 
-/** The period that began at `boundarySecs`: a minute counts whole where it ends, unless it was booked before. */
-export function comparePeriod(t: Test, world: World, all: readonly Rule[], row: QuotaRow): void {
-  const rules = all.filter(({ owner, edge }) => owner === row.user_id && edge.clientId === row.client_id)
-  const fromMs = row.period_start * 1000
-  const minuteMs = Math.floor(fromMs / 60_000) * 60_000
-  const lost = world
-    .gaps()
-    .filter(({ clientId }) => clientId === row.client_id)
-    .reduce((total, gap) => total + sum(rules, flow => cameIn(flow, gap.fromMs, gap.toMs + lateMs)), 0)
-  const least = sum(rules, flow => cameIn(flow, fromMs + lateMs)) - lost
-  const most = sum(rules, flow => flow.sent - cameIn(flow, 0, minuteMs - 1000 - lateMs))
-  const is = row.bytes_used >= least && row.bytes_used <= most
-  t.ok(is, `${row.user_id} has used ${row.bytes_used} of the new month: ${least} to ${most}`)
+export interface Pair {
+  readonly user: string
+  readonly clientId: string
+}
+
+/**
+ * The period that began at `fromMs`: all that came in it, and of what came in its first minute before it only what the
+ * books did not have. `before` is what they had of the old period, read not later than it ended; 0 where nobody knows.
+ */
+export async function comparePeriod(
+  t: Test,
+  world: World,
+  { rules: all, fromSecs }: Scope,
+  { pair, fromMs, before }: { readonly pair: Pair; readonly fromMs: number; readonly before: number }
+): Promise<void> {
+  const { user, clientId } = pair
+  const rules = all.filter(({ owner, edge }) => owner === user && edge.clientId === clientId)
+  const gaps = world.gaps()
+  const { bytes_used } = await world.quota(pair)
+  const { total_bytes_in, total_bytes_out } = await world.traffic(
+    `/v1/users/${user}/traffic?client_id=${clientId}&`,
+    fromSecs
+  )
+  const lost = sum(rules, (...of) => lostIn(gaps, ...of))
+  const least = sum(rules, flow => cameIn(flow, ({ atMs }) => atMs >= fromMs + lateMs())) - lost
+  const firstMs = Math.floor(fromMs / minuteMs) * minuteMs
+  const earlier = sum(rules, flow => cameIn(flow, ({ atMs }) => atMs < firstMs - tickMs - lateMs())) - lost
+  const most = total_bytes_in + total_bytes_out - Math.max(before, earlier)
+  const is = bytes_used >= least && bytes_used <= most
+  t.ok(is, `${user} has used ${bytes_used} of the new month: ${least} to ${most}`)
 }

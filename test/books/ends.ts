@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Ground } from '../kit/site.ts'
 
+/** Bytes that came; what carried them was begun at `sinceMs`. */
 interface Arrival {
+  readonly sinceMs: number
   readonly atMs: number
   readonly bytes: number
 }
@@ -14,40 +16,46 @@ export interface Flow {
   readonly came: Arrival[]
 }
 
-/** Connections through one listen port to a target of its own. */
+/** What goes through one listen port to a target of its own. */
 export interface Route {
   readonly target: number
   readonly in: Flow
   readonly out: Flow
-  /** A connection of its own, ended in order or by a reset once all of it has come. */
+  /** Settles when both ends have all of it: a connection that is closed in order or reset then, or datagrams. */
   transfer(port: number, bytes: { readonly in: number; readonly out: number }, end: End): Promise<void>
-  /** Sends both ways until whoever is between them goes; resolves when both ends know. */
+  /** Sends both ways until whoever is between them goes; `over` resolves when both ends know. */
   pour(port: number): Promise<{ readonly over: Promise<void>; stop(): void }>
 }
 
 export type End = 'close' | 'reset'
 
-export const cameIn = ({ came }: Flow, fromMs = 0, toMs = Number.POSITIVE_INFINITY): number =>
-  came.reduce((sum, { atMs, bytes }) => (atMs >= fromMs && atMs < toMs ? sum + bytes : sum), 0)
+export const newFlow = (): Flow => ({ sent: 0, came: [] })
+
+export const cameIn = ({ came }: Flow, isMeant: (arrival: Arrival) => boolean = () => true): number =>
+  came.reduce((sum, arrival) => (isMeant(arrival) ? sum + arrival.bytes : sum), 0)
 
 const block = Buffer.alloc(16 * 1024, 7)
 const pieceMs = 5
+const most = 256 * 1024 // on the way: nobody knows what becomes of it when whoever carries it is killed
 
-export async function openRoute(t: Ground): Promise<Route> {
+/** `hello` is what callers begin with: the first record of TLS, or nothing. */
+export async function openRoute(t: Ground, hello: Buffer = Buffer.alloc(0)): Promise<Route> {
   const flows = { in: newFlow(), out: newFlow() }
   const fars = new Set<Socket>()
-  const arrivals = new Map<number, PromiseWithResolvers<Socket>>() // by the number that a caller begins with
+  const arrivals = new Map<number, PromiseWithResolvers<Socket>>() // by the number that follows the hello
+  const headBytes = hello.length + 4
   let lastNumber = 0
 
   const server = createServer({ allowHalfOpen: true }, far => {
+    const sinceMs = Date.now()
     fars.add(far)
     far.on('error', () => {}).on('close', () => fars.delete(far))
     let head = Buffer.alloc(0)
     far.on('data', chunk => {
-      note(flows.in, chunk)
-      if (head.length >= 4) return
+      note(flows.in, sinceMs, chunk)
+      if (head.length >= headBytes) return
       head = Buffer.concat([head, chunk])
-      if (head.length >= 4) arrivals.get(head.readUInt32BE(0))?.resolve(far)
+      if (head.length >= headBytes) arrivals.get(head.readUInt32BE(hello.length))?.resolve(far)
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -61,12 +69,14 @@ export async function openRoute(t: Ground): Promise<Route> {
     const number = ++lastNumber
     const arrival = Promise.withResolvers<Socket>()
     arrivals.set(number, arrival)
+    const sinceMs = Date.now()
     const near = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     t.teardown(() => near.destroy())
-    near.on('data', chunk => note(flows.out, chunk))
+    near.on('data', chunk => note(flows.out, sinceMs, chunk))
     near.on('error', cause => arrival.reject(cause)).on('close', () => arrival.reject(new Error('refused')))
-    const head = Buffer.alloc(4)
-    head.writeUInt32BE(number)
+    const head = Buffer.alloc(headBytes)
+    hello.copy(head)
+    head.writeUInt32BE(number, hello.length)
     send(near, flows.in, head)
     const far = await arrival.promise.finally(() => arrivals.delete(number))
     return { near, far }
@@ -95,8 +105,8 @@ export async function openRoute(t: Ground): Promise<Route> {
     async pour(port) {
       const { near, far } = await open(port)
       const timer = setInterval(() => {
-        send(near, flows.in, block)
-        send(far, flows.out, block)
+        if (near.bytesWritten - far.bytesRead < most) send(near, flows.in, block)
+        if (far.bytesWritten - near.bytesRead < most) send(far, flows.out, block)
       }, pieceMs)
       const over = Promise.all([closed(near), closed(far)]).then(() => clearInterval(timer))
       const stop = (): void => {
@@ -110,13 +120,11 @@ export async function openRoute(t: Ground): Promise<Route> {
   }
 }
 
-const newFlow = (): Flow => ({ sent: 0, came: [] })
-
-const note = (flow: Flow, chunk: Buffer): void =>
-  void flow.came.push({ atMs: Date.now(), bytes: chunk.length })
+export const note = (flow: Flow, sinceMs: number, chunk: Buffer): void =>
+  void flow.came.push({ sinceMs, atMs: Date.now(), bytes: chunk.length })
 
 function send(socket: Socket, flow: Flow, data: Buffer): void {
-  if (socket.destroyed || socket.writableEnded || socket.writableLength > 1 << 20) return
+  if (socket.destroyed || socket.writableEnded) return
   flow.sent += data.length
   socket.write(data)
 }

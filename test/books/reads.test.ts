@@ -5,7 +5,6 @@ import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import t from 'tap'
 import type { RuleStats } from '../../plugins/stats/schema.ts'
-import { openDice } from '../bench/soak/dice.ts'
 import { start } from '../kit/process.ts'
 import { token } from '../kit/site.ts'
 import { openWorld } from './world.ts'
@@ -14,7 +13,7 @@ t.test(
   'what lives is seen in the stream of a rule, by curl, and falls to zero when it ends',
   { timeout: 90_000 },
   async t => {
-    const world = await openWorld(t, openDice(1))
+    const world = await openWorld(t, 1)
     const [rule] = world.rules
     if (!rule) throw new Error('there is no rule')
     const url = `${world.origin}/v1/rules/${rule.id}/stats/stream?per_port=true`
@@ -44,7 +43,7 @@ t.test(
 t.test(
   'the commands watch a rule until they are told to stop, and draw and export what was forwarded',
   async t => {
-    const world = await openWorld(t, openDice(2))
+    const world = await openWorld(t, 2)
     const [rule] = world.rules
     if (!rule) throw new Error('there is no rule')
     const env = { SVC_SERVER: world.origin, SVC_TOKEN: token }

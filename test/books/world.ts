@@ -1,24 +1,37 @@
 // A server, two agents behind a proxy, and rules of two users: real processes, whose both ends the test holds.
-import { cpSync, rmSync } from 'node:fs'
+import { cpSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { QuotaRow } from '../../plugins/quota/schema.ts'
 import type { RuleStats } from '../../plugins/stats/schema.ts'
 import type { Traffic } from '../../plugins/traffic/schema.ts'
-import type { Dice } from '../bench/soak/dice.ts'
+import { openDice } from '../bench/soak/dice.ts'
+import { helloOf } from '../engine/hellos.ts'
 import { freePort } from '../kit/ports.ts'
 import { sluice, start } from '../kit/process.ts'
 import { type Edge, edge, type Ground, type Site, site, token } from '../kit/site.ts'
+import type { Pair } from './audit.ts'
+import { openDatagrams } from './datagrams.ts'
 import { openRoute, type Route } from './ends.ts'
-import { type ControlProxy, openProxy } from './proxy.ts'
+import { loseLog } from './power.ts'
+import { openProxy } from './proxy.ts'
+
+/** `open` makes its ends; `body` is of the rule. */
+interface Kind {
+  readonly name: string
+  readonly open: (t: Ground) => Promise<Route>
+  readonly body: (target: object) => object
+}
 
 export interface Rule {
-  id: string
+  readonly id: string
   readonly owner: string
   readonly edge: Edge
-  port: number
+  readonly kind: Kind
+  readonly port: number
   readonly route: Route
 }
 
-/** Bytes that a killed agent may not have counted: its own word. */
+/** Bytes that an agent may not have counted: its own word. */
 export interface Gap {
   readonly clientId: string
   readonly fromMs: number
@@ -29,36 +42,58 @@ export type World = Awaited<ReturnType<typeof openWorld>>
 
 const users = ['ann', 'bob']
 
-export async function openWorld(t: Ground, dice: Dice) {
-  const controlPort = await freePort()
-  const proxy: ControlProxy = await openProxy(t, dice, controlPort)
+async function kindsOf(owner: string): Promise<readonly Kind[]> {
+  const dead = { host: '127.0.0.1', port: await freePort() }
+  const name = `${owner}.example.org`
+  const hello = await helloOf({ servername: name })
+  const slow = { bandwidth_in_bps: 400_000_000 } // enough, and no splice
+  return [
+    { name: 'plain', open: t => openRoute(t), body: target => ({ targets: [target] }) },
+    {
+      name: 'capped, with two targets',
+      open: t => openRoute(t),
+      body: target => ({ targets: [dead, target], rate_limit: slow })
+    },
+    {
+      name: 'SNI',
+      open: t => openRoute(t, hello),
+      body: target => ({ targets: [target], sni_pattern: name })
+    },
+    { name: 'UDP', open: openDatagrams, body: target => ({ targets: [target], protocol: 'udp' }) }
+  ]
+}
+
+export async function openWorld(t: Ground, seed: number) {
+  const [controlPort, port] = [await freePort(), await freePort()]
   const env = {
     SVC_CONTROL_LISTEN: `127.0.0.1:${controlPort}`,
-    SVC_ADVERTISED_ENDPOINT: `127.0.0.1:${proxy.port}`
+    SVC_ADVERTISED_ENDPOINT: `127.0.0.1:${port}`
   }
   const on: Site = await site(t, env)
+  const pem = readFileSync(join(on.dir, 'server', 'control.pem'), 'utf8')
+  const proxy = await openProxy(t, { port, controlPort, pem, dice: openDice(seed + 1) })
   const call = callerOf(on)
   const events = [on.server]
   const edges = [await edge(t, on, 'paris'), await edge(t, on, 'lyon')]
-  for (const user of users) await call('POST', '/v1/users', { user_id: user, display_name: user })
   const rules: Rule[] = []
 
-  async function push(owner: string, at: Edge, route: Route): Promise<Rule> {
-    const port = await freePort()
-    const targets = [{ host: '127.0.0.1', port: route.target }]
-    const body = { client: at.clientId, owner, listen_port: port, targets }
-    const { rule_id: id } = await call<{ rule_id: string }>('POST', '/v1/rules', body)
-    return { id, owner, edge: at, port, route }
+  async function push(rule: Omit<Rule, 'id' | 'route'>): Promise<Rule> {
+    const { owner, edge: at, kind, port } = rule
+    const route = await kind.open(t)
+    const body = { client: at.clientId, owner, listen_port: port }
+    const target = { host: '127.0.0.1', port: route.target }
+    const made = await call<{ rule_id: string }>('POST', '/v1/rules', { ...body, ...kind.body(target) })
+    return { ...rule, id: made.rule_id, route }
   }
 
-  for (const at of edges) for (const owner of users) rules.push(await push(owner, at, await openRoute(t)))
-
-  async function connected(): Promise<void> {
-    for (;;) {
-      const rows = await call<{ connected: boolean }[]>('GET', '/v1/clients')
-      if (rows.every(row => row.connected)) return
-      await pause(50)
-    }
+  const sniPorts = await Promise.all(edges.map(() => freePort())) // names of both users share it
+  for (const owner of users) {
+    await call('POST', '/v1/users', { user_id: owner, display_name: owner })
+    for (const kind of await kindsOf(owner))
+      for (const [i, at] of edges.entries()) {
+        const shared = kind.name === 'SNI' ? sniPorts[i] : undefined
+        rules.push(await push({ owner, edge: at, kind, port: shared ?? (await freePort()) }))
+      }
   }
 
   async function serverFrom(dir: string): Promise<void> {
@@ -73,7 +108,7 @@ export async function openWorld(t: Ground, dice: Dice) {
   }
 
   let dataDir = join(on.dir, 'server')
-  let backups = 0
+  let restored = 0
 
   return {
     origin: on.origin,
@@ -83,26 +118,40 @@ export async function openWorld(t: Ground, dice: Dice) {
     rules,
     users,
     call,
-    connected,
+    async connected(): Promise<void> {
+      for (;;) {
+        const rows = await call<{ connected: boolean }[]>('GET', '/v1/clients')
+        if (rows.every(row => row.connected)) return
+        await pause(50)
+      }
+    },
     async killServer(): Promise<void> {
       on.server.signal('SIGKILL')
       await on.server.exit
     },
     startServer: () => serverFrom(dataDir),
     async backup(): Promise<string> {
-      const file = join(on.dir, `backup-${backups}`)
+      const file = join(on.dir, `backup-${restored}`)
       await succeeds(['backup', file, '--data-dir', dataDir])
       return file
     },
     /** In the place of the server that was killed. */
     async restore(file: string): Promise<void> {
-      dataDir = join(on.dir, `server-${++backups}`)
+      proxy.forget()
+      dataDir = join(on.dir, `server-${++restored}`)
       await succeeds(['restore', file, '--data-dir', dataDir])
       await serverFrom(dataDir)
     },
+    restored: () => restored,
     async killAgent({ agent }: Edge): Promise<void> {
       agent.signal('SIGKILL')
       await agent.exit
+    },
+    /** In order, within what its last report and its connections have. */
+    async stopAgent({ agent }: Edge): Promise<void> {
+      agent.signal('SIGTERM')
+      const code = await agent.exit
+      if (code !== 0) throw new Error(`the agent ended with ${code}:\n${agent.output().slice(-2000)}`)
     },
     async startAgent(at: Edge): Promise<void> {
       at.restart()
@@ -110,18 +159,29 @@ export async function openWorld(t: Ground, dice: Dice) {
       const open = rules.filter(rule => rule.edge === at).length
       while (at.agent.count('rule.opened') < open) await pause(20)
     },
-    /** As a power cut leaves it: all at one moment. */
-    async copyState({ agent, stateDir }: Edge): Promise<string> {
+    /** Of an agent that has stopped. */
+    copyState({ stateDir }: Edge): string {
+      const copy = `${stateDir}-copy`
+      rmSync(copy, { recursive: true, force: true })
+      cpSync(stateDir, copy, { recursive: true })
+      return copy
+    },
+    /** As a power cut would leave it now: all at one moment, without the end of what no disk has confirmed. */
+    async copyAtOnce({ agent, stateDir }: Edge, keep: (frames: number) => number): Promise<string> {
       agent.signal('SIGSTOP')
       const copy = `${stateDir}-copy`
       rmSync(copy, { recursive: true, force: true })
       cpSync(stateDir, copy, { recursive: true })
       agent.signal('SIGCONT')
+      loseLog(join(copy, 'state.db'), keep)
       return copy
     },
-    putBack({ stateDir }: Edge, copy: string): void {
-      rmSync(stateDir, { recursive: true })
-      cpSync(copy, stateDir, { recursive: true })
+    /** The agent's state is the copy, and the copy what its state was. */
+    swapState({ stateDir }: Edge, copy: string): void {
+      const aside = `${stateDir}-aside`
+      renameSync(stateDir, aside)
+      renameSync(copy, stateDir)
+      renameSync(aside, copy)
     },
     async rename({ clientId }: Edge, name: string): Promise<void> {
       await call('PATCH', `/v1/clients/${clientId}/name`, { client_name: name })
@@ -130,15 +190,17 @@ export async function openWorld(t: Ground, dice: Dice) {
       const { uri } = await call<{ uri: string }>('POST', `/v1/clients/${clientId}/enrollment`, {})
       await succeeds(['agent', 'enroll', '-', '--state-dir', stateDir], `${uri}\n`)
     },
-    /** The rule goes and comes anew on another port, its ends stay; its own count begins anew. */
+    /** The rule goes and comes anew, with ends of its own: its own count begins anew. */
     async pushAgain(rule: Rule): Promise<void> {
       await call('DELETE', `/v1/rules/${rule.id}`)
-      const route = await openRoute(t)
-      rules.splice(rules.indexOf(rule), 1, await push(rule.owner, rule.edge, route))
+      rules.splice(rules.indexOf(rule), 1, await push(rule))
     },
     stats: (rule: Rule) => call<RuleStats>('GET', `/v1/rules/${rule.id}/stats`),
+    /** `path` ends where its query goes on. */
     traffic: (path: string, fromSecs: number) =>
-      call<Traffic>('GET', `${path}/traffic?from=${fromSecs}&to=${Math.floor(Date.now() / 1000) + 120}`),
+      call<Traffic>('GET', `${path}from=${fromSecs}&to=${Math.floor(Date.now() / 1000) + 120}`),
+    setQuota: (pair: Pair, body: object) => call<QuotaRow>('PUT', quotaOf(pair), body),
+    quota: (pair: Pair) => call<QuotaRow>('GET', `${quotaOf(pair)}/status`),
     gaps: (): Gap[] =>
       events.flatMap(server =>
         server.events
@@ -149,14 +211,16 @@ export async function openWorld(t: Ground, dice: Dice) {
             toMs: Date.parse(String(to))
           }))
       ),
-    warnings: (): string[] =>
+    refused: (): string[] =>
       events.flatMap(server =>
         server.events
-          .filter(({ event }) => /^accounting\.(lower_value|not_booked)$/.test(event))
+          .filter(({ event }) => event === 'accounting.not_booked')
           .map(event => JSON.stringify(event))
       )
   }
 }
+
+const quotaOf = ({ user, clientId }: Pair): string => `/v1/users/${user}/quotas/${clientId}`
 
 export const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
 

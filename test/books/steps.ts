@@ -1,0 +1,122 @@
+// What may happen to the books, each while bytes are on the way.
+import type { Dice } from '../bench/soak/dice.ts'
+import { any } from './chance.ts'
+import { pause, type Rule, type World } from './world.ts'
+
+export type Step = (world: World, dice: Dice) => Promise<unknown>
+
+/** Some at once; all of it comes. */
+export async function transfer({ rules }: World, dice: Dice): Promise<void> {
+  const some = Array.from({ length: 1 + dice.below(6) }, () => any(rules, dice))
+  await Promise.all(
+    some.map(({ route, port }) =>
+      route.transfer(port, { in: dice.size(20), out: dice.size(20) }, dice.oneIn(3) ? 'reset' : 'close')
+    )
+  )
+}
+
+/** While `work` goes on, bytes run both ways through two rules of one agent. */
+async function beside(world: World, dice: Dice, work: (rule: Rule) => Promise<unknown>): Promise<void> {
+  const rule = any(world.rules, dice)
+  const other = any(
+    world.rules.filter(({ edge }) => edge === rule.edge),
+    dice
+  )
+  const poured = await Promise.all([rule, other].map(({ route, port }) => route.pour(port)))
+  await pause(dice.below(1500))
+  await work(rule)
+  for (const { stop } of poured) stop()
+  await Promise.all(poured.map(({ over }) => over))
+}
+
+export const steps: Readonly<Record<string, Step>> = {
+  transfers: transfer,
+  cut: (world, dice) => beside(world, dice, async () => world.proxy.cut()),
+  'report without an answer': (world, dice) =>
+    beside(world, dice, async () => {
+      world.proxy.cutBeforeAnswer()
+      await transfer(world, dice)
+    }),
+  'report that comes late': (world, dice) =>
+    beside(world, dice, async () => {
+      world.proxy.delay()
+      await transfer(world, dice)
+      await pause(dice.below(6000))
+    }),
+  stall: (world, dice) =>
+    beside(world, dice, async () => {
+      world.proxy.hold()
+      await transfer(world, dice)
+      await pause(dice.below(2000))
+      world.proxy.go()
+    }),
+  'server killed': (world, dice) =>
+    beside(world, dice, async () => {
+      await world.killServer()
+      await transfer(world, dice)
+      await world.startServer()
+    }),
+  'server restored': (world, dice) =>
+    beside(world, dice, async () => {
+      const file = await world.backup()
+      await transfer(world, dice)
+      await pause(dice.below(6000))
+      await world.killServer()
+      await transfer(world, dice)
+      await world.restore(file)
+      await world.connected()
+    }),
+  'agent killed': (world, dice) =>
+    beside(world, dice, async ({ edge }) => {
+      await world.killAgent(edge)
+      await world.startAgent(edge)
+    }),
+  'both killed': (world, dice) =>
+    beside(world, dice, async ({ edge }) => {
+      await Promise.all([world.killServer(), world.killAgent(edge)])
+      await Promise.all([world.startServer(), world.startAgent(edge)])
+    }),
+  'power cut': (world, dice) =>
+    beside(world, dice, async ({ edge }) => {
+      const copy = await world.copyAtOnce(edge, frames => dice.below(frames + 1))
+      await transfer(world, dice)
+      await pause(dice.below(6000))
+      await world.killAgent(edge)
+      world.swapState(edge, copy)
+      await world.startAgent(edge)
+    }),
+  'agent stopped': async (world, dice) => {
+    const { edge } = any(world.rules, dice)
+    await transfer(world, dice)
+    await world.stopAgent(edge)
+    await world.startAgent(edge)
+  },
+  'agent told twice to stop': (world, dice) =>
+    beside(world, dice, async ({ edge }) => {
+      edge.agent.signal('SIGTERM')
+      await edge.agent.until('agent.stopping')
+      await pause(dice.below(1500))
+      await world.stopAgent(edge)
+      await world.startAgent(edge)
+    }),
+  'copies of one state': async (world, dice) => {
+    const { edge } = any(world.rules, dice)
+    await world.stopAgent(edge)
+    const copy = world.copyState(edge)
+    for (let times = 0; times < 3; times++) {
+      await world.startAgent(edge)
+      await transfer(world, dice)
+      await world.stopAgent(edge)
+      world.swapState(edge, copy)
+    }
+    await world.startAgent(edge)
+  },
+  renamed: (world, dice) =>
+    beside(world, dice, ({ edge }) => world.rename(edge, `edge-${dice.below(1_000_000)}`)),
+  'enrolled again': (world, dice) => beside(world, dice, ({ edge }) => world.enrollAgain(edge)),
+  'pushed again': async (world, dice) => {
+    await transfer(world, dice)
+    await world.pushAgain(any(world.rules, dice))
+    await transfer(world, dice)
+  }
+}
