@@ -9,6 +9,8 @@ export interface Mode {
   readonly figures: readonly string[]
   /** Connections that it would like to hold; it takes long, and its figures are no rates: few rounds are enough. */
   readonly holds?: number
+  /** Takes a minute: one round. */
+  readonly isLong?: true
 }
 
 const cpuEach = 'cpu_us_each'
@@ -48,6 +50,13 @@ export const modes: Readonly<Record<string, Mode>> = {
     load: 'stall --dir down --conc 16',
     figures: ['held', 'bytes_each', 'growth_bytes', 'quiet_p99_us', 'p99_us', 'failed'],
     holds: 100
+  },
+  'sender-stopped': {
+    protocol: 'tcp',
+    load: 'stopped --conc 16 --pause 60',
+    figures: ['held', 'growth_bytes', 'more_descriptors', 'quiet_p99_us', 'p99_us', 'whole'],
+    holds: 8,
+    isLong: true
   }
 }
 
@@ -55,8 +64,12 @@ export interface Gate {
   readonly work: string
   readonly mode: string
   readonly figure: string
-  /** Whose figure ours is divided by, in the same round; null: ours as it stands. A mode: our own figure there. */
-  readonly by: { readonly forwarder: Forwarder } | { readonly mode: string } | null
+  /** Whose figure ours is divided by, in the same round; null: ours as it stands. A mode, a figure: our own there. */
+  readonly by:
+    | { readonly forwarder: Forwarder }
+    | { readonly mode: string }
+    | { readonly figure: string }
+    | null
   readonly atMost?: number
   readonly atLeast?: number
 }
@@ -96,18 +109,18 @@ export const gates: readonly Gate[] = [
     by: { mode: 'quiet-16' },
     atMost: 3
   },
-  {
-    work: 'growth while a target never reads, bytes',
-    mode: 'target-never-reads',
-    figure: 'growth_bytes',
-    by: null,
-    atMost: 2 ** 20
-  },
-  {
-    work: 'growth while a caller never reads, bytes',
-    mode: 'caller-never-reads',
-    figure: 'growth_bytes',
-    by: null,
-    atMost: 2 ** 20
-  }
+  ...(
+    [
+      ['a target never reads', 'target-never-reads', 2 ** 20],
+      ['a caller never reads', 'caller-never-reads', 2 ** 20],
+      ['a sender is stopped for a minute', 'sender-stopped', 2 ** 24] // in a minute the heap of the agent's Node breathes
+    ] as const
+  ).flatMap(([what, mode, atMost]): Gate[] => [
+    { work: `growth while ${what}, bytes`, mode, figure: 'growth_bytes', by: null, atMost },
+    { work: `p99 while ${what}`, mode, figure: 'p99_us', by: { figure: 'quiet_p99_us' }, atMost: 3 }
+  ]),
+  { work: 'descriptors, the same', mode: 'sender-stopped', figure: 'more_descriptors', by: null, atMost: 0 },
+  { work: 'then all arrives bit for bit', mode: 'sender-stopped', figure: 'whole', by: null, atLeast: 1 },
+  { work: 'failed in a storm of 1,000', mode: 'storm', figure: 'failed', by: null, atMost: 0 },
+  { work: 'failed beside held connections', mode: 'idle', figure: 'failed', by: null, atMost: 0 }
 ]

@@ -46,7 +46,7 @@ function measure(mode: Mode, { port, pid }: Running): Figures | undefined {
   const args = [...mode.load.split(' '), '--to', `127.0.0.1:${port}`, '--server', `127.0.0.1:${serverPort}`]
   args.push('--pid', String(pid), '--secs', String(values.secs))
   if (mode.holds !== undefined) args.push('--conns', String(Math.min(mode.holds, mostHeld)))
-  const { status, stdout, stderr } = spawnSync(load, args, { encoding: 'utf8', timeout: 60_000 })
+  const { status, stdout, stderr } = spawnSync(load, args, { encoding: 'utf8', timeout: 180_000 })
   if (status === 0) return JSON.parse(stdout) as Figures
   console.error(`load ${args.join(' ')}: ${stderr.trim() || 'no answer in time'}`)
   return undefined
@@ -72,7 +72,7 @@ function measureAll(forwarders: readonly Running[]): Runs {
   for (const { count, of } of phases)
     for (let round = 0; round < count && of.length > 0; round++) {
       const order = round % 2 === 0 ? forwarders : forwarders.toReversed()
-      for (const { name, mode } of of)
+      for (const { name, mode } of of.filter(({ mode }) => round === 0 || !mode.isLong))
         for (const forwarder of order.filter(carries(mode)))
           runs[name]?.[forwarder.name]?.push(measure(mode, forwarder))
       console.log(`round ${round + 1} of ${count}, load average ${loadavg()[0]?.toFixed(1)}`)

@@ -26,8 +26,12 @@ const valuesOf = (runs: Runs, mode: string, forwarder: Forwarder, figure: string
 export function ratios(runs: Runs, { mode, figure, by }: Gate, forwarder: Forwarder): number[] {
   const own = valuesOf(runs, mode, forwarder, figure)
   if (by === null) return own.filter(value => value !== undefined)
-  const base =
-    'mode' in by ? valuesOf(runs, by.mode, forwarder, figure) : valuesOf(runs, mode, by.forwarder, figure)
+  const base = valuesOf(
+    runs,
+    'mode' in by ? by.mode : mode,
+    'forwarder' in by ? by.forwarder : forwarder,
+    'figure' in by ? by.figure : figure
+  )
   return own.flatMap((value, round) => {
     const other = base[round]
     return value === undefined || !other ? [] : [value / other]
@@ -53,7 +57,7 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
 
 function against({ by }: Gate): string {
   if (by === null) return 'none'
-  return 'mode' in by ? by.mode : by.forwarder
+  return Object.values(by)[0] ?? 'none'
 }
 
 export function gateTable(runs: Runs): string {

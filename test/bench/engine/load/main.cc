@@ -15,7 +15,7 @@ int main(int count, char** words) {
   setrlimit(RLIMIT_NOFILE, &limit);
   const std::map<std::string, int (*)(const Options&)> modes = {
       {"server", serve}, {"bulk", bulk},   {"connect", connect_rate}, {"exchange", exchange},
-      {"idle", idle},    {"stall", stall}, {"udp", udp},
+      {"idle", idle},    {"stall", stall}, {"stopped", stopped}, {"udp", udp},
   };
   const auto mode = modes.find(options.mode);
   if (mode == modes.end()) die("unknown mode: " + options.mode);

@@ -38,13 +38,16 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-void each_thread(int pid, const std::function<void(const std::string&)>& visit) {
-  const std::string tasks = "/proc/" + std::to_string(pid) + "/task/";
-  DIR* dir = opendir(tasks.c_str());
+void each_in(const std::string& folder, const std::function<void(const std::string&)>& visit) {
+  DIR* dir = opendir(folder.c_str());
   if (dir == nullptr) return;
   while (const dirent* entry = readdir(dir))
-    if (entry->d_name[0] != '.') visit(tasks + entry->d_name);
+    if (entry->d_name[0] != '.') visit(folder + entry->d_name);
   closedir(dir);
+}
+
+void each_thread(int pid, const std::function<void(const std::string&)>& visit) {
+  each_in("/proc/" + std::to_string(pid) + "/task/", visit);
 }
 
 /** What `own` says of the process and of all below it. */
@@ -90,6 +93,14 @@ double memory_of(int pid) {
     const std::string rollup = text_of("/proc/" + std::to_string(one) + "/smaps_rollup");
     const size_t at = rollup.find("Pss:");
     return at == std::string::npos ? 0 : std::strtod(rollup.c_str() + at + 4, nullptr) * 1024;
+  });
+}
+
+double descriptors_of(int pid) {
+  return over_tree(pid, [](int one) {
+    double count = 0;
+    each_in("/proc/" + std::to_string(one) + "/fd/", [&](const std::string&) { count++; });
+    return count;
   });
 }
 

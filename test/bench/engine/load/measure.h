@@ -14,6 +14,7 @@ void pause_for(double secs);
 double cpu_of(int pid);
 /** What the tree holds of memory, shared pages in proportion. */
 double memory_of(int pid);
+double descriptors_of(int pid);
 
 /** Microseconds in steps of 3 %, up to 10 s. */
 class Spread {

@@ -9,6 +9,7 @@ int connect_rate(const Options& options);
 int exchange(const Options& options);
 int idle(const Options& options);
 int stall(const Options& options);
+int stopped(const Options& options);
 int udp(const Options& options);
 
 /** Messages there and back on `options.conc` connections for `options.secs`; a new connection for each, or one for all. */

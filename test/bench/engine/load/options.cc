@@ -22,7 +22,7 @@ sockaddr_in address_of(const std::string& text) {
 } // namespace
 
 Options read_options(int count, char** words) {
-  if (count < 2) die("load server|bulk|connect|exchange|idle|stall|udp --to ADDRESS:PORT ...");
+  if (count < 2) die("load server|bulk|connect|exchange|idle|stall|stopped|udp --to ADDRESS:PORT ...");
   Options options;
   options.mode = words[1];
   auto number = [](int& into) { return [&into](const std::string& word) { into = std::stoi(word); }; };
@@ -33,7 +33,8 @@ Options read_options(int count, char** words) {
       {"--pid", number(options.pid)},      {"--streams", number(options.streams)}, {"--conc", number(options.conc)},
       {"--size", number(options.size)},    {"--beside", number(options.beside)}, {"--conns", number(options.conns)},
       {"--busy", number(options.busy)},    {"--flows", number(options.flows)},  {"--rate", real(options.rate)},
-      {"--secs", real(options.secs)},      {"--dir", [&](const std::string& word) { options.dir = word; }},
+      {"--secs", real(options.secs)},      {"--pause", real(options.pause)},
+      {"--dir", [&](const std::string& word) { options.dir = word; }},
       {"--echo", [&](const std::string& word) { options.echo = word == "yes"; }},
   };
   for (int i = 2; i < count; i += 2) {

@@ -14,8 +14,9 @@ struct Options {
   int conc = 1;     // connections at once
   int size = 64;    // bytes of a message
   int beside = 0;   // exchange: bulk streams that run at the same time
-  int conns = 1000; // idle, stall: held
+  int conns = 1000; // idle, stall, stopped: held
   int busy = 500;   // idle: that speak while the others are held
+  double pause = 60; // stopped: seconds
   int flows = 1;
   double rate = 0; // UDP: packets a second; 0: as fast as it goes
   bool echo = false;
