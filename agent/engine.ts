@@ -106,6 +106,7 @@ export interface Sample {
   readonly meters: readonly MeterCounters[]
   /** TLS names awaited, since the engine began: how many took at most each of `peekBoundsMs`, the last without bound. */
   readonly peeks: { readonly counts: readonly number[]; readonly sumMs: number }
+  readonly eventsDropped: number // advisory ones, since the engine began
 }
 
 /** Upper bounds of the buckets of `Sample.peeks.counts`, which has one more; counts are not cumulative over buckets. */

@@ -67,6 +67,7 @@ export function figuresOf({ rules, sample, isConnected }: Told): readonly Figure
     single('rules', 'gauge', 'Rules that are open.', rules.length),
     single('meters', 'gauge', 'Meters in use: of rules, owners and quotas.', sample.meters.length),
     single('throttle_wait_seconds', 'gauge', 'Waits for bandwidth, of meters in use.', throttledMs / 1000),
+    single('engine_events_dropped_total', 'counter', 'Advice not told in time.', sample.eventsDropped),
     inAndOut(rules, 'bytes', 'Payload bytes delivered.', ['bytesIn', 'bytesOut']),
     inAndOut(rules, 'datagrams', 'Datagrams delivered.', ['datagramsIn', 'datagramsOut']),
     perRule('active', 'Connections and flows that live.', ({ active }) => active),

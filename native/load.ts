@@ -12,7 +12,7 @@ export interface Machine {
 }
 
 export type Loaded =
-  | { readonly ok: true; readonly module: NativeModule; readonly from: string }
+  | { readonly ok: true; readonly module: NativeModule; readonly from: string } // and what was passed over
   | { readonly ok: false; readonly reason: string }
 
 /** Where a binary may lie below `root`, best first; or why there cannot be one. */
@@ -36,7 +36,8 @@ export function choose(
     if (typeof files === 'string') return { ok: false, reason: files }
     for (const file of files.filter(exists))
       try {
-        return { ok: true, module: load(file), from: file }
+        const module = load(file)
+        return { ok: true, module, from: [file, ...failed.map(why => `not ${why}`)].join(', ') }
       } catch (error) {
         failed.push(`${file}: ${error instanceof Error ? error.message : error}`)
       }

@@ -85,7 +85,8 @@ export function openPortableEngine({ bind, onEvents }: EngineOptions): Engine {
     sample: () => ({
       rules: [...gates.values()].map(({ tally }) => snapshot(tally)),
       meters: ground.meters.count(),
-      peeks: ground.peeks.count()
+      peeks: ground.peeks.count(),
+      eventsDropped: 0
     }),
     stop() {
       stopping ??= cutAll()

@@ -279,6 +279,7 @@ void Engine::write_sample(std::vector<double>& out) {
   }
   for (const auto& count : shared_.peeks.counts) out.push_back(static_cast<double>(count.load()));
   out.push_back(static_cast<double>(shared_.peeks.sum_us.load()) / 1000);
+  out.push_back(static_cast<double>(shared_.events.dropped()));
 }
 
 }  // namespace sluice

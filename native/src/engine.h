@@ -51,7 +51,7 @@ class Engine final : public MeterListener {
 
   Reasons& reasons() { return shared_.reasons; }
   std::vector<Event> take_events() { return shared_.events.take(); }
-  /** A rule, a meter, the peeks: one after the other as numbers. `native/sample.ts` reads them. */
+  /** A rule, a meter, the peeks, dropped events: one after the other as numbers. `native/sample.ts` reads them. */
   void write_rule(int rule_id, std::vector<double>& out);
   void write_sample(std::vector<double>& out);
   /** What `closed` was told of. */

@@ -27,6 +27,11 @@ void Events::push(Event event) {
   if (is_first) wake_();
 }
 
+int64_t Events::dropped() const {
+  const std::lock_guard lock(mutex_);
+  return dropped_;
+}
+
 std::vector<Event> Events::take() {
   const std::lock_guard lock(mutex_);
   std::vector<Event> batch;

@@ -41,7 +41,7 @@ class Events {
   /** Dropped, and counted, when JavaScript does not keep up. */
   void may_tell(Event event);
   std::vector<Event> take();
-  int64_t dropped() const { return dropped_; }
+  int64_t dropped() const;
 
  private:
   void push(Event event);

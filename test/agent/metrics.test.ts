@@ -36,6 +36,7 @@ t.test('what the engine counts is told by rule, and goes with it', async t => {
   const value = await scrape()
 
   t.equal(value('rules'), 1)
+  t.equal(value('engine_events_dropped_total'), 0)
   t.equal(value('rule_bytes_total', 'rule="rule-1",direction="in"'), 10)
   t.equal(value('rule_bytes_total', 'rule="rule-1",direction="out"'), 20)
   t.equal(value('rule_active', 'rule="rule-1"'), 3)

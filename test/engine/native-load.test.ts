@@ -25,6 +25,7 @@ interface Row {
   readonly files: readonly string[]
   readonly broken?: readonly string[]
   readonly taken: string | RegExp // the file, or what the reason says
+  readonly over?: string // what it says of one that was tried before
 }
 
 const rows: readonly Row[] = [
@@ -53,7 +54,8 @@ const rows: readonly Row[] = [
     machine: x64,
     files: [built, shipped('linux-x64')],
     broken: [built],
-    taken: shipped('linux-x64')
+    taken: shipped('linux-x64'),
+    over: `, not ${built}: wrong ELF class`
   },
   {
     where: 'only a broken one',
@@ -73,7 +75,7 @@ const rows: readonly Row[] = [
   { where: 'an unknown C library', machine: strange, files: [built], taken: /neither glibc nor musl/ }
 ]
 
-for (const { where, machine, files, broken = [], taken } of rows)
+for (const { where, machine, files, broken = [], taken, over = '' } of rows)
   t.test(`a binary that is ${where}`, async t => {
     const known = files.map(file => join(file))
 
@@ -85,6 +87,6 @@ for (const { where, machine, files, broken = [], taken } of rows)
     )
 
     if (typeof taken === 'string')
-      t.same(found, { ok: true, from: join(taken), module: moduleOf(join(taken)) })
+      t.same(found, { ok: true, from: join(taken) + over, module: moduleOf(join(taken)) })
     else t.match(found, { ok: false, reason: taken })
   })

@@ -107,7 +107,12 @@ export function fakeEngine(): FakeEngine {
     unmeter(id) {
       for (const kept of [meters, metered, budgets]) kept.delete(id)
     },
-    sample: () => ({ rules: [...counters.values()], meters: [...metered.values()], peeks: { ...peeks } }),
+    sample: () => ({
+      rules: [...counters.values()],
+      meters: [...metered.values()],
+      peeks: { ...peeks },
+      eventsDropped: 0
+    }),
     async stop() {
       if (isStopped) return
       isStopped = true
