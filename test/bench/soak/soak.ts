@@ -29,8 +29,8 @@ export interface Soaked {
 }
 
 const slackDescriptors = 50 // the last engine, while it is not collected
-const slackMib = 300 // what V8 and a sanitizer put aside; a leak of every epoch goes beyond it
-const warmEpochs = 4 // the first ones fill pools and heaps
+const slackMib = 600 // what V8 and a sanitizer put aside; a leak of every epoch goes beyond it
+const warmEpochs = 5 // the first ones fill pools and heaps
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void // the flag has just put it there
@@ -66,8 +66,8 @@ export async function soak({ openEngine, seed, secs, epochSecs, least, say }: So
     if (held > heldBefore + slackDescriptors)
       wrong.push(`seed ${own}: ${held} descriptors, ${heldBefore} before`)
     rssMib.push(Math.round(process.memoryUsage.rss() / 2 ** 20))
-    const [warm, now] = [rssMib[warmEpochs], rssMib.at(-1)]
-    if (warm && now && now > warm + slackMib) wrong.push(`seed ${own}: ${now} MiB, ${warm} before`)
+    const [warm, now = 0] = [Math.max(...rssMib.slice(0, warmEpochs)), rssMib.at(-1)]
+    if (now > warm + slackMib) wrong.push(`seed ${own}: ${now} MiB, ${warm} before`)
     say(`seed ${own}, ${ending}: ${JSON.stringify(epoch)}, ${held} descriptors, ${now} MiB`)
   }
   return { ...total, epochs, rssMib, wrong }
