@@ -3,15 +3,20 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Static, TSchema } from 'typebox'
+import { agentPlugins } from '../../config/agent-plugins.ts'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { newId } from '../../kernel/base/id.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
-import type { Plugin } from '../../kernel/plugin.ts'
+import type { Kernel, Plugin } from '../../kernel/plugin.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import type { Message } from '../../kernel/wire/message.ts'
-import { RulePush, RuleRemove, messages as rulesMessages } from '../../plugins/rules/wire.ts'
+import { TrafficQuotaUpdate } from '../../plugins/quota/wire.ts'
+import { EnvelopeRemove, EnvelopeSet } from '../../plugins/rate-limit/wire.ts'
+import { RulePush, RuleRemove } from '../../plugins/rules/wire.ts'
+import type { Stats } from '../../plugins/stats/stats.ts'
 import { type House, house as open } from './house.ts'
+import { type Delivered, openJournal } from './journal.ts'
 import { connectAgent, type Script, type ScriptedAgent, scripted } from './scripted-agent.ts'
 
 export { type FakeClock, fakeClock } from './clock.ts'
@@ -54,9 +59,11 @@ export interface Edge extends ScriptedAgent {
   readonly clientId: string
   /** The n-th rule that it was given, from 1. */
   pushed(n?: number): Promise<Static<(typeof RulePush)['body']>>
+  /** So many more bytes of the rule have been delivered; resolves when stats, quotas and whoever else counts have booked them. */
+  deliver(ruleId: string, bytes: Delivered): Promise<void>
 }
 
-/** A client by that name, its agent connected; it takes every rule unless `react` says otherwise. */
+/** A client by that name, its agent connected: it can do what an agent of this version can, and takes rules, quotas and limits. */
 export async function edge(
   t: TestContext,
   { server, clock }: House,
@@ -74,24 +81,40 @@ export async function edge(
       enrolledAt: clock.now()
     })
   )
+  const { messages, capabilities } = await abilities
   const agent = await connectAgent(contextOf(t), {
     port: control.port(),
     fingerprint: control.fingerprint,
     token: clientId,
     ...script,
-    messages: [...rulesMessages, ...(script.messages ?? [])],
-    answers: [
-      scripted(RulePush, ({ rule_id, revision }) => ({ rule_id, revision })),
-      scripted(RuleRemove, ({ rule_id, revision }) => ({ rule_id, revision })),
-      ...(script.answers ?? [])
-    ]
+    messages: [...messages, ...(script.messages ?? [])],
+    capabilities: script.capabilities === null ? null : { ...capabilities, ...script.capabilities },
+    answers: [...answers, ...(script.answers ?? [])]
   })
+  const books = (): Stats => (server.depsOf('stats') as Kernel & { readonly stats: Stats }).stats // its own export
   return {
     ...agent,
     clientId,
-    pushed: async n => (await agent.until(RulePush.name, n)).body as Static<(typeof RulePush)['body']>
+    pushed: async n => (await agent.until(RulePush.name, n)).body as Static<(typeof RulePush)['body']>,
+    deliver: openJournal({ clientId, books, clock })
   }
 }
+
+/** Of the agent's halves that come with sluice. */
+const abilities = Promise.all(Object.values(agentPlugins).map(async load => (await load()).default)).then(
+  halves => ({
+    messages: halves.flatMap(({ messages }) => messages ?? []),
+    capabilities: Object.assign({}, ...halves.map(({ capabilities }) => capabilities))
+  })
+)
+
+const answers = [
+  scripted(RulePush, ({ rule_id, revision }) => ({ rule_id, revision })),
+  scripted(RuleRemove, ({ rule_id, revision }) => ({ rule_id, revision })),
+  scripted(TrafficQuotaUpdate, ({ user_id, revision }) => ({ user_id, revision })),
+  scripted(EnvelopeSet, ({ owner_id, revision }) => ({ owner_id, revision })),
+  scripted(EnvelopeRemove, ({ owner_id, revision }) => ({ owner_id, revision }))
+]
 
 /** Releases run in reverse: what came last goes first. */
 function contextOf(t: TestContext) {

@@ -1,0 +1,67 @@
+// The kit, as a stranger's test uses it: an edge that takes what an agent takes, and books that count.
+import t from 'tap'
+import { edge, house } from '../../../test/kit/public.ts'
+import { definePlugin, quota } from '../../public.ts'
+
+const rule = { client: 'paris', listen_port: 8080, targets: [{ host: '10.0.0.1', port: 80 }], owner: 'ann' }
+
+t.test('a plugin is told of a quota in a test, and bytes are counted everywhere', async t => {
+  const told: object[] = []
+  const acme = definePlugin({
+    name: 'acme',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    needs: { quota: '^1.0.0' },
+    fills: [quota.levelSlot.fill(async ({ userId, percent }) => void told.push({ userId, percent }))]
+  })
+  const home = await house(t, { plugins: [acme] })
+  const paris = await edge(t, home, 'paris')
+  await home.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+  const set = await home.call('PUT', `/v1/users/ann/quotas/${paris.clientId}`, { monthly_bytes: 1000 })
+  const { body } = await home.call<{ rule_id: string }>('POST', '/v1/rules', rule)
+
+  await paris.deliver(body.rule_id, { in: 700 })
+  t.same(told, [])
+  await paris.deliver(body.rule_id, { in: 50, out: 50 })
+  await home.clock.advance(60_000)
+  await paris.deliver(body.rule_id, { out: 300 })
+
+  t.equal(set.status, 200)
+  t.same(told, [
+    { userId: 'ann', percent: 80 },
+    { userId: 'ann', percent: 100 }
+  ])
+  t.match(await home.call('GET', `/v1/users/ann/quotas/${paris.clientId}/status`), {
+    body: { bytes_used: 1100, exhausted: true }
+  })
+  const day = Math.floor(home.clock.now() / 86_400_000) * 86_400
+  t.match(await home.call('GET', `/v1/users/ann/traffic?from=${day}&to=${day + 86_400}`), {
+    body: { total_bytes_in: 750, total_bytes_out: 350 }
+  })
+})
+
+t.test('an edge takes limits of rules and of owners, and can all that an agent can', async t => {
+  const home = await house(t)
+  const paris = await edge(t, home, 'paris')
+  await home.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+
+  const limited = { ...rule, rate_limit: { concurrent_connections: 3 } }
+  t.match(await home.call('POST', '/v1/rules', limited), { status: 201, body: { state: 'active' } })
+  t.match(await home.call('POST', '/v1/rules', { ...rule, listen_port: 443, sni_pattern: 'a.example.org' }), {
+    status: 201
+  })
+  const path = `/v1/clients/${paris.clientId}/owners/ann/rate-limit`
+  t.match(await home.call('PUT', path, { concurrent_connections: 9 }), { status: 200 })
+  await paris.until('sluice.rate_limit.EnvelopeSet')
+})
+
+t.test('an agent of before names no capabilities, and is judged by its version', async t => {
+  const home = await house(t)
+  await edge(t, home, 'paris', { version: '0.1.0', capabilities: null })
+
+  const { owner: _, ...mine } = rule
+  t.match(await home.call('POST', '/v1/rules', { ...mine, protocol: 'udp' }), {
+    status: 422,
+    body: { error: { code: /unsupported/ } }
+  })
+})
