@@ -46,11 +46,15 @@ async function pretty() {
   })
 }
 
+/** At every depth, names of fields too. */
+const legible = (fields: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).map(([key, value]) => [visible(key), shown(value)]))
+
 /** The lines of a stack stay lines. */
-const legible = (fields: object): Record<string, unknown> => {
-  const shown = (value: unknown) =>
-    typeof value === 'string' ? value.split('\n').map(visible).join('\n') : value
-  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, shown(value)]))
+function shown(value: unknown): unknown {
+  if (typeof value === 'string') return value.split('\n').map(visible).join('\n')
+  if (Array.isArray(value)) return value.map(shown)
+  return typeof value === 'object' && value !== null ? legible(value) : value
 }
 
 /** Control and bidirectional characters. */

@@ -149,7 +149,8 @@ t.test('a log moves no cursor, for people or for programs', async t => {
     const script = `
       import { openLog } from ${JSON.stringify(import.meta.resolve('../../kernel/base/log.ts'))}
       const log = await openLog({ level: 'info', format: '${format}' })
-      log.info('x.y', ${JSON.stringify(evil)}, { name: ${JSON.stringify(evil)}, reason: ${JSON.stringify(evil)} })`
+      const evil = ${JSON.stringify(evil)}
+      log.info('x.y', evil, { name: evil, reason: evil, details: { [evil]: [{ deep: evil }] } })`
     const { stderr } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])
 
     t.notMatch(stderr, format === 'json' ? '\u001b' : evil.slice(1, -1), format)
