@@ -26,6 +26,7 @@ interface Added extends Whose {
 const every = '*'
 export const all: Whose = { userId: every, clientId: every }
 const perStatement = 200
+const seriesPerRound = 100
 const samplesPerRound = 1000
 
 /** Fills `stats.sink`. */
@@ -101,30 +102,34 @@ export async function disown(userId: string, nameless: string, em: EntityManager
   await em.nativeUpdate(TrafficSeries, { userId }, { userId: nameless })
 }
 
-/** Some of what is too old; answers whether more is left. Short: it may be one of many. */
-export async function dropOld(nowSecs: number, em: EntityManager): Promise<boolean> {
-  let isMore = false
+/**
+ * Some of what is too old in the next series after `after`, and those of them that have nothing left. Answers after
+ * which to go on, null at the end. Short: it may be one of many.
+ */
+export async function dropOld(after: number, nowSecs: number, em: EntityManager): Promise<number | null> {
+  const [{ last } = { last: null }] = await em.execute<{ last: number | null }[]>(
+    'select max(id) as last from (select id from traffic_series where id > ? order by id limit ?)',
+    [after, seriesPerRound]
+  )
+  if (last === null) return null
   for (const bucket of ['1m', '1h'] as const) {
     const { affectedRows } = await em.execute<{ affectedRows: number }>(
       `delete from traffic_sample where (series, span_secs, ts) in (
          select old.series, old.span_secs, old.ts from traffic_series
          cross join traffic_sample old on old.series = traffic_series.id
-         where old.span_secs = ? and old.ts < ? limit ?)`,
-      [spanSecsOf[bucket], nowSecs - keptSecs[bucket], samplesPerRound],
+         where id > ? and id <= ? and old.span_secs = ? and old.ts < ? limit ?)`,
+      [after, last, spanSecsOf[bucket], nowSecs - keptSecs[bucket], samplesPerRound],
       'run'
     )
-    isMore ||= affectedRows === samplesPerRound
+    if (affectedRows === samplesPerRound) return after
   }
-  return isMore
-}
-
-/** Of pairs that have forwarded nothing for as long as anything is kept. */
-export async function dropSeries(em: EntityManager): Promise<void> {
   await em.execute(
-    'delete from traffic_series where not exists (select 1 from traffic_sample where series = traffic_series.id)',
-    [],
+    `delete from traffic_series where id > ? and id <= ?
+     and not exists (select 1 from traffic_sample where series = traffic_series.id)`,
+    [after, last],
     'run'
   )
+  return last
 }
 
 const keyOf = ({ userId, clientId }: Whose): string => `${userId} ${clientId}`

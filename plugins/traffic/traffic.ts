@@ -60,9 +60,10 @@ export function openTraffic({ store, clock, log }: Kernel) {
   /** In short transactions, with a breath between them: the thread answers heartbeats, too. */
   async function tidy(): Promise<void> {
     try {
-      for (let isMore = true; isMore; await setImmediate())
-        isMore = await store.change(em => samples.dropOld(nowSecs(), em))
-      await store.change(samples.dropSeries)
+      for (let after: number | null = 0; after !== null; await setImmediate()) {
+        const from: number = after
+        after = await store.change(em => samples.dropOld(from, nowSecs(), em))
+      }
     } catch (error) {
       log.warn('traffic.not_tidied', `tried again in an hour: ${String(error)}`)
     }
