@@ -1,4 +1,4 @@
 // Plays the guide for plugin authors.
 import { play } from './play.ts'
 
-await play({ document: 'plugins/README.md', listings: 6, withinSecs: 240 })
+await play({ document: 'plugins/README.md', listings: 11, withinSecs: 300, writes: 'folder' })

@@ -37,7 +37,7 @@ t.test('a name that is none, and a folder that is not empty, are refused', async
 t.test('what keeps a plugin from conforming is named, all of it', async t => {
   const dir = written(t, 'acme-bad')
   replace(dir, 'entities.ts', "tableName: 'acme_bad_idle'", "tableName: 'idle'")
-  replace(dir, 'plugin.ts', "url: '/v1/acme-bad'", "url: '/acme-bad'")
+  replace(dir, 'list.ts', "url: '/v1/acme-bad'", "url: '/acme-bad'")
   replace(dir, 'agent.ts', "name: 'acme-bad',", "name: 'acme-worse',")
   replace(dir, 'agent.ts', 'capabilities: { [capability.id]: capability.since },', '')
   rmSync(join(dir, 'README.md'))
