@@ -99,6 +99,7 @@ std::vector<Address> local_addresses() { return {}; }
 int listen_on(Protocol, const Address&, Sharing, Fd&) { return -ENOSYS; }
 int accept_from(int, Address&, Fd&) { return -ENOSYS; }
 int connect_to(const Address&, Fd&) { return -ENOSYS; }
+void keep_alive(int) {}
 int error_of(int) { return ENOSYS; }
 void arm_reset(int) {}
 int shut_write(int) { return -ENOSYS; }

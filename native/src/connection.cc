@@ -9,6 +9,8 @@ namespace {
 constexpr int64_t kSilentEndMs = 1'000;
 /** What was received before one side broke may take this long to reach the other. */
 constexpr int64_t kFlushMs = 5'000;
+/** A target that is still there then is watched for its silent end. Most are not, and need no such calls. */
+constexpr int64_t kKeepAliveMs = 10'000;
 }  // namespace
 
 Connection::Connection(StreamGate& gate, Caller caller)
@@ -35,7 +37,7 @@ void Connection::leg_ready(Leg& leg, uint32_t events) {
   if (has_ended_) return;
   if (!target_) return caller_ready(events);
   const Direction from = &leg == caller_.get() ? Direction::in : Direction::out;
-  const Direction to = from == Direction::in ? Direction::out : Direction::in;
+  const Direction to = opposite(from);
   if (events & EPOLLERR)
     broke(from);
   else if (leg.is_readable)
@@ -86,7 +88,7 @@ void Connection::run(Direction direction) {
     case Lane::Outcome::waiting: return;
     case Lane::Outcome::tired: return worker().loop.put_off(*this);
     case Lane::Outcome::source_broke: return broke(direction);
-    case Lane::Outcome::sink_broke: return broke(direction == Direction::in ? Direction::out : Direction::in);
+    case Lane::Outcome::sink_broke: return broke(opposite(direction));
   }
 }
 
@@ -97,7 +99,7 @@ void Connection::broke(Direction source) {
   is_broken_ = true;
   broken_source_ = source;
   worker().loop.arm(timer_, kFlushMs);
-  lane(source == Direction::in ? Direction::out : Direction::in).discard();
+  lane(opposite(source)).discard();
   lane(source).drain();
   this->source(source).is_readable = this->source(source).has_ended = true;
   run(source);
@@ -122,14 +124,19 @@ void Connection::delivered(Direction direction, int64_t count) {
 
 void Connection::watch_silence() {
   const int64_t idle_ms = gate_.rule->idle_ms;
-  if (idle_ms > 0) worker().loop.wheel().arm(timer_, active_ms_ + idle_ms);
+  int64_t next_ms = is_kept_alive_ ? 0 : kKeepAliveMs;
+  if (idle_ms > 0 && (next_ms == 0 || idle_ms < next_ms)) next_ms = idle_ms;
+  if (next_ms > 0) worker().loop.wheel().arm(timer_, active_ms_ + next_ms);
 }
 
 void Connection::tick() {
   const int64_t now_ms = worker().loop.now_ms();
   if (!target_ || is_broken_) return end(Ending::reset);
   if (lanes_[0].is_waiting_for_meter() || lanes_[1].is_waiting_for_meter()) active_ms_ = now_ms;
-  if (now_ms - active_ms_ >= gate_.rule->idle_ms) return end(Ending::reset);
+  const int64_t idle_ms = gate_.rule->idle_ms;
+  if (idle_ms > 0 && now_ms - active_ms_ >= idle_ms) return end(Ending::reset);
+  if (!is_kept_alive_) sys::keep_alive(target_->fd());
+  is_kept_alive_ = true;
   watch_silence();
 }
 

@@ -43,6 +43,8 @@ class Connection final : public Mortal, public LegOwner, public ReachOwner, publ
   StreamGate& gate() { return gate_; }
   Worker& worker() { return gate_.worker; }
   bool has_ended() const { return has_ended_; }
+  /** The end of what goes this way has been passed on. */
+  bool has_shut(Direction direction) const { return lanes_[index_of(direction)].is_shut(); }
 
  private:
   friend class StreamGate;
@@ -77,6 +79,7 @@ class Connection final : public Mortal, public LegOwner, public ReachOwner, publ
   bool is_watched_;
   bool has_ended_ = false;
   bool is_broken_ = false;
+  bool is_kept_alive_ = false;
   Direction broken_source_ = Direction::in;  // the lane whose source broke
   TimerOf<Connection, &Connection::tick> timer_{*this};
 };

@@ -95,9 +95,9 @@ ssize_t Lane::copy(size_t most) {
   if (count <= 0) return count;
   const auto size = static_cast<size_t>(count);
   Leg& source = connection_.source(direction_);
-  // A short read has drained the socket, and saves the next one; unless the end lies behind, which makes no
-  // new edge.
-  if (!is_early && size < most && !source.has_ended) source.is_readable = false;
+  // A short read has drained the socket, and saves the next one; unless the end or more lies behind, which
+  // make no new edge.
+  if (!is_early && size < most && !source.has_ended && !source.has_urgent) source.is_readable = false;
   if (size == buffer.size() && mode_ == Mode::copy && may_splice()) mode_ = Mode::splice;
   write(buffer.data(), size);
   return count;
@@ -154,7 +154,8 @@ void Lane::pass_end() {
   if (is_draining_ || is_shut_) return;
   is_shut_ = true;
   release_pipe();
-  sys::shut_write(connection_.sink(direction_).fd());
+  // Where both have ended, closing says so.
+  if (!connection_.has_shut(opposite(direction_))) sys::shut_write(connection_.sink(direction_).fd());
 }
 
 void Lane::delivered(size_t count) {

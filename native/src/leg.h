@@ -22,6 +22,7 @@ class Leg final : public Watcher {
   void ready(uint32_t events) override {
     if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) is_readable = true;
     if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) has_ended = true;
+    if (events & EPOLLPRI) has_urgent = true;
     if (owner_ != nullptr) owner_->leg_ready(*this, events);
   }
   void belong_to(LegOwner& owner) { owner_ = &owner; }
@@ -37,7 +38,8 @@ class Leg final : public Watcher {
   }
 
   bool is_readable = false;
-  bool has_ended = false;  // its end, or an error, lies behind what can be read
+  bool has_ended = false;   // its end, or an error, lies behind what can be read
+  bool has_urgent = false;  // a read may stop at the mark of an urgent byte, with more behind it
 
  private:
   Fd socket_;

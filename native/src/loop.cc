@@ -29,7 +29,7 @@ void Loop::post(Task task) {
 }
 
 int Loop::watch(int fd, Watcher& watcher) {
-  return watch(fd, watcher, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
+  return watch(fd, watcher, EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET);
 }
 
 int Loop::watch(int fd, Watcher& watcher, uint32_t events) {

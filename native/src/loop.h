@@ -58,7 +58,7 @@ class Loop {
   Wheel& wheel() { return wheel_; }
   void arm(Timer& timer, int64_t after_ms) { wheel_.arm(timer, now_ms() + after_ms); }
 
-  /** For sockets that carry traffic: in, out and end, told once each. */
+  /** For sockets that carry traffic: in, out, urgent and end, told once each. */
   int watch(int fd, Watcher& watcher);
   int watch(int fd, Watcher& watcher, uint32_t events);
   int unwatch(int fd) { return sys::unwatch(epoll_.get(), fd); }

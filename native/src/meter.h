@@ -18,6 +18,9 @@ namespace sluice {
 
 enum class Direction : uint8_t { in, out };
 inline constexpr size_t index_of(Direction direction) { return static_cast<size_t>(direction); }
+inline constexpr Direction opposite(Direction direction) {
+  return direction == Direction::in ? Direction::out : Direction::in;
+}
 
 struct Limits {
   std::array<std::optional<Rate>, 2> bytes;  // by direction

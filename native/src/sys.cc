@@ -43,13 +43,7 @@ int open_socket(const Address& address, int type, Fd& socket) {
   return 0;
 }
 
-/** Accepted sockets inherit all of it from their listener. */
-void set_stream_options(int socket) {
-  set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-  set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleS);
-  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepIntervalS);
-}
+void send_at_once(int socket) { set(socket, IPPROTO_TCP, TCP_NODELAY, 1); }
 
 int bind_to(int socket, const Address& place) {
   sockaddr_storage raw{};
@@ -76,10 +70,13 @@ int listen_on(Protocol protocol, const Address& place, Sharing sharing, Fd& sock
   if (is_stream) set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
   if (sharing == Sharing::shared) set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
   if (place.family == Family::v6) set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
-  if (is_stream)
-    set_stream_options(fd);
-  else
+  if (is_stream) {
+    // Accepted sockets inherit it from their listener.
+    send_at_once(fd);
+    keep_alive(fd);
+  } else {
     set_datagram_options(fd, place.family);
+  }
   if (const int error = bind_to(fd, place)) return error;
   return is_stream ? result(listen(fd, kBacklog)) : 0;
 }
@@ -96,11 +93,17 @@ int accept_from(int listener, Address& caller, Fd& socket) {
 
 int connect_to(const Address& target, Fd& socket) {
   if (const int error = open_socket(target, SOCK_STREAM, socket)) return error;
-  set_stream_options(socket.get());
+  send_at_once(socket.get());
   sockaddr_storage raw{};
   const socklen_t size = target.to(raw);
   const int error = result(connect(socket.get(), reinterpret_cast<sockaddr*>(&raw), size));
   return error == -EINPROGRESS ? 0 : error;
+}
+
+void keep_alive(int socket) {
+  set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdleS);
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepIntervalS);
 }
 
 int error_of(int socket) {

@@ -47,6 +47,8 @@ int listen_on(Protocol protocol, const Address& place, Sharing sharing, Fd& sock
 int accept_from(int listener, Address& caller, Fd& socket);
 /** Begins; the descriptor turns writable when it is connected. */
 int connect_to(const Address& target, Fd& socket);
+/** Asks a silent peer whether it is still there. */
+void keep_alive(int socket);
 /** What a failed connection died of; 0: it lives. */
 int error_of(int socket);
 /** The next close sends RST. */

@@ -47,13 +47,13 @@ Address UdpCaller::address() const {
   return Address::from(storage);
 }
 
-UdpBatch::UdpBatch() : memory_(std::make_unique_for_overwrite<std::byte[]>(kSlots * kSlotBytes)) {
+UdpBatch::UdpBatch() : memory_(std::make_unique_for_overwrite<std::byte[]>(kSlots * kSlotStride)) {
   arm({0, kSlots});
 }
 
 void UdpBatch::arm(Span slots) {
   for (int slot = slots.first; slot < slots.end; slot++) {
-    parts_[slot] = {&memory_[slot * kSlotBytes], kSlotBytes};
+    parts_[slot] = {&memory_[slot * kSlotStride], kSlotBytes};
     msghdr& head = in_[slot].msg_hdr;
     head.msg_name = &names_[slot];
     head.msg_namelen = sizeof names_[slot];

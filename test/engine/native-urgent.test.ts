@@ -1,0 +1,36 @@
+// Urgent data, which Node cannot send: the kernel ends a read at its mark, though more lies behind it.
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import t from 'tap'
+import { nativeUnderTest } from './native-under-test.ts'
+import { openTarget, rig, ruleTo, until } from './rig.ts'
+
+const native = nativeUnderTest()
+const source = join(import.meta.dirname, '../../native/test/urgent.c')
+const program = join(t.testdir(), 'urgent')
+const { status } = spawnSync('cc', ['-o', program, source], { stdio: 'ignore' })
+
+if (!native.ok) t.plan(0, native.reason)
+else if (status !== 0) t.plan(0, 'there is no C compiler')
+else
+  t.test('what lies behind an urgent byte does not wait for the next packet', async t => {
+    const { engine, events } = rig(t, native.openEngine)
+    const heard: Buffer[] = []
+    const port = await openTarget(t, socket => socket.on('data', bytes => heard.push(bytes)))
+    const rule = await ruleTo([{ host: 'late.test', port }])
+    await engine.open(rule)
+    const { LD_PRELOAD: _, ...env } = process.env
+    const caller = spawn(program, [String(rule.from)], { env, stdio: ['pipe', 'pipe', 'inherit'] })
+    t.teardown(() => caller.kill())
+    await once(caller.stdout, 'data') // all of it is there before there is a target
+
+    await until(() => events.some(({ kind }) => kind === 'resolve'))
+    for (const event of events)
+      if (event.kind === 'resolve') engine.resolved(event.token, { ok: true, addresses: ['127.0.0.1'] })
+
+    await until(() => heard.length > 0 && Buffer.concat(heard).length >= 4)
+    t.equal(Buffer.concat(heard).toString(), 'abcd')
+    caller.stdin.end()
+    await once(caller, 'exit')
+  })
