@@ -3,7 +3,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { freePort } from '../kit/ports.ts'
-import { edge, site, token } from '../kit/site.ts'
+import { edge, site } from '../kit/site.ts'
 
 async function bound(t: Test): Promise<Socket> {
   const socket = createSocket('udp4')
@@ -16,24 +16,11 @@ async function bound(t: Test): Promise<Socket> {
 t.test('a flow of a revoked grant ends on the edge, and its port with it', async t => {
   const on = await site(t)
   const { clientId } = await edge(t, on, 'paris')
-  const call = async <T>(method: string, path: string, body?: object, bearer = token): Promise<T> => {
-    const headers = {
-      authorization: `Bearer ${bearer}`,
-      ...(body && { 'content-type': 'application/json' })
-    }
-    const reply = await fetch(`${on.origin}/v1/${path}`, {
-      method,
-      headers,
-      ...(body && { body: JSON.stringify(body) })
-    })
-    t.ok(reply.ok, `${method} ${path}`)
-    return (await reply.json()) as T
-  }
-  await call('POST', 'users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
-  await call('POST', 'users', { user_id: 'ann', display_name: 'Ann' })
-  const { token: bearer } = await call<{ token: string }>('POST', 'users/ann/credentials', {})
+  await on.call('POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
+  await on.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+  const { token: bearer } = await on.call<{ token: string }>('POST', '/v1/users/ann/credentials', {})
   const listen_port = await freePort()
-  const { grant_id } = await call<{ grant_id: string }>('POST', 'grants', {
+  const { grant_id } = await on.call<{ grant_id: string }>('POST', '/v1/grants', {
     user_id: 'ann',
     client_id: clientId,
     listen_port_start: listen_port,
@@ -47,13 +34,13 @@ t.test('a flow of a revoked grant ends on the edge, and its port with it', async
     listen_port,
     targets: [{ host: '127.0.0.1', port: target.address().port }]
   }
-  const { rule_id } = await call<{ rule_id: string }>('POST', 'rules', rule, bearer)
+  const { rule_id } = await on.call<{ rule_id: string }>('POST', '/v1/rules', rule, bearer)
   caller.send('hello', listen_port, '127.0.0.1')
   const [, { port, address }] = (await once(target, 'message')) as [Buffer, { port: number; address: string }]
   target.send('back', port, address)
   await once(caller, 'message')
 
-  const revoked = await call<{ removed_rule_ids: string[] }>('DELETE', `grants/${grant_id}`)
+  const revoked = await on.call<{ removed_rule_ids: string[] }>('DELETE', `/v1/grants/${grant_id}`)
   t.same(revoked.removed_rule_ids, [rule_id])
 
   // The port is shut when the system says so to who is connected to it: the last of the flow is gone by then.

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { freePort } from '../kit/ports.ts'
-import { type Edge, edge, type Site, site, token } from '../kit/site.ts'
+import { type Edge, edge, type Site, site } from '../kit/site.ts'
 import { web } from '../kit/web.ts'
 
 const withinMs = 2000
@@ -16,30 +16,18 @@ interface Tenant {
   readonly ports: readonly number[]
 }
 
-/** An answer of the API, which must be good. */
-async function call<T>(on: Site, method: string, path: string, body?: object, bearer = token): Promise<T> {
-  const reply = await fetch(`${on.origin}/v1/${path}`, {
-    method,
-    headers: { authorization: `Bearer ${bearer}`, ...(body && { 'content-type': 'application/json' }) },
-    ...(body && { body: JSON.stringify(body) })
-  })
-  const text = await reply.text()
-  if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${text}`)
-  return (text === '' ? null : JSON.parse(text)) as T
-}
-
 async function open(t: Test): Promise<Site> {
   const on = await site(t)
-  await call(on, 'POST', 'users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
+  await on.call('POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
   return on
 }
 
 /** A user who has forwarded ports with a grant of its own. */
 async function tenant(on: Site, { clientId }: Edge, userId: string, page: number): Promise<Tenant> {
-  await call(on, 'POST', 'users', { user_id: userId, display_name: userId })
-  const { token: bearer } = await call<{ token: string }>(on, 'POST', `users/${userId}/credentials`)
+  await on.call('POST', '/v1/users', { user_id: userId, display_name: userId })
+  const { token: bearer } = await on.call<{ token: string }>('POST', `/v1/users/${userId}/credentials`)
   const [port, first] = [await freePort(), await freePort(2)]
-  const { grant_id: grantId } = await call<{ grant_id: string }>(on, 'POST', 'grants', {
+  const { grant_id: grantId } = await on.call<{ grant_id: string }>('POST', '/v1/grants', {
     user_id: userId,
     client_id: clientId,
     listen_port_start: 1,
@@ -48,7 +36,7 @@ async function tenant(on: Site, { clientId }: Edge, userId: string, page: number
   })
   for (const listen of [{ listen_port: port }, { listen_port: first, listen_port_end: first + 1 }]) {
     const targets = [{ host: '127.0.0.1', port: page }]
-    await call(on, 'POST', 'rules?ack_timeout_secs=30', { client: clientId, ...listen, targets }, bearer)
+    await on.call('POST', '/v1/rules?ack_timeout_secs=30', { client: clientId, ...listen, targets }, bearer)
   }
   return { userId, grantId, ports: [port, first, first + 1] }
 }
@@ -91,13 +79,13 @@ type Take = (on: Site, of: Tenant, clientId: string) => Promise<unknown>
 
 /** What leaves the agent running. */
 const takings: Readonly<Record<string, Take>> = {
-  'the user is deleted': (on, { userId }) => call(on, 'DELETE', `users/${userId}`),
-  'the grant is revoked': (on, { grantId }) => call(on, 'DELETE', `grants/${grantId}`)
+  'the user is deleted': (on, { userId }) => on.call('DELETE', `/v1/users/${userId}`),
+  'the grant is revoked': (on, { grantId }) => on.call('DELETE', `/v1/grants/${grantId}`)
 }
-const revoke: Take = (on, _, clientId) => call(on, 'POST', `clients/${clientId}/revoke`)
+const revoke: Take = (on, _, clientId) => on.call('POST', `/v1/clients/${clientId}/revoke`)
 const deleteClient: Take = async (on, of, clientId) => {
   await revoke(on, of, clientId)
-  await call(on, 'DELETE', `clients/${clientId}`)
+  await on.call('DELETE', `/v1/clients/${clientId}`)
 }
 
 /** From the moment that the command has answered. */

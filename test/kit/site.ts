@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import type { RuleStats } from '../../plugins/stats/schema.ts'
 import { type Process, type Ran, sluice, start } from './process.ts'
 
 export const token = 'operator-token-of-the-end-to-end-suite-0123456789'
@@ -19,6 +20,8 @@ export interface Site {
   cli(args: readonly string[], input?: string): Promise<Ran>
   /** The command's result, which must succeed. */
   json<T>(...args: string[]): Promise<T>
+  /** The API's answer, which must be good, at the cost of no process. */
+  call<T>(method: string, path: string, body?: object, bearer?: string): Promise<T>
 }
 
 type Env = Readonly<Record<string, string>>
@@ -72,6 +75,16 @@ export async function site(t: Ground, env: Env = {}, config = ''): Promise<Site>
       const { code, stdout, stderr } = await cli([...args, '--output', 'json'])
       if (code !== 0) throw new Error(`sluice ${args.join(' ')}: ${code}\n${stderr}`)
       return JSON.parse(stdout) as T
+    },
+    async call<T>(method: string, path: string, body?: object, bearer = token) {
+      const reply = await fetch(origin + path, {
+        method,
+        headers: { authorization: `Bearer ${bearer}`, ...(body && { 'content-type': 'application/json' }) },
+        ...(body && { body: JSON.stringify(body) })
+      })
+      const text = await reply.text()
+      if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${text}`)
+      return (text === '' ? undefined : JSON.parse(text)) as T
     }
   }
   return found
@@ -99,16 +112,19 @@ export async function edge(
 ): Promise<Edge> {
   const stateDir = join(on.dir, name)
   mkdirSync(stateDir, { mode: 0o700 })
-  const { uri } = await on.json<{ uri: string }>('client', 'enroll', name)
-  const enrolled = await sluice(['agent', 'enroll', '-', '--state-dir', stateDir], env, `${uri}\n`)
-  if (enrolled.code !== 0) throw new Error(`enroll: ${enrolled.code}\n${enrolled.stderr}`)
+  const { uri } = await on.call<{ uri: string }>('POST', '/v1/client-enrollments', { name })
   const run = (): Process =>
-    start(t, ['agent', 'run', '--state-dir', stateDir, ...args], { SVC_LOG_LEVEL: 'debug', ...env })
+    start(t, ['agent', 'run', '--state-dir', stateDir, ...args], {
+      SVC_LOG_LEVEL: 'debug',
+      SVC_ENROLL_URI: uri, // at its first start
+      ...env
+    })
   const agent = run()
-  const { client_id: clientId } = await on.server.until(
-    'client.connected',
-    event => event['client_name'] === name
-  )
+  const connected = on.server.until('client.connected', event => event['client_name'] === name)
+  const ended = agent.exit.then(code => {
+    throw new Error(`agent run: ${code}\n${agent.output()}`)
+  })
+  const { client_id: clientId } = await Promise.race([connected, ended])
   const found: Edge = {
     clientId: String(clientId),
     stateDir,
@@ -118,4 +134,21 @@ export async function edge(
     }
   }
   return found
+}
+
+/** A rule's stats, once they fit: reports come every five seconds, and the stream tells of each. */
+export async function statsOf(
+  { origin }: Site,
+  rule: string,
+  fits: (stats: RuleStats) => boolean
+): Promise<RuleStats> {
+  const headers = { authorization: `Bearer ${token}` }
+  const { body } = await fetch(`${origin}/v1/rules/${rule}/stats/stream`, { headers })
+  let said = ''
+  for await (const part of body ?? []) {
+    said += Buffer.from(part)
+    const stats = JSON.parse([...said.matchAll(/^data: (.+)\n/gm)].at(-1)?.[1] ?? 'null') as RuleStats | null
+    if (stats && fits(stats)) return stats
+  }
+  throw new Error(`the stream of stats has ended: ${said}`)
 }

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { get as httpGet } from 'node:http'
+import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
@@ -34,6 +35,21 @@ export async function web(t: Test, host = '127.0.0.1'): Promise<number> {
   })
   for await (const line of createInterface({ input: child.stdout })) return Number(line)
   throw new Error('the web server did not start')
+}
+
+/** Sends zeros to whoever connects, for as long as they are taken. Answers its port. */
+export async function zeros(t: Pick<Test, 'teardown'>): Promise<number> {
+  const block = Buffer.alloc(64 * 1024)
+  const server = createServer(socket => {
+    const pour = (): void => {
+      while (!socket.destroyed && socket.write(block));
+    }
+    socket.on('drain', pour).on('error', () => {})
+    pour()
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  return (server.address() as { port: number }).port // of a TCP listener
 }
 
 /** SHA-256 of what /mib/N answers. */

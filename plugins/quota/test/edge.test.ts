@@ -1,36 +1,10 @@
 // Through the real program: what is spent is held and refused, what is refilled goes on, with the server or without.
-import { once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { freePort } from '../../../test/kit/ports.ts'
-import { edge, type Site, site, token } from '../../../test/kit/site.ts'
+import { edge, site } from '../../../test/kit/site.ts'
+import { zeros } from '../../../test/kit/web.ts'
 import type { QuotaRow } from '../schema.ts'
-
-/** Sends zeros to whoever connects, for as long as they are taken. */
-async function source(t: Test): Promise<number> {
-  const block = Buffer.alloc(64 * 1024)
-  const server = createServer(socket => {
-    const pour = (): void => {
-      while (!socket.destroyed && socket.write(block));
-    }
-    socket.on('drain', pour).on('error', () => {})
-    pour()
-  }).listen(0, '127.0.0.1')
-  t.teardown(() => server.close())
-  await once(server, 'listening')
-  return (server.address() as { port: number }).port // of a TCP listener
-}
-
-async function ask<T>(on: Site, method: string, path: string, body?: object): Promise<T> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const reply = await fetch(on.origin + path, {
-    method,
-    headers,
-    ...(body && { body: JSON.stringify(body) })
-  })
-  if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`)
-  return (await reply.json()) as T
-}
 
 interface Reader {
   readonly socket: Socket
@@ -94,11 +68,11 @@ const slack = 64 * 1024 // a live connection
 async function world(t: Test) {
   const on = await site(t, { SVC_QUOTA_HOLD_SECS: '60' })
   const agent = await edge(t, on, 'paris')
-  const [target, port, second] = [await source(t), await freePort(), await freePort()]
-  await ask(on, 'POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
-  await ask(on, 'POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+  const [target, port, second] = [await zeros(t), await freePort(), await freePort()]
+  await on.call('POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
+  await on.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
   for (const listen_port of [port, second])
-    await ask(on, 'POST', '/v1/rules', {
+    await on.call('POST', '/v1/rules', {
       client: 'paris',
       listen_port,
       owner: 'ann',
@@ -110,11 +84,11 @@ async function world(t: Test) {
     agent,
     port,
     second,
-    put: (monthly_bytes: number) => ask<QuotaRow>(on, 'PUT', path, { monthly_bytes }),
-    clear: () => ask<QuotaRow>(on, 'PATCH', path, { clear_period_usage: true }),
+    put: (monthly_bytes: number) => on.call<QuotaRow>('PUT', path, { monthly_bytes }),
+    clear: () => on.call<QuotaRow>('PATCH', path, { clear_period_usage: true }),
     async spent(): Promise<QuotaRow> {
       for (;;) {
-        const row = await ask<QuotaRow>(on, 'GET', `${path}/status`)
+        const row = await on.call<QuotaRow>('GET', `${path}/status`)
         if (row.exhausted) return row
         await new Promise(resolve => setTimeout(resolve, 200))
       }

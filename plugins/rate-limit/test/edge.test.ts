@@ -1,34 +1,9 @@
 // Through the real program: caps hold on live connections, of a rule and of an owner, and are changed while they run.
-import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { freePort } from '../../../test/kit/ports.ts'
-import { edge, type Site, site, token } from '../../../test/kit/site.ts'
-
-async function source(t: Test): Promise<number> {
-  const block = Buffer.alloc(64 * 1024)
-  const server = createServer(socket => {
-    const pour = (): void => {
-      while (!socket.destroyed && socket.write(block));
-    }
-    socket.on('drain', pour).on('error', () => {})
-    pour()
-  }).listen(0, '127.0.0.1')
-  t.teardown(() => server.close())
-  await once(server, 'listening')
-  return (server.address() as { port: number }).port // of a TCP listener
-}
-
-async function ask<T>(on: Site, method: string, path: string, body?: object): Promise<T> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const reply = await fetch(on.origin + path, {
-    method,
-    headers,
-    ...(body && { body: JSON.stringify(body) })
-  })
-  if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`)
-  return (reply.status === 204 ? undefined : await reply.json()) as T
-}
+import { edge, site } from '../../../test/kit/site.ts'
+import { zeros } from '../../../test/kit/web.ts'
 
 function reader(t: Test, port: number) {
   const socket = connect(port, '127.0.0.1').on('error', () => {})
@@ -61,7 +36,7 @@ const perSec = 4 * MiB
 t.test('a cap slows what runs, a lifted one frees it; a connection too many is refused', async t => {
   const on = await site(t)
   await edge(t, on, 'paris')
-  const [target, port] = [await source(t), await freePort()]
+  const [target, port] = [await zeros(t), await freePort()]
   const { rule_id } = await on.json<{ rule_id: string }>(
     ...['rule', 'push', 'paris', String(port), `127.0.0.1:${target}`],
     ...['--concurrent-connections', '1']
@@ -85,11 +60,11 @@ t.test('a cap slows what runs, a lifted one frees it; a connection too many is r
 t.test('an envelope holds all rules of an owner together, also one that is made later', async t => {
   const on = await site(t)
   const { clientId } = await edge(t, on, 'paris')
-  const target = await source(t)
+  const target = await zeros(t)
   const ports = [await freePort(), await freePort(), await freePort()]
   const path = `/v1/clients/${clientId}/owners/_operator/rate-limit`
   const push = (port: number) =>
-    ask<{ rule_id: string }>(on, 'POST', '/v1/rules', {
+    on.call<{ rule_id: string }>('POST', '/v1/rules', {
       client: 'paris',
       listen_port: port,
       targets: [{ host: '127.0.0.1', port: target }]
@@ -104,7 +79,7 @@ t.test('an envelope holds all rules of an owner together, also one that is made 
 
   const refused = async () => {
     const path = `/v1/rules/${rules[2]?.rule_id}/stats`
-    return (await ask<{ rejected: Record<string, number> }>(on, 'GET', path)).rejected
+    return (await on.call<{ rejected: Record<string, number> }>('GET', path)).rejected
   }
   let rejected = await refused()
   while (Object.keys(rejected).length === 0) {
@@ -113,7 +88,7 @@ t.test('an envelope holds all rules of an owner together, also one that is made 
   }
   t.strictSame(rejected, { owner_concurrent_connections: 1 })
 
-  await ask(on, 'DELETE', path)
+  await on.call('DELETE', path)
   const free = reader(t, ports[2] ?? 0)
   t.ok(await free.isOpen())
 })
