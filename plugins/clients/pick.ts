@@ -6,6 +6,10 @@ import type { ClientRow } from './row.ts'
 
 export const clientNameAmbiguous = defineCode('client_name_ambiguous', 409, 5)
 
+/** Its id; of one that is named by it nothing is asked: the caller may know no more of it than that. */
+export const clientIdOf = async (api: Pick<Api, 'get' | 'list'>, client: string): Promise<string> =>
+  isId(client) ? client : (await pickClient(api, client)).client_id
+
 export async function pickClient(api: Pick<Api, 'get' | 'list'>, client: string): Promise<ClientRow> {
   if (isId(client)) return api.get<ClientRow>(`/v1/clients/${client}`)
   const named = (await api.list<ClientRow>('/v1/clients')).filter(row => row.client_name === client)

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { Client } from '../../kernel/identity/entities.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 
-export { clientNameAmbiguous, pickClient } from './pick.ts'
+export { clientIdOf, clientNameAmbiguous, pickClient } from './pick.ts'
 
 /** Ids of clients that a user without the superadmin role may see; what the fillers name is united. */
 export const visibleSlot =

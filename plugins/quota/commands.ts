@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
-import { isId } from '../../kernel/base/id.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
-import { pickClient } from '../clients/slots.ts'
+import { clientIdOf } from '../clients/slots.ts'
 import type { QuotaRow } from './schema.ts'
 
 const columns = [
@@ -73,7 +72,9 @@ const list = defineCommand({
   async run({ api, args: { user, client }, print }) {
     const who = async () => user ?? (await api.get<{ user_id: string }>('/v1/users/me')).user_id
     const path =
-      client === undefined ? `/v1/users/${encode(await who())}` : `/v1/clients/${await idOf(api, client)}`
+      client === undefined
+        ? `/v1/users/${encode(await who())}`
+        : `/v1/clients/${await clientIdOf(api, client)}`
     const rows = await api.list<QuotaRow>(`${path}/quotas`)
     const isMeant = (row: QuotaRow): boolean => user === undefined || row.user_id === user
     print.data(rows.filter(isMeant), columns)
@@ -96,9 +97,5 @@ export const commands = [set, clear, show, list, remove]
 
 const encode = encodeURIComponent
 
-/** Whose quota it is may not see the client, and names it by its id. */
-const idOf = async (api: Api, client: string): Promise<string> =>
-  isId(client) ? client : (await pickClient(api, client)).client_id
-
 const pathOf = async (api: Api, { user, client }: { readonly user: string; readonly client: string }) =>
-  `/v1/users/${encode(user)}/quotas/${await idOf(api, client)}`
+  `/v1/users/${encode(user)}/quotas/${await clientIdOf(api, client)}`

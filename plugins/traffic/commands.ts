@@ -1,6 +1,7 @@
 import { type TProperties, Type } from 'typebox'
 import { Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
-import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
+import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
+import { clientIdOf } from '../clients/slots.ts'
 import { bar, csv, size } from './chart.ts'
 import type { Traffic } from './schema.ts'
 
@@ -20,12 +21,13 @@ interface Given {
   readonly csv?: boolean
 }
 
-const defineTraffic = <A extends TProperties>(
-  name: string,
-  summary: string,
-  args: A,
-  pathOf: (args: Record<string, string>) => string
-) =>
+/** The route, and what of its query is not the span. */
+type PathOf = (
+  args: Record<string, string>,
+  api: Api
+) => Promise<{ readonly path: string; readonly filter?: Record<string, string> }>
+
+const defineTraffic = <A extends TProperties>(name: string, summary: string, args: A, pathOf: PathOf) =>
   defineCommand({
     name: `traffic ${name}`,
     summary,
@@ -37,17 +39,18 @@ const defineTraffic = <A extends TProperties>(
 
 async function show(
   { api, args, print }: CommandCall<Given & Record<string, string>>,
-  pathOf: (args: Record<string, string>) => string
+  pathOf: PathOf
 ): Promise<void> {
   const to = args.to === undefined ? Math.ceil(Date.now() / 1000) : secondsOf('to', args.to)
   const from = args.from === undefined ? to - 86_400 : secondsOf('from', args.from)
+  const { path, filter } = await pathOf(args, api)
   const query = new URLSearchParams({
     from: `${from}`,
     to: `${to}`,
-    ...(args.bucket && { bucket: args.bucket })
+    ...(args.bucket && { bucket: args.bucket }),
+    ...filter
   })
-  const [path, filter] = pathOf(args).split('?')
-  const { samples } = await api.get<Traffic>(`${path}?${query}${filter ? `&${filter}` : ''}`)
+  const { samples } = await api.get<Traffic>(`${path}?${query}`)
   if (args.csv) return print.line(csv(samples))
   const most = Math.max(0, ...samples.map(({ bytes_in, bytes_out }) => bytes_in + bytes_out))
   print.data(samples, [
@@ -68,8 +71,8 @@ function secondsOf(name: string, text: string): number {
   return secs
 }
 
-const path = (text: string): string => encodeURIComponent(text)
-const Client = Type.String({ description: 'Id of a client.' })
+const encode = encodeURIComponent
+const Client = Type.String({ description: 'Id of a client, or a name that only one has.' })
 const User = Type.String({ description: 'Id of a user.' })
 
 export const commands = [
@@ -77,13 +80,21 @@ export const commands = [
     'user',
     'Show what the rules of a user have forwarded over time.',
     { user: User, client: Type.Optional(Client) },
-    ({ user = '', client }) => `/v1/users/${path(user)}/traffic${client ? `?client_id=${path(client)}` : ''}`
+    async ({ user = '', client }, api) => ({
+      path: `/v1/users/${encode(user)}/traffic`,
+      ...(client !== undefined && { filter: { client_id: await clientIdOf(api, client) } })
+    })
   ),
   defineTraffic(
     'client',
     'Show what a client has forwarded over time.',
     { client: Client, user: Type.Optional(User) },
-    ({ client = '', user }) => `/v1/clients/${path(client)}/traffic${user ? `?user_id=${path(user)}` : ''}`
+    async ({ client = '', user }, api) => ({
+      path: `/v1/clients/${await clientIdOf(api, client)}/traffic`,
+      ...(user !== undefined && { filter: { user_id: user } })
+    })
   ),
-  defineTraffic('global', 'Show what all rules have forwarded over time.', {}, () => '/v1/traffic/global')
+  defineTraffic('global', 'Show what all rules have forwarded over time.', {}, async () => ({
+    path: '/v1/traffic/global'
+  }))
 ]

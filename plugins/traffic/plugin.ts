@@ -20,7 +20,7 @@ export default definePlugin<Deps>({
   name: 'traffic',
   version: '1.0.0',
   kernel: '^1.0.0',
-  needs: { users: '^1.0.0', stats: '^1.0.0' },
+  needs: { clients: '^1.0.0', users: '^1.0.0', stats: '^1.0.0' },
   codes: [invalidBucket, outOfRetention],
   store: {
     entities: [TrafficSeries, TrafficSample],

@@ -1,0 +1,38 @@
+import t from 'tap'
+import type { CommandCall } from '../../../kernel/cli/command.ts'
+import { operatorToken } from '../../../test/kit/house.ts'
+import { openApi } from '../../cli/api.ts'
+import { books, minute, row } from '../../stats/test/kit.ts'
+import plugin from '../plugin.ts'
+
+type Args = Readonly<Record<string, unknown>>
+
+t.test('the traffic of a client is found by its name, not taken for none', async t => {
+  const { server, edge, report } = await books(t, {
+    plugins: ['users', 'clients', 'rules', 'stats', 'traffic']
+  })
+  const { agent, clientId, ruleId } = await edge('paris')
+  await report(agent, { rows: [row(ruleId, 'minute', minute, { bytes_in: 7 })] })
+  const printed: unknown[] = []
+  const span = { from: minute, to: String(Number(minute) + 60) }
+  const say = async (name: string, args: Args) => {
+    const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
+      args: { ...args, ...span },
+      api: openApi({ origin: server.origin, token: operatorToken, codes: [], plainHttp: 'refused' }),
+      print: { data: value => void printed.push(value), value() {}, line: text => void printed.push(text) }
+    }
+    const command = plugin.commands?.find(command => command.name === name)
+    await command?.run(call as CommandCall<Args>) // what these commands use of a call
+  }
+
+  for (const client of ['paris', clientId]) {
+    await say('traffic client', { client })
+    await say('traffic client', { client, user: '_operator' })
+    await say('traffic user', { user: '_operator', client })
+  }
+  await say('traffic user', { user: '_operator', csv: true })
+
+  const samples = [{ ts: Number(minute), bytes_in: 7, bytes_out: 0 }]
+  t.match(printed, [...Array.from({ length: 6 }, () => samples), `ts,bytes_in,bytes_out\n${minute},7,0`])
+  await t.rejects(say('traffic user', { user: '_operator', client: 'nowhere' }), { message: /nowhere/ })
+})
