@@ -4,13 +4,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freePort } from '../kit/ports.ts'
 import { sluice, start } from '../kit/process.ts'
-import { edge, type Site, site, token } from '../kit/site.ts'
+import { edge, type Site, site, statsOf, token } from '../kit/site.ts'
 import { get, web } from '../kit/web.ts'
-
-interface Stats {
-  readonly connections_total: number
-  readonly bytes_out: number
-}
 
 const dataDir = (on: Site): string => join(on.dir, 'server')
 
@@ -25,19 +20,8 @@ async function startFrom(t: Test, on: Site, dir: string): Promise<void> {
   await on.server.until('server.started')
 }
 
-/** Reports come every five seconds: the stream of stats tells of them. */
-async function counted(on: Site, rule: string, connections: number): Promise<Stats> {
-  const headers = { authorization: `Bearer ${token}` }
-  const { body } = await fetch(`${on.origin}/v1/rules/${rule}/stats/stream`, { headers })
-  let said = ''
-  for await (const part of body ?? []) {
-    said += Buffer.from(part)
-    const data = [...said.matchAll(/^data: (.+)\n/gm)].at(-1)?.[1] ?? '{}'
-    const stats = JSON.parse(data) as Stats
-    if (stats.connections_total >= connections) return stats
-  }
-  throw new Error(`the stream of stats ended before ${connections} connections: ${said}`)
-}
+const counted = (on: Site, rule: string, connections: number) =>
+  statsOf(on, rule, ({ connections_total }) => connections_total >= connections)
 
 t.test(
   'restored elsewhere: bundles hold, counters go on, changes arrive, what was revoked stays revoked',

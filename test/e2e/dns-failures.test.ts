@@ -2,7 +2,7 @@
 import { connect } from 'node:net'
 import t from 'tap'
 import { freePort } from '../kit/ports.ts'
-import { edge, site, token } from '../kit/site.ts'
+import { edge, site, statsOf, token } from '../kit/site.ts'
 
 const callers = 1_000
 const atOnce = 100
@@ -10,12 +10,10 @@ const atOnce = 100
 t.test('after a thousand failed look-ups the rule is still active, and all of them are counted', async t => {
   const on = await site(t)
   await edge(t, on, 'paris')
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const port = await freePort()
   const targets = [{ host: 'nowhere.invalid', port: 80 }] // RFC 6761: it never resolves
-  const body = JSON.stringify({ client: 'paris', listen_port: port, targets })
-  const made = await fetch(`${on.origin}/v1/rules`, { method: 'POST', headers, body })
-  const { rule_id } = (await made.json()) as { rule_id: string }
+  const body = { client: 'paris', listen_port: port, targets }
+  const { rule_id } = await on.call<{ rule_id: string }>('POST', '/v1/rules', body)
 
   const refused = (): Promise<unknown> =>
     new Promise(resolve =>
@@ -26,17 +24,10 @@ t.test('after a thousand failed look-ups the rule is still active, and all of th
   for (let done = 0; done < callers; done += atOnce)
     await Promise.all(Array.from({ length: atOnce }, () => refused()))
 
-  const rule = await (await fetch(`${on.origin}/v1/rules/${rule_id}`, { headers })).json()
-  t.match(rule, { state: 'active', state_reason: null })
-  const stream = await fetch(`${on.origin}/v1/rules/${rule_id}/stats/stream`, { headers })
-  let counted = 0
-  let text = ''
-  for await (const chunk of stream.body ?? []) {
-    text += Buffer.from(chunk).toString()
-    counted = Number(/.*"dns_failures":(\d+)/s.exec(text)?.[1])
-    if (counted >= callers) break
-  }
-  t.equal(counted, callers)
+  t.match(await on.call('GET', `/v1/rules/${rule_id}`), { state: 'active', state_reason: null })
+  const { dns_failures } = await statsOf(on, rule_id, stats => stats.dns_failures >= callers)
+  t.equal(dns_failures, callers)
+  const headers = { authorization: `Bearer ${token}` }
   const metrics = await (await fetch(`${on.origin}/v1/metrics`, { headers })).text()
   t.match(metrics, new RegExp(`^svc_rule_dns_failures_total\\{.*rule="${rule_id}".*\\} ${callers}$`, 'm'))
 })

@@ -1,30 +1,16 @@
 // The main job through real processes: a rule that carries real traffic, and books that are exact.
 import t from 'tap'
 import { freePort } from '../kit/ports.ts'
-import { edge, type Site, site } from '../kit/site.ts'
+import { edge, type Site, site, statsOf } from '../kit/site.ts'
 import { download, get, hashOfMib, web } from '../kit/web.ts'
 
 interface Rule {
   readonly rule_id: string
   readonly state: string
 }
-interface Stats {
-  readonly bytes_in: number
-  readonly bytes_out: number
-  readonly connections_total: number
-  readonly active_connections: number
-}
 
 const push = (on: Site, client: string, listen: number, target: string): Promise<Rule> =>
   on.json<Rule>('rule', 'push', client, String(listen), target)
-
-/** Reports come every five seconds. */
-async function settled(on: Site, rule: string, fits: (stats: Stats) => boolean): Promise<Stats> {
-  for (const until = Date.now() + 15_000; ; ) {
-    const stats = await on.json<Stats>('rule', 'stats', rule)
-    if (fits(stats) || Date.now() > until) return stats
-  }
-}
 
 t.test('a page is fetched through a pushed rule, over IPv4 and IPv6', async t => {
   const on = await site(t)
@@ -50,7 +36,7 @@ t.test(
     t.equal(await download(`http://127.0.0.1:${port}/mib/1024`).hash, hashOfMib(1024))
 
     const direct = await headBytes(page)
-    const stats = await settled(on, rule.rule_id, ({ bytes_out }) => bytes_out >= direct + 2 ** 30)
+    const stats = await statsOf(on, rule.rule_id, ({ bytes_out }) => bytes_out >= direct + 2 ** 30)
     t.equal(stats.bytes_out, direct + 2 ** 30)
     t.equal(stats.connections_total, 1)
   }
