@@ -46,11 +46,10 @@ async function pretty() {
   })
 }
 
-/** At every depth, names of fields too. */
+/** At every depth, names of fields too; the lines of a stack stay lines. */
 const legible = (fields: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).map(([key, value]) => [visible(key), shown(value)]))
 
-/** The lines of a stack stay lines. */
 function shown(value: unknown): unknown {
   if (typeof value === 'string') return value.split('\n').map(visible).join('\n')
   if (Array.isArray(value)) return value.map(shown)
