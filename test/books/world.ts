@@ -72,7 +72,7 @@ export async function openWorld(t: Ground, seed: number) {
   const on: Site = await site(t, env)
   const pem = readFileSync(join(on.dir, 'server', 'control.pem'), 'utf8')
   const proxy = await openProxy(t, { port, controlPort, pem, dice: openDice(seed + 1) })
-  const call = callerOf(on)
+  const { call } = on
   const events = [on.server]
   const edges = [await edge(t, on, 'paris'), await edge(t, on, 'lyon')]
   const rules: Rule[] = []
@@ -223,17 +223,6 @@ export async function openWorld(t: Ground, seed: number) {
 const quotaOf = ({ user, clientId }: Pair): string => `/v1/users/${user}/quotas/${clientId}`
 
 export const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
-
-function callerOf({ origin }: Site) {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  return async <T>(method: string, path: string, body?: object): Promise<T> => {
-    const init = { method, headers, ...(body && { body: JSON.stringify(body) }) }
-    const reply = await fetch(origin + path, init)
-    const text = await reply.text()
-    if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${text}`)
-    return (text === '' ? undefined : JSON.parse(text)) as T // as the route's schema says
-  }
-}
 
 async function succeeds(args: readonly string[], input = ''): Promise<void> {
   const { code, stderr } = await sluice(args, {}, input)

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import type { Event } from '../../kit/process.ts'
 import type { Place } from './stage.ts'
 
 const quietMs = 300
@@ -14,7 +15,7 @@ export interface Overshoot {
 /** All of it at full speed, until nothing comes any more. */
 export async function exhaust(place: Place, count: number, size: number): Promise<Overshoot> {
   await place.quota('PUT', { monthly_bytes: size })
-  const isMine = ({ user }: { readonly user?: unknown }): boolean => user === place.user
+  const isMine = (event: Event): boolean => event['user'] === place.user
   const empty = place.agent.until('traffic_quota.exhausted', isMine)
   const pour = place.pour(count)
   await empty

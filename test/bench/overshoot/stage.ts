@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import type { QuotaRow } from '../../../plugins/quota/schema.ts'
 import { helloOf } from '../../engine/hellos.ts'
 import { freePort } from '../../kit/ports.ts'
-import { type Edge, edge, type Ground, site, token } from '../../kit/site.ts'
+import { type Edge, edge, type Ground, site } from '../../kit/site.ts'
 
 /** How an agent forwards: its environment. */
 export const ways = {
@@ -43,6 +43,7 @@ export type Stage = Awaited<ReturnType<typeof openStage>>
 
 export async function openStage(t: Ground, wanted: readonly Way[]) {
   const on = await site(t)
+  const { call } = on
   const [source, sink] = [await openSource(t), await openSink(t)]
   const hello = await helloOf({ servername: name })
   const edges = new Map<Way, Edge>()
@@ -51,14 +52,6 @@ export async function openStage(t: Ground, wanted: readonly Way[]) {
     const { message, msg = message } = await at.agent.until('engine.selected')
     if (way !== 'portable' && !String(msg).includes('native')) console.log(`${way}: ${msg}`)
     edges.set(way, at)
-  }
-
-  async function call<T>(method: string, path: string, body?: object): Promise<T> {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const init = { method, headers, ...(body && { body: JSON.stringify(body) }) }
-    const reply = await fetch(on.origin + path, init)
-    if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${await reply.text()}`)
-    return (await reply.json()) as T // as the route's schema says
   }
 
   async function place(way: Way, kind: Kind, user: string): Promise<Place> {
