@@ -60,6 +60,7 @@ export async function openHall(wrong: (what: string) => void): Promise<Hall> {
 
   const keep = (socket: Socket, ended: () => void) => {
     sockets.add(socket)
+    socket.setKeepAlive(true, 1_000) // of a reset that a full queue has kept out no other comes; a probe is answered by one
     const forget = () => {
       sockets.delete(socket)
       ended()
