@@ -113,11 +113,13 @@ export function typed(args: TObject, given: Args): Args {
       .map(key => [key, given[key]])
   )
   const value = Convert(args, own) as Args // an object schema makes an object
-  const [error] = Errors(args, value)
-  if (error)
-    throw new Fault(
-      wrongUsage,
-      `${error.instancePath.slice(1).toUpperCase() || 'arguments'} ${error.message}`
-    )
-  return value
+  const errors = Errors(args, value)
+  const [error] = errors
+  if (!error) return value
+  const name = error.instancePath.slice(1).toUpperCase() || 'arguments'
+  const choice = errors
+    .filter(({ instancePath }) => instancePath === error.instancePath)
+    .flatMap(({ params }) => ('allowedValue' in params ? [String(params.allowedValue)] : []))
+  const wording = choice.length > 0 ? `must be one of ${choice.join(', ')}` : error.message
+  throw new Fault(wrongUsage, `${name} ${wording}`)
 }
