@@ -43,7 +43,7 @@ export async function loadPlugins<P extends { readonly name: string }>(
     try {
       const load = builtin[specifier] ?? (() => importTrusted(specifier, half, baseDir))
       const { default: plugin } = (await load()) as { readonly default?: P }
-      if (plugin === undefined) throw new Error('it has no default export')
+      if (typeof plugin?.name !== 'string') throw new Error('its default export is missing, or no manifest')
       plugins.push(plugin)
       sections[plugin.name] = section
       specifiers[plugin.name] = specifier

@@ -60,10 +60,8 @@ export function check(plugins: readonly Plugin[]): string[] {
 
 function manifestProblems(plugin: Plugin): string[] {
   const name = String(plugin?.name ?? 'a plugin')
-  const errors = Errors(Manifest, plugin).map(
-    ({ instancePath, message }) => `${name}: manifest ${instancePath} ${message}`
-  )
-  if (errors.length > 0) return errors
+  const wrong = Errors(Manifest, plugin).map(at => `${name}: manifest ${at.instancePath} ${at.message}`)
+  if (wrong.length > 0) return wrong
   const need = { what: 'sluice with kernel', range: plugin.kernel, found: contractVersion }
   return unmetNeed({ by: `${name} ${plugin.version}`, ...need })
 }

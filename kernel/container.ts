@@ -1,5 +1,5 @@
 import { asValue, createContainer, InjectionMode, type Resolver } from 'awilix'
-import { Fault, startupInvalid } from './base/errors.ts'
+import { Fault, reasonOf, startupInvalid } from './base/errors.ts'
 import type { Kernel, Plugin } from './plugin.ts'
 
 type Named = Readonly<Record<string, Resolver<unknown>>>
@@ -27,8 +27,7 @@ export function openContainers(
       try {
         return container.resolve(key)
       } catch (error) {
-        const why = error instanceof Error ? error.message : String(error)
-        return refuse(plugin, `cannot make ${key}: ${why}`, error)
+        return refuse(plugin, `cannot make ${key}: ${reasonOf(error)}`, error)
       }
     }
 

@@ -1,7 +1,7 @@
 import { type Static, type TObject, Type } from 'typebox'
 import { type Clock, systemClock } from './base/clock.ts'
 import { refuse, settle } from './base/config.ts'
-import { Fault, pluginFailed, startupInvalid } from './base/errors.ts'
+import { Fault, pluginFailed, reasonOf, startupInvalid } from './base/errors.ts'
 import type { Log } from './base/log.ts'
 import { type Release, Releases } from './base/releases.ts'
 import { check } from './check.ts'
@@ -186,7 +186,6 @@ async function naming({ name }: Plugin, work: () => Promise<void>): Promise<void
     await work()
   } catch (cause) {
     if (cause instanceof Fault && cause.row.code.startsWith('startup.')) throw cause
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new Fault(pluginFailed, `plugin ${name} did not start: ${why}`, { cause })
+    throw new Fault(pluginFailed, `plugin ${name} did not start: ${reasonOf(cause)}`, { cause })
   }
 }

@@ -1,4 +1,4 @@
-import { Fault, startupInvalid } from './base/errors.ts'
+import { Fault, pluginFailed, reasonOf, startupInvalid } from './base/errors.ts'
 
 /** A slot is a typed place, owned by one plugin, that others may fill. The kernel only carries values. */
 export interface Slot<T> {
@@ -56,26 +56,32 @@ export function gather(
       (fills ?? [])
         .filter(fill => fill.slot === slot)
         .map(fill => {
-          const deps = () => depsOf(name)
-          if (!made.has(fill)) made.set(fill, fill.make(deps))
+          if (!made.has(fill))
+            made.set(
+              fill,
+              make(fill, name, () => depsOf(name))
+            )
           return { by: name, value: made.get(fill) as T } // only this slot makes Fills of this slot
         })
     )
-    if (slot.keyOf)
-      refuseTwins(
-        slot.id,
-        filled.map(({ by, value }) => ({ by, key: slot.keyOf?.(value) }))
-      )
+    refuseTwins(slot, filled)
     return filled
   }
 }
 
-function refuseTwins(
-  slot: string,
-  claims: readonly { readonly by: string; readonly key: string | undefined }[]
-): void {
+/** The error names whose value it is: else the slot's owner, who reads it, were blamed. */
+function make({ slot, make }: Fill, by: string, deps: () => object): unknown {
+  try {
+    return make(deps)
+  } catch (cause) {
+    throw new Fault(pluginFailed, `plugin ${by} cannot fill ${slot.id}: ${reasonOf(cause)}`, { cause })
+  }
+}
+
+function refuseTwins<T>({ id, keyOf }: Slot<T>, filled: readonly Filled<T>[]): void {
+  const claims = keyOf ? filled.map(({ by, value }) => ({ by, key: keyOf(value) })) : []
   for (const { by, key } of claims) {
     const twin = claims.find(other => other.key === key && other.by !== by)
-    if (twin) throw new Fault(startupInvalid, `${slot} ${key} is claimed by ${by} and ${twin.by}`)
+    if (twin) throw new Fault(startupInvalid, `${id} ${key} is claimed by ${by} and ${twin.by}`)
   }
 }

@@ -4,7 +4,7 @@ import { type TObject, type TSchema, Type } from 'typebox'
 import type { TLocalizedValidationError } from 'typebox/error'
 import { Settings } from 'typebox/system'
 import { Convert, Default, Errors } from 'typebox/value'
-import { Fault, insecurePermissions, startupInvalid } from './errors.ts'
+import { Fault, insecurePermissions, reasonOf, startupInvalid } from './errors.ts'
 
 Settings.Set({ maxErrors: 64 }) // the default of 8 would hide the ninth problem of a configuration
 
@@ -44,8 +44,7 @@ export function parseFile(file: string): Table {
   try {
     return parse(readFileSync(file, 'utf8'))
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new Fault(startupInvalid, `${file}: ${why}`, { cause })
+    throw new Fault(startupInvalid, `${file}: ${reasonOf(cause)}`, { cause })
   }
 }
 

@@ -18,6 +18,8 @@ export class Fault extends Error {
   }
 }
 
+export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
 export function defineCode(code: string, http: number, exit: number): Code {
   return { code, http, exit }
 }

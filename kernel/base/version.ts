@@ -6,14 +6,11 @@ import semver from 'semver'
 export const isAtLeast = (version: string, since: string): boolean =>
   semver.valid(version) !== null && semver.gte(version, since)
 
-type Need = Readonly<Record<'by' | 'what' | 'range' | 'found', string>>
-
 /** What is wrong with a need of a version, and which versions would do; empty where it is met. */
-export function unmetNeed({ by, what, range, found }: Need): string[] {
+export function unmetNeed({ by, what, range, found }: Record<'by' | 'what' | 'range' | 'found', string>) {
   if (semver.satisfies(found, range)) return []
   const said = `${by} needs ${what} ${range}`
-  if (semver.validRange(range) === null)
-    return [`${said}, which is no range of versions; write it like ^${found}`]
+  if (!semver.validRange(range)) return [`${said}, which is no range of versions; write it like ^${found}`]
   const remedy = `install a release of it that takes ${found}, as ^${found} does, or ${what} ${range}`
   return [`${said}, found ${found}: ${remedy}`]
 }

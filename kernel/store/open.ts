@@ -2,7 +2,7 @@ import { Migrator } from '@mikro-orm/migrations'
 import type { EntityManager } from '@mikro-orm/sql'
 import { MikroORM } from '@mikro-orm/sqlite'
 import { CompiledQuery, type DatabaseConnection } from 'kysely'
-import { Fault, schemaTooNew } from '../base/errors.ts'
+import { Fault, pluginFailed, reasonOf, schemaTooNew } from '../base/errors.ts'
 import type { Plugin, Store } from '../plugin.ts'
 
 export interface Database {
@@ -49,13 +49,16 @@ export async function openStore(
   const quoted = platform.escape.bind(platform) // values stand in the statement itself, which would end at a NUL
   platform.escape = value => quoted(value).replaceAll('\0', "'||char(0)||'")
   await orm.connect()
+  const begun: string[] = []
   try {
     const migrator = new Migrator(orm.em)
+    migrator.on('migrating', ({ name }) => void begun.push(name))
     refuseNewer(await migrator.getStorage().executed(), plugins)
     await migrator.up()
   } catch (error) {
     await orm.close(true)
-    throw error
+    if (begun.length === 0) throw error
+    throw new Fault(pluginFailed, `migration ${begun.at(-1)}: ${reasonOf(error)}`, { cause: error })
   }
   return {
     read: work => work(orm.em.fork()),

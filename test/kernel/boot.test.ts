@@ -1,4 +1,5 @@
 // What stops a boot, and whose name it says.
+import { Migration } from '@mikro-orm/migrations'
 import { asFunction } from 'awilix'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
@@ -293,4 +294,66 @@ t.test('the whole house starts, stops, and starts again on the same data', async
   const second = await house(t, { dir: first.dir })
 
   t.equal(second.server.control.fingerprint, first.server.control.fingerprint)
+})
+
+t.test('a value that cannot be made is blamed on who fills the slot, not on who reads it', async t => {
+  const owner = definePlugin({
+    ...base,
+    name: 'owner',
+    slots: [placeSlot],
+    start: async ({ deps: { filled } }) => void filled(placeSlot)
+  })
+  const rowdy = definePlugin({
+    ...base,
+    name: 'rowdy',
+    needs: { owner: '^1.0.0' },
+    fills: [
+      placeSlot.fillWith((): string => {
+        throw new Error('no such place')
+      })
+    ]
+  })
+
+  await t.rejects(up(t, [owner, rowdy]), {
+    row: { code: 'startup.plugin_failed' },
+    message: 'plugin rowdy cannot fill owner.place: no such place'
+  })
+})
+
+t.test('a migration that the database refuses is named, and what it was in is not changed', async t => {
+  const asking = (sql: string) =>
+    class extends Migration {
+      override up(): void {
+        this.addSql(sql)
+      }
+    }
+  const acme = (second: string) =>
+    definePlugin({
+      ...base,
+      name: 'acme',
+      store: {
+        entities: [],
+        migrations: [
+          { name: '0001-good', class: asking('create table "acme" ("id" int not null primary key)') },
+          { name: '0002-more', class: asking(second) }
+        ]
+      }
+    })
+  const dataDir = t.testdir()
+  const start = (plugin: Plugin) =>
+    boot({
+      plugins: [control, http, plugin],
+      keys: { operator_http_listen: '127.0.0.1:0', control_listen: '127.0.0.1:0' },
+      sections: {},
+      dataDir,
+      version: '2.0.0',
+      log: listen([])
+    })
+
+  await t.rejects(start(acme('create tabel "acme_more"')), {
+    row: { code: 'startup.plugin_failed' },
+    message: /^migration acme\/0002-more: .*near "tabel"/
+  })
+  const server = await start(acme('create table "acme_more" ("id" int not null primary key)'))
+  await server.stop()
 })
