@@ -68,7 +68,7 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders
     return { grown, lower }
   }
 
-  async function advance(report: Report, minute: number, em: EntityManager): Promise<Notice[]> {
+  async function advance(report: Report, minute: number | null, em: EntityManager): Promise<Notice[]> {
     const { clientId, epoch, seq, gap } = report
     const isNew = await advanceEpoch({ clientId, epoch }, { seq, minute, bookedAt: clock.now() }, em)
     if (!isNew || !gap) return []
@@ -114,9 +114,12 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders
   return { book, booked, mark }
 }
 
-/** The last minute in which something was delivered, 0 where nothing was. */
-const latestOf = (rows: readonly Row[]): number =>
-  Math.max(0, ...rows.filter(({ kind }) => kind === 'minute').map(({ key }) => Number(key)))
+/** The last minute in which something was delivered, if anything was. */
+const latestOf = (rows: readonly Row[]): number | null =>
+  rows
+    .filter(({ kind }) => kind === 'minute')
+    .map(({ key }) => Number(key))
+    .sort((a, b) => b - a)[0] ?? null
 
 /** A span is named by its start. */
 const isWhole = ({ kind, key }: Row): boolean => !isSpan(kind) || /^\d{1,10}$/.test(key)

@@ -65,20 +65,24 @@ export async function addTotals(
     )
 }
 
-/** Answers whether the journal was unknown. Its seq and its minute never go back. */
+/** Answers whether the journal was unknown. Its seq never goes back; its minute may, as the clock may. */
 export async function advanceEpoch(
   { clientId, epoch }: Journal,
-  { seq, minute, bookedAt }: { readonly seq: number; readonly minute: number; readonly bookedAt: number },
+  {
+    seq,
+    minute,
+    bookedAt
+  }: { readonly seq: number; readonly minute: number | null; readonly bookedAt: number },
   em: EntityManager
 ): Promise<boolean> {
   const { affectedRows } = await em.execute<{ affectedRows: number }>(
-    `update stats_epoch set seq = max(seq, ?), minute = max(minute, ?), booked_at = ?
+    `update stats_epoch set seq = max(seq, ?), minute = coalesce(?, minute), booked_at = ?
      where client_id = ? and epoch = ?`,
     [seq, minute, bookedAt, clientId, epoch],
     'run'
   )
   if (affectedRows > 0) return false
-  await em.insert(StatsEpoch, { clientId, epoch, seq, minute, bookedAt })
+  await em.insert(StatsEpoch, { clientId, epoch, seq, minute: minute ?? 0, bookedAt })
   return true
 }
 
