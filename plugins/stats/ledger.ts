@@ -14,7 +14,7 @@ export interface Report extends StatsReport {
   readonly clientId: string
 }
 
-const epochsTold = 1000 // an agent keeps few: one more each time that it was killed
+export const epochsTold = 1000 // an agent keeps few: one more each time that it starts
 
 /** A journal, and how far of it is booked. */
 export interface Mark {

@@ -7,19 +7,20 @@ import type { Clients } from '../clients/clients.ts'
 import type { Rules } from '../rules/rules.ts'
 import { openFigures } from './figures.ts'
 import { type Gone, openHolders } from './holders.ts'
-import { openLedger } from './ledger.ts'
+import { epochsTold, openLedger } from './ledger.ts'
 import { openLives } from './lives.ts'
 import { openReading } from './reading.ts'
 import { openReports } from './reports.ts'
 import type { Flags, RuleStats } from './schema.ts'
 import { openSummary } from './summary.ts'
-import { dropSpans } from './tables.ts'
+import { dropEnded, dropEpochs, dropSpans } from './tables.ts'
 import { openWatch } from './watch.ts'
 
 export type { Mark } from './ledger.ts'
 export type Stats = ReturnType<typeof openStats>
 
 const spansKeptMs = 48 * 3_600_000 // what an agent may still say again; the totals hold them for ever
+const endedKeptMs = 30 * 24 * 3_600_000 // longer than an agent keeps a journal after its last acknowledgement
 
 export function openStats(deps: Kernel & { readonly clients: Clients; readonly rules: Rules }) {
   const { store, clock, log, codec, clients, rules } = deps
@@ -43,6 +44,10 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
       const before = Math.floor((clock.now() - spansKeptMs) / 1000)
       for (let isMore = true; isMore; await setImmediate())
         isMore = await store.change(em => dropSpans(before, em))
+      const ended = clock.now() - endedKeptMs
+      for (let isMore = true; isMore; await setImmediate())
+        isMore = await store.change(em => dropEnded(ended, em))
+      await store.change(em => dropEpochs(epochsTold, ended, em))
     } catch (error) {
       log.warn('stats.not_tidied', `tried again in an hour: ${String(error)}`)
     }

@@ -101,6 +101,36 @@ export async function dropSpans(beforeSecs: number, em: EntityManager): Promise<
   return affectedRows === 1000
 }
 
+/**
+ * The rows of journals that ended before `beforeMs`, some at a time; answers whether more are left. A later journal of
+ * the client was booked since, which is said after everything earlier: they will not be told again.
+ */
+export async function dropEnded(beforeMs: number, em: EntityManager): Promise<boolean> {
+  const { affectedRows } = await em.execute<{ affectedRows: number }>(
+    `delete from stats_row where (client_id, epoch, rule_id, kind, key) in (
+       select client_id, epoch, rule_id, kind, key from stats_row natural join (
+         select client_id, epoch from stats_epoch as ended where booked_at < ? and exists (
+           select 1 from stats_epoch where client_id = ended.client_id and booked_at > ended.booked_at))
+       limit 1000)`,
+    [beforeMs],
+    'run'
+  )
+  return affectedRows === 1000
+}
+
+/** Of each client's journals all but the `kept` that were booked last, which have no rows any more. */
+export async function dropEpochs(kept: number, beforeMs: number, em: EntityManager): Promise<void> {
+  await em.execute(
+    `delete from stats_epoch where booked_at < ? and (client_id, epoch) in (
+       select client_id, epoch from (
+         select client_id, epoch, row_number() over (partition by client_id order by booked_at desc) as place
+         from stats_epoch)
+       where place > ?)`,
+    [beforeMs, kept],
+    'run'
+  )
+}
+
 const countsOf = (row: Counts): number[] => countNames.map(name => row[name])
 
 export function* slices<T>(rows: readonly T[]): Iterable<readonly T[]> {

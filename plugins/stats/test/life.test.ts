@@ -178,6 +178,46 @@ t.test('what comes after days of a minute that was booked in part is booked once
   t.match(await stats(ruleId), { bytes_in: 80 })
 })
 
+t.test('the journal of a start that is long over is forgotten, its sums are not', async t => {
+  const { edge, report, stats, clock, server, away, connected } = await books(t)
+  const { agent, clientId, ruleId } = await edge()
+  const { store } = server.depsOf('stats')
+  const rows = () => store.read(em => em.find(StatsRow, {}, { orderBy: { epoch: 'asc' } }))
+  const said = (bytes_in: number) => ({ rows: [row(ruleId, 'minute', minute, { bytes_in })] })
+  await report(agent, { epoch: 'a'.repeat(32), ...said(10) })
+  await away(agent)
+  await clock.advance(hour)
+  const back = await connected(clientId)
+  await report(back, { epoch: 'b'.repeat(32), ...said(5) })
+  t.equal((await rows()).length, 2)
+  await away(back)
+
+  for (let days = 0; days < 31; days++) await clock.advance(24 * hour)
+  await until(rows, found => found.length < 2)
+
+  t.match(await rows(), [{ epoch: 'b'.repeat(32) }])
+  t.match(await stats(ruleId), { bytes_in: 15 })
+})
+
+t.test('of a client that starts again and again the last thousand journals are known', async t => {
+  const { edge, clock, server } = await books(t)
+  const { clientId } = await edge()
+  const { store } = server.depsOf('stats')
+  await store.change(async em => {
+    for (let i = 0; i < 1100; i++)
+      await em.insert(StatsEpoch, { clientId, epoch: `e${i}`, seq: 1, minute: 0, bookedAt: i })
+  })
+
+  await clock.advance(hour)
+  const epochs = await until(
+    () => store.read(em => em.find(StatsEpoch, { clientId }, { orderBy: { bookedAt: 'asc' } })),
+    found => found.length < 1100
+  )
+
+  t.equal(epochs.length, 1000)
+  t.equal(epochs[0]?.epoch, 'e100')
+})
+
 t.test('a client that is deleted takes its books along', async t => {
   const { edge, report, call, server } = await books(t)
   const { agent, clientId, ruleId } = await edge()
