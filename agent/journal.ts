@@ -125,7 +125,7 @@ export function openJournal({ db, clock, log }: Options): Journal {
         isDone = rows.length < limit
         const seq = (isDone ? undefined : rows.at(-1)?.seq) ?? until
         const isLast = isDone && number === current
-        if (rows.length > 0 || isLast) yield { epoch, seq, gap, rows, isLast }
+        if (rows.length > 0 || isLast || (isDone && gap)) yield { epoch, seq, gap, rows, isLast }
         after = seq
       }
     }
@@ -169,6 +169,7 @@ export function openJournal({ db, clock, log }: Options): Journal {
         if (!found) return
         book.book(found.number, seq, clock.now())
         owed.book(found.number, seq)
+        if (found.gap_from !== null) book.tellGap(found.number)
       }),
     gauges: tally.gauges,
     delivered: owed.delivered,

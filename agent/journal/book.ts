@@ -32,7 +32,7 @@ interface Epoch {
   readonly number: number
   readonly epoch: string
   readonly seq: number // of the last change of a row
-  readonly gap_from: number | null
+  readonly gap_from: number | null // until the server knows of it
   readonly gap_to: number | null
   readonly written_at: number // server's clock, ms
   readonly offset_ms: number // server's clock less ours
@@ -107,6 +107,7 @@ export function openBook(db: State) {
   const book = db.prepare(
     'update journal_row set booked_at = ? where epoch = ? and seq <= ? and booked_at is null'
   )
+  const gapTold = db.prepare('update journal_epoch set gap_from = null, gap_to = null where number = ?')
   const unbook = db.prepare(
     'update journal_row set booked_at = null where epoch = ? and seq > ? and booked_at is not null'
   )
@@ -146,6 +147,8 @@ export function openBook(db: State) {
     setWritten: (number: number, serverMs: number, offsetMs: number) =>
       void written.run(serverMs, offsetMs, number),
     book: (number: number, seq: number, nowMs: number) => void book.run(nowMs, number, seq),
+    /** The server knows of the gap before this epoch. */
+    tellGap: (number: number) => void gapTold.run(number),
     unbook: (number: number, seq: number) => void unbook.run(number, seq),
     transaction: (work: () => void): void => db.transaction(work)(),
     /** Through the disk's cache: copies the log into the file, and waits for both. */

@@ -49,6 +49,6 @@ export function prune(db: State, current: number, counted: readonly string[], no
   ).run(nowMs - totalsForMs, JSON.stringify(counted))
   db.prepare(
     `delete from journal_epoch
-     where number <> ? and not exists (select 1 from journal_row where journal_row.epoch = number)`
+     where number <> ? and gap_from is null and not exists (select 1 from journal_row where journal_row.epoch = number)`
   ).run(current)
 }

@@ -1,6 +1,6 @@
 // What a killed agent may not have counted lies in the gap that its next start names.
 import t from 'tap'
-import { batches, counted, start, web } from '../agent/journal-kit.ts'
+import { batches, bookAll, counted, start, web } from '../agent/journal-kit.ts'
 import { fakeClock } from '../kit/clock.ts'
 
 const noon = Date.UTC(2026, 0, 15, 12)
@@ -27,3 +27,25 @@ for (const [what, happens] of [
 
     t.match(batches(next.journal).at(-1)?.gap, { fromMs: noon + 90_000, toMs: noon + 95_900 })
   })
+
+t.test('a gap is named once, though the agent is killed again before it could name it', async t => {
+  const clock = fakeClock(noon)
+  const dir = t.testdir()
+  const first = start(t, dir, clock)
+  first.journal.bind(1, web)
+  first.journal.tick([counted(1, [10, 0])])
+  first.db.close() // as a kill leaves it
+  await clock.advance(2_000)
+  start(t, dir, clock).db.close()
+  await clock.advance(61_000)
+  const { journal } = start(t, dir, clock)
+  journal.tick([])
+
+  const gaps = () => batches(journal).flatMap(({ gap }) => gap ?? [])
+  t.same(gaps(), [
+    { fromMs: noon, toMs: noon + 2_000 },
+    { fromMs: noon + 2_000, toMs: noon + 63_000 }
+  ])
+  bookAll(journal)
+  t.same(gaps(), [])
+})
