@@ -5,22 +5,14 @@ import type { QuotaRow } from '../../plugins/quota/schema.ts'
 import type { RuleStats } from '../../plugins/stats/schema.ts'
 import type { Traffic } from '../../plugins/traffic/schema.ts'
 import { openDice } from '../bench/soak/dice.ts'
-import { helloOf } from '../engine/hellos.ts'
 import { freePort } from '../kit/ports.ts'
 import { sluice, start } from '../kit/process.ts'
 import { type Edge, edge, type Ground, type Site, site, token } from '../kit/site.ts'
 import type { Pair } from './audit.ts'
-import { openDatagrams } from './datagrams.ts'
-import { openRoute, type Route } from './ends.ts'
+import type { Route } from './ends.ts'
+import { type Kind, kindsOf } from './kinds.ts'
 import { loseLog } from './power.ts'
 import { openProxy } from './proxy.ts'
-
-/** `open` makes its ends; `body` is of the rule. */
-interface Kind {
-  readonly name: string
-  readonly open: (t: Ground) => Promise<Route>
-  readonly body: (target: object) => object
-}
 
 export interface Rule {
   readonly id: string
@@ -41,27 +33,6 @@ export interface Gap {
 export type World = Awaited<ReturnType<typeof openWorld>>
 
 const users = ['ann', 'bob']
-
-async function kindsOf(owner: string): Promise<readonly Kind[]> {
-  const dead = { host: '127.0.0.1', port: await freePort() }
-  const name = `${owner}.example.org`
-  const hello = await helloOf({ servername: name })
-  const slow = { bandwidth_in_bps: 400_000_000 } // enough, and no splice
-  return [
-    { name: 'plain', open: t => openRoute(t), body: target => ({ targets: [target] }) },
-    {
-      name: 'capped, with two targets',
-      open: t => openRoute(t),
-      body: target => ({ targets: [dead, target], rate_limit: slow })
-    },
-    {
-      name: 'SNI',
-      open: t => openRoute(t, hello),
-      body: target => ({ targets: [target], sni_pattern: name })
-    },
-    { name: 'UDP', open: openDatagrams, body: target => ({ targets: [target], protocol: 'udp' }) }
-  ]
-}
 
 export async function openWorld(t: Ground, seed: number) {
   const [controlPort, port] = [await freePort(), await freePort()]

@@ -1,0 +1,35 @@
+// What a rule can be: plain, off the fast path, by TLS name, of datagrams.
+import { helloOf } from '../engine/hellos.ts'
+import { freePort } from '../kit/ports.ts'
+import type { Ground } from '../kit/site.ts'
+import { openDatagrams } from './datagrams.ts'
+import { openRoute, type Route } from './ends.ts'
+
+/** `open` makes its ends; `body` is of the rule. */
+export interface Kind {
+  readonly name: string
+  readonly open: (t: Ground) => Promise<Route>
+  readonly body: (target: object) => object
+}
+
+/** Of a user, whose name is part of the TLS name. */
+export async function kindsOf(owner: string): Promise<readonly Kind[]> {
+  const dead = { host: '127.0.0.1', port: await freePort() }
+  const name = `${owner}.example.org`
+  const hello = await helloOf({ servername: name })
+  const slow = { bandwidth_in_bps: 400_000_000 } // enough, and no splice
+  return [
+    { name: 'plain', open: t => openRoute(t), body: target => ({ targets: [target] }) },
+    {
+      name: 'capped, with two targets',
+      open: t => openRoute(t),
+      body: target => ({ targets: [dead, target], rate_limit: slow })
+    },
+    {
+      name: 'SNI',
+      open: t => openRoute(t, hello),
+      body: target => ({ targets: [target], sni_pattern: name })
+    },
+    { name: 'UDP', open: openDatagrams, body: target => ({ targets: [target], protocol: 'udp' }) }
+  ]
+}
