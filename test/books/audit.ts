@@ -1,8 +1,8 @@
 // What the books say against what both ends saw.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Test } from 'tap'
-import { cameIn, type Flow } from './ends.ts'
-import { type Gap, pause, type Rule, type World } from './world.ts'
+import { type Arrival, cameIn, type Flow } from './ends.ts'
+import { pause, type Rule, type World } from './world.ts'
 
 /** All rules that there ever were, those that are gone too; from when on. */
 export interface Scope {
@@ -55,28 +55,29 @@ export function refuseSurplus(t: Test, books: readonly Booked[]): void {
     }
 }
 
-/** What came in a gap that the rule's agent has named, on what was begun before its end. */
-const lostIn = (gaps: readonly Gap[], flow: Flow, { edge }: Rule): number =>
-  cameIn(flow, ({ sinceMs, atMs }) =>
-    gaps.some(gap => gap.clientId === edge.clientId && atMs >= gap.fromMs && sinceMs < gap.toMs)
-  )
+type Meant = (arrival: Arrival) => boolean
 
-/** All that came, but for what came in a gap; and no more than was sent. */
-function lacking(world: World, books: readonly Booked[]): string[] {
+/** Counts what came outside of the gaps that its agent has named; in a gap is what was begun before its end, too. */
+function counterOf(world: World) {
   const gaps = world.gaps()
+  return (flow: Flow, { edge }: Rule, isMeant: Meant = () => true): number => {
+    const mine = gaps.filter(({ clientId }) => clientId === edge.clientId)
+    const isLost: Meant = ({ sinceMs, atMs }) => mine.some(gap => atMs >= gap.fromMs && sinceMs < gap.toMs)
+    return cameIn(flow, arrival => isMeant(arrival) && !isLost(arrival))
+  }
+}
+
+/** All that surely came; and no more than was sent. */
+function lacking(world: World, books: readonly Booked[]): string[] {
+  const surely = counterOf(world)
   return books.flatMap(({ what, rules, ...booked }) =>
     ways.flatMap(way => {
-      const of = (count: (flow: Flow, rule: Rule) => number): number =>
-        rules.reduce((total, rule) => total + count(rule.route[way], rule), 0)
-      const [came, lost, sent] = [
-        of(flow => cameIn(flow)),
-        of((...at) => lostIn(gaps, ...at)),
-        of(f => f.sent)
-      ]
+      const least = rules.reduce((total, rule) => total + surely(rule.route[way], rule), 0)
+      const most = rules.reduce((total, { route }) => total + route[way].sent, 0)
       const found = booked[way]
-      return found >= came - lost && found <= sent
+      return found >= least && found <= most
         ? []
-        : [`${what} ${way}: ${found} are booked; ${sent} were sent, ${came} came, ${lost} of them in gaps`]
+        : [`${what} ${way}: ${found} are booked, not ${least} to ${most}`]
     })
   )
 }
@@ -94,15 +95,15 @@ export async function balance(t: Test, world: World, scope: Scope, when: string)
 export async function compareMinutes(t: Test, world: World, { rules: all, fromSecs }: Scope, pair: Pair) {
   const { user, clientId } = pair
   const rules = all.filter(({ owner, edge }) => owner === user && edge.clientId === clientId)
-  const gaps = world.gaps()
+  const surely = counterOf(world)
   const path = `/v1/users/${user}/traffic?client_id=${clientId}&bucket=1m&`
   const { samples } = await world.traffic(path, fromSecs)
   let booked = 0
   for (const { ts, bytes_in, bytes_out } of samples) {
     booked += bytes_in + bytes_out
     const edgeMs = ts * 1000 + minuteMs
-    const lost = sum(rules, (...of) => lostIn(gaps, ...of))
-    const least = sum(rules, flow => cameIn(flow, ({ atMs }) => atMs < edgeMs - tickMs - lateMs())) - lost
+    const wasBefore: Meant = ({ atMs }) => atMs < edgeMs - tickMs - lateMs()
+    const least = sum(rules, (...of) => surely(...of, wasBefore))
     const most = sum(rules, flow => flow.sent - cameIn(flow, ({ atMs }) => atMs >= edgeMs + lateMs()))
     const is = booked >= least && booked <= most
     t.ok(is, `up to ${new Date(edgeMs).toISOString()} ${booked} are booked: ${least} to ${most}`)
@@ -126,16 +127,16 @@ export async function comparePeriod(
 ): Promise<void> {
   const { user, clientId } = pair
   const rules = all.filter(({ owner, edge }) => owner === user && edge.clientId === clientId)
-  const gaps = world.gaps()
+  const surely = counterOf(world)
   const { bytes_used } = await world.quota(pair)
   const { total_bytes_in, total_bytes_out } = await world.traffic(
     `/v1/users/${user}/traffic?client_id=${clientId}&`,
     fromSecs
   )
-  const lost = sum(rules, (...of) => lostIn(gaps, ...of))
-  const least = sum(rules, flow => cameIn(flow, ({ atMs }) => atMs >= fromMs + lateMs())) - lost
+  const least = sum(rules, (...of) => surely(...of, ({ atMs }) => atMs >= fromMs + lateMs()))
   const firstMs = Math.floor(fromMs / minuteMs) * minuteMs
-  const earlier = sum(rules, flow => cameIn(flow, ({ atMs }) => atMs < firstMs - tickMs - lateMs())) - lost
+  const wasEarlier: Meant = ({ atMs }) => atMs < firstMs - tickMs - lateMs()
+  const earlier = sum(rules, (...of) => surely(...of, wasEarlier))
   const most = total_bytes_in + total_bytes_out - Math.max(before, earlier)
   const is = bytes_used >= least && bytes_used <= most
   t.ok(is, `${user} has used ${bytes_used} of the new month: ${least} to ${most}`)

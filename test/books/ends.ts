@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Ground } from '../kit/site.ts'
 
 /** Bytes that came; what carried them was begun at `sinceMs`. */
-interface Arrival {
+export interface Arrival {
   readonly sinceMs: number
   readonly atMs: number
   readonly bytes: number
