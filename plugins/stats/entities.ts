@@ -52,7 +52,7 @@ export const StatsEpoch = defineEntity({
     clientId: p.string().length(26).primary(),
     epoch: p.string().length(32).primary(),
     seq: p.bigint('number'),
-    minute: p.bigint('number'), // of what was booked last, Unix seconds: those before it are whole
+    minute: p.bigint('number').defaultRaw('0'), // of what was booked last, Unix seconds: those before it are whole
     bookedAt: p.bigint('number') // ms
   }
 })

@@ -20,8 +20,9 @@ async function startFrom(t: Test, on: Site, dir: string): Promise<void> {
   await on.server.until('server.started')
 }
 
-const counted = (on: Site, rule: string, connections: number) =>
-  statsOf(on, rule, ({ connections_total }) => connections_total >= connections)
+/** Once they are over, and what each brought is booked. */
+const counted = (on: Site, rule: string, connections: number, each = 1) =>
+  statsOf(on, rule, stats => stats.connections_total >= connections && stats.bytes_out >= connections * each)
 
 t.test(
   'restored elsewhere: bundles hold, counters go on, changes arrive, what was revoked stays revoked',
@@ -44,7 +45,7 @@ t.test(
 
     await push(later)
     await get(url)
-    await counted(on, rule, 2)
+    await counted(on, rule, 2, once)
     await on.cli(['client', 'revoke', lyon.clientId])
     await lyon.agent.exit
     on.server.signal('SIGKILL')
@@ -62,7 +63,7 @@ t.test(
     await paris.agent.until('rule.closed')
     await t.rejects(get(`http://127.0.0.1:${later}/`), 'the restored store never had this one')
     t.match(await get(url), /hello/)
-    const stats = await counted(on, rule, 4)
+    const stats = await counted(on, rule, 4, once)
     t.equal(stats.connections_total, 4)
     t.equal(stats.bytes_out, 4 * once, 'no byte is lost or counted twice')
     t.match(await on.json('client', 'show', lyon.clientId), { state: 'revoked' })
@@ -71,7 +72,9 @@ t.test(
 
     await push(later)
     t.match(await get(`http://127.0.0.1:${later}/`), /hello/, 'changes reach the edge')
+    const closed = paris.agent.events.length
     await on.cli(['rule', 'remove', rule])
+    await paris.agent.until('rule.closed', undefined, closed)
     await t.rejects(get(url))
     t.equal(paris.agent.count('rule.opened'), opened + 1, 'nothing was opened again')
   }
