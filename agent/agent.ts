@@ -1,6 +1,7 @@
 // The story of an agent: what was saved is in force again, then a link keeps it in step with the server.
 import { timestamp } from '../kernel/base/clock.ts'
 import { Releases } from '../kernel/base/releases.ts'
+import { starting } from '../kernel/base/starting.ts'
 import { type Bundle, markRevoked } from './bundle.ts'
 import { keepLink, type LinkOptions } from './link.ts'
 import { type AgentOptions, openHello, openParts, type Parts } from './parts.ts'
@@ -24,7 +25,10 @@ export async function runAgent(options: AgentOptions, { stop, cut }: Signals): P
   const unlink = new AbortController()
   try {
     const parts = openParts(options, releases.defer)
-    for (const plugin of plugins) await plugin.start?.({ call: parts.call, defer: releases.defer })
+    for (const plugin of plugins)
+      await starting(plugin.name, clock, async () =>
+        plugin.start?.({ call: parts.call, defer: releases.defer })
+      )
     await parts.held.restore()
     releases.defer(clock.every(countMs, parts.count))
 

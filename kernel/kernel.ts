@@ -1,9 +1,10 @@
 import { type Static, type TObject, Type } from 'typebox'
 import { type Clock, systemClock } from './base/clock.ts'
 import { refuse, settle } from './base/config.ts'
-import { Fault, pluginFailed, reasonOf, startupInvalid } from './base/errors.ts'
+import { Fault, startupInvalid } from './base/errors.ts'
 import type { Log } from './base/log.ts'
-import { type Release, Releases } from './base/releases.ts'
+import { Releases } from './base/releases.ts'
+import { starting } from './base/starting.ts'
 import { check } from './check.ts'
 import { openContainers } from './container.ts'
 import { type ControlHost, controlSlot } from './control/control.ts'
@@ -55,9 +56,9 @@ export async function boot(options: Options): Promise<Server> {
   try {
     for (const plugin of plugins) {
       const deps = depsOf(plugin.name)
-      await naming(plugin, async () => {
+      await starting(plugin.name, deps.clock, async () => {
         await http.mount(plugin, deps)
-        await limited(deps.clock, plugin.start?.({ deps, defer: releases.defer, signal: abort.signal }))
+        await plugin.start?.({ deps, defer: releases.defer, signal: abort.signal })
       })
     }
     releases.defer(control.close)
@@ -167,25 +168,4 @@ function sole<T>(slot: Slot<T>, filled: FilledBy): Filled<T> {
   if (!one) throw new Fault(startupInvalid, `no plugin fills ${slot.id}, and a server needs one; enable it`)
   if (rival) throw new Fault(startupInvalid, `${one.by} and ${rival.by} both fill ${slot.id}; disable one`)
   return one
-}
-
-const startLimitMs = 10_000
-
-async function limited(clock: Clock, work: Promise<void> | undefined): Promise<void> {
-  let release: Release = () => {}
-  const late = new Promise<never>((_, reject) => {
-    release = clock.after(startLimitMs, () =>
-      reject(new Error(`start took more than ${startLimitMs / 1000} s`))
-    )
-  })
-  await Promise.race([work, late]).finally(() => release())
-}
-
-async function naming({ name }: Plugin, work: () => Promise<void>): Promise<void> {
-  try {
-    await work()
-  } catch (cause) {
-    if (cause instanceof Fault && cause.row.code.startsWith('startup.')) throw cause
-    throw new Fault(pluginFailed, `plugin ${name} did not start: ${reasonOf(cause)}`, { cause })
-  }
 }

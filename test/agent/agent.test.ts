@@ -163,6 +163,28 @@ t.test('a last report that is not answered is given 3 s', async t => {
   t.equal(await stopped, 'stopped')
 })
 
+t.test('a plugin that never ends its start is given 10 s, and named', async t => {
+  const called = Promise.withResolvers<void>()
+  const plugin: AgentPlugin = {
+    name: 'hung',
+    agent: '^1.0.0',
+    start() {
+      called.resolve()
+      return new Promise(() => {})
+    }
+  }
+  const agent = edge(t, { dir: t.testdir(), server: await scriptedServer(t), plugins: [rules, plugin] })
+  const failed = t.rejects(agent.outcome, {
+    row: { code: 'startup.plugin_failed', exit: 78 },
+    message: 'plugin hung did not start: start took more than 10 s'
+  })
+  await called.promise
+  await agent.clock.advance(10_000)
+
+  await failed
+  t.ok(agent.engine.isStopped)
+})
+
 t.test('a name that does not resolve is one line in 10 s, with what was left out', async t => {
   const server = await scriptedServer(t, { messages })
   const { engine, log, clock } = edge(t, { dir: t.testdir(), server })

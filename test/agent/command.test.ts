@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { writeBundle } from '../../agent/bundle.ts'
@@ -28,6 +28,34 @@ t.test('an agent that was revoked opens nothing, says so, and exits 4', async t 
   t.match(JSON.parse(line), { level: 'error', event: 'auth.failure', reason: 'token_revoked' })
   t.notOk(existsSync(join(dir, 'state.db')))
 })
+
+t.test(
+  'a plugin that fails at its start is named in one line, without a stack, and the agent exits 78',
+  async t => {
+    const plugin = `export default {
+    name: 'acme',
+    agent: '^1.0.0',
+    async start() { throw new Error('no luck') }
+  }`
+    const dir = t.testdir({ state: {}, acme: {}, 'agent.toml': '[plugins."./acme"]\n' })
+    chmodSync(join(dir, 'acme'), 0o755)
+    const about = JSON.stringify({ name: 'acme', version: '1.0.0', type: 'module' })
+    writeFileSync(join(dir, 'acme', 'package.json'), about, { mode: 0o644 })
+    writeFileSync(join(dir, 'acme', 'agent.js'), plugin, { mode: 0o644 })
+    writeBundle(
+      join(dir, 'state', 'bundle.json'),
+      bundleOf({ endpoint: await deadEndpoint(), fingerprint: pin }, 'x')
+    )
+    chmodSync(join(dir, 'state'), 0o700)
+    const place = ['--config', join(dir, 'agent.toml'), '--state-dir', join(dir, 'state')]
+
+    const { code, stderr } = await sluice(['agent', 'run', ...place])
+
+    t.equal(code, 78)
+    t.match(stderr, /^startup\.plugin_failed: plugin acme did not start: no luck$/m)
+    t.notMatch(stderr, /^ +at /m)
+  }
+)
 
 t.test('enroll takes its URI as an argument, from standard input, or from the environment', async t => {
   const uri = `svc://${await deadEndpoint()}/enroll?pin=sha256:${pin}&code=xyz`
