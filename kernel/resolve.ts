@@ -1,12 +1,8 @@
-import { Fault, startupInvalid } from './base/errors.ts'
-
-interface Node {
-  readonly name: string
-  readonly needs?: Readonly<Record<string, string>>
-}
+import { refuse } from './base/config.ts'
+import type { Plugin } from './plugin.ts'
 
 /** Dependencies first; ties by name, so that two runs never differ. That all needs are met is check's word. */
-export function inOrder<P extends Node>(plugins: readonly P[]): P[] {
+export function inOrder<P extends Pick<Plugin, 'name' | 'needs'>>(plugins: readonly P[]): P[] {
   const byName = new Map(plugins.map(plugin => [plugin.name, plugin]))
   const done = new Set<P>()
   const path: string[] = []
@@ -14,7 +10,7 @@ export function inOrder<P extends Node>(plugins: readonly P[]): P[] {
   function visit(plugin: P): void {
     if (done.has(plugin)) return
     const start = path.indexOf(plugin.name)
-    if (start >= 0) refuse(`plugins need each other: ${[...path.slice(start), plugin.name].join(' -> ')}`)
+    if (start >= 0) refuse([`plugins need each other: ${[...path.slice(start), plugin.name].join(' -> ')}`])
 
     path.push(plugin.name)
     for (const name of Object.keys(plugin.needs ?? {}).sort()) {
@@ -27,8 +23,4 @@ export function inOrder<P extends Node>(plugins: readonly P[]): P[] {
 
   for (const plugin of plugins.toSorted((a, b) => (a.name < b.name ? -1 : 1))) visit(plugin)
   return [...done]
-}
-
-function refuse(problem: string): never {
-  throw new Fault(startupInvalid, problem)
 }

@@ -1,4 +1,5 @@
 import { Fault, pluginFailed, reasonOf, startupInvalid } from './base/errors.ts'
+import type { Plugin } from './plugin.ts'
 
 /** A slot is a typed place, owned by one plugin, that others may fill. The kernel only carries values. */
 export interface Slot<T> {
@@ -38,15 +39,10 @@ export function defineSlot<T>(id: string, options: Partial<Pick<Slot<T>, 'absent
 
 export const ownerOf = (slot: Slot<never>): string => slot.id.slice(0, slot.id.indexOf('.'))
 
-interface Filler {
-  readonly name: string
-  readonly fills?: readonly Fill[]
-}
-
 /** What `owner` may read. Values are made on first sight, when their plugins are wired. */
 export function gather(
   owner: string,
-  plugins: readonly Filler[],
+  plugins: readonly Pick<Plugin, 'name' | 'fills'>[],
   depsOf: (plugin: string) => object
 ): FilledBy {
   const made = new Map<Fill, unknown>()
@@ -56,11 +52,7 @@ export function gather(
       (fills ?? [])
         .filter(fill => fill.slot === slot)
         .map(fill => {
-          if (!made.has(fill))
-            made.set(
-              fill,
-              make(fill, name, () => depsOf(name))
-            )
+          if (!made.has(fill)) made.set(fill, make(fill, name, depsOf))
           return { by: name, value: made.get(fill) as T } // only this slot makes Fills of this slot
         })
     )
@@ -70,12 +62,49 @@ export function gather(
 }
 
 /** The error names whose value it is: else the slot's owner, who reads it, were blamed. */
-function make({ slot, make }: Fill, by: string, deps: () => object): unknown {
+function make({ slot, make }: Fill, by: string, depsOf: (plugin: string) => object): unknown {
   try {
-    return make(deps)
+    return signed(
+      make(() => depsOf(by)),
+      { slot: slot.id, filled_by: by }
+    )
   } catch (cause) {
     throw new Fault(pluginFailed, `plugin ${by} cannot fill ${slot.id}: ${reasonOf(cause)}`, { cause })
   }
+}
+
+type Work = (...args: unknown[]) => unknown
+type Blame = Readonly<Record<'slot' | 'filled_by', string>>
+const blamed = new WeakMap<Error, Blame>()
+
+/** For the log: whose value in a slot threw this, or what caused it; undefined where none did. */
+export const blame = (error: unknown): Blame | undefined =>
+  error instanceof Error ? (blamed.get(error) ?? blame(error.cause)) : undefined
+
+/** The value as it is, but what its functions throw is known to be theirs; it passes unchanged. */
+function signed(value: unknown, by: Blame): unknown {
+  if (!(value instanceof Object)) return value
+  const sign = (error: unknown): never => {
+    if (error instanceof Error && !blamed.has(error)) blamed.set(error, by) // the innermost one's it is
+    throw error
+  }
+  const given = (made: unknown): unknown => (typeof made === 'function' ? signed(made, by) : made)
+  const apply = (work: Work, self: unknown, args: unknown[]): unknown => {
+    try {
+      const made = Reflect.apply(work, self, args)
+      return made instanceof Promise ? made.then(given, sign) : given(made)
+    } catch (error) {
+      return sign(error)
+    }
+  }
+  return new Proxy(value, {
+    apply: (target, self, args) => apply(target as Work, self, args),
+    get(target, key) {
+      const part: unknown = Reflect.get(target, key)
+      if (typeof part !== 'function' || Object.isFrozen(target)) return part // what is frozen must show what it has
+      return (...args: unknown[]) => apply(part as Work, target, args)
+    }
+  })
 }
 
 function refuseTwins<T>({ id, keyOf }: Slot<T>, filled: readonly Filled<T>[]): void {

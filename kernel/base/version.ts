@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { findPackageJSON } from 'node:module'
 import semver from 'semver'
 
 /** A version that is no semver is older than everything: a gate then refuses. */
@@ -15,15 +15,9 @@ export function unmetNeed({ by, what, range, found }: Record<'by' | 'what' | 'ra
   return [`${said}, found ${found}: ${remedy}`]
 }
 
-/** Of this package: its manifest lies above the sources in a checkout, a folder higher in the published build. */
+/** Of this package: its manifest is the first one above the sources, and above the published build. */
 export function ownVersion(): string {
-  for (const up of ['../..', '../../..']) {
-    try {
-      const manifest = JSON.parse(readFileSync(join(import.meta.dirname, up, 'package.json'), 'utf8'))
-      if (manifest.name === 'sluice') return manifest.version
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error // what readFileSync throws
-    }
-  }
-  throw new TypeError('no package.json beside the program')
+  const manifest = findPackageJSON(import.meta.url)
+  if (manifest === undefined) throw new TypeError('no package.json above the program')
+  return JSON.parse(readFileSync(manifest, 'utf8')).version
 }

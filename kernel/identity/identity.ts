@@ -27,9 +27,7 @@ interface Options {
 export function openIdentity({ store, clock, operatorToken }: Options): Identity {
   let isComplete = false // a superadmin can never be the last to go, so true stays true
 
-  const operator: Known = {
-    principal: { userId: operatorId, role: 'superadmin', method: 'operator_token' }
-  }
+  const operator: Known = { principal: { userId: operatorId, role: 'superadmin', method: 'operator_token' } }
 
   async function judge(authorization: string): Promise<Known> {
     const [, token = ''] = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(authorization) ?? []
@@ -53,9 +51,7 @@ export function openIdentity({ store, clock, operatorToken }: Options): Identity
   }
 
   async function isBootstrapped(): Promise<boolean> {
-    isComplete ||= await store.read(
-      async em => (await em.count(User, { role: 'superadmin', disabled: false })) > 0
-    )
+    isComplete ||= (await store.read(em => em.count(User, { role: 'superadmin', disabled: false }))) > 0
     return isComplete
   }
 

@@ -17,7 +17,5 @@ export function lockStore(dir: string): Release {
       cause
     })
   }
-  return () => {
-    lock.close()
-  }
+  return () => void lock.close()
 }

@@ -71,12 +71,11 @@ export async function openStore(
 const notice =
   (broken: (error: Error) => void) =>
   (error: unknown): never => {
-    for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    for (let cause = error; cause instanceof Error; cause = cause.cause)
       if ('code' in cause && /^SQLITE_(IOERR|FULL|CORRUPT|NOTADB)/.test(String(cause.code))) {
         broken(cause)
         break
       }
-    }
     throw error
   }
 

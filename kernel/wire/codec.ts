@@ -17,9 +17,8 @@ const plain = { longs: Number, enums: String, defaults: true } as const
 /** Reads each .proto once and proves it against the schemas; throws all that disagrees. */
 export function openCodec(messages: readonly Message[]): Codec {
   const root = new protobuf.Root()
-  for (const href of new Set(messages.map(message => message.proto.href))) {
+  for (const href of new Set(messages.map(message => message.proto.href)))
     protobuf.parse(readFileSync(new URL(href), 'utf8'), root, { keepCase: true })
-  }
   root.resolveAll()
   const problems = messages.flatMap(({ name, body }) => disagreements(root.lookupType(name), body))
   if (problems.length > 0) throw new TypeError(problems.join('\n'))

@@ -119,12 +119,9 @@ export function openExchange({ codec, write, clock, log, ...options }: Options):
   /** What was told, not asked, gets no answer: two ends that do not know each other would never stop. */
   function refuse(error: unknown, name: string, id: number): void {
     const { code, message } = refusalOf(error, name)
-    if (id === 0) log.debug('control.message_refused', message, { message: name, code })
-    else
-      put(
-        { name: Refusal.name, body: codec.encode(Refusal, { code, message: message.slice(0, 1000) }) },
-        { re: id }
-      )
+    if (id === 0) return void log.debug('control.message_refused', message, { message: name, code })
+    const body = codec.encode(Refusal, { code, message: message.slice(0, 1000) })
+    put({ name: Refusal.name, body }, { re: id })
   }
 
   function refusalOf(error: unknown, name: string): { readonly code: string; readonly message: string } {

@@ -77,10 +77,7 @@ export function openStream({ socket, codec, handlers, clock, log, limits = {} }:
     exchange.close(reason)
     ended.abort(reason)
     letGo()
-    if (how === 'cut') {
-      socket.destroy()
-      return
-    }
+    if (how === 'cut') return void socket.destroy()
     // Not destroyed at once: bytes that nobody has read would make it a reset, and the last words would be lost.
     socket.end()
     const release = clock.after(lastWordsMs, () => socket.destroy())

@@ -5,6 +5,7 @@ import type { HeldRow, Kind, Settlement } from '../../kernel/control/held.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
 import { HeldObject } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { blame } from '../../kernel/slot.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { Stream } from '../../kernel/wire/stream.ts'
 import type { Origins } from './origins.ts'
@@ -131,6 +132,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
   const failed = (error: unknown): void =>
     log.error('held.send_failed', 'what shall live on the agent could not be sent', {
       client_id: peer.clientId,
+      ...blame(error),
       error: error instanceof Error ? (error.stack ?? error.message) : String(error)
     })
 

@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { HeldRow, Kind, Settlement } from '../../kernel/control/held.ts'
 import { HeldObject } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { blame } from '../../kernel/slot.ts'
 
 /** Resolves when it is on the disk, or was not to be: a word on a revision that is no longer the row's says nothing. */
 export type Settle = (kind: Kind, row: HeldRow, settlement: Settlement) => Promise<void>
@@ -49,6 +50,7 @@ export function openSettle({ store, log }: Pick<Kernel, 'store' | 'log'>): Settl
   const complain = ({ row }: Word, error: unknown): void =>
     log.error('held.settle_failed', `the agent's word on ${row.kind} ${row.id} could not be taken down`, {
       client_id: row.clientId,
+      ...blame(error),
       error: error instanceof Error ? (error.stack ?? error.message) : String(error)
     })
 

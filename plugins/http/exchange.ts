@@ -5,6 +5,7 @@ import { trace } from '../../kernel/base/trace.ts'
 import type { Listing } from '../../kernel/http/listing.ts'
 import type { Call, Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { blame } from '../../kernel/slot.ts'
 import { envelope, faultOf, jsonType, sendFault, textType, toJson } from './envelope.ts'
 import { methodNotAllowed, unsupportedMediaType } from './errors.ts'
 import { openGuard, openTurnstile } from './guard.ts'
@@ -75,10 +76,12 @@ export function openExchange(app: FastifyInstance, options: HttpOptions) {
 
   app.setErrorHandler(async (error, request, reply) => {
     const fault = await written(request, faultOf(error, request.id))
+    // `plugin`: whose route it is; who filled a slot of it with what failed is named beside.
     if (fault.row.http === 500)
       log.error('request.failed', `${request.method} ${pathOf(request.url)} failed`, {
         request_id: request.id,
-        plugin: request.routeOptions.schema?.tags?.[0], // whose route it is
+        plugin: request.routeOptions.schema?.tags?.[0],
+        ...blame(fault.cause),
         error: fault.cause instanceof Error ? fault.cause.stack : String(fault.cause)
       })
     return sendFault(reply, fault)

@@ -5,6 +5,7 @@ import { Fault, rateLimited } from '../../kernel/base/errors.ts'
 import type { Call, Route } from '../../kernel/http/route.ts'
 import type { ServerEvent } from '../../kernel/http/streaming.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { blame } from '../../kernel/slot.ts'
 import type { HttpOptions } from './http.ts'
 import type { Turn } from './turn.ts'
 
@@ -53,7 +54,7 @@ export function openStreams(
       isAsking = true
       await admit({ ...turn }).catch((error: unknown) => {
         if (!(error instanceof Fault))
-          log.error('request.failed', String(error), { request_id: turn.requestId })
+          log.error('request.failed', String(error), { request_id: turn.requestId, ...blame(error) })
         gone.abort()
       })
       isAsking = false

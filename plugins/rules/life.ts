@@ -4,7 +4,7 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { fieldNotLoaded } from './encoding.ts'
 import { Rule, type State } from './entities.ts'
 import { shapeNotLoaded } from './fields.ts'
-import { removedSlot, stateSlot } from './slots.ts'
+import { type Became, removedSlot, stateSlot } from './slots.ts'
 import { ruleKind } from './wire.ts'
 
 /** To be called once the transaction has been committed. */
@@ -50,10 +50,26 @@ export function openLife({
     const entered = { state, stateReason: code, stateChangedAt: now, updatedAt: now, activatedAt }
     const { id, clientId, owner } = rule
     await em.nativeUpdate(Rule, { id }, entered)
-    for (const { value: told } of filled(stateSlot))
-      await told({ id, clientId, owner, state, reason: code }, em)
+    await tell({ id, clientId, owner, state, reason: code }, em)
     const fields = { rule: id, client: clientId, ...why }
     return () => log.info(`rule.${state}`, `the rule is ${state}`, fields)
+  }
+
+  /** Whoever listens cannot keep a rule from its state: what one that fails has written is undone, with nothing else. */
+  async function tell(became: Became, em: EntityManager): Promise<void> {
+    for (const { by, value: told } of filled(stateSlot))
+      await em
+        .transactional(em => told(became, em))
+        .catch((error: unknown) => {
+          const { id: rule, clientId: client, state } = became
+          const stack = error instanceof Error ? error.stack : String(error)
+          log.error('rule.listener_failed', `plugin ${by} was not told that the rule is ${state}`, {
+            rule,
+            client,
+            plugin: by,
+            error: stack
+          })
+        })
   }
 
   /** One that was active stays on its client, to be tried again, unless a part of it is missing. */

@@ -76,13 +76,18 @@ t.test('a route that hangs holds up no other', async t => {
 })
 
 t.test(
-  "a slot function that throws is told with its stack, and takes only its owner's route along",
+  "a slot function that throws is told with its stack and who filled the slot, and takes only its owner's route along",
   async t => {
     const { call, log } = await house(t, { plugins: ['users', 'clients', rowdy] })
     await call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
     t.equal((await call('GET', '/v1/users')).status, 500)
     t.match(log.filter(({ event }) => event === 'request.failed').at(-1), {
-      fields: { plugin: 'users', error: /no such mood[\s\S]*misbehaviour/ }
+      fields: {
+        plugin: 'users',
+        slot: 'users.row',
+        filled_by: 'rowdy',
+        error: /no such mood[\s\S]*misbehaviour/
+      }
     })
     t.equal((await call('GET', '/v1/clients')).status, 200)
   }

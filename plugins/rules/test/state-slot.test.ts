@@ -29,3 +29,30 @@ t.test('who listens is told of each state that a rule enters, once, and why it f
     { ...of, id: failed.body.error.details['rule_id'], state: 'failed', reason: 'port_in_use' }
   ])
 })
+
+t.test('a listener that throws is named in the log, and the push and the removal are answered', async t => {
+  const listener = definePlugin({
+    name: 'listener',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    needs: { rules: '^1.0.0' },
+    fills: [
+      stateSlot.fill(async ({ id }, em) => {
+        await em.execute('delete from rules where id = ?', [id])
+        throw new Error('no such ear')
+      })
+    ]
+  })
+  const on = await site(t, { plugins: ['users', 'clients', 'rules', listener] })
+  await on.connect(await on.enroll())
+
+  const { status, body } = await on.push()
+
+  t.equal(status, 201)
+  t.match(body, { state: 'active' }, 'what it wrote is undone')
+  t.match(
+    on.log.filter(({ event }) => event === 'rule.listener_failed'),
+    [{ fields: { rule: body.rule_id, plugin: 'listener', error: /no such ear/ } }]
+  )
+  t.equal((await on.call('DELETE', `/v1/rules/${body.rule_id}`)).status, 204)
+})
