@@ -1,8 +1,8 @@
 // The story of an agent: what was saved is in force again, then a link keeps it in step with the server.
 import { timestamp } from '../kernel/base/clock.ts'
 import { Releases } from '../kernel/base/releases.ts'
-import { starting } from '../kernel/base/starting.ts'
 import { type Bundle, markRevoked } from './bundle.ts'
+import { guarded } from './guarded.ts'
 import { keepLink, type LinkOptions } from './link.ts'
 import { type AgentOptions, openHello, openParts, type Parts } from './parts.ts'
 import { aborted } from './wait.ts'
@@ -19,18 +19,15 @@ export type Outcome = 'stopped' | 'revoked'
 const countMs = 1000
 const lastReportMs = 3000
 
-export async function runAgent(options: AgentOptions, { stop, cut }: Signals): Promise<Outcome> {
-  const { plugins, clock } = options
+export async function runAgent(given: AgentOptions, { stop, cut }: Signals): Promise<Outcome> {
+  const options = { ...given, plugins: given.plugins.map(plugin => guarded(plugin, given.log)) }
   const releases = new Releases()
   const unlink = new AbortController()
   try {
     const parts = openParts(options, releases.defer)
-    for (const plugin of plugins)
-      await starting(plugin.name, clock, async () =>
-        plugin.start?.({ call: parts.call, defer: releases.defer })
-      )
+    for (const plugin of options.plugins) await plugin.start?.({ call: parts.call, defer: releases.defer })
     await parts.held.restore()
-    releases.defer(clock.every(countMs, parts.count))
+    releases.defer(options.clock.every(countMs, parts.count))
 
     const linked = keepLink(linkOptions(options, parts), unlink.signal)
     const refused = await Promise.race([linked, aborted(stop)])

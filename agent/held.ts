@@ -141,9 +141,14 @@ export function openHeld({ store, kinds, call, clock, log }: Options): Held {
     }
     // Fail closed: what it replaces may allow more than the server wants by now.
     if (failure && known?.failure === null)
-      await kindOf.get(object.kind)?.withdraw(object.id, 'drain', call())
+      await kindOf.get(object.kind)?.withdraw(object.id, 'drain', call()).catch(sayStays(object))
     return verdictOf(keep(object, failure))
   }
+
+  const sayStays =
+    ({ kind, id }: Key) =>
+    (error: unknown) =>
+      log.error('held.withdraw_failed', `it may still be in force: ${String(error)}`, { kind, id })
 
   /** What is refused once leaves everything as it was. */
   async function bringBack({ kind, id }: Key, before: AgentObject | undefined): Promise<void> {
@@ -191,7 +196,7 @@ export function openHeld({ store, kinds, call, clock, log }: Options): Held {
       inTurn(async () => {
         adopt(generation)
         const foreign = [...entries.values()].filter(({ object }) => !wanted.includes(object.kind))
-        for (const { object } of foreign) await drop(object, 'drain')
+        for (const { object } of foreign) await drop(object, 'drain').catch(sayStays(object))
       }),
     stock(after) {
       const kept = [...entries.values()].map(({ object: { kind, id, revision }, failure }) => {
@@ -215,7 +220,9 @@ export function openHeld({ store, kinds, call, clock, log }: Options): Held {
     },
     clear: () =>
       inTurn(async () => {
-        await Promise.all([...entries.values()].map(({ object }) => drop(object, 'cut')))
+        await Promise.all(
+          [...entries.values()].map(({ object }) => drop(object, 'cut').catch(sayStays(object)))
+        )
         store.clear()
       }),
     close() {

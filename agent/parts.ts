@@ -101,16 +101,8 @@ type Heeding = Pick<AgentOptions, 'plugins' | 'resolver' | 'clock' | 'log'> &
 /** What the engine says goes to whom it concerns; plugins see it while the rule is still known. */
 function openHeeding({ plugins, resolver, engine, rules, journal, call, clock, log }: Heeding) {
   const say = openSaying(rules, clock, log)
-  /** What is forwarded, and counted, does not end because one of them stumbles. */
-  function tell({ name, event: hear }: AgentPlugin, event: EngineEvent): void {
-    try {
-      hear?.(event, call)
-    } catch (error) {
-      log.error('plugin.event_failed', String(error), { plugin: name, kind: event.kind })
-    }
-  }
   return (event: EngineEvent): void => {
-    for (const plugin of plugins) tell(plugin, event)
+    for (const plugin of plugins) plugin.event?.(event, call)
     say(event)
     if (event.kind === 'resolve') {
       resolver.resolve(event.host).then(found => engine.resolved(event.token, found))

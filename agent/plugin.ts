@@ -27,7 +27,7 @@ export interface AgentPlugin {
   joined?(stream: Stream, call: AgentCall): void
   /** The agent stops in order: what the server should still hear. Waited for 3 s; the stream may be down. */
   leaving?(call: AgentCall): Promise<void>
-  /** Acquire what needs acquiring, once a process; hand each release to `defer`. */
+  /** Acquire what needs acquiring, once a process, within 10 s; hand each release to `defer`. */
   start?(scope: { readonly call: AgentCall; readonly defer: (release: Release) => void }): Promise<void>
 }
 

@@ -5,7 +5,7 @@ import type { Engine, EngineFault } from './engine.ts'
 import type { Journal } from './journal.ts'
 import type { Meters } from './meters.ts'
 import type { Plan, Planner } from './planner.ts'
-import type { AgentRules, RuleSettings, RuleSpec } from './plugin.ts'
+import type { AgentRules, MeterUse, RuleSettings, RuleSpec } from './plugin.ts'
 import type { Settings } from './settings.ts'
 
 interface Options {
@@ -41,12 +41,15 @@ export function openRules({ engine, planner, meters, journal, settings, log }: O
   const running = new Map<string, Running>()
   const closing = new Map<number, Closing>()
   const specs = new Map<number, RuleSpec>()
+  const passed = new Map<number, readonly MeterUse[]>()
   let lastId = 0
 
   async function openNew(spec: RuleSpec, plan: Plan): Promise<void> {
     const engineId = ++lastId
-    const joined = meters.join(planner.metersOf(spec))
+    const uses = planner.metersOf(spec)
+    const joined = meters.join(uses)
     specs.set(engineId, spec)
+    passed.set(engineId, uses)
     journal.bind(engineId, { id: spec.id, owner: spec.owner, targets: plan.targets })
     try {
       planner.tune(spec, meters, 'open')
@@ -82,8 +85,9 @@ export function openRules({ engine, planner, meters, journal, settings, log }: O
   function forget(engineId: number): void {
     const spec = specs.get(engineId)
     specs.delete(engineId)
+    meters.leave(passed.get(engineId) ?? [])
+    passed.delete(engineId)
     if (!spec) return
-    meters.leave(planner.metersOf(spec))
     if (![...specs.values()].some(({ id }) => id === spec.id)) planner.tune(spec, meters, 'ended')
   }
 
@@ -129,6 +133,7 @@ const portsOf = ({ from, to }: Plan): string => (from === to ? `${from}` : `${fr
 
 /** The engine speaks errno, the wire speaks codes. */
 function refusalOf(fault: unknown): Refused {
+  if (fault instanceof Refused) return fault // of a plugin
   const { code, message } = fault as EngineFault // what `open` rejects with
   return new Refused(code === 'EADDRINUSE' ? 'port_in_use' : 'activation_failed', message, { cause: fault })
 }

@@ -68,7 +68,7 @@ export async function session(options: SessionOptions, bundle: Bundle, signal: A
   return { reason, wasWelcome }
 }
 
-/** What fails in a plugin's half of a stream ends that stream, and nothing that is forwarded. */
+/** What fails on a stream ends that stream, and nothing that is forwarded. */
 function codeOf(error: unknown, log: Log): string {
   if (error instanceof Refused) return error.code
   log.error('control.failed', String(error), { error: error instanceof Error ? error.stack : null })

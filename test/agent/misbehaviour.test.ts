@@ -1,0 +1,235 @@
+// A plugin of an agent that misbehaves is named, and harms nobody else.
+import t, { type Test } from 'tap'
+import {
+  type AgentCall,
+  type AgentField,
+  type AgentKind,
+  type AgentPlugin,
+  defineField
+} from '../../agent/plugin.ts'
+import { Inventory } from '../../kernel/wire/control.ts'
+import { answer } from '../../kernel/wire/message.ts'
+import rules from '../../plugins/rules/agent.ts'
+import { messages, RulePush } from '../../plugins/rules/wire.ts'
+import { Echo } from '../kit/echo.ts'
+import { edge, push, remove } from './edge.ts'
+import { scriptedServer, type Visit } from './scripted-server.ts'
+
+const bug = (): never => {
+  throw new TypeError('a bug')
+}
+
+/** An agent with a plugin that misbehaves, before others. */
+async function rowdy(t: Test, hooks: Partial<AgentPlugin>, ...others: readonly AgentPlugin[]) {
+  const server = await scriptedServer(t, { messages: [...messages, Echo] })
+  const plugin: AgentPlugin = { name: 'rowdy', agent: '^1.0.0', messages: [Echo], ...hooks }
+  const agent = edge(t, { dir: t.testdir(), server, plugins: [plugin, rules, ...others] })
+  const visit = await server.next()
+  const isNamed = async (hook: string) =>
+    t.match(await agent.log.until('plugin.failed'), {
+      level: 'error',
+      fields: { plugin: 'rowdy', hook, error: /a bug[\s\S]*misbehaviour/ }
+    })
+  return { ...agent, visit, isNamed }
+}
+
+const pushMood = ({ line }: Visit, mood: string) =>
+  line.ask(RulePush, {
+    rule_id: `rule-${mood}`,
+    revision: 1,
+    owner: 'ann',
+    protocol: 'tcp',
+    listen_from: 8080,
+    listen_to: 8080,
+    targets: [{ host: '10.0.0.1', port: 80, priority: 0 }],
+    prefer_ipv6: false,
+    fields: { mood: Uint8Array.from([10, mood.length, ...Buffer.from(mood)]) },
+    retry: false
+  })
+
+const moody = (hooks: Partial<AgentField>): Partial<AgentPlugin> => ({
+  fields: [{ ...defineField({ key: 'mood', message: Echo }), ...hooks }]
+})
+
+for (const [hook, joined] of [
+  ['throws', bug],
+  ['rejects', async () => bug()]
+] as const)
+  t.test(`what a stream begins with and ${hook} leaves the stream up, and the others begin`, async t => {
+    const began = Promise.withResolvers<void>()
+    const other: AgentPlugin = { name: 'other', agent: '^1.0.0', joined: () => began.resolve() }
+    const { visit, isNamed, engine } = await rowdy(t, { joined }, other)
+
+    await isNamed('joined')
+    await began.promise
+    await push(visit, 'rule-1', 1, 8080)
+    t.equal(engine.rules.size, 1)
+    t.notOk(visit.ended.aborted)
+  })
+
+for (const [hook, event] of [
+  ['throws', bug],
+  ['rejects', async () => bug()]
+] as const)
+  t.test(`a plugin that ${hook} at what the engine says ends nothing, and no end is missed`, async t => {
+    const { visit, isNamed, engine } = await rowdy(t, { event })
+    await push(visit, 'rule-1', 1, 8080)
+
+    await remove(visit, 'rule-1', 2, 'cut')
+
+    await isNamed('event')
+    await new Promise(resolve => setImmediate(resolve))
+    await visit.line.ask(Inventory, { after: '' })
+    t.match(visit.gone, [{ kind: 'rule', id: 'rule-1', revision: 2 }])
+    t.equal(engine.rules.size, 0)
+  })
+
+for (const [hook, hooks] of [
+  ['plan of mood', moody({ plan: bug })],
+  ['tune of mood', moody({ tune: value => void (value && bug()) })]
+] as const)
+  t.test(`a rule whose ${hook} fails is refused with the plugin's name, and the others open`, async t => {
+    const { visit, isNamed, engine } = await rowdy(t, hooks)
+    await push(visit, 'rule-1', 1, 8081)
+
+    await t.rejects(pushMood(visit, 'bad'), {
+      code: 'internal',
+      message: `plugin rowdy failed at ${hook}; the agent's log says why`
+    })
+
+    await isNamed(hook)
+    await push(visit, 'rule-2', 1, 8082)
+    t.equal(engine.rules.size, 2)
+  })
+
+t.test(
+  'a plugin that cannot say what meters a rule passes refuses the rule, and its end asks it no more',
+  async t => {
+    let isBroken = false
+    const meters = () => (isBroken ? bug() : [])
+    const { visit, isNamed, engine } = await rowdy(t, { meters })
+    await push(visit, 'rule-1', 1, 8081)
+    isBroken = true
+
+    await remove(visit, 'rule-1', 2, 'cut')
+    t.equal(engine.rules.size, 0)
+    await t.rejects(push(visit, 'rule-2', 1, 8082), { message: /^plugin rowdy failed at meters;/ })
+    await isNamed('meters')
+  }
+)
+
+t.test('limits that cannot be taken back at the end of a rule keep no other rule', async t => {
+  const { visit, isNamed, engine } = await rowdy(t, moody({ tune: value => void (value ?? bug()) }))
+  await pushMood(visit, 'good')
+
+  await remove(visit, 'rule-good', 2, 'cut')
+
+  await isNamed('tune of mood')
+  await push(visit, 'rule-1', 1, 8080)
+  t.equal(engine.rules.size, 1)
+})
+
+t.test('a handler that throws is a refusal to the server, and the stream goes on', async t => {
+  const { visit, isNamed } = await rowdy(t, { handlers: [answer(Echo, async (_: AgentCall) => bug())] })
+
+  await t.rejects(visit.line.ask(Echo, { text: 'speak' }), {
+    code: 'internal',
+    message: /^plugin rowdy failed/
+  })
+
+  await isNamed(Echo.name)
+  await push(visit, 'rule-1', 1, 8080)
+})
+
+/** Its object is put by what the server says. */
+const keeper = (hooks: Partial<AgentKind>): Partial<AgentPlugin> => ({
+  kinds: [
+    {
+      kind: 'mood',
+      apply: async () => {},
+      withdraw: async () => ({ done: Promise.resolve() }),
+      ...hooks
+    }
+  ],
+  handlers: [
+    answer(Echo, async ({ held }: AgentCall, { text }) => {
+      const verdict = await held.put(
+        { kind: 'mood', id: text, revision: 1, bytes: new Uint8Array() },
+        'retry'
+      )
+      return { text: verdict.is === 'refused' ? verdict.message : verdict.is }
+    })
+  ]
+})
+
+t.test('an object that cannot be put in force is refused with the name of its plugin', async t => {
+  const { visit, isNamed } = await rowdy(t, keeper({ apply: async () => bug() }))
+
+  t.match(await visit.line.ask(Echo, { text: 'one' }), { text: /^plugin rowdy failed at apply of mood;/ })
+
+  await isNamed('apply of mood')
+})
+
+t.test('an object that cannot be withdrawn keeps no revoked agent from its end', async t => {
+  const agent = await rowdy(t, keeper({ withdraw: async () => bug() }))
+  await push(agent.visit, 'rule-1', 1, 8080)
+  t.same(await agent.visit.line.ask(Echo, { text: 'one' }), { text: 'taken' })
+
+  agent.visit.dismiss('token_revoked')
+
+  t.equal(await agent.outcome, 'revoked')
+  await agent.isNamed('withdraw of mood')
+  t.match(await agent.log.until('held.withdraw_failed'), { fields: { kind: 'mood', id: 'one' } })
+  t.same(agent.engine.closed, [{ ruleId: 1, drainMs: 0 }])
+  t.ok(agent.bundle()?.revoked_at)
+})
+
+t.test('a drain that fails ends nothing', async t => {
+  const done = Promise.reject(new TypeError('a bug of misbehaviour'))
+  done.catch(() => {}) // it is looked at later
+  const agent = await rowdy(t, keeper({ withdraw: async () => ({ done }) }))
+  await agent.visit.line.ask(Echo, { text: 'one' })
+
+  agent.visit.dismiss('token_revoked')
+
+  t.equal(await agent.outcome, 'revoked')
+  await agent.isNamed('drain of mood')
+})
+
+t.test('last words that throw keep no other plugin from its own', async t => {
+  let isSaid = false
+  const other: AgentPlugin = {
+    name: 'other',
+    agent: '^1.0.0',
+    async leaving() {
+      isSaid = true
+    }
+  }
+  const agent = await rowdy(t, { leaving: bug }, other)
+
+  t.equal(await agent.stop(), 'stopped')
+
+  await agent.isNamed('leaving')
+  t.ok(isSaid)
+})
+
+t.test('work by the clock that throws is named, comes again, and ends no agent', async t => {
+  let rounds = 0
+  const start: AgentPlugin['start'] = async ({ call, defer }) =>
+    defer(call.clock.every(1000, () => void (++rounds && bug())))
+  const { clock, visit, isNamed } = await rowdy(t, { start })
+
+  await clock.advance(2000)
+
+  await isNamed('clock.every')
+  t.equal(rounds, 2)
+  await push(visit, 'rule-1', 1, 8080)
+})
+
+t.test('a release that throws is named, and the agent stops in order', async t => {
+  const agent = await rowdy(t, { start: async ({ defer }) => defer(bug) })
+
+  t.equal(await agent.stop(), 'stopped')
+
+  await agent.isNamed('release')
+})
