@@ -2,19 +2,43 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The plugin that a script is of: a built-in one by its folder, another by its package, or by its folder. */
-export function ownerOfScript(url: string): string {
-  if (!url.startsWith('file:')) return 'the server'
-  const file = fileURLToPath(url)
-  const owner = packageOf(dirname(file))
-  if (owner !== null && owner !== 'sluice') return owner
-  const [, builtin] = /\/plugins\/([^/]+)\//.exec(file) ?? []
-  return builtin ?? (/\/(kernel|config|agent)\//.test(file) ? 'the server' : basename(dirname(file)))
+const server = 'the server'
+
+/** Neither Node's nor a library's: what is installed as a package is ours where it has a plugin, as sluice itself has. */
+export function isOurs(url: string): boolean {
+  if (!url.startsWith('file:')) return false
+  return !url.includes('/node_modules/') || './plugin' in manifestOf(dirname(fileURLToPath(url))).exports
 }
 
-function packageOf(dir: string): string | null {
-  const manifest = join(dir, 'package.json')
-  if (!existsSync(manifest)) return dir === dirname(dir) ? null : packageOf(dirname(dir))
-  const { name } = JSON.parse(readFileSync(manifest, 'utf8')) as { readonly name?: string }
-  return name ?? basename(dir)
+/** The plugin that a script is of: a built-in one by its folder, another by its package, or by its folder. */
+export function ownerOfScript(url: string): string {
+  if (!url.startsWith('file:')) return server
+  const file = fileURLToPath(url)
+  const { name } = manifestOf(dirname(file))
+  if (name !== null && name !== 'sluice') return name
+  const [, builtin] = /\/plugins\/([^/]+)\//.exec(file) ?? []
+  return builtin ?? (/\/(kernel|config|agent)\//.test(file) ? server : basename(dirname(file)))
+}
+
+/** Whose code is nearest to where an error was thrown; the server's own is passed over. */
+export function ownerOfStack(stack: string): string {
+  const scripts = stack.match(/file:\/\/[^\n)]+?(?=:\d+:\d+)/g) ?? []
+  return (
+    scripts
+      .filter(isOurs)
+      .map(ownerOfScript)
+      .find(owner => owner !== server) ?? server
+  )
+}
+
+interface Manifest {
+  readonly name: string | null
+  readonly exports: object
+}
+
+function manifestOf(dir: string): Manifest {
+  const file = join(dir, 'package.json')
+  if (!existsSync(file)) return dir === dirname(dir) ? { name: null, exports: {} } : manifestOf(dirname(dir))
+  const { name = basename(dir), exports } = JSON.parse(readFileSync(file, 'utf8')) as Partial<Manifest>
+  return { name, exports: Object(exports) }
 }

@@ -1,6 +1,9 @@
 import { Worker } from 'node:worker_threads'
 import { type Static, Type } from 'typebox'
+import { reasonOf } from '../../kernel/base/errors.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { blame } from '../../kernel/slot.ts'
+import { ownerOfStack } from './owner.ts'
 import type { Watched } from './watch.ts'
 
 const config = Type.Object(
@@ -39,5 +42,16 @@ export default definePlugin<Deps>({
     // Of the event loop itself, whatever time a test's clock shows.
     const beat = setInterval(() => Atomics.add(count, 0, 1), patienceMs / beatsASpell).unref()
     defer(() => clearInterval(beat))
+    // A monitor: the process ends as it would without it.
+    const end = (thrown: unknown): void => {
+      const stack = thrown instanceof Error ? (thrown.stack ?? '') : ''
+      const plugin = blame(thrown)?.filled_by ?? ownerOfStack(stack)
+      log.error('server.crashed', `${plugin} has ended the server: ${reasonOf(thrown)}`, {
+        plugin,
+        error: stack
+      })
+    }
+    process.on('uncaughtExceptionMonitor', end)
+    defer(() => void process.off('uncaughtExceptionMonitor', end))
   }
 })

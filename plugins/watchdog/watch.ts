@@ -4,7 +4,7 @@ import { writeSync } from 'node:fs'
 import inspector, { type Debugger } from 'node:inspector'
 import { workerData } from 'node:worker_threads'
 import { timestamp } from '../../kernel/base/clock.ts'
-import { ownerOfScript } from './owner.ts'
+import { isOurs, ownerOfScript } from './owner.ts'
 
 export interface Watched {
   /** Counts up while the main thread lives. */
@@ -47,7 +47,6 @@ function look(): void {
 }
 
 function tell(frames: readonly Debugger.CallFrame[], urlOf: (frame: Debugger.CallFrame) => string): void {
-  const isOurs = (url: string) => url.startsWith('file:') && !url.includes('/node_modules/')
   const culprit = frames.find(frame => isOurs(urlOf(frame)))
   const script = culprit ? urlOf(culprit) : ''
   const plugin = ownerOfScript(script)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { freePort } from '../../../test/kit/ports.ts'
 import { edge, site, token } from '../../../test/kit/site.ts'
 import { get, web } from '../../../test/kit/web.ts'
-import { ownerOfScript } from '../owner.ts'
+import { ownerOfScript, ownerOfStack } from '../owner.ts'
 
 const looper = join(import.meta.dirname, 'looper')
 
@@ -41,8 +41,26 @@ patience_secs = 0.5
   }
 )
 
+t.test('an error that nobody catches is named with its plugin, and ends the server', async t => {
+  for (const by of ['timer', 'promise']) {
+    const on = await site(t, {}, `[plugins."${looper}"]\n`)
+    const headers = { authorization: `Bearer ${token}` }
+    void fetch(`${on.origin}/v1/drop?by=${by}`, { method: 'POST', headers }).catch(() => {}) // it may get no answer
+
+    t.match(await on.server.until('server.crashed'), { plugin: 'looper', error: /dropped/ })
+    t.equal(await on.server.exit, 1)
+  }
+})
+
 t.test('a script is of its plugin, its package, or the server', async t => {
   t.equal(ownerOfScript(new URL('../../rules/routes.ts', import.meta.url).href), 'rules')
   t.equal(ownerOfScript(new URL('../../../kernel/kernel.ts', import.meta.url).href), 'the server')
   t.equal(ownerOfScript('node:internal/timers'), 'the server')
+  const [kernel, rules, library] = [
+    'kernel/kernel.ts',
+    'plugins/rules/routes.ts',
+    'node_modules/pino/pino.js'
+  ].map(file => new URL(`../../../${file}`, import.meta.url).href)
+  t.equal(ownerOfStack(`Error\n at a (${library}:1:2)\n at b (${kernel}:3:4)\n at ${rules}:5:6`), 'rules')
+  t.equal(ownerOfStack(`Error\n at a (node:fs:1:2)`), 'the server')
 })

@@ -1,4 +1,4 @@
-// A plugin that misbehaves: it holds the server up for two seconds.
+// A plugin that misbehaves: it holds the server up for two seconds, or drops an error.
 import { definePlugin, defineRoute, Type } from 'sluice/plugin'
 
 const spin = defineRoute({
@@ -15,4 +15,24 @@ const spin = defineRoute({
   }
 })
 
-export default definePlugin({ name: 'looper', version: '1.0.0', kernel: '^1.0.0', routes: [spin] })
+const drop = defineRoute({
+  method: 'POST',
+  url: '/v1/drop',
+  action: 'drop',
+  access: 'superadmin',
+  status: 204,
+  summary: 'Drops an error, from a timer or as a promise.',
+  schema: () => ({
+    query: Type.Object({ by: Type.String() }, { additionalProperties: false }),
+    reply: Type.Void()
+  }),
+  async run(_, { query }) {
+    const fail = () => {
+      throw new Error('dropped')
+    }
+    if (query.by === 'timer') setTimeout(fail)
+    else void Promise.resolve().then(fail)
+  }
+})
+
+export default definePlugin({ name: 'looper', version: '1.0.0', kernel: '^1.0.0', routes: [spin, drop] })
