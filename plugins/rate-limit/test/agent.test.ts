@@ -153,8 +153,8 @@ t.test('time spent waiting is told by rule and owner, when it has grown', async 
   t.strictSame(sent, [
     {
       waits: [
-        { scope: 'rule', id: 'rule-1', ms: 1500 },
-        { scope: 'owner', id: 'ann', ms: 20 }
+        { scope: 'owner', id: 'ann', ms: 20 },
+        { scope: 'rule', id: 'rule-1', ms: 1500 }
       ]
     }
   ])
