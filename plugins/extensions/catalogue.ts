@@ -1,5 +1,5 @@
 // All plugins that a configuration means, in both halves.
-import { existsSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { agentPlugins } from '../../config/agent-plugins.ts'
@@ -8,6 +8,7 @@ import { plugins as builtin } from '../../config/plugins.ts'
 import { parseFile } from '../../kernel/base/config.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
+import type { Settings } from '../../test/kit/conformance.ts'
 
 type Table = Readonly<Record<string, unknown>>
 
@@ -30,6 +31,16 @@ export function sourceOf(configFile: string | undefined): {
   if (configFile === undefined) return { table: {}, baseDir: process.cwd() }
   const table = (parseFile(configFile)['plugins'] ?? {}) as Table // checked by whoever loads it
   return { table, baseDir: dirname(resolve(configFile)) }
+}
+
+/** What a configuration has for the plugin in a folder, however it names it; nothing without a configuration. */
+export function settingsFor(dir: string, configFile: string | undefined): Settings {
+  if (configFile === undefined) return {}
+  const { table, baseDir } = sourceOf(configFile)
+  const file = halfOf(dir, 'plugin', dir)
+  const named = Object.keys(table).find(name => file !== null && halfOf(name, 'plugin', baseDir) === file)
+  const { enabled: _, ...section } = (table[named ?? ''] ?? {}) as Table // checked at the start
+  return { keys: parseFile(configFile), section }
 }
 
 export async function load(configFile: string | undefined): Promise<Loaded> {
@@ -66,15 +77,16 @@ export async function pick(loaded: Loaded, wanted: string): Promise<Picked> {
 }
 
 async function halfAt<P>(path: string, half: Half): Promise<P | undefined> {
-  const file = halves(path, half)
+  const file = halfOf(resolve(path), half, process.cwd())
   if (file === null) return undefined
   const { default: plugin } = (await importForeign(file)) as { readonly default?: P }
   return plugin
 }
 
-function halves(path: string, half: Half): string | null {
+/** Its file, whatever links lead there. */
+function halfOf(specifier: string, half: Half, baseDir: string): string | null {
   try {
-    return find(resolve(path), half, process.cwd())
+    return realpathSync(find(specifier, half, baseDir))
   } catch (error) {
     if (error instanceof NoHalf) return null
     throw error

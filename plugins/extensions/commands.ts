@@ -4,7 +4,7 @@ import { find } from '../../config/load.ts'
 import { trust as record } from '../../config/trust.ts'
 import { Fault, pluginFailed } from '../../kernel/base/errors.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import { load, pick, sourceOf } from './catalogue.ts'
+import { load, pick, settingsFor, sourceOf } from './catalogue.ts'
 import { described, overview, whole } from './listing.ts'
 import { scaffold } from './scaffold.ts'
 
@@ -70,12 +70,18 @@ const make = defineCommand({
 const check = defineCommand({
   name: 'plugin check',
   summary: 'Judge a plugin as a server and an agent will: manifest, tables, halves, a boot and a stop.',
-  args: Type.Object({ path: Type.String({ description: 'Its folder.' }) }),
+  args: Type.Object({
+    path: Type.String({ description: 'Its folder.' }),
+    config: Type.Optional(
+      Type.String({ description: "TOML configuration with the plugin's settings; default SVC_CONFIG." })
+    )
+  }),
   positional: ['path'],
   needs: 'nothing',
-  async run({ args, print }) {
+  async run({ args: { path, config }, env, print }) {
     const { conform } = await import('../../test/kit/conformance.ts') // all that boots a server, for this one command
-    const { name, version, problems } = await conform(resolve(args.path))
+    const dir = resolve(path)
+    const { name, version, problems } = await conform(dir, settingsFor(dir, config ?? env['SVC_CONFIG']))
     if (problems.length > 0) throw new Fault(pluginFailed, problems.join('\n'))
     print.line(`${name} ${version} conforms`)
   }

@@ -2,16 +2,18 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { type TObject, Type } from 'typebox'
 import { checkPlugins } from '../../agent/check.ts'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { agentPlugins } from '../../config/agent-plugins.ts'
 import { find } from '../../config/load.ts'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { offerSurface } from '../../config/surface.ts'
+import { settle } from '../../kernel/base/config.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
 import { check } from '../../kernel/check.ts'
-import { boot, type Server } from '../../kernel/kernel.ts'
+import { boot, type Options, type Server } from '../../kernel/kernel.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import { gather } from '../../kernel/slot.ts'
 import { derivedSlot, type Gate, ruleFieldSlot } from '../../plugins/rules/slots.ts'
@@ -23,8 +25,17 @@ export interface Conformance {
   readonly problems: readonly string[]
 }
 
+type Table = Readonly<Record<string, unknown>>
+
+export interface Settings {
+  /** Keys at the top of the configuration: those that the plugin owns are taken. */
+  readonly keys?: Table
+  /** Its section. */
+  readonly section?: Table
+}
+
 /** `dir` is the plugin's folder. It is left as it was. */
-export async function conform(dir: string): Promise<Conformance> {
+export async function conform(dir: string, settings: Settings = {}): Promise<Conformance> {
   offerSurface()
   const problems: string[] = []
   const before = resources()
@@ -36,7 +47,8 @@ export async function conform(dir: string): Promise<Conformance> {
   const others = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
   problems.push(...check([...others, server]), ...strayRoutes(server), ...(await halves(server, agent)))
   if (!existsSync(join(dir, 'README.md'))) problems.push('it has no README.md')
-  if (problems.length === 0) problems.push(...(await life(dir, others, server)))
+  if (problems.length === 0) problems.push(...unsettled(server, settings))
+  if (problems.length === 0) problems.push(...(await life(dir, others, server, settings)))
   return { name: server.name, version: server.version, problems }
 }
 
@@ -84,8 +96,25 @@ async function halves(server: Plugin, agent: AgentPlugin | null): Promise<string
   return [...problems, ...said(() => checkPlugins([...others, agent]))]
 }
 
+/** Its own part of the configuration, as a start would judge it. */
+function unsettled({ name, config = Type.Object({}), keys }: Plugin, given: Settings): string[] {
+  const section = settle(config, given.section, `plugins.${name}`)
+  const top = settle(keys ?? Type.Object({}), owned(keys, given), '')
+  return [...section.problems, ...top.problems].map(
+    problem => `${problem}; the settings it is checked with are those of --config FILE`
+  )
+}
+
+const owned = (keys: TObject | undefined, given: Settings): Table =>
+  Object.fromEntries(Object.entries(given.keys ?? {}).filter(([key]) => key in (keys?.properties ?? {})))
+
 /** It comes, stays, goes, and comes back, on one store. */
-async function life(dir: string, others: readonly Plugin[], plugin: Plugin): Promise<string[]> {
+async function life(
+  dir: string,
+  others: readonly Plugin[],
+  plugin: Plugin,
+  settings: Settings
+): Promise<string[]> {
   const dataDir = mkdtempSync(join(dir, '.conformance-'))
   const problems: string[] = []
   try {
@@ -95,7 +124,9 @@ async function life(dir: string, others: readonly Plugin[], plugin: Plugin): Pro
       ['a start without it', others],
       ['its return', [...others, plugin]]
     ] as const) {
-      const server = await started(dataDir, plugins).catch((error: unknown) => {
+      const keys = plugins.includes(plugin) ? owned(plugin.keys, settings) : {}
+      const given = { keys, sections: { [plugin.name]: settings.section } }
+      const server = await started(dataDir, plugins, given).catch((error: unknown) => {
         problems.push(`${when}: ${messageOf(error)}`)
         return null
       })
@@ -110,15 +141,20 @@ async function life(dir: string, others: readonly Plugin[], plugin: Plugin): Pro
   return problems
 }
 
-const started = (dataDir: string, plugins: readonly Plugin[]): Promise<Server> =>
+const started = (
+  dataDir: string,
+  plugins: readonly Plugin[],
+  { keys, sections }: Pick<Options, 'keys' | 'sections'>
+): Promise<Server> =>
   boot({
     plugins,
     keys: {
+      ...keys,
       operator_http_listen: '127.0.0.1:0',
       control_listen: '127.0.0.1:0',
       metrics_listen: '127.0.0.1:0'
     },
-    sections: {},
+    sections,
     dataDir,
     version: ownVersion(),
     log: { debug() {}, info() {}, warn() {}, error() {} }

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { conform } from '../../../test/kit/conformance.ts'
+import { settingsFor } from '../catalogue.ts'
 import { scaffold } from '../scaffold.ts'
 
 function written(t: Test, name = 'acme-idle'): string {
@@ -74,3 +75,33 @@ t.test('a plugin that throws when it is read, or at its start, is named', async 
   )
   t.match((await conform(starter)).problems, [/its first start: plugin acme-start did not start: not today/])
 })
+
+t.test(
+  'a plugin that requires settings is judged with those of a configuration, and told of it without',
+  async t => {
+    const dir = written(t)
+    const config = 'Type.Object({ url: Type.String() }), keys: Type.Object({ acme_word: Type.String() })'
+    replace(
+      dir,
+      'plugin.ts',
+      "  needs: { rules: '^1.0.0' },\n",
+      `  needs: { rules: '^1.0.0' },\n  config: ${config},\n`
+    )
+    replace(dir, 'plugin.ts', 'type Kernel }', 'type Kernel, Type }')
+    const file = join(dir, '../sluice.toml')
+
+    t.match((await conform(dir, settingsFor(dir, undefined))).problems, [
+      /^plugins\.acme-idle .*url.*--config FILE$/,
+      /acme_word.*--config FILE$/
+    ])
+    writeFileSync(
+      file,
+      'log_level = "info"\nacme_word = "go"\n[plugins."./acme-idle"]\nenabled = true\nurl = "/"\n'
+    )
+    t.same((await conform(dir, settingsFor(dir, file))).problems, [])
+    writeFileSync(file, 'acme_word = "go"\n[plugins.metrics]\n[plugins."./acme-idle"]\nurl = 7\n')
+    t.match((await conform(dir, settingsFor(dir, file))).problems, [
+      /^plugins\.acme-idle\.url must be string/
+    ])
+  }
+)
