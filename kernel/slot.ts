@@ -64,10 +64,8 @@ export function gather(
 /** The error names whose value it is: else the slot's owner, who reads it, were blamed. */
 function make({ slot, make }: Fill, by: string, depsOf: (plugin: string) => object): unknown {
   try {
-    return signed(
-      make(() => depsOf(by)),
-      { slot: slot.id, filled_by: by }
-    )
+    const value = make(() => depsOf(by))
+    return signed(value, { slot: slot.id, filled_by: by })
   } catch (cause) {
     throw new Fault(pluginFailed, `plugin ${by} cannot fill ${slot.id}: ${reasonOf(cause)}`, { cause })
   }
@@ -81,11 +79,12 @@ const blamed = new WeakMap<Error, Blame>()
 export const blame = (error: unknown): Blame | undefined =>
   error instanceof Error ? (blamed.get(error) ?? blame(error.cause)) : undefined
 
-/** The value as it is, but what its functions throw is known to be theirs; it passes unchanged. */
+/** The value as it is, but what its functions throw is known to be theirs; an error passes unchanged. */
 function signed(value: unknown, by: Blame): unknown {
   if (!(value instanceof Object)) return value
-  const sign = (error: unknown): never => {
-    if (error instanceof Error && !blamed.has(error)) blamed.set(error, by) // the innermost one's it is
+  const sign = (thrown: unknown): never => {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown)) // to tell whose it is
+    if (!blamed.has(error)) blamed.set(error, by) // the innermost one's
     throw error
   }
   const given = (made: unknown): unknown => (typeof made === 'function' ? signed(made, by) : made)

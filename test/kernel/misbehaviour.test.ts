@@ -5,7 +5,7 @@ import { figuresSlot } from '../../kernel/figures.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
 import { answer, Refused } from '../../kernel/wire/message.ts'
-import { rowSlot } from '../../plugins/users/slots.ts'
+import { removingSlot, rowSlot } from '../../plugins/users/slots.ts'
 import { Echo } from '../kit/echo.ts'
 import { house } from '../kit/house.ts'
 import { edge } from '../kit/public.ts'
@@ -92,6 +92,29 @@ t.test(
     t.equal((await call('GET', '/v1/clients')).status, 200)
   }
 )
+
+t.test('a slot function that throws at once, and no error but a word, is named, too', async t => {
+  const curt = definePlugin({
+    name: 'curt',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    needs: { users: '^1.0.0' },
+    fills: [
+      removingSlot.fillWith(() => ({
+        remove() {
+          throw 'no'
+        }
+      }))
+    ]
+  })
+  const { call, log } = await house(t, { plugins: ['users', curt] })
+  await call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+  t.equal((await call('DELETE', '/v1/users/ann')).status, 500)
+  t.match(log.filter(({ event }) => event === 'request.failed').at(-1), {
+    fields: { plugin: 'users', slot: 'users.removing', filled_by: 'curt', error: /^Error: no\n/ }
+  })
+  t.equal((await call('GET', '/v1/users')).status, 200)
+})
 
 t.test('a plugin whose figures fail costs a scrape nothing but them', async t => {
   const { call, server, log } = await house(t, {
