@@ -12,6 +12,10 @@ namespace {
 
 constexpr int kStepsPerTurn = 16;
 constexpr size_t kSpliceBytes = 1 << 20;
+/** Beside small exchanges, which wait as long as it lasts, a turn of a splicing lane is one step of so much. */
+constexpr size_t kSharedSpliceBytes = 64 << 10;
+/** So long after a small read others are believed to go on exchanging little. */
+constexpr int64_t kSharedUs = 2'000;
 constexpr ssize_t kSmallSplice = 4096;
 constexpr uint8_t kSmallSplicesToCopy = 8;
 
@@ -32,6 +36,7 @@ Lane::Outcome Lane::pump() {
     if (steps == 0) return Outcome::tired;
     const ssize_t count = read();
     if (count < 0 && count != -EAGAIN) return Outcome::source_broke;
+    if (in_pipe_ > 0 && is_shared()) steps = 1;  // the last
   }
 }
 
@@ -70,7 +75,8 @@ ssize_t Lane::read() {
   Pass& pass = connection_.pass();
   const bool is_bulk = mode_ == Mode::splice && may_splice();
   if (!is_bulk) release_pipe();
-  const size_t want = is_bulk ? kSpliceBytes : connection_.worker().buffer.size();
+  const size_t most_spliced = is_shared() ? kSharedSpliceBytes : kSpliceBytes;
+  const size_t want = is_bulk ? most_spliced : connection_.worker().buffer.size();
   const auto [most, wait_us] =
       pass.reserve(direction_, static_cast<int64_t>(want), connection_.worker().loop.now_us());
   if (most == 0) {
@@ -98,7 +104,10 @@ ssize_t Lane::copy(size_t most) {
   // A short read has drained the socket, and saves the next one; unless the end or more lies behind, which
   // make no new edge.
   if (!is_early && size < most && !source.has_ended && !source.has_urgent) source.is_readable = false;
-  if (size == buffer.size() && mode_ == Mode::copy && may_splice()) mode_ = Mode::splice;
+  if (size < buffer.size())
+    connection_.worker().small_us = connection_.worker().loop.now_us();
+  else if (mode_ == Mode::copy && may_splice())
+    mode_ = Mode::splice;
   write(buffer.data(), size);
   return count;
 }
@@ -148,6 +157,11 @@ ssize_t Lane::splice(size_t most) {
 bool Lane::may_splice() const {
   return mode_ != Mode::copy_for_good && early_.empty() && connection_.worker().shared.may_splice &&
          !connection_.pass().is_rated(direction_);
+}
+
+bool Lane::is_shared() const {
+  const Worker& worker = connection_.worker();
+  return worker.loop.now_us() - worker.small_us < kSharedUs;
 }
 
 void Lane::pass_end() {

@@ -57,6 +57,8 @@ class Lane {
   void pass_end();
   void delivered(size_t count);
   bool may_splice() const;
+  /** Others on this thread exchange little, and would rather not wait. */
+  bool is_shared() const;
   bool has_source() const;
   void release_pipe();
   void sleep(int64_t wait_us);
