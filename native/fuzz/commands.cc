@@ -175,7 +175,8 @@ void Session::meter() {
   const int id = meter_id();
   const uint8_t how = input_.next();
   const auto rate = [&] { return Rate{static_cast<double>(1000 << how / 32), static_cast<double>(how)}; };
-  Limits limits{};
+  const Reason refusal = engine_.reasons().of("limit");  // without one nothing were refused
+  Limits limits{.refusals = {refusal, refusal, refusal, refusal}};
   if (how & 1) limits.bytes[0] = rate();
   if (how & 2) limits.bytes[1] = rate();
   if (how & 4) limits.connections = how / 64;
