@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
-import { isId } from '../../kernel/base/id.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
-import { pickClient } from '../clients/slots.ts'
+import { clientIdOf } from '../clients/slots.ts'
 import { properties } from './limits.ts'
 import type { EnvelopeRow, OwnerRow } from './schema.ts'
 
@@ -40,7 +39,7 @@ const list = defineCommand({
   positional: ['client'],
   needs: 'api',
   run: async ({ api, args: { client }, print }) =>
-    print.data(await api.list<OwnerRow>(`/v1/clients/${await idOf(api, client)}/owners`), [
+    print.data(await api.list<OwnerRow>(`/v1/clients/${await clientIdOf(api, client)}/owners`), [
       'owner_id',
       'rule_count',
       'has_rate_limit'
@@ -79,11 +78,7 @@ interface At {
   readonly owner: string
 }
 
-/** An owner may not see the client, and names it by its id. */
-const idOf = async (api: Api, client: string): Promise<string> =>
-  isId(client) ? client : (await pickClient(api, client)).client_id
-
 const pathOf = async (api: Api, { client, owner }: At): Promise<string> =>
-  `/v1/clients/${await idOf(api, client)}/owners/${encodeURIComponent(owner)}/rate-limit`
+  `/v1/clients/${await clientIdOf(api, client)}/owners/${encodeURIComponent(owner)}/rate-limit`
 
 const shown = ({ rate_limit, ...row }: EnvelopeRow) => ({ ...row, ...rate_limit })

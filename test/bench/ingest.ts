@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import type { Database } from 'better-sqlite3'
 import { newId } from '../../kernel/base/id.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
+import { none } from '../../plugins/stats/counts.ts'
 import { messages, type Row, StatsReport } from '../../plugins/stats/wire.ts'
 import { connectAgent, type ScriptedAgent } from '../kit/scripted-agent.ts'
 import { quantile, type Seeded, withServer } from './seeded.ts'
@@ -53,26 +54,14 @@ function rowsOf({ ruleIds }: Edge, round: number): Row[] {
   const [bytes, connections] = [(round + 1) * 1_000_003, round + 1]
   const minute = String(Math.floor(Date.now() / 60_000) * 60)
   return ruleIds.flatMap((rule_id, i) => {
-    const moved = { ...nothing, rule_id, bytes_in: bytes, bytes_out: bytes * 2 }
+    const moved = { ...none, rule_id, bytes_in: bytes, bytes_out: bytes * 2 }
     return [
       { ...moved, kind: 'minute', key: minute },
-      { ...nothing, rule_id, kind: 'rule', key: '', connections },
+      { ...none, rule_id, kind: 'rule', key: '', connections },
       { ...moved, kind: 'port', key: String(10_000 + i) },
       { ...moved, kind: 'target', key: '10.0.0.1:80', connections }
     ]
   })
-}
-
-const nothing = {
-  bytes_in: 0,
-  bytes_out: 0,
-  datagrams_in: 0,
-  datagrams_out: 0,
-  connections: 0,
-  dns_failures: 0,
-  failovers: 0,
-  overflows: 0,
-  rejected: 0
 }
 
 async function bench({ metricsPort, controlPort, fingerprint }: Seeded): Promise<void> {

@@ -1,5 +1,6 @@
 // What an agent's journal would report, in the words of a test.
 import type { Clock } from '../../kernel/base/clock.ts'
+import { none } from '../../plugins/stats/counts.ts'
 import type { Stats } from '../../plugins/stats/stats.ts'
 import type { Row } from '../../plugins/stats/wire.ts'
 
@@ -20,7 +21,12 @@ export function openJournal({ clientId, books, clock }: Options) {
 
   return async (ruleId: string, { in: bytesIn = 0, out: bytesOut = 0 }: Delivered): Promise<void> => {
     const minute = String(Math.floor(clock.now() / 60_000) * 60)
-    const before = rows.get(`${ruleId} ${minute}`) ?? { ...nothing, rule_id: ruleId, key: minute }
+    const before = rows.get(`${ruleId} ${minute}`) ?? {
+      ...none,
+      rule_id: ruleId,
+      kind: 'minute',
+      key: minute
+    }
     const row = {
       ...before,
       bytes_in: before.bytes_in + bytesIn,
@@ -33,17 +39,4 @@ export function openJournal({ clientId, books, clock }: Options) {
     await stats.flush()
     await booked
   }
-}
-
-const nothing: Omit<Row, 'rule_id' | 'key'> = {
-  kind: 'minute',
-  bytes_in: 0,
-  bytes_out: 0,
-  datagrams_in: 0,
-  datagrams_out: 0,
-  connections: 0,
-  dns_failures: 0,
-  failovers: 0,
-  overflows: 0,
-  rejected: 0
 }
