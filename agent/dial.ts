@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { connect, type TLSSocket } from 'node:tls'
 import type { Clock } from '../kernel/base/clock.ts'
-import { alpn } from '../kernel/wire/control.ts'
+import { alpn } from '../plugins/control/wire.ts'
 
 /** The server's leaf is another than the one that this agent was told to trust. */
 export class PinMismatch extends Error {

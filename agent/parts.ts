@@ -5,10 +5,9 @@ import { newId } from '../kernel/base/id.ts'
 import type { Log } from '../kernel/base/log.ts'
 import type { Release } from '../kernel/base/releases.ts'
 import { type Codec, openCodec } from '../kernel/wire/codec.ts'
-import { controlMessages, type Hello, Inventory, protocolVersion } from '../kernel/wire/control.ts'
 import { wireMessages } from '../kernel/wire/exchange.ts'
 import { answer, type Bound, bind } from '../kernel/wire/message.ts'
-import { messages as pinMessages } from '../plugins/control/wire.ts'
+import { controlMessages, type Hello, Inventory, protocolVersion } from '../plugins/control/wire.ts'
 import type { Engine, EngineEvent, EngineOptions, Resolved } from './engine.ts'
 import type { Guardrails } from './guardrails.ts'
 import { openHeldStore } from './held/held-store.ts'
@@ -59,7 +58,6 @@ export function openParts(options: AgentOptions, defer: (release: Release) => vo
   const codec = openCodec([
     ...wireMessages,
     ...controlMessages,
-    ...pinMessages,
     ...plugins.flatMap(({ messages }) => messages ?? [])
   ])
   const journal = openJournal({ db: journalDb, clock, log })

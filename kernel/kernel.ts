@@ -19,7 +19,6 @@ import { openDataDir } from './store/data-dir.ts'
 import { kernelStore } from './store/kernel-store.ts'
 import { openStore } from './store/open.ts'
 import { openCodec } from './wire/codec.ts'
-import { controlMessages } from './wire/control.ts'
 import { wireMessages } from './wire/exchange.ts'
 import { bind } from './wire/message.ts'
 
@@ -94,11 +93,7 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Op
   const filled = filledFor('kernel')
   const { by: keeper, value: openControl } = sole(controlSlot, filled)
   const { server, configOf } = settleAll(plugins, options)
-  const codec = openCodec([
-    ...wireMessages,
-    ...controlMessages,
-    ...plugins.flatMap(({ messages }) => messages ?? [])
-  ])
+  const codec = openCodec([...wireMessages, ...plugins.flatMap(({ messages }) => messages ?? [])])
   const releases = new Releases()
   try {
     const storeFile = await openDataDir(dataDir, releases.defer)

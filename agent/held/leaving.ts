@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import type { Clock } from '../../kernel/base/clock.ts'
-import { Gone } from '../../kernel/wire/control.ts'
 import type { Line } from '../../kernel/wire/exchange.ts'
+import { Gone } from '../../plugins/control/wire.ts'
 
 type Row = Static<typeof Gone.body>
 

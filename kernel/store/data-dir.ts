@@ -17,9 +17,3 @@ export async function openDataDir(dir: string, defer: (release: Release) => void
   defer(lockStore(dir))
   return join(dir, 'sluice.db')
 }
-
-/** Where the data lies when no flag and no key says so. STATE_DIRECTORY is systemd's, and may name several. */
-export function defaultDataDir(env: Readonly<Record<string, string | undefined>>): string {
-  const [given] = (env['STATE_DIRECTORY'] ?? '').split(':')
-  return given || join(env['XDG_STATE_HOME'] || join(env['HOME'] ?? '.', '.local', 'state'), 'sluice')
-}

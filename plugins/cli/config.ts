@@ -1,10 +1,9 @@
 // The server's configuration, as a command line finds it.
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { type TObject, Type } from 'typebox'
 import { parseFile, readConfig, refuse, refuseReadable, settle } from '../../kernel/base/config.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import { serverKeys } from '../../kernel/settings.ts'
-import { defaultDataDir } from '../../kernel/store/data-dir.ts'
 
 type Args = Readonly<Record<string, unknown>>
 
@@ -34,6 +33,12 @@ export function checkedKeys({ plugins }: Source, given: Args): Args {
   const { value, problems } = settle(keysOf(plugins), given, '')
   refuse(problems)
   return value
+}
+
+/** Where the data lies when no flag and no key says so. STATE_DIRECTORY is systemd's, and may name several. */
+function defaultDataDir(env: Readonly<Record<string, string | undefined>>): string {
+  const [given] = (env['STATE_DIRECTORY'] ?? '').split(':')
+  return given || join(env['XDG_STATE_HOME'] || join(env['HOME'] ?? '.', '.local', 'state'), 'sluice')
 }
 
 export const dataDirOf = (keys: Args): string =>

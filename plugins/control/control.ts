@@ -1,7 +1,6 @@
 // The control stream's server side: listener, Hello, sessions, and what shall live on the agents.
 import type { Static } from 'typebox'
 import type { ControlHost, ControlOptions } from '../../kernel/control/control.ts'
-import { Hello } from '../../kernel/wire/control.ts'
 import { greetingLimit } from '../../kernel/wire/frame.ts'
 import type { Bound } from '../../kernel/wire/message.ts'
 import { openStream } from '../../kernel/wire/stream.ts'
@@ -14,6 +13,7 @@ import { openOrigins } from './origins.ts'
 import { refuseUnpinned } from './pinned.ts'
 import { openSessions } from './sessions.ts'
 import { type keys, settingsOf } from './settings.ts'
+import { Hello } from './wire.ts'
 
 export async function openControl(options: ControlOptions): Promise<ControlHost> {
   const { store, clock, log, codec, greetings } = options

@@ -9,8 +9,8 @@ import { connectionSlot } from '../../kernel/control/peers.ts'
 import { Client, Fact, SpentToken } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { type Hello, protocolVersion, type Welcome } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
+import { type Hello, protocolVersion, type Welcome } from './wire.ts'
 
 /** A client that has shown its token. */
 export interface Known {

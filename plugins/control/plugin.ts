@@ -10,7 +10,7 @@ import { Control0001 } from './migrations/0001-next-pin.ts'
 import { type NextPins, openNextPins } from './next-pins.ts'
 import { keys } from './settings.ts'
 import { sweepTokens } from './tokens.ts'
-import { messages } from './wire.ts'
+import { controlMessages } from './wire.ts'
 
 interface Deps extends Kernel {
   readonly nextPins: NextPins
@@ -31,7 +31,7 @@ export default definePlugin<Deps>({
     connectionSlot.fillWith(({ nextPins }: Deps) => ({ joined: nextPins.joined })),
     figuresSlot.fillWith(({ control }: Deps) => control.figures)
   ],
-  messages,
+  messages: controlMessages,
   commands,
   async start({ deps, defer }) {
     await deps.nextPins.load()

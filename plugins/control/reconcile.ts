@@ -2,10 +2,10 @@
 import type { Static } from 'typebox'
 import type { HeldRow, Settlement } from '../../kernel/control/held.ts'
 import { Client, HeldObject } from '../../kernel/identity/entities.ts'
-import { digestOf, Inventory, type Stock } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { openHeld } from './held.ts'
 import { keyOf, type OutboxOptions } from './outbox.ts'
+import { digestOf, Inventory, type Stock } from './wire.ts'
 
 type StockRow = Static<typeof Stock.body>['rows'][number]
 

@@ -4,7 +4,6 @@ import { kindSlot } from '../../kernel/control/held.ts'
 import { type Connection, connectionSlot, isCapable, type Peer } from '../../kernel/control/peers.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { Ended, Gone, Standing } from '../../kernel/wire/control.ts'
 import { frameLimit } from '../../kernel/wire/frame.ts'
 import { type Bound, bind, on } from '../../kernel/wire/message.ts'
 import type { Stream } from '../../kernel/wire/stream.ts'
@@ -13,6 +12,7 @@ import type { Known } from './greet.ts'
 import type { Origins } from './origins.ts'
 import { type Outbox, openOutbox } from './outbox.ts'
 import { openSettle } from './settle.ts'
+import { Ended, Gone, Standing } from './wire.ts'
 
 interface Options extends Pick<Kernel, 'store' | 'clock' | 'log' | 'filled'> {
   readonly generation: string

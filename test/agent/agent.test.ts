@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { AgentPlugin } from '../../agent/plugin.ts'
-import { digestOf, Inventory } from '../../kernel/wire/control.ts'
+import { digestOf, Inventory } from '../../plugins/control/wire.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages } from '../../plugins/rules/wire.ts'
 import { edge, push, remove } from './edge.ts'

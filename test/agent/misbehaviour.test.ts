@@ -7,8 +7,8 @@ import {
   type AgentPlugin,
   defineField
 } from '../../agent/plugin.ts'
-import { Inventory } from '../../kernel/wire/control.ts'
 import { answer } from '../../kernel/wire/message.ts'
+import { Inventory } from '../../plugins/control/wire.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages, RulePush } from '../../plugins/rules/wire.ts'
 import { Echo } from '../kit/echo.ts'

@@ -6,6 +6,10 @@ import type { Test } from 'tap'
 import type { Static } from 'typebox'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
+import { type Line, wireMessages } from '../../kernel/wire/exchange.ts'
+import { answer, bind, type Message, on, Refused } from '../../kernel/wire/message.ts'
+import { openStream } from '../../kernel/wire/stream.ts'
+import { openCertificate } from '../../plugins/control/certificate.ts'
 import {
   alpn,
   controlMessages,
@@ -14,11 +18,7 @@ import {
   Hello,
   Standing,
   type Welcome
-} from '../../kernel/wire/control.ts'
-import { type Line, wireMessages } from '../../kernel/wire/exchange.ts'
-import { answer, bind, type Message, on, Refused } from '../../kernel/wire/message.ts'
-import { openStream } from '../../kernel/wire/stream.ts'
-import { openCertificate } from '../../plugins/control/certificate.ts'
+} from '../../plugins/control/wire.ts'
 import { messages as enrollment, Redeem, type Redeemed } from '../../plugins/enrollment/wire.ts'
 import { listen } from './log.ts'
 

@@ -7,10 +7,10 @@ import { controlSlot } from '../../kernel/control/control.ts'
 import { boot } from '../../kernel/kernel.ts'
 import { definePlugin, type Kernel, type Plugin } from '../../kernel/plugin.ts'
 import { defineSlot } from '../../kernel/slot.ts'
-import { Hello } from '../../kernel/wire/control.ts'
 import { defineMessage } from '../../kernel/wire/message.ts'
 import control from '../../plugins/control/plugin.ts'
 import http from '../../plugins/http/plugin.ts'
+import { Echo } from '../kit/echo.ts'
 import { house, listen } from '../kit/house.ts'
 
 const base = { version: '1.0.0', kernel: '^1.0.0' }
@@ -80,10 +80,10 @@ t.test('a set of plugins that does not fit stops the boot and names the owners',
     [
       'message',
       [
-        definePlugin({ ...base, name: 'a', messages: [Hello] }),
-        definePlugin({ ...base, name: 'b', messages: [Hello] })
+        definePlugin({ ...base, name: 'a', messages: [Echo] }),
+        definePlugin({ ...base, name: 'b', messages: [Echo] })
       ],
-      /message sluice\.control\.Hello is claimed by a and b/
+      /message sluice\.echo\.Echo is claimed by a and b/
     ],
     [
       'code',
@@ -125,13 +125,7 @@ t.test('a set of plugins that does not fit stops the boot and names the owners',
         definePlugin({
           ...base,
           name: 'a',
-          messages: [
-            defineMessage({
-              ...Hello,
-              name: 'sluice.control.Gone',
-              body: Type.Object({ knid: Type.String() })
-            })
-          ]
+          messages: [defineMessage({ ...Echo, body: Type.Object({ txet: Type.String() }) })]
         })
       ],
       /only in the/

@@ -7,18 +7,6 @@ import type { Test } from 'tap'
 import type { Static, TSchema } from 'typebox'
 import { type Clock, systemClock } from '../../kernel/base/clock.ts'
 import { type Codec, openCodec } from '../../kernel/wire/codec.ts'
-import {
-  alpn,
-  controlMessages,
-  digestOf,
-  Ended,
-  Gone,
-  Hello,
-  Inventory,
-  protocolVersion,
-  Standing,
-  type Welcome
-} from '../../kernel/wire/control.ts'
 import { type Line, wireMessages } from '../../kernel/wire/exchange.ts'
 import {
   type Answer,
@@ -31,6 +19,18 @@ import {
   Refused
 } from '../../kernel/wire/message.ts'
 import { openStream } from '../../kernel/wire/stream.ts'
+import {
+  alpn,
+  controlMessages,
+  digestOf,
+  Ended,
+  Gone,
+  Hello,
+  Inventory,
+  protocolVersion,
+  Standing,
+  type Welcome
+} from '../../plugins/control/wire.ts'
 
 /** What it holds, as Stock says it. */
 export interface Stocked {

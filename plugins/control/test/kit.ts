@@ -18,7 +18,6 @@ import { gather, type Slot } from '../../../kernel/slot.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { openStore } from '../../../kernel/store/open.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
-import { controlMessages } from '../../../kernel/wire/control.ts'
 import { wireMessages } from '../../../kernel/wire/exchange.ts'
 import { answer, type Bound, bind, defineMessage, defineQuestion } from '../../../kernel/wire/message.ts'
 import { type FakeClock, fakeClock } from '../../../test/kit/clock.ts'
@@ -27,6 +26,7 @@ import { type Line, listen } from '../../../test/kit/house.ts'
 import { connectAgent, type Script, type ScriptedAgent, scripted } from '../../../test/kit/scripted-agent.ts'
 import { openControl } from '../control.ts'
 import plugin from '../plugin.ts'
+import { controlMessages } from '../wire.ts'
 
 const proto = new URL('./thing.proto', import.meta.url)
 

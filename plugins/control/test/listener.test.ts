@@ -5,11 +5,11 @@ import { connect as connectTcp, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
-import { alpn } from '../../../kernel/wire/control.ts'
 import { listen } from '../../../test/kit/house.ts'
 import { dial } from '../../../test/kit/scripted-agent.ts'
 import { openCertificate } from '../certificate.ts'
 import { networkOf, openListener } from '../listener.ts'
+import { alpn } from '../wire.ts'
 import { site } from './kit.ts'
 
 async function knock(t: Test, port: number, localAddress = '127.0.0.1'): Promise<Socket> {

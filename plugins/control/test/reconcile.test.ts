@@ -1,6 +1,6 @@
 // What an agent holds, and what it is told: by difference, in order, and until it is settled.
 import t from 'tap'
-import { Inventory } from '../../../kernel/wire/control.ts'
+import { Inventory } from '../wire.ts'
 import { Drop, Put, site } from './kit.ts'
 
 t.test('a change reaches a connected agent and is settled by its answer', async t => {

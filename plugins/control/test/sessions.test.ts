@@ -2,11 +2,11 @@
 import t from 'tap'
 import { Client, SpentToken } from '../../../kernel/identity/entities.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
-import { Hello } from '../../../kernel/wire/control.ts'
 import { openStream } from '../../../kernel/wire/stream.ts'
 import { Echo } from '../../../test/kit/echo.ts'
 import { listen } from '../../../test/kit/house.ts'
 import { dial } from '../../../test/kit/scripted-agent.ts'
+import { Hello } from '../wire.ts'
 import { codec, echo, Put, site } from './kit.ts'
 
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))

@@ -10,17 +10,12 @@ import type { Kernel, Plugin } from '../../../kernel/plugin.ts'
 import { type FilledBy, gather } from '../../../kernel/slot.ts'
 import type { Database } from '../../../kernel/store/open.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
-import { controlMessages } from '../../../kernel/wire/control.ts'
 import { wireMessages } from '../../../kernel/wire/exchange.ts'
 
 /** Services are made when a value of a slot wants them, and no earlier: most are never. */
 export function openServices(plugins: readonly Plugin[], store: Database) {
   const made = new Map<string, Kernel>()
-  const codec = openCodec([
-    ...wireMessages,
-    ...controlMessages,
-    ...plugins.flatMap(({ messages }) => messages ?? [])
-  ])
+  const codec = openCodec([...wireMessages, ...plugins.flatMap(({ messages }) => messages ?? [])])
   const filledFor = (owner: string, by = plugins): FilledBy => gather(owner, by, depsOf)
 
   const kernelOf = (name: string): Kernel => ({

@@ -1,6 +1,6 @@
 // What an agent is told when it comes back, and what its words make of a rule that runs.
 import t from 'tap'
-import { Inventory } from '../../../kernel/wire/control.ts'
+import { Inventory } from '../../control/wire.ts'
 import { RulePush, RuleRemove, Settings, settingsPart } from '../wire.ts'
 import { type Deps, inOrder, site, stockOf, until } from './kit.ts'
 
