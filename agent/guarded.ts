@@ -1,13 +1,16 @@
 // A plugin that fails is named in the log; it harms no other plugin, and ends nothing that is forwarded.
 import type { Clock } from '../kernel/base/clock.ts'
 import { Fault } from '../kernel/base/errors.ts'
-import type { Log } from '../kernel/base/log.ts'
-import { starting } from '../kernel/base/starting.ts'
+import { ending, starting } from '../kernel/base/starting.ts'
+import { within } from '../kernel/base/within.ts'
 import { Refused } from '../kernel/wire/message.ts'
 import type { AgentCall, AgentField, AgentKind, AgentPlugin } from './plugin.ts'
 
+const kindSecs = 10
+const handlerSecs = 15 // it may put objects of a kind in force
+
 /** The same plugin: where somebody waits for its answer what it throws is a refusal, else it is only told. */
-export function guarded(plugin: AgentPlugin, log: Log): AgentPlugin {
+export function guarded(plugin: AgentPlugin, { log, clock }: Pick<AgentCall, 'log' | 'clock'>): AgentPlugin {
   const { name } = plugin
   const calls = new WeakMap<AgentCall, AgentCall>() // one for one: plugins may remember by it
 
@@ -33,9 +36,9 @@ export function guarded(plugin: AgentPlugin, log: Log): AgentPlugin {
     }
   }
 
-  async function awaited<T>(hook: string, work: () => Promise<T>): Promise<T> {
+  async function awaited<T>(hook: string, secs: number, work: () => Promise<T>): Promise<T> {
     try {
-      return await work()
+      return await within(secs, clock, hook, work)
     } catch (error) {
       return refuse(hook, error)
     }
@@ -74,10 +77,11 @@ export function guarded(plugin: AgentPlugin, log: Log): AgentPlugin {
 
   const kindOf = ({ turn, ...kind }: AgentKind): AgentKind => ({
     ...kind,
-    apply: (id, bytes, call) => awaited(`apply of ${kind.kind}`, () => kind.apply(id, bytes, own(call))),
+    apply: (id, bytes, call) =>
+      awaited(`apply of ${kind.kind}`, kindSecs, () => kind.apply(id, bytes, own(call))),
     async withdraw(id, removal, call) {
       const work = () => kind.withdraw(id, removal, own(call))
-      const { done } = await awaited(`withdraw of ${kind.kind}`, work)
+      const { done } = await awaited(`withdraw of ${kind.kind}`, kindSecs, work)
       return { done: told(`drain of ${kind.kind}`, () => done) }
     },
     ...(turn && { turn: (bytes, call) => asked(`turn of ${kind.kind}`, () => turn(bytes, own(call))) })
@@ -87,7 +91,7 @@ export function guarded(plugin: AgentPlugin, log: Log): AgentPlugin {
     ...plugin,
     handlers: (plugin.handlers ?? []).map(handler => ({
       name: handler.name,
-      run: (call, ...said) => awaited(handler.name, () => handler.run(own(call), ...said))
+      run: (call, ...said) => awaited(handler.name, handlerSecs, () => handler.run(own(call), ...said))
     })),
     fields: (plugin.fields ?? []).map(fieldOf),
     kinds: (plugin.kinds ?? []).map(kindOf),
@@ -98,8 +102,11 @@ export function guarded(plugin: AgentPlugin, log: Log): AgentPlugin {
     joined: (stream, call) => void told('joined', () => plugin.joined?.(stream, own(call))),
     leaving: call => told('leaving', () => plugin.leaving?.(own(call))),
     start: ({ call, defer }) =>
-      starting(name, call.clock, async () =>
-        plugin.start?.({ call: own(call), defer: release => defer(() => told('release', release)) })
+      starting(name, clock, async () =>
+        plugin.start?.({
+          call: own(call),
+          defer: release => defer(() => told('release', ending(name, clock, release)))
+        })
       )
   }
 }

@@ -3,8 +3,8 @@ import { type Clock, systemClock } from './base/clock.ts'
 import { refuse, settle } from './base/config.ts'
 import { Fault, startupInvalid } from './base/errors.ts'
 import type { Log } from './base/log.ts'
-import { Releases } from './base/releases.ts'
-import { starting } from './base/starting.ts'
+import { type Release, Releases } from './base/releases.ts'
+import { ending, starting } from './base/starting.ts'
 import { check } from './check.ts'
 import { openContainers } from './container.ts'
 import { type ControlHost, controlSlot } from './control/control.ts'
@@ -55,9 +55,10 @@ export async function boot(options: Options): Promise<Server> {
   try {
     for (const plugin of plugins) {
       const deps = depsOf(plugin.name)
+      const defer = (release: Release) => releases.defer(ending(plugin.name, deps.clock, release))
       await starting(plugin.name, deps.clock, async () => {
         await http.mount(plugin, deps)
-        await plugin.start?.({ deps, defer: releases.defer, signal: abort.signal })
+        await plugin.start?.({ deps, defer, signal: abort.signal })
       })
     }
     releases.defer(control.close)
@@ -97,7 +98,7 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Op
   const releases = new Releases()
   try {
     const storeFile = await openDataDir(dataDir, releases.defer)
-    const store = await openStore(storeFile, [kernelStore, ...plugins], options.broken)
+    const store = await openStore(storeFile, [kernelStore, ...plugins], options.broken, clock)
     releases.defer(store.close)
     const identity = openIdentity({ store, clock, operatorToken: server.operator_token ?? null })
     const control = await openControl({

@@ -1,4 +1,5 @@
 import { Fault, pluginFailed, reasonOf, startupInvalid } from './base/errors.ts'
+import { type Blame, blaming } from './base/within.ts'
 import type { Plugin } from './plugin.ts'
 
 /** A slot is a typed place, owned by one plugin, that others may fill. The kernel only carries values. */
@@ -72,30 +73,16 @@ function make({ slot, make }: Fill, by: string, depsOf: (plugin: string) => obje
 }
 
 type Work = (...args: unknown[]) => unknown
-type Blame = Readonly<Record<'slot' | 'filled_by', string>>
-const blamed = new WeakMap<Error, Blame>()
 
-/** For the log: whose value in a slot threw this, or what caused it; undefined where none did. */
-export const blame = (error: unknown): Blame | undefined =>
-  error instanceof Error ? (blamed.get(error) ?? blame(error.cause)) : undefined
-
-/** The value as it is, but what its functions throw is known to be theirs; an error passes unchanged. */
+/** The value as it is, but who runs one of its functions is known. */
 function signed(value: unknown, by: Blame): unknown {
   if (!(value instanceof Object)) return value
-  const sign = (thrown: unknown): never => {
-    const error = thrown instanceof Error ? thrown : new Error(String(thrown)) // to tell whose it is
-    if (!blamed.has(error)) blamed.set(error, by) // the innermost one's
-    throw error
+  const given = (made: unknown): unknown => {
+    if (made instanceof Promise) return made.then(given)
+    return typeof made === 'function' ? signed(made, by) : made
   }
-  const given = (made: unknown): unknown => (typeof made === 'function' ? signed(made, by) : made)
-  const apply = (work: Work, self: unknown, args: unknown[]): unknown => {
-    try {
-      const made = Reflect.apply(work, self, args)
-      return made instanceof Promise ? made.then(given, sign) : given(made)
-    } catch (error) {
-      return sign(error)
-    }
-  }
+  const apply = (work: Work, self: unknown, args: unknown[]): unknown =>
+    blaming(by, () => given(Reflect.apply(work, self, args)))
   return new Proxy(value, {
     apply: (target, self, args) => apply(target as Work, self, args),
     get(target, key) {

@@ -2,13 +2,15 @@ import { Migrator } from '@mikro-orm/migrations'
 import type { EntityManager } from '@mikro-orm/sql'
 import { MikroORM } from '@mikro-orm/sqlite'
 import { CompiledQuery, type DatabaseConnection } from 'kysely'
+import { type Clock, systemClock } from '../base/clock.ts'
 import { Fault, pluginFailed, reasonOf, schemaTooNew } from '../base/errors.ts'
+import { within } from '../base/within.ts'
 import type { Plugin, Store } from '../plugin.ts'
 
 export interface Database {
-  /** A fresh identity map; nothing is kept from one call to the next. Never inside `change`: use its `em`. */
+  /** Of 30 s at most. A fresh identity map; nothing is kept from one call to the next. Never inside `change`: use its `em`. */
   read<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
-  /** One transaction; there is one writer. What it resolves with is on the disk. */
+  /** One transaction, of 30 s at most: all others wait for it. What it resolves with is on the disk. */
   change<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
@@ -28,7 +30,8 @@ const pragmas = [
 export async function openStore(
   file: string,
   plugins: readonly Stored[],
-  broken: (error: Error) => void = () => {}
+  broken: (error: Error) => void = () => {},
+  clock: Clock = systemClock
 ): Promise<Database> {
   const orm = new MikroORM({
     dbName: file,
@@ -61,8 +64,12 @@ export async function openStore(
     throw new Fault(pluginFailed, `migration ${begun.at(-1)}: ${reasonOf(error)}`, { cause: error })
   }
   return {
-    read: work => work(orm.em.fork()),
-    change: work => orm.em.fork().transactional(work).catch(notice(broken)),
+    read: work => within(30, clock, 'reading the store', () => work(orm.em.fork())),
+    change: work =>
+      orm.em
+        .fork()
+        .transactional(em => within(30, clock, 'a transaction', () => work(em)))
+        .catch(notice(broken)),
     close: () => orm.close(true)
   }
 }

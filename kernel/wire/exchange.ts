@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { trace } from '../base/trace.ts'
+import { blame, within } from '../base/within.ts'
 import type { Codec } from './codec.ts'
 import {
   type Answer,
@@ -108,7 +109,7 @@ export function openExchange({ codec, write, clock, log, ...options }: Options):
     try {
       const handler = byName.get(name)
       if (!handler) throw new Refused('wire.unknown_message', `nobody here knows ${name.slice(0, 100)}`)
-      const answer = await handler.run(codec, body)
+      const answer = await within(20, clock, name.slice(0, 100), () => handler.run(codec, body))
       if (id !== 0 && answer) put(answer, { re: id })
       if (!closed) answer?.sent?.()
     } catch (error) {
@@ -129,6 +130,7 @@ export function openExchange({ codec, write, clock, log, ...options }: Options):
     if (error instanceof Fault) return { code: error.row.code, message: error.message }
     log.error('control.handler_failed', `the handler of ${name} failed`, {
       message: name,
+      ...blame(error),
       error: error instanceof Error ? (error.stack ?? error.message) : String(error)
     })
     return { code: 'internal', message: `the handler of ${name} failed; its end's log says why` }

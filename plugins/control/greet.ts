@@ -4,6 +4,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
 import { tokenRevoked, tokenUnknown } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
+import { within } from '../../kernel/base/within.ts'
 import { kindSlot } from '../../kernel/control/held.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { Client, Fact, SpentToken } from '../../kernel/identity/entities.ts'
@@ -49,7 +50,9 @@ export const openGreet =
       await em.nativeUpdate(Client, { id: client.id }, seen)
       return client
     })
-    const parts = filled(connectionSlot).map(({ value }) => value.welcome?.({ clientId }))
+    const parts = await within(5, clock, 'the welcome', () =>
+      Promise.all(filled(connectionSlot).map(({ value }) => value.welcome?.({ clientId })))
+    )
     const sessionId = newId(clock.now())
     return {
       known: { clientId, clientName, tokenHash, sessionId, remoteAddr, hello },
@@ -59,7 +62,7 @@ export const openGreet =
         session_id: sessionId,
         generation,
         kinds: filled(kindSlot).map(({ value }) => value.kind),
-        parts: Object.assign({}, ...(await Promise.all(parts)))
+        parts: Object.assign({}, ...parts)
       }
     }
   }

@@ -1,11 +1,11 @@
 // What one connected agent is told: compare and send, after a join, a change, a time-out and a crash alike.
 // It draws from the store, and is never pushed into: a slow agent costs no memory.
 
+import { blame } from '../../kernel/base/within.ts'
 import type { HeldRow, Kind, Settlement } from '../../kernel/control/held.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
 import { HeldObject } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { blame } from '../../kernel/slot.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { Stream } from '../../kernel/wire/stream.ts'
 import type { Origins } from './origins.ts'

@@ -1,9 +1,9 @@
 // The agents' words, written down in groups: a commit costs a sync of the disk, whether of one row or of many.
 import type { EntityManager } from '@mikro-orm/sql'
+import { blame } from '../../kernel/base/within.ts'
 import type { HeldRow, Kind, Settlement } from '../../kernel/control/held.ts'
 import { HeldObject } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { blame } from '../../kernel/slot.ts'
 
 /** Resolves when it is on the disk, or was not to be: a word on a revision that is no longer the row's says nothing. */
 export type Settle = (kind: Kind, row: HeldRow, settlement: Settlement) => Promise<void>

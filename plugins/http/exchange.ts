@@ -2,10 +2,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Fault, notFound } from '../../kernel/base/errors.ts'
 import { trace } from '../../kernel/base/trace.ts'
+import { blame, within } from '../../kernel/base/within.ts'
 import type { Listing } from '../../kernel/http/listing.ts'
 import type { Call, Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { blame } from '../../kernel/slot.ts'
 import { envelope, faultOf, jsonType, sendFault, textType, toJson } from './envelope.ts'
 import { methodNotAllowed, unsupportedMediaType } from './errors.ts'
 import { openGuard, openTurnstile } from './guard.ts'
@@ -25,11 +25,13 @@ declare module 'fastify' {
   }
 }
 
+const limitSecs = 60
+
 type Handle = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
 /** Puts the order of checks into the app; answers what makes a handler of a route. */
 export function openExchange(app: FastifyInstance, options: HttpOptions) {
-  const { store, log, tally } = options
+  const { store, clock, log, tally } = options
   const admit = openGuard(options)
   const turnstile = openTurnstile()
   const repeats = openRepeats(options)
@@ -90,7 +92,10 @@ export function openExchange(app: FastifyInstance, options: HttpOptions) {
   /** A refusal that cannot be written down is our failure. */
   async function written({ turn, id }: FastifyRequest, fault: Fault): Promise<Fault> {
     const { code: reason, http: status } = fault.row
-    if (turn) tally.refused(turn, fault.row)
+    if (turn) {
+      turn.isRefused = true
+      tally.refused(turn, fault.row)
+    }
     try {
       if (turn) await record.close(turn, { status, reason, answer: envelope(fault) })
       return fault
@@ -138,7 +143,7 @@ export function openExchange(app: FastifyInstance, options: HttpOptions) {
       reply.raw.once('close', () => reply.raw.writableFinished || gone.abort())
       const call = callOf(turn, request, reply, gone.signal)
       if (route.isStream) return streams.begin(turn, reply, gone, () => streamOf(route, deps, call))
-      const made = await run(deps, turn, call)
+      const made = await within(limitSecs, clock, route.action, () => run(deps, turn, call))
       if (route.reply === 'text')
         return close(turn, reply, { status: route.status, reason: null, answer: String(made) }, textType)
       const shown = route.isList ? await pageOf(made as Listing<unknown>, request, reply, store) : made

@@ -1,4 +1,5 @@
 import { Fault, rateLimited, roleRequired, unauthenticated } from '../../kernel/base/errors.ts'
+import { within } from '../../kernel/base/within.ts'
 import { authenticatorSlot, type Known, type Visit } from '../../kernel/http/principal.ts'
 import * as rows from './errors.ts'
 import type { HttpOptions } from './http.ts'
@@ -7,12 +8,13 @@ import { isJson, isRead, type Turn } from './turn.ts'
 /** Lets a turn in and names its principal, or throws. Asks nothing of the body. */
 export function openGuard({
   identity,
-  filled
-}: Pick<HttpOptions, 'identity' | 'filled'>): (turn: Turn) => Promise<void> {
+  filled,
+  clock
+}: Pick<HttpOptions, 'identity' | 'filled' | 'clock'>): (turn: Turn) => Promise<void> {
   async function identify(visit: Visit): Promise<Known> {
     if (visit.authorization !== undefined) return identity.judge(visit.authorization)
     for (const { value: authenticate } of filled(authenticatorSlot)) {
-      const known = await authenticate(visit)
+      const known = await within(10, clock, 'to tell who asks', () => authenticate(visit))
       if (known) return known
     }
     throw new Fault(unauthenticated, 'no credential; send Authorization: Bearer TOKEN, or log in')

@@ -2,10 +2,10 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { Fault, rateLimited } from '../../kernel/base/errors.ts'
+import { blame } from '../../kernel/base/within.ts'
 import type { Call, Route } from '../../kernel/http/route.ts'
 import type { ServerEvent } from '../../kernel/http/streaming.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { blame } from '../../kernel/slot.ts'
 import type { HttpOptions } from './http.ts'
 import type { Turn } from './turn.ts'
 

@@ -13,6 +13,7 @@ export interface Turn {
   resource: Resource | null // what it has changed
   decision: Decision | null // as it was written down
   claim: Claim | null // on its Idempotency-Key
+  isRefused: boolean // what it still does counts no more
 }
 
 /** How a turn ended. */
@@ -46,5 +47,14 @@ export function turnOf(request: FastifyRequest, route: Route<Kernel>, publicOrig
     hasBody: headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0,
     remoteAddr: (request.ip ?? '').replace(/^::ffff:(?=\d+\.)/i, '') // no address: the caller has gone
   }
-  return { route, visit, requestId: id, principal: nobody, resource: null, decision: null, claim: null }
+  return {
+    route,
+    visit,
+    requestId: id,
+    principal: nobody,
+    resource: null,
+    decision: null,
+    claim: null,
+    isRefused: false
+  }
 }

@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { type Static, Type } from 'typebox'
 import { reasonOf } from '../../kernel/base/errors.ts'
+import { blame } from '../../kernel/base/within.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { blame } from '../../kernel/slot.ts'
 import { ownerOfStack } from './owner.ts'
 import type { Watched } from './watch.ts'
 

@@ -170,6 +170,42 @@ t.test('an object that cannot be put in force is refused with the name of its pl
   await isNamed('apply of mood')
 })
 
+t.test('an object that is for ever put in force is refused with the name of its plugin', async t => {
+  const begun = Promise.withResolvers<void>()
+  const apply = (): Promise<void> => {
+    begun.resolve()
+    return new Promise(() => {})
+  }
+  const { visit, clock, log } = await rowdy(t, keeper({ apply }))
+  const refused = visit.line.ask(Echo, { text: 'one' })
+  await begun.promise
+
+  await clock.advance(10_000)
+
+  t.match(await refused, { text: /^plugin rowdy failed at apply of mood;/ })
+  t.match(await log.until('plugin.failed'), {
+    fields: { plugin: 'rowdy', hook: 'apply of mood', error: /took more than 10 s/ }
+  })
+})
+
+t.test('a release that hangs is named, and the agent stops', async t => {
+  const begun = Promise.withResolvers<void>()
+  const release = (): Promise<void> => {
+    begun.resolve()
+    return new Promise(() => {})
+  }
+  const agent = await rowdy(t, { start: async ({ defer }) => defer(release) })
+  const outcome = agent.stop()
+  await begun.promise
+
+  await agent.clock.advance(10_000)
+
+  t.equal(await outcome, 'stopped')
+  t.match(await agent.log.until('plugin.failed'), {
+    fields: { plugin: 'rowdy', hook: 'release', error: /did not stop: a release took more than 10 s/ }
+  })
+})
+
 t.test('an object that cannot be withdrawn keeps no revoked agent from its end', async t => {
   const agent = await rowdy(t, keeper({ withdraw: async () => bug() }))
   await push(agent.visit, 'rule-1', 1, 8080)

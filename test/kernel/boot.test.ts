@@ -280,6 +280,35 @@ t.test('a start that hangs is named', async t => {
   await t.rejects(booting, { message: /plugin hung did not start: start took more than 10 s/ })
 })
 
+t.test('a release that hangs or fails is named, and the others still run', async t => {
+  const begun = Promise.withResolvers<void>()
+  const released: string[] = []
+  const named = (name: string, release: () => void | Promise<void>) =>
+    definePlugin({ ...base, name, start: async ({ defer }) => defer(release) })
+  const hang = (): Promise<void> => {
+    begun.resolve()
+    return new Promise(() => {})
+  }
+  const fail = (): void => {
+    throw new Error('no way back')
+  }
+  const { stop, clock } = await house(t, {
+    plugins: [named('a', () => void released.push('a')), named('b', fail), named('c', hang)]
+  })
+  const stopping = t.rejects(stop(), {
+    errors: [
+      { message: 'plugin c did not stop: a release took more than 10 s' },
+      { message: 'plugin b did not stop: no way back' }
+    ]
+  })
+  await begun.promise
+
+  await clock.advance(10_000)
+
+  await stopping
+  t.same(released, ['a'])
+})
+
 t.test('the whole house starts, stops, and starts again on the same data', async t => {
   const first = await house(t)
   t.match(await first.call('GET', '/v1/auth/status'), { status: 200 })

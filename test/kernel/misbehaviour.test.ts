@@ -1,13 +1,16 @@
 // A plugin that misbehaves is named, and harms nobody else.
 import t from 'tap'
 import { Type } from 'typebox'
+import { type Blame, blame, blaming, within } from '../../kernel/base/within.ts'
 import { figuresSlot } from '../../kernel/figures.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
+import { User } from '../../kernel/identity/entities.ts'
 import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
 import { answer, Refused } from '../../kernel/wire/message.ts'
 import { removingSlot, rowSlot } from '../../plugins/users/slots.ts'
+import { fakeClock } from '../kit/clock.ts'
 import { Echo } from '../kit/echo.ts'
-import { house } from '../kit/house.ts'
+import { house, operatorToken } from '../kit/house.ts'
 import { edge } from '../kit/public.ts'
 
 const get = (path: string, run: () => Promise<{ ok: boolean }>) =>
@@ -22,6 +25,13 @@ const get = (path: string, run: () => Promise<{ ok: boolean }>) =>
     run: (_deps: Kernel) => run()
   })
 
+let hung = (): void => {} // told when it begins to hang
+const hang = (): Promise<never> => {
+  hung()
+  return new Promise(() => {})
+}
+const hanging = () => new Promise<void>(resolve => (hung = resolve))
+
 const rowdy = definePlugin({
   name: 'rowdy',
   version: '1.0.0',
@@ -30,7 +40,7 @@ const rowdy = definePlugin({
   messages: [Echo],
   handlers: [
     answer(Echo, async (_: PeerCall<Kernel>, body) => {
-      if (body.text === 'hang') return new Promise<never>(() => {})
+      if (body.text === 'hang') return hang()
       throw new Error('no such word')
     })
   ],
@@ -38,7 +48,7 @@ const rowdy = definePlugin({
     get('throws', async () => {
       throw new Error('no such thing')
     }),
-    get('hangs', () => new Promise(() => {}))
+    get('hangs', hang)
   ],
   fills: [
     rowSlot.fill({
@@ -69,10 +79,117 @@ t.test('a route that throws is answered with 500, named in the log, and alone wi
   t.equal((await call('GET', '/v1/clients')).status, 200)
 })
 
-t.test('a route that hangs holds up no other', async t => {
-  const { call } = await house(t, { plugins: ['users', 'clients', rowdy] })
-  void call('GET', '/v1/hangs').catch(() => {}) // it ends with the server
+t.test('a route that hangs holds up no other, and is answered for and named after a minute', async t => {
+  const { call, log, clock } = await house(t, { plugins: ['users', 'clients', rowdy] })
+  const begun = hanging()
+  const answer = call('GET', '/v1/hangs')
+  await begun
   t.equal((await call('GET', '/v1/clients')).status, 200)
+
+  await clock.advance(60_000)
+
+  t.match(await answer, { status: 500, body: { error: { code: 'internal' } } })
+  t.match(
+    log.filter(({ event }) => event === 'request.failed'),
+    [{ fields: { plugin: 'rowdy', error: /rowdy\.hangs took more than 60 s/ } }]
+  )
+})
+
+t.test('a slot function that hangs in a transaction is named, undone, and heard no more', async t => {
+  const [called, going] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let late: Promise<unknown> = going.promise
+  const slow = definePlugin({
+    name: 'slow',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    needs: { users: '^1.0.0' },
+    fills: [
+      removingSlot.fill({
+        remove(user, em) {
+          late = going.promise.then(() => em.nativeUpdate(User, { id: user.id }, { displayName: 'Late' }))
+          called.resolve()
+          return late.then(() => ({ ids: [] }))
+        }
+      })
+    ]
+  })
+  const { call, log, clock } = await house(t, { plugins: ['users', slow] })
+  await call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+  const removing = call('DELETE', '/v1/users/ann')
+  await called.promise
+
+  await clock.advance(30_000)
+
+  t.equal((await removing).status, 500)
+  t.match(log.filter(({ event }) => event === 'request.failed').at(-1), {
+    fields: {
+      plugin: 'users',
+      slot: 'users.removing',
+      filled_by: 'slow',
+      error: /a transaction took more than 30 s, in users\.removing of slow/
+    }
+  })
+  going.resolve()
+  await t.rejects(late, /rolled back/)
+  t.match(await call('GET', '/v1/users/ann'), { status: 200, body: { display_name: 'Ann' } })
+  t.equal((await call('POST', '/v1/users', { user_id: 'bob', display_name: 'Bob' })).status, 201)
+})
+
+t.test('of slot functions within each other the innermost one is said to hang', async t => {
+  const [outer, inner] = ['outer', 'inner'].map(filled_by => ({ slot: 'a.b', filled_by }))
+  const clock = fakeClock()
+  const failed = within(1, clock, 'it', () =>
+    blaming(outer as Blame, async () => {
+      await blaming(inner as Blame, async () => {})
+      await within(5, clock, 'more', () => blaming(inner as Blame, () => new Promise<void>(() => {})))
+    })
+  ).catch((error: unknown) => error)
+  await clock.advance(1000)
+
+  t.match(await failed, { message: 'it took more than 1 s, in a.b of inner' })
+  t.same(blame(await failed), inner)
+})
+
+t.test('what a route changes after its caller has been told that it failed is undone', async t => {
+  const [called, going] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let late: Promise<unknown> = Promise.resolve()
+  const slow = definePlugin({
+    name: 'slow',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    routes: [
+      defineRoute({
+        method: 'POST',
+        url: '/v1/slow',
+        action: 'slow.change',
+        access: 'superadmin',
+        status: 200,
+        summary: 'Changes much later.',
+        schema: () => ({ reply: Type.Object({}) }),
+        async run(_deps: Kernel, { change }) {
+          late = going.promise.then(() =>
+            change({ kind: 'user', id: 'ann' }, em =>
+              em.nativeUpdate(User, { id: 'ann' }, { displayName: 'Late' })
+            )
+          )
+          called.resolve()
+          await late
+          return {}
+        }
+      })
+    ]
+  })
+  const { call, clock } = await house(t, { plugins: ['users', slow] })
+  await call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+  const changing = call('POST', '/v1/slow', {})
+  await called.promise
+  await clock.advance(60_000)
+  t.equal((await changing).status, 500)
+
+  going.resolve()
+
+  await t.rejects(late, /after the answer/)
+  t.match(await call('GET', '/v1/users/ann'), { body: { display_name: 'Ann' } })
 })
 
 t.test(
@@ -123,7 +240,7 @@ t.test('a plugin whose figures fail costs a scrape nothing but them', async t =>
   })
   const reply = await server.http.app.inject({
     url: '/v1/metrics',
-    headers: { authorization: 'Bearer operator-token-of-the-test-kit-0123456789' }
+    headers: { authorization: `Bearer ${operatorToken}` }
   })
   t.equal(reply.statusCode, 200)
   t.match(reply.body, /^svc_clients_connected|^# HELP/m)
@@ -132,6 +249,49 @@ t.test('a plugin whose figures fail costs a scrape nothing but them', async t =>
     'it is named'
   )
   t.equal((await call('GET', '/v1/clients')).status, 200)
+})
+
+t.test('figures that do not come cost a scrape nothing but them', async t => {
+  const mute = definePlugin({
+    name: 'mute',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    fills: [figuresSlot.fill(hang)]
+  })
+  const { server, log, clock } = await house(t, {
+    plugins: ['users', 'clients', 'metrics', mute],
+    keys: { metrics_listen: '127.0.0.1:0' }
+  })
+  const begun = hanging()
+  const scraping = server.http.app.inject({
+    url: '/v1/metrics',
+    headers: { authorization: `Bearer ${operatorToken}` }
+  })
+  await begun
+  await clock.advance(5000)
+
+  t.match((await scraping).body, /svc_clients_connected/)
+  t.match(
+    log.filter(({ event }) => event === 'metrics.not_told'),
+    [{ fields: { plugin: 'mute' }, message: /took more than 5 s/ }]
+  )
+})
+
+t.test('a message handler that hangs is named, refused, and its stream goes on', async t => {
+  const home = await house(t, { plugins: ['users', 'clients', 'rules', rowdy] })
+  const agent = await edge(t, home, 'paris', { messages: [Echo] })
+  const begun = hanging()
+  agent.line.send(Echo, { text: 'hang' })
+  const next = t.rejects(agent.line.ask(Echo, { text: 'speak' }), Refused)
+  await begun
+  await home.clock.advance(20_000)
+
+  await next
+  t.match(
+    home.log.find(({ event }) => event === 'control.handler_failed'),
+    { fields: { message: Echo.name, error: /sluice\.echo\.Echo took more than 20 s/ } }
+  )
+  t.notOk(agent.ended.aborted)
 })
 
 t.test('a message handler that throws is a refusal to the agent, and the stream goes on', async t => {

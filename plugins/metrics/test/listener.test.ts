@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { systemClock } from '../../../kernel/base/clock.ts'
 import { type Figure, figuresSlot } from '../../../kernel/figures.ts'
 import { User } from '../../../kernel/identity/entities.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
@@ -117,7 +118,7 @@ t.test('who comes while a scrape runs gets its page', async t => {
     await gate.promise
     return []
   }
-  const scrape = openScrape({ figures: () => [{ by: 'x', value }], log: listen([]) })
+  const scrape = openScrape({ figures: () => [{ by: 'x', value }], log: listen([]), clock: systemClock })
 
   const all = [scrape(), scrape(), scrape()]
   gate.resolve()

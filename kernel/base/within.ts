@@ -1,0 +1,74 @@
+// Whose code runs: an error knows it, and so does a limit of time that is passed.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Clock } from './clock.ts'
+
+/** A place, and the plugin whose value stands in it. */
+export type Blame = Readonly<Record<'slot' | 'filled_by', string>>
+
+interface Running {
+  readonly by: Blame | undefined
+  readonly inner: Set<Running>
+}
+
+const running = new AsyncLocalStorage<Running>()
+const blamed = new WeakMap<Error, Blame>()
+
+/** For the log: whose value in a slot threw this, or what caused it; undefined where none did. */
+export const blame = (error: unknown): Blame | undefined =>
+  error instanceof Error ? (blamed.get(error) ?? blame(error.cause)) : undefined
+
+function enter(by?: Blame) {
+  const outer = running.getStore()?.inner
+  const me: Running = { by, inner: new Set() }
+  outer?.add(me)
+  return { me, leave: () => void outer?.delete(me) }
+}
+
+/** Calls what stands in a slot. An error passes unchanged, and is known to be that of the innermost one. */
+export function blaming<T>(by: Blame, work: () => T): T {
+  const { me, leave } = enter(by)
+  const sign = (thrown: unknown): never => {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown)) // to tell whose it is
+    if (!blamed.has(error)) blamed.set(error, by)
+    throw error
+  }
+  try {
+    const made = running.run(me, work)
+    if (made instanceof Promise) return made.catch(sign).finally(leave) as T
+    leave()
+    return made
+  } catch (error) {
+    leave()
+    return sign(error)
+  }
+}
+
+/** Rejects when it takes longer; the error says in whose hands it was. The work itself goes on, unheard. */
+export async function within<T>(
+  secs: number,
+  { after }: Clock,
+  what: string,
+  work: () => Promise<T>
+): Promise<T> {
+  const { me, leave } = enter()
+  const late = Promise.withResolvers<never>()
+  const release = after(secs * 1000, () => {
+    const by = oldest(me)
+    const error = new Error(
+      `${what} took more than ${secs} s${by ? `, in ${by.slot} of ${by.filled_by}` : ''}`
+    )
+    if (by) blamed.set(error, by)
+    late.reject(error)
+  })
+  try {
+    return await Promise.race([running.run(me, work), late.promise])
+  } finally {
+    leave()
+    await release()
+  }
+}
+
+/** The innermost, on the way by those who have waited longest. */
+function oldest({ by, inner: [next] }: Running): Blame | undefined {
+  return (next && oldest(next)) ?? by
+}
