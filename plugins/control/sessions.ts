@@ -1,5 +1,6 @@
 // Connected agents: one session a client, the newer one in place of the older.
 
+import { blame } from '../../kernel/base/within.ts'
 import { kindSlot } from '../../kernel/control/held.ts'
 import { type Connection, connectionSlot, isCapable, type Peer } from '../../kernel/control/peers.ts'
 import { Client } from '../../kernel/identity/entities.ts'
@@ -47,7 +48,7 @@ export function openSessions(options: Options) {
 
   const run = (work: Promise<void>): void => {
     const done = work
-      .catch((error: unknown) => log.error('control.session_failed', String(error)))
+      .catch((error: unknown) => log.error('control.session_failed', String(error), { ...blame(error) }))
       .finally(() => running.delete(done))
     running.add(done)
   }

@@ -2,6 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
 import { Fault } from '../../kernel/base/errors.ts'
+import { blame } from '../../kernel/base/within.ts'
 import { defineKind, type HeldRow, type Settlement } from '../../kernel/control/held.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -29,6 +30,9 @@ export function openDelivery({ store, control, log, filled, fields, life, waitin
     return fields.lack(rule) ?? (peer ? fields.refusal(rule, peer) : null)
   }
 
+  const unjudged = (error: unknown, client: string, rule?: string): void =>
+    log.error('rule.unjudged', String(error), { client, rule, ...blame(error) })
+
   function joined({ clientId }: Peer): void {
     const judged = store.change(async em => {
       const said: Notice[] = []
@@ -44,7 +48,7 @@ export function openDelivery({ store, control, log, filled, fields, life, waitin
       }
       return said
     })
-    judged.then(sayAll, error => log.error('rule.unjudged', String(error), { client: clientId }))
+    judged.then(sayAll, error => unjudged(error, clientId))
   }
 
   async function load(rows: readonly HeldRow[], em: EntityManager) {
@@ -76,7 +80,7 @@ export function openDelivery({ store, control, log, filled, fields, life, waitin
         waiting.tell(`push ${id}`, { is: 'refused', code, message })
         control.held.wake(clientId)
       },
-      error => log.error('rule.unjudged', String(error), { client: clientId, rule: id })
+      error => unjudged(error, clientId, id)
     )
   }
 
