@@ -20,7 +20,7 @@ const countMs = 1000
 const lastReportMs = 3000
 
 export async function runAgent(given: AgentOptions, { stop, cut }: Signals): Promise<Outcome> {
-  const options = { ...given, plugins: given.plugins.map(plugin => guarded(plugin, given)) }
+  const options = { ...given, plugins: given.plugins.map(plugin => guarded(plugin, given.log)) }
   const releases = new Releases()
   const unlink = new AbortController()
   try {

@@ -1,6 +1,7 @@
 // A plugin that fails is named in the log; it harms no other plugin, and ends nothing that is forwarded.
 import type { Clock } from '../kernel/base/clock.ts'
 import { Fault } from '../kernel/base/errors.ts'
+import type { Log } from '../kernel/base/log.ts'
 import { ending, starting } from '../kernel/base/starting.ts'
 import { within } from '../kernel/base/within.ts'
 import { Refused } from '../kernel/wire/message.ts'
@@ -10,7 +11,7 @@ const kindSecs = 10
 const handlerSecs = 15 // it may put objects of a kind in force
 
 /** The same plugin: where somebody waits for its answer what it throws is a refusal, else it is only told. */
-export function guarded(plugin: AgentPlugin, { log, clock }: Pick<AgentCall, 'log' | 'clock'>): AgentPlugin {
+export function guarded(plugin: AgentPlugin, log: Log): AgentPlugin {
   const { name } = plugin
   const calls = new WeakMap<AgentCall, AgentCall>() // one for one: plugins may remember by it
 
@@ -38,7 +39,7 @@ export function guarded(plugin: AgentPlugin, { log, clock }: Pick<AgentCall, 'lo
 
   async function awaited<T>(hook: string, secs: number, work: () => Promise<T>): Promise<T> {
     try {
-      return await within(secs, clock, hook, work)
+      return await within(secs, hook, work)
     } catch (error) {
       return refuse(hook, error)
     }
@@ -102,10 +103,10 @@ export function guarded(plugin: AgentPlugin, { log, clock }: Pick<AgentCall, 'lo
     joined: (stream, call) => void told('joined', () => plugin.joined?.(stream, own(call))),
     leaving: call => told('leaving', () => plugin.leaving?.(own(call))),
     start: ({ call, defer }) =>
-      starting(name, clock, async () =>
+      starting(name, async () =>
         plugin.start?.({
           call: own(call),
-          defer: release => defer(() => told('release', ending(name, clock, release)))
+          defer: release => defer(() => told('release', ending(name, release)))
         })
       )
   }

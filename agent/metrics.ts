@@ -38,7 +38,7 @@ export function openMetrics(listen: string): AgentPlugin {
       const figures = () => [{ by: 'agent', value: async () => tell(call) }]
       const { port, close } = await openListener({
         listen,
-        scrape: openScrape({ figures, log, clock: call.clock }),
+        scrape: openScrape({ figures, log }),
         log
       })
       defer(close)

@@ -55,8 +55,8 @@ export async function boot(options: Options): Promise<Server> {
   try {
     for (const plugin of plugins) {
       const deps = depsOf(plugin.name)
-      const defer = (release: Release) => releases.defer(ending(plugin.name, deps.clock, release))
-      await starting(plugin.name, deps.clock, async () => {
+      const defer = (release: Release) => releases.defer(ending(plugin.name, release))
+      await starting(plugin.name, async () => {
         await http.mount(plugin, deps)
         await plugin.start?.({ deps, defer, signal: abort.signal })
       })
@@ -98,7 +98,7 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Op
   const releases = new Releases()
   try {
     const storeFile = await openDataDir(dataDir, releases.defer)
-    const store = await openStore(storeFile, [kernelStore, ...plugins], options.broken, clock)
+    const store = await openStore(storeFile, [kernelStore, ...plugins], options.broken)
     releases.defer(store.close)
     const identity = openIdentity({ store, clock, operatorToken: server.operator_token ?? null })
     const control = await openControl({

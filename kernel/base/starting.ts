@@ -1,12 +1,11 @@
-import type { Clock } from './clock.ts'
 import { Fault, pluginFailed, reasonOf } from './errors.ts'
 import type { Release } from './releases.ts'
 import { within } from './within.ts'
 
 /** A plugin's start, of 10 s at most. Throws Fault: what is wrong with the start-up as it is, all else with its name. */
-export async function starting(plugin: string, clock: Clock, work: () => Promise<void>): Promise<void> {
+export async function starting(plugin: string, work: () => Promise<void>): Promise<void> {
   try {
-    await within(10, clock, 'start', work)
+    await within(10, 'start', work)
   } catch (cause) {
     if (cause instanceof Fault && cause.row.code.startsWith('startup.')) throw cause
     throw new Fault(pluginFailed, `plugin ${plugin} did not start: ${reasonOf(cause)}`, { cause })
@@ -15,8 +14,8 @@ export async function starting(plugin: string, clock: Clock, work: () => Promise
 
 /** What a plugin has acquired, given back within 10 s; what fails says whose it is. */
 export const ending =
-  (plugin: string, clock: Clock, release: Release): Release =>
+  (plugin: string, release: Release): Release =>
   () =>
-    within(10, clock, 'a release', async () => release()).catch((cause: unknown) => {
+    within(10, 'a release', async () => release()).catch((cause: unknown) => {
       throw new Error(`plugin ${plugin} did not stop: ${reasonOf(cause)}`, { cause })
     })

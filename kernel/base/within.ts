@@ -1,6 +1,5 @@
 // Whose code runs: an error knows it, and so does a limit of time that is passed.
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Clock } from './clock.ts'
 
 /** A place, and the plugin whose value stands in it. */
 export type Blame = Readonly<Record<'slot' | 'filled_by', string>>
@@ -43,28 +42,23 @@ export function blaming<T>(by: Blame, work: () => T): T {
   }
 }
 
-/** Rejects when it takes longer; the error says in whose hands it was. The work itself goes on, unheard. */
-export async function within<T>(
-  secs: number,
-  { after }: Clock,
-  what: string,
-  work: () => Promise<T>
-): Promise<T> {
+/** Rejects when it takes longer, by the machine's own time; the error says in whose hands it was. The work goes on, unheard. */
+export async function within<T>(secs: number, what: string, work: () => Promise<T>): Promise<T> {
   const { me, leave } = enter()
   const late = Promise.withResolvers<never>()
-  const release = after(secs * 1000, () => {
+  const timer = setTimeout(() => {
     const by = oldest(me)
     const error = new Error(
       `${what} took more than ${secs} s${by ? `, in ${by.slot} of ${by.filled_by}` : ''}`
     )
     if (by) blamed.set(error, by)
     late.reject(error)
-  })
+  }, secs * 1000).unref()
   try {
     return await Promise.race([running.run(me, work), late.promise])
   } finally {
     leave()
-    await release()
+    clearTimeout(timer)
   }
 }
 

@@ -2,7 +2,6 @@ import { Migrator } from '@mikro-orm/migrations'
 import type { EntityManager } from '@mikro-orm/sql'
 import { MikroORM } from '@mikro-orm/sqlite'
 import { CompiledQuery, type DatabaseConnection } from 'kysely'
-import { type Clock, systemClock } from '../base/clock.ts'
 import { Fault, pluginFailed, reasonOf, schemaTooNew } from '../base/errors.ts'
 import { within } from '../base/within.ts'
 import type { Plugin, Store } from '../plugin.ts'
@@ -30,8 +29,7 @@ const pragmas = [
 export async function openStore(
   file: string,
   plugins: readonly Stored[],
-  broken: (error: Error) => void = () => {},
-  clock: Clock = systemClock
+  broken: (error: Error) => void = () => {}
 ): Promise<Database> {
   const orm = new MikroORM({
     dbName: file,
@@ -64,11 +62,11 @@ export async function openStore(
     throw new Fault(pluginFailed, `migration ${begun.at(-1)}: ${reasonOf(error)}`, { cause: error })
   }
   return {
-    read: work => within(30, clock, 'reading the store', () => work(orm.em.fork())),
+    read: work => within(30, 'reading the store', () => work(orm.em.fork())),
     change: work =>
       orm.em
         .fork()
-        .transactional(em => within(30, clock, 'a transaction', () => work(em)))
+        .transactional(em => within(30, 'a transaction', () => work(em)))
         .catch(notice(broken)),
     close: () => orm.close(true)
   }

@@ -109,7 +109,7 @@ export function openExchange({ codec, write, clock, log, ...options }: Options):
     try {
       const handler = byName.get(name)
       if (!handler) throw new Refused('wire.unknown_message', `nobody here knows ${name.slice(0, 100)}`)
-      const answer = await within(20, clock, name.slice(0, 100), () => handler.run(codec, body))
+      const answer = await within(20, name.slice(0, 100), () => handler.run(codec, body))
       if (id !== 0 && answer) put(answer, { re: id })
       if (!closed) answer?.sent?.()
     } catch (error) {

@@ -50,7 +50,7 @@ export const openGreet =
       await em.nativeUpdate(Client, { id: client.id }, seen)
       return client
     })
-    const parts = await within(5, clock, 'the welcome', () =>
+    const parts = await within(5, 'the welcome', () =>
       Promise.all(filled(connectionSlot).map(({ value }) => value.welcome?.({ clientId })))
     )
     const sessionId = newId(clock.now())

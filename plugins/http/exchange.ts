@@ -31,7 +31,7 @@ type Handle = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyR
 
 /** Puts the order of checks into the app; answers what makes a handler of a route. */
 export function openExchange(app: FastifyInstance, options: HttpOptions) {
-  const { store, clock, log, tally } = options
+  const { store, log, tally } = options
   const admit = openGuard(options)
   const turnstile = openTurnstile()
   const repeats = openRepeats(options)
@@ -143,7 +143,7 @@ export function openExchange(app: FastifyInstance, options: HttpOptions) {
       reply.raw.once('close', () => reply.raw.writableFinished || gone.abort())
       const call = callOf(turn, request, reply, gone.signal)
       if (route.isStream) return streams.begin(turn, reply, gone, () => streamOf(route, deps, call))
-      const made = await within(limitSecs, clock, route.action, () => run(deps, turn, call))
+      const made = await within(limitSecs, route.action, () => run(deps, turn, call))
       if (route.reply === 'text')
         return close(turn, reply, { status: route.status, reason: null, answer: String(made) }, textType)
       const shown = route.isList ? await pageOf(made as Listing<unknown>, request, reply, store) : made

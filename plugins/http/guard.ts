@@ -8,13 +8,12 @@ import { isJson, isRead, type Turn } from './turn.ts'
 /** Lets a turn in and names its principal, or throws. Asks nothing of the body. */
 export function openGuard({
   identity,
-  filled,
-  clock
-}: Pick<HttpOptions, 'identity' | 'filled' | 'clock'>): (turn: Turn) => Promise<void> {
+  filled
+}: Pick<HttpOptions, 'identity' | 'filled'>): (turn: Turn) => Promise<void> {
   async function identify(visit: Visit): Promise<Known> {
     if (visit.authorization !== undefined) return identity.judge(visit.authorization)
     for (const { value: authenticate } of filled(authenticatorSlot)) {
-      const known = await within(10, clock, 'to tell who asks', () => authenticate(visit))
+      const known = await within(10, 'to tell who asks', () => authenticate(visit))
       if (known) return known
     }
     throw new Fault(unauthenticated, 'no credential; send Authorization: Bearer TOKEN, or log in')

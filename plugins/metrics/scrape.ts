@@ -1,6 +1,5 @@
 // What all plugins tell, and what Node tells of this process, as one page of text.
 import type { Registry } from 'prom-client'
-import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import { within } from '../../kernel/base/within.ts'
 import type { Figure, Figures } from '../../kernel/figures.ts'
@@ -12,11 +11,10 @@ export type Scrape = () => Promise<readonly Buffer[]>
 interface Options {
   readonly figures: () => readonly Filled<Figures>[]
   readonly log: Log
-  readonly clock: Clock
 }
 
 /** Who comes while one scrape runs gets its page: a loop of callers costs no more than one. */
-export function openScrape({ figures, log, clock }: Options): Scrape {
+export function openScrape({ figures, log }: Options): Scrape {
   let own: Registry | null = null
   let running: Promise<readonly Buffer[]> | null = null
 
@@ -24,7 +22,7 @@ export function openScrape({ figures, log, clock }: Options): Scrape {
     const told = new Map<string, Figure[]>()
     for (const { by, value: tell } of figures())
       try {
-        for (const figure of await within(5, clock, 'telling them', tell)) admit(figure, told)
+        for (const figure of await within(5, 'telling them', tell)) admit(figure, told)
       } catch (error) {
         log.error('metrics.not_told', `the figures of ${by} are missing: ${String(error)}`, { plugin: by })
       }

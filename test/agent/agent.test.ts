@@ -3,6 +3,7 @@ import type { AgentPlugin } from '../../agent/plugin.ts'
 import { digestOf, Inventory } from '../../plugins/control/wire.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages } from '../../plugins/rules/wire.ts'
+import { machineTime } from '../kit/machine-time.ts'
 import { edge, push, remove } from './edge.ts'
 import { deadEndpoint, scriptedServer } from './scripted-server.ts'
 
@@ -173,13 +174,15 @@ t.test('a plugin that never ends its start is given 10 s, and named', async t =>
       return new Promise(() => {})
     }
   }
-  const agent = edge(t, { dir: t.testdir(), server: await scriptedServer(t), plugins: [rules, plugin] })
+  const server = await scriptedServer(t)
+  const time = machineTime(t)
+  const agent = edge(t, { dir: t.testdir(), server, plugins: [rules, plugin] })
   const failed = t.rejects(agent.outcome, {
     row: { code: 'startup.plugin_failed', exit: 78 },
     message: 'plugin hung did not start: start took more than 10 s'
   })
   await called.promise
-  await agent.clock.advance(10_000)
+  time.pass(10)
 
   await failed
   t.ok(agent.engine.isStopped)

@@ -12,6 +12,7 @@ import { Inventory } from '../../plugins/control/wire.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages, RulePush } from '../../plugins/rules/wire.ts'
 import { Echo } from '../kit/echo.ts'
+import { machineTime } from '../kit/machine-time.ts'
 import { edge, push, remove } from './edge.ts'
 import { scriptedServer, type Visit } from './scripted-server.ts'
 
@@ -176,11 +177,12 @@ t.test('an object that is for ever put in force is refused with the name of its 
     begun.resolve()
     return new Promise(() => {})
   }
-  const { visit, clock, log } = await rowdy(t, keeper({ apply }))
-  const refused = visit.line.ask(Echo, { text: 'one' })
+  const { visit, log } = await rowdy(t, keeper({ apply }))
+  const time = machineTime(t)
+  const refused = visit.line.ask(Echo, { text: 'one' }, { deadlineMs: 60_000 })
   await begun.promise
 
-  await clock.advance(10_000)
+  time.pass(10)
 
   t.match(await refused, { text: /^plugin rowdy failed at apply of mood;/ })
   t.match(await log.until('plugin.failed'), {
@@ -195,10 +197,11 @@ t.test('a release that hangs is named, and the agent stops', async t => {
     return new Promise(() => {})
   }
   const agent = await rowdy(t, { start: async ({ defer }) => defer(release) })
+  const time = machineTime(t)
   const outcome = agent.stop()
   await begun.promise
 
-  await agent.clock.advance(10_000)
+  time.pass(10)
 
   t.equal(await outcome, 'stopped')
   t.match(await agent.log.until('plugin.failed'), {

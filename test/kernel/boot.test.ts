@@ -12,6 +12,7 @@ import control from '../../plugins/control/plugin.ts'
 import http from '../../plugins/http/plugin.ts'
 import { Echo } from '../kit/echo.ts'
 import { house, listen } from '../kit/house.ts'
+import { machineTime } from '../kit/machine-time.ts'
 
 const base = { version: '1.0.0', kernel: '^1.0.0' }
 
@@ -257,27 +258,20 @@ t.test('a value that needs services is not read before there are any', async t =
 })
 
 t.test('a start that hangs is named', async t => {
-  const hung = definePlugin({ ...base, name: 'hung', start: () => new Promise<void>(() => {}) })
-  const found = await import('../kit/clock.ts')
-  const clock = found.fakeClock()
-
-  const booting = boot({
-    plugins: [control, http, hung],
-    keys: { operator_http_listen: '127.0.0.1:0', control_listen: '127.0.0.1:0' },
-    sections: {},
-    dataDir: t.testdir(),
-    version: '2.0.0',
-    log: listen([]),
-    clock: {
-      ...clock,
-      after(ms, work) {
-        if (ms === 10_000) setImmediate(work)
-        return clock.after(ms, work)
-      }
-    }
+  const begun = Promise.withResolvers<void>()
+  const start = (): Promise<void> => {
+    begun.resolve()
+    return new Promise(() => {})
+  }
+  const time = machineTime(t)
+  const failed = t.rejects(up(t, [definePlugin({ ...base, name: 'hung', start })]), {
+    message: 'plugin hung did not start: start took more than 10 s'
   })
+  await begun.promise
 
-  await t.rejects(booting, { message: /plugin hung did not start: start took more than 10 s/ })
+  time.pass(10)
+
+  await failed
 })
 
 t.test('a release that hangs or fails is named, and the others still run', async t => {
@@ -292,9 +286,10 @@ t.test('a release that hangs or fails is named, and the others still run', async
   const fail = (): void => {
     throw new Error('no way back')
   }
-  const { stop, clock } = await house(t, {
+  const { stop } = await house(t, {
     plugins: [named('a', () => void released.push('a')), named('b', fail), named('c', hang)]
   })
+  const time = machineTime(t)
   const stopping = t.rejects(stop(), {
     errors: [
       { message: 'plugin c did not stop: a release took more than 10 s' },
@@ -303,7 +298,7 @@ t.test('a release that hangs or fails is named, and the others still run', async
   })
   await begun.promise
 
-  await clock.advance(10_000)
+  time.pass(10)
 
   await stopping
   t.same(released, ['a'])

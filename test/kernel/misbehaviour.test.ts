@@ -8,9 +8,9 @@ import { User } from '../../kernel/identity/entities.ts'
 import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
 import { answer, Refused } from '../../kernel/wire/message.ts'
 import { removingSlot, rowSlot } from '../../plugins/users/slots.ts'
-import { fakeClock } from '../kit/clock.ts'
 import { Echo } from '../kit/echo.ts'
 import { house, operatorToken } from '../kit/house.ts'
+import { machineTime } from '../kit/machine-time.ts'
 import { edge } from '../kit/public.ts'
 
 const get = (path: string, run: () => Promise<{ ok: boolean }>) =>
@@ -80,13 +80,14 @@ t.test('a route that throws is answered with 500, named in the log, and alone wi
 })
 
 t.test('a route that hangs holds up no other, and is answered for and named after a minute', async t => {
-  const { call, log, clock } = await house(t, { plugins: ['users', 'clients', rowdy] })
+  const { call, log } = await house(t, { plugins: ['users', 'clients', rowdy] })
   const begun = hanging()
+  const time = machineTime(t)
   const answer = call('GET', '/v1/hangs')
   await begun
   t.equal((await call('GET', '/v1/clients')).status, 200)
 
-  await clock.advance(60_000)
+  time.pass(60)
 
   t.match(await answer, { status: 500, body: { error: { code: 'internal' } } })
   t.match(
@@ -113,12 +114,13 @@ t.test('a slot function that hangs in a transaction is named, undone, and heard 
       })
     ]
   })
-  const { call, log, clock } = await house(t, { plugins: ['users', slow] })
+  const { call, log } = await house(t, { plugins: ['users', slow] })
+  const time = machineTime(t)
   await call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
   const removing = call('DELETE', '/v1/users/ann')
   await called.promise
 
-  await clock.advance(30_000)
+  time.pass(30)
 
   t.equal((await removing).status, 500)
   t.match(log.filter(({ event }) => event === 'request.failed').at(-1), {
@@ -137,14 +139,14 @@ t.test('a slot function that hangs in a transaction is named, undone, and heard 
 
 t.test('of slot functions within each other the innermost one is said to hang', async t => {
   const [outer, inner] = ['outer', 'inner'].map(filled_by => ({ slot: 'a.b', filled_by }))
-  const clock = fakeClock()
-  const failed = within(1, clock, 'it', () =>
+  const time = machineTime(t)
+  const failed = within(1, 'it', () =>
     blaming(outer as Blame, async () => {
       await blaming(inner as Blame, async () => {})
-      await within(5, clock, 'more', () => blaming(inner as Blame, () => new Promise<void>(() => {})))
+      await within(5, 'more', () => blaming(inner as Blame, () => new Promise<void>(() => {})))
     })
   ).catch((error: unknown) => error)
-  await clock.advance(1000)
+  time.pass(1)
 
   t.match(await failed, { message: 'it took more than 1 s, in a.b of inner' })
   t.same(blame(await failed), inner)
@@ -179,11 +181,12 @@ t.test('what a route changes after its caller has been told that it failed is un
       })
     ]
   })
-  const { call, clock } = await house(t, { plugins: ['users', slow] })
+  const { call } = await house(t, { plugins: ['users', slow] })
+  const time = machineTime(t)
   await call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
   const changing = call('POST', '/v1/slow', {})
   await called.promise
-  await clock.advance(60_000)
+  time.pass(60)
   t.equal((await changing).status, 500)
 
   going.resolve()
@@ -258,17 +261,18 @@ t.test('figures that do not come cost a scrape nothing but them', async t => {
     kernel: '^1.0.0',
     fills: [figuresSlot.fill(hang)]
   })
-  const { server, log, clock } = await house(t, {
+  const { server, log } = await house(t, {
     plugins: ['users', 'clients', 'metrics', mute],
     keys: { metrics_listen: '127.0.0.1:0' }
   })
   const begun = hanging()
+  const time = machineTime(t)
   const scraping = server.http.app.inject({
     url: '/v1/metrics',
     headers: { authorization: `Bearer ${operatorToken}` }
   })
   await begun
-  await clock.advance(5000)
+  time.pass(5)
 
   t.match((await scraping).body, /svc_clients_connected/)
   t.match(
@@ -281,10 +285,11 @@ t.test('a message handler that hangs is named, refused, and its stream goes on',
   const home = await house(t, { plugins: ['users', 'clients', 'rules', rowdy] })
   const agent = await edge(t, home, 'paris', { messages: [Echo] })
   const begun = hanging()
+  const time = machineTime(t)
   agent.line.send(Echo, { text: 'hang' })
   const next = t.rejects(agent.line.ask(Echo, { text: 'speak' }), Refused)
   await begun
-  await home.clock.advance(20_000)
+  time.pass(20)
 
   await next
   t.match(

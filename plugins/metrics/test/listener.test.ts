@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { systemClock } from '../../../kernel/base/clock.ts'
 import { type Figure, figuresSlot } from '../../../kernel/figures.ts'
 import { User } from '../../../kernel/identity/entities.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
@@ -118,7 +117,7 @@ t.test('who comes while a scrape runs gets its page', async t => {
     await gate.promise
     return []
   }
-  const scrape = openScrape({ figures: () => [{ by: 'x', value }], log: listen([]), clock: systemClock })
+  const scrape = openScrape({ figures: () => [{ by: 'x', value }], log: listen([]) })
 
   const all = [scrape(), scrape(), scrape()]
   gate.resolve()
