@@ -42,7 +42,10 @@ export function blaming<T>(by: Blame, work: () => T): T {
   }
 }
 
-/** Rejects when it takes longer, by the machine's own time; the error says in whose hands it was. The work goes on, unheard. */
+/**
+ * Rejects when it takes longer, by the machine's own time; the error says in whose hands it was. The work goes on, unheard.
+ * Until then the process lives, be it for this alone: one that ended here would name nobody.
+ */
 export async function within<T>(secs: number, what: string, work: () => Promise<T>): Promise<T> {
   const { me, leave } = enter()
   const late = Promise.withResolvers<never>()
@@ -53,7 +56,7 @@ export async function within<T>(secs: number, what: string, work: () => Promise<
     )
     if (by) blamed.set(error, by)
     late.reject(error)
-  }, secs * 1000).unref()
+  }, secs * 1000)
   try {
     return await Promise.race([running.run(me, work), late.promise])
   } finally {

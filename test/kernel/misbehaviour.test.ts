@@ -1,4 +1,6 @@
 // A plugin that misbehaves is named, and harms nobody else.
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { Type } from 'typebox'
 import { type Blame, blame, blaming, within } from '../../kernel/base/within.ts'
@@ -12,6 +14,8 @@ import { Echo } from '../kit/echo.ts'
 import { house, operatorToken } from '../kit/house.ts'
 import { machineTime } from '../kit/machine-time.ts'
 import { edge } from '../kit/public.ts'
+
+const run = promisify(execFile)
 
 const get = (path: string, run: () => Promise<{ ok: boolean }>) =>
   defineRoute({
@@ -150,6 +154,13 @@ t.test('of slot functions within each other the innermost one is said to hang', 
 
   t.match(await failed, { message: 'it took more than 1 s, in a.b of inner' })
   t.same(blame(await failed), inner)
+})
+
+t.test('what hangs is named even where nothing else keeps the process alive', async t => {
+  const script = `import { within } from '${new URL('../../kernel/base/within.ts', import.meta.url)}'
+    await within(0.01, 'start', () => new Promise(() => {})).catch(({ message }) => console.log(message))`
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script])
+  t.equal(stdout, 'start took more than 0.01 s\n')
 })
 
 t.test('what a route changes after its caller has been told that it failed is undone', async t => {
