@@ -53,7 +53,8 @@ export const StatsEpoch = defineEntity({
     epoch: p.string().length(32).primary(),
     seq: p.bigint('number'),
     minute: p.bigint('number').defaultRaw('0'), // of what was booked last, Unix seconds: those before it are whole
-    bookedAt: p.bigint('number') // ms
+    whole: p.bigint('number').defaultRaw('0'), // the seq of the complete report that was booked last
+    bookedAt: p.bigint('number') // ms, of the last report that told anything new
   }
 })
 

@@ -30,8 +30,8 @@ export function openHolders({ rules }: { readonly rules: Rules }) {
   }
 
   /**
-   * After complete reports, or several of one moment. One may have been under way when the agent let go of a rule: the
-   * next, which follows its answer, is sure to hold the rest, and takes the rule along.
+   * After complete reports, or several of one moment, that did not come before. One may have been under way when the
+   * agent let go of a rule: the next, which follows its answer, is sure to hold the rest, and takes the rule along.
    */
   async function reported(clientIds: readonly string[], em: EntityManager): Promise<void> {
     for (const some of slices(clientIds)) {

@@ -33,6 +33,7 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders
     const held = await holders.of([...ids], em)
     const notices: Notice[] = []
     const differences: Difference[] = []
+    const complete = new Set<string>()
     for (const report of reports) {
       const { grown, lower } = await compare(report, held, em)
       await putRows(
@@ -44,10 +45,12 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders
       await addTotals({ clientId: report.clientId, updatedAt: clock.now() }, totals, em)
       differences.push(...grown.flatMap(({ added }) => differenceOf(report.clientId, added)))
       const minute = latestOf(grown.map(({ row }) => row))
-      notices.push(...(await advance(report, minute, em)), ...refusal(report, lower))
+      const told = { seq: report.seq, minute, isWhole: report.last, bookedAt: clock.now() }
+      const { isNew, isCompleted } = await advanceEpoch(report, told, em)
+      if (isCompleted) complete.add(report.clientId)
+      notices.push(...(isNew ? gapBefore(report) : []), ...refusal(report, lower))
     }
-    const whole = reports.filter(({ last }) => last).map(({ clientId }) => clientId)
-    await holders.reported([...new Set(whole)], em)
+    await holders.reported([...complete], em)
     if (differences.length > 0) for (const { value: sink } of filled(sinkSlot)) await sink(differences, em)
     return notices
   }
@@ -68,10 +71,8 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders
     return { grown, lower }
   }
 
-  async function advance(report: Report, minute: number | null, em: EntityManager): Promise<Notice[]> {
-    const { clientId, epoch, seq, gap } = report
-    const isNew = await advanceEpoch({ clientId, epoch }, { seq, minute, bookedAt: clock.now() }, em)
-    if (!isNew || !gap) return []
+  function gapBefore({ clientId, epoch, gap }: Report): Notice[] {
+    if (!gap) return []
     const fields = { client_id: clientId, epoch, from: timestamp(gap.from_ms), to: timestamp(gap.to_ms) }
     return [
       () =>

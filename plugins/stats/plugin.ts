@@ -14,6 +14,7 @@ import { forgetClient } from './holders.ts'
 import { Stats0001 } from './migrations/0001-stats.ts'
 import { Stats0002 } from './migrations/0002-datagrams.ts'
 import { Stats0003 } from './migrations/0003-minute.ts'
+import { Stats0004 } from './migrations/0004-whole.ts'
 import { routes } from './routes.ts'
 import { sinkSlot } from './slots.ts'
 import { openStats, type Stats } from './stats.ts'
@@ -37,7 +38,8 @@ export default definePlugin<Deps>({
     migrations: [
       { name: '0001-stats', class: Stats0001 },
       { name: '0002-datagrams', class: Stats0002 },
-      { name: '0003-minute', class: Stats0003 }
+      { name: '0003-minute', class: Stats0003 },
+      { name: '0004-whole', class: Stats0004 }
     ]
   },
   exports: { stats: asFunction(openStats).singleton() },

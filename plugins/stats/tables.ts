@@ -65,25 +65,38 @@ export async function addTotals(
     )
 }
 
-/** Answers whether the journal was unknown. Its seq never goes back; its minute may, as the clock may. */
+interface Told {
+  readonly seq: number
+  readonly minute: number | null
+  readonly isWhole: boolean
+  readonly bookedAt: number
+}
+
+/**
+ * Answers whether the journal was unknown, and whether this completes a report that was not complete before: one that
+ * comes again, however late, does not. A journal's seq never goes back; its minute may, as the clock may.
+ */
 export async function advanceEpoch(
   { clientId, epoch }: Journal,
-  {
-    seq,
-    minute,
-    bookedAt
-  }: { readonly seq: number; readonly minute: number | null; readonly bookedAt: number },
+  { seq, minute, isWhole, bookedAt }: Told,
   em: EntityManager
-): Promise<boolean> {
-  const { affectedRows } = await em.execute<{ affectedRows: number }>(
-    `update stats_epoch set seq = max(seq, ?), minute = coalesce(?, minute), booked_at = ?
+): Promise<{ isNew: boolean; isCompleted: boolean }> {
+  const { affectedRows: known } = await em.execute<{ affectedRows: number }>(
+    `update stats_epoch set seq = max(seq, ?), minute = coalesce(?, minute),
+       booked_at = case when seq < ? then ? else booked_at end
      where client_id = ? and epoch = ?`,
-    [seq, minute, bookedAt, clientId, epoch],
+    [seq, minute, seq, bookedAt, clientId, epoch],
     'run'
   )
-  if (affectedRows > 0) return false
-  await em.insert(StatsEpoch, { clientId, epoch, seq, minute: minute ?? 0, bookedAt })
-  return true
+  if (known === 0)
+    await em.insert(StatsEpoch, { clientId, epoch, seq, minute: minute ?? 0, whole: 0, bookedAt })
+  if (!isWhole) return { isNew: known === 0, isCompleted: false }
+  const completed = await em.nativeUpdate(
+    StatsEpoch,
+    { clientId, epoch, whole: { $lt: seq } },
+    { whole: seq }
+  )
+  return { isNew: known === 0, isCompleted: completed > 0 }
 }
 
 /**

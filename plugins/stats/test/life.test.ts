@@ -8,7 +8,7 @@ import { StatsEpoch, StatsHolder, StatsRow, StatsTotal } from '../entities.ts'
 import { type Difference, sinkSlot } from '../slots.ts'
 import type { Stats } from '../stats.ts'
 import { LastReport, messages } from '../wire.ts'
-import { books, minute, noon, row } from './kit.ts'
+import { books, minute, noon, otherEpoch, row } from './kit.ts'
 
 const hour = 3_600_000
 
@@ -94,6 +94,52 @@ t.test('a rule that is gone is booked until its agent has said all, and then for
   t.same(await kept(), [0, 0, 0])
   await report(draining, { seq: 6, rows: bytes(6) })
   t.same(await kept(), [0, 0, 0], 'said again, it is not booked again')
+})
+
+t.test('reports that come again, late and more than once, do not cut a gone rule from the books', async t => {
+  const { edge, report, call, server, held } = await books(t)
+  const { agent, clientId, ruleId } = await edge()
+  const { store } = server.depsOf('stats')
+  const bytes = (bytes_in: number) => [row(ruleId, 'minute', minute, { bytes_in })]
+  const booked = async () =>
+    (await store.read(em => em.findOne(StatsTotal, { ruleId, kind: 'rule' })))?.bytesIn
+  await report(agent, { seq: 1, rows: bytes(1) })
+  await report(agent, { seq: 2, rows: bytes(2) })
+  t.match(await call('DELETE', `/v1/rules/${ruleId}`), { status: 204 })
+  agent.gone({ kind: 'rule', id: ruleId, revision: 2 })
+  await until(
+    () => held(clientId),
+    rows => rows.length === 0
+  )
+
+  await report(agent, { seq: 2, rows: bytes(2) })
+  await report(agent, { seq: 1, rows: bytes(1) })
+  await report(agent, { epoch: otherEpoch, seq: 0 })
+  await report(agent, { seq: 3, rows: bytes(3) })
+  t.equal(await booked(), 3)
+  await report(agent, { seq: 3, rows: bytes(3) })
+  await report(agent, { seq: 2, rows: bytes(2) })
+  t.equal(await booked(), 3, 'what was under way may have more')
+  await report(agent, { seq: 4, last: false, rows: bytes(4) })
+  t.equal(await booked(), 4)
+
+  await report(agent, { seq: 4, part: 1 })
+  t.equal(await booked(), undefined)
+})
+
+t.test('a journal of long ago that is told again is not the one that was booked last', async t => {
+  const { edge, report, server, clock } = await books(t)
+  const { agent, clientId, ruleId } = await edge()
+  const { stats, store } = server.depsOf('stats') as Kernel & { stats: Stats }
+  const rows = [row(ruleId, 'minute', minute, { bytes_in: 1 })]
+  await report(agent, { seq: 1, rows })
+  await clock.advance(1000)
+  await report(agent, { epoch: otherEpoch, seq: 5, rows })
+  await clock.advance(1000)
+
+  await report(agent, { seq: 1, rows })
+
+  t.same(await store.read(em => stats.mark(clientId, em)), { epoch: otherEpoch, seq: 5 })
 })
 
 t.test('a rule that lived for two seconds is booked, for its owner', async t => {
