@@ -38,7 +38,16 @@ int Engine::start() {
   for (const auto& worker : workers_)
     if (const int error = worker->loop.open()) return error;
   shared_.descriptors.open();
-  for (const auto& worker : workers_) threads_.emplace_back([&worker = *worker] { worker.loop.run(); });
+  const auto run = [](void* loop) -> void* {
+    static_cast<Loop*>(loop)->run();
+    return nullptr;
+  };
+  for (const auto& worker : workers_) {  // no std::thread: where there is none left it ends the process
+    const int error = pthread_create(&threads_.emplace_back(), nullptr, run, &worker->loop);
+    if (error == 0) continue;
+    threads_.pop_back();
+    return -error;
+  }
   return 0;
 }
 
@@ -221,7 +230,7 @@ void Engine::resolved(int64_t token, Answer answer) {
 void Engine::stop() {
   if (threads_.empty()) return;
   for (const auto& worker : workers_) worker->loop.post([&worker = *worker] { worker.stop(); });
-  for (std::thread& thread : threads_) thread.join();
+  for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
   threads_.clear();
   workers_.clear();  // and with them what descriptors they have
 }

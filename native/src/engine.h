@@ -2,12 +2,13 @@
 // at work.
 #pragma once
 
+#include <pthread.h>
+
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "rule.h"
@@ -81,7 +82,7 @@ class Engine final : public MeterListener {
 
   Shared shared_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::vector<std::thread> threads_;
+  std::vector<pthread_t> threads_;
   std::map<int, std::shared_ptr<Meter>> meters_;
   std::map<int, std::shared_ptr<Rule>> rules_;       // open and draining
   std::map<std::pair<bool, uint16_t>, Door> doors_;  // by protocol and first port

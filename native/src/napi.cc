@@ -41,7 +41,9 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
     listener_->engine = this;
     if (const int error = engine_->start()) {
       end();
-      fail("EMFILE", std::string("the engine cannot start: ") + strerror(-error));
+      fail(error == -EAGAIN ? "EAGAIN" : "EMFILE",
+           std::string("the engine cannot start: ") + strerror(-error) +
+               (error == -EAGAIN ? "; no thread is left to this user or service" : ""));
     }
   }
   ~NativeEngine() override { end(); }
