@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync
+} from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { loadPlugins } from '../../../config/load.ts'
@@ -41,6 +50,54 @@ t.test('files that changed do not run until they are trusted again', async t => 
   await t.resolves(load())
 })
 
+t.test('hidden files that changed do not run either', async t => {
+  const { dir, load } = place(t)
+  mkdirSync(join(dir, 'acme/.lib'))
+  writeFileSync(join(dir, 'acme/.lib/.more.js'), '')
+  await load()
+  writeFileSync(join(dir, 'acme/.lib/.more.js'), ' ')
+  await t.rejects(load(), { message: /acme 1.2.3 that were trusted/ })
+})
+
+t.test('a link in a plugin is refused: what it leads to could change unseen', async t => {
+  const { dir, load } = place(t)
+  symlinkSync('.', join(dir, 'acme/lib'))
+  await t.rejects(load(), { message: /acme\/lib is a link.*put what is meant there itself/s })
+})
+
+t.test('what an administrator has trusted the user of the service reads, whatever the umask', async t => {
+  const { dir, file, load } = place(t)
+  const umask = process.umask(0o077)
+  t.teardown(() => process.umask(umask))
+  trust('./acme', file, dir)
+  t.equal(statSync(lockFileIn(dir)).mode & 0o777, 0o644)
+  await t.resolves(load())
+})
+
+for (const broken of ['', 'null', '[]', '{"./acme":null}', '{"./acme":{}}'])
+  t.test(`a lock that is ${broken || 'empty'} trusts nobody, and is said to be broken`, async t => {
+    const { dir, load } = place(t)
+    writeFileSync(lockFileIn(dir), broken)
+    await t.rejects(load(), { message: /plugins\.lock cannot be read: .*delete it/s })
+  })
+
+t.test("a plugin without a package of its own is not the configuration's whole folder", async t => {
+  const { dir, load } = place(t)
+  rmSync(join(dir, 'acme/package.json'))
+  writeFileSync(join(dir, 'package.json'), '{"type":"module"}')
+  await load()
+  writeFileSync(join(dir, 'server.toml'), '# changed')
+  await t.resolves(load())
+})
+
+t.test('a configuration in the folder of the plugin: the lock is none of its files', async t => {
+  const { dir } = place(t)
+  const load = () =>
+    loadPlugins({ half: 'plugin', builtin: {}, table: { '.': {} }, baseDir: join(dir, 'acme') })
+  await load()
+  await t.resolves(load())
+})
+
 t.test('files that others may write are refused, and nothing is recorded', async t => {
   const { dir, file, load } = place(t)
   chmodSync(file, 0o666)
@@ -49,12 +106,15 @@ t.test('files that others may write are refused, and nothing is recorded', async
   chmodSync(file, 0o644)
   chmodSync(join(dir, 'acme'), 0o777)
   await t.rejects(load(), { message: /others may write acme/ })
+  chmodSync(join(dir, 'acme'), 0o755)
+  mkdirSync(join(dir, 'acme/lib'))
+  chmodSync(join(dir, 'acme/lib'), 0o777)
+  await t.rejects(load(), { message: /others may write acme\/lib;/ })
 })
 
 t.test('what lies in node_modules of the plugin is not its own', async t => {
   const { dir, load } = place(t)
   await load()
-  const { mkdirSync } = await import('node:fs')
   mkdirSync(join(dir, 'acme/node_modules/x'), { recursive: true })
   writeFileSync(join(dir, 'acme/node_modules/x/index.js'), '')
   await t.resolves(load())
