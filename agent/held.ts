@@ -96,6 +96,18 @@ export function openHeld({ store, kinds, call, clock, log }: Options): Held {
     return entry
   }
 
+  /** Without a server nobody else would hear of it. */
+  async function bringUp(object: AgentObject): Promise<void> {
+    const failure = await apply(object)
+    if (failure)
+      log.warn('held.not_restored', failure.message, {
+        kind: object.kind,
+        id: object.id,
+        code: failure.code
+      })
+    keep(object, failure)
+  }
+
   async function again(entry: Entry): Promise<void> {
     if (entries.get(keyOf(entry.object)) === entry) for (const one of together(entry)) await retry(one)
   }
@@ -182,7 +194,7 @@ export function openHeld({ store, kinds, call, clock, log }: Options): Held {
       inTurn(async () => {
         const byRank = Map.groupBy(store.all(), object => rankOf(turnOf(object)))
         for (const [, objects] of [...byRank].sort(([a], [b]) => a - b))
-          await Promise.all(objects.map(async object => keep(object, await apply(object))))
+          await Promise.all(objects.map(bringUp))
       }),
     digest() {
       untold.clear()

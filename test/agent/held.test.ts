@@ -26,6 +26,7 @@ function open(t: Test, dir = t.testdir()) {
   const refused = new Map<string, string>()
   const drains: (() => void)[] = []
   let holdsDrains = false
+  const log = listen()
   const db = openState(dir)
   t.teardown(() => db.close())
   const held = openHeld({
@@ -55,7 +56,7 @@ function open(t: Test, dir = t.testdir()) {
     ],
     call: () => ({}) as AgentCall,
     clock,
-    log: listen()
+    log
   })
   const said: unknown[] = []
   const line = {
@@ -64,7 +65,7 @@ function open(t: Test, dir = t.testdir()) {
   const holdDrains = () => {
     holdsDrains = true
   }
-  return { held, clock, applied, applies, refused, drains, holdDrains, said, line, db, dir }
+  return { held, clock, applied, applies, refused, drains, holdDrains, said, line, db, dir, log }
 }
 const turn = () => new Promise<void>(resolve => setImmediate(() => setImmediate(resolve)))
 
@@ -233,6 +234,9 @@ t.test('at a start everything saved is in force again; what fails is tried again
   second.refused.set('b', 'port_in_use')
   await second.held.restore()
   t.same([...second.applied.values()], ['a'])
+  t.match(second.log.lines, [
+    { event: 'held.not_restored', message: 'b cannot be', fields: { id: 'two', code: 'port_in_use' } }
+  ])
   t.equal(second.held.digest(), digestOf('', [thing(1)]))
 
   second.refused.clear()
