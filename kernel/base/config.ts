@@ -54,10 +54,16 @@ export function settle(schema: TObject, given: unknown, where: string): { value:
   const value = Default(closed, structuredClone(given ?? {})) as Table // an object schema makes an object
   const byPlace = Map.groupBy(Errors(closed, value), ({ instancePath }) => instancePath)
   const problems = [...byPlace].flatMap(([path, errors]) => {
-    const at = [where, ...path.split('/').slice(1)].filter(part => part !== '').join('.')
+    const at = [where, ...path.split('/').slice(1).map(asWritten)].filter(part => part !== '').join('.')
     return errors.flatMap(error => complain(at, error, errors, schema))
   })
   return { value, problems }
+}
+
+/** A part of a JSON pointer, as TOML spells a key. */
+function asWritten(part: string): string {
+  const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
+  return /^[\w-]*$/.test(key) ? key : JSON.stringify(key)
 }
 
 /** One line a problem: TypeBox says an unknown key twice, and a union once more for each of its branches. */
@@ -72,6 +78,7 @@ function complain(
       key => `${at === '' ? '' : `${at}.`}${key} is no key${hint(key, schema)}`
     )
   if (keyword === 'boolean') return []
+  if (keyword === 'enum') return [`${at} must be one of ${params.allowedValues.join(', ')}`]
   const allowed = all.flatMap(({ params }) => ('allowedValue' in params ? [String(params.allowedValue)] : []))
   if (keyword === 'anyOf' && allowed.length > 0) return [`${at} must be one of ${allowed.join(', ')}`]
   const isBranch = keyword !== 'anyOf' && all.some(other => other.keyword === 'anyOf')

@@ -12,6 +12,21 @@ const schema = Type.Object({
   level: Type.Union([Type.Literal('info'), Type.Literal('warn')], { default: 'info' })
 })
 
+t.test('a value that is none of a few is told them all, a place as the file would spell it', async t => {
+  const table = Type.Object({
+    mode: Type.Optional(Type.Enum(['slow', 'fast'])),
+    paths: Type.Record(Type.String(), Type.Object({ size: Type.Integer() }), { default: {} })
+  })
+  t.same(
+    settle(table, { mode: 'loud', paths: { './a~b': { size: 'x' }, plain: { size: 1.5 } } }, '').problems,
+    [
+      'mode must be one of slow, fast',
+      'paths."./a~b".size must be integer',
+      'paths.plain.size must be integer'
+    ]
+  )
+})
+
 t.test(
   'a flag goes before the environment, the environment before the file, the file before the default',
   async t => {
