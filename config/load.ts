@@ -2,7 +2,9 @@ import { existsSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { Fault, pluginFailed } from '../kernel/base/errors.ts'
+import { Type } from 'typebox'
+import { refuse, settle } from '../kernel/base/config.ts'
+import { Fault, pluginFailed, reasonOf } from '../kernel/base/errors.ts'
 import { ownVersion } from '../kernel/base/version.ts'
 import { offerSurface } from './surface.ts'
 import { requireTrusted } from './trust.ts'
@@ -23,8 +25,21 @@ interface Options<P> {
   readonly half: Half
   readonly builtin: Builtin<P>
   /** `[plugins]` of the configuration: name, './path' or npm package to section. */
-  readonly table: Readonly<Record<string, unknown>>
+  readonly table: Readonly<Record<string, Section>>
   readonly baseDir: string // of the configuration: paths and packages are found from there
+}
+
+const Plugins = Type.Object({
+  plugins: Type.Record(Type.String(), Type.Object({ enabled: Type.Optional(Type.Boolean()) }), {
+    default: {}
+  })
+})
+
+/** `[plugins]` of a file that has been read; what else stands in a section is its plugin's to judge. */
+export function pluginTableIn(file: Section): Readonly<Record<string, Section>> {
+  const { value, problems } = settle(Plugins, 'plugins' in file ? { plugins: file['plugins'] } : {}, '')
+  refuse(problems)
+  return value['plugins'] as Readonly<Record<string, Section>> // judged by now
 }
 
 /** What is built in, unless disabled, and what the configuration names; imported, not run. */
@@ -38,7 +53,7 @@ export async function loadPlugins<P extends { readonly name: string }>(
   const specifiers: Record<string, string> = {}
 
   for (const specifier of new Set([...Object.keys(builtin), ...Object.keys(table)])) {
-    const { enabled = true, ...section } = (table[specifier] ?? {}) as Section // TOML: anything under a table
+    const { enabled = true, ...section } = table[specifier] ?? {}
     if (enabled === false) continue
     try {
       const load = builtin[specifier] ?? (() => importTrusted(specifier, half, baseDir))
@@ -49,7 +64,7 @@ export async function loadPlugins<P extends { readonly name: string }>(
       specifiers[plugin.name] = specifier
     } catch (error) {
       if (half === 'agent' && error instanceof NoHalf && isServerOnly(specifier, baseDir)) continue
-      problems.push(`plugin ${specifier}: ${error instanceof Error ? error.message : String(error)}`)
+      problems.push(`plugin ${specifier}: ${reasonOf(error)}`)
     }
   }
   if (problems.length > 0) throw new Fault(pluginFailed, problems.join('\n'))
@@ -80,11 +95,13 @@ export async function importForeign(file: string): Promise<object> {
     return await import(pathToFileURL(file).href)
   } catch (cause) {
     const [missing] = /'sluice\/[\w-]+' does not provide an export named '\w+'/.exec(String(cause)) ?? []
-    if (missing === undefined) throw cause
-    throw new Error(
-      `${missing}: this is sluice ${ownVersion()}; install a release of the plugin that was made for it, or a newer sluice`,
-      { cause }
-    )
+    if (missing !== undefined)
+      throw new Error(
+        `${missing}: this is sluice ${ownVersion()}; install a release of the plugin that was made for it, or a newer sluice`,
+        { cause }
+      )
+    const [place] = (cause instanceof SyntaxError && /^file:\S+:\d+/.exec(cause.stack ?? '')) || []
+    throw place === undefined ? cause : new Error(`${place}: ${reasonOf(cause)}`, { cause })
   }
 }
 

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { CommanderError } from 'commander'
 import { Type } from 'typebox'
-import { type Builtin, loadPlugins } from '../../config/load.ts'
+import { type Builtin, loadPlugins, pluginTableIn } from '../../config/load.ts'
 import { parseFile } from '../../kernel/base/config.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { openLog, visible } from '../../kernel/base/log.ts'
@@ -14,6 +14,7 @@ import type { Plugin } from '../../kernel/plugin.ts'
 import { inOrder } from '../../kernel/resolve.ts'
 import { type Filled, gather, ownerOf, type Slot } from '../../kernel/slot.ts'
 import { openApi } from './api.ts'
+import { refuseTwins } from './claims.ts'
 import { completion } from './completion.ts'
 import { checkedKeys, dataDirOf, givenKeys, logOf } from './config.ts'
 import { tokenFor } from './credential-file.ts'
@@ -42,14 +43,16 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
     const { plugins, sections } = await loadPlugins<Plugin>({
       half: 'plugin',
       builtin: source.plugins,
-      table: configFile === null ? {} : tableOf(parseFile(configFile)['plugins']),
+      table: configFile === null ? {} : pluginTableIn(parseFile(configFile)),
       baseDir: configFile === null ? process.cwd() : dirname(resolve(configFile))
     })
     const known = [
       ...source.agentCommands,
       ...plugins.flatMap(({ commands }) => commands ?? []).map(command => withMore(command, plugins))
     ]
-    const commands = [...known, completion(known)]
+    const complete = completion(known)
+    refuseTwins(plugins, [...source.agentCommands, complete])
+    const commands = [...known, complete]
     const context = { version, plugins, sections, configFile }
     const program = openProgram(version, commands, (command, args) => execute(command, args, context))
     await program.parseAsync(argv, { from: 'user' })
@@ -142,8 +145,6 @@ export const withMore = (command: Command, plugins: readonly Plugin[]): Command 
   const more = command.more?.(slot => filledBare(slot, plugins))
   return more ? { ...command, args: Type.Object({ ...command.args.properties, ...more }) } : command
 }
-
-const tableOf = (value: unknown): Args => (value ?? {}) as Args // checked with the rest of the configuration
 
 /** The last one holds, as for every option. */
 function configIn(argv: readonly string[]): string | undefined {

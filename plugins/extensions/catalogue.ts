@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { agentPlugins } from '../../config/agent-plugins.ts'
-import { find, type Half, importForeign, loadPlugins, NoHalf } from '../../config/load.ts'
+import { find, type Half, importForeign, loadPlugins, NoHalf, pluginTableIn } from '../../config/load.ts'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { parseFile } from '../../kernel/base/config.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
@@ -25,12 +25,11 @@ export interface Picked extends Loaded {
 
 /** `[plugins]` of a configuration, and where its paths begin. */
 export function sourceOf(configFile: string | undefined): {
-  readonly table: Table
+  readonly table: Readonly<Record<string, Table>>
   readonly baseDir: string
 } {
   if (configFile === undefined) return { table: {}, baseDir: process.cwd() }
-  const table = (parseFile(configFile)['plugins'] ?? {}) as Table // checked by whoever loads it
-  return { table, baseDir: dirname(resolve(configFile)) }
+  return { table: pluginTableIn(parseFile(configFile)), baseDir: dirname(resolve(configFile)) }
 }
 
 /** What a configuration has for the plugin in a folder, however it names it; nothing without a configuration. */
@@ -39,7 +38,7 @@ export function settingsFor(dir: string, configFile: string | undefined): Settin
   const { table, baseDir } = sourceOf(configFile)
   const file = halfOf(dir, 'plugin', dir)
   const named = Object.keys(table).find(name => file !== null && halfOf(name, 'plugin', baseDir) === file)
-  const { enabled: _, ...section } = (table[named ?? ''] ?? {}) as Table // checked at the start
+  const { enabled: _, ...section } = table[named ?? ''] ?? {}
   return { keys: parseFile(configFile), section }
 }
 

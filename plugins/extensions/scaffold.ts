@@ -1,7 +1,8 @@
 // `sluice plugin new`: a package that passes its own tests before anything is written in it.
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { plugins as builtin } from '../../config/plugins.ts'
+import { Fault, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
 
 const template = join(import.meta.dirname, 'template')
@@ -13,8 +14,15 @@ export function scaffold(name: string, dir: string): string[] {
       wrongUsage,
       `${name} is no plugin's name: write it like rate-limit, at most 32 characters`
     )
-  if (existsSync(dir) && readdirSync(dir).length > 0)
+  if (name === 'kernel' || Object.hasOwn(builtin, name))
+    throw new Fault(wrongUsage, `${name} is a part of sluice; take another name, like acme-${name}`)
+  if (existsSync(dir) && (!statSync(dir).isDirectory() || readdirSync(dir).length > 0))
     throw new Fault(wrongUsage, `${dir} is not empty; give an empty folder, or one that is not there`)
+  try {
+    mkdirSync(dir, { recursive: true })
+  } catch (cause) {
+    throw new Fault(wrongUsage, `${dir} cannot be made: ${reasonOf(cause)}`, { cause })
+  }
   const words: Readonly<Record<string, string>> = {
     name,
     snake: name.replaceAll('-', '_'),

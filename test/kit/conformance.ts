@@ -1,14 +1,12 @@
 // Does a plugin keep the contract? Judged as a server and an agent would, on real tables and sockets, in its own folder.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { type TObject, Type } from 'typebox'
 import { checkPlugins } from '../../agent/check.ts'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { agentPlugins } from '../../config/agent-plugins.ts'
-import { find } from '../../config/load.ts'
+import { find, importForeign } from '../../config/load.ts'
 import { plugins as builtin } from '../../config/plugins.ts'
-import { offerSurface } from '../../config/surface.ts'
 import { settle } from '../../kernel/base/config.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
@@ -36,7 +34,6 @@ export interface Settings {
 
 /** `dir` is the plugin's folder. It is left as it was. */
 export async function conform(dir: string, settings: Settings = {}): Promise<Conformance> {
-  offerSurface()
   const problems: string[] = []
   const before = resources()
   const server = (await half<Plugin>(dir, 'plugin', problems)) as Plugin | null
@@ -59,11 +56,11 @@ const hasAgent = (dir: string): boolean => ['ts', 'js'].some(end => existsSync(j
 
 async function half<P>(dir: string, name: 'plugin' | 'agent', problems: string[]): Promise<P | null> {
   try {
-    const { default: plugin } = await import(pathToFileURL(find(dir, name, dir)).href)
-    if (plugin !== undefined) return plugin as P // check() judges its shape
+    const { default: plugin } = (await importForeign(find(dir, name, dir))) as { readonly default?: P }
+    if (plugin !== undefined) return plugin // check() judges its shape
     problems.push(`${name}: it has no default export`)
   } catch (error) {
-    problems.push(`${name}: ${error instanceof Error ? error.message : String(error)}`)
+    problems.push(`${name}: ${messageOf(error)}`)
   }
   return null
 }

@@ -80,3 +80,39 @@ t.test('what cannot be a directory, a certificate or a plugin: 78 each', async t
   ]
   for (const [says, ran] of table) t.match(await ran, { exit: 78, says }, String(says))
 })
+
+const plugin = (name: string, command: string) =>
+  `export default { name: '${name}', version: '1.0.0', kernel: '^1.0.0', commands: [{ name: '${command}', summary: '', args: { properties: {} }, needs: 'nothing' }] }`
+
+t.test('two plugins that want the same word of the command line are both named: 78', async t => {
+  const dir = t.testdir({
+    a: { 'plugin.js': plugin('a', 'shout loud') },
+    b: { 'plugin.js': plugin('b', 'shout loud') },
+    c: { 'plugin.js': plugin('c', 'rule') },
+    d: { 'plugin.js': plugin('d', 'agent run') }
+  })
+  chmodSync(dir, 0o755)
+  const config = join(dir, 'server.toml')
+  writeFileSync(config, ['a', 'b', 'c', 'd'].map(name => `[plugins."./${name}"]\n`).join(''))
+
+  const { exit, says } = await refused(join(dir, 'data'), {}, '--config', config)
+
+  t.equal(exit, 78)
+  t.match(says, /^startup\.plugin_failed: .*agent run of sluice and command agent run of d cannot both be/)
+  t.match(says, /command shout loud of a and command shout loud of b cannot both be/)
+  t.match(says, /command rule list of rules and command rule of c cannot both be/)
+  t.notMatch(says, / at /)
+})
+
+t.test('what is no table of plugins, and a plugin that is half off, stop the start: 78', async t => {
+  const dir = t.testdir()
+  const config = join(dir, 'server.toml')
+  for (const [text, says] of [
+    ['plugins = 3', /plugins must be object/],
+    ['[plugins]\n"./acme" = "x"', /plugins\."\.\/acme" must be object/],
+    ['[plugins."./acme"]\nenabled = "no"', /plugins\."\.\/acme"\.enabled must be boolean/]
+  ] as const) {
+    writeFileSync(config, text)
+    t.match(await refused(join(dir, 'data'), {}, '--config', config), { exit: 78, says }, text)
+  }
+})

@@ -35,6 +35,15 @@ t.test('a name that is none, and a folder that is not empty, are refused', async
   t.equal(readFileSync(join(dir, 'taken/file'), 'utf8'), 'mine')
 })
 
+t.test('a name that sluice has, and a path that can be no folder, are refused, not thrown', async t => {
+  const dir = t.testdir({ file: 'mine' })
+  for (const name of ['rules', 'kernel'])
+    t.throws(() => scaffold(name, join(dir, 'a')), { row: { exit: 2 }, message: /part of sluice.*acme-/ })
+  t.throws(() => scaffold('acme', join(dir, 'file')), { row: { exit: 2 }, message: /file is not empty/ })
+  t.throws(() => scaffold('acme', join(dir, 'file/in')), { row: { exit: 2 }, message: /in cannot be made/ })
+  t.same(readdirSync(dir), ['file'])
+})
+
 t.test('what keeps a plugin from conforming is named, all of it', async t => {
   const dir = written(t, 'acme-bad')
   replace(dir, 'entities.ts', "tableName: 'acme_bad_idle'", "tableName: 'idle'")
@@ -53,6 +62,19 @@ t.test('what keeps a plugin from conforming is named, all of it', async t => {
     'it has no README.md'
   ])
 })
+
+t.test(
+  'a slip in the spelling is told with its file and line, an older sluice with what would do',
+  async t => {
+    const dir = written(t, 'acme-slip')
+    replace(dir, 'field.ts', "change: 'frozen',", "change: 'frozen',,")
+    t.match((await conform(dir)).problems, [/^plugin: file:.*acme-slip\/field\.ts:\d+: /])
+
+    const newer = written(t, 'acme-newer')
+    replace(newer, 'plugin.ts', 'figuresSlot, type Kernel', 'figuresSlot, muchLater, type Kernel')
+    t.match((await conform(newer)).problems, [/^plugin: .*'muchLater'.*or a newer sluice/])
+  }
+)
 
 t.test('tables that the migrations did not make so are told with the statement that would', async t => {
   const dir = written(t, 'acme-drift')
