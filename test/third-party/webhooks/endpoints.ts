@@ -42,7 +42,10 @@ function keyOf(endpoint: EndpointConfig, env: Env): Buffer {
     ? Buffer.from(secret.slice('whsec_'.length), 'base64')
     : Buffer.from(secret)
   if (key.length < leastKeyBytes)
-    throw new Error(`the secret of endpoint ${name} must have ${leastKeyBytes} bytes or more`)
+    throw new Error(
+      `the secret of endpoint ${name} must have ${leastKeyBytes} bytes or more, and ` +
+        `${endpoint.secret_file ?? `the variable ${endpoint.secret_env}`} has ${key.length}`
+    )
   return key
 }
 
