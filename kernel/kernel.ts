@@ -1,7 +1,7 @@
 import { type Static, type TObject, Type } from 'typebox'
 import { type Clock, systemClock } from './base/clock.ts'
 import { refuse, settle } from './base/config.ts'
-import { Fault, startupInvalid } from './base/errors.ts'
+import { Fault, reasonOf, startupInvalid } from './base/errors.ts'
 import type { Log } from './base/log.ts'
 import { type Release, Releases } from './base/releases.ts'
 import { ending, starting } from './base/starting.ts'
@@ -72,10 +72,16 @@ export async function boot(options: Options): Promise<Server> {
     return { http, control, depsOf, origin, stop: () => releases.run() }
   } catch (error) {
     abort.abort()
-    await releases.run()
+    await releases.run().catch(sayNotReleased(options.log))
     throw error
   }
 }
+
+/** A failure to give back has no caller left: it is told here, and never in place of what ended the server. */
+export const sayNotReleased =
+  (log: Log) =>
+  (failures: unknown): void =>
+    log.error('server.not_released', reasonOf(failures))
 
 function warnOfWeakToken({ keys: { operator_token: token }, log }: Options): void {
   if (typeof token === 'string' && token.length < 32)

@@ -1,7 +1,8 @@
 // A server for as long as a command runs.
+import { Fault, internal } from '../../kernel/base/errors.ts'
 import { type Log, openLog } from '../../kernel/base/log.ts'
 import type { Serve, Serving } from '../../kernel/cli/command.ts'
-import { boot, type Options } from '../../kernel/kernel.ts'
+import { boot, type Options, sayNotReleased } from '../../kernel/kernel.ts'
 
 interface Wanted {
   readonly watch: Serve['watch'] | undefined
@@ -21,7 +22,10 @@ export async function serve({ options, log: how, watch, signal }: Wanted): Promi
   signal.addEventListener('abort', () => failed.resolve(), { once: true })
   if (signal.aborted) failed.resolve()
   const done = failed.promise.finally(async () => {
-    await server.stop()
+    await server.stop().catch(failures => {
+      sayNotReleased(log)(failures)
+      throw new Fault(internal, 'stopped, but not in order; the log says why')
+    })
     log.info('server.stopped', 'stopped; agents go on with what they have')
   })
   done.catch(() => {}) // whoever awaits it later still sees it

@@ -11,19 +11,25 @@ import { defineMessage } from '../../kernel/wire/message.ts'
 import control from '../../plugins/control/plugin.ts'
 import http from '../../plugins/http/plugin.ts'
 import { Echo } from '../kit/echo.ts'
-import { house, listen } from '../kit/house.ts'
+import { house, type Line, listen } from '../kit/house.ts'
 import { machineTime } from '../kit/machine-time.ts'
 
 const base = { version: '1.0.0', kernel: '^1.0.0' }
 
-const up = (t: Test, plugins: readonly Plugin[], keys: object = {}, sections: Record<string, unknown> = {}) =>
+const up = (
+  t: Test,
+  plugins: readonly Plugin[],
+  keys: object = {},
+  sections: Record<string, unknown> = {},
+  lines: Line[] = []
+) =>
   boot({
     plugins: [control, http, ...plugins],
     keys: { operator_http_listen: '127.0.0.1:0', control_listen: '127.0.0.1:0', ...keys },
     sections,
     dataDir: t.testdir(),
     version: '2.0.0',
-    log: listen([])
+    log: listen(lines)
   })
 
 const route = {
@@ -302,6 +308,23 @@ t.test('a release that hangs or fails is named, and the others still run', async
 
   await stopping
   t.same(released, ['a'])
+})
+
+t.test('what does not start is named though what had started cannot be released', async t => {
+  const defers = definePlugin({
+    ...base,
+    name: 'defers',
+    start: async ({ defer }) => defer(() => Promise.reject(new Error('no way back')))
+  })
+  const fails = definePlugin({
+    ...base,
+    name: 'fails',
+    needs: { defers: '^1.0.0' },
+    start: () => Promise.reject(new Error('not today'))
+  })
+  const lines: Line[] = []
+  await t.rejects(up(t, [defers, fails], {}, {}, lines), { message: 'plugin fails did not start: not today' })
+  t.match(lines, [{ event: 'server.not_released', message: 'plugin defers did not stop: no way back' }])
 })
 
 t.test('the whole house starts, stops, and starts again on the same data', async t => {

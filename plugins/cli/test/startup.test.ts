@@ -5,7 +5,7 @@ import t from 'tap'
 import { refusedKind } from '../../../kernel/store/filesystem.ts'
 import { lockStore } from '../../../kernel/store/lock.ts'
 import { openStore } from '../../../kernel/store/open.ts'
-import { sluice } from '../../../test/kit/process.ts'
+import { sluice, start } from '../../../test/kit/process.ts'
 
 const free = {
   SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',
@@ -115,4 +115,24 @@ t.test('what is no table of plugins, and a plugin that is half off, stop the sta
     writeFileSync(config, text)
     t.match(await refused(join(dir, 'data'), {}, '--config', config), { exit: 78, says }, text)
   }
+})
+
+t.test('a plugin that cannot be released is named in the log at a stop, which ends with 1', async t => {
+  const stuck = `export default { name: 'stuck', version: '1.0.0', kernel: '^1.0.0',
+    async start({ defer }) { defer(() => Promise.reject(new Error('no way back'))) } }`
+  const dir = t.testdir({ stuck: { 'plugin.js': stuck }, 'server.toml': '[plugins."./stuck"]' })
+  chmodSync(dir, 0o755)
+  const server = start(
+    t,
+    ['server', '--data-dir', join(dir, 'data'), '--config', join(dir, 'server.toml')],
+    free
+  )
+  await server.until('server.started')
+
+  server.signal('SIGTERM')
+
+  t.equal(await server.exit, 1)
+  t.match(await server.until('server.not_released'), { msg: 'plugin stuck did not stop: no way back' })
+  t.match(server.output(), /^internal: stopped, but not in order; the log says why$/m)
+  t.notMatch(server.output(), /^ +at /m)
 })
