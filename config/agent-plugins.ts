@@ -3,6 +3,7 @@ import type { AgentPlugin } from '../agent/plugin.ts'
 import type { Builtin } from './load.ts'
 
 export const agentPlugins: Builtin<AgentPlugin> = {
+  watchdog: () => import('../plugins/watchdog/agent.ts'), // before all that it watches
   grants: () => import('../plugins/grants/agent.ts'),
   quota: () => import('../plugins/quota/agent.ts'),
   'rate-limit': () => import('../plugins/rate-limit/agent.ts'),

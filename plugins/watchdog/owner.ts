@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const server = 'the server'
+export type Whom = 'server' | 'agent'
 
 /** Neither Node's nor a library's: what is installed as a package is ours where it has a plugin, as sluice itself has. */
 export function isOurs(url: string): boolean {
@@ -11,24 +11,20 @@ export function isOurs(url: string): boolean {
 }
 
 /** The plugin that a script is of: a built-in one by its folder, another by its package, or by its folder. */
-export function ownerOfScript(url: string): string {
-  if (!url.startsWith('file:')) return server
+export function ownerOfScript(url: string, whom: Whom): string {
+  if (!url.startsWith('file:')) return `the ${whom}`
   const file = fileURLToPath(url)
   const { name } = manifestOf(dirname(file))
   if (name !== null && name !== 'sluice') return name
   const [, builtin] = /\/plugins\/([^/]+)\//.exec(file) ?? []
-  return builtin ?? (/\/(kernel|config|agent)\//.test(file) ? server : basename(dirname(file)))
+  return builtin ?? (/\/(kernel|config|agent)\//.test(file) ? `the ${whom}` : basename(dirname(file)))
 }
 
-/** Whose code is nearest to where an error was thrown; the server's own is passed over. */
-export function ownerOfStack(stack: string): string {
+/** Whose code is nearest to where an error was thrown; the program's own is passed over. */
+export function ownerOfStack(stack: string, whom: Whom): string {
   const scripts = stack.match(/file:\/\/[^\n)]+?(?=:\d+:\d+)/g) ?? []
-  return (
-    scripts
-      .filter(isOurs)
-      .map(ownerOfScript)
-      .find(owner => owner !== server) ?? server
-  )
+  const owners = scripts.filter(isOurs).map(script => ownerOfScript(script, whom))
+  return owners.find(owner => owner !== `the ${whom}`) ?? `the ${whom}`
 }
 
 interface Manifest {

@@ -4,15 +4,16 @@ import { writeSync } from 'node:fs'
 import inspector, { type Debugger } from 'node:inspector'
 import { workerData } from 'node:worker_threads'
 import { timestamp } from '../../kernel/base/clock.ts'
-import { isOurs, ownerOfScript } from './owner.ts'
+import { isOurs, ownerOfScript, type Whom } from './owner.ts'
 
 export interface Watched {
+  readonly whom: Whom
   /** Counts up while the main thread lives. */
   readonly beats: SharedArrayBuffer
   readonly patienceMs: number
 }
 
-const { beats, patienceMs } = workerData as Watched // from plugin.ts
+const { whom, beats, patienceMs } = workerData as Watched // from plugin.ts
 const standardError = 2 // a worker's process.stderr goes through the main thread
 const count = new Int32Array(beats)
 let last = -1
@@ -22,7 +23,7 @@ let isTold = false
 setInterval(() => {
   const now = Atomics.load(count, 0)
   if (now !== last) {
-    if (isTold) say('server.moves_again', 'the server goes on', { stalled_ms: Date.now() - movedAt })
+    if (isTold) say(`${whom}.moves_again`, `the ${whom} goes on`, { stalled_ms: Date.now() - movedAt })
     last = now
     movedAt = Date.now()
     isTold = false
@@ -49,8 +50,9 @@ function look(): void {
 function tell(frames: readonly Debugger.CallFrame[], urlOf: (frame: Debugger.CallFrame) => string): void {
   const culprit = frames.find(frame => isOurs(urlOf(frame)))
   const script = culprit ? urlOf(culprit) : ''
-  const plugin = ownerOfScript(script)
-  say('server.stalled', `${plugin} has held the server up for ${patienceMs / 1000} s; agents forward on`, {
+  const plugin = ownerOfScript(script, whom)
+  const still = whom === 'server' ? 'agents forward on' : 'the native engine forwards on'
+  say(`${whom}.stalled`, `${plugin} has held the ${whom} up for ${patienceMs / 1000} s; ${still}`, {
     plugin,
     script,
     function: culprit?.functionName ?? '',

@@ -41,6 +41,29 @@ patience_secs = 0.5
   }
 )
 
+t.test('code that holds an agent up is named in its log, and its engine forwards on', async t => {
+  const on = await site(t, {}, `[plugins."${looper}"]\n`)
+  const { agent } = await edge(t, on, 'paris', { args: ['--config', on.configFile] })
+  const [page, port, next] = [await web(t), await freePort(), await freePort()]
+  const push = (listen_port: number) =>
+    on.call('POST', '/v1/rules', {
+      client: 'paris',
+      listen_port,
+      targets: [{ host: '127.0.0.1', port: page }]
+    })
+  await push(port)
+
+  void push(next).catch(() => {}) // it may get no answer in time
+
+  t.match(await agent.until('agent.stalled'), {
+    plugin: 'looper',
+    script: /looper\/agent\.js$/,
+    function: 'meters'
+  })
+  t.ok(await get(`http://127.0.0.1:${port}/`))
+  await agent.until('agent.moves_again')
+})
+
 t.test('an error that nobody catches is named with its plugin, and ends the server', async t => {
   for (const by of ['timer', 'promise']) {
     const on = await site(t, {}, `[plugins."${looper}"]\n`)
@@ -53,14 +76,17 @@ t.test('an error that nobody catches is named with its plugin, and ends the serv
 })
 
 t.test('a script is of its plugin, its package, or the server', async t => {
-  t.equal(ownerOfScript(new URL('../../rules/routes.ts', import.meta.url).href), 'rules')
-  t.equal(ownerOfScript(new URL('../../../kernel/kernel.ts', import.meta.url).href), 'the server')
-  t.equal(ownerOfScript('node:internal/timers'), 'the server')
+  t.equal(ownerOfScript(new URL('../../rules/routes.ts', import.meta.url).href, 'server'), 'rules')
+  t.equal(ownerOfScript(new URL('../../../kernel/kernel.ts', import.meta.url).href, 'server'), 'the server')
+  t.equal(ownerOfScript('node:internal/timers', 'server'), 'the server')
   const [kernel, rules, library] = [
     'kernel/kernel.ts',
     'plugins/rules/routes.ts',
     'node_modules/pino/pino.js'
   ].map(file => new URL(`../../../${file}`, import.meta.url).href)
-  t.equal(ownerOfStack(`Error\n at a (${library}:1:2)\n at b (${kernel}:3:4)\n at ${rules}:5:6`), 'rules')
-  t.equal(ownerOfStack(`Error\n at a (node:fs:1:2)`), 'the server')
+  t.equal(
+    ownerOfStack(`Error\n at a (${library}:1:2)\n at b (${kernel}:3:4)\n at ${rules}:5:6`, 'server'),
+    'rules'
+  )
+  t.equal(ownerOfStack(`Error\n at a (node:fs:1:2)`, 'server'), 'the server')
 })

@@ -1,0 +1,12 @@
+// It holds the agent up for eight seconds, at the second rule that opens.
+let rules = 0
+
+export default {
+  name: 'looper',
+  agent: '^1.0.0',
+  meters() {
+    const end = performance.now() + (++rules === 2 ? 8_000 : 0)
+    while (performance.now() < end);
+    return []
+  }
+}
