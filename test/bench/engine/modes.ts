@@ -31,7 +31,8 @@ export const modes: Readonly<Record<string, Mode>> = {
   'udp-flood': { protocol: 'udp', load: 'udp --size 64', figures: datagrams },
   'udp-100k-1000': { protocol: 'udp', load: 'udp --rate 100000 --flows 1000', figures: datagrams },
   'quiet-16': { protocol: 'tcp', load: 'exchange --conc 16', figures: exchange },
-  'beside-bulk-16': { protocol: 'tcp', load: 'exchange --conc 16 --beside 2', figures: exchange },
+  'beside-bulk-16': { protocol: 'tcp', load: 'exchange --conc 16 --beside 1', figures: exchange },
+  'beside-2-bulks-16': { protocol: 'tcp', load: 'exchange --conc 16 --beside 2', figures: exchange },
   storm: { protocol: 'tcp', load: 'connect --conc 1000', figures: exchange },
   idle: {
     protocol: 'tcp',

@@ -2,10 +2,11 @@
 //   node test/bench/engine/run.ts [--rounds 9] [--hold-rounds 3] [--secs 1] [--threads 1] [--only mode,...] [--forwarders name,...]
 //     [--out test/bench/RESULTS.md] [--network own|shared]
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { arch, availableParallelism, cpus, loadavg, release, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import type { Ground } from '../../kit/site.ts'
 import { type Running, run, serverPort, startOurs, startPeers, versionOf } from './forwarders.ts'
 import { type Forwarder, type Mode, modes, ours } from './modes.ts'
 import { type Figures, gateTable, modeTables, type Runs } from './table.ts'
@@ -35,6 +36,23 @@ function ranInOwnNetwork(): boolean {
   const { status } = spawnSync('unshare', [...again, ...args], { stdio: 'inherit' })
   process.exitCode = status ?? 1
   return true
+}
+
+const autogroups = '/proc/sys/kernel/sched_autogroup_enabled'
+
+/**
+ * A session is a unit of the scheduler, and of who shares one with whom hangs more than of the forwarder: UDP costs two
+ * thirds, and small exchanges wait ten times as long beside a bulk transfer. Without, a thread is as good as another.
+ */
+function withoutAutogroups(t: Ground): boolean {
+  try {
+    const before = readFileSync(autogroups, 'utf8')
+    writeFileSync(autogroups, '0')
+    t.teardown(() => writeFileSync(autogroups, before))
+    return true
+  } catch {
+    return false // no such thing here, or not for this user to say
+  }
 }
 
 /** Half of the descriptors that a process may have: a forwarder needs two a connection. */
@@ -89,7 +107,7 @@ const machine = (): string =>
   `${cpus()[0]?.model ?? 'unknown processor'}, ${availableParallelism()} cores, ` +
   `${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()} ${arch()}, Node ${process.version}`
 
-function results(runs: Runs, loadBefore: number): string {
+function results(runs: Runs, loadBefore: number, isFlat: boolean): string {
   const now = new Date().toISOString().replace('T', ' ').slice(0, 16)
   const network =
     values.network === 'entered' ? 'a network namespace of its own' : 'the loopback of the machine'
@@ -102,6 +120,7 @@ Written by \`npm run bench\` on ${now} UTC.
 - Command: \`node test/bench/engine/run.ts ${process.argv.slice(2).join(' ').replace(' --network entered', '')}\`;
   ${values.rounds} rounds of ${values.secs} s (what holds connections: at most ${values['hold-rounds']}), order alternating,
   over ${network}; every forwarder on ${values.threads} thread(s), ours with all meters and counters on.
+- ${isFlat ? 'No autogroups of the scheduler: every thread counts alike.' : 'Autogroups of the scheduler as they were.'}
 - CPU is that of the whole process tree of the forwarder, our agent's Node included, from /proc.
 - Native: the fast engine; native-copy: the same with splice off; portable: the fallback in Node.
 - \`haproxy\` splices with pipes as they come, \`haproxy-1m\` with pipes of 1 MiB.
@@ -129,13 +148,14 @@ async function main(): Promise<void> {
     }
   }
   try {
+    const isFlat = withoutAutogroups(ground)
     await run(ground, load, ['server', '--port', String(serverPort)], serverPort)
     const direct: Running = { name: 'direct', port: serverPort, pid: 0, carries: ['tcp', 'udp'] }
     const all = [direct, ...(await startOurs(ground, Number(values.threads))), ...(await startPeers(ground))]
     const wanted = values.forwarders.split(',')
     const before = loadavg()[0] ?? 0
     const runs = measureAll(all.filter(({ name }) => wanted.includes(name)))
-    writeFileSync(values.out, results(runs, before))
+    writeFileSync(values.out, results(runs, before, isFlat))
     console.log(`${gateTable(runs)}\n\n${values.out}`)
   } finally {
     for (const release of releases.reverse()) await release()
