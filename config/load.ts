@@ -59,6 +59,8 @@ export async function loadPlugins<P extends { readonly name: string }>(
       const load = builtin[specifier] ?? (() => importTrusted(specifier, half, baseDir))
       const { default: plugin } = (await load()) as { readonly default?: P }
       if (typeof plugin?.name !== 'string') throw new Error('its default export is missing, or no manifest')
+      if (Object.hasOwn(specifiers, plugin.name))
+        throw new Error(`its name ${plugin.name} is that of ${specifiers[plugin.name]}; take one of them out`)
       plugins.push(plugin)
       sections[plugin.name] = section
       specifiers[plugin.name] = specifier

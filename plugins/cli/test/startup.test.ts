@@ -104,6 +104,20 @@ t.test('two plugins that want the same word of the command line are both named: 
   t.notMatch(says, / at /)
 })
 
+t.test('two plugins of one name are told by what the configuration calls them: 78', async t => {
+  const dir = t.testdir({
+    a: { 'plugin.js': plugin('a', 'shout') },
+    b: { 'plugin.js': plugin('a', 'shout') }
+  })
+  chmodSync(dir, 0o755)
+  const config = join(dir, 'server.toml')
+  writeFileSync(config, '[plugins."./a"]\n[plugins."./b"]\n')
+  t.match(await refused(join(dir, 'data'), {}, '--config', config), {
+    exit: 78,
+    says: /plugin \.\/b: its name a is that of \.\/a; take one of them out/
+  })
+})
+
 t.test('what is no table of plugins, and a plugin that is half off, stop the start: 78', async t => {
   const dir = t.testdir()
   const config = join(dir, 'server.toml')
