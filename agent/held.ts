@@ -21,7 +21,7 @@ interface Options {
 export interface Held extends AgentHeld {
   /** At start: all that was saved is in force again, without a server. */
   restore(): Promise<void>
-  /** Of what is applied, for Hello. */
+  /** Of what is in force, for Hello; none while something waits to be, so that the server compares it all. */
   digest(): string
   welcome(generation: string, kinds: readonly string[]): Promise<void>
   /** A part of the inventory, from after a row on. */
@@ -198,10 +198,11 @@ export function openHeld({ store, kinds, call, clock, log }: Options): Held {
       }),
     digest() {
       untold.clear()
-      const applied = [...entries.values()].filter(({ failure }) => failure === null)
+      const all = [...entries.values()]
+      if (all.some(({ failure }) => failure)) return '' // nobody's: what waits may be nobody's wish any more
       return digestOf(
         store.generation(),
-        applied.map(({ object }) => object)
+        all.map(({ object }) => object)
       )
     },
     welcome: (generation, wanted) =>
