@@ -21,7 +21,7 @@ interface Options {
 export interface Held extends AgentHeld {
   /** At start: all that was saved is in force again, without a server. */
   restore(): Promise<void>
-  /** Of what is in force, for Hello; none while something waits to be, so that the server compares it all. */
+  /** Of what is applied, for Hello. */
   digest(): string
   welcome(generation: string, kinds: readonly string[]): Promise<void>
   /** A part of the inventory, from after a row on. */
@@ -198,11 +198,10 @@ export function openHeld({ store, kinds, call, clock, log }: Options): Held {
       }),
     digest() {
       untold.clear()
-      const all = [...entries.values()]
-      if (all.some(({ failure }) => failure)) return '' // nobody's: what waits may be nobody's wish any more
+      const applied = [...entries.values()].filter(({ failure }) => failure === null)
       return digestOf(
         store.generation(),
-        all.map(({ object }) => object)
+        applied.map(({ object }) => object)
       )
     },
     welcome: (generation, wanted) =>
