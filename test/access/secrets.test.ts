@@ -143,8 +143,10 @@ t.test('up hands its code over where no other process can read it', { timeout: 6
     SVC_LOG_LEVEL: 'debug'
   })
   places.watch('up', up)
-  up.child.stderr?.on('data', () => places.look({})) // whoever enrolls is there when its server tells of it
+  const looking = setInterval(() => places.look({}), 20) // whoever enrolls lives for a moment, and says nothing
+  t.teardown(() => clearInterval(looking))
   await up.until('client.connected')
+  clearInterval(looking)
   places.look({ up: dir })
   up.signal('SIGTERM')
   await up.exit
