@@ -47,6 +47,7 @@ interface Entry {
 }
 
 const partRows = 500
+const waitingTold = 500 // at a join; the others tell of themselves when they come into force
 
 export function openHeld({ store, kinds, call, clock, log }: Options): Held {
   const kindOf = new Map(kinds.map(kind => [kind.kind, kind]))
@@ -223,7 +224,12 @@ export function openHeld({ store, kinds, call, clock, log }: Options): Held {
     attach(next) {
       line = next
       leaving.attach(next)
-      for (const entry of [...untold].map(key => entries.get(key))) if (entry) tell(entry)
+      // What waits is in no digest: a server that knows it no more would not ask for it.
+      const waiting = [...entries]
+        .flatMap(([key, { failure }]) => (failure ? [key] : []))
+        .slice(0, waitingTold)
+      for (const entry of [...new Set([...untold, ...waiting])].map(key => entries.get(key)))
+        if (entry) tell(entry)
       untold.clear()
     },
     detach() {

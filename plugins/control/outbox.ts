@@ -42,6 +42,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
   let unanswered = 0
   let cursor = 0
   let hasNews = false
+  let isDoubted = false // the agent holds what no row knows
   let resume = (): void => {}
   const isOver = (): boolean => stream.ended.aborted
 
@@ -141,15 +142,23 @@ export function openOutbox(options: OutboxOptions): Outbox {
     return kind ? settle(kind, row, settlement) : Promise.resolve()
   }
 
-  /** Goes on until the stream ends: what failed is begun again, by comparing. */
+  /** A word on what no row knows: what was refused, or is gone, and stayed there, as after a kill in mid-change. */
+  async function doubt({ kind, id }: Pick<HeldRow, 'kind' | 'id'>): Promise<void> {
+    const where = { clientId: peer.clientId, kind, id }
+    if (!byKind.has(kind) || (await store.read(em => em.count(HeldObject, where))) > 0) return
+    isDoubted = true
+    wake()
+  }
+
+  /** Goes on until the stream ends: what failed or is in doubt is begun again, by comparing. */
   async function run(digest: string): Promise<void> {
     stream.ended.addEventListener('abort', () => resume(), { once: true })
     for (let said = digest; !isOver(); said = '') {
       try {
         cursor = 0
+        isDoubted = false
         await reconcile({ ...options, rows: await draw(), digest: said, load, send, confirm, wake })
-        for (;;) {
-          await news()
+        for (await news(); !isDoubted; await news()) {
           if (isOver()) return
           await send(await draw())
         }
@@ -167,6 +176,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
     async hear({ kind, id, revision }, settlement) {
       const removal = settlement.is === 'gone' ? 'drain' : null
       const written = confirm({ clientId: peer.clientId, kind, id, revision, removal }, settlement)
+      if (settlement.is !== 'gone') doubt({ kind, id }).catch(failed)
       unheard.add(written)
       void written.then(() => unheard.delete(written))
       if (unheard.size > maxUnheard) await written

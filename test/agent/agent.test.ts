@@ -75,7 +75,10 @@ t.test('a saved rule that cannot be opened is tried again and reported', async t
   await second.log.until('rule.opened')
 
   await visit.line.ask(Inventory, { after: '' }) // what was told before is here by now
-  t.match(visit.standings, [{ kind: 'rule', id: 'rule-1', revision: 4, code: '' }])
+  t.match(visit.standings, [
+    { kind: 'rule', id: 'rule-1', revision: 4, code: 'port_in_use' },
+    { kind: 'rule', id: 'rule-1', revision: 4, code: '' }
+  ])
 })
 
 t.test('a removed rule is answered when it is shut, and gone when it has drained', async t => {

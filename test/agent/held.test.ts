@@ -178,6 +178,18 @@ t.test('a change that falls between the digest and the stream is told on the str
   t.match(said, [[Standing.name, { id: 'one', code: '' }]])
 })
 
+t.test('what waits is told to each server that is joined: it may know it no more', async t => {
+  const { held, refused, said, line } = open(t)
+  refused.set('b', 'port_in_use')
+  await held.put(thing(1, 'a', 'one'), 'once')
+  await held.put(thing(2, 'b', 'two'), 'retry')
+  held.digest()
+
+  held.attach(line)
+
+  t.match(said, [[Standing.name, { kind: 'thing', id: 'two', revision: 2, code: 'port_in_use' }]])
+})
+
 t.test('a drop is answered when it is shut, and Gone follows when it has drained', async t => {
   const { held, drains, holdDrains, said, line } = open(t)
   holdDrains()

@@ -161,6 +161,32 @@ t.test('what no row knows is cut, what drains is left to its end', async t => {
   )
 })
 
+t.test(
+  'what waits at the agent and no row knows is cut when it is told of, though the digest is equal',
+  async t => {
+    const { enroll, agent, put, settled } = await site(t)
+    const { clientId, token } = await enroll()
+    await put(clientId, 'a')
+    const first = await agent(token)
+    const { generation } = first.welcome
+    await settled(1)
+    await first.close()
+    const stock = [
+      { kind: 'thing', id: 'a', revision: 1 },
+      { kind: 'thing', id: 'stray', revision: 1, state: 'waiting' as const }
+    ]
+    const edge = await agent(token, { stock, generation })
+    await settled(2)
+    t.same(edge.heard, [])
+
+    edge.standing({ kind: 'thing', id: 'stray', revision: 1, code: 'port_in_use', message: 'taken' })
+
+    t.match(await edge.until(Drop.name), { body: { id: 'stray', removal: 'cut' } })
+    await put(clientId, 'b')
+    t.match(await edge.until(Put.name), { body: { id: 'b' } }, 'it goes on as before')
+  }
+)
+
 t.test('an object whose owner has nothing to send is not sent, and goes from the agent', async t => {
   const { enroll, agent, put, texts, settled, rows } = await site(t)
   const { clientId, token } = await enroll()
