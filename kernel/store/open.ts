@@ -9,7 +9,7 @@ import type { Plugin, Store } from '../plugin.ts'
 export interface Database {
   /** Of 30 s at most. A fresh identity map; nothing is kept from one call to the next. Never inside `change`: use its `em`. */
   read<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
-  /** One transaction, of 30 s at most: all others wait for it. What it resolves with is on the disk. */
+  /** One transaction, of 15 s at most: all others wait for it. What it resolves with is on the disk. */
   change<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
@@ -66,7 +66,7 @@ export async function openStore(
     change: work =>
       orm.em
         .fork()
-        .transactional(em => within(30, 'a transaction', () => work(em)))
+        .transactional(em => within(15, 'a transaction', () => work(em)))
         .catch(notice(broken)),
     close: () => orm.close(true)
   }
