@@ -117,10 +117,12 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Op
       codec,
       filled,
       handlers: peer =>
-        plugins.flatMap(({ name, handlers = [] }) => bind(handlers, () => ({ peer, deps: depsOf(name) }))),
+        plugins.flatMap(({ name, handlers = [] }) =>
+          bind(handlers, () => ({ peer, deps: depsOf(name) }), name)
+        ),
       greetings: stranger =>
         plugins.flatMap(({ name, greetings = [] }) =>
-          bind(greetings, () => ({ stranger, deps: depsOf(name) }))
+          bind(greetings, () => ({ stranger, deps: depsOf(name) }), name)
         )
     })
     depsOf = openContainers(plugins, plugin => ({

@@ -75,6 +75,8 @@ interface Said {
   readonly request: string
 }
 
+type What = Pick<Bound, 'name' | 'by'>
+
 // What waits to be handled, each message with what it costs beside its bytes: some 4,000 small ones, which an honest
 // end may well say in one breath (a thousand drains that end together).
 const maxWaitingBytes = 1024 * 1024
@@ -106,30 +108,34 @@ export function openExchange({ codec, write, clock, log, ...options }: Options):
   }
 
   async function handle({ name, body, id }: Said): Promise<void> {
+    const handler = byName.get(name)
     try {
-      const handler = byName.get(name)
       if (!handler) throw new Refused('wire.unknown_message', `nobody here knows ${name.slice(0, 100)}`)
       const answer = await within(20, name.slice(0, 100), () => handler.run(codec, body))
       if (id !== 0 && answer) put(answer, { re: id })
       if (!closed) answer?.sent?.()
     } catch (error) {
-      refuse(error, name.slice(0, 100), id)
+      refuse(error, { name: name.slice(0, 100), id, by: handler?.by })
     }
   }
 
   /** What was told, not asked, gets no answer: two ends that do not know each other would never stop. */
-  function refuse(error: unknown, name: string, id: number): void {
-    const { code, message } = refusalOf(error, name)
-    if (id === 0) return void log.debug('control.message_refused', message, { message: name, code })
+  function refuse(error: unknown, { id, ...what }: What & { readonly id: number }): void {
+    const { code, message } = refusalOf(error, what)
+    if (id === 0) return void log.debug('control.message_refused', message, { message: what.name, code })
     const body = codec.encode(Refusal, { code, message: message.slice(0, 1000) })
     put({ name: Refusal.name, body }, { re: id })
   }
 
-  function refusalOf(error: unknown, name: string): { readonly code: string; readonly message: string } {
+  function refusalOf(
+    error: unknown,
+    { name, by }: What
+  ): { readonly code: string; readonly message: string } {
     if (error instanceof Refused) return error
     if (error instanceof Fault) return { code: error.row.code, message: error.message }
     log.error('control.handler_failed', `the handler of ${name} failed`, {
       message: name,
+      plugin: by,
       ...blame(error),
       error: error instanceof Error ? (error.stack ?? error.message) : String(error)
     })

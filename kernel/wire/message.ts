@@ -47,11 +47,12 @@ export interface Answer {
 /** With its context filled in, one a message: what an exchange calls by name. */
 export interface Bound {
   readonly name: string
+  readonly by?: string | undefined // the plugin whose it is, for the log
   run(codec: Codec, bytes: Uint8Array): Promise<Answer | null>
 }
 
-export const bind = <Ctx>(handlers: readonly Handler<Ctx>[], context: () => Ctx): Bound[] =>
-  handlers.map(({ name, run }) => ({ name, run: (codec, bytes) => run(context(), codec, bytes) }))
+export const bind = <Ctx>(handlers: readonly Handler<Ctx>[], context: () => Ctx, by?: string): Bound[] =>
+  handlers.map(({ name, run }) => ({ name, by, run: (codec, bytes) => run(context(), codec, bytes) }))
 
 export function on<Ctx, B extends TSchema>(
   message: Message<B>,

@@ -305,7 +305,7 @@ t.test('a message handler that hangs is named, refused, and its stream goes on',
   await next
   t.match(
     home.log.find(({ event }) => event === 'control.handler_failed'),
-    { fields: { message: Echo.name, error: /sluice\.echo\.Echo took more than 20 s/ } }
+    { fields: { message: Echo.name, plugin: 'rowdy', error: /sluice\.echo\.Echo took more than 20 s/ } }
   )
   t.notOk(agent.ended.aborted)
 })

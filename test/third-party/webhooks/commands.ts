@@ -1,4 +1,5 @@
-import { defineCommand, Type } from 'sluice/plugin'
+import { defineCommand, Fault, Type } from 'sluice/plugin'
+import { webhookNotDelivered } from './desk.ts'
 import type { DeadRow, EndpointRow, TestRow } from './schema.ts'
 
 const list = defineCommand({
@@ -24,8 +25,11 @@ const test = defineCommand({
   args: Type.Object({ endpoint: Type.String({ description: 'Its name.' }) }),
   positional: ['endpoint'],
   needs: 'api',
-  run: async ({ api, args: { endpoint }, print }) =>
-    print.data(await api.send<TestRow>('POST', `/v1/webhooks/${encodeURIComponent(endpoint)}/test`))
+  async run({ api, args: { endpoint }, print }) {
+    const row = await api.send<TestRow>('POST', `/v1/webhooks/${encodeURIComponent(endpoint)}/test`)
+    print.data(row)
+    if (!row.delivered) throw new Fault(webhookNotDelivered, `${endpoint}: ${row.error}`)
+  }
 })
 
 const dead = defineCommand({

@@ -5,6 +5,7 @@ import type { DeadRow, EndpointRow } from './schema.ts'
 import type { config } from './settings.ts'
 
 export const webhookNotFound = defineCode('webhook_not_found', 404, 8)
+export const webhookNotDelivered = defineCode('webhook_not_delivered', 502, 1)
 export const deadLetterNotFound = defineCode('dead_letter_not_found', 404, 8)
 
 export type Desk = ReturnType<typeof openDesk>

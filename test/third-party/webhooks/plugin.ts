@@ -9,7 +9,7 @@ import {
 } from 'sluice/plugin'
 import { commands } from './commands.ts'
 import { type Courier, openCourier } from './courier.ts'
-import { type Desk, deadLetterNotFound, openDesk, webhookNotFound } from './desk.ts'
+import { type Desk, deadLetterNotFound, openDesk, webhookNotDelivered, webhookNotFound } from './desk.ts'
 import { Delivery } from './entities.ts'
 import { openFigures } from './figures.ts'
 import { Webhooks0001 } from './migrations/0001-delivery.ts'
@@ -31,7 +31,7 @@ export default definePlugin<Deps>({
   kernel: '^1.0.0',
   needs: { clients: '^1.0.0', rules: '^1.0.0', quota: '^1.0.0' },
   config,
-  codes: [webhookNotFound, deadLetterNotFound],
+  codes: [webhookNotFound, webhookNotDelivered, deadLetterNotFound],
   store: { entities: [Delivery], migrations: [{ name: '0001-delivery', class: Webhooks0001 }] },
   services: {
     outbox: asFunction(openOutbox).singleton(),

@@ -36,6 +36,10 @@ t.test('a client connects and the hook is told; the command line shows who canno
   })
   t.match(await json('webhook', 'test', 'ops'), { delivered: true, status: 200 })
   t.match(await json('webhook', 'test', 'nobody'), { delivered: false, error: /ECONNREFUSED/ })
+  t.match(await sluice(['webhook', 'test', 'nobody'], env), {
+    code: 1,
+    stderr: /^webhook_not_delivered: nobody: /
+  })
   t.match(await json('webhook', 'list'), [{ name: 'ops', waiting: 0 }, { name: 'nobody' }])
   t.same(await json('webhook', 'dead', '--endpoint', 'ops'), [])
   t.match(await json('webhook', 'retry', 'x'), { stderr: /dead_letter_not_found/ })
