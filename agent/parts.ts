@@ -47,6 +47,8 @@ export interface Parts {
   readonly count: AgentCall['count']
 }
 
+const uncountedMs = 100 // from sending to counting, where a machine has more to do than it can
+
 export function openParts(options: AgentOptions, defer: (release: Release) => void): Parts {
   const { plugins, stateDir, clock, log } = options
   defer(lockStateDir(stateDir))
@@ -76,7 +78,8 @@ export function openParts(options: AgentOptions, defer: (release: Release) => vo
     log
   })
   const count = () => {
-    const at = clock.now() // before: what passes meanwhile may be missing in the sample
+    // Before: what passes meanwhile may be missing in the sample, and so may what a thread that had to wait has sent.
+    const at = clock.now() - uncountedMs
     const sample = engine.sample()
     journal.tick(sample.rules, at)
     return sample
