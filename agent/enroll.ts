@@ -69,13 +69,13 @@ const newPending = ({ endpoint, pin }: Invitation): PendingBundle => ({
 
 function redeem(given: Enrollment, { code }: Invitation, pending: PendingBundle): Promise<Answer | Refused> {
   const token_hash = createHash('sha256').update(pending.token).digest('hex')
-  return asking(given, pending, line => line.ask(Redeem, { code, token_hash }))
+  return asking(given, pending, line => line.ask(Redeem, { code, token_hash }, { deadlineMs }))
 }
 
 /** The code is spent or late, but perhaps it was us: then the token is known by now. */
 async function recognise(given: Enrollment, pending: PendingBundle): Promise<Answer | null> {
   const welcome = await asking(given, pending, line =>
-    line.ask(Hello, { ...given.hello, token: pending.token })
+    line.ask(Hello, { ...given.hello, token: pending.token }, { deadlineMs })
   )
   if (welcome instanceof Refused) return null
   const said = welcome.parts['enrollment']
@@ -90,6 +90,7 @@ function complete({ bundleFile }: Enrollment, pending: PendingBundle, answer: An
 }
 
 const attempts = 3
+const deadlineMs = 15_000 // longer than the 10 s after which a server gives a stranger's stream up
 
 /** A refusal is an answer. An answer that does not come is asked for again, on a new stream. */
 async function asking<A>(
