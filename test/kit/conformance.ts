@@ -1,5 +1,5 @@
 // Does a plugin keep the contract? Judged as a server and an agent would, on real tables and sockets, in its own folder.
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TObject, Type } from 'typebox'
 import { checkPlugins } from '../../agent/check.ts'
@@ -15,6 +15,7 @@ import { boot, type Options, type Server } from '../../kernel/kernel.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import { gather } from '../../kernel/slot.ts'
 import { derivedSlot, type Gate, ruleFieldSlot } from '../../plugins/rules/slots.ts'
+import { scratchFor } from './scratch.ts'
 
 export interface Conformance {
   readonly name: string
@@ -112,7 +113,7 @@ async function life(
   plugin: Plugin,
   settings: Settings
 ): Promise<string[]> {
-  const dataDir = mkdtempSync(join(dir, '.conformance-'))
+  const dataDir = scratchFor(dir, '.conformance-')
   const problems: string[] = []
   try {
     for (const [when, plugins] of [

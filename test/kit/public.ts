@@ -1,7 +1,7 @@
 // `sluice/kit`: a server in this process and agents that do as a test says, for node:test, tap, and whatever else can
 // clean up after a test.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { rmSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Static, TSchema } from 'typebox'
 import { agentPlugins } from '../../config/agent-plugins.ts'
 import { plugins as builtin } from '../../config/plugins.ts'
@@ -17,6 +17,7 @@ import { RulePush, RuleRemove } from '../../plugins/rules/wire.ts'
 import type { Stats } from '../../plugins/stats/stats.ts'
 import { type House, house as open } from './house.ts'
 import { type Delivered, openJournal } from './journal.ts'
+import { scratchFor } from './scratch.ts'
 import { connectAgent, type Script, type ScriptedAgent, scripted } from './scripted-agent.ts'
 
 export { type FakeClock, fakeClock } from './clock.ts'
@@ -127,7 +128,7 @@ function contextOf(t: TestContext) {
   return {
     teardown: (release: () => unknown) => void releases.push(release),
     testdir() {
-      const dir = mkdtempSync(join(resolve(), '.sluice-test-'))
+      const dir = scratchFor(resolve(), '.sluice-test-')
       releases.push(() => rmSync(dir, { recursive: true, force: true }))
       return dir
     }

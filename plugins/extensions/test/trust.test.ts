@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { loadPlugins } from '../../../config/load.ts'
 import { lockFileIn, trust } from '../../../config/trust.ts'
+import { conform } from '../../../test/kit/conformance.ts'
 
 const text = (word: string) =>
   `export default { name: 'acme', version: '1.2.3', kernel: '^1.0.0', word: '${word}' }\n`
@@ -118,4 +119,21 @@ t.test('what lies in node_modules of the plugin is not its own', async t => {
   mkdirSync(join(dir, 'acme/node_modules/x'), { recursive: true })
   writeFileSync(join(dir, 'acme/node_modules/x/index.js'), '')
   await t.resolves(load())
+})
+
+t.test('a plugin that is being checked is still the one that was trusted', async t => {
+  const { dir, file, load } = place(t)
+  writeFileSync(join(dir, 'acme/README.md'), '# acme\n')
+  writeFileSync(
+    file,
+    text('one').replace(' }\n', `, async start() { await globalThis[Symbol.for('${dir}')]?.() } }\n`)
+  )
+  await load()
+  const loads: unknown[] = []
+  Object.assign(globalThis, { [Symbol.for(dir)]: async () => loads.push(await load()) })
+
+  const { problems } = await conform(join(dir, 'acme'))
+
+  t.same(problems, [])
+  t.equal(loads.length, 3, 'at each of its starts')
 })
