@@ -3,6 +3,7 @@
 #include <atomic>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "../src/engine.h"
 #include "callers.h"
