@@ -225,11 +225,9 @@ export function openHeld({ store, kinds, call, clock, log }: Options): Held {
       line = next
       leaving.attach(next)
       // What waits is in no digest: a server that knows it no more would not ask for it.
-      const waiting = [...entries]
-        .flatMap(([key, { failure }]) => (failure ? [key] : []))
-        .slice(0, waitingTold)
-      for (const entry of [...new Set([...untold, ...waiting])].map(key => entries.get(key)))
-        if (entry) tell(entry)
+      const waiting = [...entries.values()].filter(({ failure }) => failure).slice(0, waitingTold)
+      const changed = [...untold].flatMap(key => entries.get(key) ?? [])
+      for (const entry of new Set([...changed, ...waiting])) tell(entry)
       untold.clear()
     },
     detach() {

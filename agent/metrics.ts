@@ -36,11 +36,7 @@ export function openMetrics(listen: string): AgentPlugin {
     async start({ call, defer }) {
       const { log } = call
       const figures = () => [{ by: 'agent', value: async () => tell(call) }]
-      const { port, close } = await openListener({
-        listen,
-        scrape: openScrape({ figures, log }),
-        log
-      })
+      const { port, close } = await openListener({ listen, scrape: openScrape({ figures, log }), log })
       defer(close)
       log.info('metrics.listening', `/metrics is served on port ${port}`, { port })
     }

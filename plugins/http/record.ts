@@ -47,7 +47,7 @@ export function openRecord({ store, clock, filled, repeats }: Options) {
     async (of, work) => {
       const { made, ...written } = await store.change(async em => {
         const made = await work(em)
-        if (turn.isRefused) throw new Error('it came after the answer, which said that nothing has changed')
+        if (turn.isRefused) throw new Error('it came after the answer, which was an error')
         const { decision: first, claim, route } = turn
         if (first) return { made }
         const resource = typeof of === 'function' ? of(made) : of

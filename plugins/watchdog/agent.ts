@@ -1,6 +1,6 @@
 // The half on the edge, where a plugin that holds the agent up cannot be asked any more, and no start may be silent.
 import type { AgentPlugin } from '../../agent/plugin.ts'
-import { keepWatch } from './shared.ts'
+import { keepWatch } from './wire.ts'
 
 export default {
   name: 'watchdog',

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { keepWatch } from './shared.ts'
+import { keepWatch } from './wire.ts'
 
 const config = Type.Object(
   {
