@@ -6,6 +6,7 @@ import { get, web } from '../../../test/kit/web.ts'
 import { ownerOfScript, ownerOfStack } from '../owner.ts'
 
 const looper = join(import.meta.dirname, 'looper')
+const dropper = join(import.meta.dirname, 'dropper')
 
 t.test(
   'code that holds the server up is named in the log, forwarding goes on, and so does the server',
@@ -89,4 +90,17 @@ t.test('a script is of its plugin, its package, or the server', async t => {
     'rules'
   )
   t.equal(ownerOfStack(`Error\n at a (node:fs:1:2)`, 'server'), 'the server')
+})
+
+t.test('an error that nobody catches is named with its plugin, and ends the agent', async t => {
+  const on = await site(t)
+  const config = join(t.testdir({ 'agent.toml': `[plugins."${dropper}"]\n` }), 'agent.toml')
+  const { agent } = await edge(t, on, 'paris', { args: ['--config', config] })
+  const targets = [{ host: '127.0.0.1', port: 9 }]
+  void on
+    .call('POST', '/v1/rules', { client: 'paris', listen_port: await freePort(), targets })
+    .catch(() => {}) // it may get no answer
+
+  t.match(await agent.until('agent.crashed'), { plugin: 'dropper', error: /dropped/ })
+  t.not(await agent.exit, 0)
 })
