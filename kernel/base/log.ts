@@ -24,7 +24,8 @@ export async function openLog({ level, format }: LogOptions, watch: Watch = () =
     timestamp: () => `,"timestamp":"${new Date().toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }), ...(format === 'pretty' && { log: legible }) }
   }
-  const logger = format === 'json' ? pino(options, pino.destination(2)) : pino(options, await pretty())
+  const out = standardError()
+  const logger = pino(options, format === 'json' ? out : await pretty(out))
   const put =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
     (event: string, message: string, fields: object = {}): void => {
@@ -35,11 +36,16 @@ export async function openLog({ level, format }: LogOptions, watch: Watch = () =
   return { debug: put('debug'), info: put('info'), warn: put('warn'), error: put('error') }
 }
 
-async function pretty() {
+function standardError(): ReturnType<typeof pino.destination> {
+  // At once: what kills or holds up the process next loses no line. Of those that cannot be written 1 MiB waits.
+  const out = pino.destination({ dest: 2, sync: true, maxLength: 1 << 20 })
+  return out.on('error', () => {}) // a full disk: there is nowhere else to say so, and it ends nobody
+}
+
+async function pretty(destination: ReturnType<typeof standardError>) {
   const { default: prettyStream } = await import('pino-pretty')
   return prettyStream({
-    destination: 2,
-    sync: true,
+    destination,
     timestampKey: 'timestamp',
     messageFormat: (line, key) => visible(`${line['event']}: ${line[key]}`),
     ignore: 'event'
