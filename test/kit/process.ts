@@ -5,6 +5,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 
+/** Less than a test file may take: who waits in vain is shown the log. */
+const patienceMs = 120_000
+
 const bin = join(import.meta.dirname, '..', '..', 'kernel', 'bin.ts')
 
 export interface Event {
@@ -85,10 +88,20 @@ export function start(t: Pick<Test, 'teardown'>, args: readonly string[], env: E
           const found = events.slice(after).find(candidate => candidate.event === event && fits(candidate))
           const isOver = child.exitCode !== null || child.signalCode !== null
           if (!found && !isOver) return
-          waiting.delete(look)
+          settle()
           if (found) resolve(found)
-          else reject(new Error(`${args.join(' ')} ended without ${event}:\n${output.slice(-4000)}`))
+          else reject(missing('ended without'))
         }
+        const missing = (why: string): Error =>
+          new Error(`${args.join(' ')} ${why} ${event}:\n${output.slice(-4000)}`)
+        const settle = (): void => {
+          waiting.delete(look)
+          clearTimeout(late)
+        }
+        const late = setTimeout(() => {
+          settle()
+          reject(missing(`has for ${patienceMs / 1000} s not said`))
+        }, patienceMs).unref()
         waiting.add(look)
         look()
       }),
