@@ -1,0 +1,58 @@
+// An edge's disk is put back as it was days ago: what it still opens, and the server has deleted since.
+import { once } from 'node:events'
+import { cpSync, rmSync, watch } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import t from 'tap'
+import { freePort } from '../kit/ports.ts'
+import { type Edge, edge, site } from '../kit/site.ts'
+import { get, web } from '../kit/web.ts'
+
+/** Settles when the agent keeps no rule on its disk. */
+async function emptied({ stateDir }: Edge): Promise<void> {
+  const changes = watch(stateDir)
+  const db = new Database(join(stateDir, 'state.db'), { readonly: true })
+  const count = db.prepare<[], number>(`select count(*) from held where kind = 'rule'`).pluck()
+  try {
+    while (count.get()) await once(changes, 'change')
+  } finally {
+    changes.close()
+    db.close()
+  }
+}
+
+t.test('a rule that cannot open there, and that the server knows no more, waits no longer', async t => {
+  const on = await site(t)
+  const paris = await edge(t, on, 'paris')
+  const [page, port] = [await web(t), await freePort()]
+  const body = { client: 'paris', listen_port: port, targets: [{ host: '127.0.0.1', port: page }] }
+  const stop = async () => {
+    paris.agent.signal('SIGTERM')
+    await paris.agent.exit
+  }
+  const again = async () => {
+    const before = on.server.events.length
+    paris.restart()
+    await on.server.until('client.connected', undefined, before)
+  }
+  const { rule_id } = await on.call<{ rule_id: string }>('POST', '/v1/rules', body)
+  await stop()
+  const old = join(on.dir, 'old')
+  cpSync(paris.stateDir, old, { recursive: true })
+  await again()
+  await on.call('DELETE', `/v1/rules/${rule_id}`)
+  await stop()
+
+  rmSync(paris.stateDir, { recursive: true })
+  cpSync(old, paris.stateDir, { recursive: true })
+  const other = createServer().listen(port)
+  await once(other, 'listening')
+  await again()
+
+  t.match(await paris.agent.until('held.not_restored'), { kind: 'rule', id: rule_id, code: 'port_in_use' })
+  await emptied(paris)
+  other.close()
+  await on.call('POST', '/v1/rules', body)
+  t.match(await get(`http://127.0.0.1:${port}/`), /hello/, 'the port is free for the next one')
+})

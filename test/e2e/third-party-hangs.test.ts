@@ -1,0 +1,103 @@
+// Code that never ends what it began, in real time: it is named, and others go on.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { start } from '../kit/process.ts'
+import { edge, type Site, site, token } from '../kit/site.ts'
+
+const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+const withAcme = '[plugins."./acme"]\n'
+const about = JSON.stringify({ name: 'acme', version: '1.0.0', type: 'module' })
+
+/** A plugin in a folder beside the configuration. */
+function write(dir: string, half: 'plugin' | 'agent', text: string): void {
+  const folder = join(dir, 'acme')
+  mkdirSync(folder, { recursive: true, mode: 0o755 })
+  writeFileSync(join(folder, 'package.json'), about, { mode: 0o644 })
+  writeFileSync(join(folder, `${half}.js`), text, { mode: 0o644 })
+}
+
+async function configured(on: Site): Promise<void> {
+  on.server.signal('SIGTERM')
+  await on.server.exit
+  on.configure(withAcme)
+}
+
+t.jobs = 3
+const beside = { buffered: true }
+
+t.test('a start that hangs ends the server, and says whose it is', beside, async t => {
+  const on = await site(t)
+  await configured(on)
+  write(
+    on.dir,
+    'plugin',
+    `import { definePlugin } from 'sluice/plugin'
+    export default definePlugin({
+      name: 'acme', version: '1.0.0', kernel: '^1.0.0', start: () => new Promise(() => {})
+    })`
+  )
+
+  await t.rejects(on.restart(), { message: /acme.* took more than 10 s/ })
+})
+
+t.test('a start that hangs ends an agent, and says whose it is', beside, async t => {
+  const on = await site(t)
+  const { stateDir, agent } = await edge(t, on, 'paris')
+  agent.signal('SIGTERM')
+  await agent.exit
+  write(
+    on.dir,
+    'agent',
+    `export default { name: 'acme', agent: '^1.0.0', start: () => new Promise(() => {}) }`
+  )
+  const configFile = join(on.dir, 'agent.toml')
+  writeFileSync(configFile, withAcme)
+
+  const stuck = start(t, ['agent', 'run', '--state-dir', stateDir, '--config', configFile])
+
+  t.not(await stuck.exit, 0)
+  t.match(stuck.output(), /acme.* took more than 10 s/)
+})
+
+t.test('a transaction that hangs is undone, and whoever waited behind it is served', beside, async t => {
+  const on = await site(t)
+  await configured(on)
+  write(
+    on.dir,
+    'plugin',
+    `import { writeSync } from 'node:fs'
+    import { definePlugin, defineRoute, Type } from 'sluice/plugin'
+    export default definePlugin({
+      name: 'acme',
+      version: '1.0.0',
+      kernel: '^1.0.0',
+      routes: [
+        defineRoute({
+          method: 'POST',
+          url: '/v1/acme',
+          action: 'acme.hang',
+          access: 'superadmin',
+          status: 200,
+          summary: 'Hangs.',
+          schema: () => ({ reply: Type.Object({}) }),
+          run: (_deps, { change }) => change({ kind: 'user', id: 'ann' }, () => {
+            writeSync(2, '{"event":"acme.hangs"}\\n')
+            return new Promise(() => {})
+          })
+        })
+      ]
+    })`
+  )
+  await on.restart()
+  const hanging = fetch(`${on.origin}/v1/acme`, { method: 'POST', headers, body: '{}' })
+  await on.server.until('acme.hangs')
+
+  await on.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+
+  t.match(await on.server.until('request.failed'), {
+    plugin: 'acme',
+    error: /a transaction took more than 15 s/
+  })
+  t.equal((await hanging).status, 500)
+})
