@@ -14,8 +14,8 @@ constexpr int kStepsPerTurn = 16;
 constexpr size_t kSpliceBytes = 1 << 20;
 /** Beside small exchanges, which wait as long as it lasts, a turn of a splicing lane is one step of so much. */
 constexpr size_t kSharedSpliceBytes = 64 << 10;
-/** So long after a small read others are believed to go on exchanging little. */
-constexpr int64_t kSharedUs = 2'000;
+/** So long after a small read others are believed to go on exchanging little: longer than the scheduler keeps them. */
+constexpr int64_t kSharedUs = 100'000;
 constexpr ssize_t kSmallSplice = 4096;
 constexpr uint8_t kSmallSplicesToCopy = 8;
 
