@@ -12,7 +12,9 @@ const head = [
   '',
   'One JSON object a line on standard error: `timestamp`, `level`, `event`, `msg`, then the fields. Read from the code by',
   '`test/events.test.ts`. A field `...` stands for those that depend on the case, `<name>` in a message for a value. No line',
-  'holds a secret but the setup token, which is there to be read.',
+  'holds a secret but the setup token, which is there to be read. A line is out before the process goes on: who is killed',
+  'has said all, and a reader of a pipe who stops reading holds the process up (not the native engine). What a full disk',
+  'does not take waits, 1 MiB at most, and ends nobody.',
   '',
   '| Event | Level | By | Fields | Message |',
   '|---|---|---|---|---|'
