@@ -1,21 +1,12 @@
 // Code that never ends what it began, in real time: it is named, and others go on.
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { withAcme, writeAcme } from '../kit/acme.ts'
 import { start } from '../kit/process.ts'
 import { edge, type Site, site, token } from '../kit/site.ts'
 
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-const withAcme = '[plugins."./acme"]\n'
-const about = JSON.stringify({ name: 'acme', version: '1.0.0', type: 'module' })
-
-/** A plugin in a folder beside the configuration. */
-function write(dir: string, half: 'plugin' | 'agent', text: string): void {
-  const folder = join(dir, 'acme')
-  mkdirSync(folder, { recursive: true, mode: 0o755 })
-  writeFileSync(join(folder, 'package.json'), about, { mode: 0o644 })
-  writeFileSync(join(folder, `${half}.js`), text, { mode: 0o644 })
-}
 
 async function configured(on: Site): Promise<void> {
   on.server.signal('SIGTERM')
@@ -29,7 +20,7 @@ const beside = { buffered: true }
 t.test('a start that hangs ends the server, and says whose it is', beside, async t => {
   const on = await site(t)
   await configured(on)
-  write(
+  writeAcme(
     on.dir,
     'plugin',
     `import { definePlugin } from 'sluice/plugin'
@@ -46,7 +37,7 @@ t.test('a start that hangs ends an agent, and says whose it is', beside, async t
   const { stateDir, agent } = await edge(t, on, 'paris')
   agent.signal('SIGTERM')
   await agent.exit
-  write(
+  writeAcme(
     on.dir,
     'agent',
     `export default { name: 'acme', agent: '^1.0.0', start: () => new Promise(() => {}) }`
@@ -63,7 +54,7 @@ t.test('a start that hangs ends an agent, and says whose it is', beside, async t
 t.test('a transaction that hangs is undone, and whoever waited behind it is served', beside, async t => {
   const on = await site(t)
   await configured(on)
-  write(
+  writeAcme(
     on.dir,
     'plugin',
     `import { writeSync } from 'node:fs'

@@ -1,15 +1,15 @@
 // A stranger's plugin over the years: it comes, is upgraded, goes and comes back; and one that loops on an edge.
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { withAcme, writeAcme } from '../kit/acme.ts'
 import { freePort } from '../kit/ports.ts'
 import { edge, type Site, site, token } from '../kit/site.ts'
 import { download, get, hashOfMib, web } from '../kit/web.ts'
 
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-const withAcme = '[plugins."./acme"]\n'
 
 /** Each start is a row; from its second version on a row has a word. */
 const acme = (version: 1 | 2): string => `
@@ -59,14 +59,6 @@ export default definePlugin({
 })
 `
 
-function write(on: Site, half: 'plugin' | 'agent', text: string, version = 1): void {
-  const dir = join(on.dir, 'acme')
-  mkdirSync(dir, { recursive: true, mode: 0o755 })
-  const about = { name: 'acme', version: `${version}.0.0`, type: 'module' }
-  writeFileSync(join(dir, 'package.json'), JSON.stringify(about), { mode: 0o644 })
-  writeFileSync(join(dir, `${half}.js`), text, { mode: 0o644 })
-}
-
 async function stop({ server }: Site): Promise<void> {
   server.signal('SIGTERM')
   await server.exit
@@ -82,12 +74,12 @@ t.test(
     await stop(on)
 
     on.configure(withAcme)
-    write(on, 'plugin', acme(1))
+    writeAcme(on.dir, 'plugin', acme(1))
     await on.restart()
     t.same(await rows(), [{ id: 1 }])
     await stop(on)
 
-    write(on, 'plugin', acme(2), 2)
+    writeAcme(on.dir, 'plugin', acme(2), 2)
     await t.rejects(on.restart(), { message: /sluice plugin trust \.\/acme/ }, 'files that changed')
     await trust()
     await on.restart()
@@ -104,10 +96,10 @@ t.test(
     await stop(on)
 
     on.configure(withAcme)
-    write(on, 'plugin', acme(1))
+    writeAcme(on.dir, 'plugin', acme(1))
     await trust()
     await t.rejects(on.restart(), { message: /acme: the database has schema 2, this build knows 1/ })
-    write(on, 'plugin', acme(2), 2)
+    writeAcme(on.dir, 'plugin', acme(2), 2)
     await trust()
     await on.restart()
     t.same(await rows(), [...upgraded, { id: 3, word: 'new' }])
@@ -131,7 +123,7 @@ export default {
 
 t.test("an agent's plugin that loops for ever does not stop the native engine", async t => {
   const on = await site(t)
-  write(on, 'agent', spinning)
+  writeAcme(on.dir, 'agent', spinning)
   const configFile = join(on.dir, 'agent.toml')
   writeFileSync(configFile, withAcme)
   const paris = await edge(t, on, 'paris', {

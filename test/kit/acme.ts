@@ -1,0 +1,14 @@
+// A stranger's plugin, in a folder beside the configuration.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Configuration that loads it. */
+export const withAcme = '[plugins."./acme"]\n'
+
+export function writeAcme(dir: string, half: 'plugin' | 'agent', text: string, version = 1): void {
+  const folder = join(dir, 'acme')
+  const about = { name: 'acme', version: `${version}.0.0`, type: 'module' }
+  mkdirSync(folder, { recursive: true, mode: 0o755 })
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(about), { mode: 0o644 })
+  writeFileSync(join(folder, `${half}.js`), text, { mode: 0o644 })
+}
