@@ -16,7 +16,7 @@ if (spawnSync('clang++', ['--version']).status !== 0)
   process.stdout.write('no clang++ here: nothing is fuzzed\n')
 else {
   run('make', ['-C', 'native', '-s', '-j2', 'fuzz'])
-  for (const target of ['hello', 'udp', 'wheel', 'commands'])
+  for (const target of ['hello', 'udp', 'wheel', 'quantum', 'commands'])
     run(`native/build/Fuzz/${target}`, [
       `-max_total_time=${fuzzSecs}`,
       '-verbosity=0',

@@ -71,7 +71,7 @@ int unwatch(int, int fd) {
   kernel->sockets.at(fd).watcher = nullptr;
   return 0;
 }
-int wait(int, epoll_event* events, int count, int) {
+int wait(int, epoll_event* events, int count, int64_t) {
   int ready = 0;
   for (const auto& [fd, socket] : kernel->sockets) {
     if (socket.watcher == nullptr || ready == count) continue;

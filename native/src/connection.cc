@@ -40,6 +40,8 @@ void Connection::leg_ready(Leg& leg, uint32_t events) {
   const Direction to = opposite(from);
   if (events & EPOLLERR)
     broke(from);
+  else if (is_queued() || lanes_[0].is_bulk() || lanes_[1].is_bulk())
+    return worker().loop.put_off(*this);  // its turn sees to all of it
   else if (leg.is_readable)
     run(from);
   if (!has_ended_ && (events & EPOLLOUT) && lane(to).has_work()) run(to);

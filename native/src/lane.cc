@@ -10,14 +10,12 @@ namespace sluice {
 
 namespace {
 
-constexpr int kStepsPerTurn = 16;
 constexpr size_t kSpliceBytes = 1 << 20;
-/** Beside small exchanges, which wait as long as it lasts, a turn of a splicing lane is one step of so much. */
-constexpr size_t kSharedSpliceBytes = 64 << 10;
-/** So long after a small read others are believed to go on exchanging little: longer than the scheduler keeps them. */
-constexpr int64_t kSharedUs = 100'000;
-constexpr ssize_t kSmallSplice = 4096;
-constexpr uint8_t kSmallSplicesToCopy = 8;
+/** A step that moves less takes no less time. */
+constexpr size_t kStepBytes = 32 << 10;
+constexpr size_t kCopyTurnBytes = 16 * kStepBytes;  // at most
+constexpr ssize_t kSmallRead = 4096;
+constexpr uint8_t kSmallReadsOfBulk = 8;
 
 bool is_no_splice(ssize_t error) {
   return error == -ENOSYS || error == -EINVAL || error == -EPERM || error == -EOPNOTSUPP;
@@ -27,16 +25,17 @@ bool is_no_splice(ssize_t error) {
 
 Lane::Outcome Lane::pump() {
   is_sink_full_ = false;
-  for (int steps = kStepsPerTurn;; steps--) {
+  for (size_t left = turn_bytes();;) {
     const ssize_t flushed = is_sink_full_ ? -EAGAIN : flush();
     if (flushed == -EAGAIN) return Outcome::waiting;
     if (flushed < 0) return Outcome::sink_broke;
     if (has_source_ended_) pass_end();
     if (has_source_ended_ || is_asleep_ || !has_source()) return Outcome::waiting;
-    if (steps == 0) return Outcome::tired;
-    const ssize_t count = read();
+    if (left == 0) return Outcome::tired;
+    const ssize_t count = read(left);
     if (count < 0 && count != -EAGAIN) return Outcome::source_broke;
-    if (in_pipe_ > 0 && is_shared()) steps = 1;  // the last
+    const size_t moved = count > 0 ? static_cast<size_t>(count) : 0;
+    left -= std::min(left, std::max(moved, kStepBytes));
   }
 }
 
@@ -71,26 +70,34 @@ ssize_t Lane::flush_pipe() {
 }
 
 /** Reserves, reads, gives back what it did not read. */
-ssize_t Lane::read() {
+ssize_t Lane::read(size_t want) {
   Pass& pass = connection_.pass();
-  const bool is_bulk = mode_ == Mode::splice && may_splice();
-  if (!is_bulk) release_pipe();
-  const size_t most_spliced = is_shared() ? kSharedSpliceBytes : kSpliceBytes;
-  const size_t want = is_bulk ? most_spliced : connection_.worker().buffer.size();
+  const bool is_spliced = may_splice();
+  if (!is_spliced) release_pipe();
+  want = std::min(want, is_spliced ? kSpliceBytes : connection_.worker().buffer.size());
   const auto [most, wait_us] =
       pass.reserve(direction_, static_cast<int64_t>(want), connection_.worker().loop.now_us());
   if (most == 0) {
     sleep(wait_us);
     return -EAGAIN;
   }
-  const ssize_t count = is_bulk ? splice(static_cast<size_t>(most)) : copy(static_cast<size_t>(most));
+  const ssize_t count = is_spliced ? splice(static_cast<size_t>(most)) : copy(static_cast<size_t>(most));
   const int64_t unused = most - std::max<ssize_t>(count, 0);
   if (unused > 0) pass.returned(direction_, unused);
   if (count == -EAGAIN)
     connection_.source(direction_).is_readable = false;
   else if (count <= 0)
     has_source_ended_ = true;
+  else
+    judge(count);
   return count;
+}
+
+/** A full buffer makes a bulk transfer; small reads, one after the other, end it. */
+void Lane::judge(ssize_t count) {
+  if (static_cast<size_t>(count) >= connection_.worker().buffer.size()) is_bulk_ = true;
+  small_reads_ = is_bulk_ && count < kSmallRead ? small_reads_ + 1 : 0;
+  if (small_reads_ == kSmallReadsOfBulk) is_bulk_ = false;
 }
 
 ssize_t Lane::copy(size_t most) {
@@ -104,10 +111,7 @@ ssize_t Lane::copy(size_t most) {
   // A short read has drained the socket, and saves the next one; unless the end or more lies behind, which
   // make no new edge.
   if (!is_early && size < most && !source.has_ended && !source.has_urgent) source.is_readable = false;
-  if (size < buffer.size())
-    connection_.worker().small_us = connection_.worker().loop.now_us();
-  else if (mode_ == Mode::copy && may_splice())
-    mode_ = Mode::splice;
+  if (!is_bulk_ && size < most) connection_.worker().loop.saw_small();
   write(buffer.data(), size);
   return count;
 }
@@ -141,27 +145,23 @@ ssize_t Lane::splice(size_t most) {
   if (count > 0) {
     in_pipe_ = static_cast<uint32_t>(count);
     connection_.gate().tell_splice_selected();
-    small_splices_ = count < kSmallSplice ? small_splices_ + 1 : 0;
-    if (small_splices_ < kSmallSplicesToCopy) return count;
-    small_splices_ = 0;
-    mode_ = Mode::copy;
     return count;
   }
   release_pipe();
   if (!is_no_splice(count)) return count;
-  mode_ = Mode::copy_for_good;
+  can_splice_ = false;
   connection_.gate().tell_splice_unsupported(static_cast<int>(-count));
   return copy(most);
 }
 
 bool Lane::may_splice() const {
-  return mode_ != Mode::copy_for_good && early_.empty() && connection_.worker().shared.may_splice &&
+  return is_bulk_ && can_splice_ && early_.empty() && connection_.worker().shared.may_splice &&
          !connection_.pass().is_rated(direction_);
 }
 
-bool Lane::is_shared() const {
-  const Worker& worker = connection_.worker();
-  return worker.loop.now_us() - worker.small_us < kSharedUs;
+size_t Lane::turn_bytes() const {
+  const size_t most = connection_.worker().loop.turn_bytes();
+  return may_splice() ? most : std::min(most, kCopyTurnBytes);
 }
 
 void Lane::pass_end() {

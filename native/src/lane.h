@@ -30,6 +30,8 @@ class Lane {
   /** The end of its source has been passed on. */
   bool is_shut() const { return is_shut_; }
   bool has_work() const;
+  /** It moves much, and waits for its turns. */
+  bool is_bulk() const { return is_bulk_; }
   bool is_waiting_for_meter() const { return is_asleep_; }
   /** What was read before there was a target; it passes the meters like everything else. */
   void begin_with(std::vector<char> early) { early_ = std::move(early); }
@@ -43,22 +45,20 @@ class Lane {
   void ask_again();
 
  private:
-  enum class Mode : uint8_t { copy, splice, copy_for_good };
-
   bool has_pending() const { return pending_ != nullptr || in_pipe_ > 0; }
   ssize_t flush();
   ssize_t flush_pending();
   ssize_t flush_pipe();
-  ssize_t read();
+  ssize_t read(size_t want);
   ssize_t copy(size_t most);
   ssize_t splice(size_t most);
+  void judge(ssize_t count);
   ssize_t take(char* bytes, size_t most);
   void write(const char* bytes, size_t count);
   void pass_end();
   void delivered(size_t count);
   bool may_splice() const;
-  /** Others on this thread exchange little, and would rather not wait. */
-  bool is_shared() const;
+  size_t turn_bytes() const;
   bool has_source() const;
   void release_pipe();
   void sleep(int64_t wait_us);
@@ -71,8 +71,9 @@ class Lane {
   sys::Pipe pipe_;
   uint32_t in_pipe_ = 0;
   const Direction direction_;
-  Mode mode_ = Mode::copy;
-  uint8_t small_splices_ = 0;
+  bool is_bulk_ = false;
+  bool can_splice_ = true;
+  uint8_t small_reads_ = 0;  // one after the other, while it is bulk
   bool has_source_ended_ = false;
   bool is_shut_ = false;
   bool is_asleep_ = false;

@@ -36,10 +36,17 @@ int Loop::watch(int fd, Watcher& watcher, uint32_t events) {
   return sys::watch(epoll_.get(), fd, events, &watcher);
 }
 
-void Loop::put_off(Turn& turn) {
+void Loop::enqueue(Turn& turn, std::deque<Turn*>& queue) {
   if (turn.is_queued_) return;
   turn.is_queued_ = true;
-  turns_.push_back(&turn);
+  queue.push_back(&turn);
+}
+
+void Loop::take_first(std::deque<Turn*>& queue) {
+  Turn& turn = *queue.front();
+  queue.pop_front();
+  turn.is_queued_ = false;
+  turn.take_turn();
 }
 
 void Loop::cancel(Turn& turn) {
@@ -49,7 +56,7 @@ void Loop::cancel(Turn& turn) {
 void Loop::run() {
   std::array<epoll_event, kBatch> events;
   while (!is_stopping_) {
-    const int count = sys::wait(epoll_.get(), events.data(), kBatch, timeout_ms());
+    const int count = sys::wait(epoll_.get(), events.data(), kBatch, timeout_us());
     now_us_ = sys::now_us();
     for (int i = 0; i < count; i++) static_cast<Watcher*>(events[i].data.ptr)->ready(events[i].events);
     take_turns();
@@ -67,20 +74,23 @@ void Loop::free_dead() {
   }
 }
 
-int Loop::timeout_ms() const {
-  if (!turns_.empty()) return 0;
-  const int64_t quiet = wheel_.quiet_ms();
+int64_t Loop::timeout_us() const {
+  if (!turns_.empty()) return quantum_.pause_us(now_us_);
   // A millisecond has begun already: what is due in the next one is due no later than that.
-  return static_cast<int>(std::min<int64_t>(quiet, INT_MAX));
+  return std::min<int64_t>(wheel_.quiet_ms(), INT_MAX) * 1000;
 }
 
 void Loop::take_turns() {
-  std::vector<Turn*> turns;
-  turns.swap(turns_);
-  for (Turn* turn : turns) {
-    turn->is_queued_ = false;
-    turn->take_turn();
+  while (!after_batch_.empty()) take_first(after_batch_);
+  if (turns_.empty() || quantum_.pause_us(now_us_) > 0) return;
+  now_us_ = sys::now_us();
+  const int64_t until_us = now_us_ + quantum_.us(now_us_);
+  // Who is tired again is not asked twice.
+  for (size_t count = turns_.size(); count > 0 && !turns_.empty() && now_us_ < until_us; count--) {
+    take_first(turns_);
+    now_us_ = sys::now_us();
   }
+  quantum_.ended(now_us_);
 }
 
 void Loop::do_tasks() {

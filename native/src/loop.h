@@ -1,11 +1,13 @@
 // One thread's events: descriptors, timers, tasks from other threads, turns that were put off.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "quantum.h"
 #include "sys.h"
 #include "wheel.h"
 
@@ -56,13 +58,20 @@ class Loop {
   int64_t now_us() const { return now_us_; }
   int64_t now_ms() const { return now_us_ / 1000; }
   Wheel& wheel() { return wheel_; }
+  /** A read has found little. */
+  void saw_small() { quantum_.saw_small(now_us_); }
+  /** What one may splice before it is tired. */
+  size_t turn_bytes() { return quantum_.bytes(now_us_); }
   void arm(Timer& timer, int64_t after_ms) { wheel_.arm(timer, now_ms() + after_ms); }
 
   /** For sockets that carry traffic: in, out, urgent and end, told once each. */
   int watch(int fd, Watcher& watcher);
   int watch(int fd, Watcher& watcher, uint32_t events);
   int unwatch(int fd) { return sys::unwatch(epoll_.get(), fd); }
-  void put_off(Turn& turn);
+  /** Until others had theirs. */
+  void put_off(Turn& turn) { enqueue(turn, turns_); }
+  /** Once, when all of this batch has been told. */
+  void after_batch(Turn& turn) { enqueue(turn, after_batch_); }
   /** Before it is buried. */
   void cancel(Turn& turn);
   void bury(std::unique_ptr<Mortal> dead) { dead_.push_back(std::move(dead)); }
@@ -73,7 +82,9 @@ class Loop {
     bool was_rung = false;
   };
 
-  int timeout_ms() const;
+  int64_t timeout_us() const;
+  static void enqueue(Turn& turn, std::deque<Turn*>& queue);
+  static void take_first(std::deque<Turn*>& queue);
   void take_turns();
   void do_tasks();
   void free_dead();
@@ -84,7 +95,9 @@ class Loop {
   int64_t now_us_;
   Wheel wheel_;
   bool is_stopping_ = false;
-  std::vector<Turn*> turns_;
+  std::deque<Turn*> turns_;
+  std::deque<Turn*> after_batch_;
+  Quantum quantum_;
   std::vector<std::unique_ptr<Mortal>> dead_;
   std::vector<std::unique_ptr<Mortal>> freeing_;
   std::mutex mutex_;

@@ -73,7 +73,7 @@ ssize_t splice_out(const Pipe& pipe, int socket, size_t size);
 int open_epoll(Fd& epoll);
 int watch(int epoll, int fd, uint32_t events, void* data);
 int unwatch(int epoll, int fd);
-int wait(int epoll, epoll_event* events, int count, int timeout_ms);
+int wait(int epoll, epoll_event* events, int count, int64_t timeout_us);
 int open_bell(Fd& bell);
 void ring(int bell);
 void silence(int bell);

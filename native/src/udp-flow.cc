@@ -51,9 +51,10 @@ void UdpFlow::ready(uint32_t) {
   const int count = gate_.batch().receive(target_.get(), got);
   if (count == -EAGAIN || count == -EINTR) return;
   if (count < 0) return evict(-count);
+  if (!UdpBatch::has_filled(got)) gate_.worker.loop.saw_small();
   answered();
   pass(Direction::out, got);
-  gate_.worker.loop.put_off(gate_.batch());
+  gate_.worker.loop.after_batch(gate_.batch());
 }
 
 void UdpFlow::judge() {

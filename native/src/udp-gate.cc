@@ -97,7 +97,9 @@ bool UdpGate::take(int listener, int port_index) {
     take_run(listener, port_index, run);
   }
   batch.flush();
-  return UdpBatch::has_filled(got);
+  const bool is_more = UdpBatch::has_filled(got);
+  if (!is_more) worker.loop.saw_small();
+  return is_more;
 }
 
 void UdpGate::take_run(int listener, int port_index, Span run) {

@@ -71,7 +71,6 @@ class Worker {
   Loop loop;
   Pipes pipes;
   std::array<char, 16 * 1024> buffer;
-  int64_t small_us = 0;  // when a read last found little
   UdpBatch udp_batch;
 
  private:
