@@ -15,12 +15,14 @@ export interface Mode {
 
 const cpuEach = 'cpu_us_each'
 const exchange = ['per_s', 'p50_us', 'p99_us', cpuEach, 'failed']
+const beside = [...exchange, 'beside_gib_per_s']
 const datagrams = ['per_s', 'loss_pct', cpuEach]
 const bulk = ['gib_per_s', 'cpu_s_per_gib']
 
 export const modes: Readonly<Record<string, Mode>> = {
   'bulk-up-8': { protocol: 'tcp', load: 'bulk --dir up --streams 8', figures: bulk },
   'bulk-down-8': { protocol: 'tcp', load: 'bulk --dir down --streams 8', figures: bulk },
+  'bulk-beside-little': { protocol: 'tcp', load: 'bulk --dir up --streams 8 --beside 1', figures: bulk },
   'exchange-200k-8': { protocol: 'tcp', load: 'exchange --conc 8 --size 200000', figures: exchange },
   'connect-64': { protocol: 'tcp', load: 'connect --conc 64', figures: exchange },
   'exchange-64b-64': { protocol: 'tcp', load: 'exchange --conc 64', figures: exchange },
@@ -31,8 +33,8 @@ export const modes: Readonly<Record<string, Mode>> = {
   'udp-flood': { protocol: 'udp', load: 'udp --size 64', figures: datagrams },
   'udp-100k-1000': { protocol: 'udp', load: 'udp --rate 100000 --flows 1000', figures: datagrams },
   'quiet-16': { protocol: 'tcp', load: 'exchange --conc 16', figures: exchange },
-  'beside-bulk-16': { protocol: 'tcp', load: 'exchange --conc 16 --beside 1', figures: exchange },
-  'beside-2-bulks-16': { protocol: 'tcp', load: 'exchange --conc 16 --beside 2', figures: exchange },
+  'beside-bulk-16': { protocol: 'tcp', load: 'exchange --conc 16 --beside 1', figures: beside },
+  'beside-2-bulks-16': { protocol: 'tcp', load: 'exchange --conc 16 --beside 2', figures: beside },
   storm: { protocol: 'tcp', load: 'connect --conc 1000', figures: exchange },
   idle: {
     protocol: 'tcp',
@@ -109,6 +111,13 @@ export const gates: readonly Gate[] = [
     figure: 'p99_us',
     by: { mode: 'quiet-16' },
     atMost: 3
+  },
+  {
+    work: 'bulk beside a message every 20 ms, CPU per GiB, by that alone',
+    mode: 'bulk-beside-little',
+    figure: 'cpu_s_per_gib',
+    by: { mode: 'bulk-up-8' },
+    atMost: 1.2
   },
   ...(
     [

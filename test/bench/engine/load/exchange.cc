@@ -1,14 +1,13 @@
 // Messages there and back: on connections that stay, or each on a connection of its own.
-#include <csignal>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <limits>
 #include <vector>
 
-#include "modes.h"
-#include "socket.h"
+#include "beside.h"
+#include "streams.h"
 
 namespace {
 
@@ -97,44 +96,24 @@ class Talk {
   uint64_t failed_ = 0;
 };
 
-/** Bulk streams from a process of their own, for as long as this lives. */
-class Beside {
- public:
-  Beside(const Options& options) {
-    if (options.beside == 0) return;
-    child_ = fork();
-    if (child_ != 0) return;
-    if (freopen("/dev/null", "w", stdout) == nullptr) die("/dev/null");
-    Options own = options;
-    own.streams = options.beside;
-    own.secs = 3600;
-    own.pid = 0;
-    _exit(bulk(own));
-  }
-  ~Beside() {
-    if (child_ <= 0) return;
-    kill(child_, SIGKILL);
-    waitpid(child_, nullptr, 0);
-  }
-  Beside(const Beside&) = delete;
-  Beside& operator=(const Beside&) = delete;
-
- private:
-  pid_t child_ = 0;
-};
-
 } // namespace
 
 Figures exchanges(const Options& options, Life life) {
   if (options.size > chunk) die("a message is at most 256 KiB");
   bytes.fill('E');
-  const Beside beside(options);
+  const SharedCount moved;
+  const Beside beside(options.beside > 0, [&] {
+    Options bulk = options;
+    bulk.streams = options.beside;
+    Streams(bulk, *moved).go_on(std::numeric_limits<double>::infinity());
+  });
   Talk talk(options, life);
   talk.open();
   talk.go_on(now() + 0.2);
   talk.forget();
 
   const double spent_before = cpu_of(options.pid);
+  const uint64_t moved_before = *moved;
   const double begin = now();
   talk.go_on(begin + options.secs);
   const double took = now() - begin;
@@ -146,6 +125,7 @@ Figures exchanges(const Options& options, Life life) {
           {"p99_us", talk.spread().quantile(0.99)},
           {"cpu_us_each", done > 0 ? spent * 1e6 / done : 0},
           {"cpu_cores", spent / took},
+          {"beside_gib_per_s", static_cast<double>(*moved - moved_before) / (1 << 30) / took},
           {"failed", static_cast<double>(talk.failed())}};
 }
 
