@@ -37,15 +37,18 @@ export async function web(t: Test, host = '127.0.0.1'): Promise<number> {
   throw new Error('the web server did not start')
 }
 
-/** Sends zeros to whoever connects, for as long as they are taken. Answers its port. */
-export async function zeros(t: Pick<Test, 'teardown'>): Promise<number> {
+/** Sends zeros to whoever connects, for as long as they are taken, and begins when `together` are there. Answers its
+ * port. */
+export async function zeros(t: Pick<Test, 'teardown'>, together = 1): Promise<number> {
   const block = Buffer.alloc(64 * 1024)
+  const all = Promise.withResolvers<void>()
   const server = createServer(socket => {
     const pour = (): void => {
       while (!socket.destroyed && socket.write(block));
     }
     socket.on('drain', pour).on('error', () => {})
-    pour()
+    if (--together <= 0) all.resolve()
+    void all.promise.then(pour)
   }).listen(0, '127.0.0.1')
   t.teardown(() => server.close())
   await once(server, 'listening')

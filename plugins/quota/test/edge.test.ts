@@ -65,10 +65,10 @@ async function isRefused(t: Test, port: number): Promise<boolean> {
 const MiB = 1024 * 1024
 const slack = 64 * 1024 // a live connection
 
-async function world(t: Test) {
+async function world(t: Test, { readers = 1 } = {}) {
   const on = await site(t, { SVC_QUOTA_HOLD_SECS: '60' })
   const agent = await edge(t, on, 'paris')
-  const [target, port, second] = [await zeros(t), await freePort(), await freePort()]
+  const [target, port, second] = [await zeros(t, readers), await freePort(), await freePort()]
   await on.call('POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
   await on.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
   for (const listen_port of [port, second])
@@ -99,7 +99,8 @@ async function world(t: Test) {
 t.test(
   'a quota ends live connections of all rules at its last byte, and what is refilled goes on',
   async t => {
-    const { port, second, put, clear, spent } = await world(t)
+    // Together: whom another's bytes precede might come to a spent quota, and be refused.
+    const { port, second, put, clear, spent } = await world(t, { readers: 3 })
     await put(4 * MiB)
     const readers = [read(t, port), read(t, port), read(t, second)]
     const delivered = async () =>
