@@ -30,6 +30,7 @@ async function carried(t: Test, env: NodeJS.ProcessEnv): Promise<readonly Engine
 const selected = { kind: 'splice-selected' }
 const rows: readonly (readonly [who: string, env: NodeJS.ProcessEnv, told: readonly object[]])[] = [
   ['a system that allows all', {}, [selected]],
+  ['a kernel without fine timers', { DENY_FINE_WAIT: '1' }, [selected]],
   ['a policy against splice', { DENY_SPLICE: '1' }, [{ kind: 'splice-unsupported', errno: 'EPERM' }]],
   [
     'a limit of pipes at a quarter of a MiB',

@@ -1,19 +1,36 @@
-// Carries 5 MB through a native engine, and tells what it said meanwhile: node native-denied.ts
+// Carries 5 MB through a native engine beside small exchanges, and tells what it said meanwhile: node native-denied.ts
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import t from 'tap'
 import { nativeUnderTest } from './native-under-test.ts'
 import { call, collect, echo, openTarget, rig, ruleTo, sha256 } from './rig.ts'
 
 const native = nativeUnderTest()
+
+/** Small exchanges, one after the other, until `over` is. */
+async function exchange(caller: Socket, over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
+    caller.write(randomBytes(64))
+    await once(caller, 'data')
+  }
+  caller.destroy()
+}
+
 t.test('5 MB', async t => {
   if (!native.ok) throw new Error(native.reason)
   const { engine, events } = rig(t, options => native.openEngine({ ...options, threads: 1 }))
   const rule = await ruleTo([await openTarget(t, echo)])
   await engine.open(rule)
   const bytes = randomBytes(5_000_000)
+  const over = new AbortController()
+  const exchanges: Promise<void>[] = []
+  for (let i = 0; i < 16; i++) exchanges.push(exchange(await call(t, rule.from), over.signal))
   const caller = await call(t, rule.from)
   caller.end(bytes)
   t.equal(sha256(await collect(caller)), sha256(bytes))
+  over.abort()
+  await Promise.all(exchanges)
   await engine.stop()
   process.send?.({ told: events.filter(({ kind }) => /^(splice|pipe)/.test(kind)) })
 })
