@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { Client, User } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Difference } from '../stats/slots.ts'
+import type { Difference, Notice } from '../stats/slots.ts'
 import type { Removed } from '../users/slots.ts'
 import { standingAt, withBooked } from './book.ts'
 import { Quota } from './entities.ts'
@@ -15,8 +15,9 @@ type Services = Pick<Kernel<typeof keys>, 'config' | 'clock' | 'control' | 'log'
 
 export function openKeeping({ config, clock, control, log, filled }: Services) {
   /** In the ledger's transaction. */
-  async function book(differences: readonly Difference[], em: EntityManager): Promise<void> {
+  async function book(differences: readonly Difference[], em: EntityManager): Promise<Notice[]> {
     const now = clock.now()
+    const notices: Notice[] = []
     for (const [clientId, ofClient] of Map.groupBy(differences, difference => difference.clientId)) {
       const byUser = Map.groupBy(ofClient, ({ owner }) => owner)
       const where = { clientId, userId: { $in: [...byUser.keys()] } }
@@ -29,9 +30,12 @@ export function openKeeping({ config, clock, control, log, filled }: Services) {
         const usage = { periodStart, used, credit, exhaustedAt, levelTold }
         await em.nativeUpdate(Quota, { userId, clientId }, usage)
         if (before.exhaustedAt == null && exhaustedAt != null)
-          log.info('traffic_quota.exhausted', 'the month is spent', { user: userId, client: clientId })
+          notices.push(() =>
+            log.info('traffic_quota.exhausted', 'the month is spent', { user: userId, client: clientId })
+          )
       }
     }
+    return notices
   }
 
   const held = ({ userId: id, clientId }: Pair) => ({ clientId, kind: quotaKind, id })

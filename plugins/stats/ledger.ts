@@ -6,7 +6,7 @@ import type { RuleHolder } from '../rules/slots.ts'
 import { type Counts, isLower, isSame, isSpan, keyOf, minus, none, plus } from './counts.ts'
 import { StatsEpoch } from './entities.ts'
 import type { Holders } from './holders.ts'
-import { type Difference, sinkSlot } from './slots.ts'
+import { type Difference, type Notice, sinkSlot } from './slots.ts'
 import { addTotals, advanceEpoch, type OwnedRow, putRows, rowsBefore } from './tables.ts'
 import type { Row, StatsReport } from './wire.ts'
 
@@ -21,9 +21,6 @@ export interface Mark {
   readonly epoch: string
   readonly seq: number
 }
-
-/** To be said once the transaction has been committed. */
-type Notice = () => void
 
 export type Ledger = ReturnType<typeof openLedger>
 
@@ -51,7 +48,8 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders
       notices.push(...(isNew ? gapBefore(report) : []), ...refusal(report, lower))
     }
     await holders.reported([...complete], em)
-    if (differences.length > 0) for (const { value: sink } of filled(sinkSlot)) await sink(differences, em)
+    if (differences.length > 0)
+      for (const { value: sink } of filled(sinkSlot)) notices.push(...(await sink(differences, em)))
     return notices
   }
 

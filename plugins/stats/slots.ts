@@ -13,6 +13,10 @@ export interface Difference {
   readonly bytesOut: number
 }
 
+/** To be said once the transaction has been committed. */
+export type Notice = () => void
+
+type Sink = (differences: readonly Difference[], em: EntityManager) => Promise<readonly Notice[]>
+
 /** Who else keeps books of bytes: in the ledger's transaction, so that none counts twice or forgets. */
-export const sinkSlot =
-  defineSlot<(differences: readonly Difference[], em: EntityManager) => Promise<void>>('stats.sink')
+export const sinkSlot = defineSlot<Sink>('stats.sink')

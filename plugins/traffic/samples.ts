@@ -30,7 +30,7 @@ const seriesPerRound = 100
 const samplesPerRound = 1000
 
 /** Fills `stats.sink`. */
-export async function add(differences: readonly Difference[], em: EntityManager): Promise<void> {
+export async function add(differences: readonly Difference[], em: EntityManager): Promise<[]> {
   const added = sum(differences)
   const ids = await idsOf(added, em)
   for (const some of slices(added))
@@ -42,6 +42,7 @@ export async function add(differences: readonly Difference[], em: EntityManager)
       some.flatMap(row => [ids.get(keyOf(row)), row.spanSecs, row.ts, row.bytesIn, row.bytesOut]),
       'run'
     )
+  return []
 }
 
 /** One row a series and span. */

@@ -152,6 +152,7 @@ t.test('a rule that lived for two seconds is booked, for its owner', async t => 
     fills: [
       sinkSlot.fill(async differences => {
         heard.push(...differences)
+        return []
       })
     ]
   })

@@ -181,8 +181,9 @@ t.test('an agent speaks for no rule of another client, and for none that never w
   t.match(await stats(theirs.ruleId), { bytes_in: 0, active_connections: 0, updated_at: null })
 })
 
-t.test('a sink gets each difference once, in the transaction that books it', async t => {
+t.test('a sink gets each difference once, in the transaction that books it, and speaks after it', async t => {
   const heard: (readonly Difference[])[] = []
+  let said = 0
   let isBroken = true
   const sink = definePlugin({
     name: 'sink',
@@ -192,7 +193,11 @@ t.test('a sink gets each difference once, in the transaction that books it', asy
     fills: [
       sinkSlot.fill(async differences => {
         heard.push(differences)
+        return [() => said++]
+      }),
+      sinkSlot.fill(async () => {
         if (isBroken) throw new Error('no room')
+        return []
       })
     ]
   })
@@ -207,6 +212,7 @@ t.test('a sink gets each difference once, in the transaction that books it', asy
 
   await t.rejects(report(agent, { rows }), { code: 'internal' })
   t.match(await stats(ruleId), { bytes_in: 0, connections_total: 0 })
+  t.equal(said, 0)
   isBroken = false
   await report(agent, { rows })
   await report(agent, { rows })
@@ -221,6 +227,7 @@ t.test('a sink gets each difference once, in the transaction that books it', asy
     bytesOut: 1
   }
   t.strictSame(heard, [[difference], [difference]])
+  t.equal(said, 1)
   t.match(await stats(ruleId), { bytes_in: 10, connections_total: 1 })
   t.ok(log.some(({ event }) => event === 'accounting.not_booked'))
 })
@@ -235,6 +242,7 @@ t.test('a report that cannot be booked takes no other of its moment with it', as
     fills: [
       sinkSlot.fill(async differences => {
         if (differences.some(({ clientId }) => refused.has(clientId))) throw new Error('no room')
+        return []
       })
     ]
   })
