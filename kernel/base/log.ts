@@ -1,4 +1,4 @@
-import { pino } from 'pino'
+import { type DestinationStream, pino } from 'pino'
 import { trace } from './trace.ts'
 
 /** One event a line. `fields` never hold a secret: there is no redaction behind this. */
@@ -42,14 +42,15 @@ function standardError(): ReturnType<typeof pino.destination> {
   return out.on('error', () => {}) // a full disk: there is nowhere else to say so, and it ends nobody
 }
 
-async function pretty(destination: ReturnType<typeof standardError>) {
-  const { default: prettyStream } = await import('pino-pretty')
-  return prettyStream({
-    destination,
+/** Not its stream, which one failed write would end for good. */
+async function pretty(out: ReturnType<typeof standardError>): Promise<DestinationStream> {
+  const { prettyFactory } = await import('pino-pretty')
+  const lineOf = prettyFactory({
     timestampKey: 'timestamp',
     messageFormat: (line, key) => visible(`${line['event']}: ${line[key]}`),
     ignore: 'event'
   })
+  return { write: line => void out.write(lineOf(line)) }
 }
 
 /** At every depth, names of fields too; the lines of a stack stay lines. */

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
-import { openSync } from 'node:fs'
+import { openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import t from 'tap'
 
@@ -11,7 +12,7 @@ function logging(format: (typeof formats)[number], text: string, path?: string) 
     import { openLog } from ${JSON.stringify(import.meta.resolve('../../kernel/base/log.ts'))}
     const log = await openLog({ level: 'info', format: '${format}' })
     ${text}`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+  const child = spawn(process.execPath, ['--expose-gc', '--input-type=module', '-e', script], {
     stdio: ['pipe', 'pipe', path === undefined ? 'pipe' : openSync(path, 'w')]
   })
   return {
@@ -53,5 +54,43 @@ t.test('a log that nobody takes ends nothing', async t => {
     gone.child.stderr?.destroy()
     gone.child.stdin?.end()
     t.match(await gone.stdout(), 'goes on', `${format}, a closed pipe`)
+  }
+})
+
+t.test('what cannot be written is not heaped up', async t => {
+  const mib = 1 << 20
+  for (const format of formats) {
+    const full = logging(
+      format,
+      `const used = () => (gc(), process.memoryUsage().heapUsed)
+      const before = used()
+      for (let i = 0; i < 64; i++) log.info('test.line', i + 'x'.repeat(${mib}))
+      setImmediate(() => console.log(used() - before))`,
+      '/dev/full'
+    )
+    const kept = Number(await full.stdout())
+    t.ok(kept < 8 * mib, `${format}: ${kept} bytes`)
+  }
+})
+
+t.test('a disk that was full for a while has all lines in the end', async t => {
+  const dir = t.testdir()
+  for (const format of formats) {
+    const path = join(dir, format)
+    const held = logging(
+      format,
+      `import { spawnSync } from 'node:child_process'
+      const limit = bytes => spawnSync('prlimit', ['--pid', process.pid, '--fsize=' + bytes + ':']).status
+      process.on('SIGXFSZ', () => {}) // by default it ends the process
+      if (limit(1000) !== 0) console.log('no limits')
+      for (let i = 0; i < 100; i++) log.info('test.line', 'number ' + i)
+      limit('unlimited')
+      log.info('test.after', 'there is room')`,
+      path
+    )
+    if ((await held.stdout()) !== '') return t.plan(0, 'prlimit (util-linux) is not here')
+    const said = readFileSync(path, 'utf8')
+    t.equal(said.match(/test\.line/g)?.length, 100, format)
+    t.match(said, 'there is room')
   }
 })
