@@ -30,7 +30,7 @@ const allowed = {
 } as const satisfies Record<string, readonly string[]>
 type Secret = keyof typeof allowed
 
-t.test('no secret is where it must not be', { timeout: 120_000 }, async t => {
+t.test('no secret is where it must not be', { timeout: 240_000 }, async t => {
   const places = openPlaces()
   const secrets = new Map<Secret, string>()
   const know = (name: Secret, value: unknown): string => {
@@ -132,7 +132,7 @@ t.test('no secret is where it must not be', { timeout: 120_000 }, async t => {
     t.same([...new Set(modesIn(dir))].sort(), ['dir 700', 'file 600'], dir)
 })
 
-t.test('up hands its code over where no other process can read it', { timeout: 60_000 }, async t => {
+t.test('up hands its code over where no other process can read it', { timeout: 240_000 }, async t => {
   const dir = join(t.testdir(), 'data')
   const places = openPlaces()
   const up = start(t, ['up'], {

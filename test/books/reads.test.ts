@@ -11,7 +11,7 @@ import { openWorld } from './world.ts'
 
 t.test(
   'what lives is seen in the stream of a rule, by curl, and falls to zero when it ends',
-  { timeout: 90_000 },
+  { timeout: 240_000 },
   async t => {
     const world = await openWorld(t, 1)
     const [rule] = world.rules

@@ -103,7 +103,7 @@ async function seeItShut(t: Test, on: Site, at: Edge, of: Tenant, take: Take): P
   t.ok(shutMs < withinMs, `ports are shut: ${Math.round(shutMs)} ms`)
 }
 
-t.test('on a connected agent all is cut at once, and nobody else is', { timeout: 120_000 }, async t => {
+t.test('on a connected agent all is cut at once, and nobody else is', { timeout: 240_000 }, async t => {
   const on = await open(t)
   const paris = await edge(t, on, 'paris')
   const page = await web(t)
@@ -129,7 +129,7 @@ t.test('on a connected agent all is cut at once, and nobody else is', { timeout:
   })
 })
 
-t.test('an agent that was away shuts all when it is back', { timeout: 120_000 }, async t => {
+t.test('an agent that was away shuts all when it is back', { timeout: 240_000 }, async t => {
   const on = await open(t)
   const paris = await edge(t, on, 'paris')
   const page = await web(t)

@@ -26,7 +26,7 @@ const counted = (on: Site, rule: string, connections: number, each = 1) =>
 
 t.test(
   'restored elsewhere: bundles hold, counters go on, changes arrive, what was revoked stays revoked',
-  { timeout: 120_000 },
+  { timeout: 240_000 },
   async t => {
     const on = await site(t)
     const [paris, lyon] = [await edge(t, on, 'paris'), await edge(t, on, 'lyon')]

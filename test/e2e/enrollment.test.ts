@@ -40,7 +40,7 @@ async function lateAnswers(
 
 t.test(
   'a redeem whose answer is held back for 10 s beside a running agent loses no connection',
-  { timeout: 60_000 },
+  { timeout: 240_000 },
   async t => {
     const on = await site(t)
     const { agent, clientId, stateDir } = await edge(t, on, 'paris')

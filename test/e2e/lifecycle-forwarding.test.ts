@@ -15,7 +15,7 @@ const nothing = Buffer.alloc(0)
 t.jobs = engines.length
 
 for (const engine of engines)
-  t.test(`on the ${engine} engine`, { timeout: 120_000, buffered: true, jobs: 12 }, async t => {
+  t.test(`on the ${engine} engine`, { timeout: 240_000, buffered: true, jobs: 12 }, async t => {
     const world = await openWorld(t, engine)
     for (const kind of several) {
       t.test(`${kind.name}: caps that are added and lifted reach what lives`, { buffered: true }, t =>

@@ -26,7 +26,7 @@ t.test('a page is fetched through a pushed rule, over IPv4 and IPv6', async t =>
 
 t.test(
   'a 1 GiB download arrives bit for bit, and the books hold exactly its bytes',
-  { timeout: 120_000 },
+  { timeout: 240_000 },
   async t => {
     const on = await site(t)
     await edge(t, on, 'paris')

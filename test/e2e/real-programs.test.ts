@@ -128,7 +128,7 @@ const postgres = findPostgres()
 
 t.test(
   'PostgreSQL serves a pool of clients, and a session goes on while the server restarts',
-  { skip: postgres === null && 'postgres is not installed', timeout: 120_000 },
+  { skip: postgres === null && 'postgres is not installed', timeout: 240_000 },
   async t => {
     if (!postgres) return
     const port = await forward(await openPostgres(t, postgres))

@@ -173,7 +173,7 @@ t.test('a port is free at once when its rule is gone, also with 200 connections 
 
 t.test(
   'rules of a plugin that is switched off are failed and shut, no other suffers, and they return with it',
-  { timeout: 90_000 },
+  { timeout: 240_000 },
   async t => {
     const { on, paris } = await kinds(t)
     const names = ['udp', 'port-range', 'multi-target', 'sni', 'rate-limit']

@@ -16,7 +16,7 @@ const native = nativeUnderTest()
 if (!native.ok) t.plan(0, native.reason)
 else
   for (const [how, code, who] of endings)
-    t.test(`${who} ends at once, with the engine at work`, { timeout: 60_000 }, async t => {
+    t.test(`${who} ends at once, with the engine at work`, { timeout: 240_000 }, async t => {
       const child = spawn(process.execPath, [file, how], { stdio: ['ignore', 'inherit', 'ignore'] })
       t.teardown(() => child.kill('SIGKILL'))
 

@@ -39,7 +39,7 @@ const troubles: readonly Trouble[] = [
 t.jobs = engines.length
 
 for (const engine of engines)
-  t.test(`failover on the ${engine} engine`, { timeout: 150_000, buffered: true, jobs: 12 }, async t => {
+  t.test(`failover on the ${engine} engine`, { timeout: 240_000, buffered: true, jobs: 12 }, async t => {
     const world = await openWorld(t, engine)
     for (const trouble of troubles)
       for (const kind of several.filter(trouble.fits))

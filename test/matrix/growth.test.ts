@@ -11,7 +11,7 @@ t.jobs = engines.length
 for (const engine of engines)
   t.test(
     `the ${engine} agent holds after much work what it held before`,
-    { timeout: 120_000, buffered: true },
+    { timeout: 240_000, buffered: true },
     async t => {
       const world = await openWorld(t, engine, config)
       for (const { name, run } of await jobs(t, world, work)) {

@@ -10,7 +10,7 @@ import { engines, openWorld } from './world.ts'
 const playing = 12 // at once
 const latestMs = 30_000
 /** A new object for each test: tap writes into it. */
-const parallel = () => ({ timeout: 150_000, buffered: true })
+const parallel = () => ({ timeout: 240_000, buffered: true })
 
 t.jobs = 2 * engines.length
 

@@ -6,7 +6,7 @@ import { kinds, openStage, type Way, ways } from '../../../test/bench/overshoot/
 const MiB = 1024 * 1024
 const connections = 5
 
-t.test('a quota lets at most 64 KiB a connection through beyond its size', { timeout: 120_000 }, async t => {
+t.test('a quota lets at most 64 KiB a connection through beyond its size', { timeout: 240_000 }, async t => {
   const wanted = Object.keys(ways) as Way[]
   const stage = await openStage(t, wanted)
   const cells = []
@@ -23,7 +23,7 @@ t.test('a quota lets at most 64 KiB a connection through beyond its size', { tim
   }
 })
 
-t.test('changes of a quota under traffic lose no byte and grant none', { timeout: 120_000 }, async t => {
+t.test('changes of a quota under traffic lose no byte and grant none', { timeout: 240_000 }, async t => {
   const stage = await openStage(t, ['native, splice'])
   const place = await stage.place('native, splice', 'plain', 'ann')
 
