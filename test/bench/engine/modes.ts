@@ -35,6 +35,8 @@ export const modes: Readonly<Record<string, Mode>> = {
   'quiet-16': { protocol: 'tcp', load: 'exchange --conc 16', figures: exchange },
   'beside-bulk-16': { protocol: 'tcp', load: 'exchange --conc 16 --beside 1', figures: beside },
   'beside-2-bulks-16': { protocol: 'tcp', load: 'exchange --conc 16 --beside 2', figures: beside },
+  'udp-quiet-16': { protocol: 'udp', load: 'udp-exchange --flows 16', figures: exchange },
+  'udp-beside-bulk-16': { protocol: 'udp', load: 'udp-exchange --flows 16 --beside 1', figures: beside },
   storm: { protocol: 'tcp', load: 'connect --conc 1000', figures: exchange },
   idle: {
     protocol: 'tcp',
@@ -110,6 +112,13 @@ export const gates: readonly Gate[] = [
     mode: 'beside-bulk-16',
     figure: 'p99_us',
     by: { mode: 'quiet-16' },
+    atMost: 3
+  },
+  {
+    work: 'p99 of datagrams beside a bulk transfer, by the quiet one',
+    mode: 'udp-beside-bulk-16',
+    figure: 'p99_us',
+    by: { mode: 'udp-quiet-16' },
     atMost: 3
   },
   {

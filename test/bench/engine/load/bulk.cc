@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "streams.h"
@@ -60,6 +61,13 @@ uint64_t Streams::delivered() {
   if (count != moved_ + said(is_up_).size() * all_.size()) die("bytes were lost, or made up");
   return count;
 }
+
+StreamsBeside::StreamsBeside(const Options& options)
+    : beside_(options.beside > 0, [&] {
+        Options bulk = options;
+        bulk.streams = options.beside;
+        Streams(bulk, *moved_).go_on(std::numeric_limits<double>::infinity());
+      }) {}
 
 namespace {
 

@@ -3,10 +3,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <limits>
 #include <vector>
 
-#include "beside.h"
 #include "streams.h"
 
 namespace {
@@ -101,19 +99,14 @@ class Talk {
 Figures exchanges(const Options& options, Life life) {
   if (options.size > chunk) die("a message is at most 256 KiB");
   bytes.fill('E');
-  const SharedCount moved;
-  const Beside beside(options.beside > 0, [&] {
-    Options bulk = options;
-    bulk.streams = options.beside;
-    Streams(bulk, *moved).go_on(std::numeric_limits<double>::infinity());
-  });
+  const StreamsBeside beside(options);
   Talk talk(options, life);
   talk.open();
   talk.go_on(now() + 0.2);
   talk.forget();
 
   const double spent_before = cpu_of(options.pid);
-  const uint64_t moved_before = *moved;
+  const double gib_before = beside.moved_gib();
   const double begin = now();
   talk.go_on(begin + options.secs);
   const double took = now() - begin;
@@ -125,7 +118,7 @@ Figures exchanges(const Options& options, Life life) {
           {"p99_us", talk.spread().quantile(0.99)},
           {"cpu_us_each", done > 0 ? spent * 1e6 / done : 0},
           {"cpu_cores", spent / took},
-          {"beside_gib_per_s", static_cast<double>(*moved - moved_before) / (1 << 30) / took},
+          {"beside_gib_per_s", (beside.moved_gib() - gib_before) / took},
           {"failed", static_cast<double>(talk.failed())}};
 }
 

@@ -16,6 +16,7 @@ int main(int count, char** words) {
   const std::map<std::string, int (*)(const Options&)> modes = {
       {"server", serve}, {"bulk", bulk},   {"connect", connect_rate}, {"exchange", exchange},
       {"idle", idle},    {"stall", stall}, {"stopped", stopped}, {"udp", udp},
+      {"udp-exchange", udp_exchange},
   };
   const auto mode = modes.find(options.mode);
   if (mode == modes.end()) die("unknown mode: " + options.mode);

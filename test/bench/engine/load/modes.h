@@ -11,6 +11,7 @@ int idle(const Options& options);
 int stall(const Options& options);
 int stopped(const Options& options);
 int udp(const Options& options);
+int udp_exchange(const Options& options);
 
 /** Messages there and back on `options.conc` connections for `options.secs`; a new connection for each, or one for all. */
 enum class Life { kept, each };

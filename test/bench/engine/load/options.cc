@@ -22,7 +22,7 @@ sockaddr_in address_of(const std::string& text) {
 } // namespace
 
 Options read_options(int count, char** words) {
-  if (count < 2) die("load server|bulk|connect|exchange|idle|stall|stopped|udp --to ADDRESS:PORT ...");
+  if (count < 2) die("load server|bulk|connect|exchange|idle|stall|stopped|udp|udp-exchange --to ADDRESS:PORT ...");
   Options options;
   options.mode = words[1];
   auto number = [](int& into) { return [&into](const std::string& word) { into = std::stoi(word); }; };

@@ -13,7 +13,7 @@ struct Options {
   int streams = 8;
   int conc = 1;     // connections at once
   int size = 64;    // bytes of a message
-  int beside = 0;   // exchange: bulk streams at the same time; bulk: somebody who says little
+  int beside = 0;   // exchanges: bulk streams at the same time; bulk: somebody who says little
   int conns = 1000; // idle, stall, stopped: held
   int busy = 500;   // idle: that speak while the others are held
   double pause = 60; // stopped: seconds

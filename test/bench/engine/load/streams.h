@@ -20,3 +20,14 @@ class Streams {
   std::vector<int> all_;
   Poll poll_;
 };
+
+/** `options.beside` of them in a process of their own, for as long as this lives. */
+class StreamsBeside {
+ public:
+  explicit StreamsBeside(const Options& options);
+  double moved_gib() const { return static_cast<double>(*moved_) / (1 << 30); }
+
+ private:
+  SharedCount moved_;
+  Beside beside_;
+};

@@ -1,11 +1,11 @@
-// Datagrams: echoed in a closed loop, or sent at a rate and counted by the server.
+// Datagrams: echoed in a closed loop, many at once or one a flow, or sent at a rate and counted by the server.
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <vector>
 
-#include "modes.h"
-#include "socket.h"
+#include "streams.h"
 
 namespace {
 
@@ -138,5 +138,99 @@ int udp(const Options& options) {
        {"loss_pct", sent.count > 0 ? 100 * (sent.count - delivered) / sent.count : 0},
        {"cpu_us_each", delivered > 0 ? spent * 1e6 / delivered : 0},
        {"cpu_cores", spent / took}});
+  return 0;
+}
+
+namespace {
+
+/** One datagram there and back on each flow, and the next when it has come or is given up. */
+class Questions {
+ public:
+  explicit Questions(const Options& options) : size_(static_cast<size_t>(options.size)) {
+    if (size_ < 1 + sizeof(uint64_t) || size_ > chunk) die("a datagram with a number has at least 9 bytes");
+    for (int i = 0; i < options.flows; i++) {
+      const int fd = connected_udp(options.to, first_port + i);
+      unblock(fd);
+      poll_.add(fd, EPOLLIN, flows_.size());
+      ask(flows_.emplace_back(Flow{fd}));
+    }
+  }
+
+  void go_on(double until) {
+    while (now() < until) {
+      for (const epoll_event& event : poll_.wait(20)) hear(flows_[event.data.u64]);
+      for (Flow& flow : flows_) {
+        if (now() < flow.since + patience_secs) continue;
+        lost_++;
+        ask(flow);
+      }
+    }
+  }
+
+  uint64_t answered() const { return answered_; }
+  uint64_t lost() const { return lost_; }
+  const Spread& spread() const { return spread_; }
+  void forget() {
+    answered_ = lost_ = 0;
+    spread_ = {};
+  }
+
+ private:
+  static constexpr double patience_secs = 1;
+
+  struct Flow {
+    int fd;
+    uint64_t number = 0; // of what it asked last: an answer that was given up may still come
+    double since = 0;
+  };
+
+  void ask(Flow& flow) {
+    flow.number++;
+    flow.since = now();
+    std::memcpy(bytes.data() + 1, &flow.number, sizeof flow.number);
+    send(flow.fd, bytes.data(), size_, 0); // what is not taken is lost, and given up
+  }
+
+  void hear(Flow& flow) {
+    static std::array<char, chunk> answer;
+    while (recv(flow.fd, answer.data(), answer.size(), 0) == static_cast<ssize_t>(size_)) {
+      if (std::memcmp(answer.data() + 1, &flow.number, sizeof flow.number) != 0) continue;
+      spread_.add((now() - flow.since) * 1e6);
+      answered_++;
+      ask(flow);
+    }
+  }
+
+  size_t size_;
+  std::vector<Flow> flows_;
+  Poll poll_;
+  Spread spread_;
+  uint64_t answered_ = 0;
+  uint64_t lost_ = 0;
+};
+
+} // namespace
+
+int udp_exchange(const Options& options) {
+  bytes.fill('E');
+  const StreamsBeside beside(options);
+  Questions questions(options);
+  questions.go_on(now() + 0.2);
+  questions.forget();
+
+  const double gib_before = beside.moved_gib();
+  const double spent_before = cpu_of(options.pid);
+  const double begin = now();
+  questions.go_on(begin + options.secs);
+  const double took = now() - begin;
+  const double spent = cpu_of(options.pid) - spent_before;
+
+  const auto answered = static_cast<double>(questions.answered());
+  say({{"per_s", answered / took},
+       {"p50_us", questions.spread().quantile(0.5)},
+       {"p99_us", questions.spread().quantile(0.99)},
+       {"cpu_us_each", answered > 0 ? spent * 1e6 / answered : 0},
+       {"beside_gib_per_s", (beside.moved_gib() - gib_before) / took},
+       {"failed", static_cast<double>(questions.lost())}});
   return 0;
 }
