@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Fault, tlsInvalid } from '../../kernel/base/errors.ts'
-import { type Certificate, keepLeaf, type LeafFiles, makeLeaf, readLeaf } from './leaf.ts'
+import { type Certificate, keepLeaf, type LeafFiles, readLeaf } from './leaf.ts'
 
 /** What an operator says of the leaf. */
 export interface Leaf {
@@ -27,6 +27,9 @@ export async function openCertificate(dir: string, leaf: Leaf = {}): Promise<Cer
   const given = givenFiles(leaf)
   if (given) return readLeaf(given)
   const own = ownFile(dir)
-  if (!existsSync(own)) keepLeaf(own, await makeLeaf(leaf.names ?? []))
+  if (!existsSync(own)) {
+    const { makeLeaf } = await import('./self-signed.ts')
+    keepLeaf(own, await makeLeaf(leaf.names ?? []))
+  }
   return readLeaf({ certPath: own, keyPath: own })
 }

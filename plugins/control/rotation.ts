@@ -5,7 +5,7 @@ import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { givenFiles, type Leaf, nextFile, openCertificate, ownFile } from './certificate.ts'
 import { enrolled, fact, setFact, unaware, type Waiting } from './facts.ts'
-import { isName, keepLeaf, type LeafFiles, makeLeaf, readLeaf, syncDir } from './leaf.ts'
+import { isName, keepLeaf, type LeafFiles, readLeaf, syncDir } from './leaf.ts'
 
 interface Options {
   readonly dir: string // of the data
@@ -57,6 +57,7 @@ export function openRotation({ dir, leaf, store }: Options) {
     const wrong = names.find(name => !isName(name.toLowerCase()))
     if (wrong !== undefined)
       throw new Fault(wrongUsage, `--san ${wrong} is no DNS name (perhaps with a leading *.) and no address`)
+    const { makeLeaf } = await import('./self-signed.ts')
     return makeLeaf([...(leaf.names ?? []), ...names])
   }
 

@@ -5,7 +5,6 @@ import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { Repeat } from './entities.ts'
 import * as rows from './errors.ts'
 import { openTally, type Tally } from './figures.ts'
-import { openHttp } from './http.ts'
 import { Http0001 } from './migrations/0001-repeat.ts'
 import { keys, settingsOf } from './settings.ts'
 
@@ -25,11 +24,10 @@ export default definePlugin<Deps>({
   },
   services: { tally: asFunction(() => openTally()).singleton() },
   fills: [
-    hostSlot.fillWith(
-      ({ config, tally }: Deps) =>
-        options =>
-          openHttp({ ...options, ...settingsOf(config), tally })
-    ),
+    hostSlot.fillWith(({ config, tally }: Deps) => async options => {
+      const { openHttp } = await import('./http.ts') // a command, too, reads this file: it needs no Fastify
+      return openHttp({ ...options, ...settingsOf(config), tally })
+    }),
     figuresSlot.fillWith(({ tally }: Deps) => tally.figures)
   ]
 })
