@@ -1,7 +1,9 @@
 // The native engine built under a judge of the compiler's: AddressSanitizer with UndefinedBehaviorSanitizer, or
 // ThreadSanitizer.
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -30,6 +32,27 @@ export function run(command: string, args: readonly string[], env: NodeJS.Proces
     env: { ...process.env, ...env },
     stdio: ['ignore', 'inherit', 'inherit']
   })
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status ?? signal}`)
+}
+
+/** As `run`, but others go on meanwhile: what it prints comes when it is over. */
+export async function runAside(
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {}
+): Promise<void> {
+  const child = spawn(command, args, {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
+  const [said, complained, [status, signal]] = await Promise.all([
+    buffer(child.stdout),
+    buffer(child.stderr),
+    once(child, 'close')
+  ])
+  process.stdout.write(said)
+  process.stderr.write(complained)
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status ?? signal}`)
 }
 
