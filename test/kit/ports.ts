@@ -3,9 +3,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 // Below the range from which the kernel takes ports of outgoing connections, so that none of those takes it first.
-// A slice for each process, so that test files side by side rarely draw the same one.
-const slice = 2_750
-const lowest = 10_000 + (process.pid % 8) * slice
+// A slice for each file that runs at the same time, by the number that the runner gives it: one file's port that nobody
+// is to answer on would else be another's listener. Without a runner, one for each process, mostly.
+const slices = 8
+const slice = Math.floor((32_768 - 10_000) / slices)
+const lowest = 10_000 + (Number(process.env['TAP_JOB_ID'] ?? process.pid) % slices) * slice
 const highest = lowest + slice
 const given = new Set<number>()
 
