@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "streams.h"
+#include "tally.h"
 
 namespace {
 
@@ -29,24 +29,18 @@ class Talk {
       for (const epoll_event& event : poll_.wait(100)) {
         Slot& slot = slots_[event.data.u64];
         if (slot.is_dialling ? begin(slot, event.data.u64) : hear(slot, event.data.u64)) continue;
-        failed_++;
+        tally_.failed++;
         close(slot.fd);
         dial_again(event.data.u64);
       }
   }
 
-  uint64_t done() const { return done_; }
-  uint64_t failed() const { return failed_; }
-  const Spread& spread() const { return spread_; }
-  void forget() {
-    done_ = failed_ = 0;
-    spread_ = {};
-  }
+  Tally& tally() { return tally_; }
 
  private:
   void dial_again(size_t i) {
     int fd = dial_soon(options_.to);
-    for (; fd < 0; fd = dial_soon(options_.to)) failed_++;
+    for (; fd < 0; fd = dial_soon(options_.to)) tally_.failed++;
     slots_[i] = {fd, 0, true, now()};
     poll_.add(fd, EPOLLOUT, i);
   }
@@ -71,8 +65,8 @@ class Talk {
     slot.heard += static_cast<int>(got);
     if (slot.heard < options_.size) return true;
     const double time = now();
-    spread_.add((time - slot.since) * 1e6);
-    done_++;
+    tally_.spread.add((time - slot.since) * 1e6);
+    tally_.done++;
     if (life_ == Life::each) {
       close(slot.fd);
       dial_again(i);
@@ -89,12 +83,32 @@ class Talk {
   Life life_;
   std::vector<Slot> slots_;
   Poll poll_;
-  Spread spread_;
-  uint64_t done_ = 0;
-  uint64_t failed_ = 0;
+  Tally tally_;
 };
 
 } // namespace
+
+Figures tallied(const Options& options, const StreamsBeside& beside, Tally& tally,
+                const std::function<void(double until)>& go_on) {
+  go_on(now() + 0.2);
+  tally = {};
+
+  const double spent_before = cpu_of(options.pid);
+  const double gib_before = beside.moved_gib();
+  const double begin = now();
+  go_on(begin + options.secs);
+  const double took = now() - begin;
+  const double spent = cpu_of(options.pid) - spent_before;
+
+  const auto done = static_cast<double>(tally.done);
+  return {{"per_s", done / took},
+          {"p50_us", tally.spread.quantile(0.5)},
+          {"p99_us", tally.spread.quantile(0.99)},
+          {"cpu_us_each", done > 0 ? spent * 1e6 / done : 0},
+          {"cpu_cores", spent / took},
+          {"beside_gib_per_s", (beside.moved_gib() - gib_before) / took},
+          {"failed", static_cast<double>(tally.failed)}};
+}
 
 Figures exchanges(const Options& options, Life life) {
   if (options.size > chunk) die("a message is at most 256 KiB");
@@ -102,24 +116,7 @@ Figures exchanges(const Options& options, Life life) {
   const StreamsBeside beside(options);
   Talk talk(options, life);
   talk.open();
-  talk.go_on(now() + 0.2);
-  talk.forget();
-
-  const double spent_before = cpu_of(options.pid);
-  const double gib_before = beside.moved_gib();
-  const double begin = now();
-  talk.go_on(begin + options.secs);
-  const double took = now() - begin;
-  const double spent = cpu_of(options.pid) - spent_before;
-
-  const auto done = static_cast<double>(talk.done());
-  return {{"per_s", done / took},
-          {"p50_us", talk.spread().quantile(0.5)},
-          {"p99_us", talk.spread().quantile(0.99)},
-          {"cpu_us_each", done > 0 ? spent * 1e6 / done : 0},
-          {"cpu_cores", spent / took},
-          {"beside_gib_per_s", (beside.moved_gib() - gib_before) / took},
-          {"failed", static_cast<double>(talk.failed())}};
+  return tallied(options, beside, talk.tally(), [&](double until) { talk.go_on(until); });
 }
 
 int connect_rate(const Options& options) {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "streams.h"
+#include "tally.h"
 
 namespace {
 
@@ -161,22 +161,16 @@ class Questions {
       for (const epoll_event& event : poll_.wait(20)) hear(flows_[event.data.u64]);
       for (Flow& flow : flows_) {
         if (now() < flow.since + patience_secs) continue;
-        lost_++;
+        tally_.failed++;
         ask(flow);
       }
     }
   }
 
-  uint64_t answered() const { return answered_; }
-  uint64_t lost() const { return lost_; }
-  const Spread& spread() const { return spread_; }
-  void forget() {
-    answered_ = lost_ = 0;
-    spread_ = {};
-  }
+  Tally& tally() { return tally_; }
 
  private:
-  static constexpr double patience_secs = 1;
+  static constexpr double patience_secs = 0.2; // less than a run takes
 
   struct Flow {
     int fd;
@@ -195,8 +189,8 @@ class Questions {
     static std::array<char, chunk> answer;
     while (recv(flow.fd, answer.data(), answer.size(), 0) == static_cast<ssize_t>(size_)) {
       if (std::memcmp(answer.data() + 1, &flow.number, sizeof flow.number) != 0) continue;
-      spread_.add((now() - flow.since) * 1e6);
-      answered_++;
+      tally_.spread.add((now() - flow.since) * 1e6);
+      tally_.done++;
       ask(flow);
     }
   }
@@ -204,9 +198,7 @@ class Questions {
   size_t size_;
   std::vector<Flow> flows_;
   Poll poll_;
-  Spread spread_;
-  uint64_t answered_ = 0;
-  uint64_t lost_ = 0;
+  Tally tally_;
 };
 
 } // namespace
@@ -215,22 +207,6 @@ int udp_exchange(const Options& options) {
   bytes.fill('E');
   const StreamsBeside beside(options);
   Questions questions(options);
-  questions.go_on(now() + 0.2);
-  questions.forget();
-
-  const double gib_before = beside.moved_gib();
-  const double spent_before = cpu_of(options.pid);
-  const double begin = now();
-  questions.go_on(begin + options.secs);
-  const double took = now() - begin;
-  const double spent = cpu_of(options.pid) - spent_before;
-
-  const auto answered = static_cast<double>(questions.answered());
-  say({{"per_s", answered / took},
-       {"p50_us", questions.spread().quantile(0.5)},
-       {"p99_us", questions.spread().quantile(0.99)},
-       {"cpu_us_each", answered > 0 ? spent * 1e6 / answered : 0},
-       {"beside_gib_per_s", (beside.moved_gib() - gib_before) / took},
-       {"failed", static_cast<double>(questions.lost())}});
+  say(tallied(options, beside, questions.tally(), [&](double until) { questions.go_on(until); }));
   return 0;
 }
