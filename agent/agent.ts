@@ -1,11 +1,11 @@
 // The story of an agent: what was saved is in force again, then a link keeps it in step with the server.
 import { timestamp } from '../kernel/base/clock.ts'
 import { Releases } from '../kernel/base/releases.ts'
-import { type Bundle, markRevoked } from './bundle.ts'
-import { guarded } from './guarded.ts'
-import { keepLink, type LinkOptions } from './link.ts'
+import { type Bundle, markRevoked } from './link/bundle.ts'
+import { keepLink, type LinkOptions } from './link/link.ts'
+import { aborted } from './link/wait.ts'
 import { type AgentOptions, openHello, openParts, type Parts } from './parts.ts'
-import { aborted } from './wait.ts'
+import { guarded } from './plugins/guarded.ts'
 
 export interface Signals {
   readonly stop: AbortSignal
@@ -26,7 +26,7 @@ export async function runAgent(given: AgentOptions, { stop, cut }: Signals): Pro
   try {
     const parts = openParts(options, releases.defer)
     for (const plugin of options.plugins) await plugin.start?.({ call: parts.call, defer: releases.defer })
-    await parts.held.restore()
+    await parts.objects.restore()
     releases.defer(options.clock.every(countMs, parts.count))
 
     const linked = keepLink(linkOptions(options, parts), unlink.signal)
@@ -42,7 +42,7 @@ export async function runAgent(given: AgentOptions, { stop, cut }: Signals): Pro
   }
 }
 
-function linkOptions(options: AgentOptions, { codec, held, journal, handlers, call }: Parts): LinkOptions {
+function linkOptions(options: AgentOptions, { codec, objects, journal, handlers, call }: Parts): LinkOptions {
   const { plugins, bundleFile, clock, log, random } = options
   const hello = openHello(plugins, options.version)
   let askedMs = 0
@@ -52,17 +52,17 @@ function linkOptions(options: AgentOptions, { codec, held, journal, handlers, ca
     handlers,
     hello() {
       askedMs = clock.now()
-      return hello(held.digest())
+      return hello(objects.digest())
     },
     async welcomed({ generation, kinds, server_time_ms: serverTimeMs }) {
       journal.learnTime(serverTimeMs, askedMs)
-      await held.welcome(generation, kinds)
+      await objects.welcome(generation, kinds)
     },
     joined(line, { parts }, signal) {
-      held.attach(line)
+      objects.attach(line)
       for (const plugin of plugins) plugin.joined?.({ ...line, part: key => parts[key], signal }, call)
     },
-    left: held.detach,
+    left: objects.detach,
     clock,
     log,
     ...(random && { random })
@@ -75,9 +75,9 @@ async function windDown(
   parts: Parts,
   cut: AbortSignal
 ): Promise<void> {
-  const { held, rules, count, call } = parts
+  const { objects, rules, count, call } = parts
   log.info('agent.stopping', 'listeners close, connections may end')
-  held.close()
+  objects.close()
   await Promise.race([rules.closeAll('drain'), aborted(cut)])
   if (cut.aborted) return
   count()
@@ -97,7 +97,7 @@ async function giveUp(
   log.error('auth.failure', 'the server has revoked this agent; sluice agent enroll lets it in again', {
     reason: 'token_revoked'
   })
-  await parts.held.clear()
+  await parts.objects.clear()
   await parts.rules.closeAll('cut')
   markRevoked(bundleFile, refused.token, timestamp(clock.now()))
 }

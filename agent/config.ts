@@ -2,8 +2,8 @@
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { readConfig, refuse, settle } from '../kernel/base/config.ts'
-import type { EngineName } from './engines.ts'
-import { type Guardrails, openGuardrails } from './guardrails.ts'
+import type { EngineName } from './engine-choice.ts'
+import { type Guardrails, openGuardrails } from './rules/guardrails.ts'
 
 const Section = Type.Object({ enabled: Type.Optional(Type.Boolean()) }, { additionalProperties: false })
 

@@ -2,19 +2,19 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { agentPlugins } from '../config/agent-plugins.ts'
-import { loadPlugins } from '../config/load.ts'
 import { systemClock } from '../kernel/base/clock.ts'
 import { Fault, startupInvalid, tokenRevoked } from '../kernel/base/errors.ts'
 import { type Log, openLog } from '../kernel/base/log.ts'
+import { loadPlugins } from '../kernel/loader/load.ts'
 import { runAgent, type Signals } from './agent.ts'
-import { type Bundle, readBundle } from './bundle.ts'
-import { checkPlugins } from './check.ts'
 import { type AgentConfig, type Given, readAgentConfig } from './config.ts'
-import { chooseEngine, sayEngine } from './engines.ts'
-import { enroll } from './enroll.ts'
+import { chooseEngine, sayEngine } from './engine-choice.ts'
+import { type Bundle, readBundle } from './link/bundle.ts'
+import { enroll } from './link/enroll.ts'
 import { openHello } from './parts.ts'
 import type { AgentPlugin } from './plugin.ts'
-import { openResolver } from './resolver.ts'
+import { checkPlugins } from './plugins/check.ts'
+import { openResolver } from './resolver/resolver.ts'
 
 export interface Start extends Given {
   readonly bundleFile: string | undefined
@@ -94,7 +94,7 @@ async function open(start: Start): Promise<Place> {
 /** What nobody scrapes is not even loaded. */
 async function watched(plugins: readonly AgentPlugin[], { metricsListen }: AgentConfig) {
   if (metricsListen === null) return plugins
-  const { openMetrics } = await import('./metrics.ts')
+  const { openMetrics } = await import('./observe/metrics-listener.ts')
   return [...plugins, openMetrics(metricsListen)]
 }
 

@@ -5,21 +5,21 @@ import { newId } from '../kernel/base/id.ts'
 import type { Log } from '../kernel/base/log.ts'
 import type { Release } from '../kernel/base/releases.ts'
 import { type Codec, openCodec } from '../kernel/wire/codec.ts'
-import { wireMessages } from '../kernel/wire/exchange.ts'
-import { answer, type Bound, bind } from '../kernel/wire/message.ts'
-import { controlMessages, type Hello, Inventory, protocolVersion } from '../plugins/control/wire.ts'
+import { controlMessages, type Hello, Inventory, protocolVersion } from '../kernel/wire/control.ts'
+import { type BoundHandler, bind, respond } from '../kernel/wire/message.ts'
+import { wireMessages } from '../kernel/wire/rpc.ts'
 import type { Engine, EngineEvent, EngineOptions, Resolved } from './engine.ts'
-import type { Guardrails } from './guardrails.ts'
-import { openHeldStore } from './held/held-store.ts'
-import { type Held, openHeld } from './held.ts'
-import { type Journal, openJournal } from './journal.ts'
-import { openMeters } from './meters.ts'
-import { openPlanner } from './planner.ts'
+import { type Journal, openJournal } from './journal/journal.ts'
+import { type ManagedObjects, openManagedObjects } from './objects/managed-objects.ts'
+import { openObjectStore } from './objects/object-store.ts'
+import { openEngineLog } from './observe/engine-log.ts'
 import type { AgentCall, AgentPlugin } from './plugin.ts'
-import { openRules, type Rules } from './rules.ts'
-import { openSaying } from './saying.ts'
-import { openSettings } from './settings.ts'
-import { lockStateDir, openState } from './state.ts'
+import type { Guardrails } from './rules/guardrails.ts'
+import { openMeters } from './rules/meters.ts'
+import { openPlanner } from './rules/planner.ts'
+import { openRules, type Rules } from './rules/rules.ts'
+import { openSettings } from './state/settings.ts'
+import { lockStateDir, openState } from './state/state.ts'
 
 export interface AgentOptions {
   readonly plugins: readonly AgentPlugin[]
@@ -39,10 +39,10 @@ export interface Parts {
   readonly codec: Codec
   readonly engine: Engine
   readonly rules: Rules
-  readonly held: Held
+  readonly objects: ManagedObjects
   readonly journal: Journal
   readonly call: AgentCall
-  readonly handlers: readonly Bound[]
+  readonly handlers: readonly BoundHandler[]
   /** Writes what was counted since the last time. */
   readonly count: AgentCall['count']
 }
@@ -70,8 +70,8 @@ export function openParts(options: AgentOptions, defer: (release: Release) => vo
   const planner = openPlanner({ plugins, codec, guardrails: options.guardrails })
   const meters = openMeters(engine)
   const rules = openRules({ engine, planner, meters, journal, settings: openSettings(db), log })
-  const held = openHeld({
-    store: openHeldStore(db),
+  const objects = openManagedObjects({
+    store: openObjectStore(db),
     kinds: plugins.flatMap(({ kinds }) => kinds ?? []),
     call: () => call,
     clock,
@@ -84,16 +84,16 @@ export function openParts(options: AgentOptions, defer: (release: Release) => vo
     journal.tick(sample.rules, at)
     return sample
   }
-  const call: AgentCall = { rules, meters, count, held, journal, codec, log, clock }
+  const call: AgentCall = { rules, meters, count, objects, journal, codec, log, clock }
   const heed = openHeeding({ ...options, engine, rules, journal, call })
   const handlers = bind(
     [
-      answer(Inventory, async (_: AgentCall, { after }) => held.stock(after)),
+      respond(Inventory, async (_: AgentCall, { after }) => objects.stock(after)),
       ...plugins.flatMap(({ handlers }) => handlers ?? [])
     ],
     () => call
   )
-  return { codec, engine, rules, held, journal, call, handlers, count }
+  return { codec, engine, rules, objects, journal, call, handlers, count }
 }
 
 type Heeding = Pick<AgentOptions, 'plugins' | 'resolver' | 'clock' | 'log'> &
@@ -101,7 +101,7 @@ type Heeding = Pick<AgentOptions, 'plugins' | 'resolver' | 'clock' | 'log'> &
 
 /** What the engine says goes to whom it concerns; plugins see it while the rule is still known. */
 function openHeeding({ plugins, resolver, engine, rules, journal, call, clock, log }: Heeding) {
-  const say = openSaying(rules, clock, log)
+  const say = openEngineLog(rules, clock, log)
   return (event: EngineEvent): void => {
     for (const plugin of plugins) plugin.event?.(event, call)
     say(event)

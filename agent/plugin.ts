@@ -3,10 +3,10 @@ import type { Clock } from '../kernel/base/clock.ts'
 import type { Log } from '../kernel/base/log.ts'
 import type { Release } from '../kernel/base/releases.ts'
 import type { Codec } from '../kernel/wire/codec.ts'
-import type { Line } from '../kernel/wire/exchange.ts'
 import type { Handler, Message } from '../kernel/wire/message.ts'
+import type { MessageChannel } from '../kernel/wire/rpc.ts'
 import type { Budget, EngineEvent, EngineRule, EngineTarget, Meter, Sample } from './engine.ts'
-import type { Journal } from './journal.ts'
+import type { Journal } from './journal/journal.ts'
 
 /** The agent's half of a feature. Data, as the server's half is. */
 export interface AgentPlugin {
@@ -21,7 +21,7 @@ export interface AgentPlugin {
   /** Meters that a rule passes, in their order; asked once, when it opens. Those of earlier plugins come first. */
   meters?(rule: RuleSpec): readonly MeterUse[]
   /** Kinds of held objects that this half keeps, see `AgentCall.held`. */
-  readonly kinds?: readonly AgentKind[]
+  readonly kinds?: readonly AgentObjectKind[]
   event?(event: EngineEvent, call: AgentCall): void
   /** A stream is up; what runs for it ends with `signal`. `part` is what the server's half put into Welcome. */
   joined?(stream: Stream, call: AgentCall): void
@@ -31,7 +31,7 @@ export interface AgentPlugin {
   start?(scope: { readonly call: AgentCall; readonly defer: (release: Release) => void }): Promise<void>
 }
 
-export interface Stream extends Line {
+export interface Stream extends MessageChannel {
   part(key: string): Uint8Array | undefined
   readonly signal: AbortSignal
 }
@@ -41,7 +41,7 @@ export interface AgentField<B extends TSchema = TSchema> {
   readonly key: string
   readonly message: Message<B>
   /** Writes its part into the rule before it opens. What it writes differently at a change opens the rule anew. */
-  plan?(value: Static<B>, draft: Draft): void
+  plan?(value: Static<B>, draft: EngineRuleDraft): void
   /** Of a hot field: sets meters, before the rule opens and at every change; null where the rule has none. */
   tune?(value: Static<B> | null, rule: RuleSpec, meters: AgentMeters): void
 }
@@ -68,10 +68,10 @@ export interface RuleSpec {
 }
 
 /** A rule while it is put together. Mutable on purpose, and only during planning. */
-export type Draft = { -readonly [K in Exclude<keyof EngineRule, 'id' | 'meters'>]: EngineRule[K] }
+export type EngineRuleDraft = { -readonly [K in Exclude<keyof EngineRule, 'id' | 'meters'>]: EngineRule[K] }
 
 /** One kind of object that the server keeps on this agent; saved state brings it back at a start without the server. */
-export interface AgentKind {
+export interface AgentObjectKind {
   readonly kind: string
   /**
    * Puts the object in force; `bytes` as they were handed to `held.put`. A refusal is thrown as Refused.
@@ -79,12 +79,12 @@ export interface AgentKind {
    */
   apply(id: string, bytes: Uint8Array, call: AgentCall): Promise<void>
   /** What has to come into force in an order: of one `group` the lowest `rank` first. Default: all at once. */
-  turn?(bytes: Uint8Array, call: AgentCall): Turn
+  applyOrder?(bytes: Uint8Array, call: AgentCall): ApplyOrder
   /** Takes it out of force: resolves when it is shut; `done` settles when its drain has ended. */
   withdraw(id: string, removal: 'drain' | 'cut', call: AgentCall): Promise<{ readonly done: Promise<void> }>
 }
 
-export interface Turn {
+export interface ApplyOrder {
   readonly group: string
   readonly rank: number
 }
@@ -94,7 +94,7 @@ export interface AgentCall {
   readonly meters: AgentMeters
   /** Writes what the engine has counted into the journal, now; what it gives is what the journal then holds. */
   count(): Sample
-  readonly held: AgentHeld
+  readonly objects: AgentObjects
   readonly journal: Journal
   readonly codec: Codec
   readonly log: Log
@@ -107,7 +107,7 @@ export interface AgentRules {
   open(spec: RuleSpec): Promise<void>
   close(ruleId: string, removal: 'drain' | 'cut'): Promise<{ readonly done: Promise<void> }>
   /** Rules of one port open in an order: names, wildcards, what takes the rest. */
-  turnOf(spec: RuleSpec): Turn
+  applyOrderOf(spec: RuleSpec): ApplyOrder
   /** The rule in the engine under this number, until it has ended: for events. */
   find(engineId: number): RuleSpec | undefined
   /** From Welcome, kept for a start without the server; what is left out stays. For rules that open from now on. */
@@ -140,19 +140,19 @@ export interface AgentMeters {
 }
 export type MeterLimits = Omit<Meter, 'refusals'>
 
-export type Verdict =
+export type AgentApplyResult =
   | { readonly is: 'taken'; readonly revision: number }
   | { readonly is: 'refused'; readonly revision: number; readonly code: string; readonly message: string }
 
 /** What the server keeps on this agent: object to revision and bytes, on disk before the answer goes out. */
-export interface AgentHeld {
+export interface AgentObjects {
   /**
    * Applies and saves. An older revision than the one held changes nothing and answers with the one held.
    * `retry`: one that cannot be applied now is kept, tried again with backoff (1 s doubling to 60 s), and reported.
    */
-  put(object: AgentObject, retry: 'retry' | 'once'): Promise<Verdict>
+  put(object: AgentObject, retry: 'retry' | 'once'): Promise<AgentApplyResult>
   /** Withdraws, forgets and saves; tells the server with Gone when the drain has ended. */
-  drop(object: Omit<AgentObject, 'bytes'>, removal: 'drain' | 'cut'): Promise<Verdict>
+  drop(object: Omit<AgentObject, 'bytes'>, removal: 'drain' | 'cut'): Promise<AgentApplyResult>
 }
 export interface AgentObject {
   readonly kind: string

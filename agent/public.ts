@@ -1,14 +1,14 @@
 // `sluice/agent-plugin`: all that a plugin's agent half builds on.
 export { type Static, Type } from 'typebox'
-export { answer, type Capability, defineMessage, defineQuestion, Refused } from '../kernel/wire/message.ts'
+export { type Capability, defineMessage, defineRequest, Refused, respond } from '../kernel/wire/message.ts'
 export type { EngineEvent, Filter, Filters, Match, Meter, Rate } from './engine.ts'
 export {
   type AgentCall,
   type AgentField,
-  type AgentKind,
+  type AgentObjectKind,
   type AgentPlugin,
-  type Draft,
   defineField,
+  type EngineRuleDraft,
   type MeterUse,
   type RuleSpec,
   type Stream

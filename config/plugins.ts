@@ -1,7 +1,7 @@
 // The features that come with sluice. A configuration may disable each (`[plugins.<name>] enabled = false`) and add others.
 
+import type { Builtin } from '../kernel/loader/load.ts'
 import type { Plugin } from '../kernel/plugin.ts'
-import type { Builtin } from './load.ts'
 
 export const plugins: Builtin<Plugin> = {
   'advertised-endpoint': () => import('../plugins/advertised-endpoint/plugin.ts'),

@@ -3,11 +3,11 @@ import { Errors } from 'typebox/value'
 import * as rows from './base/errors.ts'
 import { unmetNeed } from './base/version.ts'
 import { controlSlot } from './control/control.ts'
-import { kindSlot } from './control/held.ts'
+import { objectKindSlot } from './control/managed-objects.ts'
 import { connectionSlot } from './control/peers.ts'
-import { figuresSlot } from './figures.ts'
 import { hostSlot } from './http/host.ts'
 import { authenticatorSlot, decisionSlot } from './http/principal.ts'
+import { metricsSlot } from './metrics.ts'
 import type { Plugin } from './plugin.ts'
 import { serverKeys } from './settings.ts'
 import { ownerOf } from './slot.ts'
@@ -21,8 +21,8 @@ export const kernelSlots = [
   authenticatorSlot,
   decisionSlot,
   connectionSlot,
-  kindSlot,
-  figuresSlot
+  objectKindSlot,
+  metricsSlot
 ]
 export const kernelCodes = Object.values(rows).filter(row => typeof row === 'object')
 

@@ -8,9 +8,9 @@ import { ending, starting } from './base/starting.ts'
 import { check } from './check.ts'
 import { openContainers } from './container.ts'
 import { type ControlHost, controlSlot } from './control/control.ts'
-import { figuresSlot } from './figures.ts'
 import { type HttpHost, hostSlot } from './http/host.ts'
 import { openIdentity } from './identity/identity.ts'
+import { metricsSlot } from './metrics.ts'
 import type { Kernel, Plugin } from './plugin.ts'
 import { inOrder } from './resolve.ts'
 import { serverKeys } from './settings.ts'
@@ -19,8 +19,8 @@ import { openDataDir } from './store/data-dir.ts'
 import { kernelStore } from './store/kernel-store.ts'
 import { openStore } from './store/open.ts'
 import { openCodec } from './wire/codec.ts'
-import { wireMessages } from './wire/exchange.ts'
 import { bind } from './wire/message.ts'
+import { wireMessages } from './wire/rpc.ts'
 
 export interface Options {
   readonly plugins: readonly Plugin[]
@@ -120,9 +120,9 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Op
         plugins.flatMap(({ name, handlers = [] }) =>
           bind(handlers, () => ({ peer, deps: depsOf(name) }), name)
         ),
-      greetings: stranger =>
-        plugins.flatMap(({ name, greetings = [] }) =>
-          bind(greetings, () => ({ stranger, deps: depsOf(name) }), name)
+      preAuthHandlers: peer =>
+        plugins.flatMap(({ name, preAuthHandlers = [] }) =>
+          bind(preAuthHandlers, () => ({ peer, deps: depsOf(name) }), name)
         )
     })
     depsOf = openContainers(plugins, plugin => ({
@@ -135,7 +135,7 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Op
       codec,
       filled: filledFor(plugin.name),
       document: () => http.document(),
-      figures: () => filled(figuresSlot)
+      metrics: () => filled(metricsSlot)
     }))
     const { value: openHost } = sole(hostSlot, filled)
     const http = await openHost({ store, identity, clock, log, filled, version: options.version })

@@ -8,10 +8,10 @@ import type { Log } from './base/log.ts'
 import type { Release } from './base/releases.ts'
 import type { Command } from './cli/command.ts'
 import type { Control } from './control/control.ts'
-import type { Peer, Stranger } from './control/peers.ts'
-import type { Figures } from './figures.ts'
+import type { Peer, UnauthenticatedPeer } from './control/peers.ts'
 import type { Route } from './http/route.ts'
 import type { Identity } from './identity/identity.ts'
+import type { Metrics } from './metrics.ts'
 import type { Fill, Filled, FilledBy, Slot } from './slot.ts'
 import type { Database } from './store/open.ts'
 import type { Codec } from './wire/codec.ts'
@@ -33,7 +33,7 @@ export interface Plugin<D extends Kernel = Kernel> {
   readonly fills?: readonly Fill<D>[] // places of others that it fills
   readonly messages?: readonly Message[] // of its own .proto
   readonly handlers?: readonly Handler<PeerCall<D>>[] // what a connected agent may say
-  readonly greetings?: readonly Handler<StrangerCall<D>>[] // what may be said before Hello
+  readonly preAuthHandlers?: readonly Handler<UnauthenticatedCall<D>>[] // what may be said before Hello
   readonly routes?: readonly Route<D>[]
   readonly commands?: readonly Command[]
   /** Acquire what needs acquiring; hand each release to `defer`. There is no stop(). */
@@ -53,7 +53,7 @@ export interface Kernel<C extends TObject = TObject> {
   /** The OpenAPI document of all routes. */
   readonly document: () => object
   /** What all plugins can tell of themselves; from `start` on. */
-  readonly figures: () => readonly Filled<Figures>[]
+  readonly metrics: () => readonly Filled<Metrics>[]
 }
 
 export interface Scope<D> {
@@ -74,8 +74,8 @@ export interface PeerCall<D> {
   readonly deps: D
 }
 
-export interface StrangerCall<D> {
-  readonly stranger: Stranger
+export interface UnauthenticatedCall<D> {
+  readonly peer: UnauthenticatedPeer
   readonly deps: D
 }
 

@@ -1,5 +1,5 @@
+import { type Attribution, attributed } from './base/attribution.ts'
 import { Fault, pluginFailed, reasonOf, startupInvalid } from './base/errors.ts'
-import { type Blame, blaming } from './base/within.ts'
 import type { Plugin } from './plugin.ts'
 
 /** A slot is a typed place, owned by one plugin, that others may fill. The kernel only carries values. */
@@ -75,14 +75,14 @@ function make({ slot, make }: Fill, by: string, depsOf: (plugin: string) => obje
 type Work = (...args: unknown[]) => unknown
 
 /** The value as it is, but who runs one of its functions is known. */
-function signed(value: unknown, by: Blame): unknown {
+function signed(value: unknown, by: Attribution): unknown {
   if (!(value instanceof Object)) return value
   const given = (made: unknown): unknown => {
     if (made instanceof Promise) return made.then(given)
     return typeof made === 'function' ? signed(made, by) : made
   }
   const apply = (work: Work, self: unknown, args: unknown[]): unknown =>
-    blaming(by, () => given(Reflect.apply(work, self, args)))
+    attributed(by, () => given(Reflect.apply(work, self, args)))
   return new Proxy(value, {
     apply: (target, self, args) => apply(target as Work, self, args),
     get(target, key) {

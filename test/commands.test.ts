@@ -75,7 +75,7 @@ t.test('every exit code of the error table is one that the README explains', asy
 })
 
 t.test('what the documentation shows are commands, with arguments and options that they have', async t => {
-  const files = globSync(['README.md', 'config/*.md', 'plugins/*/README.md'], { cwd: root }).sort()
+  const files = globSync(['README.md', 'docs/*.md', 'plugins/*/README.md'], { cwd: root }).sort()
   const shown = files.flatMap(file =>
     commandLines(readFileSync(join(root, file), 'utf8')).map(words => ({ file, words }))
   )

@@ -1,10 +1,10 @@
-// The log's events: config/EVENTS.md is what the code can say. TAP_SNAPSHOT=1 writes the file anew.
+// The log's events: docs/EVENTS.md is what the code can say. TAP_SNAPSHOT=1 writes the file anew.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { eventsOfCode, type LogEvent } from './kit/events.ts'
+import { eventsOfCode, type LogEvent } from './support/events.ts'
 
-const file = join(import.meta.dirname, '..', 'config', 'EVENTS.md')
+const file = join(import.meta.dirname, '..', 'docs', 'EVENTS.md')
 const events = eventsOfCode()
 
 const head = [

@@ -60,7 +60,7 @@ t.test('the wire', async t => {
 
 t.test('what a plugin from outside may import', async t => {
   const lines = await Promise.all(
-    ['plugins/public.ts', 'agent/public.ts', 'test/kit/public.ts'].map(async file => {
+    ['plugins/public.ts', 'agent/public.ts', 'kit/public.ts'].map(async file => {
       const values = Object.entries((await import(join(root, file))) as object)
       const inside = values.flatMap(([name, value]) =>
         name !== 'Type' && value?.[Symbol.toStringTag] === 'Module'

@@ -59,7 +59,7 @@ t.test('a default that a sample shows is the default', async t => {
 
 t.test('every sample of TOML is one: configuration of the server, or rules for apply', async t => {
   const schema = await everyKey()
-  const files = globSync(['README.md', 'config/*.md', 'plugins/*/README.md'], { cwd: root }).sort()
+  const files = globSync(['README.md', 'docs/*.md', 'plugins/*/README.md'], { cwd: root }).sort()
   const samples = files.flatMap(file =>
     [...readFileSync(join(root, file), 'utf8').matchAll(/^```toml\n([\s\S]*?)^```$/gm)].map(
       ([, text]) => [file, parse(text ?? '')] as const

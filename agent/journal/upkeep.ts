@@ -1,7 +1,7 @@
 // What the journal forgets, and how old minutes shrink.
-import type { State } from '../state.ts'
-import type { Book } from './book.ts'
-import { foldOwed } from './owed.ts'
+import type { State } from '../state/state.ts'
+import type { JournalStore } from './journal-store.ts'
+import { foldUnacked } from './unacked.ts'
 
 const dayMs = 24 * 3_600_000
 const bookedForMs = dayMs // a server that was restored asks for them again
@@ -23,7 +23,7 @@ from journal_row where booked_at is null and sent = 0 and kind = 'minute' and ke
 group by epoch, rule_id, hour`
 
 /** Old minutes that no report has carried become hours; one that was sent may be booked as it is. */
-export function fold(db: State, book: Book, serverMs: number): void {
+export function fold(db: State, book: JournalStore, serverMs: number): void {
   // As text: all have ten digits.
   const before = String(Math.floor((serverMs - minutesForMs) / 3_600_000) * 3600)
   const groups = db.prepare<[string], Stale>(stale).all(before)
@@ -31,7 +31,7 @@ export function fold(db: State, book: Book, serverMs: number): void {
   book.transaction(() => {
     for (const { epoch, rule_id: ruleId, hour, bytes_in: bytesIn, bytes_out: bytesOut } of groups) {
       const change = { ruleId, kind: 'hour', key: String(hour), added: { bytesIn, bytesOut } } as const
-      foldOwed(db, { epoch, ruleId, spanEnd: hour + 3600, seq: book.write(epoch, [change]) })
+      foldUnacked(db, { epoch, ruleId, spanEnd: hour + 3600, seq: book.write(epoch, [change]) })
     }
     db.prepare(
       `delete from journal_row where booked_at is null and sent = 0 and kind = 'minute' and key < ?`

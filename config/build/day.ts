@@ -1,4 +1,4 @@
 // Plays the operator's day, by the documentation alone.
 import { play } from './play.ts'
 
-await play({ document: 'config/OPERATING.md', listings: 25, withinSecs: 400 })
+await play({ document: 'docs/OPERATING.md', listings: 25, withinSecs: 400 })

@@ -1,11 +1,11 @@
+import { withTimeout } from './attribution.ts'
 import { Fault, pluginFailed, reasonOf } from './errors.ts'
 import type { Release } from './releases.ts'
-import { within } from './within.ts'
 
 /** A plugin's start, of 10 s at most. Throws Fault: what is wrong with the start-up as it is, all else with its name. */
 export async function starting(plugin: string, work: () => Promise<void>): Promise<void> {
   try {
-    await within(10, 'start', work)
+    await withTimeout(10, 'start', work)
   } catch (cause) {
     if (cause instanceof Fault && cause.row.code.startsWith('startup.')) throw cause
     throw new Fault(pluginFailed, `plugin ${plugin} did not start: ${reasonOf(cause)}`, { cause })
@@ -16,6 +16,6 @@ export async function starting(plugin: string, work: () => Promise<void>): Promi
 export const ending =
   (plugin: string, release: Release): Release =>
   () =>
-    within(10, 'a release', async () => release()).catch((cause: unknown) => {
+    withTimeout(10, 'a release', async () => release()).catch((cause: unknown) => {
       throw new Error(`plugin ${plugin} did not stop: ${reasonOf(cause)}`, { cause })
     })

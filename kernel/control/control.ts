@@ -1,14 +1,14 @@
-import type { Figures } from '../figures.ts'
+import type { Metrics } from '../metrics.ts'
 import type { Kernel } from '../plugin.ts'
 import { defineSlot } from '../slot.ts'
-import type { Bound } from '../wire/message.ts'
-import type { Held } from './held.ts'
-import type { Peer, Peers, Stranger } from './peers.ts'
+import type { BoundHandler } from '../wire/message.ts'
+import type { ManagedObjects } from './managed-objects.ts'
+import type { Peer, Peers, UnauthenticatedPeer } from './peers.ts'
 
 /** The control stream as plugins see it. */
 export interface Control {
   readonly peers: Peers
-  readonly held: Held
+  readonly objects: ManagedObjects
   /** SHA-256 of the server's leaf, 64 hex digits: what an agent pins. */
   readonly fingerprint: string
   /** The leaf, PEM: for judging which names it covers. */
@@ -18,7 +18,7 @@ export interface Control {
   /** The port in use. Known when the listener is up: not in a factory and not in `start`. */
   port(): number
   /** Of its streams. */
-  readonly figures: Figures
+  readonly metrics: Metrics
 }
 
 /** What a host of the control stream stands on. It opens before the plugins are wired: `config` is its settled own. */
@@ -27,8 +27,8 @@ export interface ControlOptions
   readonly dataDir: string
   readonly version: string // of the server
   /** These and `filled` are called only when a stream comes. */
-  readonly handlers: (peer: Peer) => readonly Bound[]
-  readonly greetings: (stranger: Stranger) => readonly Bound[]
+  readonly handlers: (peer: Peer) => readonly BoundHandler[]
+  readonly preAuthHandlers: (stranger: UnauthenticatedPeer) => readonly BoundHandler[]
 }
 
 export interface ControlHost extends Control {

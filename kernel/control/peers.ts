@@ -1,20 +1,22 @@
 import { isAtLeast } from '../base/version.ts'
 import { defineSlot } from '../slot.ts'
-import type { Line } from '../wire/exchange.ts'
 import type { Capability } from '../wire/message.ts'
+import type { MessageChannel } from '../wire/rpc.ts'
 
 /** What an agent said of itself in Hello; kept with its client, so that it also speaks for one that is offline. */
-export interface Abilities {
+export interface AgentCapabilities {
   readonly agentVersion: string
   readonly capabilities: Readonly<Record<string, string>> | null // null: an agent that names none
 }
 
 /** One that names its capabilities is judged by them, an older one by its version. */
-export const isCapable = ({ agentVersion, capabilities }: Abilities, { id, since }: Capability): boolean =>
-  isAtLeast(capabilities === null ? agentVersion : (capabilities[id] ?? ''), since)
+export const isCapable = (
+  { agentVersion, capabilities }: AgentCapabilities,
+  { id, since }: Capability
+): boolean => isAtLeast(capabilities === null ? agentVersion : (capabilities[id] ?? ''), since)
 
 /** A connected agent. */
-export interface Peer extends Line, Abilities {
+export interface Peer extends MessageChannel, AgentCapabilities {
   readonly clientId: string
   readonly tokenHash: string // with which it came in
   readonly sessionId: string
@@ -28,7 +30,7 @@ export interface Peer extends Line, Abilities {
 }
 
 /** A stream that has not said Hello; until it does, it has 10 s in all. */
-export interface Stranger {
+export interface UnauthenticatedPeer {
   readonly remoteAddr: string
 }
 

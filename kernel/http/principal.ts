@@ -10,7 +10,7 @@ export interface Principal {
 }
 
 /** Who calls, as the wire shows it: nothing here is believed yet. */
-export interface Visit {
+export interface RequestInfo {
   readonly method: string
   readonly path: string // without the query
   readonly authorization: string | undefined
@@ -25,16 +25,17 @@ export interface Visit {
 }
 
 /** A caller that is known, and what it still owes or may not do. */
-export interface Known {
+export interface AuthenticatedCaller {
   readonly principal: Principal
   /** A credential that a browser sends by itself must prove that the page is ours. */
-  readonly owes?: 'csrf'
+  readonly requires?: 'csrf'
   /** The only actions allowed; others are 403 `password_change_required`. */
   readonly only?: readonly string[]
 }
 
 /** Visit to caller; the first that knows it wins. Never asked where an Authorization header is present. */
-export const authenticatorSlot = defineSlot<(visit: Visit) => Promise<Known | null>>('kernel.authenticator')
+export const authenticatorSlot =
+  defineSlot<(visit: RequestInfo) => Promise<AuthenticatedCaller | null>>('kernel.authenticator')
 
 /** What was asked, by whom, and what came of it. */
 export interface Decision {

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static, TSchema } from 'typebox'
 import type { FilledBy } from '../slot.ts'
-import type { Principal, Visit } from './principal.ts'
+import type { Principal, RequestInfo } from './principal.ts'
 
 export interface Schemas {
   readonly body?: TSchema
@@ -37,7 +37,7 @@ export interface Call<S extends Schemas = Schemas> {
   readonly query: Part<S, 'query'>
   readonly params: Part<S, 'params'>
   readonly principal: Principal
-  readonly visit: Visit
+  readonly requestInfo: RequestInfo
   readonly requestId: string
   /** Aborted when the caller has gone; of a stream also when it has lost access. */
   readonly gone: AbortSignal

@@ -65,7 +65,7 @@ export const SpentToken = defineEntity({
 })
 
 /** See Held in ../control/held.ts. */
-export const HeldObject = defineEntity({
+export const ManagedObjectRow = defineEntity({
   name: 'HeldObject',
   tableName: 'kernel_held',
   indexes: [{ name: 'kernel_held_client_id_revision_index', properties: ['clientId', 'revision'] }],
@@ -79,7 +79,7 @@ export const HeldObject = defineEntity({
 })
 
 /** Single values of the store: 'generation' (32 hex digits, new with the store and with each restore), 'repeat_key'. */
-export const Fact = defineEntity({
+export const StoreValue = defineEntity({
   name: 'Fact',
   tableName: 'kernel_fact',
   properties: { name: p.string().length(32).primary(), value: p.string().length(255) }

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Clock } from '../base/clock.ts'
 import { Fault, unauthenticated, userDisabled } from '../base/errors.ts'
-import type { Known } from '../http/principal.ts'
+import type { AuthenticatedCaller } from '../http/principal.ts'
 import type { Database } from '../store/open.ts'
 import { Credential, SpentToken, User } from './entities.ts'
 import { hashOf, isSame } from './secret.ts'
@@ -11,7 +11,7 @@ export const operatorId = '_operator'
 
 export interface Identity {
   /** Judges an Authorization header by itself; throws 401 `unauthenticated` or `user_disabled`. */
-  judge(authorization: string): Promise<Known>
+  judge(authorization: string): Promise<AuthenticatedCaller>
   /** True once an enabled superadmin user exists; the operator token alone does not count. */
   isBootstrapped(): Promise<boolean>
   /** An agent's token that no longer holds; its owner gets `token_revoked` from now on. */
@@ -27,9 +27,11 @@ interface Options {
 export function openIdentity({ store, clock, operatorToken }: Options): Identity {
   let isComplete = false // a superadmin can never be the last to go, so true stays true
 
-  const operator: Known = { principal: { userId: operatorId, role: 'superadmin', method: 'operator_token' } }
+  const operator: AuthenticatedCaller = {
+    principal: { userId: operatorId, role: 'superadmin', method: 'operator_token' }
+  }
 
-  async function judge(authorization: string): Promise<Known> {
+  async function judge(authorization: string): Promise<AuthenticatedCaller> {
     const [, token = ''] = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(authorization) ?? []
     if (operatorToken !== null && token !== '' && isSame(token, operatorToken)) return operator
     const found = await store.read(async em => {

@@ -1,4 +1,4 @@
-import { Client, Credential, Fact, HeldObject, SpentToken, User } from '../identity/entities.ts'
+import { Client, Credential, ManagedObjectRow, SpentToken, StoreValue, User } from '../identity/entities.ts'
 import { Kernel0001 } from '../identity/migrations/0001-identity.ts'
 import type { Store } from '../plugin.ts'
 
@@ -6,7 +6,7 @@ import type { Store } from '../plugin.ts'
 export const kernelStore: { readonly name: string; readonly store: Store } = {
   name: 'kernel',
   store: {
-    entities: [User, Credential, Client, SpentToken, HeldObject, Fact],
+    entities: [User, Credential, Client, SpentToken, ManagedObjectRow, StoreValue],
     migrations: [{ name: '0001-identity', class: Kernel0001 }]
   }
 }

@@ -2,8 +2,8 @@ import { Migrator } from '@mikro-orm/migrations'
 import type { EntityManager } from '@mikro-orm/sql'
 import { MikroORM } from '@mikro-orm/sqlite'
 import { CompiledQuery, type DatabaseConnection } from 'kysely'
+import { withTimeout } from '../base/attribution.ts'
 import { Fault, pluginFailed, reasonOf, schemaTooNew } from '../base/errors.ts'
-import { within } from '../base/within.ts'
 import type { Plugin, Store } from '../plugin.ts'
 
 export interface Database {
@@ -62,11 +62,11 @@ export async function openStore(
     throw new Fault(pluginFailed, `migration ${begun.at(-1)}: ${reasonOf(error)}`, { cause: error })
   }
   return {
-    read: work => within(30, 'reading the store', () => work(orm.em.fork())),
+    read: work => withTimeout(30, 'reading the store', () => work(orm.em.fork())),
     change: work =>
       orm.em
         .fork()
-        .transactional(em => within(15, 'a transaction', () => work(em)))
+        .transactional(em => withTimeout(15, 'a transaction', () => work(em)))
         .catch(notice(broken)),
     close: () => orm.close(true)
   }

@@ -9,17 +9,15 @@ export interface Message<B extends TSchema = TSchema> {
 }
 
 /** A message that is asked, not told: the other end answers with one of the other type, or refuses. */
-export interface Question<B extends TSchema = TSchema, A extends TSchema = TSchema> extends Message<B> {
-  readonly answer: Message<A>
+export interface Request<B extends TSchema = TSchema, A extends TSchema = TSchema> extends Message<B> {
+  readonly response: Message<A>
 }
 
 export function defineMessage<B extends TSchema>(message: Message<B>): Message<B> {
   return message
 }
 
-export function defineQuestion<B extends TSchema, A extends TSchema>(
-  question: Question<B, A>
-): Question<B, A> {
+export function defineRequest<B extends TSchema, A extends TSchema>(question: Request<B, A>): Request<B, A> {
   return question
 }
 
@@ -35,9 +33,9 @@ export interface Capability {
 /** Closes over the types of its message, so that a list of handlers needs no cast. */
 export interface Handler<Ctx> {
   readonly name: string
-  run(ctx: Ctx, codec: Codec, bytes: Uint8Array): Promise<Answer | null>
+  run(ctx: Ctx, codec: Codec, bytes: Uint8Array): Promise<Response | null>
 }
-export interface Answer {
+export interface Response {
   readonly name: string
   readonly body: Uint8Array
   /** When it has been written: for what must not be said before it. */
@@ -45,13 +43,17 @@ export interface Answer {
 }
 
 /** With its context filled in, one a message: what an exchange calls by name. */
-export interface Bound {
+export interface BoundHandler {
   readonly name: string
   readonly by?: string | undefined // the plugin whose it is, for the log
-  run(codec: Codec, bytes: Uint8Array): Promise<Answer | null>
+  run(codec: Codec, bytes: Uint8Array): Promise<Response | null>
 }
 
-export const bind = <Ctx>(handlers: readonly Handler<Ctx>[], context: () => Ctx, by?: string): Bound[] =>
+export const bind = <Ctx>(
+  handlers: readonly Handler<Ctx>[],
+  context: () => Ctx,
+  by?: string
+): BoundHandler[] =>
   handlers.map(({ name, run }) => ({ name, by, run: (codec, bytes) => run(context(), codec, bytes) }))
 
 export function on<Ctx, B extends TSchema>(
@@ -67,15 +69,15 @@ export function on<Ctx, B extends TSchema>(
   }
 }
 
-export function answer<Ctx, B extends TSchema, A extends TSchema>(
-  question: Question<B, A>,
+export function respond<Ctx, B extends TSchema, A extends TSchema>(
+  question: Request<B, A>,
   run: (ctx: Ctx, body: Static<B>) => Promise<Static<A>>
 ): Handler<Ctx> {
   return {
     name: question.name,
     async run(ctx, codec, bytes) {
       const body = await run(ctx, codec.decode(question, bytes))
-      return { name: question.answer.name, body: codec.encode(question.answer, body) }
+      return { name: question.response.name, body: codec.encode(question.response, body) }
     }
   }
 }

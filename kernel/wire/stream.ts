@@ -7,14 +7,14 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Codec } from './codec.ts'
-import { type Line, openExchange } from './exchange.ts'
 import { frame, frameLimit, heartbeat, openFrames } from './frame.ts'
-import { type Bound, Refused } from './message.ts'
+import { type BoundHandler, Refused } from './message.ts'
+import { type MessageChannel, openRpc } from './rpc.ts'
 
 export interface StreamOptions {
   readonly socket: Socket // a TLSSocket; owned by the stream from here on
   readonly codec: Codec
-  readonly handlers: readonly Bound[]
+  readonly handlers: readonly BoundHandler[]
   readonly clock: Clock
   readonly log: Log
   readonly limits?: Limits
@@ -26,13 +26,13 @@ export interface Limits {
 }
 
 export interface Stream {
-  readonly line: Line
+  readonly line: MessageChannel
   /** Aborted when nothing more can be said; its reason is a word: see `end`, and 'closed' for the other end's. */
   readonly ended: AbortSignal
   /** What was written before is still sent, for at most 1 s. */
   end(reason: string): void
   /** What may be said from now on, and how large a frame may be. */
-  serve(handlers: readonly Bound[], frameBytes?: number): void
+  serve(handlers: readonly BoundHandler[], frameBytes?: number): void
   /** Resolves when what is written goes out: before this, a sender of much does not send more. */
   room(): Promise<void>
 }
@@ -62,7 +62,7 @@ export function openStream({ socket, codec, handlers, clock, log, limits = {} }:
     if (socket.writableLength > outboundLimit) finish('slow', 'cut')
   }
 
-  const exchange = openExchange({
+  const exchange = openRpc({
     codec,
     handlers,
     write: body => write(frame(body)),
@@ -116,7 +116,7 @@ export function openStream({ socket, codec, handlers, clock, log, limits = {} }:
   socket.on('error', () => finish('closed', 'cut'))
 
   return {
-    line: { send: exchange.send, ask: exchange.ask },
+    line: { send: exchange.send, request: exchange.request },
     ended: ended.signal,
     end: reason => finish(reason, 'flush'),
     serve(next, bytes = frameBytes) {

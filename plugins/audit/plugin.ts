@@ -1,6 +1,6 @@
 import { asFunction } from 'awilix'
-import { figuresSlot } from '../../kernel/figures.ts'
 import { decisionSlot } from '../../kernel/http/principal.ts'
+import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { commands } from './commands.ts'
 import { Entry } from './entities.ts'
@@ -27,7 +27,7 @@ export default definePlugin<Deps>({
   services: { trail: asFunction(openTrail).singleton() },
   fills: [
     decisionSlot.fillWith(({ trail }: Deps) => trail.sink),
-    figuresSlot.fillWith(({ trail }: Deps) => trail.figures)
+    metricsSlot.fillWith(({ trail }: Deps) => trail.metrics)
   ],
   routes,
   commands,

@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
-import type { Figures } from '../../kernel/figures.ts'
 import type { Decision, DecisionSink } from '../../kernel/http/principal.ts'
+import type { Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Entry } from './entities.ts'
 import { openFolds } from './folds.ts'
@@ -51,20 +51,20 @@ export function openTrail(kernel: Kernel<typeof keys>) {
     }
   }
 
-  const figures: Figures = async () => [
+  const metrics: Metrics = async () => [
     {
       name: 'svc_audit_entries_total',
       type: 'counter',
       help: 'Entries written to the audit log; folded denials are one.',
       labels: ['outcome'],
-      readings: Object.entries(written).map(([outcome, value]) => ({ of: [outcome], value }))
+      samples: Object.entries(written).map(([outcome, value]) => ({ labelValues: [outcome], value }))
     }
   ]
 
   return {
     sink,
     page,
-    figures,
+    metrics,
     load: folds.load,
     flush: folds.flush,
     tidy: retention.tidy,

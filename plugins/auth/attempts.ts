@@ -1,9 +1,9 @@
-import type { Argon, Turn } from './hashing.ts'
+import type { Argon, HashPool } from './hashing.ts'
 import type { Attempt, Throttle } from './throttle.ts'
 
 interface Deps {
   readonly throttle: Throttle
-  readonly turn: Turn
+  readonly turn: HashPool
 }
 
 export type Attempts = ReturnType<typeof openAttempts>

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { askPassword } from '../users/slots.ts'
+import { askPassword } from '../users/exports.ts'
 import type { Recovery } from './recovery.ts'
 import type { ResetReply } from './schema.ts'
 

@@ -22,10 +22,10 @@ const argon = {
 }
 export type Argon = typeof argon
 
-export type Turn = ReturnType<typeof openTurns>
+export type HashPool = ReturnType<typeof openHashPool>
 
 /** Each hash takes 19 MiB and a core: so many run at once, so many wait, the rest come again. */
-export function openTurns(running = 2, waiting = 32) {
+export function openHashPool(running = 2, waiting = 32) {
   const queue: (() => void)[] = []
   let free = running
 

@@ -24,7 +24,7 @@ export type Login = ReturnType<typeof openLogin>
 export function openLogin({ users, attempt, passwords, sessions }: Deps) {
   return async function login(
     { user_id: userId, password }: LoginBody,
-    { visit: { remoteAddr }, change }: Pick<Call, 'visit' | 'change'>
+    { requestInfo: { remoteAddr }, change }: Pick<Call, 'requestInfo' | 'change'>
   ): Promise<LoggedIn> {
     const right = await attempt({ action: 'login', subject: userId, remoteAddr }, async argon => {
       const row = await passwords.verify(argon, userId, password)

@@ -6,7 +6,7 @@ import { hashOf, isSame, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { NewUser, Users } from '../users/users.ts'
 import type { Attempts } from './attempts.ts'
-import type { Turn } from './hashing.ts'
+import type { HashPool } from './hashing.ts'
 import { type Passwords, refuseNew } from './passwords.ts'
 import type { OnboardBody } from './schema.ts'
 
@@ -21,7 +21,7 @@ const tokenMs = 30 * 60_000
 interface Deps extends Kernel {
   readonly users: Users
   readonly attempt: Attempts
-  readonly turn: Turn
+  readonly turn: HashPool
   readonly passwords: Passwords
 }
 
@@ -62,9 +62,9 @@ export function openOnboarding({ clock, log, identity, users, attempt, turn, pas
       )
   }
 
-  async function onboard(body: OnboardBody, { visit, change }: Pick<Call, 'visit' | 'change'>) {
+  async function onboard(body: OnboardBody, { requestInfo, change }: Pick<Call, 'requestInfo' | 'change'>) {
     await refuseSecond()
-    await admit(body.setup_token ?? '', body.user_id, visit.remoteAddr)
+    await admit(body.setup_token ?? '', body.user_id, requestInfo.remoteAddr)
     const user: NewUser = users.check({
       userId: body.user_id,
       displayName: body.display_name,

@@ -5,7 +5,7 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import type { Users } from '../users/users.ts'
 import type { Attempts } from './attempts.ts'
 import { Password } from './entities.ts'
-import type { Argon, Turn } from './hashing.ts'
+import type { Argon, HashPool } from './hashing.ts'
 import type { ChangeBody } from './schema.ts'
 import type { Sessions } from './sessions.ts'
 
@@ -22,9 +22,9 @@ interface Deps extends Kernel {
   readonly users: Users
   readonly sessions: Sessions
   readonly attempt: Attempts
-  readonly turn: Turn
+  readonly turn: HashPool
 }
-type Caller = Pick<Call, 'principal' | 'visit' | 'change'>
+type Caller = Pick<Call, 'principal' | 'requestInfo' | 'change'>
 
 export type Passwords = ReturnType<typeof openPasswords>
 
@@ -53,12 +53,12 @@ export function openPasswords({ store, clock, users, sessions, attempt, turn }: 
   }
 
   async function changeOwn(body: ChangeBody, caller: Caller): Promise<void> {
-    const { principal, visit, change } = caller
+    const { principal, requestInfo, change } = caller
     const { userId } = principal
     await store.read(em => users.get(em, userId)) // the operator token is no user
     refuseNew(body.new_password, body.new_password_confirm)
     const before = await attempt(
-      { action: 'password', subject: userId, remoteAddr: visit.remoteAddr },
+      { action: 'password', subject: userId, remoteAddr: requestInfo.remoteAddr },
       argon => verify(argon, userId, body.current_password)
     )
     if (!before) throw new Fault(invalidLogin, 'current_password is wrong or has expired')

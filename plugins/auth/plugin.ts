@@ -1,11 +1,11 @@
 import { asFunction } from 'awilix'
 import { authenticatorSlot } from '../../kernel/http/principal.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { creatingSlot, disablingSlot, removingSlot, rowSlot } from '../users/slots.ts'
+import { creatingSlot, disablingSlot, removingSlot, rowSlot } from '../users/exports.ts'
 import { type Attempts, openAttempts } from './attempts.ts'
 import { commands } from './commands.ts'
 import { Failures, Password, Session } from './entities.ts'
-import { busy, openTurns, type Turn } from './hashing.ts'
+import { busy, type HashPool, openHashPool } from './hashing.ts'
 import { type Login, openLogin } from './login.ts'
 import { Auth0001 } from './migrations/0001-auth.ts'
 import { type Onboarding, codes as onboardingCodes, openOnboarding } from './onboarding.ts'
@@ -18,7 +18,7 @@ import { openThrottle, type Throttle } from './throttle.ts'
 import { changeRequired, initialPassword, initialPasswordRequired, removal } from './users.ts'
 
 interface Deps extends Kernel {
-  readonly turn: Turn
+  readonly turn: HashPool
   readonly throttle: Throttle
   readonly attempt: Attempts
   readonly sessions: Sessions
@@ -46,7 +46,7 @@ export default definePlugin<Deps>({
   ],
   store: { entities: [Password, Session, Failures], migrations: [{ name: '0001-auth', class: Auth0001 }] },
   services: {
-    turn: asFunction(() => openTurns()).singleton(),
+    turn: asFunction(() => openHashPool()).singleton(),
     throttle: asFunction((kernel: Kernel) => openThrottle(kernel)).singleton(),
     attempt: asFunction(openAttempts).singleton(),
     sessions: asFunction(openSessions).singleton(),

@@ -7,7 +7,7 @@ import { Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf, newToken } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Users } from '../users/users.ts'
-import type { Turn } from './hashing.ts'
+import type { HashPool } from './hashing.ts'
 import { alreadyBootstrapped, hasSuperadmin } from './onboarding.ts'
 import { type Passwords, refuseWeak } from './passwords.ts'
 import type { Resets } from './resets.ts'
@@ -21,7 +21,7 @@ export const superadminId = '_superadmin'
 
 interface Deps extends Kernel {
   readonly users: Users
-  readonly turn: Turn
+  readonly turn: HashPool
   readonly passwords: Passwords
   readonly sessions: Sessions
   readonly throttle: Throttle
@@ -94,7 +94,7 @@ export function openRecovery({ store, clock, users, turn, passwords, sessions, t
   async function resetBy(
     userId: string,
     body: ResetBody,
-    { visit: { remoteAddr }, change }: Pick<Call, 'visit' | 'change'>
+    { requestInfo: { remoteAddr }, change }: Pick<Call, 'requestInfo' | 'change'>
   ): Promise<ResetReply> {
     const plan = planOf(body)
     await throttle.lookAt({ action: 'password', subject: userId, remoteAddr })

@@ -2,11 +2,11 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { defineCode, Fault, userDisabled } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
-import type { Known, Visit } from '../../kernel/http/principal.ts'
+import type { AuthenticatedCaller, RequestInfo } from '../../kernel/http/principal.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { selfRead } from '../users/slots.ts'
+import { selfRead } from '../users/exports.ts'
 import type { Users } from '../users/users.ts'
 import { Password, Session } from './entities.ts'
 import type { SessionRow } from './schema.ts'
@@ -27,7 +27,7 @@ const untilChanged = [selfRead, passwordChange, logoutAction]
 interface Deps extends Kernel {
   readonly users: Users
 }
-type Caller = Pick<Call, 'principal' | 'visit'>
+type Caller = Pick<Call, 'principal' | 'requestInfo'>
 
 export type Sessions = ReturnType<typeof openSessions>
 
@@ -59,7 +59,7 @@ export function openSessions({ store, clock, users }: Deps) {
     return token
   }
 
-  async function authenticate({ cookies }: Visit): Promise<Known | null> {
+  async function authenticate({ cookies }: RequestInfo): Promise<AuthenticatedCaller | null> {
     const token = cookies[cookieName]
     if (token === undefined) return null
     const found = await store.read(async em => {
@@ -73,7 +73,7 @@ export function openSessions({ store, clock, users }: Deps) {
     await touch(session)
     return {
       principal: { userId: user.id, role: user.role, method: 'session' },
-      owes: 'csrf',
+      requires: 'csrf',
       ...(password?.changeRequired && { only: untilChanged })
     }
   }
@@ -85,8 +85,8 @@ export function openSessions({ store, clock, users }: Deps) {
   }
 
   /** Null where the caller came with a bearer: then no session is its own. */
-  const currentHash = ({ principal, visit }: Caller): string | null =>
-    principal.method === 'session' ? hashOf(visit.cookies[cookieName] ?? '') : null
+  const currentHash = ({ principal, requestInfo }: Caller): string | null =>
+    principal.method === 'session' ? hashOf(requestInfo.cookies[cookieName] ?? '') : null
 
   const endAll = (em: EntityManager, userId: string): Promise<number> => em.nativeDelete(Session, { userId })
 

@@ -1,9 +1,9 @@
 // What auth adds to users: a field of the row, the first password, and what goes when a user does.
 import { Type } from 'typebox'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
-import type { Creation, Removal, RowField } from '../users/slots.ts'
+import type { Creation, Removal, RowField } from '../users/exports.ts'
 import { Password } from './entities.ts'
-import type { Turn } from './hashing.ts'
+import type { HashPool } from './hashing.ts'
 import { type Passwords, refuseWeak } from './passwords.ts'
 import type { Resets } from './resets.ts'
 import type { Sessions } from './sessions.ts'
@@ -33,7 +33,10 @@ const First = Type.Object({
   )
 })
 
-export const initialPassword = (deps: { readonly turn: Turn; readonly passwords: Passwords }): Creation => ({
+export const initialPassword = (deps: {
+  readonly turn: HashPool
+  readonly passwords: Passwords
+}): Creation => ({
   properties: First.properties,
   async prepare(body) {
     const { initial_password: password, password_change_required: isTemporary } = body as Type.Static<

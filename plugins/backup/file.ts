@@ -17,7 +17,7 @@ import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { isAtLeast } from '../../kernel/base/version.ts'
 import { openStore } from '../../kernel/store/open.ts'
-import { nextFile, presentLeaf } from '../control/slots.ts'
+import { nextFile, presentLeaf } from '../control/exports.ts'
 
 const format = '1'
 const applicationId = 0x736c6275 // 'slbu', in the header of the file

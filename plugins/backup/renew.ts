@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EntityManager } from '@mikro-orm/sql'
-import { ownFile } from '../control/slots.ts'
+import { ownFile } from '../control/exports.ts'
 import { endUncertain, revokeAgain, type Said } from './revocations.ts'
 
 interface Renewed {

@@ -3,11 +3,11 @@ import { clientNotFound, defineCode, Fault } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import type { Rows } from '../../kernel/http/listing.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
-import { Client, HeldObject, SpentToken } from '../../kernel/identity/entities.ts'
+import { Client, ManagedObjectRow, SpentToken } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { removingSlot, revokingSlot, visibleSlot } from './exports.ts'
 import { addressOf, nameOf } from './label.ts'
 import { type ClientRow, rowOf } from './row.ts'
-import { removingSlot, revokingSlot, visibleSlot } from './slots.ts'
 
 export const clientNotRevoked = defineCode('client_not_revoked', 409, 5)
 
@@ -83,7 +83,7 @@ export function openClients({ store, clock, identity, control, filled }: Kernel)
     if (!client.revokedAt)
       throw new Fault(clientNotRevoked, `client ${id} is not revoked; revoke it before it is deleted`)
     for (const { value: end } of filled(removingSlot)) await end(client, em)
-    await em.nativeDelete(HeldObject, { clientId: id })
+    await em.nativeDelete(ManagedObjectRow, { clientId: id })
     await em.nativeDelete(Client, { id })
   }
 

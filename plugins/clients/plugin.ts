@@ -1,13 +1,13 @@
 import { asFunction } from 'awilix'
-import { figuresSlot } from '../../kernel/figures.ts'
+import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { type Clients, clientNotRevoked, openClients } from './clients.ts'
 import { commands } from './commands.ts'
-import { openFigures } from './figures.ts'
+import { removingSlot, revokingSlot, visibleSlot } from './exports.ts'
 import { invalidClientAddress, invalidClientName } from './label.ts'
+import { openMetrics } from './metrics.ts'
 import { clientNameAmbiguous } from './pick.ts'
 import { routes } from './routes.ts'
-import { removingSlot, revokingSlot, visibleSlot } from './slots.ts'
 
 interface Deps extends Kernel {
   readonly clients: Clients
@@ -21,7 +21,7 @@ export default definePlugin<Deps>({
   codes: [clientNotRevoked, clientNameAmbiguous, invalidClientName, invalidClientAddress],
   exports: { clients: asFunction(openClients).singleton() },
   slots: [visibleSlot, revokingSlot, removingSlot],
-  fills: [figuresSlot.fillWith(openFigures)],
+  fills: [metricsSlot.fillWith(openMetrics)],
   routes,
   commands
 })

@@ -1,28 +1,28 @@
 // The control stream's server side: listener, Hello, sessions, and what shall live on the agents.
 import type { Static } from 'typebox'
 import type { ControlHost, ControlOptions } from '../../kernel/control/control.ts'
+import { Hello } from '../../kernel/wire/control.ts'
 import { greetingLimit } from '../../kernel/wire/frame.ts'
-import type { Bound } from '../../kernel/wire/message.ts'
+import type { BoundHandler } from '../../kernel/wire/message.ts'
 import { openStream } from '../../kernel/wire/stream.ts'
 import { openCertificate } from './certificate.ts'
-import { openTally } from './figures.ts'
-import { openGeneration, openGreet } from './greet.ts'
-import { openHeld } from './held.ts'
+import { openGeneration, openHandshake } from './handshake.ts'
 import { type Entrant, openListener } from './listener.ts'
-import { openOrigins } from './origins.ts'
+import { openManagedObjects } from './managed-objects.ts'
+import { openTally } from './metrics.ts'
 import { refuseUnpinned } from './pinned.ts'
+import { openRequestIds } from './request-ids.ts'
 import { openSessions } from './sessions.ts'
 import { type keys, settingsOf } from './settings.ts'
-import { Hello } from './wire.ts'
 
 export async function openControl(options: ControlOptions): Promise<ControlHost> {
-  const { store, clock, log, codec, greetings } = options
+  const { store, clock, log, codec, preAuthHandlers } = options
   // The kernel has settled them against these very keys.
   const { listen, seed, leaf } = settingsOf(options.config as Static<typeof keys>)
   const certificate = await openCertificate(options.dataDir, leaf)
   const generation = await openGeneration(store)
-  const greet = openGreet({ ...options, generation })
-  const origins = openOrigins()
+  const greet = openHandshake({ ...options, generation })
+  const origins = openRequestIds()
   const sessions = openSessions({ ...options, generation, origins })
   const listener = openListener({ listen, certificate, clock, log, enter })
   const tally = openTally()
@@ -30,7 +30,7 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   let port = 0
 
   function enter({ socket, remoteAddr, admit }: Entrant): void {
-    const hello: Bound = {
+    const hello: BoundHandler = {
       name: Hello.name,
       async run(_, bytes) {
         const { known, welcome } = await greet(codec.decode(Hello, bytes), remoteAddr)
@@ -38,21 +38,21 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
           admit()
           sessions.join(known, stream)
         }
-        return { name: Hello.answer.name, body: codec.encode(Hello.answer, welcome), sent }
+        return { name: Hello.response.name, body: codec.encode(Hello.response, welcome), sent }
       }
     }
-    const handlers = [hello, ...greetings({ remoteAddr })].map(tally.guarded)
+    const handlers = [hello, ...preAuthHandlers({ remoteAddr })].map(tally.guarded)
     const limits = { frameBytes: greetingLimit }
     const stream = openStream({ socket, codec: counted, handlers, clock, log, limits })
   }
 
   return {
     peers: { find: sessions.find, all: sessions.all },
-    held: openHeld(sessions.wake, origins),
+    objects: openManagedObjects(sessions.wake, origins),
     fingerprint: certificate.fingerprint,
     certificate: certificate.cert,
     seed,
-    figures: tally.figures,
+    metrics: tally.metrics,
     port() {
       if (port === 0) throw new TypeError('the control stream is not up yet: its port is not known')
       return port

@@ -5,8 +5,8 @@ import { createSecureContext, TLSSocket } from 'node:tls'
 import ipaddr from 'ipaddr.js'
 import { Fault, listenFailed } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { alpn } from '../../kernel/wire/control.ts'
 import type { Certificate } from './leaf.ts'
-import { alpn } from './wire.ts'
 
 const authenticateMs = 10_000
 const maxUnknown = 256

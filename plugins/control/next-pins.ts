@@ -2,9 +2,9 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { NextPin } from '../../kernel/wire/control.ts'
 import { NextPinRow } from './entities.ts'
-import { fact } from './facts.ts'
-import { NextPin } from './wire.ts'
+import { storeValue } from './store-values.ts'
 
 export type NextPins = ReturnType<typeof openNextPins>
 
@@ -14,7 +14,7 @@ export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>) {
 
   async function load(): Promise<void> {
     await store.read(async em => {
-      next = (await fact('next_leaf', em)) ?? ''
+      next = (await storeValue('next_leaf', em)) ?? ''
       mayBeStale = (await em.count(NextPinRow)) > 0
     })
   }
@@ -33,7 +33,7 @@ export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>) {
     const { clientId, tokenHash } = peer
     const known = await store.read(em => em.findOne(NextPinRow, { clientId, tokenHash }))
     if ((known?.fingerprint ?? '') === next) return
-    const { fingerprint } = await peer.ask(NextPin, { fingerprint: next })
+    const { fingerprint } = await peer.request(NextPin, { fingerprint: next })
     await store.change(em => keep({ clientId, fingerprint, tokenHash }, em))
     log.info('certificate.next_told', 'the agent trusts the next certificate, too', {
       client_id: clientId,

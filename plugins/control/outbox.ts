@@ -1,32 +1,32 @@
 // What one connected agent is told: compare and send, after a join, a change, a time-out and a crash alike.
 // It draws from the store, and is never pushed into: a slow agent costs no memory.
 
-import { blame } from '../../kernel/base/within.ts'
-import type { HeldRow, Kind, Settlement } from '../../kernel/control/held.ts'
+import { attributionOf } from '../../kernel/base/attribution.ts'
+import type { ApplyResult, ManagedObject, ObjectKind } from '../../kernel/control/managed-objects.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
-import { HeldObject } from '../../kernel/identity/entities.ts'
+import { ManagedObjectRow } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { Stream } from '../../kernel/wire/stream.ts'
-import type { Origins } from './origins.ts'
 import { reconcile } from './reconcile.ts'
-import type { Settle } from './settle.ts'
+import type { RecordResult } from './record-result.ts'
+import type { RequestIds } from './request-ids.ts'
 
 export interface Outbox {
   /** Until the stream ends. */
   run(digest: string): Promise<void>
   wake(): void
   /** What the agent says of a row by itself. */
-  hear(row: Pick<HeldRow, 'kind' | 'id' | 'revision'>, settlement: Settlement): Promise<void>
+  hear(row: Pick<ManagedObject, 'kind' | 'id' | 'revision'>, settlement: ApplyResult): Promise<void>
 }
 
 export interface OutboxOptions extends Pick<Kernel, 'store' | 'clock' | 'log'> {
   readonly peer: Peer
   readonly stream: Stream
-  readonly kinds: readonly Kind[] // in the order in which they are sent
+  readonly kinds: readonly ObjectKind[] // in the order in which they are sent
   readonly generation: string
-  readonly settle: Settle
-  readonly origins: Origins
+  readonly settle: RecordResult
+  readonly origins: RequestIds
 }
 
 const maxUnanswered = 64
@@ -52,11 +52,11 @@ export function openOutbox(options: OutboxOptions): Outbox {
   }
 
   /** Rows of loaded kinds that changed since the last look, in the order of their change. */
-  async function draw(): Promise<HeldRow[]> {
+  async function draw(): Promise<ManagedObject[]> {
     hasNews = false
     const rows = await store.read(em =>
       em.find(
-        HeldObject,
+        ManagedObjectRow,
         { clientId: peer.clientId, revision: { $gt: cursor } },
         { orderBy: { revision: 'asc' }, disableIdentityMap: true }
       )
@@ -68,8 +68,8 @@ export function openOutbox(options: OutboxOptions): Outbox {
   }
 
   /** The bodies of what shall be there; a removal has its own. */
-  async function load(rows: readonly HeldRow[]): Promise<ReadonlyMap<HeldRow, unknown>> {
-    const bodies = new Map<HeldRow, unknown>()
+  async function load(rows: readonly ManagedObject[]): Promise<ReadonlyMap<ManagedObject, unknown>> {
+    const bodies = new Map<ManagedObject, unknown>()
     for (const [name, kind] of byKind) {
       const mine = rows.filter(row => row.kind === name && row.removal === null)
       if (mine.length === 0) continue
@@ -80,7 +80,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
   }
 
   /** In this order, at most 64 unanswered. Resolves when all are sent, with the promise that all are answered. */
-  async function send(rows: readonly HeldRow[]): Promise<{ readonly answered: Promise<unknown> }> {
+  async function send(rows: readonly ManagedObject[]): Promise<{ readonly answered: Promise<unknown> }> {
     const sent: Promise<void>[] = []
     for (let at = 0; at < rows.length; at += maxUnanswered) {
       const chunk = rows.slice(at, at + maxUnanswered)
@@ -97,7 +97,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
     return { answered: Promise.all(sent) }
   }
 
-  async function deliver(row: HeldRow, body: unknown): Promise<void> {
+  async function deliver(row: ManagedObject, body: unknown): Promise<void> {
     const kind = byKind.get(row.kind)
     if (!kind) return
     const key = keyOf(row)
@@ -113,10 +113,14 @@ export function openOutbox(options: OutboxOptions): Outbox {
     if (typeof word === 'object') await settle(kind, row, word)
   }
 
-  async function ask(kind: Kind, row: HeldRow, body: unknown): Promise<Settlement | 'late' | 'nothing'> {
+  async function ask(
+    kind: ObjectKind,
+    row: ManagedObject,
+    body: unknown
+  ): Promise<ApplyResult | 'late' | 'nothing'> {
     const [question, said] = row.removal === null ? [kind.push, body] : [kind.remove, kind.removal(row)]
     try {
-      const answer: unknown = await peer.ask(question, said, { deadlineMs: againMs })
+      const answer: unknown = await peer.request(question, said, { deadlineMs: againMs })
       if (revisionIn(answer) < row.revision) return 'nothing'
       return { is: row.removal === 'cut' ? 'gone' : 'taken' }
     } catch (error) {
@@ -133,19 +137,19 @@ export function openOutbox(options: OutboxOptions): Outbox {
   const failed = (error: unknown): void =>
     log.error('held.send_failed', 'what shall live on the agent could not be sent', {
       client_id: peer.clientId,
-      ...blame(error),
+      ...attributionOf(error),
       error: error instanceof Error ? (error.stack ?? error.message) : String(error)
     })
 
-  const confirm = (row: HeldRow, settlement: Settlement): Promise<void> => {
+  const confirm = (row: ManagedObject, settlement: ApplyResult): Promise<void> => {
     const kind = byKind.get(row.kind)
     return kind ? settle(kind, row, settlement) : Promise.resolve()
   }
 
   /** A word on what no row knows: what was refused, or is gone, and stayed there, as after a kill in mid-change. */
-  async function doubt({ kind, id }: Pick<HeldRow, 'kind' | 'id'>): Promise<void> {
+  async function doubt({ kind, id }: Pick<ManagedObject, 'kind' | 'id'>): Promise<void> {
     const where = { clientId: peer.clientId, kind, id }
-    if (!byKind.has(kind) || (await store.read(em => em.count(HeldObject, where))) > 0) return
+    if (!byKind.has(kind) || (await store.read(em => em.count(ManagedObjectRow, where))) > 0) return
     isDoubted = true
     wake()
   }
@@ -198,7 +202,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
   }
 }
 
-export const keyOf = ({ kind, id }: Pick<HeldRow, 'kind' | 'id'>): string => `${kind} ${id}`
+export const keyOf = ({ kind, id }: Pick<ManagedObject, 'kind' | 'id'>): string => `${kind} ${id}`
 
 const revisionIn = (answer: unknown): number =>
   typeof answer === 'object' && answer !== null && 'revision' in answer ? Number(answer.revision) : 0

@@ -1,16 +1,16 @@
 import { Fault, tlsInvalid } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { enrolled, fact, setFact } from './facts.ts'
+import { enrolled, setStoreValue, storeValue } from './store-values.ts'
 
 /** Agents that pin another leaf would be lost with this one: the server does not start with it. */
 export async function refuseUnpinned(store: Kernel['store'], fingerprint: string): Promise<void> {
   await store.change(async em => {
-    const pinned = await fact('leaf', em)
+    const pinned = await storeValue('leaf', em)
     if (pinned === fingerprint) return
     const count = pinned === null ? 0 : await enrolled(em)
     if (count > 0)
-      throw new Fault(tlsInvalid, saying(fingerprint, pinned, await fact('next_leaf', em), count))
-    await setFact('leaf', fingerprint, em)
+      throw new Fault(tlsInvalid, saying(fingerprint, pinned, await storeValue('next_leaf', em), count))
+    await setStoreValue('leaf', fingerprint, em)
   })
 }
 

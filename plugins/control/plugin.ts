@@ -1,8 +1,9 @@
 import { asFunction } from 'awilix'
 import { controlSlot } from '../../kernel/control/control.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
-import { figuresSlot } from '../../kernel/figures.ts'
+import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { controlMessages } from '../../kernel/wire/control.ts'
 import { commands } from './commands.ts'
 import { openControl } from './control.ts'
 import { NextPinRow } from './entities.ts'
@@ -10,7 +11,6 @@ import { Control0001 } from './migrations/0001-next-pin.ts'
 import { type NextPins, openNextPins } from './next-pins.ts'
 import { keys } from './settings.ts'
 import { sweepTokens } from './tokens.ts'
-import { controlMessages } from './wire.ts'
 
 interface Deps extends Kernel {
   readonly nextPins: NextPins
@@ -29,7 +29,7 @@ export default definePlugin<Deps>({
   fills: [
     controlSlot.fill(openControl),
     connectionSlot.fillWith(({ nextPins }: Deps) => ({ joined: nextPins.joined })),
-    figuresSlot.fillWith(({ control }: Deps) => control.figures)
+    metricsSlot.fillWith(({ control }: Deps) => control.metrics)
   ],
   messages: controlMessages,
   commands,

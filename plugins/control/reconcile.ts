@@ -1,25 +1,25 @@
 // What an agent holds beside what it shall hold: the difference is sent, and nothing else is touched.
 import type { Static } from 'typebox'
-import type { HeldRow, Settlement } from '../../kernel/control/held.ts'
-import { Client, HeldObject } from '../../kernel/identity/entities.ts'
+import type { ApplyResult, ManagedObject } from '../../kernel/control/managed-objects.ts'
+import { Client, ManagedObjectRow } from '../../kernel/identity/entities.ts'
+import { digestOf, Inventory, type InventoryPage } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
-import { openHeld } from './held.ts'
+import { openManagedObjects } from './managed-objects.ts'
 import { keyOf, type OutboxOptions } from './outbox.ts'
-import { digestOf, Inventory, type Stock } from './wire.ts'
 
-type StockRow = Static<typeof Stock.body>['rows'][number]
+type StockRow = Static<typeof InventoryPage.body>['rows'][number]
 
 interface Options extends Pick<OutboxOptions, 'peer' | 'kinds' | 'generation' | 'store' | 'origins'> {
-  readonly rows: readonly HeldRow[] // all of this client, of loaded kinds
+  readonly rows: readonly ManagedObject[] // all of this client, of loaded kinds
   readonly digest: string // as the agent said
-  readonly load: (rows: readonly HeldRow[]) => Promise<ReadonlyMap<HeldRow, unknown>>
-  readonly send: (rows: readonly HeldRow[]) => Promise<{ readonly answered: Promise<unknown> }>
-  readonly confirm: (row: HeldRow, settlement: Settlement) => Promise<void>
+  readonly load: (rows: readonly ManagedObject[]) => Promise<ReadonlyMap<ManagedObject, unknown>>
+  readonly send: (rows: readonly ManagedObject[]) => Promise<{ readonly answered: Promise<unknown> }>
+  readonly confirm: (row: ManagedObject, settlement: ApplyResult) => Promise<void>
   readonly wake: () => void
 }
 
-const taken: Settlement = { is: 'taken' }
-const gone: Settlement = { is: 'gone' }
+const taken: ApplyResult = { is: 'taken' }
+const gone: ApplyResult = { is: 'gone' }
 const chunkSize = 256
 const maxStock = 100_000
 
@@ -36,8 +36,9 @@ export async function reconcile(options: Options): Promise<void> {
   const ahead = await catchUp(options, stock)
   const mine = rows.filter(row => !ahead.has(keyOf(row)))
 
-  const has = ({ removal, ...row }: HeldRow): StockRow | undefined => stock.get(keyOf(row))
-  const isDraining = (row: HeldRow): boolean => row.removal === 'drain' && has(row)?.state === 'draining'
+  const has = ({ removal, ...row }: ManagedObject): StockRow | undefined => stock.get(keyOf(row))
+  const isDraining = (row: ManagedObject): boolean =>
+    row.removal === 'drain' && has(row)?.state === 'draining'
   const left = mine.filter(row => row.removal !== null && has(row))
   const settled = [
     ...mine.filter(row => row.removal !== null && !has(row)).map(row => confirm(row, gone)),
@@ -49,7 +50,7 @@ export async function reconcile(options: Options): Promise<void> {
 
   for (const { kind, order } of options.kinds) {
     const due = wanted.filter(row => row.kind === kind && !ahead.has(keyOf(row)))
-    const isInForce = (row: HeldRow): boolean =>
+    const isInForce = (row: ManagedObject): boolean =>
       has(row)?.state === 'applied' && has(row)?.revision === row.revision
     await Promise.all(due.filter(isInForce).map(row => confirm(row, taken)))
     const missing = due.filter(row => !isInForce(row))
@@ -59,8 +60,8 @@ export async function reconcile(options: Options): Promise<void> {
 }
 
 /** Rows whose owner has something to send: one that lost a part of itself is left out, and must not be there. */
-async function sendable({ rows, load }: Options): Promise<HeldRow[]> {
-  const wanted: HeldRow[] = []
+async function sendable({ rows, load }: Options): Promise<ManagedObject[]> {
+  const wanted: ManagedObject[] = []
   for (let at = 0; at < rows.length; at += chunkSize)
     wanted.push(...(await load(rows.slice(at, at + chunkSize))).keys())
   return wanted
@@ -69,7 +70,7 @@ async function sendable({ rows, load }: Options): Promise<HeldRow[]> {
 async function inventory({ peer }: Options): Promise<ReadonlyMap<string, StockRow>> {
   const stock = new Map<string, StockRow>()
   for (let after = ''; ; ) {
-    const { rows, more } = await peer.ask(Inventory, { after })
+    const { rows, more } = await peer.request(Inventory, { after })
     for (const row of rows) stock.set(keyOf(row), row)
     const last = rows.at(-1)
     if (!more) return stock
@@ -87,9 +88,9 @@ async function catchUp({ rows, peer, store, origins, wake }: Options, stock: Rea
   const behind = { id: clientId, revision: { $lt: highest } }
   await store.change(async em => {
     await em.nativeUpdate(Client, behind, { revision: highest })
-    const held = openHeld(wake, origins)
+    const held = openManagedObjects(wake, origins)
     for (const { kind, id } of ahead) {
-      const row = await em.findOne(HeldObject, { clientId, kind, id })
+      const row = await em.findOne(ManagedObjectRow, { clientId, kind, id })
       if (row?.removal) await held.drop(em, row, row.removal)
       else if (row) await held.put(em, row)
     }
@@ -102,13 +103,19 @@ async function catchUp({ rows, peer, store, origins, wake }: Options, stock: Rea
 function strays(
   { peer, kinds, rows }: Options,
   stock: ReadonlyMap<string, StockRow>,
-  wanted: readonly HeldRow[]
+  wanted: readonly ManagedObject[]
 ) {
   const known = new Set([...wanted, ...rows.filter(({ removal }) => removal !== null)].map(keyOf))
   const kept = new Set(kinds.map(({ kind }) => kind))
   return [...stock.values()]
     .filter(row => kept.has(row.kind) && row.state !== 'draining' && !known.has(keyOf(row)))
     .map(
-      ({ kind, id, revision }): HeldRow => ({ clientId: peer.clientId, kind, id, revision, removal: 'cut' })
+      ({ kind, id, revision }): ManagedObject => ({
+        clientId: peer.clientId,
+        kind,
+        id,
+        revision,
+        removal: 'cut'
+      })
     )
 }

@@ -4,8 +4,8 @@ import { dirname } from 'node:path'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { givenFiles, type Leaf, nextFile, openCertificate, ownFile } from './certificate.ts'
-import { enrolled, fact, setFact, unaware, type Waiting } from './facts.ts'
 import { isName, keepLeaf, type LeafFiles, readLeaf, syncDir } from './leaf.ts'
+import { enrolled, setStoreValue, storeValue, unaware, type Waiting } from './store-values.ts'
 
 interface Options {
   readonly dir: string // of the data
@@ -47,8 +47,8 @@ export function openRotation({ dir, leaf, store }: Options) {
     rmSync(next, { force: true })
     const { fingerprint } = readLeaf(at(own))
     await store.change(async em => {
-      await setFact('leaf', fingerprint, em)
-      await setFact('next_leaf', null, em)
+      await setStoreValue('leaf', fingerprint, em)
+      await setStoreValue('next_leaf', null, em)
     })
     return { fingerprint, state: 'current' }
   }
@@ -65,14 +65,14 @@ export function openRotation({ dir, leaf, store }: Options) {
     keepLeaf(next, made)
     const { fingerprint } = readLeaf(at(next))
     const { fingerprint: present } = await openCertificate(dir, leaf)
-    await store.change(em => setFact('next_leaf', fingerprint === present ? null : fingerprint, em))
+    await store.change(em => setStoreValue('next_leaf', fingerprint === present ? null : fingerprint, em))
     if (fingerprint !== present) return { fingerprint, state: 'next' }
     rmSync(next)
     throw new Fault(wrongUsage, 'this is the present certificate; nothing waits any more')
   }
 
   async function activate(how: 'careful' | 'force'): Promise<Activated> {
-    const fingerprint = await store.read(em => fact('next_leaf', em))
+    const fingerprint = await store.read(em => storeValue('next_leaf', em))
     const { fingerprint: present } = await openCertificate(dir, leaf)
     if (fingerprint === null) return adopt(present, how)
     const lost = await store.read(em => unaware(fingerprint, em))
@@ -99,7 +99,7 @@ export function openRotation({ dir, leaf, store }: Options) {
 
   /** Nothing was staged: the leaf that the configuration gives, whoever trusts it. */
   async function adopt(present: string, how: 'careful' | 'force'): Promise<Activated> {
-    const pinned = await store.read(em => fact('leaf', em))
+    const pinned = await store.read(em => storeValue('leaf', em))
     if (how === 'careful' || pinned === present)
       throw new Fault(wrongUsage, 'no certificate waits; stage one with sluice cert reissue --rotate')
     const lost = await store.read(em => unaware(present, em))
@@ -109,8 +109,8 @@ export function openRotation({ dir, leaf, store }: Options) {
 
   const settle = (fingerprint: string): Promise<void> =>
     store.change(async em => {
-      await setFact('leaf', fingerprint, em)
-      await setFact('next_leaf', null, em)
+      await setStoreValue('leaf', fingerprint, em)
+      await setStoreValue('next_leaf', null, em)
     })
 
   return { reissue, activate }

@@ -1,24 +1,24 @@
 // Connected agents: one session a client, the newer one in place of the older.
 
-import { blame } from '../../kernel/base/within.ts'
-import { kindSlot } from '../../kernel/control/held.ts'
+import { attributionOf } from '../../kernel/base/attribution.ts'
+import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { type Connection, connectionSlot, isCapable, type Peer } from '../../kernel/control/peers.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { Ended, ObjectRemoved, ObjectStatus } from '../../kernel/wire/control.ts'
 import { frameLimit } from '../../kernel/wire/frame.ts'
-import { type Bound, bind, on } from '../../kernel/wire/message.ts'
+import { type BoundHandler, bind, on } from '../../kernel/wire/message.ts'
 import type { Stream } from '../../kernel/wire/stream.ts'
 import { openConflicts } from './conflicts.ts'
-import type { Known } from './greet.ts'
-import type { Origins } from './origins.ts'
+import type { AuthenticatedAgent } from './handshake.ts'
 import { type Outbox, openOutbox } from './outbox.ts'
-import { openSettle } from './settle.ts'
-import { Ended, Gone, Standing } from './wire.ts'
+import { openRecordResult } from './record-result.ts'
+import type { RequestIds } from './request-ids.ts'
 
 interface Options extends Pick<Kernel, 'store' | 'clock' | 'log' | 'filled'> {
   readonly generation: string
-  readonly origins: Origins
-  readonly handlers: (peer: Peer) => readonly Bound[]
+  readonly origins: RequestIds
+  readonly handlers: (peer: Peer) => readonly BoundHandler[]
 }
 
 interface Session {
@@ -42,13 +42,15 @@ export function openSessions(options: Options) {
   const conflicts = openConflicts({ clock, log })
   const running = new Set<Promise<void>>()
   const hurry = new Set<() => void>() // who waits for a last word, when there is no time for it
-  const settle = openSettle({ store, log })
+  const settle = openRecordResult({ store, log })
   let isClosing = false
   const release = clock.every(minuteMs, () => run(minute()))
 
   const run = (work: Promise<void>): void => {
     const done = work
-      .catch((error: unknown) => log.error('control.session_failed', String(error), { ...blame(error) }))
+      .catch((error: unknown) =>
+        log.error('control.session_failed', String(error), { ...attributionOf(error) })
+      )
       .finally(() => running.delete(done))
     running.add(done)
   }
@@ -63,13 +65,13 @@ export function openSessions(options: Options) {
   }
 
   /** The agent has its Welcome, and from here on it is connected. */
-  function join(known: Known, stream: Stream): void {
+  function join(known: AuthenticatedAgent, stream: Stream): void {
     if (isClosing) stream.end('shutting_down')
     if (stream.ended.aborted) return
     const peer = peerOf(known, stream)
     const older = sessions.get(peer.clientId)?.peer
     older?.end(conflicts.isOne(older, peer) ? 'instance_conflict' : 'replaced')
-    const kinds = filled(kindSlot).map(({ value }) => value)
+    const kinds = filled(objectKindSlot).map(({ value }) => value)
     const outbox = openOutbox({ ...options, peer, stream, kinds: kinds.reverse(), settle })
     sessions.set(peer.clientId, { peer, outbox })
     stream.serve([...words(outbox), ...handlers(peer)], frameLimit)
@@ -85,13 +87,16 @@ export function openSessions(options: Options) {
   }
 
   /** A token that was revoked while its stream was joining has missed the cut. */
-  async function confirmed({ clientId, tokenHash }: Known, peer: Peer): Promise<boolean> {
+  async function confirmed({ clientId, tokenHash }: AuthenticatedAgent, peer: Peer): Promise<boolean> {
     const holds = await store.read(async em => (await em.count(Client, { id: clientId, tokenHash })) > 0)
     if (!holds) peer.end('token_revoked')
     return holds
   }
 
-  function peerOf({ clientId, tokenHash, sessionId, hello, remoteAddr }: Known, stream: Stream): Peer {
+  function peerOf(
+    { clientId, tokenHash, sessionId, hello, remoteAddr }: AuthenticatedAgent,
+    stream: Stream
+  ): Peer {
     const abilities = {
       agentVersion: hello.agent_version,
       capabilities: hello.capabilities?.versions ?? null
@@ -169,11 +174,11 @@ export function openSessions(options: Options) {
   }
 }
 
-const words = (outbox: Outbox): Bound[] =>
+const words = (outbox: Outbox): BoundHandler[] =>
   bind(
     [
-      on(Gone, (_: Outbox, row) => outbox.hear(row, { is: 'gone' })),
-      on(Standing, (_: Outbox, { code, message, ...row }) =>
+      on(ObjectRemoved, (_: Outbox, row) => outbox.hear(row, { is: 'gone' })),
+      on(ObjectStatus, (_: Outbox, { code, message, ...row }) =>
         outbox.hear(row, code === '' ? { is: 'taken' } : { is: 'refused', code, message })
       )
     ],

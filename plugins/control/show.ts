@@ -6,8 +6,8 @@ import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { openStore } from '../../kernel/store/open.ts'
 import { givenFiles, type Leaf, ownFile } from './certificate.ts'
-import { enrolled, fact, unaware } from './facts.ts'
 import { type Certificate, readLeaf } from './leaf.ts'
+import { enrolled, storeValue, unaware } from './store-values.ts'
 
 /** The leaf that a server with this configuration would serve; null where none was made yet. */
 export function presentLeaf(dir: string, leaf: Leaf): Certificate | null {
@@ -38,9 +38,9 @@ async function pinsIn(dir: string) {
   const store = await openStore(file, [])
   try {
     return await store.read(async em => {
-      const next = await fact('next_leaf', em)
+      const next = await storeValue('next_leaf', em)
       return {
-        pinned: await fact('leaf', em),
+        pinned: await storeValue('leaf', em),
         enrolled_clients: await enrolled(em),
         next,
         waiting_for: next === null ? [] : await unaware(next, em)

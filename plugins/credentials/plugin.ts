@@ -1,6 +1,6 @@
 import { asFunction } from 'awilix'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { removingSlot, rowSlot } from '../users/slots.ts'
+import { removingSlot, rowSlot } from '../users/exports.ts'
 import { commands } from './commands.ts'
 import { type Credentials, codes, openCredentials } from './credentials.ts'
 import { routes } from './routes.ts'

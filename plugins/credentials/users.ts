@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { Credential } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Removal, RowField } from '../users/slots.ts'
+import type { Removal, RowField } from '../users/exports.ts'
 import { isLive } from './credentials.ts'
 
 export const credentialCount = ({ clock }: Pick<Kernel, 'clock'>): RowField => ({

@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { refusedKind } from '../../kernel/store/filesystem.ts'
 import { onStore } from './ask.ts'
-import type { DoctorCheck, Finding, Place } from './slots.ts'
+import type { DoctorCheck, Finding, Place } from './exports.ts'
 
 const wantedDescriptors = 65_536
 const wantedFreeBytes = 512 * 2 ** 20

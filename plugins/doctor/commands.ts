@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { lockStore } from '../../kernel/store/lock.ts'
-import { checkSlot, type DoctorCheck, type Finding, type Place } from './slots.ts'
+import { checkSlot, type DoctorCheck, type Finding, type Place } from './exports.ts'
 
 export const doctorFailed = defineCode('doctor_failed', 500, 1)
 

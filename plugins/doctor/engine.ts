@@ -1,6 +1,6 @@
 // Which data plane an agent on this machine would run, and why not the other.
-import { type Choice, chooseEngine } from '../../agent/engines.ts'
-import type { DoctorCheck, Finding } from './slots.ts'
+import { type Choice, chooseEngine } from '../../agent/engine-choice.ts'
+import type { DoctorCheck, Finding } from './exports.ts'
 
 export const engine: DoctorCheck = { name: 'engine', run: async () => findingOf(chooseEngine('auto')) }
 

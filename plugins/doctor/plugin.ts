@@ -2,8 +2,8 @@ import { definePlugin } from '../../kernel/plugin.ts'
 import { clock, descriptors, directory, ports } from './checks.ts'
 import { commands, doctorFailed } from './commands.ts'
 import { engine } from './engine.ts'
+import { checkSlot } from './exports.ts'
 import { agents, certificate, endpoint } from './reach.ts'
-import { checkSlot } from './slots.ts'
 
 const checks = [directory, clock, ports, certificate, endpoint, agents, descriptors, engine]
 

@@ -2,11 +2,11 @@
 import { X509Certificate } from 'node:crypto'
 import { connect } from 'node:tls'
 import { isAtLeast, ownVersion } from '../../kernel/base/version.ts'
-import { judge } from '../advertised-endpoint/slots.ts'
-import { type Certificate, fingerprintOf, presentLeaf } from '../control/slots.ts'
-import { alpn } from '../control/wire.ts'
+import { alpn } from '../../kernel/wire/control.ts'
+import { judge } from '../advertised-endpoint/exports.ts'
+import { type Certificate, fingerprintOf, presentLeaf } from '../control/exports.ts'
 import { onStore } from './ask.ts'
-import type { DoctorCheck, Finding, Place } from './slots.ts'
+import type { DoctorCheck, Finding, Place } from './exports.ts'
 
 const reachMs = 5_000
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { defineCommand, type Print } from '../../kernel/cli/command.ts'
-import { pickClient } from '../clients/slots.ts'
+import { pickClient } from '../clients/exports.ts'
 import type { Invitation } from './schema.ts'
 
 const Ttl = Type.Optional(Type.Integer({ description: 'Life of the code in seconds, 1 to 86400.' }))

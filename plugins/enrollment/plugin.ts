@@ -1,10 +1,10 @@
 import { asFunction } from 'awilix'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { answer } from '../../kernel/wire/message.ts'
+import { respond } from '../../kernel/wire/message.ts'
 import type { Endpoint } from '../advertised-endpoint/endpoint.ts'
 import type { Clients } from '../clients/clients.ts'
-import { removingSlot, revokingSlot } from '../clients/slots.ts'
+import { removingSlot, revokingSlot } from '../clients/exports.ts'
 import { codes } from './codes.ts'
 import { commands } from './commands.ts'
 import { type Enrollments, openEnrollments } from './enrollments.ts'
@@ -39,7 +39,7 @@ export default definePlugin<Deps>({
     removingSlot.fillWith(({ enrollments }: Deps) => enrollments.forget)
   ],
   messages,
-  greetings: [answer(Redeem, redeem)],
+  preAuthHandlers: [respond(Redeem, redeem)],
   routes,
   commands
 })

@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
 import type { Code } from '../../kernel/base/errors.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
-import type { Kernel, StrangerCall } from '../../kernel/plugin.ts'
+import type { Kernel, UnauthenticatedCall } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { Endpoint } from '../advertised-endpoint/endpoint.ts'
 import type { Clients } from '../clients/clients.ts'
@@ -32,7 +32,7 @@ interface Outcome {
 }
 
 export async function redeem(
-  { stranger, deps }: StrangerCall<Deps>,
+  { peer, deps }: UnauthenticatedCall<Deps>,
   { code, token_hash: tokenHash }: Static<typeof Redeem.body>
 ): Promise<Static<typeof Redeemed.body>> {
   const { store, clients, log } = deps
@@ -44,7 +44,7 @@ export async function redeem(
   const fields = { client_id: redeemed.client_id, client_name: redeemed.client_name }
   log.info('enrollment.redeemed', `an enrollment code was redeemed: ${is}`, {
     ...fields,
-    remote_addr: stranger.remoteAddr
+    remote_addr: peer.remoteAddr
   })
   return redeemed
 }

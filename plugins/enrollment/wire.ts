@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { defineCode } from '../../kernel/base/errors.ts'
-import { defineMessage, defineQuestion } from '../../kernel/wire/message.ts'
+import { defineMessage, defineRequest } from '../../kernel/wire/message.ts'
 
 // Spoken on the control stream; the status is never sent.
 export const enrollmentInvalid = defineCode('enrollment_invalid', 401, 4)
@@ -24,14 +24,14 @@ export const Redeemed = defineMessage({
 })
 
 /** Until the code expires, it gets the same answer again for the same hash: a lost answer costs nothing. */
-export const Redeem = defineQuestion({
+export const Redeem = defineRequest({
   name: 'sluice.enrollment.Redeem',
   proto,
   body: Type.Object({
     code: Type.String({ maxLength: 64 }),
     token_hash: Type.String({ pattern: '^[0-9a-f]{64}$' })
   }),
-  answer: Redeemed
+  response: Redeemed
 })
 
 /** Of Welcome: a Redeemed, for an agent that never got the answer to its redeem. */

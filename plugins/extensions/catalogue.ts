@@ -3,12 +3,19 @@ import { existsSync, realpathSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { agentPlugins } from '../../config/agent-plugins.ts'
-import { find, type Half, importForeign, loadPlugins, NoHalf, pluginTableIn } from '../../config/load.ts'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { parseFile } from '../../kernel/base/config.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import {
+  find,
+  type Half,
+  importForeign,
+  loadPlugins,
+  NoHalf,
+  pluginTableIn
+} from '../../kernel/loader/load.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
-import type { Settings } from '../../test/kit/conformance.ts'
+import type { Settings } from '../../kit/conformance.ts'
 
 type Table = Readonly<Record<string, unknown>>
 

@@ -1,9 +1,9 @@
 import { join, resolve } from 'node:path'
 import { Type } from 'typebox'
-import { find } from '../../config/load.ts'
-import { trust as record } from '../../config/trust.ts'
 import { Fault, pluginFailed } from '../../kernel/base/errors.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
+import { find } from '../../kernel/loader/load.ts'
+import { trust as record } from '../../kernel/loader/trust.ts'
 import { load, pick, settingsFor, sourceOf } from './catalogue.ts'
 import { described, overview, whole } from './listing.ts'
 import { scaffold } from './scaffold.ts'
@@ -79,7 +79,7 @@ const check = defineCommand({
   positional: ['path'],
   needs: 'nothing',
   async run({ args: { path, config }, env, print }) {
-    const { conform } = await import('../../test/kit/conformance.ts') // all that boots a server, for this one command
+    const { conform } = await import('../../kit/conformance.ts') // all that boots a server, for this one command
     const dir = resolve(path)
     const { name, version, problems } = await conform(dir, settingsFor(dir, config ?? env['SVC_CONFIG']))
     if (problems.length > 0) throw new Fault(pluginFailed, problems.join('\n'))

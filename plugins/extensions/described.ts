@@ -29,9 +29,9 @@ const powers: Readonly<Record<string, string>> = {
   'kernel.connection': 'see agents come and go',
   'kernel.control': 'serve the control stream',
   'kernel.decision': 'see every change and every denial',
-  'kernel.figures': 'tell figures',
+  'kernel.metrics': 'tell figures',
   'kernel.host': 'serve the operator API',
-  'kernel.kind': 'keep objects on agents',
+  'kernel.object-kind': 'keep objects on agents',
   'rules.admit': 'say who may place rules'
 }
 

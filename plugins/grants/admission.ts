@@ -1,7 +1,7 @@
 // What grants does for rules: who may place which, and where their dials may go.
 import { defineCode } from '../../kernel/base/errors.ts'
 import { Client } from '../../kernel/identity/entities.ts'
-import { type Admission, derivedField } from '../rules/slots.ts'
+import { type Admission, derivedField } from '../rules/exports.ts'
 import { admit, listOf } from './coverage.ts'
 import { Grant } from './entities.ts'
 import { capability, key, Targets } from './wire.ts'

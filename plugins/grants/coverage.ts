@@ -1,7 +1,7 @@
 // Which grants stand behind a rule. One grant must cover it whole; its dials may go where any of these allows.
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
-import type { RuleCore } from '../rules/slots.ts'
-import { clientNotGranted } from '../rules/slots.ts'
+import type { RuleCore } from '../rules/exports.ts'
+import { clientNotGranted } from '../rules/exports.ts'
 import type { Grant } from './entities.ts'
 import { allows, parseTarget, spell } from './targets.ts'
 import type { Match } from './wire.ts'

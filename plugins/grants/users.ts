@@ -1,6 +1,6 @@
 // What grants adds to users: a field of the row, and what goes when a user does.
 import { Type } from 'typebox'
-import type { Removal, RowField } from '../users/slots.ts'
+import type { Removal, RowField } from '../users/exports.ts'
 import { Grant } from './entities.ts'
 
 export const grantCount: RowField = {

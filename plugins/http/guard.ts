@@ -1,19 +1,19 @@
+import { withTimeout } from '../../kernel/base/attribution.ts'
 import { Fault, rateLimited, roleRequired, unauthenticated } from '../../kernel/base/errors.ts'
-import { within } from '../../kernel/base/within.ts'
-import { authenticatorSlot, type Known, type Visit } from '../../kernel/http/principal.ts'
+import { type AuthenticatedCaller, authenticatorSlot, type RequestInfo } from '../../kernel/http/principal.ts'
 import * as rows from './errors.ts'
 import type { HttpOptions } from './http.ts'
-import { isJson, isRead, type Turn } from './turn.ts'
+import { isJson, isRead, type RequestContext } from './request-context.ts'
 
 /** Lets a turn in and names its principal, or throws. Asks nothing of the body. */
 export function openGuard({
   identity,
   filled
-}: Pick<HttpOptions, 'identity' | 'filled'>): (turn: Turn) => Promise<void> {
-  async function identify(visit: Visit): Promise<Known> {
-    if (visit.authorization !== undefined) return identity.judge(visit.authorization)
+}: Pick<HttpOptions, 'identity' | 'filled'>): (turn: RequestContext) => Promise<void> {
+  async function identify(requestInfo: RequestInfo): Promise<AuthenticatedCaller> {
+    if (requestInfo.authorization !== undefined) return identity.judge(requestInfo.authorization)
     for (const { value: authenticate } of filled(authenticatorSlot)) {
-      const known = await within(10, 'to tell who asks', () => authenticate(visit))
+      const known = await withTimeout(10, 'to tell who asks', () => authenticate(requestInfo))
       if (known) return known
     }
     throw new Fault(unauthenticated, 'no credential; send Authorization: Bearer TOKEN, or log in')
@@ -22,19 +22,19 @@ export function openGuard({
   return async function admit(turn) {
     if (turn.route.access === 'public') return
     const isBootstrapped = await identity.isBootstrapped()
-    const known = await identify(turn.visit).catch((error: unknown) => {
+    const known = await identify(turn.requestInfo).catch((error: unknown) => {
       if (isBootstrapped || !(error instanceof Fault)) throw error
       return null
     })
     if (!known || !(isBootstrapped || known.principal.method === 'operator_token'))
       throw new Fault(rows.bootstrapRequired, 'there is no superadmin yet; finish the onboarding first')
     turn.principal = known.principal
-    if (known.owes === 'csrf' && !isRead(turn)) refuseForgery(turn.visit)
+    if (known.requires === 'csrf' && !isRead(turn)) refuseForgery(turn.requestInfo)
     refuseRestricted(turn, known)
   }
 }
 
-function refuseForgery({ originHeader, ownOrigin, csrfHeader, hasBody, contentType }: Visit): void {
+function refuseForgery({ originHeader, ownOrigin, csrfHeader, hasBody, contentType }: RequestInfo): void {
   if (originHeader === undefined)
     throw new Fault(rows.csrfOriginRequired, 'a write with a session cookie needs the header Origin')
   if (originHeader !== ownOrigin)
@@ -48,7 +48,7 @@ function refuseForgery({ originHeader, ownOrigin, csrfHeader, hasBody, contentTy
     )
 }
 
-function refuseRestricted({ route, principal }: Turn, { only }: Known): void {
+function refuseRestricted({ route, principal }: RequestContext, { only }: AuthenticatedCaller): void {
   if (only && !only.includes(route.action))
     throw new Fault(rows.passwordChangeRequired, 'the temporary password must be changed first')
   if (route.access === 'superadmin' && principal.role !== 'superadmin')
@@ -58,13 +58,16 @@ function refuseRestricted({ route, principal }: Turn, { only }: Known): void {
 const maxInFlight = 256
 
 /** At most so many requests at once a principal; who is not known counts by address. */
-export function openTurnstile(): { enter(turn: Turn): void; leave(turn: Turn): void } {
+export function openConcurrencyLimit(): {
+  enter(turn: RequestContext): void
+  leave(turn: RequestContext): void
+} {
   const inFlight = new Map<string, number>()
-  const entered = new WeakMap<Turn, string>()
+  const entered = new WeakMap<RequestContext, string>()
   return {
     enter(turn) {
       const { userId, method } = turn.principal
-      const who = method === 'none' ? `address ${turn.visit.remoteAddr}` : userId
+      const who = method === 'none' ? `address ${turn.requestInfo.remoteAddr}` : userId
       const count = inFlight.get(who) ?? 0
       if (count >= maxInFlight)
         throw new Fault(rateLimited, `${maxInFlight} requests are in flight already; wait for one to end`)

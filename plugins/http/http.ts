@@ -9,9 +9,9 @@ import { kernelCodes } from '../../kernel/check.ts'
 import type { HostOptions, HttpHost } from '../../kernel/http/host.ts'
 import type { Kernel, Plugin } from '../../kernel/plugin.ts'
 import * as rows from './errors.ts'
-import { openExchange } from './exchange.ts'
-import type { Tally } from './figures.ts'
+import type { Tally } from './metrics.ts'
 import { openapi, schemaOf } from './openapi.ts'
+import { openPipeline } from './pipeline.ts'
 import { openServer } from './server.ts'
 import { validator } from './validate.ts'
 
@@ -37,7 +37,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
   app.setValidatorCompiler(validator(codes))
   await app.register(cookie)
   await app.register(swagger, openapi(options.version))
-  const handlerOf = openExchange(app, options)
+  const handlerOf = openPipeline(app, options)
 
   async function mount({ name, needs, routes, codes }: Plugin, deps: Kernel): Promise<void> {
     learn(codes ?? [])

@@ -1,10 +1,10 @@
 import { asFunction } from 'awilix'
-import { figuresSlot } from '../../kernel/figures.ts'
 import { hostSlot } from '../../kernel/http/host.ts'
+import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { Repeat } from './entities.ts'
 import * as rows from './errors.ts'
-import { openTally, type Tally } from './figures.ts'
+import { openTally, type Tally } from './metrics.ts'
 import { Http0001 } from './migrations/0001-repeat.ts'
 import { keys, settingsOf } from './settings.ts'
 
@@ -28,6 +28,6 @@ export default definePlugin<Deps>({
       const { openHttp } = await import('./http.ts') // a command, too, reads this file: it needs no Fastify
       return openHttp({ ...options, ...settingsOf(config), tally })
     }),
-    figuresSlot.fillWith(({ tally }: Deps) => tally.figures)
+    metricsSlot.fillWith(({ tally }: Deps) => tally.metrics)
   ]
 })

@@ -4,17 +4,17 @@ import { type Decision, decisionSlot } from '../../kernel/http/principal.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { bootstrapRequired } from './errors.ts'
 import type { HttpOptions } from './http.ts'
-import type { Repeats } from './repeats.ts'
-import { isRead, type Outcome, type Turn } from './turn.ts'
+import type { Idempotency } from './idempotency.ts'
+import { isRead, type Outcome, type RequestContext } from './request-context.ts'
 
-type Options = Pick<HttpOptions, 'store' | 'clock' | 'filled'> & { readonly repeats: Repeats }
+type Options = Pick<HttpOptions, 'store' | 'clock' | 'filled'> & { readonly repeats: Idempotency }
 
 /** One decision for every mutation and every denial: with the change where there is one, else with the outcome. */
 export function openRecord({ store, clock, filled, repeats }: Options) {
   const sinks = () => filled(decisionSlot).map(({ value }) => value)
 
-  function decide(turn: Turn, status: number | null, reason: string | null): Decision {
-    const { route, visit, principal, resource, requestId } = turn
+  function decide(turn: RequestContext, status: number | null, reason: string | null): Decision {
+    const { route, requestInfo, principal, resource, requestId } = turn
     const isKnown = principal.method !== 'none'
     const timestamp = clock.now()
     return {
@@ -24,9 +24,9 @@ export function openRecord({ store, clock, filled, repeats }: Options) {
       actor: isKnown ? principal.userId : null,
       role: isKnown ? principal.role : null,
       authMethod: principal.method,
-      remoteAddr: visit.remoteAddr,
-      method: visit.method,
-      path: visit.path,
+      remoteAddr: requestInfo.remoteAddr,
+      method: requestInfo.method,
+      path: requestInfo.path,
       resourceKind: resource?.kind ?? null,
       resourceId: resource?.id ?? null,
       outcome: isDenial(status, reason) ? 'deny' : 'allow',
@@ -43,7 +43,7 @@ export function openRecord({ store, clock, filled, repeats }: Options) {
 
   /** `change` of a call: the work, the decision and the row of the key are one transaction. */
   const changeOf =
-    (turn: Turn): Call['change'] =>
+    (turn: RequestContext): Call['change'] =>
     async (of, work) => {
       const { made, ...written } = await store.change(async em => {
         const made = await work(em)
@@ -61,7 +61,7 @@ export function openRecord({ store, clock, filled, repeats }: Options) {
     }
 
   /** Before the answer goes out: what the change has not written, or the answer that its decision waited for. */
-  async function close(turn: Turn, outcome: Outcome): Promise<void> {
+  async function close(turn: RequestContext, outcome: Outcome): Promise<void> {
     const { decision, claim } = turn
     const { status, reason } = outcome
     const isMute = (isRead(turn) && !isDenial(status, reason)) || isTurnedAway(status, reason)

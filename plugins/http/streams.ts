@@ -1,13 +1,13 @@
 // Server-sent events: as long as the caller is there and may see them.
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
+import { attributionOf } from '../../kernel/base/attribution.ts'
 import { Fault, rateLimited } from '../../kernel/base/errors.ts'
-import { blame } from '../../kernel/base/within.ts'
 import type { Call, Route } from '../../kernel/http/route.ts'
 import type { ServerEvent } from '../../kernel/http/streaming.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { HttpOptions } from './http.ts'
-import type { Turn } from './turn.ts'
+import type { RequestContext } from './request-context.ts'
 
 const maxPerPrincipal = 16
 const commentMs = 15_000
@@ -20,7 +20,7 @@ type Events = AsyncIterable<ServerEvent<unknown>>
 export interface Streams {
   /** `open` makes the events once there is room. Answers with the first byte. */
   begin(
-    turn: Turn,
+    turn: RequestContext,
     reply: FastifyReply,
     gone: AbortController,
     open: () => Promise<Events>
@@ -31,11 +31,11 @@ export interface Streams {
 
 export function openStreams(
   { clock, log }: Pick<HttpOptions, 'clock' | 'log'>,
-  admit: (turn: Turn) => Promise<void>
+  admit: (turn: RequestContext) => Promise<void>
 ): Streams {
   const live = new Map<string, Set<AbortController>>()
 
-  function enter({ principal: { userId } }: Turn, gone: AbortController): void {
+  function enter({ principal: { userId } }: RequestContext, gone: AbortController): void {
     const mine = live.get(userId) ?? new Set()
     if (mine.size >= maxPerPrincipal)
       throw new Fault(rateLimited, `${maxPerPrincipal} streams are open already; end one first`)
@@ -47,14 +47,14 @@ export function openStreams(
   }
 
   /** A session that ended, a token that was revoked, a user who went: none of them says so by itself. */
-  function watchAccess(turn: Turn, gone: AbortController): void {
+  function watchAccess(turn: RequestContext, gone: AbortController): void {
     let isAsking = false
     const ask = async (): Promise<void> => {
       if (isAsking) return
       isAsking = true
       await admit({ ...turn }).catch((error: unknown) => {
         if (!(error instanceof Fault))
-          log.error('request.failed', String(error), { request_id: turn.requestId, ...blame(error) })
+          log.error('request.failed', String(error), { request_id: turn.requestId, ...attributionOf(error) })
         gone.abort()
       })
       isAsking = false

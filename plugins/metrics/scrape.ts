@@ -1,28 +1,28 @@
 // What all plugins tell, and what Node tells of this process, as one page of text.
 import type { Registry } from 'prom-client'
+import { withTimeout } from '../../kernel/base/attribution.ts'
 import type { Log } from '../../kernel/base/log.ts'
-import { within } from '../../kernel/base/within.ts'
-import type { Figure, Figures } from '../../kernel/figures.ts'
+import type { Metric, Metrics } from '../../kernel/metrics.ts'
 import type { Filled } from '../../kernel/slot.ts'
 import { render } from './format.ts'
 
 export type Scrape = () => Promise<readonly Buffer[]>
 
 interface Options {
-  readonly figures: () => readonly Filled<Figures>[]
+  readonly metrics: () => readonly Filled<Metrics>[]
   readonly log: Log
 }
 
 /** Who comes while one scrape runs gets its page: a loop of callers costs no more than one. */
-export function openScrape({ figures, log }: Options): Scrape {
+export function openScrape({ metrics, log }: Options): Scrape {
   let own: Registry | null = null
   let running: Promise<readonly Buffer[]> | null = null
 
   async function scrape(): Promise<readonly Buffer[]> {
-    const told = new Map<string, Figure[]>()
-    for (const { by, value: tell } of figures())
+    const told = new Map<string, Metric[]>()
+    for (const { by, value: tell } of metrics())
       try {
-        for (const figure of await within(5, 'telling them', tell)) admit(figure, told)
+        for (const figure of await withTimeout(5, 'telling them', tell)) admit(figure, told)
       } catch (error) {
         log.error('metrics.not_told', `the figures of ${by} are missing: ${String(error)}`, { plugin: by })
       }
@@ -42,7 +42,7 @@ export function openScrape({ figures, log }: Options): Scrape {
 }
 
 /** What a scraper would refuse would cost it the whole page. Two may tell of one figure, and then mean the same. */
-function admit(figure: Figure, told: Map<string, Figure[]>): void {
+function admit(figure: Metric, told: Map<string, Metric[]>): void {
   const { name, type, labels } = figure
   if (![name, ...labels].every(word => /^[a-zA-Z_]\w*$/.test(word)))
     throw new TypeError(`${name} {${labels}} is no name with labels`)

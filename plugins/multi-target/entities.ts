@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
-import { ruleKey } from '../rules/slots.ts'
+import { ruleKey } from '../rules/exports.ts'
 
 export const HealthInterval = defineEntity({
   name: 'HealthInterval',

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
-import { fieldUnsupported, ruleField } from '../rules/slots.ts'
+import { fieldUnsupported, ruleField } from '../rules/exports.ts'
 import { HealthInterval } from './entities.ts'
 import { checkCapability, checkKey, HealthCheck } from './wire.ts'
 

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { Connection, Peer } from '../../kernel/control/peers.ts'
-import type { RuleCore, TargetView } from '../rules/slots.ts'
+import type { RuleCore, TargetView } from '../rules/exports.ts'
 import type { RuleHealth } from './wire.ts'
 
 const Time = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])

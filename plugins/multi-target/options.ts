@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { PushOptions } from '../rules/slots.ts'
+import type { PushOptions } from '../rules/exports.ts'
 import { checkKey } from './wire.ts'
 
 export const pushOptions: PushOptions = {

@@ -1,5 +1,5 @@
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { shapeSlot } from '../rules/slots.ts'
+import { shapeSlot } from '../rules/exports.ts'
 import { keys } from './settings.ts'
 import { rangeInvalid, rangeTooWide, shape } from './shape.ts'
 

@@ -1,6 +1,6 @@
 // Ports from listen_port to listen_port_end; a target's ports count up from its own.
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
-import { fieldUnsupported, type Shape } from '../rules/slots.ts'
+import { fieldUnsupported, type Shape } from '../rules/exports.ts'
 import { capability } from './wire.ts'
 
 export const rangeInvalid = defineCode('validation.range_invalid', 400, 3)

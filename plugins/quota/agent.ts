@@ -1,5 +1,5 @@
-import type { AgentCall, AgentPlugin, Verdict } from '../../agent/plugin.ts'
-import { answer, Refused } from '../../kernel/wire/message.ts'
+import type { AgentApplyResult, AgentCall, AgentPlugin } from '../../agent/plugin.ts'
+import { Refused, respond } from '../../kernel/wire/message.ts'
 import { capability, Kept, messages, periodOf, quotaKind, TrafficQuotaUpdate } from './wire.ts'
 
 const tickMs = 1000
@@ -37,13 +37,13 @@ export default {
     }
   ],
   handlers: [
-    answer(TrafficQuotaUpdate, async (call: AgentCall, update) => {
+    respond(TrafficQuotaUpdate, async (call: AgentCall, update) => {
       const { user_id: id, revision, monthly_bytes, period_end } = update
       const object = { kind: quotaKind, id, revision }
-      if (update.action === 'REMOVE') return taken(id, await call.held.drop(object, 'cut'))
+      if (update.action === 'REMOVE') return taken(id, await call.objects.drop(object, 'cut'))
       const kept = { ...termsOf(update), limit: plus(call.journal.delivered(id), leftOf(update, call)) }
       const bytes = call.codec.encode(Kept, kept)
-      const answer = taken(id, await call.held.put({ ...object, bytes }, 'retry'))
+      const answer = taken(id, await call.objects.put({ ...object, bytes }, 'retry'))
       if (answer.revision === revision)
         call.log.info('traffic_quota.applied_set', 'the quota of a user holds', {
           user: id,
@@ -81,7 +81,7 @@ const termsOf = ({ revision, monthly_bytes, anchor, period_end, hold_secs }: Tra
 /** The cap, less what is booked and not forgiven, less what the server did not know of when it said so. */
 function leftOf(update: TrafficQuotaUpdate, { journal }: AgentCall): number {
   const { user_id, monthly_bytes, booked, credit } = update
-  return Math.max(0, monthly_bytes - booked + credit - journal.owed(user_id, update))
+  return Math.max(0, monthly_bytes - booked + credit - journal.unacked(user_id, update))
 }
 
 /** A size may be as large as a number can be. */
@@ -105,7 +105,7 @@ function turnAll(call: AgentCall): void {
     const next = { ...kept, period_end: end, limit: plus(call.journal.delivered(user), left) }
     keptOf(call).set(user, next) // once, while it is being saved
     const bytes = call.codec.encode(Kept, next)
-    call.held
+    call.objects
       .put({ kind: quotaKind, id: user, revision: kept.revision, bytes }, 'retry')
       .catch(error => holdUnsaved(user, next, String(error), call))
     call.log.info('traffic_quota.period', 'the next period begins', { user, period_end: end })
@@ -118,7 +118,7 @@ function holdUnsaved(user: string, next: Kept, error: string, call: AgentCall): 
   call.log.error('traffic_quota.not_saved', `the next period could not be saved: ${error}`, { user })
 }
 
-function taken(user_id: string, verdict: Verdict) {
+function taken(user_id: string, verdict: AgentApplyResult) {
   if (verdict.is === 'refused') throw new Refused(verdict.code, verdict.message)
   return { user_id, revision: verdict.revision }
 }

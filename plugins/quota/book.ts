@@ -1,5 +1,5 @@
 // What a quota's row says at a time: pure, so that reading, booking and telling the agent agree.
-import type { Difference } from '../stats/slots.ts'
+import type { Difference } from '../stats/exports.ts'
 import type { Quota } from './entities.ts'
 import { type Period, periodOf } from './period.ts'
 

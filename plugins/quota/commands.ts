@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
-import { clientIdOf } from '../clients/slots.ts'
+import { clientIdOf } from '../clients/exports.ts'
 import type { QuotaRow } from './schema.ts'
 
 const columns = [

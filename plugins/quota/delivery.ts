@@ -1,8 +1,8 @@
 // What the agents are told of quotas.
-import { defineKind } from '../../kernel/control/held.ts'
+import { defineObjectKind } from '../../kernel/control/managed-objects.ts'
 import type { Connection, Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { openWaiting } from '../rules/slots.ts'
+import { openWaiting } from '../rules/exports.ts'
 import type { Mark, Stats } from '../stats/stats.ts'
 import { countedSince, currentPeriod, standingAt } from './book.ts'
 import { Quota } from './entities.ts'
@@ -21,7 +21,7 @@ export function openDelivery({ store, control, clock, log, stats }: Services) {
   async function tell(about: 'push' | 'remove', { clientId, userId }: Pick<Quota, 'clientId' | 'userId'>) {
     const peer = control.peers.find(clientId)
     const word = peer?.can(capability) && waiting.expect(`${about} ${clientId} ${userId}`, peer, waitSecs)
-    control.held.wake(clientId)
+    control.objects.wake(clientId)
     await word
   }
 
@@ -43,7 +43,7 @@ export function openDelivery({ store, control, clock, log, stats }: Services) {
     }
   }
 
-  const kind = defineKind({
+  const kind = defineObjectKind({
     kind: quotaKind,
     push: TrafficQuotaUpdate,
     remove: TrafficQuotaUpdate,
@@ -65,8 +65,8 @@ export function openDelivery({ store, control, clock, log, stats }: Services) {
       return bodies
     },
     removal: ({ id, revision }) => ({ ...nothing, user_id: id, revision }),
-    async settle() {},
-    settled({ clientId, id, removal }, settlement) {
+    async recordResult() {},
+    resultRecorded({ clientId, id, removal }, settlement) {
       waiting.tell(`${removal === null ? 'push' : 'remove'} ${clientId} ${id}`, settlement)
       if (settlement.is !== 'refused') return
       const fields = { client: clientId, user: id, code: settlement.code }
@@ -84,10 +84,10 @@ export function openDelivery({ store, control, clock, log, stats }: Services) {
     store
       .change(async em => {
         for (const { userId: id } of await em.find(Quota, { clientId }))
-          await control.held.put(em, { clientId, kind: quotaKind, id })
+          await control.objects.put(em, { clientId, kind: quotaKind, id })
       })
       .then(
-        () => control.held.wake(clientId),
+        () => control.objects.wake(clientId),
         error => log.error('traffic_quota.not_replayed', String(error), { client: clientId })
       )
   }

@@ -2,8 +2,8 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { Client, User } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Difference, Notice } from '../stats/slots.ts'
-import type { Removed } from '../users/slots.ts'
+import type { Difference, Notice } from '../stats/exports.ts'
+import type { Removed } from '../users/exports.ts'
 import { standingAt, withBooked } from './book.ts'
 import { Quota } from './entities.ts'
 import { tellLevels } from './levels.ts'
@@ -43,14 +43,14 @@ export function openKeeping({ config, clock, control, log, filled }: Services) {
   /** Off the agent, too; false where there is none. */
   async function lift({ userId, clientId }: Pair, em: EntityManager): Promise<boolean> {
     if ((await em.nativeDelete(Quota, { userId, clientId })) === 0) return false
-    await control.held.drop(em, held({ userId, clientId }), 'cut')
+    await control.objects.drop(em, held({ userId, clientId }), 'cut')
     return true
   }
 
   async function forgetUser({ id: userId }: User, em: EntityManager): Promise<Removed> {
     const gone = await em.find(Quota, { userId })
     for (const quota of gone) await lift(quota, em)
-    return { ids: [], after: () => gone.forEach(({ clientId }) => void control.held.wake(clientId)) }
+    return { ids: [], after: () => gone.forEach(({ clientId }) => void control.objects.wake(clientId)) }
   }
 
   const forgetClient = async ({ id: clientId }: Client, em: EntityManager): Promise<void> =>
@@ -68,7 +68,7 @@ export function openKeeping({ config, clock, control, log, filled }: Services) {
       else if (isHeir) await lift(quota, em)
       else if (quota.holdSecs !== holdSecs) {
         await em.nativeUpdate(Quota, { userId, clientId }, { holdSecs })
-        await control.held.put(em, held(quota))
+        await control.objects.put(em, held(quota))
       }
     }
   }

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { FilledBy } from '../../kernel/slot.ts'
 import { currentPeriod, spentOf } from './book.ts'
 import type { Quota } from './entities.ts'
-import { levelSlot } from './slots.ts'
+import { levelSlot } from './exports.ts'
 
 const levels = [80, 100] as const
 

@@ -1,14 +1,15 @@
 import { asFunction } from 'awilix'
-import { kindSlot } from '../../kernel/control/held.ts'
+import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
-import { figuresSlot } from '../../kernel/figures.ts'
+import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
-import { removingSlot } from '../clients/slots.ts'
-import { sinkSlot } from '../stats/slots.ts'
-import { removingSlot as userRemovingSlot } from '../users/slots.ts'
+import { removingSlot } from '../clients/exports.ts'
+import { sinkSlot } from '../stats/exports.ts'
+import { removingSlot as userRemovingSlot } from '../users/exports.ts'
 import { commands } from './commands.ts'
 import { Quota } from './entities.ts'
-import { openFigures } from './figures.ts'
+import { levelSlot } from './exports.ts'
+import { openMetrics } from './metrics.ts'
 import { Quota0001 } from './migrations/0001-quota.ts'
 import { Quota0002 } from './migrations/0002-level.ts'
 import { openQuotas, type Quotas, type Services, unsupported } from './quotas.ts'
@@ -16,7 +17,6 @@ import { quotaNotFound } from './reading.ts'
 import { routes } from './routes.ts'
 import { invalidBillingAnchor, invalidQuotaSize } from './schema.ts'
 import { keys } from './settings.ts'
-import { levelSlot } from './slots.ts'
 import { messages } from './wire.ts'
 
 interface Deps extends Services {
@@ -41,9 +41,9 @@ export default definePlugin<Deps>({
   services: { quotas: asFunction(openQuotas).singleton() },
   slots: [levelSlot],
   fills: [
-    kindSlot.fillWith(({ quotas }: Deps) => quotas.kind),
+    objectKindSlot.fillWith(({ quotas }: Deps) => quotas.kind),
     connectionSlot.fillWith(({ quotas }: Deps) => quotas.connection),
-    figuresSlot.fillWith(openFigures),
+    metricsSlot.fillWith(openMetrics),
     sinkSlot.fillWith(({ quotas }: Deps) => quotas.book),
     removingSlot.fillWith(({ quotas }: Deps) => quotas.forgetClient),
     userRemovingSlot.fillWith(({ quotas }: Deps) => ({ remove: quotas.forgetUser }))

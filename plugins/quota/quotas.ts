@@ -78,7 +78,7 @@ export function openQuotas(deps: Services) {
       const judgment = { ...judged(await work(em), now), holdSecs: config.quota_hold_secs, updatedAt: now }
       const quota = await tellLevels(judgment, { nowMs: now, filled }, em)
       await em.upsert(Quota, quota)
-      await control.held.put(em, { clientId, kind: quotaKind, id: userId })
+      await control.objects.put(em, { clientId, kind: quotaKind, id: userId })
       return rowOf(quota, (await clients.get(clientId, em)).name, now)
     })
     await delivery.tell('push', { clientId, userId })
@@ -111,7 +111,7 @@ export function openQuotas(deps: Services) {
   /** What was delivered until now is booked before the count begins anew, if the agent says it in time. */
   async function settleBooks(clientId: string): Promise<void> {
     try {
-      await control.peers.find(clientId)?.ask(LastReport, {}, { deadlineMs: lastReportMs })
+      await control.peers.find(clientId)?.request(LastReport, {}, { deadlineMs: lastReportMs })
     } catch (error) {
       if (!(error instanceof Refused)) throw error
       log.debug('traffic_quota.no_report', error.message, { client: clientId })

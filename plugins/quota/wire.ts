@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { type Capability, defineMessage, defineQuestion } from '../../kernel/wire/message.ts'
+import { type Capability, defineMessage, defineRequest } from '../../kernel/wire/message.ts'
 
 export { periodOf } from './period.ts' // both halves open the next period, each by its clock
 
@@ -17,7 +17,7 @@ const QuotaTaken = defineMessage({
   body: Type.Object({ user_id: Type.String(), revision: Type.Integer() })
 })
 
-export const TrafficQuotaUpdate = defineQuestion({
+export const TrafficQuotaUpdate = defineRequest({
   name: 'sluice.quota.TrafficQuotaUpdate',
   proto,
   body: Type.Object({
@@ -34,7 +34,7 @@ export const TrafficQuotaUpdate = defineQuestion({
     seq: Count,
     hold_secs: Type.Integer({ minimum: 0 })
   }),
-  answer: QuotaTaken
+  response: QuotaTaken
 })
 export type TrafficQuotaUpdate = Static<typeof TrafficQuotaUpdate.body>
 

@@ -1,11 +1,11 @@
 import {
+  type AgentApplyResult,
   type AgentCall,
   type AgentPlugin,
   defineField,
-  type MeterLimits,
-  type Verdict
+  type MeterLimits
 } from '../../agent/plugin.ts'
-import { answer, Refused } from '../../kernel/wire/message.ts'
+import { Refused, respond } from '../../kernel/wire/message.ts'
 import {
   capability,
   EnvelopeRemove,
@@ -68,13 +68,13 @@ export default {
     }
   ],
   handlers: [
-    answer(EnvelopeSet, async ({ held, codec }: AgentCall, { owner_id: id, revision, limits }) => {
+    respond(EnvelopeSet, async ({ objects, codec }: AgentCall, { owner_id: id, revision, limits }) => {
       // Without the revision of this push: equal limits are equal bytes.
       const bytes = codec.encode(EnvelopeSet, { owner_id: id, revision: 0, limits })
-      return taken(id, await held.put({ kind: envelopeKind, id, revision, bytes }, 'retry'))
+      return taken(id, await objects.put({ kind: envelopeKind, id, revision, bytes }, 'retry'))
     }),
-    answer(EnvelopeRemove, async ({ held }: AgentCall, { owner_id: id, revision }) =>
-      taken(id, await held.drop({ kind: envelopeKind, id, revision }, 'cut'))
+    respond(EnvelopeRemove, async ({ objects }: AgentCall, { owner_id: id, revision }) =>
+      taken(id, await objects.drop({ kind: envelopeKind, id, revision }, 'cut'))
     )
   ],
   joined(stream, { meters, count, clock }) {
@@ -93,7 +93,7 @@ export default {
   }
 } satisfies AgentPlugin
 
-function taken(owner_id: string, verdict: Verdict) {
+function taken(owner_id: string, verdict: AgentApplyResult) {
   if (verdict.is === 'refused') throw new Refused(verdict.code, verdict.message)
   return { owner_id, revision: verdict.revision }
 }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
-import { clientIdOf } from '../clients/slots.ts'
+import { clientIdOf } from '../clients/exports.ts'
 import { properties } from './limits.ts'
 import type { EnvelopeRow, OwnerRow } from './schema.ts'
 

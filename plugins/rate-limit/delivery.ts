@@ -1,8 +1,8 @@
 // What the agents are told of envelopes.
-import { defineKind } from '../../kernel/control/held.ts'
+import { defineObjectKind } from '../../kernel/control/managed-objects.ts'
 import type { Connection } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { openWaiting } from '../rules/slots.ts'
+import { openWaiting } from '../rules/exports.ts'
 import { Envelope } from './entities.ts'
 import { onTheWire } from './limits.ts'
 import { capability, EnvelopeRemove, EnvelopeSet, envelopeKind } from './wire.ts'
@@ -21,11 +21,11 @@ export function openDelivery({ store, control, clock, log }: Services) {
   ) {
     const peer = control.peers.find(clientId)
     const word = peer?.can(capability) && waiting.expect(`${about} ${clientId} ${ownerId}`, peer, waitSecs)
-    control.held.wake(clientId)
+    control.objects.wake(clientId)
     await word
   }
 
-  const kind = defineKind({
+  const kind = defineObjectKind({
     kind: envelopeKind,
     push: EnvelopeSet,
     remove: EnvelopeRemove,
@@ -41,8 +41,8 @@ export function openDelivery({ store, control, clock, log }: Services) {
       )
     },
     removal: ({ id, revision }) => ({ owner_id: id, revision }),
-    async settle() {},
-    settled({ clientId, id, removal }, settlement) {
+    async recordResult() {},
+    resultRecorded({ clientId, id, removal }, settlement) {
       waiting.tell(`${removal === null ? 'push' : 'remove'} ${clientId} ${id}`, settlement)
       if (settlement.is !== 'refused') return
       const fields = { client: clientId, owner: id, code: settlement.code }

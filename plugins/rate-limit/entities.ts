@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
-import { ruleKey } from '../rules/slots.ts'
+import { ruleKey } from '../rules/exports.ts'
 import type { RateLimit } from './limits.ts'
 
 /** The caps of a rule, as they were given. */

@@ -10,7 +10,7 @@ import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/clients.ts'
 import type { Rules } from '../rules/rules.ts'
-import type { Removed } from '../users/slots.ts'
+import type { Removed } from '../users/exports.ts'
 import type { Users } from '../users/users.ts'
 import { openDelivery } from './delivery.ts'
 import { Envelope } from './entities.ts'
@@ -50,7 +50,7 @@ export function openEnvelopes(deps: Services) {
       const known = await em.findOne(Envelope, { clientId, ownerId })
       const envelope = { clientId, ownerId, limits, createdAt: known?.createdAt ?? now, updatedAt: now }
       await em.upsert(Envelope, envelope)
-      await control.held.put(em, { clientId, kind: envelopeKind, id: ownerId })
+      await control.objects.put(em, { clientId, kind: envelopeKind, id: ownerId })
       return rowOf(envelope)
     })
     await delivery.tell('push', { clientId, ownerId })
@@ -69,7 +69,7 @@ export function openEnvelopes(deps: Services) {
 
   async function lift({ clientId, ownerId }: Pick<Envelope, 'clientId' | 'ownerId'>, em: EntityManager) {
     if ((await em.nativeDelete(Envelope, { clientId, ownerId })) === 0) return false
-    await control.held.drop(em, { clientId, kind: envelopeKind, id: ownerId }, 'cut')
+    await control.objects.drop(em, { clientId, kind: envelopeKind, id: ownerId }, 'cut')
     return true
   }
 
@@ -100,7 +100,7 @@ export function openEnvelopes(deps: Services) {
   async function forgetUser({ id: ownerId }: User, em: EntityManager): Promise<Removed> {
     const gone = await em.find(Envelope, { ownerId })
     for (const envelope of gone) await lift(envelope, em)
-    return { ids: [], after: () => gone.forEach(({ clientId }) => void control.held.wake(clientId)) }
+    return { ids: [], after: () => gone.forEach(({ clientId }) => void control.objects.wake(clientId)) }
   }
 
   const forgetClient = async ({ id: clientId }: Client, em: EntityManager): Promise<void> =>

@@ -1,5 +1,5 @@
 import { defineCode } from '../../kernel/base/errors.ts'
-import { pushOptionsSlot, ruleField } from '../rules/slots.ts'
+import { pushOptionsSlot, ruleField } from '../rules/exports.ts'
 import { RuleLimit } from './entities.ts'
 import { unsupported } from './envelopes.ts'
 import { onTheWire, parseLimits, properties, RateLimit } from './limits.ts'

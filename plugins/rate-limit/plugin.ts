@@ -1,18 +1,18 @@
 import { asFunction } from 'awilix'
-import { kindSlot } from '../../kernel/control/held.ts'
+import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
-import { figuresSlot } from '../../kernel/figures.ts'
+import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type PeerCall } from '../../kernel/plugin.ts'
 import { on } from '../../kernel/wire/message.ts'
-import { removingSlot } from '../clients/slots.ts'
-import { removedSlot } from '../rules/slots.ts'
-import { removingSlot as userRemovingSlot } from '../users/slots.ts'
+import { removingSlot } from '../clients/exports.ts'
+import { removedSlot } from '../rules/exports.ts'
+import { removingSlot as userRemovingSlot } from '../users/exports.ts'
 import { commands } from './commands.ts'
 import { Envelope, RuleLimit } from './entities.ts'
 import { type Envelopes, envelopeNotFound, openEnvelopes, type Services, unsupported } from './envelopes.ts'
 import { field, limitMissing, pushOptions } from './field.ts'
-import { openFigures } from './figures.ts'
 import { burstWithoutRate, limitRange } from './limits.ts'
+import { openMetrics } from './metrics.ts'
 import { RateLimit0001 } from './migrations/0001-rate-limit.ts'
 import { routes } from './routes.ts'
 import { limitsEmpty } from './schema.ts'
@@ -41,9 +41,9 @@ export default definePlugin<Deps>({
   fills: [
     field,
     pushOptions,
-    kindSlot.fillWith(({ envelopes }: Deps) => envelopes.kind),
+    objectKindSlot.fillWith(({ envelopes }: Deps) => envelopes.kind),
     connectionSlot.fillWith(({ envelopes }: Deps) => envelopes.connection),
-    figuresSlot.fillWith(openFigures),
+    metricsSlot.fillWith(openMetrics),
     removedSlot.fillWith(
       ({ throttles }: Deps) =>
         async rule =>

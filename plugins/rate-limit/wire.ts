@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { type Capability, defineMessage, defineQuestion } from '../../kernel/wire/message.ts'
+import { type Capability, defineMessage, defineRequest } from '../../kernel/wire/message.ts'
 
 const proto = new URL('./rate-limit.proto', import.meta.url)
 
@@ -28,18 +28,18 @@ const EnvelopeTaken = defineMessage({
   body: Type.Object({ owner_id: Type.String(), revision: Type.Integer() })
 })
 
-export const EnvelopeSet = defineQuestion({
+export const EnvelopeSet = defineRequest({
   name: 'sluice.rate_limit.EnvelopeSet',
   proto,
   body: Type.Object({ owner_id: Type.String(), revision: Type.Integer(), limits }),
-  answer: EnvelopeTaken
+  response: EnvelopeTaken
 })
 
-export const EnvelopeRemove = defineQuestion({
+export const EnvelopeRemove = defineRequest({
   name: 'sluice.rate_limit.EnvelopeRemove',
   proto,
   body: Type.Object({ owner_id: Type.String(), revision: Type.Integer() }),
-  answer: EnvelopeTaken
+  response: EnvelopeTaken
 })
 
 export const Throttled = defineMessage({

@@ -1,6 +1,6 @@
-import type { AgentCall, AgentPlugin, RuleSpec, Verdict } from '../../agent/plugin.ts'
+import type { AgentApplyResult, AgentCall, AgentPlugin, RuleSpec } from '../../agent/plugin.ts'
 import type { Codec } from '../../kernel/wire/codec.ts'
-import { answer, Refused } from '../../kernel/wire/message.ts'
+import { Refused, respond } from '../../kernel/wire/message.ts'
 import { messages, RulePush, RuleRemove, ruleKind, Settings, settingsPart } from './wire.ts'
 
 export default {
@@ -8,22 +8,22 @@ export default {
   agent: '^1.0.0',
   messages,
   handlers: [
-    answer(RulePush, async ({ held, codec }: AgentCall, { revision, retry, ...rule }) => {
+    respond(RulePush, async ({ objects, codec }: AgentCall, { revision, retry, ...rule }) => {
       const { rule_id: id } = rule
       // Without what is only of this push: an equal rule is equal bytes, whatever its revision.
       const bytes = codec.encode(RulePush, { ...rule, revision: 0, retry: false })
       const object = { kind: ruleKind, id, revision, bytes }
-      return taken(id, await held.put(object, retry ? 'retry' : 'once'))
+      return taken(id, await objects.put(object, retry ? 'retry' : 'once'))
     }),
-    answer(RuleRemove, async ({ held }: AgentCall, { rule_id: id, revision, removal }) =>
-      taken(id, await held.drop({ kind: ruleKind, id, revision }, removal))
+    respond(RuleRemove, async ({ objects }: AgentCall, { rule_id: id, revision, removal }) =>
+      taken(id, await objects.drop({ kind: ruleKind, id, revision }, removal))
     )
   ],
   kinds: [
     {
       kind: ruleKind,
       apply: (_, bytes, { rules, codec }) => rules.open(specOf(bytes, codec)),
-      turn: (bytes, { rules, codec }) => rules.turnOf(specOf(bytes, codec)),
+      applyOrder: (bytes, { rules, codec }) => rules.applyOrderOf(specOf(bytes, codec)),
       withdraw: (id, removal, { rules }) => rules.close(id, removal)
     }
   ],
@@ -35,7 +35,7 @@ export default {
   }
 } satisfies AgentPlugin
 
-function taken(rule_id: string, verdict: Verdict) {
+function taken(rule_id: string, verdict: AgentApplyResult) {
   if (verdict.is === 'refused') throw new Refused(verdict.code, verdict.message)
   return { rule_id, revision: verdict.revision }
 }

@@ -1,14 +1,14 @@
 // What a request that waited for a client is told.
 import { ackTimeout, defineCode, Fault } from '../../kernel/base/errors.ts'
-import type { Settlement } from '../../kernel/control/held.ts'
+import type { ApplyResult } from '../../kernel/control/managed-objects.ts'
 import { portInUse } from './create.ts'
-import { ruleNotFound } from './slots.ts'
+import { ruleNotFound } from './exports.ts'
 
 export const activationFailed = defineCode('activation_failed', 422, 6)
 
 export const defaultAckSecs = 5
 
-export function refuse(answer: Settlement | null, ruleId: string, ackSecs: number): void {
+export function refuse(answer: ApplyResult | null, ruleId: string, ackSecs: number): void {
   const details = { rule_id: ruleId }
   if (!answer) {
     const message = `the client has not answered (${ackSecs} s, or its stream ended); the rule settles by itself`

@@ -3,8 +3,8 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault, limitReached } from '../../kernel/base/errors.ts'
 import type { FilledBy } from '../../kernel/slot.ts'
 import { type Protocol, Rule } from './entities.ts'
+import { sharingSlot } from './exports.ts'
 import type { CreateBody } from './schema.ts'
-import { sharingSlot } from './slots.ts'
 import { parseTargets } from './targets.ts'
 
 export const portInUse = defineCode('port_in_use', 409, 5)

@@ -1,9 +1,13 @@
 // What the agents are told of rules, and what their answers make of a rule.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
+import { attributionOf } from '../../kernel/base/attribution.ts'
 import { Fault } from '../../kernel/base/errors.ts'
-import { blame } from '../../kernel/base/within.ts'
-import { defineKind, type HeldRow, type Settlement } from '../../kernel/control/held.ts'
+import {
+  type ApplyResult,
+  defineObjectKind,
+  type ManagedObject
+} from '../../kernel/control/managed-objects.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { portInUse } from './create.ts'
@@ -22,7 +26,7 @@ interface Services extends Pick<Kernel, 'store' | 'control' | 'log' | 'filled'> 
 }
 
 export function openDelivery({ store, control, log, filled, fields, life, waiting }: Services) {
-  const notices = new WeakMap<HeldRow, Notice>() // of words that are written down and not yet committed
+  const notices = new WeakMap<ManagedObject, Notice>() // of words that are written down and not yet committed
 
   /** A client that cannot do what a rule needs is not asked to: it may have been made older than it was. */
   const refusalOf = (rule: Rule): Fault | null => {
@@ -31,7 +35,7 @@ export function openDelivery({ store, control, log, filled, fields, life, waitin
   }
 
   const unjudged = (error: unknown, client: string, rule?: string): void =>
-    log.error('rule.unjudged', String(error), { client, rule, ...blame(error) })
+    log.error('rule.unjudged', String(error), { client, rule, ...attributionOf(error) })
 
   function joined({ clientId }: Peer): void {
     const judged = store.change(async em => {
@@ -51,7 +55,7 @@ export function openDelivery({ store, control, log, filled, fields, life, waitin
     judged.then(sayAll, error => unjudged(error, clientId))
   }
 
-  async function load(rows: readonly HeldRow[], em: EntityManager) {
+  async function load(rows: readonly ManagedObject[], em: EntityManager) {
     const found = await em.find(Rule, { id: { $in: rows.map(({ id }) => id) } })
     const rules = found.filter(rule => !refusalOf(rule))
     const encoded = await fields.encodeAll(rules, em)
@@ -78,13 +82,13 @@ export function openDelivery({ store, control, log, filled, fields, life, waitin
       said => {
         sayAll(said)
         waiting.tell(`push ${id}`, { is: 'refused', code, message })
-        control.held.wake(clientId)
+        control.objects.wake(clientId)
       },
       error => unjudged(error, clientId, id)
     )
   }
 
-  async function settle(row: HeldRow, settlement: Settlement, em: EntityManager): Promise<void> {
+  async function settle(row: ManagedObject, settlement: ApplyResult, em: EntityManager): Promise<void> {
     const { id, removal } = row
     // Words come in groups, several on one rule: what the map of this `em` keeps may be behind.
     const rule = await em.findOne(Rule, { id }, { disableIdentityMap: true })
@@ -110,7 +114,7 @@ export function openDelivery({ store, control, log, filled, fields, life, waitin
     if (isBack) await fields.replace(rule, valuesBefore, em)
     const keys = isBack ? keysWith(rule, valuesBefore) : rule.fields
     await em.nativeUpdate(Rule, { id }, { fields: keys, valuesBefore: null })
-    await control.held.put(em, heldOf(rule))
+    await control.objects.put(em, heldOf(rule))
     const failed = isBack ? null : await life.fail(rule, { code }, em)
     return () => {
       failed?.()
@@ -120,26 +124,26 @@ export function openDelivery({ store, control, log, filled, fields, life, waitin
           client: clientId,
           code
         })
-      control.held.wake(clientId)
+      control.objects.wake(clientId)
     }
   }
 
-  function settled(row: HeldRow, settlement: Settlement): void {
+  function settled(row: ManagedObject, settlement: ApplyResult): void {
     notices.get(row)?.()
     notices.delete(row)
     waiting.tell(`push ${row.id}`, row.removal === null ? settlement : { is: 'gone' })
     if (row.removal !== null) waiting.tell(`remove ${row.id}`, settlement)
   }
 
-  const kind = defineKind({
+  const kind = defineObjectKind({
     kind: ruleKind,
     push: RulePush,
     remove: RuleRemove,
     load,
     order: openOrder(filled),
     removal: ({ id, revision, removal }) => ({ rule_id: id, revision, removal: removal ?? 'cut' }),
-    settle,
-    settled
+    recordResult: settle,
+    resultRecorded: settled
   })
 
   return { kind, joined }

@@ -3,8 +3,8 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault, internal } from '../../kernel/base/errors.ts'
 import type { Codec } from '../../kernel/wire/codec.ts'
 import type { Rule } from './entities.ts'
+import type { DerivedField, RuleCore, RuleField } from './exports.ts'
 import type { Values } from './schema.ts'
-import type { DerivedField, RuleCore, RuleField } from './slots.ts'
 
 export const fieldNotLoaded = defineCode('field_not_loaded', 422, 6)
 

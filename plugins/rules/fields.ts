@@ -1,11 +1,10 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
-import { type Abilities, isCapable } from '../../kernel/control/peers.ts'
+import { type AgentCapabilities, isCapable } from '../../kernel/control/peers.ts'
 import type { FilledBy } from '../../kernel/slot.ts'
 import type { Codec } from '../../kernel/wire/codec.ts'
 import { fieldNotLoaded, openEncoding } from './encoding.ts'
 import type { Rule } from './entities.ts'
-import { fieldsIn, type Values } from './schema.ts'
 import {
   derivedSlot,
   type HotField,
@@ -14,7 +13,8 @@ import {
   type RuleField,
   shapeSlot,
   shapesOf
-} from './slots.ts'
+} from './exports.ts'
+import { fieldsIn, type Values } from './schema.ts'
 
 export const shapeNotLoaded = defineCode('rule_shape_not_loaded', 422, 6)
 
@@ -37,7 +37,7 @@ export function openFields(filled: FilledBy, codec: Codec) {
   }
 
   /** Why this client cannot take it. */
-  function refusal(rule: Rule, client: Abilities): Fault | null {
+  function refusal(rule: Rule, client: AgentCapabilities): Fault | null {
     const gates = [
       ...shapesOf(rule).map(shape => {
         const { gate, field } = claimOf(shape) ?? {}

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { clientNotFound, Fault } from '../../kernel/base/errors.ts'
 import { isId } from '../../kernel/base/id.ts'
 import { Client } from '../../kernel/identity/entities.ts'
-import { clientNameAmbiguous } from '../clients/slots.ts'
+import { clientNameAmbiguous } from '../clients/exports.ts'
 
 /** An id when it has the form of one, else a name. */
 export const clientsOf = (client: string): { id: string } | { name: string } =>

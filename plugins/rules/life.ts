@@ -3,8 +3,8 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { fieldNotLoaded } from './encoding.ts'
 import { Rule, type State } from './entities.ts'
+import { type Became, removedSlot, stateSlot } from './exports.ts'
 import { shapeNotLoaded } from './fields.ts'
-import { type Became, removedSlot, stateSlot } from './slots.ts'
 import { ruleKind } from './wire.ts'
 
 /** To be called once the transaction has been committed. */
@@ -75,8 +75,8 @@ export function openLife({
   /** One that was active stays on its client, to be tried again, unless a part of it is missing. */
   async function fail(rule: Rule, why: { code: string; error?: string }, em: EntityManager): Promise<Notice> {
     const notice = await enter(rule, { state: 'failed', ...why, code: why.code.slice(0, 64) }, em)
-    if (rule.activatedAt == null) await control.held.forget(em, heldOf(rule))
-    else if (isPart(why.code)) await control.held.drop(em, heldOf(rule), 'cut')
+    if (rule.activatedAt == null) await control.objects.forget(em, heldOf(rule))
+    else if (isPart(why.code)) await control.objects.drop(em, heldOf(rule), 'cut')
     return notice
   }
 

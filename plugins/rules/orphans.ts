@@ -22,11 +22,11 @@ export function openOrphans({ store, control, fields, life }: Services) {
       const lack = fields.lack(rule)
       if (lack && isHeld(rule)) {
         said.push(await life.enter(rule, { state: 'failed', code: lack.row.code }, em))
-        await control.held.drop(em, heldOf(rule), 'cut')
+        await control.objects.drop(em, heldOf(rule), 'cut')
       }
       if (!lack && isOrphan(rule)) {
         said.push(await life.enter(rule, { state: 'pending' }, em))
-        await control.held.put(em, heldOf(rule))
+        await control.objects.put(em, heldOf(rule))
       }
     }
     return said

@@ -6,9 +6,9 @@ import { User } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
 import type { FilledBy } from '../../kernel/slot.ts'
 import type { Rule } from './entities.ts'
+import { admitSlot, clientNotGranted } from './exports.ts'
 import { findClient, requireClient } from './find-client.ts'
 import type { CreateBody } from './schema.ts'
-import { admitSlot, clientNotGranted } from './slots.ts'
 
 type Asked = Pick<CreateBody, 'client' | 'owner'>
 type Place = Pick<Rule, 'clientId' | 'owner' | 'placedBySuperadmin'>

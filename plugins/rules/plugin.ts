@@ -1,21 +1,21 @@
 import { asFunction } from 'awilix'
-import { kindSlot } from '../../kernel/control/held.ts'
+import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { removingSlot, visibleSlot } from '../clients/slots.ts'
-import { rowSlot, removingSlot as userRemovingSlot } from '../users/slots.ts'
+import { removingSlot, visibleSlot } from '../clients/exports.ts'
+import { rowSlot, removingSlot as userRemovingSlot } from '../users/exports.ts'
 import { activationFailed } from './answer.ts'
 import { commands } from './commands.ts'
 import { portInUse, validationProtocol } from './create.ts'
 import { fieldNotLoaded } from './encoding.ts'
 import { Rule } from './entities.ts'
+import { clientNotGranted, fieldUnsupported, ruleNotFound, slots } from './exports.ts'
 import { shapeNotLoaded } from './fields.ts'
 import { Rules0001 } from './migrations/0001-rules.ts'
 import { Rules0002 } from './migrations/0002-values-before.ts'
 import { routes } from './routes.ts'
 import { clientNotConnected, openRules, type Rules } from './rules.ts'
 import { keys } from './settings.ts'
-import { clientNotGranted, fieldUnsupported, ruleNotFound, slots } from './slots.ts'
 import { targetHost, targetsDuplicate, targetsEmpty, targetsTooMany } from './targets.ts'
 import { bodyEmpty, immutableField } from './update.ts'
 import { ownersRules, ruleCount } from './users.ts'
@@ -58,7 +58,7 @@ export default definePlugin<Deps>({
   exports: { rules: asFunction(openRules).singleton() },
   slots,
   fills: [
-    kindSlot.fillWith(({ rules }: Deps) => rules.kind),
+    objectKindSlot.fillWith(({ rules }: Deps) => rules.kind),
     connectionSlot.fillWith(({ rules, codec, config }: Deps) => ({
       welcome: async () => ({ [settingsPart]: codec.encode(Settings, config) }),
       joined: rules.joined

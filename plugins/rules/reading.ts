@@ -7,10 +7,10 @@ import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Rule, type Target } from './entities.ts'
+import { type RuleCore, type RuleHolder, ruleNotFound, targetViewSlot } from './exports.ts'
 import type { Fields } from './fields.ts'
 import { clientsOf } from './find-client.ts'
 import type { Filter, RuleRecord } from './schema.ts'
-import { type RuleCore, type RuleHolder, ruleNotFound, targetViewSlot } from './slots.ts'
 
 export interface RuleCount {
   readonly total: number

@@ -16,7 +16,7 @@ export function openRefresh({ control }: Pick<Kernel, 'control'>, fields: Fields
     )
     for (const rule of touched) {
       await em.nativeUpdate(Rule, { id: rule.id }, { fields: rule.fields })
-      if (isHeld(rule)) await control.held.put(em, heldOf(rule))
+      if (isHeld(rule)) await control.objects.put(em, heldOf(rule))
     }
     return () => {
       for (const clientId of new Set(touched.map(({ clientId }) => clientId))) {
@@ -25,7 +25,7 @@ export function openRefresh({ control }: Pick<Kernel, 'control'>, fields: Fields
           rule => rule.clientId !== clientId || !peer || !fields.refusal(rule, peer)
         )
         // What a client cannot do any more is sorted out when it joins.
-        if (isAble) control.held.wake(clientId)
+        if (isAble) control.objects.wake(clientId)
         else peer?.end('rule.unsupported')
       }
     }

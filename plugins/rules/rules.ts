@@ -50,11 +50,11 @@ export function openRules(kernel: Kernel<typeof keys>) {
       await fields.save(rule, values, em)
       await requireFreePort(rule, filled, em)
       await requireRoom(rule, config, em)
-      await control.held.put(em, heldOf(rule))
+      await control.objects.put(em, heldOf(rule))
       return peer
     })
     const answer = waiting.expect(`push ${id}`, peer, ackSecs)
-    control.held.wake(peer.clientId)
+    control.objects.wake(peer.clientId)
     const settlement = await answer
     if (settlement?.is === 'gone' || !(await store.read(em => em.count(Rule, { id }))))
       throw removedMeanwhile(id)
@@ -80,7 +80,7 @@ export function openRules(kernel: Kernel<typeof keys>) {
       const rule = await reading.find(id, principal, em)
       if (rule.state === 'draining') return { rule }
       const held = isHeld(rule)
-      if (held) await control.held.drop(em, heldOf(rule), 'drain')
+      if (held) await control.objects.drop(em, heldOf(rule), 'drain')
       const peer = held ? control.peers.find(rule.clientId) : undefined
       const notice = await (peer ? life.enter(rule, { state: 'draining' }, em) : life.remove(rule, em))
       return { rule, peer, notice }
@@ -88,7 +88,7 @@ export function openRules(kernel: Kernel<typeof keys>) {
     notice?.()
     const answer = peer && waiting.expect(`remove ${id}`, peer, ackSecs)
     waiting.tell(`push ${id}`, { is: 'gone' })
-    control.held.wake(rule.clientId)
+    control.objects.wake(rule.clientId)
     if (answer) refuse(await answer, id, ackSecs)
   }
 
@@ -97,12 +97,12 @@ export function openRules(kernel: Kernel<typeof keys>) {
     const rules = await em.find(Rule, where, { orderBy: { id: 'asc' } })
     const notices: Notice[] = []
     for (const rule of rules) {
-      if (isHeld(rule)) await control.held.drop(em, heldOf(rule), removal)
+      if (isHeld(rule)) await control.objects.drop(em, heldOf(rule), removal)
       notices.push(await life.remove(rule, em))
     }
     const after = (): void => {
       sayAll(notices)
-      for (const clientId of new Set(rules.map(({ clientId }) => clientId))) control.held.wake(clientId)
+      for (const clientId of new Set(rules.map(({ clientId }) => clientId))) control.objects.wake(clientId)
     }
     return { ids: rules.map(({ id }) => id), after }
   }

@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import type { FilledBy } from '../../kernel/slot.ts'
-import { type RuleField, ruleFieldSlot, shapeSlot, type TargetView, targetViewSlot } from './slots.ts'
+import { type RuleField, ruleFieldSlot, shapeSlot, type TargetView, targetViewSlot } from './exports.ts'
 import { targetHost } from './targets.ts'
 
 const closed = { additionalProperties: false }

@@ -8,11 +8,11 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { activationFailed, defaultAckSecs, refuse, removedMeanwhile } from './answer.ts'
 import { parse } from './create.ts'
 import { Rule } from './entities.ts'
+import { ruleNotFound } from './exports.ts'
 import { type Fields, keysWith } from './fields.ts'
 import { heldOf, isHeld } from './life.ts'
 import type { Reading } from './reading.ts'
 import type { UpdateBody, Values } from './schema.ts'
-import { ruleNotFound } from './slots.ts'
 import type { Waiting } from './waiting.ts'
 
 export const bodyEmpty = defineCode('validation.body_empty', 400, 3)
@@ -42,7 +42,7 @@ export function openUpdate({ store, clock, control, fields, reading, waiting }: 
       return { clientId: rule.clientId, peer: isAwaited ? control.peers.find(rule.clientId) : undefined }
     })
     const answer = peer && waiting.expect(`push ${id}`, peer, ackSecs)
-    control.held.wake(clientId)
+    control.objects.wake(clientId)
     const word = await answer
     if (word?.is === 'gone' || !(await store.read(em => em.count(Rule, { id })))) throw removedMeanwhile(id)
     if (word?.is === 'refused')
@@ -103,7 +103,7 @@ export function openUpdate({ store, clock, control, fields, reading, waiting }: 
       { fields: next.fields, valuesBefore, updatedAt: clock.now() }
     )
     if (!isHeld(rule)) return false
-    await control.held.put(em, heldOf(rule))
+    await control.objects.put(em, heldOf(rule))
     return isAwaited
   }
 

@@ -1,6 +1,6 @@
 // What rules adds to users: a field of the row, and what goes when a user does.
 import { Type } from 'typebox'
-import type { Removal, RowField } from '../users/slots.ts'
+import type { Removal, RowField } from '../users/exports.ts'
 import { Rule } from './entities.ts'
 import type { Rules } from './rules.ts'
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/base/clock.ts'
-import type { Settlement } from '../../kernel/control/held.ts'
+import type { ApplyResult } from '../../kernel/control/managed-objects.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
 
 /** Which of an agent's words on a rule: on a push of it, or on its removal. */
@@ -7,15 +7,15 @@ export type About = `${'push' | 'remove'} ${string}`
 
 export interface Waiting {
   /** The agent's next word, or null when it does not come in time or the stream has ended. */
-  expect(about: About, peer: Peer, timeoutSecs: number): Promise<Settlement | null>
-  tell(about: About, settlement: Settlement): void
+  expect(about: About, peer: Peer, timeoutSecs: number): Promise<ApplyResult | null>
+  tell(about: About, settlement: ApplyResult): void
 }
 
 /** Requests that wait for an agent; several may wait for the same word. */
 export function openWaiting(clock: Pick<Clock, 'after'>): Waiting {
-  const waiting = new Map<About, Set<(settlement: Settlement | null) => void>>()
+  const waiting = new Map<About, Set<(settlement: ApplyResult | null) => void>>()
 
-  function leave(about: About, end: (settlement: Settlement | null) => void): void {
+  function leave(about: About, end: (settlement: ApplyResult | null) => void): void {
     const others = waiting.get(about)
     others?.delete(end)
     if (others?.size === 0) waiting.delete(about)
@@ -25,7 +25,7 @@ export function openWaiting(clock: Pick<Clock, 'after'>): Waiting {
     expect(about, { ended }, timeoutSecs) {
       if (ended.aborted) return Promise.resolve(null)
       return new Promise(resolve => {
-        const end = (settlement: Settlement | null): void => {
+        const end = (settlement: ApplyResult | null): void => {
           leave(about, end)
           cancel()
           ended.removeEventListener('abort', giveUp)

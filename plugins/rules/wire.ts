@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Bytes, defineMessage, defineQuestion } from '../../kernel/wire/message.ts'
+import { Bytes, defineMessage, defineRequest } from '../../kernel/wire/message.ts'
 
 const proto = new URL('./rules.proto', import.meta.url)
 
@@ -22,7 +22,7 @@ const RuleTaken = defineMessage({
   body: Type.Object({ rule_id: Type.String(), revision: Type.Integer() })
 })
 
-export const RulePush = defineQuestion({
+export const RulePush = defineRequest({
   name: 'sluice.rules.RulePush',
   proto,
   body: Type.Object({
@@ -37,14 +37,14 @@ export const RulePush = defineQuestion({
     fields: Type.Record(Type.String(), Bytes),
     retry: Type.Boolean()
   }),
-  answer: RuleTaken
+  response: RuleTaken
 })
 
-export const RuleRemove = defineQuestion({
+export const RuleRemove = defineRequest({
   name: 'sluice.rules.RuleRemove',
   proto,
   body: Type.Object({ rule_id: Type.String(), revision: Type.Integer(), removal: Removal }),
-  answer: RuleTaken
+  response: RuleTaken
 })
 
 export const messages = [Settings, RulePush, RuleRemove, RuleTaken]

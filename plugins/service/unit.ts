@@ -73,7 +73,7 @@ const quote = (word: string): string => {
 function template(role: Role): string {
   for (const up of ['../..', '../../..']) {
     try {
-      return readFileSync(join(import.meta.dirname, up, 'config', `sluice-${role}.service`), 'utf8')
+      return readFileSync(join(import.meta.dirname, up, 'config/deploy', `sluice-${role}.service`), 'utf8')
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error // what readFileSync throws
     }

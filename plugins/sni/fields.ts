@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { Type } from 'typebox'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
-import { type RuleDraft, ruleField } from '../rules/slots.ts'
+import { type RuleDraft, ruleField } from '../rules/exports.ts'
 import { SniFallback, SniPattern } from './entities.ts'
 import { parsePattern, patternMalformed } from './pattern.ts'
 import { capability, Fallback, fallbackKey, Pattern, patternKey } from './wire.ts'

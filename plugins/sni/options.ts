@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { columnSlot, type PushOptions } from '../rules/slots.ts'
+import { columnSlot, type PushOptions } from '../rules/exports.ts'
 import { fallbackKey, patternKey } from './wire.ts'
 
 export const pushOptions: PushOptions = {

@@ -1,6 +1,6 @@
 // How long agents awaited TLS names: summed over their lives, so that it never goes back while the server runs.
 import type { Peer } from '../../kernel/control/peers.ts'
-import type { Figures, Spread } from '../../kernel/figures.ts'
+import type { Histogram, Metrics } from '../../kernel/metrics.ts'
 import { boundsMs, type Peeks } from './wire.ts'
 
 interface Sum {
@@ -23,17 +23,17 @@ export function openPeeks() {
     sums.set(clientId, { instanceId, past, now: said })
   }
 
-  const figures: Figures = async () => [
+  const metrics: Metrics = async () => [
     {
       name: 'svc_tls_client_hello_peek_duration_seconds',
       type: 'histogram',
       help: 'Time that connections waited for the TLS server name.',
       labels: ['client'],
-      readings: [...sums].map(([clientId, sum]) => ({ of: [clientId], value: spreadOf(sum) }))
+      samples: [...sums].map(([clientId, sum]) => ({ labelValues: [clientId], value: spreadOf(sum) }))
     }
   ]
 
-  return { hear, figures, forgetClient: (clientId: string): void => void sums.delete(clientId) }
+  return { hear, metrics, forgetClient: (clientId: string): void => void sums.delete(clientId) }
 }
 
 const plus = (a: Peeks, b: Peeks): Peeks => ({
@@ -41,7 +41,7 @@ const plus = (a: Peeks, b: Peeks): Peeks => ({
   sum_ms: a.sum_ms + b.sum_ms
 })
 
-function spreadOf({ past, now }: Sum): Spread {
+function spreadOf({ past, now }: Sum): Histogram {
   const { counts, sum_ms } = plus(past, now)
   return { bounds: boundsMs.map(ms => ms * secsPerMs), counts, sum: sum_ms * secsPerMs }
 }

@@ -1,9 +1,9 @@
 import { asFunction } from 'awilix'
-import { figuresSlot } from '../../kernel/figures.ts'
+import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
 import { on } from '../../kernel/wire/message.ts'
-import { removingSlot } from '../clients/slots.ts'
-import { pushOptionsSlot, sharingSlot } from '../rules/slots.ts'
+import { removingSlot } from '../clients/exports.ts'
+import { pushOptionsSlot, sharingSlot } from '../rules/exports.ts'
 import { SniFallback, SniPattern } from './entities.ts'
 import { fallback, onUnsupportedRule, pattern, unsupported } from './fields.ts'
 import { Sni0001 } from './migrations/0001-sni.ts'
@@ -34,7 +34,7 @@ export default definePlugin<Deps>({
         async client =>
           peeks.forgetClient(client.id)
     ),
-    figuresSlot.fillWith(({ peeks }: Deps) => peeks.figures),
+    metricsSlot.fillWith(({ peeks }: Deps) => peeks.metrics),
     pushOptionsSlot.fill(pushOptions),
     tlsName
   ],

@@ -1,7 +1,7 @@
 // Rules that have a port together: names may, and one fallback; a plain rule never does.
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault, roleRequired } from '../../kernel/base/errors.ts'
-import type { Placed, Sharing } from '../rules/slots.ts'
+import type { Placed, Sharing } from '../rules/exports.ts'
 import { loadPatterns } from './fields.ts'
 import { covers, isWildcard } from './pattern.ts'
 import { fallbackKey, patternKey } from './wire.ts'

@@ -1,5 +1,5 @@
 import type { AgentCall, AgentPlugin, Stream } from '../../agent/plugin.ts'
-import { answer } from '../../kernel/wire/message.ts'
+import { respond } from '../../kernel/wire/message.ts'
 import { LastReport, Ledger, type Live, messages, part, StatsReport } from './wire.ts'
 
 type Journal = AgentCall['journal']
@@ -16,7 +16,7 @@ export default {
   agent: '^1.0.0',
   messages,
   handlers: [
-    answer(LastReport, async ({ journal, count }: AgentCall) => {
+    respond(LastReport, async ({ journal, count }: AgentCall) => {
       count()
       await reporters.get(journal)?.()
       return {}
@@ -61,7 +61,7 @@ function openReporter(stream: Stream, journal: Journal): () => Promise<void> {
     let count = 0
     for (const body of partsOf(journal, live)) {
       if (count === 0 && body.rows.length === 0 && now === told) return
-      const { epoch, seq } = await stream.ask(StatsReport, { ...body, part: count++ })
+      const { epoch, seq } = await stream.request(StatsReport, { ...body, part: count++ })
       journal.acknowledge(epoch, seq)
     }
     told = now

@@ -2,11 +2,11 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { RuleHolder } from '../rules/slots.ts'
+import type { RuleHolder } from '../rules/exports.ts'
 import { type Counts, isLower, isSame, isSpan, keyOf, minus, none, plus } from './counts.ts'
 import { StatsEpoch } from './entities.ts'
-import type { Holders } from './holders.ts'
-import { type Difference, type Notice, sinkSlot } from './slots.ts'
+import { type Difference, type Notice, sinkSlot } from './exports.ts'
+import type { RuleOwners } from './rule-owners.ts'
 import { addTotals, advanceEpoch, type OwnedRow, putRows, rowsBefore } from './tables.ts'
 import type { Row, StatsReport } from './wire.ts'
 
@@ -24,7 +24,7 @@ export interface Mark {
 
 export type Ledger = ReturnType<typeof openLedger>
 
-export function openLedger({ clock, log, filled }: Kernel, holders: Pick<Holders, 'of' | 'reported'>) {
+export function openLedger({ clock, log, filled }: Kernel, holders: Pick<RuleOwners, 'of' | 'reported'>) {
   async function book(reports: readonly Report[], em: EntityManager): Promise<Notice[]> {
     const ids = new Set(reports.flatMap(({ rows }) => rows.map(row => row.rule_id)))
     const held = await holders.of([...ids], em)

@@ -1,22 +1,22 @@
 import { asFunction } from 'awilix'
 import { connectionSlot } from '../../kernel/control/peers.ts'
-import { figuresSlot } from '../../kernel/figures.ts'
+import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
-import { answer } from '../../kernel/wire/message.ts'
+import { respond } from '../../kernel/wire/message.ts'
 import type { Clients } from '../clients/clients.ts'
-import { removingSlot } from '../clients/slots.ts'
+import { removingSlot } from '../clients/exports.ts'
+import { removedSlot } from '../rules/exports.ts'
 import type { Rules } from '../rules/rules.ts'
-import { removedSlot } from '../rules/slots.ts'
-import { removingSlot as userRemovingSlot } from '../users/slots.ts'
+import { removingSlot as userRemovingSlot } from '../users/exports.ts'
 import { commands } from './commands.ts'
 import { StatsEpoch, StatsHolder, StatsRow, StatsTotal } from './entities.ts'
-import { forgetClient } from './holders.ts'
+import { sinkSlot } from './exports.ts'
 import { Stats0001 } from './migrations/0001-stats.ts'
 import { Stats0002 } from './migrations/0002-datagrams.ts'
 import { Stats0003 } from './migrations/0003-minute.ts'
 import { Stats0004 } from './migrations/0004-whole.ts'
 import { routes } from './routes.ts'
-import { sinkSlot } from './slots.ts'
+import { forgetClient } from './rule-owners.ts'
 import { openStats, type Stats } from './stats.ts'
 import { messages, StatsReport } from './wire.ts'
 
@@ -47,7 +47,7 @@ export default definePlugin<Deps>({
   fills: [
     connectionSlot.fillWith(({ stats }: Deps) => stats.connection),
     removedSlot.fillWith(({ stats }: Deps) => stats.removed),
-    figuresSlot.fillWith(({ stats }: Deps) => stats.figures),
+    metricsSlot.fillWith(({ stats }: Deps) => stats.metrics),
     removingSlot.fill(({ id }, em) => forgetClient(id, em)),
     userRemovingSlot.fillWith(({ stats }: Deps) => ({
       async remove({ id }, em) {
@@ -58,7 +58,7 @@ export default definePlugin<Deps>({
   ],
   messages,
   handlers: [
-    answer(StatsReport, async ({ peer, deps }: PeerCall<Deps>, report) => {
+    respond(StatsReport, async ({ peer, deps }: PeerCall<Deps>, report) => {
       await deps.stats.take({ ...report, clientId: peer.clientId })
       return { epoch: report.epoch, seq: report.seq }
     })

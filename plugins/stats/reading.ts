@@ -5,13 +5,13 @@ import type { Principal } from '../../kernel/http/principal.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Rules } from '../rules/rules.ts'
 import type { RuleRecord } from '../rules/schema.ts'
+import type { ActiveConnections } from './active-connections.ts'
 import { StatsTotal } from './entities.ts'
-import type { Lives } from './lives.ts'
 import type { Flags, PortStats, RuleStats, TargetStats } from './schema.ts'
 
 interface Services extends Pick<Kernel, 'store'> {
   readonly rules: Pick<Rules, 'read'>
-  readonly lives: Pick<Lives, 'of'>
+  readonly lives: Pick<ActiveConnections, 'of'>
 }
 
 type Totals = readonly StatsTotal[]

@@ -3,8 +3,8 @@ import type { Release } from '../../kernel/base/releases.ts'
 import type { Connection } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
+import type { ActiveConnections } from './active-connections.ts'
 import type { Ledger, Report } from './ledger.ts'
-import type { Lives } from './lives.ts'
 import { LastReport, part, Ledger as Told } from './wire.ts'
 
 interface Waiting {
@@ -19,7 +19,7 @@ export type Reports = ReturnType<typeof openReports>
 
 interface Services extends Pick<Kernel, 'store' | 'clock' | 'log' | 'codec'> {
   readonly ledger: Ledger
-  readonly lives: Lives
+  readonly lives: ActiveConnections
 }
 
 export function openReports({ store, clock, log, codec, ledger, lives }: Services) {
@@ -79,7 +79,7 @@ export function openReports({ store, clock, log, codec, ledger, lives }: Service
     left: ({ clientId }) => lives.left(clientId),
     async leaving(peer) {
       try {
-        await peer.ask(LastReport, {})
+        await peer.request(LastReport, {})
       } catch (error) {
         if (!(error instanceof Refused)) throw error
         log.debug('stats.no_last_report', error.message, { client_id: peer.clientId })

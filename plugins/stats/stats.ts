@@ -5,12 +5,12 @@ import type { Call } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/clients.ts'
 import type { Rules } from '../rules/rules.ts'
-import { openFigures } from './figures.ts'
-import { type Gone, openHolders } from './holders.ts'
+import { openActiveConnections } from './active-connections.ts'
 import { epochsTold, openLedger } from './ledger.ts'
-import { openLives } from './lives.ts'
+import { openMetrics } from './metrics.ts'
 import { openReading } from './reading.ts'
 import { openReports } from './reports.ts'
+import { type Gone, openRuleOwners } from './rule-owners.ts'
 import type { Flags, RuleStats } from './schema.ts'
 import { openSummary } from './summary.ts'
 import { dropEnded, dropEpochs, dropSpans } from './tables.ts'
@@ -24,8 +24,8 @@ const endedKeptMs = 30 * 24 * 3_600_000 // longer than an agent keeps a journal 
 
 export function openStats(deps: Kernel & { readonly clients: Clients; readonly rules: Rules }) {
   const { store, clock, log, codec, clients, rules } = deps
-  const lives = openLives(deps)
-  const holders = openHolders(deps)
+  const lives = openActiveConnections(deps)
+  const holders = openRuleOwners(deps)
   const ledger = openLedger(deps, holders)
   const reports = openReports({ store, clock, log, codec, ledger, lives })
   const ofRule = openReading({ store, rules, lives })
@@ -59,7 +59,7 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
     watchRule,
     summary,
     mark: ledger.mark,
-    figures: openFigures({ store, rules, lives }),
+    metrics: openMetrics({ store, rules, lives }),
     tidy,
     async removed(rule: Gone, em: EntityManager): Promise<void> {
       await holders.removed(rule, em)

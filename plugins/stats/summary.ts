@@ -4,13 +4,13 @@ import type { Principal } from '../../kernel/http/principal.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/clients.ts'
 import type { Rules } from '../rules/rules.ts'
-import type { Lives } from './lives.ts'
+import type { ActiveConnections } from './active-connections.ts'
 import type { Summary } from './schema.ts'
 
 interface Services extends Pick<Kernel, 'store'> {
   readonly clients: Clients
   readonly rules: Rules
-  readonly lives: Pick<Lives, 'all'>
+  readonly lives: Pick<ActiveConnections, 'all'>
 }
 
 export const openSummary =

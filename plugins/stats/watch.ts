@@ -2,7 +2,7 @@
 import { Fault } from '../../kernel/base/errors.ts'
 import type { ServerEvent } from '../../kernel/http/streaming.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { ruleNotFound } from '../rules/slots.ts'
+import { ruleNotFound } from '../rules/exports.ts'
 import type { RuleStats } from './schema.ts'
 
 const everyMs = 5_000

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { defineMessage, defineQuestion } from '../../kernel/wire/message.ts'
+import { defineMessage, defineRequest } from '../../kernel/wire/message.ts'
 
 const proto = new URL('./stats.proto', import.meta.url)
 
@@ -32,7 +32,7 @@ export const Booked = defineMessage({
   body: Type.Object({ epoch: Epoch, seq: Count })
 })
 
-export const StatsReport = defineQuestion({
+export const StatsReport = defineRequest({
   name: 'sluice.stats.StatsReport',
   proto,
   body: Type.Object({
@@ -44,7 +44,7 @@ export const StatsReport = defineQuestion({
     live: Type.Array(Live),
     gap: Type.Optional(Type.Object({ from_ms: Time, to_ms: Time }))
   }),
-  answer: Booked
+  response: Booked
 })
 export type StatsReport = Static<(typeof StatsReport)['body']>
 
@@ -56,11 +56,11 @@ export const Ledger = defineMessage({
 
 export const Reported = defineMessage({ name: 'sluice.stats.Reported', proto, body: Type.Object({}) })
 
-export const LastReport = defineQuestion({
+export const LastReport = defineRequest({
   name: 'sluice.stats.LastReport',
   proto,
   body: Type.Object({}),
-  answer: Reported
+  response: Reported
 })
 
 /** Under which the server's half speaks in Welcome. */

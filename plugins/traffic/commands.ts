@@ -1,7 +1,7 @@
 import { type TProperties, Type } from 'typebox'
 import { Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
-import { clientIdOf } from '../clients/slots.ts'
+import { clientIdOf } from '../clients/exports.ts'
 import { bar, csv, size } from './chart.ts'
 import type { Traffic } from './schema.ts'
 

@@ -1,6 +1,6 @@
 // The tables of samples. An hour is counted up with its minutes, in their transaction: there is nothing to roll up later.
 import type { EntityManager } from '@mikro-orm/sql'
-import type { Difference } from '../stats/slots.ts'
+import type { Difference } from '../stats/exports.ts'
 import { TrafficSeries } from './entities.ts'
 import { keptSecs, spanSecsOf, type Window } from './window.ts'
 

@@ -1,7 +1,7 @@
 import { defineCode } from '../../kernel/base/errors.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { shapeSlot } from '../rules/slots.ts'
+import { shapeSlot } from '../rules/exports.ts'
 import { keys } from './settings.ts'
 import { capability, Settings, settingsPart } from './wire.ts'
 

@@ -1,9 +1,9 @@
 import { asFunction } from 'awilix'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { commands } from './commands.ts'
+import { creatingSlot, disablingSlot, removingSlot, rowSlot } from './exports.ts'
 import { openRoster, type Roster, codes as rosterCodes } from './roster.ts'
 import { routes } from './routes.ts'
-import { creatingSlot, disablingSlot, removingSlot, rowSlot } from './slots.ts'
 import { codes, openUsers, type Users } from './users.ts'
 
 interface Deps extends Kernel {

@@ -6,8 +6,8 @@ import type { Principal } from '../../kernel/http/principal.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { creatingSlot, disablingSlot, type Removed, removingSlot, rowSlot, type Save } from './exports.ts'
 import type { CreateBody, RemovedUser, UpdateBody, UserRow } from './schema.ts'
-import { creatingSlot, disablingSlot, type Removed, removingSlot, rowSlot, type Save } from './slots.ts'
 import { checkDisplayName, type Users } from './users.ts'
 
 export const invalidRole = defineCode('invalid_role', 422, 3)

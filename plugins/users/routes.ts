@@ -1,8 +1,8 @@
 import { defineList } from '../../kernel/http/listing.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
+import { selfRead } from './exports.ts'
 import type { Roster } from './roster.ts'
 import { createBody, Me, removedUser, UpdateBody, UserParams, userRow } from './schema.ts'
-import { selfRead } from './slots.ts'
 import type { Users } from './users.ts'
 
 interface Deps {

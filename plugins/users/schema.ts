@@ -1,7 +1,7 @@
 import { type Static, type TProperties, type TSchema, type TSchemaOptions, Type } from 'typebox'
 import type { FilledBy } from '../../kernel/slot.ts'
+import { creatingSlot, removingSlot, rowSlot } from './exports.ts'
 import { invalidRole } from './roster.ts'
-import { creatingSlot, removingSlot, rowSlot } from './slots.ts'
 
 const closed = { additionalProperties: false }
 const roleOf = (options: TSchemaOptions) =>

@@ -1,9 +1,9 @@
 // What both halves do: a thread looks whether the event loop moves, and what nobody catches is named before the end.
 import { Worker } from 'node:worker_threads'
+import { attributionOf } from '../../kernel/base/attribution.ts'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Release } from '../../kernel/base/releases.ts'
-import { blame } from '../../kernel/base/within.ts'
 import { ownerOfStack } from './owner.ts'
 import type { Watched } from './watch.ts'
 
@@ -30,7 +30,7 @@ export function keepWatch({ whom, patienceMs, log, defer }: Watch): void {
   const crashed = whom === 'server' ? 'server.crashed' : 'agent.crashed'
   const end = (thrown: unknown): void => {
     const stack = thrown instanceof Error ? (thrown.stack ?? '') : ''
-    const plugin = blame(thrown)?.filled_by ?? ownerOfStack(stack, whom)
+    const plugin = attributionOf(thrown)?.filled_by ?? ownerOfStack(stack, whom)
     log.error(crashed, `${plugin} has ended the ${whom}: ${reasonOf(thrown)}`, {
       plugin,
       error: stack

@@ -1,7 +1,7 @@
 // What may be sent as a body, and what it must not become: another's right, another kind of object, a failure of ours.
 import t, { type Test } from 'tap'
+import type { TestServer } from '../../kit/test-server.ts'
 import { addUser, type ErrorBody, onboarded } from '../../plugins/auth/test/web.ts'
-import type { House } from '../kit/house.ts'
 
 const plugins = [
   'users',
@@ -13,9 +13,9 @@ const plugins = [
   'rules',
   'grants'
 ]
-const all = (t: Test): Promise<House> => onboarded(t, { plugins })
+const all = (t: Test): Promise<TestServer> => onboarded(t, { plugins })
 
-const tokenOf = async (home: House, userId: string): Promise<string> =>
+const tokenOf = async (home: TestServer, userId: string): Promise<string> =>
   (await home.call<{ token: string }>('POST', `/v1/users/${userId}/credentials`)).body.token
 
 const grant = { user_id: 'ada', client_id: '*', listen_port_start: 1, listen_port_end: 9, protocols: ['tcp'] }

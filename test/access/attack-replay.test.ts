@@ -1,6 +1,7 @@
 // What was taken once is no use again: cookies and tokens after each of their ends.
 import { createHash } from 'node:crypto'
 import t, { type Test } from 'tap'
+import type { Reply, TestServer } from '../../kit/test-server.ts'
 import {
   addUser,
   browser,
@@ -10,21 +11,20 @@ import {
   onboarded,
   root
 } from '../../plugins/auth/test/web.ts'
-import type { House, Reply } from '../kit/house.ts'
 
-const open = (t: Test): Promise<House> =>
+const open = (t: Test): Promise<TestServer> =>
   onboarded(t, { plugins: ['users', 'auth', 'credentials', 'clients', 'rules', 'grants'] })
 
 interface Issued {
   readonly credential_id: string
   readonly token: string
 }
-const issue = async (home: House, userId: string): Promise<Issued> =>
+const issue = async (home: TestServer, userId: string): Promise<Issued> =>
   (await home.call<Issued>('POST', `/v1/users/${userId}/credentials`)).body
 
-const me = (home: House, headers: Record<string, string>): Promise<Reply<ErrorBody>> =>
+const me = (home: TestServer, headers: Record<string, string>): Promise<Reply<ErrorBody>> =>
   home.call<ErrorBody>('GET', '/v1/users/me', undefined, { authorization: '', ...headers })
-const withToken = (home: House, token: string) => me(home, { authorization: `Bearer ${token}` })
+const withToken = (home: TestServer, token: string) => me(home, { authorization: `Bearer ${token}` })
 
 const refused = { status: 401, body: { error: { code: 'unauthenticated' } } }
 
@@ -50,7 +50,7 @@ t.test('each login has a cookie of its own, of 256 bits', async t => {
 
 /** Each takes the session of ada's page away, one way or another. */
 const endings: Readonly<
-  Record<string, (home: House, page: Awaited<ReturnType<typeof browser>>) => Promise<unknown>>
+  Record<string, (home: TestServer, page: Awaited<ReturnType<typeof browser>>) => Promise<unknown>>
 > = {
   'its logout': (_, page) => page.call('POST', '/v1/auth/logout'),
   'a password reset': home => home.call('POST', '/v1/users/ada/password'),
@@ -90,7 +90,7 @@ for (const [what, end] of Object.entries(endings))
   })
 
 /** Each takes ada's token away. */
-const revocations: Readonly<Record<string, (home: House, path: string) => Promise<unknown>>> = {
+const revocations: Readonly<Record<string, (home: TestServer, path: string) => Promise<unknown>>> = {
   'a revocation': (home, path) => home.call('DELETE', path),
   'a rotation': (home, path) => home.call('POST', `${path}/rotate`),
   'a password reset': home => home.call('POST', '/v1/users/ada/password'),

@@ -6,9 +6,9 @@ import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { unseen } from '../../kernel/base/log.ts'
+import type { TestServer } from '../../kit/test-server.ts'
 import { onboarded } from '../../plugins/auth/test/web.ts'
 import { openPrint } from '../../plugins/cli/print.ts'
-import type { House } from '../kit/house.ts'
 
 const plugins = [
   'users',
@@ -20,7 +20,7 @@ const plugins = [
   'rules',
   'grants'
 ]
-const all = (t: Test): Promise<House> => onboarded(t, { plugins })
+const all = (t: Test): Promise<TestServer> => onboarded(t, { plugins })
 
 const grant = { user_id: 'ada', client_id: '*', listen_port_start: 1, listen_port_end: 9, protocols: ['tcp'] }
 const rowsOf = ({ body }: { body: unknown }): string => JSON.stringify(body)

@@ -1,9 +1,9 @@
 // Every kind of caller, and how each stands in the store: put back as it was before each request.
 import { Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
+import { operatorToken } from '../../kit/test-server.ts'
 import { Password, Session } from '../../plugins/auth/entities.ts'
 import { type Deps, origin } from '../../plugins/auth/test/web.ts'
-import { operatorToken } from '../kit/house.ts'
 
 export const password = 'a long enough password'
 

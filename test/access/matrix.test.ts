@@ -1,7 +1,7 @@
 import t from 'tap'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { kernelCodes } from '../../kernel/check.ts'
-import { house } from '../kit/house.ts'
+import { testServer } from '../../kit/test-server.ts'
 import { type Caller, callers } from './callers.ts'
 import { requestOf } from './requests.ts'
 import { type Kind, kindsOf, type Row, rows } from './table.ts'
@@ -124,7 +124,7 @@ t.test('every route answers every kind of caller as the table says', { timeout: 
 })
 
 t.test('until there is a superadmin, only the operator token and what is public pass', async t => {
-  const on = await house(t, { plugins: Object.keys(builtin).filter(name => name !== 'watchdog') })
+  const on = await testServer(t, { plugins: Object.keys(builtin).filter(name => name !== 'watchdog') })
   const wrong: string[] = []
   for (const { method, url, access } of routes) {
     const path = url.replaceAll(/:\w+/g, 'x')

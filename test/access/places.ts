@@ -1,7 +1,7 @@
 // Where a text can be found after a run: in what processes said, in files, in answers, in the process list.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { type Process, type Ran, sluice } from '../kit/process.ts'
+import { type Process, type Ran, sluice } from '../support/process.ts'
 
 export interface Places {
   /** A process whose output counts, under this name. */

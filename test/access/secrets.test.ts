@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { freePort } from '../kit/ports.ts'
-import { start } from '../kit/process.ts'
-import { edge, token as operatorToken, site } from '../kit/site.ts'
+import { freePort } from '../support/ports.ts'
+import { start } from '../support/process.ts'
+import { edge, token as operatorToken, testCluster } from '../support/test-cluster.ts'
 import { modesIn, openPlaces } from './places.ts'
 
 /** The places that are allowed, and wanted: one that is missing tells that this test no longer looks. */
@@ -39,7 +39,7 @@ t.test('no secret is where it must not be', { timeout: 240_000 }, async t => {
     return value
   }
   know('operator token', operatorToken)
-  const on = await site(t, { SVC_LOG_LEVEL: 'debug' })
+  const on = await testCluster(t, { SVC_LOG_LEVEL: 'debug' })
   places.watch('server', on.server)
   const ask = (method: string, path: string, body?: object, headers?: Record<string, string>) =>
     places.ask(method, on.origin + path, body, headers)

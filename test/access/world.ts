@@ -9,12 +9,12 @@ import { Session } from '../../plugins/auth/entities.ts'
 import { type Deps, origin } from '../../plugins/auth/test/web.ts'
 import { Grant } from '../../plugins/grants/entities.ts'
 import { capability, Targets } from '../../plugins/grants/wire.ts'
-import { type Site, site } from '../../plugins/rules/test/kit.ts'
+import { type RulesFixture, rulesFixture } from '../../plugins/rules/test/fixture.ts'
 import { messages } from '../../plugins/rules/wire.ts'
 import { type Caller, callers, password, reset } from './callers.ts'
 import { type Kind, shareOf, wordsOf } from './table.ts'
 
-export interface World extends Site {
+export interface World extends RulesFixture {
   readonly edge: string // a client on which ada has a grant; its agent is connected, and knows rules alone
   /** Everybody as callers.ts says. */
   restore(userId: string): Promise<void>
@@ -28,7 +28,7 @@ export interface World extends Site {
 export const canaryOf = (userId: string): string => `canary-${userId}`
 
 export async function world(t: Test): Promise<World> {
-  const on = await site(t, {
+  const on = await rulesFixture(t, {
     plugins: Object.keys(builtin).filter(name => name !== 'watchdog'), // its heart would beat by a clock that stands still
     keys: { operator_http_public_origin: origin, trusted_proxies: ['127.0.0.1'] }
   })
@@ -172,7 +172,7 @@ const headersOf = (name: string): Record<string, string> => ({
 })
 
 /** Its session was opened by a superadmin, and stays. */
-async function demoteBoss(on: Site, { store }: Deps): Promise<void> {
+async function demoteBoss(on: RulesFixture, { store }: Deps): Promise<void> {
   await store.change(em => em.nativeUpdate(User, { id: 'boss' }, { role: 'superadmin' }))
   const { status } = await on.call('GET', '/v1/users', undefined, headersOf('demoted'))
   if (status !== 200) throw new Error(`boss was no superadmin: ${status}`)
@@ -180,7 +180,7 @@ async function demoteBoss(on: Site, { store }: Deps): Promise<void> {
 }
 
 /** It was a good one. */
-async function endSessionOfRex(on: Site, { store, clock }: Deps): Promise<void> {
+async function endSessionOfRex(on: RulesFixture, { store, clock }: Deps): Promise<void> {
   const times = { createdAt: clock.now(), lastSeenAt: clock.now() }
   const tokenHash = hashOf('session-of-rex')
   await store.change(em =>

@@ -1,9 +1,9 @@
 import t from 'tap'
 import type { AgentPlugin } from '../../agent/plugin.ts'
-import { digestOf, Inventory } from '../../plugins/control/wire.ts'
+import { digestOf, Inventory } from '../../kernel/wire/control.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages } from '../../plugins/rules/wire.ts'
-import { machineTime } from '../kit/machine-time.ts'
+import { machineTime } from '../support/machine-time.ts'
 import { edge, push, remove } from './edge.ts'
 import { deadEndpoint, scriptedServer } from './scripted-server.ts'
 
@@ -23,7 +23,7 @@ t.test('an agent says who it is, takes a rule, and tells what it holds', async t
 
   t.match(await push(visit, 'rule-1', 4, 8080), { rule_id: 'rule-1', revision: 4 })
   t.match([...engine.rules.values()], [{ from: 8080, targets: [{ host: '10.0.0.1', port: 80 }] }])
-  t.match(await visit.line.ask(Inventory, { after: '' }), {
+  t.match(await visit.line.request(Inventory, { after: '' }), {
     rows: [{ kind: 'rule', id: 'rule-1', revision: 4, state: 'applied' }],
     more: false
   })
@@ -74,7 +74,7 @@ t.test('a saved rule that cannot be opened is tried again and reported', async t
   await second.clock.advance(1000)
   await second.log.until('rule.opened')
 
-  await visit.line.ask(Inventory, { after: '' }) // what was told before is here by now
+  await visit.line.request(Inventory, { after: '' }) // what was told before is here by now
   t.match(visit.standings, [
     { kind: 'rule', id: 'rule-1', revision: 4, code: 'port_in_use' },
     { kind: 'rule', id: 'rule-1', revision: 4, code: '' }
@@ -90,12 +90,12 @@ t.test('a removed rule is answered when it is shut, and gone when it has drained
 
   t.match(await remove(visit, 'rule-1', 2, 'drain'), { rule_id: 'rule-1', revision: 2 })
   t.equal(engine.rules.size, 0)
-  t.match((await visit.line.ask(Inventory, { after: '' })).rows, [{ id: 'rule-1', state: 'draining' }])
+  t.match((await visit.line.request(Inventory, { after: '' })).rows, [{ id: 'rule-1', state: 'draining' }])
   t.same(visit.gone, [])
 
   engine.drained(1)
   await new Promise(resolve => setImmediate(resolve))
-  await visit.line.ask(Inventory, { after: '' })
+  await visit.line.request(Inventory, { after: '' })
   t.match(visit.gone, [{ kind: 'rule', id: 'rule-1', revision: 2 }])
 })
 

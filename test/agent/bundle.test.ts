@@ -8,7 +8,7 @@ import {
   readPending,
   writeBundle,
   writePending
-} from '../../agent/bundle.ts'
+} from '../../agent/link/bundle.ts'
 
 const pending = {
   version: 1 as const,

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { checkPlugins } from '../../agent/check.ts'
 import type { AgentPlugin } from '../../agent/plugin.ts'
+import { checkPlugins } from '../../agent/plugins/check.ts'
 import { agentPlugins } from '../../config/agent-plugins.ts'
 
 const plugin = (name: string, more: Partial<AgentPlugin> = {}): AgentPlugin => ({

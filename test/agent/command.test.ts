@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { writeBundle } from '../../agent/bundle.ts'
-import { sluice } from '../kit/process.ts'
+import { writeBundle } from '../../agent/link/bundle.ts'
+import { sluice } from '../support/process.ts'
 import { bundleOf } from './edge.ts'
 import { deadEndpoint } from './scripted-server.ts'
 

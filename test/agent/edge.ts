@@ -2,13 +2,13 @@
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type Outcome, runAgent } from '../../agent/agent.ts'
-import { type Bundle, readBundle, writeBundle } from '../../agent/bundle.ts'
-import { openGuardrails } from '../../agent/guardrails.ts'
+import { type Bundle, readBundle, writeBundle } from '../../agent/link/bundle.ts'
 import type { AgentPlugin } from '../../agent/plugin.ts'
+import { openGuardrails } from '../../agent/rules/guardrails.ts'
+import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'
+import { type FakeEngine, fakeEngine } from '../../kit/fake-engine.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { RulePush, RuleRemove } from '../../plugins/rules/wire.ts'
-import { type FakeClock, fakeClock } from '../kit/clock.ts'
-import { type FakeEngine, fakeEngine } from '../kit/fake-engine.ts'
 import { type Listening, listen } from './log.ts'
 import type { ScriptedServer, Visit } from './scripted-server.ts'
 
@@ -87,7 +87,7 @@ export const bundleOf = (
 })
 
 export const push = ({ line }: Visit, ruleId: string, revision: number, port: number, retry = false) =>
-  line.ask(RulePush, {
+  line.request(RulePush, {
     rule_id: ruleId,
     revision,
     owner: 'ann',
@@ -101,4 +101,4 @@ export const push = ({ line }: Visit, ruleId: string, revision: number, port: nu
   })
 
 export const remove = ({ line }: Visit, ruleId: string, revision: number, removal: 'drain' | 'cut') =>
-  line.ask(RuleRemove, { rule_id: ruleId, revision, removal })
+  line.request(RuleRemove, { rule_id: ruleId, revision, removal })

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { chooseEngine, sayEngine } from '../../agent/engines.ts'
-import { fakeEngine } from '../kit/fake-engine.ts'
+import { chooseEngine, sayEngine } from '../../agent/engine-choice.ts'
+import { fakeEngine } from '../../kit/fake-engine.ts'
 import { listen } from './log.ts'
 
 const found = () => ({ ok: true, from: '/lib/sluice.node', openEngine: fakeEngine().start }) as const

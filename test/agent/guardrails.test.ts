@@ -1,6 +1,6 @@
 import t from 'tap'
 import { readAgentConfig } from '../../agent/config.ts'
-import { openGuardrails } from '../../agent/guardrails.ts'
+import { openGuardrails } from '../../agent/rules/guardrails.ts'
 
 const none = { allow_ports: [], allow_targets: [], deny_targets: [] }
 const rule = (host: string, port = 80, from = 8080, to = from) => ({ from, to, targets: [{ host, port }] })

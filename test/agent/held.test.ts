@@ -1,13 +1,13 @@
 import t, { type Test } from 'tap'
-import { openHeldStore } from '../../agent/held/held-store.ts'
-import { openHeld } from '../../agent/held.ts'
+import { openManagedObjects } from '../../agent/objects/managed-objects.ts'
+import { openObjectStore } from '../../agent/objects/object-store.ts'
 import type { AgentCall, AgentObject } from '../../agent/plugin.ts'
-import { openState } from '../../agent/state.ts'
-import type { Line } from '../../kernel/wire/exchange.ts'
+import { openState } from '../../agent/state/state.ts'
+import { digestOf, ObjectRemoved, ObjectStatus } from '../../kernel/wire/control.ts'
 import type { Message } from '../../kernel/wire/message.ts'
 import { Refused } from '../../kernel/wire/message.ts'
-import { digestOf, Gone, Standing } from '../../plugins/control/wire.ts'
-import { fakeClock } from '../kit/clock.ts'
+import type { MessageChannel } from '../../kernel/wire/rpc.ts'
+import { fakeClock } from '../../kit/fake-clock.ts'
 import { listen } from './log.ts'
 
 const thing = (revision: number, text = 'a', id = 'one'): AgentObject => ({
@@ -29,8 +29,8 @@ function open(t: Test, dir = t.testdir()) {
   const log = listen()
   const db = openState(dir)
   t.teardown(() => db.close())
-  const held = openHeld({
-    store: openHeldStore(db),
+  const held = openManagedObjects({
+    store: openObjectStore(db),
     kinds: [
       {
         kind: 'thing',
@@ -42,7 +42,7 @@ function open(t: Test, dir = t.testdir()) {
           applied.set(id, text)
         },
         /** 'port:2' is the third of its port. */
-        turn(bytes) {
+        applyOrder(bytes) {
           const [, group, rank] = /^(\w+):(\d)/.exec(new TextDecoder().decode(bytes)) ?? []
           if (group === undefined) throw new Error('no turn in it')
           return { group, rank: Number(rank) }
@@ -61,7 +61,7 @@ function open(t: Test, dir = t.testdir()) {
   const said: unknown[] = []
   const line = {
     send: ({ name }: Message, body: object) => void said.push([name, body])
-  } as unknown as Line
+  } as unknown as MessageChannel
   const holdDrains = () => {
     holdsDrains = true
   }
@@ -135,7 +135,7 @@ t.test('what cannot be applied now is kept, tried again with backoff, and its ch
 
   refused.clear()
   await clock.advance(4000)
-  t.same(said, [[Standing.name, { kind: 'thing', id: 'one', revision: 5, code: '', message: '' }]])
+  t.same(said, [[ObjectStatus.name, { kind: 'thing', id: 'one', revision: 5, code: '', message: '' }]])
   await clock.advance(600_000)
   t.equal(applies.length, 4, 'what is applied is left alone')
 })
@@ -175,7 +175,7 @@ t.test('a change that falls between the digest and the stream is told on the str
 
   held.attach(line)
 
-  t.match(said, [[Standing.name, { id: 'one', code: '' }]])
+  t.match(said, [[ObjectStatus.name, { id: 'one', code: '' }]])
 })
 
 t.test('what waits is told to each server that is joined: it may know it no more', async t => {
@@ -187,7 +187,7 @@ t.test('what waits is told to each server that is joined: it may know it no more
 
   held.attach(line)
 
-  t.match(said, [[Standing.name, { kind: 'thing', id: 'two', revision: 2, code: 'port_in_use' }]])
+  t.match(said, [[ObjectStatus.name, { kind: 'thing', id: 'two', revision: 2, code: 'port_in_use' }]])
 })
 
 t.test('a drop is answered when it is shut, and Gone follows when it has drained', async t => {
@@ -202,7 +202,7 @@ t.test('a drop is answered when it is shut, and Gone follows when it has drained
 
   drains[0]?.()
   await turn()
-  t.same(said, [[Gone.name, { kind: 'thing', id: 'one', revision: 2 }]])
+  t.same(said, [[ObjectRemoved.name, { kind: 'thing', id: 'one', revision: 2 }]])
   t.same(held.stock('').rows, [])
 })
 

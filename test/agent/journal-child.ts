@@ -1,6 +1,6 @@
 // An agent's journal in a process of its own, to be killed: says after each tick what it has counted so far.
-import { openJournal } from '../../agent/journal.ts'
-import { openState } from '../../agent/state.ts'
+import { openJournal } from '../../agent/journal/journal.ts'
+import { openState } from '../../agent/state/state.ts'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { counted, web } from './journal-kit.ts'
 

@@ -1,9 +1,9 @@
 import type { Test } from 'tap'
 import type { Counters } from '../../agent/engine.ts'
-import { type Batch, type Journal, openJournal } from '../../agent/journal.ts'
-import { openState, type State } from '../../agent/state.ts'
-import { type FakeClock, fakeClock } from '../kit/clock.ts'
-import { type Line, listen } from '../kit/house.ts'
+import { type Batch, type Journal, openJournal } from '../../agent/journal/journal.ts'
+import { openState, type State } from '../../agent/state/state.ts'
+import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'
+import { type LogLine, listen } from '../../kit/test-server.ts'
 
 export const web = { id: '01RULEWEB', owner: 'ann', targets: [{ host: 'web.internal', port: 80 }] }
 
@@ -37,14 +37,14 @@ export const counted = (
 export interface Opened {
   readonly journal: Journal
   readonly db: State
-  readonly log: Line[]
+  readonly log: LogLine[]
 }
 
 /** A journal in `dir`: a second one in the same place is the next start of the agent. */
 export function start(t: Test, dir: string, clock: FakeClock = fakeClock()): Opened {
   const db = openState(dir, 'normal')
   t.teardown(() => db.close())
-  const log: Line[] = []
+  const log: LogLine[] = []
   return { journal: openJournal({ db, clock, log: listen(log) }), db, log }
 }
 

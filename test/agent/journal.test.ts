@@ -1,7 +1,7 @@
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { fakeClock } from '../kit/clock.ts'
+import { fakeClock } from '../../kit/fake-clock.ts'
 import { batches, bookAll, counted, rowsOf, start, web } from './journal-kit.ts'
 
 const noon = Date.UTC(2026, 0, 15, 12)

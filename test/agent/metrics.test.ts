@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
-import { openMetrics } from '../../agent/metrics.ts'
+import { openMetrics } from '../../agent/observe/metrics-listener.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages } from '../../plugins/rules/wire.ts'
-import { readExposition } from '../kit/exposition.ts'
+import { readExposition } from '../support/exposition.ts'
 import { edge, push, remove } from './edge.ts'
 import { scriptedServer } from './scripted-server.ts'
 

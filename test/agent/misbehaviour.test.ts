@@ -3,16 +3,16 @@ import t, { type Test } from 'tap'
 import {
   type AgentCall,
   type AgentField,
-  type AgentKind,
+  type AgentObjectKind,
   type AgentPlugin,
   defineField
 } from '../../agent/plugin.ts'
-import { answer } from '../../kernel/wire/message.ts'
-import { Inventory } from '../../plugins/control/wire.ts'
+import { Inventory } from '../../kernel/wire/control.ts'
+import { respond } from '../../kernel/wire/message.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages, RulePush } from '../../plugins/rules/wire.ts'
-import { Echo } from '../kit/echo.ts'
-import { machineTime } from '../kit/machine-time.ts'
+import { Echo } from '../support/echo.ts'
+import { machineTime } from '../support/machine-time.ts'
 import { edge, push, remove } from './edge.ts'
 import { scriptedServer, type Visit } from './scripted-server.ts'
 
@@ -35,7 +35,7 @@ async function rowdy(t: Test, hooks: Partial<AgentPlugin>, ...others: readonly A
 }
 
 const pushMood = ({ line }: Visit, mood: string) =>
-  line.ask(RulePush, {
+  line.request(RulePush, {
     rule_id: `rule-${mood}`,
     revision: 1,
     owner: 'ann',
@@ -80,7 +80,7 @@ for (const [hook, event] of [
 
     await isNamed('event')
     await new Promise(resolve => setImmediate(resolve))
-    await visit.line.ask(Inventory, { after: '' })
+    await visit.line.request(Inventory, { after: '' })
     t.match(visit.gone, [{ kind: 'rule', id: 'rule-1', revision: 2 }])
     t.equal(engine.rules.size, 0)
   })
@@ -131,9 +131,9 @@ t.test('limits that cannot be taken back at the end of a rule keep no other rule
 })
 
 t.test('a handler that throws is a refusal to the server, and the stream goes on', async t => {
-  const { visit, isNamed } = await rowdy(t, { handlers: [answer(Echo, async (_: AgentCall) => bug())] })
+  const { visit, isNamed } = await rowdy(t, { handlers: [respond(Echo, async (_: AgentCall) => bug())] })
 
-  await t.rejects(visit.line.ask(Echo, { text: 'speak' }), {
+  await t.rejects(visit.line.request(Echo, { text: 'speak' }), {
     code: 'internal',
     message: /^plugin rowdy failed/
   })
@@ -143,7 +143,7 @@ t.test('a handler that throws is a refusal to the server, and the stream goes on
 })
 
 /** Its object is put by what the server says. */
-const keeper = (hooks: Partial<AgentKind>): Partial<AgentPlugin> => ({
+const keeper = (hooks: Partial<AgentObjectKind>): Partial<AgentPlugin> => ({
   kinds: [
     {
       kind: 'mood',
@@ -153,8 +153,8 @@ const keeper = (hooks: Partial<AgentKind>): Partial<AgentPlugin> => ({
     }
   ],
   handlers: [
-    answer(Echo, async ({ held }: AgentCall, { text }) => {
-      const verdict = await held.put(
+    respond(Echo, async ({ objects }: AgentCall, { text }) => {
+      const verdict = await objects.put(
         { kind: 'mood', id: text, revision: 1, bytes: new Uint8Array() },
         'retry'
       )
@@ -166,7 +166,7 @@ const keeper = (hooks: Partial<AgentKind>): Partial<AgentPlugin> => ({
 t.test('an object that cannot be put in force is refused with the name of its plugin', async t => {
   const { visit, isNamed } = await rowdy(t, keeper({ apply: async () => bug() }))
 
-  t.match(await visit.line.ask(Echo, { text: 'one' }), { text: /^plugin rowdy failed at apply of mood;/ })
+  t.match(await visit.line.request(Echo, { text: 'one' }), { text: /^plugin rowdy failed at apply of mood;/ })
 
   await isNamed('apply of mood')
 })
@@ -179,7 +179,7 @@ t.test('an object that is for ever put in force is refused with the name of its 
   }
   const { visit, log } = await rowdy(t, keeper({ apply }))
   const time = machineTime(t)
-  const refused = visit.line.ask(Echo, { text: 'one' }, { deadlineMs: 60_000 })
+  const refused = visit.line.request(Echo, { text: 'one' }, { deadlineMs: 60_000 })
   await begun.promise
 
   time.pass(10)
@@ -212,7 +212,7 @@ t.test('a release that hangs is named, and the agent stops', async t => {
 t.test('an object that cannot be withdrawn keeps no revoked agent from its end', async t => {
   const agent = await rowdy(t, keeper({ withdraw: async () => bug() }))
   await push(agent.visit, 'rule-1', 1, 8080)
-  t.same(await agent.visit.line.ask(Echo, { text: 'one' }), { text: 'taken' })
+  t.same(await agent.visit.line.request(Echo, { text: 'one' }), { text: 'taken' })
 
   agent.visit.dismiss('token_revoked')
 
@@ -227,7 +227,7 @@ t.test('a drain that fails ends nothing', async t => {
   const done = Promise.reject(new TypeError('a bug of misbehaviour'))
   done.catch(() => {}) // it is looked at later
   const agent = await rowdy(t, keeper({ withdraw: async () => ({ done }) }))
-  await agent.visit.line.ask(Echo, { text: 'one' })
+  await agent.visit.line.request(Echo, { text: 'one' })
 
   agent.visit.dismiss('token_revoked')
 

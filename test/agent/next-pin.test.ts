@@ -1,7 +1,7 @@
 // The bundle's two pins: the present leaf, and the one that the server will have next.
 import { join } from 'node:path'
 import t from 'tap'
-import { movePin, pinNext, readBundle, writeBundle } from '../../agent/bundle.ts'
+import { movePin, pinNext, readBundle, writeBundle } from '../../agent/link/bundle.ts'
 
 const [old, next] = ['a'.repeat(64), 'b'.repeat(64)]
 const bundle = {

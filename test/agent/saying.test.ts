@@ -1,12 +1,12 @@
 import t from 'tap'
-import { openSaying } from '../../agent/saying.ts'
-import { fakeClock } from '../kit/clock.ts'
+import { openEngineLog } from '../../agent/observe/engine-log.ts'
+import { fakeClock } from '../../kit/fake-clock.ts'
 import { listen } from './log.ts'
 
 t.test('evicted flows of a rule are one line in 10 s, with how many were left out', async t => {
   const [clock, log] = [fakeClock(), listen()]
   const spec = { id: 'rule-1', protocol: 'udp' }
-  const say = openSaying({ find: () => spec as never }, clock, log)
+  const say = openEngineLog({ find: () => spec as never }, clock, log)
   const evicted = { kind: 'flow-evicted', ruleId: 1, target: 0, errno: 'ECONNREFUSED' } as const
 
   for (let i = 0; i < 3; i++) say(evicted)

@@ -6,19 +6,19 @@ import type { Test } from 'tap'
 import type { Static } from 'typebox'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
-import { type Line, wireMessages } from '../../kernel/wire/exchange.ts'
-import { answer, bind, type Message, on, Refused } from '../../kernel/wire/message.ts'
-import { openStream } from '../../kernel/wire/stream.ts'
-import { openCertificate } from '../../plugins/control/certificate.ts'
 import {
   alpn,
   controlMessages,
   Ended,
-  Gone,
   Hello,
-  Standing,
+  ObjectRemoved,
+  ObjectStatus,
   type Welcome
-} from '../../plugins/control/wire.ts'
+} from '../../kernel/wire/control.ts'
+import { bind, type Message, on, Refused, respond } from '../../kernel/wire/message.ts'
+import { type MessageChannel, wireMessages } from '../../kernel/wire/rpc.ts'
+import { openStream } from '../../kernel/wire/stream.ts'
+import { openCertificate } from '../../plugins/control/certificate.ts'
 import { messages as enrollment, Redeem, type Redeemed } from '../../plugins/enrollment/wire.ts'
 import { listen } from './log.ts'
 
@@ -27,9 +27,9 @@ type WelcomeBody = Static<typeof Welcome.body>
 
 export interface Visit {
   readonly hello: HelloBody
-  readonly line: Line
-  readonly gone: Static<typeof Gone.body>[]
-  readonly standings: Static<typeof Standing.body>[]
+  readonly line: MessageChannel
+  readonly gone: Static<typeof ObjectRemoved.body>[]
+  readonly standings: Static<typeof ObjectStatus.body>[]
   readonly ended: AbortSignal
   /** Last words, then the end. */
   dismiss(code: string): void
@@ -86,7 +86,7 @@ export async function scriptedServer(t: Test, options: Options = {}): Promise<Sc
       log: listen(),
       handlers: bind(
         [
-          answer(Hello, async (_: null, hello) => {
+          respond(Hello, async (_: null, hello) => {
             script.hellos.push(hello)
             script.onHello(hello)
             const { line, ended, end } = stream
@@ -105,12 +105,12 @@ export async function scriptedServer(t: Test, options: Options = {}): Promise<Sc
             })
             return { ...welcomeOf(), ...script.welcome }
           }),
-          answer(Redeem, async (_: null, body) => {
+          respond(Redeem, async (_: null, body) => {
             script.redeems.push(body)
             return script.onRedeem(body)
           }),
-          on(Gone, async (_: null, body) => void gone.push(body)),
-          on(Standing, async (_: null, body) => void standings.push(body))
+          on(ObjectRemoved, async (_: null, body) => void gone.push(body)),
+          on(ObjectStatus, async (_: null, body) => void standings.push(body))
         ],
         () => null
       )

@@ -4,9 +4,9 @@ import { parseArgs } from 'node:util'
 import type { Database } from 'better-sqlite3'
 import { newId } from '../../kernel/base/id.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
+import { connectAgent, type ScriptedAgent } from '../../kit/scripted-agent.ts'
 import { none } from '../../plugins/stats/counts.ts'
 import { messages, type Row, StatsReport } from '../../plugins/stats/wire.ts'
-import { connectAgent, type ScriptedAgent } from '../kit/scripted-agent.ts'
 import { quantile, type Seeded, withServer } from './seeded.ts'
 
 const { values } = parseArgs({
@@ -82,7 +82,7 @@ async function bench({ metricsPort, controlPort, fingerprint }: Seeded): Promise
     if (!agent || !edge) throw new RangeError(`there is no agent ${i}`)
     const began = performance.now()
     const body = { epoch: edge.epoch, seq: round + 1, part: 0, last: true, live: [] }
-    await agent.line.ask(StatsReport, { ...body, rows: rowsOf(edge, round) }, { deadlineMs: 60_000 })
+    await agent.line.request(StatsReport, { ...body, rows: rowsOf(edge, round) }, { deadlineMs: 60_000 })
     waits.push(performance.now() - began)
   }
   const [firstSecs, began] = [await cpuSecs(), performance.now()]

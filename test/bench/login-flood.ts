@@ -9,7 +9,7 @@ import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { newSecret } from '../../kernel/identity/secret.ts'
-import { start } from '../kit/process.ts'
+import { start } from '../support/process.ts'
 
 const { values } = parseArgs({
   options: { 'per-second': { type: 'string', default: '500' }, seconds: { type: 'string', default: '20' } }

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { newSecret } from '../../kernel/identity/secret.ts'
-import { start } from '../kit/process.ts'
+import { start } from '../support/process.ts'
 
 const { values } = parseArgs({ options: { samples: { type: 'string', default: '1000' } } })
 const samples = Number(values.samples)

@@ -6,13 +6,13 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
-import { wireMessages } from '../../kernel/wire/exchange.ts'
+import { controlMessages } from '../../kernel/wire/control.ts'
+import { wireMessages } from '../../kernel/wire/rpc.ts'
 import { openStream } from '../../kernel/wire/stream.ts'
-import { controlMessages } from '../../plugins/control/wire.ts'
+import { connectAgent, dial, type ScriptedAgent, type Stocked, scripted } from '../../kit/scripted-agent.ts'
 import { messages as enrollmentMessages, Redeem } from '../../plugins/enrollment/wire.ts'
 import { RulePush, RuleRemove, messages as ruleMessages } from '../../plugins/rules/wire.ts'
-import { start } from '../kit/process.ts'
-import { connectAgent, dial, type ScriptedAgent, type Stocked, scripted } from '../kit/scripted-agent.ts'
+import { start } from '../support/process.ts'
 
 const { values } = parseArgs({
   options: { agents: { type: 'string', default: '100' }, rules: { type: 'string', default: '10' } }
@@ -61,7 +61,7 @@ async function main(): Promise<void> {
     const { socket } = await dial({ port, fingerprint, localAddress })
     const { line, end } = openStream({ socket, codec, handlers: [], clock: systemClock, log: quiet })
     const own = newSecret()
-    const { client_id: clientId } = await line.ask(Redeem, { code, token_hash: hashOf(own) })
+    const { client_id: clientId } = await line.request(Redeem, { code, token_hash: hashOf(own) })
     end('enrolled')
     return { clientId, token: own, localAddress, stock: new Map() }
   }

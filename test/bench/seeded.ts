@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import SQLite from 'better-sqlite3'
 import { newSecret } from '../../kernel/identity/secret.ts'
-import { start } from '../kit/process.ts'
+import { start } from '../support/process.ts'
 
 export interface Seeded {
   readonly origin: string

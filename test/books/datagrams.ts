@@ -1,7 +1,7 @@
 // Both ends of a UDP rule: a question says how long its answer is to be, and nobody has two under way.
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import type { Ground } from '../kit/site.ts'
+import type { Ground } from '../support/test-cluster.ts'
 import { newFlow, note, type Route } from './ends.ts'
 
 const most = 1400

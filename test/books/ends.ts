@@ -1,7 +1,7 @@
 // Both ends of every transfer, in this process: what was sent, and what came and when.
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import type { Ground } from '../kit/site.ts'
+import type { Ground } from '../support/test-cluster.ts'
 
 /** Bytes that came; what carried them was begun at `sinceMs`. */
 export interface Arrival {

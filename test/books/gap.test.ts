@@ -1,7 +1,7 @@
 // What a killed agent may not have counted lies in the gap that its next start names.
 import t from 'tap'
+import { fakeClock } from '../../kit/fake-clock.ts'
 import { batches, bookAll, counted, start, web } from '../agent/journal-kit.ts'
-import { fakeClock } from '../kit/clock.ts'
 
 const noon = Date.UTC(2026, 0, 15, 12)
 const other = { ...web, id: '01RULEAPI' }

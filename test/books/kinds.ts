@@ -1,7 +1,7 @@
 // What a rule can be: plain, off the fast path, by TLS name, of datagrams.
 import { helloOf } from '../engine/hellos.ts'
-import { freePort } from '../kit/ports.ts'
-import type { Ground } from '../kit/site.ts'
+import { freePort } from '../support/ports.ts'
+import type { Ground } from '../support/test-cluster.ts'
 import { openDatagrams } from './datagrams.ts'
 import { openRoute, type Route } from './ends.ts'
 

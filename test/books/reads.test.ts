@@ -5,8 +5,8 @@ import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import t from 'tap'
 import type { RuleStats } from '../../plugins/stats/schema.ts'
-import { start } from '../kit/process.ts'
-import { token } from '../kit/site.ts'
+import { start } from '../support/process.ts'
+import { token } from '../support/test-cluster.ts'
 import { openWorld } from './world.ts'
 
 t.test(

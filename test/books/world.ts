@@ -5,9 +5,16 @@ import type { QuotaRow } from '../../plugins/quota/schema.ts'
 import type { RuleStats } from '../../plugins/stats/schema.ts'
 import type { Traffic } from '../../plugins/traffic/schema.ts'
 import { openDice } from '../bench/soak/dice.ts'
-import { freePort } from '../kit/ports.ts'
-import { sluice, start } from '../kit/process.ts'
-import { type Edge, edge, type Ground, type Site, site, token } from '../kit/site.ts'
+import { freePort } from '../support/ports.ts'
+import { sluice, start } from '../support/process.ts'
+import {
+  type Edge,
+  edge,
+  type Ground,
+  type TestCluster,
+  testCluster,
+  token
+} from '../support/test-cluster.ts'
 import type { Pair } from './audit.ts'
 import type { Route } from './ends.ts'
 import { type Kind, kindsOf } from './kinds.ts'
@@ -40,7 +47,7 @@ export async function openWorld(t: Ground, seed: number) {
     SVC_CONTROL_LISTEN: `127.0.0.1:${controlPort}`,
     SVC_ADVERTISED_ENDPOINT: `127.0.0.1:${port}`
   }
-  const on: Site = await site(t, env)
+  const on: TestCluster = await testCluster(t, env)
   const pem = readFileSync(join(on.dir, 'server', 'control.pem'), 'utf8')
   const proxy = await openProxy(t, { port, controlPort, pem, dice: openDice(seed + 1) })
   const { call } = on

@@ -2,8 +2,8 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
-import { freePort } from '../kit/ports.ts'
-import { edge, site } from '../kit/site.ts'
+import { freePort } from '../support/ports.ts'
+import { edge, testCluster } from '../support/test-cluster.ts'
 
 async function bound(t: Test): Promise<Socket> {
   const socket = createSocket('udp4')
@@ -14,7 +14,7 @@ async function bound(t: Test): Promise<Socket> {
 }
 
 t.test('a flow of a revoked grant ends on the edge, and its port with it', async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   const { clientId } = await edge(t, on, 'paris')
   await on.call('POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
   await on.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })

@@ -3,9 +3,9 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
-import { freePort } from '../kit/ports.ts'
-import { type Edge, edge, type Site, site } from '../kit/site.ts'
-import { web } from '../kit/web.ts'
+import { freePort } from '../support/ports.ts'
+import { type Edge, edge, type TestCluster, testCluster } from '../support/test-cluster.ts'
+import { web } from '../support/web.ts'
 
 const withinMs = 2000
 
@@ -16,14 +16,14 @@ interface Tenant {
   readonly ports: readonly number[]
 }
 
-async function open(t: Test): Promise<Site> {
-  const on = await site(t)
+async function open(t: Test): Promise<TestCluster> {
+  const on = await testCluster(t)
   await on.call('POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
   return on
 }
 
 /** A user who has forwarded ports with a grant of its own. */
-async function tenant(on: Site, { clientId }: Edge, userId: string, page: number): Promise<Tenant> {
+async function tenant(on: TestCluster, { clientId }: Edge, userId: string, page: number): Promise<Tenant> {
   await on.call('POST', '/v1/users', { user_id: userId, display_name: userId })
   const { token: bearer } = await on.call<{ token: string }>('POST', `/v1/users/${userId}/credentials`)
   const [port, first] = [await freePort(), await freePort(2)]
@@ -75,7 +75,7 @@ async function endless(t: Test, port: number): Promise<{ readonly cut: Promise<u
   return { cut }
 }
 
-type Take = (on: Site, of: Tenant, clientId: string) => Promise<unknown>
+type Take = (on: TestCluster, of: Tenant, clientId: string) => Promise<unknown>
 
 /** What leaves the agent running. */
 const takings: Readonly<Record<string, Take>> = {
@@ -89,7 +89,7 @@ const deleteClient: Take = async (on, of, clientId) => {
 }
 
 /** From the moment that the command has answered. */
-async function seeItShut(t: Test, on: Site, at: Edge, of: Tenant, take: Take): Promise<void> {
+async function seeItShut(t: Test, on: TestCluster, at: Edge, of: Tenant, take: Take): Promise<void> {
   const [first, second] = [await endless(t, of.ports[0] ?? 0), await endless(t, of.ports[1] ?? 0)]
 
   await take(on, of, at.clientId)

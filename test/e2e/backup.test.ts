@@ -2,15 +2,15 @@
 import { copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { freePort } from '../kit/ports.ts'
-import { sluice, start } from '../kit/process.ts'
-import { edge, type Site, site, statsOf, token } from '../kit/site.ts'
-import { get, web } from '../kit/web.ts'
+import { freePort } from '../support/ports.ts'
+import { sluice, start } from '../support/process.ts'
+import { edge, statsOf, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
+import { get, web } from '../support/web.ts'
 
-const dataDir = (on: Site): string => join(on.dir, 'server')
+const dataDir = (on: TestCluster): string => join(on.dir, 'server')
 
 /** The server again, on the same ports, from another directory. */
-async function startFrom(t: Test, on: Site, dir: string): Promise<void> {
+async function startFrom(t: Test, on: TestCluster, dir: string): Promise<void> {
   on.server = start(t, ['server', '--data-dir', dir], {
     SVC_OPERATOR_TOKEN: token,
     SVC_OPERATOR_HTTP_LISTEN: on.origin.slice('http://'.length),
@@ -21,14 +21,14 @@ async function startFrom(t: Test, on: Site, dir: string): Promise<void> {
 }
 
 /** Once they are over, and what each brought is booked. */
-const counted = (on: Site, rule: string, connections: number, each = 1) =>
+const counted = (on: TestCluster, rule: string, connections: number, each = 1) =>
   statsOf(on, rule, stats => stats.connections_total >= connections && stats.bytes_out >= connections * each)
 
 t.test(
   'restored elsewhere: bundles hold, counters go on, changes arrive, what was revoked stays revoked',
   { timeout: 240_000 },
   async t => {
-    const on = await site(t)
+    const on = await testCluster(t)
     const [paris, lyon] = [await edge(t, on, 'paris'), await edge(t, on, 'lyon')]
     const [page, port, later] = [await web(t), await freePort(), await freePort()]
     const url = `http://127.0.0.1:${port}/`
@@ -81,7 +81,7 @@ t.test(
 )
 
 t.test('what must not be overwritten, restored or used is refused, and nothing is lost', async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   const dir = dataDir(on)
   const file = join(on.dir, 'a.backup')
   t.equal((await sluice(['backup', file, '--data-dir', dir])).code, 0)

@@ -3,20 +3,20 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openCertificate } from '../../plugins/control/certificate.ts'
-import { sluice } from '../kit/process.ts'
-import { edge, type Site, site } from '../kit/site.ts'
+import { sluice } from '../support/process.ts'
+import { edge, type TestCluster, testCluster } from '../support/test-cluster.ts'
 
 const bundleOf = (stateDir: string) => JSON.parse(readFileSync(join(stateDir, 'bundle.json'), 'utf8'))
-const cert = (on: Site, ...args: string[]) =>
+const cert = (on: TestCluster, ...args: string[]) =>
   sluice(['cert', ...args, '--data-dir', join(on.dir, 'server'), '--output', 'json'])
 
-async function stop(on: Site): Promise<void> {
+async function stop(on: TestCluster): Promise<void> {
   on.server.signal('SIGTERM')
   await on.server.exit
 }
 
 t.test('a new leaf is taught to the agents first, and those that missed it are named', async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   const [paris, lyon] = [await edge(t, on, 'paris'), await edge(t, on, 'lyon')]
   lyon.agent.signal('SIGKILL')
   await lyon.agent.exit
@@ -64,7 +64,7 @@ t.test('a new leaf is taught to the agents first, and those that missed it are n
 })
 
 t.test('a leaf that enrolled clients do not pin stops the start, until they are given up', async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   await edge(t, on, 'paris')
   await stop(on)
   const own = join(on.dir, 'server', 'control.pem')

@@ -1,14 +1,14 @@
 // A name that does not resolve costs the connection that asked, and never the rule.
 import { connect } from 'node:net'
 import t from 'tap'
-import { freePort } from '../kit/ports.ts'
-import { edge, site, statsOf, token } from '../kit/site.ts'
+import { freePort } from '../support/ports.ts'
+import { edge, statsOf, testCluster, token } from '../support/test-cluster.ts'
 
 const callers = 1_000
 const atOnce = 100
 
 t.test('after a thousand failed look-ups the rule is still active, and all of them are counted', async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   await edge(t, on, 'paris')
   const port = await freePort()
   const targets = [{ host: 'nowhere.invalid', port: 80 }] // RFC 6761: it never resolves

@@ -2,10 +2,10 @@
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import t, { type Test } from 'tap'
-import { freePort } from '../kit/ports.ts'
-import { sluice } from '../kit/process.ts'
-import { edge, site } from '../kit/site.ts'
-import { download, hashOfMib, web } from '../kit/web.ts'
+import { freePort } from '../support/ports.ts'
+import { sluice } from '../support/process.ts'
+import { edge, testCluster } from '../support/test-cluster.ts'
+import { download, hashOfMib, web } from '../support/web.ts'
 
 const heldMs = 10_000
 
@@ -42,7 +42,7 @@ t.test(
   'a redeem whose answer is held back for 10 s beside a running agent loses no connection',
   { timeout: 240_000 },
   async t => {
-    const on = await site(t)
+    const on = await testCluster(t)
     const { agent, clientId, stateDir } = await edge(t, on, 'paris')
     const [page, port] = [await web(t), await freePort()]
     await on.json('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)

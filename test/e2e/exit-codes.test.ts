@@ -4,16 +4,16 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { freePort } from '../kit/ports.ts'
-import { type Ran, sluice, start } from '../kit/process.ts'
-import { edge, site } from '../kit/site.ts'
+import { freePort } from '../support/ports.ts'
+import { type Ran, sluice, start } from '../support/process.ts'
+import { edge, testCluster } from '../support/test-cluster.ts'
 
 const codeOf = ({ stderr }: Ran): string => stderr.split(':', 1)[0] ?? ''
 
 t.test(
   'what a command is refused for is its exit code, and its code stands first on standard error',
   async t => {
-    const on = await site(t)
+    const on = await testCluster(t)
     const paris = await edge(t, on, 'paris')
     const lyon = await edge(t, on, 'lyon')
     lyon.agent.signal('SIGTERM')
@@ -50,7 +50,7 @@ t.test(
 )
 
 t.test('an agent that does not answer in time: 7, and the rule settles by itself', async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   const { agent } = await edge(t, on, 'paris')
   const port = await freePort()
   agent.signal('SIGSTOP')
@@ -66,7 +66,7 @@ t.test('an agent that does not answer in time: 7, and the rule settles by itself
 })
 
 t.test('no server, a wrong token, a token in the clear', async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   const nowhere = { SVC_SERVER: `http://127.0.0.1:${await freePort()}`, SVC_TOKEN: 'x' }
   await on.json('gen-token')
 

@@ -5,15 +5,15 @@ import { connect as connectTcp, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import t from 'tap'
-import { freePort } from '../kit/ports.ts'
-import { sluice, start } from '../kit/process.ts'
-import { edge, site } from '../kit/site.ts'
-import { get, web } from '../kit/web.ts'
+import { freePort } from '../support/ports.ts'
+import { sluice, start } from '../support/process.ts'
+import { edge, testCluster } from '../support/test-cluster.ts'
+import { get, web } from '../support/web.ts'
 
 t.test(
   'another certificate than the pinned one ends the handshake on the agent, and the server logs nothing',
   async t => {
-    const on = await site(t)
+    const on = await testCluster(t)
     const { agent, stateDir } = await edge(t, on, 'paris')
     agent.signal('SIGTERM')
     await agent.exit
@@ -31,7 +31,7 @@ t.test(
 )
 
 t.test('a revoked agent stops, exits 4, and does not start again until it is enrolled anew', async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   const { agent, clientId, stateDir } = await edge(t, on, 'paris')
   const [page, port] = [await web(t), await freePort()]
   await on.json('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
@@ -58,7 +58,7 @@ t.test('a revoked agent stops, exits 4, and does not start again until it is enr
 })
 
 t.test('of many redeems of one code at once one wins', async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   const { uri } = await on.json<{ uri: string }>('client', 'enroll', 'paris')
   const many = Array.from({ length: 8 }, (_, at) =>
     sluice(['agent', 'enroll', '-', '--state-dir', join(on.dir, `agent-${at}`)], {}, uri)
@@ -73,7 +73,7 @@ t.test('of many redeems of one code at once one wins', async t => {
 t.test(
   'garbage, slow bytes and a thousand half-open connections on the control port harm no one',
   async t => {
-    const on = await site(t)
+    const on = await testCluster(t)
     const { agent } = await edge(t, on, 'paris')
     const [page, port] = [await web(t), await freePort()]
     const sockets: { destroy(): void }[] = []

@@ -3,11 +3,11 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
-import { freePort } from '../kit/ports.ts'
 import { type Caller, datagramBytes, dial, type Protocol } from '../matrix/callers.ts'
 import { type Kind, several } from '../matrix/kinds.ts'
 import { type Placed, place } from '../matrix/place.ts'
 import { engines, openWorld, type Stats, soon, type World } from '../matrix/world.ts'
+import { freePort } from '../support/ports.ts'
 
 const host = '127.0.0.1'
 const nothing = Buffer.alloc(0)

@@ -1,19 +1,19 @@
 // The main job through real processes: a rule that carries real traffic, and books that are exact.
 import t from 'tap'
-import { freePort } from '../kit/ports.ts'
-import { edge, type Site, site, statsOf } from '../kit/site.ts'
-import { download, get, hashOfMib, web } from '../kit/web.ts'
+import { freePort } from '../support/ports.ts'
+import { edge, statsOf, type TestCluster, testCluster } from '../support/test-cluster.ts'
+import { download, get, hashOfMib, web } from '../support/web.ts'
 
 interface Rule {
   readonly rule_id: string
   readonly state: string
 }
 
-const push = (on: Site, client: string, listen: number, target: string): Promise<Rule> =>
+const push = (on: TestCluster, client: string, listen: number, target: string): Promise<Rule> =>
   on.json<Rule>('rule', 'push', client, String(listen), target)
 
 t.test('a page is fetched through a pushed rule, over IPv4 and IPv6', async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   await edge(t, on, 'paris')
   const [page, port] = [await web(t), await freePort()]
 
@@ -28,7 +28,7 @@ t.test(
   'a 1 GiB download arrives bit for bit, and the books hold exactly its bytes',
   { timeout: 240_000 },
   async t => {
-    const on = await site(t)
+    const on = await testCluster(t)
     await edge(t, on, 'paris')
     const [page, port] = [await web(t), await freePort()]
     const rule = await push(on, 'paris', port, `127.0.0.1:${page}`)
@@ -59,7 +59,7 @@ async function headBytes(port: number): Promise<number> {
 t.test(
   'a rename during a download changes one row and no stream; two clients of one name live side by side',
   async t => {
-    const on = await site(t)
+    const on = await testCluster(t)
     const { clientId, agent } = await edge(t, on, 'paris')
     const [page, port] = [await web(t), await freePort()]
     await push(on, 'paris', port, `127.0.0.1:${page}`)

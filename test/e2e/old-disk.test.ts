@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t from 'tap'
-import { freePort } from '../kit/ports.ts'
-import { type Edge, edge, site } from '../kit/site.ts'
-import { get, web } from '../kit/web.ts'
+import { freePort } from '../support/ports.ts'
+import { type Edge, edge, testCluster } from '../support/test-cluster.ts'
+import { get, web } from '../support/web.ts'
 
 /** Settles when the agent keeps no rule on its disk. */
 async function emptied({ stateDir }: Edge): Promise<void> {
@@ -22,7 +22,7 @@ async function emptied({ stateDir }: Edge): Promise<void> {
 }
 
 t.test('a rule that cannot open there, and that the server knows no more, waits no longer', async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   const paris = await edge(t, on, 'paris')
   const [page, port] = [await web(t), await freePort()]
   const body = { client: 'paris', listen_port: port, targets: [{ host: '127.0.0.1', port: page }] }

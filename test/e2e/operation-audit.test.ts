@@ -2,15 +2,15 @@
 import { once } from 'node:events'
 import t from 'tap'
 import type { EntryRow } from '../../plugins/audit/schema.ts'
-import { freePort } from '../kit/ports.ts'
-import { type Process, start } from '../kit/process.ts'
-import { edge, site, token } from '../kit/site.ts'
+import { freePort } from '../support/ports.ts'
+import { type Process, start } from '../support/process.ts'
+import { edge, testCluster, token } from '../support/test-cluster.ts'
 
 const shownBy = async (process: Process, text: string): Promise<void> => {
   while (!process.output().includes(text)) await once(process.child.stdout ?? process.child, 'data')
 }
 
-const on = await site(t)
+const on = await testCluster(t)
 
 t.test('the audit command shows, exports and follows', async t => {
   await on.json('client', 'enroll', 'berlin')

@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { type Family, readExposition } from '../kit/exposition.ts'
-import { freePort } from '../kit/ports.ts'
-import { edge, site } from '../kit/site.ts'
-import { get, web } from '../kit/web.ts'
+import { type Family, readExposition } from '../support/exposition.ts'
+import { freePort } from '../support/ports.ts'
+import { edge, testCluster } from '../support/test-cluster.ts'
+import { get, web } from '../support/web.ts'
 
-const config = join(import.meta.dirname, '..', '..', 'config')
+const config = join(import.meta.dirname, '..', '..', 'config/deploy')
 
 async function scrape(port: unknown): Promise<Map<string, Family>> {
   const reply = await fetch(`http://127.0.0.1:${port}/metrics`)
@@ -24,7 +24,7 @@ const named = (text: string): { name: string; labels: string[] }[] =>
   )
 
 t.test('a server and an agent tell all that the dashboard and the alerts name', async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   const { agent, clientId } = await edge(t, on, 'berlin', { env: { SVC_METRICS_LISTEN: '127.0.0.1:0' } })
   const listen = await freePort()
   const { rule_id: rule } = await on.json<{ rule_id: string }>(

@@ -3,12 +3,12 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { freePort } from '../kit/ports.ts'
-import { edge, site } from '../kit/site.ts'
-import { download, get, hashOfMib, web } from '../kit/web.ts'
+import { freePort } from '../support/ports.ts'
+import { edge, testCluster } from '../support/test-cluster.ts'
+import { download, get, hashOfMib, web } from '../support/web.ts'
 
 async function forwarding(t: Test) {
-  const on = await site(t)
+  const on = await testCluster(t)
   const paris = await edge(t, on, 'paris')
   const [page, port] = [await web(t), await freePort()]
   const rule = await on.json<{ rule_id: string }>('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
@@ -87,7 +87,7 @@ t.test(
       proxy.close()
       for (const pair of pairs) for (const socket of pair) socket.destroy()
     })
-    const on = await site(t, {
+    const on = await testCluster(t, {
       SVC_CONTROL_LISTEN: `127.0.0.1:${controlPort}`,
       SVC_ADVERTISED_ENDPOINT: `127.0.0.1:${proxyPort}`
     })

@@ -10,14 +10,14 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { openDns } from '../kit/dns.ts'
-import { freePort } from '../kit/ports.ts'
-import { edge, site, token } from '../kit/site.ts'
+import { openDns } from '../support/dns.ts'
+import { freePort } from '../support/ports.ts'
+import { edge, testCluster, token } from '../support/test-cluster.ts'
 
 const run = promisify(execFile)
 const host = '127.0.0.1'
 
-const on = await site(t)
+const on = await testCluster(t)
 const { agent } = await edge(t, on, 'paris')
 
 /** A rule to a target on this machine; the port that it listens on. */

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { helloOf } from '../engine/hellos.ts'
-import { freePort } from '../kit/ports.ts'
-import { edge, type Site, site, token } from '../kit/site.ts'
+import { freePort } from '../support/ports.ts'
+import { edge, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
 
 interface Rule {
   readonly rule_id: string
@@ -66,7 +66,7 @@ const timeWaits = (port: number): number =>
       ([, local, , state]) => state === '06' && Number.parseInt(local?.split(':')[1] ?? '', 16) === port
     ).length
 
-async function api<T>({ origin }: Site, method: string, path: string, body?: object): Promise<T> {
+async function api<T>({ origin }: TestCluster, method: string, path: string, body?: object): Promise<T> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const reply = await fetch(`${origin}/v1/rules${path}`, {
     method,
@@ -77,16 +77,16 @@ async function api<T>({ origin }: Site, method: string, path: string, body?: obj
   return (reply.status === 204 ? null : await reply.json()) as T
 }
 
-const show = (on: Site, id: string): Promise<Rule> => api<Rule>(on, 'GET', `/${id}`)
+const show = (on: TestCluster, id: string): Promise<Rule> => api<Rule>(on, 'GET', `/${id}`)
 
 const at = (port: number, host = '127.0.0.1') => ({ host, port })
 
-async function make(on: Site, listen_port: number, to: number, more: object = {}): Promise<string> {
+async function make(on: TestCluster, listen_port: number, to: number, more: object = {}): Promise<string> {
   const body = { client: 'paris', listen_port, targets: [at(to)], ...more }
   return (await api<Rule>(on, 'POST', '', body)).rule_id
 }
 
-async function until(on: Site, id: string, fits: (rule: Rule) => boolean): Promise<Rule> {
+async function until(on: TestCluster, id: string, fits: (rule: Rule) => boolean): Promise<Rule> {
   for (const end = Date.now() + 20_000; ; ) {
     const rule = await show(on, id)
     if (fits(rule)) return rule
@@ -96,7 +96,7 @@ async function until(on: Site, id: string, fits: (rule: Rule) => boolean): Promi
 }
 
 async function kinds(t: Test) {
-  const on = await site(t)
+  const on = await testCluster(t)
   const paris = await edge(t, on, 'paris')
   const push = async (...args: string[]): Promise<string> =>
     (await on.json<Rule>('rule', 'push', 'paris', ...args)).rule_id
@@ -225,7 +225,7 @@ t.test(
 t.test(
   'an agent whose operator switched a plugin off shuts its rules, and opens them again with it',
   async t => {
-    const on = await site(t)
+    const on = await testCluster(t)
     const config = join(on.dir, 'agent.toml')
     writeFileSync(config, '')
     const paris = await edge(t, on, 'paris', { args: ['--config', config] })

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
-import { sluice } from '../kit/process.ts'
+import { sluice } from '../support/process.ts'
 
 t.test('what service install writes starts a server from an empty state directory', async t => {
   const dir = t.testdir({ units: {}, state: {}, 'server.toml': 'control_listen = "127.0.0.1:0"\n' })

@@ -2,13 +2,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { withAcme, writeAcme } from '../kit/acme.ts'
-import { start } from '../kit/process.ts'
-import { edge, type Site, site, token } from '../kit/site.ts'
+import { withAcme, writeAcme } from '../support/acme.ts'
+import { start } from '../support/process.ts'
+import { edge, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
 
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
 
-async function configured(on: Site): Promise<void> {
+async function configured(on: TestCluster): Promise<void> {
   on.server.signal('SIGTERM')
   await on.server.exit
   on.configure(withAcme)
@@ -18,7 +18,7 @@ t.jobs = 3
 const beside = { buffered: true }
 
 t.test('a start that hangs ends the server, and says whose it is', beside, async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   await configured(on)
   writeAcme(
     on.dir,
@@ -33,7 +33,7 @@ t.test('a start that hangs ends the server, and says whose it is', beside, async
 })
 
 t.test('a start that hangs ends an agent, and says whose it is', beside, async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   const { stateDir, agent } = await edge(t, on, 'paris')
   agent.signal('SIGTERM')
   await agent.exit
@@ -52,7 +52,7 @@ t.test('a start that hangs ends an agent, and says whose it is', beside, async t
 })
 
 t.test('a transaction that hangs is undone, and whoever waited behind it is served', beside, async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   await configured(on)
   writeAcme(
     on.dir,

@@ -4,10 +4,10 @@ import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { withAcme, writeAcme } from '../kit/acme.ts'
-import { freePort } from '../kit/ports.ts'
-import { edge, type Site, site, token } from '../kit/site.ts'
-import { download, get, hashOfMib, web } from '../kit/web.ts'
+import { withAcme, writeAcme } from '../support/acme.ts'
+import { freePort } from '../support/ports.ts'
+import { edge, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
+import { download, get, hashOfMib, web } from '../support/web.ts'
 
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
 
@@ -59,7 +59,7 @@ export default definePlugin({
 })
 `
 
-async function stop({ server }: Site): Promise<void> {
+async function stop({ server }: TestCluster): Promise<void> {
   server.signal('SIGTERM')
   await server.exit
 }
@@ -67,7 +67,7 @@ async function stop({ server }: Site): Promise<void> {
 t.test(
   'it comes, is upgraded once it is trusted, goes and comes back: its rows were there all the time',
   async t => {
-    const on = await site(t)
+    const on = await testCluster(t)
     const rows = async () => (await fetch(`${on.origin}/v1/acme`, { headers })).json()
     const trust = async () =>
       t.equal((await on.cli(['plugin', 'trust', './acme', '--config', on.configFile])).code, 0)
@@ -122,7 +122,7 @@ export default {
 `
 
 t.test("an agent's plugin that loops for ever does not stop the native engine", async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   writeAcme(on.dir, 'agent', spinning)
   const configFile = join(on.dir, 'agent.toml')
   writeFileSync(configFile, withAcme)

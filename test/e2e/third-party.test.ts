@@ -4,14 +4,14 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { freePort } from '../kit/ports.ts'
-import { edge, site, token } from '../kit/site.ts'
-import { web } from '../kit/web.ts'
+import { freePort } from '../support/ports.ts'
+import { edge, testCluster, token } from '../support/test-cluster.ts'
+import { web } from '../support/web.ts'
 
 const withNote = `[plugins."${join(import.meta.dirname, '..', 'third-party', 'note')}"]\n`
 
 t.test('it adds a route, a table, and a rule field that its half on the agent enforces', async t => {
-  const on = await site(t, {}, withNote)
+  const on = await testCluster(t, {}, withNote)
   await edge(t, on, 'paris', { args: ['--config', on.configFile] })
   const [page, port] = [await web(t), await freePort()]
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
@@ -34,7 +34,7 @@ t.test('it adds a route, a table, and a rule field that its half on the agent en
 })
 
 t.test('without it the rule is failed and never pushed, and comes back with it', async t => {
-  const on = await site(t, {}, withNote)
+  const on = await testCluster(t, {}, withNote)
   await edge(t, on, 'paris', { args: ['--config', on.configFile] })
   const port = await freePort()
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }

@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { freePort } from '../kit/ports.ts'
-import { start } from '../kit/process.ts'
-import { get } from '../kit/web.ts'
+import { freePort } from '../support/ports.ts'
+import { start } from '../support/process.ts'
+import { get } from '../support/web.ts'
 
 t.test('up brings a server and an enrolled agent, and what it says to paste works', async t => {
   const dir = join(t.testdir(), 'data')

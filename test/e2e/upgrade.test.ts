@@ -7,10 +7,10 @@ import t, { type Test } from 'tap'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openStore, type Stored } from '../../kernel/store/open.ts'
-import { freePort } from '../kit/ports.ts'
-import { start } from '../kit/process.ts'
-import { edge, type Site, site, token } from '../kit/site.ts'
-import { get, web } from '../kit/web.ts'
+import { freePort } from '../support/ports.ts'
+import { start } from '../support/process.ts'
+import { edge, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
+import { get, web } from '../support/web.ts'
 
 const today: readonly Stored[] = [
   kernelStore,
@@ -66,12 +66,12 @@ const migrationsOf = (dir: string): string[] => {
   return rows.map(({ name }) => name)
 }
 
-async function stop(on: Site): Promise<void> {
+async function stop(on: TestCluster): Promise<void> {
   on.server.signal('SIGTERM')
   await on.server.exit
 }
 
-async function api<T>({ origin }: Site, path: string, body?: object): Promise<T> {
+async function api<T>({ origin }: TestCluster, path: string, body?: object): Promise<T> {
   const reply = await fetch(`${origin}/v1${path}`, {
     method: body ? 'POST' : 'GET',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -82,7 +82,7 @@ async function api<T>({ origin }: Site, path: string, body?: object): Promise<T>
 }
 
 /** Reports come every five seconds. */
-async function bytesOut(on: Site, rule: string, connections: number): Promise<number> {
+async function bytesOut(on: TestCluster, rule: string, connections: number): Promise<number> {
   for (const until = Date.now() + 30_000; ; await setTimeout(250)) {
     const stats = await api<Record<string, number>>(on, `/rules/${rule}/stats`)
     if (Number(stats['connections_total']) >= connections || Date.now() > until)
@@ -91,7 +91,7 @@ async function bytesOut(on: Site, rule: string, connections: number): Promise<nu
 }
 
 async function inhabited(t: Test) {
-  const on = await site(t)
+  const on = await testCluster(t)
   const paris = await edge(t, on, 'paris')
   const [target, port] = [await web(t), await freePort()]
   await api(on, '/users', { user_id: 'ann', display_name: 'Ann', role: 'superadmin' })
@@ -140,7 +140,7 @@ t.test('a store of the first release is brought up to date by a start', { timeou
 })
 
 t.test('an older build is refused on a newer store, which stays as it is', async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   await stop(on)
   const dir = join(on.dir, 'server')
   const copy = join(on.dir, 'copy')

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
-import { freePort } from '../kit/ports.ts'
+import { freePort } from '../support/ports.ts'
 import { limited } from './metering.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 

@@ -2,10 +2,10 @@ import { utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Address, dnsLookup, type Lookup } from '../../agent/resolver/dns.ts'
-import { openResolver } from '../../agent/resolver.ts'
+import { openResolver } from '../../agent/resolver/resolver.ts'
 import { systemClock } from '../../kernel/base/clock.ts'
-import { type FakeClock, fakeClock } from '../kit/clock.ts'
-import { openDns } from '../kit/dns.ts'
+import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'
+import { openDns } from '../support/dns.ts'
 
 type Answer = readonly Address[] | string | Promise<readonly Address[]>
 

@@ -14,7 +14,7 @@ import type {
   EngineTarget,
   Resolved
 } from '../../agent/engine.ts'
-import { freePort } from '../kit/ports.ts'
+import { freePort } from '../support/ports.ts'
 
 export type OpenEngine = (options: EngineOptions) => Engine
 export type Case = (t: Test, openEngine: OpenEngine) => Promise<void>

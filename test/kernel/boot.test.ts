@@ -8,11 +8,11 @@ import { boot } from '../../kernel/kernel.ts'
 import { definePlugin, type Kernel, type Plugin } from '../../kernel/plugin.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 import { defineMessage } from '../../kernel/wire/message.ts'
+import { type LogLine, listen, testServer } from '../../kit/test-server.ts'
 import control from '../../plugins/control/plugin.ts'
 import http from '../../plugins/http/plugin.ts'
-import { Echo } from '../kit/echo.ts'
-import { house, type Line, listen } from '../kit/house.ts'
-import { machineTime } from '../kit/machine-time.ts'
+import { Echo } from '../support/echo.ts'
+import { machineTime } from '../support/machine-time.ts'
 
 const base = { version: '1.0.0', kernel: '^1.0.0' }
 
@@ -21,7 +21,7 @@ const up = (
   plugins: readonly Plugin[],
   keys: object = {},
   sections: Record<string, unknown> = {},
-  lines: Line[] = []
+  lines: LogLine[] = []
 ) =>
   boot({
     plugins: [control, http, ...plugins],
@@ -292,7 +292,7 @@ t.test('a release that hangs or fails is named, and the others still run', async
   const fail = (): void => {
     throw new Error('no way back')
   }
-  const { stop } = await house(t, {
+  const { stop } = await testServer(t, {
     plugins: [named('a', () => void released.push('a')), named('b', fail), named('c', hang)]
   })
   const time = machineTime(t)
@@ -322,17 +322,17 @@ t.test('what does not start is named though what had started cannot be released'
     needs: { defers: '^1.0.0' },
     start: () => Promise.reject(new Error('not today'))
   })
-  const lines: Line[] = []
+  const lines: LogLine[] = []
   await t.rejects(up(t, [defers, fails], {}, {}, lines), { message: 'plugin fails did not start: not today' })
   t.match(lines, [{ event: 'server.not_released', message: 'plugin defers did not stop: no way back' }])
 })
 
 t.test('the whole house starts, stops, and starts again on the same data', async t => {
-  const first = await house(t)
+  const first = await testServer(t)
   t.match(await first.call('GET', '/v1/auth/status'), { status: 200 })
   await first.stop()
 
-  const second = await house(t, { dir: first.dir })
+  const second = await testServer(t, { dir: first.dir })
 
   t.equal(second.server.control.fingerprint, first.server.control.fingerprint)
 })

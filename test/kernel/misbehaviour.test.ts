@@ -3,17 +3,17 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { Type } from 'typebox'
-import { type Blame, blame, blaming, within } from '../../kernel/base/within.ts'
-import { figuresSlot } from '../../kernel/figures.ts'
+import { type Attribution, attributed, attributionOf, withTimeout } from '../../kernel/base/attribution.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import { User } from '../../kernel/identity/entities.ts'
+import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
-import { answer, Refused } from '../../kernel/wire/message.ts'
-import { removingSlot, rowSlot } from '../../plugins/users/slots.ts'
-import { Echo } from '../kit/echo.ts'
-import { house, operatorToken } from '../kit/house.ts'
-import { machineTime } from '../kit/machine-time.ts'
-import { edge } from '../kit/public.ts'
+import { Refused, respond } from '../../kernel/wire/message.ts'
+import { testAgent } from '../../kit/public.ts'
+import { operatorToken, testServer } from '../../kit/test-server.ts'
+import { removingSlot, rowSlot } from '../../plugins/users/exports.ts'
+import { Echo } from '../support/echo.ts'
+import { machineTime } from '../support/machine-time.ts'
 
 const run = promisify(execFile)
 
@@ -43,7 +43,7 @@ const rowdy = definePlugin({
   needs: { users: '^1.0.0' },
   messages: [Echo],
   handlers: [
-    answer(Echo, async (_: PeerCall<Kernel>, body) => {
+    respond(Echo, async (_: PeerCall<Kernel>, body) => {
       if (body.text === 'hang') return hang()
       throw new Error('no such word')
     })
@@ -63,14 +63,14 @@ const rowdy = definePlugin({
         throw new Error('no such mood')
       }
     }),
-    figuresSlot.fill(async () => {
+    metricsSlot.fill(async () => {
       throw new Error('no such figure')
     })
   ]
 })
 
 t.test('a route that throws is answered with 500, named in the log, and alone with it', async t => {
-  const { call, log } = await house(t, { plugins: ['users', 'clients', rowdy] })
+  const { call, log } = await testServer(t, { plugins: ['users', 'clients', rowdy] })
 
   t.match(await call('GET', '/v1/throws'), {
     status: 500,
@@ -84,7 +84,7 @@ t.test('a route that throws is answered with 500, named in the log, and alone wi
 })
 
 t.test('a route that hangs holds up no other, and is answered for and named after a minute', async t => {
-  const { call, log } = await house(t, { plugins: ['users', 'clients', rowdy] })
+  const { call, log } = await testServer(t, { plugins: ['users', 'clients', rowdy] })
   const begun = hanging()
   const time = machineTime(t)
   const answer = call('GET', '/v1/hangs')
@@ -118,7 +118,7 @@ t.test('a slot function that hangs in a transaction is named, undone, and heard 
       })
     ]
   })
-  const { call, log } = await house(t, { plugins: ['users', slow] })
+  const { call, log } = await testServer(t, { plugins: ['users', slow] })
   const time = machineTime(t)
   await call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
   const removing = call('DELETE', '/v1/users/ann')
@@ -144,21 +144,21 @@ t.test('a slot function that hangs in a transaction is named, undone, and heard 
 t.test('of slot functions within each other the innermost one is said to hang', async t => {
   const [outer, inner] = ['outer', 'inner'].map(filled_by => ({ slot: 'a.b', filled_by }))
   const time = machineTime(t)
-  const failed = within(1, 'it', () =>
-    blaming(outer as Blame, async () => {
-      await blaming(inner as Blame, async () => {})
-      await within(5, 'more', () => blaming(inner as Blame, () => new Promise<void>(() => {})))
+  const failed = withTimeout(1, 'it', () =>
+    attributed(outer as Attribution, async () => {
+      await attributed(inner as Attribution, async () => {})
+      await withTimeout(5, 'more', () => attributed(inner as Attribution, () => new Promise<void>(() => {})))
     })
   ).catch((error: unknown) => error)
   time.pass(1)
 
   t.match(await failed, { message: 'it took more than 1 s, in a.b of inner' })
-  t.same(blame(await failed), inner)
+  t.same(attributionOf(await failed), inner)
 })
 
 t.test('what hangs is named even where nothing else keeps the process alive', async t => {
-  const script = `import { within } from '${new URL('../../kernel/base/within.ts', import.meta.url)}'
-    await within(0.01, 'start', () => new Promise(() => {})).catch(({ message }) => console.log(message))`
+  const script = `import { withTimeout } from '${new URL('../../kernel/base/attribution.ts', import.meta.url)}'
+    await withTimeout(0.01, 'start', () => new Promise(() => {})).catch(({ message }) => console.log(message))`
   const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script])
   t.equal(stdout, 'start took more than 0.01 s\n')
 })
@@ -192,7 +192,7 @@ t.test('what a route changes after its caller has been told that it failed is un
       })
     ]
   })
-  const { call } = await house(t, { plugins: ['users', slow] })
+  const { call } = await testServer(t, { plugins: ['users', slow] })
   const time = machineTime(t)
   await call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
   const changing = call('POST', '/v1/slow', {})
@@ -209,7 +209,7 @@ t.test('what a route changes after its caller has been told that it failed is un
 t.test(
   "a slot function that throws is told with its stack and who filled the slot, and takes only its owner's route along",
   async t => {
-    const { call, log } = await house(t, { plugins: ['users', 'clients', rowdy] })
+    const { call, log } = await testServer(t, { plugins: ['users', 'clients', rowdy] })
     await call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
     t.equal((await call('GET', '/v1/users')).status, 500)
     t.match(log.filter(({ event }) => event === 'request.failed').at(-1), {
@@ -238,7 +238,7 @@ t.test('a slot function that throws at once, and no error but a word, is named, 
       }))
     ]
   })
-  const { call, log } = await house(t, { plugins: ['users', curt] })
+  const { call, log } = await testServer(t, { plugins: ['users', curt] })
   await call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
   t.equal((await call('DELETE', '/v1/users/ann')).status, 500)
   t.match(log.filter(({ event }) => event === 'request.failed').at(-1), {
@@ -248,7 +248,7 @@ t.test('a slot function that throws at once, and no error but a word, is named, 
 })
 
 t.test('a plugin whose figures fail costs a scrape nothing but them', async t => {
-  const { call, server, log } = await house(t, {
+  const { call, server, log } = await testServer(t, {
     plugins: ['users', 'clients', 'metrics', rowdy],
     keys: { metrics_listen: '127.0.0.1:0' }
   })
@@ -270,9 +270,9 @@ t.test('figures that do not come cost a scrape nothing but them', async t => {
     name: 'mute',
     version: '1.0.0',
     kernel: '^1.0.0',
-    fills: [figuresSlot.fill(hang)]
+    fills: [metricsSlot.fill(hang)]
   })
-  const { server, log } = await house(t, {
+  const { server, log } = await testServer(t, {
     plugins: ['users', 'clients', 'metrics', mute],
     keys: { metrics_listen: '127.0.0.1:0' }
   })
@@ -293,12 +293,12 @@ t.test('figures that do not come cost a scrape nothing but them', async t => {
 })
 
 t.test('a message handler that hangs is named, refused, and its stream goes on', async t => {
-  const home = await house(t, { plugins: ['users', 'clients', 'rules', rowdy] })
-  const agent = await edge(t, home, 'paris', { messages: [Echo] })
+  const home = await testServer(t, { plugins: ['users', 'clients', 'rules', rowdy] })
+  const agent = await testAgent(t, home, 'paris', { messages: [Echo] })
   const begun = hanging()
   const time = machineTime(t)
   agent.line.send(Echo, { text: 'hang' })
-  const next = t.rejects(agent.line.ask(Echo, { text: 'speak' }), Refused)
+  const next = t.rejects(agent.line.request(Echo, { text: 'speak' }), Refused)
   await begun
   time.pass(20)
 
@@ -311,9 +311,9 @@ t.test('a message handler that hangs is named, refused, and its stream goes on',
 })
 
 t.test('a message handler that throws is a refusal to the agent, and the stream goes on', async t => {
-  const home = await house(t, { plugins: ['users', 'clients', 'rules', rowdy] })
-  const agent = await edge(t, home, 'paris', { messages: [Echo] })
-  await t.rejects(agent.line.ask(Echo, { text: 'speak' }), Refused)
-  await t.rejects(agent.line.ask(Echo, { text: 'speak again' }), Refused)
+  const home = await testServer(t, { plugins: ['users', 'clients', 'rules', rowdy] })
+  const agent = await testAgent(t, home, 'paris', { messages: [Echo] })
+  await t.rejects(agent.line.request(Echo, { text: 'speak' }), Refused)
+  await t.rejects(agent.line.request(Echo, { text: 'speak again' }), Refused)
   t.notOk(agent.ended.aborted)
 })

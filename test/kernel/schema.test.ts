@@ -1,8 +1,8 @@
 import t from 'tap'
-import { house } from '../kit/house.ts'
+import { testServer } from '../../kit/test-server.ts'
 
 t.test('the migrations of all plugins make the tables that their entities say', async t => {
-  const { server } = await house(t, { keys: { metrics_listen: '127.0.0.1:0' } })
+  const { server } = await testServer(t, { keys: { metrics_listen: '127.0.0.1:0' } })
   const sql = await server
     .depsOf('http')
     .store.read(em =>

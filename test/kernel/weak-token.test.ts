@@ -1,5 +1,5 @@
 import t from 'tap'
-import { house } from '../kit/house.ts'
+import { testServer } from '../../kit/test-server.ts'
 
 t.test('an operator token of fewer than 32 characters is told at every start, and never shown', async t => {
   for (const [length, lines] of [
@@ -7,7 +7,7 @@ t.test('an operator token of fewer than 32 characters is told at every start, an
     [32, 0]
   ] as const) {
     const token = 'x'.repeat(length)
-    const { log } = await house(t, { plugins: [], keys: { operator_token: token }, dir: t.testdir() })
+    const { log } = await testServer(t, { plugins: [], keys: { operator_token: token }, dir: t.testdir() })
 
     const found = log.filter(({ event }) => event === 'startup.weak_operator_token')
     t.equal(found.length, lines, `${length} characters`)

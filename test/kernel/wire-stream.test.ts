@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { type Codec, openCodec } from '../../kernel/wire/codec.ts'
-import { wireMessages } from '../../kernel/wire/exchange.ts'
+import { controlMessages, Ended } from '../../kernel/wire/control.ts'
 import { frame, frameLimit } from '../../kernel/wire/frame.ts'
-import { answer, type Bound, bind, on, Refused } from '../../kernel/wire/message.ts'
+import { type BoundHandler, bind, on, Refused, respond } from '../../kernel/wire/message.ts'
+import { wireMessages } from '../../kernel/wire/rpc.ts'
 import { openStream, type Stream } from '../../kernel/wire/stream.ts'
-import { controlMessages, Ended } from '../../plugins/control/wire.ts'
-import { type FakeClock, fakeClock } from '../kit/clock.ts'
-import { Echo } from '../kit/echo.ts'
-import { type Line, listen } from '../kit/house.ts'
+import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'
+import { type LogLine, listen } from '../../kit/test-server.ts'
+import { Echo } from '../support/echo.ts'
 
 const codec = openCodec([...wireMessages, ...controlMessages, Echo])
 
@@ -32,17 +32,21 @@ interface Pair {
   readonly near: Stream
   readonly far: Stream
   readonly clock: FakeClock
-  readonly log: Line[]
+  readonly log: LogLine[]
   readonly raw: Socket // of the far end
 }
 
-const serve = (run: (text: string) => Promise<string>): Bound[] =>
-  bind([answer(Echo, async (_: null, { text }) => ({ text: await run(text) }))], () => null)
+const serve = (run: (text: string) => Promise<string>): BoundHandler[] =>
+  bind([respond(Echo, async (_: null, { text }) => ({ text: await run(text) }))], () => null)
 
-async function pair(t: Test, handlers: readonly Bound[], handlersNear: readonly Bound[] = []): Promise<Pair> {
+async function pair(
+  t: Test,
+  handlers: readonly BoundHandler[],
+  handlersNear: readonly BoundHandler[] = []
+): Promise<Pair> {
   const [a, b] = await sockets(t)
   const clock = fakeClock()
-  const log: Line[] = []
+  const log: LogLine[] = []
   const near = openStream({ socket: a, codec, handlers: handlersNear, clock, log: listen(log) })
   const far = openStream({ socket: b, codec, handlers, clock, log: listen(log) })
   t.teardown(() => {
@@ -71,7 +75,7 @@ t.test('questions of a stream are handled one after another, in order', async t 
     })
   )
 
-  await Promise.all(['1', '2', '3'].map(text => near.line.ask(Echo, { text })))
+  await Promise.all(['1', '2', '3'].map(text => near.line.request(Echo, { text })))
 
   t.same(story, ['begin 1', 'end 1', 'begin 2', 'end 2', 'begin 3', 'end 3'])
 })
@@ -83,9 +87,9 @@ t.test('an answer overtakes the questions that wait', async t => {
     serve(text => held.promise.then(() => text)),
     serve(async text => `near: ${text}`)
   )
-  const waiting = near.line.ask(Echo, { text: 'waits' })
+  const waiting = near.line.request(Echo, { text: 'waits' })
 
-  t.same(await far.line.ask(Echo, { text: 'hello' }), { text: 'near: hello' })
+  t.same(await far.line.request(Echo, { text: 'hello' }), { text: 'near: hello' })
 
   held.resolve()
   t.same(await waiting, { text: 'waits' })
@@ -95,21 +99,21 @@ t.test('a handler may ask back on the line that it serves', async t => {
   const pairing: { far?: Stream } = {}
   const both = await pair(
     t,
-    serve(async text => (await pairing.far!.line.ask(Echo, { text })).text),
+    serve(async text => (await pairing.far!.line.request(Echo, { text })).text),
     serve(async text => `${text}, back`)
   )
   pairing.far = both.far
 
-  t.same(await both.near.line.ask(Echo, { text: 'there' }), { text: 'there, back' })
+  t.same(await both.near.line.request(Echo, { text: 'there' }), { text: 'there, back' })
 })
 
 t.test('a question that nobody knows is refused by name, and the stream lives', async t => {
   const { near, far } = await pair(t, [])
 
-  await t.rejects(near.line.ask(Echo, { text: '' }), { code: 'wire.unknown_message', message: /Echo/ })
+  await t.rejects(near.line.request(Echo, { text: '' }), { code: 'wire.unknown_message', message: /Echo/ })
 
   far.serve(serve(async text => text))
-  t.same(await near.line.ask(Echo, { text: 'now' }), { text: 'now' })
+  t.same(await near.line.request(Echo, { text: 'now' }), { text: 'now' })
 })
 
 t.test('a name as long as a frame is refused, and harms nobody', async t => {
@@ -124,9 +128,9 @@ t.test('a name as long as a frame is refused, and harms nobody', async t => {
   const asker = openStream({ socket: a, codec: careless, handlers: [], clock, log: listen([]) })
   openStream({ socket: b, codec, handlers: serve(async text => text), clock, log: listen([]) })
 
-  await t.rejects(asker.line.ask(endless, { text: '' }), { code: 'wire.unknown_message' })
+  await t.rejects(asker.line.request(endless, { text: '' }), { code: 'wire.unknown_message' })
 
-  t.same(await asker.line.ask(Echo, { text: 'still here' }), { text: 'still here' })
+  t.same(await asker.line.request(Echo, { text: 'still here' }), { text: 'still here' })
 })
 
 t.test('what is told and not known is passed over in silence by both ends', async t => {
@@ -136,7 +140,7 @@ t.test('what is told and not known is passed over in silence by both ends', asyn
   )
 
   near.line.send(Ended, { code: 'x', message: '' })
-  await near.line.ask(Echo, { text: '' })
+  await near.line.request(Echo, { text: '' })
 
   t.match(log, [{ level: 'debug', event: 'control.message_refused' }])
 })
@@ -149,8 +153,8 @@ t.test('a refusal keeps its code; a failure is named in the log, and on the wire
     })
   )
 
-  await t.rejects(near.line.ask(Echo, { text: 'refuse' }), { code: 'thing.no', message: 'because' })
-  await t.rejects(near.line.ask(Echo, { text: 'fail' }), { code: 'internal', message: /^(?!.*secret)/ })
+  await t.rejects(near.line.request(Echo, { text: 'refuse' }), { code: 'thing.no', message: 'because' })
+  await t.rejects(near.line.request(Echo, { text: 'fail' }), { code: 'internal', message: /^(?!.*secret)/ })
 
   t.match(log, [{ level: 'error', event: 'control.handler_failed', fields: { error: /a secret path/ } }])
 })
@@ -161,9 +165,9 @@ t.test('a question has a deadline, and a late answer harms nobody', async t => {
     t,
     serve(text => held.promise.then(() => text))
   )
-  const late = near.line.ask(Echo, { text: 'late' }, { deadlineMs: 3_000 })
+  const late = near.line.request(Echo, { text: 'late' }, { deadlineMs: 3_000 })
   const refused = t.rejects(late, { code: 'wire.deadline' })
-  const patient = near.line.ask(Echo, { text: 'patient' })
+  const patient = near.line.request(Echo, { text: 'patient' })
 
   await clock.advance(3_000)
   await refused
@@ -177,12 +181,12 @@ t.test('questions end with their stream', async t => {
     t,
     serve(() => new Promise(() => {}))
   )
-  const asked = near.line.ask(Echo, { text: '' })
+  const asked = near.line.request(Echo, { text: '' })
 
   far.end('enough')
 
   await t.rejects(asked, { code: 'wire.closed' })
-  await t.rejects(near.line.ask(Echo, { text: '' }), { code: 'wire.closed' })
+  await t.rejects(near.line.request(Echo, { text: '' }), { code: 'wire.closed' })
   t.equal(await over(near), 'closed')
   t.equal(await over(far), 'enough')
 })
@@ -250,7 +254,7 @@ t.test('a sender that waits for room is not slow', async t => {
     near.line.send(Ended, { code: '', message })
   }
 
-  t.same(await near.line.ask(Echo, { text: 'there' }), { text: 'there' })
+  t.same(await near.line.request(Echo, { text: 'there' }), { text: 'there' })
 })
 
 t.test('who waits for room is let go when the stream ends', async t => {
@@ -283,7 +287,7 @@ t.test('a stream that says more than can be handled ends', async t => {
     t,
     serve(() => new Promise(() => {}))
   )
-  const asked = Array.from({ length: 5_000 }, () => near.line.ask(Echo, { text: '' }).catch(() => {}))
+  const asked = Array.from({ length: 5_000 }, () => near.line.request(Echo, { text: '' }).catch(() => {}))
 
   t.equal(await over(far), 'flooded')
   await Promise.all(asked)
@@ -299,7 +303,7 @@ t.test('a stream that has ended leaves no timer behind', async t => {
   const clock = { now: () => 0, after: held, every: held }
   const [near] = await sockets(t)
   const stream = openStream({ socket: near, codec, handlers: [], clock, log: listen([]) })
-  const asked = stream.line.ask(Echo, { text: '' })
+  const asked = stream.line.request(Echo, { text: '' })
 
   stream.end('over')
   await t.rejects(asked)

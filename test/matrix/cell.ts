@@ -1,6 +1,6 @@
 // One kind of rule under one limit, with a neighbour of another owner beside it.
 import type { Test } from 'tap'
-import { freePort } from '../kit/ports.ts'
+import { freePort } from '../support/ports.ts'
 import type { Kind } from './kinds.ts'
 import type { Limit, Outcome } from './limits.ts'
 import { type Placed, place } from './place.ts'

@@ -1,7 +1,7 @@
 // Every kind of rule with a second target, and each way in which the first can be gone, through real processes.
 import t, { type Test } from 'tap'
 import { openSilent } from '../engine/rig.ts'
-import { freePort } from '../kit/ports.ts'
+import { freePort } from '../support/ports.ts'
 import { openTarget } from './callers.ts'
 import { type Kind, several } from './kinds.ts'
 import { type Placed, place, type Spot } from './place.ts'

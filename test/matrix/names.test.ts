@@ -1,12 +1,12 @@
 // Targets by name, with a real DNS server behind the agent's own resolver.
 import { setTimeout as after } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { chooseEngine, type EngineName } from '../../agent/engines.ts'
+import { chooseEngine, type EngineName } from '../../agent/engine-choice.ts'
 import { dnsLookup } from '../../agent/resolver/dns.ts'
-import { openResolver } from '../../agent/resolver.ts'
+import { openResolver } from '../../agent/resolver/resolver.ts'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { answer, call, echo, endOf, openSilent, openTarget, type Rig, rig, ruleTo } from '../engine/rig.ts'
-import { openDns, type Zone } from '../kit/dns.ts'
+import { openDns, type Zone } from '../support/dns.ts'
 import { engines } from './world.ts'
 
 const ttlSecs = 1 // the least that the resolver keeps

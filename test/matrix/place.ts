@@ -1,7 +1,7 @@
 // A rule with live targets, and whoever calls it: both of its ends count.
 import type { Test } from 'tap'
 import { helloOf } from '../engine/hellos.ts'
-import { freePort } from '../kit/ports.ts'
+import { freePort } from '../support/ports.ts'
 import { type Caller, dial, openTarget, type Target } from './callers.ts'
 import type { Kind } from './kinds.ts'
 import type { World } from './world.ts'

@@ -1,12 +1,12 @@
 // One server and one agent, in processes of their own, and what the cells ask of them.
 import { setTimeout as after } from 'node:timers/promises'
 import type { Test } from 'tap'
-import type { EngineName } from '../../agent/engines.ts'
+import type { EngineName } from '../../agent/engine-choice.ts'
 import { loadNative } from '../../native/index.ts'
-import { readExposition } from '../kit/exposition.ts'
-import { freePort } from '../kit/ports.ts'
-import type { Process } from '../kit/process.ts'
-import { type Edge, edge, type Site, site, token } from '../kit/site.ts'
+import { readExposition } from '../support/exposition.ts'
+import { freePort } from '../support/ports.ts'
+import type { Process } from '../support/process.ts'
+import { type Edge, edge, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
 import { dial, openTarget } from './callers.ts'
 
 type Families = ReturnType<typeof readExposition>
@@ -54,7 +54,7 @@ export const soon = (): Promise<void> => after(200)
 const config = 'quota_hold_secs = 2\n'
 
 export async function openWorld(t: Test, engine: EngineName, more = ''): Promise<World> {
-  const on = await site(t, {}, config + more)
+  const on = await testCluster(t, {}, config + more)
   const env = { SVC_ENGINE: engine, SVC_METRICS_LISTEN: '127.0.0.1:0' }
   const paris = await edge(t, on, 'paris', { env })
   const request = requester(on)
@@ -83,7 +83,7 @@ export async function openWorld(t: Test, engine: EngineName, more = ''): Promise
   }
 }
 
-function requester({ origin }: Site): World['request'] {
+function requester({ origin }: TestCluster): World['request'] {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   return async (method, path, body) => {
     const reply = await fetch(`${origin}${path}`, {
@@ -135,7 +135,7 @@ function readingOf(families: Families, family: string, labels: Readonly<Record<s
   return series.find(([written]) => wanted.every(label => written.split(',').includes(label)))?.[1] ?? 0
 }
 
-async function goAway(on: Site, paris: Edge, ruleIds: readonly string[]): Promise<void> {
+async function goAway(on: TestCluster, paris: Edge, ruleIds: readonly string[]): Promise<void> {
   on.server.signal('SIGKILL')
   paris.agent.signal('SIGKILL')
   await Promise.all([on.server.exit, paris.agent.exit])

@@ -1,13 +1,13 @@
 import t from 'tap'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
-import { house, operatorToken } from '../../../test/kit/house.ts'
+import { operatorToken, testServer } from '../../../kit/test-server.ts'
 import { openApi } from '../../cli/api.ts'
 import plugin from '../plugin.ts'
 
 type Args = Readonly<Record<string, unknown>>
 
 t.test('the endpoint is shown, set and cleared from the command line', async t => {
-  const { server } = await house(t, { plugins: ['advertised-endpoint'] })
+  const { server } = await testServer(t, { plugins: ['advertised-endpoint'] })
   const printed: unknown[] = []
   const say = async (name: string, args: Args = {}) => {
     const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { house } from '../../../test/kit/house.ts'
+import { testServer } from '../../../kit/test-server.ts'
 
 const url = '/v1/settings/advertised-endpoint'
 
 t.test('without override and seed the endpoint is loopback and the control port in use', async t => {
-  const { call, server } = await house(t, { plugins: ['advertised-endpoint'] })
+  const { call, server } = await testServer(t, { plugins: ['advertised-endpoint'] })
 
   t.strictSame((await call('GET', url)).body, {
     override: null,
@@ -18,7 +18,7 @@ t.test(
   'an override goes over the seed, is cleared with null or an empty text, and can be sent back',
   async t => {
     const keys = { advertised_endpoint: 'gate.example:7443' }
-    const { call, decisions } = await house(t, { plugins: ['advertised-endpoint'], keys })
+    const { call, decisions } = await testServer(t, { plugins: ['advertised-endpoint'], keys })
     const seed = { override: null, effective: 'gate.example:7443', source: 'seed', diagnostic: null }
 
     t.strictSame((await call('GET', url)).body, seed)
@@ -39,7 +39,7 @@ t.test(
 )
 
 t.test('an override that agents could not use is refused, and the one before it stays', async t => {
-  const { call } = await house(t, { plugins: ['advertised-endpoint'] })
+  const { call } = await testServer(t, { plugins: ['advertised-endpoint'] })
   await call('PUT', url, { advertised_endpoint: 'localhost:1' })
 
   t.match(await call('PUT', url, { advertised_endpoint: 'gate.example' }), {
@@ -55,11 +55,11 @@ t.test('an override that agents could not use is refused, and the one before it 
 })
 
 t.test('a seed that the certificate does not cover makes no endpoint, and is told at start', async t => {
-  const first = await house(t, { plugins: ['advertised-endpoint'] })
+  const first = await testServer(t, { plugins: ['advertised-endpoint'] })
   await first.stop()
 
   const keys = { advertised_endpoint: 'late.example:7443' }
-  const { call, log } = await house(t, { plugins: ['advertised-endpoint'], keys, dir: first.dir })
+  const { call, log } = await testServer(t, { plugins: ['advertised-endpoint'], keys, dir: first.dir })
 
   t.match(await call('GET', url), {
     status: 200,

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { Api } from '../../../kernel/cli/command.ts'
-import { edge, type Home, house } from '../../../test/kit/public.ts'
+import { type TestHome, testAgent, testServer } from '../../../kit/public.ts'
 import { capability as rateLimit } from '../../rate-limit/wire.ts'
 import { type Document, formatDocument, readDocument } from '../document.ts'
 import { kinds, type World } from '../kinds.ts'
@@ -135,8 +135,8 @@ t.test('two at once: the second is refused, until the first is done or silent fo
 })
 
 async function place(t: Test) {
-  const home = await house(t)
-  const { clientId } = await edge(t, home, 'paris', {
+  const home = await testServer(t)
+  const { clientId } = await testAgent(t, home, 'paris', {
     version: '2.0.0',
     capabilities: {
       [rateLimit.id]: '2.0.0',
@@ -165,7 +165,7 @@ async function place(t: Test) {
 }
 
 /** The API as the command line has it, without the network. */
-function apiOf({ call }: Home): Api {
+function apiOf({ call }: TestHome): Api {
   const ask = async <T>(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object) => {
     const reply = await call<T & { error: { code: string; message: string } }>(method, path, body)
     if (reply.status < 300) return reply.body as T

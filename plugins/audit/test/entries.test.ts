@@ -3,10 +3,10 @@ import { Fault, internal } from '../../../kernel/base/errors.ts'
 import { decisionSlot } from '../../../kernel/http/principal.ts'
 import { User } from '../../../kernel/identity/entities.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
-import { desk, matchAll } from './kit.ts'
+import { auditFixture, matchAll } from './fixture.ts'
 
 t.test('a change is one entry with all that is known of it', async t => {
-  const { call, entries, as } = await desk(t)
+  const { call, entries, as } = await auditFixture(t)
 
   await call('POST', '/v1/things/t1?', undefined, { ...as('ann'), 'x-request-id': 'asked-1' })
 
@@ -37,7 +37,7 @@ t.test('a change is one entry with all that is known of it', async t => {
 })
 
 t.test('a refused mutation is allowed with its status and reason, and a read leaves no entry', async t => {
-  const { call, entries, as } = await desk(t)
+  const { call, entries, as } = await auditFixture(t)
 
   await call('POST', '/v1/refused', undefined, as('ann'))
   await call('POST', '/v1/refused', { no: 1 }, as('ann'))
@@ -50,7 +50,7 @@ t.test('a refused mutation is allowed with its status and reason, and a read lea
 })
 
 t.test('a denied read is an entry, with who was denied', async t => {
-  const { call, entries, as } = await desk(t)
+  const { call, entries, as } = await auditFixture(t)
 
   await call('GET', '/v1/audit', undefined, as('ann'))
   await call('GET', '/v1/audit', undefined, { authorization: 'Bearer wrong' })
@@ -76,7 +76,7 @@ t.test('a change and its entry are one transaction', async t => {
       })
     ]
   })
-  const { call, entries, server, as } = await desk(t, { plugins: [late] })
+  const { call, entries, server, as } = await auditFixture(t, { plugins: [late] })
 
   const { status } = await call('POST', '/v1/things/t1', undefined, as('ann'))
 
@@ -87,7 +87,7 @@ t.test('a change and its entry are one transaction', async t => {
 
 t.test('a route that waits for a client writes at once and completes once', async t => {
   const { promise: answer, resolve } = Promise.withResolvers<void>()
-  const { call, entries, as } = await desk(t, { answer })
+  const { call, entries, as } = await auditFixture(t, { answer })
   const asked = call('POST', '/v1/waiting', undefined, as('ann'))
   let found = await entries()
   while (found.length === 0) found = await entries()
@@ -100,7 +100,7 @@ t.test('a route that waits for a client writes at once and completes once', asyn
 })
 
 t.test('what a caller makes up is cut to what a row holds', async t => {
-  const { call, entries } = await desk(t)
+  const { call, entries } = await auditFixture(t)
 
   await call('POST', `/v1/things/${'x'.repeat(5000)}`, undefined, { authorization: '' })
 

@@ -4,12 +4,12 @@ import t from 'tap'
 import { newId } from '../../../kernel/base/id.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import type { Trail } from '../trail.ts'
-import { desk, matchAll } from './kit.ts'
+import { auditFixture, matchAll } from './fixture.ts'
 
 const nobody = { authorization: '' }
 
 t.test('denials without a known principal are one entry an address, code and minute', async t => {
-  const { server, entries, clock } = await desk(t)
+  const { server, entries, clock } = await auditFixture(t)
   const ask = (remoteAddress: string, url: string, headers = {}) =>
     server.http.app.inject({ method: 'GET', url, remoteAddress, headers })
 
@@ -36,7 +36,7 @@ t.test('denials without a known principal are one entry an address, code and min
 })
 
 t.test('what a stranger sends wrongly to a public route is folded, too', async t => {
-  const { call, entries } = await desk(t, { plugins: ['users', 'auth'] })
+  const { call, entries } = await auditFixture(t, { plugins: ['users', 'auth'] })
 
   for (let i = 0; i < 3; i++) await call('POST', '/v1/auth/login', { user_id: 1 }, nobody)
 
@@ -44,7 +44,7 @@ t.test('what a stranger sends wrongly to a public route is folded, too', async t
 })
 
 t.test('denials of a known principal are one entry an action, code and minute', async t => {
-  const { call, entries, as } = await desk(t)
+  const { call, entries, as } = await auditFixture(t)
 
   for (let i = 0; i < 3; i++) await call('GET', '/v1/audit', undefined, as('ann'))
 
@@ -52,7 +52,7 @@ t.test('denials of a known principal are one entry an action, code and minute', 
 })
 
 t.test('a minute holds at most 1,000 entries of strangers, and counts all of them', async t => {
-  const { server, clock, page } = await desk(t)
+  const { server, clock, page } = await auditFixture(t)
   const { store, trail } = server.depsOf('audit') as Kernel & { readonly trail: Trail }
   const denial = {
     action: 'audit.list',
@@ -87,7 +87,7 @@ t.test('a minute holds at most 1,000 entries of strangers, and counts all of the
 })
 
 t.test('a loop of refusals writes once a second and fills no disk', async t => {
-  const { call, entries, clock, dir } = await desk(t)
+  const { call, entries, clock, dir } = await auditFixture(t)
   const size = (): number =>
     ['sluice.db', 'sluice.db-wal'].reduce((sum, file) => sum + statSync(join(dir, file)).size, 0)
   await call('GET', '/v1/audit', undefined, nobody)
@@ -103,11 +103,11 @@ t.test('a loop of refusals writes once a second and fills no disk', async t => {
 
 t.test('what was counted is written at a stop, and a restart within the minute goes on', async t => {
   const dir = t.testdir()
-  const first = await desk(t, { dir })
+  const first = await auditFixture(t, { dir })
   for (let i = 0; i < 3; i++) await first.call('GET', '/v1/audit', undefined, nobody)
   await first.stop()
 
-  const second = await desk(t, { dir, clock: first.clock })
+  const second = await auditFixture(t, { dir, clock: first.clock })
   await second.call('GET', '/v1/audit', undefined, nobody)
 
   matchAll(t, await second.entries(), [{ count: 4 }])

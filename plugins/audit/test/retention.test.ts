@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { Entry } from '../entities.ts'
 import type { Trail } from '../trail.ts'
-import { desk } from './kit.ts'
+import { auditFixture } from './fixture.ts'
 
 type Deps = Kernel & { readonly trail: Trail }
 
@@ -10,7 +10,7 @@ const dayMs = 24 * 3_600_000
 const blank = { authMethod: 'none', method: 'GET', path: '/', action: 'x', requestId: '', count: 1 } as const
 
 t.test('entries go after audit_retention_days', async t => {
-  const { server, entries, clock } = await desk(t, { keys: { audit_retention_days: 2 } })
+  const { server, entries, clock } = await auditFixture(t, { keys: { audit_retention_days: 2 } })
   const { store, trail } = server.depsOf('audit') as Deps
   await store.change(async em => {
     for (const [id, age] of [
@@ -34,7 +34,7 @@ t.test('entries go after audit_retention_days', async t => {
 })
 
 t.test('beyond audit_max_rows denials go first, then the oldest', async t => {
-  const { server, clock } = await desk(t, { keys: { audit_max_rows: 1000 } })
+  const { server, clock } = await auditFixture(t, { keys: { audit_max_rows: 1000 } })
   const { store, trail } = server.depsOf('audit') as Deps
   const add = (from: number, count: number, outcome: 'allow' | 'deny') =>
     store.change(async em => {
@@ -66,7 +66,7 @@ t.test('beyond audit_max_rows denials go first, then the oldest', async t => {
 })
 
 t.test('it forgets by itself, each minute', async t => {
-  const { server, clock } = await desk(t)
+  const { server, clock } = await auditFixture(t)
   const { store } = server.depsOf('audit')
   await store.change(em => em.insert(Entry, { ...blank, id: 'OLD', timestamp: 0, outcome: 'allow' }))
 

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { desk } from './kit.ts'
+import { auditFixture } from './fixture.ts'
 
 t.test('limit and outcome, or nothing, give an array without a Link', async t => {
-  const { call, as, clock } = await desk(t)
+  const { call, as, clock } = await auditFixture(t)
   for (const id of ['a', 'b', 'c']) {
     await call('POST', `/v1/things/${id}`, undefined, as('ann'))
     await clock.advance(1)
@@ -26,7 +26,7 @@ t.test('limit and outcome, or nothing, give an array without a Link', async t =>
 })
 
 t.test('since, until or cursor give the envelope', async t => {
-  const { call, as, page, clock } = await desk(t)
+  const { call, as, page, clock } = await auditFixture(t)
   for (const id of ['a', 'b', 'c']) {
     await call('POST', `/v1/things/${id}`, undefined, as('ann'))
     await clock.advance(1000)
@@ -47,7 +47,7 @@ t.test('since, until or cursor give the envelope', async t => {
 })
 
 t.test('pages join without a gap or a repeat, whatever is written between them', async t => {
-  const { call, as, page } = await desk(t)
+  const { call, as, page } = await auditFixture(t)
   for (let i = 0; i < 7; i++) await call('POST', `/v1/things/t${i}`, undefined, as('ann')) // of one moment, too
   const seen: (string | null)[] = []
 
@@ -63,14 +63,14 @@ t.test('pages join without a gap or a repeat, whatever is written between them',
 })
 
 t.test('a last page that is full has no cursor', async t => {
-  const { call, as, page } = await desk(t)
+  const { call, as, page } = await auditFixture(t)
   for (const id of ['a', 'b']) await call('POST', `/v1/things/${id}`, undefined, as('ann'))
 
   t.match(await page('cursor=&limit=2'), { count: 2, next_cursor: undefined })
 })
 
 t.test('what cannot be read is refused by its own code', async t => {
-  const { call } = await desk(t)
+  const { call } = await auditFixture(t)
 
   const table = [
     ['limit=0', 'invalid_limit'],

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openTurns } from '../hashing.ts'
+import { openHashPool } from '../hashing.ts'
 
 /** Works that end when the test says so, and what became of each. */
 function hold() {
@@ -9,7 +9,7 @@ function hold() {
 
 t.test('two run, so many wait, the rest are told when to come again', async t => {
   const { ends, work } = hold()
-  const turn = openTurns(2, 3)
+  const turn = openHashPool(2, 3)
 
   const taken = Array.from({ length: 5 }, () => turn(work))
   const refusal = await turn(work).catch((error: unknown) => error)
@@ -26,7 +26,7 @@ t.test('two run, so many wait, the rest are told when to come again', async t =>
 })
 
 t.test('a turn that fails is given back', async t => {
-  const turn = openTurns(1, 0)
+  const turn = openHashPool(1, 0)
 
   await t.rejects(
     turn(async () => {
@@ -38,7 +38,7 @@ t.test('a turn that fails is given back', async t => {
 })
 
 t.test('a password is kept as Argon2id, and weaker parameters are seen', async t => {
-  const turn = openTurns()
+  const turn = openHashPool()
   const hash = await turn(argon => argon.hash('correct horse battery'))
 
   t.match(hash, /^\$argon2id\$v=19\$m=19456,p=1,t=2\$/)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { House } from '../../../test/kit/house.ts'
+import type { TestServer } from '../../../kit/test-server.ts'
 import {
   addUser,
   browser,
@@ -18,9 +18,9 @@ interface Answer extends ErrorBody {
 }
 const me = '/v1/users/me'
 const refusal = (status: number, code: string) => ({ status, body: { error: { code } } })
-const reset = (home: House, body?: object, userId = 'ann', headers = {}) =>
+const reset = (home: TestServer, body?: object, userId = 'ann', headers = {}) =>
   home.call<Answer>('POST', `/v1/users/${userId}/password`, body, headers)
-const bearerOf = async (home: House, userId: string) => {
+const bearerOf = async (home: TestServer, userId: string) => {
   const { body } = await home.call<{ token: string }>('POST', `/v1/users/${userId}/credentials`)
   return { authorization: `Bearer ${body.token}` }
 }

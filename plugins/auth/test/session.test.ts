@@ -1,6 +1,6 @@
 import t from 'tap'
 import { User } from '../../../kernel/identity/entities.ts'
-import { operatorToken } from '../../../test/kit/house.ts'
+import { operatorToken } from '../../../kit/test-server.ts'
 import { Session } from '../entities.ts'
 import { addUser, browser, cookieOf, depsOf, type ErrorBody, onboarded, origin, root } from './web.ts'
 

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Role } from '../../../kernel/http/principal.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { type House, house, type Plan, type Reply } from '../../../test/kit/house.ts'
+import { type Reply, type TestServer, type TestServerOptions, testServer } from '../../../kit/test-server.ts'
 import type { Users } from '../../users/users.ts'
-import type { Turn } from '../hashing.ts'
+import type { HashPool } from '../hashing.ts'
 import type { Passwords } from '../passwords.ts'
 import type { Recovery } from '../recovery.ts'
 
@@ -17,29 +17,29 @@ export const nobody = { authorization: '' }
 export interface Deps extends Kernel {
   readonly users: Users
   readonly passwords: Passwords
-  readonly turn: Turn
+  readonly turn: HashPool
   readonly recovery: Recovery
 }
-type Method = Parameters<House['call']>[0]
+type Method = Parameters<TestServer['call']>[0]
 export interface ErrorBody {
   readonly error: { readonly code: string; readonly message: string }
 }
 
-export const depsOf = ({ server }: House): Deps => server.depsOf('auth') as Deps
+export const depsOf = ({ server }: TestServer): Deps => server.depsOf('auth') as Deps
 
-export const fresh = (t: Test, plan: Plan = {}): Promise<House> =>
-  house(t, {
+export const fresh = (t: Test, plan: TestServerOptions = {}): Promise<TestServer> =>
+  testServer(t, {
     plugins: ['users', 'auth', 'credentials'],
     ...plan,
     keys: { operator_http_public_origin: origin, trusted_proxies: ['127.0.0.1'], ...plan.keys }
   })
 
-export const setupTokenOf = ({ log }: House): string => {
+export const setupTokenOf = ({ log }: TestServer): string => {
   const line = log.findLast(({ event }) => event === 'onboarding.setup_token')
   return line?.message.slice(-43) ?? ''
 }
 
-export const onboard = (home: House, body: object = {}): Promise<Reply<ErrorBody>> =>
+export const onboard = (home: TestServer, body: object = {}): Promise<Reply<ErrorBody>> =>
   home.call(
     'POST',
     '/v1/auth/onboarding',
@@ -53,14 +53,14 @@ export const onboard = (home: House, body: object = {}): Promise<Reply<ErrorBody
     nobody
   )
 
-export async function onboarded(t: Test, plan: Plan = {}): Promise<House> {
+export async function onboarded(t: Test, plan: TestServerOptions = {}): Promise<TestServer> {
   const home = await fresh(t, plan)
   const { status } = await onboard(home)
   t.equal(status, 201, 'the first administrator is made')
   return home
 }
 
-export async function addUser(home: House, userId: string, role: Role = 'user'): Promise<void> {
+export async function addUser(home: TestServer, userId: string, role: Role = 'user'): Promise<void> {
   const { store, users, passwords, turn } = depsOf(home)
   const hash = await turn(argon => argon.hash(root.password))
   await store.change(async em => {
@@ -70,7 +70,7 @@ export async function addUser(home: House, userId: string, role: Role = 'user'):
 }
 
 export const login = <B = ErrorBody>(
-  home: House,
+  home: TestServer,
   body: object = {},
   remoteAddr = '192.0.2.1'
 ): Promise<Reply<B>> =>
@@ -79,7 +79,7 @@ export const login = <B = ErrorBody>(
 export const cookieOf = ({ headers }: Reply<unknown>): string => String(headers['set-cookie'])
 
 /** A browser that has signed in: it sends its cookie, and from our page what CSRF asks for. */
-export async function browser(home: House, credentials: object = {}) {
+export async function browser(home: TestServer, credentials: object = {}) {
   const [cookie = ''] = cookieOf(await login(home, credentials)).split(';')
   const proof = { origin, 'x-svc-csrf': '1' }
   return {

@@ -2,7 +2,7 @@
 import { chmodSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { sluice } from '../../../test/kit/process.ts'
+import { sluice } from '../../../test/support/process.ts'
 
 const acme = `
 import { defineCommand, definePlugin, Type } from 'sluice/plugin'

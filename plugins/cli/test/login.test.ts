@@ -2,13 +2,13 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { sluice } from '../../../test/kit/process.ts'
-import { token as operatorToken, site } from '../../../test/kit/site.ts'
+import { sluice } from '../../../test/support/process.ts'
+import { token as operatorToken, testCluster } from '../../../test/support/test-cluster.ts'
 
 const password = 'correct horse battery staple'
 
 t.test('after login the commands need no token, and after logout they have none', async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   const api = (path: string, body: object) =>
     fetch(`${on.origin}${path}`, {
       method: 'POST',

@@ -5,7 +5,7 @@ import t from 'tap'
 import { refusedKind } from '../../../kernel/store/filesystem.ts'
 import { lockStore } from '../../../kernel/store/lock.ts'
 import { openStore } from '../../../kernel/store/open.ts'
-import { sluice, start } from '../../../test/kit/process.ts'
+import { sluice, start } from '../../../test/support/process.ts'
 
 const free = {
   SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',

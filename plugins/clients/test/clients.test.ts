@@ -3,15 +3,15 @@ import { newId } from '../../../kernel/base/id.ts'
 import { Client, Credential, User } from '../../../kernel/identity/entities.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
-import { house } from '../../../test/kit/house.ts'
+import { testServer } from '../../../kit/test-server.ts'
+import { visibleSlot } from '../exports.ts'
 import type { ClientRow } from '../row.ts'
-import { visibleSlot } from '../slots.ts'
 import { enrolled, notFound } from './enrolled.ts'
 
 t.test(
   'a client is listed with every field of its row, whoever it was before the server started',
   async t => {
-    const home = await house(t, { plugins: ['clients'] })
+    const home = await testServer(t, { plugins: ['clients'] })
     const [id = ''] = await enrolled(home, 'edge')
     const { store } = home.server.depsOf('clients')
     const seen = {
@@ -45,7 +45,7 @@ t.test(
 )
 
 t.test('a list comes in pages, each client once', async t => {
-  const home = await house(t, { plugins: ['clients'] })
+  const home = await testServer(t, { plugins: ['clients'] })
   const ids = await enrolled(home, 'a', 'b', 'c', 'd', 'e')
 
   const seen: string[] = []
@@ -60,7 +60,7 @@ t.test('a list comes in pages, each client once', async t => {
 })
 
 t.test('a rename changes one row, and two clients may share a name', async t => {
-  const home = await house(t, { plugins: ['clients'] })
+  const home = await testServer(t, { plugins: ['clients'] })
   const [a = '', b = '', c = ''] = await enrolled(home, 'a', 'b', 'c')
 
   const renamed = await home.call('PATCH', `/v1/clients/${a}/name`, { client_name: '  b ' })
@@ -79,7 +79,7 @@ t.test('a rename changes one row, and two clients may share a name', async t => 
 })
 
 t.test('an address is set and cleared; a whole row may be sent back, a typo may not', async t => {
-  const home = await house(t, { plugins: ['clients'] })
+  const home = await testServer(t, { plugins: ['clients'] })
   const [id = ''] = await enrolled(home, 'edge')
   const url = `/v1/clients/${id}`
 
@@ -110,7 +110,7 @@ t.test('an address is set and cleared; a whole row may be sent back, a typo may 
 })
 
 t.test('an id that is unknown and one that is malformed get one answer on every route', async t => {
-  const home = await house(t, { plugins: ['clients'] })
+  const home = await testServer(t, { plugins: ['clients'] })
   await enrolled(home, 'edge')
   const bodies = new Set<string>()
 
@@ -139,7 +139,7 @@ t.test('a user sees the clients that some filler names, and changes none', async
     needs: { clients: '^1.0.0' },
     fills: [visibleSlot.fill(async userId => (userId === 'bob' ? visible : []))]
   })
-  const home = await house(t, { plugins: ['clients', grants] })
+  const home = await testServer(t, { plugins: ['clients', grants] })
   const [mine = '', other = ''] = await enrolled(home, 'mine', 'other')
   visible.push(mine)
   const now = home.clock.now()

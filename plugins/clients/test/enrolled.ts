@@ -1,12 +1,15 @@
 import { newId } from '../../../kernel/base/id.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
-import type { House } from '../../../test/kit/house.ts'
+import type { TestServer } from '../../../kit/test-server.ts'
 
 export const notFound = { status: 404, body: { error: { code: 'client_not_found' } } }
 
 /** Clients as if agents had enrolled. */
-export async function enrolled({ server, clock }: House, ...names: readonly string[]): Promise<string[]> {
+export async function enrolled(
+  { server, clock }: TestServer,
+  ...names: readonly string[]
+): Promise<string[]> {
   const { store } = server.depsOf('clients')
   const rows = names.map(name => {
     const id = newId(clock.now())

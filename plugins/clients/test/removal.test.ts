@@ -1,17 +1,17 @@
 import t from 'tap'
-import { HeldObject, SpentToken } from '../../../kernel/identity/entities.ts'
+import { ManagedObjectRow, SpentToken } from '../../../kernel/identity/entities.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
-import { house } from '../../../test/kit/house.ts'
+import { testServer } from '../../../kit/test-server.ts'
+import { removingSlot, revokingSlot } from '../exports.ts'
 import type { ClientRow } from '../row.ts'
-import { removingSlot, revokingSlot } from '../slots.ts'
 import { enrolled, notFound } from './enrolled.ts'
 
 t.test('a revoked client has a spent token, may be revoked again, and only then be deleted', async t => {
-  const home = await house(t, { plugins: ['clients'] })
+  const home = await testServer(t, { plugins: ['clients'] })
   const [id = ''] = await enrolled(home, 'edge')
   const { store } = home.server.depsOf('clients')
-  await store.change(em => em.insert(HeldObject, { clientId: id, kind: 'x', id: '1', revision: 1 }))
+  await store.change(em => em.insert(ManagedObjectRow, { clientId: id, kind: 'x', id: '1', revision: 1 }))
   const url = `/v1/clients/${id}`
 
   t.match(await home.call('DELETE', url), { status: 409, body: { error: { code: 'client_not_revoked' } } })
@@ -26,7 +26,7 @@ t.test('a revoked client has a spent token, may be revoked again, and only then 
 
   t.match(await home.call('DELETE', url), { status: 204 })
   t.match(await home.call('GET', url), notFound)
-  t.equal(await store.read(em => em.count(HeldObject)), 0)
+  t.equal(await store.read(em => em.count(ManagedObjectRow)), 0)
   t.equal(await store.read(em => em.count(SpentToken)), 1, 'its token is still told from one never seen')
 })
 
@@ -51,7 +51,7 @@ t.test(
         })
       ]
     })
-    const home = await house(t, { plugins: ['clients', other] })
+    const home = await testServer(t, { plugins: ['clients', other] })
     const [id = ''] = await enrolled(home, 'edge')
     const url = `/v1/clients/${id}`
 

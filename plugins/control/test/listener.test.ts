@@ -5,12 +5,12 @@ import { connect as connectTcp, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
-import { listen } from '../../../test/kit/house.ts'
-import { dial } from '../../../test/kit/scripted-agent.ts'
+import { alpn } from '../../../kernel/wire/control.ts'
+import { dial } from '../../../kit/scripted-agent.ts'
+import { listen } from '../../../kit/test-server.ts'
 import { openCertificate } from '../certificate.ts'
 import { networkOf, openListener } from '../listener.ts'
-import { alpn } from '../wire.ts'
-import { site } from './kit.ts'
+import { controlFixture } from './fixture.ts'
 
 async function knock(t: Test, port: number, localAddress = '127.0.0.1'): Promise<Socket> {
   const socket = connectTcp({ port, host: '127.0.0.1', localAddress })
@@ -25,7 +25,7 @@ const isOpen = ({ closed, destroyed, readableEnded }: Socket): boolean =>
 const closed = (socket: Socket): unknown => socket.closed || once(socket.resume(), 'close')
 
 t.test('who does not say who it is within 10 s is cut, with or without TLS', async t => {
-  const { control, clock, log } = await site(t)
+  const { control, clock, log } = await controlFixture(t)
   const { fingerprint } = control
   const bare = await knock(t, control.port())
   const { socket: secure } = await dial({ port: control.port(), fingerprint })
@@ -41,7 +41,7 @@ t.test('who does not say who it is within 10 s is cut, with or without TLS', asy
 })
 
 t.test('who comes a byte at a time has no more time than others', async t => {
-  const { control, clock } = await site(t)
+  const { control, clock } = await controlFixture(t)
   const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
   socket.on('error', () => {})
 
@@ -55,7 +55,7 @@ t.test('who comes a byte at a time has no more time than others', async t => {
 })
 
 t.test('of one address 16 may be unknown: the newcomer is let in, the oldest goes', async t => {
-  const { control } = await site(t)
+  const { control } = await controlFixture(t)
   const sockets: Socket[] = []
   for (let i = 0; i < 16; i++) sockets.push(await knock(t, control.port()))
   const other = await knock(t, control.port(), '127.0.0.2')
@@ -69,7 +69,7 @@ t.test('of one address 16 may be unknown: the newcomer is let in, the oldest goe
 })
 
 t.test('256 may be unknown in all: the oldest of all goes', async t => {
-  const { control } = await site(t)
+  const { control } = await controlFixture(t)
   const sockets: Socket[] = []
   for (let i = 0; i < 256; i++) sockets.push(await knock(t, control.port(), `127.0.1.${1 + (i % 32)}`))
 
@@ -81,7 +81,7 @@ t.test('256 may be unknown in all: the oldest of all goes', async t => {
 })
 
 t.test('a thousand half-open streams and garbage do not keep an agent out', async t => {
-  const { control, enroll, agent, log } = await site(t)
+  const { control, enroll, agent, log } = await controlFixture(t)
   const { token, clientId } = await enroll()
   const idle = await Promise.all(
     Array.from({ length: 1000 }, (_, i) => knock(t, control.port(), `127.0.3.${1 + (i % 100)}`))
@@ -99,7 +99,7 @@ t.test('a thousand half-open streams and garbage do not keep an agent out', asyn
 })
 
 t.test('only TLS 1.3 and only this protocol come in, and nothing is logged of the rest', async t => {
-  const { control, log } = await site(t)
+  const { control, log } = await controlFixture(t)
   const base = { port: control.port(), host: '127.0.0.1', rejectUnauthorized: false }
   for (const [name, options] of Object.entries({
     'TLS 1.2': { ...base, maxVersion: 'TLSv1.2', ALPNProtocols: [alpn] } as const,
@@ -118,7 +118,7 @@ t.test('only TLS 1.3 and only this protocol come in, and nothing is logged of th
 })
 
 t.test('an agent that finds another leaf says nothing, and so does the server', async t => {
-  const { control, log } = await site(t)
+  const { control, log } = await controlFixture(t)
 
   await t.rejects(dial({ port: control.port(), fingerprint: '00'.repeat(32) }), /pinned/)
 
@@ -126,7 +126,7 @@ t.test('an agent that finds another leaf says nothing, and so does the server', 
 })
 
 t.test('a port that is taken is named', async t => {
-  const { control } = await site(t)
+  const { control } = await controlFixture(t)
   const certificate = await openCertificate(t.testdir())
   const second = openListener({
     listen: `127.0.0.1:${control.port()}`,

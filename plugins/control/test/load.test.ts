@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { type Clock, systemClock } from '../../../kernel/base/clock.ts'
-import { site } from './kit.ts'
+import { controlFixture } from './fixture.ts'
 
 const agents = 100
 const objects = 10
@@ -49,7 +49,7 @@ function counting(): Clock & { readonly timers: () => number } {
 t.setTimeout(60_000 + reconnects * 50)
 
 t.test(`${agents} agents with ${objects} objects each come back at once`, async t => {
-  const { enroll, put, agent, settled, log } = await site(t)
+  const { enroll, put, agent, settled, log } = await controlFixture(t)
   const ids = Array.from({ length: objects }, (_, i) => `thing-${i}`)
   const fleet: { token: string; localAddress: string }[] = []
   for (let i = 0; i < agents; i++) {
@@ -87,7 +87,7 @@ t.test(`${agents} agents with ${objects} objects each come back at once`, async 
 
 t.test(`${reconnects} reconnects of one agent leave nothing behind`, async t => {
   const clock = counting()
-  const { enroll, put, agent, control, events, log, words } = await site(t, { clock })
+  const { enroll, put, agent, control, events, log, words } = await controlFixture(t, { clock })
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
   const stock = [{ kind: 'thing', id: 'a', revision: 1 }]

@@ -5,19 +5,19 @@ import { Client } from '../../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../../kernel/identity/secret.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { openStore } from '../../../kernel/store/open.ts'
-import type { Line } from '../../../test/kit/house.ts'
-import { listen } from '../../../test/kit/house.ts'
+import type { LogLine } from '../../../kit/test-server.ts'
+import { listen } from '../../../kit/test-server.ts'
 import { NextPinRow } from '../entities.ts'
-import { setFact, unaware } from '../facts.ts'
 import { openNextPins } from '../next-pins.ts'
 import plugin from '../plugin.ts'
+import { setStoreValue, unaware } from '../store-values.ts'
 
 const leaf = 'b'.repeat(64)
 
 async function place(t: Test) {
   const store = await openStore(`${t.testdir()}/sluice.db`, [kernelStore, plugin])
   t.teardown(store.close)
-  const log: Line[] = []
+  const log: LogLine[] = []
   const pins = openNextPins({ store, log: listen(log) })
   const clientId = newId()
   let tokenHash = hashOf(newSecret())
@@ -44,7 +44,7 @@ async function place(t: Test) {
     log,
     join,
     stage: async (fingerprint: string | null) => {
-      await store.change(em => setFact('next_leaf', fingerprint, em))
+      await store.change(em => setStoreValue('next_leaf', fingerprint, em))
       await pins.load()
     },
     reenroll: async () => {

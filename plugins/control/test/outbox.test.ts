@@ -1,8 +1,8 @@
 // What is told to a connected agent: each change once, in order, until there is an answer.
 import t from 'tap'
 import { Client } from '../../../kernel/identity/entities.ts'
-import type { Asked, Reaction } from '../../../test/kit/scripted-agent.ts'
-import { Drop, Put, site } from './kit.ts'
+import type { Asked, Reaction } from '../../../kit/scripted-agent.ts'
+import { controlFixture, Drop, Put } from './fixture.ts'
 
 const idsOf = (heard: readonly Asked[]): unknown[] => heard.map(({ body }) => body['id'])
 const turns = async (n: number): Promise<void> => {
@@ -10,7 +10,7 @@ const turns = async (n: number): Promise<void> => {
 }
 
 t.test('revisions count up per client, over all objects', async t => {
-  const { enroll, put, drop, rows } = await site(t)
+  const { enroll, put, drop, rows } = await controlFixture(t)
   const [one, two] = [await enroll(), await enroll()]
 
   await put(one.clientId, 'a', 'b')
@@ -23,7 +23,7 @@ t.test('revisions count up per client, over all objects', async t => {
 })
 
 t.test('a cut is never softened, a drain may become a cut, and what was dropped may return', async t => {
-  const { enroll, put, drop, rows } = await site(t)
+  const { enroll, put, drop, rows } = await controlFixture(t)
   const { clientId } = await enroll()
 
   await drop(clientId, 'a', 'drain')
@@ -37,16 +37,16 @@ t.test('a cut is never softened, a drain may become a cut, and what was dropped 
 })
 
 t.test('nothing can live on a client that is not there', async t => {
-  const { put } = await site(t)
+  const { put } = await controlFixture(t)
 
   await t.rejects(put('01J00000000000000000000000', 'a'), { message: /not enrolled/ })
 })
 
 t.test('a change that is rolled back takes no revision', async t => {
-  const { enroll, control, store, put, rows } = await site(t)
+  const { enroll, control, store, put, rows } = await controlFixture(t)
   const { clientId } = await enroll()
   const work = store.change(async em => {
-    await control.held.put(em, { clientId, kind: 'thing', id: 'a' })
+    await control.objects.put(em, { clientId, kind: 'thing', id: 'a' })
     throw new Error('no')
   })
   await t.rejects(work)
@@ -57,7 +57,7 @@ t.test('a change that is rolled back takes no revision', async t => {
 })
 
 t.test('a refusal is settled once, with its code, and not repeated on this stream', async t => {
-  const { enroll, agent, put, settled } = await site(t)
+  const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const react = ({ body }: Asked): Reaction => (body['id'] === 'bad' ? { refuse: 'port_in_use' } : 'take')
   const edge = await agent(token, { react })
@@ -71,7 +71,7 @@ t.test('a refusal is settled once, with its code, and not repeated on this strea
 })
 
 t.test('what was refused is tried again on the next stream', async t => {
-  const { enroll, agent, put, settled } = await site(t)
+  const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const first = await agent(token, { react: () => ({ refuse: 'activation_failed' }) })
   await put(clientId, 'a')
@@ -84,7 +84,7 @@ t.test('what was refused is tried again on the next stream', async t => {
 })
 
 t.test('without an answer nothing is settled, and it is said again every 15 s', async t => {
-  const { enroll, agent, put, settled, words, clock, texts } = await site(t)
+  const { enroll, agent, put, settled, words, clock, texts } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const reactions: Reaction[] = ['never', 'never', 'take']
   const edge = await agent(token, { clock, react: () => reactions.shift() ?? 'take' })
@@ -105,7 +105,7 @@ t.test('without an answer nothing is settled, and it is said again every 15 s', 
 })
 
 t.test('a removal overtakes the push that has no answer', async t => {
-  const { enroll, agent, put, drop, settled, rows, clock } = await site(t)
+  const { enroll, agent, put, drop, settled, rows, clock } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token, { clock, react: ({ name }) => (name === Put.name ? 'never' : 'take') })
   await put(clientId, 'a')
@@ -123,7 +123,7 @@ t.test('a removal overtakes the push that has no answer', async t => {
 })
 
 t.test("an answer on a revision that is no longer the row's settles nothing", async t => {
-  const { enroll, agent, put, settled } = await site(t)
+  const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const held = Promise.withResolvers<void>()
   const reactions: Reaction[] = [held.promise, 'take']
@@ -138,7 +138,7 @@ t.test("an answer on a revision that is no longer the row's settles nothing", as
 })
 
 t.test('a stream that ends while an answer is awaited settles nothing', async t => {
-  const { enroll, agent, put, settled, words } = await site(t)
+  const { enroll, agent, put, settled, words } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token, { react: () => 'never' })
   await put(clientId, 'a')
@@ -153,7 +153,7 @@ t.test('a stream that ends while an answer is awaited settles nothing', async t 
 })
 
 t.test('at most 64 pushes are unanswered', async t => {
-  const { enroll, agent, put } = await site(t)
+  const { enroll, agent, put } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token, { react: () => 'never' })
 
@@ -165,7 +165,7 @@ t.test('at most 64 pushes are unanswered', async t => {
 })
 
 t.test('many changes at once arrive in the order in which they were made', async t => {
-  const { enroll, agent, put, settled } = await site(t)
+  const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)
   const ids = Array.from({ length: 200 }, (_, i) => `thing-${i}`)
@@ -177,7 +177,7 @@ t.test('many changes at once arrive in the order in which they were made', async
 })
 
 t.test('a drained removal is taken first and gone later; its row waits until then', async t => {
-  const { enroll, agent, put, drop, settled, rows } = await site(t)
+  const { enroll, agent, put, drop, settled, rows } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)
   await put(clientId, 'a')
@@ -195,7 +195,7 @@ t.test('a drained removal is taken first and gone later; its row waits until the
 })
 
 t.test('Gone says nothing of what shall be there', async t => {
-  const { enroll, agent, put, settled, rows } = await site(t)
+  const { enroll, agent, put, settled, rows } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)
   await put(clientId, 'a')
@@ -209,7 +209,7 @@ t.test('Gone says nothing of what shall be there', async t => {
 })
 
 t.test('an agent says by itself how an object stands', async t => {
-  const { enroll, agent, put, settled } = await site(t)
+  const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)
   await put(clientId, 'a')
@@ -223,7 +223,7 @@ t.test('an agent says by itself how an object stands', async t => {
 })
 
 t.test('many words at once are all written down', async t => {
-  const { enroll, agent, put, settled } = await site(t)
+  const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)
   const ids = Array.from({ length: 600 }, (_, i) => `thing-${i}`)
@@ -241,10 +241,10 @@ t.test('many words at once are all written down', async t => {
 })
 
 t.test('an owner that cannot take a word down does not keep others from theirs', async t => {
-  const { enroll, agent, put, settled, events } = await site(t, {
+  const { enroll, agent, put, settled, events } = await controlFixture(t, {
     kinds: [
       {
-        async settle({ id }) {
+        async recordResult({ id }) {
           if (id === 'broken') throw new Error('of the owner')
         }
       }
@@ -261,7 +261,7 @@ t.test('an owner that cannot take a word down does not keep others from theirs',
 
 t.test('an owner that fails to load is begun again after 15 s', async t => {
   let isBroken = true
-  const { enroll, agent, put, settled, events, clock } = await site(t, {
+  const { enroll, agent, put, settled, events, clock } = await controlFixture(t, {
     kinds: [
       {
         async load(rows) {
@@ -286,7 +286,7 @@ t.test('an owner that fails to load is begun again after 15 s', async t => {
 })
 
 t.test("a body that cannot be put into words is the owner's refusal", async t => {
-  const { enroll, agent, put, settled, events } = await site(t, {
+  const { enroll, agent, put, settled, events } = await controlFixture(t, {
     kinds: [{ load: async rows => new Map(rows.map(({ id }) => [id, { nothing: 'of the schema' }])) }]
   })
   const { clientId, token } = await enroll()
@@ -299,7 +299,7 @@ t.test("a body that cannot be put into words is the owner's refusal", async t =>
 })
 
 t.test('a client that is deleted while it is connected disturbs nobody', async t => {
-  const { enroll, agent, put, settled, store, control, log } = await site(t)
+  const { enroll, agent, put, settled, store, control, log } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)
   await put(clientId, 'a')

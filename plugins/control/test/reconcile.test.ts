@@ -1,10 +1,10 @@
 // What an agent holds, and what it is told: by difference, in order, and until it is settled.
 import t from 'tap'
-import { Inventory } from '../wire.ts'
-import { Drop, Put, site } from './kit.ts'
+import { Inventory } from '../../../kernel/wire/control.ts'
+import { controlFixture, Drop, Put } from './fixture.ts'
 
 t.test('a change reaches a connected agent and is settled by its answer', async t => {
-  const { enroll, agent, put, settled, rows } = await site(t)
+  const { enroll, agent, put, settled, rows } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)
 
@@ -18,7 +18,7 @@ t.test('a change reaches a connected agent and is settled by its answer', async 
 t.test(
   'what was stored while the agent was away is sent when it comes, in order of its revisions',
   async t => {
-    const { enroll, agent, put, settled } = await site(t)
+    const { enroll, agent, put, settled } = await controlFixture(t)
     const { clientId, token } = await enroll()
     await put(clientId, 'b', 'a', 'c')
 
@@ -33,7 +33,7 @@ t.test(
 )
 
 t.test("an agent whose digest is the server's is sent nothing, and its rows are settled", async t => {
-  const { enroll, agent, put, settled, control } = await site(t)
+  const { enroll, agent, put, settled, control } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a', 'b')
   const first = await agent(token)
@@ -54,7 +54,7 @@ t.test("an agent whose digest is the server's is sent nothing, and its rows are 
 })
 
 t.test('only the difference is sent: what is unchanged is not touched', async t => {
-  const { enroll, agent, put, settled } = await site(t)
+  const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'same', 'changed', 'new')
   await put(clientId, 'changed')
@@ -80,16 +80,16 @@ t.test('only the difference is sent: what is unchanged is not touched', async t 
 
 t.test('removals come first, then kinds, the last first, each answered before the next', async t => {
   const names = ['thing', 'limit'] // a limit needs things: it is sent before them
-  const { enroll, agent, store, control, settled, texts } = await site(t, {
+  const { enroll, agent, store, control, settled, texts } = await controlFixture(t, {
     kinds: names.map(kind => ({ kind }))
   })
   const { clientId, token } = await enroll()
   await store.change(async em => {
     for (const id of ['t1', 'l1', 't2', 'l2']) {
       texts.set(id, id)
-      await control.held.put(em, { clientId, kind: id.startsWith('t') ? 'thing' : 'limit', id })
+      await control.objects.put(em, { clientId, kind: id.startsWith('t') ? 'thing' : 'limit', id })
     }
-    await control.held.drop(em, { clientId, kind: 'thing', id: 'old' }, 'drain')
+    await control.objects.drop(em, { clientId, kind: 'thing', id: 'old' }, 'drain')
   })
 
   const edge = await agent(token, { stock: [{ kind: 'thing', id: 'old', revision: 1 }] })
@@ -105,7 +105,7 @@ t.test('removals come first, then kinds, the last first, each answered before th
 t.test(
   'a removal found at reconnect: gone where nothing is left, cut or drained as its tombstone says',
   async t => {
-    const { enroll, agent, drop, settled, rows } = await site(t)
+    const { enroll, agent, drop, settled, rows } = await controlFixture(t)
     const { clientId, token } = await enroll()
     await drop(clientId, 'never there', 'drain')
     await drop(clientId, 'live', 'drain')
@@ -138,7 +138,7 @@ t.test(
 )
 
 t.test('what no row knows is cut, what drains is left to its end', async t => {
-  const { enroll, agent, put, settled } = await site(t)
+  const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const stock = [
     { kind: 'thing', id: 'stray', revision: 1 },
@@ -164,7 +164,7 @@ t.test('what no row knows is cut, what drains is left to its end', async t => {
 t.test(
   'what waits at the agent and no row knows is cut when it is told of, though the digest is equal',
   async t => {
-    const { enroll, agent, put, settled } = await site(t)
+    const { enroll, agent, put, settled } = await controlFixture(t)
     const { clientId, token } = await enroll()
     await put(clientId, 'a')
     const first = await agent(token)
@@ -188,7 +188,7 @@ t.test(
 )
 
 t.test('an object whose owner has nothing to send is not sent, and goes from the agent', async t => {
-  const { enroll, agent, put, texts, settled, rows } = await site(t)
+  const { enroll, agent, put, texts, settled, rows } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'whole', 'in parts')
   texts.delete('in parts')
@@ -209,7 +209,7 @@ t.test('an object whose owner has nothing to send is not sent, and goes from the
 })
 
 t.test('what waits at the agent is sent again: its answer says how it stands', async t => {
-  const { enroll, agent, put, settled } = await site(t)
+  const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
   const stock = [{ kind: 'thing', id: 'a', revision: 1, state: 'waiting' as const }]
@@ -220,7 +220,7 @@ t.test('what waits at the agent is sent again: its answer says how it stands', a
 })
 
 t.test('an agent that knows another generation is told everything again', async t => {
-  const { enroll, agent, put, settled } = await site(t)
+  const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
   const stock = [{ kind: 'thing', id: 'a', revision: 0 }]
@@ -232,7 +232,7 @@ t.test('an agent that knows another generation is told everything again', async 
 })
 
 t.test('a server that meets revisions above its counter counts on from them', async t => {
-  const { enroll, agent, put, drop, settled, rows } = await site(t)
+  const { enroll, agent, put, drop, settled, rows } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'ahead', 'behind')
   await drop(clientId, 'dropped', 'cut')
@@ -256,7 +256,7 @@ t.test('a server that meets revisions above its counter counts on from them', as
 })
 
 t.test('an inventory comes in as many parts as it needs', async t => {
-  const { enroll, agent, put, settled } = await site(t)
+  const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const ids = Array.from({ length: 350 }, (_, i) => `thing-${String(i).padStart(3, '0')}`)
   await put(clientId, ...ids)
@@ -273,7 +273,7 @@ t.test('an inventory comes in as many parts as it needs', async t => {
 })
 
 t.test('a change made while an agent reconciles is not lost', async t => {
-  const { enroll, agent, put, settled } = await site(t)
+  const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
   const held = Promise.withResolvers<void>()

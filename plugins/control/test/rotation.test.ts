@@ -9,11 +9,11 @@ import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { openStore } from '../../../kernel/store/open.ts'
 import { type Leaf, openCertificate } from '../certificate.ts'
 import { NextPinRow } from '../entities.ts'
-import { fact } from '../facts.ts'
 import { refuseUnpinned } from '../pinned.ts'
 import plugin from '../plugin.ts'
 import { openRotation } from '../rotation.ts'
 import { showCertificate } from '../show.ts'
+import { storeValue } from '../store-values.ts'
 
 async function place(t: Test, leaf: Leaf = {}) {
   const dir = t.testdir({ data: {}, other: {} })
@@ -82,7 +82,7 @@ t.test('an activation that was cut off between file and store is finished by the
   t.match(await rotation.activate('force'), { fingerprint })
 
   await start()
-  t.equal(await store.read(em => fact('next_leaf', em)), null)
+  t.equal(await store.read(em => storeValue('next_leaf', em)), null)
 })
 
 t.test("the operator's own leaf is staged, activated, and then asked of the configuration", async t => {

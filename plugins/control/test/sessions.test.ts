@@ -2,12 +2,12 @@
 import t from 'tap'
 import { Client, SpentToken } from '../../../kernel/identity/entities.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
+import { Hello } from '../../../kernel/wire/control.ts'
 import { openStream } from '../../../kernel/wire/stream.ts'
-import { Echo } from '../../../test/kit/echo.ts'
-import { listen } from '../../../test/kit/house.ts'
-import { dial } from '../../../test/kit/scripted-agent.ts'
-import { Hello } from '../wire.ts'
-import { codec, echo, Put, site } from './kit.ts'
+import { dial } from '../../../kit/scripted-agent.ts'
+import { listen } from '../../../kit/test-server.ts'
+import { Echo } from '../../../test/support/echo.ts'
+import { codec, controlFixture, echo, Put } from './fixture.ts'
 
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
@@ -16,7 +16,7 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 t.test('a token that no client has is unknown; one that no longer holds is revoked', async t => {
-  const { agent, enroll, store, control } = await site(t)
+  const { agent, enroll, store, control } = await controlFixture(t)
   const spent = await enroll()
   const revoked = await enroll()
   await store.change(async em => {
@@ -31,7 +31,7 @@ t.test('a token that no client has is unknown; one that no longer holds is revok
 })
 
 t.test('an agent of another protocol is told so', async t => {
-  const { control, enroll } = await site(t)
+  const { control, enroll } = await controlFixture(t)
   const { token } = await enroll()
   const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
   t.teardown(() => socket.destroy())
@@ -39,11 +39,11 @@ t.test('an agent of another protocol is told so', async t => {
   const { line } = openStream({ socket, codec, handlers: [], clock, log: listen([]) })
   const hello = { token, agent_version: '9.0.0', protocol_version: 2, instance_id: '', state_digest: '' }
 
-  await t.rejects(line.ask(Hello, hello), { code: 'wire.protocol_version', message: /version 1/ })
+  await t.rejects(line.request(Hello, hello), { code: 'wire.protocol_version', message: /version 1/ })
 })
 
 t.test('Hello is written down with its client, and speaks for it while it is away', async t => {
-  const { agent, enroll, store, control, clock, events } = await site(t)
+  const { agent, enroll, store, control, clock, events } = await controlFixture(t)
   const { token, clientId } = await enroll('berlin')
   const client = () => store.read(em => em.findOneOrFail(Client, { id: clientId }))
 
@@ -82,7 +82,7 @@ t.test('Hello is written down with its client, and speaks for it while it is awa
 })
 
 t.test('an agent that names no capabilities is judged by its version', async t => {
-  const { agent, enroll, store, control } = await site(t)
+  const { agent, enroll, store, control } = await controlFixture(t)
   const { token, clientId } = await enroll()
 
   await agent(token, { version: '0.9.0', capabilities: null })
@@ -94,37 +94,37 @@ t.test('an agent that names no capabilities is judged by its version', async t =
 })
 
 t.test('before Hello only greetings are heard, and Hello may follow one on the same stream', async t => {
-  const { agent, enroll, control } = await site(t, { greetings: echo })
+  const { agent, enroll, control } = await controlFixture(t, { greetings: echo })
   const { token } = await enroll()
   const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
   const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
   const { line } = openStream({ socket, codec, handlers: [], clock, log: listen([]) })
   t.teardown(() => socket.destroy())
 
-  t.same(await line.ask(Echo, { text: 'redeem' }), { text: 'redeem' })
-  await t.rejects(line.ask(Put, { id: '', revision: 1, text: '' }), { code: 'wire.unknown_message' })
+  t.same(await line.request(Echo, { text: 'redeem' }), { text: 'redeem' })
+  await t.rejects(line.request(Put, { id: '', revision: 1, text: '' }), { code: 'wire.unknown_message' })
   const hello = { token, agent_version: '', protocol_version: 1, instance_id: '', state_digest: '' }
-  t.match(await line.ask(Hello, hello), { server_version: '2.0.0' })
+  t.match(await line.request(Hello, hello), { server_version: '2.0.0' })
 
   const joined = await agent((await enroll()).token)
-  await t.rejects(joined.line.ask(Echo, { text: 'redeem' }), { code: 'wire.unknown_message' })
+  await t.rejects(joined.line.request(Echo, { text: 'redeem' }), { code: 'wire.unknown_message' })
 })
 
 t.test('frames are small before Hello, and may be large after it', async t => {
-  const { agent, enroll, control } = await site(t, { greetings: echo, handlers: echo })
+  const { agent, enroll, control } = await controlFixture(t, { greetings: echo, handlers: echo })
   const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
   const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
   const { line } = openStream({ socket, codec, handlers: [], clock, log: listen([]) })
 
   const edge = await agent((await enroll()).token)
 
-  t.match(await edge.line.ask(Echo, { text: 'x'.repeat(200_000) }), { text: /^x{100}/ })
-  await t.rejects(line.ask(Echo, { text: 'x'.repeat(5_000) }), { code: 'wire.closed' })
+  t.match(await edge.line.request(Echo, { text: 'x'.repeat(200_000) }), { text: /^x{100}/ })
+  await t.rejects(line.request(Echo, { text: 'x'.repeat(5_000) }), { code: 'wire.closed' })
 })
 
 t.test('what features have to say is in Welcome; they are told of join and end', async t => {
   const story: string[] = []
-  const { agent, enroll } = await site(t, {
+  const { agent, enroll } = await controlFixture(t, {
     connection: {
       welcome: async ({ clientId }) => ({ thing: Buffer.from(clientId) }),
       joined: peer => void story.push(`joined ${peer.sessionId}`),
@@ -143,7 +143,7 @@ t.test('what features have to say is in Welcome; they are told of join and end',
 })
 
 t.test('the newer session of a client replaces the older', async t => {
-  const { agent, enroll, control, events } = await site(t)
+  const { agent, enroll, control, events } = await controlFixture(t)
   const { token, clientId } = await enroll()
   const older = await agent(token, { instanceId: 'one' })
 
@@ -157,7 +157,7 @@ t.test('the newer session of a client replaces the older', async t => {
 })
 
 t.test('two agents with one bundle are told apart, warned of once a minute, and slowed', async t => {
-  const { agent, enroll, events, clock } = await site(t)
+  const { agent, enroll, events, clock } = await controlFixture(t)
   const { token, clientId } = await enroll()
   const ends: (string | null)[] = []
   let before = await agent(token, { instanceId: '0' })
@@ -181,7 +181,7 @@ t.test('two agents with one bundle are told apart, warned of once a minute, and 
 })
 
 t.test('one agent that comes again and again is no conflict', async t => {
-  const { agent, enroll, events } = await site(t)
+  const { agent, enroll, events } = await controlFixture(t)
   const { token } = await enroll()
 
   for (let i = 0; i < 8; i++) await agent(token, { instanceId: 'same' })
@@ -191,10 +191,10 @@ t.test('one agent that comes again and again is no conflict', async t => {
 
 t.test('a revoked agent is asked for its last word, told why, and sent away', async t => {
   const asked: unknown[] = []
-  const { agent, enroll, control, events } = await site(t, {
+  const { agent, enroll, control, events } = await controlFixture(t, {
     connection: {
       leaving: async (peer, reason) =>
-        void asked.push(reason, await peer.ask(Put, { id: 'last', revision: 1, text: '' }))
+        void asked.push(reason, await peer.request(Put, { id: 'last', revision: 1, text: '' }))
     }
   })
   const { token, clientId } = await enroll()
@@ -210,7 +210,7 @@ t.test('a revoked agent is asked for its last word, told why, and sent away', as
 })
 
 t.test('a last word that does not come is waited for 1 s', async t => {
-  const { agent, enroll, control, clock } = await site(t, {
+  const { agent, enroll, control, clock } = await controlFixture(t, {
     connection: { leaving: () => new Promise(() => {}) }
   })
   const { token, clientId } = await enroll()
@@ -226,7 +226,7 @@ t.test('a last word that does not come is waited for 1 s', async t => {
 })
 
 t.test('a token that is revoked while its stream joins does not slip through', async t => {
-  const { agent, enroll, store, control } = await site(t, {
+  const { agent, enroll, store, control } = await controlFixture(t, {
     connection: {
       async welcome({ clientId }) {
         await store.change(em => em.nativeUpdate(Client, { id: clientId }, { tokenHash: null, revokedAt: 1 }))
@@ -244,7 +244,7 @@ t.test('a token that is revoked while its stream joins does not slip through', a
 })
 
 t.test('a server that stops tells its agents', async t => {
-  const { agent, enroll, control } = await site(t)
+  const { agent, enroll, control } = await controlFixture(t)
   const edge = await agent((await enroll()).token)
 
   await control.close()
@@ -254,7 +254,7 @@ t.test('a server that stops tells its agents', async t => {
 })
 
 t.test('the store makes its generation once', async t => {
-  const { agent, enroll } = await site(t)
+  const { agent, enroll } = await controlFixture(t)
   const { token } = await enroll()
 
   const { generation } = (await agent(token)).welcome
@@ -264,7 +264,7 @@ t.test('the store makes its generation once', async t => {
 })
 
 t.test('while agents are connected, the time when they were seen goes on', async t => {
-  const { agent, enroll, clock, store } = await site(t)
+  const { agent, enroll, clock, store } = await controlFixture(t)
   const { token, clientId } = await enroll()
   const edge = await agent(token, { clock })
 

@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto'
 import t from 'tap'
 import { wire } from '../../../kernel/kernel.ts'
-import { house, listen } from '../../../test/kit/house.ts'
+import { listen, testServer } from '../../../kit/test-server.ts'
 import http from '../../http/plugin.ts'
 import control from '../plugin.ts'
 
@@ -10,7 +10,7 @@ t.test(
   'the seed is what was configured, and its host stands in the leaf made at the first start',
   async t => {
     const keys = { advertised_endpoint: 'gate.example:7443' }
-    const { server } = await house(t, { plugins: [], keys })
+    const { server } = await testServer(t, { plugins: [], keys })
 
     t.equal(server.control.seed, 'gate.example:7443')
     t.ok(new X509Certificate(server.control.certificate).checkHost('gate.example'))
@@ -19,14 +19,14 @@ t.test(
 
 t.test('without a seed, and with an empty one, there is none', async t => {
   for (const keys of [{}, { advertised_endpoint: '' }]) {
-    const { server } = await house(t, { plugins: [], keys })
+    const { server } = await testServer(t, { plugins: [], keys })
 
     t.equal(server.control.seed, null)
   }
 })
 
 t.test('a certificate without its key stops the start', async t => {
-  await t.rejects(house(t, { plugins: [], keys: { tls_cert_path: '/control.pem' } }), {
+  await t.rejects(testServer(t, { plugins: [], keys: { tls_cert_path: '/control.pem' } }), {
     row: { code: 'startup.tls_invalid' },
     message: /give both, or none/
   })

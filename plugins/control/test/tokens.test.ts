@@ -1,11 +1,11 @@
 import t from 'tap'
 import { SpentToken } from '../../../kernel/identity/entities.ts'
-import { house } from '../../../test/kit/house.ts'
+import { testServer } from '../../../kit/test-server.ts'
 
 const dayMs = 24 * 3_600_000
 
 t.test('a spent token is remembered for 400 days, and swept at a start and each day', async t => {
-  const first = await house(t, { plugins: [] })
+  const first = await testServer(t, { plugins: [] })
   const ages = { just: 0, days399: 399 * dayMs, days400: 400 * dayMs, older: 400 * dayMs + 1 }
   const spent = Object.entries(ages).map(([hash, ageMs]) => ({
     hash,
@@ -15,7 +15,7 @@ t.test('a spent token is remembered for 400 days, and swept at a start and each 
   await first.server.depsOf('control').store.change(em => em.insertMany(SpentToken, spent))
   await first.stop()
 
-  const { server, clock } = await house(t, { plugins: [], dir: first.dir, clock: first.clock })
+  const { server, clock } = await testServer(t, { plugins: [], dir: first.dir, clock: first.clock })
   const { store } = server.depsOf('control')
   const kept = async () => {
     await store.change(async () => {}) // there is one writer: what began before is done

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { type House, house } from '../../../test/kit/house.ts'
+import { type TestServer, testServer } from '../../../kit/test-server.ts'
 import type { Users } from '../../users/users.ts'
 
 interface Issued {
@@ -20,8 +20,8 @@ interface Deps extends Kernel {
 const ofAnn = '/v1/users/ann/credentials'
 const refusal = (status: number, code: string) => ({ status, body: { error: { code } } })
 
-async function open(t: Test): Promise<House> {
-  const home = await house(t, { plugins: ['users', 'credentials'] })
+async function open(t: Test): Promise<TestServer> {
+  const home = await testServer(t, { plugins: ['users', 'credentials'] })
   const { store, users } = home.server.depsOf('credentials') as Deps // of this plugin, by its name
   await store.change(async em => {
     await users.insert(em, { userId: 'root', displayName: 'Root', role: 'superadmin' })
@@ -30,12 +30,12 @@ async function open(t: Test): Promise<House> {
   return home
 }
 
-const issue = (home: House, body: object = {}, userId = 'ann') =>
+const issue = (home: TestServer, body: object = {}, userId = 'ann') =>
   home.call<Issued>('POST', `/v1/users/${userId}/credentials`, body)
 const bearer = ({ token }: Pick<Issued, 'token'>) => ({ authorization: `Bearer ${token}` })
-const use = async (home: House, issued: Pick<Issued, 'token'>): Promise<number> =>
+const use = async (home: TestServer, issued: Pick<Issued, 'token'>): Promise<number> =>
   (await home.call('GET', '/v1/users/me', undefined, bearer(issued))).status
-const rows = async (home: House): Promise<Row[]> => (await home.call<Row[]>('GET', ofAnn)).body
+const rows = async (home: TestServer): Promise<Row[]> => (await home.call<Row[]>('GET', ofAnn)).body
 
 t.test('a credential is issued once, with its token', async t => {
   const home = await open(t)

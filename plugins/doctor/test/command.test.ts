@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import t from 'tap'
 import { lockStore } from '../../../kernel/store/lock.ts'
-import { sluice } from '../../../test/kit/process.ts'
+import { sluice } from '../../../test/support/process.ts'
 
 const free = {
   SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',

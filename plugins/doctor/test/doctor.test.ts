@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import t from 'tap'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { openStore } from '../../../kernel/store/open.ts'
-import { house } from '../../../test/kit/house.ts'
+import { testServer } from '../../../kit/test-server.ts'
 import { openCertificate } from '../../control/certificate.ts'
 import control from '../../control/plugin.ts'
 import { clock, directory, ports } from '../checks.ts'
 import { findingOf } from '../engine.ts'
+import type { Finding } from '../exports.ts'
 import { agents, certificate, endpoint } from '../reach.ts'
-import type { Finding } from '../slots.ts'
 
 const place = (dataDir: string, keys: Readonly<Record<string, unknown>> = {}, isRunning = false) => ({
   dataDir,
@@ -81,7 +81,7 @@ t.test('the certificate is the one that agents pin', async t => {
 })
 
 t.test('the endpoint is covered, and answered with our certificate', async t => {
-  const { server, dir } = await house(t, { plugins: [] })
+  const { server, dir } = await testServer(t, { plugins: [] })
   const at = (advertised_endpoint: string, isRunning = true) =>
     endpoint.run(place(dir, { advertised_endpoint }, isRunning))
 

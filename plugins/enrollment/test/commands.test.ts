@@ -5,7 +5,7 @@ import { newId } from '../../../kernel/base/id.ts'
 import { kernelCodes } from '../../../kernel/check.ts'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
-import { house, operatorToken } from '../../../test/kit/house.ts'
+import { operatorToken, testServer } from '../../../kit/test-server.ts'
 import { openApi } from '../../cli/api.ts'
 import { openPrint } from '../../cli/print.ts'
 import { openProgram, typed } from '../../cli/program.ts'
@@ -16,7 +16,7 @@ type Args = Readonly<Record<string, unknown>>
 
 /** A server with clients of these names, and a command line that speaks to it. */
 async function desk(t: Test, ...names: readonly string[]) {
-  const { server, clock } = await house(t, { plugins: ['advertised-endpoint', 'clients', 'enrollment'] })
+  const { server, clock } = await testServer(t, { plugins: ['advertised-endpoint', 'clients', 'enrollment'] })
   const rows = names.map(name => ({ id: newId(clock.now()), name, revision: 0, enrolledAt: clock.now() }))
   if (rows.length > 0) await server.depsOf('clients').store.change(em => em.insertMany(Client, rows))
   const commands = [...(clients.commands ?? []), ...(enrollment.commands ?? [])]

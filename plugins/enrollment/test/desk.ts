@@ -1,7 +1,7 @@
 // A server, its codes over HTTP, and agents that redeem them by the handler that the control stream calls.
 import { hashOf } from '../../../kernel/identity/secret.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import type { House } from '../../../test/kit/house.ts'
+import type { TestServer } from '../../../kit/test-server.ts'
 import type { ClientRow } from '../../clients/row.ts'
 import enrollment from '../plugin.ts'
 import type { Invitation } from '../schema.ts'
@@ -13,27 +13,27 @@ export const codeIn = ({ uri }: Invitation): string => new URL(uri).searchParams
 
 /** As an agent says it, bytes in and bytes out; a refusal is its code. */
 export async function redeem(
-  { server }: House,
+  { server }: TestServer,
   code: string,
   token: string,
   deps: Kernel = server.depsOf('enrollment')
 ) {
-  const [greeting] = enrollment.greetings ?? []
+  const [greeting] = enrollment.preAuthHandlers ?? []
   const bytes = deps.codec.encode(Redeem, { code, token_hash: hashOf(token) })
   try {
-    const answer = await greeting?.run({ stranger: { remoteAddr: '192.0.2.1' }, deps }, deps.codec, bytes)
+    const answer = await greeting?.run({ peer: { remoteAddr: '192.0.2.1' }, deps }, deps.codec, bytes)
     return deps.codec.decode(Redeemed, answer?.body ?? new Uint8Array())
   } catch (error) {
     return (error as { code: string }).code // of Refused: a test that gets another error sees undefined
   }
 }
 
-export async function invite(home: House, body: object = { name: 'edge' }): Promise<Invitation> {
+export async function invite(home: TestServer, body: object = { name: 'edge' }): Promise<Invitation> {
   return (await home.call<Invitation>('POST', '/v1/client-enrollments', body)).body
 }
 
 /** A client whose agent holds `token`. */
-export async function enrolled(home: House, token: string): Promise<string> {
+export async function enrolled(home: TestServer, token: string): Promise<string> {
   await redeem(home, codeIn(await invite(home)), token)
   const { body } = await home.call<ClientRow[]>('GET', '/v1/clients')
   return body.at(-1)?.client_id ?? ''

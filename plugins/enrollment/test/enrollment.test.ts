@@ -1,12 +1,12 @@
 import t from 'tap'
 import { newId } from '../../../kernel/base/id.ts'
-import { house } from '../../../test/kit/house.ts'
+import { testServer } from '../../../kit/test-server.ts'
 import { Enrollment } from '../entities.ts'
 import type { EnrollmentRow, Invitation } from '../schema.ts'
 import { codeIn, enrolled, invite, plugins, redeem } from './desk.ts'
 
 t.test('a code comes as a URI with endpoint, pin and code, and as the command that takes it', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
 
   const { status, body } = await home.call<Invitation>('POST', '/v1/client-enrollments', {
     name: ' edge ',
@@ -28,7 +28,7 @@ t.test('a code comes as a URI with endpoint, pin and code, and as the command th
 })
 
 t.test('what is asked for is checked: name, address, life of the code', async t => {
-  const home = await house(t, { plugins, keys: { enrollment_ttl_secs: 60 } })
+  const home = await testServer(t, { plugins, keys: { enrollment_ttl_secs: 60 } })
   for (const [body, code] of [
     [{}, 'validation.schema'],
     [{ name: '' }, 'invalid_client_name'],
@@ -52,7 +52,7 @@ t.test('what is asked for is checked: name, address, life of the code', async t 
 })
 
 t.test('the list shows codes that can still be redeemed, and never the code', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
   const open = await invite(home)
   const used = await invite(home)
   await invite(home, { name: 'late', ttl_secs: 1 })
@@ -76,7 +76,7 @@ t.test('the list shows codes that can still be redeemed, and never the code', as
 })
 
 t.test('a new code for a client, its revocation and its removal void the older unused ones', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
   const id = await enrolled(home, 'token')
   const renew = async () => (await home.call<Invitation>('POST', `/v1/clients/${id}/enrollment`)).body
 
@@ -91,7 +91,7 @@ t.test('a new code for a client, its revocation and its removal void the older u
 })
 
 t.test('a code that is long over is forgotten when the next is made', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
   const old = await invite(home)
   await redeem(home, codeIn(old), 'token')
   await home.clock.advance(8 * 24 * 3_600_000)
@@ -103,7 +103,7 @@ t.test('a code that is long over is forgotten when the next is made', async t =>
 })
 
 t.test('a repeated Idempotency-Key never shows the code again', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
   const ask = () =>
     home.call('POST', '/v1/client-enrollments', { name: 'edge' }, { 'idempotency-key': 'one' })
 

@@ -1,13 +1,13 @@
 import t from 'tap'
 import { Client, SpentToken } from '../../../kernel/identity/entities.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
-import { house } from '../../../test/kit/house.ts'
+import { testServer } from '../../../kit/test-server.ts'
 import type { ClientRow } from '../../clients/row.ts'
 import type { Invitation } from '../schema.ts'
 import { codeIn, enrolled, invite, plugins, redeem, setting } from './desk.ts'
 
 t.test('a client is there from redeem on, and its agent may ask again and get the same answer', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
   const invitation = await invite(home, { name: 'edge', address: '192.0.2.7' })
   t.strictSame((await home.call('GET', '/v1/clients')).body, [])
 
@@ -30,7 +30,7 @@ t.test('a client is there from redeem on, and its agent may ask again and get th
 })
 
 t.test('of 50 agents that redeem one code at once exactly one wins', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
   const code = codeIn(await invite(home))
 
   const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => redeem(home, code, `token ${i}`)))
@@ -41,7 +41,7 @@ t.test('of 50 agents that redeem one code at once exactly one wins', async t => 
 })
 
 t.test('a code that is unknown, late or cancelled is refused, and makes no client', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
   const late = await invite(home, { name: 'late', ttl_secs: 1 })
   const cancelled = await invite(home)
   const url = `/v1/client-enrollments/${cancelled.enrollment_id}`
@@ -56,7 +56,7 @@ t.test('a code that is unknown, late or cancelled is refused, and makes no clien
 })
 
 t.test('re-enrollment swaps the token and lifts a revocation, but only when it is redeemed', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
   const id = await enrolled(home, 'old')
   await home.call('POST', `/v1/clients/${id}/revoke`)
 
@@ -72,7 +72,7 @@ t.test('re-enrollment swaps the token and lifts a revocation, but only when it i
 })
 
 t.test('a repeated redeem lifts no revocation', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
   const invitation = await invite(home)
   const first = await redeem(home, codeIn(invitation), 'token')
   const { body } = await home.call<ClientRow[]>('GET', '/v1/clients')
@@ -85,7 +85,7 @@ t.test('a repeated redeem lifts no revocation', async t => {
 })
 
 t.test('a token that was used before opens nothing, and leaves the code as it was', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
   const id = await enrolled(home, 'spent')
   await enrolled(home, 'of another')
   await home.call('POST', `/v1/clients/${id}/revoke`)
@@ -98,7 +98,7 @@ t.test('a token that was used before opens nothing, and leaves the code as it wa
 })
 
 t.test('a code keeps the endpoint of its making; one made on loopback looks again at redeem', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
   const loopback = await invite(home)
   await home.call('PUT', setting, { advertised_endpoint: 'localhost:1' })
   const fixed = await invite(home)
@@ -115,7 +115,7 @@ t.test('a code keeps the endpoint of its making; one made on loopback looks agai
 t.test(
   'without a usable endpoint no code is made, and one without an endpoint waits for the repair',
   async t => {
-    const home = await house(t, { plugins })
+    const home = await testServer(t, { plugins })
     const waiting = await invite(home)
     await home.call('PUT', setting, { advertised_endpoint: 'localhost:1' })
     const settled = await invite(home)
@@ -124,7 +124,7 @@ t.test(
     const keys = { advertised_endpoint: 'late.example:7443' }
     const { dir, clock } = home
 
-    const broken = await house(t, { plugins, keys, dir, clock })
+    const broken = await testServer(t, { plugins, keys, dir, clock })
     t.match(await broken.call('POST', '/v1/client-enrollments', { name: 'edge' }), {
       status: 422,
       body: { error: { code: 'endpoint_not_in_cert_san' } }
@@ -134,7 +134,7 @@ t.test(
     t.equal((await broken.call<ClientRow[]>('GET', '/v1/clients')).body.length, 1)
     await broken.stop()
 
-    const invalid = await house(t, { plugins, keys: { advertised_endpoint: 'nonsense' }, dir, clock })
+    const invalid = await testServer(t, { plugins, keys: { advertised_endpoint: 'nonsense' }, dir, clock })
     t.match(await invalid.call('POST', '/v1/client-enrollments', { name: 'edge' }), {
       status: 422,
       body: { error: { code: 'endpoint_invalid' } }
@@ -142,7 +142,7 @@ t.test(
     t.equal(await redeem(invalid, codeIn(waiting), 'a'), 'failed_precondition')
     await invalid.stop()
 
-    const repaired = await house(t, { plugins, dir, clock })
+    const repaired = await testServer(t, { plugins, dir, clock })
     t.match(await redeem(repaired, codeIn(waiting), 'a'), { client_name: 'edge' })
   }
 )

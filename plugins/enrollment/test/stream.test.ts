@@ -6,12 +6,12 @@ import { systemClock } from '../../../kernel/base/clock.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
-import { wireMessages } from '../../../kernel/wire/exchange.ts'
+import { alpn, controlMessages, Ended, Hello, protocolVersion } from '../../../kernel/wire/control.ts'
 import { on } from '../../../kernel/wire/message.ts'
+import { wireMessages } from '../../../kernel/wire/rpc.ts'
 import { openStream } from '../../../kernel/wire/stream.ts'
-import { type House, house, listen } from '../../../test/kit/house.ts'
+import { listen, type TestServer, testServer } from '../../../kit/test-server.ts'
 import type { ClientRow } from '../../clients/row.ts'
-import { alpn, controlMessages, Ended, Hello, protocolVersion } from '../../control/wire.ts'
 import type { Invitation } from '../schema.ts'
 import { messages, part, Redeem, Redeemed } from '../wire.ts'
 import { codeIn, plugins, redeem, setting } from './desk.ts'
@@ -19,7 +19,7 @@ import { codeIn, plugins, redeem, setting } from './desk.ts'
 const codec = openCodec([...wireMessages, ...controlMessages, ...messages])
 
 /** An agent with nothing to keep. `lastWord` settles with the code of Ended, or with 'closed' without one. */
-async function agent(t: Test, { server: { control } }: House) {
+async function agent(t: Test, { server: { control } }: TestServer) {
   const socket = connect({
     port: control.port(),
     host: '127.0.0.1',
@@ -40,10 +40,10 @@ async function agent(t: Test, { server: { control } }: House) {
     lastWord,
     isUp: () => !closed.aborted,
     redeem: (code: string, token: string) =>
-      line.ask(Redeem, { code, token_hash: hashOf(token) }).catch(refusal),
+      line.request(Redeem, { code, token_hash: hashOf(token) }).catch(refusal),
     hello: (token: string) =>
       line
-        .ask(Hello, {
+        .request(Hello, {
           token,
           agent_version: '2.0.0',
           protocol_version: protocolVersion,
@@ -55,12 +55,12 @@ async function agent(t: Test, { server: { control } }: House) {
   }
 }
 
-async function codeFor(home: House, url: string, body?: object): Promise<string> {
+async function codeFor(home: TestServer, url: string, body?: object): Promise<string> {
   return codeIn((await home.call<Invitation>('POST', url, body)).body)
 }
 
 /** An agent whose client was enrolled a moment ago, with its stream up. */
-async function joined(t: Test, home: House, token: string, name = 'edge') {
+async function joined(t: Test, home: TestServer, token: string, name = 'edge') {
   const edge = await agent(t, home)
   const redeemed = await edge.redeem(await codeFor(home, '/v1/client-enrollments', { name }), token)
   if (typeof redeemed === 'string') throw new Error(`redeem: ${redeemed}`)
@@ -69,7 +69,7 @@ async function joined(t: Test, home: House, token: string, name = 'edge') {
 }
 
 t.test('an agent redeems its code, says Hello with the token that it made, and is connected', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
 
   const edge = await joined(t, home, 'token')
 
@@ -87,7 +87,7 @@ t.test('an agent redeems its code, says Hello with the token that it made, and i
 })
 
 t.test('Welcome tells an agent that missed the answer to its redeem what it was', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
   const edge = await agent(t, home)
   const code = await codeFor(home, '/v1/client-enrollments', { name: 'edge' })
   const missed = await edge.redeem(code, 'token')
@@ -100,7 +100,7 @@ t.test('Welcome tells an agent that missed the answer to its redeem what it was'
 })
 
 t.test('a refused code says why on the stream, which stays open for another', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
   const edge = await agent(t, home)
   const late = await codeFor(home, '/v1/client-enrollments', { name: 'late', ttl_secs: 1 })
   await home.clock.advance(1000)
@@ -113,7 +113,7 @@ t.test('a refused code says why on the stream, which stays open for another', as
 })
 
 t.test('a rename and a new address leave a live stream alone', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
   const edge = await joined(t, home, 'token')
   const before = await home.call<ClientRow>('GET', edge.url)
 
@@ -126,7 +126,7 @@ t.test('a rename and a new address leave a live stream alone', async t => {
 })
 
 t.test('two clients of one name are connected side by side', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
 
   const [one, two] = [await joined(t, home, 'one', 'twin'), await joined(t, home, 'two', 'twin')]
 
@@ -142,7 +142,7 @@ t.test('two clients of one name are connected side by side', async t => {
 })
 
 t.test('a revoked client loses its stream, and is told so when it comes back', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
   const edge = await joined(t, home, 'token')
 
   t.match(await home.call('POST', `${edge.url}/revoke`), { status: 204 })
@@ -162,7 +162,7 @@ t.test('a revoked client loses its stream, and is told so when it comes back', a
 })
 
 t.test('an agent that comes in with its new token before the old session is cut stays', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
   const old = await joined(t, home, 'old')
   const code = await codeFor(home, `${old.url}/enrollment`)
   const next = await agent(t, home)
@@ -184,7 +184,7 @@ t.test('an agent that comes in with its new token before the old session is cut 
 })
 
 t.test('re-enrollment ends the session of the old token, and repeating it ends no session', async t => {
-  const home = await house(t, { plugins })
+  const home = await testServer(t, { plugins })
   const old = await joined(t, home, 'old')
   const code = await codeFor(home, `${old.url}/enrollment`)
   const next = await agent(t, home)

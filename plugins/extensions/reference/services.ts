@@ -4,13 +4,13 @@ import { type TObject, Type } from 'typebox'
 import { systemClock } from '../../../kernel/base/clock.ts'
 import { settle } from '../../../kernel/base/config.ts'
 import type { Control } from '../../../kernel/control/control.ts'
-import { figuresSlot } from '../../../kernel/figures.ts'
 import { openIdentity } from '../../../kernel/identity/identity.ts'
+import { metricsSlot } from '../../../kernel/metrics.ts'
 import type { Kernel, Plugin } from '../../../kernel/plugin.ts'
 import { type FilledBy, gather } from '../../../kernel/slot.ts'
 import type { Database } from '../../../kernel/store/open.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
-import { wireMessages } from '../../../kernel/wire/exchange.ts'
+import { wireMessages } from '../../../kernel/wire/rpc.ts'
 
 /** Services are made when a value of a slot wants them, and no earlier: most are never. */
 export function openServices(plugins: readonly Plugin[], store: Database) {
@@ -25,7 +25,7 @@ export function openServices(plugins: readonly Plugin[], store: Database) {
     control,
     codec,
     document: () => ({}),
-    figures: () => filledFor('kernel')(figuresSlot),
+    metrics: () => filledFor('kernel')(metricsSlot),
     config: defaultsOf(plugins.find(plugin => plugin.name === name)),
     store,
     filled: filledFor(name)
@@ -55,12 +55,12 @@ const notRunning = async (): Promise<never> => {
 /** That no agent has joined. */
 const control: Control = {
   peers: { find: () => undefined, all: () => [] },
-  held: { put: notRunning, drop: notRunning, forget: notRunning, wake() {} },
+  objects: { put: notRunning, drop: notRunning, forget: notRunning, wake() {} },
   fingerprint: '',
   certificate: '',
   seed: null,
   port: () => 0,
-  figures: notRunning
+  metrics: notRunning
 }
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }

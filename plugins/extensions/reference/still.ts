@@ -1,8 +1,8 @@
 // A house in which nothing is started: what the schemas of plugins are made of, and what is made of them.
 import type { EntityManager } from '@mikro-orm/sql'
 import { ownVersion } from '../../../kernel/base/version.ts'
-import { type Figure, figuresSlot } from '../../../kernel/figures.ts'
 import { type HttpHost, hostSlot } from '../../../kernel/http/host.ts'
+import { type Metric, metricsSlot } from '../../../kernel/metrics.ts'
 import type { Kernel, Plugin } from '../../../kernel/plugin.ts'
 import { inOrder } from '../../../kernel/resolve.ts'
 import { type Filled, type FilledBy, ownerOf, type Slot } from '../../../kernel/slot.ts'
@@ -29,7 +29,7 @@ export interface Still {
 }
 
 /** What a plugin tells of itself; null where that can be asked of a running server only. */
-type Told = readonly Figure[] | null
+type Told = readonly Metric[] | null
 
 /** Sections and keys are at their defaults; tables lie in memory; nothing listens. Rejects with what a start would refuse. */
 export async function openStill(given: readonly Plugin[]): Promise<Still> {
@@ -67,7 +67,7 @@ async function documentOf(http: HttpHost, plugins: readonly Plugin[], kernelOf: 
 
 async function toldBy(filled: FilledBy): Promise<Told> {
   try {
-    return (await Promise.all(filled(figuresSlot).map(({ value: figures }) => figures()))).flat()
+    return (await Promise.all(filled(metricsSlot).map(({ value: figures }) => figures()))).flat()
   } catch {
     return null // it counts what runs: the page says so
   }

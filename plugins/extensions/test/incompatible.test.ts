@@ -3,7 +3,7 @@ import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ownVersion } from '../../../kernel/base/version.ts'
-import { sluice } from '../../../test/kit/process.ts'
+import { sluice } from '../../../test/support/process.ts'
 
 const manifest = (more: object): string =>
   `export default ${JSON.stringify({ name: 'acme', version: '3.1.0', kernel: '^1.0.0', agent: '^1.0.0', ...more })}\n`

@@ -1,6 +1,6 @@
 // The kit, as a stranger's test uses it: an edge that takes what an agent takes, and books that count.
 import t from 'tap'
-import { edge, house } from '../../../test/kit/public.ts'
+import { testAgent, testServer } from '../../../kit/public.ts'
 import { definePlugin, quota } from '../../public.ts'
 
 const rule = { client: 'paris', listen_port: 8080, targets: [{ host: '10.0.0.1', port: 80 }], owner: 'ann' }
@@ -14,8 +14,8 @@ t.test('a plugin is told of a quota in a test, and bytes are counted everywhere'
     needs: { quota: '^1.0.0' },
     fills: [quota.levelSlot.fill(async ({ userId, percent }) => void told.push({ userId, percent }))]
   })
-  const home = await house(t, { plugins: [acme] })
-  const paris = await edge(t, home, 'paris')
+  const home = await testServer(t, { plugins: [acme] })
+  const paris = await testAgent(t, home, 'paris')
   await home.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
   const set = await home.call('PUT', `/v1/users/ann/quotas/${paris.clientId}`, { monthly_bytes: 1000 })
   const { body } = await home.call<{ rule_id: string }>('POST', '/v1/rules', rule)
@@ -41,8 +41,8 @@ t.test('a plugin is told of a quota in a test, and bytes are counted everywhere'
 })
 
 t.test('an edge takes limits of rules and of owners, and can all that an agent can', async t => {
-  const home = await house(t)
-  const paris = await edge(t, home, 'paris')
+  const home = await testServer(t)
+  const paris = await testAgent(t, home, 'paris')
   await home.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
 
   const limited = { ...rule, rate_limit: { concurrent_connections: 3 } }
@@ -56,8 +56,8 @@ t.test('an edge takes limits of rules and of owners, and can all that an agent c
 })
 
 t.test('an agent of before names no capabilities, and is judged by its version', async t => {
-  const home = await house(t)
-  await edge(t, home, 'paris', { version: '0.1.0', capabilities: null })
+  const home = await testServer(t)
+  await testAgent(t, home, 'paris', { version: '0.1.0', capabilities: null })
 
   const { owner: _, ...mine } = rule
   t.match(await home.call('POST', '/v1/rules', { ...mine, protocol: 'udp' }), {

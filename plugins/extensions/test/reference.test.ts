@@ -6,11 +6,11 @@ import { type TProperties, Type } from 'typebox'
 import { plugins as builtin } from '../../../config/plugins.ts'
 import { defineCode } from '../../../kernel/base/errors.ts'
 import { defineCommand } from '../../../kernel/cli/command.ts'
-import { figuresSlot } from '../../../kernel/figures.ts'
 import { defineRoute } from '../../../kernel/http/route.ts'
+import { metricsSlot } from '../../../kernel/metrics.ts'
 import { definePlugin, type Kernel, type Plugin } from '../../../kernel/plugin.ts'
-import { house } from '../../../test/kit/house.ts'
-import { sluice } from '../../../test/kit/process.ts'
+import { testServer } from '../../../kit/test-server.ts'
+import { sluice } from '../../../test/support/process.ts'
 import { openProgram } from '../../cli/program.ts'
 import { type Loaded, load, pick } from '../catalogue.ts'
 import { fieldsOf, typeOf } from '../reference/fields.ts'
@@ -79,7 +79,7 @@ t.test('a field that is added to a schema is in all four: validation, OpenAPI, h
     [added, true]
   ] as const) {
     const plugin = acme(fields)
-    const { call } = await house(t, {
+    const { call } = await testServer(t, {
       plugins: ['openapi', plugin],
       dir: t.testdir({ [String(isThere)]: {} })
     })
@@ -182,10 +182,10 @@ t.test('what a plugin can only tell while it runs is said to be so', async t => 
   const plugin = definePlugin({
     ...acme({}),
     fills: [
-      figuresSlot.fillWith(
+      metricsSlot.fillWith(
         ({ control }: Kernel) =>
           async () =>
-            control.figures()
+            control.metrics()
       )
     ]
   })

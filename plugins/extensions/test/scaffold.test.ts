@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { conform } from '../../../test/kit/conformance.ts'
+import { conform } from '../../../kit/conformance.ts'
 import { settingsFor } from '../catalogue.ts'
 import { scaffold } from '../scaffold.ts'
 

@@ -10,9 +10,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { loadPlugins } from '../../../config/load.ts'
-import { lockFileIn, trust } from '../../../config/trust.ts'
-import { conform } from '../../../test/kit/conformance.ts'
+import { loadPlugins } from '../../../kernel/loader/load.ts'
+import { lockFileIn, trust } from '../../../kernel/loader/trust.ts'
+import { conform } from '../../../kit/conformance.ts'
 
 const text = (word: string) =>
   `export default { name: 'acme', version: '1.2.3', kernel: '^1.0.0', word: '${word}' }\n`

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Draft } from '../../../agent/plugin.ts'
+import type { EngineRuleDraft } from '../../../agent/plugin.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import agent from '../agent.ts'
 import { parseTarget } from '../targets.ts'
@@ -9,7 +9,7 @@ const codec = openCodec([Targets])
 
 t.test('a list becomes a filter of its own, beside those that are there', async t => {
   const guardrail = { allow: null, deny: [{ cidr: '169.254.0.0/16' }], refusal: 'denied_by_agent' }
-  const draft = { target: [guardrail] } as unknown as Draft // what this field touches of it
+  const draft = { target: [guardrail] } as unknown as EngineRuleDraft // what this field touches of it
   const allow = ['10.0.0.0/8', 'db.example:5000-5010'].map(entry => parseTarget(entry, '/targets'))
 
   const [field] = agent.fields

@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { freePort } from '../../../test/kit/ports.ts'
-import { edge, type Site, site, token } from '../../../test/kit/site.ts'
+import { freePort } from '../../../test/support/ports.ts'
+import { edge, type TestCluster, testCluster, token } from '../../../test/support/test-cluster.ts'
 
 async function echo(t: Test): Promise<number> {
   const port = await freePort()
@@ -13,7 +13,13 @@ async function echo(t: Test): Promise<number> {
   return port
 }
 
-async function ask<T>(on: Site, method: string, path: string, body?: object, bearer = token): Promise<T> {
+async function ask<T>(
+  on: TestCluster,
+  method: string,
+  path: string,
+  body?: object,
+  bearer = token
+): Promise<T> {
   const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' }
   const reply = await fetch(on.origin + path, {
     method,
@@ -38,7 +44,7 @@ async function talk(t: Test, port: number): Promise<Socket | null> {
 t.test(
   'a list that comes into force cuts what it does not allow, and one that goes lets it pass again',
   async t => {
-    const on = await site(t)
+    const on = await testCluster(t)
     await edge(t, on, 'paris')
     const [target, port] = [await echo(t), await freePort()]
     await ask(on, 'POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })

@@ -1,10 +1,10 @@
 // The grants themselves: made, listed, deleted, and gone with their user or client.
 import t from 'tap'
-import { site } from '../../rules/test/kit.ts'
-import { desk, plugins, refusal } from './kit.ts'
+import { rulesFixture } from '../../rules/test/fixture.ts'
+import { grantsFixture, plugins, refusal } from './fixture.ts'
 
 t.test('a grant is kept by the id of its client, and shown', async t => {
-  const on = await desk(t)
+  const on = await grantsFixture(t)
 
   const made = await on.grant({
     client: 'edge',
@@ -33,13 +33,13 @@ t.test('a grant is kept by the id of its client, and shown', async t => {
 })
 
 t.test('a grant for every client has no name', async t => {
-  const on = await desk(t)
+  const on = await grantsFixture(t)
 
   t.match(await on.grant({ client_id: '*' }), { status: 201, body: { client_id: '*', client_name: null } })
 })
 
 t.test('a grant that makes no sense is refused', async t => {
-  const on = await desk(t)
+  const on = await grantsFixture(t)
   const twin = await on.enroll()
 
   for (const [body, status, code] of [
@@ -64,7 +64,7 @@ t.test('a grant that makes no sense is refused', async t => {
 })
 
 t.test('only superadmins make, list and delete grants', async t => {
-  const on = await desk(t)
+  const on = await grantsFixture(t)
   const { grant_id: id } = (await on.grant()).body
 
   for (const [method, url] of [
@@ -76,7 +76,7 @@ t.test('only superadmins make, list and delete grants', async t => {
 })
 
 t.test('the lists of one user have a bound', async t => {
-  const on = await desk(t)
+  const on = await grantsFixture(t)
   const targets = Array.from({ length: 100 }, (_, n) => `10.0.0.${n}`)
   for (const _ of Array.from({ length: 5 })) t.equal((await on.grant({ targets })).status, 201)
 
@@ -85,7 +85,7 @@ t.test('the lists of one user have a bound', async t => {
 })
 
 t.test('grants go with their user, and are named', async t => {
-  const on = await desk(t)
+  const on = await grantsFixture(t)
   const { grant_id: id } = (await on.grant()).body
 
   t.match((await on.call('DELETE', '/v1/users/ada')).body, { removed_grant_ids: [id] })
@@ -93,7 +93,7 @@ t.test('grants go with their user, and are named', async t => {
 })
 
 t.test('grants go with their client, those for every client stay', async t => {
-  const on = await desk(t)
+  const on = await grantsFixture(t)
   await on.grant()
   const all = await on.grant({ client_id: '*' })
   await on.call('POST', `/v1/clients/${on.clientId}/revoke`)
@@ -104,17 +104,17 @@ t.test('grants go with their client, those for every client stay', async t => {
 })
 
 t.test('what was deleted while this plugin was off leaves no grant behind', async t => {
-  const first = await desk(t)
+  const first = await grantsFixture(t)
   await first.grant()
   await first.grant({ client_id: '*' })
   await first.stop()
-  const off = await site(t, { dir: first.dir, clock: first.clock })
+  const off = await rulesFixture(t, { dir: first.dir, clock: first.clock })
   await off.call('DELETE', '/v1/users/ada')
   await first.clock.advance(1000)
   await off.call('POST', '/v1/users', { user_id: 'ada', display_name: 'another' })
   await off.stop()
 
-  const again = await site(t, { dir: first.dir, clock: first.clock, plugins })
+  const again = await rulesFixture(t, { dir: first.dir, clock: first.clock, plugins })
 
   t.same((await again.call('GET', '/v1/grants')).body, [])
 })

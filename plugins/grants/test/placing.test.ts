@@ -1,12 +1,12 @@
 // What a user may place, by which grants; and what becomes of it when one goes.
 import t from 'tap'
-import { site, until } from '../../rules/test/kit.ts'
+import { rulesFixture, until } from '../../rules/test/fixture.ts'
 import { messages, RulePush, RuleRemove } from '../../rules/wire.ts'
 import { Targets } from '../wire.ts'
-import { able, desk, plugins, refusal, told } from './kit.ts'
+import { able, grantsFixture, plugins, refusal, told } from './fixture.ts'
 
 t.test('a rule inside one grant is placed, and belongs to its placer', async t => {
-  const on = await desk(t)
+  const on = await grantsFixture(t)
   await on.grant()
 
   t.match(await on.place(), { status: 201, body: { owner: 'ada', state: 'active' } })
@@ -14,7 +14,7 @@ t.test('a rule inside one grant is placed, and belongs to its placer', async t =
 })
 
 t.test('refusals come in their order: client, protocol, port, target, and then the connection', async t => {
-  const on = await desk(t)
+  const on = await grantsFixture(t)
   const other = await on.enroll('away')
 
   t.match(await on.place({ owner: 'bob', client: 'nowhere' }), refusal(403, 'not_owner'))
@@ -31,7 +31,7 @@ t.test('refusals come in their order: client, protocol, port, target, and then t
 })
 
 t.test('a name is looked up among the clients that the grants cover', async t => {
-  const on = await desk(t)
+  const on = await grantsFixture(t)
   const twin = await on.enroll()
   await on.connect(twin, able)
   await on.grant()
@@ -45,7 +45,7 @@ t.test('a name is looked up among the clients that the grants cover', async t =>
 })
 
 t.test('a user sees the clients of the grants and of the rules, and no other', async t => {
-  const on = await desk(t)
+  const on = await grantsFixture(t)
   const other = await on.enroll('other')
   const seen = async () => {
     const { body } = await on.call<{ client_id: string }[]>('GET', '/v1/clients', undefined, on.ada)
@@ -64,7 +64,7 @@ t.test('a user sees the clients of the grants and of the rules, and no other', a
 })
 
 t.test('a target may be where the list of one covering grant says', async t => {
-  const on = await desk(t)
+  const on = await grantsFixture(t)
   await on.grant({ targets: ['10.0.0.0/8:80', 'db.example:5000-5010', '[fd00::]:1'] })
 
   for (const [host, port, status] of [
@@ -85,7 +85,7 @@ t.test('a target may be where the list of one covering grant says', async t => {
 })
 
 t.test('the lists of all covering grants go to the agent, and none where one has none', async t => {
-  const on = await desk(t)
+  const on = await grantsFixture(t)
   await on.grant({ targets: ['10.0.0.0/8'] })
   await on.grant({ targets: ['db.example:5000'], listen_port_end: 8500 })
   await on.grant({ targets: ['192.0.2.1'], protocols: ['udp'] })
@@ -110,7 +110,7 @@ t.test('the lists of all covering grants go to the agent, and none where one has
 })
 
 t.test('a grant that goes takes the rules that nothing else allows, from the edge too', async t => {
-  const on = await desk(t)
+  const on = await grantsFixture(t)
   const { grant_id: id } = (await on.grant()).body
   await on.grant({ listen_port_end: 8100 })
   const kept = (await on.place({ listen_port: 8100 })).body.rule_id
@@ -131,7 +131,7 @@ t.test('a grant that goes takes the rules that nothing else allows, from the edg
 })
 
 t.test('a client that cannot filter takes no rule with a list', async t => {
-  const on = await desk(t)
+  const on = await grantsFixture(t)
   await on.connect(await on.enroll('old'), { capabilities: {} })
   await on.grant({ client: 'old', targets: ['10.0.0.0/8'] })
 
@@ -141,7 +141,7 @@ t.test('a client that cannot filter takes no rule with a list', async t => {
 })
 
 t.test('a rule whose client cannot filter the list that now applies is failed and cut', async t => {
-  const on = await desk(t)
+  const on = await grantsFixture(t)
   const old = await on.enroll('old')
   const first = await on.connect(old, { capabilities: {} })
   await on.grant({ client_id: old, targets: ['10.0.0.0/8'] })
@@ -160,16 +160,16 @@ t.test('a rule whose client cannot filter the list that now applies is failed an
 })
 
 t.test('without this plugin a rule with a list is off the edge, and returns with it', async t => {
-  const first = await desk(t)
+  const first = await grantsFixture(t)
   await first.grant({ targets: ['10.0.0.0/8'] })
   const { rule_id: id } = (await first.place()).body
   await first.stop()
 
-  const without = await site(t, { dir: first.dir })
+  const without = await rulesFixture(t, { dir: first.dir })
   t.match(await without.get(id), { state: 'failed', state_reason: 'field_not_loaded' })
   await without.stop()
 
-  const again = await site(t, { dir: first.dir, plugins })
+  const again = await rulesFixture(t, { dir: first.dir, plugins })
   const agent = await again.connect(first.clientId, { ...able, messages: [...messages, Targets] })
   t.match((await agent.until(RulePush.name)).body, { rule_id: id })
 })

@@ -5,7 +5,7 @@ import { decisionSlot } from '../../../kernel/http/principal.ts'
 import { type Call, defineRoute, type Route } from '../../../kernel/http/route.ts'
 import { User } from '../../../kernel/identity/entities.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { desk, plain, superadmin } from './kit.ts'
+import { httpFixture, plain, superadmin } from './fixture.ts'
 
 const post = (run: (call: Call) => Promise<unknown>, more: Partial<Route<Kernel>> = {}) =>
   defineRoute({
@@ -26,7 +26,7 @@ const rename = (call: Call) =>
   )
 
 t.test('a change and its decision are one, with the resource', async t => {
-  const { ask, decisions, clock } = await desk(t, { routes: [post(rename)] })
+  const { ask, decisions, clock } = await httpFixture(t, { routes: [post(rename)] })
 
   await ask('POST', '/v1/things?x', { ...plain, 'x-request-id': 'r-1' })
   await ask('POST', '/v1/things', { ...plain, 'x-request-id': 'r-1' })
@@ -58,7 +58,7 @@ t.test('the resource may be named by what the change made', async t => {
       (id: string) => ({ kind: 'thing', id }),
       async () => 'thing-7'
     )
-  const { ask, decisions } = await desk(t, { routes: [post(run)] })
+  const { ask, decisions } = await httpFixture(t, { routes: [post(run)] })
 
   await ask('POST', '/v1/things', plain)
 
@@ -66,7 +66,7 @@ t.test('the resource may be named by what the change made', async t => {
 })
 
 t.test('a mutation without a change is written down by its outcome', async t => {
-  const { ask, decisions } = await desk(t, { routes: [post(async () => 1)] })
+  const { ask, decisions } = await httpFixture(t, { routes: [post(async () => 1)] })
 
   await ask('POST', '/v1/things', plain)
 
@@ -81,7 +81,7 @@ const refusals = [
 
 t.test('a refused mutation is one entry with its status and reason', async t => {
   for (const [error, outcome, status, reason] of refusals) {
-    const { ask, decisions } = await desk(t, {
+    const { ask, decisions } = await httpFixture(t, {
       routes: [post(async () => Promise.reject(error))],
       dir: t.testdir()
     })
@@ -97,7 +97,7 @@ t.test('a read is written down only when it is denied', async t => {
     access: 'superadmin',
     status: 200
   })
-  const { ask, decisions } = await desk(t, { routes: [read] })
+  const { ask, decisions } = await httpFixture(t, { routes: [read] })
 
   await ask('GET', '/v1/things', superadmin)
   await ask('HEAD', '/v1/things', superadmin)
@@ -112,7 +112,7 @@ t.test('a read is written down only when it is denied', async t => {
 })
 
 t.test('where there is no route there is no decision', async t => {
-  const { ask, decisions } = await desk(t, { routes: [post(rename)] })
+  const { ask, decisions } = await httpFixture(t, { routes: [post(rename)] })
 
   await ask('POST', '/v1/nothing')
   await ask('PUT', '/v1/things')
@@ -131,7 +131,7 @@ t.test('a route that waits for a client is completed once, with its answer', asy
     },
     { answer: 'waits' }
   )
-  const { ask, decisions } = await desk(t, { routes: [wait] })
+  const { ask, decisions } = await httpFixture(t, { routes: [wait] })
   found.decisions = decisions
 
   await ask('POST', '/v1/things', plain)
@@ -146,7 +146,7 @@ t.test('a client that does not answer completes the decision, too', async t => {
     await rename(call)
     throw new Fault(ackTimeout, 'no answer')
   }
-  const { ask, decisions } = await desk(t, { routes: [post(late, { answer: 'waits' })] })
+  const { ask, decisions } = await httpFixture(t, { routes: [post(late, { answer: 'waits' })] })
 
   t.match(await ask('POST', '/v1/things', plain), { status: 504 })
 
@@ -159,7 +159,7 @@ t.test('a route that fails after its change has one decision, with the status th
     await rename(call)
     throw new Error('x')
   }
-  const { ask, decisions } = await desk(t, { routes: [post(broken)] })
+  const { ask, decisions } = await httpFixture(t, { routes: [post(broken)] })
 
   await ask('POST', '/v1/things', plain)
 
@@ -170,7 +170,7 @@ t.test('a route that fails after its change has one decision, with the status th
 t.test('a change whose work fails is not written down as made', async t => {
   const broken = (call: Call) =>
     call.change({ kind: 'user', id: 'bob' }, () => Promise.reject(new Fault(clientNotFound, 'x')))
-  const { ask, decisions } = await desk(t, { routes: [post(broken)] })
+  const { ask, decisions } = await httpFixture(t, { routes: [post(broken)] })
 
   await ask('POST', '/v1/things', plain)
 
@@ -181,7 +181,7 @@ t.test('a change whose work fails is not written down as made', async t => {
 t.test('a change that cannot be written down is not made', async t => {
   const fails = { write: () => Promise.reject(new Error('full')), complete: async () => {} }
   const filled = (slot: { id: string }) => (slot.id === decisionSlot.id ? [{ by: 'x', value: fails }] : [])
-  const { ask, store, log } = await desk(t, { routes: [post(rename)], filled: filled as never })
+  const { ask, store, log } = await httpFixture(t, { routes: [post(rename)], filled: filled as never })
 
   t.match(await ask('POST', '/v1/things', plain), { status: 500, body: { error: { code: 'internal' } } })
 
@@ -192,7 +192,7 @@ t.test('a change that cannot be written down is not made', async t => {
 t.test('who is turned away by a busy server is not written down: nothing was decided', async t => {
   const busy = defineCode('busy', 503, 6)
   const away = post(() => Promise.reject(new Fault(busy, 'come again')))
-  const { ask, decisions } = await desk(t, { routes: [away] })
+  const { ask, decisions } = await httpFixture(t, { routes: [away] })
 
   t.equal((await ask('POST', '/v1/things', plain)).status, 503)
 

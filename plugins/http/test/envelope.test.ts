@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { Fault, rateLimited } from '../../../kernel/base/errors.ts'
 import { defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { desk, operator } from './kit.ts'
+import { httpFixture, operator } from './fixture.ts'
 
 const get = (url: string, run: () => Promise<unknown>) =>
   defineRoute({
@@ -19,7 +19,7 @@ const get = (url: string, run: () => Promise<unknown>) =>
 
 t.test('a failure shows its request id and nothing else, and is logged once', async t => {
   const routes = [get('/v1/break', async () => Promise.reject(new Error('password is hunter2')))]
-  const { ask, log } = await desk(t, { routes })
+  const { ask, log } = await httpFixture(t, { routes })
 
   const { status, body, headers } = await ask('GET', '/v1/break', { 'x-request-id': 'my-1' })
 
@@ -33,14 +33,16 @@ t.test('a failure shows its request id and nothing else, and is logged once', as
 })
 
 t.test('what is thrown but is no error is a failure, too', async t => {
-  const { ask, log } = await desk(t, { routes: [get('/v1/break', async () => Promise.reject(undefined))] })
+  const { ask, log } = await httpFixture(t, {
+    routes: [get('/v1/break', async () => Promise.reject(undefined))]
+  })
 
   t.match(await ask('GET', '/v1/break'), { status: 500, body: { error: { code: 'internal' } } })
   t.equal(log.length, 1)
 })
 
 t.test('every response carries a request id, taken over only when it is well-formed', async t => {
-  const { ask } = await desk(t, { routes: [get('/v1/hello', async () => ({}))] })
+  const { ask } = await httpFixture(t, { routes: [get('/v1/hello', async () => ({}))] })
   const idOf = async (url: string, id: string) =>
     (await ask('GET', url, { 'x-request-id': id })).headers['x-request-id']
 
@@ -52,14 +54,16 @@ t.test('every response carries a request id, taken over only when it is well-for
 })
 
 t.test('a path that is no URL is an unknown path; a long parameter is a parameter', async t => {
-  const { ask } = await desk(t, { routes: [get('/v1/things/:id', async () => ({}))] })
+  const { ask } = await httpFixture(t, { routes: [get('/v1/things/:id', async () => ({}))] })
 
   t.match(await ask('GET', '/v1/things/%zz'), { status: 404, body: { error: { code: 'not_found' } } })
   t.match(await ask('GET', `/v1/things/${'a'.repeat(5000)}`), { status: 200 })
 })
 
 t.test('64-bit counters are printed in full', async t => {
-  const { http } = await desk(t, { routes: [get('/v1/count', async () => ({ bytes: 2n ** 63n - 1n }))] })
+  const { http } = await httpFixture(t, {
+    routes: [get('/v1/count', async () => ({ bytes: 2n ** 63n - 1n }))]
+  })
 
   const { body } = await http.app.inject('/v1/count')
 
@@ -67,7 +71,7 @@ t.test('64-bit counters are printed in full', async t => {
 })
 
 t.test('HEAD answers as GET, without the body', async t => {
-  const { http } = await desk(t, { routes: [get('/v1/hello', async () => ({ a: 1 }))] })
+  const { http } = await httpFixture(t, { routes: [get('/v1/hello', async () => ({ a: 1 }))] })
 
   const { statusCode, body, headers } = await http.app.inject({ method: 'HEAD', url: '/v1/hello' })
 
@@ -77,7 +81,7 @@ t.test('HEAD answers as GET, without the body', async t => {
 t.test('a refusal that says when to come again has Retry-After', async t => {
   const details = { retry_after_secs: 59.2 }
   const routes = [get('/v1/later', async () => Promise.reject(new Fault(rateLimited, 'later', { details })))]
-  const { ask } = await desk(t, { routes })
+  const { ask } = await httpFixture(t, { routes })
 
   t.match(await ask('GET', '/v1/later', operator), { status: 429, headers: { 'retry-after': 60 } })
 })

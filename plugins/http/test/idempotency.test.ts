@@ -5,7 +5,7 @@ import { type Call, defineRoute, type Route } from '../../../kernel/http/route.t
 import { User } from '../../../kernel/identity/entities.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { Repeat } from '../entities.ts'
-import { desk, plain, superadmin } from './kit.ts'
+import { httpFixture, plain, superadmin } from './fixture.ts'
 
 const dayMs = 24 * 3_600_000
 const keyed = (key: string, who = superadmin) => ({ ...who, 'idempotency-key': key })
@@ -35,7 +35,7 @@ const change = async (call: Call, count: number) =>
 
 t.test('the same key and body get the first answer again', async t => {
   const { seen, routes } = counting(change)
-  const { ask, decisions } = await desk(t, { routes })
+  const { ask, decisions } = await httpFixture(t, { routes })
 
   const first = await ask('POST', '/v1/things', keyed('k'), { name: 'a' })
   const again = await ask('POST', '/v1/things', keyed('k'), { name: 'a' })
@@ -57,7 +57,7 @@ t.test('the same key and body get the first answer again', async t => {
 
 t.test('another body under the same key is refused', async t => {
   const { routes } = counting(change)
-  const { ask } = await desk(t, { routes })
+  const { ask } = await httpFixture(t, { routes })
 
   await ask('POST', '/v1/things', keyed('k'), { name: 'a' })
 
@@ -71,7 +71,7 @@ t.test('another body under the same key is refused', async t => {
 t.test('a key belongs to principal, method and path', async t => {
   const { seen, routes } = counting(change)
   const put = { ...routes[0], method: 'PUT', action: 'thing.put' } as Route<Kernel>
-  const { ask } = await desk(t, { routes: [...routes, put] })
+  const { ask } = await httpFixture(t, { routes: [...routes, put] })
 
   await ask('POST', '/v1/things', keyed('k'))
   await ask('POST', '/v1/things', keyed('k', plain))
@@ -86,7 +86,7 @@ t.test('while the first runs, a repeat is told so', async t => {
     await gate.promise
     return change(call, count)
   })
-  const { ask } = await desk(t, { routes })
+  const { ask } = await httpFixture(t, { routes })
 
   const first = ask('POST', '/v1/things', keyed('k'), { name: 'a' })
   let repeat = await ask('POST', '/v1/things', keyed('k'), { name: 'b' })
@@ -106,7 +106,7 @@ t.test('a refusal is kept, unless it may pass', async t => {
     [new Error('broken'), 2]
   ] as const) {
     const { seen, routes } = counting(async () => Promise.reject(fault))
-    const { ask } = await desk(t, { routes, dir: t.testdir() })
+    const { ask } = await httpFixture(t, { routes, dir: t.testdir() })
 
     const first = await ask('POST', '/v1/things', keyed('k'))
     const again = await ask('POST', '/v1/things', keyed('k'))
@@ -119,7 +119,7 @@ t.test('a refusal is kept, unless it may pass', async t => {
 
 t.test('a body that does not fit is an answer, too', async t => {
   const { routes } = counting(change)
-  const { ask, decisions } = await desk(t, { routes })
+  const { ask, decisions } = await httpFixture(t, { routes })
 
   await ask('POST', '/v1/things', keyed('k'), { nmae: 'a' })
 
@@ -137,7 +137,7 @@ t.test('after a time-out the repeat shows the present state and makes no second'
     },
     { answer: 'waits', again: async (_deps: Kernel, _call: Call, id: string) => ({ id, state: 'active' }) }
   )
-  const { ask } = await desk(t, { routes })
+  const { ask } = await httpFixture(t, { routes })
 
   t.match(await ask('POST', '/v1/things', keyed('k')), { status: 504 })
   for (const _ of [1, 2])
@@ -152,12 +152,12 @@ t.test('after a crash between change and answer the repeat shows what was change
   const dir = t.testdir()
   const more = { again: async (_deps: Kernel, _call: Call, id: string) => ({ id }) }
   const before = counting(change, more)
-  const crashed = await desk(t, { routes: before.routes, dir })
+  const crashed = await httpFixture(t, { routes: before.routes, dir })
   await crashed.ask('POST', '/v1/things', keyed('k'))
   await crashed.store.change(em => em.nativeUpdate(Repeat, {}, { status: null, answer: null })) // as the change left it
   await crashed.close()
   const after = counting(change, more)
-  const { ask } = await desk(t, { routes: after.routes, dir, users: 'none' })
+  const { ask } = await httpFixture(t, { routes: after.routes, dir, users: 'none' })
 
   t.match(await ask('POST', '/v1/things', keyed('k')), { status: 201, body: { id: 'thing-1' } })
   t.equal(after.seen.count, 0)
@@ -168,7 +168,7 @@ t.test('a change whose answer was lost and that cannot show it names the resourc
     await change(call, count)
     throw new Error('x')
   }
-  const made = await desk(t, { routes: counting(fails).routes })
+  const made = await httpFixture(t, { routes: counting(fails).routes })
   await made.ask('POST', '/v1/things', keyed('k'))
   t.match(await made.ask('POST', '/v1/things', keyed('k')), {
     status: 409,
@@ -177,7 +177,7 @@ t.test('a change whose answer was lost and that cannot show it names the resourc
     }
   })
 
-  const removed = await desk(t, { routes: counting(fails, { status: 204 }).routes, dir: t.testdir() })
+  const removed = await httpFixture(t, { routes: counting(fails, { status: 204 }).routes, dir: t.testdir() })
   await removed.ask('POST', '/v1/things', keyed('k'))
   t.match(await removed.ask('POST', '/v1/things', keyed('k')), { status: 204 })
 })
@@ -187,7 +187,7 @@ t.test('an answer with a secret is not kept', async t => {
     async call => call.change({ kind: 'credential', id: 'c-1' }, async () => ({ token: 'svct_abc' })),
     { reply: 'secret' }
   )
-  const { ask, store } = await desk(t, { routes })
+  const { ask, store } = await httpFixture(t, { routes })
 
   t.match(await ask('POST', '/v1/things', keyed('k')), { status: 201, body: { token: 'svct_abc' } })
   for (const _ of [1, 2])
@@ -206,7 +206,7 @@ t.test('an answer with a secret is not kept', async t => {
 
 t.test('an answer without a body is repeated without one', async t => {
   const { seen, routes } = counting(async (call, count) => void (await change(call, count)), { status: 204 })
-  const { http } = await desk(t, { routes })
+  const { http } = await httpFixture(t, { routes })
   const stop = () => http.app.inject({ method: 'POST', url: '/v1/things', headers: keyed('k') })
 
   for (const { statusCode, body } of [await stop(), await stop()])
@@ -216,7 +216,7 @@ t.test('an answer without a body is repeated without one', async t => {
 
 t.test('an answer is kept for a day, and 1,000 a principal', async t => {
   const { seen, routes } = counting(change)
-  const { ask, store, clock } = await desk(t, { routes })
+  const { ask, store, clock } = await httpFixture(t, { routes })
 
   await ask('POST', '/v1/things', keyed('k'))
   await clock.advance(dayMs - 1)
@@ -244,7 +244,7 @@ t.test('a key is 1 to 128 well-formed characters; reads and the auth routes igno
   const [route] = routes as [Route<Kernel>]
   const login = { ...route, url: '/v1/auth/login', action: 'auth.login' }
   const read = { ...route, method: 'GET', action: 'thing.read', status: 200 } as Route<Kernel>
-  const { ask } = await desk(t, { routes: [route, login, read] })
+  const { ask } = await httpFixture(t, { routes: [route, login, read] })
 
   for (const key of ['', 'a b', 'ä', 'k'.repeat(129)])
     t.match(await ask('POST', '/v1/things', keyed(key)), {
@@ -266,7 +266,7 @@ t.test('a change that is rolled back leaves no key behind', async t => {
       return count
     })
   )
-  const { ask } = await desk(t, { routes })
+  const { ask } = await httpFixture(t, { routes })
 
   t.match(await ask('POST', '/v1/things', keyed('k')), { status: 500 })
   t.match(await ask('POST', '/v1/things', keyed('k')), { status: 201 })
@@ -275,7 +275,7 @@ t.test('a change that is rolled back leaves no key behind', async t => {
 
 t.test('a later user of the same name does not get the answers of the earlier one', async t => {
   const { seen, routes } = counting(change)
-  const { ask, store, clock } = await desk(t, { routes })
+  const { ask, store, clock } = await httpFixture(t, { routes })
   await ask('POST', '/v1/things', keyed('k', plain), { name: 'a' })
   await clock.advance(1000)
   await store.change(em => em.nativeUpdate(User, { id: 'bob' }, { createdAt: clock.now() }))

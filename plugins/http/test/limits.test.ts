@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { type Call, defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { desk, operator, plain, portOf, superadmin } from './kit.ts'
+import { httpFixture, operator, plain, portOf, superadmin } from './fixture.ts'
 
 const post = (run: (call: Call) => Promise<unknown>, access: 'public' | 'user' = 'user') =>
   defineRoute({
@@ -31,7 +31,7 @@ async function open(t: Test, port: number): Promise<Socket> {
 const bodyOf = (response: string) => JSON.parse(response.slice(response.indexOf('\r\n\r\n') + 4))
 
 t.test('headers over 16 KiB are refused in the envelope', async t => {
-  const { http } = await desk(t, { routes: hello })
+  const { http } = await httpFixture(t, { routes: hello })
   const port = await portOf(http)
   const socket = await open(t, port)
 
@@ -44,7 +44,7 @@ t.test('headers over 16 KiB are refused in the envelope', async t => {
 })
 
 t.test('what is not HTTP is refused in the envelope', async t => {
-  const { http } = await desk(t, { routes: hello })
+  const { http } = await httpFixture(t, { routes: hello })
   const port = await portOf(http)
   const socket = await open(t, port)
 
@@ -56,7 +56,7 @@ t.test('what is not HTTP is refused in the envelope', async t => {
 })
 
 t.test('headers that do not come are refused in the envelope', async t => {
-  const { http } = await desk(t, { routes: hello })
+  const { http } = await httpFixture(t, { routes: hello })
   t.match(http.app.server, { headersTimeout: 10_000, requestTimeout: 30_000, maxConnections: 1024 })
   const port = await portOf(http)
   const connected = once(http.app.server, 'connection')
@@ -71,7 +71,7 @@ t.test('headers that do not come are refused in the envelope', async t => {
 })
 
 t.test('a request without Host is answered as any other', async t => {
-  const { http } = await desk(t, { routes: hello })
+  const { http } = await httpFixture(t, { routes: hello })
   const port = await portOf(http)
   const socket = await open(t, port)
 
@@ -81,7 +81,7 @@ t.test('a request without Host is answered as any other', async t => {
 })
 
 t.test('nothing of a body is read before the caller is known', async t => {
-  const { http } = await desk(t, { routes: hello })
+  const { http } = await httpFixture(t, { routes: hello })
   const port = await portOf(http)
   const socket = await open(t, port)
 
@@ -96,7 +96,7 @@ t.test('nothing of a body is read before the caller is known', async t => {
 t.test('256 requests in flight a principal, and not one more', async t => {
   const gate = Promise.withResolvers<void>()
   const run = async () => gate.promise
-  const { ask, decisions } = await desk(t, { routes: [post(run), post(run, 'public')] })
+  const { ask, decisions } = await httpFixture(t, { routes: [post(run), post(run, 'public')] })
 
   for (const [url, headers] of [
     ['/v1/user', superadmin],
@@ -118,7 +118,7 @@ t.test('256 requests in flight a principal, and not one more', async t => {
 })
 
 t.test('a refused or broken request leaves its place', async t => {
-  const { ask } = await desk(t, { routes: [post(async () => Promise.reject(new Error('x')))] })
+  const { ask } = await httpFixture(t, { routes: [post(async () => Promise.reject(new Error('x')))] })
 
   for (let i = 0; i < 300; i++) await ask('POST', '/v1/user', superadmin)
 
@@ -134,7 +134,7 @@ t.test('a call knows when its caller has gone', async t => {
     await left.promise
     return {}
   }
-  const { http } = await desk(t, { routes: [post(run)] })
+  const { http } = await httpFixture(t, { routes: [post(run)] })
   const port = await portOf(http)
   const socket = await open(t, port)
   socket.write(`POST /v1/user HTTP/1.1\r\nhost: a\r\nauthorization: ${operator.authorization}\r\n\r\n`)
@@ -152,7 +152,7 @@ t.test('a call whose caller waits is never told that it has gone', async t => {
     signal = gone
     return {}
   }
-  const { http } = await desk(t, { routes: [post(run)] })
+  const { http } = await httpFixture(t, { routes: [post(run)] })
   const port = await portOf(http)
 
   const response = await fetch(`http://127.0.0.1:${port}/v1/user`, {
@@ -166,7 +166,7 @@ t.test('a call whose caller waits is never told that it has gone', async t => {
 })
 
 t.test('a body that ends early is no failure of ours, and leaves its place', async t => {
-  const { http, log, ask } = await desk(t, { routes: hello })
+  const { http, log, ask } = await httpFixture(t, { routes: hello })
   const port = await portOf(http)
   const head = `POST /v1/user HTTP/1.1\r\nhost: a\r\nauthorization: ${operator.authorization}\r\n`
   const broken = async () => {
@@ -193,7 +193,7 @@ t.test('on close a running request ends, and no new one begins', async t => {
     await gate.promise
     return { done: true }
   }
-  const { http } = await desk(t, { routes: [post(run)] })
+  const { http } = await httpFixture(t, { routes: [post(run)] })
   const port = await portOf(http)
   const running = fetch(`http://127.0.0.1:${port}/v1/user`, { method: 'POST', headers: operator })
   await arrived.promise
@@ -207,9 +207,9 @@ t.test('on close a running request ends, and no new one begins', async t => {
 })
 
 t.test('a port that is taken is named', async t => {
-  const { http } = await desk(t, { routes: hello })
+  const { http } = await httpFixture(t, { routes: hello })
   const port = await portOf(http)
-  const second = await desk(t, { routes: hello, listen: `127.0.0.1:${port}`, dir: t.testdir() })
+  const second = await httpFixture(t, { routes: hello, listen: `127.0.0.1:${port}`, dir: t.testdir() })
 
   await t.rejects(second.http.listen(), { message: new RegExp(`127.0.0.1:${port}`) })
 })
@@ -222,7 +222,7 @@ t.test('credentials in the clear are warned of, once, where others can listen', 
     ['[::1]:0', null, 0],
     ['127.0.0.1:0', null, 0]
   ] as const) {
-    const { http, log } = await desk(t, { routes: hello, listen, publicOrigin, dir: t.testdir() })
+    const { http, log } = await httpFixture(t, { routes: hello, listen, publicOrigin, dir: t.testdir() })
     await http.listen()
     t.equal(
       log.filter(({ event }) => event === 'startup.plain_http').length,

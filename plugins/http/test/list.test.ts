@@ -2,7 +2,7 @@ import t from 'tap'
 import { Type } from 'typebox'
 import { defineList, type Listing } from '../../../kernel/http/listing.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { type Desk, desk, operator } from './kit.ts'
+import { type HttpFixture, httpFixture, operator } from './fixture.ts'
 
 const list = (url: string, listing: Listing<number>) =>
   defineList({
@@ -38,7 +38,7 @@ const routes = [
 
 const nextOf = (link: unknown) => /^<([^>]+)>; rel="next"$/.exec(String(link))?.[1]
 
-async function follow({ ask }: Desk, url: string) {
+async function follow({ ask }: HttpFixture, url: string) {
   const pages: number[][] = []
   for (let next: string | undefined = url; next !== undefined; ) {
     const { body, headers } = await ask('GET', next, operator)
@@ -49,7 +49,7 @@ async function follow({ ask }: Desk, url: string) {
 }
 
 t.test('following the links gives every row once, in order', async t => {
-  const it = await desk(t, { routes })
+  const it = await httpFixture(t, { routes })
 
   for (const url of ['/v1/array', '/v1/table']) {
     const pages = await follow(it, `${url}?limit=10`)
@@ -63,14 +63,14 @@ t.test('following the links gives every row once, in order', async t => {
 })
 
 t.test('a page that ends with the last row has no link', async t => {
-  const { ask } = await desk(t, { routes })
+  const { ask } = await httpFixture(t, { routes })
 
   for (const url of ['/v1/array?limit=25', '/v1/table?limit=25', '/v1/array', '/v1/table'])
     t.equal((await ask('GET', url, operator)).headers['link'], undefined, url)
 })
 
 t.test('the link keeps the other parameters', async t => {
-  const { ask } = await desk(t, { routes })
+  const { ask } = await httpFixture(t, { routes })
 
   const { headers } = await ask('GET', '/v1/table?name=a%26b&limit=2', operator)
 
@@ -78,7 +78,7 @@ t.test('the link keeps the other parameters', async t => {
 })
 
 t.test('without limit all rows come, cut at 10,000', async t => {
-  const it = await desk(t, { routes })
+  const it = await httpFixture(t, { routes })
 
   for (const url of ['/v1/long-array', '/v1/long-table'])
     t.same(
@@ -89,7 +89,7 @@ t.test('without limit all rows come, cut at 10,000', async t => {
 })
 
 t.test('a limit or cursor that is none is refused by its own code', async t => {
-  const { ask } = await desk(t, { routes })
+  const { ask } = await httpFixture(t, { routes })
   const code = async (url: string, params: string) =>
     (await ask('GET', `${url}?${params}`, operator)).body.error
 

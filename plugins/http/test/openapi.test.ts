@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { defineList } from '../../../kernel/http/listing.ts'
 import { defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { desk } from './kit.ts'
+import { httpFixture } from './fixture.ts'
 
 const routes = [
   defineRoute({
@@ -68,7 +68,7 @@ const routes = [
 ]
 
 t.test('the document says what validation does', async t => {
-  const { http } = await desk(t, { routes })
+  const { http } = await httpFixture(t, { routes })
   await http.app.ready()
 
   const { openapi, paths } = JSON.parse(JSON.stringify(http.document()))
@@ -105,5 +105,5 @@ t.test('a schema that would drop a typo is not mounted', async t => {
   const [put] = routes as [(typeof routes)[number]]
   const open = { ...put, schema: () => ({ body: Type.Object({}), reply: Type.Unknown() }) }
 
-  await t.rejects(desk(t, { routes: [open] }), { message: /thing\.put.*additionalProperties/ })
+  await t.rejects(httpFixture(t, { routes: [open] }), { message: /thing\.put.*additionalProperties/ })
 })

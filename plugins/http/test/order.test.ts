@@ -1,9 +1,9 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import type { Known, Visit } from '../../../kernel/http/principal.ts'
+import type { AuthenticatedCaller, RequestInfo } from '../../../kernel/http/principal.ts'
 import { defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { desk, operator, plain, superadmin } from './kit.ts'
+import { httpFixture, operator, plain, superadmin } from './fixture.ts'
 
 const routes = [
   defineRoute({
@@ -34,11 +34,11 @@ const routes = [
 ]
 
 /** A cookie that says what its owner owes. */
-function session({ cookies }: Visit): Known | null {
+function session({ cookies }: RequestInfo): AuthenticatedCaller | null {
   const [userId, role, limit] = cookies['svc_session']?.split('.') ?? []
   if (userId === undefined) return null
   const principal = { userId, role: role === 'user' ? role : 'superadmin', method: 'session' } as const
-  return { principal, owes: 'csrf', ...(limit === 'temporary' && { only: ['password.change'] }) }
+  return { principal, requires: 'csrf', ...(limit === 'temporary' && { only: ['password.change'] }) }
 }
 
 const cookie = { cookie: 'svc_session=eve.superadmin' }
@@ -128,7 +128,7 @@ const rows = [
 ] as const
 
 t.test('the first fault in the order of checks is the one that is told', async t => {
-  const { ask } = await desk(t, { routes, session })
+  const { ask } = await httpFixture(t, { routes, session })
 
   for (const [what, method, url, headers, status, code] of rows) {
     const answer = await ask(method, url, { host: 'localhost:80', ...headers }, noJson)
@@ -137,7 +137,7 @@ t.test('the first fault in the order of checks is the one that is told', async t
 })
 
 t.test('after JSON come the key, the body, the query', async t => {
-  const { ask } = await desk(t, { routes })
+  const { ask } = await httpFixture(t, { routes })
   const put = (url: string, headers: object, body: object) =>
     ask('PUT', url, { ...superadmin, ...headers }, body)
 
@@ -154,7 +154,7 @@ t.test('after JSON come the key, the body, the query', async t => {
 })
 
 t.test('until there is a superadmin only the operator token and public routes pass', async t => {
-  const { ask } = await desk(t, { routes, users: 'none' })
+  const { ask } = await httpFixture(t, { routes, users: 'none' })
   const put = (headers: object) => ask('PUT', '/v1/things/1', { ...json, ...headers }, { name: 'a' })
 
   t.match(await put({}), { status: 503, body: { error: { code: 'bootstrap_required' } } })
@@ -165,7 +165,7 @@ t.test('until there is a superadmin only the operator token and public routes pa
 })
 
 t.test('a wrong method tells the right ones, a refusal how to say who one is', async t => {
-  const { ask } = await desk(t, { routes })
+  const { ask } = await httpFixture(t, { routes })
 
   t.equal((await ask('DELETE', '/v1/hello')).headers['allow'], 'GET, HEAD')
   t.equal((await ask('OPTIONS', '/v1/things/1')).headers['allow'], 'PUT')
@@ -173,7 +173,7 @@ t.test('a wrong method tells the right ones, a refusal how to say who one is', a
 })
 
 t.test('a good cookie with proof passes', async t => {
-  const { ask } = await desk(t, { routes, session })
+  const { ask } = await httpFixture(t, { routes, session })
 
   const passed = await ask(
     'PUT',

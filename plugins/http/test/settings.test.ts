@@ -2,7 +2,7 @@
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { house } from '../../../test/kit/house.ts'
+import { testServer } from '../../../kit/test-server.ts'
 import { openCertificate } from '../../control/certificate.ts'
 
 /** Paths of a certificate and its key, 0600. */
@@ -17,12 +17,16 @@ async function pair(t: Test): Promise<{ cert: string; key: string; data: string 
 }
 
 t.test('the origin of a server has the scheme, the address and the port that it took', async t => {
-  const plain = await house(t, { plugins: [], dir: t.testdir(), keys: { operator_http_listen: '[::1]:0' } })
+  const plain = await testServer(t, {
+    plugins: [],
+    dir: t.testdir(),
+    keys: { operator_http_listen: '[::1]:0' }
+  })
   t.match(plain.server.origin, /^http:\/\/\[::1\]:\d+$/)
   await plain.stop()
   const { cert, key, data } = await pair(t)
 
-  const { server } = await house(t, {
+  const { server } = await testServer(t, {
     plugins: [],
     dir: data,
     keys: { operator_http_tls_cert_path: cert, operator_http_tls_key_path: key }
@@ -35,7 +39,7 @@ t.test(
   'half a certificate, or a key that others may read, stops the start and leaves the data free',
   async t => {
     const { cert, key, data } = await pair(t)
-    const up = (keys: object) => house(t, { plugins: [], dir: data, keys: { ...keys } })
+    const up = (keys: object) => testServer(t, { plugins: [], dir: data, keys: { ...keys } })
     const both = { operator_http_tls_cert_path: cert, operator_http_tls_key_path: key }
 
     await t.rejects(up({ operator_http_tls_cert_path: cert }), {

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { defineStream } from '../../../kernel/http/streaming.ts'
 import { Credential } from '../../../kernel/identity/entities.ts'
-import { desk, plain, portOf, superadmin } from './kit.ts'
+import { httpFixture, plain, portOf, superadmin } from './fixture.ts'
 
 /** A route whose events a test sends; `ended` settles when the host has let go of it. */
 function feed() {
@@ -60,7 +60,7 @@ const ended = (response: IncomingMessage): Promise<unknown> => once(response.res
 
 t.test('a stream says how long to wait, numbers its events, and keeps the line warm', async t => {
   const { route, say } = feed()
-  const { clock, ...rest } = await desk(t, { routes: [route] })
+  const { clock, ...rest } = await httpFixture(t, { routes: [route] })
   const response = await open(t, await portOf(rest.http))
   t.match(response.headers, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
   t.equal(await read(response, '\n\n'), 'retry: 5000\n\n')
@@ -75,7 +75,7 @@ t.test('a stream says how long to wait, numbers its events, and keeps the line w
 
 t.test('a stream ends within a second of lost access', async t => {
   const { route, ended: letGo } = feed()
-  const { clock, store, http } = await desk(t, { routes: [route] })
+  const { clock, store, http } = await httpFixture(t, { routes: [route] })
   const response = await open(t, await portOf(http))
   await read(response, 'retry')
   await store.change(em => em.nativeDelete(Credential, { userId: 'bob' }))
@@ -87,7 +87,7 @@ t.test('a stream ends within a second of lost access', async t => {
 
 t.test('a caller who leaves takes the stream along', async t => {
   const { route, ended: letGo } = feed()
-  const { http } = await desk(t, { routes: [route] })
+  const { http } = await httpFixture(t, { routes: [route] })
   const response = await open(t, await portOf(http))
   await read(response, 'retry')
   response.destroy()
@@ -96,7 +96,7 @@ t.test('a caller who leaves takes the stream along', async t => {
 
 t.test('a seventeenth stream of one principal is refused, and another principal is not', async t => {
   const { route } = feed()
-  const { http } = await desk(t, { routes: [route] })
+  const { http } = await httpFixture(t, { routes: [route] })
   const port = await portOf(http)
   const mine = await Promise.all(Array.from({ length: 16 }, () => open(t, port)))
   t.ok(mine.every(({ statusCode }) => statusCode === 200))
@@ -106,13 +106,13 @@ t.test('a seventeenth stream of one principal is refused, and another principal 
 
 t.test('a stream without access is refused as any route', async t => {
   const { route } = feed()
-  const { ask } = await desk(t, { routes: [route] })
+  const { ask } = await httpFixture(t, { routes: [route] })
   t.match(await ask('GET', '/v1/feed', {}), { status: 401, body: { error: { code: 'unauthenticated' } } })
 })
 
 t.test('a caller who does not read is cut, and its stream kept no more', async t => {
   const { route, say, ended: letGo } = feed()
-  const { http } = await desk(t, { routes: [route] })
+  const { http } = await httpFixture(t, { routes: [route] })
   const response = await open(t, await portOf(http))
   response.pause()
   for (let n = 0; n < 20; n++) say(...Array.from({ length: 20_000 }, (_, n) => n))
@@ -121,14 +121,14 @@ t.test('a caller who does not read is cut, and its stream kept no more', async t
 
 t.test('HEAD of a stream answers, and leaves nothing open', async t => {
   const { route, ended: letGo } = feed()
-  const { ask } = await desk(t, { routes: [route] })
+  const { ask } = await httpFixture(t, { routes: [route] })
   t.equal((await ask('HEAD', '/v1/feed', plain)).status, 200)
   await letGo
 })
 
 t.test('a server that stops ends its streams', async t => {
   const { route } = feed()
-  const { http, close } = await desk(t, { routes: [route] })
+  const { http, close } = await httpFixture(t, { routes: [route] })
   const response = await open(t, await portOf(http))
   await read(response, 'retry')
   const over = ended(response)

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { defineCode } from '../../../kernel/base/errors.ts'
 import { defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { desk, operator } from './kit.ts'
+import { httpFixture, operator } from './fixture.ts'
 
 const closed = { additionalProperties: false }
 const Body = Type.Object(
@@ -79,7 +79,7 @@ const refused = [
 ] as const
 
 t.test('a body that does not fit is refused by name, never bent', async t => {
-  const { ask } = await desk(t, { routes, codes })
+  const { ask } = await httpFixture(t, { routes, codes })
 
   for (const [sent, status, code, field, message] of refused) {
     const headers = { ...operator, 'content-type': 'application/json' }
@@ -90,7 +90,7 @@ t.test('a body that does not fit is refused by name, never bent', async t => {
 })
 
 t.test('what fits arrives as it was sent', async t => {
-  const { ask } = await desk(t, { routes, codes })
+  const { ask } = await httpFixture(t, { routes, codes })
   const sent = { name: 'a', address: null, size: 2 ** 53 - 1, limit: null, targets: [{ host: 'h', port: 1 }] }
 
   const { body } = await ask('POST', '/v1/things?wait=-3&deep=true&word=7', operator, sent)
@@ -99,7 +99,7 @@ t.test('what fits arrives as it was sent', async t => {
 })
 
 t.test('a query is typed by its exact look', async t => {
-  const { ask } = await desk(t, { routes, codes })
+  const { ask } = await httpFixture(t, { routes, codes })
 
   for (const [query, field] of [
     ['wait=1.5', '/wait'],
@@ -118,7 +118,7 @@ t.test('a query is typed by its exact look', async t => {
 })
 
 t.test('a route without required fields takes no body, {} and an empty body alike', async t => {
-  const { ask } = await desk(t, { routes, codes })
+  const { ask } = await httpFixture(t, { routes, codes })
   const typed = { ...operator, 'content-type': 'application/json' }
 
   for (const url of ['/v1/things', '/v1/things/stop']) {
@@ -139,7 +139,7 @@ t.test('a route without required fields takes no body, {} and an empty body alik
 })
 
 t.test('a body over 1 MiB is refused, one of 1 MiB is read', async t => {
-  const { ask } = await desk(t, { routes, codes })
+  const { ask } = await httpFixture(t, { routes, codes })
   const body = (bytes: number) => `{"name":"${'a'.repeat(bytes - 11)}"}`
   const typed = { ...operator, 'content-type': 'application/json; charset=utf-8' }
 

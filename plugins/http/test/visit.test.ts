@@ -3,12 +3,12 @@ import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
-import type { Visit } from '../../../kernel/http/principal.ts'
+import type { RequestInfo } from '../../../kernel/http/principal.ts'
 import { defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { openCertificate } from '../../control/certificate.ts'
 import type { HttpOptions } from '../http.ts'
-import { desk, portOf } from './kit.ts'
+import { httpFixture, portOf } from './fixture.ts'
 
 const routes = [
   defineRoute({
@@ -22,20 +22,20 @@ const routes = [
     async run(_deps: Kernel, call) {
       call.setCookie('svc_session', 'secret', 3600)
       call.setCookie('old', '', 'clear')
-      return call.visit
+      return call.requestInfo
     }
   })
 ]
 
 async function visit(t: Test, options: Partial<HttpOptions>, headers: object, remoteAddress = '192.0.2.1') {
-  const { http } = await desk(t, { routes, ...options, dir: t.testdir() })
+  const { http } = await httpFixture(t, { routes, ...options, dir: t.testdir() })
   const reply = await http.app.inject({
     method: 'POST',
     url: '/v1/things?a=1',
     remoteAddress,
     headers: { host: 'sluice.example:7080', ...headers }
   })
-  return { seen: reply.json<Visit>(), cookies: [reply.headers['set-cookie'] ?? []].flat() }
+  return { seen: reply.json<RequestInfo>(), cookies: [reply.headers['set-cookie'] ?? []].flat() }
 }
 
 t.test('a visit is what the wire shows', async t => {
@@ -105,15 +105,15 @@ t.test('cookies are ours alone, and secure where the origin is', async t => {
 })
 
 t.test('a proxy that is no address stops the start, and so does a certificate that is none', async t => {
-  await t.rejects(desk(t, { routes, trustedProxies: ['proxy'] }), { message: /trusted_proxies/ })
-  await t.rejects(desk(t, { routes, tls: { cert: 'x', key: 'y' }, dir: t.testdir() }), {
+  await t.rejects(httpFixture(t, { routes, trustedProxies: ['proxy'] }), { message: /trusted_proxies/ })
+  await t.rejects(httpFixture(t, { routes, tls: { cert: 'x', key: 'y' }, dir: t.testdir() }), {
     message: /certificate/
   })
 })
 
 t.test('with a certificate the API speaks TLS alone, and its origin says so', async t => {
   const { cert, key } = await openCertificate(t.testdir())
-  const { http, log } = await desk(t, { routes, tls: { cert, key }, dir: t.testdir({ data: {} }) })
+  const { http, log } = await httpFixture(t, { routes, tls: { cert, key }, dir: t.testdir({ data: {} }) })
   const port = await portOf(http)
   const call = request({
     host: '127.0.0.1',

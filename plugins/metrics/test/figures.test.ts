@@ -1,8 +1,8 @@
 // What the built-in features tell, as a scraper sees it.
 import t from 'tap'
-import { readExposition } from '../../../test/kit/exposition.ts'
-import { operatorToken } from '../../../test/kit/house.ts'
-import { books, minute, row } from '../../stats/test/kit.ts'
+import { operatorToken } from '../../../kit/test-server.ts'
+import { readExposition } from '../../../test/support/exposition.ts'
+import { minute, row, statsFixture } from '../../stats/test/fixture.ts'
 
 const plugins = [
   'users',
@@ -15,8 +15,8 @@ const plugins = [
   'metrics'
 ]
 
-async function scraped(t: Parameters<typeof books>[0]) {
-  const found = await books(t, { plugins })
+async function scraped(t: Parameters<typeof statsFixture>[0]) {
+  const found = await statsFixture(t, { plugins })
   const scrape = async () => {
     const headers = { authorization: `Bearer ${operatorToken}` }
     const families = readExposition(
@@ -115,7 +115,7 @@ t.test('requests by route, and frames by message; what somebody makes up is no l
   const { agent } = await edge()
   await call('GET', '/v1/clients/01K9ZJ4M5N6P7Q8R9S0TABCDEF')
   await call('GET', '/v1/made-up')
-  await agent.line.ask({ name: 'x' } as never, {}).catch(() => {})
+  await agent.line.request({ name: 'x' } as never, {}).catch(() => {})
 
   const { value, families } = await scrape()
   t.equal(value('svc_http_requests_total', 'method="GET",route="/v1/clients/:client_id",status="404"'), 1)

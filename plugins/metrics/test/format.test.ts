@@ -1,26 +1,32 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import type { Figure } from '../../../kernel/figures.ts'
-import { readExposition } from '../../../test/kit/exposition.ts'
+import type { Metric } from '../../../kernel/metrics.ts'
+import { readExposition } from '../../../test/support/exposition.ts'
 import { render } from '../format.ts'
 
-const gauge: Figure = { name: 'a', type: 'gauge', help: 'A.', labels: [], readings: [{ of: [], value: 1 }] }
+const gauge: Metric = {
+  name: 'a',
+  type: 'gauge',
+  help: 'A.',
+  labels: [],
+  samples: [{ labelValues: [], value: 1 }]
+}
 
-async function text(...figures: readonly Figure[]): Promise<string> {
+async function text(...figures: readonly Metric[]): Promise<string> {
   let all = ''
   for await (const piece of render(figures)) all += piece
   return all
 }
 
 t.test('a figure is its head and a line a reading', async t => {
-  const figure: Figure = {
+  const figure: Metric = {
     name: 'svc_x_total',
     type: 'counter',
     help: 'One\nand \\ two.',
     labels: ['client', 'name'],
-    readings: [
-      { of: ['c1', 'plain'], value: 2 ** 53 - 1 },
-      { of: ['c2', 'a "b" \\ \n c'], value: 0.5 }
+    samples: [
+      { labelValues: ['c1', 'plain'], value: 2 ** 53 - 1 },
+      { labelValues: ['c2', 'a "b" \\ \n c'], value: 0.5 }
     ]
   }
 
@@ -41,7 +47,12 @@ t.test('a figure is its head and a line a reading', async t => {
 
 t.test('the buckets of a histogram add up', async t => {
   const value = { bounds: [0.1, 1], counts: [3, 0, 2], sum: 7.5 }
-  const figure = { ...gauge, type: 'histogram', labels: ['c'], readings: [{ of: ['x'], value }] } as const
+  const figure = {
+    ...gauge,
+    type: 'histogram',
+    labels: ['c'],
+    readings: [{ labelValues: ['x'], value }]
+  } as const
 
   t.same(
     [...(readExposition(await text(figure)).get('a')?.series ?? [])],
@@ -56,14 +67,14 @@ t.test('the buckets of a histogram add up', async t => {
 })
 
 t.test('others get their turn while much is told', async t => {
-  const readings = Array.from({ length: 50_000 }, (_, i) => ({ of: [String(i)], value: i }))
+  const readings = Array.from({ length: 50_000 }, (_, i) => ({ labelValues: [String(i)], value: i }))
   let turns = 0
   let isOver = false
   const others = (async () => {
     for (; !isOver; turns++) await setImmediate()
   })()
 
-  const all = await text({ ...gauge, labels: ['i'], readings })
+  const all = await text({ ...gauge, labels: ['i'], samples: readings })
   isOver = true
   await others
 

@@ -2,31 +2,31 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { type Figure, figuresSlot } from '../../../kernel/figures.ts'
 import { User } from '../../../kernel/identity/entities.ts'
+import { type Metric, metricsSlot } from '../../../kernel/metrics.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
-import { readExposition } from '../../../test/kit/exposition.ts'
-import { type House, house, listen, operatorToken } from '../../../test/kit/house.ts'
+import { listen, operatorToken, type TestServer, testServer } from '../../../kit/test-server.ts'
+import { readExposition } from '../../../test/support/exposition.ts'
 import { openScrape } from '../scrape.ts'
 
-const listening = ({ log }: House): string => {
+const listening = ({ log }: TestServer): string => {
   const port = log.find(({ event }) => event === 'metrics.listening')?.fields['port']
   return `http://127.0.0.1:${port}`
 }
 
-const teller = (name: string, tell: () => number, told: Partial<Figure> = {}) =>
+const teller = (name: string, tell: () => number, told: Partial<Metric> = {}) =>
   definePlugin({
     name,
     version: '1.0.0',
     kernel: '^1.0.0',
     fills: [
-      figuresSlot.fill(async () => [
+      metricsSlot.fill(async () => [
         {
           name: `svc_${name}`,
           type: 'gauge',
           help: 'For a test.',
           labels: [],
-          readings: [{ of: [], value: tell() }],
+          samples: [{ labelValues: [], value: tell() }],
           ...told
         }
       ])
@@ -34,7 +34,7 @@ const teller = (name: string, tell: () => number, told: Partial<Figure> = {}) =>
   })
 
 t.test('/metrics asks for no credential, and there is nothing else', async t => {
-  const origin = listening(await house(t, { plugins: ['metrics', teller('x', () => 7)] }))
+  const origin = listening(await testServer(t, { plugins: ['metrics', teller('x', () => 7)] }))
 
   const reply = await fetch(`${origin}/metrics?x=1`)
 
@@ -51,7 +51,7 @@ t.test('/metrics asks for no credential, and there is nothing else', async t => 
 })
 
 t.test('the mirror is for superadmins', async t => {
-  const { call, server } = await house(t, {
+  const { call, server } = await testServer(t, {
     plugins: ['metrics', 'users', 'credentials', teller('x', () => 7)]
   })
   await server
@@ -76,7 +76,7 @@ t.test('a plugin that fails to tell takes nobody along', async t => {
   const failing = teller('x', () => {
     throw new Error('no idea')
   })
-  const found = await house(t, { plugins: ['metrics', failing, teller('y', () => 1)] })
+  const found = await testServer(t, { plugins: ['metrics', failing, teller('y', () => 1)] })
 
   const families = readExposition(await (await fetch(`${listening(found)}/metrics`)).text())
 
@@ -88,8 +88,12 @@ t.test('a plugin that fails to tell takes nobody along', async t => {
 })
 
 t.test('two may tell of one figure, under one head, if they mean the same', async t => {
-  const shared = (by: string) => ({ name: 'svc_shared', labels: ['by'], readings: [{ of: [by], value: 1 }] })
-  const found = await house(t, {
+  const shared = (by: string) => ({
+    name: 'svc_shared',
+    labels: ['by'],
+    readings: [{ labelValues: [by], value: 1 }]
+  })
+  const found = await testServer(t, {
     plugins: [
       'metrics',
       teller('x', () => 1, shared('x')),
@@ -117,7 +121,7 @@ t.test('who comes while a scrape runs gets its page', async t => {
     await gate.promise
     return []
   }
-  const scrape = openScrape({ figures: () => [{ by: 'x', value }], log: listen([]) })
+  const scrape = openScrape({ metrics: () => [{ by: 'x', value }], log: listen([]) })
 
   const all = [scrape(), scrape(), scrape()]
   gate.resolve()
@@ -134,14 +138,14 @@ t.test('a port that is taken stops the start and says which key', async t => {
   t.teardown(() => other.close())
   const { port } = other.address() as AddressInfo
 
-  await t.rejects(house(t, { plugins: ['metrics'], keys: { metrics_listen: `127.0.0.1:${port}` } }), {
+  await t.rejects(testServer(t, { plugins: ['metrics'], keys: { metrics_listen: `127.0.0.1:${port}` } }), {
     row: { code: 'startup.listen_failed', exit: 78 },
     message: /^metrics_listen 127\.0\.0\.1:\d+: .*EADDRINUSE/
   })
 })
 
 t.test('the listener ends with the server', async t => {
-  const found = await house(t, { plugins: ['metrics'] })
+  const found = await testServer(t, { plugins: ['metrics'] })
   const origin = listening(found)
   await (await fetch(`${origin}/metrics`)).text()
 

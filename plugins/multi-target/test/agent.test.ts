@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Sample } from '../../../agent/engine.ts'
 import type { AgentCall, RuleSpec, Stream } from '../../../agent/plugin.ts'
-import { fakeClock } from '../../../test/kit/clock.ts'
+import { fakeClock } from '../../../kit/fake-clock.ts'
 import multiTarget from '../agent.ts'
 
 const spec = {

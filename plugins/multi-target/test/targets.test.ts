@@ -1,6 +1,6 @@
 // Rules with several targets, and what their agents say of them.
 import t, { type Test } from 'tap'
-import { site, until } from '../../rules/test/kit.ts'
+import { rulesFixture, until } from '../../rules/test/fixture.ts'
 import { RulePush, messages as ruleMessages } from '../../rules/wire.ts'
 import { checkCapability, Health, HealthCheck, messages, targetsCapability } from '../wire.ts'
 
@@ -20,7 +20,7 @@ const targets = [
 const unknown = { state: 'unknown', consecutive_failures: 0, last_failure_at: null, last_success_at: null }
 
 async function desk(t: Test) {
-  const on = await site(t, { plugins })
+  const on = await rulesFixture(t, { plugins })
   const clientId = await on.enroll()
   const agent = await on.connect(clientId, able)
   return { on, clientId, agent }

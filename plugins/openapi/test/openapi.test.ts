@@ -1,5 +1,5 @@
 import t from 'tap'
-import { house } from '../../../test/kit/house.ts'
+import { testServer } from '../../../kit/test-server.ts'
 
 interface Document {
   readonly openapi: string
@@ -7,7 +7,7 @@ interface Document {
 }
 
 t.test('the document is public, and names every route of every loaded plugin', async t => {
-  const { call } = await house(t)
+  const { call } = await testServer(t)
 
   const { status, body } = await call<Document>('GET', '/v1/openapi.json', undefined, { authorization: '' })
 
@@ -22,7 +22,7 @@ t.test('the document is public, and names every route of every loaded plugin', a
 })
 
 t.test('operations have ids of their own', async t => {
-  const { call } = await house(t)
+  const { call } = await testServer(t)
 
   const { body } = await call<Document>('GET', '/v1/openapi.json')
 
@@ -36,7 +36,7 @@ t.test('operations have ids of their own', async t => {
 })
 
 t.test('without the plugin there is no document', async t => {
-  const { call } = await house(t, { plugins: ['users', 'clients', 'rules'] })
+  const { call } = await testServer(t, { plugins: ['users', 'clients', 'rules'] })
 
   t.match(await call('GET', '/v1/openapi.json'), { status: 404 })
 })

@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
-import { rule, site } from '../../rules/test/kit.ts'
+import { rule, rulesFixture } from '../../rules/test/fixture.ts'
 import { RulePush } from '../../rules/wire.ts'
 
 const plugins = ['users', 'clients', 'rules', 'grants', 'port-range', 'udp']
 
 async function desk(t: Test, keys = {}) {
-  const on = await site(t, { plugins, keys })
+  const on = await rulesFixture(t, { plugins, keys })
   const clientId = await on.enroll()
   const agent = await on.connect(clientId, { capabilities: { 'rule.range': '1.0.0', 'rule.udp': '1.0.0' } })
   return { on, clientId, agent }
@@ -103,7 +103,7 @@ t.test('one grant must hold the whole range, and let every port of its target th
 })
 
 t.test('without the plugin the field is unknown', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   await on.connect(await on.enroll())
 
   t.match(await on.push({ listen_port_end: 8081 }), {

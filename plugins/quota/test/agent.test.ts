@@ -1,9 +1,9 @@
 // The agent's half: an engine that forwards nothing, and says of itself what the test wants.
 import t, { type Test } from 'tap'
-import { openState } from '../../../agent/state.ts'
+import { openState } from '../../../agent/state/state.ts'
+import { fakeClock } from '../../../kit/fake-clock.ts'
 import { type Edge, edge, push } from '../../../test/agent/edge.ts'
 import { type ScriptedServer, scriptedServer, type Visit } from '../../../test/agent/scripted-server.ts'
-import { fakeClock } from '../../../test/kit/clock.ts'
 import rules from '../../rules/agent.ts'
 import { messages as rulesMessages } from '../../rules/wire.ts'
 import quota from '../agent.ts'
@@ -46,7 +46,7 @@ async function begin(t: Test, dir = t.testdir()): Promise<Site> {
   const on = edge(t, { dir, server, plugins: [rules, quota] })
   now = on.clock.now
   const visit = await server.next()
-  return { server, on, visit, set: over => visit.line.ask(TrafficQuotaUpdate, { ...terms, ...over }) }
+  return { server, on, visit, set: over => visit.line.request(TrafficQuotaUpdate, { ...terms, ...over }) }
 }
 
 /** All that a rule and its quota have let through so far. */

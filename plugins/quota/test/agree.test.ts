@@ -2,15 +2,15 @@
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { writeBundle } from '../../../agent/bundle.ts'
+import { writeBundle } from '../../../agent/link/bundle.ts'
+import { fakeClock } from '../../../kit/fake-clock.ts'
 import { bundleOf, type Edge, edge } from '../../../test/agent/edge.ts'
-import { fakeClock } from '../../../test/kit/clock.ts'
 import rules from '../../rules/agent.ts'
-import { site } from '../../rules/test/kit.ts'
+import { rulesFixture } from '../../rules/test/fixture.ts'
 import stats from '../../stats/agent.ts'
 import quota from '../agent.ts'
 import { Quota } from '../entities.ts'
-import { plugins } from './kit.ts'
+import { plugins } from './fixture.ts'
 
 /** The same numbers for every run. */
 function openRandom(seed: number): (below: number) => number {
@@ -26,7 +26,7 @@ const ports = [8001, 8002]
 /** A server with a quota of ann's, and an agent with two rules of hers; nothing moves but what a test moves. */
 async function world(t: Test) {
   const server = fakeClock()
-  const home = await site(t, { plugins, clock: server })
+  const home = await rulesFixture(t, { plugins, clock: server })
   const { control, store } = home.server.depsOf('quota')
   const dir = t.testdir({ agent: {} })
   const clientId = await home.enroll('edge')

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Difference } from '../../stats/slots.ts'
+import type { Difference } from '../../stats/exports.ts'
 import { currentPeriod, judged, spentOf, standingAt, withBooked } from '../book.ts'
 import type { Quota } from '../entities.ts'
 import { periodOf } from '../period.ts'

@@ -1,14 +1,14 @@
 import t from 'tap'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
-import { operatorToken } from '../../../test/kit/house.ts'
+import { operatorToken } from '../../../kit/test-server.ts'
 import { openApi } from '../../cli/api.ts'
 import plugin from '../plugin.ts'
-import { desk } from './kit.ts'
+import { quotaFixture } from './fixture.ts'
 
 type Args = Readonly<Record<string, unknown>>
 
 t.test('quotas are set, cleared, shown, listed and taken away from the command line', async t => {
-  const { server, use, clientId: client } = await desk(t)
+  const { server, use, clientId: client } = await quotaFixture(t)
   const printed: unknown[] = []
   const lines: string[] = []
   const say = async (name: string, args: Args = {}) => {

@@ -1,17 +1,17 @@
 // What the agents are told of quotas, and when.
 import t from 'tap'
-import { house } from '../../../test/kit/house.ts'
-import { scripted } from '../../../test/kit/scripted-agent.ts'
+import { scripted } from '../../../kit/scripted-agent.ts'
+import { testServer } from '../../../kit/test-server.ts'
 import { RulePush } from '../../rules/wire.ts'
-import { epoch, noon } from '../../stats/test/kit.ts'
+import { epoch, noon } from '../../stats/test/fixture.ts'
 import { LastReport } from '../../stats/wire.ts'
 import { TrafficQuotaUpdate } from '../wire.ts'
-import { able, desk, plugins } from './kit.ts'
+import { able, plugins, quotaFixture } from './fixture.ts'
 
 const february = Date.UTC(2026, 1, 1) / 1000
 
 t.test('each change is pushed: size, usage as of a report, credit, period', async t => {
-  const { put, patch, use, call, clientId, agent, updates } = await desk(t)
+  const { put, patch, use, call, clientId, agent, updates } = await quotaFixture(t)
 
   await put({ monthly_bytes: 1000 })
   await agent.until(TrafficQuotaUpdate.name)
@@ -33,7 +33,7 @@ t.test('each change is pushed: size, usage as of a report, credit, period', asyn
 })
 
 t.test('for a client that is away it waits, and comes before the rules', async t => {
-  const { put, away, agent, connected, clientId, push } = await desk(t)
+  const { put, away, agent, connected, clientId, push } = await quotaFixture(t)
   await away(agent)
 
   t.match(await put({ monthly_bytes: 1000 }), { status: 200 })
@@ -47,7 +47,7 @@ t.test('for a client that is away it waits, and comes before the rules', async t
 })
 
 t.test('an agent that starts anew is told again; a stream that was lost changes nothing', async t => {
-  const { put, away, agent, connected, clientId } = await desk(t)
+  const { put, away, agent, connected, clientId } = await quotaFixture(t)
   await put({ monthly_bytes: 1000 })
   const { body } = await agent.until(TrafficQuotaUpdate.name)
   const stock = [
@@ -69,7 +69,7 @@ t.test('an agent that starts anew is told again; a stream that was lost changes 
 })
 
 t.test('what was delivered before a quota is made, or usage cleared, is asked for first', async t => {
-  const { connected, enroll, call } = await desk(t)
+  const { connected, enroll, call } = await quotaFixture(t)
   const asked: string[] = []
   const answers = [...(able.answers ?? []), scripted(LastReport, () => ({}))]
   const clientId = await enroll('asked')
@@ -89,7 +89,7 @@ t.test('what was delivered before a quota is made, or usage cleared, is asked fo
 })
 
 t.test('an agent that refuses is named in the log', async t => {
-  const { enroll, connected, call, log } = await desk(t)
+  const { enroll, connected, call, log } = await quotaFixture(t)
   const clientId = await enroll('stubborn')
   await connected(clientId, {
     ...able,
@@ -104,14 +104,14 @@ t.test('an agent that refuses is named in the log', async t => {
 })
 
 t.test('another hold time reaches the agents after a restart of the server', async t => {
-  const first = await desk(t)
+  const first = await quotaFixture(t)
   await first.put({ monthly_bytes: 1000 })
   await first.agent.until(TrafficQuotaUpdate.name)
   await first.agent.close()
   await first.stop()
 
   const keys = { quota_hold_secs: 5 }
-  const again = await house(t, { plugins, dir: first.dir, clock: first.clock, keys })
+  const again = await testServer(t, { plugins, dir: first.dir, clock: first.clock, keys })
   const { control } = again.server.depsOf('quota')
   const agent = await first.connect(first.clientId, {
     ...able,
@@ -124,12 +124,12 @@ t.test('another hold time reaches the agents after a restart of the server', asy
 })
 
 t.test('without the plugin nothing is told; with it again, the quotas come back', async t => {
-  const first = await desk(t)
+  const first = await quotaFixture(t)
   await first.put({ monthly_bytes: 1000 })
   await first.agent.close()
   await first.stop()
   const join = async (loaded: string[]) => {
-    const server = await house(t, { plugins: loaded, dir: first.dir, clock: first.clock })
+    const server = await testServer(t, { plugins: loaded, dir: first.dir, clock: first.clock })
     const { control } = server.server.depsOf('rules')
     const at = { port: control.port(), fingerprint: control.fingerprint }
     return { server, agent: await first.connect(first.clientId, { ...able, ...at }) }

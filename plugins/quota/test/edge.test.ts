@@ -1,9 +1,9 @@
 // Through the real program: what is spent is held and refused, what is refilled goes on, with the server or without.
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { freePort } from '../../../test/kit/ports.ts'
-import { edge, site } from '../../../test/kit/site.ts'
-import { zeros } from '../../../test/kit/web.ts'
+import { freePort } from '../../../test/support/ports.ts'
+import { edge, testCluster } from '../../../test/support/test-cluster.ts'
+import { zeros } from '../../../test/support/web.ts'
 import type { QuotaRow } from '../schema.ts'
 
 interface Reader {
@@ -66,7 +66,7 @@ const MiB = 1024 * 1024
 const slack = 64 * 1024 // a live connection
 
 async function world(t: Test, { readers = 1 } = {}) {
-  const on = await site(t, { SVC_QUOTA_HOLD_SECS: '60' })
+  const on = await testCluster(t, { SVC_QUOTA_HOLD_SECS: '60' })
   const agent = await edge(t, on, 'paris')
   const [target, port, second] = [await zeros(t, readers), await freePort(), await freePort()]
   await on.call('POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })

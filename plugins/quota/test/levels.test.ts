@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { definePlugin } from '../../../kernel/plugin.ts'
-import { noon } from '../../stats/test/kit.ts'
-import { type Level, levelSlot } from '../slots.ts'
-import { desk, plugins } from './kit.ts'
+import { noon } from '../../stats/test/fixture.ts'
+import { type Level, levelSlot } from '../exports.ts'
+import { plugins, quotaFixture } from './fixture.ts'
 
 async function begin(t: Test, bytes: number) {
   const told: Level[] = []
@@ -13,7 +13,7 @@ async function begin(t: Test, bytes: number) {
     needs: { quota: '^1.0.0' },
     fills: [levelSlot.fill(async level => void told.push(level))]
   })
-  const on = await desk(t, { plugins: [...plugins, listener] })
+  const on = await quotaFixture(t, { plugins: [...plugins, listener] })
   await on.put({ monthly_bytes: bytes })
   return { on, percents: () => told.map(({ percent }) => percent), told }
 }

@@ -1,7 +1,7 @@
 // What the agent's journal says of an owner's bytes, beside what the server has booked.
 import t from 'tap'
+import { fakeClock } from '../../../kit/fake-clock.ts'
 import { bookAll, counted, start, web } from '../../../test/agent/journal-kit.ts'
-import { fakeClock } from '../../../test/kit/clock.ts'
 
 const minuteMs = 60_000
 const nothing = { epoch: '', seq: 0, since: 0 }
@@ -30,11 +30,11 @@ t.test('what a report has told is not owed, whether its acknowledgement has come
   const { epoch = '', seq = 0 } = told ?? {}
   journal.tick([counted(1, [130, 0])])
 
-  t.equal(journal.owed('ann', nothing), 130)
-  t.equal(journal.owed('ann', { epoch, seq, since: 0 }), 30, 'the server has booked it already')
+  t.equal(journal.unacked('ann', nothing), 130)
+  t.equal(journal.unacked('ann', { epoch, seq, since: 0 }), 30, 'the server has booked it already')
   journal.acknowledge(epoch, seq)
-  t.equal(journal.owed('ann', { epoch, seq, since: 0 }), 30)
-  t.equal(journal.owed('ann', nothing), 30)
+  t.equal(journal.unacked('ann', { epoch, seq, since: 0 }), 30)
+  t.equal(journal.unacked('ann', nothing), 30)
 })
 
 t.test('what the server says as of an older report counts from that report on', async t => {
@@ -49,7 +49,7 @@ t.test('what the server says as of an older report counts from that report on', 
   journal.tick([counted(1, [350, 0])])
 
   t.same(
-    marks.map(mark => journal.owed('ann', mark)),
+    marks.map(mark => journal.unacked('ann', mark)),
     [250, 150, 50]
   )
 })
@@ -60,7 +60,9 @@ t.test('a report in parts is told part by part', async t => {
   journal.bind(2, { ...web, id: '01RULENEXT' })
   journal.tick([counted(1, [100, 0]), counted(2, [10, 0])])
 
-  const owed = [...journal.unbooked(1)].map(({ epoch, seq }) => journal.owed('ann', { epoch, seq, since: 0 }))
+  const owed = [...journal.unbooked(1)].map(({ epoch, seq }) =>
+    journal.unacked('ann', { epoch, seq, since: 0 })
+  )
 
   t.equal(owed[0], 10, 'the first row is the minute of the first rule')
   t.equal(owed.at(-1), 0)
@@ -75,8 +77,8 @@ t.test('only minutes that end after a time are owed', async t => {
   await clock.advance(minuteMs)
   journal.tick([counted(1, [130, 0])])
 
-  t.equal(journal.owed('ann', { ...nothing, since }), 30)
-  t.equal(journal.owed('ann', { ...nothing, since: since - 1 }), 130)
+  t.equal(journal.unacked('ann', { ...nothing, since }), 30)
+  t.equal(journal.unacked('ann', { ...nothing, since: since - 1 }), 130)
   t.equal(journal.deliveredSince('ann', since), 30)
   bookAll(journal)
   t.equal(journal.deliveredSince('ann', since), 30, 'a whole minute is of the period, booked or not')
@@ -96,7 +98,7 @@ t.test('a start after a crash owes what the epochs before have not told', async 
   journal.bind(1, web)
   journal.tick([counted(1, [5, 0])])
 
-  t.equal(journal.owed('ann', { epoch, seq, since: 0 }), 45)
+  t.equal(journal.unacked('ann', { epoch, seq, since: 0 }), 45)
 })
 
 t.test('a server that has forgotten reports is owed them again', async t => {
@@ -104,11 +106,11 @@ t.test('a server that has forgotten reports is owed them again', async t => {
   journal.bind(1, web)
   journal.tick([counted(1, [100, 0])])
   bookAll(journal)
-  t.equal(journal.owed('ann', nothing), 0)
+  t.equal(journal.unacked('ann', nothing), 0)
 
   journal.reconcile({})
 
-  t.equal(journal.owed('ann', nothing), 100)
+  t.equal(journal.unacked('ann', nothing), 100)
 })
 
 t.test('a server that was put back to an old state is owed what has long been forgotten', async t => {
@@ -127,9 +129,9 @@ t.test('a server that was put back to an old state is owed what has long been fo
 
   journal.reconcile({ [old.epoch]: old.seq })
 
-  t.equal(journal.owed('ann', old), 1000 - 120, 'minute by minute, all but what it still has')
+  t.equal(journal.unacked('ann', old), 1000 - 120, 'minute by minute, all but what it still has')
   journal.reconcile({ [old.epoch]: old.seq })
-  t.equal(journal.owed('ann', old), 1000 - 120, 'once')
+  t.equal(journal.unacked('ann', old), 1000 - 120, 'once')
 })
 
 t.test('what is booked long ago leaves nothing behind', async t => {
@@ -160,11 +162,15 @@ t.test('a server that is away for long: what is owed to it does not grow by the 
   journal.tick([counted(1, [61, 0])])
 
   t.same(rows(), { n: 2 })
-  t.equal(journal.owed('ann', nothing), 61)
-  t.equal(journal.owed('ann', { ...nothing, since: hour + 3599 }), 61, 'an hour counts whole where it ends')
-  t.equal(journal.owed('ann', { ...nothing, since: hour + 3600 }), 1)
+  t.equal(journal.unacked('ann', nothing), 61)
+  t.equal(
+    journal.unacked('ann', { ...nothing, since: hour + 3599 }),
+    61,
+    'an hour counts whole where it ends'
+  )
+  t.equal(journal.unacked('ann', { ...nothing, since: hour + 3600 }), 1)
   const [told] = [...journal.unbooked(500)]
-  t.equal(journal.owed('ann', { epoch: told?.epoch ?? '', seq: told?.seq ?? 0, since: 0 }), 0)
+  t.equal(journal.unacked('ann', { epoch: told?.epoch ?? '', seq: told?.seq ?? 0, since: 0 }), 0)
   bookAll(journal)
-  t.equal(journal.owed('ann', nothing), 0)
+  t.equal(journal.unacked('ann', nothing), 0)
 })

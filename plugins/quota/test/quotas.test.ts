@@ -1,15 +1,15 @@
 // What may be said of quotas, by whom, and what is answered.
 import t from 'tap'
-import { house } from '../../../test/kit/house.ts'
-import { noon } from '../../stats/test/kit.ts'
-import { able, desk, plugins, refusal } from './kit.ts'
+import { testServer } from '../../../kit/test-server.ts'
+import { noon } from '../../stats/test/fixture.ts'
+import { able, plugins, quotaFixture, refusal } from './fixture.ts'
 
 const noonSecs = noon / 1000
 const january = Date.UTC(2026, 0, 1) / 1000
 const february = Date.UTC(2026, 1, 1) / 1000
 
 t.test('a quota is made, shown, listed, changed and taken away', async t => {
-  const { put, patch, status, call, clientId } = await desk(t)
+  const { put, patch, status, call, clientId } = await quotaFixture(t)
   const path = `/v1/users/ann/quotas/${clientId}`
   const made = {
     user_id: 'ann',
@@ -44,7 +44,7 @@ t.test('a quota is made, shown, listed, changed and taken away', async t => {
 })
 
 t.test('what is no quota is refused, by its field', async t => {
-  const { put, patch } = await desk(t)
+  const { put, patch } = await quotaFixture(t)
 
   for (const body of [{}, { monthly_bytes: -1 }, { monthly_bytes: 1.5 }, { monthly_bytes: '1' }])
     t.match(await put(body), refusal(400, 'invalid_quota_size'), JSON.stringify(body))
@@ -57,7 +57,7 @@ t.test('what is no quota is refused, by its field', async t => {
 })
 
 t.test('an anchor is given once: periods follow it', async t => {
-  const { put } = await desk(t)
+  const { put } = await quotaFixture(t)
   const billing_anchor = Date.UTC(2025, 11, 31, 18, 0, 30) / 1000
 
   t.match((await put({ monthly_bytes: 1, billing_anchor })).body, {
@@ -75,7 +75,7 @@ t.test('an anchor is given once: periods follow it', async t => {
 })
 
 t.test('a quota is of a user and of a client that are there; the operator token is no user', async t => {
-  const { put, call, clientId } = await desk(t)
+  const { put, call, clientId } = await quotaFixture(t)
 
   t.match(await put({ monthly_bytes: 1 }, 'nobody'), refusal(404, 'user_not_found'))
   t.match(await put({ monthly_bytes: 1 }, '_operator'), refusal(404, 'user_not_found'))
@@ -94,7 +94,7 @@ t.test('a quota is of a user and of a client that are there; the operator token 
 })
 
 t.test('a user reads what is theirs, and changes nothing', async t => {
-  const { put, call, clientId, ann, user } = await desk(t)
+  const { put, call, clientId, ann, user } = await quotaFixture(t)
   const bob = await user('bob')
   await put({ monthly_bytes: 1000 })
   const path = `/v1/users/ann/quotas/${clientId}`
@@ -110,7 +110,7 @@ t.test('a user reads what is theirs, and changes nothing', async t => {
 })
 
 t.test('an agent that cannot keep a quota is refused one, as it is and as it was last seen', async t => {
-  const on = await desk(t)
+  const on = await quotaFixture(t)
   const { enroll, connected, call, away } = on
   const set = (clientId: string) => call('PUT', `/v1/users/ann/quotas/${clientId}`, { monthly_bytes: 1 })
   for (const [version, capabilities, status] of [
@@ -136,7 +136,7 @@ t.test('an agent that cannot keep a quota is refused one, as it is and as it was
 })
 
 t.test('an agent that turns out to be too old is named, and gets nothing', async t => {
-  const { enroll, connected, call, log } = await desk(t)
+  const { enroll, connected, call, log } = await quotaFixture(t)
   const clientId = await enroll('late')
   await call('PUT', `/v1/users/ann/quotas/${clientId}`, { monthly_bytes: 1 })
 
@@ -152,7 +152,7 @@ t.test('an agent that turns out to be too old is named, and gets nothing', async
 })
 
 t.test('quotas go with their user and with their client', async t => {
-  const { put, call, clientId, agent } = await desk(t)
+  const { put, call, clientId, agent } = await quotaFixture(t)
   await put({ monthly_bytes: 1000 })
   await agent.until('sluice.quota.TrafficQuotaUpdate')
 
@@ -169,7 +169,7 @@ t.test('quotas go with their user and with their client', async t => {
 })
 
 t.test('a client keeps its quotas under another name', async t => {
-  const { put, status, call, clientId } = await desk(t)
+  const { put, status, call, clientId } = await quotaFixture(t)
   await put({ monthly_bytes: 1000 })
 
   await call('PATCH', `/v1/clients/${clientId}/name`, { client_name: 'other' })
@@ -178,16 +178,16 @@ t.test('a client keeps its quotas under another name', async t => {
 })
 
 t.test('quotas of a user that went while the plugin was off do not come back', async t => {
-  const first = await desk(t)
+  const first = await quotaFixture(t)
   await first.put({ monthly_bytes: 1000 })
   await first.stop()
-  const without = await house(t, { plugins: plugins.slice(0, -1), dir: first.dir, clock: first.clock })
+  const without = await testServer(t, { plugins: plugins.slice(0, -1), dir: first.dir, clock: first.clock })
   await without.call('DELETE', '/v1/users/ann')
   await first.clock.advance(1000)
   await without.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
   await without.stop()
 
-  const again = await house(t, { plugins, dir: first.dir, clock: first.clock })
+  const again = await testServer(t, { plugins, dir: first.dir, clock: first.clock })
 
   t.same((await again.call('GET', '/v1/users/ann/quotas')).body, [])
 })

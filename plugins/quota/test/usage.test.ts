@@ -1,11 +1,11 @@
 // What was booked, against what was allowed.
 import t from 'tap'
-import { minute, noon, row } from '../../stats/test/kit.ts'
-import { openFigures } from '../figures.ts'
-import { able, desk } from './kit.ts'
+import { minute, noon, row } from '../../stats/test/fixture.ts'
+import { openMetrics } from '../metrics.ts'
+import { able, quotaFixture } from './fixture.ts'
 
 t.test('what was delivered since the quota was made is used, and not what was before', async t => {
-  const { put, use, status, clock } = await desk(t)
+  const { put, use, status, clock } = await quotaFixture(t)
   await use(400, 1)
   await clock.advance(1000)
 
@@ -19,7 +19,7 @@ t.test('what was delivered since the quota was made is used, and not what was be
 t.test(
   'minutes that were over before the quota was made do not count, however late they are reported',
   async t => {
-    const { put, report, connected, clientId, ruleId, status, clock } = await desk(t)
+    const { put, report, connected, clientId, ruleId, status, clock } = await quotaFixture(t)
     await clock.advance(180_000)
     const agent = await connected(clientId, able)
     await put({ monthly_bytes: 1000 })
@@ -36,7 +36,7 @@ t.test(
 )
 
 t.test('a quota is exhausted when its last byte is booked, and stays so from that moment', async t => {
-  const { put, use, status, log } = await desk(t)
+  const { put, use, status, log } = await quotaFixture(t)
   await put({ monthly_bytes: 1000 })
 
   await use(999, 1)
@@ -51,7 +51,7 @@ t.test('a quota is exhausted when its last byte is booked, and stays so from tha
 })
 
 t.test('a cap above what is used ends exhaustion, one at or below it begins it', async t => {
-  const { put, patch, use, status } = await desk(t)
+  const { put, patch, use, status } = await quotaFixture(t)
   await put({ monthly_bytes: 1000 })
   await use(1000, 1)
 
@@ -68,13 +68,13 @@ t.test('a cap above what is used ends exhaustion, one at or below it begins it',
 })
 
 t.test('nothing at all is legal, and is exhausted at once', async t => {
-  const { put } = await desk(t)
+  const { put } = await quotaFixture(t)
 
   t.match(await put({ monthly_bytes: 0 }), { status: 200, body: { exhausted: true, bytes_remaining: 0 } })
 })
 
 t.test('clearing usage reopens an exhausted pair without moving its period; the books stand', async t => {
-  const { put, patch, use, status, stats, ruleId } = await desk(t)
+  const { put, patch, use, status, stats, ruleId } = await quotaFixture(t)
   await put({ monthly_bytes: 1000 })
   await use(1200, 1)
   const before = await status()
@@ -92,7 +92,7 @@ t.test('clearing usage reopens an exhausted pair without moving its period; the 
 })
 
 t.test('a month that is over takes usage, credit and exhaustion along, also unasked', async t => {
-  const { put, patch, report, connected, clientId, ruleId, status, clock, use } = await desk(t)
+  const { put, patch, report, connected, clientId, ruleId, status, clock, use } = await quotaFixture(t)
   const end = noon / 1000 + 600
   await put({ monthly_bytes: 1000, billing_anchor: Date.UTC(2025, 11, 15, 12, 10) / 1000 })
   await use(1000, 1)
@@ -114,7 +114,7 @@ t.test('a month that is over takes usage, credit and exhaustion along, also unas
 })
 
 t.test('all rules of the user on the client count, and no others', async t => {
-  const { put, push, report, agent, ruleId, status, clientId, edge } = await desk(t)
+  const { put, push, report, agent, ruleId, status, clientId, edge } = await quotaFixture(t)
   await put({ monthly_bytes: 1000 })
   const second = await push({ client: clientId, listen_port: 81, owner: 'ann' })
   const others = await push({ client: clientId, listen_port: 82 })
@@ -134,7 +134,7 @@ t.test('all rules of the user on the client count, and no others', async t => {
 })
 
 t.test('a quota that is made again begins anew', async t => {
-  const { put, use, status, call, clientId } = await desk(t)
+  const { put, use, status, call, clientId } = await quotaFixture(t)
   await put({ monthly_bytes: 1000 })
   await use(800, 1)
 
@@ -145,10 +145,10 @@ t.test('a quota that is made again begins anew', async t => {
 })
 
 t.test('gauges of a pair are there from PUT to DELETE', async t => {
-  const { put, use, call, clientId, server } = await desk(t)
+  const { put, use, call, clientId, server } = await quotaFixture(t)
   const gauges = async () => {
-    const figures = await openFigures(server.depsOf('quota'))()
-    return figures.map(({ name, readings }) => [name, ...readings])
+    const figures = await openMetrics(server.depsOf('quota'))()
+    return figures.map(({ name, samples }) => [name, ...samples])
   }
   t.same(await gauges(), [
     ['svc_traffic_quota_exhausted'],

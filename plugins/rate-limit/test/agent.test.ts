@@ -23,7 +23,7 @@ async function begin(t: Test, dir = t.testdir()) {
     server,
     visit,
     push: (rule: string, port: number, limits: RateLimit | null, owner = 'ann') =>
-      visit.line.ask(RulePush, {
+      visit.line.request(RulePush, {
         rule_id: rule,
         revision: ++revision,
         owner,
@@ -36,10 +36,10 @@ async function begin(t: Test, dir = t.testdir()) {
         retry: false
       }),
     remove: (rule: string) =>
-      visit.line.ask(RuleRemove, { rule_id: rule, revision: ++revision, removal: 'cut' }),
+      visit.line.request(RuleRemove, { rule_id: rule, revision: ++revision, removal: 'cut' }),
     envelop: (owner: string, limits: RateLimit) =>
-      visit.line.ask(EnvelopeSet, { owner_id: owner, revision: ++revision, limits: onTheWire(limits) }),
-    lift: (owner: string) => visit.line.ask(EnvelopeRemove, { owner_id: owner, revision: ++revision })
+      visit.line.request(EnvelopeSet, { owner_id: owner, revision: ++revision, limits: onTheWire(limits) }),
+    lift: (owner: string) => visit.line.request(EnvelopeRemove, { owner_id: owner, revision: ++revision })
   }
 }
 

@@ -1,15 +1,15 @@
 import t from 'tap'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
-import { operatorToken } from '../../../test/kit/house.ts'
+import { operatorToken } from '../../../kit/test-server.ts'
 import { openApi } from '../../cli/api.ts'
 import { pushOptions } from '../field.ts'
 import plugin from '../plugin.ts'
-import { desk } from './kit.ts'
+import { rateLimitFixture } from './fixture.ts'
 
 type Args = Readonly<Record<string, unknown>>
 
 t.test('limits of a rule and of an owner are set and lifted from the command line', async t => {
-  const { server, push, get, clientId: client } = await desk(t)
+  const { server, push, get, clientId: client } = await rateLimitFixture(t)
   const { body } = await push({ owner: 'ann' })
   const printed: unknown[] = []
   const say = async (name: string, args: Args = {}) => {

@@ -1,9 +1,9 @@
 // Through the real program: caps hold on live connections, of a rule and of an owner, and are changed while they run.
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
-import { freePort } from '../../../test/kit/ports.ts'
-import { edge, site } from '../../../test/kit/site.ts'
-import { zeros } from '../../../test/kit/web.ts'
+import { freePort } from '../../../test/support/ports.ts'
+import { edge, testCluster } from '../../../test/support/test-cluster.ts'
+import { zeros } from '../../../test/support/web.ts'
 
 function reader(t: Test, port: number) {
   const socket = connect(port, '127.0.0.1').on('error', () => {})
@@ -34,7 +34,7 @@ const MiB = 1024 * 1024
 const perSec = 4 * MiB
 
 t.test('a cap slows what runs, a lifted one frees it; a connection too many is refused', async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   await edge(t, on, 'paris')
   const [target, port] = [await zeros(t), await freePort()]
   const { rule_id } = await on.json<{ rule_id: string }>(
@@ -58,7 +58,7 @@ t.test('a cap slows what runs, a lifted one frees it; a connection too many is r
 })
 
 t.test('an envelope holds all rules of an owner together, also one that is made later', async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   const { clientId } = await edge(t, on, 'paris')
   const target = await zeros(t)
   const ports = [await freePort(), await freePort(), await freePort()]

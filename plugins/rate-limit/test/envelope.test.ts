@@ -1,14 +1,14 @@
 // The envelope of an owner: what all its rules on a client may do together.
 import t from 'tap'
-import { until } from '../../rules/test/kit.ts'
+import { until } from '../../rules/test/fixture.ts'
 import { RulePush } from '../../rules/wire.ts'
-import { openFigures } from '../figures.ts'
+import { openMetrics } from '../metrics.ts'
 import type { EnvelopeRow } from '../schema.ts'
 import { EnvelopeRemove, EnvelopeSet, Throttled } from '../wire.ts'
-import { able, desk, refusal } from './kit.ts'
+import { able, rateLimitFixture, refusal } from './fixture.ts'
 
 t.test('an envelope is set, read, changed and lifted', async t => {
-  const { setEnvelope, call, clientId, agent, clock } = await desk(t)
+  const { setEnvelope, call, clientId, agent, clock } = await rateLimitFixture(t)
   const path = `/v1/clients/${clientId}/owners/ann/rate-limit`
   const row = {
     client_id: clientId,
@@ -37,7 +37,7 @@ t.test('an envelope is set, read, changed and lifted', async t => {
 })
 
 t.test('what is no envelope is refused', async t => {
-  const { setEnvelope, call, clientId } = await desk(t)
+  const { setEnvelope, call, clientId } = await rateLimitFixture(t)
 
   t.match(await setEnvelope({}), refusal(400, 'validation.rate_limit_empty'))
   t.match(await setEnvelope({ rate_limit: {} }), refusal(400, 'validation.rate_limit_empty'))
@@ -60,7 +60,7 @@ t.test('what is no envelope is refused', async t => {
 })
 
 t.test('an owner reads the own envelope where the client is known, and nothing else', async t => {
-  const { setEnvelope, call, push, clientId, ann, user } = await desk(t)
+  const { setEnvelope, call, push, clientId, ann, user } = await rateLimitFixture(t)
   const bob = await user('bob')
   const path = `/v1/clients/${clientId}/owners/ann/rate-limit`
   await setEnvelope({ concurrent_connections: 1 })
@@ -75,7 +75,7 @@ t.test('an owner reads the own envelope where the client is known, and nothing e
 })
 
 t.test('an envelope outlives the last rule, and goes with its user and its client', async t => {
-  const { setEnvelope, call, push, clientId, agent } = await desk(t)
+  const { setEnvelope, call, push, clientId, agent } = await rateLimitFixture(t)
   const owners = async () => (await call('GET', `/v1/clients/${clientId}/owners`)).body
   const { body } = await push({ owner: 'ann' })
   await push({ listen_port: 81 })
@@ -99,7 +99,7 @@ t.test('an envelope outlives the last rule, and goes with its user and its clien
 })
 
 t.test('for a client that is away it waits, and comes before the rules', async t => {
-  const { setEnvelope, push, agent, connect, clientId } = await desk(t)
+  const { setEnvelope, push, agent, connect, clientId } = await rateLimitFixture(t)
   await push({ owner: 'ann' })
   await agent.close()
 
@@ -113,7 +113,7 @@ t.test('for a client that is away it waits, and comes before the rules', async t
 })
 
 t.test('a client that cannot limit is refused an envelope, as it is and as it was last seen', async t => {
-  const { enroll, connect, call, log } = await desk(t)
+  const { enroll, connect, call, log } = await rateLimitFixture(t)
   for (const [version, capabilities, status] of [
     ['0.10.9', null, 422],
     ['0.11.0', null, 200],
@@ -136,11 +136,11 @@ t.test('a client that cannot limit is refused an envelope, as it is and as it wa
 })
 
 t.test('time spent waiting is summed over the lives of an agent, and goes with its rule', async t => {
-  const { agent, connect, clientId, push, server, call } = await desk(t)
+  const { agent, connect, clientId, push, server, call } = await rateLimitFixture(t)
   const { body } = await push({ owner: 'ann' })
   const id = body.rule_id
-  const deps = server.depsOf('rate-limit') as unknown as Parameters<typeof openFigures>[0] // its own services
-  const waited = async () => [...((await openFigures(deps)())[0]?.readings ?? [])]
+  const deps = server.depsOf('rate-limit') as unknown as Parameters<typeof openMetrics>[0] // its own services
+  const waited = async () => [...((await openMetrics(deps)())[0]?.samples ?? [])]
   const say = async (line: typeof agent.line, ms: number, sum: number) => {
     const waits = [
       { scope: 'rule' as const, id, ms },
@@ -156,10 +156,12 @@ t.test('time spent waiting is summed over the lives of an agent, and goes with i
   await say(again.line, 500, 2)
 
   t.same(await waited(), [
-    { of: [clientId, 'ann', id], value: 2 },
-    { of: [clientId, 'ann', ''], value: 4 }
+    { labelValues: [clientId, 'ann', id], value: 2 },
+    { labelValues: [clientId, 'ann', ''], value: 4 }
   ])
   await call('DELETE', `/v1/rules/${id}`)
   again.gone({ kind: 'rule', id, revision: 2 })
-  t.same(await until(waited, readings => readings.length === 1), [{ of: [clientId, 'ann', ''], value: 4 }])
+  t.same(await until(waited, readings => readings.length === 1), [
+    { labelValues: [clientId, 'ann', ''], value: 4 }
+  ])
 })

@@ -1,7 +1,7 @@
 // The caps of a rule: said at create, changed while it runs, refused to agents that cannot.
 import t from 'tap'
 import { RulePush } from '../../rules/wire.ts'
-import { able, desk, refusal, told } from './kit.ts'
+import { able, rateLimitFixture, refusal, told } from './fixture.ts'
 
 const all = {
   bandwidth_in_bps: 8000,
@@ -14,7 +14,7 @@ const all = {
 }
 
 t.test('caps are kept as they were given, shown, and told to the client', async t => {
-  const on = await desk(t)
+  const on = await rateLimitFixture(t)
 
   const made = await on.push({ rate_limit: all })
 
@@ -33,7 +33,7 @@ t.test('caps are kept as they were given, shown, and told to the client', async 
 })
 
 t.test('what is no cap is refused, by its field', async t => {
-  const { push, put } = await desk(t)
+  const { push, put } = await rateLimitFixture(t)
   const { body } = await push()
 
   for (const [rate_limit, code] of [
@@ -52,7 +52,7 @@ t.test('what is no cap is refused, by its field', async t => {
 })
 
 t.test('caps are changed and lifted while the rule runs', async t => {
-  const on = await desk(t)
+  const on = await rateLimitFixture(t)
   const { body: rule } = await on.push({ rate_limit: { concurrent_connections: 3 } })
   const id = rule.rule_id
 
@@ -71,7 +71,7 @@ t.test('caps are changed and lifted while the rule runs', async t => {
 })
 
 t.test('a client that cannot limit refuses the caps, at create and later', async t => {
-  const { enroll, connect, push, put } = await desk(t)
+  const { enroll, connect, push, put } = await rateLimitFixture(t)
   for (const [name, version, capabilities, status] of [
     ['old', '0.10.9', null, 422],
     ['first', '0.11.0', null, 201],
@@ -90,20 +90,24 @@ t.test('a client that cannot limit refuses the caps, at create and later', async
 })
 
 t.test('without the plugin a limited rule is failed and off the edge; with it, it comes back', async t => {
-  const on = await desk(t)
+  const on = await rateLimitFixture(t)
   const { body } = await on.push({ rate_limit: { concurrent_connections: 1 } })
   await on.agent.close()
   await on.stop()
 
-  const { house } = await import('../../../test/kit/house.ts')
-  const without = await house(t, { plugins: ['users', 'clients', 'rules'], dir: on.dir, clock: on.clock })
+  const { testServer } = await import('../../../kit/test-server.ts')
+  const without = await testServer(t, {
+    plugins: ['users', 'clients', 'rules'],
+    dir: on.dir,
+    clock: on.clock
+  })
   t.match((await without.call('GET', `/v1/rules/${body.rule_id}`)).body, {
     state: 'failed',
     state_reason: 'field_not_loaded'
   })
   await without.stop()
 
-  const again = await house(t, {
+  const again = await testServer(t, {
     plugins: ['users', 'clients', 'rules', 'rate-limit'],
     dir: on.dir,
     clock: on.clock

@@ -1,16 +1,16 @@
 // The agent's half: what the server says becomes a held object, and that becomes a rule of the engine.
 import t from 'tap'
-import type { AgentCall, AgentObject, RuleSpec, Verdict } from '../../../agent/plugin.ts'
+import type { AgentApplyResult, AgentCall, AgentObject, RuleSpec } from '../../../agent/plugin.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { bind } from '../../../kernel/wire/message.ts'
 import agent from '../agent.ts'
 import { messages, RulePush, RuleRemove, Settings } from '../wire.ts'
 
 const codec = openCodec(messages)
-const taken: Verdict = { is: 'taken', revision: 3 }
+const taken: AgentApplyResult = { is: 'taken', revision: 3 }
 
 /** Remembers what it is told. */
-function desk(verdict: Verdict = taken) {
+function desk(verdict: AgentApplyResult = taken) {
   const seen = {
     puts: [] as (readonly [AgentObject, string])[],
     drops: [] as unknown[],
@@ -66,7 +66,7 @@ t.test('a push is held, and equal rules are equal bytes', async t => {
   const answer = await hear(RulePush, codec.encode(RulePush, push))
   await hear(RulePush, codec.encode(RulePush, { ...push, revision: 4, retry: false }))
 
-  t.same(answer && codec.decode(RulePush.answer, answer.body), { rule_id: 'r', revision: 3 })
+  t.same(answer && codec.decode(RulePush.response, answer.body), { rule_id: 'r', revision: 3 })
   const [first, second] = seen.puts
   t.match(first, [{ kind: 'rule', id: 'r', revision: 3 }, 'retry'])
   t.match(second, [{ kind: 'rule', id: 'r', revision: 4 }, 'once'])
@@ -112,7 +112,7 @@ t.test('a removal drops, as it was told to', async t => {
   )
 
   t.same(seen.drops, [[{ kind: 'rule', id: 'r', revision: 3 }, 'cut']])
-  t.same(answer && codec.decode(RuleRemove.answer, answer.body), { rule_id: 'r', revision: 3 })
+  t.same(answer && codec.decode(RuleRemove.response, answer.body), { rule_id: 'r', revision: 3 })
 })
 
 t.test('times of the welcome are taken over', async t => {

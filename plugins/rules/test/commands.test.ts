@@ -2,7 +2,7 @@ import t from 'tap'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
 import { openPrint } from '../../cli/print.ts'
 import { commands, targetOf } from '../commands.ts'
-import { columnSlot, pushOptionsSlot } from '../slots.ts'
+import { columnSlot, pushOptionsSlot } from '../exports.ts'
 
 const filled = (slot: object) =>
   slot === pushOptionsSlot ? pushOptions : slot === columnSlot ? [{ value: 'pace_secs' }] : []

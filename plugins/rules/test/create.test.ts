@@ -1,9 +1,9 @@
 import t from 'tap'
 import { RulePush } from '../wire.ts'
-import { inOrder, rule, site, until } from './kit.ts'
+import { inOrder, rule, rulesFixture, until } from './fixture.ts'
 
 t.test('a rule that the client takes is active, and its record has every field', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const agent = await on.connect(clientId)
 
@@ -46,7 +46,7 @@ t.test('a rule that the client takes is active, and its record has every field',
 })
 
 t.test('nothing is stored for a client that is not connected', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const clientId = await on.enroll()
 
   const refused = await on.push({ client: clientId })
@@ -57,7 +57,7 @@ t.test('nothing is stored for a client that is not connected', async t => {
 })
 
 t.test('a client is named by id, or by a name that only it has', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const ids = [await on.enroll('twin'), await on.enroll('twin')]
 
   t.match(await on.push({ client: 'nobody' }), { status: 404, body: { error: { code: 'client_not_found' } } })
@@ -74,7 +74,7 @@ t.test('a client is named by id, or by a name that only it has', async t => {
 })
 
 t.test('a superadmin names the owner, who must exist', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   await on.connect(await on.enroll())
   await on.user('ada')
 
@@ -84,7 +84,7 @@ t.test('a superadmin names the owner, who must exist', async t => {
 })
 
 t.test('a port is reserved by pending, active and failed rules, and the holder is named', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const clientId = await on.enroll()
   await on.connect(clientId, { react: inOrder('take', { refuse: 'port_in_use' }, 'never') })
   const active = await on.push({ listen_port: 1 })
@@ -113,7 +113,7 @@ t.test('a port is reserved by pending, active and failed rules, and the holder i
 })
 
 t.test('of two creates for one port at once, one is stored', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   await on.connect(await on.enroll())
 
   const both = await Promise.all([on.push(), on.push()])
@@ -127,7 +127,7 @@ t.test('a refusal by the client fails the rule for good', async t => {
     ['port_in_use', 409, 'port_in_use'],
     ['denied_by_agent', 422, 'activation_failed']
   ] as const) {
-    const on = await site(t)
+    const on = await rulesFixture(t)
     const clientId = await on.enroll()
     const first = await on.connect(clientId, { react: () => ({ refuse, message: 'no luck' }) })
 
@@ -158,7 +158,7 @@ t.test('without an answer in time the rule stays pending, and a late answer sett
     ['', 5_000],
     ['?ack_timeout_secs=2', 2_000]
   ] as const) {
-    const on = await site(t)
+    const on = await rulesFixture(t)
     const late = Promise.withResolvers<void>()
     const agent = await on.connect(await on.enroll(), { react: () => late.promise })
     const making = on.push({}, query)
@@ -182,7 +182,7 @@ t.test('without an answer in time the rule stays pending, and a late answer sett
 })
 
 t.test('a stream that ends while its answer is awaited is a time-out at once', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const agent = await on.connect(clientId, { react: () => 'never' })
   const making = on.push()
@@ -202,7 +202,7 @@ t.test('a stream that ends while its answer is awaited is a time-out at once', a
 })
 
 t.test('a client has room for so many rules, and an owner for so many of them', async t => {
-  const on = await site(t, { keys: { max_rules_per_client: 3, max_rules_per_owner_per_client: 2 } })
+  const on = await rulesFixture(t, { keys: { max_rules_per_client: 3, max_rules_per_owner_per_client: 2 } })
   await on.connect(await on.enroll())
   await on.user('ada')
   await on.push({ listen_port: 1 })
@@ -218,7 +218,7 @@ t.test('a client has room for so many rules, and an owner for so many of them', 
 })
 
 t.test('a shape that nobody claims is refused', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   await on.connect(await on.enroll())
   const targets = [
     { host: 'a.example', port: 80 },
@@ -231,7 +231,7 @@ t.test('a shape that nobody claims is refused', async t => {
 })
 
 t.test('a repeated key shows the same rule, also after a time-out', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const late = Promise.withResolvers<void>()
   const agent = await on.connect(await on.enroll(), { react: inOrder(late.promise, 'take') })
   const again = () => on.call('POST', '/v1/rules', rule, { 'idempotency-key': 'k' })
@@ -253,7 +253,7 @@ t.test('a repeated key shows the same rule, also after a time-out', async t => {
 })
 
 t.test('only superadmins create', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const ada = await on.user('ada')
 
   t.match(await on.call('POST', '/v1/rules', rule, ada), {
@@ -263,7 +263,7 @@ t.test('only superadmins create', async t => {
 })
 
 t.test('a client that is renamed before it answers is shown under the name that it has then', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const gate = Promise.withResolvers<void>()
   const agent = await on.connect(clientId, { react: () => gate.promise })

@@ -5,9 +5,9 @@ import { definePlugin, type Plugin } from '../../../kernel/plugin.ts'
 import note from '../../../test/third-party/note/plugin.ts'
 import { capability, Idle } from '../../../test/third-party/note/wire.ts'
 import { Rule } from '../entities.ts'
-import { fieldUnsupported, ruleField, shapeSlot } from '../slots.ts'
+import { fieldUnsupported, ruleField, shapeSlot } from '../exports.ts'
 import { messages, RulePush, RuleRemove } from '../wire.ts'
-import { site, until } from './kit.ts'
+import { rulesFixture, until } from './fixture.ts'
 
 const udp = definePlugin({
   name: 'datagrams',
@@ -25,7 +25,7 @@ const withNote: readonly (string | Plugin)[] = ['users', 'clients', 'rules', not
 const able = { capabilities: { 'rule.note_idle': '1.0.0' }, messages: [...messages, Idle] }
 
 t.test('a field is checked, kept, shown, listed, and sent to the client', async t => {
-  const on = await site(t, { plugins: withNote })
+  const on = await rulesFixture(t, { plugins: withNote })
   const agent = await on.connect(await on.enroll(), able)
 
   const made = await on.push({ note_idle_secs: 90 })
@@ -41,7 +41,7 @@ t.test('a field is checked, kept, shown, listed, and sent to the client', async 
 })
 
 t.test('a field that its owner refuses is refused, and nothing is stored', async t => {
-  const on = await site(t, { plugins: [...withNote, udp] })
+  const on = await rulesFixture(t, { plugins: [...withNote, udp] })
   await on.connect(await on.enroll(), able)
 
   t.match(await on.push({ note_idle_secs: 0 }), {
@@ -56,7 +56,7 @@ t.test('a field that its owner refuses is refused, and nothing is stored', async
 })
 
 t.test('a field or a shape that the client cannot do is refused before it is stored', async t => {
-  const on = await site(t, { plugins: [...withNote, udp] })
+  const on = await rulesFixture(t, { plugins: [...withNote, udp] })
   await on.connect(await on.enroll('old'), { version: '0.3.0', capabilities: null })
   await on.connect(await on.enroll('young'), { capabilities: { 'rule.note_idle': '0.9.0' } })
 
@@ -73,7 +73,7 @@ t.test('a field or a shape that the client cannot do is refused before it is sto
 })
 
 t.test('a claimed shape goes to a client that can do it', async t => {
-  const on = await site(t, { plugins: ['users', 'clients', 'rules', udp] })
+  const on = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', udp] })
   await on.connect(await on.enroll('by-version'), { version: '0.4.0', capabilities: null })
   await on.connect(await on.enroll('by-name'), { capabilities: { 'rule.udp': '1.0.0' } })
 
@@ -88,14 +88,14 @@ t.test('a rule whose part lost its owner is failed and cut, and returns with the
     { owner: udp, body: { protocol: 'udp' }, reason: 'rule_shape_not_loaded' }
   ]) {
     const script = { ...able, capabilities: { ...able.capabilities, 'rule.udp': '1.0.0' } }
-    const first = await site(t, { plugins: ['users', 'clients', 'rules', owner] })
+    const first = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', owner] })
     const clientId = await first.enroll()
     await first.connect(clientId, script)
     const { rule_id: id } = (await first.push(body)).body
     await first.stop()
 
-    await (await site(t, { dir: first.dir })).stop()
-    const without = await site(t, { dir: first.dir }) // a second start says no more than the first
+    await (await rulesFixture(t, { dir: first.dir })).stop()
+    const without = await rulesFixture(t, { dir: first.dir }) // a second start says no more than the first
     t.match(await without.get(id), { state: 'failed', state_reason: reason })
     t.same(await without.held(clientId), [{ id, revision: 2, removal: 'cut' }])
     const stock = [{ kind: 'rule', id, revision: 1 }]
@@ -105,7 +105,7 @@ t.test('a rule whose part lost its owner is failed and cut, and returns with the
     t.match(await without.push({ ...body, listen_port: 1 }), { status: body.protocol ? 422 : 400 })
     await without.stop()
 
-    const again = await site(t, { dir: first.dir, plugins: ['users', 'clients', 'rules', owner] })
+    const again = await rulesFixture(t, { dir: first.dir, plugins: ['users', 'clients', 'rules', owner] })
     t.match(await again.get(id), { state: 'pending', state_reason: null })
     await again.connect(clientId, script)
     await until(
@@ -117,51 +117,51 @@ t.test('a rule whose part lost its owner is failed and cut, and returns with the
 })
 
 t.test('a draining rule drains on, whoever owns its parts', async t => {
-  const first = await site(t, { plugins: withNote })
+  const first = await rulesFixture(t, { plugins: withNote })
   const clientId = await first.enroll()
   await first.connect(clientId, able)
   const { rule_id: id } = (await first.push({ note_idle_secs: 90 })).body
   await first.call('DELETE', `/v1/rules/${id}`)
   await first.stop()
 
-  const without = await site(t, { dir: first.dir })
+  const without = await rulesFixture(t, { dir: first.dir })
 
   t.match(await without.get(id), { state: 'draining' })
   t.match(await without.held(clientId), [{ id, removal: 'drain' }])
 })
 
 t.test('rules of a client that was deleted while this plugin was off are gone', async t => {
-  const first = await site(t, { plugins: withNote })
+  const first = await rulesFixture(t, { plugins: withNote })
   const clientId = await first.enroll()
   await first.connect(clientId, able)
   await first.push({ note_idle_secs: 90 })
   await first.stop()
-  const off = await site(t, { dir: first.dir, plugins: ['clients'] })
+  const off = await rulesFixture(t, { dir: first.dir, plugins: ['clients'] })
   await off.call('POST', `/v1/clients/${clientId}/revoke`)
   await off.call('DELETE', `/v1/clients/${clientId}`)
   await off.stop()
 
-  const again = await site(t, { dir: first.dir, plugins: ['users', 'clients', 'rules'] })
+  const again = await rulesFixture(t, { dir: first.dir, plugins: ['users', 'clients', 'rules'] })
 
   t.same((await again.call('GET', '/v1/rules')).body, [])
 })
 
 t.test('a rule that failed at create is not revived by a change of plugins', async t => {
-  const first = await site(t, { plugins: withNote })
+  const first = await rulesFixture(t, { plugins: withNote })
   const clientId = await first.enroll()
   await first.connect(clientId, { ...able, react: () => ({ refuse: 'port_in_use' }) })
   const id = (await first.push({ note_idle_secs: 9 })).body.error.details['rule_id']!
   await first.stop()
-  await (await site(t, { dir: first.dir })).stop()
+  await (await rulesFixture(t, { dir: first.dir })).stop()
 
-  const again = await site(t, { dir: first.dir, plugins: withNote })
+  const again = await rulesFixture(t, { dir: first.dir, plugins: withNote })
 
   t.match(await again.get(id), { state: 'failed', state_reason: 'port_in_use' })
   t.same(await again.held(clientId), [])
 })
 
 t.test('an agent that was made older loses the rules that it cannot do, until it is young again', async t => {
-  const on = await site(t, { plugins: withNote })
+  const on = await rulesFixture(t, { plugins: withNote })
   const clientId = await on.enroll()
   const first = await on.connect(clientId, able)
   const { rule_id: id } = (await on.push({ note_idle_secs: 90 })).body
@@ -225,7 +225,7 @@ function moody() {
 t.test('a rule whose field cannot be put into words fails alone, and holds up no other', async t => {
   for (const fails of ['load', 'encode'] as const) {
     const { mood, owner } = moody()
-    const on = await site(t, { plugins: ['users', 'clients', 'rules', owner] })
+    const on = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', owner] })
     const clientId = await on.enroll()
     const first = await on.connect(clientId, able)
     const { rule_id: id } = (await on.push({ mood: 1 })).body
@@ -261,7 +261,7 @@ t.test('a rule whose field cannot be put into words fails alone, and holds up no
 t.test('a rule that lost the row of its field is taken off the client, and returns with the row', async t => {
   const { mood, owner } = moody()
   const plugins = ['users', 'clients', 'rules', owner]
-  const on = await site(t, { plugins })
+  const on = await rulesFixture(t, { plugins })
   const clientId = await on.enroll()
   const first = await on.connect(clientId, able)
   const { rule_id: id } = (await on.push({ mood: 1 })).body
@@ -280,7 +280,7 @@ t.test('a rule that lost the row of its field is taken off the client, and retur
   await on.stop()
 
   mood.values.set(id, 1)
-  const again = await site(t, { dir: on.dir, plugins })
+  const again = await rulesFixture(t, { dir: on.dir, plugins })
   await again.connect(clientId, able)
   await until(
     () => again.get(id),

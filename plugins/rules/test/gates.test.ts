@@ -6,7 +6,7 @@ import { HealthCheck } from '../../multi-target/wire.ts'
 import { Limits } from '../../rate-limit/wire.ts'
 import { messages as sniMessages } from '../../sni/wire.ts'
 import { messages } from '../wire.ts'
-import { rule, site, until } from './kit.ts'
+import { rule, rulesFixture, until } from './fixture.ts'
 
 const plugins = [
   'users',
@@ -103,7 +103,7 @@ const atLeast = (version: string, since: string): boolean => {
 }
 
 async function desk(t: Test) {
-  const on = await site(t, { plugins })
+  const on = await rulesFixture(t, { plugins })
   const ada = await on.user('ada')
   const grant = { user_id: 'ada', client_id: '*', listen_port_start: 1, listen_port_end: 65535 }
   await on.call('POST', '/v1/grants', { ...grant, protocols: ['tcp'], targets: ['10.0.0.0/8'] })

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { defineCode, Fault } from '../../../kernel/base/errors.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
 import { Idle } from '../../../test/third-party/note/wire.ts'
-import { fieldUnsupported, ruleField } from '../slots.ts'
+import { fieldUnsupported, ruleField } from '../exports.ts'
 import { messages } from '../wire.ts'
 
 const paceMissing = defineCode('validation.pace_missing', 400, 3)

@@ -1,11 +1,11 @@
 import t from 'tap'
 import type { RuleRecord } from '../schema.ts'
-import { type Site, site } from './kit.ts'
+import { type RulesFixture, rulesFixture } from './fixture.ts'
 
 const notOwner = { status: 403, body: { error: { code: 'not_owner' } } }
 
 /** Rules 1 and 2 of ada, 3 and 4 of the operator; on two clients of one name. */
-async function peopled(on: Site) {
+async function peopled(on: RulesFixture) {
   const ada = await on.user('ada')
   const clients = [await on.enroll('twin'), await on.enroll('twin')]
   for (const id of clients) await on.connect(id)
@@ -24,7 +24,7 @@ const portsIn = (reply: { readonly body: readonly RuleRecord[] }) =>
   reply.body.map(({ listen_port }) => listen_port)
 
 t.test('a superadmin sees all rules, by client and by owner', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const { clients } = await peopled(on)
 
   for (const [query, ports] of [
@@ -40,7 +40,7 @@ t.test('a superadmin sees all rules, by client and by owner', async t => {
 })
 
 t.test('a user sees the rules that are theirs, and of others not even one', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const { ada, clients, ids } = await peopled(on)
   const get = (url: string) => on.call<RuleRecord[]>('GET', url, undefined, ada)
 
@@ -54,7 +54,7 @@ t.test('a user sees the rules that are theirs, and of others not even one', asyn
 })
 
 t.test('a user removes the rules that are theirs, and no others', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const { ada, ids } = await peopled(on)
 
   t.match(await on.call('DELETE', `/v1/rules/${ids[2]}`, undefined, ada), notOwner)
@@ -63,7 +63,7 @@ t.test('a user removes the rules that are theirs, and no others', async t => {
 })
 
 t.test('a list comes in pages, each rule once', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   await peopled(on)
   const seen: number[] = []
 
@@ -77,7 +77,7 @@ t.test('a list comes in pages, each rule once', async t => {
 })
 
 t.test('a rule shows its client under the name that it has now', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const { clients, ids } = await peopled(on)
 
   await on.call('PATCH', `/v1/clients/${clients[0]}/name`, { client_name: 'lyon' })

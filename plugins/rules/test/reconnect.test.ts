@@ -1,14 +1,14 @@
 // What an agent is told when it comes back, and what its words make of a rule that runs.
 import t from 'tap'
-import { Inventory } from '../../control/wire.ts'
+import { Inventory } from '../../../kernel/wire/control.ts'
 import { RulePush, RuleRemove, Settings, settingsPart } from '../wire.ts'
-import { type Deps, inOrder, site, stockOf, until } from './kit.ts'
+import { type Deps, inOrder, rulesFixture, stockOf, until } from './fixture.ts'
 
 const pushes = (agent: { heard: readonly { name: string; body: Readonly<Record<string, unknown>> }[] }) =>
   agent.heard.filter(({ name }) => name === RulePush.name).map(({ body }) => body['listen_from'])
 
 t.test('an agent that holds all of it is told nothing; else only what differs', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const first = await on.connect(clientId)
   for (const listen_port of [1, 2, 3]) t.equal((await on.push({ listen_port })).status, 201)
@@ -30,7 +30,7 @@ t.test('an agent that holds all of it is told nothing; else only what differs', 
 t.test(
   'a rule that runs and cannot be opened again is failed, is kept, and comes back by itself',
   async t => {
-    const on = await site(t)
+    const on = await rulesFixture(t)
     const clientId = await on.enroll()
     const first = await on.connect(clientId)
     const { rule_id: id } = (await on.push()).body
@@ -55,7 +55,7 @@ t.test(
 )
 
 t.test('what was not answered is asked again, on this stream and on the next', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const first = await on.connect(clientId, { react: () => 'never' })
   const making = on.push()
@@ -79,7 +79,7 @@ t.test('what was not answered is asked again, on this stream and on the next', a
 t.test(
   'of several words in one transaction the last counts, and each is logged after the commit',
   async t => {
-    const on = await site(t)
+    const on = await rulesFixture(t)
     const clientId = await on.enroll()
     await on.connect(clientId)
     const { rule_id: id } = (await on.push()).body
@@ -92,7 +92,7 @@ t.test(
     const events = () => on.log.filter(({ fields }) => fields['rule'] === id).map(({ event }) => event)
     const settleAll = (after: () => void) =>
       store.change(async em => {
-        for (const { row, settlement } of words) await rules.kind.settle(row, settlement, em)
+        for (const { row, settlement } of words) await rules.kind.recordResult(row, settlement, em)
         after()
       })
 
@@ -104,14 +104,14 @@ t.test(
     await settleAll(() => {})
 
     t.same(events(), ['rule.active'], 'that of the create')
-    for (const { row, settlement } of words) rules.kind.settled?.(row, settlement)
+    for (const { row, settlement } of words) rules.kind.resultRecorded?.(row, settlement)
     t.same(events(), ['rule.active', 'rule.failed', 'rule.active'])
     t.match(await on.get(id), { state: 'active', state_reason: null })
   }
 )
 
 t.test('a rule that the server does not know is cut', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const stock = [{ kind: 'rule', id: '01ARZ3NDEKTSV4RRFFQ69G5FAV', revision: 7 }]
 
   const agent = await on.connect(await on.enroll(), { stock })
@@ -120,7 +120,7 @@ t.test('a rule that the server does not know is cut', async t => {
 })
 
 t.test('drain and idle times come with the welcome', async t => {
-  const on = await site(t, { keys: { drain_timeout_secs: 7, tcp_idle_timeout_secs: 600 } })
+  const on = await rulesFixture(t, { keys: { drain_timeout_secs: 7, tcp_idle_timeout_secs: 600 } })
 
   const { welcome } = await on.connect(await on.enroll())
 

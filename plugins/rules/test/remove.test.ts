@@ -1,14 +1,14 @@
 import t from 'tap'
 import { definePlugin } from '../../../kernel/plugin.ts'
 import { Rule } from '../entities.ts'
-import { removedSlot } from '../slots.ts'
+import { removedSlot } from '../exports.ts'
 import { RulePush, RuleRemove } from '../wire.ts'
-import { type Deps, inOrder, site, stockOf, until } from './kit.ts'
+import { type Deps, inOrder, rulesFixture, stockOf, until } from './fixture.ts'
 
 const draining = { state: 'draining', state_reason: null }
 
 t.test('a removal answers when the port is shut, and the rule drains until it is gone', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const agent = await on.connect(clientId)
   const { rule_id: id } = (await on.push()).body
@@ -37,7 +37,7 @@ t.test('a removal answers when the port is shut, and the rule drains until it is
 })
 
 t.test('a removal that is not answered in time goes on by itself', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const late = Promise.withResolvers<void>()
   const agent = await on.connect(await on.enroll(), { react: inOrder('take', late.promise) })
   const { rule_id: id } = (await on.push()).body
@@ -62,7 +62,7 @@ t.test('a removal that is not answered in time goes on by itself', async t => {
 t.test(
   'while the client is away a rule goes at once, and from the edge at the reconnect, drained',
   async t => {
-    const on = await site(t)
+    const on = await rulesFixture(t)
     const clientId = await on.enroll()
     const first = await on.connect(clientId)
     const { rule_id: id } = (await on.push()).body
@@ -88,7 +88,7 @@ t.test(
 )
 
 t.test('a draining rule that the client no longer has at the reconnect is gone', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const first = await on.connect(clientId)
   const { rule_id: id } = (await on.push()).body
@@ -105,7 +105,7 @@ t.test('a draining rule that the client no longer has at the reconnect is gone',
 })
 
 t.test('a rule that failed at create goes at once: the client has nothing of it', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const agent = await on.connect(await on.enroll(), { react: inOrder({ refuse: 'port_in_use' }, 'take') })
   const id = (await on.push()).body.error.details['rule_id']
 
@@ -120,7 +120,7 @@ t.test('a rule that failed at create goes at once: the client has nothing of it'
 })
 
 t.test('a rule that failed later is taken off the client', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const agent = await on.connect(await on.enroll())
   const { rule_id: id } = (await on.push()).body
   agent.standing({ kind: 'rule', id, revision: 1, code: 'port_in_use', message: 'taken' })
@@ -135,7 +135,7 @@ t.test('a rule that failed later is taken off the client', async t => {
 })
 
 t.test('a late answer to the push does not bring a removed rule back', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const late = Promise.withResolvers<void>()
   const agent = await on.connect(await on.enroll(), { react: inOrder(late.promise, 'take') })
   const making = on.push()
@@ -155,7 +155,7 @@ t.test('a late answer to the push does not bring a removed rule back', async t =
 })
 
 t.test('a create whose rule is removed while it waits is told at once', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const agent = await on.connect(await on.enroll(), { react: () => 'never' })
   const making = on.push()
   const id = String((await agent.until(RulePush.name)).body['rule_id'])
@@ -175,7 +175,7 @@ t.test('a create whose rule is removed while it waits is told at once', async t 
 })
 
 t.test('a create whose rule goes with its owner is told when the client has shut it', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const agent = await on.connect(clientId, { react: inOrder('never', 'take') })
   const { rules, store, control } = on.server.depsOf('rules') as Deps
@@ -183,7 +183,7 @@ t.test('a create whose rule goes with its owner is told when the client has shut
   await agent.until(RulePush.name)
 
   await store.change(em => rules.removeAll({ clientId }, em, 'cut'))
-  control.held.wake(clientId)
+  control.objects.wake(clientId)
 
   t.match(await making, { status: 404, body: { error: { code: 'rule_not_found' } } })
 })
@@ -203,7 +203,7 @@ t.test('whatever removes a rule, others take leave of it in the same transaction
       })
     ]
   })
-  const on = await site(t, { plugins: ['users', 'clients', 'rules', leaving] })
+  const on = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', leaving] })
   const clientId = await on.enroll()
   const agent = await on.connect(clientId)
   await on.user('ada')
@@ -242,7 +242,7 @@ t.test('whatever removes a rule, others take leave of it in the same transaction
 })
 
 t.test('a deleted client takes its rules along', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const clientId = await on.enroll()
   await on.connect(clientId)
   const { rule_id: id } = (await on.push()).body
@@ -256,7 +256,7 @@ t.test('a deleted client takes its rules along', async t => {
 })
 
 t.test('a cascade cuts at once, in the transaction of its cause', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const agent = await on.connect(clientId)
   await on.user('ada')

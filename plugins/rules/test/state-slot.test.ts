@@ -1,7 +1,7 @@
 import t from 'tap'
 import { definePlugin } from '../../../kernel/plugin.ts'
-import { type Became, stateSlot } from '../slots.ts'
-import { site } from './kit.ts'
+import { type Became, stateSlot } from '../exports.ts'
+import { rulesFixture } from './fixture.ts'
 
 t.test('who listens is told of each state that a rule enters, once, and why it failed', async t => {
   const told: Became[] = []
@@ -12,7 +12,7 @@ t.test('who listens is told of each state that a rule enters, once, and why it f
     needs: { rules: '^1.0.0' },
     fills: [stateSlot.fill(async rule => void told.push(rule))]
   })
-  const on = await site(t, { plugins: ['users', 'clients', 'rules', listener] })
+  const on = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', listener] })
   const clientId = await on.enroll()
   const refusing = ({ body }: { body: Readonly<Record<string, unknown>> }) =>
     body['listen_from'] === 81 ? ({ refuse: 'port_in_use' } as const) : 'take'
@@ -43,7 +43,7 @@ t.test('a listener that throws is named in the log, and the push and the removal
       })
     ]
   })
-  const on = await site(t, { plugins: ['users', 'clients', 'rules', listener] })
+  const on = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', listener] })
   await on.connect(await on.enroll())
 
   const { status, body } = await on.push()

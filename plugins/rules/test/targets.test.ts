@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Fault } from '../../../kernel/base/errors.ts'
 import { parseHost, parseTargets } from '../targets.ts'
-import { site } from './kit.ts'
+import { rulesFixture } from './fixture.ts'
 
 const codeOf = (work: () => unknown): string => {
   try {
@@ -115,7 +115,7 @@ t.test('there are 1 to 8 targets, all different, tried in their order', async t 
 })
 
 t.test('a bad body is told which field is bad, before anything else is looked at', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const table: readonly [object, string, string][] = [
     [{ targets: [] }, 'validation.targets_empty', '/targets'],
     [{ targets: [{ host: '::', port: 80 }] }, 'validation.target_host', '/targets/0/host'],

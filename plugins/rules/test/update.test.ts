@@ -1,15 +1,15 @@
 // PUT: what may change while a rule runs, and what never does.
 import t, { type Test } from 'tap'
 import { Client } from '../../../kernel/identity/entities.ts'
-import type { Script, ScriptedAgent } from '../../../test/kit/scripted-agent.ts'
+import type { Script, ScriptedAgent } from '../../../kit/scripted-agent.ts'
 import { Idle } from '../../../test/third-party/note/wire.ts'
 import { RulePush } from '../wire.ts'
+import { inOrder, type RulesFixture, rule, rulesFixture, until } from './fixture.ts'
 import { able, pace } from './hot.ts'
-import { inOrder, rule, type Site, site, until } from './kit.ts'
 
 async function desk(t: Test, script: Partial<Script> = {}) {
   const { owner } = pace()
-  const on = await site(t, { plugins: ['users', 'clients', 'rules', owner] })
+  const on = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', owner] })
   const clientId = await on.enroll()
   const agent = await on.connect(clientId, { ...able, ...script })
   const put = (id: string, body: object, query = '') => on.call('PUT', `/v1/rules/${id}${query}`, body)
@@ -17,7 +17,7 @@ async function desk(t: Test, script: Partial<Script> = {}) {
 }
 
 /** The pace that the agent was told last; null: none. */
-function told(on: Site, agent: ScriptedAgent): number | null {
+function told(on: RulesFixture, agent: ScriptedAgent): number | null {
   const push = agent.heard.findLast(({ name }) => name === RulePush.name)
   const { pace: bytes } = (push?.body['fields'] ?? {}) as Record<string, Uint8Array>
   return bytes ? on.server.depsOf('rules').codec.decode(Idle, bytes).secs : null
@@ -285,7 +285,7 @@ t.test('a repeated key changes once, and shows the rule', async t => {
 })
 
 t.test('where no plugin has a hot field nothing may change', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   await on.connect(await on.enroll())
   const { rule_id: id } = (await on.push()).body
 

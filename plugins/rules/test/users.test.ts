@@ -1,11 +1,11 @@
 import t from 'tap'
 import { definePlugin } from '../../../kernel/plugin.ts'
-import { removingSlot } from '../../users/slots.ts'
+import { removingSlot } from '../../users/exports.ts'
 import { RuleRemove } from '../wire.ts'
-import { site } from './kit.ts'
+import { rulesFixture } from './fixture.ts'
 
 t.test('the rules of a deleted user are cut off the edge at once, those of others go on', async t => {
-  const on = await site(t)
+  const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const agent = await on.connect(clientId)
   await on.user('ann')
@@ -36,7 +36,7 @@ t.test('a rule whose owner could not be deleted after all is not said to be gone
       })
     ]
   })
-  const on = await site(t, { plugins: ['users', 'clients', 'rules', refusing] })
+  const on = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', refusing] })
   await on.connect(await on.enroll())
   await on.user('ann')
   const { body } = await on.push({ owner: 'ann' })

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { peekBoundsMs } from '../../../agent/engine.ts'
-import type { AgentCall, Draft, Stream } from '../../../agent/plugin.ts'
-import { fakeClock } from '../../../test/kit/clock.ts'
+import type { AgentCall, EngineRuleDraft, Stream } from '../../../agent/plugin.ts'
+import { fakeClock } from '../../../kit/fake-clock.ts'
 import sni from '../agent.ts'
 import { boundsMs } from '../wire.ts'
 
 t.test('a rule is planned with its name, or as what takes the rest', async t => {
-  const draft = { name: null, fallback: false } as unknown as Draft
+  const draft = { name: null, fallback: false } as unknown as EngineRuleDraft
   const [named, rest] = sni.fields
 
   named?.plan?.({ pattern: '*.example.org' }, draft)

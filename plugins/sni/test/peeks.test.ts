@@ -1,15 +1,15 @@
 import t from 'tap'
-import type { Spread } from '../../../kernel/figures.ts'
+import type { Histogram } from '../../../kernel/metrics.ts'
 import { openPeeks } from '../peeks.ts'
 import { boundsMs, type Peeks } from '../wire.ts'
 
 const said = (first: number, sum_ms: number): Peeks => ({ counts: [first, ...boundsMs.map(() => 0)], sum_ms })
 
-async function shown({ figures }: ReturnType<typeof openPeeks>, clientId: string) {
-  const [figure] = await figures()
-  const reading = [...(figure?.readings ?? [])].find(({ of }) => of[0] === clientId)
+async function shown({ metrics }: ReturnType<typeof openPeeks>, clientId: string) {
+  const [figure] = await metrics()
+  const reading = [...(figure?.samples ?? [])].find(({ labelValues }) => labelValues[0] === clientId)
   if (!reading) throw new Error(`nothing is shown of ${clientId}`)
-  const { counts, sum } = reading.value as Spread
+  const { counts, sum } = reading.value as Histogram
   return [counts[0], Number(sum.toFixed(6))]
 }
 
@@ -25,5 +25,5 @@ t.test('what one agent awaited is shown in seconds, and never goes back when it 
   peeks.hear({ clientId: 'other', instanceId: 'c' }, said(2, 2))
   t.same(await shown(peeks, 'edge'), [6, 0.057])
   peeks.forgetClient('edge')
-  t.equal([...((await peeks.figures())[0]?.readings ?? [])].length, 1)
+  t.equal([...((await peeks.metrics())[0]?.samples ?? [])].length, 1)
 })

@@ -1,15 +1,15 @@
 // Who may have a port together with whom.
 import t from 'tap'
-import { inOrder } from '../../rules/test/kit.ts'
+import { inOrder } from '../../rules/test/fixture.ts'
 import { RulePush } from '../../rules/wire.ts'
 import { Fallback, Pattern } from '../wire.ts'
-import { able, desk } from './kit.ts'
+import { able, sniFixture } from './fixture.ts'
 
 const legacy = 'conflict.legacy_to_sni_unsupported'
 const duplicate = 'conflict.sni_route_duplicate'
 
 t.test('a pattern is kept, shown, and sent to the client; so is a fallback', async t => {
-  const { on, agent, place } = await desk(t)
+  const { on, agent, place } = await sniFixture(t)
   const { codec } = on.server.depsOf('rules')
 
   const named = await place({ sni_pattern: '*.Example.org.' })
@@ -40,7 +40,7 @@ t.test('a pattern is kept, shown, and sent to the client; so is a fallback', asy
 })
 
 t.test('names are for TCP rules of one port, and a fallback has none', async t => {
-  const { outcome } = await desk(t)
+  const { outcome } = await sniFixture(t)
 
   for (const body of [
     { sni_pattern: 'a.example', protocol: 'udp' },
@@ -56,7 +56,7 @@ t.test('names are for TCP rules of one port, and a fallback has none', async t =
 })
 
 t.test('distinct names share a port, the same twice does not', async t => {
-  const { outcome } = await desk(t)
+  const { outcome } = await sniFixture(t)
 
   for (const sni_pattern of ['a.example.org', 'b.example.org', '*.example.org', '*.b.example.org'])
     t.equal(await outcome({ sni_pattern }), 'made', sni_pattern)
@@ -66,7 +66,7 @@ t.test('distinct names share a port, the same twice does not', async t => {
 })
 
 t.test('a pattern of one owner must not match a name of another', async t => {
-  const { outcome } = await desk(t)
+  const { outcome } = await sniFixture(t)
   t.equal(await outcome({ sni_pattern: 'a.example.org' }, 'ada'), 'made')
   t.equal(await outcome({ sni_pattern: '*.example.com' }, 'ada'), 'made')
 
@@ -83,7 +83,7 @@ t.test('a pattern of one owner must not match a name of another', async t => {
 })
 
 t.test('one fallback a port, beside the rules of another owner by a superadmin alone', async t => {
-  const { outcome, place, on } = await desk(t)
+  const { outcome, place, on } = await sniFixture(t)
   const first = await place({ sni_fallback: true }, 'ada')
 
   t.equal(await outcome({ sni_fallback: true }, 'ada'), 'conflict.sni_fallback_duplicate')
@@ -98,7 +98,7 @@ t.test('one fallback a port, beside the rules of another owner by a superadmin a
 })
 
 t.test('a plain rule and names exclude each other, a range too', async t => {
-  const { outcome } = await desk(t)
+  const { outcome } = await sniFixture(t)
   await outcome({ sni_pattern: 'a.example' })
   await outcome({ listen_port: 9000 })
   await outcome({ listen_port: 9010, listen_port_end: 9019 })
@@ -114,7 +114,7 @@ t.test('a plain rule and names exclude each other, a range too', async t => {
 })
 
 t.test('a rule that failed keeps its name, one that drains does not', async t => {
-  const { on, clientId, agent, outcome, place } = await desk(t)
+  const { on, clientId, agent, outcome, place } = await sniFixture(t)
   await agent.close()
   const wary = await on.connect(clientId, { ...able, react: inOrder({ refuse: 'port_in_use' }, 'take') })
   t.equal(await outcome({ listen_port: 9000, sni_pattern: 'a.example' }), 'port_in_use', 'as the client says')
@@ -130,7 +130,7 @@ t.test('a rule that failed keeps its name, one that drains does not', async t =>
 t.test(
   'an agent that has none of them gets names first, then wildcards, then what takes the rest',
   async t => {
-    const { on, clientId, agent, place } = await desk(t)
+    const { on, clientId, agent, place } = await sniFixture(t)
     const ids: string[] = []
     for (const body of [
       { sni_fallback: true },

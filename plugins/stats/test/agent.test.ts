@@ -1,17 +1,17 @@
 // The agent's half over a real journal, told and answered by hand.
 import t, { type Test } from 'tap'
 import type { Counters } from '../../../agent/engine.ts'
-import { openJournal } from '../../../agent/journal.ts'
+import { openJournal } from '../../../agent/journal/journal.ts'
 import type { AgentCall } from '../../../agent/plugin.ts'
-import { openState } from '../../../agent/state.ts'
+import { openState } from '../../../agent/state/state.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { bind, Refused } from '../../../kernel/wire/message.ts'
+import { fakeClock } from '../../../kit/fake-clock.ts'
+import { type LogLine, listen } from '../../../kit/test-server.ts'
 import { counted, web } from '../../../test/agent/journal-kit.ts'
-import { fakeClock } from '../../../test/kit/clock.ts'
-import { type Line, listen } from '../../../test/kit/house.ts'
 import agent from '../agent.ts'
 import { LastReport, Ledger, messages, part, StatsReport } from '../wire.ts'
-import { noon } from './kit.ts'
+import { noon } from './fixture.ts'
 
 const codec = openCodec(messages)
 
@@ -19,7 +19,7 @@ function edge(t: Test, dir = t.testdir()) {
   const db = openState(dir, 'normal')
   t.teardown(() => db.close())
   const clock = fakeClock(noon)
-  const log: Line[] = []
+  const log: LogLine[] = []
   const journal = openJournal({ db, clock, log: listen(log) })
   let sample: Counters[] = []
   const count = () => journal.tick(sample)
@@ -40,7 +40,7 @@ function edge(t: Test, dir = t.testdir()) {
     }
     const stream = {
       send: () => {},
-      ask: ask as never, // this half asks one question only
+      request: ask as never, // this half asks one question only
       signal: over.signal,
       part: (key: string) => (key === part ? welcome : undefined)
     }

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import t, { type Test } from 'tap'
-import { operatorToken } from '../../../test/kit/house.ts'
-import { type Books, books, minute, row } from './kit.ts'
+import { operatorToken } from '../../../kit/test-server.ts'
+import { minute, row, type StatsFixture, statsFixture } from './fixture.ts'
 
 t.test('ports and targets are told apart where they are asked for', async t => {
-  const { edge, report, call } = await books(t)
+  const { edge, report, call } = await statsFixture(t)
   const { agent, ruleId } = await edge()
   await report(agent, {
     rows: [
@@ -51,7 +51,7 @@ t.test('ports and targets are told apart where they are asked for', async t => {
 })
 
 t.test('a stream tells at once, every five seconds, and when the rule goes', async t => {
-  const home = await books(t)
+  const home = await statsFixture(t)
   const { edge, report, clock, call, away } = home
   const { agent, ruleId } = await edge()
   const events = await watch(t, home, `/v1/rules/${ruleId}/stats/stream?per_target=true`)
@@ -73,7 +73,7 @@ t.test('a stream tells at once, every five seconds, and when the rule goes', asy
 })
 
 t.test('a stream of a rule that is not there is refused before its first event', async t => {
-  const { call } = await books(t)
+  const { call } = await statsFixture(t)
   t.match(await call('GET', '/v1/rules/01NEVERWAS/stats/stream'), {
     status: 404,
     body: { error: { code: 'rule_not_found' } }
@@ -81,7 +81,7 @@ t.test('a stream of a rule that is not there is refused before its first event',
 })
 
 /** Over a real socket; each call gives the next event, null after the last. */
-async function watch(t: Test, { server: { origin } }: Books, path: string) {
+async function watch(t: Test, { server: { origin } }: StatsFixture, path: string) {
   const headers = { authorization: `Bearer ${operatorToken}` }
   const request = get(`${origin}${path}`, { headers, agent: false })
   t.teardown(() => request.destroy())

@@ -1,19 +1,19 @@
 import t from 'tap'
 import { User } from '../../../kernel/identity/entities.ts'
 import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
-import { scripted } from '../../../test/kit/scripted-agent.ts'
-import { until } from '../../rules/test/kit.ts'
+import { scripted } from '../../../kit/scripted-agent.ts'
+import { until } from '../../rules/test/fixture.ts'
 import { messages as rulesMessages } from '../../rules/wire.ts'
 import { StatsEpoch, StatsHolder, StatsRow, StatsTotal } from '../entities.ts'
-import { type Difference, sinkSlot } from '../slots.ts'
+import { type Difference, sinkSlot } from '../exports.ts'
 import type { Stats } from '../stats.ts'
 import { LastReport, messages } from '../wire.ts'
-import { books, minute, noon, otherEpoch, row } from './kit.ts'
+import { minute, noon, otherEpoch, row, statsFixture } from './fixture.ts'
 
 const hour = 3_600_000
 
 t.test('what lives falls to zero once the client has been away for 30 s, not before', async t => {
-  const { edge, report, stats, clock, away } = await books(t)
+  const { edge, report, stats, clock, away } = await statsFixture(t)
   const { agent, ruleId } = await edge()
   await report(agent, { live: [{ rule_id: ruleId, port: 8080, connections: 3 }] })
 
@@ -25,7 +25,7 @@ t.test('what lives falls to zero once the client has been away for 30 s, not bef
 })
 
 t.test('a client that is back within 30 s keeps what lives until it says otherwise', async t => {
-  const { edge, report, stats, clock, connected, away } = await books(t)
+  const { edge, report, stats, clock, connected, away } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   await report(agent, { live: [{ rule_id: ruleId, port: 8080, connections: 3 }] })
   await away(agent)
@@ -39,7 +39,7 @@ t.test('a client that is back within 30 s keeps what lives until it says otherwi
 })
 
 t.test('stats are as private as their rule', async t => {
-  const { edge, call, user, server, clock } = await books(t)
+  const { edge, call, user, server, clock } = await statsFixture(t)
   const { ruleId } = await edge()
   const stranger = await user('ann')
   const root = { id: 'boss', displayName: 'boss', role: 'superadmin' as const, disabled: false }
@@ -60,7 +60,7 @@ t.test('stats are as private as their rule', async t => {
 })
 
 t.test('a rule that is gone is booked until its agent has said all, and then forgotten', async t => {
-  const { edge, report, call, server, connected, away, held } = await books(t)
+  const { edge, report, call, server, connected, away, held } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const { store } = server.depsOf('stats')
   const kept = () =>
@@ -97,7 +97,7 @@ t.test('a rule that is gone is booked until its agent has said all, and then for
 })
 
 t.test('reports that come again, late and more than once, do not cut a gone rule from the books', async t => {
-  const { edge, report, call, server, held } = await books(t)
+  const { edge, report, call, server, held } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const { store } = server.depsOf('stats')
   const bytes = (bytes_in: number) => [row(ruleId, 'minute', minute, { bytes_in })]
@@ -128,7 +128,7 @@ t.test('reports that come again, late and more than once, do not cut a gone rule
 })
 
 t.test('a journal of long ago that is told again is not the one that was booked last', async t => {
-  const { edge, report, server, clock } = await books(t)
+  const { edge, report, server, clock } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const { stats, store } = server.depsOf('stats') as Kernel & { stats: Stats }
   const rows = [row(ruleId, 'minute', minute, { bytes_in: 1 })]
@@ -156,7 +156,7 @@ t.test('a rule that lived for two seconds is booked, for its owner', async t => 
       })
     ]
   })
-  const on = await books(t, { plugins: ['users', 'clients', 'rules', 'stats', sink] })
+  const on = await statsFixture(t, { plugins: ['users', 'clients', 'rules', 'stats', sink] })
   const { agent, clientId } = await on.edge()
   await on.user('ada')
   const { rule_id: ruleId } = (await on.push({ listen_port: 1, owner: 'ada' })).body
@@ -174,7 +174,7 @@ t.test('a rule that lived for two seconds is booked, for its owner', async t => 
 })
 
 t.test('what went while stats were off is forgotten at the next start', async t => {
-  const first = await books(t)
+  const first = await statsFixture(t)
   const [one, two] = [await first.edge('one'), await first.edge('two')]
   const kept = await first.push({ client: one.clientId, listen_port: 1 })
   for (const { agent, ruleId } of [one, two])
@@ -182,13 +182,13 @@ t.test('what went while stats were off is forgotten at the next start', async t 
   const keptRow = row(kept.body.rule_id, 'minute', minute, { bytes_in: 1 })
   await first.report(one.agent, { seq: 2, rows: [keptRow] })
   await first.stop()
-  const off = await books(t, { dir: first.dir, plugins: ['users', 'clients', 'rules'] })
+  const off = await statsFixture(t, { dir: first.dir, plugins: ['users', 'clients', 'rules'] })
   await off.call('DELETE', `/v1/rules/${one.ruleId}`)
   await off.call('POST', `/v1/clients/${two.clientId}/revoke`)
   await off.call('DELETE', `/v1/clients/${two.clientId}`)
   await off.stop()
 
-  const again = await books(t, { dir: first.dir })
+  const again = await statsFixture(t, { dir: first.dir })
 
   const { store } = again.server.depsOf('stats')
   t.match(await store.read(em => em.find(StatsTotal, {})), [{ ruleId: kept.body.rule_id }])
@@ -197,7 +197,7 @@ t.test('what went while stats were off is forgotten at the next start', async t 
 })
 
 t.test('minutes are forgotten after two days; what they came to is not', async t => {
-  const { edge, report, stats, clock, server } = await books(t)
+  const { edge, report, stats, clock, server } = await statsFixture(t)
   const { agent, ruleId } = await edge()
   const minutes = () => server.depsOf('stats').store.read(em => em.find(StatsRow, { kind: 'minute' }))
   const [old, young] = [49, 40].map(hours => String((noon - hours * hour) / 1000)) as [string, string]
@@ -213,7 +213,7 @@ t.test('minutes are forgotten after two days; what they came to is not', async t
 })
 
 t.test('what comes after days of a minute that was booked in part is booked once', async t => {
-  const { edge, report, stats, clock, away, connected } = await books(t)
+  const { edge, report, stats, clock, away, connected } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const said = (bytes_in: number) => [row(ruleId, 'minute', minute, { bytes_in })]
   await report(agent, { rows: said(50) })
@@ -226,7 +226,7 @@ t.test('what comes after days of a minute that was booked in part is booked once
 })
 
 t.test('the journal of a start that is long over is forgotten, its sums are not', async t => {
-  const { edge, report, stats, clock, server, away, connected } = await books(t)
+  const { edge, report, stats, clock, server, away, connected } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const { store } = server.depsOf('stats')
   const rows = () => store.read(em => em.find(StatsRow, {}, { orderBy: { epoch: 'asc' } }))
@@ -247,7 +247,7 @@ t.test('the journal of a start that is long over is forgotten, its sums are not'
 })
 
 t.test('of a client that starts again and again the last thousand journals are known', async t => {
-  const { edge, clock, server } = await books(t)
+  const { edge, clock, server } = await statsFixture(t)
   const { clientId } = await edge()
   const { store } = server.depsOf('stats')
   await store.change(async em => {
@@ -266,7 +266,7 @@ t.test('of a client that starts again and again the last thousand journals are k
 })
 
 t.test('a client that is deleted takes its books along', async t => {
-  const { edge, report, call, server } = await books(t)
+  const { edge, report, call, server } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const { store } = server.depsOf('stats')
   await report(agent, { rows: [row(ruleId, 'minute', minute, { bytes_in: 10 })] })
@@ -285,7 +285,7 @@ t.test('a client that is deleted takes its books along', async t => {
 })
 
 t.test('before a revoked client is cut it is asked for its last report', async t => {
-  const { enroll, connect, call } = await books(t)
+  const { enroll, connect, call } = await statsFixture(t)
   const clientId = await enroll()
   const agent = await connect(clientId, {
     messages: [...rulesMessages, ...messages],
@@ -298,7 +298,7 @@ t.test('before a revoked client is cut it is asked for its last report', async t
 })
 
 t.test('while old minutes are dropped others have their turn', async t => {
-  const { server } = await books(t)
+  const { server } = await statsFixture(t)
   const { store, stats } = server.depsOf('stats') as unknown as { store: Kernel['store']; stats: Stats }
   await store.change(async em => {
     await em.insert(StatsEpoch, { clientId: 'c', epoch: 'e', seq: 1, minute: 1_000_000_060, bookedAt: 0 })

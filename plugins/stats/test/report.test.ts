@@ -1,11 +1,11 @@
 import t from 'tap'
 import { definePlugin } from '../../../kernel/plugin.ts'
-import { type Difference, sinkSlot } from '../slots.ts'
+import { type Difference, sinkSlot } from '../exports.ts'
 import { StatsReport } from '../wire.ts'
-import { books, epoch, minute, noon, otherEpoch, row, toldIn } from './kit.ts'
+import { epoch, minute, noon, otherEpoch, row, statsFixture, toldIn } from './fixture.ts'
 
 t.test('a rule has stats from the moment that it exists', async t => {
-  const { edge, stats } = await books(t)
+  const { edge, stats } = await statsFixture(t)
   const { clientId, ruleId } = await edge()
 
   t.strictSame(await stats(ruleId), {
@@ -28,7 +28,7 @@ t.test('a rule has stats from the moment that it exists', async t => {
 })
 
 t.test('what an agent reports is added up over minutes, and answered with its seq', async t => {
-  const { edge, report, stats } = await books(t)
+  const { edge, report, stats } = await statsFixture(t)
   const { agent, ruleId } = await edge()
 
   const booked = await report(agent, {
@@ -59,7 +59,7 @@ t.test('what an agent reports is added up over minutes, and answered with its se
 })
 
 t.test('a repeated report adds nothing, a grown one its difference', async t => {
-  const { edge, report, stats } = await books(t)
+  const { edge, report, stats } = await statsFixture(t)
   const { agent, ruleId } = await edge()
   const said = (bytes_in: number, connections: number) => [
     row(ruleId, 'minute', minute, { bytes_in }),
@@ -76,11 +76,11 @@ t.test('a repeated report adds nothing, a grown one its difference', async t => 
 })
 
 t.test('a report in parts, and reports that lie together, are booked as one each', async t => {
-  const { edge, report, stats } = await books(t)
+  const { edge, report, stats } = await statsFixture(t)
   const one = await edge('one')
   const two = await edge('two')
 
-  const first = one.agent.line.ask(StatsReport, {
+  const first = one.agent.line.request(StatsReport, {
     epoch,
     seq: 1,
     part: 0,
@@ -103,7 +103,7 @@ t.test('a report in parts, and reports that lie together, are booked as one each
 })
 
 t.test('a lower value is refused and logged, and takes nothing else with it', async t => {
-  const { edge, report, stats, log } = await books(t)
+  const { edge, report, stats, log } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   await report(agent, { seq: 1, rows: [row(ruleId, 'minute', minute, { bytes_in: 10, bytes_out: 10 })] })
 
@@ -123,7 +123,7 @@ t.test('a lower value is refused and logged, and takes nothing else with it', as
 })
 
 t.test('totals of two epochs add up, and the gap between them is named once', async t => {
-  const { edge, report, stats, log } = await books(t)
+  const { edge, report, stats, log } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const rows = [row(ruleId, 'minute', minute, { bytes_in: 10 })]
   const gap = { from_ms: noon - 5000, to_ms: noon - 1000 }
@@ -149,7 +149,7 @@ t.test('totals of two epochs add up, and the gap between them is named once', as
 })
 
 t.test('Welcome says what is booked, by epoch, also after a restart of the server', async t => {
-  const { edge, report, stop, dir } = await books(t)
+  const { edge, report, stop, dir } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const rows = [row(ruleId, 'minute', minute, { bytes_in: 10 })]
   await report(agent, { epoch: otherEpoch, seq: 3, rows: [] })
@@ -157,7 +157,7 @@ t.test('Welcome says what is booked, by epoch, also after a restart of the serve
   await agent.close()
   await stop()
 
-  const next = await books(t, { dir })
+  const next = await statsFixture(t, { dir })
   const back = await next.connected(clientId)
   await next.report(back, { seq: 9, rows })
 
@@ -166,7 +166,7 @@ t.test('Welcome says what is booked, by epoch, also after a restart of the serve
 })
 
 t.test('an agent speaks for no rule of another client, and for none that never was', async t => {
-  const { edge, report, stats } = await books(t)
+  const { edge, report, stats } = await statsFixture(t)
   const mine = await edge('mine')
   const theirs = await edge('theirs')
 
@@ -201,7 +201,7 @@ t.test('a sink gets each difference once, in the transaction that books it, and 
       })
     ]
   })
-  const { edge, report, stats, log } = await books(t, {
+  const { edge, report, stats, log } = await statsFixture(t, {
     plugins: ['users', 'clients', 'rules', 'stats', sink]
   })
   const { agent, clientId, ruleId } = await edge()
@@ -246,13 +246,15 @@ t.test('a report that cannot be booked takes no other of its moment with it', as
       })
     ]
   })
-  const { edge, report, stats } = await books(t, { plugins: ['users', 'clients', 'rules', 'stats', sink] })
+  const { edge, report, stats } = await statsFixture(t, {
+    plugins: ['users', 'clients', 'rules', 'stats', sink]
+  })
   const [bad, good] = [await edge('bad'), await edge('good')]
   refused.add(bad.clientId)
   const rowsOf = ({ ruleId }: { ruleId: string }) => [row(ruleId, 'minute', minute, { bytes_in: 10 })]
 
   const spoiled = t.rejects(
-    bad.agent.line.ask(StatsReport, { epoch, seq: 1, part: 0, last: true, rows: rowsOf(bad), live: [] }),
+    bad.agent.line.request(StatsReport, { epoch, seq: 1, part: 0, last: true, rows: rowsOf(bad), live: [] }),
     { code: 'internal' }
   )
   await report(good.agent, { rows: rowsOf(good) })
@@ -263,7 +265,7 @@ t.test('a report that cannot be booked takes no other of its moment with it', as
 })
 
 t.test('a span without a start is not booked', async t => {
-  const { edge, report, stats } = await books(t)
+  const { edge, report, stats } = await statsFixture(t)
   const { agent, ruleId } = await edge()
 
   await report(agent, { rows: [row(ruleId, 'minute', 'yesterday', { bytes_in: 10 })] })

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { definePlugin } from '../../../kernel/plugin.ts'
-import { visibleSlot } from '../../clients/slots.ts'
-import { until } from '../../rules/test/kit.ts'
+import { visibleSlot } from '../../clients/exports.ts'
+import { until } from '../../rules/test/fixture.ts'
 import type { Summary } from '../schema.ts'
-import { books, minute, row } from './kit.ts'
+import { minute, row, statsFixture } from './fixture.ts'
 
 const empty: Summary = {
   clients: { total: 0, connected: 0 },
@@ -14,7 +14,7 @@ const empty: Summary = {
 }
 
 t.test('an empty house is summed up, too', async t => {
-  const { call } = await books(t)
+  const { call } = await statsFixture(t)
 
   t.strictSame(await call('GET', '/v1/stats/summary').then(({ body }) => body), empty)
 })
@@ -28,7 +28,7 @@ t.test('a superadmin sees sums of all, a user of what is theirs', async t => {
     needs: { clients: '^1.0.0' },
     fills: [visibleSlot.fill(async () => visible)]
   })
-  const on = await books(t, { plugins: ['users', 'clients', 'rules', 'stats', grants] })
+  const on = await statsFixture(t, { plugins: ['users', 'clients', 'rules', 'stats', grants] })
   const one = await on.edge('one')
   const two = await on.edge('two')
   const three = await on.enroll('three')
@@ -74,7 +74,7 @@ t.test('a superadmin sees sums of all, a user of what is theirs', async t => {
 })
 
 t.test('a rule that is gone is in no sum, though its agent has yet to report', async t => {
-  const on = await books(t)
+  const on = await statsFixture(t)
   const { agent, ruleId } = await on.edge()
   await on.report(agent, {
     rows: [row(ruleId, 'minute', minute, { bytes_in: 10 })],
@@ -92,7 +92,7 @@ t.test('a rule that is gone is in no sum, though its agent has yet to report', a
 })
 
 t.test('nobody sums up without being known', async t => {
-  const on = await books(t)
+  const on = await statsFixture(t)
   await on.user('ada')
 
   t.equal((await on.call('GET', '/v1/stats/summary', undefined, { authorization: '' })).status, 401)

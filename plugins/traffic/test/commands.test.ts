@@ -1,14 +1,14 @@
 import t from 'tap'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
-import { operatorToken } from '../../../test/kit/house.ts'
+import { operatorToken } from '../../../kit/test-server.ts'
 import { openApi } from '../../cli/api.ts'
-import { books, minute, row } from '../../stats/test/kit.ts'
+import { minute, row, statsFixture } from '../../stats/test/fixture.ts'
 import plugin from '../plugin.ts'
 
 type Args = Readonly<Record<string, unknown>>
 
 t.test('the traffic of a client is found by its name, not taken for none', async t => {
-  const { server, edge, report } = await books(t, {
+  const { server, edge, report } = await statsFixture(t, {
     plugins: ['users', 'clients', 'rules', 'stats', 'traffic']
   })
   const { agent, clientId, ruleId } = await edge('paris')

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { books, minute, noon, row } from '../../stats/test/kit.ts'
+import { minute, noon, row, statsFixture } from '../../stats/test/fixture.ts'
 import type { Traffic } from '../schema.ts'
 import type { Traffic as Service } from '../traffic.ts'
 
@@ -9,7 +9,7 @@ const at = Number(minute)
 const plugins = ['users', 'clients', 'rules', 'stats', 'traffic']
 
 t.test('bytes are found in the minute of their delivery, by user, client and pair', async t => {
-  const { edge, report, call } = await books(t, { plugins })
+  const { edge, report, call } = await statsFixture(t, { plugins })
   const { agent, clientId, ruleId } = await edge()
   const rows = [
     row(ruleId, 'minute', `${at - 7200}`, { bytes_in: 10, bytes_out: 100 }),
@@ -41,7 +41,7 @@ t.test('bytes are found in the minute of their delivery, by user, client and pai
 })
 
 t.test('an hour is shown at one minute past its end, and grows by what comes late', async t => {
-  const { edge, report, call, clock, away, connected } = await books(t, { plugins })
+  const { edge, report, call, clock, away, connected } = await statsFixture(t, { plugins })
   const { agent, clientId, ruleId } = await edge()
   await report(agent, { rows: [row(ruleId, 'minute', `${at + 60}`, { bytes_in: 7 })] })
   await away(agent)
@@ -61,7 +61,7 @@ t.test('an hour is shown at one minute past its end, and grows by what comes lat
 })
 
 t.test('what is wrong with a query is said', async t => {
-  const { call, user } = await books(t, { plugins })
+  const { call, user } = await statsFixture(t, { plugins })
   const ann = await user('ann')
   const cases = [
     ['from=1768478400&to=1768478400', 400, 'invalid_time_range'],
@@ -89,7 +89,7 @@ t.test('what is wrong with a query is said', async t => {
 })
 
 t.test('the default is minutes for a day of the last week, else hours', async t => {
-  const { call } = await books(t, { plugins })
+  const { call } = await statsFixture(t, { plugins })
   const bucket = async (from: number, to: number) =>
     (await call<Traffic>('GET', `/v1/traffic/global?from=${from}&to=${to}`)).body.bucket
   t.equal(await bucket(at - 86_400, at), '1m')
@@ -99,7 +99,7 @@ t.test('the default is minutes for a day of the last week, else hours', async t 
 })
 
 t.test('a later user of a name inherits no history, and the history of all keeps it', async t => {
-  const { edge, report, call, user } = await books(t, { plugins })
+  const { edge, report, call, user } = await statsFixture(t, { plugins })
   const { agent, clientId } = await edge()
   const ann = await user('ann')
   const rule = {
@@ -123,7 +123,7 @@ t.test('a later user of a name inherits no history, and the history of all keeps
 })
 
 t.test('samples go when their time is over', async t => {
-  const { edge, report, call, clock, server } = await books(t, { plugins })
+  const { edge, report, call, clock, server } = await statsFixture(t, { plugins })
   const { agent, ruleId } = await edge()
   await report(agent, { rows: [row(ruleId, 'minute', minute, { bytes_in: 7 })] })
   const kept = () =>
@@ -140,7 +140,7 @@ t.test('samples go when their time is over', async t => {
 })
 
 t.test('while old samples are dropped others have their turn', async t => {
-  const { server } = await books(t, { plugins })
+  const { server } = await statsFixture(t, { plugins })
   const deps = server.depsOf('traffic') as unknown as { store: Kernel['store']; traffic: Service }
   const count = (table: string) =>
     deps.store.read(

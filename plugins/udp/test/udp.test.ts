@@ -1,6 +1,6 @@
 import t from 'tap'
 import { openCodec } from '../../../kernel/wire/codec.ts'
-import { site } from '../../rules/test/kit.ts'
+import { rulesFixture } from '../../rules/test/fixture.ts'
 import { RulePush } from '../../rules/wire.ts'
 import udp from '../agent.ts'
 import { capability, Settings, settingsPart } from '../wire.ts'
@@ -9,7 +9,7 @@ const plugins = ['users', 'clients', 'rules', 'grants', 'udp']
 const able = { capabilities: { [capability.id]: capability.since } }
 
 t.test('a UDP rule goes to a client that can do it, beside a TCP rule on the same port', async t => {
-  const on = await site(t, { plugins })
+  const on = await rulesFixture(t, { plugins })
   const agent = await on.connect(await on.enroll(), able)
 
   t.match(await on.push({ protocol: 'Udp' }), { status: 201, body: { protocol: 'udp' } })
@@ -19,7 +19,7 @@ t.test('a UDP rule goes to a client that can do it, beside a TCP rule on the sam
 })
 
 t.test('grants are judged by protocol', async t => {
-  const on = await site(t, { plugins })
+  const on = await rulesFixture(t, { plugins })
   const clientId = await on.enroll()
   await on.connect(clientId, able)
   const ada = await on.user('ada')
@@ -34,7 +34,10 @@ t.test('grants are judged by protocol', async t => {
 })
 
 t.test('caps and idle time come with the welcome, and the agent keeps them for rules to come', async t => {
-  const on = await site(t, { plugins, keys: { udp_max_flows_per_rule: 65_535, udp_flow_idle_secs: 7 } })
+  const on = await rulesFixture(t, {
+    plugins,
+    keys: { udp_max_flows_per_rule: 65_535, udp_flow_idle_secs: 7 }
+  })
   const agent = await on.connect(await on.enroll(), able)
   const part = agent.welcome.parts[settingsPart]!
   const codec = openCodec([Settings])

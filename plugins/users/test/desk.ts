@@ -1,7 +1,7 @@
 // A server with users, and their bearer tokens.
 import type { Test } from 'tap'
 import type { Role } from '../../../kernel/http/principal.ts'
-import { type House, house, type Plan, type Reply } from '../../../test/kit/house.ts'
+import { type Reply, type TestServer, type TestServerOptions, testServer } from '../../../kit/test-server.ts'
 
 export interface Body {
   readonly error: { readonly code: string; readonly message: string }
@@ -9,15 +9,20 @@ export interface Body {
 }
 type Headers = Readonly<Record<string, string>>
 
-export interface Desk extends House {
+export interface Desk extends TestServer {
   /** Makes a user; answers its Authorization header. */
   user(userId: string, role?: Role, more?: object): Promise<Headers>
   bearer(userId: string): Promise<Headers>
-  ask(method: Parameters<House['call']>[0], path: string, body?: object, as?: Headers): Promise<Reply<Body>>
+  ask(
+    method: Parameters<TestServer['call']>[0],
+    path: string,
+    body?: object,
+    as?: Headers
+  ): Promise<Reply<Body>>
 }
 
-export async function desk(t: Test, plan: Plan = {}): Promise<Desk> {
-  const home = await house(t, { plugins: ['users', 'auth', 'credentials', 'clients', 'rules'], ...plan })
+export async function desk(t: Test, plan: TestServerOptions = {}): Promise<Desk> {
+  const home = await testServer(t, { plugins: ['users', 'auth', 'credentials', 'clients', 'rules'], ...plan })
   const ask: Desk['ask'] = (method, path, body, as) => home.call<Body>(method, `/v1/users${path}`, body, as)
   const bearer = async (userId: string): Promise<Headers> => {
     const { body } = await ask('POST', `/${userId}/credentials`, {})
@@ -39,7 +44,7 @@ export const refusal = (status: number, code: string) => ({ status, body: { erro
 
 export const password = 'a long enough password'
 
-export const signIn = (home: House, userId: string, word = password): Promise<Reply<Body>> =>
+export const signIn = (home: TestServer, userId: string, word = password): Promise<Reply<Body>> =>
   home.call<Body>('POST', '/v1/auth/login', { user_id: userId, password: word }, { authorization: '' })
 
 export const cookieOf = ({ headers }: Reply<unknown>): string =>

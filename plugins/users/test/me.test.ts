@@ -1,8 +1,8 @@
 import t from 'tap'
-import { house } from '../../../test/kit/house.ts'
+import { testServer } from '../../../kit/test-server.ts'
 
 t.test('the operator token is told who it is', async t => {
-  const { call } = await house(t, { plugins: ['users'] })
+  const { call } = await testServer(t, { plugins: ['users'] })
 
   const reply = await call('GET', '/v1/users/me')
 

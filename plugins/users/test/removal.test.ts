@@ -3,7 +3,7 @@ import { newId } from '../../../kernel/base/id.ts'
 import { Client, Credential } from '../../../kernel/identity/entities.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
 import { Rule } from '../../rules/entities.ts'
-import { removingSlot } from '../slots.ts'
+import { removingSlot } from '../exports.ts'
 import { cookieOf, desk, password, refusal, signIn } from './desk.ts'
 
 t.test(

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { Fault } from '../../../kernel/base/errors.ts'
 import { User } from '../../../kernel/identity/entities.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { house } from '../../../test/kit/house.ts'
+import { testServer } from '../../../kit/test-server.ts'
 import type { Users } from '../users.ts'
 
 interface Deps extends Kernel {
@@ -11,7 +11,7 @@ interface Deps extends Kernel {
 const ann = { userId: 'ann', displayName: 'Ann', role: 'user' } as const
 
 async function open(t: Test): Promise<Deps> {
-  const { server } = await house(t, { plugins: ['users'] })
+  const { server } = await testServer(t, { plugins: ['users'] })
   return server.depsOf('users') as Deps // of this plugin, by its name
 }
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { freePort } from '../../../test/kit/ports.ts'
-import { edge, site, token } from '../../../test/kit/site.ts'
-import { get, web } from '../../../test/kit/web.ts'
+import { freePort } from '../../../test/support/ports.ts'
+import { edge, testCluster, token } from '../../../test/support/test-cluster.ts'
+import { get, web } from '../../../test/support/web.ts'
 import { ownerOfScript, ownerOfStack } from '../owner.ts'
 
 const looper = join(import.meta.dirname, 'looper')
@@ -11,7 +11,7 @@ const dropper = join(import.meta.dirname, 'dropper')
 t.test(
   'code that holds the server up is named in the log, forwarding goes on, and so does the server',
   async t => {
-    const on = await site(
+    const on = await testCluster(
       t,
       {},
       `[plugins."${looper}"]
@@ -43,7 +43,7 @@ patience_secs = 0.5
 )
 
 t.test('code that holds an agent up is named in its log, and its engine forwards on', async t => {
-  const on = await site(t, {}, `[plugins."${looper}"]\n`)
+  const on = await testCluster(t, {}, `[plugins."${looper}"]\n`)
   const { agent } = await edge(t, on, 'paris', { args: ['--config', on.configFile] })
   const [page, port, next] = [await web(t), await freePort(), await freePort()]
   const push = (listen_port: number) =>
@@ -67,7 +67,7 @@ t.test('code that holds an agent up is named in its log, and its engine forwards
 
 t.test('an error that nobody catches is named with its plugin, and ends the server', async t => {
   for (const by of ['timer', 'promise']) {
-    const on = await site(t, {}, `[plugins."${looper}"]\n`)
+    const on = await testCluster(t, {}, `[plugins."${looper}"]\n`)
     const headers = { authorization: `Bearer ${token}` }
     void fetch(`${on.origin}/v1/drop?by=${by}`, { method: 'POST', headers }).catch(() => {}) // it may get no answer
 
@@ -93,7 +93,7 @@ t.test('a script is of its plugin, its package, or the server', async t => {
 })
 
 t.test('an error that nobody catches is named with its plugin, and ends the agent', async t => {
-  const on = await site(t)
+  const on = await testCluster(t)
   const config = join(t.testdir({ 'agent.toml': `[plugins."${dropper}"]\n` }), 'agent.toml')
   const { agent } = await edge(t, on, 'paris', { args: ['--config', config] })
   const targets = [{ host: '127.0.0.1', port: 9 }]

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { edge, type Ground, site } from '../../kit/site.ts'
+import { edge, type Ground, testCluster } from '../../support/test-cluster.ts'
 import type { Forwarder } from './modes.ts'
 
 export interface Running {
@@ -132,7 +132,7 @@ const engines = {
 
 /** One server; an agent an engine, each with a rule for TCP and one for UDP, as anybody makes them. */
 export async function startOurs(t: Ground, threads: number): Promise<Running[]> {
-  const on = await site(t)
+  const on = await testCluster(t)
   const found: Running[] = []
   for (const [at, name] of (['native', 'native-copy', 'portable'] as const).entries()) {
     const port = 19_200 + at

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { arch, availableParallelism, cpus, loadavg, release, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Ground } from '../../kit/site.ts'
+import type { Ground } from '../../support/test-cluster.ts'
 import { type Running, run, serverPort, startOurs, startPeers, versionOf } from './forwarders.ts'
 import { type Forwarder, type Mode, modes, ours } from './modes.ts'
 import { type Figures, gateTable, modeTables, type Runs } from './table.ts'

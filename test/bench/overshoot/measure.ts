@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Event } from '../../kit/process.ts'
+import type { Event } from '../../support/process.ts'
 import type { Place } from './stage.ts'
 
 const quietMs = 300

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import type { QuotaRow } from '../../../plugins/quota/schema.ts'
 import { helloOf } from '../../engine/hellos.ts'
-import { freePort } from '../../kit/ports.ts'
-import { type Edge, edge, type Ground, site } from '../../kit/site.ts'
+import { freePort } from '../../support/ports.ts'
+import { type Edge, edge, type Ground, testCluster } from '../../support/test-cluster.ts'
 
 /** How an agent forwards: its environment. */
 export const ways = {
@@ -42,7 +42,7 @@ export interface Pour {
 export type Stage = Awaited<ReturnType<typeof openStage>>
 
 export async function openStage(t: Ground, wanted: readonly Way[]) {
-  const on = await site(t)
+  const on = await testCluster(t)
   const { call } = on
   const [source, sink] = [await openSource(t), await openSink(t)]
   const hello = await helloOf({ servername: name })

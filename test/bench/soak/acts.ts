@@ -2,7 +2,7 @@
 import type { Engine, EngineRule, Meter } from '../../../agent/engine.ts'
 import { limited, meterOf, rate, totalOf, unlimited } from '../../engine/metering.ts'
 import { ruleTo } from '../../engine/rig.ts'
-import { isFree } from '../../kit/ports.ts'
+import { isFree } from '../../support/ports.ts'
 import type { Dice } from './dice.ts'
 import type { Hall, Talk, Wish } from './hall.ts'
 import { settled } from './settled.ts'

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { OpenEngine } from '../../engine/rig.ts'
-import { freePort } from '../../kit/ports.ts'
+import { freePort } from '../../support/ports.ts'
 import { scenePorts } from './acts.ts'
 import { playEpoch } from './epoch.ts'
 

@@ -1,5 +1,5 @@
 // How a connection finds its target, or does not.
-import { freePort } from '../../kit/ports.ts'
+import { freePort } from '../../support/ports.ts'
 import {
   answer,
   type Case,

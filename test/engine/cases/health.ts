@@ -1,7 +1,7 @@
 // Targets that fail are left out, and come back.
 import type { Test } from 'tap'
 import type { EngineEvent } from '../../../agent/engine.ts'
-import { freePort } from '../../kit/ports.ts'
+import { freePort } from '../../support/ports.ts'
 import { helloOf } from '../hellos.ts'
 import { limited, rate } from '../metering.ts'
 import { type Case, call, endOf, openEcho, openTarget, portCounters, rig, ruleTo, until } from '../rig.ts'

@@ -1,7 +1,7 @@
 // A rule opens, counts and closes.
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
-import { freePort } from '../../kit/ports.ts'
+import { freePort } from '../../support/ports.ts'
 import { limited, unlimited } from '../metering.ts'
 import {
   answer,

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import type { Test } from 'tap'
 import type { Engine, EngineRule } from '../../../agent/engine.ts'
-import { freePort } from '../../kit/ports.ts'
+import { freePort } from '../../support/ports.ts'
 import { helloOf, inRecordsOf } from '../hellos.ts'
 import { limited, meterOf } from '../metering.ts'
 import {

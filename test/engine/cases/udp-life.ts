@@ -1,7 +1,7 @@
 // A UDP rule opens, its flows come and go, it closes.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { freePort } from '../../kit/ports.ts'
+import { freePort } from '../../support/ports.ts'
 import { answer, type Case, call, echo, openTarget, portCounters, rig, ruleTo, until } from '../rig.ts'
 import { openUdpRule, openUdpTarget, talk } from './udp-kit.ts'
 

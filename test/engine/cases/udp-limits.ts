@@ -1,5 +1,5 @@
 // What keeps datagrams and flows out: the cap, filters, own listeners.
-import { freePort } from '../../kit/ports.ts'
+import { freePort } from '../../support/ports.ts'
 import { type Case, portCounters, rig, until } from '../rig.ts'
 import { openUdpRule, openUdpTarget, talk } from './udp-kit.ts'
 

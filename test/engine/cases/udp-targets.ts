@@ -1,5 +1,5 @@
 // How a flow finds its target, and what happens when nobody is there.
-import { freePort } from '../../kit/ports.ts'
+import { freePort } from '../../support/ports.ts'
 import { type Case, portCounters, rig, until } from '../rig.ts'
 import { openUdpRule, openUdpTarget, talk } from './udp-kit.ts'
 

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core'
-import { ruleKey } from '../../../plugins/rules/slots.ts'
+import { ruleKey } from '../../../plugins/rules/exports.ts'
 
 export const NoteIdle = defineEntity({
   name: 'NoteIdle',

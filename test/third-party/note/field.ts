@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { defineCode, Fault } from '../../../kernel/base/errors.ts'
-import { fieldUnsupported, ruleField } from '../../../plugins/rules/slots.ts'
+import { fieldUnsupported, ruleField } from '../../../plugins/rules/exports.ts'
 import { NoteIdle } from './entities.ts'
 import { capability, Idle, key } from './wire.ts'
 

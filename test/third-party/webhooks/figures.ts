@@ -1,4 +1,4 @@
-import type { Figure } from 'sluice/plugin'
+import type { Metric } from 'sluice/plugin'
 import type { Courier } from './courier.ts'
 import type { Desk } from './desk.ts'
 import type { Outbox } from './outbox.ts'
@@ -12,14 +12,14 @@ interface Services {
 
 export const openFigures =
   ({ desk, courier, outbox }: Services) =>
-  async (): Promise<readonly Figure[]> => {
+  async (): Promise<readonly Metric[]> => {
     const rows = await desk.list()
-    const gauge = (name: string, help: string, read: (row: EndpointRow) => number): Figure => ({
+    const gauge = (name: string, help: string, read: (row: EndpointRow) => number): Metric => ({
       name,
       type: 'gauge',
       help,
       labels: ['endpoint'],
-      readings: rows.map(row => ({ of: [row.name], value: read(row) }))
+      samples: rows.map(row => ({ labelValues: [row.name], value: read(row) }))
     })
     return [
       gauge('webhooks_waiting', 'Events that are still to be delivered', ({ waiting }) => waiting),
@@ -29,8 +29,11 @@ export const openFigures =
         type: 'counter',
         help: 'Attempts to deliver, tests among them',
         labels: ['endpoint', 'outcome'],
-        readings: rows.flatMap(({ name }) =>
-          (['delivered', 'failed'] as const).map(is => ({ of: [name, is], value: courier.count(name, is) }))
+        samples: rows.flatMap(({ name }) =>
+          (['delivered', 'failed'] as const).map(is => ({
+            labelValues: [name, is],
+            value: courier.count(name, is)
+          }))
         )
       },
       {
@@ -38,7 +41,7 @@ export const openFigures =
         type: 'counter',
         help: 'Events that found the line full',
         labels: ['endpoint'],
-        readings: rows.map(({ name }) => ({ of: [name], value: outbox.dropped(name) }))
+        samples: rows.map(({ name }) => ({ labelValues: [name], value: outbox.dropped(name) }))
       }
     ]
   }

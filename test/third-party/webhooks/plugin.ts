@@ -2,8 +2,8 @@ import {
   asFunction,
   connectionSlot,
   definePlugin,
-  figuresSlot,
   type Kernel,
+  metricsSlot,
   quota,
   rules
 } from 'sluice/plugin'
@@ -43,7 +43,7 @@ export default definePlugin<Deps>({
     connectionSlot.fillWith(({ tellers }: Deps) => tellers.connection),
     rules.stateSlot.fillWith(({ tellers }: Deps) => tellers.state),
     quota.levelSlot.fillWith(({ tellers }: Deps) => tellers.level),
-    figuresSlot.fillWith(openFigures)
+    metricsSlot.fillWith(openFigures)
   ],
   routes,
   commands,

@@ -1,6 +1,6 @@
 // How events are delivered: again and again, in order, and at last given up.
 import t from 'tap'
-import { house } from '../../../kit/house.ts'
+import { testServer } from '../../../../kit/test-server.ts'
 import { receiver } from './receiver.ts'
 import { event, plugin, plugins, sectionOf, type World, world } from './world.ts'
 
@@ -121,7 +121,7 @@ t.test('endpoints do not wait for one another', async t => {
   const [slow, quick] = [await receiver(t), await receiver(t)]
   slow.answer(() => {})
   const section = sectionOf(slow, {}, { name: 'quick', url: quick.url })
-  const on = await house(t, { plugins: [...plugins, plugin], sections: { webhooks: section } })
+  const on = await testServer(t, { plugins: [...plugins, plugin], sections: { webhooks: section } })
   await event(on, 'one')
   await event(on, 'two')
 
@@ -162,11 +162,11 @@ t.test('the line and the dead are bounded', async t => {
 
   t.match(await on.settled(() => true), { waiting: maxWaiting, dead: maxDead })
   t.equal(on.log.filter(({ event }) => event === 'webhook.dropped').length, 2)
-  const { figures } = on.server.depsOf('webhooks')
-  const told = (await Promise.all(figures().map(({ value }) => value()))).flat()
+  const { metrics } = on.server.depsOf('webhooks')
+  const told = (await Promise.all(metrics().map(({ value }) => value()))).flat()
   t.match(
     told.find(({ name }) => name === 'webhooks_dropped_total'),
-    { readings: [{ of: ['ops'], value: 2 }] }
+    { readings: [{ labelValues: ['ops'], value: 2 }] }
   )
   await on.clock.advance(second)
   await on.hook.until(2)

@@ -1,8 +1,8 @@
 // The webhooks plugin, loaded by path as a stranger's would be: real processes, and somebody who is told.
 import { join } from 'node:path'
 import t from 'tap'
-import { sluice } from '../../../kit/process.ts'
-import { edge, site, token } from '../../../kit/site.ts'
+import { sluice } from '../../../support/process.ts'
+import { edge, testCluster, token } from '../../../support/test-cluster.ts'
 import { receiver } from './receiver.ts'
 
 const folder = join(import.meta.dirname, '..')
@@ -21,7 +21,7 @@ t.test('a client connects and the hook is told; the command line shows who canno
   const config =
     endpoint('ops', hook.url, 'client.connected') +
     endpoint('nobody', 'http://127.0.0.1:9/', 'client.disconnected')
-  const on = await site(t, { OPS_HOOK: 'a secret that is long enough' }, config)
+  const on = await testCluster(t, { OPS_HOOK: 'a secret that is long enough' }, config)
   const env = { SVC_SERVER: on.origin, SVC_TOKEN: token, SVC_CONFIG: on.configFile }
   const json = async (...args: string[]): Promise<object> => {
     const { stdout, stderr } = await sluice([...args, '--output', 'json'], env)

@@ -5,8 +5,8 @@ import { connect, createServer, type LookupFunction } from 'node:net'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import t, { type Test } from 'tap'
+import { testServer } from '../../../../kit/test-server.ts'
 import { makeLeaf } from '../../../../plugins/control/self-signed.ts'
-import { house } from '../../../kit/house.ts'
 import { isPublic, lookupPublic } from '../address.ts'
 import type { TestRow } from '../schema.ts'
 import { sign } from '../signature.ts'
@@ -211,4 +211,4 @@ t.test('an endpoint that cannot work stops the start, and says why without its s
 })
 
 const begin = (t: Test, dir: string, endpoints: readonly object[]) =>
-  house(t, { plugins: [...plugins, plugin], sections: { webhooks: { endpoints } }, dir })
+  testServer(t, { plugins: [...plugins, plugin], sections: { webhooks: { endpoints } }, dir })

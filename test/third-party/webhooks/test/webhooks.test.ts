@@ -2,9 +2,9 @@
 import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { desk } from '../../../../plugins/quota/test/kit.ts'
-import { site, until } from '../../../../plugins/rules/test/kit.ts'
-import { conform } from '../../../kit/conformance.ts'
+import { conform } from '../../../../kit/conformance.ts'
+import { quotaFixture } from '../../../../plugins/quota/test/fixture.ts'
+import { rulesFixture, until } from '../../../../plugins/rules/test/fixture.ts'
 import { type Got, receiver } from './receiver.ts'
 import { plugin, plugins, secret, sectionOf } from './world.ts'
 
@@ -24,7 +24,7 @@ function isGenuine({ headers, text }: Got): boolean {
 
 async function begin(t: Test) {
   const hook = await receiver(t)
-  const on = await site(t, {
+  const on = await rulesFixture(t, {
     plugins: [...plugins, plugin],
     sections: { webhooks: sectionOf(hook, {}) }
   })
@@ -87,7 +87,7 @@ t.test('a rule that fails is told of, with its reason, and one that does not is 
 
 t.test('a quota is told of at 80 % and when it is spent', async t => {
   const hook = await receiver(t)
-  const on = await desk(t, {
+  const on = await quotaFixture(t, {
     plugins: [...plugins, plugin],
     sections: { webhooks: sectionOf(hook, { events: ['quota.warning', 'quota.exhausted'] }) }
   })

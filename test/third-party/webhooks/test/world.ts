@@ -1,10 +1,10 @@
 // A server in this process with the plugin, and somebody who is told.
 import type { Test } from 'tap'
-import { offerSurface } from '../../../../config/surface.ts'
+import { offerSurface } from '../../../../kernel/loader/public-modules.ts'
 import type { Plugin } from '../../../../kernel/plugin.ts'
-import { type Site, site } from '../../../../plugins/rules/test/kit.ts'
-import type { FakeClock } from '../../../kit/clock.ts'
-import type { House } from '../../../kit/house.ts'
+import type { FakeClock } from '../../../../kit/fake-clock.ts'
+import type { TestServer } from '../../../../kit/test-server.ts'
+import { type RulesFixture, rulesFixture } from '../../../../plugins/rules/test/fixture.ts'
 import type { DeadRow, EndpointRow } from '../schema.ts'
 import { type Receiver, receiver } from './receiver.ts'
 
@@ -14,7 +14,7 @@ export const { default: plugin } = (await import('../plugin.ts')) as { default: 
 export const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 export const plugins = ['users', 'clients', 'rules', 'stats', 'quota']
 
-export interface World extends Site {
+export interface World extends RulesFixture {
   readonly hook: Receiver
   /** One look of the courier, and what follows of it until `fits` of the endpoint's row. */
   settled(fits: (row: EndpointRow) => boolean): Promise<EndpointRow>
@@ -45,7 +45,7 @@ export const endpointOf = ({ url }: Receiver) => ({
 
 export async function world(t: Test, { endpoint = {}, ...given }: Given = {}): Promise<World> {
   const hook = given.hook ?? (await receiver(t))
-  const home = await site(t, {
+  const home = await rulesFixture(t, {
     plugins: [...plugins, plugin],
     sections: { webhooks: sectionOf(hook, endpoint) },
     ...given
@@ -68,7 +68,7 @@ export async function world(t: Test, { endpoint = {}, ...given }: Given = {}): P
 }
 
 /** What the service does on its own, put in by hand: an event in a transaction. */
-export function event({ server }: Pick<House, 'server'>, rule = 'rule-1'): Promise<void> {
+export function event({ server }: Pick<TestServer, 'server'>, rule = 'rule-1'): Promise<void> {
   const { store, outbox } = server.depsOf('webhooks') as unknown as Inner // the plugin's own container
   const data = { rule_id: rule }
   return store.change(em => outbox.put({ name: 'rule.failed', at: 0, data }, em))

@@ -1,0 +1,18 @@
+// The leaf that the server will have next: told over the stream that the present one vouches for, kept in the bundle.
+
+import { NextPin } from '../../kernel/wire/control.ts'
+import { type BoundHandler, bind, Refused, respond } from '../../kernel/wire/message.ts'
+import { type Bundle, pinNext } from './bundle.ts'
+
+/** `bundle` is the one that the stream came up with. */
+export const heedNextPin = (bundleFile: string, { token }: Bundle): BoundHandler[] =>
+  bind(
+    [
+      respond(NextPin, async (_: null, { fingerprint }) => {
+        if (!pinNext(bundleFile, token, fingerprint))
+          throw new Refused('bundle_replaced', 'the bundle holds another token by now')
+        return { fingerprint }
+      })
+    ],
+    () => null
+  )

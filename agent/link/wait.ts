@@ -1,0 +1,21 @@
+import type { Clock } from '../../kernel/base/clock.ts'
+
+export const aborted = (signal: AbortSignal): Promise<null> =>
+  new Promise(resolve => {
+    if (signal.aborted) return resolve(null)
+    signal.addEventListener('abort', () => resolve(null), { once: true })
+  })
+
+/** A time, or the signal, whichever comes first. */
+export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const done = (): void => {
+      cancel()
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const cancel = clock.after(ms, done)
+    signal.addEventListener('abort', done, { once: true })
+    if (signal.aborted) done()
+  })
+}

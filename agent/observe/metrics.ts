@@ -1,0 +1,119 @@
+import type { Metric } from '../../plugins/metrics/wire.ts'
+import { type Counters, type PortCounters, peekBoundsMs, type Sample } from '../engine.ts'
+
+interface RuleCounts {
+  readonly rule: string
+  readonly bytesIn: number
+  readonly bytesOut: number
+  readonly datagramsIn: number
+  readonly datagramsOut: number
+  readonly active: number
+  readonly connections: number
+  readonly dnsFailures: number
+  readonly failovers: number
+  readonly overflows: number
+  readonly rejected: ReadonlyMap<string, number>
+}
+
+interface Told {
+  readonly rules: readonly RuleCounts[]
+  readonly sample: Sample
+  readonly isConnected: boolean
+}
+
+/** Of all that the engine knows, or knew, as this rule. */
+export function mergedByRule(rule: string, all: readonly Counters[]): RuleCounts {
+  const sum = (of: (counters: Counters) => number): number =>
+    all.reduce((total, counters) => total + of(counters), 0)
+  const overPorts = (of: (port: PortCounters) => number): number =>
+    sum(({ ports }) => ports.reduce((total, port) => total + of(port), 0))
+  const rejected = new Map<string, number>()
+  for (const [reason, count] of all.flatMap(counters => Object.entries(counters.rejected)))
+    rejected.set(reason, (rejected.get(reason) ?? 0) + count)
+  return {
+    rule,
+    bytesIn: overPorts(({ bytesIn }) => bytesIn),
+    bytesOut: overPorts(({ bytesOut }) => bytesOut),
+    datagramsIn: overPorts(({ datagramsIn }) => datagramsIn),
+    datagramsOut: overPorts(({ datagramsOut }) => datagramsOut),
+    active: overPorts(({ active }) => active),
+    connections: sum(({ connectionsTotal }) => connectionsTotal),
+    dnsFailures: sum(({ dnsFailures }) => dnsFailures),
+    failovers: sum(({ targetFailovers }) => targetFailovers),
+    overflows: sum(({ flowsDroppedOverflow }) => flowsDroppedOverflow),
+    rejected
+  }
+}
+
+/** Names of their own: a scraper that sees server and agents would else count every byte twice. */
+export function metricsOf({ rules, sample, isConnected }: Told): readonly Metric[] {
+  const perRule = (name: string, help: string, of: (counts: RuleCounts) => number): Metric => ({
+    name: `svc_agent_rule_${name}`,
+    type: name.endsWith('_total') ? 'counter' : 'gauge',
+    help,
+    labels: ['rule'],
+    samples: rules.map(counts => ({ labelValues: [counts.rule], value: of(counts) }))
+  })
+  const single = (name: string, type: 'gauge' | 'counter', help: string, value: number): Metric => ({
+    name: `svc_agent_${name}`,
+    type,
+    help,
+    labels: [],
+    samples: [{ labelValues: [], value }]
+  })
+  const throttledMs = sample.meters.reduce((sum, meter) => sum + meter.throttledMs, 0)
+  return [
+    single('connected', 'gauge', '1 while the control stream is up.', isConnected ? 1 : 0),
+    single('rules', 'gauge', 'Rules that are open.', rules.length),
+    single('meters', 'gauge', 'Meters in use: of rules, owners and quotas.', sample.meters.length),
+    single('throttle_wait_seconds', 'gauge', 'Waits for bandwidth, of meters in use.', throttledMs / 1000),
+    single('engine_events_dropped_total', 'counter', 'Advice not told in time.', sample.eventsDropped),
+    inAndOut(rules, 'bytes', 'Payload bytes delivered.', ['bytesIn', 'bytesOut']),
+    inAndOut(rules, 'datagrams', 'Datagrams delivered.', ['datagramsIn', 'datagramsOut']),
+    perRule('active', 'Connections and flows that live.', ({ active }) => active),
+    perRule('connections_total', 'Connections and flows.', ({ connections }) => connections),
+    perRule('dns_failures_total', 'Target names that did not resolve.', ({ dnsFailures }) => dnsFailures),
+    perRule('target_failovers_total', 'Given to another target.', ({ failovers }) => failovers),
+    perRule('flows_dropped_overflow_total', 'Dropped at the flow cap.', ({ overflows }) => overflows),
+    rejections(rules),
+    peeks(sample)
+  ]
+}
+
+type Counted = 'bytesIn' | 'bytesOut' | 'datagramsIn' | 'datagramsOut'
+
+const inAndOut = (
+  rules: readonly RuleCounts[],
+  what: string,
+  help: string,
+  [into, out]: readonly [Counted, Counted]
+): Metric => ({
+  name: `svc_agent_rule_${what}_total`,
+  type: 'counter',
+  help,
+  labels: ['rule', 'direction'],
+  samples: rules.flatMap(counts => [
+    { labelValues: [counts.rule, 'in'], value: counts[into] },
+    { labelValues: [counts.rule, 'out'], value: counts[out] }
+  ])
+})
+
+const rejections = (rules: readonly RuleCounts[]): Metric => ({
+  name: 'svc_agent_rule_rejected_total',
+  type: 'counter',
+  help: 'Connections and datagrams that were refused.',
+  labels: ['rule', 'reason'],
+  samples: rules.flatMap(({ rule, rejected }) =>
+    [...rejected].map(([reason, value]) => ({ labelValues: [rule, reason], value }))
+  )
+})
+
+const peeks = ({ peeks: { counts, sumMs } }: Sample): Metric => ({
+  name: 'svc_agent_tls_client_hello_peek_duration_seconds',
+  type: 'histogram',
+  help: 'Time until the TLS name of a caller was known.',
+  labels: [],
+  samples: [
+    { labelValues: [], value: { bounds: peekBoundsMs.map(ms => ms / 1000), counts, sum: sumMs / 1000 } }
+  ]
+})

@@ -1,0 +1,100 @@
+import type { Codec } from '../../kernel/wire/codec.ts'
+import { Refused } from '../../kernel/wire/message.ts'
+import type { EngineRule } from '../engine.ts'
+import type {
+  AgentMeters,
+  AgentPlugin,
+  AgentShape,
+  ApplyOrder,
+  EngineRuleDraft,
+  MeterUse,
+  RuleSettings,
+  RuleSpec
+} from '../plugin.ts'
+import type { Guardrails } from './guardrails.ts'
+
+/** What the engine is told of a rule; the agent numbers it and its meters. */
+export type Plan = Omit<EngineRule, 'id' | 'meters'>
+
+export interface Planner {
+  /**
+   * Every field plans its part. A key or a shape that none claims is refused: without it the rule could match all.
+   * Puts nothing in force.
+   */
+  plan(spec: RuleSpec, settings: RuleSettings): Plan
+  /** The limits of the rule, in force; null: it has ended, and so have they. */
+  tune(spec: RuleSpec, meters: AgentMeters, state: 'open' | 'ended'): void
+  metersOf(spec: RuleSpec): readonly MeterUse[]
+  turnOf(spec: RuleSpec, settings: RuleSettings): ApplyOrder
+}
+
+interface Options {
+  readonly plugins: readonly AgentPlugin[]
+  readonly codec: Codec
+  readonly guardrails: Guardrails
+}
+
+export function openPlanner({ plugins, codec, guardrails }: Options): Planner {
+  const fields = new Map(
+    plugins.flatMap(({ fields = [] }) => fields.map(field => [field.key, field] as const))
+  )
+  const claimed = new Set(plugins.flatMap(({ shapes = [] }) => shapes.map(({ claims }) => claims)))
+
+  function draftOf(spec: RuleSpec, { tcpIdleMs, udpIdleMs, udpFlowCap }: RuleSettings): EngineRuleDraft {
+    const { protocol, from, to, targets, preferIpv6, fields: values } = spec
+    const draft: EngineRuleDraft = {
+      protocol,
+      from,
+      to,
+      name: null,
+      fallback: false,
+      targets,
+      preferIpv6,
+      probeMs: 0,
+      idleMs: protocol === 'udp' ? udpIdleMs : tcpIdleMs,
+      flowCap: udpFlowCap,
+      source: null,
+      target: []
+    }
+    for (const [key, bytes] of Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1))) {
+      const field = fields.get(key)
+      if (!field) throw new Refused('field_unknown', `this agent cannot plan ${key}`)
+      const value = codec.decode(field.message, bytes) // also where `tune` is its only reader: what is bad is refused now
+      field.plan?.(value, draft)
+    }
+    return draft
+  }
+
+  function plan(spec: RuleSpec, settings: RuleSettings): Plan {
+    for (const shape of shapesOf(spec))
+      if (!claimed.has(shape))
+        throw new Refused('shape_unknown', `this agent cannot plan a rule with ${shape}`)
+    const draft = draftOf(spec, settings)
+    guardrails.admit(draft)
+    return { ...draft, target: [guardrails.filter, ...draft.target] }
+  }
+
+  function tune(spec: RuleSpec, meters: AgentMeters, state: 'open' | 'ended'): void {
+    for (const field of fields.values()) {
+      const bytes = state === 'open' ? spec.fields[field.key] : undefined
+      field.tune?.(bytes ? codec.decode(field.message, bytes) : null, spec, meters)
+    }
+  }
+
+  /** Else a name would go where it should not while its own rule is still shut. */
+  function turnOf(spec: RuleSpec, settings: RuleSettings): ApplyOrder {
+    const { protocol, from, name, fallback } = draftOf(spec, settings)
+    return { group: `${protocol} ${from}`, rank: fallback ? 2 : name?.startsWith('*.') ? 1 : 0 }
+  }
+
+  return { plan, tune, turnOf, metersOf: spec => plugins.flatMap(plugin => plugin.meters?.(spec) ?? []) }
+}
+
+function shapesOf({ protocol, from, to, targets }: RuleSpec): AgentShape['claims'][] {
+  const has: Readonly<Record<AgentShape['claims'], boolean>> = {
+    udp: protocol === 'udp',
+    range: to > from,
+    targets: targets.length > 1
+  }
+  return (['udp', 'range', 'targets'] as const).filter(shape => has[shape])
+}

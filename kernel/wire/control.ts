@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto'
+import { Type } from 'typebox'
+import { Bytes, defineMessage, defineRequest } from './message.ts'
+
+export const protocolVersion = 1
+export const alpn = 'svc-control/1'
+
+const proto = new URL('./control.proto', import.meta.url)
+
+const KindName = Type.String({ maxLength: 64 })
+const ObjectId = Type.String({ maxLength: 128 })
+/** Far below what a number holds exactly: adding to it stays exact. */
+const Revision = Type.Integer({ minimum: 0, maximum: 2 ** 52 })
+
+export const Welcome = defineMessage({
+  name: 'sluice.control.Welcome',
+  proto,
+  body: Type.Object({
+    server_version: Type.String(),
+    server_time_ms: Type.Number(),
+    session_id: Type.String(),
+    generation: Type.String(),
+    kinds: Type.Array(Type.String()),
+    parts: Type.Record(Type.String(), Bytes)
+  })
+})
+
+export const Hello = defineRequest({
+  name: 'sluice.control.Hello',
+  proto,
+  body: Type.Object({
+    token: Type.String({ maxLength: 256 }),
+    agent_version: Type.String({ maxLength: 64 }),
+    protocol_version: Type.Integer(),
+    capabilities: Type.Optional(
+      Type.Object({ versions: Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 64 })) })
+    ),
+    instance_id: Type.String({ maxLength: 64 }),
+    state_digest: Type.String({ maxLength: 64 })
+  }),
+  response: Welcome
+})
+
+export const ObjectState = Type.Union([
+  Type.Literal('applied'),
+  Type.Literal('waiting'),
+  Type.Literal('draining')
+])
+
+export const InventoryPage = defineMessage({
+  name: 'sluice.control.Stock',
+  proto,
+  body: Type.Object({
+    rows: Type.Array(Type.Object({ kind: KindName, id: ObjectId, revision: Revision, state: ObjectState })),
+    more: Type.Boolean()
+  })
+})
+
+export const Inventory = defineRequest({
+  name: 'sluice.control.Inventory',
+  proto,
+  body: Type.Object({ after: Type.String() }),
+  response: InventoryPage
+})
+
+export const ObjectRemoved = defineMessage({
+  name: 'sluice.control.Gone',
+  proto,
+  body: Type.Object({ kind: KindName, id: ObjectId, revision: Revision })
+})
+
+export const ObjectStatus = defineMessage({
+  name: 'sluice.control.Standing',
+  proto,
+  body: Type.Object({
+    kind: KindName,
+    id: ObjectId,
+    revision: Revision,
+    code: Type.String({ maxLength: 64 }),
+    message: Type.String({ maxLength: 1024 })
+  })
+})
+
+export const Ended = defineMessage({
+  name: 'sluice.control.Ended',
+  proto,
+  body: Type.Object({ code: Type.String(), message: Type.String() })
+})
+
+const pinProto = new URL('./next-pin.proto', import.meta.url)
+const PinBody = Type.Object({ fingerprint: Type.String({ pattern: '^([0-9a-f]{64})?$' }) })
+
+export const NextPinKept = defineMessage({ name: 'sluice.pin.NextPinKept', proto: pinProto, body: PinBody })
+
+/** Over the pinned stream: the leaf that shall be trusted beside the present one. '' takes it back. */
+export const NextPin = defineRequest({
+  name: 'sluice.pin.NextPin',
+  proto: pinProto,
+  body: PinBody,
+  response: NextPinKept
+})
+
+export const controlMessages = [
+  Hello,
+  Welcome,
+  Inventory,
+  InventoryPage,
+  ObjectRemoved,
+  ObjectStatus,
+  Ended,
+  NextPin,
+  NextPinKept
+]
+
+interface Revised {
+  readonly kind: string
+  readonly id: string
+  readonly revision: number
+}
+
+/** SHA-256, hex, of the generation and the sorted lines `kind id revision` of what is held and applied. */
+export function digestOf(generation: string, rows: readonly Revised[]): string {
+  const lines = rows.map(({ kind, id, revision }) => `${kind} ${id} ${revision}`).sort()
+  return createHash('sha256')
+    .update([generation, ...lines].join('\n'))
+    .digest('hex')
+}

@@ -1,0 +1,46 @@
+import type { Clock } from '../kernel/base/clock.ts'
+
+export interface FakeClock extends Clock {
+  /** Moves time on, and runs what falls due, in order; between two it lets promises settle. */
+  advance(ms: number): Promise<void>
+}
+
+interface Timer {
+  at: number
+  readonly every: number | null
+  readonly work: () => void
+}
+
+/** Time that stands still until a test moves it. */
+export function fakeClock(startMs = Date.UTC(2026, 0, 15, 12)): FakeClock {
+  const timers = new Set<Timer>()
+  let now = startMs
+
+  const add = (ms: number, every: number | null, work: () => void) => {
+    const timer: Timer = { at: now + ms, every, work }
+    timers.add(timer)
+    return () => void timers.delete(timer)
+  }
+  const settled = () => new Promise<void>(resolve => setImmediate(resolve))
+
+  return {
+    now: () => now,
+    after: (ms, work) => add(ms, null, work),
+    every: (ms, work) => add(ms, ms, work),
+    async advance(ms) {
+      const until = now + ms
+      await settled()
+      for (;;) {
+        const [next] = [...timers].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)
+        if (!next) break
+        now = next.at
+        if (next.every === null) timers.delete(next)
+        else next.at += next.every
+        next.work()
+        await settled()
+      }
+      now = until
+      await settled()
+    }
+  }
+}

@@ -1,0 +1,42 @@
+// What an agent's journal would report, in the words of a test.
+import type { Clock } from '../kernel/base/clock.ts'
+import { none } from '../plugins/stats/counts.ts'
+import type { Stats } from '../plugins/stats/stats.ts'
+import type { Row } from '../plugins/stats/wire.ts'
+
+interface Options {
+  readonly clientId: string
+  readonly books: () => Pick<Stats, 'take' | 'flush'>
+  readonly clock: Clock
+}
+
+export type Delivered = Readonly<Partial<Record<'in' | 'out', number>>> // bytes
+
+const epoch = '0'.repeat(32)
+
+/** Reports hold the total of each minute; a test says what has come since. */
+export function openJournal({ clientId, books, clock }: Options) {
+  const rows = new Map<string, Row>()
+  let seq = 0
+
+  return async (ruleId: string, { in: bytesIn = 0, out: bytesOut = 0 }: Delivered): Promise<void> => {
+    const minute = String(Math.floor(clock.now() / 60_000) * 60)
+    const before = rows.get(`${ruleId} ${minute}`) ?? {
+      ...none,
+      rule_id: ruleId,
+      kind: 'minute',
+      key: minute
+    }
+    const row = {
+      ...before,
+      bytes_in: before.bytes_in + bytesIn,
+      bytes_out: before.bytes_out + bytesOut
+    }
+    rows.set(`${ruleId} ${minute}`, row)
+    seq += 1
+    const stats = books()
+    const booked = stats.take({ clientId, epoch, seq, part: 0, last: true, rows: [row], live: [] })
+    await stats.flush()
+    await booked
+  }
+}

@@ -1,0 +1,113 @@
+import type { Test } from 'tap'
+import { plugins as builtin } from '../config/plugins.ts'
+import type { Log } from '../kernel/base/log.ts'
+import type { Decision } from '../kernel/http/principal.ts'
+import { boot, type Server } from '../kernel/kernel.ts'
+import type { Plugin } from '../kernel/plugin.ts'
+import { watch } from './decision-recorder.ts'
+import { type FakeClock, fakeClock } from './fake-clock.ts'
+
+export const operatorToken = 'operator-token-of-the-test-kit-0123456789'
+
+export interface LogLine {
+  readonly level: string
+  readonly event: string
+  readonly message: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+/** A log that a test can read. */
+export function listen(lines: LogLine[]): Log {
+  const put =
+    (level: string) =>
+    (event: string, message: string, fields: object = {}) =>
+      void lines.push({ level, event, message, fields: { ...fields } })
+  return { debug: put('debug'), info: put('info'), warn: put('warn'), error: put('error') }
+}
+
+export interface Reply<B> {
+  readonly status: number
+  readonly body: B
+  readonly headers: Readonly<Record<string, string | string[] | number | undefined>>
+}
+
+export interface TestServer {
+  readonly server: Server
+  readonly clock: FakeClock
+  readonly decisions: Decision[]
+  readonly log: LogLine[]
+  readonly dir: string
+  /** One request, as `_operator` unless headers say otherwise: `{authorization: ''}` for nobody. */
+  call<B = Record<string, never>>(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD',
+    url: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>
+  ): Promise<Reply<B>>
+  stop(): Promise<void>
+}
+
+export interface TestServerOptions {
+  /** Names of built-in plugins, or manifests, beside control and http; all built-in ones when absent. */
+  readonly plugins?: readonly (string | Plugin)[]
+  readonly keys?: Readonly<Record<string, unknown>>
+  readonly sections?: Readonly<Record<string, unknown>>
+  readonly dir?: string
+  readonly clock?: FakeClock
+}
+
+/** A server in this process: real SQLite and real sockets on free ports, time that the test moves. */
+export async function testServer(
+  t: Pick<Test, 'teardown'> & { testdir(): string },
+  plan: TestServerOptions = {}
+): Promise<TestServer> {
+  const { dir = t.testdir(), clock = fakeClock(), keys = {}, sections = {} } = plan
+  const named = plan.plugins ?? Object.keys(builtin)
+  const decisions: Decision[] = []
+  const log: LogLine[] = []
+  const server = await boot({
+    plugins: [...(await load(new Set(['control', 'http', ...named]))), watch(decisions)],
+    keys: {
+      operator_http_listen: '127.0.0.1:0',
+      control_listen: '127.0.0.1:0',
+      ...(named.includes('metrics') && { metrics_listen: '127.0.0.1:0' }),
+      operator_token: operatorToken,
+      ...keys
+    },
+    sections,
+    dataDir: dir,
+    version: '2.0.0',
+    log: listen(log),
+    clock
+  })
+  let isStopped = false
+  const stop = async () => {
+    if (isStopped) return
+    isStopped = true
+    await server.stop()
+  }
+  t.teardown(stop)
+
+  const call: TestServer['call'] = async (method, url, payload, headers = {}) => {
+    const { authorization = `Bearer ${operatorToken}`, ...rest } = headers
+    const reply = await server.http.app.inject({
+      method,
+      url,
+      headers: { ...(authorization !== '' && { authorization }), ...rest },
+      ...(payload !== undefined && { payload: payload as object })
+    })
+    const body = reply.body === '' ? undefined : JSON.parse(reply.body)
+    return { status: reply.statusCode, body, headers: reply.headers }
+  }
+  return { server, clock, decisions, log, dir, call, stop }
+}
+
+const load = (plugins: ReadonlySet<string | Plugin>): Promise<Plugin[]> =>
+  Promise.all(
+    [...plugins].map(async plugin => {
+      if (typeof plugin !== 'string') return plugin
+      const load = builtin[plugin]
+      if (!load) throw new TypeError(`${plugin} is not built in`)
+      return (await load()).default
+    })
+  )

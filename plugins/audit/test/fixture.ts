@@ -1,0 +1,90 @@
+import type { Test } from 'tap'
+import { Type } from 'typebox'
+import { defineCode, Fault } from '../../../kernel/base/errors.ts'
+import { defineRoute } from '../../../kernel/http/route.ts'
+import { Credential, User } from '../../../kernel/identity/entities.ts'
+import { hashOf } from '../../../kernel/identity/secret.ts'
+import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
+import { type TestServer, type TestServerOptions, testServer } from '../../../kit/test-server.ts'
+import type { EntryRow, Page } from '../schema.ts'
+
+const refused = defineCode('thing_refused', 409, 5)
+
+export interface AuditFixture extends TestServer {
+  /** As superadmin root, or as ann, who is none. */
+  as(user: 'root' | 'ann'): { readonly authorization: string }
+  entries(query?: string): Promise<readonly EntryRow[]>
+  page(query: string): Promise<Page>
+}
+
+/** A server with a route that changes, one that refuses, and one that waits for `answer`. */
+export async function auditFixture(
+  t: Test,
+  { answer = Promise.resolve(), ...plan }: TestServerOptions & { readonly answer?: Promise<void> } = {}
+): Promise<AuditFixture> {
+  const made = (id: string) => ({ kind: 'thing', id })
+  const shared = { method: 'POST', access: 'user', status: 201, summary: 'For a test.' } as const
+  const schema = () => ({ reply: Type.Object({}) })
+  const thing = definePlugin({
+    name: 'thing',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    codes: [refused],
+    routes: [
+      defineRoute({
+        ...shared,
+        url: '/v1/things/:id',
+        action: 'thing.make',
+        schema: () => ({ ...schema(), params: Type.Object({ id: Type.String() }) }),
+        run: (_: Kernel, { params, change }) =>
+          change(made(params.id), async em => {
+            const given = { displayName: params.id, role: 'user', disabled: false, createdAt: 0 } as const
+            await em.insert(User, { id: params.id, ...given })
+            return {}
+          })
+      }),
+      defineRoute({
+        ...shared,
+        url: '/v1/refused',
+        action: 'thing.refuse',
+        schema,
+        async run(_: Kernel) {
+          throw new Fault(refused, 'not today')
+        }
+      }),
+      defineRoute({
+        ...shared,
+        url: '/v1/waiting',
+        action: 'thing.wait',
+        answer: 'waits',
+        schema,
+        async run(_: Kernel, { change }) {
+          await change(made('w'), async () => {})
+          await answer
+          return {}
+        }
+      })
+    ]
+  })
+  const found = await testServer(t, { ...plan, plugins: ['audit', thing, ...(plan.plugins ?? [])] })
+  await found.server.depsOf('audit').store.change(async em => {
+    for (const [id, role] of [['root', 'superadmin'] as const, ['ann', 'user'] as const]) {
+      if ((await em.count(User, { id })) > 0) continue
+      await em.insert(User, { id, displayName: id, role, disabled: false, createdAt: 0 })
+      const given = { id: `credential-${id}`, userId: id, label: '', tokenHash: hashOf(`token-${id}`) }
+      await em.insert(Credential, { ...given, createdAt: 0, lastUsedAt: found.clock.now() })
+    }
+  })
+  return {
+    ...found,
+    as: user => ({ authorization: `Bearer token-${user}` }),
+    entries: async (query = '') => (await found.call<EntryRow[]>('GET', `/v1/audit${query}`)).body,
+    page: async query => (await found.call<Page>('GET', `/v1/audit?${query}`)).body
+  }
+}
+
+/** These and no others: `t.match` alone lets a list be longer. */
+export function matchAll(t: Test, found: readonly EntryRow[], wanted: readonly object[]): void {
+  t.equal(found.length, wanted.length)
+  t.match(found, wanted)
+}

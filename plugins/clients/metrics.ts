@@ -1,0 +1,54 @@
+// Which clients there are and whether they are connected, for whoever draws it.
+import { setImmediate } from 'node:timers/promises'
+import type { Metrics } from '../../kernel/metrics.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+
+interface Row {
+  readonly id: string
+  readonly name: string
+  readonly revoked_at: number | null
+}
+
+const clientsPerPage = 1000
+
+export const openMetrics = ({ store, control }: Pick<Kernel, 'store' | 'control'>): Metrics => {
+  const pageAfter = (last: string): Promise<Row[]> =>
+    store.read(em =>
+      em.execute<Row[]>('select id, name, revoked_at from kernel_client where id > ? order by id limit ?', [
+        last,
+        clientsPerPage
+      ])
+    )
+
+  async function all(): Promise<readonly Row[]> {
+    const rows: Row[] = []
+    for (let page: Row[] = []; ; ) {
+      page = await pageAfter(rows.at(-1)?.id ?? '')
+      rows.push(...page)
+      if (page.length < clientsPerPage) return rows
+      await setImmediate()
+    }
+  }
+
+  return async () => {
+    const rows = await all()
+    const isConnected = ({ id, revoked_at }: Row) =>
+      revoked_at === null && control.peers.find(id) !== undefined
+    return [
+      {
+        name: 'svc_clients_connected',
+        type: 'gauge',
+        help: '1 while the control stream of the client is up.',
+        labels: ['client'],
+        samples: rows.values().map(row => ({ labelValues: [row.id], value: isConnected(row) ? 1 : 0 }))
+      },
+      {
+        name: 'svc_client_info',
+        type: 'gauge',
+        help: 'Always 1; carries the name of the client.',
+        labels: ['client', 'name'],
+        samples: rows.values().map(({ id, name }) => ({ labelValues: [id, name], value: 1 }))
+      }
+    ]
+  }
+}

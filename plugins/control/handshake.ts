@@ -1,0 +1,87 @@
+// Hello: whose token is this, and what has the agent to know before anything is asked of it?
+import { randomBytes } from 'node:crypto'
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Static } from 'typebox'
+import { withTimeout } from '../../kernel/base/attribution.ts'
+import { tokenRevoked, tokenUnknown } from '../../kernel/base/errors.ts'
+import { newId } from '../../kernel/base/id.ts'
+import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
+import { connectionSlot } from '../../kernel/control/peers.ts'
+import { Client, SpentToken, StoreValue } from '../../kernel/identity/entities.ts'
+import { hashOf } from '../../kernel/identity/secret.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { type Hello, protocolVersion, type Welcome } from '../../kernel/wire/control.ts'
+import { Refused } from '../../kernel/wire/message.ts'
+
+/** A client that has shown its token. */
+export interface AuthenticatedAgent {
+  readonly clientId: string
+  readonly clientName: string
+  readonly tokenHash: string
+  readonly sessionId: string
+  readonly remoteAddr: string
+  readonly hello: Omit<Static<typeof Hello.body>, 'token'>
+}
+
+interface Options extends Pick<Kernel, 'store' | 'clock' | 'filled'> {
+  readonly version: string
+  readonly generation: string
+}
+
+export type Handshake = (
+  hello: Static<typeof Hello.body>,
+  remoteAddr: string
+) => Promise<{ readonly known: AuthenticatedAgent; readonly welcome: Static<typeof Welcome.body> }>
+
+export const openHandshake =
+  ({ store, clock, filled, version, generation }: Options): Handshake =>
+  async ({ token, ...hello }, remoteAddr) => {
+    if (hello.protocol_version !== protocolVersion)
+      throw new Refused(
+        'wire.protocol_version',
+        `this server speaks version ${protocolVersion} of the protocol, not ${hello.protocol_version}`
+      )
+    const tokenHash = hashOf(token)
+    const { id: clientId, name: clientName } = await store.change(async em => {
+      const client = await holder(tokenHash, em)
+      const now = clock.now()
+      const capabilities = hello.capabilities?.versions ?? null
+      const seen = { agentVersion: hello.agent_version, capabilities, connectedAt: now, lastSeenAt: now }
+      await em.nativeUpdate(Client, { id: client.id }, seen)
+      return client
+    })
+    const parts = await withTimeout(5, 'the welcome', () =>
+      Promise.all(filled(connectionSlot).map(({ value }) => value.welcome?.({ clientId })))
+    )
+    const sessionId = newId(clock.now())
+    return {
+      known: { clientId, clientName, tokenHash, sessionId, remoteAddr, hello },
+      welcome: {
+        server_version: version,
+        server_time_ms: clock.now(),
+        session_id: sessionId,
+        generation,
+        kinds: filled(objectKindSlot).map(({ value }) => value.kind),
+        parts: Object.assign({}, ...parts)
+      }
+    }
+  }
+
+async function holder(tokenHash: string, em: EntityManager): Promise<Client> {
+  const client = await em.findOne(Client, { tokenHash })
+  if (client && client.revokedAt === null) return client
+  if (client || (await em.count(SpentToken, { hash: tokenHash })) > 0)
+    throw new Refused(tokenRevoked.code, 'this token holds no more; enroll the agent again')
+  throw new Refused(tokenUnknown.code, 'no client has this token')
+}
+
+/** Of the store: made once, and anew when the store is another one. */
+export function openGeneration({ change }: Kernel['store']): Promise<string> {
+  return change(async em => {
+    const found = await em.findOne(StoreValue, { name: 'generation' })
+    if (found) return found.value
+    const value = randomBytes(16).toString('hex')
+    await em.insert(StoreValue, { name: 'generation', value })
+    return value
+  })
+}

@@ -1,0 +1,71 @@
+// What the control stream tells of itself: frames by message, and agents that were not let in.
+import type { Static } from 'typebox'
+import { Fault } from '../../kernel/base/errors.ts'
+import type { MetricSample, Metrics } from '../../kernel/metrics.ts'
+import type { Codec } from '../../kernel/wire/codec.ts'
+import { type BoundHandler, Refused } from '../../kernel/wire/message.ts'
+import { Envelope } from '../../kernel/wire/rpc.ts'
+
+export interface Tally {
+  /** The same, and each message that goes through it on a stream is counted. */
+  counting(codec: Codec): Codec
+  /** A handler whose refusal is a failed authentication. */
+  guarded(handler: BoundHandler): BoundHandler
+  readonly metrics: Metrics
+}
+
+export function openTally(): Tally {
+  const frames = new Map<string, number>()
+  const failures = new Map<string, number>()
+  const add = (to: Map<string, number>, key: string): void => void to.set(key, (to.get(key) ?? 0) + 1)
+
+  return {
+    counting(codec) {
+      // What a stranger makes up shall not become a label.
+      const count = (direction: 'in' | 'out', body: unknown): void => {
+        const { name } = body as Static<typeof Envelope.body>
+        add(frames, `${direction} ${codec.knows(name) ? name : 'unknown'}`)
+      }
+      return {
+        ...codec,
+        encode(message, body) {
+          if (message.name === Envelope.name) count('out', body)
+          return codec.encode(message, body)
+        },
+        decode(message, bytes) {
+          const body = codec.decode(message, bytes)
+          if (message.name === Envelope.name) count('in', body)
+          return body
+        }
+      }
+    },
+    guarded: handler => ({
+      ...handler,
+      run: (codec, body) =>
+        handler.run(codec, body).catch((error: unknown) => {
+          if (error instanceof Fault) add(failures, error.row.code)
+          else if (error instanceof Refused && !error.code.startsWith('wire.')) add(failures, error.code)
+          throw error
+        })
+    }),
+    metrics: async () => [
+      {
+        name: 'svc_control_frames_total',
+        type: 'counter',
+        help: 'Messages on control streams.',
+        labels: ['direction', 'type'],
+        samples: readings(frames)
+      },
+      {
+        name: 'svc_auth_failures_total',
+        type: 'counter',
+        help: 'Callers and agents that were not let in, by code.',
+        labels: ['reason'],
+        samples: readings(failures)
+      }
+    ]
+  }
+}
+
+const readings = (counts: ReadonlyMap<string, number>): MetricSample[] =>
+  [...counts].map(([key, value]) => ({ labelValues: key.split(' '), value }))

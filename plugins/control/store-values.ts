@@ -1,0 +1,40 @@
+// What the store says of the leaf: which one the agents pin, which one comes next, and who knows of it.
+import type { EntityManager } from '@mikro-orm/sql'
+
+type Name = 'leaf' | 'next_leaf' // SHA-256, 64 hex digits
+
+export interface Waiting {
+  readonly client_id: string
+  readonly name: string
+}
+
+// In SQL, so that `cert show` can ask a store that a running server holds open, without its entities.
+
+export async function storeValue(name: Name, em: EntityManager): Promise<string | null> {
+  const rows = await em.execute<{ value: string }[]>('select value from kernel_fact where name = ?', [name])
+  return rows[0]?.value ?? null
+}
+
+export async function setStoreValue(name: Name, value: string | null, em: EntityManager): Promise<void> {
+  await em.execute('delete from kernel_fact where name = ?', [name])
+  if (value !== null) await em.execute('insert into kernel_fact (name, value) values (?, ?)', [name, value])
+}
+
+/** Enrolled clients: those whose agents hold a token, and with it a pin. */
+export async function enrolled(em: EntityManager): Promise<number> {
+  const [row] = await em.execute<{ count: number }[]>(
+    'select count(*) as count from kernel_client where token_hash is not null and revoked_at is null'
+  )
+  return row?.count ?? 0
+}
+
+/** Enrolled clients that have not said, with the token that they have now, that they trust this leaf. */
+export const unaware = (fingerprint: string, em: EntityManager): Promise<Waiting[]> =>
+  em.execute<Waiting[]>(
+    `select c.id as client_id, c.name from kernel_client c
+     left join control_next_pin p
+       on p.client_id = c.id and p.token_hash = c.token_hash and p.fingerprint = ?
+     where c.token_hash is not null and c.revoked_at is null and p.client_id is null
+     order by c.name, c.id`,
+    [fingerprint]
+  )

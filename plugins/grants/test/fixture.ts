@@ -1,0 +1,56 @@
+// A server with rules and grants, a client whose agent can filter, and a user.
+import type { Test } from 'tap'
+import type { ScriptedAgent } from '../../../kit/scripted-agent.ts'
+import type { Reply, TestServerOptions } from '../../../kit/test-server.ts'
+import type { RuleRecord } from '../../rules/schema.ts'
+import { type Answered, type RulesFixture, rule, rulesFixture } from '../../rules/test/fixture.ts'
+import { messages } from '../../rules/wire.ts'
+import type { GrantRow } from '../schema.ts'
+import { capability, Targets } from '../wire.ts'
+
+export const plugins = ['users', 'clients', 'rules', 'grants']
+export const able = {
+  capabilities: { [capability.id]: capability.since },
+  messages: [...messages, Targets]
+}
+
+export const refusal = (status: number, code: string) => ({ status, body: { error: { code } } })
+
+export interface GrantsFixture extends RulesFixture {
+  readonly clientId: string
+  readonly agent: ScriptedAgent
+  grant(body?: object): Promise<Reply<GrantRow & Answered>>
+  /** Pushed by ada. */
+  place(body?: object): Promise<Reply<RuleRecord & Answered>>
+  readonly ada: { readonly authorization: string }
+}
+
+export async function grantsFixture(t: Test, plan: TestServerOptions = {}): Promise<GrantsFixture> {
+  const on = await rulesFixture(t, { plugins, ...plan })
+  const clientId = await on.enroll()
+  const agent = await on.connect(clientId, able)
+  const ada = await on.user('ada')
+  return {
+    ...on,
+    clientId,
+    agent,
+    ada,
+    grant: (body = {}) =>
+      on.call('POST', '/v1/grants', {
+        user_id: 'ada',
+        ...('client' in body ? {} : { client_id: clientId }),
+        listen_port_start: 8000,
+        listen_port_end: 8999,
+        protocols: ['tcp'],
+        ...body
+      }),
+    place: (body = {}) => on.call('POST', '/v1/rules', { ...rule, ...body }, ada)
+  }
+}
+
+/** What the agent was told of the rule's targets last; null: anywhere. */
+export function told({ agent, server }: GrantsFixture, ruleId: string) {
+  const push = agent.heard.findLast(({ body }) => body['rule_id'] === ruleId && 'fields' in body)
+  const { grant_targets: bytes } = (push?.body['fields'] ?? {}) as Record<string, Uint8Array>
+  return bytes ? server.depsOf('rules').codec.decode(Targets, bytes).allow : null
+}

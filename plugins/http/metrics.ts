@@ -1,0 +1,75 @@
+// What the operator API tells of itself: requests by route, how long they took, and who was not let in.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Code } from '../../kernel/base/errors.ts'
+import type { Metrics } from '../../kernel/metrics.ts'
+import type { RequestContext } from './request-context.ts'
+
+const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] // seconds
+
+interface Spent {
+  readonly counts: number[]
+  sum: number
+}
+
+export type Tally = ReturnType<typeof openTally>
+
+export function openTally() {
+  const requests = new Map<string, number>()
+  const durations = new Map<string, Spent>()
+  const failures = new Map<string, number>()
+
+  /** What no route took is one label: a path that somebody makes up is none. */
+  function answered({ method, routeOptions }: FastifyRequest, reply: FastifyReply): void {
+    const { route } = routeOptions.config
+    const url = route?.url ?? 'none'
+    add(requests, `${method} ${url} ${reply.statusCode}`)
+    if (route?.isStream) return // as long as its reader likes
+    const key = `${method} ${url}`
+    const spent = durations.get(key) ?? { counts: [...bounds, 0].fill(0), sum: 0 }
+    durations.set(key, spent)
+    const secs = reply.elapsedTime / 1000
+    const at = bounds.findIndex(bound => secs <= bound)
+    const bucket = at < 0 ? bounds.length : at
+    spent.counts[bucket] = (spent.counts[bucket] ?? 0) + 1
+    spent.sum += secs
+  }
+
+  /** Who was not let in: no credential that holds, or too many attempts at a public route. */
+  function refused({ route }: RequestContext, { code, http }: Code): void {
+    if (http === 401 || (http === 429 && route.access === 'public')) add(failures, code)
+  }
+
+  const metrics: Metrics = async () => [
+    {
+      name: 'svc_http_requests_total',
+      type: 'counter',
+      help: 'Requests to the operator API.',
+      labels: ['method', 'route', 'status'],
+      samples: readings(requests)
+    },
+    {
+      name: 'svc_http_request_duration_seconds',
+      type: 'histogram',
+      help: 'Time from the request to the last byte of its answer; event streams apart.',
+      labels: ['method', 'route'],
+      samples: [...durations].map(([key, spent]) => ({
+        labelValues: key.split(' '),
+        value: { bounds, ...spent }
+      }))
+    },
+    {
+      name: 'svc_auth_failures_total',
+      type: 'counter',
+      help: 'Callers and agents that were not let in, by code.',
+      labels: ['reason'],
+      samples: readings(failures)
+    }
+  ]
+
+  return { answered, refused, metrics }
+}
+
+const add = (to: Map<string, number>, key: string): void => void to.set(key, (to.get(key) ?? 0) + 1)
+
+const readings = (counts: ReadonlyMap<string, number>) =>
+  [...counts].map(([key, value]) => ({ labelValues: key.split(' '), value }))

@@ -1,0 +1,141 @@
+// The HTTP host alone, over a real store, with a plugin of the test's own.
+import type { Test } from 'tap'
+import type { Code } from '../../../kernel/base/errors.ts'
+import type { HttpHost } from '../../../kernel/http/host.ts'
+import {
+  type AuthenticatedCaller,
+  authenticatorSlot,
+  type Decision,
+  type RequestInfo
+} from '../../../kernel/http/principal.ts'
+import type { Route } from '../../../kernel/http/route.ts'
+import { Credential, User } from '../../../kernel/identity/entities.ts'
+import { openIdentity } from '../../../kernel/identity/identity.ts'
+import { hashOf } from '../../../kernel/identity/secret.ts'
+import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
+import { gather } from '../../../kernel/slot.ts'
+import { kernelStore } from '../../../kernel/store/kernel-store.ts'
+import { type Database, openStore } from '../../../kernel/store/open.ts'
+import { watch } from '../../../kit/decision-recorder.ts'
+import { type FakeClock, fakeClock } from '../../../kit/fake-clock.ts'
+import type { LogLine } from '../../../kit/test-server.ts'
+import { type HttpOptions, openHttp } from '../http.ts'
+import { openTally } from '../metrics.ts'
+import httpPlugin from '../plugin.ts'
+
+export const operator = { authorization: 'Bearer operator-token' }
+export const superadmin = { authorization: 'Bearer token-of-ada' }
+export const plain = { authorization: 'Bearer token-of-bob' }
+
+export interface HttpFixture {
+  readonly http: HttpHost
+  readonly store: Database
+  readonly clock: FakeClock
+  readonly decisions: Decision[]
+  readonly log: LogLine[]
+  readonly dir: string
+  ask(method: string, url: string, headers?: object, payload?: unknown): Promise<Answer>
+  close(): Promise<void>
+}
+
+export interface Answer {
+  readonly status: number
+  /** Whatever the route says; an error, when it refuses. */
+  readonly body: Record<string, unknown> & { readonly error: { readonly message: string } }
+  readonly headers: Readonly<Record<string, string | string[] | number | undefined>>
+}
+
+interface Plan extends Partial<HttpOptions> {
+  readonly routes: readonly Route<Kernel>[]
+  readonly codes?: readonly Code[]
+  readonly session?: (visit: RequestInfo) => AuthenticatedCaller | null
+  readonly dir?: string
+  readonly users?: 'none'
+}
+
+export async function httpFixture(
+  t: Test,
+  { routes, codes = [], session = () => null, ...plan }: Plan
+): Promise<HttpFixture> {
+  const { dir = t.testdir(), clock = fakeClock(), users, ...options } = plan
+  const decisions: Decision[] = []
+  const log: LogLine[] = []
+  const put =
+    (level: string) =>
+    (event: string, message: string, fields: object = {}) =>
+      void log.push({ level, event, message, fields: { ...fields } })
+  const store = await openStore(`${dir}/sluice.db`, [kernelStore, httpPlugin])
+  const plugin = definePlugin({
+    name: 'thing',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    codes,
+    routes,
+    fills: [authenticatorSlot.fill(async visit => session(visit))]
+  })
+  const http = await openHttp({
+    listen: '127.0.0.1:0',
+    tls: null,
+    publicOrigin: null,
+    trustedProxies: [],
+    store,
+    clock,
+    log: { debug: put('debug'), info: put('info'), warn: put('warn'), error: put('error') },
+    filled: gather('kernel', [plugin, watch(decisions)], () => ({})),
+    identity: openIdentity({ store, clock, operatorToken: 'operator-token' }),
+    version: '2.0.0',
+    tally: openTally(),
+    ...options
+  })
+  if (users !== 'none') await addUsers(store, clock.now())
+  await http.mount(plugin, { filled: () => [], store } as unknown as Kernel) // all that these routes use
+  let isOpen = true
+  const close = async () => {
+    if (!isOpen) return
+    isOpen = false
+    await http.close()
+    await store.close()
+  }
+  t.teardown(close)
+  return {
+    http,
+    store,
+    clock: clock as FakeClock,
+    decisions,
+    log,
+    dir,
+    close,
+    async ask(method, url, headers = {}, payload) {
+      const reply = await http.app.inject({
+        method: method as 'GET',
+        url,
+        headers: headers as Record<string, string>,
+        ...(payload !== undefined && { payload: payload as object })
+      })
+      const body = reply.body === '' ? undefined : JSON.parse(reply.body)
+      return { status: reply.statusCode, body, headers: reply.headers }
+    }
+  }
+}
+
+/** Listens, and answers where. */
+export const portOf = async (http: HttpHost): Promise<number> =>
+  Number(new URL((await http.listen()).origin).port)
+
+/** ada, a superadmin, and bob, who is none: each with a token. */
+const addUsers = (store: Database, createdAt: number): Promise<void> =>
+  store.change(async em => {
+    for (const [id, role] of [
+      ['ada', 'superadmin'],
+      ['bob', 'user']
+    ] as const) {
+      await em.insert(User, { id, displayName: id, role, disabled: false, createdAt })
+      await em.insert(Credential, {
+        id: `credential-of-${id}`,
+        userId: id,
+        label: '',
+        tokenHash: hashOf(`token-of-${id}`),
+        createdAt
+      })
+    }
+  })

@@ -1,0 +1,55 @@
+// A server with quotas and books, a user, and a client whose agent takes quotas.
+import type { Test } from 'tap'
+import { type Script, type ScriptedAgent, scripted } from '../../../kit/scripted-agent.ts'
+import type { Reply, TestServerOptions } from '../../../kit/test-server.ts'
+import { type Answered, answers as rulesAnswers } from '../../rules/test/fixture.ts'
+import { messages as rulesMessages } from '../../rules/wire.ts'
+import { minute, row, type StatsFixture, statsFixture } from '../../stats/test/fixture.ts'
+import { messages as statsMessages } from '../../stats/wire.ts'
+import type { QuotaRow } from '../schema.ts'
+import { capability, messages, TrafficQuotaUpdate } from '../wire.ts'
+
+export const plugins = ['users', 'clients', 'rules', 'stats', 'quota']
+
+export const able: Partial<Script> = {
+  capabilities: { [capability.id]: capability.since },
+  messages: [...rulesMessages, ...statsMessages, ...messages],
+  answers: [...rulesAnswers, scripted(TrafficQuotaUpdate, ({ user_id, revision }) => ({ user_id, revision }))]
+}
+
+export const refusal = (status: number, code: string) => ({ status, body: { error: { code } } })
+
+export interface QuotaFixture extends StatsFixture {
+  readonly clientId: string
+  readonly agent: ScriptedAgent
+  readonly ann: { readonly authorization: string }
+  readonly ruleId: string // of ann
+  put(body: object, user?: string): Promise<Reply<QuotaRow & Answered>>
+  patch(body: object): Promise<Reply<QuotaRow & Answered>>
+  status(): Promise<QuotaRow>
+  /** The journal's totals of ann's rule in the minute that the clock shows at first. */
+  use(bytes: number, seq: number): Promise<unknown>
+  updates(): readonly Readonly<Record<string, unknown>>[]
+}
+
+export async function quotaFixture(t: Test, plan: TestServerOptions = {}): Promise<QuotaFixture> {
+  const on = await statsFixture(t, { plugins, ...plan })
+  const clientId = await on.enroll()
+  const agent = await on.connected(clientId, able)
+  const ann = await on.user('ann')
+  const { body } = await on.push({ client: clientId, owner: 'ann' })
+  const path = (user: string): string => `/v1/users/${user}/quotas/${clientId}`
+  return {
+    ...on,
+    clientId,
+    agent,
+    ann,
+    ruleId: body.rule_id,
+    put: (body, user = 'ann') => on.call('PUT', path(user), body),
+    patch: body => on.call('PATCH', path('ann'), body),
+    status: async () => (await on.call<QuotaRow>('GET', `${path('ann')}/status`)).body,
+    use: (bytes, seq) =>
+      on.report(agent, { seq, rows: [row(body.rule_id, 'minute', minute, { bytes_in: bytes })] }),
+    updates: () => agent.heard.flatMap(({ name, body }) => (name === TrafficQuotaUpdate.name ? [body] : []))
+  }
+}

@@ -1,0 +1,62 @@
+// A server with limits, a user with a rule, and a client whose agent takes limits.
+import type { Test } from 'tap'
+import { type Script, type ScriptedAgent, scripted } from '../../../kit/scripted-agent.ts'
+import type { Reply, TestServerOptions } from '../../../kit/test-server.ts'
+import type { RuleRecord } from '../../rules/schema.ts'
+import {
+  type Answered,
+  type RulesFixture,
+  answers as rulesAnswers,
+  rulesFixture
+} from '../../rules/test/fixture.ts'
+import { messages as rulesMessages } from '../../rules/wire.ts'
+import type { EnvelopeRow } from '../schema.ts'
+import { capability, EnvelopeRemove, EnvelopeSet, key, Limits, messages } from '../wire.ts'
+
+export const plugins = ['users', 'clients', 'rules', 'rate-limit']
+
+export const able: Partial<Script> = {
+  capabilities: { [capability.id]: capability.since },
+  messages: [...rulesMessages, ...messages],
+  answers: [
+    ...rulesAnswers,
+    scripted(EnvelopeSet, ({ owner_id, revision }) => ({ owner_id, revision })),
+    scripted(EnvelopeRemove, ({ owner_id, revision }) => ({ owner_id, revision }))
+  ]
+}
+
+export const refusal = (status: number, code: string) => ({ status, body: { error: { code } } })
+
+export interface RateLimitFixture extends RulesFixture {
+  readonly clientId: string
+  readonly agent: ScriptedAgent
+  readonly ann: { readonly authorization: string }
+  put(rule: string, body: object): Promise<Reply<RuleRecord & Answered>>
+  setEnvelope(body: object, owner?: string): Promise<Reply<EnvelopeRow & Answered>>
+}
+
+export async function rateLimitFixture(t: Test, plan: TestServerOptions = {}): Promise<RateLimitFixture> {
+  const on = await rulesFixture(t, { plugins, ...plan })
+  const clientId = await on.enroll()
+  const agent = await on.connect(clientId, able)
+  const ann = await on.user('ann')
+  return {
+    ...on,
+    clientId,
+    agent,
+    ann,
+    put: (rule, body) => on.call('PUT', `/v1/rules/${rule}`, body),
+    setEnvelope: (body, owner = 'ann') =>
+      on.call('PUT', `/v1/clients/${clientId}/owners/${owner}/rate-limit`, body)
+  }
+}
+
+/** What the agent was told last of the rule's limits; null: none. */
+export function told(
+  { agent, server }: Pick<RateLimitFixture, 'agent' | 'server'>,
+  ruleId: string
+): Limits | null {
+  const push = agent.heard.findLast(({ body }) => body['rule_id'] === ruleId && 'fields' in body)
+  const { [key]: bytes } = (push?.body['fields'] ?? {}) as Record<string, Uint8Array>
+  return bytes ? server.depsOf('rules').codec.decode(Limits, bytes) : null
+}

@@ -1,0 +1,116 @@
+// A server with rules, and clients whose agents do as a test says.
+import type { Test } from 'tap'
+import { newId } from '../../../kernel/base/id.ts'
+import { Client, Credential, ManagedObjectRow, User } from '../../../kernel/identity/entities.ts'
+import { hashOf } from '../../../kernel/identity/secret.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import {
+  type Asked,
+  connectAgent,
+  type Reaction,
+  type Script,
+  type ScriptedAgent,
+  type Stocked,
+  scripted
+} from '../../../kit/scripted-agent.ts'
+import { type Reply, type TestServer, type TestServerOptions, testServer } from '../../../kit/test-server.ts'
+import type { Rules } from '../rules.ts'
+import type { RuleRecord } from '../schema.ts'
+import { messages, RulePush, RuleRemove } from '../wire.ts'
+
+export type Deps = Kernel & { readonly rules: Rules }
+
+export const rule = { client: 'edge', listen_port: 8080, targets: [{ host: '10.0.0.1', port: 80 }] }
+
+export interface Answered {
+  readonly error: {
+    readonly code: string
+    readonly message: string
+    readonly details: Record<string, string>
+  }
+}
+
+export interface RulesFixture extends TestServer {
+  /** A client that is known and away. */
+  enroll(name?: string): Promise<string>
+  /** Its agent, connected; it takes what it is asked unless `react` says otherwise. */
+  connect(clientId: string, script?: Partial<Script>): Promise<ScriptedAgent>
+  push(body?: object, query?: string): Promise<Reply<RuleRecord & Answered>>
+  get(id: string): Promise<RuleRecord>
+  /** What shall be on the agent, as the kernel's table has it. */
+  held(clientId: string): Promise<{ id: string; revision: number; removal: 'drain' | 'cut' | null }[]>
+  /** A user with a token, past the onboarding; its Authorization header. */
+  user(userId: string): Promise<{ authorization: string }>
+}
+
+export async function rulesFixture(t: Test, plan: TestServerOptions = {}): Promise<RulesFixture> {
+  const home = await testServer(t, { plugins: ['users', 'clients', 'rules'], ...plan })
+  const { store, control } = home.server.depsOf('clients')
+  const { clock } = home
+
+  return {
+    ...home,
+    async enroll(name = 'edge') {
+      const id = newId(clock.now())
+      const row = { id, name, tokenHash: hashOf(id), revision: 0, enrolledAt: clock.now() }
+      await store.change(em => em.insert(Client, row))
+      return id
+    },
+    connect: (clientId, script = {}) =>
+      connectAgent(t, {
+        port: control.port(),
+        fingerprint: control.fingerprint,
+        token: clientId,
+        messages,
+        answers,
+        ...script
+      }),
+    push: (body = {}, query = '') => home.call('POST', `/v1/rules${query}`, { ...rule, ...body }),
+    get: async id => (await home.call<RuleRecord>('GET', `/v1/rules/${id}`)).body,
+    held: clientId =>
+      store.read(async em => {
+        const rows = await em.find(ManagedObjectRow, { clientId }, { orderBy: { revision: 'asc' } })
+        return rows.map(({ id, revision, removal }) => ({ id, revision, removal: removal ?? null }))
+      }),
+    async user(userId) {
+      const token = `svct_${userId}`
+      const now = clock.now()
+      const made = { disabled: false, createdAt: now }
+      await store.change(async em => {
+        await em.upsert(User, { id: 'root', displayName: 'root', role: 'superadmin', ...made })
+        await em.insert(User, { id: userId, displayName: userId, role: 'user', ...made })
+        const credential = { userId, label: '', tokenHash: hashOf(token), createdAt: now }
+        await em.insert(Credential, { id: newId(now), ...credential })
+      })
+      return { authorization: `Bearer ${token}` }
+    }
+  }
+}
+
+export const answers = [
+  scripted(RulePush, ({ rule_id, revision }) => ({ rule_id, revision })),
+  scripted(RuleRemove, ({ rule_id, revision }) => ({ rule_id, revision }))
+]
+
+export const stockOf = (asked: Asked, state: Stocked['state'] = 'applied'): Stocked => ({
+  kind: 'rule',
+  id: String(asked.body['rule_id']),
+  revision: Number(asked.body['revision']),
+  ...(state && { state })
+})
+
+/** The reactions one after another; the last goes on for ever. */
+export function inOrder(...reactions: readonly Reaction[]): () => Reaction {
+  let next = 0
+  return () => reactions[Math.min(next++, reactions.length - 1)] ?? 'take'
+}
+
+/** Resolves when what was said before has been written down: each look is a turn of the store. */
+export async function until<T>(look: () => Promise<T>, fits: (seen: T) => boolean): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    const seen = await look()
+    if (fits(seen)) return seen
+    if (tries > 2000) throw new Error(`never came: ${JSON.stringify(seen)}`)
+    await new Promise(resolve => setImmediate(resolve))
+  }
+}

@@ -1,0 +1,98 @@
+// A server that keeps books, and agents that report what a test says.
+import type { Test } from 'tap'
+import { openCodec } from '../../../kernel/wire/codec.ts'
+import { type FakeClock, fakeClock } from '../../../kit/fake-clock.ts'
+import type { Script, ScriptedAgent } from '../../../kit/scripted-agent.ts'
+import type { TestServerOptions } from '../../../kit/test-server.ts'
+import { type RulesFixture, rulesFixture, until } from '../../rules/test/fixture.ts'
+import { messages as rulesMessages } from '../../rules/wire.ts'
+import type { RuleStats } from '../schema.ts'
+import { Ledger, messages, part, type Row, StatsReport } from '../wire.ts'
+
+export const noon = Date.UTC(2026, 0, 15, 12)
+export const minute = String(noon / 1000)
+export const epoch = 'a'.repeat(32)
+export const otherEpoch = 'b'.repeat(32)
+
+export const row = (rule_id: string, kind: string, key: string, counts: Partial<Row>): Row => ({
+  rule_id,
+  kind,
+  key,
+  bytes_in: 0,
+  bytes_out: 0,
+  connections: 0,
+  datagrams_in: 0,
+  datagrams_out: 0,
+  dns_failures: 0,
+  failovers: 0,
+  overflows: 0,
+  rejected: 0,
+  ...counts
+})
+
+export interface StatsFixture extends RulesFixture {
+  /** Says it, and lets the moment pass in which reports are gathered. */
+  report(agent: ScriptedAgent, said: Partial<StatsReport>): Promise<{ epoch: string; seq: number }>
+  stats(ruleId: string): Promise<RuleStats>
+  connected(clientId: string, script?: Partial<Script>): Promise<ScriptedAgent>
+  /** Ends its stream, and waits until the server knows. */
+  away(agent: ScriptedAgent): Promise<void>
+  /** A connected client with one rule. */
+  edge(name?: string): Promise<{ clientId: string; agent: ScriptedAgent; ruleId: string }>
+}
+
+/** A clock that says when reports begin to be gathered. */
+function gathering(): { readonly clock: FakeClock; armed(): Promise<void> } {
+  const inner = fakeClock(noon)
+  let armed = Promise.withResolvers<void>()
+  return {
+    clock: {
+      ...inner,
+      after(ms, work) {
+        if (ms === 250) armed.resolve()
+        return inner.after(ms, work)
+      }
+    },
+    async armed() {
+      await armed.promise
+      armed = Promise.withResolvers<void>()
+    }
+  }
+}
+
+export async function statsFixture(t: Test, plan: TestServerOptions = {}): Promise<StatsFixture> {
+  const { clock, armed } = gathering()
+  const home = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', 'stats'], clock, ...plan })
+  const connected: StatsFixture['connected'] = (clientId, script = {}) =>
+    home.connect(clientId, { messages: [...rulesMessages, ...messages], ...script })
+  let port = 8080
+
+  return {
+    ...home,
+    connected,
+    async report(agent, said) {
+      const body = { epoch, seq: 1, part: 0, last: true, rows: [], live: [], ...said }
+      const gathered = armed().then(() => clock.advance(250))
+      const [answer] = await Promise.all([agent.line.request(StatsReport, body), gathered])
+      return answer
+    },
+    stats: async id => (await home.call<RuleStats>('GET', `/v1/rules/${id}/stats`)).body,
+    async away(agent) {
+      await agent.close()
+      const left = async () => home.log.some(({ event }) => event === 'client.disconnected')
+      await until(left, isOver => isOver)
+    },
+    async edge(name = 'edge') {
+      const clientId = await home.enroll(name)
+      const agent = await connected(clientId)
+      const { body } = await home.push({ client: clientId, listen_port: port++ })
+      return { clientId, agent, ruleId: body.rule_id }
+    }
+  }
+}
+
+const codec = openCodec(messages)
+
+/** What the server told the agent to have booked. */
+export const toldIn = ({ welcome }: ScriptedAgent): Readonly<Record<string, number>> =>
+  codec.decode(Ledger, welcome.parts[part] ?? new Uint8Array()).booked
