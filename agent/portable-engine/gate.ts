@@ -1,9 +1,9 @@
 // An open rule: its entrance, its connections, its counters, until the last connection has ended.
 import type { Socket } from 'node:net'
 import type { EngineRule, EngineTarget, Filters, Resolved } from '../engine.ts'
-import { canonical } from './address.ts'
+import { canonical } from '../net/address.ts'
+import { compile, type Judges } from '../net/filter.ts'
 import { Connection } from './connection.ts'
-import { compile, type Judges } from './filter.ts'
 import type { Host, TcpGround } from './ground.ts'
 import { openHealth, type TargetsHealth } from './health.ts'
 import type { Pass, Way } from './meters.ts'

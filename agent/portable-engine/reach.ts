@@ -1,6 +1,6 @@
 // From a rule's targets to a connected socket: health, names, filters, failover.
 import { isIP, type Socket } from 'node:net'
-import { canonical, interleave } from './address.ts'
+import { canonical, interleave } from '../net/address.ts'
 import { dial, type Loss } from './dial.ts'
 import type { Gate } from './gate.ts'
 import type { Attempt } from './health.ts'

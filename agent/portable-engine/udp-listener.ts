@@ -2,7 +2,7 @@
 // come from there: so every local address has a socket of its own, and what it receives it answers.
 import { networkInterfaces } from 'node:os'
 import type { EngineRule } from '../engine.ts'
-import { type Family, familyOf, isUnspecified } from './address.ts'
+import { type Family, familyOf, isUnspecified } from '../net/address.ts'
 import type { Descriptors } from './descriptors.ts'
 import { fault, faultOf } from './fault.ts'
 import type { Ground } from './ground.ts'

@@ -1,6 +1,6 @@
 // From a rule's targets to a connected datagram socket: names, filters, failover.
 import { isIP } from 'node:net'
-import { canonical, interleave } from './address.ts'
+import { canonical, interleave } from '../net/address.ts'
 import { reasonOf } from './dial.ts'
 import type { Attempt } from './health.ts'
 import type { Tally } from './tally.ts'

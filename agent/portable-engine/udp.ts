@@ -1,7 +1,7 @@
 // An open UDP rule: its sockets, its flows, its counters, until the last flow has ended.
 import type { EngineRule, Filters, Resolved } from '../engine.ts'
-import { canonical } from './address.ts'
-import { compile, type Judges } from './filter.ts'
+import { canonical } from '../net/address.ts'
+import { compile, type Judges } from '../net/filter.ts'
 import type { Ground } from './ground.ts'
 import { openHealth, type TargetsHealth } from './health.ts'
 import type { Way } from './meters.ts'

@@ -2,8 +2,8 @@
 import { isIP } from 'node:net'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { EngineRule, Filter, Match } from '../engine.ts'
-import { canonical } from '../portable-engine/address.ts'
-import { compile } from '../portable-engine/filter.ts'
+import { canonical } from '../net/address.ts'
+import { compile } from '../net/filter.ts'
 
 export interface Guardrails {
   /** What can be judged before a rule opens: its ports, and the targets that are addresses. Throws Refused. */

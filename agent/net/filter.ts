@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import type { Filter, Filters, Match } from '../engine.ts'
+import { fault } from '../portable-engine/fault.ts'
 import { canonical, familyOf } from './address.ts'
-import { fault } from './fault.ts'
 
 /** A canonical address and its port; the name, when it was reached by one. The reason of a refusal, or null. */
 export type Judge = (address: string, port: number, host: string | null) => string | null
