@@ -19,7 +19,7 @@ function desk(verdict: AgentApplyResult = taken) {
   }
   const call = {
     codec,
-    held: {
+    objects: {
       put: async (object: AgentObject, retry: string) => {
         seen.puts.push([object, retry])
         return verdict
