@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import type { Filter, Filters, Match } from '../engine.ts'
-import { fault } from '../portable-engine/fault.ts'
+import { fault } from '../portable-engine/engine-fault.ts'
 import { canonical, familyOf } from './address.ts'
 
 /** A canonical address and its port; the name, when it was reached by one. The reason of a refusal, or null. */

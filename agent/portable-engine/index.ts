@@ -1,15 +1,15 @@
 // The data plane over Node's net, for any platform: the fallback where no native engine loads, and its reference.
 import type { Engine, EngineEvent, EngineOptions, EngineRule, Resolved } from '../engine.ts'
-import { openDescriptors } from './descriptors.ts'
-import { openEntrances } from './entrances.ts'
-import { check, fault } from './fault.ts'
-import { Gate } from './gate.ts'
-import type { Ground } from './ground.ts'
-import { openMeters } from './meters.ts'
-import { openOwnPorts } from './own-ports.ts'
-import { openPeeks } from './peeks.ts'
-import { snapshot } from './tally.ts'
-import { UdpGate } from './udp.ts'
+import { snapshot } from './counters.ts'
+import type { Ground } from './engine-context.ts'
+import { check, fault } from './engine-fault.ts'
+import { openMeters } from './meters/meter-chain.ts'
+import { openDescriptors } from './net/descriptors.ts'
+import { openOwnPorts } from './net/own-ports.ts'
+import { openEntrances } from './tcp/listeners.ts'
+import { openPeeks } from './tcp/peek-histogram.ts'
+import { Gate } from './tcp/tcp-rule.ts'
+import { UdpGate } from './udp/udp-rule.ts'
 
 export function openPortableEngine({ bind, onEvents }: EngineOptions): Engine {
   const gates = new Map<number, Gate | UdpGate>() // open and draining

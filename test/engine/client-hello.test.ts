@@ -2,7 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import type { ConnectionOptions } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import { readHello } from '../../agent/portable-engine/client-hello.ts'
+import { readHello } from '../../agent/portable-engine/tcp/client-hello.ts'
 import { helloOf, inRecordsOf } from './hellos.ts'
 
 const name = 'one.example.org'

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import t, { type Test } from 'tap'
-import type { Direction, Guest } from '../../agent/portable-engine/meter.ts'
-import { openMeters, type Pass } from '../../agent/portable-engine/meters.ts'
+import type { Direction, Guest } from '../../agent/portable-engine/meters/meter.ts'
+import { openMeters, type Pass } from '../../agent/portable-engine/meters/meter-chain.ts'
 import { limited, rate, unlimited } from './metering.ts'
 
 const nobody: Guest = { ready() {}, cut() {} }

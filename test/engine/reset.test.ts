@@ -1,5 +1,5 @@
 import t from 'tap'
-import { reset } from '../../agent/portable-engine/relay.ts'
+import { reset } from '../../agent/portable-engine/tcp/relay.ts'
 import { call, openTarget } from './rig.ts'
 
 t.test('a socket is closed when it is reset in the moment of its ending', async t => {

@@ -1,7 +1,7 @@
 // A gate that traffic passes: rates delay or drop, counts refuse, a spent budget holds what lives.
-import type { Budget, Meter, MeterCounters } from '../engine.ts'
-import { type Bucket, openBucket, type Waiter } from './bucket.ts'
-import { openReserve } from './reserve.ts'
+import type { Budget, Meter, MeterCounters } from '../../engine.ts'
+import { openReserve } from './budget-state.ts'
+import { type Bucket, openBucket, type Waiter } from './token-bucket.ts'
 
 export type Direction = 'in' | 'out'
 

@@ -1,4 +1,4 @@
-import { peekBoundsMs, type Sample } from '../engine.ts'
+import { peekBoundsMs, type Sample } from '../../engine.ts'
 
 /** How long names were awaited. */
 export interface Peeks {

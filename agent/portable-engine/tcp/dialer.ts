@@ -1,9 +1,9 @@
 // From a rule's targets to a connected socket: health, names, filters, failover.
 import { isIP, type Socket } from 'node:net'
-import { canonical, interleave } from '../net/address.ts'
-import { dial, type Loss } from './dial.ts'
-import type { Gate } from './gate.ts'
-import type { Attempt } from './health.ts'
+import { canonical, interleave } from '../../net/address.ts'
+import type { Attempt } from '../target-health.ts'
+import { dial, type Loss } from './happy-eyeballs.ts'
+import type { Gate } from './tcp-rule.ts'
 
 export interface Reached {
   readonly socket: Socket

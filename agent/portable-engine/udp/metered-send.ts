@@ -1,7 +1,8 @@
 // What a flow sends passes its meters, and is counted when the system has taken it.
-import type { Direction } from './meter.ts'
-import type { Pass } from './meters.ts'
-import { reject, type Tally } from './tally.ts'
+
+import { reject, type Tally } from '../counters.ts'
+import type { Direction } from '../meters/meter.ts'
+import type { Pass } from '../meters/meter-chain.ts'
 import type { Datagrams, Place } from './udp-socket.ts'
 
 export interface Account {

@@ -1,12 +1,12 @@
 // What the rules of one engine share, and what they are to it.
 import type { Socket } from 'node:net'
 import type { EngineEvent, EngineRule, Resolved } from '../engine.ts'
-import type { Descriptors } from './descriptors.ts'
-import type { Entrances } from './entrances.ts'
-import type { Meters } from './meters.ts'
-import type { OwnPorts } from './own-ports.ts'
-import type { Peeks } from './peeks.ts'
-import type { Tally } from './tally.ts'
+import type { Tally } from './counters.ts'
+import type { Meters } from './meters/meter-chain.ts'
+import type { Descriptors } from './net/descriptors.ts'
+import type { OwnPorts } from './net/own-ports.ts'
+import type { Entrances } from './tcp/listeners.ts'
+import type { Peeks } from './tcp/peek-histogram.ts'
 
 export interface Ground {
   readonly bind: readonly string[]

@@ -1,16 +1,16 @@
 // An open UDP rule: its sockets, its flows, its counters, until the last flow has ended.
-import type { EngineRule, Filters, Resolved } from '../engine.ts'
-import { canonical } from '../net/address.ts'
-import { compile, type Judges } from '../net/filter.ts'
-import type { Ground } from './ground.ts'
-import { openHealth, type TargetsHealth } from './health.ts'
-import type { Way } from './meters.ts'
-import { openTally, reject, type Tally } from './tally.ts'
+import type { EngineRule, Filters, Resolved } from '../../engine.ts'
+import { canonical } from '../../net/address.ts'
+import { compile, type Judges } from '../../net/filter.ts'
+import { openTally, reject, type Tally } from '../counters.ts'
+import type { Ground } from '../engine-context.ts'
+import type { Way } from '../meters/meter-chain.ts'
+import { openHealth, type TargetsHealth } from '../target-health.ts'
+import type { ReachedByUdp } from './udp-dialer.ts'
 import { type Arrival, Flow } from './udp-flow.ts'
 import { listenUdp } from './udp-listener.ts'
-import type { ReachedByUdp } from './udp-reach.ts'
-import { openRefusals } from './udp-refusals.ts'
 import type { Datagrams, Place } from './udp-socket.ts'
+import { openRefusals } from './unreachable-addresses.ts'
 
 export class UdpGate {
   readonly rule: EngineRule

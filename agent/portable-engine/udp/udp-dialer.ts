@@ -1,11 +1,11 @@
 // From a rule's targets to a connected datagram socket: names, filters, failover.
 import { isIP } from 'node:net'
-import { canonical, interleave } from '../net/address.ts'
-import { reasonOf } from './dial.ts'
-import type { Attempt } from './health.ts'
-import type { Tally } from './tally.ts'
-import type { UdpGate } from './udp.ts'
+import { canonical, interleave } from '../../net/address.ts'
+import type { Tally } from '../counters.ts'
+import type { Attempt } from '../target-health.ts'
+import { reasonOf } from '../tcp/happy-eyeballs.ts'
 import type { Flow } from './udp-flow.ts'
+import type { UdpGate } from './udp-rule.ts'
 import { connectSocket, type Datagrams, type Handlers, type Place } from './udp-socket.ts'
 
 export interface ReachedByUdp extends Place {

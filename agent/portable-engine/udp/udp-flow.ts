@@ -1,10 +1,11 @@
 // The story of one flow: what a caller sends from one address is kept, reaches a target, is answered, ends.
-import type { Pass } from './meters.ts'
-import { reject, type Tally } from './tally.ts'
-import type { UdpGate } from './udp.ts'
-import { type Parcel, send } from './udp-account.ts'
-import { openKept } from './udp-kept.ts'
-import { type ReachedByUdp, reachByUdp } from './udp-reach.ts'
+
+import { reject, type Tally } from '../counters.ts'
+import type { Pass } from '../meters/meter-chain.ts'
+import { type Parcel, send } from './metered-send.ts'
+import { openKept } from './pending-datagrams.ts'
+import { type ReachedByUdp, reachByUdp } from './udp-dialer.ts'
+import type { UdpGate } from './udp-rule.ts'
 import type { Datagrams, Place } from './udp-socket.ts'
 
 export interface Arrival {

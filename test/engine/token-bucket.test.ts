@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import type { Rate } from '../../agent/engine.ts'
-import { openBucket, type Waiter } from '../../agent/portable-engine/bucket.ts'
+import { openBucket, type Waiter } from '../../agent/portable-engine/meters/token-bucket.ts'
 
 interface Taken {
   readonly atMs: number

@@ -1,7 +1,7 @@
 // Datagram sockets that are bound within the call, never ask for a name, and never queue without bound.
 import { createSocket, type RemoteInfo, type Socket, type SocketOptions } from 'node:dgram'
 import { once } from 'node:events'
-import { familyOf } from '../net/address.ts'
+import { familyOf } from '../../net/address.ts'
 
 /** What the kernel does not take waits in memory; beyond this it is dropped. */
 const maxQueuedBytes = 1024 * 1024

@@ -1,9 +1,9 @@
 // Where callers come in: a rule has its ports alone, or shares one with others by their names.
 import type { Socket } from 'node:net'
-import { fault } from './fault.ts'
-import type { Ground, Host } from './ground.ts'
-import { listenEverywhere } from './listener.ts'
+import type { Ground, Host } from '../engine-context.ts'
+import { fault } from '../engine-fault.ts'
 import { openSharedPort, type SharedPort } from './shared-port.ts'
+import { listenEverywhere } from './tcp-listener.ts'
 
 export interface Entrances {
   /** Gives the call that shuts it for this host: nobody comes in after that. */

@@ -1,7 +1,7 @@
 // Two connected sockets become one connection: bytes, ends and resets cross over, each direction by itself.
 import type { Socket } from 'node:net'
-import type { Direction } from './meter.ts'
-import type { Pass } from './meters.ts'
+import type { Direction } from '../meters/meter.ts'
+import type { Pass } from '../meters/meter-chain.ts'
 
 /** Beyond this the source of a direction is not read; with what Node reads ahead, its buffers stay near twice this. */
 const maxBufferedBytes = 128 * 1024

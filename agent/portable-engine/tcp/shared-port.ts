@@ -1,10 +1,10 @@
 // A port that rules share: callers are told apart by the TLS name that they ask for.
 import type { Socket } from 'node:net'
-import { fault } from './fault.ts'
-import type { Ground, Host } from './ground.ts'
+import { reject } from '../counters.ts'
+import type { Ground, Host } from '../engine-context.ts'
+import { fault } from '../engine-fault.ts'
 import { peekHello } from './peek.ts'
 import { reset } from './relay.ts'
-import { reject } from './tally.ts'
 
 const maxPeeks = 1_024
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { EngineEvent } from '../../agent/engine.ts'
-import { type Attempt, openHealth } from '../../agent/portable-engine/health.ts'
-import { openTally } from '../../agent/portable-engine/tally.ts'
+import { openTally } from '../../agent/portable-engine/counters.ts'
+import { type Attempt, openHealth } from '../../agent/portable-engine/target-health.ts'
 import { ruleTo } from './rig.ts'
 
 /** A rule's targets at a time that stands until it is moved. */

@@ -1,6 +1,6 @@
-import type { Gate } from './gate.ts'
-import { tryOne } from './reach.ts'
+import { tryOne } from './dialer.ts'
 import { longestTimerMs } from './relay.ts'
+import type { Gate } from './tcp-rule.ts'
 
 const probeLimitMs = 5_000
 

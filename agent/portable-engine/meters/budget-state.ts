@@ -1,8 +1,8 @@
 // What is left of a budget: neither delivered nor on its way. At zero it shuts, and holds who is inside.
-import type { Budget } from '../engine.ts'
-import type { Waiter } from './bucket.ts'
+import type { Budget } from '../../engine.ts'
+import { longestTimerMs } from '../tcp/relay.ts'
 import type { Guest } from './meter.ts'
-import { longestTimerMs } from './relay.ts'
+import type { Waiter } from './token-bucket.ts'
 
 interface Owner {
   /** Delivered so far. */

@@ -1,6 +1,6 @@
 // The meters of one engine, and the way of a connection or flow through those of its rule, in their order.
-import type { Budget, Meter, MeterCounters } from '../engine.ts'
-import { fault } from './fault.ts'
+import type { Budget, Meter, MeterCounters } from '../../engine.ts'
+import { fault } from '../engine-fault.ts'
 import { type Direction, type Gauge, type Guest, openGauge } from './meter.ts'
 
 export interface Meters {

@@ -1,6 +1,6 @@
 // A token bucket: in t seconds at most perSec * t + burst. Who finds too little may stand in line and is called.
-import type { Rate } from '../engine.ts'
-import { longestTimerMs } from './relay.ts'
+import type { Rate } from '../../engine.ts'
+import { longestTimerMs } from '../tcp/relay.ts'
 
 /** Smaller takes would cost more than they move. */
 const turnMs = 10

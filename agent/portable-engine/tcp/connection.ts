@@ -1,12 +1,12 @@
 // The story of one connection: it waits in the lobby, reaches a target, is relayed, ends.
 import type { Socket } from 'node:net'
-import type { Gate } from './gate.ts'
-import { enterLobby } from './lobby.ts'
-import type { Direction, Guest } from './meter.ts'
-import type { Pass } from './meters.ts'
-import { type Reached, reach } from './reach.ts'
+import { reject, type Tally } from '../counters.ts'
+import type { Direction, Guest } from '../meters/meter.ts'
+import type { Pass } from '../meters/meter-chain.ts'
+import { type Reached, reach } from './dialer.ts'
+import { enterLobby } from './pending-caller.ts'
 import { longestTimerMs, type Relay, relay, reset } from './relay.ts'
-import { reject, type Tally } from './tally.ts'
+import type { Gate } from './tcp-rule.ts'
 
 const dialMs = 30_000
 

@@ -1,15 +1,15 @@
 // An open rule: its entrance, its connections, its counters, until the last connection has ended.
 import type { Socket } from 'node:net'
-import type { EngineRule, EngineTarget, Filters, Resolved } from '../engine.ts'
-import { canonical } from '../net/address.ts'
-import { compile, type Judges } from '../net/filter.ts'
+import type { EngineRule, EngineTarget, Filters, Resolved } from '../../engine.ts'
+import { canonical } from '../../net/address.ts'
+import { compile, type Judges } from '../../net/filter.ts'
+import { openTally, reject, type Tally } from '../counters.ts'
+import type { Host, TcpGround } from '../engine-context.ts'
+import type { Pass, Way } from '../meters/meter-chain.ts'
+import { openHealth, type TargetsHealth } from '../target-health.ts'
 import { Connection } from './connection.ts'
-import type { Host, TcpGround } from './ground.ts'
-import { openHealth, type TargetsHealth } from './health.ts'
-import type { Pass, Way } from './meters.ts'
-import { openProbes } from './probes.ts'
+import { openProbes } from './health-probes.ts'
 import { longestTimerMs, reset } from './relay.ts'
-import { openTally, reject, type Tally } from './tally.ts'
 
 /** A connection holds its caller's descriptor and its target's. */
 const perConnection = 2

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { socketOptions } from './listener.ts'
+import { socketOptions } from './tcp-listener.ts'
 
 const attemptMs = 3_000
 const staggerMs = 250

@@ -1,11 +1,11 @@
 // The sockets of one UDP port. Node does not tell which of our addresses a datagram was sent to, and a reply must
 // come from there: so every local address has a socket of its own, and what it receives it answers.
 import { networkInterfaces } from 'node:os'
-import type { EngineRule } from '../engine.ts'
-import { type Family, familyOf, isUnspecified } from '../net/address.ts'
-import type { Descriptors } from './descriptors.ts'
-import { fault, faultOf } from './fault.ts'
-import type { Ground } from './ground.ts'
+import type { EngineRule } from '../../engine.ts'
+import { type Family, familyOf, isUnspecified } from '../../net/address.ts'
+import type { Ground } from '../engine-context.ts'
+import { fault, faultOf } from '../engine-fault.ts'
+import type { Descriptors } from '../net/descriptors.ts'
 import { bindSocket, type Datagrams, type Holding, type Place } from './udp-socket.ts'
 
 const rescanMs = 5_000

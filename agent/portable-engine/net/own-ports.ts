@@ -1,4 +1,4 @@
-import { canonical, familyOf, isLocal, isUnspecified } from '../net/address.ts'
+import { canonical, familyOf, isLocal, isUnspecified } from '../../net/address.ts'
 
 /** The ports that this engine listens on: a dial to one of them would feed a connection to itself. */
 export interface OwnPorts {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, isIPv6, type Server, type Socket } from 'node:net'
-import type { EngineRule } from '../engine.ts'
-import { faultOf } from './fault.ts'
+import type { EngineRule } from '../../engine.ts'
+import { faultOf } from '../engine-fault.ts'
 
 export const socketOptions = {
   allowHalfOpen: true,
