@@ -51,7 +51,7 @@ t.test('the buckets of a histogram add up', async t => {
     ...gauge,
     type: 'histogram',
     labels: ['c'],
-    readings: [{ labelValues: ['x'], value }]
+    samples: [{ labelValues: ['x'], value }]
   } as const
 
   t.same(

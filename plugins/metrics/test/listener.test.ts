@@ -91,7 +91,7 @@ t.test('two may tell of one figure, under one head, if they mean the same', asyn
   const shared = (by: string) => ({
     name: 'svc_shared',
     labels: ['by'],
-    readings: [{ labelValues: [by], value: 1 }]
+    samples: [{ labelValues: [by], value: 1 }]
   })
   const found = await testServer(t, {
     plugins: [

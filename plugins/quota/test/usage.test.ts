@@ -158,11 +158,11 @@ t.test('gauges of a pair are there from PUT to DELETE', async t => {
 
   await put({ monthly_bytes: 1000 })
   await use(1000, 1)
-  const of = ['ann', clientId]
+  const labelValues = ['ann', clientId]
   t.same(await gauges(), [
-    ['svc_traffic_quota_exhausted', { of, value: 1 }],
-    ['svc_traffic_quota_bytes_used', { of, value: 1000 }],
-    ['svc_traffic_quota_bytes_limit', { of, value: 1000 }]
+    ['svc_traffic_quota_exhausted', { labelValues, value: 1 }],
+    ['svc_traffic_quota_bytes_used', { labelValues, value: 1000 }],
+    ['svc_traffic_quota_bytes_limit', { labelValues, value: 1000 }]
   ])
 
   await call('DELETE', `/v1/users/ann/quotas/${clientId}`)

@@ -166,7 +166,7 @@ t.test('the line and the dead are bounded', async t => {
   const told = (await Promise.all(metrics().map(({ value }) => value()))).flat()
   t.match(
     told.find(({ name }) => name === 'webhooks_dropped_total'),
-    { readings: [{ labelValues: ['ops'], value: 2 }] }
+    { samples: [{ labelValues: ['ops'], value: 2 }] }
   )
   await on.clock.advance(second)
   await on.hook.until(2)
