@@ -1,4 +1,4 @@
-// Access that is taken away reaches UDP, too: flows that live get no further datagram, in either direction.
+// Revoked access ends UDP flows: live flows get no further datagram in either direction.
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
@@ -13,7 +13,7 @@ async function bound(t: Test): Promise<Socket> {
   return socket
 }
 
-t.test('a flow of a revoked grant ends on the edge, and its port with it', async t => {
+t.test('revoking a grant ends its UDP flows on the agent and closes the port', async t => {
   const on = await testCluster(t)
   const { clientId } = await edge(t, on, 'paris')
   await on.call('POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
@@ -43,7 +43,7 @@ t.test('a flow of a revoked grant ends on the edge, and its port with it', async
   const revoked = await on.call<{ removed_rule_ids: string[] }>('DELETE', `/v1/grants/${grant_id}`)
   t.same(revoked.removed_rule_ids, [rule_id])
 
-  // The port is shut when the system says so to who is connected to it: the last of the flow is gone by then.
+  // The kernel reports a closed port to a connected socket. By then the flow has ended.
   const probe = createSocket('udp4')
   t.teardown(() => void probe.close())
   probe.connect(listen_port, '127.0.0.1')

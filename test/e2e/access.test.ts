@@ -1,5 +1,5 @@
-// Access that is taken away reaches the edge: live connections are cut and ports shut within two seconds, or at the
-// reconnect of an agent that was away.
+// Revoked access takes effect on the agent: live connections are cut and ports closed within two seconds, or when a
+// disconnected agent connects again.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
@@ -12,7 +12,7 @@ const withinMs = 2000
 interface Tenant {
   readonly userId: string
   readonly grantId: string
-  /** Of a single-port rule and of a range, all forwarding. */
+  /** Listen ports of a single-port rule and of a range. All of them forward. */
   readonly ports: readonly number[]
 }
 
@@ -22,7 +22,7 @@ async function open(t: Test): Promise<TestCluster> {
   return on
 }
 
-/** A user who has forwarded ports with a grant of its own. */
+/** A user with a grant and with rules that forward. */
 async function tenant(on: TestCluster, { clientId }: Edge, userId: string, page: number): Promise<Tenant> {
   await on.call('POST', '/v1/users', { user_id: userId, display_name: userId })
   const { token: bearer } = await on.call<{ token: string }>('POST', `/v1/users/${userId}/credentials`)
@@ -53,7 +53,7 @@ const isOpen = async (port: number): Promise<boolean> => {
   }
 }
 
-/** Looks until all are shut; answers how long that took. */
+/** Waits until all ports are closed. Returns how long that took, in milliseconds. */
 async function shutAfterMs(ports: readonly number[]): Promise<number> {
   const began = performance.now()
   for (;;) {
@@ -63,7 +63,7 @@ async function shutAfterMs(ports: readonly number[]): Promise<number> {
   }
 }
 
-/** A download without end; settles when it is cut. */
+/** An endless download. Resolves when the connection is cut. */
 async function endless(t: Test, port: number): Promise<{ readonly cut: Promise<unknown> }> {
   const socket = connect(port, '127.0.0.1')
   t.teardown(() => socket.destroy())
@@ -77,7 +77,7 @@ async function endless(t: Test, port: number): Promise<{ readonly cut: Promise<u
 
 type Take = (on: TestCluster, of: Tenant, clientId: string) => Promise<unknown>
 
-/** What leaves the agent running. */
+/** Ways to remove access that leave the agent running. */
 const takings: Readonly<Record<string, Take>> = {
   'the user is deleted': (on, { userId }) => on.call('DELETE', `/v1/users/${userId}`),
   'the grant is revoked': (on, { grantId }) => on.call('DELETE', `/v1/grants/${grantId}`)
@@ -88,7 +88,7 @@ const deleteClient: Take = async (on, of, clientId) => {
   await on.call('DELETE', `/v1/clients/${clientId}`)
 }
 
-/** From the moment that the command has answered. */
+/** Measures from the moment the command returned. */
 async function seeItShut(t: Test, on: TestCluster, at: Edge, of: Tenant, take: Take): Promise<void> {
   const [first, second] = [await endless(t, of.ports[0] ?? 0), await endless(t, of.ports[1] ?? 0)]
 
@@ -103,33 +103,37 @@ async function seeItShut(t: Test, on: TestCluster, at: Edge, of: Tenant, take: T
   t.ok(shutMs < withinMs, `ports are shut: ${Math.round(shutMs)} ms`)
 }
 
-t.test('on a connected agent all is cut at once, and nobody else is', { timeout: 240_000 }, async t => {
-  const on = await open(t)
-  const paris = await edge(t, on, 'paris')
-  const page = await web(t)
-  const other = await tenant(on, paris, 'other', page)
-  const bystander = await endless(t, other.ports[0] ?? 0)
-  let isCut = false
-  void bystander.cut.then(() => {
-    isCut = true
-  })
+t.test(
+  'a connected agent cuts the traffic of a removed user at once, and no other traffic',
+  { timeout: 240_000 },
+  async t => {
+    const on = await open(t)
+    const paris = await edge(t, on, 'paris')
+    const page = await web(t)
+    const other = await tenant(on, paris, 'other', page)
+    const bystander = await endless(t, other.ports[0] ?? 0)
+    let isCut = false
+    void bystander.cut.then(() => {
+      isCut = true
+    })
 
-  for (const [at, [what, take]] of Object.entries(takings).entries())
-    await t.test(what, async t => seeItShut(t, on, paris, await tenant(on, paris, `ada${at}`, page), take))
-  t.equal(isCut, false, "another's connection goes on")
+    for (const [at, [what, take]] of Object.entries(takings).entries())
+      await t.test(what, async t => seeItShut(t, on, paris, await tenant(on, paris, `ada${at}`, page), take))
+    t.equal(isCut, false, "another's connection goes on")
 
-  await t.test('the client is revoked', async t => {
-    await seeItShut(t, on, paris, other, revoke)
-    t.equal(await paris.agent.exit, 4)
-  })
-  const lyon = await edge(t, on, 'lyon')
-  await t.test('the client is deleted', async t => {
-    await seeItShut(t, on, lyon, await tenant(on, lyon, 'eve', page), deleteClient)
-    t.equal(await lyon.agent.exit, 4)
-  })
-})
+    await t.test('the client is revoked', async t => {
+      await seeItShut(t, on, paris, other, revoke)
+      t.equal(await paris.agent.exit, 4)
+    })
+    const lyon = await edge(t, on, 'lyon')
+    await t.test('the client is deleted', async t => {
+      await seeItShut(t, on, lyon, await tenant(on, lyon, 'eve', page), deleteClient)
+      t.equal(await lyon.agent.exit, 4)
+    })
+  }
+)
 
-t.test('an agent that was away shuts all when it is back', { timeout: 240_000 }, async t => {
+t.test('a disconnected agent cuts the traffic when it connects again', { timeout: 240_000 }, async t => {
   const on = await open(t)
   const paris = await edge(t, on, 'paris')
   const page = await web(t)

@@ -1,4 +1,4 @@
-// A server is lost and comes back from its backup in another directory: the edges notice nothing.
+// A lost server is restored from its backup in another directory. Forwarding continues all the time.
 import { copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -9,7 +9,7 @@ import { get, web } from '../support/web.ts'
 
 const dataDir = (on: TestCluster): string => join(on.dir, 'server')
 
-/** The server again, on the same ports, from another directory. */
+/** Starts the server again on the same ports, from another directory. */
 async function startFrom(t: Test, on: TestCluster, dir: string): Promise<void> {
   on.server = start(t, ['server', '--data-dir', dir], {
     SVC_OPERATOR_TOKEN: token,
@@ -20,12 +20,12 @@ async function startFrom(t: Test, on: TestCluster, dir: string): Promise<void> {
   await on.server.until('server.started')
 }
 
-/** Once they are over, and what each brought is booked. */
+/** Resolves when all reports of these transfers are committed. */
 const counted = (on: TestCluster, rule: string, connections: number, each = 1) =>
   statsOf(on, rule, stats => stats.connections_total >= connections && stats.bytes_out >= connections * each)
 
 t.test(
-  'restored elsewhere: bundles hold, counters go on, changes arrive, what was revoked stays revoked',
+  'after a restore in another directory agents connect, counters continue, changes arrive, and revoked tokens stay revoked',
   { timeout: 240_000 },
   async t => {
     const on = await testCluster(t)
@@ -80,31 +80,34 @@ t.test(
   }
 )
 
-t.test('what must not be overwritten, restored or used is refused, and nothing is lost', async t => {
-  const on = await testCluster(t)
-  const dir = dataDir(on)
-  const file = join(on.dir, 'a.backup')
-  t.equal((await sluice(['backup', file, '--data-dir', dir])).code, 0)
-  t.equal((await sluice(['backup', file, '--data-dir', dir])).code, 0, 'a backup may replace one')
-  t.equal((await sluice(['backup', on.dir, '--data-dir', dir])).code, 0)
-  t.equal(readdirSync(on.dir).filter(name => /^sluice-\d{8}T\d{6}Z\.backup$/.test(name)).length, 1)
-  const mine = join(on.dir, 'mine.txt')
-  writeFileSync(mine, 'mine')
-  t.equal((await sluice(['backup', mine, '--data-dir', dir])).code, 2)
-  t.equal((await sluice(['restore', mine, '--data-dir', dir])).code, 2)
-  t.match(await sluice(['restore', file, '--data-dir', dir]), { code: 75, stderr: /startup\.store_in_use/ })
+t.test(
+  'a backup, restore or start that would overwrite or damage data is refused, and nothing is lost',
+  async t => {
+    const on = await testCluster(t)
+    const dir = dataDir(on)
+    const file = join(on.dir, 'a.backup')
+    t.equal((await sluice(['backup', file, '--data-dir', dir])).code, 0)
+    t.equal((await sluice(['backup', file, '--data-dir', dir])).code, 0, 'a backup may replace one')
+    t.equal((await sluice(['backup', on.dir, '--data-dir', dir])).code, 0)
+    t.equal(readdirSync(on.dir).filter(name => /^sluice-\d{8}T\d{6}Z\.backup$/.test(name)).length, 1)
+    const mine = join(on.dir, 'mine.txt')
+    writeFileSync(mine, 'mine')
+    t.equal((await sluice(['backup', mine, '--data-dir', dir])).code, 2)
+    t.equal((await sluice(['restore', mine, '--data-dir', dir])).code, 2)
+    t.match(await sluice(['restore', file, '--data-dir', dir]), { code: 75, stderr: /startup\.store_in_use/ })
 
-  await on.json('client', 'enroll', 'paris')
-  on.server.signal('SIGTERM')
-  await on.server.exit
-  const store = join(dir, 'sluice.db')
-  copyFileSync(store, join(on.dir, 'before.db'))
-  const again = await sluice(['restore', file, '--data-dir', dir, '--output', 'json'])
-  t.equal(again.code, 0, again.stderr)
-  const { set_aside: aside, revoked_since: revoked } = JSON.parse(again.stdout)
-  t.ok(existsSync(join(aside, 'sluice.db')), 'what was there is kept')
-  t.same(revoked, [])
-  await on.restart()
-  t.same(await on.json('client', 'list'), [])
-  t.equal((await on.server.until('server.started'))['server_cert_sha256'], on.fingerprint)
-})
+    await on.json('client', 'enroll', 'paris')
+    on.server.signal('SIGTERM')
+    await on.server.exit
+    const store = join(dir, 'sluice.db')
+    copyFileSync(store, join(on.dir, 'before.db'))
+    const again = await sluice(['restore', file, '--data-dir', dir, '--output', 'json'])
+    t.equal(again.code, 0, again.stderr)
+    const { set_aside: aside, revoked_since: revoked } = JSON.parse(again.stdout)
+    t.ok(existsSync(join(aside, 'sluice.db')), 'what was there is kept')
+    t.same(revoked, [])
+    await on.restart()
+    t.same(await on.json('client', 'list'), [])
+    t.equal((await on.server.until('server.started'))['server_cert_sha256'], on.fingerprint)
+  }
+)

@@ -1,4 +1,4 @@
-// Enrollment beside traffic: a code that is redeemed again, with an answer that takes its time.
+// Enrollment during live traffic: a code is redeemed again, and the response is delayed.
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import t, { type Test } from 'tap'
@@ -9,7 +9,7 @@ import { download, hashOfMib, web } from '../support/web.ts'
 
 const heldMs = 10_000
 
-/** Holds back what the server says once the handshake is over: the answer to the first question comes late. */
+/** Delays what the server sends after the handshake, so that the response to the first request is late. */
 async function lateAnswers(
   t: Test,
   controlPort: number
@@ -39,7 +39,7 @@ async function lateAnswers(
 }
 
 t.test(
-  'a redeem whose answer is held back for 10 s beside a running agent loses no connection',
+  'a redeem with a response delayed by 10 s loses no connection of the running agent',
   { timeout: 240_000 },
   async t => {
     const on = await testCluster(t)

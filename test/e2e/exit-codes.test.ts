@@ -1,4 +1,4 @@
-// Scripts branch on exit codes: each one of the table, from the real program.
+// Every exit code of the table, from the real program.
 import { once } from 'node:events'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -11,7 +11,7 @@ import { edge, testCluster } from '../support/test-cluster.ts'
 const codeOf = ({ stderr }: Ran): string => stderr.split(':', 1)[0] ?? ''
 
 t.test(
-  'what a command is refused for is its exit code, and its code stands first on standard error',
+  'a refused command exits with the code of the error, and prints the error code first on standard error',
   async t => {
     const on = await testCluster(t)
     const paris = await edge(t, on, 'paris')
@@ -49,7 +49,7 @@ t.test(
   }
 )
 
-t.test('an agent that does not answer in time: 7, and the rule settles by itself', async t => {
+t.test('an agent that does not answer in time: exit code 7, and the rule is applied later', async t => {
   const on = await testCluster(t)
   const { agent } = await edge(t, on, 'paris')
   const port = await freePort()
@@ -65,7 +65,7 @@ t.test('an agent that does not answer in time: 7, and the rule settles by itself
   t.match(await on.json('rule', 'list'), [{ state: 'active' }])
 })
 
-t.test('no server, a wrong token, a token in the clear', async t => {
+t.test('no server, a wrong token, a token sent without TLS', async t => {
   const on = await testCluster(t)
   const nowhere = { SVC_SERVER: `http://127.0.0.1:${await freePort()}`, SVC_TOKEN: 'x' }
   await on.json('gen-token')
@@ -77,7 +77,7 @@ t.test('no server, a wrong token, a token in the clear', async t => {
   t.equal(codeOf(wrong), 'bootstrap_required')
 })
 
-t.test('a server that cannot start says all that is wrong, with the remedy, and exits 78', async t => {
+t.test('a server that cannot start reports every problem with its remedy, and exits with 78', async t => {
   const dir = t.testdir()
   const config = join(dir, 'server.toml')
   writeFileSync(

@@ -1,4 +1,4 @@
-// What a control port on the open internet meets, and agents that are no longer welcome.
+// Hostile traffic on a public control port, and revoked agents.
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp, type Socket } from 'node:net'
@@ -11,7 +11,7 @@ import { edge, testCluster } from '../support/test-cluster.ts'
 import { get, web } from '../support/web.ts'
 
 t.test(
-  'another certificate than the pinned one ends the handshake on the agent, and the server logs nothing',
+  'the agent ends the handshake if the certificate is not the pinned one, and the server logs nothing',
   async t => {
     const on = await testCluster(t)
     const { agent, stateDir } = await edge(t, on, 'paris')
@@ -30,34 +30,37 @@ t.test(
   }
 )
 
-t.test('a revoked agent stops, exits 4, and does not start again until it is enrolled anew', async t => {
-  const on = await testCluster(t)
-  const { agent, clientId, stateDir } = await edge(t, on, 'paris')
-  const [page, port] = [await web(t), await freePort()]
-  await on.json('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
-  t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
+t.test(
+  'a revoked agent stops with exit code 4, and does not start again before a new enrollment',
+  async t => {
+    const on = await testCluster(t)
+    const { agent, clientId, stateDir } = await edge(t, on, 'paris')
+    const [page, port] = [await web(t), await freePort()]
+    await on.json('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
+    t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
 
-  await on.cli(['client', 'revoke', clientId])
+    await on.cli(['client', 'revoke', clientId])
 
-  t.match(await on.server.until('client.disconnected'), { reason: 'token_revoked' })
-  t.equal(await agent.exit, 4)
-  t.match(
-    agent.events.find(({ event }) => event === 'auth.failure'),
-    { reason: 'token_revoked' }
-  )
-  await t.rejects(get(`http://127.0.0.1:${port}/`))
-  const again = start(t, ['agent', 'run', '--state-dir', stateDir])
-  t.equal(await again.exit, 4)
-  t.match(again.events, [{ event: 'auth.failure', reason: 'token_revoked' }])
+    t.match(await on.server.until('client.disconnected'), { reason: 'token_revoked' })
+    t.equal(await agent.exit, 4)
+    t.match(
+      agent.events.find(({ event }) => event === 'auth.failure'),
+      { reason: 'token_revoked' }
+    )
+    await t.rejects(get(`http://127.0.0.1:${port}/`))
+    const again = start(t, ['agent', 'run', '--state-dir', stateDir])
+    t.equal(await again.exit, 4)
+    t.match(again.events, [{ event: 'auth.failure', reason: 'token_revoked' }])
 
-  const { uri } = await on.json<{ uri: string }>('client', 're-enroll', clientId)
-  t.equal((await sluice(['agent', 'enroll', '-', '--state-dir', stateDir], {}, uri)).code, 0)
-  const back = start(t, ['agent', 'run', '--state-dir', stateDir])
-  await back.until('rule.opened')
-  t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
-})
+    const { uri } = await on.json<{ uri: string }>('client', 're-enroll', clientId)
+    t.equal((await sluice(['agent', 'enroll', '-', '--state-dir', stateDir], {}, uri)).code, 0)
+    const back = start(t, ['agent', 'run', '--state-dir', stateDir])
+    await back.until('rule.opened')
+    t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
+  }
+)
 
-t.test('of many redeems of one code at once one wins', async t => {
+t.test('of many concurrent redeems of one code exactly one succeeds', async t => {
   const on = await testCluster(t)
   const { uri } = await on.json<{ uri: string }>('client', 'enroll', 'paris')
   const many = Array.from({ length: 8 }, (_, at) =>
@@ -71,7 +74,7 @@ t.test('of many redeems of one code at once one wins', async t => {
 })
 
 t.test(
-  'garbage, slow bytes and a thousand half-open connections on the control port harm no one',
+  'garbage, slow bytes and a thousand half-open connections on the control port do not disturb connected agents',
   async t => {
     const on = await testCluster(t)
     const { agent } = await edge(t, on, 'paris')

@@ -1,4 +1,4 @@
-// From the first port to the last byte: rules of every kind come, change under traffic, and go.
+// Rules of every kind are created, changed under traffic, and removed.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -18,19 +18,25 @@ for (const engine of engines)
   t.test(`on the ${engine} engine`, { timeout: 240_000, buffered: true, jobs: 12 }, async t => {
     const world = await openWorld(t, engine)
     for (const kind of several) {
-      t.test(`${kind.name}: caps that are added and lifted reach what lives`, { buffered: true }, t =>
-        capsChange(t, world, kind)
+      t.test(
+        `${kind.name}: a rate limit that is set and removed applies to live traffic`,
+        { buffered: true },
+        t => capsChange(t, world, kind)
       )
-      t.test(`${kind.name}: who lives outlasts the rule, its port is free at once`, { buffered: true }, t =>
-        drains(t, world, kind)
+      t.test(
+        `${kind.name}: live traffic outlasts a removed rule, and its port is free at once`,
+        { buffered: true },
+        t => drains(t, world, kind)
       )
       t.test(
         `${kind.name}: a port that another program holds fails all of it, and for good`,
         { buffered: true },
         t => portHeld(t, world, kind)
       )
-      t.test(`${kind.name}: of many creates for one port one wins`, { buffered: true }, t =>
-        oneWins(t, world, kind)
+      t.test(
+        `${kind.name}: of many concurrent creates for one port exactly one succeeds`,
+        { buffered: true },
+        t => oneWins(t, world, kind)
       )
     }
   })
@@ -151,7 +157,7 @@ const bodyOf = (kind: Kind, listen_port: number) => ({
 const ruleIdIn = (body: unknown): string =>
   (body as { error: { details: { rule_id: string } } }).error.details.rule_id // as contract 4 has it
 
-/** Another program's listener, until it is released. */
+/** Listens on the port as another program, until released. */
 async function hold(t: Test, protocol: Protocol, port: number): Promise<() => void> {
   const held =
     protocol === 'tcp' ? createServer().listen(port, '0.0.0.0') : createSocket('udp4').bind(port, '0.0.0.0')

@@ -1,4 +1,4 @@
-// The main job through real processes: a rule that carries real traffic, and books that are exact.
+// The main job in real processes: a rule carries real traffic, and the counters are exact.
 import t from 'tap'
 import { freePort } from '../support/ports.ts'
 import { edge, statsOf, type TestCluster, testCluster } from '../support/test-cluster.ts'
@@ -25,7 +25,7 @@ t.test('a page is fetched through a pushed rule, over IPv4 and IPv6', async t =>
 })
 
 t.test(
-  'a 1 GiB download arrives bit for bit, and the books hold exactly its bytes',
+  'a 1 GiB download arrives unchanged, and the counters show exactly its bytes',
   { timeout: 240_000 },
   async t => {
     const on = await testCluster(t)
@@ -42,7 +42,7 @@ t.test(
   }
 )
 
-/** What the web server sends beside the body, byte for byte: measured without a rule between. */
+/** The bytes that the web server sends besides the body, measured without a rule in between. */
 async function headBytes(port: number): Promise<number> {
   const { connect } = await import('node:net')
   const socket = connect(port, '127.0.0.1')
@@ -57,7 +57,7 @@ async function headBytes(port: number): Promise<number> {
 }
 
 t.test(
-  'a rename during a download changes one row and no stream; two clients of one name live side by side',
+  'a rename during a download changes one row and no connection; two clients may have the same name',
   async t => {
     const on = await testCluster(t)
     const { clientId, agent } = await edge(t, on, 'paris')

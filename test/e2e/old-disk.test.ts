@@ -1,4 +1,4 @@
-// An edge's disk is put back as it was days ago: what it still opens, and the server has deleted since.
+// The disk of an edge host is restored from an old backup: it holds rules that the server has deleted since.
 import { once } from 'node:events'
 import { cpSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -10,7 +10,7 @@ import { freePort } from '../support/ports.ts'
 import { type Edge, edge, testCluster } from '../support/test-cluster.ts'
 import { get, web } from '../support/web.ts'
 
-/** Settles when the agent keeps no rule on its disk. */
+/** Resolves when the agent has no rule on its disk. */
 async function emptied({ stateDir }: Edge): Promise<void> {
   const db = new Database(join(stateDir, 'state.db'), { readonly: true })
   const count = db.prepare<[], number>(`select count(*) from held where kind = 'rule'`).pluck()
@@ -21,7 +21,7 @@ async function emptied({ stateDir }: Edge): Promise<void> {
   }
 }
 
-t.test('a rule that cannot open there, and that the server knows no more, waits no longer', async t => {
+t.test('a deleted rule from the old disk that cannot be opened is dropped', async t => {
   const on = await testCluster(t)
   const paris = await edge(t, on, 'paris')
   const [page, port] = [await web(t), await freePort()]

@@ -1,4 +1,4 @@
-// An operator asks who did what: on the command line, at once and as it comes.
+// The audit log on the command line: shown, exported and followed.
 import { once } from 'node:events'
 import t from 'tap'
 import type { EntryRow } from '../../plugins/audit/schema.ts'
@@ -38,22 +38,25 @@ t.test('the audit command shows, exports and follows', async t => {
   t.match(refused.stderr, /^invalid_timestamp: /)
 })
 
-t.test('--follow shows the newest, then what comes, until it is interrupted', async t => {
-  const following = start(t, ['audit', '--follow', '--jsonl'], { SVC_SERVER: on.origin, SVC_TOKEN: token })
-  await shownBy(following, 'audit.list')
-  // A change: another denial of this minute would be counted with the first.
-  await on.json('user', 'create', 'zoe')
-  await shownBy(following, 'user.create')
-  following.signal('SIGINT')
+t.test(
+  '--follow shows the newest entries, then new ones as they arrive, until it is interrupted',
+  async t => {
+    const following = start(t, ['audit', '--follow', '--jsonl'], { SVC_SERVER: on.origin, SVC_TOKEN: token })
+    await shownBy(following, 'audit.list')
+    // This must be a change: repeated denials within a minute are folded into one entry.
+    await on.json('user', 'create', 'zoe')
+    await shownBy(following, 'user.create')
+    following.signal('SIGINT')
 
-  t.equal(await following.exit, 0)
-  const lines = following.output().trim().split('\n')
-  t.same(
-    lines.map(line => (JSON.parse(line) as EntryRow).action),
-    ['enrollment.create', 'enrollment.create', 'audit.list', 'user.create'],
-    'each once, the newest last'
-  )
-})
+    t.equal(await following.exit, 0)
+    const lines = following.output().trim().split('\n')
+    t.same(
+      lines.map(line => (JSON.parse(line) as EntryRow).action),
+      ['enrollment.create', 'enrollment.create', 'audit.list', 'user.create'],
+      'each once, the newest last'
+    )
+  }
+)
 
 t.test("a request's id is in the audit log, in the server's log and in the agent's", async t => {
   const { agent } = await edge(t, on, 'berlin')

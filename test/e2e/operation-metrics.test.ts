@@ -1,4 +1,4 @@
-// What is drawn and alerted on is what real processes tell.
+// The dashboard and the alerts use only metrics that real processes expose.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -14,7 +14,7 @@ async function scrape(port: unknown): Promise<Map<string, Family>> {
   return readExposition(await reply.text())
 }
 
-/** Every metric that a text of PromQL names, with the labels that it is asked for. */
+/** Returns every metric that a PromQL text names, with the labels it selects or groups by. */
 const named = (text: string): { name: string; labels: string[] }[] =>
   [...text.matchAll(/\b((?:svc|process|nodejs)_[a-z0-9_]+)(?:\{([^}]*)\})?/g)].map(
     ([, name = '', asked = '']) => ({
@@ -23,7 +23,7 @@ const named = (text: string): { name: string; labels: string[] }[] =>
     })
   )
 
-t.test('a server and an agent tell all that the dashboard and the alerts name', async t => {
+t.test('a server and an agent expose every metric that the dashboard and the alerts use', async t => {
   const on = await testCluster(t)
   const { agent, clientId } = await edge(t, on, 'berlin', { env: { SVC_METRICS_LISTEN: '127.0.0.1:0' } })
   const listen = await freePort()
@@ -62,7 +62,7 @@ t.test('a server and an agent tell all that the dashboard and the alerts name', 
   }
 })
 
-t.test('every alert says when, how grave it is, and what it means', async t => {
+t.test('every alert has a duration, a severity and a summary', async t => {
   const alerts = readFileSync(join(config, 'alerts.yml'), 'utf8').split('- alert: ').slice(1)
 
   t.ok(alerts.length > 5)
@@ -73,7 +73,7 @@ t.test('every alert says when, how grave it is, and what it means', async t => {
     )
 })
 
-t.test('the dashboard is one that Grafana reads', async t => {
+t.test('Grafana can load the dashboard', async t => {
   const { panels, templating } = JSON.parse(readFileSync(join(config, 'grafana-dashboard.json'), 'utf8'))
 
   t.equal(new Set(panels.map(({ id }: { id: number }) => id)).size, panels.length)

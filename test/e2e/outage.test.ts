@@ -1,4 +1,4 @@
-// Edges are true without the server: what happens to traffic when either side goes.
+// Agents work without the server: traffic during an outage of either side.
 
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
@@ -15,29 +15,26 @@ async function forwarding(t: Test) {
   return { on, paris, port, url: `http://127.0.0.1:${port}`, rule }
 }
 
-t.test(
-  'the server is killed in the middle of a download: it ends whole, and nothing is opened again',
-  async t => {
-    const { on, paris, url } = await forwarding(t)
-    const body = download(`${url}/mib/256`, 32 << 20)
-    await body.reached(32 << 20)
+t.test('a download survives a killed server, and no rule is opened again', async t => {
+  const { on, paris, url } = await forwarding(t)
+  const body = download(`${url}/mib/256`, 32 << 20)
+  await body.reached(32 << 20)
 
-    on.server.signal('SIGKILL')
-    await on.server.exit
-    body.resume()
+  on.server.signal('SIGKILL')
+  await on.server.exit
+  body.resume()
 
-    t.equal(await body.hash, hashOfMib(256))
-    t.match(await get(`${url}/`), /hello/, 'new connections work')
-    await on.restart()
-    await on.server.until('client.connected')
-    t.match(await on.json('rule', 'list'), [{ state: 'active' }])
-    t.match(await get(`${url}/`), /hello/)
-    t.equal(paris.agent.count('rule.opened'), 1)
-  }
-)
+  t.equal(await body.hash, hashOfMib(256))
+  t.match(await get(`${url}/`), /hello/, 'new connections work')
+  await on.restart()
+  await on.server.until('client.connected')
+  t.match(await on.json('rule', 'list'), [{ state: 'active' }])
+  t.match(await get(`${url}/`), /hello/)
+  t.equal(paris.agent.count('rule.opened'), 1)
+})
 
 t.test(
-  'a server that hangs for a minute is noticed within 30 s, and traffic does not notice',
+  'an agent notices a hanging server within 30 s, and traffic continues',
   { timeout: 240_000 },
   async t => {
     const { on, paris, url } = await forwarding(t)
@@ -55,7 +52,7 @@ t.test(
   }
 )
 
-t.test('an agent that is killed while the server is away forwards again from its saved state', async t => {
+t.test('an agent that was killed while the server is down forwards again from its saved state', async t => {
   const { on, paris, url } = await forwarding(t)
   on.server.signal('SIGKILL')
   await on.server.exit
@@ -70,7 +67,7 @@ t.test('an agent that is killed while the server is away forwards again from its
 })
 
 t.test(
-  'a control port behind a proxy that stops reading: both sides notice within 30 s',
+  'when a proxy in front of the control port stops reading, both sides notice within 30 s',
   { timeout: 240_000 },
   async t => {
     const [controlPort, proxyPort] = [await freePort(), await freePort()]
@@ -106,7 +103,7 @@ t.test(
   }
 )
 
-t.test('an agent that is stopped in order ends with 0 and lets live connections finish', async t => {
+t.test('an agent that gets SIGTERM lets live connections finish and exits with 0', async t => {
   const { paris, url } = await forwarding(t)
   const body = download(`${url}/mib/64`, 8 << 20)
   await body.reached(8 << 20)

@@ -1,4 +1,4 @@
-// Programs that know nothing of sluice work through it: curl, a resolver, PostgreSQL with its clients.
+// Ordinary programs work through rules: curl, a DNS resolver, PostgreSQL and its clients.
 import { execFile, spawn } from 'node:child_process'
 import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
@@ -20,7 +20,7 @@ const host = '127.0.0.1'
 const on = await testCluster(t)
 const { agent } = await edge(t, on, 'paris')
 
-/** A rule to a target on this machine; the port that it listens on. */
+/** Creates a rule to a local target. Returns its listen port. */
 async function forward(target: number, more: object = {}, listen_port?: number): Promise<number> {
   const port = listen_port ?? (await freePort())
   const reply = await fetch(`${on.origin}/v1/rules`, {
@@ -57,7 +57,7 @@ t.test('curl fetches two sites over HTTPS by their names on one port, each with 
 
 const largeBytes = 900_000
 
-/** Says its name to whoever asks for it, with a certificate that it has made itself. */
+/** An HTTPS server with a self-signed certificate that answers with its own name. */
 async function httpsSite(t: Test, dir: string, name: string) {
   const [key, certificate] = [join(dir, `${name}.key`), join(dir, `${name}.pem`)]
   const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
@@ -88,7 +88,7 @@ t.test('a resolver asks a DNS server over UDP', async t => {
   t.same(answers, Object.values(many))
 })
 
-t.test('a session that says nothing outlives a restart of the server', async t => {
+t.test('an idle session survives a restart of the server', async t => {
   const session = connect(await forward(await lines(t)), host)
   t.teardown(() => session.destroy())
   const heard = createInterface({ input: session })[Symbol.asyncIterator]()
@@ -112,7 +112,7 @@ async function restart(): Promise<void> {
   await on.server.until('client.connected')
 }
 
-/** A server that counts what it is told on a connection, and says it again. */
+/** A server that counts the lines on each connection and echoes them. */
 async function lines(t: Test): Promise<number> {
   const server = createTcpServer(socket => {
     let count = 0
@@ -127,7 +127,7 @@ async function lines(t: Test): Promise<number> {
 const postgres = findPostgres()
 
 t.test(
-  'PostgreSQL serves a pool of clients, and a session goes on while the server restarts',
+  'PostgreSQL serves a pool of clients, and a session continues while the server restarts',
   { skip: postgres === null && 'postgres is not installed', timeout: 240_000 },
   async t => {
     if (!postgres) return
@@ -150,7 +150,7 @@ t.test(
 
 interface Postgres {
   readonly bin: string
-  /** It refuses to run as root. */
+  /** PostgreSQL refuses to run as root. */
   readonly user: { readonly uid: number; readonly gid: number } | null
 }
 
@@ -164,7 +164,7 @@ function findPostgres(): Postgres | null {
   return uid && gid ? { bin, user: { uid: Number(uid), gid: Number(gid) } } : null
 }
 
-/** With a database of its own; its port. */
+/** Starts PostgreSQL with a new database. Returns its port. */
 async function openPostgres(t: Test, { bin, user }: Postgres): Promise<number> {
   const [dir, port] = [mkdtempSync(join(tmpdir(), 'sluice-postgres-')), await freePort()]
   t.teardown(() => rmSync(dir, { recursive: true, force: true }))
@@ -183,7 +183,7 @@ async function openPostgres(t: Test, { bin, user }: Postgres): Promise<number> {
   return port
 }
 
-/** One session: a question, a line. */
+/** One psql session: sends a query, reads a line. */
 function psql(t: Test, program: string, at: readonly string[]) {
   const child = spawn(program, [...at, '--no-psqlrc', '--quiet', '-At', 'postgres'], { stdio: 'pipe' })
   t.teardown(() => child.kill('SIGKILL'))

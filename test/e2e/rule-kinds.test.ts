@@ -1,4 +1,4 @@
-// Every kind of rule through real processes, with real traffic; each gone with its plugin, and back with it.
+// Every kind of rule in real processes with real traffic. Each one fails without its plugin, and returns with it.
 import { createSocket, type Socket as Udp } from 'node:dgram'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ interface Rule {
   readonly targets: readonly { readonly health: { readonly state: string } }[]
 }
 
-/** A TCP server that greets with its name after the first bytes; its port. */
+/** A TCP server that sends its name after the first bytes. Returns its port. */
 async function greeter(t: Test, name: string, port = 0): Promise<number> {
   const server = createServer(socket => {
     socket.on('error', () => {})
@@ -28,7 +28,7 @@ async function greeter(t: Test, name: string, port = 0): Promise<number> {
   return (server.address() as AddressInfo).port // of a TCP server
 }
 
-/** What comes back on it. */
+/** Returns what the server answers. */
 async function ask(port: number, said: Buffer | string = 'hello'): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.write(said)
@@ -57,7 +57,7 @@ async function askUdp(socket: Udp, port: number): Promise<string> {
   return String((await answer)[0])
 }
 
-/** Connections of the listening side that have ended and are not forgotten: Linux says 06. */
+/** Counts connections of this port in TIME_WAIT (state 06 in /proc/net/tcp). */
 const timeWaits = (port: number): number =>
   ['/proc/net/tcp', '/proc/net/tcp6']
     .flatMap(file => readFileSync(file, 'utf8').split('\n'))
@@ -104,7 +104,7 @@ async function kinds(t: Test) {
 }
 
 t.test(
-  'names share a port with what takes the rest, ports of a range reach theirs, datagrams come back',
+  'TLS names share a port with a fallback, ports of a range reach their targets, UDP replies return',
   async t => {
     const { on, push } = await kinds(t)
     const [tls, first, udp] = [await freePort(), await freePort(3), await freePort()]
@@ -128,7 +128,7 @@ t.test(
   }
 )
 
-t.test('a dead target fails over, its health is shown, and its story is in the log', async t => {
+t.test('a dead target fails over, its health is shown, and the log has both events', async t => {
   const { on, paris, push } = await kinds(t)
   const [port, dead] = [await freePort(), await freePort()]
   const rule = await push(
@@ -157,10 +157,10 @@ t.test('a dead target fails over, its health is shown, and its story is in the l
   t.equal(await ask(port), 'first')
 })
 
-t.test('a port is free at once when its rule is gone, also with 200 connections in TIME_WAIT', async t => {
+t.test('the port of a removed rule is free at once, even with 200 connections in TIME_WAIT', async t => {
   const { on } = await kinds(t)
   const port = await freePort()
-  // The target says the last word and closes first: at the caller's side the agent closes first, and waits.
+  // The target closes first, so on the caller's side the agent closes first and gets TIME_WAIT.
   const target = await greeter(t, 'bye')
   for (let round = 0; round < 3; round++) {
     const rule = await make(on, port, target)
@@ -172,7 +172,7 @@ t.test('a port is free at once when its rule is gone, also with 200 connections 
 })
 
 t.test(
-  'rules of a plugin that is switched off are failed and shut, no other suffers, and they return with it',
+  'rules of a disabled plugin fail and close, other rules continue, and they return with the plugin',
   { timeout: 240_000 },
   async t => {
     const { on, paris } = await kinds(t)
@@ -222,50 +222,47 @@ t.test(
   }
 )
 
-t.test(
-  'an agent whose operator switched a plugin off shuts its rules, and opens them again with it',
-  async t => {
-    const on = await testCluster(t)
-    const config = join(on.dir, 'agent.toml')
-    writeFileSync(config, '')
-    const paris = await edge(t, on, 'paris', { args: ['--config', config] })
-    const [udp, port, target] = [await freePort(), await freePort(), await udpEcho(t)]
-    const lost = await make(on, udp, target, { protocol: 'udp' })
-    const kept = await make(on, port, await greeter(t, 'hello'))
-    const again = async (text: string): Promise<void> => {
-      writeFileSync(config, text)
-      paris.agent.signal('SIGTERM')
-      await paris.agent.exit
-      paris.restart()
-    }
-
-    await again('[plugins.udp]\nenabled = false\n')
-
-    await on.server.until(
-      'rule.unsupported',
-      ({ rule, code }) => rule === lost && code === 'unsupported_protocol'
-    )
-    await until(
-      on,
-      lost,
-      ({ state, state_reason }) => state === 'failed' && state_reason === 'unsupported_protocol'
-    )
-    await until(on, kept, ({ state }) => state === 'active')
-    t.equal(await ask(port), 'hello')
-    const refused = await on.cli([
-      'rule',
-      'push',
-      'paris',
-      `${await freePort()}`,
-      '127.0.0.1:9',
-      '--protocol',
-      'udp'
-    ])
-    t.match(refused, { code: 3, stderr: /unsupported_protocol/ })
-
-    await again('')
-
-    await until(on, lost, ({ state }) => state === 'active')
-    t.equal(await askUdp(udpClient(t), udp), 'echo hi')
+t.test('an agent with a disabled plugin closes its rules, and opens them again with the plugin', async t => {
+  const on = await testCluster(t)
+  const config = join(on.dir, 'agent.toml')
+  writeFileSync(config, '')
+  const paris = await edge(t, on, 'paris', { args: ['--config', config] })
+  const [udp, port, target] = [await freePort(), await freePort(), await udpEcho(t)]
+  const lost = await make(on, udp, target, { protocol: 'udp' })
+  const kept = await make(on, port, await greeter(t, 'hello'))
+  const again = async (text: string): Promise<void> => {
+    writeFileSync(config, text)
+    paris.agent.signal('SIGTERM')
+    await paris.agent.exit
+    paris.restart()
   }
-)
+
+  await again('[plugins.udp]\nenabled = false\n')
+
+  await on.server.until(
+    'rule.unsupported',
+    ({ rule, code }) => rule === lost && code === 'unsupported_protocol'
+  )
+  await until(
+    on,
+    lost,
+    ({ state, state_reason }) => state === 'failed' && state_reason === 'unsupported_protocol'
+  )
+  await until(on, kept, ({ state }) => state === 'active')
+  t.equal(await ask(port), 'hello')
+  const refused = await on.cli([
+    'rule',
+    'push',
+    'paris',
+    `${await freePort()}`,
+    '127.0.0.1:9',
+    '--protocol',
+    'udp'
+  ])
+  t.match(refused, { code: 3, stderr: /unsupported_protocol/ })
+
+  await again('')
+
+  await until(on, lost, ({ state }) => state === 'active')
+  t.equal(await askUdp(udpClient(t), udp), 'echo hi')
+})

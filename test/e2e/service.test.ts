@@ -1,4 +1,4 @@
-// A unit's command line, run as systemd would: its own environment, a state directory, a signal to stop.
+// The command line of a systemd unit, run as systemd would: its own environment, a state directory, a stop signal.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import t from 'tap'
 import { sluice } from '../support/process.ts'
 
-t.test('what service install writes starts a server from an empty state directory', async t => {
+t.test('the unit of service install starts a server from an empty state directory', async t => {
   const dir = t.testdir({ units: {}, state: {}, 'server.toml': 'control_listen = "127.0.0.1:0"\n' })
   const units = join(dir, 'units')
   const config = join(dir, 'server.toml')
@@ -41,7 +41,7 @@ t.test('what service install writes starts a server from an empty state director
   t.same(await once(server, 'exit'), [0, null])
 })
 
-t.test('where the unit cannot be written, and for another role, it says so', async t => {
+t.test('service install reports an unknown role and a directory it cannot write', async t => {
   const nowhere = join(t.testdir(), 'nowhere')
 
   t.match(await sluice(['service', 'install', 'agent', '--unit-dir', nowhere]), {

@@ -1,4 +1,4 @@
-// Code that never ends what it began, in real time: it is named, and others go on.
+// Plugin code that hangs, in real time: the error names the plugin, and the rest continues.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -17,7 +17,7 @@ async function configured(on: TestCluster): Promise<void> {
 t.jobs = 3
 const beside = { buffered: true }
 
-t.test('a start that hangs ends the server, and says whose it is', beside, async t => {
+t.test('a plugin start that hangs ends the server, and the error names the plugin', beside, async t => {
   const on = await testCluster(t)
   await configured(on)
   writeAcme(
@@ -32,7 +32,7 @@ t.test('a start that hangs ends the server, and says whose it is', beside, async
   await t.rejects(on.restart(), { message: /acme.* took more than 10 s/ })
 })
 
-t.test('a start that hangs ends an agent, and says whose it is', beside, async t => {
+t.test('a plugin start that hangs ends the agent, and the error names the plugin', beside, async t => {
   const on = await testCluster(t)
   const { stateDir, agent } = await edge(t, on, 'paris')
   agent.signal('SIGTERM')
@@ -51,7 +51,7 @@ t.test('a start that hangs ends an agent, and says whose it is', beside, async t
   t.match(stuck.output(), /acme.* took more than 10 s/)
 })
 
-t.test('a transaction that hangs is undone, and whoever waited behind it is served', beside, async t => {
+t.test('a transaction that hangs is rolled back, and waiting requests are served', beside, async t => {
   const on = await testCluster(t)
   await configured(on)
   writeAcme(

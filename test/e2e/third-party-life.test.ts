@@ -1,4 +1,4 @@
-// A stranger's plugin over the years: it comes, is upgraded, goes and comes back; and one that loops on an edge.
+// A third-party plugin is added, upgraded, removed and added again; another one loops on an agent.
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -11,7 +11,7 @@ import { download, get, hashOfMib, web } from '../support/web.ts'
 
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
 
-/** Each start is a row; from its second version on a row has a word. */
+/** Writes a row at each start. Its second version adds a column. */
 const acme = (version: 1 | 2): string => `
 import { defineEntity, defineList, definePlugin, Migration, p, Type } from 'sluice/plugin'
 
@@ -64,47 +64,44 @@ async function stop({ server }: TestCluster): Promise<void> {
   await server.exit
 }
 
-t.test(
-  'it comes, is upgraded once it is trusted, goes and comes back: its rows were there all the time',
-  async t => {
-    const on = await testCluster(t)
-    const rows = async () => (await fetch(`${on.origin}/v1/acme`, { headers })).json()
-    const trust = async () =>
-      t.equal((await on.cli(['plugin', 'trust', './acme', '--config', on.configFile])).code, 0)
-    await stop(on)
+t.test('a plugin is added, upgraded after trust, removed and added again, and keeps its rows', async t => {
+  const on = await testCluster(t)
+  const rows = async () => (await fetch(`${on.origin}/v1/acme`, { headers })).json()
+  const trust = async () =>
+    t.equal((await on.cli(['plugin', 'trust', './acme', '--config', on.configFile])).code, 0)
+  await stop(on)
 
-    on.configure(withAcme)
-    writeAcme(on.dir, 'plugin', acme(1))
-    await on.restart()
-    t.same(await rows(), [{ id: 1 }])
-    await stop(on)
+  on.configure(withAcme)
+  writeAcme(on.dir, 'plugin', acme(1))
+  await on.restart()
+  t.same(await rows(), [{ id: 1 }])
+  await stop(on)
 
-    writeAcme(on.dir, 'plugin', acme(2), 2)
-    await t.rejects(on.restart(), { message: /sluice plugin trust \.\/acme/ }, 'files that changed')
-    await trust()
-    await on.restart()
-    const upgraded = [
-      { id: 1, word: 'old' },
-      { id: 2, word: 'new' }
-    ]
-    t.same(await rows(), upgraded)
-    await stop(on)
+  writeAcme(on.dir, 'plugin', acme(2), 2)
+  await t.rejects(on.restart(), { message: /sluice plugin trust \.\/acme/ }, 'files that changed')
+  await trust()
+  await on.restart()
+  const upgraded = [
+    { id: 1, word: 'old' },
+    { id: 2, word: 'new' }
+  ]
+  t.same(await rows(), upgraded)
+  await stop(on)
 
-    on.configure('')
-    await on.restart()
-    t.match(await rows(), { error: { code: 'not_found' } })
-    await stop(on)
+  on.configure('')
+  await on.restart()
+  t.match(await rows(), { error: { code: 'not_found' } })
+  await stop(on)
 
-    on.configure(withAcme)
-    writeAcme(on.dir, 'plugin', acme(1))
-    await trust()
-    await t.rejects(on.restart(), { message: /acme: the database has schema 2, this build knows 1/ })
-    writeAcme(on.dir, 'plugin', acme(2), 2)
-    await trust()
-    await on.restart()
-    t.same(await rows(), [...upgraded, { id: 3, word: 'new' }])
-  }
-)
+  on.configure(withAcme)
+  writeAcme(on.dir, 'plugin', acme(1))
+  await trust()
+  await t.rejects(on.restart(), { message: /acme: the database has schema 2, this build knows 1/ })
+  writeAcme(on.dir, 'plugin', acme(2), 2)
+  await trust()
+  await on.restart()
+  t.same(await rows(), [...upgraded, { id: 3, word: 'new' }])
+})
 
 const spinning = `
 export default {
@@ -121,7 +118,7 @@ export default {
 }
 `
 
-t.test("an agent's plugin that loops for ever does not stop the native engine", async t => {
+t.test('an agent plugin that loops forever does not stop the native engine', async t => {
   const on = await testCluster(t)
   writeAcme(on.dir, 'agent', spinning)
   const configFile = join(on.dir, 'agent.toml')

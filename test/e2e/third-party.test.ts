@@ -1,4 +1,4 @@
-// A stranger's plugin, in a folder outside the tree's list, named in both configurations by path.
+// A third-party plugin that both configurations name by path.
 
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -10,7 +10,7 @@ import { web } from '../support/web.ts'
 
 const withNote = `[plugins."${join(import.meta.dirname, '..', 'third-party', 'note')}"]\n`
 
-t.test('it adds a route, a table, and a rule field that its half on the agent enforces', async t => {
+t.test('it adds a route, a table, and a rule field that its agent half enforces', async t => {
   const on = await testCluster(t, {}, withNote)
   await edge(t, on, 'paris', { args: ['--config', on.configFile] })
   const [page, port] = [await web(t), await freePort()]
@@ -33,7 +33,7 @@ t.test('it adds a route, a table, and a rule field that its half on the agent en
   await t.rejects(once(silent, 'close'), { code: 'ECONNRESET' })
 })
 
-t.test('without it the rule is failed and never pushed, and comes back with it', async t => {
+t.test('without the plugin its rule fails and is never pushed, and it returns with the plugin', async t => {
   const on = await testCluster(t, {}, withNote)
   await edge(t, on, 'paris', { args: ['--config', on.configFile] })
   const port = await freePort()

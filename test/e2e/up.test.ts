@@ -1,4 +1,4 @@
-// The first minute of a newcomer: one command, two lines to paste, and it is there again at the next start.
+// The first minute of a new user: one command, two lines to paste, and the same state at the next start.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { freePort } from '../support/ports.ts'
 import { start } from '../support/process.ts'
 import { get } from '../support/web.ts'
 
-t.test('up brings a server and an enrolled agent, and what it says to paste works', async t => {
+t.test('up starts a server and an enrolled agent, and the commands that it prints work', async t => {
   const dir = join(t.testdir(), 'data')
   const env = {
     SVC_DATA_DIR: dir,

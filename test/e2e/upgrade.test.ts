@@ -1,4 +1,4 @@
-// A newer build starts on the tables of the first release: all is there, and works. The way back is refused.
+// A newer build starts on the tables of the first release and keeps all data. An older build refuses a newer store.
 import { cpSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -17,7 +17,7 @@ const today: readonly Stored[] = [
   ...(await Promise.all(Object.values(builtin).map(async load => (await load()).default)))
 ]
 
-/** As the first release knew them: each with its first migration alone. */
+/** The plugins as in the first release: each with its first migration only. */
 const first = today.map(
   ({ name, store }): Stored => ({
     name,
@@ -35,7 +35,7 @@ const columns = (db: Database.Database, schema: string, table: string): string[]
     .all(table, schema)
     .map(({ name }) => name)
 
-/** The store of a stopped server as the first release would have written it: what its tables can hold. */
+/** Rewrites the store of a stopped server as the first release would have written it. */
 async function takeBack(dir: string): Promise<void> {
   const [store, old] = [join(dir, 'sluice.db'), join(dir, 'first.db')]
   await (await openStore(old, first)).close()
@@ -81,7 +81,7 @@ async function api<T>({ origin }: TestCluster, path: string, body?: object): Pro
   return (await reply.json()) as T
 }
 
-/** Reports come every five seconds. */
+/** Waits for a report; agents send one every five seconds. */
 async function bytesOut(on: TestCluster, rule: string, connections: number): Promise<number> {
   for (const until = Date.now() + 30_000; ; await setTimeout(250)) {
     const stats = await api<Record<string, number>>(on, `/rules/${rule}/stats`)
@@ -107,7 +107,7 @@ async function inhabited(t: Test) {
   return { on, paris, port, ann: issued.token, rule, push, bytes: await bytesOut(on, rule, 1) }
 }
 
-t.test('a store of the first release is brought up to date by a start', { timeout: 200_000 }, async t => {
+t.test('a start migrates a store of the first release', { timeout: 200_000 }, async t => {
   t.not(later.length, 0)
   const { on, paris, port, ann, rule, push, bytes } = await inhabited(t)
   const dir = join(on.dir, 'server')
@@ -139,7 +139,7 @@ t.test('a store of the first release is brought up to date by a start', { timeou
   t.match(await get(`http://127.0.0.1:${next}/`), /hello/, 'and it takes new ones')
 })
 
-t.test('an older build is refused on a newer store, which stays as it is', async t => {
+t.test('an older build refuses a newer store and does not change it', async t => {
   const on = await testCluster(t)
   await stop(on)
   const dir = join(on.dir, 'server')
