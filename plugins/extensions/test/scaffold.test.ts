@@ -71,7 +71,7 @@ t.test(
     t.match((await conform(dir)).problems, [/^plugin: file:.*acme-slip\/field\.ts:\d+: /])
 
     const newer = written(t, 'acme-newer')
-    replace(newer, 'plugin.ts', 'figuresSlot, type Kernel', 'figuresSlot, muchLater, type Kernel')
+    replace(newer, 'plugin.ts', 'metricsSlot, type Kernel', 'metricsSlot, muchLater, type Kernel')
     t.match((await conform(newer)).problems, [/^plugin: .*'muchLater'.*or a newer sluice/])
   }
 )
