@@ -14,7 +14,7 @@ import { boot, type Options, type Server } from '../kernel/kernel.ts'
 import { find, importForeign } from '../kernel/loader/load.ts'
 import type { Plugin } from '../kernel/plugin.ts'
 import { gather } from '../kernel/slot.ts'
-import { type CapabilityRequirement, derivedSlot, ruleFieldSlot } from '../plugins/rules/exports.ts'
+import { type CapabilityRequirement, derivedFieldSlot, ruleFieldSlot } from '../plugins/rules/exports.ts'
 import { scratchFor } from './scratch.ts'
 
 export interface Conformance {
@@ -74,7 +74,7 @@ async function halves(server: Plugin, agent: AgentPlugin | null): Promise<string
   const filled = gather('rules', [server], () => ({}))
   const parts: readonly { readonly key: string; readonly gate: CapabilityRequirement }[] = [
     ruleFieldSlot,
-    derivedSlot
+    derivedFieldSlot
   ].flatMap(slot =>
     filled<{ key: string; gate: CapabilityRequirement }>(slot as never).map(({ value }) => value)
   )

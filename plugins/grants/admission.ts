@@ -23,7 +23,7 @@ export const admission: Admission = {
 /** The lists of the grants that cover a rule. */
 export const grantTargets = derivedField({
   key,
-  gate: { capability, refusal: targetFilterUnsupported },
+  requires: { capability, refusal: targetFilterUnsupported },
   message: Targets,
   async derive(rules, em) {
     const bound = rules.filter(({ placedBySuperadmin }) => !placedBySuperadmin)

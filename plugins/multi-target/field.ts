@@ -15,7 +15,7 @@ export const field = ruleField({
     maximum: 3600,
     description: 'Every target is tried by a connect this often.'
   }),
-  gate: { capability: checkCapability, refusal: fieldUnsupported },
+  requires: { capability: checkCapability, refusal: fieldUnsupported },
   message: HealthCheck,
   parse(secs, { protocol }) {
     if (protocol === 'tcp') return secs

@@ -29,7 +29,7 @@ export default definePlugin<Deps>({
   },
   services: { healths: asFunction(openHealths).singleton() },
   fills: [
-    shapeSlot.fill({ claims: 'targets', gate: { capability: targetsCapability, refusal: unsupported } }),
+    shapeSlot.fill({ shape: 'targets', requires: { capability: targetsCapability, refusal: unsupported } }),
     field,
     targetViewSlot.fillWith(({ healths }: Deps) => healths.view),
     connectionSlot.fillWith(({ healths }: Deps) => healths.connection),

@@ -1,19 +1,19 @@
 // Ports from listen_port to listen_port_end; a target's ports count up from its own.
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
-import { fieldUnsupported, type Shape } from '../rules/exports.ts'
+import { fieldUnsupported, type ShapeSupport } from '../rules/exports.ts'
 import { capability } from './wire.ts'
 
 export const rangeInvalid = defineCode('validation.range_invalid', 400, 3)
 export const rangeTooWide = defineCode('validation.range_too_wide', 400, 3)
 
-const field = 'listen_port_end'
+const bodyField = 'listen_port_end'
 const lastPort = 65_535
 
-export const shape = (maxPorts: number): Shape => ({
-  claims: 'range',
-  gate: { capability, refusal: fieldUnsupported },
-  field,
-  bounds({ listenFrom, listenTo, targets }) {
+export const shape = (maxPorts: number): ShapeSupport => ({
+  shape: 'range',
+  requires: { capability, refusal: fieldUnsupported },
+  bodyField,
+  validate({ listenFrom, listenTo, targets }) {
     const extent = listenTo - listenFrom
     if (extent < 0) throw refusal(rangeInvalid, `is below listen_port ${listenFrom}`, 'minimum')
     if (extent >= maxPorts)
@@ -26,4 +26,4 @@ export const shape = (maxPorts: number): Shape => ({
 })
 
 const refusal = (row: typeof rangeInvalid, why: string, reason: string): Fault =>
-  new Fault(row, `/${field} ${why}`, { details: { field: `/${field}`, reason } })
+  new Fault(row, `/${bodyField} ${why}`, { details: { field: `/${bodyField}`, reason } })

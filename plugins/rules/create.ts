@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault, limitReached } from '../../kernel/base/errors.ts'
 import type { FilledBy } from '../../kernel/slot.ts'
 import { type Protocol, Rule } from './entities.ts'
-import { sharingSlot } from './exports.ts'
+import { portSharingSlot } from './exports.ts'
 import type { CreateBody } from './schema.ts'
 import { parseTargets } from './targets.ts'
 
@@ -60,7 +60,8 @@ export async function requireFreePort(rule: Rule, filled: FilledBy, em: EntityMa
   })
   const [holder] = holders
   if (!holder) return
-  for (const { value: sharing } of filled(sharingSlot)) if (await sharing.mayJoin(rule, holders, em)) return
+  for (const { value: sharing } of filled(portSharingSlot))
+    if (await sharing.mayJoin(rule, holders, em)) return
   const details = { rule_id: holder.id }
   throw new Fault(
     portInUse,

@@ -14,19 +14,19 @@ import { portInUse } from './create.ts'
 import type { Encoded } from './encoding.ts'
 import { Rule } from './entities.ts'
 import { type Fields, keysWith } from './fields.ts'
-import { heldOf, type Life, type Notice, sayAll } from './life.ts'
+import { type AfterCommit, objectKeyOf, type RuleStates, runAll } from './life.ts'
 import { openOrder } from './order.ts'
 import type { Waiting } from './waiting.ts'
 import { RulePush, RuleRemove, ruleKind } from './wire.ts'
 
 interface Services extends Pick<Kernel, 'store' | 'control' | 'log' | 'filled'> {
   readonly fields: Fields
-  readonly life: Life
+  readonly life: RuleStates
   readonly waiting: Waiting
 }
 
 export function openDelivery({ store, control, log, filled, fields, life, waiting }: Services) {
-  const notices = new WeakMap<ManagedObject, Notice>() // of words that are written down and not yet committed
+  const notices = new WeakMap<ManagedObject, AfterCommit>() // of words that are written down and not yet committed
 
   /** A client that cannot do what a rule needs is not asked to: it may have been made older than it was. */
   const refusalOf = (rule: Rule): Fault | null => {
@@ -39,7 +39,7 @@ export function openDelivery({ store, control, log, filled, fields, life, waitin
 
   function joined({ clientId }: Peer): void {
     const judged = store.change(async em => {
-      const said: Notice[] = []
+      const said: AfterCommit[] = []
       for (const rule of await em.find(Rule, { clientId, state: { $in: ['pending', 'active'] } })) {
         const refusal = refusalOf(rule)
         if (!refusal) continue
@@ -52,7 +52,7 @@ export function openDelivery({ store, control, log, filled, fields, life, waitin
       }
       return said
     })
-    judged.then(sayAll, error => unjudged(error, clientId))
+    judged.then(runAll, error => unjudged(error, clientId))
   }
 
   async function load(rows: readonly ManagedObject[], em: EntityManager) {
@@ -80,7 +80,7 @@ export function openDelivery({ store, control, log, filled, fields, life, waitin
     })
     failed.then(
       said => {
-        sayAll(said)
+        runAll(said)
         waiting.tell(`push ${id}`, { is: 'refused', code, message })
         control.objects.wake(clientId)
       },
@@ -92,7 +92,7 @@ export function openDelivery({ store, control, log, filled, fields, life, waitin
     const { id, removal } = row
     // Words come in groups, several on one rule: what the map of this `em` keeps may be behind.
     const rule = await em.findOne(Rule, { id }, { disableIdentityMap: true })
-    const say = (notice: Notice): void => void notices.set(row, notice)
+    const say = (notice: AfterCommit): void => void notices.set(row, notice)
     if (!rule) return
     if (rule.state === 'draining') {
       if (removal !== null && settlement.is === 'gone') say(await life.remove(rule, em))
@@ -107,14 +107,14 @@ export function openDelivery({ store, control, log, filled, fields, life, waitin
   }
 
   /** A change of hot fields that the agent refuses is taken back; what cannot be opened is tried again. */
-  async function refused(rule: Rule, code: string, em: EntityManager): Promise<Notice> {
+  async function refused(rule: Rule, code: string, em: EntityManager): Promise<AfterCommit> {
     const { id, clientId, valuesBefore = null } = rule
     if (valuesBefore === null) return life.fail(rule, { code }, em)
     const isBack = code !== portInUse.code
     if (isBack) await fields.replace(rule, valuesBefore, em)
     const keys = isBack ? keysWith(rule, valuesBefore) : rule.fields
     await em.nativeUpdate(Rule, { id }, { fields: keys, valuesBefore: null })
-    await control.objects.put(em, heldOf(rule))
+    await control.objects.put(em, objectKeyOf(rule))
     const failed = isBack ? null : await life.fail(rule, { code }, em)
     return () => {
       failed?.()

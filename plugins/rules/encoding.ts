@@ -27,7 +27,7 @@ export function openEncoding({ codec, find, load, derive }: Source) {
       )
     } catch (cause) {
       const [only, ...others] = rules
-      if (only && others.length === 0) return new Map([[only.id, unspeakable(cause)]])
+      if (only && others.length === 0) return new Map([[only.id, cannotEncode(cause)]])
     }
     // One of them took the others along: each for itself.
     const each = new Map<string, Encoded | Fault>()
@@ -49,7 +49,7 @@ export function openEncoding({ codec, find, load, derive }: Source) {
   return encodeAll
 }
 
-const unspeakable = (cause: unknown): Fault =>
+const cannotEncode = (cause: unknown): Fault =>
   cause instanceof Fault
     ? cause
     : new Fault(internal, 'one of its fields cannot be put into words for the client', { cause })

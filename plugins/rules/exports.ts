@@ -25,20 +25,22 @@ export type RuleCore = Pick<
 >
 
 /** Whose a rule is. */
-export type RuleHolder = Pick<RuleCore, 'clientId' | 'owner'>
+export type RuleOwnership = Pick<RuleCore, 'clientId' | 'owner'>
 
 /** What else ends with a rule: called in the transaction in which its row is deleted, just before, whatever the cause. */
 export const removedSlot =
-  defineSlot<(rule: RuleHolder & Pick<RuleCore, 'id'>, em: EntityManager) => Promise<void>>('rules.removed')
+  defineSlot<(rule: RuleOwnership & Pick<RuleCore, 'id'>, em: EntityManager) => Promise<void>>(
+    'rules.removed'
+  )
 
 /** A rule as it has just become; a `reason` is the code of what failed. */
-export interface Became extends RuleHolder, Pick<RuleCore, 'id'> {
+export interface StateChange extends RuleOwnership, Pick<RuleCore, 'id'> {
   readonly state: State
   readonly reason: string | null
 }
 
 /** Told in the transaction in which a rule enters another state, or the same for another reason. */
-export const stateSlot = defineSlot<(rule: Became, em: EntityManager) => Promise<void>>('rules.state')
+export const stateSlot = defineSlot<(rule: StateChange, em: EntityManager) => Promise<void>>('rules.state')
 
 /** What a user without the superadmin role may place. All fillers must agree; without one only superadmins place rules. */
 export interface Admission {
@@ -57,13 +59,13 @@ export interface CapabilityRequirement {
 }
 
 /** What a field may look at before anything is stored. */
-export type RuleDraft = Omit<RuleCore, 'id' | 'placedBySuperadmin' | keyof RuleHolder>
+export type RuleDraft = Omit<RuleCore, 'id' | 'placedBySuperadmin' | keyof RuleOwnership>
 
 interface FieldParts<B extends TSchema, W extends TSchema> {
   readonly key: string // 'sni_pattern', in JSON and on the wire
   readonly body: B // request and reply fragment; absent and null both say that the rule has none
   readonly absent?: Static<B> // what a record shows in place of null
-  readonly gate: CapabilityRequirement
+  readonly requires: CapabilityRequirement
   readonly message: Message<W> // what the agent receives under the key
   /**
    * The value as it will be kept, null where it says nothing, or a Fault with a `validation.` code. Looks at nothing
@@ -87,7 +89,7 @@ export interface FrozenField<B extends TSchema = TSchema, W extends TSchema = TS
 /** May be changed while the rule runs; the agent's half tunes what lives. */
 export interface HotField<B extends TSchema = TSchema, W extends TSchema = TSchema> extends FieldParts<B, W> {
   readonly change: 'hot'
-  readonly missing: Code // of an update that is not the whole body and has no hot field
+  readonly updateEmpty: Code // of an update that is not the whole body and has no hot field
   clear(ruleId: string, em: EntityManager): Promise<void>
 }
 
@@ -109,33 +111,33 @@ export function ruleField<B extends TSchema, W extends TSchema>(field: RuleField
  */
 export interface DerivedField<W extends TSchema = TSchema> {
   readonly key: string
-  readonly gate: CapabilityRequirement
+  readonly requires: CapabilityRequirement
   readonly message: Message<W>
   /** By rule; one that is left out goes without the field. */
   derive(rules: readonly RuleCore[], em: EntityManager): Promise<ReadonlyMap<string, Static<W>>>
 }
 
-export const derivedSlot = defineSlot<DerivedField>('rules.derived', { keyOf: ({ key }) => key })
+export const derivedFieldSlot = defineSlot<DerivedField>('rules.derived', { keyOf: ({ key }) => key })
 
 /** Exists for its inference. */
 export function derivedField<W extends TSchema>(field: DerivedField<W>): Fill {
-  return derivedSlot.fill(field)
+  return derivedFieldSlot.fill(field)
 }
 
 /**
  * What goes beyond one TCP port with one target. Each must be claimed: unclaimed, a rule that has it is refused at
  * create, and failed where it is stored.
  */
-export interface Shape {
-  readonly claims: 'udp' | 'range' | 'targets'
-  readonly gate: CapabilityRequirement
+export interface ShapeSupport {
+  readonly shape: 'udp' | 'range' | 'targets'
+  readonly requires: CapabilityRequirement
   /** Throws a Fault with a `validation.` code. Asked of every new rule, whatever its shape. */
-  readonly bounds?: (rule: RuleDraft) => void
+  readonly validate?: (rule: RuleDraft) => void
   /** What it adds to the body of create; `listen_port_end` is the one that there is. */
-  readonly field?: 'listen_port_end'
+  readonly bodyField?: 'listen_port_end'
 }
 
-export const shapeSlot = defineSlot<Shape>('rules.shape', { keyOf: ({ claims }) => claims })
+export const shapeSlot = defineSlot<ShapeSupport>('rules.shape', { keyOf: ({ shape }) => shape })
 
 export const shapesOf = ({
   protocol,
@@ -143,7 +145,7 @@ export const shapesOf = ({
   listenTo,
   targets
 }: Omit<RuleCore, 'id' | 'placedBySuperadmin'>) => {
-  const has: Readonly<Record<Shape['claims'], boolean>> = {
+  const has: Readonly<Record<ShapeSupport['shape'], boolean>> = {
     udp: protocol === 'udp',
     range: listenTo > listenFrom,
     targets: targets.length > 1
@@ -152,20 +154,20 @@ export const shapesOf = ({
 }
 
 /** A rule in its place, as those see it who judge its port. */
-export type Placed = RuleCore & Pick<Rule, 'fields'>
+export type RuleWithFields = RuleCore & Pick<Rule, 'fields'>
 
 /** Rules that may have one port together. */
-export interface Sharing {
+export interface PortSharing {
   /**
    * May a new rule (its fields are saved) join these, which have its port or part of its range? Throws a Fault where
    * they clash in terms of its own; false: it is none of its business, and the port is in use.
    */
-  mayJoin(rule: Placed, holders: readonly Placed[], em: EntityManager): Promise<boolean>
+  mayJoin(rule: RuleWithFields, holders: readonly RuleWithFields[], em: EntityManager): Promise<boolean>
   /** In which order rules of one port are opened: the lowest first, and never a higher one before. Default 0. */
-  ranks(rules: readonly Placed[], em: EntityManager): Promise<ReadonlyMap<string, number>>
+  ranks(rules: readonly RuleWithFields[], em: EntityManager): Promise<ReadonlyMap<string, number>>
 }
 
-export const sharingSlot = defineSlot<Sharing>('rules.sharing', { keyOf: () => 'port' })
+export const portSharingSlot = defineSlot<PortSharing>('rules.sharing', { keyOf: () => 'port' })
 
 /** What a record says of each target beyond where it is; nobody may set it. */
 export interface TargetView<V extends TSchema = TSchema> {
@@ -192,9 +194,9 @@ export const columnSlot = defineSlot<Column<RuleRecord>>('rules.column')
 
 export const slots = [
   ruleFieldSlot,
-  derivedSlot,
+  derivedFieldSlot,
   shapeSlot,
-  sharingSlot,
+  portSharingSlot,
   targetViewSlot,
   admitSlot,
   removedSlot,

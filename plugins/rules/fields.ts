@@ -6,7 +6,7 @@ import type { Codec } from '../../kernel/wire/codec.ts'
 import { fieldNotLoaded, openEncoding } from './encoding.ts'
 import type { Rule } from './entities.ts'
 import {
-  derivedSlot,
+  derivedFieldSlot,
   type HotField,
   type RuleCore,
   type RuleDraft,
@@ -24,9 +24,9 @@ type Parts = Pick<Rule, 'id' | 'fields'>
 
 /** What rules does with fields and shapes. Knows none by name. */
 export function openFields(filled: FilledBy, codec: Codec) {
-  const derivedIn = () => filled(derivedSlot).map(({ value }) => value)
+  const derivedIn = () => filled(derivedFieldSlot).map(({ value }) => value)
   const find = (key: string) => [...fieldsIn(filled), ...derivedIn()].find(field => field.key === key)
-  const claimOf = (shape: string) => filled(shapeSlot).find(({ value }) => value.claims === shape)?.value
+  const claimOf = (shape: string) => filled(shapeSlot).find(({ value }) => value.shape === shape)?.value
 
   /** Why it must not be pushed: without one of its parts it could match everything. */
   function lack(rule: Omit<Rule, 'id'>): Fault | null {
@@ -40,10 +40,10 @@ export function openFields(filled: FilledBy, codec: Codec) {
   function refusal(rule: Rule, client: AgentCapabilities): Fault | null {
     const gates = [
       ...shapesOf(rule).map(shape => {
-        const { gate, field } = claimOf(shape) ?? {}
+        const { requires: gate, bodyField: field } = claimOf(shape) ?? {}
         return { gate, details: field === undefined ? {} : { field } }
       }),
-      ...rule.fields.map(key => ({ gate: find(key)?.gate, details: { field: key } }))
+      ...rule.fields.map(key => ({ gate: find(key)?.requires, details: { field: key } }))
     ]
     for (const { gate, details } of gates) {
       if (!gate || isCapable(client, gate.capability)) continue
@@ -60,7 +60,7 @@ export function openFields(filled: FilledBy, codec: Codec) {
 
   /** The values that are there, as they will be kept. */
   function parse(given: Values, rule: RuleDraft): Values {
-    for (const { value: shape } of filled(shapeSlot)) shape.bounds?.(rule)
+    for (const { value: shape } of filled(shapeSlot)) shape.validate?.(rule)
     const values = fieldsIn(filled).map(field => [field.key, valueIn(field, given, rule)] as const)
     return Object.fromEntries(values.filter(([, value]) => value !== null))
   }

@@ -3,12 +3,12 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { ManagedObject } from '../../kernel/control/managed-objects.ts'
 import type { FilledBy } from '../../kernel/slot.ts'
 import { Rule } from './entities.ts'
-import { sharingSlot } from './exports.ts'
+import { portSharingSlot } from './exports.ts'
 
 export const openOrder =
   (filled: FilledBy) =>
   async (rows: readonly ManagedObject[], em: EntityManager): Promise<readonly ManagedObject[]> => {
-    const [sharing] = filled(sharingSlot)
+    const [sharing] = filled(portSharingSlot)
     if (!sharing) return rows
     const ranks = await sharing.value.ranks(
       await em.find(Rule, { id: { $in: rows.map(({ id }) => id) } }),

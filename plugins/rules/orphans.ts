@@ -4,33 +4,33 @@ import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Rule } from './entities.ts'
 import type { Fields } from './fields.ts'
-import { heldOf, isHeld, isOrphan, type Life, type Notice, sayAll } from './life.ts'
+import { type AfterCommit, belongsOnAgent, lacksPart, objectKeyOf, type RuleStates, runAll } from './life.ts'
 
 interface Services extends Pick<Kernel, 'store' | 'control'> {
   readonly fields: Fields
-  readonly life: Life
+  readonly life: RuleStates
 }
 
-export function openOrphans({ store, control, fields, life }: Services) {
+export function openMissingParts({ store, control, fields, life }: Services) {
   /** A client may have been deleted while this plugin was off. */
-  async function sort(em: EntityManager): Promise<Notice[]> {
-    const said: Notice[] = []
+  async function sort(em: EntityManager): Promise<AfterCommit[]> {
+    const said: AfterCommit[] = []
     const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
     for (const rule of await em.find(Rule, {})) {
       if (!clients.has(rule.clientId)) said.push(await life.remove(rule, em))
       if (!clients.has(rule.clientId) || rule.state === 'draining') continue
       const lack = fields.lack(rule)
-      if (lack && isHeld(rule)) {
+      if (lack && belongsOnAgent(rule)) {
         said.push(await life.enter(rule, { state: 'failed', code: lack.row.code }, em))
-        await control.objects.drop(em, heldOf(rule), 'cut')
+        await control.objects.drop(em, objectKeyOf(rule), 'cut')
       }
-      if (!lack && isOrphan(rule)) {
+      if (!lack && lacksPart(rule)) {
         said.push(await life.enter(rule, { state: 'pending' }, em))
-        await control.objects.put(em, heldOf(rule))
+        await control.objects.put(em, objectKeyOf(rule))
       }
     }
     return said
   }
 
-  return { start: async (): Promise<void> => sayAll(await store.change(sort)) }
+  return { start: async (): Promise<void> => runAll(await store.change(sort)) }
 }

@@ -7,7 +7,7 @@ import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Rule, type Target } from './entities.ts'
-import { type RuleCore, type RuleHolder, ruleNotFound, targetViewSlot } from './exports.ts'
+import { type RuleCore, type RuleOwnership, ruleNotFound, targetViewSlot } from './exports.ts'
 import type { Fields } from './fields.ts'
 import { clientsOf } from './find-client.ts'
 import type { Filter, RuleRecord } from './schema.ts'
@@ -95,8 +95,8 @@ export function openReading({ store, filled }: Pick<Kernel, 'store' | 'filled'>,
   }
 
   /** Of the rules that are stored; one that is gone is left out. */
-  async function holdersOf(ids: readonly string[], em: EntityManager): Promise<Map<string, RuleHolder>> {
-    const holders = new Map<string, RuleHolder>()
+  async function holdersOf(ids: readonly string[], em: EntityManager): Promise<Map<string, RuleOwnership>> {
+    const holders = new Map<string, RuleOwnership>()
     for (let at = 0; at < ids.length; at += idsPerQuery) {
       const some = { id: { $in: ids.slice(at, at + idsPerQuery) } }
       const rules = await em.find(Rule, some, { fields: ['clientId', 'owner'], disableIdentityMap: true })
@@ -110,7 +110,7 @@ export function openReading({ store, filled }: Pick<Kernel, 'store' | 'filled'>,
 
   /** Of all rules, in the order in which they were made: those after this id. */
   const page = (after: string, take: number, em: EntityManager) =>
-    em.execute<(RuleHolder & Pick<Rule, 'id' | 'protocol'>)[]>(
+    em.execute<(RuleOwnership & Pick<Rule, 'id' | 'protocol'>)[]>(
       'select id, client_id as clientId, owner, protocol from rules where id > ? order by id limit ?',
       [after, take]
     )

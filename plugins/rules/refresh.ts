@@ -2,13 +2,13 @@ import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Rule } from './entities.ts'
 import type { Fields } from './fields.ts'
-import { heldOf, isHeld, type Notice } from './life.ts'
+import { type AfterCommit, belongsOnAgent, objectKeyOf } from './life.ts'
 
 export type Refresh = ReturnType<typeof openRefresh>
 
 /** For owners of derived fields, in the transaction that changes what they derive. */
 export function openRefresh({ control }: Pick<Kernel, 'control'>, fields: Fields) {
-  return async (where: FilterQuery<Rule>, em: EntityManager): Promise<Notice> => {
+  return async (where: FilterQuery<Rule>, em: EntityManager): Promise<AfterCommit> => {
     const before = await em.find(Rule, { $and: [where, { state: { $ne: 'draining' } }] })
     const after = await fields.withDerived(before, em)
     const touched = after.filter((rule, at) =>
@@ -16,7 +16,7 @@ export function openRefresh({ control }: Pick<Kernel, 'control'>, fields: Fields
     )
     for (const rule of touched) {
       await em.nativeUpdate(Rule, { id: rule.id }, { fields: rule.fields })
-      if (isHeld(rule)) await control.objects.put(em, heldOf(rule))
+      if (belongsOnAgent(rule)) await control.objects.put(em, objectKeyOf(rule))
     }
     return () => {
       for (const clientId of new Set(touched.map(({ clientId }) => clientId))) {

@@ -8,8 +8,8 @@ import { newRule, parse, requireFreePort, requireRoom } from './create.ts'
 import { openDelivery } from './delivery.ts'
 import { Rule } from './entities.ts'
 import { openFields } from './fields.ts'
-import { heldOf, isHeld, type Notice, openLife, sayAll } from './life.ts'
-import { openOrphans } from './orphans.ts'
+import { type AfterCommit, belongsOnAgent, objectKeyOf, openRuleStates, runAll } from './life.ts'
+import { openMissingParts } from './orphans.ts'
 import { openPlacing } from './placing.ts'
 import { openReading } from './reading.ts'
 import { openRefresh } from './refresh.ts'
@@ -31,10 +31,10 @@ export function openRules(kernel: Kernel<typeof keys>) {
   const reading = openReading(kernel, fields)
   const placing = openPlacing(filled)
   const refresh = openRefresh(kernel, fields)
-  const life = openLife(kernel)
+  const life = openRuleStates(kernel)
   const delivery = openDelivery({ store, control, log, filled, fields, life, waiting })
   const { update } = openUpdate({ store, clock, control, fields, reading, waiting })
-  const orphans = openOrphans({ store, control, fields, life })
+  const orphans = openMissingParts({ store, control, fields, life })
 
   async function create(body: CreateBody, ackSecs = defaultAckSecs, { principal, change }: Change) {
     const draft = parse(body)
@@ -50,7 +50,7 @@ export function openRules(kernel: Kernel<typeof keys>) {
       await fields.save(rule, values, em)
       await requireFreePort(rule, filled, em)
       await requireRoom(rule, config, em)
-      await control.objects.put(em, heldOf(rule))
+      await control.objects.put(em, objectKeyOf(rule))
       return peer
     })
     const answer = waiting.expect(`push ${id}`, peer, ackSecs)
@@ -79,8 +79,8 @@ export function openRules(kernel: Kernel<typeof keys>) {
     const { rule, peer, notice } = await change({ kind: 'rule', id }, async em => {
       const rule = await reading.find(id, principal, em)
       if (rule.state === 'draining') return { rule }
-      const held = isHeld(rule)
-      if (held) await control.objects.drop(em, heldOf(rule), 'drain')
+      const held = belongsOnAgent(rule)
+      if (held) await control.objects.drop(em, objectKeyOf(rule), 'drain')
       const peer = held ? control.peers.find(rule.clientId) : undefined
       const notice = await (peer ? life.enter(rule, { state: 'draining' }, em) : life.remove(rule, em))
       return { rule, peer, notice }
@@ -95,13 +95,13 @@ export function openRules(kernel: Kernel<typeof keys>) {
   /** For cascades, in their transaction; `after` its commit. */
   async function removeAll(where: FilterQuery<Rule>, em: EntityManager, removal: 'drain' | 'cut') {
     const rules = await em.find(Rule, where, { orderBy: { id: 'asc' } })
-    const notices: Notice[] = []
+    const notices: AfterCommit[] = []
     for (const rule of rules) {
-      if (isHeld(rule)) await control.objects.drop(em, heldOf(rule), removal)
+      if (belongsOnAgent(rule)) await control.objects.drop(em, objectKeyOf(rule), removal)
       notices.push(await life.remove(rule, em))
     }
     const after = (): void => {
-      sayAll(notices)
+      runAll(notices)
       for (const clientId of new Set(rules.map(({ clientId }) => clientId))) control.objects.wake(clientId)
     }
     return { ids: rules.map(({ id }) => id), after }

@@ -81,7 +81,7 @@ const given = ({ body }: RuleField) => Type.Optional(Nullable(body))
 
 export const createBody = (filled: FilledBy) => {
   const { listen_port_end, ...core } = Create.properties
-  const hasRange = filled(shapeSlot).some(({ value }) => value.field === 'listen_port_end')
+  const hasRange = filled(shapeSlot).some(({ value }) => value.bodyField === 'listen_port_end')
   return withFields<CreateBody>({ ...core, ...(hasRange && { listen_port_end }) }, filled, given)
 }
 

@@ -10,7 +10,7 @@ import { parse } from './create.ts'
 import { Rule } from './entities.ts'
 import { ruleNotFound } from './exports.ts'
 import { type Fields, keysWith } from './fields.ts'
-import { heldOf, isHeld } from './life.ts'
+import { belongsOnAgent, objectKeyOf } from './life.ts'
 import type { Reading } from './reading.ts'
 import type { UpdateBody, Values } from './schema.ts'
 import type { Waiting } from './waiting.ts'
@@ -59,7 +59,7 @@ export function openUpdate({ store, clock, control, fields, reading, waiting }: 
     if (isWhole(body) || hot.some(({ key }) => key in body)) return
     const may = hot.map(({ key }) => key).join(', ') || 'no field of the loaded plugins'
     throw new Fault(
-      hot[0]?.missing ?? immutableField,
+      hot[0]?.updateEmpty ?? immutableField,
       `only ${may} may change; send it, or the whole rule with listen_port and targets`
     )
   }
@@ -102,8 +102,8 @@ export function openUpdate({ store, clock, control, fields, reading, waiting }: 
       { id: rule.id },
       { fields: next.fields, valuesBefore, updatedAt: clock.now() }
     )
-    if (!isHeld(rule)) return false
-    await control.objects.put(em, heldOf(rule))
+    if (!belongsOnAgent(rule)) return false
+    await control.objects.put(em, objectKeyOf(rule))
     return isAwaited
   }
 

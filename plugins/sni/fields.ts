@@ -10,7 +10,7 @@ import { capability, Fallback, fallbackKey, Pattern, patternKey } from './wire.t
 export const unsupported = defineCode('sni_unsupported_by_client', 422, 3)
 export const onUnsupportedRule = defineCode('validation.sni_on_unsupported_rule', 400, 3)
 
-const gate = { capability, refusal: unsupported }
+const requires = { capability, refusal: unsupported }
 
 export async function loadPatterns(ids: readonly string[], em: EntityManager) {
   const rows = await em.find(SniPattern, { rule: { $in: [...ids] } })
@@ -24,7 +24,7 @@ export const pattern = ruleField({
     code: patternMalformed.code,
     description: "A TLS server name, or '*.' and a domain: then each name that has one label more."
   }),
-  gate,
+  requires,
   message: Pattern,
   parse(given, rule) {
     requireTlsPort(rule, patternKey)
@@ -43,7 +43,7 @@ export const fallback = ruleField({
   change: 'frozen',
   body: Type.Boolean({ description: 'Takes what no server name of its port matches, and what is no TLS.' }),
   absent: false,
-  gate,
+  requires,
   message: Fallback,
   parse(isFallback, rule, { [patternKey]: name = null }) {
     if (!isFallback) return null

@@ -3,7 +3,7 @@ import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
 import { on } from '../../kernel/wire/message.ts'
 import { removingSlot } from '../clients/exports.ts'
-import { pushOptionsSlot, sharingSlot } from '../rules/exports.ts'
+import { portSharingSlot, pushOptionsSlot } from '../rules/exports.ts'
 import { SniFallback, SniPattern } from './entities.ts'
 import { fallback, onUnsupportedRule, pattern, unsupported } from './fields.ts'
 import { Sni0001 } from './migrations/0001-sni.ts'
@@ -28,7 +28,7 @@ export default definePlugin<Deps>({
   fills: [
     pattern,
     fallback,
-    sharingSlot.fill(sharing),
+    portSharingSlot.fill(sharing),
     removingSlot.fillWith(
       ({ peeks }: Deps) =>
         async client =>

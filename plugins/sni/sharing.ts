@@ -1,7 +1,7 @@
 // Rules that have a port together: names may, and one fallback; a plain rule never does.
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault, roleRequired } from '../../kernel/base/errors.ts'
-import type { Placed, Sharing } from '../rules/exports.ts'
+import type { PortSharing, RuleWithFields } from '../rules/exports.ts'
 import { loadPatterns } from './fields.ts'
 import { covers, isWildcard } from './pattern.ts'
 import { fallbackKey, patternKey } from './wire.ts'
@@ -10,11 +10,11 @@ export const legacyToSni = defineCode('conflict.legacy_to_sni_unsupported', 409,
 export const routeDuplicate = defineCode('conflict.sni_route_duplicate', 409, 5)
 export const fallbackDuplicate = defineCode('conflict.sni_fallback_duplicate', 409, 5)
 
-const isFallback = ({ fields }: Placed): boolean => fields.includes(fallbackKey)
-const isNamed = ({ fields }: Placed): boolean => fields.includes(patternKey)
-const isSni = (rule: Placed): boolean => isNamed(rule) || isFallback(rule)
+const isFallback = ({ fields }: RuleWithFields): boolean => fields.includes(fallbackKey)
+const isNamed = ({ fields }: RuleWithFields): boolean => fields.includes(patternKey)
+const isSni = (rule: RuleWithFields): boolean => isNamed(rule) || isFallback(rule)
 
-export const sharing: Sharing = {
+export const sharing: PortSharing = {
   async mayJoin(rule, holders, em) {
     const others = holders.filter(holder => isSni(holder) !== isSni(rule))
     if (others[0]) throw clash(legacyToSni, others[0], wordsOf(rule))
@@ -31,20 +31,20 @@ export const sharing: Sharing = {
 
 type Patterns = ReadonlyMap<string, string>
 
-const patternsOf = (rules: readonly Placed[], em: EntityManager): Promise<Patterns> =>
+const patternsOf = (rules: readonly RuleWithFields[], em: EntityManager): Promise<Patterns> =>
   loadPatterns(
     rules.filter(isNamed).map(({ id }) => id),
     em
   )
 
 /** Else a name would go where it should not while its own rule is still shut. */
-const rankOf = (rule: Placed, patterns: Patterns): number => {
+const rankOf = (rule: RuleWithFields, patterns: Patterns): number => {
   if (isFallback(rule)) return 2
   return isWildcard(patterns.get(rule.id) ?? '') ? 1 : 0
 }
 
 /** One a port. Names take traffic from it, so that beside another's rules only a superadmin sets it up. */
-function judgeFallbacks(rule: Placed, holders: readonly Placed[]): void {
+function judgeFallbacks(rule: RuleWithFields, holders: readonly RuleWithFields[]): void {
   const twin = holders.find(isFallback)
   if (twin && isFallback(rule)) throw clash(fallbackDuplicate, twin, 'is the fallback of this port already')
   if (rule.placedBySuperadmin) return
@@ -58,7 +58,7 @@ function judgeFallbacks(rule: Placed, holders: readonly Placed[]): void {
     )
 }
 
-function judgeNames(rule: Placed, holders: readonly Placed[], patterns: Patterns): void {
+function judgeNames(rule: RuleWithFields, holders: readonly RuleWithFields[], patterns: Patterns): void {
   const mine = patterns.get(rule.id) ?? ''
   for (const holder of holders.filter(isNamed)) {
     const theirs = patterns.get(holder.id) ?? ''
@@ -68,10 +68,10 @@ function judgeNames(rule: Placed, holders: readonly Placed[], patterns: Patterns
   }
 }
 
-const wordsOf = (rule: Placed): string =>
+const wordsOf = (rule: RuleWithFields): string =>
   isSni(rule)
     ? 'has this port for itself; it cannot be shared by server names'
     : 'has this port for server names; a rule without one takes a port of its own'
 
-const clash = (row: typeof legacyToSni, { id }: Placed, why: string): Fault =>
+const clash = (row: typeof legacyToSni, { id }: RuleWithFields, why: string): Fault =>
   new Fault(row, `rule ${id} ${why}`, { details: { rule_id: id } })

@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { RuleHolder } from '../rules/exports.ts'
+import type { RuleOwnership } from '../rules/exports.ts'
 import { type Counts, isLower, isSame, isSpan, keyOf, minus, none, plus } from './counts.ts'
 import { StatsEpoch } from './entities.ts'
 import { type Difference, type Notice, sinkSlot } from './exports.ts'
@@ -54,7 +54,7 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<RuleOwn
   }
 
   /** Only rows of rules that are this client's: an agent speaks for no other. */
-  async function compare(report: Report, held: ReadonlyMap<string, RuleHolder>, em: EntityManager) {
+  async function compare(report: Report, held: ReadonlyMap<string, RuleOwnership>, em: EntityManager) {
     const mine = report.rows.flatMap(row => {
       const holder = held.get(row.rule_id)
       return holder?.clientId === report.clientId && isWhole(row) ? [{ ...row, owner: holder.owner }] : []

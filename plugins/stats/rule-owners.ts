@@ -1,7 +1,7 @@
 // Whose each rule is, also of one that is gone, until its agent has reported all of it.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Client, ManagedObjectRow } from '../../kernel/identity/entities.ts'
-import type { RuleHolder } from '../rules/exports.ts'
+import type { RuleOwnership } from '../rules/exports.ts'
 import type { Rules } from '../rules/rules.ts'
 import { ruleKind } from '../rules/wire.ts'
 import { StatsEpoch, StatsHolder, StatsRow, StatsTotal } from './entities.ts'
@@ -11,12 +11,12 @@ const nobody = ''
 
 export type RuleOwners = ReturnType<typeof openRuleOwners>
 
-export interface Gone extends RuleHolder {
+export interface Gone extends RuleOwnership {
   readonly id: string
 }
 
 export function openRuleOwners({ rules }: { readonly rules: Rules }) {
-  async function of(ruleIds: readonly string[], em: EntityManager): Promise<Map<string, RuleHolder>> {
+  async function of(ruleIds: readonly string[], em: EntityManager): Promise<Map<string, RuleOwnership>> {
     const holders = await rules.holdersOf(ruleIds, em)
     for (const some of slices(ruleIds.filter(id => !holders.has(id))))
       for (const { ruleId, clientId, owner } of await em.find(StatsHolder, { ruleId: { $in: [...some] } }))

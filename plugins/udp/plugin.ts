@@ -17,7 +17,7 @@ export default definePlugin<Deps>({
   keys,
   codes: [unsupportedProtocol],
   fills: [
-    shapeSlot.fill({ claims: 'udp', gate: { capability, refusal: unsupportedProtocol } }),
+    shapeSlot.fill({ shape: 'udp', requires: { capability, refusal: unsupportedProtocol } }),
     connectionSlot.fillWith(({ codec, config }: Deps) => ({
       async welcome() {
         const { udp_max_flows_per_rule: max_flows_per_rule, udp_flow_idle_secs: flow_idle_secs } = config

@@ -16,8 +16,8 @@ const udp = definePlugin({
   needs: { rules: '^1.0.0' },
   fills: [
     shapeSlot.fill({
-      claims: 'udp',
-      gate: { capability: { id: 'rule.udp', since: '0.4.0' }, refusal: fieldUnsupported }
+      shape: 'udp',
+      requires: { capability: { id: 'rule.udp', since: '0.4.0' }, refusal: fieldUnsupported }
     })
   ]
 })
@@ -195,7 +195,7 @@ function moody() {
     key: 'mood',
     change: 'frozen',
     body: Type.Integer(),
-    gate: { capability, refusal: fieldUnsupported },
+    requires: { capability, refusal: fieldUnsupported },
     message: Idle,
     parse: value => value,
     async check() {},

@@ -18,9 +18,9 @@ export function pace() {
   const field = ruleField({
     key: 'pace',
     change: 'hot',
-    missing: paceMissing,
+    updateEmpty: paceMissing,
     body: Type.Integer(),
-    gate: { capability, refusal: fieldUnsupported },
+    requires: { capability, refusal: fieldUnsupported },
     message: Idle,
     parse(value) {
       if (value < 0) throw new Fault(paceRange, '/pace is below 0')

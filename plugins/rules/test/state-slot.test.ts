@@ -1,10 +1,10 @@
 import t from 'tap'
 import { definePlugin } from '../../../kernel/plugin.ts'
-import { type Became, stateSlot } from '../exports.ts'
+import { type StateChange, stateSlot } from '../exports.ts'
 import { rulesFixture } from './fixture.ts'
 
 t.test('who listens is told of each state that a rule enters, once, and why it failed', async t => {
-  const told: Became[] = []
+  const told: StateChange[] = []
   const listener = definePlugin({
     name: 'listener',
     version: '1.0.0',

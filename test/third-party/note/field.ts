@@ -11,7 +11,7 @@ export const field = ruleField({
   key,
   change: 'frozen',
   body: Type.Integer({ minimum: 1, maximum: 86_400, description: 'Idle time of this rule, in seconds.' }),
-  gate: { capability, refusal: fieldUnsupported },
+  requires: { capability, refusal: fieldUnsupported },
   message: Idle,
   parse(secs, { protocol }) {
     if (protocol === 'tcp') return secs

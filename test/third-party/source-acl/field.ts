@@ -39,9 +39,9 @@ function spelled(list: readonly string[], field: string): string[] {
 export const field = rules.ruleField({
   key,
   change: 'hot',
-  missing,
+  updateEmpty: missing,
   body: Body,
-  gate: { capability, refusal: rules.fieldUnsupported },
+  requires: { capability, refusal: rules.fieldUnsupported },
   message: Lists,
   parse({ allow = [], deny = [] }: Static<typeof Body>) {
     const lists = { allow: spelled(allow, `/${key}/allow`), deny: spelled(deny, `/${key}/deny`) }

@@ -56,7 +56,7 @@ export function openTellers({ outbox, clients, store, clock, log }: Services) {
   }
 
   async function state(
-    { id, clientId, owner, state, reason }: rules.Became,
+    { id, clientId, owner, state, reason }: rules.StateChange,
     em: EntityManager
   ): Promise<void> {
     if (state !== 'failed') return
