@@ -14,13 +14,13 @@ async function bound(t: Test): Promise<Socket> {
 }
 
 t.test('revoking a grant ends its UDP flows on the agent and closes the port', async t => {
-  const on = await testCluster(t)
-  const { clientId } = await edge(t, on, 'paris')
-  await on.call('POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
-  await on.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
-  const { token: bearer } = await on.call<{ token: string }>('POST', '/v1/users/ann/credentials', {})
+  const cluster = await testCluster(t)
+  const { clientId } = await edge(t, cluster, 'paris')
+  await cluster.call('POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
+  await cluster.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+  const { token: bearer } = await cluster.call<{ token: string }>('POST', '/v1/users/ann/credentials', {})
   const listen_port = await freePort()
-  const { grant_id } = await on.call<{ grant_id: string }>('POST', '/v1/grants', {
+  const { grant_id } = await cluster.call<{ grant_id: string }>('POST', '/v1/grants', {
     user_id: 'ann',
     client_id: clientId,
     listen_port_start: listen_port,
@@ -34,13 +34,13 @@ t.test('revoking a grant ends its UDP flows on the agent and closes the port', a
     listen_port,
     targets: [{ host: '127.0.0.1', port: target.address().port }]
   }
-  const { rule_id } = await on.call<{ rule_id: string }>('POST', '/v1/rules', rule, bearer)
+  const { rule_id } = await cluster.call<{ rule_id: string }>('POST', '/v1/rules', rule, bearer)
   caller.send('hello', listen_port, '127.0.0.1')
   const [, { port, address }] = (await once(target, 'message')) as [Buffer, { port: number; address: string }]
   target.send('back', port, address)
   await once(caller, 'message')
 
-  const revoked = await on.call<{ removed_rule_ids: string[] }>('DELETE', `/v1/grants/${grant_id}`)
+  const revoked = await cluster.call<{ removed_rule_ids: string[] }>('DELETE', `/v1/grants/${grant_id}`)
   t.same(revoked.removed_rule_ids, [rule_id])
 
   // The kernel reports a closed port to a connected socket. By then the flow has ended.

@@ -17,17 +17,22 @@ interface Tenant {
 }
 
 async function open(t: Test): Promise<TestCluster> {
-  const on = await testCluster(t)
-  await on.call('POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
-  return on
+  const cluster = await testCluster(t)
+  await cluster.call('POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
+  return cluster
 }
 
 /** A user with a grant and with rules that forward. */
-async function tenant(on: TestCluster, { clientId }: Edge, userId: string, page: number): Promise<Tenant> {
-  await on.call('POST', '/v1/users', { user_id: userId, display_name: userId })
-  const { token: bearer } = await on.call<{ token: string }>('POST', `/v1/users/${userId}/credentials`)
+async function tenant(
+  cluster: TestCluster,
+  { clientId }: Edge,
+  userId: string,
+  page: number
+): Promise<Tenant> {
+  await cluster.call('POST', '/v1/users', { user_id: userId, display_name: userId })
+  const { token: bearer } = await cluster.call<{ token: string }>('POST', `/v1/users/${userId}/credentials`)
   const [port, first] = [await freePort(), await freePort(2)]
-  const { grant_id: grantId } = await on.call<{ grant_id: string }>('POST', '/v1/grants', {
+  const { grant_id: grantId } = await cluster.call<{ grant_id: string }>('POST', '/v1/grants', {
     user_id: userId,
     client_id: clientId,
     listen_port_start: 1,
@@ -36,7 +41,12 @@ async function tenant(on: TestCluster, { clientId }: Edge, userId: string, page:
   })
   for (const listen of [{ listen_port: port }, { listen_port: first, listen_port_end: first + 1 }]) {
     const targets = [{ host: '127.0.0.1', port: page }]
-    await on.call('POST', '/v1/rules?ack_timeout_secs=30', { client: clientId, ...listen, targets }, bearer)
+    await cluster.call(
+      'POST',
+      '/v1/rules?ack_timeout_secs=30',
+      { client: clientId, ...listen, targets },
+      bearer
+    )
   }
   return { userId, grantId, ports: [port, first, first + 1] }
 }
@@ -75,24 +85,24 @@ async function endless(t: Test, port: number): Promise<{ readonly cut: Promise<u
   return { cut }
 }
 
-type Take = (on: TestCluster, of: Tenant, clientId: string) => Promise<unknown>
+type Take = (cluster: TestCluster, of: Tenant, clientId: string) => Promise<unknown>
 
 /** Ways to remove access that leave the agent running. */
-const takings: Readonly<Record<string, Take>> = {
-  'the user is deleted': (on, { userId }) => on.call('DELETE', `/v1/users/${userId}`),
-  'the grant is revoked': (on, { grantId }) => on.call('DELETE', `/v1/grants/${grantId}`)
+const removals: Readonly<Record<string, Take>> = {
+  'the user is deleted': (cluster, { userId }) => cluster.call('DELETE', `/v1/users/${userId}`),
+  'the grant is revoked': (cluster, { grantId }) => cluster.call('DELETE', `/v1/grants/${grantId}`)
 }
-const revoke: Take = (on, _, clientId) => on.call('POST', `/v1/clients/${clientId}/revoke`)
-const deleteClient: Take = async (on, of, clientId) => {
-  await revoke(on, of, clientId)
-  await on.call('DELETE', `/v1/clients/${clientId}`)
+const revoke: Take = (cluster, _, clientId) => cluster.call('POST', `/v1/clients/${clientId}/revoke`)
+const deleteClient: Take = async (cluster, of, clientId) => {
+  await revoke(cluster, of, clientId)
+  await cluster.call('DELETE', `/v1/clients/${clientId}`)
 }
 
 /** Measures from the moment the command returned. */
-async function seeItShut(t: Test, on: TestCluster, at: Edge, of: Tenant, take: Take): Promise<void> {
+async function seeItShut(t: Test, cluster: TestCluster, at: Edge, of: Tenant, take: Take): Promise<void> {
   const [first, second] = [await endless(t, of.ports[0] ?? 0), await endless(t, of.ports[1] ?? 0)]
 
-  await take(on, of, at.clientId)
+  await take(cluster, of, at.clientId)
 
   const shut = shutAfterMs(of.ports)
   const began = performance.now()
@@ -107,52 +117,54 @@ t.test(
   'a connected agent cuts the traffic of a removed user at once, and no other traffic',
   { timeout: 240_000 },
   async t => {
-    const on = await open(t)
-    const paris = await edge(t, on, 'paris')
+    const cluster = await open(t)
+    const paris = await edge(t, cluster, 'paris')
     const page = await web(t)
-    const other = await tenant(on, paris, 'other', page)
+    const other = await tenant(cluster, paris, 'other', page)
     const bystander = await endless(t, other.ports[0] ?? 0)
     let isCut = false
     void bystander.cut.then(() => {
       isCut = true
     })
 
-    for (const [at, [what, take]] of Object.entries(takings).entries())
-      await t.test(what, async t => seeItShut(t, on, paris, await tenant(on, paris, `ada${at}`, page), take))
+    for (const [at, [what, take]] of Object.entries(removals).entries())
+      await t.test(what, async t =>
+        seeItShut(t, cluster, paris, await tenant(cluster, paris, `ada${at}`, page), take)
+      )
     t.equal(isCut, false, "another's connection goes on")
 
     await t.test('the client is revoked', async t => {
-      await seeItShut(t, on, paris, other, revoke)
+      await seeItShut(t, cluster, paris, other, revoke)
       t.equal(await paris.agent.exit, 4)
     })
-    const lyon = await edge(t, on, 'lyon')
+    const lyon = await edge(t, cluster, 'lyon')
     await t.test('the client is deleted', async t => {
-      await seeItShut(t, on, lyon, await tenant(on, lyon, 'eve', page), deleteClient)
+      await seeItShut(t, cluster, lyon, await tenant(cluster, lyon, 'eve', page), deleteClient)
       t.equal(await lyon.agent.exit, 4)
     })
   }
 )
 
 t.test('a disconnected agent cuts the traffic when it connects again', { timeout: 240_000 }, async t => {
-  const on = await open(t)
-  const paris = await edge(t, on, 'paris')
+  const cluster = await open(t)
+  const paris = await edge(t, cluster, 'paris')
   const page = await web(t)
 
   for (const [at, [what, take]] of Object.entries({
-    ...takings,
+    ...removals,
     'the client is deleted': deleteClient
   }).entries())
     await t.test(what, async t => {
-      const ada = await tenant(on, paris, `ada${at}`, page)
-      const before = on.server.events.length
+      const ada = await tenant(cluster, paris, `ada${at}`, page)
+      const before = cluster.server.events.length
       paris.agent.signal('SIGKILL')
-      await on.server.until('client.disconnected', undefined, before)
-      await take(on, ada, paris.clientId)
+      await cluster.server.until('client.disconnected', undefined, before)
+      await take(cluster, ada, paris.clientId)
 
       paris.restart()
 
       if (take === deleteClient) t.equal(await paris.agent.exit, 4)
-      else await on.server.until('client.connected', undefined, before)
+      else await cluster.server.until('client.connected', undefined, before)
       const shutMs = await shutAfterMs(ada.ports)
       t.ok(shutMs < withinMs, `ports are shut: ${Math.round(shutMs)} ms`)
     })

@@ -7,73 +7,77 @@ import { sluice, start } from '../support/process.ts'
 import { edge, statsOf, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
 import { get, web } from '../support/web.ts'
 
-const dataDir = (on: TestCluster): string => join(on.dir, 'server')
+const dataDir = (cluster: TestCluster): string => join(cluster.dir, 'server')
 
 /** Starts the server again on the same ports, from another directory. */
-async function startFrom(t: Test, on: TestCluster, dir: string): Promise<void> {
-  on.server = start(t, ['server', '--data-dir', dir], {
+async function startFrom(t: Test, cluster: TestCluster, dir: string): Promise<void> {
+  cluster.server = start(t, ['server', '--data-dir', dir], {
     SVC_OPERATOR_TOKEN: token,
-    SVC_OPERATOR_HTTP_LISTEN: on.origin.slice('http://'.length),
-    SVC_CONTROL_LISTEN: `127.0.0.1:${on.controlPort}`,
+    SVC_OPERATOR_HTTP_LISTEN: cluster.origin.slice('http://'.length),
+    SVC_CONTROL_LISTEN: `127.0.0.1:${cluster.controlPort}`,
     SVC_METRICS_LISTEN: '127.0.0.1:0'
   })
-  await on.server.until('server.started')
+  await cluster.server.until('server.started')
 }
 
 /** Resolves when all reports of these transfers are committed. */
-const counted = (on: TestCluster, rule: string, connections: number, each = 1) =>
-  statsOf(on, rule, stats => stats.connections_total >= connections && stats.bytes_out >= connections * each)
+const counted = (cluster: TestCluster, rule: string, connections: number, each = 1) =>
+  statsOf(
+    cluster,
+    rule,
+    stats => stats.connections_total >= connections && stats.bytes_out >= connections * each
+  )
 
 t.test(
   'after a restore in another directory agents connect, counters continue, changes arrive, and revoked tokens stay revoked',
   { timeout: 240_000 },
   async t => {
-    const on = await testCluster(t)
-    const [paris, lyon] = [await edge(t, on, 'paris'), await edge(t, on, 'lyon')]
+    const cluster = await testCluster(t)
+    const [paris, lyon] = [await edge(t, cluster, 'paris'), await edge(t, cluster, 'lyon')]
     const [page, port, later] = [await web(t), await freePort(), await freePort()]
     const url = `http://127.0.0.1:${port}/`
     const push = (listen: number) =>
-      on.json<{ rule_id: string }>('rule', 'push', 'paris', String(listen), `127.0.0.1:${page}`)
+      cluster.json<{ rule_id: string }>('rule', 'push', 'paris', String(listen), `127.0.0.1:${page}`)
     const { rule_id: rule } = await push(port)
     await get(url)
-    const { bytes_out: once } = await counted(on, rule, 1)
+    const { bytes_out: once } = await counted(cluster, rule, 1)
 
-    const file = join(on.dir, 'nightly.backup')
-    const backup = await sluice(['backup', file, '--data-dir', dataDir(on)])
+    const file = join(cluster.dir, 'nightly.backup')
+    const backup = await sluice(['backup', file, '--data-dir', dataDir(cluster)])
     t.equal(backup.code, 0, backup.stderr)
     t.equal(statSync(file).mode & 0o777, 0o600)
 
     await push(later)
     await get(url)
-    await counted(on, rule, 2, once)
-    await on.cli(['client', 'revoke', lyon.clientId])
+    await counted(cluster, rule, 2, once)
+    await cluster.cli(['client', 'revoke', lyon.clientId])
     await lyon.agent.exit
-    on.server.signal('SIGKILL')
-    await on.server.exit
+    cluster.server.signal('SIGKILL')
+    await cluster.server.exit
     await get(url)
-    const dir = join(on.dir, 'second')
-    const args = ['restore', file, '--data-dir', dir, '--revocations-from', dataDir(on)]
+    const dir = join(cluster.dir, 'second')
+    const args = ['restore', file, '--data-dir', dir, '--revocations-from', dataDir(cluster)]
     const restored = await sluice(args)
     t.equal(restored.code, 0, restored.stderr)
     t.match(restored.stdout, /revoked clients: lyon/)
 
     const [seen, opened] = [paris.agent.events.length, paris.agent.count('rule.opened')]
-    await startFrom(t, on, dir)
+    await startFrom(t, cluster, dir)
     await paris.agent.until('control.connected', undefined, seen)
     await paris.agent.until('rule.closed')
     await t.rejects(get(`http://127.0.0.1:${later}/`), 'the restored store never had this one')
     t.match(await get(url), /hello/)
-    const stats = await counted(on, rule, 4, once)
+    const stats = await counted(cluster, rule, 4, once)
     t.equal(stats.connections_total, 4)
     t.equal(stats.bytes_out, 4 * once, 'no byte is lost or counted twice')
-    t.match(await on.json('client', 'show', lyon.clientId), { state: 'revoked' })
+    t.match(await cluster.json('client', 'show', lyon.clientId), { state: 'revoked' })
     lyon.restart()
     t.equal(await lyon.agent.exit, 4)
 
     await push(later)
     t.match(await get(`http://127.0.0.1:${later}/`), /hello/, 'changes reach the edge')
     const closed = paris.agent.events.length
-    await on.cli(['rule', 'remove', rule])
+    await cluster.cli(['rule', 'remove', rule])
     await paris.agent.until('rule.closed', undefined, closed)
     await t.rejects(get(url))
     t.equal(paris.agent.count('rule.opened'), opened + 1, 'nothing was opened again')
@@ -83,31 +87,31 @@ t.test(
 t.test(
   'a backup, restore or start that would overwrite or damage data is refused, and nothing is lost',
   async t => {
-    const on = await testCluster(t)
-    const dir = dataDir(on)
-    const file = join(on.dir, 'a.backup')
+    const cluster = await testCluster(t)
+    const dir = dataDir(cluster)
+    const file = join(cluster.dir, 'a.backup')
     t.equal((await sluice(['backup', file, '--data-dir', dir])).code, 0)
     t.equal((await sluice(['backup', file, '--data-dir', dir])).code, 0, 'a backup may replace one')
-    t.equal((await sluice(['backup', on.dir, '--data-dir', dir])).code, 0)
-    t.equal(readdirSync(on.dir).filter(name => /^sluice-\d{8}T\d{6}Z\.backup$/.test(name)).length, 1)
-    const mine = join(on.dir, 'mine.txt')
+    t.equal((await sluice(['backup', cluster.dir, '--data-dir', dir])).code, 0)
+    t.equal(readdirSync(cluster.dir).filter(name => /^sluice-\d{8}T\d{6}Z\.backup$/.test(name)).length, 1)
+    const mine = join(cluster.dir, 'mine.txt')
     writeFileSync(mine, 'mine')
     t.equal((await sluice(['backup', mine, '--data-dir', dir])).code, 2)
     t.equal((await sluice(['restore', mine, '--data-dir', dir])).code, 2)
     t.match(await sluice(['restore', file, '--data-dir', dir]), { code: 75, stderr: /startup\.store_in_use/ })
 
-    await on.json('client', 'enroll', 'paris')
-    on.server.signal('SIGTERM')
-    await on.server.exit
+    await cluster.json('client', 'enroll', 'paris')
+    cluster.server.signal('SIGTERM')
+    await cluster.server.exit
     const store = join(dir, 'sluice.db')
-    copyFileSync(store, join(on.dir, 'before.db'))
+    copyFileSync(store, join(cluster.dir, 'before.db'))
     const again = await sluice(['restore', file, '--data-dir', dir, '--output', 'json'])
     t.equal(again.code, 0, again.stderr)
     const { set_aside: aside, revoked_since: revoked } = JSON.parse(again.stdout)
     t.ok(existsSync(join(aside, 'sluice.db')), 'what was there is kept')
     t.same(revoked, [])
-    await on.restart()
-    t.same(await on.json('client', 'list'), [])
-    t.equal((await on.server.until('server.started'))['server_cert_sha256'], on.fingerprint)
+    await cluster.restart()
+    t.same(await cluster.json('client', 'list'), [])
+    t.equal((await cluster.server.until('server.started'))['server_cert_sha256'], cluster.fingerprint)
   }
 )

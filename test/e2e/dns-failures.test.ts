@@ -10,12 +10,12 @@ const atOnce = 100
 t.test(
   'after a thousand failed DNS lookups the rule is still active, and each failure is counted',
   async t => {
-    const on = await testCluster(t)
-    await edge(t, on, 'paris')
+    const cluster = await testCluster(t)
+    await edge(t, cluster, 'paris')
     const port = await freePort()
     const targets = [{ host: 'nowhere.invalid', port: 80 }] // RFC 6761: it never resolves
     const body = { client: 'paris', listen_port: port, targets }
-    const { rule_id } = await on.call<{ rule_id: string }>('POST', '/v1/rules', body)
+    const { rule_id } = await cluster.call<{ rule_id: string }>('POST', '/v1/rules', body)
 
     const refused = (): Promise<unknown> =>
       new Promise(resolve =>
@@ -26,11 +26,11 @@ t.test(
     for (let done = 0; done < callers; done += atOnce)
       await Promise.all(Array.from({ length: atOnce }, () => refused()))
 
-    t.match(await on.call('GET', `/v1/rules/${rule_id}`), { state: 'active', state_reason: null })
-    const { dns_failures } = await statsOf(on, rule_id, stats => stats.dns_failures >= callers)
+    t.match(await cluster.call('GET', `/v1/rules/${rule_id}`), { state: 'active', state_reason: null })
+    const { dns_failures } = await statsOf(cluster, rule_id, stats => stats.dns_failures >= callers)
     t.equal(dns_failures, callers)
     const headers = { authorization: `Bearer ${token}` }
-    const metrics = await (await fetch(`${on.origin}/v1/metrics`, { headers })).text()
+    const metrics = await (await fetch(`${cluster.origin}/v1/metrics`, { headers })).text()
     t.match(metrics, new RegExp(`^svc_rule_dns_failures_total\\{.*rule="${rule_id}".*\\} ${callers}$`, 'm'))
   }
 )

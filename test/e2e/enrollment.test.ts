@@ -42,25 +42,25 @@ t.test(
   'a redeem with a response delayed by 10 s loses no connection of the running agent',
   { timeout: 240_000 },
   async t => {
-    const on = await testCluster(t)
-    const { agent, clientId, stateDir } = await edge(t, on, 'paris')
+    const cluster = await testCluster(t)
+    const { agent, clientId, stateDir } = await edge(t, cluster, 'paris')
     const [page, port] = [await web(t), await freePort()]
-    await on.json('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
+    await cluster.json('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
     const body = download(`http://127.0.0.1:${port}/mib/64`, 8 << 20)
     await body.reached(8 << 20)
-    const { uri } = await on.json<{ uri: string }>('client', 're-enroll', clientId)
-    const late = await lateAnswers(t, on.controlPort)
-    const before = on.server.events.length
+    const { uri } = await cluster.json<{ uri: string }>('client', 're-enroll', clientId)
+    const late = await lateAnswers(t, cluster.controlPort)
+    const before = cluster.server.events.length
 
     const enrolling = sluice(
       ['agent', 'enroll', '-', '--state-dir', stateDir],
       {},
-      uri.replace(`:${on.controlPort}/`, `:${late.port}/`)
+      uri.replace(`:${cluster.controlPort}/`, `:${late.port}/`)
     )
-    await on.server.until('client.disconnected', undefined, before)
+    await cluster.server.until('client.disconnected', undefined, before)
     t.equal((await enrolling).code, 0)
 
-    await on.server.until('client.connected', undefined, before)
+    await cluster.server.until('client.connected', undefined, before)
     body.resume()
     t.equal(await body.hash, hashOfMib(64))
     t.equal(agent.count('rule.opened'), 1)

@@ -13,9 +13,9 @@ const codeOf = ({ stderr }: Ran): string => stderr.split(':', 1)[0] ?? ''
 t.test(
   'a refused command exits with the code of the error, and prints the error code first on standard error',
   async t => {
-    const on = await testCluster(t)
-    const paris = await edge(t, on, 'paris')
-    const lyon = await edge(t, on, 'lyon')
+    const cluster = await testCluster(t)
+    const paris = await edge(t, cluster, 'paris')
+    const lyon = await edge(t, cluster, 'lyon')
     lyon.agent.signal('SIGTERM')
     await lyon.agent.exit
     const taken = createServer().listen(0, '127.0.0.1')
@@ -24,7 +24,7 @@ t.test(
     const address = taken.address()
     const takenPort = String(typeof address === 'object' && address ? address.port : 0)
     const [port, target] = [String(await freePort()), '127.0.0.1:9']
-    await on.json('rule', 'push', 'paris', port, target)
+    await cluster.json('rule', 'push', 'paris', port, target)
 
     const table: readonly [number, string, string[]][] = [
       [0, '', ['rule', 'list']],
@@ -42,7 +42,7 @@ t.test(
       [8, 'client_not_found', ['rule', 'push', 'nobody', port, target]]
     ]
     for (const [exit, code, args] of table) {
-      const ran = await on.cli(args)
+      const ran = await cluster.cli(args)
 
       t.match({ exit: ran.code, code: codeOf(ran) }, { exit, code }, `${args.join(' ')}: ${ran.stderr}`)
     }
@@ -50,29 +50,37 @@ t.test(
 )
 
 t.test('an agent that does not answer in time: exit code 7, and the rule is applied later', async t => {
-  const on = await testCluster(t)
-  const { agent } = await edge(t, on, 'paris')
+  const cluster = await testCluster(t)
+  const { agent } = await edge(t, cluster, 'paris')
   const port = await freePort()
   agent.signal('SIGSTOP')
 
-  const late = await on.cli(['rule', 'push', 'paris', String(port), '127.0.0.1:9', '--ack-timeout-secs', '1'])
+  const late = await cluster.cli([
+    'rule',
+    'push',
+    'paris',
+    String(port),
+    '127.0.0.1:9',
+    '--ack-timeout-secs',
+    '1'
+  ])
 
   t.equal(late.code, 7)
   t.equal(codeOf(late), 'ack_timeout')
-  t.match(await on.json('rule', 'list'), [{ state: 'pending', listen_port: port }])
+  t.match(await cluster.json('rule', 'list'), [{ state: 'pending', listen_port: port }])
   agent.signal('SIGCONT')
-  await on.server.until('rule.active')
-  t.match(await on.json('rule', 'list'), [{ state: 'active' }])
+  await cluster.server.until('rule.active')
+  t.match(await cluster.json('rule', 'list'), [{ state: 'active' }])
 })
 
 t.test('no server, a wrong token, a token sent without TLS', async t => {
-  const on = await testCluster(t)
+  const cluster = await testCluster(t)
   const nowhere = { SVC_SERVER: `http://127.0.0.1:${await freePort()}`, SVC_TOKEN: 'x' }
-  await on.json('gen-token')
+  await cluster.json('gen-token')
 
   t.equal((await sluice(['rule', 'list'], nowhere)).code, 69)
   t.equal((await sluice(['rule', 'list'], { SVC_SERVER: 'http://10.0.0.1', SVC_TOKEN: 'x' })).code, 2)
-  const wrong = await sluice(['rule', 'list'], { SVC_SERVER: on.origin, SVC_TOKEN: 'wrong' })
+  const wrong = await sluice(['rule', 'list'], { SVC_SERVER: cluster.origin, SVC_TOKEN: 'wrong' })
   t.equal(wrong.code, 6, 'no superadmin yet: bootstrap_required comes first')
   t.equal(codeOf(wrong), 'bootstrap_required')
 })

@@ -13,35 +13,35 @@ import { get, web } from '../support/web.ts'
 t.test(
   'the agent ends the handshake if the certificate is not the pinned one, and the server logs nothing',
   async t => {
-    const on = await testCluster(t)
-    const { agent, stateDir } = await edge(t, on, 'paris')
+    const cluster = await testCluster(t)
+    const { agent, stateDir } = await edge(t, cluster, 'paris')
     agent.signal('SIGTERM')
     await agent.exit
-    await on.server.until('client.disconnected')
+    await cluster.server.until('client.disconnected')
     const bundle = JSON.parse(readFileSync(join(stateDir, 'bundle.json'), 'utf8'))
     const expected = '0'.repeat(64)
     writeFileSync(join(stateDir, 'bundle.json'), JSON.stringify({ ...bundle, server_cert_sha256: expected }))
-    const before = on.server.events.length
+    const before = cluster.server.events.length
 
     const stranger = start(t, ['agent', 'run', '--state-dir', stateDir])
 
-    t.match(await stranger.until('control.tls_pinned_mismatch'), { expected, got: on.fingerprint })
-    t.equal(on.server.events.length, before)
+    t.match(await stranger.until('control.tls_pinned_mismatch'), { expected, got: cluster.fingerprint })
+    t.equal(cluster.server.events.length, before)
   }
 )
 
 t.test(
   'a revoked agent stops with exit code 4, and does not start again before a new enrollment',
   async t => {
-    const on = await testCluster(t)
-    const { agent, clientId, stateDir } = await edge(t, on, 'paris')
+    const cluster = await testCluster(t)
+    const { agent, clientId, stateDir } = await edge(t, cluster, 'paris')
     const [page, port] = [await web(t), await freePort()]
-    await on.json('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
+    await cluster.json('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
     t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
 
-    await on.cli(['client', 'revoke', clientId])
+    await cluster.cli(['client', 'revoke', clientId])
 
-    t.match(await on.server.until('client.disconnected'), { reason: 'token_revoked' })
+    t.match(await cluster.server.until('client.disconnected'), { reason: 'token_revoked' })
     t.equal(await agent.exit, 4)
     t.match(
       agent.events.find(({ event }) => event === 'auth.failure'),
@@ -52,7 +52,7 @@ t.test(
     t.equal(await again.exit, 4)
     t.match(again.events, [{ event: 'auth.failure', reason: 'token_revoked' }])
 
-    const { uri } = await on.json<{ uri: string }>('client', 're-enroll', clientId)
+    const { uri } = await cluster.json<{ uri: string }>('client', 're-enroll', clientId)
     t.equal((await sluice(['agent', 'enroll', '-', '--state-dir', stateDir], {}, uri)).code, 0)
     const back = start(t, ['agent', 'run', '--state-dir', stateDir])
     await back.until('rule.opened')
@@ -61,30 +61,30 @@ t.test(
 )
 
 t.test('of many concurrent redeems of one code exactly one succeeds', async t => {
-  const on = await testCluster(t)
-  const { uri } = await on.json<{ uri: string }>('client', 'enroll', 'paris')
+  const cluster = await testCluster(t)
+  const { uri } = await cluster.json<{ uri: string }>('client', 'enroll', 'paris')
   const many = Array.from({ length: 8 }, (_, at) =>
-    sluice(['agent', 'enroll', '-', '--state-dir', join(on.dir, `agent-${at}`)], {}, uri)
+    sluice(['agent', 'enroll', '-', '--state-dir', join(cluster.dir, `agent-${at}`)], {}, uri)
   )
 
   const codes = (await Promise.all(many)).map(({ code }) => code).sort()
 
   t.same(codes, [0, 4, 4, 4, 4, 4, 4, 4])
-  t.equal((await on.json<unknown[]>('client', 'list')).length, 1)
+  t.equal((await cluster.json<unknown[]>('client', 'list')).length, 1)
 })
 
 t.test(
   'garbage, slow bytes and a thousand half-open connections on the control port do not disturb connected agents',
   async t => {
-    const on = await testCluster(t)
-    const { agent } = await edge(t, on, 'paris')
+    const cluster = await testCluster(t)
+    const { agent } = await edge(t, cluster, 'paris')
     const [page, port] = [await web(t), await freePort()]
     const sockets: { destroy(): void }[] = []
     t.teardown(() => {
       for (const socket of sockets) socket.destroy()
     })
     const open = async (): Promise<Socket> => {
-      const socket = connectTcp(on.controlPort, '127.0.0.1')
+      const socket = connectTcp(cluster.controlPort, '127.0.0.1')
       socket.on('error', () => {})
       sockets.push(socket)
       await once(socket, 'connect')
@@ -95,7 +95,7 @@ t.test(
     const garbage = await open()
     garbage.write(Buffer.alloc(64 * 1024, 0x5a))
     const slow = connectTls({
-      port: on.controlPort,
+      port: cluster.controlPort,
       host: '127.0.0.1',
       rejectUnauthorized: false,
       ALPNProtocols: ['svc-control/1']
@@ -105,7 +105,7 @@ t.test(
     await once(slow, 'secureConnect')
     slow.write(Buffer.from([0, 0]))
     const huge = connectTls({
-      port: on.controlPort,
+      port: cluster.controlPort,
       host: '127.0.0.1',
       rejectUnauthorized: false,
       ALPNProtocols: ['svc-control/1']
@@ -116,10 +116,16 @@ t.test(
     huge.write(Buffer.from([0x7f, 0xff, 0xff, 0xff]))
     await once(huge, 'close')
 
-    const rule = await on.json<{ state: string }>('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
+    const rule = await cluster.json<{ state: string }>(
+      'rule',
+      'push',
+      'paris',
+      String(port),
+      `127.0.0.1:${page}`
+    )
     t.equal(rule.state, 'active')
     t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
-    await (await edge(t, on, 'lyon')).agent.until('control.connected')
+    await (await edge(t, cluster, 'lyon')).agent.until('control.connected')
     t.equal(agent.count('control.disconnected'), 0)
   }
 )

@@ -9,15 +9,15 @@ interface Rule {
   readonly state: string
 }
 
-const push = (on: TestCluster, client: string, listen: number, target: string): Promise<Rule> =>
-  on.json<Rule>('rule', 'push', client, String(listen), target)
+const push = (cluster: TestCluster, client: string, listen: number, target: string): Promise<Rule> =>
+  cluster.json<Rule>('rule', 'push', client, String(listen), target)
 
 t.test('a page is fetched through a pushed rule, over IPv4 and IPv6', async t => {
-  const on = await testCluster(t)
-  await edge(t, on, 'paris')
+  const cluster = await testCluster(t)
+  await edge(t, cluster, 'paris')
   const [page, port] = [await web(t), await freePort()]
 
-  const rule = await push(on, 'paris', port, `127.0.0.1:${page}`)
+  const rule = await push(cluster, 'paris', port, `127.0.0.1:${page}`)
 
   t.equal(rule.state, 'active')
   t.equal(await get(`http://127.0.0.1:${port}/`), 'hello from 127.0.0.1')
@@ -28,15 +28,15 @@ t.test(
   'a 1 GiB download arrives unchanged, and the counters show exactly its bytes',
   { timeout: 240_000 },
   async t => {
-    const on = await testCluster(t)
-    await edge(t, on, 'paris')
+    const cluster = await testCluster(t)
+    await edge(t, cluster, 'paris')
     const [page, port] = [await web(t), await freePort()]
-    const rule = await push(on, 'paris', port, `127.0.0.1:${page}`)
+    const rule = await push(cluster, 'paris', port, `127.0.0.1:${page}`)
 
     t.equal(await download(`http://127.0.0.1:${port}/mib/1024`).hash, hashOfMib(1024))
 
     const direct = await headBytes(page)
-    const stats = await statsOf(on, rule.rule_id, ({ bytes_out }) => bytes_out >= direct + 2 ** 30)
+    const stats = await statsOf(cluster, rule.rule_id, ({ bytes_out }) => bytes_out >= direct + 2 ** 30)
     t.equal(stats.bytes_out, direct + 2 ** 30)
     t.equal(stats.connections_total, 1)
   }
@@ -59,32 +59,32 @@ async function headBytes(port: number): Promise<number> {
 t.test(
   'a rename during a download changes one row and no connection; two clients may have the same name',
   async t => {
-    const on = await testCluster(t)
-    const { clientId, agent } = await edge(t, on, 'paris')
+    const cluster = await testCluster(t)
+    const { clientId, agent } = await edge(t, cluster, 'paris')
     const [page, port] = [await web(t), await freePort()]
-    await push(on, 'paris', port, `127.0.0.1:${page}`)
+    await push(cluster, 'paris', port, `127.0.0.1:${page}`)
     const body = download(`http://127.0.0.1:${port}/mib/64`, 8 << 20)
     await body.reached(8 << 20)
 
-    await on.json('client', 'rename', clientId, 'lyon')
+    await cluster.json('client', 'rename', clientId, 'lyon')
     body.resume()
 
     t.equal(await body.hash, hashOfMib(64))
     t.equal(agent.count('rule.opened'), 1)
-    t.equal(on.server.count('client.disconnected'), 0)
-    await edge(t, on, 'twin')
-    const twin = (await on.json<{ client_id: string; client_name: string }[]>('client', 'list')).find(
+    t.equal(cluster.server.count('client.disconnected'), 0)
+    await edge(t, cluster, 'twin')
+    const twin = (await cluster.json<{ client_id: string; client_name: string }[]>('client', 'list')).find(
       ({ client_name }) => client_name === 'twin'
     )
-    await on.json('client', 'rename', String(twin?.client_id), 'lyon')
-    const names = (await on.json<{ client_name: string; connected: boolean }[]>('client', 'list')).map(
+    await cluster.json('client', 'rename', String(twin?.client_id), 'lyon')
+    const names = (await cluster.json<{ client_name: string; connected: boolean }[]>('client', 'list')).map(
       ({ client_name, connected }) => ({ client_name, connected })
     )
     t.same(names, [
       { client_name: 'lyon', connected: true },
       { client_name: 'lyon', connected: true }
     ])
-    const ambiguous = await on.cli(['rule', 'push', 'lyon', String(await freePort()), '127.0.0.1:1'])
+    const ambiguous = await cluster.cli(['rule', 'push', 'lyon', String(await freePort()), '127.0.0.1:1'])
     t.equal(ambiguous.code, 5)
     t.match(ambiguous.stderr, /client_name_ambiguous/)
   }

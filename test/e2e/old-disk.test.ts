@@ -22,8 +22,8 @@ async function emptied({ stateDir }: Edge): Promise<void> {
 }
 
 t.test('a deleted rule from the old disk that cannot be opened is dropped', async t => {
-  const on = await testCluster(t)
-  const paris = await edge(t, on, 'paris')
+  const cluster = await testCluster(t)
+  const paris = await edge(t, cluster, 'paris')
   const [page, port] = [await web(t), await freePort()]
   const body = { client: 'paris', listen_port: port, targets: [{ host: '127.0.0.1', port: page }] }
   const stop = async () => {
@@ -31,16 +31,16 @@ t.test('a deleted rule from the old disk that cannot be opened is dropped', asyn
     await paris.agent.exit
   }
   const again = async () => {
-    const before = on.server.events.length
+    const before = cluster.server.events.length
     paris.restart()
-    await on.server.until('client.connected', undefined, before)
+    await cluster.server.until('client.connected', undefined, before)
   }
-  const { rule_id } = await on.call<{ rule_id: string }>('POST', '/v1/rules', body)
+  const { rule_id } = await cluster.call<{ rule_id: string }>('POST', '/v1/rules', body)
   await stop()
-  const old = join(on.dir, 'old')
+  const old = join(cluster.dir, 'old')
   cpSync(paris.stateDir, old, { recursive: true })
   await again()
-  await on.call('DELETE', `/v1/rules/${rule_id}`)
+  await cluster.call('DELETE', `/v1/rules/${rule_id}`)
   await stop()
 
   rmSync(paris.stateDir, { recursive: true })
@@ -53,6 +53,6 @@ t.test('a deleted rule from the old disk that cannot be opened is dropped', asyn
   await emptied(paris)
   other.close()
   await once(other, 'close')
-  await on.call('POST', '/v1/rules', body)
+  await cluster.call('POST', '/v1/rules', body)
   t.match(await get(`http://127.0.0.1:${port}/`), /hello/, 'the port is free for the next one')
 })

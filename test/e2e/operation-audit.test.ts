@@ -10,20 +10,20 @@ const shownBy = async (process: Process, text: string): Promise<void> => {
   while (!process.output().includes(text)) await once(process.child.stdout ?? process.child, 'data')
 }
 
-const on = await testCluster(t)
+const cluster = await testCluster(t)
 
 t.test('the audit command shows, exports and follows', async t => {
-  await on.json('client', 'enroll', 'berlin')
-  await on.json('client', 'enroll', 'oslo')
-  await fetch(`${on.origin}/v1/audit`, { headers: { authorization: 'Bearer wrong' } })
+  await cluster.json('client', 'enroll', 'berlin')
+  await cluster.json('client', 'enroll', 'oslo')
+  await fetch(`${cluster.origin}/v1/audit`, { headers: { authorization: 'Bearer wrong' } })
 
-  const table = await on.cli(['audit', '--since', '1h'])
+  const table = await cluster.cli(['audit', '--since', '1h'])
   t.match(table.stdout, /^TIMESTAMP +OUTCOME +STATUS +ACTOR +ACTION/)
   t.match(table.stdout, /allow +201 +_operator +enrollment\.create/)
-  t.match(await on.json<EntryRow[]>('audit', '--outcome', 'deny'), [{ status: 503, count: 1 }])
-  t.equal((await on.json<EntryRow[]>('audit', '--limit', '2')).length, 2)
+  t.match(await cluster.json<EntryRow[]>('audit', '--outcome', 'deny'), [{ status: 503, count: 1 }])
+  t.equal((await cluster.json<EntryRow[]>('audit', '--limit', '2')).length, 2)
 
-  const exported = await on.cli(['audit', '--jsonl'])
+  const exported = await cluster.cli(['audit', '--jsonl'])
   const rows = exported.stdout
     .trim()
     .split('\n')
@@ -33,7 +33,7 @@ t.test('the audit command shows, exports and follows', async t => {
     ['audit.list', 'enrollment.create', 'enrollment.create']
   )
 
-  const refused = await on.cli(['audit', '--since', 'yesterday'])
+  const refused = await cluster.cli(['audit', '--since', 'yesterday'])
   t.equal(refused.code, 3)
   t.match(refused.stderr, /^invalid_timestamp: /)
 })
@@ -41,10 +41,13 @@ t.test('the audit command shows, exports and follows', async t => {
 t.test(
   '--follow shows the newest entries, then new ones as they arrive, until it is interrupted',
   async t => {
-    const following = start(t, ['audit', '--follow', '--jsonl'], { SVC_SERVER: on.origin, SVC_TOKEN: token })
+    const following = start(t, ['audit', '--follow', '--jsonl'], {
+      SVC_SERVER: cluster.origin,
+      SVC_TOKEN: token
+    })
     await shownBy(following, 'audit.list')
     // This must be a change: repeated denials within a minute are folded into one entry.
-    await on.json('user', 'create', 'zoe')
+    await cluster.json('user', 'create', 'zoe')
     await shownBy(following, 'user.create')
     following.signal('SIGINT')
 
@@ -59,7 +62,7 @@ t.test(
 )
 
 t.test("a request's id is in the audit log, in the server's log and in the agent's", async t => {
-  const { agent } = await edge(t, on, 'berlin')
+  const { agent } = await edge(t, cluster, 'berlin')
   const body = JSON.stringify({
     client: 'berlin',
     listen_port: await freePort(),
@@ -71,12 +74,12 @@ t.test("a request's id is in the audit log, in the server's log and in the agent
     'x-request-id': 'asked-by-ann'
   }
 
-  const reply = await fetch(`${on.origin}/v1/rules`, { method: 'POST', headers, body })
+  const reply = await fetch(`${cluster.origin}/v1/rules`, { method: 'POST', headers, body })
 
   t.equal(reply.status, 201)
   t.equal((await agent.until('rule.opened'))['request_id'], 'asked-by-ann')
-  t.equal((await on.server.until('rule.active'))['request_id'], 'asked-by-ann')
-  t.match((await on.json<EntryRow[]>('audit', '--limit', '1'))[0], {
+  t.equal((await cluster.server.until('rule.active'))['request_id'], 'asked-by-ann')
+  t.match((await cluster.json<EntryRow[]>('audit', '--limit', '1'))[0], {
     action: 'rule.create',
     status: 201,
     request_id: 'asked-by-ann'

@@ -24,10 +24,10 @@ const named = (text: string): { name: string; labels: string[] }[] =>
   )
 
 t.test('a server and an agent expose every metric that the dashboard and the alerts use', async t => {
-  const on = await testCluster(t)
-  const { agent, clientId } = await edge(t, on, 'berlin', { env: { SVC_METRICS_LISTEN: '127.0.0.1:0' } })
+  const cluster = await testCluster(t)
+  const { agent, clientId } = await edge(t, cluster, 'berlin', { env: { SVC_METRICS_LISTEN: '127.0.0.1:0' } })
   const listen = await freePort()
-  const { rule_id: rule } = await on.json<{ rule_id: string }>(
+  const { rule_id: rule } = await cluster.json<{ rule_id: string }>(
     'rule',
     'push',
     'berlin',
@@ -36,7 +36,7 @@ t.test('a server and an agent expose every metric that the dashboard and the ale
   )
   t.match(await get(`http://127.0.0.1:${listen}/`), /^hello/)
 
-  const server = await scrape((await on.server.until('metrics.listening'))['port'])
+  const server = await scrape((await cluster.server.until('metrics.listening'))['port'])
   const agents = await scrape((await agent.until('metrics.listening'))['port'])
 
   t.equal(server.get('svc_clients_connected')?.series.get(`client="${clientId}"`), 1)

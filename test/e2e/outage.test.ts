@@ -8,27 +8,33 @@ import { edge, testCluster } from '../support/test-cluster.ts'
 import { download, get, hashOfMib, web } from '../support/web.ts'
 
 async function forwarding(t: Test) {
-  const on = await testCluster(t)
-  const paris = await edge(t, on, 'paris')
+  const cluster = await testCluster(t)
+  const paris = await edge(t, cluster, 'paris')
   const [page, port] = [await web(t), await freePort()]
-  const rule = await on.json<{ rule_id: string }>('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
-  return { on, paris, port, url: `http://127.0.0.1:${port}`, rule }
+  const rule = await cluster.json<{ rule_id: string }>(
+    'rule',
+    'push',
+    'paris',
+    String(port),
+    `127.0.0.1:${page}`
+  )
+  return { on: cluster, paris, port, url: `http://127.0.0.1:${port}`, rule }
 }
 
 t.test('a download survives a killed server, and no rule is opened again', async t => {
-  const { on, paris, url } = await forwarding(t)
+  const { on: cluster, paris, url } = await forwarding(t)
   const body = download(`${url}/mib/256`, 32 << 20)
   await body.reached(32 << 20)
 
-  on.server.signal('SIGKILL')
-  await on.server.exit
+  cluster.server.signal('SIGKILL')
+  await cluster.server.exit
   body.resume()
 
   t.equal(await body.hash, hashOfMib(256))
   t.match(await get(`${url}/`), /hello/, 'new connections work')
-  await on.restart()
-  await on.server.until('client.connected')
-  t.match(await on.json('rule', 'list'), [{ state: 'active' }])
+  await cluster.restart()
+  await cluster.server.until('client.connected')
+  t.match(await cluster.json('rule', 'list'), [{ state: 'active' }])
   t.match(await get(`${url}/`), /hello/)
   t.equal(paris.agent.count('rule.opened'), 1)
 })
@@ -37,25 +43,25 @@ t.test(
   'an agent notices a hanging server within 30 s, and traffic continues',
   { timeout: 240_000 },
   async t => {
-    const { on, paris, url } = await forwarding(t)
+    const { on: cluster, paris, url } = await forwarding(t)
     const before = paris.agent.events.length
-    on.server.signal('SIGSTOP')
+    cluster.server.signal('SIGSTOP')
     const stoppedAt = Date.now()
 
     await paris.agent.until('control.disconnected', undefined, before)
 
     t.ok(Date.now() - stoppedAt < 31_000)
     t.match(await get(`${url}/`), /hello/)
-    on.server.signal('SIGCONT')
-    await on.server.until('client.connected', undefined, on.server.events.length)
+    cluster.server.signal('SIGCONT')
+    await cluster.server.until('client.connected', undefined, cluster.server.events.length)
     t.equal(paris.agent.count('rule.opened'), 1)
   }
 )
 
 t.test('an agent that was killed while the server is down forwards again from its saved state', async t => {
-  const { on, paris, url } = await forwarding(t)
-  on.server.signal('SIGKILL')
-  await on.server.exit
+  const { on: cluster, paris, url } = await forwarding(t)
+  cluster.server.signal('SIGKILL')
+  await cluster.server.exit
   paris.agent.signal('SIGKILL')
   await paris.agent.exit
   await t.rejects(get(`${url}/`))
@@ -84,12 +90,12 @@ t.test(
       proxy.close()
       for (const pair of pairs) for (const socket of pair) socket.destroy()
     })
-    const on = await testCluster(t, {
+    const cluster = await testCluster(t, {
       SVC_CONTROL_LISTEN: `127.0.0.1:${controlPort}`,
       SVC_ADVERTISED_ENDPOINT: `127.0.0.1:${proxyPort}`
     })
-    const paris = await edge(t, on, 'paris')
-    const [seenByServer, seenByAgent] = [on.server.events.length, paris.agent.events.length]
+    const paris = await edge(t, cluster, 'paris')
+    const [seenByServer, seenByAgent] = [cluster.server.events.length, paris.agent.events.length]
 
     for (const [near, far] of pairs) {
       near.unpipe(far).pause()
@@ -97,7 +103,7 @@ t.test(
     }
 
     await Promise.all([
-      on.server.until('client.disconnected', undefined, seenByServer),
+      cluster.server.until('client.disconnected', undefined, seenByServer),
       paris.agent.until('control.disconnected', undefined, seenByAgent)
     ])
   }

@@ -17,13 +17,13 @@ import { edge, testCluster, token } from '../support/test-cluster.ts'
 const run = promisify(execFile)
 const host = '127.0.0.1'
 
-const on = await testCluster(t)
-const { agent } = await edge(t, on, 'paris')
+const cluster = await testCluster(t)
+const { agent } = await edge(t, cluster, 'paris')
 
 /** Creates a rule to a local target. Returns its listen port. */
 async function forward(target: number, more: object = {}, listen_port?: number): Promise<number> {
   const port = listen_port ?? (await freePort())
-  const reply = await fetch(`${on.origin}/v1/rules`, {
+  const reply = await fetch(`${cluster.origin}/v1/rules`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ client: 'paris', listen_port: port, targets: [{ host, port: target }], ...more })
@@ -35,7 +35,7 @@ async function forward(target: number, more: object = {}, listen_port?: number):
 t.test('curl fetches two sites over HTTPS by their names on one port, each with its certificate', async t => {
   const port = await freePort()
   const names = ['one.example.org', 'two.example.org']
-  const sites = await Promise.all(names.map(name => httpsSite(t, on.dir, name)))
+  const sites = await Promise.all(names.map(name => httpsSite(t, cluster.dir, name)))
   for (const { name, port: target } of sites) await forward(target, { sni_pattern: name }, port)
   const curl = (name: string, certificate: string, path = '/') =>
     run('curl', [
@@ -106,10 +106,10 @@ t.test('an idle session survives a restart of the server', async t => {
 })
 
 async function restart(): Promise<void> {
-  on.server.signal('SIGTERM')
-  await on.server.exit
-  await on.restart()
-  await on.server.until('client.connected')
+  cluster.server.signal('SIGTERM')
+  await cluster.server.exit
+  await cluster.restart()
+  await cluster.server.until('client.connected')
 }
 
 /** A server that counts the lines on each connection and echoes them. */

@@ -77,18 +77,23 @@ async function api<T>({ origin }: TestCluster, method: string, path: string, bod
   return (reply.status === 204 ? null : await reply.json()) as T
 }
 
-const show = (on: TestCluster, id: string): Promise<Rule> => api<Rule>(on, 'GET', `/${id}`)
+const show = (cluster: TestCluster, id: string): Promise<Rule> => api<Rule>(cluster, 'GET', `/${id}`)
 
 const at = (port: number, host = '127.0.0.1') => ({ host, port })
 
-async function make(on: TestCluster, listen_port: number, to: number, more: object = {}): Promise<string> {
+async function make(
+  cluster: TestCluster,
+  listen_port: number,
+  to: number,
+  more: object = {}
+): Promise<string> {
   const body = { client: 'paris', listen_port, targets: [at(to)], ...more }
-  return (await api<Rule>(on, 'POST', '', body)).rule_id
+  return (await api<Rule>(cluster, 'POST', '', body)).rule_id
 }
 
-async function until(on: TestCluster, id: string, fits: (rule: Rule) => boolean): Promise<Rule> {
+async function until(cluster: TestCluster, id: string, fits: (rule: Rule) => boolean): Promise<Rule> {
   for (const end = Date.now() + 20_000; ; ) {
-    const rule = await show(on, id)
+    const rule = await show(cluster, id)
     if (fits(rule)) return rule
     if (Date.now() > end) throw new Error(`never came: ${JSON.stringify(rule)}`)
     await setTimeout(50) // a record tells nobody that it has changed
@@ -96,25 +101,25 @@ async function until(on: TestCluster, id: string, fits: (rule: Rule) => boolean)
 }
 
 async function kinds(t: Test) {
-  const on = await testCluster(t)
-  const paris = await edge(t, on, 'paris')
+  const cluster = await testCluster(t)
+  const paris = await edge(t, cluster, 'paris')
   const push = async (...args: string[]): Promise<string> =>
-    (await on.json<Rule>('rule', 'push', 'paris', ...args)).rule_id
-  return { on, paris, push }
+    (await cluster.json<Rule>('rule', 'push', 'paris', ...args)).rule_id
+  return { on: cluster, paris, push }
 }
 
 t.test(
   'TLS names share a port with a fallback, ports of a range reach their targets, UDP replies return',
   async t => {
-    const { on, push } = await kinds(t)
+    const { on: cluster, push } = await kinds(t)
     const [tls, first, udp] = [await freePort(), await freePort(3), await freePort()]
     const base = await freePort(3)
     for (const at of [0, 1, 2]) await greeter(t, `port ${at}`, base + at)
 
     await push(`${tls}`, `127.0.0.1:${await greeter(t, 'rest')}`, '--sni-fallback')
-    await make(on, tls, await greeter(t, 'any'), { sni_pattern: '*.Example.org' })
+    await make(cluster, tls, await greeter(t, 'any'), { sni_pattern: '*.Example.org' })
     await push(`${tls}`, `127.0.0.1:${await greeter(t, 'web')}`, '--sni', 'web.example.org')
-    await make(on, first, base, { listen_port_end: first + 2 })
+    await make(cluster, first, base, { listen_port_end: first + 2 })
     await push(`${udp}`, `127.0.0.1:${await udpEcho(t)}`, '--protocol', 'udp')
 
     const byName = async (servername: string) => ask(tls, await helloOf({ servername }))
@@ -124,12 +129,12 @@ t.test(
     t.equal(await ask(tls, 'GET / HTTP/1.0\r\n\r\n'), 'rest')
     t.same(await Promise.all([0, 1, 2].map(at => ask(first + at))), ['port 0', 'port 1', 'port 2'])
     t.equal(await askUdp(udpClient(t), udp), 'echo hi')
-    t.equal((await api<object[]>(on, 'GET', '')).length, 5)
+    t.equal((await api<object[]>(cluster, 'GET', '')).length, 5)
   }
 )
 
 t.test('a dead target fails over, its health is shown, and the log has both events', async t => {
-  const { on, paris, push } = await kinds(t)
+  const { on: cluster, paris, push } = await kinds(t)
   const [port, dead] = [await freePort(), await freePort()]
   const rule = await push(
     `${port}`,
@@ -143,7 +148,7 @@ t.test('a dead target fails over, its health is shown, and the log has both even
   const failed = await paris.agent.until('rule.target.health_changed', ({ to }) => to === 'failed')
   t.match(failed, { rule, target: `127.0.0.1:${dead}`, reason: 'refused' })
   await until(
-    on,
+    cluster,
     rule,
     ({ targets }) => targets.map(({ health }) => health.state).join() === 'failed,healthy'
   )
@@ -153,67 +158,71 @@ t.test('a dead target fails over, its health is shown, and the log has both even
     'rule.target.health_changed',
     ({ to, from }) => from === 'failed' && to === 'healthy'
   )
-  await until(on, rule, ({ targets }) => targets.every(({ health }) => health.state === 'healthy'))
+  await until(cluster, rule, ({ targets }) => targets.every(({ health }) => health.state === 'healthy'))
   t.equal(await ask(port), 'first')
 })
 
 t.test('the port of a removed rule is free at once, even with 200 connections in TIME_WAIT', async t => {
-  const { on } = await kinds(t)
+  const { on: cluster } = await kinds(t)
   const port = await freePort()
   // The target closes first, so on the caller's side the agent closes first and gets TIME_WAIT.
   const target = await greeter(t, 'bye')
   for (let round = 0; round < 3; round++) {
-    const rule = await make(on, port, target)
+    const rule = await make(cluster, port, target)
     t.same(new Set(await Promise.all(Array.from({ length: 200 }, () => ask(port)))), new Set(['bye']))
     t.ok(timeWaits(port) >= 200, `${timeWaits(port)} in TIME_WAIT`)
-    await api(on, 'DELETE', `/${rule}`)
+    await api(cluster, 'DELETE', `/${rule}`)
   }
-  t.match(await show(on, await make(on, port, target)), { state: 'active' })
+  t.match(await show(cluster, await make(cluster, port, target)), { state: 'active' })
 })
 
 t.test(
   'rules of a disabled plugin fail and close, other rules continue, and they return with the plugin',
   { timeout: 240_000 },
   async t => {
-    const { on, paris } = await kinds(t)
+    const { on: cluster, paris } = await kinds(t)
     const names = ['udp', 'port-range', 'multi-target', 'sni', 'rate-limit']
     const ports = await Promise.all([1, 2, 1, 1, 1, 1].map(width => freePort(width)))
     const [udp = 0, range = 0, several = 0, tls = 0, limited = 0, plain = 0] = ports
     const target = await greeter(t, 'hello')
     const lost = [
-      { id: await make(on, udp, target, { protocol: 'udp' }), reason: 'rule_shape_not_loaded' },
-      { id: await make(on, range, target, { listen_port_end: range + 1 }), reason: 'rule_shape_not_loaded' },
+      { id: await make(cluster, udp, target, { protocol: 'udp' }), reason: 'rule_shape_not_loaded' },
       {
-        id: await make(on, several, target, { targets: [at(target), at(9)] }),
+        id: await make(cluster, range, target, { listen_port_end: range + 1 }),
         reason: 'rule_shape_not_loaded'
       },
-      { id: await make(on, tls, target, { sni_pattern: 'a.example.org' }), reason: 'field_not_loaded' },
       {
-        id: await make(on, limited, target, { rate_limit: { concurrent_connections: 5 } }),
+        id: await make(cluster, several, target, { targets: [at(target), at(9)] }),
+        reason: 'rule_shape_not_loaded'
+      },
+      { id: await make(cluster, tls, target, { sni_pattern: 'a.example.org' }), reason: 'field_not_loaded' },
+      {
+        id: await make(cluster, limited, target, { rate_limit: { concurrent_connections: 5 } }),
         reason: 'field_not_loaded'
       }
     ]
-    const kept = await make(on, plain, target)
+    const kept = await make(cluster, plain, target)
     const again = async (text: string): Promise<void> => {
-      on.configure(text)
-      on.server.signal('SIGTERM')
-      await on.server.exit
-      await on.restart()
-      await on.server.until('client.connected')
+      cluster.configure(text)
+      cluster.server.signal('SIGTERM')
+      await cluster.server.exit
+      await cluster.restart()
+      await cluster.server.until('client.connected')
     }
 
     await again(names.map(name => `[plugins.${name}]\nenabled = false\n`).join(''))
 
-    for (const { id, reason } of lost) t.match(await show(on, id), { state: 'failed', state_reason: reason })
+    for (const { id, reason } of lost)
+      t.match(await show(cluster, id), { state: 'failed', state_reason: reason })
     for (const { id } of lost) await paris.agent.until('rule.closed', ({ rule }) => rule === id)
     for (const port of [range, range + 1, several, tls, limited])
       await t.rejects(ask(port), { code: 'ECONNREFUSED' })
     t.equal(await ask(plain), 'hello')
-    t.match(await show(on, kept), { state: 'active' })
+    t.match(await show(cluster, kept), { state: 'active' })
 
     await again('')
 
-    for (const { id } of lost) await until(on, id, ({ state }) => state === 'active')
+    for (const { id } of lost) await until(cluster, id, ({ state }) => state === 'active')
     t.equal(await ask(several), 'hello')
     t.equal(
       paris.agent.events.filter(({ event, rule }) => event === 'rule.opened' && rule === kept).length,
@@ -223,13 +232,13 @@ t.test(
 )
 
 t.test('an agent with a disabled plugin closes its rules, and opens them again with the plugin', async t => {
-  const on = await testCluster(t)
-  const config = join(on.dir, 'agent.toml')
+  const cluster = await testCluster(t)
+  const config = join(cluster.dir, 'agent.toml')
   writeFileSync(config, '')
-  const paris = await edge(t, on, 'paris', { args: ['--config', config] })
+  const paris = await edge(t, cluster, 'paris', { args: ['--config', config] })
   const [udp, port, target] = [await freePort(), await freePort(), await udpEcho(t)]
-  const lost = await make(on, udp, target, { protocol: 'udp' })
-  const kept = await make(on, port, await greeter(t, 'hello'))
+  const lost = await make(cluster, udp, target, { protocol: 'udp' })
+  const kept = await make(cluster, port, await greeter(t, 'hello'))
   const again = async (text: string): Promise<void> => {
     writeFileSync(config, text)
     paris.agent.signal('SIGTERM')
@@ -239,18 +248,18 @@ t.test('an agent with a disabled plugin closes its rules, and opens them again w
 
   await again('[plugins.udp]\nenabled = false\n')
 
-  await on.server.until(
+  await cluster.server.until(
     'rule.unsupported',
     ({ rule, code }) => rule === lost && code === 'unsupported_protocol'
   )
   await until(
-    on,
+    cluster,
     lost,
     ({ state, state_reason }) => state === 'failed' && state_reason === 'unsupported_protocol'
   )
-  await until(on, kept, ({ state }) => state === 'active')
+  await until(cluster, kept, ({ state }) => state === 'active')
   t.equal(await ask(port), 'hello')
-  const refused = await on.cli([
+  const refused = await cluster.cli([
     'rule',
     'push',
     'paris',
@@ -263,6 +272,6 @@ t.test('an agent with a disabled plugin closes its rules, and opens them again w
 
   await again('')
 
-  await until(on, lost, ({ state }) => state === 'active')
+  await until(cluster, lost, ({ state }) => state === 'active')
   t.equal(await askUdp(udpClient(t), udp), 'echo hi')
 })

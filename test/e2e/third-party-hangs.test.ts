@@ -8,20 +8,20 @@ import { edge, type TestCluster, testCluster, token } from '../support/test-clus
 
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
 
-async function configured(on: TestCluster): Promise<void> {
-  on.server.signal('SIGTERM')
-  await on.server.exit
-  on.configure(withAcme)
+async function configured(cluster: TestCluster): Promise<void> {
+  cluster.server.signal('SIGTERM')
+  await cluster.server.exit
+  cluster.configure(withAcme)
 }
 
 t.jobs = 3
 const beside = { buffered: true }
 
 t.test('a plugin start that hangs ends the server, and the error names the plugin', beside, async t => {
-  const on = await testCluster(t)
-  await configured(on)
+  const cluster = await testCluster(t)
+  await configured(cluster)
   writeAcme(
-    on.dir,
+    cluster.dir,
     'plugin',
     `import { definePlugin } from 'sluice/plugin'
     export default definePlugin({
@@ -29,20 +29,20 @@ t.test('a plugin start that hangs ends the server, and the error names the plugi
     })`
   )
 
-  await t.rejects(on.restart(), { message: /acme.* took more than 10 s/ })
+  await t.rejects(cluster.restart(), { message: /acme.* took more than 10 s/ })
 })
 
 t.test('a plugin start that hangs ends the agent, and the error names the plugin', beside, async t => {
-  const on = await testCluster(t)
-  const { stateDir, agent } = await edge(t, on, 'paris')
+  const cluster = await testCluster(t)
+  const { stateDir, agent } = await edge(t, cluster, 'paris')
   agent.signal('SIGTERM')
   await agent.exit
   writeAcme(
-    on.dir,
+    cluster.dir,
     'agent',
     `export default { name: 'acme', agent: '^1.0.0', start: () => new Promise(() => {}) }`
   )
-  const configFile = join(on.dir, 'agent.toml')
+  const configFile = join(cluster.dir, 'agent.toml')
   writeFileSync(configFile, withAcme)
 
   const stuck = start(t, ['agent', 'run', '--state-dir', stateDir, '--config', configFile])
@@ -52,10 +52,10 @@ t.test('a plugin start that hangs ends the agent, and the error names the plugin
 })
 
 t.test('a transaction that hangs is rolled back, and waiting requests are served', beside, async t => {
-  const on = await testCluster(t)
-  await configured(on)
+  const cluster = await testCluster(t)
+  await configured(cluster)
   writeAcme(
-    on.dir,
+    cluster.dir,
     'plugin',
     `import { writeSync } from 'node:fs'
     import { definePlugin, defineRoute, Type } from 'sluice/plugin'
@@ -80,13 +80,13 @@ t.test('a transaction that hangs is rolled back, and waiting requests are served
       ]
     })`
   )
-  await on.restart()
-  const hanging = fetch(`${on.origin}/v1/acme`, { method: 'POST', headers, body: '{}' })
-  await on.server.until('acme.hangs')
+  await cluster.restart()
+  const hanging = fetch(`${cluster.origin}/v1/acme`, { method: 'POST', headers, body: '{}' })
+  await cluster.server.until('acme.hangs')
 
-  await on.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+  await cluster.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
 
-  t.match(await on.server.until('request.failed'), {
+  t.match(await cluster.server.until('request.failed'), {
     plugin: 'acme',
     error: /a transaction took more than 15 s/
   })

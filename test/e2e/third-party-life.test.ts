@@ -65,41 +65,41 @@ async function stop({ server }: TestCluster): Promise<void> {
 }
 
 t.test('a plugin is added, upgraded after trust, removed and added again, and keeps its rows', async t => {
-  const on = await testCluster(t)
-  const rows = async () => (await fetch(`${on.origin}/v1/acme`, { headers })).json()
+  const cluster = await testCluster(t)
+  const rows = async () => (await fetch(`${cluster.origin}/v1/acme`, { headers })).json()
   const trust = async () =>
-    t.equal((await on.cli(['plugin', 'trust', './acme', '--config', on.configFile])).code, 0)
-  await stop(on)
+    t.equal((await cluster.cli(['plugin', 'trust', './acme', '--config', cluster.configFile])).code, 0)
+  await stop(cluster)
 
-  on.configure(withAcme)
-  writeAcme(on.dir, 'plugin', acme(1))
-  await on.restart()
+  cluster.configure(withAcme)
+  writeAcme(cluster.dir, 'plugin', acme(1))
+  await cluster.restart()
   t.same(await rows(), [{ id: 1 }])
-  await stop(on)
+  await stop(cluster)
 
-  writeAcme(on.dir, 'plugin', acme(2), 2)
-  await t.rejects(on.restart(), { message: /sluice plugin trust \.\/acme/ }, 'files that changed')
+  writeAcme(cluster.dir, 'plugin', acme(2), 2)
+  await t.rejects(cluster.restart(), { message: /sluice plugin trust \.\/acme/ }, 'files that changed')
   await trust()
-  await on.restart()
+  await cluster.restart()
   const upgraded = [
     { id: 1, word: 'old' },
     { id: 2, word: 'new' }
   ]
   t.same(await rows(), upgraded)
-  await stop(on)
+  await stop(cluster)
 
-  on.configure('')
-  await on.restart()
+  cluster.configure('')
+  await cluster.restart()
   t.match(await rows(), { error: { code: 'not_found' } })
-  await stop(on)
+  await stop(cluster)
 
-  on.configure(withAcme)
-  writeAcme(on.dir, 'plugin', acme(1))
+  cluster.configure(withAcme)
+  writeAcme(cluster.dir, 'plugin', acme(1))
   await trust()
-  await t.rejects(on.restart(), { message: /acme: the database has schema 2, this build knows 1/ })
-  writeAcme(on.dir, 'plugin', acme(2), 2)
+  await t.rejects(cluster.restart(), { message: /acme: the database has schema 2, this build knows 1/ })
+  writeAcme(cluster.dir, 'plugin', acme(2), 2)
   await trust()
-  await on.restart()
+  await cluster.restart()
   t.same(await rows(), [...upgraded, { id: 3, word: 'new' }])
 })
 
@@ -119,18 +119,22 @@ export default {
 `
 
 t.test('an agent plugin that loops forever does not stop the native engine', async t => {
-  const on = await testCluster(t)
-  writeAcme(on.dir, 'agent', spinning)
-  const configFile = join(on.dir, 'agent.toml')
+  const cluster = await testCluster(t)
+  writeAcme(cluster.dir, 'agent', spinning)
+  const configFile = join(cluster.dir, 'agent.toml')
   writeFileSync(configFile, withAcme)
-  const paris = await edge(t, on, 'paris', {
+  const paris = await edge(t, cluster, 'paris', {
     args: ['--config', configFile],
     env: { SVC_ENGINE: 'native' }
   })
   const [page, port, other] = [await web(t), await freePort(), await freePort()]
   const push = (listen_port: number, query = ''): Promise<Response> => {
     const body = { client: 'paris', listen_port, targets: [{ host: '127.0.0.1', port: page }] }
-    return fetch(`${on.origin}/v1/rules${query}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    return fetch(`${cluster.origin}/v1/rules${query}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body)
+    })
   }
   t.equal((await push(port)).status, 201)
   const running = download(`http://127.0.0.1:${port}/mib/64`, 1 << 20)

@@ -11,8 +11,8 @@ import { web } from '../support/web.ts'
 const withNote = `[plugins."${join(import.meta.dirname, '..', 'third-party', 'note')}"]\n`
 
 t.test('it adds a route, a table, and a rule field that its agent half enforces', async t => {
-  const on = await testCluster(t, {}, withNote)
-  await edge(t, on, 'paris', { args: ['--config', on.configFile] })
+  const cluster = await testCluster(t, {}, withNote)
+  await edge(t, cluster, 'paris', { args: ['--config', cluster.configFile] })
   const [page, port] = [await web(t), await freePort()]
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const body = {
@@ -22,11 +22,15 @@ t.test('it adds a route, a table, and a rule field that its agent half enforces'
     note_idle_secs: 1
   }
 
-  const reply = await fetch(`${on.origin}/v1/rules`, { method: 'POST', headers, body: JSON.stringify(body) })
+  const reply = await fetch(`${cluster.origin}/v1/rules`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body)
+  })
 
   const rule = (await reply.json()) as { rule_id: string; state: string; note_idle_secs: number }
   t.match(rule, { state: 'active', note_idle_secs: 1 })
-  const notes = await (await fetch(`${on.origin}/v1/notes`, { headers })).json()
+  const notes = await (await fetch(`${cluster.origin}/v1/notes`, { headers })).json()
   t.same(notes, [{ rule_id: rule.rule_id, note_idle_secs: 1 }])
   const silent = connect(port, '127.0.0.1')
   await once(silent, 'connect')
@@ -34,8 +38,8 @@ t.test('it adds a route, a table, and a rule field that its agent half enforces'
 })
 
 t.test('without the plugin its rule fails and is never pushed, and it returns with the plugin', async t => {
-  const on = await testCluster(t, {}, withNote)
-  await edge(t, on, 'paris', { args: ['--config', on.configFile] })
+  const cluster = await testCluster(t, {}, withNote)
+  await edge(t, cluster, 'paris', { args: ['--config', cluster.configFile] })
   const port = await freePort()
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const body = {
@@ -44,21 +48,21 @@ t.test('without the plugin its rule fails and is never pushed, and it returns wi
     targets: [{ host: '127.0.0.1', port: 9 }],
     note_idle_secs: 60
   }
-  await fetch(`${on.origin}/v1/rules`, { method: 'POST', headers, body: JSON.stringify(body) })
-  const state = async () => (await on.json<{ state: string }[]>('rule', 'list'))[0]
+  await fetch(`${cluster.origin}/v1/rules`, { method: 'POST', headers, body: JSON.stringify(body) })
+  const state = async () => (await cluster.json<{ state: string }[]>('rule', 'list'))[0]
 
-  on.configure('')
-  on.server.signal('SIGTERM')
-  t.equal(await on.server.exit, 0)
-  await on.restart()
-  await on.server.until('client.connected')
+  cluster.configure('')
+  cluster.server.signal('SIGTERM')
+  t.equal(await cluster.server.exit, 0)
+  await cluster.restart()
+  await cluster.server.until('client.connected')
   t.match(await state(), { state: 'failed', state_reason: 'field_not_loaded' })
   await t.rejects(once(connect(port, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' })
 
-  on.configure(withNote)
-  on.server.signal('SIGTERM')
-  await on.server.exit
-  await on.restart()
-  await on.server.until('rule.active')
+  cluster.configure(withNote)
+  cluster.server.signal('SIGTERM')
+  await cluster.server.exit
+  await cluster.restart()
+  await cluster.server.until('rule.active')
   t.match(await state(), { state: 'active', state_reason: null })
 })

@@ -66,9 +66,9 @@ const migrationsOf = (dir: string): string[] => {
   return rows.map(({ name }) => name)
 }
 
-async function stop(on: TestCluster): Promise<void> {
-  on.server.signal('SIGTERM')
-  await on.server.exit
+async function stop(cluster: TestCluster): Promise<void> {
+  cluster.server.signal('SIGTERM')
+  await cluster.server.exit
 }
 
 async function api<T>({ origin }: TestCluster, path: string, body?: object): Promise<T> {
@@ -82,36 +82,36 @@ async function api<T>({ origin }: TestCluster, path: string, body?: object): Pro
 }
 
 /** Waits for a report; agents send one every five seconds. */
-async function bytesOut(on: TestCluster, rule: string, connections: number): Promise<number> {
+async function bytesOut(cluster: TestCluster, rule: string, connections: number): Promise<number> {
   for (const until = Date.now() + 30_000; ; await setTimeout(250)) {
-    const stats = await api<Record<string, number>>(on, `/rules/${rule}/stats`)
+    const stats = await api<Record<string, number>>(cluster, `/rules/${rule}/stats`)
     if (Number(stats['connections_total']) >= connections || Date.now() > until)
       return Number(stats['bytes_out'])
   }
 }
 
 async function inhabited(t: Test) {
-  const on = await testCluster(t)
-  const paris = await edge(t, on, 'paris')
+  const cluster = await testCluster(t)
+  const paris = await edge(t, cluster, 'paris')
   const [target, port] = [await web(t), await freePort()]
-  await api(on, '/users', { user_id: 'ann', display_name: 'Ann', role: 'superadmin' })
-  const issued = await api<{ token: string }>(on, '/users/ann/credentials', { label: 'laptop' })
+  await api(cluster, '/users', { user_id: 'ann', display_name: 'Ann', role: 'superadmin' })
+  const issued = await api<{ token: string }>(cluster, '/users/ann/credentials', { label: 'laptop' })
   const push = (listen_port: number) =>
-    api<{ rule_id: string }>(on, '/rules', {
+    api<{ rule_id: string }>(cluster, '/rules', {
       client: 'paris',
       listen_port,
       targets: [{ host: '127.0.0.1', port: target }]
     })
   const { rule_id: rule } = await push(port)
   await get(`http://127.0.0.1:${port}/`)
-  return { on, paris, port, ann: issued.token, rule, push, bytes: await bytesOut(on, rule, 1) }
+  return { on: cluster, paris, port, ann: issued.token, rule, push, bytes: await bytesOut(cluster, rule, 1) }
 }
 
 t.test('a start migrates a store of the first release', { timeout: 200_000 }, async t => {
   t.not(later.length, 0)
-  const { on, paris, port, ann, rule, push, bytes } = await inhabited(t)
-  const dir = join(on.dir, 'server')
-  await stop(on)
+  const { on: cluster, paris, port, ann, rule, push, bytes } = await inhabited(t)
+  const dir = join(cluster.dir, 'server')
+  await stop(cluster)
   await takeBack(dir)
   t.notOk(
     migrationsOf(dir).some(name => later.includes(name)),
@@ -119,7 +119,7 @@ t.test('a start migrates a store of the first release', { timeout: 200_000 }, as
   )
 
   const seen = paris.agent.events.length
-  await on.restart()
+  await cluster.restart()
   await paris.agent.until('control.connected', undefined, seen)
 
   t.same(
@@ -127,23 +127,23 @@ t.test('a start migrates a store of the first release', { timeout: 200_000 }, as
     [],
     'every migration has run'
   )
-  t.match(await api(on, '/users/ann'), { user_id: 'ann', display_name: 'Ann' })
-  const me = await fetch(`${on.origin}/v1/users/me`, { headers: { authorization: `Bearer ${ann}` } })
+  t.match(await api(cluster, '/users/ann'), { user_id: 'ann', display_name: 'Ann' })
+  const me = await fetch(`${cluster.origin}/v1/users/me`, { headers: { authorization: `Bearer ${ann}` } })
   t.match(await me.json(), { user_id: 'ann' }, 'her token holds')
-  t.match(await api(on, `/rules/${rule}`), { state: 'active', listen_port: port })
+  t.match(await api(cluster, `/rules/${rule}`), { state: 'active', listen_port: port })
   t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
   t.ok(bytes > 0)
-  t.equal(await bytesOut(on, rule, 2), 2 * bytes, 'counters go on from what was booked')
+  t.equal(await bytesOut(cluster, rule, 2), 2 * bytes, 'counters go on from what was booked')
   const next = await freePort()
   await push(next)
   t.match(await get(`http://127.0.0.1:${next}/`), /hello/, 'and it takes new ones')
 })
 
 t.test('an older build refuses a newer store and does not change it', async t => {
-  const on = await testCluster(t)
-  await stop(on)
-  const dir = join(on.dir, 'server')
-  const copy = join(on.dir, 'copy')
+  const cluster = await testCluster(t)
+  await stop(cluster)
+  const dir = join(cluster.dir, 'server')
+  const copy = join(cluster.dir, 'copy')
   mkdirSync(copy, { mode: 0o700 })
   cpSync(join(dir, 'sluice.db'), join(copy, 'sluice.db'))
 
