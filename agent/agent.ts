@@ -1,11 +1,11 @@
 // The story of an agent: what was saved is in force again, then a link keeps it in step with the server.
 import { timestamp } from '../kernel/base/clock.ts'
 import { Releases } from '../kernel/base/releases.ts'
+import { type AgentOptions, type Components, openComponents, openHello } from './components.ts'
 import { type Bundle, markRevoked } from './link/bundle.ts'
-import { keepLink, type LinkOptions } from './link/link.ts'
+import { type LinkOptions, runLink } from './link/link.ts'
 import { aborted } from './link/wait.ts'
-import { type AgentOptions, openHello, openParts, type Parts } from './parts.ts'
-import { guarded } from './plugins/guarded.ts'
+import { guardPlugin } from './plugins/guard.ts'
 
 export interface Signals {
   readonly stop: AbortSignal
@@ -20,16 +20,16 @@ const countMs = 1000
 const lastReportMs = 3000
 
 export async function runAgent(given: AgentOptions, { stop, cut }: Signals): Promise<Outcome> {
-  const options = { ...given, plugins: given.plugins.map(plugin => guarded(plugin, given.log)) }
+  const options = { ...given, plugins: given.plugins.map(plugin => guardPlugin(plugin, given.log)) }
   const releases = new Releases()
   const unlink = new AbortController()
   try {
-    const parts = openParts(options, releases.defer)
+    const parts = openComponents(options, releases.defer)
     for (const plugin of options.plugins) await plugin.start?.({ call: parts.call, defer: releases.defer })
     await parts.objects.restore()
-    releases.defer(options.clock.every(countMs, parts.count))
+    releases.defer(options.clock.every(countMs, parts.takeSample))
 
-    const linked = keepLink(linkOptions(options, parts), unlink.signal)
+    const linked = runLink(linkOptions(options, parts), unlink.signal)
     const refused = await Promise.race([linked, aborted(stop)])
     if (refused) await giveUp(options, parts, refused)
     else await windDown(options, parts, cut)
@@ -42,7 +42,10 @@ export async function runAgent(given: AgentOptions, { stop, cut }: Signals): Pro
   }
 }
 
-function linkOptions(options: AgentOptions, { codec, objects, journal, handlers, call }: Parts): LinkOptions {
+function linkOptions(
+  options: AgentOptions,
+  { codec, objects, journal, handlers, call }: Components
+): LinkOptions {
   const { plugins, bundleFile, clock, log, random } = options
   const hello = openHello(plugins, options.version)
   let askedMs = 0
@@ -60,7 +63,8 @@ function linkOptions(options: AgentOptions, { codec, objects, journal, handlers,
     },
     joined(line, { parts }, signal) {
       objects.attach(line)
-      for (const plugin of plugins) plugin.joined?.({ ...line, part: key => parts[key], signal }, call)
+      for (const plugin of plugins)
+        plugin.connected?.({ ...line, welcomePart: key => parts[key], signal }, call)
     },
     left: objects.detach,
     clock,
@@ -72,18 +76,18 @@ function linkOptions(options: AgentOptions, { codec, objects, journal, handlers,
 /** Listeners close, connections have their drain, the server hears the last counts. The journal keeps what it misses. */
 async function windDown(
   { plugins, clock, log }: AgentOptions,
-  parts: Parts,
+  parts: Components,
   cut: AbortSignal
 ): Promise<void> {
-  const { objects, rules, count, call } = parts
+  const { objects, rules, takeSample, call } = parts
   log.info('agent.stopping', 'listeners close, connections may end')
   objects.close()
   await Promise.race([rules.closeAll('drain'), aborted(cut)])
   if (cut.aborted) return
-  count()
+  takeSample()
   const late = Promise.withResolvers<void>()
   const cancel = clock.after(lastReportMs, late.resolve)
-  const reported = Promise.allSettled(plugins.map(plugin => plugin.leaving?.(call)))
+  const reported = Promise.allSettled(plugins.map(plugin => plugin.stopping?.(call)))
   await Promise.race([reported, late.promise, aborted(cut)])
   cancel()
 }
@@ -91,7 +95,7 @@ async function windDown(
 /** The journal stays: a later enrollment still reports it. */
 async function giveUp(
   { bundleFile, clock, log }: AgentOptions,
-  parts: Parts,
+  parts: Components,
   refused: Bundle
 ): Promise<void> {
   log.error('auth.failure', 'the server has revoked this agent; sluice agent enroll lets it in again', {

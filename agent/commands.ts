@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { Fault, wrongUsage } from '../kernel/base/errors.ts'
 import { ownVersion } from '../kernel/base/version.ts'
 import { type Command, defineCommand } from '../kernel/cli/command.ts'
-import { enrollAgent, type Start, startAgent } from './main.ts'
+import { type AgentStart, enrollAgent, startAgent } from './main.ts'
 
 const place = {
   config: Type.Optional(Type.String({ description: 'TOML configuration of the agent.' })),
@@ -17,7 +17,7 @@ interface Args {
   readonly state_dir?: string
 }
 
-const startOf = (args: Args, env: Start['env']): Start => ({
+const startOf = (args: Args, env: AgentStart['env']): AgentStart => ({
   file: args.config ?? null,
   env,
   stateDir: args.state_dir,

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { readConfig, refuse, settle } from '../kernel/base/config.ts'
-import type { EngineName } from './engine-choice.ts'
+import type { EngineName } from './engine-selection.ts'
 import { type Guardrails, openGuardrails } from './rules/guardrails.ts'
 
 const Section = Type.Object({ enabled: Type.Optional(Type.Boolean()) }, { additionalProperties: false })
@@ -74,14 +74,14 @@ export interface AgentConfig {
 
 type Env = Readonly<Record<string, string | undefined>>
 
-export interface Given {
+export interface ConfigSources {
   readonly file: string | null
   readonly env: Env
   readonly stateDir?: string | undefined
 }
 
 /** Flag, then environment, then file, then default; all problems at once. */
-export function readAgentConfig({ file, env, stateDir }: Given): AgentConfig {
+export function readAgentConfig({ file, env, stateDir }: ConfigSources): AgentConfig {
   const given = readConfig(agentKeys, { file, env, flags: { state_dir: stateDir } })
   const { value, problems } = settle(agentKeys, given, '')
   refuse(problems)

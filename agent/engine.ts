@@ -14,13 +14,13 @@ export interface Engine {
    */
   close(ruleId: number, drainMs: number): Promise<void>
   /** Replaces the filters of a running rule; connections and flows that they no longer allow are reset. */
-  filter(ruleId: number, filters: Filters): void
+  setFilters(ruleId: number, filters: Filters): void
   /** Makes a meter or replaces its limits, for live connections too. Totals, budget and what is in it stay. */
-  meter(id: number, meter: Meter): void
+  setMeter(id: number, meter: Meter): void
   /** Sets or lifts (null) the mark. What was held and still lives goes on when there is room again. */
-  budget(meterId: number, budget: Budget | null): void
+  setBudget(meterId: number, budget: Budget | null): void
   /** Forgets a meter that no rule passes any more. */
-  unmeter(id: number): void
+  removeMeter(id: number): void
   /** Answers a 'resolve' event: the addresses in the order of the answer, or why there are none. */
   resolved(token: number, answer: Resolved): void
   /** A copy of all counters, cumulative since `open`. */
@@ -105,7 +105,7 @@ export interface Sample {
   readonly rules: readonly Counters[]
   readonly meters: readonly MeterCounters[]
   /** TLS names awaited, since the engine began: how many took at most each of `peekBoundsMs`, the last without bound. */
-  readonly peeks: { readonly counts: readonly number[]; readonly sumMs: number }
+  readonly peekDurations: { readonly counts: readonly number[]; readonly sumMs: number }
   readonly eventsDropped: number // advisory ones, since the engine began
 }
 

@@ -7,21 +7,21 @@ import { Fault, startupInvalid, tokenRevoked } from '../kernel/base/errors.ts'
 import { type Log, openLog } from '../kernel/base/log.ts'
 import { loadPlugins } from '../kernel/loader/load.ts'
 import { runAgent, type Signals } from './agent.ts'
-import { type AgentConfig, type Given, readAgentConfig } from './config.ts'
-import { chooseEngine, sayEngine } from './engine-choice.ts'
+import { openHello } from './components.ts'
+import { type AgentConfig, type ConfigSources, readAgentConfig } from './config.ts'
+import { logSelection, selectEngine } from './engine-selection.ts'
 import { type Bundle, readBundle } from './link/bundle.ts'
 import { enroll } from './link/enroll.ts'
-import { openHello } from './parts.ts'
 import type { AgentPlugin } from './plugin.ts'
 import { checkPlugins } from './plugins/check.ts'
 import { openResolver } from './resolver/resolver.ts'
 
-export interface Start extends Given {
+export interface AgentStart extends ConfigSources {
   readonly bundleFile: string | undefined
   readonly version: string
 }
 
-interface Place {
+interface Setup {
   readonly config: AgentConfig
   readonly bundleFile: string
   readonly plugins: readonly AgentPlugin[]
@@ -29,12 +29,16 @@ interface Place {
 }
 
 /** Makes this machine a client; what is printed is not the token. */
-export async function enrollAgent(start: Start, uri: string, signal: AbortSignal): Promise<Bundle> {
+export async function enrollAgent(start: AgentStart, uri: string, signal: AbortSignal): Promise<Bundle> {
   return enrollAt(await open(start), start, uri, signal)
 }
 
 /** Until it is told to stop. A revoked agent is a Fault, now and at every later start. */
-export async function startAgent(start: Start, uri: string | undefined, signals: Signals): Promise<void> {
+export async function startAgent(
+  start: AgentStart,
+  uri: string | undefined,
+  signals: Signals
+): Promise<void> {
   const place = await open(start)
   const { config, bundleFile, plugins, log } = place
   const known = readBundle(bundleFile)
@@ -48,8 +52,8 @@ export async function startAgent(start: Start, uri: string | undefined, signals:
     throw revoked()
   }
   const clock = systemClock
-  const choice = chooseEngine(config.engine)
-  sayEngine(choice, log)
+  const choice = selectEngine(config.engine)
+  logSelection(choice, log)
   const tuning = {
     ...(config.threads !== null && { threads: config.threads }),
     ...(start.env['SVC_DISABLE_SPLICE'] === '1' && { splice: 'off' as const })
@@ -77,7 +81,7 @@ export async function startAgent(start: Start, uri: string | undefined, signals:
   }
 }
 
-async function open(start: Start): Promise<Place> {
+async function open(start: AgentStart): Promise<Setup> {
   const config = readAgentConfig(start)
   const log = await openLog({ level: config.logLevel, format: config.logFormat })
   const bundleFile = start.bundleFile ?? join(config.stateDir, 'bundle.json')
@@ -94,11 +98,11 @@ async function open(start: Start): Promise<Place> {
 /** What nobody scrapes is not even loaded. */
 async function watched(plugins: readonly AgentPlugin[], { metricsListen }: AgentConfig) {
   if (metricsListen === null) return plugins
-  const { openMetrics } = await import('./observe/metrics-listener.ts')
-  return [...plugins, openMetrics(metricsListen)]
+  const { metricsPlugin } = await import('./observe/metrics-listener.ts')
+  return [...plugins, metricsPlugin(metricsListen)]
 }
 
-async function enrollAt(place: Place, start: Start, uri: string, signal: AbortSignal): Promise<Bundle> {
+async function enrollAt(place: Setup, start: AgentStart, uri: string, signal: AbortSignal): Promise<Bundle> {
   const { bundleFile, plugins, log } = place
   mkdirSync(dirname(bundleFile), { recursive: true, mode: 0o700 })
   const hello = openHello(plugins, start.version)('')

@@ -24,15 +24,15 @@ export interface AgentPlugin {
   readonly kinds?: readonly AgentObjectKind[]
   event?(event: EngineEvent, call: AgentCall): void
   /** A stream is up; what runs for it ends with `signal`. `part` is what the server's half put into Welcome. */
-  joined?(stream: Stream, call: AgentCall): void
+  connected?(stream: ControlStream, call: AgentCall): void
   /** The agent stops in order: what the server should still hear. Waited for 3 s; the stream may be down. */
-  leaving?(call: AgentCall): Promise<void>
+  stopping?(call: AgentCall): Promise<void>
   /** Acquire what needs acquiring, once a process, within 10 s; hand each release to `defer`. */
   start?(scope: { readonly call: AgentCall; readonly defer: (release: Release) => void }): Promise<void>
 }
 
-export interface Stream extends MessageChannel {
-  part(key: string): Uint8Array | undefined
+export interface ControlStream extends MessageChannel {
+  welcomePart(key: string): Uint8Array | undefined
   readonly signal: AbortSignal
 }
 
@@ -43,7 +43,7 @@ export interface AgentField<B extends TSchema = TSchema> {
   /** Writes its part into the rule before it opens. What it writes differently at a change opens the rule anew. */
   plan?(value: Static<B>, draft: EngineRuleDraft): void
   /** Of a hot field: sets meters, before the rule opens and at every change; null where the rule has none. */
-  tune?(value: Static<B> | null, rule: RuleSpec, meters: AgentMeters): void
+  setMeters?(value: Static<B> | null, rule: RuleSpec, meters: AgentMeters): void
 }
 
 export function defineField<B extends TSchema>(field: AgentField<B>): AgentField {
@@ -93,7 +93,7 @@ export interface AgentCall {
   readonly rules: AgentRules
   readonly meters: AgentMeters
   /** Writes what the engine has counted into the journal, now; what it gives is what the journal then holds. */
-  count(): Sample
+  takeSample(): Sample
   readonly objects: AgentObjects
   readonly journal: Journal
   readonly codec: Codec
@@ -130,11 +130,11 @@ export interface MeterUse {
 /** Unlimited is the beginning: limits and budgets may come before the first rule and outlive the last. */
 export interface AgentMeters {
   /** Reaches live connections. null: unlimited again. */
-  limit(key: string, limits: MeterLimits | null): void
+  setLimits(key: string, limits: MeterLimits | null): void
   /** The mark is compared with `total` as it is then: what passed since it was read counts. null: no budget. */
-  budget(key: string, budget: Budget | null): void
+  setBudget(key: string, budget: Budget | null): void
   /** What it let through, in and out; 0 where it is new. For a `count` at the same instant. */
-  total(key: string, sample: Sample): number
+  totalBytes(key: string, sample: Sample): number
   /** For events and samples. */
   keyOf(meterId: number): string | undefined
 }

@@ -7,9 +7,9 @@ export {
   type AgentField,
   type AgentObjectKind,
   type AgentPlugin,
+  type ControlStream,
   defineField,
   type EngineRuleDraft,
   type MeterUse,
-  type RuleSpec,
-  type Stream
+  type RuleSpec
 } from './plugin.ts'

@@ -54,7 +54,7 @@ export function fakeEngine(): FakeEngine {
   const filtered: { ruleId: number; filters: Filters }[] = []
   let onEvents: EngineOptions['onEvents'] = () => {}
   let refusal: EngineFault['code'] | null = null
-  let peeks: Sample['peeks'] = { counts: peekBoundsMs.map(() => 0).concat(0), sumMs: 0 }
+  let peeks: Sample['peekDurations'] = { counts: peekBoundsMs.map(() => 0).concat(0), sumMs: 0 }
   let holdsDrains = false
   let isStopped = false
 
@@ -94,23 +94,23 @@ export function fakeEngine(): FakeEngine {
       rules.delete(ruleId)
       if (!holdsDrains || drainMs === 0) queueMicrotask(() => drained(ruleId))
     },
-    filter: (ruleId, filters) => void filtered.push({ ruleId, filters }),
+    setFilters: (ruleId, filters) => void filtered.push({ ruleId, filters }),
     resolved: (token, answer) => void answers.set(token, answer),
-    meter(id, meter) {
+    setMeter(id, meter) {
       meters.set(id, meter)
       if (!metered.has(id)) metered.set(id, { id, bytesIn: 0, bytesOut: 0, active: 0, throttledMs: 0 })
     },
-    budget(id, budget) {
+    setBudget(id, budget) {
       if (budget) budgets.set(id, budget)
       else budgets.delete(id)
     },
-    unmeter(id) {
+    removeMeter(id) {
       for (const kept of [meters, metered, budgets]) kept.delete(id)
     },
     sample: () => ({
       rules: [...counters.values()],
       meters: [...metered.values()],
-      peeks: { ...peeks },
+      peekDurations: { ...peeks },
       eventsDropped: 0
     }),
     async stop() {

@@ -36,10 +36,10 @@ export function openNativeEngine({ NativeEngine }: NativeModule, options: Engine
     async close(ruleId, drainMs) {
       if (!isStopped) native.close(ruleId, drainMs)
     },
-    filter: (ruleId, filters) => native.filter(ruleId, filters),
-    meter: (id, meter) => native.meter(id, meter),
-    budget: (meterId, budget) => native.budget(meterId, budget),
-    unmeter: id => native.unmeter(id),
+    setFilters: (ruleId, filters) => native.filter(ruleId, filters),
+    setMeter: (id, meter) => native.meter(id, meter),
+    setBudget: (meterId, budget) => native.budget(meterId, budget),
+    removeMeter: id => native.unmeter(id),
     resolved(token, answer) {
       if (!isStopped) native.resolved(token, answer)
     },

@@ -77,7 +77,7 @@ export function readSample(row: Float64Array, reasonOf: ReasonOf): Sample {
   return {
     rules: repeat(next(), () => readRule(next, reasonOf)),
     meters: repeat(next(), () => readMeter(next)),
-    peeks: { counts: repeat(peekBoundsMs.length + 1, next), sumMs: next() },
+    peekDurations: { counts: repeat(peekBoundsMs.length + 1, next), sumMs: next() },
     eventsDropped: next()
   }
 }

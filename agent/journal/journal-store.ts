@@ -1,6 +1,6 @@
 // The journal's tables: epochs, and rows of absolute totals within an epoch.
 import { randomBytes } from 'node:crypto'
-import type { State } from '../state/state.ts'
+import type { StateDatabase } from '../state/database.ts'
 import type { Change, Counts, RowKind } from './changes.ts'
 
 /** Absolute totals since the epoch began. */
@@ -93,7 +93,7 @@ const nothing: Counts = {
   rejected: 0
 }
 
-export function openJournalStore(db: State) {
+export function openJournalStore(db: StateDatabase) {
   db.exec(tables)
   addColumns(db)
   const add = db.prepare(addRow)
@@ -157,7 +157,7 @@ export function openJournalStore(db: State) {
 }
 
 /** A state directory of an agent that counted less. */
-function addColumns(db: State): void {
+function addColumns(db: StateDatabase): void {
   const known = db.pragma('table_info(journal_row)') as readonly { readonly name: string }[]
   for (const name of names.filter(name => !known.some(column => column.name === name)))
     db.exec(`alter table journal_row add column ${name} integer not null default 0`)

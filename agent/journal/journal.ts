@@ -2,7 +2,7 @@
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Counters } from '../engine.ts'
-import type { State } from '../state/state.ts'
+import type { StateDatabase } from '../state/database.ts'
 import type { Counted } from './changes.ts'
 import { type Gauge, openEngineCounters } from './counters.ts'
 import { type Batch, openJournalStore } from './journal-store.ts'
@@ -50,7 +50,7 @@ export interface Journal {
 
 interface Options {
   /** A connection of its own, of durability 'normal': a killed process loses nothing that was written. */
-  readonly db: State
+  readonly db: StateDatabase
   readonly clock: Clock
   readonly log: Log
 }

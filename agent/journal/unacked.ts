@@ -1,5 +1,5 @@
 // Bytes by owner, for limits on what the server books: all that was delivered, and what a report has not told yet.
-import type { State } from '../state/state.ts'
+import type { StateDatabase } from '../state/database.ts'
 import type { Change } from './changes.ts'
 
 /** What a rule delivered in a span, written under this seq. */
@@ -33,7 +33,7 @@ create index if not exists journal_owed_seq on journal_owed (epoch, seq) where b
 
 const reportsKept = 60 // after its acknowledgement: the server may have spoken before it booked
 
-export function openUnacked(db: State) {
+export function openUnacked(db: StateDatabase) {
   db.exec(tables)
   const last = db.prepare<[], number | null>('select max(told) from journal_owed').pluck().get()
   let told = (last ?? 0) + 1
@@ -113,7 +113,7 @@ const minuteSecs = 60
 
 /** Of minutes that no report has carried: they become what they will be told as. A span counts where it ends. */
 export function foldUnacked(
-  db: State,
+  db: StateDatabase,
   hour: Omit<Delivery, 'owner' | 'bytes'> & { readonly epoch: number }
 ): void {
   const folded = `from journal_owed as o where epoch = @epoch and rule_id = @ruleId and booked = 0 and told > 0

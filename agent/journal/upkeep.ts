@@ -1,5 +1,5 @@
 // What the journal forgets, and how old minutes shrink.
-import type { State } from '../state/state.ts'
+import type { StateDatabase } from '../state/database.ts'
 import type { JournalStore } from './journal-store.ts'
 import { foldUnacked } from './unacked.ts'
 
@@ -23,7 +23,7 @@ from journal_row where booked_at is null and sent = 0 and kind = 'minute' and ke
 group by epoch, rule_id, hour`
 
 /** Old minutes that no report has carried become hours; one that was sent may be booked as it is. */
-export function fold(db: State, book: JournalStore, serverMs: number): void {
+export function fold(db: StateDatabase, book: JournalStore, serverMs: number): void {
   // As text: all have ten digits.
   const before = String(Math.floor((serverMs - minutesForMs) / 3_600_000) * 3600)
   const groups = db.prepare<[string], Stale>(stale).all(before)
@@ -40,7 +40,7 @@ export function fold(db: State, book: JournalStore, serverMs: number): void {
 }
 
 /** Booked rows go after a day; totals of the running epoch stay while their rule is counted. */
-export function prune(db: State, current: number, counted: readonly string[], nowMs: number): void {
+export function prune(db: StateDatabase, current: number, counted: readonly string[], nowMs: number): void {
   db.prepare(
     `delete from journal_row where booked_at < ? and (kind in ('minute', 'hour') or epoch <> ?)`
   ).run(nowMs - bookedForMs, current)

@@ -39,8 +39,8 @@ export type Bundle = Static<typeof Bundle>
 const pendingOf = (file: string): string => `${file}.pending`
 
 /** Null where there is none. */
-export const readBundle = (file: string): Bundle | null => read(Bundle, file)
-export const readPending = (file: string): PendingBundle | null => read(PendingBundle, pendingOf(file))
+export const readBundle = (file: string): Bundle | null => readJson(Bundle, file)
+export const readPending = (file: string): PendingBundle | null => readJson(PendingBundle, pendingOf(file))
 export const hasPending = (file: string): boolean => existsSync(pendingOf(file))
 export const writePending = (file: string, pending: PendingBundle): void => write(pendingOf(file), pending)
 
@@ -57,7 +57,7 @@ export function markRevoked(file: string, token: string, revokedAt: string): voi
 }
 
 /** Trusted beside the present leaf from now on; '' takes it back. False for a bundle that holds another token by now. */
-export function pinNext(file: string, token: string, fingerprint: string): boolean {
+export function saveNextPin(file: string, token: string, fingerprint: string): boolean {
   const bundle = readBundle(file)
   if (bundle?.token !== token) return false
   const { next_server_cert_sha256: before = '', ...rest } = bundle
@@ -67,14 +67,14 @@ export function pinNext(file: string, token: string, fingerprint: string): boole
 }
 
 /** The server has shown the next leaf: it is the present one, and the old one is trusted no more. */
-export function movePin(file: string, token: string): void {
+export function promoteNextPin(file: string, token: string): void {
   const bundle = readBundle(file)
   if (bundle?.token !== token || bundle.next_server_cert_sha256 === undefined) return
   const { next_server_cert_sha256: server_cert_sha256, ...rest } = bundle
   write(file, { ...rest, server_cert_sha256 })
 }
 
-function read<S extends TObject>(schema: S, file: string): Static<S> | null {
+function readJson<S extends TObject>(schema: S, file: string): Static<S> | null {
   const text = textOf(file)
   if (text === null) return null
   refuseReadable(file, 'a token')

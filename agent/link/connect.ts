@@ -16,7 +16,7 @@ export class PinMismatch extends Error {
   }
 }
 
-export interface Door {
+export interface PinnedEndpoint {
   readonly endpoint: string // host:port
   readonly pins: readonly string[] // SHA-256 of the leaf's DER, 64 hex digits; the first is the present one
 }
@@ -29,11 +29,14 @@ export interface DialOptions {
 const limitMs = 10_000
 
 /** SHA-256 of the leaf that the server has shown: public, as the pins are. */
-export const leafOf = (socket: TLSSocket): string =>
+export const fingerprintOf = (socket: TLSSocket): string =>
   createHash('sha256').update(socket.getPeerCertificate().raw).digest('hex')
 
 /** A TLS connection to the pinned server. The pin is judged before a byte of ours goes out. */
-export function connectPinned({ endpoint, pins }: Door, { clock, signal }: DialOptions): Promise<TLSSocket> {
+export function connectPinned(
+  { endpoint, pins }: PinnedEndpoint,
+  { clock, signal }: DialOptions
+): Promise<TLSSocket> {
   const colon = endpoint.lastIndexOf(':')
   const socket = connect({
     host: endpoint.slice(0, colon).replace(/^\[(.+)\]$/, '$1'),
@@ -54,7 +57,7 @@ export function connectPinned({ endpoint, pins }: Door, { clock, signal }: DialO
   socket.on('error', reject) // later errors come with 'close', which the stream sees
   socket.once('close', () => reject(new Error('the connection was closed before it was up')))
   socket.once('secureConnect', () => {
-    const got = leafOf(socket)
+    const got = fingerprintOf(socket)
     if (!pins.includes(got)) return giveUp(new PinMismatch(pins[0] ?? '', got))
     if (socket.alpnProtocol !== alpn) return giveUp(new Error(`the server does not speak ${alpn}`))
     resolve(socket)

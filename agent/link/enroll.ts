@@ -22,7 +22,7 @@ export interface Enrollment {
   readonly signal: AbortSignal
 }
 
-export interface Invitation {
+export interface EnrollmentUri {
   readonly endpoint: string
   readonly pin: string
   readonly code: string
@@ -32,7 +32,7 @@ type Answer = Static<typeof Redeemed.body>
 
 /** Asks again with the same token where the answer was lost: in this run, and in the next one. */
 export async function enroll(given: Enrollment): Promise<Bundle> {
-  const invitation = parseInvitation(given.uri)
+  const invitation = parseEnrollmentUri(given.uri)
   const before = readPending(given.bundleFile)
   if (before?.server_cert_sha256 === invitation.pin) {
     const pending = { ...before, server_endpoint: invitation.endpoint }
@@ -47,7 +47,7 @@ export async function enroll(given: Enrollment): Promise<Bundle> {
   return complete(given, pending, answer)
 }
 
-export function parseInvitation(uri: string): Invitation {
+export function parseEnrollmentUri(uri: string): EnrollmentUri {
   const [, endpoint, query] = /^svc:\/\/([^/?#\s]+:\d{1,5})\/enroll\?(.+)$/.exec(uri.trim()) ?? []
   const params = new URLSearchParams(query)
   const [, pin] = /^sha256:([0-9a-f]{64})$/i.exec(params.get('pin') ?? '') ?? []
@@ -60,14 +60,18 @@ export function parseInvitation(uri: string): Invitation {
   return { endpoint, pin: pin.toLowerCase(), code }
 }
 
-const newPending = ({ endpoint, pin }: Invitation): PendingBundle => ({
+const newPending = ({ endpoint, pin }: EnrollmentUri): PendingBundle => ({
   version: 1,
   server_endpoint: endpoint,
   server_cert_sha256: pin,
   token: randomBytes(32).toString('base64url')
 })
 
-function redeem(given: Enrollment, { code }: Invitation, pending: PendingBundle): Promise<Answer | Refused> {
+function redeem(
+  given: Enrollment,
+  { code }: EnrollmentUri,
+  pending: PendingBundle
+): Promise<Answer | Refused> {
   const token_hash = createHash('sha256').update(pending.token).digest('hex')
   return asking(given, pending, line => line.request(Redeem, { code, token_hash }, { deadlineMs }))
 }

@@ -1,7 +1,7 @@
 // The control stream is kept up: when one ends the next is dialled, with the token that the bundle holds by then.
-import { type Bundle, hasPending, movePin, readBundle } from './bundle.ts'
-import { heedNextPin } from './next-pin.ts'
-import { type SessionOptions, session } from './session.ts'
+import { type Bundle, hasPending, promoteNextPin, readBundle } from './bundle.ts'
+import { nextPinHandlers } from './next-pin.ts'
+import { runSession, type SessionOptions } from './session.ts'
 import { pause } from './wait.ts'
 
 export interface LinkOptions extends Omit<SessionOptions, 'moved'> {
@@ -14,11 +14,11 @@ const conflictMs = 30_000
 const pendingMs = 60_000
 
 /** Until `signal`, or until the server has revoked the last token that this agent has: its bundle is answered. */
-export async function keepLink(options: LinkOptions, signal: AbortSignal): Promise<Bundle | null> {
+export async function runLink(options: LinkOptions, signal: AbortSignal): Promise<Bundle | null> {
   const { clock, random = Math.random } = options
   let bundle = mustRead(options.bundleFile)
   for (let failures = 0; !signal.aborted; ) {
-    const { reason, wasWelcome } = await session(withPins(options, bundle), bundle, signal)
+    const { reason, wasWelcome } = await runSession(withPins(options, bundle), bundle, signal)
     failures = wasWelcome ? 1 : failures + 1
     if (signal.aborted) break
     if (reason === 'token_revoked') {
@@ -38,9 +38,9 @@ function withPins(options: LinkOptions, bundle: Bundle): SessionOptions {
   const { bundleFile, handlers, log } = options
   return {
     ...options,
-    handlers: [...handlers, ...heedNextPin(bundleFile, bundle)],
+    handlers: [...handlers, ...nextPinHandlers(bundleFile, bundle)],
     moved() {
-      movePin(bundleFile, bundle.token)
+      promoteNextPin(bundleFile, bundle.token)
       log.info(
         'control.pin_moved',
         'the server shows its next certificate, and the old one is trusted no more'

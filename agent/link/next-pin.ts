@@ -2,14 +2,14 @@
 
 import { NextPin } from '../../kernel/wire/control.ts'
 import { type BoundHandler, bind, Refused, respond } from '../../kernel/wire/message.ts'
-import { type Bundle, pinNext } from './bundle.ts'
+import { type Bundle, saveNextPin } from './bundle.ts'
 
 /** `bundle` is the one that the stream came up with. */
-export const heedNextPin = (bundleFile: string, { token }: Bundle): BoundHandler[] =>
+export const nextPinHandlers = (bundleFile: string, { token }: Bundle): BoundHandler[] =>
   bind(
     [
       respond(NextPin, async (_: null, { fingerprint }) => {
-        if (!pinNext(bundleFile, token, fingerprint))
+        if (!saveNextPin(bundleFile, token, fingerprint))
           throw new Refused('bundle_replaced', 'the bundle holds another token by now')
         return { fingerprint }
       })

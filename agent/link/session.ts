@@ -8,7 +8,7 @@ import { type BoundHandler, bind, on, Refused } from '../../kernel/wire/message.
 import type { MessageChannel } from '../../kernel/wire/rpc.ts'
 import { openStream } from '../../kernel/wire/stream.ts'
 import type { Bundle } from './bundle.ts'
-import { connectPinned, leafOf, PinMismatch } from './connect.ts'
+import { connectPinned, fingerprintOf, PinMismatch } from './connect.ts'
 import { aborted } from './wait.ts'
 
 export interface SessionOptions {
@@ -28,17 +28,21 @@ export interface SessionOptions {
 }
 
 /** Why a stream is over, or never came up: a code of the server, or a word of ours. */
-export interface End {
+export interface SessionEnd {
   readonly reason: string
   readonly wasWelcome: boolean
 }
 
-export async function session(options: SessionOptions, bundle: Bundle, signal: AbortSignal): Promise<End> {
+export async function runSession(
+  options: SessionOptions,
+  bundle: Bundle,
+  signal: AbortSignal
+): Promise<SessionEnd> {
   const { codec, clock, log } = options
-  const socket = await reach(options, bundle, signal)
+  const socket = await connect(options, bundle, signal)
   if (!socket) return { reason: 'unreachable', wasWelcome: false }
 
-  const leaf = leafOf(socket)
+  const leaf = fingerprintOf(socket)
   const told: string[] = []
   const welcomed = Promise.withResolvers<void>()
   const endings = bind([on(Ended, async (_: null, { code }) => void told.push(code))], () => null)
@@ -75,7 +79,7 @@ function codeOf(error: unknown, log: Log): string {
   return 'internal'
 }
 
-async function reach({ clock, log }: SessionOptions, bundle: Bundle, signal: AbortSignal) {
+async function connect({ clock, log }: SessionOptions, bundle: Bundle, signal: AbortSignal) {
   const { server_endpoint: endpoint, server_cert_sha256: pin, next_server_cert_sha256: next } = bundle
   try {
     return await connectPinned(

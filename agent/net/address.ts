@@ -6,7 +6,7 @@ export type Family = 'ipv4' | 'ipv6'
 export const familyOf = (address: string): Family => (isIPv4(address) ? 'ipv4' : 'ipv6')
 
 /** One spelling for each address: no zone, IPv6 in its short form, IPv4-mapped as IPv4. */
-export function canonical(address: string): string {
+export function canonicalAddress(address: string): string {
   const [bare = address] = address.split('%')
   if (!isIPv6(bare)) return bare
   const short = new SocketAddress({ address: bare, family: 'ipv6' }).address
@@ -16,10 +16,10 @@ export function canonical(address: string): string {
 export const isUnspecified = (address: string): boolean => address === '0.0.0.0' || address === '::'
 
 /** Does this machine answer there? Interfaces come and go, so they are asked each time. */
-export function isLocal(address: string): boolean {
+export function isLocalAddress(address: string): boolean {
   if (isUnspecified(address) || address === '::1' || address.startsWith('127.')) return true
   const all = Object.values(networkInterfaces()).flat()
-  return all.some(own => own !== undefined && canonical(own.address) === address)
+  return all.some(own => own !== undefined && canonicalAddress(own.address) === address)
 }
 
 /** The order of RFC 8305: families take turns, the preferred or the first answer's leads. */

@@ -1,5 +1,5 @@
 import type { AgentObject } from '../plugin.ts'
-import type { State } from '../state/state.ts'
+import type { StateDatabase } from '../state/database.ts'
 
 /** The held objects on disk; what returns has been synced. */
 export interface ObjectStore {
@@ -19,7 +19,7 @@ const schema = `
   create table if not exists held_generation (only integer primary key check (only = 1), name text not null) strict;
 `
 
-export function openObjectStore(db: State): ObjectStore {
+export function openObjectStore(db: StateDatabase): ObjectStore {
   db.exec(schema)
   const all = db.prepare<[], AgentObject>('select kind, id, revision, bytes from held order by kind, id')
   const put = db.prepare<AgentObject>('insert or replace into held values (@kind, @id, @revision, @bytes)')

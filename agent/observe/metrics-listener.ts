@@ -2,21 +2,21 @@
 import { openListener, openScrape } from '../../plugins/metrics/wire.ts'
 import type { Counters } from '../engine.ts'
 import type { AgentCall, AgentPlugin } from '../plugin.ts'
-import { mergedByRule, metricsOf } from './metrics.ts'
+import { metricsOf, sumCounters } from './metrics.ts'
 
 /** As a plugin of the agent sees it: nothing of the agent knows that it is watched. */
-export function openMetrics(listen: string): AgentPlugin {
+export function metricsPlugin(listen: string): AgentPlugin {
   // A rule that is opened anew is a new one to the engine: what the old one counted stays in the sums.
   const ended = new Map<string, Counters[]>()
   let streams = 0
 
-  function tell({ rules, count }: Pick<AgentCall, 'rules' | 'count'>) {
-    const sample = count()
+  function tell({ rules, takeSample }: Pick<AgentCall, 'rules' | 'takeSample'>) {
+    const sample = takeSample()
     const live = Map.groupBy(sample.rules, ({ ruleId }) => rules.find(ruleId)?.id ?? '')
     live.delete('')
     for (const rule of ended.keys()) if (!live.has(rule)) ended.delete(rule) // its series go with it
     const all = [...live].map(([rule, counters]) =>
-      mergedByRule(rule, [...(ended.get(rule) ?? []), ...counters])
+      sumCounters(rule, [...(ended.get(rule) ?? []), ...counters])
     )
     return metricsOf({ rules: all, sample, isConnected: streams > 0 })
   }
@@ -29,7 +29,7 @@ export function openMetrics(listen: string): AgentPlugin {
       const rule = rules.find(event.counters.ruleId)?.id
       if (rule !== undefined) ended.set(rule, [...(ended.get(rule) ?? []), event.counters])
     },
-    joined({ signal }) {
+    connected({ signal }) {
       streams++
       signal.addEventListener('abort', () => streams--, { once: true })
     },

@@ -15,14 +15,14 @@ interface RuleCounts {
   readonly rejected: ReadonlyMap<string, number>
 }
 
-interface Told {
+interface MetricsInput {
   readonly rules: readonly RuleCounts[]
   readonly sample: Sample
   readonly isConnected: boolean
 }
 
 /** Of all that the engine knows, or knew, as this rule. */
-export function mergedByRule(rule: string, all: readonly Counters[]): RuleCounts {
+export function sumCounters(rule: string, all: readonly Counters[]): RuleCounts {
   const sum = (of: (counters: Counters) => number): number =>
     all.reduce((total, counters) => total + of(counters), 0)
   const overPorts = (of: (port: PortCounters) => number): number =>
@@ -46,7 +46,7 @@ export function mergedByRule(rule: string, all: readonly Counters[]): RuleCounts
 }
 
 /** Names of their own: a scraper that sees server and agents would else count every byte twice. */
-export function metricsOf({ rules, sample, isConnected }: Told): readonly Metric[] {
+export function metricsOf({ rules, sample, isConnected }: MetricsInput): readonly Metric[] {
   const perRule = (name: string, help: string, of: (counts: RuleCounts) => number): Metric => ({
     name: `svc_agent_rule_${name}`,
     type: name.endsWith('_total') ? 'counter' : 'gauge',
@@ -108,7 +108,7 @@ const rejections = (rules: readonly RuleCounts[]): Metric => ({
   )
 })
 
-const peeks = ({ peeks: { counts, sumMs } }: Sample): Metric => ({
+const peeks = ({ peekDurations: { counts, sumMs } }: Sample): Metric => ({
   name: 'svc_agent_tls_client_hello_peek_duration_seconds',
   type: 'histogram',
   help: 'Time until the TLS name of a caller was known.',

@@ -70,14 +70,14 @@ export function openPortableEngine({ bind, onEvents }: EngineOptions): Engine {
     async close(ruleId, drainMs) {
       gates.get(ruleId)?.close(drainMs)
     },
-    filter(ruleId, filters) {
+    setFilters(ruleId, filters) {
       gates.get(ruleId)?.filter(filters)
     },
-    meter: ground.meters.set,
-    budget(meterId, budget) {
+    setMeter: ground.meters.set,
+    setBudget(meterId, budget) {
       if (!stopping) ground.meters.budget(meterId, budget)
     },
-    unmeter: ground.meters.forget,
+    removeMeter: ground.meters.forget,
     resolved(token, answer) {
       questions.get(token)?.(answer)
       questions.delete(token)
@@ -85,7 +85,7 @@ export function openPortableEngine({ bind, onEvents }: EngineOptions): Engine {
     sample: () => ({
       rules: [...gates.values()].map(({ tally }) => snapshot(tally)),
       meters: ground.meters.count(),
-      peeks: ground.peeks.count(),
+      peekDurations: ground.peeks.count(),
       eventsDropped: 0
     }),
     stop() {

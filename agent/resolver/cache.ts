@@ -1,7 +1,7 @@
 // What is known of names, and for how long it may be believed.
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Resolved } from '../engine.ts'
-import { type Found, isFinal, type Reason } from './dns.ts'
+import { isFinal, type LookupResult, type Reason } from './dns.ts'
 
 const shortestMs = 1_000
 const longestMs = 3_600_000
@@ -21,7 +21,7 @@ export interface Cache {
   /** Addresses past their time that may stand in while nothing better is to be had. */
   stale(name: string): Resolved | null
   /** Keeps what was found; gives what to answer with. */
-  keep(name: string, found: Found): Resolved
+  keep(name: string, found: LookupResult): Resolved
 }
 
 export function openCache(clock: Clock): Cache {

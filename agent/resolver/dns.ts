@@ -11,7 +11,7 @@ export interface Address {
 }
 
 export type Reason = Extract<Resolved, { ok: false }>['reason']
-export type Found =
+export type LookupResult =
   | { readonly ok: true; readonly addresses: readonly string[]; readonly ttlMs: number }
   | { readonly ok: false; readonly reason: Reason }
 
@@ -32,7 +32,7 @@ export function dnsLookup(servers?: readonly string[]): Lookup {
 }
 
 /** Both families at once; one of them is enough. */
-export async function lookUp(name: string, lookup: Lookup, clock: Clock): Promise<Found> {
+export async function lookUpAddresses(name: string, lookup: Lookup, clock: Clock): Promise<LookupResult> {
   const { promise: enough, resolve: done } = Promise.withResolvers<void>()
   const unwanted = new AbortController()
   const timers = [clock.after(attemptMs, done)]
@@ -68,7 +68,7 @@ const weight: readonly Reason[] = ['nxdomain', 'timeout', 'servfail', 'no_addres
 /** An answer about the name itself; the others only say that there was none. */
 export const isFinal = (reason: Reason): boolean => reason === 'nxdomain' || reason === 'no_address'
 
-function join(parts: readonly Part[]): Found {
+function join(parts: readonly Part[]): LookupResult {
   const failures = parts.filter(part => typeof part === 'string')
   const answers = parts.flatMap(part => (typeof part === 'string' ? [] : part))
   if (answers.length === 0)

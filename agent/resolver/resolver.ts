@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Resolved } from '../engine.ts'
 import { openCache } from './cache.ts'
-import { dnsLookup, type Lookup, lookUp } from './dns.ts'
+import { dnsLookup, type Lookup, lookUpAddresses } from './dns.ts'
 import { openHosts } from './hosts.ts'
 
 export interface Resolver {
@@ -26,7 +26,7 @@ export function openResolver({ clock, lookup = dnsLookup(), hosts }: ResolverOpt
 
   function ask(name: string): Promise<Resolved> | Resolved {
     if (inFlight.size >= maxInFlight) return cache.stale(name) ?? { ok: false, reason: 'overloaded' }
-    const answer = lookUp(name, lookup, clock).then(found => {
+    const answer = lookUpAddresses(name, lookup, clock).then(found => {
       inFlight.delete(name)
       return cache.keep(name, found)
     })

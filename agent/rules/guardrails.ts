@@ -2,8 +2,8 @@
 import { isIP } from 'node:net'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { EngineRule, Filter, Match } from '../engine.ts'
-import { canonical } from '../net/address.ts'
-import { compile } from '../net/filter.ts'
+import { canonicalAddress } from '../net/address.ts'
+import { compileFilters } from '../net/filter.ts'
 
 export interface Guardrails {
   /** What can be judged before a rule opens: its ports, and the targets that are addresses. Throws Refused. */
@@ -38,7 +38,7 @@ export function openGuardrails(keys: GuardrailKeys, problems: string[]): Guardra
     refusal
   }
 
-  const judge = problems.length > 0 ? null : compile({ source: null, target: [filter] }).target
+  const judge = problems.length > 0 ? null : compileFilters({ source: null, target: [filter] }).target
 
   function admit({ from, to, targets }: Pick<EngineRule, 'from' | 'to' | 'targets'>): void {
     for (let port = from; port <= to; port++) {
@@ -46,7 +46,7 @@ export function openGuardrails(keys: GuardrailKeys, problems: string[]): Guardra
         throw new Refused(refusal, `allow_ports of this agent does not hold ${port}`)
       const denied = targets
         .filter(({ host }) => isIP(host)) // the addresses of a name are judged when they are known
-        .find(({ host, port: first }) => judge?.(canonical(host), first + port - from, null))
+        .find(({ host, port: first }) => judge?.(canonicalAddress(host), first + port - from, null))
       if (denied) throw new Refused(refusal, `this agent may not dial ${denied.host}`)
     }
   }
@@ -78,7 +78,7 @@ function parseHost(host: string): Match | null {
   const [address = '', bits, ...rest] = host.split('/')
   const family = isIP(address)
   if (family === 0) return /^(?=.*[a-z])[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(host) ? { host } : null
-  const isMapped = family === 6 && isIP(canonical(address)) === 4
+  const isMapped = family === 6 && isIP(canonicalAddress(address)) === 4
   const [least, full] = [isMapped ? 96 : 0, family === 4 ? 32 : 128]
   const length = bits === undefined ? full : Number(bits)
   if (rest.length > 0 || bits === '' || !(length >= least && length <= full)) return null

@@ -24,7 +24,7 @@ const unnamed: Meter['refusals'] = {
   budget: 'budget'
 }
 
-export function openMeters(engine: Pick<Engine, 'meter' | 'unmeter' | 'budget'>): Meters {
+export function openMeters(engine: Pick<Engine, 'setMeter' | 'removeMeter' | 'setBudget'>): Meters {
   const known = new Map<string, Known>()
   const keys = new Map<number, string>()
   let lastId = 0
@@ -37,32 +37,32 @@ export function openMeters(engine: Pick<Engine, 'meter' | 'unmeter' | 'budget'>)
   }
 
   const find = (key: string): Known => known.get(key) ?? make(key)
-  const apply = ({ id, limits, refusals }: Known): void => engine.meter(id, { ...limits, refusals })
+  const apply = ({ id, limits, refusals }: Known): void => engine.setMeter(id, { ...limits, refusals })
 
   /** One that nobody limits and no rule passes is as if it had never been. */
   function forgetIdle(key: string, { id, rules, limits, budget }: Known): void {
     if (rules > 0 || limits !== unlimited || budget) return
     known.delete(key)
     keys.delete(id)
-    engine.unmeter(id)
+    engine.removeMeter(id)
   }
 
   return {
-    limit(key, limits) {
+    setLimits(key, limits) {
       const meter = find(key)
       meter.limits = limits ?? unlimited
       apply(meter)
       forgetIdle(key, meter)
     },
-    budget(key, budget) {
+    setBudget(key, budget) {
       const isNew = !known.has(key)
       const meter = find(key)
       meter.budget = budget
       if (isNew) apply(meter)
-      engine.budget(meter.id, budget)
+      engine.setBudget(meter.id, budget)
       forgetIdle(key, meter)
     },
-    total(key, { meters }) {
+    totalBytes(key, { meters }) {
       const id = known.get(key)?.id
       const counters = meters.find(meter => meter.id === id)
       return counters ? counters.bytesIn + counters.bytesOut : 0

@@ -23,9 +23,9 @@ export interface Planner {
    */
   plan(spec: RuleSpec, settings: RuleSettings): Plan
   /** The limits of the rule, in force; null: it has ended, and so have they. */
-  tune(spec: RuleSpec, meters: AgentMeters, state: 'open' | 'ended'): void
+  setMeters(spec: RuleSpec, meters: AgentMeters, state: 'open' | 'ended'): void
   metersOf(spec: RuleSpec): readonly MeterUse[]
-  turnOf(spec: RuleSpec, settings: RuleSettings): ApplyOrder
+  applyOrderOf(spec: RuleSpec, settings: RuleSettings): ApplyOrder
 }
 
 interface Options {
@@ -74,20 +74,25 @@ export function openPlanner({ plugins, codec, guardrails }: Options): Planner {
     return { ...draft, target: [guardrails.filter, ...draft.target] }
   }
 
-  function tune(spec: RuleSpec, meters: AgentMeters, state: 'open' | 'ended'): void {
+  function setMeters(spec: RuleSpec, meters: AgentMeters, state: 'open' | 'ended'): void {
     for (const field of fields.values()) {
       const bytes = state === 'open' ? spec.fields[field.key] : undefined
-      field.tune?.(bytes ? codec.decode(field.message, bytes) : null, spec, meters)
+      field.setMeters?.(bytes ? codec.decode(field.message, bytes) : null, spec, meters)
     }
   }
 
   /** Else a name would go where it should not while its own rule is still shut. */
-  function turnOf(spec: RuleSpec, settings: RuleSettings): ApplyOrder {
+  function applyOrderOf(spec: RuleSpec, settings: RuleSettings): ApplyOrder {
     const { protocol, from, name, fallback } = draftOf(spec, settings)
     return { group: `${protocol} ${from}`, rank: fallback ? 2 : name?.startsWith('*.') ? 1 : 0 }
   }
 
-  return { plan, tune, turnOf, metersOf: spec => plugins.flatMap(plugin => plugin.meters?.(spec) ?? []) }
+  return {
+    plan,
+    setMeters,
+    applyOrderOf,
+    metersOf: spec => plugins.flatMap(plugin => plugin.meters?.(spec) ?? [])
+  }
 }
 
 function shapesOf({ protocol, from, to, targets }: RuleSpec): AgentShape['claims'][] {

@@ -4,16 +4,16 @@ import { Refused } from '../../kernel/wire/message.ts'
 import type { Engine, EngineFault } from '../engine.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { AgentRules, MeterUse, RuleSettings, RuleSpec } from '../plugin.ts'
-import type { Settings } from '../state/settings.ts'
+import type { RuleSettingsStore } from '../state/rule-settings.ts'
 import type { Meters } from './meters.ts'
 import type { Plan, Planner } from './planner.ts'
 
 interface Options {
-  readonly engine: Pick<Engine, 'open' | 'close' | 'filter'>
+  readonly engine: Pick<Engine, 'open' | 'close' | 'setFilters'>
   readonly planner: Planner
   readonly meters: Meters
   readonly journal: Pick<Journal, 'bind' | 'unbind'>
-  readonly settings: Settings
+  readonly settings: RuleSettingsStore
   readonly log: Log
 }
 
@@ -52,7 +52,7 @@ export function openRules({ engine, planner, meters, journal, settings, log }: O
     passed.set(engineId, uses)
     journal.bind(engineId, { id: spec.id, owner: spec.owner, targets: plan.targets })
     try {
-      planner.tune(spec, meters, 'open')
+      planner.setMeters(spec, meters, 'open')
       await engine.open({ ...plan, id: engineId, meters: joined })
     } catch (fault) {
       journal.unbind(engineId)
@@ -75,9 +75,9 @@ export function openRules({ engine, planner, meters, journal, settings, log }: O
   /** Filters and limits reach what lives. */
   function change(known: Running, spec: RuleSpec, plan: Plan): void {
     specs.set(known.engineId, spec)
-    planner.tune(spec, meters, 'open')
+    planner.setMeters(spec, meters, 'open')
     if (isDeepStrictEqual(plan, known.plan)) return
-    engine.filter(known.engineId, filtersOf(plan))
+    engine.setFilters(known.engineId, filtersOf(plan))
     known.plan = plan
   }
 
@@ -88,7 +88,7 @@ export function openRules({ engine, planner, meters, journal, settings, log }: O
     meters.leave(passed.get(engineId) ?? [])
     passed.delete(engineId)
     if (!spec) return
-    if (![...specs.values()].some(({ id }) => id === spec.id)) planner.tune(spec, meters, 'ended')
+    if (![...specs.values()].some(({ id }) => id === spec.id)) planner.setMeters(spec, meters, 'ended')
   }
 
   /** A second close, of one that drains already, may cut it. */
@@ -107,7 +107,7 @@ export function openRules({ engine, planner, meters, journal, settings, log }: O
   return {
     open,
     close,
-    applyOrderOf: spec => planner.turnOf(spec, settings.current()),
+    applyOrderOf: spec => planner.applyOrderOf(spec, settings.current()),
     configure: settings.save,
     find: engineId => specs.get(engineId),
     ended(engineId) {

@@ -1,10 +1,10 @@
 // Which data plane an agent on this machine would run, and why not the other.
-import { type Choice, chooseEngine } from '../../agent/engine-choice.ts'
+import { type EngineSelection, selectEngine } from '../../agent/engine-selection.ts'
 import type { DoctorCheck, Finding } from './exports.ts'
 
-export const engine: DoctorCheck = { name: 'engine', run: async () => findingOf(chooseEngine('auto')) }
+export const engine: DoctorCheck = { name: 'engine', run: async () => findingOf(selectEngine('auto')) }
 
-export const findingOf = ({ engine, reason }: Choice): Finding =>
+export const findingOf = ({ engine, reason }: EngineSelection): Finding =>
   engine === 'native'
     ? { is: 'ok', says: `an agent here forwards with the native engine, ${reason}` }
     : {

@@ -1,4 +1,4 @@
-import { type AgentCall, type AgentPlugin, defineField, type Stream } from '../../agent/plugin.ts'
+import { type AgentCall, type AgentPlugin, type ControlStream, defineField } from '../../agent/plugin.ts'
 import {
   checkCapability,
   checkKey,
@@ -44,7 +44,7 @@ export default {
     say('rule.target.health_changed', `${target} is ${to}: ${reason}`, { rule, target, from, to, reason })
     reporters.get(call)?.()
   },
-  joined(stream, call) {
+  connected(stream, call) {
     const report = openReporter(stream, call)
     reporters.set(call, report)
     stream.signal.addEventListener('abort', call.clock.every(everyMs, report), { once: true })
@@ -53,13 +53,13 @@ export default {
 } satisfies AgentPlugin
 
 /** What has changed since it was told. A success is no news for a minute: it comes with every connection. */
-function openReporter(stream: Stream, { rules, count }: AgentCall): () => void {
+function openReporter(stream: ControlStream, { rules, takeSample }: AgentCall): () => void {
   let told = new Map<string, string>()
 
   return () => {
     if (stream.signal.aborted) return
     const now = new Map<string, RuleHealth>()
-    for (const { ruleId, targets } of count().rules) {
+    for (const { ruleId, targets } of takeSample().rules) {
       const id = rules.find(ruleId)?.id
       // Of a rule that was opened anew the later engine rule counts: the other one drains.
       if (id !== undefined) now.set(id, { rule_id: id, targets: targets.map(wordOf) })
@@ -72,7 +72,7 @@ function openReporter(stream: Stream, { rules, count }: AgentCall): () => void {
   }
 }
 
-type Counted = ReturnType<AgentCall['count']>['rules'][number]['targets'][number]
+type Counted = ReturnType<AgentCall['takeSample']>['rules'][number]['targets'][number]
 
 const wordOf = ({ health, consecutiveFailures, lastFailureAt, lastSuccessAt }: Counted) => ({
   state: health,

@@ -31,7 +31,7 @@ export default {
       },
       async withdraw(user, _, call) {
         keptOf(call).delete(user)
-        call.meters.budget(meterOf(user), null)
+        call.meters.setBudget(meterOf(user), null)
         return { done: Promise.resolve() }
       }
     }
@@ -88,11 +88,11 @@ function leftOf(update: TrafficQuotaUpdate, { journal }: AgentCall): number {
 const plus = (passed: number, left: number): number => Math.min(Number.MAX_SAFE_INTEGER, passed + left)
 
 /** The mark is a distance from what has passed at this instant; what is kept is a total that outlives the process. */
-function enforce(user: string, { limit, hold_secs }: Kept, { meters, journal, count }: AgentCall): void {
-  const sample = count()
+function enforce(user: string, { limit, hold_secs }: Kept, { meters, journal, takeSample }: AgentCall): void {
+  const sample = takeSample()
   const left = Math.max(0, limit - journal.delivered(user))
-  const mark = plus(meters.total(meterOf(user), sample), left)
-  meters.budget(meterOf(user), { mark, holdMs: hold_secs * 1000 })
+  const mark = plus(meters.totalBytes(meterOf(user), sample), left)
+  meters.setBudget(meterOf(user), { mark, holdMs: hold_secs * 1000 })
 }
 
 /** A period that is over is followed by the next, with the server or without. */

@@ -52,17 +52,17 @@ export default {
     defineField({
       key,
       message: Limits,
-      tune: (limits, { id }, meters) => meters.limit(meterOf('rule', id), limits && limitsOf(limits))
+      setMeters: (limits, { id }, meters) => meters.setLimits(meterOf('rule', id), limits && limitsOf(limits))
     })
   ],
   kinds: [
     {
       kind: envelopeKind,
       async apply(owner, bytes, { meters, codec }) {
-        meters.limit(meterOf('owner', owner), limitsOf(codec.decode(EnvelopeSet, bytes).limits))
+        meters.setLimits(meterOf('owner', owner), limitsOf(codec.decode(EnvelopeSet, bytes).limits))
       },
       async withdraw(owner, _, { meters }) {
-        meters.limit(meterOf('owner', owner), null)
+        meters.setLimits(meterOf('owner', owner), null)
         return { done: Promise.resolve() }
       }
     }
@@ -77,10 +77,10 @@ export default {
       taken(id, await objects.drop({ kind: envelopeKind, id, revision }, 'cut'))
     )
   ],
-  joined(stream, { meters, count, clock }) {
+  connected(stream, { meters, takeSample, clock }) {
     const told = new Map<number, number>()
     const tell = (): void => {
-      const changed = count().meters.filter(({ id, throttledMs }) => throttledMs !== (told.get(id) ?? 0))
+      const changed = takeSample().meters.filter(({ id, throttledMs }) => throttledMs !== (told.get(id) ?? 0))
       const waits = changed.flatMap(({ id, throttledMs: ms }): Wait[] => {
         told.set(id, ms)
         const [, scope, of] = /^(rule|owner) (.+)$/.exec(meters.keyOf(id) ?? '') ?? []

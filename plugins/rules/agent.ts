@@ -27,8 +27,8 @@ export default {
       withdraw: (id, removal, { rules }) => rules.close(id, removal)
     }
   ],
-  joined(stream, { rules, codec }) {
-    const bytes = stream.part(settingsPart)
+  connected(stream, { rules, codec }) {
+    const bytes = stream.welcomePart(settingsPart)
     if (!bytes) return
     const { drain_timeout_secs, tcp_idle_timeout_secs } = codec.decode(Settings, bytes)
     rules.configure({ drainMs: drain_timeout_secs * 1000, tcpIdleMs: tcp_idle_timeout_secs * 1000 })

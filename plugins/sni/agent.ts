@@ -24,10 +24,10 @@ export default {
       }
     })
   ],
-  joined(stream, { count, clock }) {
+  connected(stream, { takeSample, clock }) {
     let told = ''
     const tell = (): void => {
-      const { counts, sumMs } = count().peeks
+      const { counts, sumMs } = takeSample().peekDurations
       const said = counts.join()
       if (said === told || counts.every(count => count === 0)) return
       told = said

@@ -1,4 +1,4 @@
-import type { AgentCall, AgentPlugin, Stream } from '../../agent/plugin.ts'
+import type { AgentCall, AgentPlugin, ControlStream } from '../../agent/plugin.ts'
 import { respond } from '../../kernel/wire/message.ts'
 import { LastReport, Ledger, type Live, messages, part, StatsReport } from './wire.ts'
 
@@ -16,14 +16,14 @@ export default {
   agent: '^1.0.0',
   messages,
   handlers: [
-    respond(LastReport, async ({ journal, count }: AgentCall) => {
-      count()
+    respond(LastReport, async ({ journal, takeSample }: AgentCall) => {
+      takeSample()
       await reporters.get(journal)?.()
       return {}
     })
   ],
-  joined(stream, { journal, codec, clock, log }) {
-    const told = stream.part(part)
+  connected(stream, { journal, codec, clock, log }) {
+    const told = stream.welcomePart(part)
     journal.reconcile(told ? codec.decode(Ledger, told).booked : {})
     const report = openReporter(stream, journal)
     reporters.set(journal, report)
@@ -41,13 +41,13 @@ export default {
     stream.signal.addEventListener('abort', release, { once: true })
     void tell()
   },
-  async leaving({ journal }: AgentCall) {
+  async stopping({ journal }: AgentCall) {
     await reporters.get(journal)?.()
   }
 } satisfies AgentPlugin
 
 /** One report after the other. The first on a stream is sent in any case: it says what lives. */
-function openReporter(stream: Stream, journal: Journal): () => Promise<void> {
+function openReporter(stream: ControlStream, journal: Journal): () => Promise<void> {
   let told = ''
   let running: Promise<void> = Promise.resolve()
 

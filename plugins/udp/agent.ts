@@ -7,8 +7,8 @@ export default {
   capabilities: { [capability.id]: capability.since },
   messages: [Settings],
   shapes: [{ claims: 'udp' }],
-  joined(stream, { rules, codec }) {
-    const bytes = stream.part(settingsPart)
+  connected(stream, { rules, codec }) {
+    const bytes = stream.welcomePart(settingsPart)
     if (!bytes) return
     const { max_flows_per_rule: udpFlowCap, flow_idle_secs } = codec.decode(Settings, bytes)
     rules.configure({ udpFlowCap, udpIdleMs: flow_idle_secs * 1000 })

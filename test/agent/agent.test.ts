@@ -4,13 +4,13 @@ import { digestOf, Inventory } from '../../kernel/wire/control.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages } from '../../plugins/rules/wire.ts'
 import { machineTime } from '../support/machine-time.ts'
-import { edge, push, remove } from './edge.ts'
 import { deadEndpoint, scriptedServer } from './scripted-server.ts'
+import { push, remove, startTestAgent } from './test-agent.ts'
 
 t.test('an agent says who it is, takes a rule, and tells what it holds', async t => {
   const server = await scriptedServer(t, { messages })
   const plugin: AgentPlugin = { name: 'extra', agent: '^1.0.0', capabilities: { extra: '1.2.0' } }
-  const { engine } = edge(t, { dir: t.testdir(), server, plugins: [rules, plugin] })
+  const { engine } = startTestAgent(t, { dir: t.testdir(), server, plugins: [rules, plugin] })
 
   const visit = await server.next()
   t.match(visit.hello, {
@@ -31,7 +31,7 @@ t.test('an agent says who it is, takes a rule, and tells what it holds', async t
 
 t.test('a lost stream touches no rule, and the next one begins with an equal digest', async t => {
   const server = await scriptedServer(t, { messages })
-  const { engine, clock, log } = edge(t, { dir: t.testdir(), server })
+  const { engine, clock, log } = startTestAgent(t, { dir: t.testdir(), server })
   const first = await server.next()
   await push(first, 'rule-1', 4, 8080)
 
@@ -49,12 +49,12 @@ t.test('a lost stream touches no rule, and the next one begins with an equal dig
 t.test('an agent that starts while the server is away forwards from its saved state', async t => {
   const dir = t.testdir()
   const server = await scriptedServer(t, { messages })
-  const first = edge(t, { dir, server })
+  const first = startTestAgent(t, { dir, server })
   await push(await server.next(), 'rule-1', 4, 8080)
   t.equal(await first.stop(), 'stopped')
   await server.close()
 
-  const second = edge(t, { dir, server })
+  const second = startTestAgent(t, { dir, server })
   await second.log.until('control.unreachable')
 
   t.match([...second.engine.rules.values()], [{ from: 8080 }])
@@ -63,11 +63,11 @@ t.test('an agent that starts while the server is away forwards from its saved st
 t.test('a saved rule that cannot be opened is tried again and reported', async t => {
   const dir = t.testdir()
   const server = await scriptedServer(t, { messages })
-  const first = edge(t, { dir, server })
+  const first = startTestAgent(t, { dir, server })
   await push(await server.next(), 'rule-1', 4, 8080)
   await first.stop()
 
-  const second = edge(t, { dir, server })
+  const second = startTestAgent(t, { dir, server })
   second.engine.refuse('EADDRINUSE')
   const visit = await server.next()
   t.equal(visit.hello.state_digest, digestOf('generation-a', []))
@@ -83,7 +83,7 @@ t.test('a saved rule that cannot be opened is tried again and reported', async t
 
 t.test('a removed rule is answered when it is shut, and gone when it has drained', async t => {
   const server = await scriptedServer(t, { messages })
-  const { engine } = edge(t, { dir: t.testdir(), server })
+  const { engine } = startTestAgent(t, { dir: t.testdir(), server })
   const visit = await server.next()
   await push(visit, 'rule-1', 1, 8080)
   engine.holdDrains()
@@ -91,12 +91,12 @@ t.test('a removed rule is answered when it is shut, and gone when it has drained
   t.match(await remove(visit, 'rule-1', 2, 'drain'), { rule_id: 'rule-1', revision: 2 })
   t.equal(engine.rules.size, 0)
   t.match((await visit.line.request(Inventory, { after: '' })).rows, [{ id: 'rule-1', state: 'draining' }])
-  t.same(visit.gone, [])
+  t.same(visit.removed, [])
 
   engine.drained(1)
   await new Promise(resolve => setImmediate(resolve))
   await visit.line.request(Inventory, { after: '' })
-  t.match(visit.gone, [{ kind: 'rule', id: 'rule-1', revision: 2 }])
+  t.match(visit.removed, [{ kind: 'rule', id: 'rule-1', revision: 2 }])
 })
 
 t.test('a stop closes listeners, waits for the drain and the last report, and keeps the rules', async t => {
@@ -106,11 +106,11 @@ t.test('a stop closes listeners, waits for the drain and the last report, and ke
   const reporter: AgentPlugin = {
     name: 'reporter',
     agent: '^1.0.0',
-    async leaving() {
+    async stopping() {
       story.push('reported')
     }
   }
-  const agent = edge(t, { dir, server, plugins: [rules, reporter] })
+  const agent = startTestAgent(t, { dir, server, plugins: [rules, reporter] })
   const visit = await server.next()
   await push(visit, 'rule-1', 1, 8080)
   agent.engine.holdDrains()
@@ -126,15 +126,15 @@ t.test('a stop closes listeners, waits for the drain and the last report, and ke
   await stopped
 
   t.same(story, ['reported', 'stopped'])
-  const again = edge(t, { dir, server })
+  const again = startTestAgent(t, { dir, server })
   await again.log.until('rule.opened')
 })
 
 t.test('a second signal waits for nothing', async t => {
   const server = await scriptedServer(t, { messages })
   const never = Promise.withResolvers<void>()
-  const plugin: AgentPlugin = { name: 'slow', agent: '^1.0.0', leaving: () => never.promise }
-  const agent = edge(t, { dir: t.testdir(), server, plugins: [rules, plugin] })
+  const plugin: AgentPlugin = { name: 'slow', agent: '^1.0.0', stopping: () => never.promise }
+  const agent = startTestAgent(t, { dir: t.testdir(), server, plugins: [rules, plugin] })
   await push(await server.next(), 'rule-1', 1, 8080)
   agent.engine.holdDrains()
 
@@ -152,12 +152,12 @@ t.test('a last report that is not answered is given 3 s', async t => {
   const plugin: AgentPlugin = {
     name: 'slow',
     agent: '^1.0.0',
-    leaving() {
+    stopping() {
       asked.resolve()
       return new Promise(() => {})
     }
   }
-  const agent = edge(t, { dir: t.testdir(), server, plugins: [plugin] })
+  const agent = startTestAgent(t, { dir: t.testdir(), server, plugins: [plugin] })
   await server.next()
 
   const stopped = agent.stop()
@@ -179,7 +179,7 @@ t.test('a plugin that never ends its start is given 10 s, and named', async t =>
   }
   const server = await scriptedServer(t)
   const time = machineTime(t)
-  const agent = edge(t, { dir: t.testdir(), server, plugins: [rules, plugin] })
+  const agent = startTestAgent(t, { dir: t.testdir(), server, plugins: [rules, plugin] })
   const failed = t.rejects(agent.outcome, {
     row: { code: 'startup.plugin_failed', exit: 78 },
     message: 'plugin hung did not start: start took more than 10 s'
@@ -193,7 +193,7 @@ t.test('a plugin that never ends its start is given 10 s, and named', async t =>
 
 t.test('a name that does not resolve is one line in 10 s, with what was left out', async t => {
   const server = await scriptedServer(t, { messages })
-  const { engine, log, clock } = edge(t, { dir: t.testdir(), server })
+  const { engine, log, clock } = startTestAgent(t, { dir: t.testdir(), server })
   await push(await server.next(), 'rule-1', 1, 8080)
   const failed = { kind: 'dns-failed', ruleId: 1, host: 'db.example', reason: 'nxdomain' } as const
 
@@ -211,7 +211,7 @@ t.test('a name that does not resolve is one line in 10 s, with what was left out
 
 t.test('the engine asks for names and is answered', async t => {
   const server = await scriptedServer(t, { messages })
-  const { engine } = edge(t, { dir: t.testdir(), server })
+  const { engine } = startTestAgent(t, { dir: t.testdir(), server })
   await server.next()
 
   engine.emit({ kind: 'resolve', token: 9, ruleId: 1, host: 'db.example' })
@@ -223,10 +223,10 @@ t.test('the engine asks for names and is answered', async t => {
 t.test('one state directory serves one agent', async t => {
   const dir = t.testdir()
   const server = { endpoint: await deadEndpoint(), fingerprint: 'ab'.repeat(32) }
-  const first = edge(t, { dir, server })
+  const first = startTestAgent(t, { dir, server })
   await first.log.until('control.unreachable')
 
-  const second = edge(t, { dir, server })
+  const second = startTestAgent(t, { dir, server })
 
   await t.rejects(second.outcome, {
     row: { code: 'startup.store_in_use', exit: 75 },

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { writeBundle } from '../../agent/link/bundle.ts'
 import { sluice } from '../support/process.ts'
-import { bundleOf } from './edge.ts'
 import { deadEndpoint } from './scripted-server.ts'
+import { bundleOf } from './test-agent.ts'
 
 const pin = 'ab'.repeat(32)
 

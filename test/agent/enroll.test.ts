@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readBundle, readPending, writePending } from '../../agent/link/bundle.ts'
-import { type Enrollment, enroll, parseInvitation } from '../../agent/link/enroll.ts'
+import { type Enrollment, enroll, parseEnrollmentUri } from '../../agent/link/enroll.ts'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { Refused } from '../../kernel/wire/message.ts'
-import { listen } from './log.ts'
+import { recordLog } from './recorded-log.ts'
 import { deadEndpoint, type ScriptedServer, scriptedServer } from './scripted-server.ts'
 
 const code = 'c'.repeat(43)
@@ -28,7 +28,7 @@ const enrollment = (t: Test, server: Pick<ScriptedServer, 'endpoint' | 'fingerpr
   bundleFile: join(t.testdir(), 'bundle.json'),
   hello: { agent_version: '2.0.0', protocol_version: 1, instance_id: 'one', state_digest: '' },
   clock: systemClock,
-  log: listen(),
+  log: recordLog(),
   signal: never
 })
 
@@ -163,7 +163,7 @@ t.test('a server that cannot be reached, or is another, is exit 69', async t => 
 
 t.test('a URI that is none is told so', async t => {
   const pin = 'AB'.repeat(32)
-  t.same(parseInvitation(` svc://edge.example:7443/enroll?pin=sha256:${pin}&code=xyz\n`), {
+  t.same(parseEnrollmentUri(` svc://edge.example:7443/enroll?pin=sha256:${pin}&code=xyz\n`), {
     endpoint: 'edge.example:7443',
     pin: pin.toLowerCase(),
     code: 'xyz'
@@ -175,5 +175,5 @@ t.test('a URI that is none is told so', async t => {
     `svc://edge.example:7443/enroll?pin=sha256:${pin}`,
     `svc://edge.example:7443/enroll?pin=${pin}&code=x`
   ]
-  for (const uri of bad) t.throws(() => parseInvitation(uri), { row: { exit: 2 }, message: /svc:/ }, uri)
+  for (const uri of bad) t.throws(() => parseEnrollmentUri(uri), { row: { exit: 2 }, message: /svc:/ }, uri)
 })

@@ -2,13 +2,13 @@ import t, { type Test } from 'tap'
 import { openManagedObjects } from '../../agent/objects/managed-objects.ts'
 import { openObjectStore } from '../../agent/objects/object-store.ts'
 import type { AgentCall, AgentObject } from '../../agent/plugin.ts'
-import { openState } from '../../agent/state/state.ts'
+import { openStateDatabase } from '../../agent/state/database.ts'
 import { digestOf, ObjectRemoved, ObjectStatus } from '../../kernel/wire/control.ts'
 import type { Message } from '../../kernel/wire/message.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { MessageChannel } from '../../kernel/wire/rpc.ts'
 import { fakeClock } from '../../kit/fake-clock.ts'
-import { listen } from './log.ts'
+import { recordLog } from './recorded-log.ts'
 
 const thing = (revision: number, text = 'a', id = 'one'): AgentObject => ({
   kind: 'thing',
@@ -26,8 +26,8 @@ function open(t: Test, dir = t.testdir()) {
   const refused = new Map<string, string>()
   const drains: (() => void)[] = []
   let holdsDrains = false
-  const log = listen()
-  const db = openState(dir)
+  const log = recordLog()
+  const db = openStateDatabase(dir)
   t.teardown(() => db.close())
   const held = openManagedObjects({
     store: openObjectStore(db),

@@ -1,10 +1,10 @@
 // An agent's journal in a process of its own, to be killed: says after each tick what it has counted so far.
 import { openJournal } from '../../agent/journal/journal.ts'
-import { openState } from '../../agent/state/state.ts'
+import { openStateDatabase } from '../../agent/state/database.ts'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { counted, web } from './journal-kit.ts'
 
-const db = openState(process.argv[2] ?? '', 'normal')
+const db = openStateDatabase(process.argv[2] ?? '', 'normal')
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 const journal = openJournal({ db, clock: systemClock, log: silent })
 journal.bind(1, web)

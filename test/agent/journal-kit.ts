@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { Counters } from '../../agent/engine.ts'
 import { type Batch, type Journal, openJournal } from '../../agent/journal/journal.ts'
-import { openState, type State } from '../../agent/state/state.ts'
+import { openStateDatabase, type StateDatabase } from '../../agent/state/database.ts'
 import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'
 import { type LogLine, listen } from '../../kit/test-server.ts'
 
@@ -36,13 +36,13 @@ export const counted = (
 
 export interface Opened {
   readonly journal: Journal
-  readonly db: State
+  readonly db: StateDatabase
   readonly log: LogLine[]
 }
 
 /** A journal in `dir`: a second one in the same place is the next start of the agent. */
 export function start(t: Test, dir: string, clock: FakeClock = fakeClock()): Opened {
-  const db = openState(dir, 'normal')
+  const db = openStateDatabase(dir, 'normal')
   t.teardown(() => db.close())
   const log: LogLine[] = []
   return { journal: openJournal({ db, clock, log: listen(log) }), db, log }

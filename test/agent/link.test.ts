@@ -6,8 +6,8 @@ import { alpn } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { openCertificate } from '../../plugins/control/certificate.ts'
 import { messages } from '../../plugins/rules/wire.ts'
-import { bundleOf, edge, push } from './edge.ts'
 import { deadEndpoint, scriptedServer } from './scripted-server.ts'
+import { bundleOf, push, startTestAgent } from './test-agent.ts'
 
 const refuse = (code: string) => () => {
   throw new Refused(code, 'not this one')
@@ -28,7 +28,7 @@ t.test('another leaf than the pinned one ends the handshake before a byte of our
   const address = tls.address()
   const endpoint = `127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
 
-  const agent = edge(t, { dir: t.testdir(), server: { endpoint, fingerprint: '00'.repeat(32) } })
+  const agent = startTestAgent(t, { dir: t.testdir(), server: { endpoint, fingerprint: '00'.repeat(32) } })
   const line = await agent.log.until('control.tls_pinned_mismatch')
   t.same(line.fields, { expected: '00'.repeat(32), got: fingerprint })
   t.same(heard, [])
@@ -45,14 +45,14 @@ t.test('a leaf that was announced as the next is trusted, too', async t => {
   const old = bundleOf({ endpoint: server.endpoint, fingerprint: '00'.repeat(32) }, 'token-one')
   writeBundle(`${dir}/bundle.json`, { ...old, next_server_cert_sha256 })
 
-  edge(t, { dir, server })
+  startTestAgent(t, { dir, server })
 
   t.match((await server.next()).hello, { token: 'token-one' })
 })
 
 t.test('reconnects wait a random part of 0.5 s, doubling to 30 s', async t => {
   const server = { endpoint: await deadEndpoint(), fingerprint: 'ab'.repeat(32) }
-  const { clock, log } = edge(t, { dir: t.testdir(), server })
+  const { clock, log } = startTestAgent(t, { dir: t.testdir(), server })
 
   for (const [i, ms] of [250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000].entries()) {
     await log.until('control.unreachable', i + 1)
@@ -67,7 +67,7 @@ t.test('reconnects wait a random part of 0.5 s, doubling to 30 s', async t => {
 
 t.test('a revoked agent stops, forgets its rules, marks its bundle, and is done', async t => {
   const server = await scriptedServer(t, { messages })
-  const agent = edge(t, { dir: t.testdir(), server })
+  const agent = startTestAgent(t, { dir: t.testdir(), server })
   const visit = await server.next()
   await push(visit, 'rule-1', 1, 8080)
 
@@ -83,7 +83,7 @@ t.test('a revoked agent stops, forgets its rules, marks its bundle, and is done'
 t.test('a revoked agent that was away learns it at Hello', async t => {
   const server = await scriptedServer(t, { messages })
   server.onHello = refuse('token_revoked')
-  const agent = edge(t, { dir: t.testdir(), server })
+  const agent = startTestAgent(t, { dir: t.testdir(), server })
 
   t.equal(await agent.outcome, 'revoked')
 
@@ -92,7 +92,7 @@ t.test('a revoked agent that was away learns it at Hello', async t => {
 
 t.test('a token that was changed beside a running agent is taken up without touching a rule', async t => {
   const server = await scriptedServer(t, { messages })
-  const agent = edge(t, { dir: t.testdir(), server })
+  const agent = startTestAgent(t, { dir: t.testdir(), server })
   const first = await server.next()
   await push(first, 'rule-1', 1, 8080)
   writeBundle(agent.bundleFile, bundleOf(server, 'token-two'))
@@ -107,7 +107,7 @@ t.test('a token that was changed beside a running agent is taken up without touc
 
 t.test('while a redeem is under way a revoked agent looks again each second', async t => {
   const server = await scriptedServer(t, { messages })
-  const agent = edge(t, { dir: t.testdir(), server })
+  const agent = startTestAgent(t, { dir: t.testdir(), server })
   const first = await server.next()
   await push(first, 'rule-1', 1, 8080)
   const { endpoint: server_endpoint, fingerprint: server_cert_sha256 } = server
@@ -127,7 +127,7 @@ t.test('while a redeem is under way a revoked agent looks again each second', as
 
 t.test('a redeem that leads to nothing is waited for 60 s', async t => {
   const server = await scriptedServer(t, { messages })
-  const agent = edge(t, { dir: t.testdir(), server })
+  const agent = startTestAgent(t, { dir: t.testdir(), server })
   const first = await server.next()
   const { endpoint: server_endpoint, fingerprint: server_cert_sha256 } = server
   writePending(agent.bundleFile, { version: 1, server_endpoint, server_cert_sha256, token: 'token-two' })
@@ -144,7 +144,7 @@ t.test('a redeem that leads to nothing is waited for 60 s', async t => {
 
 t.test('the mark is not set on a bundle that holds another token by then', async t => {
   const server = await scriptedServer(t, { messages })
-  const agent = edge(t, { dir: t.testdir(), server })
+  const agent = startTestAgent(t, { dir: t.testdir(), server })
   const visit = await server.next()
   await push(visit, 'rule-1', 1, 8080)
   agent.log.until('auth.failure').then(() => writeBundle(agent.bundleFile, bundleOf(server, 'token-two')))
@@ -158,12 +158,12 @@ t.test('the mark is not set on a bundle that holds another token by then', async
 t.test('a token that the server never saw ends nothing: it is tried every 30 s', async t => {
   const server = await scriptedServer(t, { messages })
   const dir = t.testdir()
-  const before = edge(t, { dir, server })
+  const before = startTestAgent(t, { dir, server })
   await push(await server.next(), 'rule-1', 1, 8080)
   await before.stop()
   server.onHello = refuse('token_unknown')
 
-  const agent = edge(t, { dir, server })
+  const agent = startTestAgent(t, { dir, server })
   t.match((await agent.log.until('control.disconnected')).fields, { reason: 'token_unknown' })
   await turns(5)
   await agent.clock.advance(29_999)
@@ -177,7 +177,7 @@ t.test('a token that the server never saw ends nothing: it is tried every 30 s',
 
 t.test('one of two agents of one identity waits 30 s', async t => {
   const server = await scriptedServer(t, { messages })
-  const agent = edge(t, { dir: t.testdir(), server })
+  const agent = startTestAgent(t, { dir: t.testdir(), server })
 
   const first = await server.next()
   first.dismiss('instance_conflict')
@@ -193,7 +193,7 @@ t.test('one of two agents of one identity waits 30 s', async t => {
 
 t.test('a server that falls silent is given up within 30 s', async t => {
   const server = await scriptedServer(t, { messages })
-  const agent = edge(t, { dir: t.testdir(), server })
+  const agent = startTestAgent(t, { dir: t.testdir(), server })
   await server.next()
   await agent.log.until('control.connected')
 

@@ -1,14 +1,18 @@
 import t, { type Test } from 'tap'
-import { openMetrics } from '../../agent/observe/metrics-listener.ts'
+import { metricsPlugin } from '../../agent/observe/metrics-listener.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages } from '../../plugins/rules/wire.ts'
 import { readExposition } from '../support/exposition.ts'
-import { edge, push, remove } from './edge.ts'
 import { scriptedServer } from './scripted-server.ts'
+import { push, remove, startTestAgent } from './test-agent.ts'
 
 async function watched(t: Test) {
   const server = await scriptedServer(t, { messages })
-  const found = edge(t, { dir: t.testdir(), server, plugins: [rules, openMetrics('127.0.0.1:0')] })
+  const found = startTestAgent(t, {
+    dir: t.testdir(),
+    server,
+    plugins: [rules, metricsPlugin('127.0.0.1:0')]
+  })
   const visit = await server.next()
   const { fields } = await found.log.until('metrics.listening')
   const scrape = async () => {

@@ -13,8 +13,8 @@ import rules from '../../plugins/rules/agent.ts'
 import { messages, RulePush } from '../../plugins/rules/wire.ts'
 import { Echo } from '../support/echo.ts'
 import { machineTime } from '../support/machine-time.ts'
-import { edge, push, remove } from './edge.ts'
-import { scriptedServer, type Visit } from './scripted-server.ts'
+import { type AgentConnection, scriptedServer } from './scripted-server.ts'
+import { push, remove, startTestAgent } from './test-agent.ts'
 
 const bug = (): never => {
   throw new TypeError('a bug')
@@ -24,7 +24,7 @@ const bug = (): never => {
 async function rowdy(t: Test, hooks: Partial<AgentPlugin>, ...others: readonly AgentPlugin[]) {
   const server = await scriptedServer(t, { messages: [...messages, Echo] })
   const plugin: AgentPlugin = { name: 'rowdy', agent: '^1.0.0', messages: [Echo], ...hooks }
-  const agent = edge(t, { dir: t.testdir(), server, plugins: [plugin, rules, ...others] })
+  const agent = startTestAgent(t, { dir: t.testdir(), server, plugins: [plugin, rules, ...others] })
   const visit = await server.next()
   const isNamed = async (hook: string) =>
     t.match(await agent.log.until('plugin.failed'), {
@@ -34,7 +34,7 @@ async function rowdy(t: Test, hooks: Partial<AgentPlugin>, ...others: readonly A
   return { ...agent, visit, isNamed }
 }
 
-const pushMood = ({ line }: Visit, mood: string) =>
+const pushMood = ({ line }: AgentConnection, mood: string) =>
   line.request(RulePush, {
     rule_id: `rule-${mood}`,
     revision: 1,
@@ -52,16 +52,16 @@ const moody = (hooks: Partial<AgentField>): Partial<AgentPlugin> => ({
   fields: [{ ...defineField({ key: 'mood', message: Echo }), ...hooks }]
 })
 
-for (const [hook, joined] of [
+for (const [hook, connected] of [
   ['throws', bug],
   ['rejects', async () => bug()]
 ] as const)
   t.test(`what a stream begins with and ${hook} leaves the stream up, and the others begin`, async t => {
     const began = Promise.withResolvers<void>()
-    const other: AgentPlugin = { name: 'other', agent: '^1.0.0', joined: () => began.resolve() }
-    const { visit, isNamed, engine } = await rowdy(t, { joined }, other)
+    const other: AgentPlugin = { name: 'other', agent: '^1.0.0', connected: () => began.resolve() }
+    const { visit, isNamed, engine } = await rowdy(t, { connected }, other)
 
-    await isNamed('joined')
+    await isNamed('connected')
     await began.promise
     await push(visit, 'rule-1', 1, 8080)
     t.equal(engine.rules.size, 1)
@@ -81,13 +81,13 @@ for (const [hook, event] of [
     await isNamed('event')
     await new Promise(resolve => setImmediate(resolve))
     await visit.line.request(Inventory, { after: '' })
-    t.match(visit.gone, [{ kind: 'rule', id: 'rule-1', revision: 2 }])
+    t.match(visit.removed, [{ kind: 'rule', id: 'rule-1', revision: 2 }])
     t.equal(engine.rules.size, 0)
   })
 
 for (const [hook, hooks] of [
   ['plan of mood', moody({ plan: bug })],
-  ['tune of mood', moody({ tune: value => void (value && bug()) })]
+  ['setMeters of mood', moody({ setMeters: value => void (value && bug()) })]
 ] as const)
   t.test(`a rule whose ${hook} fails is refused with the plugin's name, and the others open`, async t => {
     const { visit, isNamed, engine } = await rowdy(t, hooks)
@@ -120,12 +120,12 @@ t.test(
 )
 
 t.test('limits that cannot be taken back at the end of a rule keep no other rule', async t => {
-  const { visit, isNamed, engine } = await rowdy(t, moody({ tune: value => void (value ?? bug()) }))
+  const { visit, isNamed, engine } = await rowdy(t, moody({ setMeters: value => void (value ?? bug()) }))
   await pushMood(visit, 'good')
 
   await remove(visit, 'rule-good', 2, 'cut')
 
-  await isNamed('tune of mood')
+  await isNamed('setMeters of mood')
   await push(visit, 'rule-1', 1, 8080)
   t.equal(engine.rules.size, 1)
 })
@@ -240,15 +240,15 @@ t.test('last words that throw keep no other plugin from its own', async t => {
   const other: AgentPlugin = {
     name: 'other',
     agent: '^1.0.0',
-    async leaving() {
+    async stopping() {
       isSaid = true
     }
   }
-  const agent = await rowdy(t, { leaving: bug }, other)
+  const agent = await rowdy(t, { stopping: bug }, other)
 
   t.equal(await agent.stop(), 'stopped')
 
-  await agent.isNamed('leaving')
+  await agent.isNamed('stopping')
   t.ok(isSaid)
 })
 

@@ -1,7 +1,7 @@
 // The bundle's two pins: the present leaf, and the one that the server will have next.
 import { join } from 'node:path'
 import t from 'tap'
-import { movePin, pinNext, readBundle, writeBundle } from '../../agent/link/bundle.ts'
+import { promoteNextPin, readBundle, saveNextPin, writeBundle } from '../../agent/link/bundle.ts'
 
 const [old, next] = ['a'.repeat(64), 'b'.repeat(64)]
 const bundle = {
@@ -17,13 +17,13 @@ t.test('a next pin is kept, replaced, moved to, and taken back', async t => {
   const file = join(t.testdir(), 'bundle.json')
   writeBundle(file, bundle)
 
-  t.ok(pinNext(file, 'token', 'c'.repeat(64)))
-  t.ok(pinNext(file, 'token', next))
+  t.ok(saveNextPin(file, 'token', 'c'.repeat(64)))
+  t.ok(saveNextPin(file, 'token', next))
   t.same(readBundle(file), { ...bundle, next_server_cert_sha256: next })
-  movePin(file, 'token')
+  promoteNextPin(file, 'token')
   t.same(readBundle(file), { ...bundle, server_cert_sha256: next })
-  movePin(file, 'token')
-  t.ok(pinNext(file, 'token', ''))
+  promoteNextPin(file, 'token')
+  t.ok(saveNextPin(file, 'token', ''))
   t.same(readBundle(file), { ...bundle, server_cert_sha256: next })
 })
 
@@ -31,8 +31,8 @@ t.test('a bundle of another enrollment is left alone', async t => {
   const file = join(t.testdir(), 'bundle.json')
   writeBundle(file, bundle)
 
-  t.notOk(pinNext(file, 'another', next))
-  movePin(file, 'another')
+  t.notOk(saveNextPin(file, 'another', next))
+  promoteNextPin(file, 'another')
 
   t.same(readBundle(file), bundle)
 })

@@ -5,12 +5,12 @@ import { openGuardrails } from '../../agent/rules/guardrails.ts'
 import { openMeters } from '../../agent/rules/meters.ts'
 import { openPlanner } from '../../agent/rules/planner.ts'
 import { openRules } from '../../agent/rules/rules.ts'
-import { openSettings } from '../../agent/state/settings.ts'
-import { openState } from '../../agent/state/state.ts'
+import { openStateDatabase } from '../../agent/state/database.ts'
+import { openRuleSettings } from '../../agent/state/rule-settings.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import { defineMessage } from '../../kernel/wire/message.ts'
 import { fakeEngine } from '../../kit/fake-engine.ts'
-import { listen } from './log.ts'
+import { recordLog } from './recorded-log.ts'
 
 const proto = new URL('./fixtures/patience.proto', import.meta.url)
 const Patience = defineMessage({
@@ -49,9 +49,9 @@ const patience: AgentPlugin = {
 function open(t: Test, dir = t.testdir(), plugin = patience) {
   const engine = fakeEngine()
   const codec = openCodec([Patience, Allowed])
-  const db = openState(dir)
+  const db = openStateDatabase(dir)
   t.teardown(() => db.close())
-  const log = listen()
+  const log = recordLog()
   const bound: number[] = []
   const unbound: number[] = []
   const guardrails = openGuardrails(
@@ -64,7 +64,7 @@ function open(t: Test, dir = t.testdir(), plugin = patience) {
     meters,
     planner: openPlanner({ plugins: [plugin], codec, guardrails }),
     journal: { bind: id => void bound.push(id), unbind: id => void unbound.push(id) },
-    settings: openSettings(db),
+    settings: openRuleSettings(db),
     log
   })
   engine.start({
@@ -233,19 +233,19 @@ t.test('a rule that could not be opened takes no limit from those that open late
       defineField({
         key: 'idle',
         message: Patience,
-        tune() {
+        setMeters() {
           if (failures-- > 0) throw new TypeError('a bug')
         }
       })
     ]
   }
   const { engine, rules, meters } = open(t, t.testdir(), limiting)
-  meters.limit('all', limits(3))
+  meters.setLimits('all', limits(3))
   await t.rejects(rules.open(spec()), { code: 'activation_failed' })
   await rules.open(spec())
 
-  meters.limit('all', null)
-  meters.limit('all', limits(7))
+  meters.setLimits('all', null)
+  meters.setLimits('all', limits(7))
 
   const [id = 0] = [...engine.rules.values()].flatMap(rule => rule.meters)
   t.match(engine.meters.get(id), { connections: 7 })

@@ -20,15 +20,15 @@ import { type MessageChannel, wireMessages } from '../../kernel/wire/rpc.ts'
 import { openStream } from '../../kernel/wire/stream.ts'
 import { openCertificate } from '../../plugins/control/certificate.ts'
 import { messages as enrollment, Redeem, type Redeemed } from '../../plugins/enrollment/wire.ts'
-import { listen } from './log.ts'
+import { recordLog } from './recorded-log.ts'
 
 type HelloBody = Static<typeof Hello.body>
 type WelcomeBody = Static<typeof Welcome.body>
 
-export interface Visit {
+export interface AgentConnection {
   readonly hello: HelloBody
   readonly line: MessageChannel
-  readonly gone: Static<typeof ObjectRemoved.body>[]
+  readonly removed: Static<typeof ObjectRemoved.body>[]
   readonly standings: Static<typeof ObjectStatus.body>[]
   readonly ended: AbortSignal
   /** Last words, then the end. */
@@ -48,7 +48,7 @@ export interface ScriptedServer {
   onHello: (hello: HelloBody) => void
   onRedeem: (body: Static<typeof Redeem.body>) => Promise<Static<typeof Redeemed.body>>
   /** The next agent that is welcomed. */
-  next(): Promise<Visit>
+  next(): Promise<AgentConnection>
   close(): Promise<void>
 }
 
@@ -61,10 +61,10 @@ interface Options {
 export async function scriptedServer(t: Test, options: Options = {}): Promise<ScriptedServer> {
   const { cert, key, fingerprint } = await openCertificate(options.dir ?? t.testdir(), { names: [] })
   const codec = openCodec([...wireMessages, ...controlMessages, ...enrollment, ...(options.messages ?? [])])
-  const visits: Visit[] = []
-  const waiting: ((visit: Visit) => void)[] = []
+  const visits: AgentConnection[] = []
+  const waiting: ((visit: AgentConnection) => void)[] = []
   const sockets = new Set<TLSSocket>()
-  const arrive = (visit: Visit): void => {
+  const arrive = (visit: AgentConnection): void => {
     const taken = waiting.shift()
     if (taken) taken(visit)
     else visits.push(visit)
@@ -77,13 +77,13 @@ export async function scriptedServer(t: Test, options: Options = {}): Promise<Sc
   function serve(socket: TLSSocket): void {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
-    const gone: Visit['gone'] = []
-    const standings: Visit['standings'] = []
+    const removed: AgentConnection['removed'] = []
+    const standings: AgentConnection['standings'] = []
     const stream = openStream({
       socket,
       codec,
       clock: systemClock,
-      log: listen(),
+      log: recordLog(),
       handlers: bind(
         [
           respond(Hello, async (_: null, hello) => {
@@ -97,7 +97,7 @@ export async function scriptedServer(t: Test, options: Options = {}): Promise<Sc
             setImmediate(arrive, {
               hello,
               line,
-              gone,
+              removed,
               standings,
               ended,
               dismiss,
@@ -109,7 +109,7 @@ export async function scriptedServer(t: Test, options: Options = {}): Promise<Sc
             script.redeems.push(body)
             return script.onRedeem(body)
           }),
-          on(ObjectRemoved, async (_: null, body) => void gone.push(body)),
+          on(ObjectRemoved, async (_: null, body) => void removed.push(body)),
           on(ObjectStatus, async (_: null, body) => void standings.push(body))
         ],
         () => null

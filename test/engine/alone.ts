@@ -17,9 +17,12 @@ const native = nativeUnderTest()
 const openEngine = process.argv[4] === 'native' && native.ok ? native.openEngine : openPortableEngine
 const engine = openEngine({ bind: ['127.0.0.1'], onEvents() {} })
 const plenty = { perSec: 1e9, burst: 1e9 }
-engine.meter(1, limited({ bytesIn: plenty, bytesOut: plenty, connections: 1e9, newConnections: plenty }))
-engine.meter(2, limited({ bytesIn: { perSec: 1e6, burst: 2_000 }, bytesOut: { perSec: 1e6, burst: 2_000 } }))
-for (const id of [1, 2]) engine.budget(id, { mark: 1e12, holdMs: 60_000 })
+engine.setMeter(1, limited({ bytesIn: plenty, bytesOut: plenty, connections: 1e9, newConnections: plenty }))
+engine.setMeter(
+  2,
+  limited({ bytesIn: { perSec: 1e6, burst: 2_000 }, bytesOut: { perSec: 1e6, burst: 2_000 } })
+)
+for (const id of [1, 2]) engine.setBudget(id, { mark: 1e12, holdMs: 60_000 })
 await engine.open({
   id: 1,
   protocol: 'tcp',

@@ -15,7 +15,7 @@ async function openForwarder({ from, port }: Ports): Promise<void> {
   const native = nativeUnderTest()
   if (!native.ok) throw new Error(native.reason)
   const engine = native.openEngine({ bind: ['127.0.0.1'], threads: 2, onEvents() {} })
-  engine.meter(1, limited({ bytesOut: { perSec: 1e9, burst: 1e6 } }))
+  engine.setMeter(1, limited({ bytesOut: { perSec: 1e9, burst: 1e6 } }))
   await engine.open({
     id: 1,
     protocol: 'tcp',

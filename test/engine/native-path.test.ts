@@ -13,7 +13,7 @@ else play(native.openEngine)
 function play(openEngine: (options: EngineOptions) => Engine): void {
   async function open(t: Test, options: Partial<EngineOptions>, serve = echo) {
     const rigged = rig(t, all => openEngine({ ...all, ...options }))
-    rigged.engine.meter(1, unlimited)
+    rigged.engine.setMeter(1, unlimited)
     const rule = await ruleTo([await openTarget(t, serve)], { meters: [1] })
     await rigged.engine.open(rule)
     const selected = () => rigged.events.filter(({ kind }) => kind === 'splice-selected').length
@@ -41,7 +41,7 @@ function play(openEngine: (options: EngineOptions) => Engine): void {
 
   t.test('a budget alone does not leave the zero-copy path', async t => {
     const { engine, rule, selected } = await open(t, {})
-    engine.budget(1, { mark: 100_000_000, holdMs: 1_000 })
+    engine.setBudget(1, { mark: 100_000_000, holdMs: 1_000 })
 
     await carry(t, rule.from, 4_000_000)
 
@@ -51,7 +51,7 @@ function play(openEngine: (options: EngineOptions) => Engine): void {
   t.test('where splice is off, or a rate holds, every byte is copied', async t => {
     const off = await open(t, { splice: 'off' })
     const slow = await open(t, {})
-    slow.engine.meter(1, limited({ bytesIn: rate(1e9, 1e9), bytesOut: rate(1e9, 1e9) }))
+    slow.engine.setMeter(1, limited({ bytesIn: rate(1e9, 1e9), bytesOut: rate(1e9, 1e9) }))
 
     for (const { rule } of [off, slow]) await carry(t, rule.from, 4_000_000)
 
@@ -66,13 +66,13 @@ function play(openEngine: (options: EngineOptions) => Engine): void {
     const bytes = received(await call(t, rule.from))
     await until(() => selected() === 1 && bytes() > 10_000_000)
 
-    engine.meter(1, limited({ bytesOut: rate(1_000_000, 50_000) }))
+    engine.setMeter(1, limited({ bytesOut: rate(1_000_000, 50_000) }))
     const { bytesOut: before } = meterOf(engine, 1)
     const beganAt = performance.now()
     await until(() => performance.now() - beganAt > 1_000)
     const slowBytes = meterOf(engine, 1).bytesOut - before
     const tookMs = performance.now() - beganAt
-    engine.meter(1, unlimited)
+    engine.setMeter(1, unlimited)
 
     // What was in the pipe when the rate came had been let through before.
     t.ok(

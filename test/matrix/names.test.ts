@@ -1,7 +1,7 @@
 // Targets by name, with a real DNS server behind the agent's own resolver.
 import { setTimeout as after } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { chooseEngine, type EngineName } from '../../agent/engine-choice.ts'
+import { type EngineName, selectEngine } from '../../agent/engine-selection.ts'
 import { dnsLookup } from '../../agent/resolver/dns.ts'
 import { openResolver } from '../../agent/resolver/resolver.ts'
 import { systemClock } from '../../kernel/base/clock.ts'
@@ -15,7 +15,7 @@ const ttlSecs = 1 // the least that the resolver keeps
 async function named(t: Test, engine: EngineName, zone: Zone): Promise<Rig> {
   const dns = await openDns(t, zone, ttlSecs)
   const resolver = openResolver({ clock: systemClock, lookup: dnsLookup([dns.address]) })
-  const { open } = chooseEngine(engine)
+  const { open } = selectEngine(engine)
   const opened = rig(t, options => {
     const engine = open({
       ...options,

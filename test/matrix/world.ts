@@ -1,7 +1,7 @@
 // One server and one agent, in processes of their own, and what the cells ask of them.
 import { setTimeout as after } from 'node:timers/promises'
 import type { Test } from 'tap'
-import type { EngineName } from '../../agent/engine-choice.ts'
+import type { EngineName } from '../../agent/engine-selection.ts'
 import { loadNative } from '../../native/index.ts'
 import { readExposition } from '../support/exposition.ts'
 import { freePort } from '../support/ports.ts'

@@ -1,4 +1,4 @@
-import { canonical, familyOf, isLocal, isUnspecified } from '../../net/address.ts'
+import { canonicalAddress, familyOf, isLocalAddress, isUnspecified } from '../../net/address.ts'
 
 /** The ports that this engine listens on: a dial to one of them would feed a connection to itself. */
 export interface OwnPorts {
@@ -8,12 +8,12 @@ export interface OwnPorts {
 }
 
 export function openOwnPorts(bind: readonly string[]): OwnPorts {
-  const bound = bind.map(canonical)
+  const bound = bind.map(canonicalAddress)
   const ports = new Set<number>()
 
   const isBound = (address: string) =>
     bound.includes(address) ||
-    (bound.some(own => isUnspecified(own) && familyOf(own) === familyOf(address)) && isLocal(address))
+    (bound.some(own => isUnspecified(own) && familyOf(own) === familyOf(address)) && isLocalAddress(address))
   // Dialling the unspecified address reaches the loopback address of its family.
   const dialled = (address: string) => {
     if (!isUnspecified(address)) return address

@@ -1,6 +1,6 @@
 // From a rule's targets to a connected socket: health, names, filters, failover.
 import { isIP, type Socket } from 'node:net'
-import { canonical, interleave } from '../../net/address.ts'
+import { canonicalAddress, interleave } from '../../net/address.ts'
 import type { Attempt } from '../target-health.ts'
 import { dial, type Loss } from './happy-eyeballs.ts'
 import type { Gate } from './tcp-rule.ts'
@@ -68,7 +68,7 @@ async function dialOne(host: string, port: number, gate: Gate, signal: AbortSign
 }
 
 async function addressesOf(host: string, gate: Gate, signal: AbortSignal): Promise<readonly string[] | Loss> {
-  if (isIP(host) !== 0) return [canonical(host)]
+  if (isIP(host) !== 0) return [canonicalAddress(host)]
   const { promise: left, resolve: leave } = Promise.withResolvers<null>()
   const abandon = () => leave(null)
   signal.addEventListener('abort', abandon)
@@ -76,7 +76,7 @@ async function addressesOf(host: string, gate: Gate, signal: AbortSignal): Promi
   signal.removeEventListener('abort', abandon)
 
   if (answer === null) return { failure: null }
-  if (answer.ok) return answer.addresses.map(canonical)
+  if (answer.ok) return answer.addresses.map(canonicalAddress)
   gate.dnsFailed(host, answer.reason)
   return { failure: answer.reason }
 }

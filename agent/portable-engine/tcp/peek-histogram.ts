@@ -3,7 +3,7 @@ import { peekBoundsMs, type Sample } from '../../engine.ts'
 /** How long names were awaited. */
 export interface Peeks {
   add(ms: number): void
-  count(): Sample['peeks']
+  count(): Sample['peekDurations']
 }
 
 export function openPeeks(): Peeks {

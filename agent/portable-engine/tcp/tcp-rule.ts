@@ -1,8 +1,8 @@
 // An open rule: its entrance, its connections, its counters, until the last connection has ended.
 import type { Socket } from 'node:net'
 import type { EngineRule, EngineTarget, Filters, Resolved } from '../../engine.ts'
-import { canonical } from '../../net/address.ts'
-import { compile, type Judges } from '../../net/filter.ts'
+import { canonicalAddress } from '../../net/address.ts'
+import { type CompiledFilters, compileFilters } from '../../net/filter.ts'
 import { openTally, reject, type Tally } from '../counters.ts'
 import type { Host, TcpGround } from '../engine-context.ts'
 import type { Pass, Way } from '../meters/meter-chain.ts'
@@ -24,7 +24,7 @@ export class Gate implements Host {
   readonly #ground: TcpGround
   readonly #way: Way
   readonly #live = new Set<Connection>()
-  #judges: Judges
+  #judges: CompiledFilters
   #release: (() => void) | null = null // while the port is open
   #cutAt = Number.POSITIVE_INFINITY // ms, by performance.now()
   #drain: NodeJS.Timeout | undefined
@@ -38,7 +38,7 @@ export class Gate implements Host {
     this.#end = resolve
     this.#ground = ground
     this.#way = ground.meters.way(rule.meters)
-    this.#judges = compile(rule)
+    this.#judges = compileFilters(rule)
   }
 
   async open(): Promise<void> {
@@ -65,7 +65,7 @@ export class Gate implements Host {
   }
 
   filter(filters: Filters): void {
-    this.#judges = compile(filters)
+    this.#judges = compileFilters(filters)
     for (const connection of this.#live) connection.judge()
   }
 
@@ -79,7 +79,7 @@ export class Gate implements Host {
   }
 
   sourceRefusal({ remoteAddress = '', remotePort = 0 }: Socket): string | null {
-    return this.#judges.source(canonical(remoteAddress), remotePort, null)
+    return this.#judges.source(canonicalAddress(remoteAddress), remotePort, null)
   }
 
   targetRefusal(address: string, port: number, host: string): string | null {

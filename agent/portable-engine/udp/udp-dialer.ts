@@ -1,6 +1,6 @@
 // From a rule's targets to a connected datagram socket: names, filters, failover.
 import { isIP } from 'node:net'
-import { canonical, interleave } from '../../net/address.ts'
+import { canonicalAddress, interleave } from '../../net/address.ts'
 import type { Tally } from '../counters.ts'
 import type { Attempt } from '../target-health.ts'
 import { reasonOf } from '../tcp/happy-eyeballs.ts'
@@ -70,10 +70,10 @@ async function reachTarget(gate: UdpGate, flow: Flow, index: number, handlers: H
 
 /** A string says why there are none. */
 async function addressesOf(host: string, gate: UdpGate, flow: Flow): Promise<readonly string[] | string> {
-  if (isIP(host) !== 0) return [canonical(host)]
+  if (isIP(host) !== 0) return [canonicalAddress(host)]
   const answer = await Promise.race([gate.resolve(host), flow.left])
   if (answer === null) return []
-  if (answer.ok) return answer.addresses.map(canonical)
+  if (answer.ok) return answer.addresses.map(canonicalAddress)
   gate.dnsFailed(host, answer.reason)
   return answer.reason
 }

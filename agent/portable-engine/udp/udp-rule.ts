@@ -1,7 +1,7 @@
 // An open UDP rule: its sockets, its flows, its counters, until the last flow has ended.
 import type { EngineRule, Filters, Resolved } from '../../engine.ts'
-import { canonical } from '../../net/address.ts'
-import { compile, type Judges } from '../../net/filter.ts'
+import { canonicalAddress } from '../../net/address.ts'
+import { type CompiledFilters, compileFilters } from '../../net/filter.ts'
 import { openTally, reject, type Tally } from '../counters.ts'
 import type { Ground } from '../engine-context.ts'
 import type { Way } from '../meters/meter-chain.ts'
@@ -24,7 +24,7 @@ export class UdpGate {
   readonly #way: Way
   readonly #flows = new Map<string, Flow>()
   readonly #carried = new Set<Promise<void>>() // also of flows that are over and not closed yet
-  #judges: Judges
+  #judges: CompiledFilters
   #release: (() => Promise<void>) | null = null // while the port is open
 
   /** Throws an EngineFault when a filter is none, or a meter is not there. */
@@ -37,7 +37,7 @@ export class UdpGate {
     this.#end = resolve
     this.#ground = ground
     this.#way = ground.meters.way(rule.meters)
-    this.#judges = compile(rule)
+    this.#judges = compileFilters(rule)
   }
 
   async open(): Promise<void> {
@@ -63,12 +63,12 @@ export class UdpGate {
   }
 
   filter(filters: Filters): void {
-    this.#judges = compile(filters)
+    this.#judges = compileFilters(filters)
     for (const flow of this.#flows.values()) flow.judge()
   }
 
   sourceRefusal({ address, port }: Place): string | null {
-    return this.#judges.source(canonical(address), port, null)
+    return this.#judges.source(canonicalAddress(address), port, null)
   }
 
   targetRefusal({ address, port, host }: Place & { readonly host: string }): string | null {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Sample } from '../../../agent/engine.ts'
-import type { AgentCall, RuleSpec, Stream } from '../../../agent/plugin.ts'
+import type { AgentCall, ControlStream, RuleSpec } from '../../../agent/plugin.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
 import multiTarget from '../agent.ts'
 
@@ -26,7 +26,7 @@ function desk() {
   const call = {
     clock,
     rules: { find: (id: number) => (id === 1 ? spec : undefined) },
-    count: () =>
+    takeSample: () =>
       ({
         rules: [
           { ruleId: 1, targets },
@@ -39,7 +39,7 @@ function desk() {
   const stream = {
     signal: over.signal,
     send: (_: object, body: object) => void sent.push(body)
-  } as unknown as Stream
+  } as unknown as ControlStream
   const count = (at: number, changed: Partial<(typeof targets)[0]>) => {
     targets = targets.map((target, index) => (index === at ? { ...target, ...changed } : target))
   }
@@ -49,7 +49,7 @@ function desk() {
 t.test('all that is known is told at the join, then what changes; a success once a minute', async t => {
   const { call, stream, clock, sent, over, count } = desk()
 
-  multiTarget.joined(stream, call)
+  multiTarget.connected(stream, call)
   t.match(sent, [{ rules: [{ rule_id: 'rule-1', targets: [{ state: 'unknown' }, { state: 'unknown' }] }] }])
   await clock.advance(5000)
   t.equal(sent.length, 1)
@@ -71,7 +71,7 @@ t.test('all that is known is told at the join, then what changes; a success once
 
 t.test('a change is logged with its story, and told at once', async t => {
   const { call, stream, sent, said, count } = desk()
-  multiTarget.joined(stream, call)
+  multiTarget.connected(stream, call)
 
   count(1, { health: 'failed', consecutiveFailures: 3 })
   multiTarget.event(

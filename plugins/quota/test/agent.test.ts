@@ -1,9 +1,13 @@
 // The agent's half: an engine that forwards nothing, and says of itself what the test wants.
 import t, { type Test } from 'tap'
-import { openState } from '../../../agent/state/state.ts'
+import { openStateDatabase } from '../../../agent/state/database.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
-import { type Edge, edge, push } from '../../../test/agent/edge.ts'
-import { type ScriptedServer, scriptedServer, type Visit } from '../../../test/agent/scripted-server.ts'
+import {
+  type AgentConnection,
+  type ScriptedServer,
+  scriptedServer
+} from '../../../test/agent/scripted-server.ts'
+import { push, startTestAgent, type TestAgent } from '../../../test/agent/test-agent.ts'
 import rules from '../../rules/agent.ts'
 import { messages as rulesMessages } from '../../rules/wire.ts'
 import quota from '../agent.ts'
@@ -29,8 +33,8 @@ const terms: TrafficQuotaUpdate = {
 
 interface Site {
   readonly server: ScriptedServer
-  readonly on: Edge
-  readonly visit: Visit
+  readonly on: TestAgent
+  readonly visit: AgentConnection
   set(over?: Partial<TrafficQuotaUpdate>): Promise<unknown>
 }
 
@@ -43,14 +47,14 @@ async function begin(t: Test, dir = t.testdir()): Promise<Site> {
       return now()
     }
   }
-  const on = edge(t, { dir, server, plugins: [rules, quota] })
+  const on = startTestAgent(t, { dir, server, plugins: [rules, quota] })
   now = on.clock.now
   const visit = await server.next()
   return { server, on, visit, set: over => visit.line.request(TrafficQuotaUpdate, { ...terms, ...over }) }
 }
 
 /** All that a rule and its quota have let through so far. */
-function pass({ engine }: Edge, ruleId: number, bytes: number): void {
+function pass({ engine }: TestAgent, ruleId: number, bytes: number): void {
   const rule = engine.rules.get(ruleId)
   if (!rule) throw new TypeError(`no rule ${ruleId}`)
   const idle = { bytesOut: 0, datagramsIn: 0, datagramsOut: 0, active: 0 }
@@ -64,7 +68,7 @@ function pass({ engine }: Edge, ruleId: number, bytes: number): void {
   engine.pass(meter ?? 0, { bytesIn: bytes + theirs })
 }
 
-const budgets = ({ engine }: Edge) => [...engine.budgets.values()]
+const budgets = ({ engine }: TestAgent) => [...engine.budgets.values()]
 
 t.test('all rules of a user pass one budget, also those that already ran', async t => {
   const { on, visit, set } = await begin(t)
@@ -137,7 +141,7 @@ t.test('consumption is saved: without the server, a new start goes on where the 
   await first.on.stop()
   await first.server.close()
 
-  const again = edge(t, { dir, server: first.server, plugins: [rules, quota] })
+  const again = startTestAgent(t, { dir, server: first.server, plugins: [rules, quota] })
   while (again.engine.opened.length === 0) await new Promise(resolve => setImmediate(resolve))
 
   t.match(budgets(again), [{ mark: 400, holdMs: 60_000 }])
@@ -167,7 +171,7 @@ t.test('a full disk at the turn of a period does not end the agent', async t => 
   await push(visit, 'rule-1', 1, 8001)
   await set()
   pass(on, 1, 1000)
-  const disk = openState(dir)
+  const disk = openStateDatabase(dir)
   t.teardown(() => disk.close())
   disk.exec(
     "create trigger full before insert on held begin select raise(fail, 'database or disk is full'); end"

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { writeBundle } from '../../../agent/link/bundle.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
-import { bundleOf, type Edge, edge } from '../../../test/agent/edge.ts'
+import { bundleOf, startTestAgent, type TestAgent } from '../../../test/agent/test-agent.ts'
 import rules from '../../rules/agent.ts'
 import { rulesFixture } from '../../rules/test/fixture.ts'
 import stats from '../../stats/agent.ts'
@@ -33,7 +33,8 @@ async function world(t: Test) {
   await home.user('ann')
   const at = { endpoint: `127.0.0.1:${control.port()}`, fingerprint: control.fingerprint }
   writeBundle(join(dir, 'agent', 'bundle.json'), { ...bundleOf(at, clientId), client_id: clientId })
-  const begin = (): Edge => edge(t, { dir: join(dir, 'agent'), server: at, plugins: [quota, rules, stats] })
+  const begin = (): TestAgent =>
+    startTestAgent(t, { dir: join(dir, 'agent'), server: at, plugins: [quota, rules, stats] })
   let on = begin()
 
   async function advance(ms: number): Promise<void> {

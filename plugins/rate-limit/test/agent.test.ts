@@ -1,8 +1,8 @@
 // The agent's half: an engine that forwards nothing shows which meters it was given.
 import t, { type Test } from 'tap'
 import { openCodec } from '../../../kernel/wire/codec.ts'
-import { edge } from '../../../test/agent/edge.ts'
 import { scriptedServer } from '../../../test/agent/scripted-server.ts'
+import { startTestAgent } from '../../../test/agent/test-agent.ts'
 import rules from '../../rules/agent.ts'
 import { RulePush, RuleRemove, messages as rulesMessages } from '../../rules/wire.ts'
 import rateLimit from '../agent.ts'
@@ -15,7 +15,7 @@ const unlimited = { bytesIn: null, bytesOut: null, connections: null, newConnect
 async function begin(t: Test, dir = t.testdir()) {
   const server = await scriptedServer(t, { messages: [...rulesMessages, ...messages] })
   server.welcome = { kinds: ['rule', 'envelope'] }
-  const on = edge(t, { dir, server, plugins: [rateLimit, rules] })
+  const on = startTestAgent(t, { dir, server, plugins: [rateLimit, rules] })
   const visit = await server.next()
   let revision = 0
   return {
@@ -106,7 +106,7 @@ t.test('without the server a new start limits as before', async t => {
   await first.on.stop()
   await first.server.close()
 
-  const again = edge(t, { dir, server: first.server, plugins: [rateLimit, rules] })
+  const again = startTestAgent(t, { dir, server: first.server, plugins: [rateLimit, rules] })
   while (again.engine.opened.length === 0) await new Promise(resolve => setImmediate(resolve))
 
   t.match(metersOf(again, 0), [{ connections: 2 }, { bytesIn: { perSec: 100 } }])
@@ -133,7 +133,7 @@ t.test('time spent waiting is told by rule and owner, when it has grown', async 
   }
   const call = {
     clock: on.clock,
-    count: on.engine.sample,
+    takeSample: on.engine.sample,
     meters: {
       keyOf: (id: number) =>
         new Map([
@@ -143,7 +143,7 @@ t.test('time spent waiting is told by rule and owner, when it has grown', async 
         ]).get(id)
     }
   }
-  rateLimit.joined(stream as never, call as never) // all that it touches
+  rateLimit.connected(stream as never, call as never) // all that it touches
 
   on.engine.pass(own, { throttledMs: 1500 })
   on.engine.pass(owner, { throttledMs: 20 })

@@ -119,8 +119,8 @@ t.test('times of the welcome are taken over', async t => {
   const { seen, call } = desk()
   const bytes = codec.encode(Settings, { drain_timeout_secs: 30, tcp_idle_timeout_secs: 0 })
 
-  agent.joined({ part: () => bytes } as never, call)
-  agent.joined({ part: () => undefined } as never, call)
+  agent.connected({ welcomePart: () => bytes } as never, call)
+  agent.connected({ welcomePart: () => undefined } as never, call)
 
   t.same(seen.settings, [{ drainMs: 30_000, tcpIdleMs: 0 }])
 })

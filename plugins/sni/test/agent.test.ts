@@ -1,6 +1,6 @@
 import t from 'tap'
 import { peekBoundsMs } from '../../../agent/engine.ts'
-import type { AgentCall, EngineRuleDraft, Stream } from '../../../agent/plugin.ts'
+import type { AgentCall, ControlStream, EngineRuleDraft } from '../../../agent/plugin.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
 import sni from '../agent.ts'
 import { boundsMs } from '../wire.ts'
@@ -19,14 +19,17 @@ t.test('peeks are told when there is news, whole, and again to the next stream',
   const clock = fakeClock()
   const sent: object[] = []
   let peeks = { counts: [...boundsMs.map(() => 0), 0], sumMs: 0 }
-  const call = { clock, count: () => ({ rules: [], meters: [], peeks }) } as unknown as AgentCall
+  const call = {
+    clock,
+    takeSample: () => ({ rules: [], meters: [], peekDurations: peeks })
+  } as unknown as AgentCall
   const over = new AbortController()
   const stream = {
     signal: over.signal,
     send: (_: object, body: object) => void sent.push(body)
-  } as unknown as Stream // what this half touches of it
+  } as unknown as ControlStream // what this half touches of it
 
-  sni.joined(stream, call)
+  sni.connected(stream, call)
   await clock.advance(5000)
   t.same(sent, [])
   peeks = { counts: [2, ...boundsMs.map(() => 0)], sumMs: 0.1 }
@@ -34,7 +37,7 @@ t.test('peeks are told when there is news, whole, and again to the next stream',
   t.same(sent, [{ counts: peeks.counts, sum_ms: 0.1 }])
   over.abort()
   await clock.advance(10_000)
-  sni.joined({ ...stream, signal: new AbortController().signal }, call)
+  sni.connected({ ...stream, signal: new AbortController().signal }, call)
   t.equal(sent.length, 2)
 })
 

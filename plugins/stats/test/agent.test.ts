@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import type { Counters } from '../../../agent/engine.ts'
 import { openJournal } from '../../../agent/journal/journal.ts'
 import type { AgentCall } from '../../../agent/plugin.ts'
-import { openState } from '../../../agent/state/state.ts'
+import { openStateDatabase } from '../../../agent/state/database.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { bind, Refused } from '../../../kernel/wire/message.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
@@ -16,15 +16,15 @@ import { noon } from './fixture.ts'
 const codec = openCodec(messages)
 
 function edge(t: Test, dir = t.testdir()) {
-  const db = openState(dir, 'normal')
+  const db = openStateDatabase(dir, 'normal')
   t.teardown(() => db.close())
   const clock = fakeClock(noon)
   const log: LogLine[] = []
   const journal = openJournal({ db, clock, log: listen(log) })
   let sample: Counters[] = []
-  const count = () => journal.tick(sample)
+  const takeSample = () => journal.tick(sample)
   // What this half uses of it.
-  const call = { journal, count, codec, clock, log: listen(log) } as unknown as AgentCall
+  const call = { journal, takeSample, codec, clock, log: listen(log) } as unknown as AgentCall
   const reports: StatsReport[] = []
   let refusal: string | null = null
 
@@ -42,9 +42,9 @@ function edge(t: Test, dir = t.testdir()) {
       send: () => {},
       request: ask as never, // this half asks one question only
       signal: over.signal,
-      part: (key: string) => (key === part ? welcome : undefined)
+      welcomePart: (key: string) => (key === part ? welcome : undefined)
     }
-    agent.joined(stream, call)
+    agent.connected(stream, call)
     return over
   }
   return {
@@ -187,7 +187,7 @@ t.test(
     t.match(reports.at(-1), { rows: [{ bytes_in: 10 }, {}, {}] })
 
     journal.tick([counted(1, [15, 0])])
-    await agent.leaving(call)
+    await agent.stopping(call)
     t.match(reports.at(-1), { rows: [{ bytes_in: 15 }, {}, {}] })
     t.equal(reports.length, 3)
   }

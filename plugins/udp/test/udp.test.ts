@@ -45,6 +45,6 @@ t.test('caps and idle time come with the welcome, and the agent keeps them for r
 
   t.same(codec.decode(Settings, part), { max_flows_per_rule: 65_535, flow_idle_secs: 7 })
   const call = { codec, rules: { configure: (settings: object) => void configured.push(settings) } }
-  udp.joined({ part: (key: string) => agent.welcome.parts[key] } as never, call as never)
+  udp.connected({ welcomePart: (key: string) => agent.welcome.parts[key] } as never, call as never)
   t.same(configured, [{ udpFlowCap: 65_535, udpIdleMs: 7000 }])
 })

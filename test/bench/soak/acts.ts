@@ -72,19 +72,20 @@ async function closeRule({ engine, dice, open }: Scene): Promise<void> {
 }
 
 function limitAgain({ engine, dice }: Scene): void {
-  engine.meter(dice.of(someMeters) ?? 1, randomMeter(dice))
+  engine.setMeter(dice.of(someMeters) ?? 1, randomMeter(dice))
 }
 
 function budgetAgain({ engine, dice }: Scene): void {
   const id = 1 + dice.below(4)
   const mark = totalOf(engine, id) + dice.size(22)
-  engine.budget(id, dice.oneIn(3) ? { mark, holdMs: dice.below(200) } : null)
+  engine.setBudget(id, dice.oneIn(3) ? { mark, holdMs: dice.below(200) } : null)
 }
 
 function filterAgain({ engine, dice, open }: Scene): void {
   const rule = dice.of([...open.values()])
   const deny = dice.oneIn(8) ? [{ cidr: '127.0.0.0/8' }] : []
-  if (rule) engine.filter(rule.id, { source: { allow: null, deny, refusal: 'source_denied' }, target: [] })
+  if (rule)
+    engine.setFilters(rule.id, { source: { allow: null, deny, refusal: 'source_denied' }, target: [] })
 }
 
 function hangUp(scene: Scene): void {
@@ -102,8 +103,8 @@ async function exhaust(scene: Scene): Promise<void> {
   const id = ++lastOwnMeter
   const size = 100_000 + dice.size(21)
   const mark = 10 + dice.below(size - 10)
-  engine.meter(id, unlimited)
-  engine.budget(id, { mark, holdMs: 60_000 })
+  engine.setMeter(id, unlimited)
+  engine.setBudget(id, { mark, holdMs: 60_000 })
   const rule = await ruleTo([hall.port], { from: await nextPort(scene), meters: [id] })
   await engine.open(rule)
   const wish = dice.of(wishes) ?? 'echo'
@@ -117,7 +118,7 @@ async function exhaust(scene: Scene): Promise<void> {
   const spent = totalOf(engine, id)
   if (spent !== mark || talk.end !== null)
     wrong(`${wish}: ${spent} bytes of a budget of ${mark}, then ${talk.end}`)
-  engine.budget(id, null)
+  engine.setBudget(id, null)
   await settled(
     'a refilled talk ends',
     () => talk.end !== null,
@@ -130,7 +131,7 @@ async function exhaust(scene: Scene): Promise<void> {
     wrong(`${wish}, refilled: ${talk.end}, ${totalOf(engine, id)} bytes counted of ${said}`)
   await engine.close(rule.id, 0)
   await settled('a rule closes', () => engine.sample().rules.every(({ ruleId }) => ruleId !== rule.id))
-  engine.unmeter(id)
+  engine.removeMeter(id)
 }
 
 const acts: readonly ((scene: Scene) => Promise<void> | void)[] = [
@@ -158,7 +159,7 @@ export function call({ dice, hall, open, talks }: Scene): void {
 /** Nothing holds anybody back any more. */
 export function release(engine: Engine): void {
   for (const id of [...someMeters, meterOfAll]) {
-    engine.meter(id, unlimited)
-    engine.budget(id, null)
+    engine.setMeter(id, unlimited)
+    engine.setBudget(id, null)
   }
 }

@@ -30,7 +30,7 @@ async function open(
 ) {
   const rigged = rig(t, openEngine)
   const { engine, events } = rigged
-  engine.meter(1, unlimited)
+  engine.setMeter(1, unlimited)
   const rule = await ruleTo([await openTarget(t, serve)], { meters: [1], ...changes })
   await engine.open(rule)
   const emptied = () => events.filter(({ kind }) => kind === 'meter-empty').length
@@ -45,7 +45,7 @@ export const budget: Record<string, Case> = {
         heard += chunk.length
       })
     )
-    engine.budget(1, { mark: 100_001, holdMs })
+    engine.setBudget(1, { mark: 100_001, holdMs })
     const caller = await call(t, rule.from)
 
     flood(caller)
@@ -53,17 +53,17 @@ export const budget: Record<string, Case> = {
 
     await until(() => heard === 100_001)
     t.match(meterOf(engine, 1), { bytesIn: 100_001, bytesOut: 0, active: 1 })
-    engine.budget(1, { mark: 100_002, holdMs })
+    engine.setBudget(1, { mark: 100_002, holdMs })
     await until(() => emptied() === 2)
     await until(() => heard === 100_002)
-    engine.budget(1, null)
+    engine.setBudget(1, null)
     await until(() => heard > 10_000_000)
     t.equal(emptied(), 2)
   },
 
   async 'both directions draw on it'(t, openEngine) {
     const { engine, rule, emptied } = await open(t, openEngine, echo)
-    engine.budget(1, { mark: 1_000_000, holdMs })
+    engine.setBudget(1, { mark: 1_000_000, holdMs })
     const caller = await call(t, rule.from)
     await answer(caller, 'hello')
 
@@ -77,7 +77,7 @@ export const budget: Record<string, Case> = {
 
   async 'many connections together do not pass the mark, and reach it'(t, openEngine) {
     const { engine, rule, emptied } = await open(t, openEngine, echo)
-    engine.budget(1, { mark: 5_000_000, holdMs })
+    engine.setBudget(1, { mark: 5_000_000, holdMs })
 
     const callers = await Promise.all(Array.from({ length: 20 }, () => call(t, rule.from)))
     await until(() => meterOf(engine, 1).active === 20)
@@ -89,7 +89,7 @@ export const budget: Record<string, Case> = {
 
   async 'when it is spent, new connections are reset, until it is refilled'(t, openEngine) {
     const { engine, rule, counters, emptied } = await open(t, openEngine, echo)
-    engine.budget(1, { mark: 10, holdMs })
+    engine.setBudget(1, { mark: 10, holdMs })
     const caller = await call(t, rule.from)
     t.equal(await answer(caller, 'hello'), 'hello')
     await until(() => emptied() === 1)
@@ -99,9 +99,9 @@ export const budget: Record<string, Case> = {
 
     t.match(counters(), { connectionsTotal: 1, rejected: { spent: 2 } })
     caller.write('and')
-    engine.meter(1, limited({ bytesIn: rate(1_000_000, 1_000_000) })) // a rate is no budget
+    engine.setMeter(1, limited({ bytesIn: rate(1_000_000, 1_000_000) })) // a rate is no budget
     t.equal(totalOf(engine, 1), 10)
-    engine.budget(1, { mark: 1_000, holdMs })
+    engine.setBudget(1, { mark: 1_000, holdMs })
     t.equal(await answer(caller, ' on').then(first => first.slice(0, 3)), 'and')
     t.equal(await answer(await call(t, rule.from), 'again'), 'again')
     t.equal(emptied(), 1)
@@ -117,7 +117,7 @@ export const budget: Record<string, Case> = {
     busy.write('hello')
     await until(() => portCounters(counters()).bytesIn === 5 && ends.length === 2)
 
-    engine.budget(1, { mark: 5, holdMs: 100 })
+    engine.setBudget(1, { mark: 5, holdMs: 100 })
 
     t.same(await Promise.all([silent, busy].map(endOf)), ['reset', 'reset'])
     t.same(await Promise.all(ends), ['reset', 'reset'])
@@ -130,17 +130,17 @@ export const budget: Record<string, Case> = {
     const { engine, rule, emptied } = await open(t, openEngine, echo)
     const caller = await call(t, rule.from)
     await answer(caller, 'hello')
-    engine.budget(1, { mark: 10, holdMs: 200 })
+    engine.setBudget(1, { mark: 10, holdMs: 200 })
     await until(() => emptied() === 1)
 
-    engine.budget(1, { mark: 1_000, holdMs: 200 })
+    engine.setBudget(1, { mark: 1_000, holdMs: 200 })
     await new Promise(resolve => setTimeout(resolve, 400))
 
     t.equal(await answer(caller, 'still here'), 'still here')
-    engine.budget(1, { mark: 3, holdMs })
+    engine.setBudget(1, { mark: 3, holdMs })
     await until(() => emptied() === 2)
-    engine.budget(1, { mark: 4, holdMs })
-    engine.budget(1, null)
+    engine.setBudget(1, { mark: 4, holdMs })
+    engine.setBudget(1, null)
     t.equal(await answer(caller, 'and again'), 'and again')
     t.equal(emptied(), 2)
   },
@@ -150,7 +150,7 @@ export const budget: Record<string, Case> = {
     const { engine, rule, emptied } = await open(t, openEngine, socket => socket.pause())
     const reading = await ruleTo([await openTarget(t, socket => socket.resume())], { meters: [1] })
     await engine.open(reading)
-    engine.budget(1, { mark, holdMs })
+    engine.setBudget(1, { mark, holdMs })
     const stuck = await call(t, rule.from)
     flood(stuck)
     await new Promise(resolve => setTimeout(resolve, 500))
@@ -165,16 +165,16 @@ export const budget: Record<string, Case> = {
 
   async 'of two budgets the smaller holds, and neither is charged for what is held'(t, openEngine) {
     const { engine } = rig(t, openEngine)
-    for (const id of [1, 2]) engine.meter(id, unlimited)
+    for (const id of [1, 2]) engine.setMeter(id, unlimited)
     const rule = await ruleTo([await openTarget(t, flood)], { meters: [1, 2] })
     await engine.open(rule)
-    engine.budget(1, { mark: 900_000, holdMs })
-    engine.budget(2, { mark: 30_000, holdMs })
+    engine.setBudget(1, { mark: 900_000, holdMs })
+    engine.setBudget(2, { mark: 30_000, holdMs })
     const bytes = received(await call(t, rule.from))
 
     await until(() => bytes() === 30_000)
     t.match(engine.sample().meters, [{ bytesOut: 30_000 }, { bytesOut: 30_000 }])
-    engine.budget(2, null)
+    engine.setBudget(2, null)
 
     await until(() => bytes() === 900_000)
     t.match(engine.sample().meters, [{ bytesOut: 900_000 }, { bytesOut: 900_000 }])
@@ -184,12 +184,12 @@ export const budget: Record<string, Case> = {
     const { engine, emptied, rule } = await open(t, openEngine, echo, { idleMs: 200 })
     const caller = await call(t, rule.from)
     await answer(caller, 'hello')
-    engine.budget(1, { mark: 10, holdMs })
+    engine.setBudget(1, { mark: 10, holdMs })
     await until(() => emptied() === 1)
     caller.write('kept')
 
     await new Promise(resolve => setTimeout(resolve, 600))
-    engine.budget(1, null)
+    engine.setBudget(1, null)
 
     t.equal(String(await once(caller.resume(), 'data')), 'kept')
     t.equal(await endOf(caller), 'reset', 'and then it is idle')
@@ -202,7 +202,7 @@ export const budget: Record<string, Case> = {
     const caller = await call(t, late.from)
     await until(() => events.some(({ kind }) => kind === 'resolve'))
 
-    engine.budget(1, { mark: 0, holdMs: 50 })
+    engine.setBudget(1, { mark: 0, holdMs: 50 })
 
     t.equal(await endOf(caller), 'reset')
     await until(() => meterOf(engine, 1).active === 0)

@@ -78,13 +78,13 @@ export const filters: Record<string, Case> = {
     await answer(six, 'hello')
     const deny = (cidr: string) => ({ allow: null, deny: [{ cidr }], refusal: 'source_denied' })
 
-    engine.filter(rule.id, { source: deny('::1'), target: [] })
+    engine.setFilters(rule.id, { source: deny('::1'), target: [] })
 
     t.equal(await endOf(six), 'reset')
     t.equal(await answer(four, 'still here'), 'still here')
-    engine.filter(rule.id, { source: null, target: [deny('127.0.0.1')] })
+    engine.setFilters(rule.id, { source: null, target: [deny('127.0.0.1')] })
     t.equal(await endOf(four), 'reset')
-    engine.filter(rule.id, { source: null, target: [] })
+    engine.setFilters(rule.id, { source: null, target: [] })
     t.equal(await answer(await call(t, rule.from), 'again'), 'again')
     t.match(counters().rejected, { source_denied: 2 })
   },

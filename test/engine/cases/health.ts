@@ -189,7 +189,7 @@ export const health: Record<string, Case> = {
     const dead = await freePort(2)
     const alive = await freePort(2)
     for (const port of [alive, alive + 1]) await speaker(t, `at ${port}`, port)
-    engine.meter(1, limited({ bytesOut: rate(1_000_000, 1_000_000), connections: 5 }))
+    engine.setMeter(1, limited({ bytesOut: rate(1_000_000, 1_000_000), connections: 5 }))
     const range = await freePort(2)
     await engine.open(await ruleTo([dead, alive], { from: range, to: range + 1, meters: [1] }))
     const named = await ruleTo([dead, alive], { name: 'one.test', meters: [1] })

@@ -200,18 +200,18 @@ export const life: Record<string, Case> = {
 
   async 'a stopped engine takes commands, and tells nothing of them'(t, openEngine) {
     const { engine, events } = rig(t, openEngine)
-    engine.meter(1, unlimited)
+    engine.setMeter(1, unlimited)
     const rule = await ruleTo([9], { meters: [1] })
     await engine.open(rule)
     await engine.stop()
     const told = events.length
 
-    engine.meter(1, limited({ connections: 1 }))
-    engine.budget(1, { mark: 0, holdMs: 0 })
-    engine.filter(rule.id, { source: null, target: [] })
+    engine.setMeter(1, limited({ connections: 1 }))
+    engine.setBudget(1, { mark: 0, holdMs: 0 })
+    engine.setFilters(rule.id, { source: null, target: [] })
     engine.resolved(1, { ok: false, reason: 'timeout' })
     await engine.close(rule.id, 0)
-    engine.unmeter(1)
+    engine.removeMeter(1)
 
     await new Promise(setImmediate)
     t.equal(events.length, told)

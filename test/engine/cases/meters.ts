@@ -23,7 +23,7 @@ export const meters: Record<string, Case> = {
     const rates = { bytesIn: rate(400_000, 100_000), bytesOut: rate(3_000_000, 600_000) }
     const port = await openTarget(t, socket => flood(socket.resume()))
     const { engine } = rig(t, openEngine)
-    engine.meter(1, limited(rates))
+    engine.setMeter(1, limited(rates))
     const rule = await ruleTo([port], { meters: [1] })
     await engine.open(rule)
     const look = () => ({ ...meterOf(engine, 1), at: performance.now() }) // no earlier than what was counted
@@ -48,7 +48,7 @@ export const meters: Record<string, Case> = {
   async 'a rate reaches a live connection when it is set, changed and lifted'(t, openEngine) {
     const port = await openTarget(t, flood)
     const { engine } = rig(t, openEngine)
-    engine.meter(1, unlimited)
+    engine.setMeter(1, unlimited)
     const rule = await ruleTo([port], { meters: [1] })
     await engine.open(rule)
     const bytes = received(await call(t, rule.from))
@@ -59,13 +59,13 @@ export const meters: Record<string, Case> = {
     }
     await until(() => bytes() > 4_000_000)
 
-    engine.meter(1, limited({ bytesOut: rate(100_000, 16_384) }))
+    engine.setMeter(1, limited({ bytesOut: rate(100_000, 16_384) }))
     await inHalfASecond() // what was let through before still arrives
     await inHalfASecond()
     const slow = await inHalfASecond()
-    engine.meter(1, limited({ bytesOut: rate(2_000_000, 200_000) }))
+    engine.setMeter(1, limited({ bytesOut: rate(2_000_000, 200_000) }))
     const faster = await inHalfASecond()
-    engine.meter(1, unlimited)
+    engine.setMeter(1, unlimited)
     const before = bytes()
 
     await until(() => bytes() > before + 16_000_000)
@@ -77,8 +77,8 @@ export const meters: Record<string, Case> = {
     const words = randomBytes(300_000)
     const port = await openTarget(t, echo)
     const { engine } = rig(t, openEngine)
-    engine.meter(1, limited({ bytesIn: rate(400_000, 20_000) }))
-    engine.meter(2, limited({ bytesOut: rate(500_000, 5_000) }))
+    engine.setMeter(1, limited({ bytesIn: rate(400_000, 20_000) }))
+    engine.setMeter(2, limited({ bytesOut: rate(500_000, 5_000) }))
     const rule = await ruleTo([port], { meters: [1, 2] })
     await engine.open(rule)
     const caller = await call(t, rule.from)
@@ -92,8 +92,8 @@ export const meters: Record<string, Case> = {
 
   async 'connections that share a rate share it fairly, and leave others alone'(t, openEngine) {
     const { engine } = rig(t, openEngine)
-    engine.meter(1, limited({ bytesOut: rate(1_000_000, 50_000) }))
-    engine.meter(2, unlimited)
+    engine.setMeter(1, limited({ bytesOut: rate(1_000_000, 50_000) }))
+    engine.setMeter(2, unlimited)
     const capped = await ruleTo([await openTarget(t, flood)], { meters: [1] })
     const free = await ruleTo([await openTarget(t, echo)], { meters: [2] })
     await engine.open(capped)
@@ -116,7 +116,7 @@ export const meters: Record<string, Case> = {
 
   async 'a rate of nothing stops a direction and a caller may still leave'(t, openEngine) {
     const { engine, counters } = rig(t, openEngine)
-    engine.meter(1, limited({ bytesOut: rate(0, 1_000) }))
+    engine.setMeter(1, limited({ bytesOut: rate(0, 1_000) }))
     const rule = await ruleTo([await openTarget(t, flood)], { meters: [1] })
     await engine.open(rule)
     const caller = await call(t, rule.from)
@@ -132,7 +132,7 @@ export const meters: Record<string, Case> = {
 
   async 'more connections at once than a meter has room for are reset, until one ends'(t, openEngine) {
     const { engine, counters } = rig(t, openEngine)
-    engine.meter(1, limited({ connections: 2 }))
+    engine.setMeter(1, limited({ connections: 2 }))
     const rule = await ruleTo([await openTarget(t, echo)], { meters: [1] })
     await engine.open(rule)
     const one = await call(t, rule.from)
@@ -143,7 +143,7 @@ export const meters: Record<string, Case> = {
     t.equal(await endOf(await call(t, rule.from)), 'reset')
 
     t.match(counters(), { connectionsTotal: 2, rejected: { too_many: 1 } })
-    engine.meter(1, limited({ connections: 1 }))
+    engine.setMeter(1, limited({ connections: 1 }))
     t.equal(await answer(two, 'a lower number cuts nobody'), 'a lower number cuts nobody')
     one.destroy()
     two.destroy()
@@ -154,7 +154,7 @@ export const meters: Record<string, Case> = {
 
   async 'new connections beyond their rate are reset'(t, openEngine) {
     const { engine, counters } = rig(t, openEngine)
-    engine.meter(1, limited({ newConnections: rate(0.001, 3) }))
+    engine.setMeter(1, limited({ newConnections: rate(0.001, 3) }))
     const rule = await ruleTo([await openTarget(t, echo)], { meters: [1] })
     await engine.open(rule)
 
@@ -162,15 +162,18 @@ export const meters: Record<string, Case> = {
 
     for (let i = 0; i < 2; i++) t.equal(await endOf(await call(t, rule.from)), 'reset')
     t.match(counters(), { connectionsTotal: 3, rejected: { too_fast: 2 } })
-    engine.meter(1, unlimited)
+    engine.setMeter(1, unlimited)
     t.equal(await answer(await call(t, rule.from), 'four'), 'four')
   },
 
   async 'meters are passed in order, and a refusal takes nothing from any'(t, openEngine) {
     const { engine, counters } = rig(t, openEngine)
     const port = await openTarget(t, echo)
-    engine.meter(1, limited({ connections: 2, newConnections: rate(0.001, 2) }))
-    engine.meter(2, limited({ connections: 0, refusals: { ...unlimited.refusals, connections: 'second' } }))
+    engine.setMeter(1, limited({ connections: 2, newConnections: rate(0.001, 2) }))
+    engine.setMeter(
+      2,
+      limited({ connections: 0, refusals: { ...unlimited.refusals, connections: 'second' } })
+    )
     const both = await ruleTo([port], { meters: [1, 2] })
     const alone = await ruleTo([port], { meters: [1] })
     await engine.open(both)
@@ -187,8 +190,8 @@ export const meters: Record<string, Case> = {
 
   async 'the meter with the least decides how fast bytes pass'(t, openEngine) {
     const { engine } = rig(t, openEngine)
-    engine.meter(1, limited({ bytesOut: rate(1_000_000, 1_000_000) }))
-    engine.meter(2, limited({ bytesOut: rate(0, 5_000) }))
+    engine.setMeter(1, limited({ bytesOut: rate(1_000_000, 1_000_000) }))
+    engine.setMeter(2, limited({ bytesOut: rate(0, 5_000) }))
     const rule = await ruleTo([await openTarget(t, flood)], { meters: [1, 2] })
     await engine.open(rule)
     const bytes = received(await call(t, rule.from))
@@ -196,8 +199,8 @@ export const meters: Record<string, Case> = {
     await until(() => bytes() === 5_000)
     t.match(engine.sample().meters, [{ bytesOut: 5_000 }, { bytesOut: 5_000 }])
 
-    engine.meter(2, unlimited)
-    engine.meter(1, limited({ bytesOut: rate(0, 1) }))
+    engine.setMeter(2, unlimited)
+    engine.setMeter(1, limited({ bytesOut: rate(0, 1) }))
     await pauseMs(100)
     const least = bytes()
     await pauseMs(200)
@@ -206,7 +209,7 @@ export const meters: Record<string, Case> = {
 
   async 'a meter counts over its rules, lives on when they close, and is forgotten when told'(t, openEngine) {
     const { engine, final } = rig(t, openEngine)
-    engine.meter(7, unlimited)
+    engine.setMeter(7, unlimited)
     const port = await openTarget(t, echo)
     const rules = [await ruleTo([port], { meters: [7] }), await ruleTo([port], { meters: [7] })]
     for (const rule of rules) {
@@ -222,7 +225,7 @@ export const meters: Record<string, Case> = {
     }
 
     t.same(engine.sample().meters, [{ id: 7, bytesIn: 10, bytesOut: 10, active: 0, throttledMs: 0 }])
-    engine.unmeter(7)
+    engine.removeMeter(7)
     t.same(engine.sample().meters, [])
     await t.rejects(engine.open(await ruleTo([port], { meters: [7] })), { code: 'EINVAL' })
     t.same(engine.sample().rules, [])

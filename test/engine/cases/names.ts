@@ -48,7 +48,7 @@ async function asked(t: Test, port: number, servername: string): Promise<string>
   return heard.subarray(label.length).equals(hello) ? String(label) : 'spoilt'
 }
 
-const peeks = (engine: Engine) => engine.sample().peeks.counts.reduce((sum, count) => sum + count, 0)
+const peeks = (engine: Engine) => engine.sample().peekDurations.counts.reduce((sum, count) => sum + count, 0)
 
 export const names: Record<string, Case> = {
   async 'a caller reaches the rule whose name it asks for: exact, then wildcard, then fallback'(
@@ -74,7 +74,7 @@ export const names: Record<string, Case> = {
     t.same(rules, [1, 2, 1, 3])
     t.match(engine.sample().rules[0], { rejected: { sni_miss: 1 } })
     t.equal(peeks(engine), 8)
-    t.ok(engine.sample().peeks.sumMs > 0)
+    t.ok(engine.sample().peekDurations.sumMs > 0)
     t.ok(events.every(({ kind }) => kind === 'target-health'))
   },
 
@@ -196,7 +196,7 @@ export const names: Record<string, Case> = {
     const tookMs = performance.now() - beganAt
     t.ok(tookMs > 2_900 && tookMs < 4_500, `${tookMs} ms`)
     t.match(counters(), { connectionsTotal: 1, rejected: { sni_timeout: 2 } })
-    const { counts, sumMs } = engine.sample().peeks
+    const { counts, sumMs } = engine.sample().peekDurations
     t.equal(counts.length, 16)
     t.equal((counts.at(-2) ?? 0) + (counts.at(-1) ?? 0), 2)
     t.ok(sumMs > 5_900)
@@ -240,7 +240,7 @@ export const names: Record<string, Case> = {
     const { engine } = rig(t, openEngine)
     const from = await freePort()
     const source = { allow: [], deny: [], refusal: 'source_denied' }
-    engine.meter(1, limited({ connections: 0 }))
+    engine.setMeter(1, limited({ connections: 0 }))
     const denied = await openNamed(t, engine, 'denied', { from, name: 'denied.test', source })
     const full = await openNamed(t, engine, 'full', { from, name: 'full.test', meters: [1] })
     await openNamed(t, engine, 'free', { from, name: 'free.test' })

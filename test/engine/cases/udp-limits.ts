@@ -68,14 +68,14 @@ export const udpLimits: Record<string, Case> = {
     await six.ask('hello')
     const deny = (cidr: string) => ({ allow: null, deny: [{ cidr }], refusal: 'source_denied' })
 
-    engine.filter(rule.id, { source: deny('::1'), target: [] })
+    engine.setFilters(rule.id, { source: deny('::1'), target: [] })
 
     await until(() => portCounters(counters()).active === 1)
     t.equal(await four.ask('still here'), 'still here')
-    engine.filter(rule.id, { source: null, target: [deny('127.0.0.1')] })
+    engine.setFilters(rule.id, { source: null, target: [deny('127.0.0.1')] })
     await until(() => portCounters(counters()).active === 0)
     t.same(counters().rejected, { source_denied: 2 })
-    engine.filter(rule.id, { source: null, target: [] })
+    engine.setFilters(rule.id, { source: null, target: [] })
     t.equal(await six.ask('again'), 'again')
   },
 
@@ -86,7 +86,7 @@ export const udpLimits: Record<string, Case> = {
     ;(await talk(t, rule.from)).say('hello')
     await until(() => events.length > 0)
 
-    engine.filter(rule.id, {
+    engine.setFilters(rule.id, {
       source: null,
       target: [{ allow: [], deny: [], refusal: 'denied_by_agent' }]
     })

@@ -23,7 +23,7 @@ const behind = async (t: Parameters<Case>[0], openEngine: Parameters<Case>[1], m
   const target = await openUdpTarget(t)
   const on = rig(t, openEngine)
   const id = ++lastMeter
-  on.engine.meter(id, { ...open, ...meter })
+  on.engine.setMeter(id, { ...open, ...meter })
   const rule = await openUdpRule(on.engine, [target.port], { meters: [id] })
   const counted = () => on.engine.sample().meters.find(meter => meter.id === id)
   return { ...on, id, rule, target, counted, caller: await talk(t, rule.from) }
@@ -37,7 +37,7 @@ export const udpMeters: Record<string, Case> = {
 
     other.say('one too many')
     await until(() => counters().rejected.too_many === 1)
-    engine.meter(id, { ...open, newConnections: { perSec: 0.001, burst: 1 } })
+    engine.setMeter(id, { ...open, newConnections: { perSec: 0.001, burst: 1 } })
     await other.ask('second')
     ;(await talk(t, rule.from)).say('too soon')
 
@@ -53,16 +53,16 @@ export const udpMeters: Record<string, Case> = {
     const bytes = Buffer.alloc(1_000)
     await caller.ask(bytes)
 
-    engine.meter(id, { ...open, bytesIn: { perSec: 1, burst: 2_500 } })
+    engine.setMeter(id, { ...open, bytesIn: { perSec: 1, burst: 2_500 } })
     for (let i = 0; i < 5; i++) caller.say(bytes)
     await until(() => counters().rejected.too_much === 3)
     await until(() => caller.heard.length === 3)
     t.equal(target.heard.length, 3)
-    engine.meter(id, { ...open, bytesOut: { perSec: 1, burst: 1_500 } })
+    engine.setMeter(id, { ...open, bytesOut: { perSec: 1, burst: 1_500 } })
     for (let i = 0; i < 5; i++) caller.say(bytes)
     await until(() => counters().rejected.too_much === 7)
     await until(() => caller.heard.length === 4)
-    engine.meter(id, open)
+    engine.setMeter(id, open)
     await caller.ask(bytes)
 
     t.match(counters(), { connectionsTotal: 1, ports: [{ datagramsIn: 9, datagramsOut: 5 }] })
@@ -81,7 +81,7 @@ export const udpMeters: Record<string, Case> = {
   async 'a spent budget drops datagrams and new flows, says so once, and lets pass again'(t, openEngine) {
     const { engine, events, id, rule, caller, counters, counted } = await behind(t, openEngine, {})
     const empties = () => events.filter(({ kind }) => kind === 'meter-empty').length
-    engine.budget(id, { mark: 10, holdMs: 20 })
+    engine.setBudget(id, { mark: 10, holdMs: 20 })
 
     await caller.ask('12345')
 
@@ -93,7 +93,7 @@ export const udpMeters: Record<string, Case> = {
     await until(() => counters().rejected.spent === 2)
     t.match(counters(), { connectionsTotal: 1, ports: [{ active: 1, datagramsIn: 1 }] })
 
-    engine.budget(id, null)
+    engine.setBudget(id, null)
     t.equal(await caller.ask('again'), 'again')
     t.equal(counters().connectionsTotal, 1, 'the flow has lived on')
     t.equal(empties(), 1)
@@ -101,7 +101,7 @@ export const udpMeters: Record<string, Case> = {
 
   async 'the datagram that crosses the mark passes whole, and shuts the meter'(t, openEngine) {
     const { engine, events, id, caller, counters, counted } = await behind(t, openEngine, {})
-    engine.budget(id, { mark: 150, holdMs: 1_000 })
+    engine.setBudget(id, { mark: 150, holdMs: 1_000 })
 
     caller.say(Buffer.alloc(100))
     await until(() => caller.heard.length === 1)
@@ -110,7 +110,7 @@ export const udpMeters: Record<string, Case> = {
     await until(() => counters().rejected.spent === 1)
     t.ok(events.some(event => event.kind === 'meter-empty' && event.meterId === id))
     t.match(counted(), { bytesIn: 100, bytesOut: 100 })
-    engine.budget(id, { mark: 400, holdMs: 1_000 })
+    engine.setBudget(id, { mark: 400, holdMs: 1_000 })
     await caller.ask(Buffer.alloc(100))
     t.match(counted(), { bytesIn: 200, bytesOut: 200 })
   },
@@ -120,8 +120,8 @@ export const udpMeters: Record<string, Case> = {
     const { engine, counters } = rig(t, openEngine)
     const [outer, inner] = [++lastMeter, ++lastMeter]
     const named = (name: string) => ({ ...open, refusals: { ...open.refusals, bytes: name } })
-    engine.meter(outer, { ...named('outer'), bytesIn: { perSec: 0.001, burst: 1_000 } })
-    engine.meter(inner, { ...named('inner'), bytesIn: { perSec: 0.001, burst: 300 } })
+    engine.setMeter(outer, { ...named('outer'), bytesIn: { perSec: 0.001, burst: 1_000 } })
+    engine.setMeter(inner, { ...named('inner'), bytesIn: { perSec: 0.001, burst: 300 } })
     const both = await openUdpRule(engine, [target.port], { meters: [outer, inner] })
     const one = await openUdpRule(engine, [target.port], { meters: [outer] })
     const caller = await talk(t, both.from)

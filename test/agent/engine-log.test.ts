@@ -1,10 +1,10 @@
 import t from 'tap'
 import { openEngineLog } from '../../agent/observe/engine-log.ts'
 import { fakeClock } from '../../kit/fake-clock.ts'
-import { listen } from './log.ts'
+import { recordLog } from './recorded-log.ts'
 
 t.test('evicted flows of a rule are one line in 10 s, with how many were left out', async t => {
-  const [clock, log] = [fakeClock(), listen()]
+  const [clock, log] = [fakeClock(), recordLog()]
   const spec = { id: 'rule-1', protocol: 'udp' }
   const say = openEngineLog({ find: () => spec as never }, clock, log)
   const evicted = { kind: 'flow-evicted', ruleId: 1, target: 0, errno: 'ECONNREFUSED' } as const

@@ -5,13 +5,13 @@ import Database from 'better-sqlite3'
 import { dataDirUnusable, Fault, storeInUse } from '../../kernel/base/errors.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 
-export type State = Database.Database
+export type StateDatabase = Database.Database
 
 /** What a commit waits for: 'full' the disk, 'normal' the system (a killed process loses nothing). */
 export type Durability = 'full' | 'normal'
 
 /** A connection to <dir>/state.db. One process may have several: better-sqlite3 never yields in a transaction. */
-export function openState(dir: string, durability: Durability = 'full'): State {
+export function openStateDatabase(dir: string, durability: Durability = 'full'): StateDatabase {
   const db = new Database(join(dir, 'state.db'))
   db.pragma('journal_mode = wal')
   db.pragma(`synchronous = ${durability}`)
@@ -34,7 +34,7 @@ export function lockStateDir(dir: string): Release {
   }
 }
 
-function openLock(dir: string): State {
+function openLock(dir: string): StateDatabase {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 })
     chmodSync(dir, 0o700)

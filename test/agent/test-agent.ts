@@ -9,13 +9,13 @@ import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'
 import { type FakeEngine, fakeEngine } from '../../kit/fake-engine.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { RulePush, RuleRemove } from '../../plugins/rules/wire.ts'
-import { type Listening, listen } from './log.ts'
-import type { ScriptedServer, Visit } from './scripted-server.ts'
+import { type RecordedLog, recordLog } from './recorded-log.ts'
+import type { AgentConnection, ScriptedServer } from './scripted-server.ts'
 
-export interface Edge {
+export interface TestAgent {
   readonly engine: FakeEngine
   readonly clock: FakeClock
-  readonly log: Listening
+  readonly log: RecordedLog
   readonly bundleFile: string
   readonly outcome: Promise<Outcome>
   bundle(): Bundle | null
@@ -31,12 +31,15 @@ interface Options {
 }
 
 /** The directory that it runs in is the test's, so that a second one can follow in it. */
-export function edge(t: Test, { dir, server, plugins = [rules], token = 'token-one' }: Options): Edge {
+export function startTestAgent(
+  t: Test,
+  { dir, server, plugins = [rules], token = 'token-one' }: Options
+): TestAgent {
   const bundleFile = join(dir, 'bundle.json')
   if (readBundle(bundleFile) === null) writeBundle(bundleFile, bundleOf(server, token))
   const engine = fakeEngine()
   const clock = fakeClock()
-  const log = listen()
+  const log = recordLog()
   const [stop, cut] = [new AbortController(), new AbortController()]
   const outcome = runAgent(
     {
@@ -86,7 +89,13 @@ export const bundleOf = (
   token
 })
 
-export const push = ({ line }: Visit, ruleId: string, revision: number, port: number, retry = false) =>
+export const push = (
+  { line }: AgentConnection,
+  ruleId: string,
+  revision: number,
+  port: number,
+  retry = false
+) =>
   line.request(RulePush, {
     rule_id: ruleId,
     revision,
@@ -100,5 +109,9 @@ export const push = ({ line }: Visit, ruleId: string, revision: number, port: nu
     retry
   })
 
-export const remove = ({ line }: Visit, ruleId: string, revision: number, removal: 'drain' | 'cut') =>
-  line.request(RuleRemove, { rule_id: ruleId, revision, removal })
+export const remove = (
+  { line }: AgentConnection,
+  ruleId: string,
+  revision: number,
+  removal: 'drain' | 'cut'
+) => line.request(RuleRemove, { rule_id: ruleId, revision, removal })

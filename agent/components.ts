@@ -18,8 +18,8 @@ import type { Guardrails } from './rules/guardrails.ts'
 import { openMeters } from './rules/meters.ts'
 import { openPlanner } from './rules/planner.ts'
 import { openRules, type Rules } from './rules/rules.ts'
-import { openSettings } from './state/settings.ts'
-import { lockStateDir, openState } from './state/state.ts'
+import { lockStateDir, openStateDatabase } from './state/database.ts'
+import { openRuleSettings } from './state/rule-settings.ts'
 
 export interface AgentOptions {
   readonly plugins: readonly AgentPlugin[]
@@ -35,7 +35,7 @@ export interface AgentOptions {
   readonly random?: () => number
 }
 
-export interface Parts {
+export interface Components {
   readonly codec: Codec
   readonly engine: Engine
   readonly rules: Rules
@@ -44,17 +44,17 @@ export interface Parts {
   readonly call: AgentCall
   readonly handlers: readonly BoundHandler[]
   /** Writes what was counted since the last time. */
-  readonly count: AgentCall['count']
+  readonly takeSample: AgentCall['takeSample']
 }
 
 const uncountedMs = 100 // from sending to counting, where a machine has more to do than it can
 
-export function openParts(options: AgentOptions, defer: (release: Release) => void): Parts {
+export function openComponents(options: AgentOptions, defer: (release: Release) => void): Components {
   const { plugins, stateDir, clock, log } = options
   defer(lockStateDir(stateDir))
-  const db = openState(stateDir)
+  const db = openStateDatabase(stateDir)
   defer(() => void db.close())
-  const journalDb = openState(stateDir, 'normal')
+  const journalDb = openStateDatabase(stateDir, 'normal')
   defer(() => void journalDb.close())
 
   const codec = openCodec([
@@ -69,7 +69,7 @@ export function openParts(options: AgentOptions, defer: (release: Release) => vo
   defer(engine.stop)
   const planner = openPlanner({ plugins, codec, guardrails: options.guardrails })
   const meters = openMeters(engine)
-  const rules = openRules({ engine, planner, meters, journal, settings: openSettings(db), log })
+  const rules = openRules({ engine, planner, meters, journal, settings: openRuleSettings(db), log })
   const objects = openManagedObjects({
     store: openObjectStore(db),
     kinds: plugins.flatMap(({ kinds }) => kinds ?? []),
@@ -77,14 +77,14 @@ export function openParts(options: AgentOptions, defer: (release: Release) => vo
     clock,
     log
   })
-  const count = () => {
+  const takeSample = () => {
     // Before: what passes meanwhile may be missing in the sample, and so may what a thread that had to wait has sent.
     const at = clock.now() - uncountedMs
     const sample = engine.sample()
     journal.tick(sample.rules, at)
     return sample
   }
-  const call: AgentCall = { rules, meters, count, objects, journal, codec, log, clock }
+  const call: AgentCall = { rules, meters, takeSample, objects, journal, codec, log, clock }
   const heed = openHeeding({ ...options, engine, rules, journal, call })
   const handlers = bind(
     [
@@ -93,11 +93,11 @@ export function openParts(options: AgentOptions, defer: (release: Release) => vo
     ],
     () => call
   )
-  return { codec, engine, rules, objects, journal, call, handlers, count }
+  return { codec, engine, rules, objects, journal, call, handlers, takeSample }
 }
 
 type Heeding = Pick<AgentOptions, 'plugins' | 'resolver' | 'clock' | 'log'> &
-  Pick<Parts, 'engine' | 'rules' | 'journal' | 'call'>
+  Pick<Components, 'engine' | 'rules' | 'journal' | 'call'>
 
 /** What the engine says goes to whom it concerns; plugins see it while the rule is still known. */
 function openHeeding({ plugins, resolver, engine, rules, journal, call, clock, log }: Heeding) {

@@ -7,14 +7,14 @@ import { openPortableEngine } from './portable-engine/index.ts'
 
 export type EngineName = 'native' | 'portable'
 
-export interface Choice {
+export interface EngineSelection {
   readonly engine: EngineName
   readonly reason: string // where the native one was found, or why it does not run
   readonly open: (options: EngineOptions) => Engine
 }
 
 /** `wanted` auto: the native one where it loads. */
-export function chooseEngine(wanted: EngineName | 'auto', load = loadNative): Choice {
+export function selectEngine(wanted: EngineName | 'auto', load = loadNative): EngineSelection {
   const portable = { engine: 'portable', open: openPortableEngine } as const
   if (wanted === 'portable') return { ...portable, reason: 'the configuration says so' }
   const native = load()
@@ -24,6 +24,6 @@ export function chooseEngine(wanted: EngineName | 'auto', load = loadNative): Ch
 }
 
 /** Said once at a start. */
-export function sayEngine({ engine, reason }: Choice, log: Log): void {
+export function logSelection({ engine, reason }: EngineSelection, log: Log): void {
   log.info('engine.selected', `the ${engine} engine forwards`, { engine, reason })
 }

@@ -1,6 +1,6 @@
 import type { Log } from '../../kernel/base/log.ts'
 
-export interface Line {
+export interface LogLine {
   readonly level: string
   readonly event: string
   readonly message: string
@@ -8,15 +8,15 @@ export interface Line {
 }
 
 /** A log that a test can wait on. */
-export interface Listening extends Log {
-  readonly lines: Line[]
+export interface RecordedLog extends Log {
+  readonly lines: LogLine[]
   count(event: string): number
   /** The `nth` line of this event, from 1 on. */
-  until(event: string, nth?: number): Promise<Line>
+  until(event: string, nth?: number): Promise<LogLine>
 }
 
-export function listen(): Listening {
-  const lines: Line[] = []
+export function recordLog(): RecordedLog {
+  const lines: LogLine[] = []
   const waiting = new Set<() => void>()
   const put =
     (level: string) =>
@@ -24,7 +24,7 @@ export function listen(): Listening {
       lines.push({ level, event, message, fields: { ...fields } })
       for (const look of waiting) look()
     }
-  const of = (event: string): Line[] => lines.filter(line => line.event === event)
+  const of = (event: string): LogLine[] => lines.filter(line => line.event === event)
   return {
     lines,
     debug: put('debug'),

@@ -12,7 +12,7 @@ const kindSecs = 10
 const handlerSecs = 15 // it may put objects of a kind in force
 
 /** The same plugin: where somebody waits for its answer what it throws is a refusal, else it is only told. */
-export function guarded(plugin: AgentPlugin, log: Log): AgentPlugin {
+export function guardPlugin(plugin: AgentPlugin, log: Log): AgentPlugin {
   const { name } = plugin
   const calls = new WeakMap<AgentCall, AgentCall>() // one for one: plugins may remember by it
 
@@ -70,10 +70,10 @@ export function guarded(plugin: AgentPlugin, log: Log): AgentPlugin {
   const fieldOf = (field: AgentField): AgentField => ({
     ...field,
     plan: (value, draft) => asked(`plan of ${field.key}`, () => field.plan?.(value, draft)),
-    tune(value, rule, meters) {
-      const work = (): void => field.tune?.(value, rule, meters)
-      if (value === null) void told(`tune of ${field.key}`, work)
-      else asked(`tune of ${field.key}`, work) // a rule must not open without its limit
+    setMeters(value, rule, meters) {
+      const work = (): void => field.setMeters?.(value, rule, meters)
+      if (value === null) void told(`setMeters of ${field.key}`, work)
+      else asked(`setMeters of ${field.key}`, work) // a rule must not open without its limit
     }
   })
 
@@ -87,7 +87,7 @@ export function guarded(plugin: AgentPlugin, log: Log): AgentPlugin {
       return { done: told(`drain of ${kind.kind}`, () => done) }
     },
     ...(applyOrder && {
-      applyOrder: (bytes, call) => asked(`turn of ${kind.kind}`, () => applyOrder(bytes, own(call)))
+      applyOrder: (bytes, call) => asked(`applyOrder of ${kind.kind}`, () => applyOrder(bytes, own(call)))
     })
   })
 
@@ -103,8 +103,8 @@ export function guarded(plugin: AgentPlugin, log: Log): AgentPlugin {
     event(event, call) {
       if (plugin.event) void told('event', () => plugin.event?.(event, own(call)))
     },
-    joined: (stream, call) => void told('joined', () => plugin.joined?.(stream, own(call))),
-    leaving: call => told('leaving', () => plugin.leaving?.(own(call))),
+    connected: (stream, call) => void told('connected', () => plugin.connected?.(stream, own(call))),
+    stopping: call => told('stopping', () => plugin.stopping?.(own(call))),
     start: ({ call, defer }) =>
       starting(name, async () =>
         plugin.start?.({

@@ -1,15 +1,15 @@
 import type { RuleSettings } from '../plugin.ts'
-import type { State } from './state.ts'
+import type { StateDatabase } from './database.ts'
 
 /** What the server said of all rules, kept for a start without it. */
-export interface Settings {
+export interface RuleSettingsStore {
   current(): RuleSettings
   save(changed: Partial<RuleSettings>): void
 }
 
 const defaults: RuleSettings = { drainMs: 30_000, tcpIdleMs: 0, udpIdleMs: 60_000, udpFlowCap: 1024 }
 
-export function openSettings(db: State): Settings {
+export function openRuleSettings(db: StateDatabase): RuleSettingsStore {
   db.exec('create table if not exists rule_setting (name text primary key, value integer not null) strict')
   const rows = db.prepare<[], { name: string; value: number }>('select name, value from rule_setting').all()
   const put = db.prepare('insert or replace into rule_setting values (?, ?)')
