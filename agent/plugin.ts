@@ -141,8 +141,8 @@ export interface AgentMeters {
 export type MeterLimits = Omit<Meter, 'refusals'>
 
 export type AgentApplyResult =
-  | { readonly is: 'taken'; readonly revision: number }
-  | { readonly is: 'refused'; readonly revision: number; readonly code: string; readonly message: string }
+  | { readonly status: 'applied'; readonly revision: number }
+  | { readonly status: 'refused'; readonly revision: number; readonly code: string; readonly message: string }
 
 /** What the server keeps on this agent: object to revision and bytes, on disk before the answer goes out. */
 export interface AgentObjects {

@@ -149,7 +149,7 @@ export function openManagedObjects({ store, kinds, call, clock, log }: Options):
     const known = entries.get(keyOf(object))
     if (known && object.revision < known.object.revision) return verdictOf(known)
     const dropped = leaving.revisionOf(object.kind, object.id) ?? 0
-    if (object.revision < dropped) return { is: 'taken', revision: dropped }
+    if (object.revision < dropped) return { status: 'applied', revision: dropped }
 
     const isSame = known?.failure === null && Buffer.compare(known.object.bytes, object.bytes) === 0
     known?.cancel()
@@ -185,7 +185,7 @@ export function openManagedObjects({ store, kinds, call, clock, log }: Options):
     store.remove(kind, id)
     entries.delete(keyOf({ kind, id }))
     leaving.add({ kind, id, revision }, withdrawn?.done ?? Promise.resolve())
-    return { is: 'taken', revision } satisfies AgentApplyResult
+    return { status: 'applied', revision } satisfies AgentApplyResult
   }
 
   function adopt(generation: string): void {
@@ -261,5 +261,5 @@ const keyOf = ({ kind, id }: Key): string => `${kind} ${id}`
 
 const verdictOf = ({ object: { revision }, failure }: Pick<Entry, 'object' | 'failure'>): AgentApplyResult =>
   failure
-    ? { is: 'refused', revision, code: failure.code, message: failure.message }
-    : { is: 'taken', revision }
+    ? { status: 'refused', revision, code: failure.code, message: failure.message }
+    : { status: 'applied', revision }

@@ -32,9 +32,9 @@ export interface ManagedObjects {
  * left; it comes without 'taken' where nothing had to drain. A word may come again, and at every reconnect.
  */
 export type ApplyResult =
-  | { readonly is: 'taken' }
-  | { readonly is: 'refused'; readonly code: string; readonly message: string }
-  | { readonly is: 'gone' }
+  | { readonly status: 'applied' }
+  | { readonly status: 'refused'; readonly code: string; readonly message: string }
+  | { readonly status: 'removed' }
 
 /**
  * A kind of object that lives on agents. The kernel compares revisions, sends what differs and asks again; the owner
@@ -52,9 +52,9 @@ export interface ObjectKind<P extends TSchema = TSchema, R extends TSchema = TSc
   removal(row: ManagedObject): Static<R>
   order?(rows: readonly ManagedObject[], em: EntityManager): Promise<readonly ManagedObject[]> // default: as they changed
   /** In a transaction, of several rows at times. A refusal is told once a stream, and tried again on the next. */
-  recordResult(row: ManagedObject, settlement: ApplyResult, em: EntityManager): Promise<void>
+  recordResult(row: ManagedObject, result: ApplyResult, em: EntityManager): Promise<void>
   /** After that transaction: for whoever waits for the word. */
-  resultRecorded?(row: ManagedObject, settlement: ApplyResult): void
+  resultRecorded?(row: ManagedObject, result: ApplyResult): void
 }
 
 export const objectKindSlot = defineSlot<ObjectKind>('kernel.object-kind', { keyOf: ({ kind }) => kind })

@@ -122,15 +122,15 @@ export function openOutbox(options: OutboxOptions): Outbox {
     try {
       const answer: unknown = await peer.request(question, said, { deadlineMs: againMs })
       if (revisionIn(answer) < row.revision) return 'nothing'
-      return { is: row.removal === 'cut' ? 'gone' : 'taken' }
+      return { status: row.removal === 'cut' ? 'removed' : 'applied' }
     } catch (error) {
       if (!(error instanceof Refused)) {
         failed(error)
-        return { is: 'refused', code: 'internal', message: 'it could not be put into words' }
+        return { status: 'refused', code: 'internal', message: 'it could not be put into words' }
       }
       if (error.code === 'wire.closed') return 'nothing'
       if (error.code === 'wire.deadline') return 'late'
-      return { is: 'refused', code: error.code, message: error.message }
+      return { status: 'refused', code: error.code, message: error.message }
     }
   }
 
@@ -178,9 +178,9 @@ export function openOutbox(options: OutboxOptions): Outbox {
     run,
     wake,
     async hear({ kind, id, revision }, settlement) {
-      const removal = settlement.is === 'gone' ? 'drain' : null
+      const removal = settlement.status === 'removed' ? 'drain' : null
       const written = confirm({ clientId: peer.clientId, kind, id, revision, removal }, settlement)
-      if (settlement.is !== 'gone') doubt({ kind, id }).catch(failed)
+      if (settlement.status !== 'removed') doubt({ kind, id }).catch(failed)
       unheard.add(written)
       void written.then(() => unheard.delete(written))
       if (unheard.size > maxUnheard) await written

@@ -18,8 +18,8 @@ interface Options extends Pick<OutboxOptions, 'peer' | 'kinds' | 'generation' | 
   readonly wake: () => void
 }
 
-const taken: ApplyResult = { is: 'taken' }
-const gone: ApplyResult = { is: 'gone' }
+const taken: ApplyResult = { status: 'applied' }
+const gone: ApplyResult = { status: 'removed' }
 const chunkSize = 256
 const maxStock = 100_000
 

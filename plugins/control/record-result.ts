@@ -68,7 +68,7 @@ async function each(group: readonly Word[], em: EntityManager): Promise<Word[]> 
     const { kind, row, settlement } = word
     const { clientId, id, revision } = row
     const where = { clientId, kind: kind.kind, id, revision }
-    const isGone = settlement.is === 'gone'
+    const isGone = settlement.status === 'removed'
     const found = isGone
       ? await em.nativeDelete(ManagedObjectRow, { ...where, removal: { $ne: null } })
       : await em.count(ManagedObjectRow, where)

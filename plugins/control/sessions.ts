@@ -177,9 +177,9 @@ export function openSessions(options: Options) {
 const words = (outbox: Outbox): BoundHandler[] =>
   bind(
     [
-      on(ObjectRemoved, (_: Outbox, row) => outbox.hear(row, { is: 'gone' })),
+      on(ObjectRemoved, (_: Outbox, row) => outbox.hear(row, { status: 'removed' })),
       on(ObjectStatus, (_: Outbox, { code, message, ...row }) =>
-        outbox.hear(row, code === '' ? { is: 'taken' } : { is: 'refused', code, message })
+        outbox.hear(row, code === '' ? { status: 'applied' } : { status: 'refused', code, message })
       )
     ],
     () => outbox

@@ -119,6 +119,6 @@ function holdUnsaved(user: string, next: Kept, error: string, call: AgentCall): 
 }
 
 function taken(user_id: string, verdict: AgentApplyResult) {
-  if (verdict.is === 'refused') throw new Refused(verdict.code, verdict.message)
+  if (verdict.status === 'refused') throw new Refused(verdict.code, verdict.message)
   return { user_id, revision: verdict.revision }
 }

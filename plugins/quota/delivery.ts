@@ -68,7 +68,7 @@ export function openDelivery({ store, control, clock, log, stats }: Services) {
     async recordResult() {},
     resultRecorded({ clientId, id, removal }, settlement) {
       waiting.tell(`${removal === null ? 'push' : 'remove'} ${clientId} ${id}`, settlement)
-      if (settlement.is !== 'refused') return
+      if (settlement.status !== 'refused') return
       const fields = { client: clientId, user: id, code: settlement.code }
       log.warn('traffic_quota.refused', settlement.message, fields)
     }

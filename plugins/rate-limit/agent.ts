@@ -94,7 +94,7 @@ export default {
 } satisfies AgentPlugin
 
 function taken(owner_id: string, verdict: AgentApplyResult) {
-  if (verdict.is === 'refused') throw new Refused(verdict.code, verdict.message)
+  if (verdict.status === 'refused') throw new Refused(verdict.code, verdict.message)
   return { owner_id, revision: verdict.revision }
 }
 

@@ -44,7 +44,7 @@ export function openDelivery({ store, control, clock, log }: Services) {
     async recordResult() {},
     resultRecorded({ clientId, id, removal }, settlement) {
       waiting.tell(`${removal === null ? 'push' : 'remove'} ${clientId} ${id}`, settlement)
-      if (settlement.is !== 'refused') return
+      if (settlement.status !== 'refused') return
       const fields = { client: clientId, owner: id, code: settlement.code }
       log.warn('owner_limit.refused', settlement.message, fields)
     }

@@ -36,7 +36,7 @@ export default {
 } satisfies AgentPlugin
 
 function taken(rule_id: string, verdict: AgentApplyResult) {
-  if (verdict.is === 'refused') throw new Refused(verdict.code, verdict.message)
+  if (verdict.status === 'refused') throw new Refused(verdict.code, verdict.message)
   return { rule_id, revision: verdict.revision }
 }
 

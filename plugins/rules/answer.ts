@@ -14,7 +14,7 @@ export function refuse(answer: ApplyResult | null, ruleId: string, ackSecs: numb
     const message = `the client has not answered (${ackSecs} s, or its stream ended); the rule settles by itself`
     throw new Fault(ackTimeout, message, { details })
   }
-  if (answer.is !== 'refused') return
+  if (answer.status !== 'refused') return
   if (answer.code === portInUse.code) throw new Fault(portInUse, answer.message, { details })
   throw new Fault(activationFailed, answer.message, { details: { ...details, reason: answer.code } })
 }

@@ -81,7 +81,7 @@ export function openDelivery({ store, control, log, filled, fields, life, waitin
     failed.then(
       said => {
         runAll(said)
-        waiting.tell(`push ${id}`, { is: 'refused', code, message })
+        waiting.tell(`push ${id}`, { status: 'refused', code, message })
         control.objects.wake(clientId)
       },
       error => unjudged(error, clientId, id)
@@ -95,15 +95,15 @@ export function openDelivery({ store, control, log, filled, fields, life, waitin
     const say = (notice: AfterCommit): void => void notices.set(row, notice)
     if (!rule) return
     if (rule.state === 'draining') {
-      if (removal !== null && settlement.is === 'gone') say(await life.remove(rule, em))
+      if (removal !== null && settlement.status === 'removed') say(await life.remove(rule, em))
       return
     }
     if (removal !== null) return
-    if (settlement.is === 'taken') {
+    if (settlement.status === 'applied') {
       if (rule.valuesBefore != null) await em.nativeUpdate(Rule, { id }, { valuesBefore: null })
       say(await life.enter(rule, { state: 'active' }, em))
     }
-    if (settlement.is === 'refused') say(await refused(rule, settlement.code, em))
+    if (settlement.status === 'refused') say(await refused(rule, settlement.code, em))
   }
 
   /** A change of hot fields that the agent refuses is taken back; what cannot be opened is tried again. */
@@ -131,7 +131,7 @@ export function openDelivery({ store, control, log, filled, fields, life, waitin
   function settled(row: ManagedObject, settlement: ApplyResult): void {
     notices.get(row)?.()
     notices.delete(row)
-    waiting.tell(`push ${row.id}`, row.removal === null ? settlement : { is: 'gone' })
+    waiting.tell(`push ${row.id}`, row.removal === null ? settlement : { status: 'removed' })
     if (row.removal !== null) waiting.tell(`remove ${row.id}`, settlement)
   }
 

@@ -56,7 +56,7 @@ export function openRules(kernel: Kernel<typeof keys>) {
     const answer = waiting.expect(`push ${id}`, peer, ackSecs)
     control.objects.wake(peer.clientId)
     const settlement = await answer
-    if (settlement?.is === 'gone' || !(await store.read(em => em.count(Rule, { id }))))
+    if (settlement?.status === 'removed' || !(await store.read(em => em.count(Rule, { id }))))
       throw removedMeanwhile(id)
     refuse(settlement, id, ackSecs)
     return reading.read(id, principal)
@@ -87,7 +87,7 @@ export function openRules(kernel: Kernel<typeof keys>) {
     })
     notice?.()
     const answer = peer && waiting.expect(`remove ${id}`, peer, ackSecs)
-    waiting.tell(`push ${id}`, { is: 'gone' })
+    waiting.tell(`push ${id}`, { status: 'removed' })
     control.objects.wake(rule.clientId)
     if (answer) refuse(await answer, id, ackSecs)
   }

@@ -44,8 +44,9 @@ export function openUpdate({ store, clock, control, fields, reading, waiting }: 
     const answer = peer && waiting.expect(`push ${id}`, peer, ackSecs)
     control.objects.wake(clientId)
     const word = await answer
-    if (word?.is === 'gone' || !(await store.read(em => em.count(Rule, { id })))) throw removedMeanwhile(id)
-    if (word?.is === 'refused')
+    if (word?.status === 'removed' || !(await store.read(em => em.count(Rule, { id }))))
+      throw removedMeanwhile(id)
+    if (word?.status === 'refused')
       throw new Fault(activationFailed, word.message, { details: { rule_id: id, reason: word.code } })
     if (answer) refuse(word ?? null, id, ackSecs)
     return reading.read(id, principal)

@@ -158,7 +158,7 @@ const keeper = (hooks: Partial<AgentObjectKind>): Partial<AgentPlugin> => ({
         { kind: 'mood', id: text, revision: 1, bytes: new Uint8Array() },
         'retry'
       )
-      return { text: verdict.is === 'refused' ? verdict.message : verdict.is }
+      return { text: verdict.status === 'refused' ? verdict.message : verdict.status }
     })
   ]
 })
@@ -212,7 +212,7 @@ t.test('a release that hangs is named, and the agent stops', async t => {
 t.test('an object that cannot be withdrawn keeps no revoked agent from its end', async t => {
   const agent = await rowdy(t, keeper({ withdraw: async () => bug() }))
   await push(agent.visit, 'rule-1', 1, 8080)
-  t.same(await agent.visit.line.request(Echo, { text: 'one' }), { text: 'taken' })
+  t.same(await agent.visit.line.request(Echo, { text: 'one' }), { text: 'applied' })
 
   agent.visit.dismiss('token_revoked')
 

@@ -58,11 +58,11 @@ export const things = [Put, Drop, Holding, Echo]
 export const codec = openCodec([...wireMessages, ...controlMessages, ...things])
 
 /** `kind id@revision is`, in the order of settling. */
-export const wordOf = (row: ManagedObject, settlement: ApplyResult): string =>
-  `${row.id}@${row.revision} ${settlement.is === 'refused' ? settlement.code : settlement.is}`
+export const resultText = (row: ManagedObject, result: ApplyResult): string =>
+  `${row.id}@${row.revision} ${result.status === 'refused' ? result.code : result.status}`
 
 export interface ControlFixture {
-  readonly words: string[]
+  readonly results: string[]
   readonly texts: Map<string, string> // what `load` finds; without an entry the row is left out
   readonly log: LogLine[]
   readonly clock: FakeClock
@@ -92,7 +92,7 @@ export async function controlFixture(t: Test, plan: Plan = {}): Promise<ControlF
   const dir = t.testdir()
   const log: LogLine[] = []
   const clock = fakeClock()
-  const words: string[] = []
+  const results: string[] = []
   const texts = new Map<string, string>()
   const watchers = new Set<() => void>()
   const thing = defineObjectKind({
@@ -108,8 +108,8 @@ export async function controlFixture(t: Test, plan: Plan = {}): Promise<ControlF
     },
     removal: ({ id, revision, removal }) => ({ id, revision, removal: removal ?? '' }),
     async recordResult() {},
-    resultRecorded(row, settlement) {
-      words.push(wordOf(row, settlement))
+    resultRecorded(row, result) {
+      results.push(resultText(row, result))
       for (const look of watchers) look()
     }
   })
@@ -142,7 +142,7 @@ export async function controlFixture(t: Test, plan: Plan = {}): Promise<ControlF
     return revision
   }
   return {
-    words,
+    results,
     texts,
     log,
     clock,
@@ -192,9 +192,9 @@ export async function controlFixture(t: Test, plan: Plan = {}): Promise<ControlF
     settled: n =>
       new Promise(resolve => {
         const look = (): void => {
-          if (words.length < n) return
+          if (results.length < n) return
           watchers.delete(look)
-          resolve(words)
+          resolve(results)
         }
         watchers.add(look)
         look()

@@ -87,7 +87,7 @@ t.test(`${agents} agents with ${objects} objects each come back at once`, async 
 
 t.test(`${reconnects} reconnects of one agent leave nothing behind`, async t => {
   const clock = counting()
-  const { enroll, put, agent, control, events, log, words } = await controlFixture(t, { clock })
+  const { enroll, put, agent, control, events, log, results } = await controlFixture(t, { clock })
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
   const stock = [{ kind: 'thing', id: 'a', revision: 1 }]
@@ -100,7 +100,7 @@ t.test(`${reconnects} reconnects of one agent leave nothing behind`, async t => 
     }
     while (control.peers.all().some(({ ended }) => ended.aborted)) await new Promise(setImmediate)
     log.length = 0
-    words.length = 0
+    results.length = 0
   }
   await come(50)
   await first.close()

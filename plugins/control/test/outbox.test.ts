@@ -66,7 +66,7 @@ t.test('a refusal is settled once, with its code, and not repeated on this strea
   await settled(1)
   await put(clientId, 'good')
 
-  t.same(await settled(2), ['bad@1 port_in_use', 'good@2 taken'])
+  t.same(await settled(2), ['bad@1 port_in_use', 'good@2 applied'])
   t.same(idsOf(edge.heard).slice(1), ['bad', 'good'])
 })
 
@@ -80,11 +80,11 @@ t.test('what was refused is tried again on the next stream', async t => {
 
   await agent(token)
 
-  t.same(await settled(2), ['a@1 activation_failed', 'a@1 taken'])
+  t.same(await settled(2), ['a@1 activation_failed', 'a@1 applied'])
 })
 
 t.test('without an answer nothing is settled, and it is said again every 15 s', async t => {
-  const { enroll, agent, put, settled, words, clock, texts } = await controlFixture(t)
+  const { enroll, agent, put, settled, results, clock, texts } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const reactions: Reaction[] = ['never', 'never', 'take']
   const edge = await agent(token, { clock, react: () => reactions.shift() ?? 'take' })
@@ -93,7 +93,7 @@ t.test('without an answer nothing is settled, and it is said again every 15 s', 
 
   texts.set('a', 'a later text')
   for (const n of [2, 3]) {
-    t.same(words, [])
+    t.same(results, [])
     for (let second = 0; second < 15; second++) {
       await clock.advance(1_000)
       await turns(3)
@@ -101,7 +101,7 @@ t.test('without an answer nothing is settled, and it is said again every 15 s', 
     t.match(await edge.until(Put.name, n), { body: { revision: 1, text: 'a later text' } })
   }
 
-  t.same(await settled(1), ['a@1 taken'])
+  t.same(await settled(1), ['a@1 applied'])
 })
 
 t.test('a removal overtakes the push that has no answer', async t => {
@@ -113,7 +113,7 @@ t.test('a removal overtakes the push that has no answer', async t => {
 
   await drop(clientId, 'a', 'cut')
 
-  t.same(await settled(1), ['a@2 gone'])
+  t.same(await settled(1), ['a@2 removed'])
   for (let second = 0; second < 20; second++) {
     await clock.advance(1_000)
     await turns(3)
@@ -134,11 +134,11 @@ t.test("an answer on a revision that is no longer the row's settles nothing", as
   await put(clientId, 'a')
   held.resolve()
 
-  t.same(await settled(1), ['a@2 taken'])
+  t.same(await settled(1), ['a@2 applied'])
 })
 
 t.test('a stream that ends while an answer is awaited settles nothing', async t => {
-  const { enroll, agent, put, settled, words } = await controlFixture(t)
+  const { enroll, agent, put, settled, results } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token, { react: () => 'never' })
   await put(clientId, 'a')
@@ -146,10 +146,10 @@ t.test('a stream that ends while an answer is awaited settles nothing', async t 
 
   await edge.close()
   await turns(5)
-  t.same(words, [])
+  t.same(results, [])
 
   await agent(token)
-  t.same(await settled(1), ['a@1 taken'])
+  t.same(await settled(1), ['a@1 applied'])
 })
 
 t.test('at most 64 pushes are unanswered', async t => {
@@ -184,13 +184,13 @@ t.test('a drained removal is taken first and gone later; its row waits until the
   await settled(1)
 
   await drop(clientId, 'a', 'drain')
-  t.same(await settled(2), ['a@1 taken', 'a@2 taken'])
+  t.same(await settled(2), ['a@1 applied', 'a@2 applied'])
   t.same(await rows(clientId), ['a@2 drain'])
   edge.gone({ kind: 'thing', id: 'a', revision: 1 })
   edge.gone({ kind: 'nothing', id: 'a', revision: 2 })
   edge.gone({ kind: 'thing', id: 'a', revision: 2 })
 
-  t.same((await settled(3)).slice(2), ['a@2 gone'])
+  t.same((await settled(3)).slice(2), ['a@2 removed'])
   t.same(await rows(clientId), [])
 })
 
@@ -204,7 +204,7 @@ t.test('Gone says nothing of what shall be there', async t => {
   edge.gone({ kind: 'thing', id: 'a', revision: 1 })
   edge.standing({ kind: 'thing', id: 'a', revision: 1 })
 
-  t.same(await settled(2), ['a@1 taken', 'a@1 taken'])
+  t.same(await settled(2), ['a@1 applied', 'a@1 applied'])
   t.same(await rows(clientId), ['a@1'])
 })
 
@@ -219,7 +219,7 @@ t.test('an agent says by itself how an object stands', async t => {
   edge.standing({ kind: 'thing', id: 'a', revision: 7, code: 'stale' })
   edge.standing({ kind: 'thing', id: 'a', revision: 1 })
 
-  t.same(await settled(3), ['a@1 taken', 'a@1 port_in_use', 'a@1 taken'])
+  t.same(await settled(3), ['a@1 applied', 'a@1 port_in_use', 'a@1 applied'])
 })
 
 t.test('many words at once are all written down', async t => {
@@ -255,7 +255,7 @@ t.test('an owner that cannot take a word down does not keep others from theirs',
 
   await put(clientId, 'a', 'broken', 'b')
 
-  t.same(await settled(2), ['a@1 taken', 'b@3 taken'])
+  t.same(await settled(2), ['a@1 applied', 'b@3 applied'])
   t.match(events('held.settle_failed'), [{ level: 'error', fields: { client_id: clientId } }])
 })
 
@@ -282,7 +282,7 @@ t.test('an owner that fails to load is begun again after 15 s', async t => {
     await turns(3)
   }
 
-  t.same(await settled(1), ['a@1 taken'])
+  t.same(await settled(1), ['a@1 applied'])
 })
 
 t.test("a body that cannot be put into words is the owner's refusal", async t => {

@@ -11,7 +11,7 @@ t.test('a change reaches a connected agent and is settled by its answer', async 
   await put(clientId, 'a')
 
   t.match(await edge.until(Put.name), { body: { id: 'a', revision: 1, text: 'text of a' } })
-  t.same(await settled(1), ['a@1 taken'])
+  t.same(await settled(1), ['a@1 applied'])
   t.same(await rows(clientId), ['a@1'])
 })
 
@@ -24,7 +24,7 @@ t.test(
 
     const edge = await agent(token)
 
-    t.same(await settled(3), ['b@1 taken', 'a@2 taken', 'c@3 taken'])
+    t.same(await settled(3), ['b@1 applied', 'a@2 applied', 'c@3 applied'])
     t.same(
       edge.heard.map(({ body: { id } }) => id),
       [undefined, 'b', 'a', 'c']
@@ -47,7 +47,7 @@ t.test("an agent whose digest is the server's is sent nothing, and its rows are 
   ]
   const again = await agent(token, { stock, generation })
 
-  t.same((await settled(4)).slice(2), ['a@1 taken', 'b@2 taken'])
+  t.same((await settled(4)).slice(2), ['a@1 applied', 'b@2 applied'])
   t.same(again.heard, [])
   t.ok(again.bytesReceived() < 10_240, `${again.bytesReceived()} bytes`)
   t.ok(control.peers.find(clientId))
@@ -128,10 +128,10 @@ t.test(
       ]
     )
     t.same((await settled(4)).toSorted(), [
-      'barred@4 gone',
-      'live@2 taken',
-      'never there@1 gone',
-      'shut@3 taken'
+      'barred@4 removed',
+      'live@2 applied',
+      'never there@1 removed',
+      'shut@3 applied'
     ])
     t.same(await rows(clientId), ['live@2 drain', 'shut@3 drain'])
   }
@@ -204,7 +204,7 @@ t.test('an object whose owner has nothing to send is not sent, and goes from the
     edge.heard.slice(1).map(({ name, body: { id, removal } }) => [name, id, removal]),
     [[Drop.name, 'in parts', 'cut']]
   )
-  t.same(await settled(1), ['whole@1 taken'])
+  t.same(await settled(1), ['whole@1 applied'])
   t.same(await rows(clientId), ['whole@1', 'in parts@2'])
 })
 
@@ -227,7 +227,7 @@ t.test('an agent that knows another generation is told everything again', async 
 
   const edge = await agent(token, { stock, generation: 'of another store' })
 
-  t.same(await settled(1), ['a@1 taken'])
+  t.same(await settled(1), ['a@1 applied'])
   t.match(edge.heard.slice(1), [{ name: Put.name, body: { id: 'a', revision: 1 } }])
 })
 
@@ -247,10 +247,10 @@ t.test('a server that meets revisions above its counter counts on from them', as
   t.equal(await put(clientId, 'next'), 63)
 
   t.same((await settled(4)).toSorted(), [
-    'ahead@61 taken',
-    'behind@2 taken',
-    'dropped@62 gone',
-    'next@63 taken'
+    'ahead@61 applied',
+    'behind@2 applied',
+    'dropped@62 removed',
+    'next@63 applied'
   ])
   t.same(await rows(clientId), ['behind@2', 'ahead@61', 'next@63'])
 })
@@ -283,5 +283,5 @@ t.test('a change made while an agent reconciles is not lost', async t => {
   await put(clientId, 'a', 'b')
   held.resolve()
 
-  t.same(await settled(2), ['a@2 taken', 'b@3 taken'])
+  t.same(await settled(2), ['a@2 applied', 'b@3 applied'])
 })

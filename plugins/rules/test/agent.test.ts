@@ -7,7 +7,7 @@ import agent from '../agent.ts'
 import { messages, RulePush, RuleRemove, Settings } from '../wire.ts'
 
 const codec = openCodec(messages)
-const taken: AgentApplyResult = { is: 'taken', revision: 3 }
+const taken: AgentApplyResult = { status: 'applied', revision: 3 }
 
 /** Remembers what it is told. */
 function desk(verdict: AgentApplyResult = taken) {
@@ -98,7 +98,7 @@ t.test('what is held becomes a rule of the engine, its targets in the order of t
 })
 
 t.test('a refusal goes back with its code', async t => {
-  const { hear } = desk({ is: 'refused', revision: 3, code: 'port_in_use', message: 'taken' })
+  const { hear } = desk({ status: 'refused', revision: 3, code: 'port_in_use', message: 'taken' })
 
   await t.rejects(hear(RulePush, codec.encode(RulePush, push)), { code: 'port_in_use', message: 'taken' })
 })

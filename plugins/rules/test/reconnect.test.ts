@@ -86,8 +86,8 @@ t.test(
     const { rules, store } = on.server.depsOf('rules') as Deps
     const rowOf = () => ({ clientId, kind: 'rule', id, revision: 1, removal: null })
     const words = [
-      { row: rowOf(), settlement: { is: 'refused', code: 'port_in_use', message: '' } as const },
-      { row: rowOf(), settlement: { is: 'taken' } as const }
+      { row: rowOf(), settlement: { status: 'refused', code: 'port_in_use', message: '' } as const },
+      { row: rowOf(), settlement: { status: 'applied' } as const }
     ]
     const events = () => on.log.filter(({ fields }) => fields['rule'] === id).map(({ event }) => event)
     const settleAll = (after: () => void) =>

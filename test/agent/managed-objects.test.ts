@@ -74,7 +74,7 @@ t.test('an object that was put is in force, on disk, and part of the digest', as
 
   const verdict = await held.put(thing(3), 'once')
 
-  t.same(verdict, { is: 'taken', revision: 3 })
+  t.same(verdict, { status: 'applied', revision: 3 })
   t.same([...applied], [['one', 'a']])
   t.equal(held.digest(), digestOf('', [{ kind: 'thing', id: 'one', revision: 3 }]))
   t.match(db.prepare('select kind, id, revision from held').all(), [
@@ -86,8 +86,8 @@ t.test('an older revision changes nothing and is answered with the one held', as
   const { held, applied } = open(t)
   await held.put(thing(3, 'new'), 'once')
 
-  t.same(await held.put(thing(2, 'old'), 'once'), { is: 'taken', revision: 3 })
-  t.same(await held.drop(dropOf(1), 'cut'), { is: 'taken', revision: 3 })
+  t.same(await held.put(thing(2, 'old'), 'once'), { status: 'applied', revision: 3 })
+  t.same(await held.drop(dropOf(1), 'cut'), { status: 'applied', revision: 3 })
 
   t.same([...applied.values()], ['new'])
 })
@@ -96,7 +96,7 @@ t.test('equal bytes under a newer revision are saved and not touched', async t =
   const { held, applies } = open(t)
   await held.put(thing(3), 'once')
 
-  t.same(await held.put(thing(7), 'once'), { is: 'taken', revision: 7 })
+  t.same(await held.put(thing(7), 'once'), { status: 'applied', revision: 7 })
 
   t.same(applies, ['a'])
   t.equal(held.digest(), digestOf('', [thing(7)]))
@@ -107,11 +107,11 @@ t.test('what is refused once is not kept, and what was there before stays', asyn
   refused.set('bad', 'port_in_use')
 
   const first = await held.put(thing(1, 'bad'), 'once')
-  t.match(first, { is: 'refused', revision: 1, code: 'port_in_use' })
+  t.match(first, { status: 'refused', revision: 1, code: 'port_in_use' })
   t.same(held.stock('').rows, [])
 
   await held.put(thing(2, 'good'), 'once')
-  t.match(await held.put(thing(3, 'bad'), 'once'), { is: 'refused', revision: 3 })
+  t.match(await held.put(thing(3, 'bad'), 'once'), { status: 'refused', revision: 3 })
   t.same([...applied.values()], ['good'])
   t.match(db.prepare('select revision from held').all(), [{ revision: 2 }])
 })
@@ -121,7 +121,7 @@ t.test('what cannot be applied now is kept, tried again with backoff, and its ch
   refused.set('a', 'port_in_use')
   held.attach(line)
 
-  t.match(await held.put(thing(5), 'retry'), { is: 'refused', code: 'port_in_use' })
+  t.match(await held.put(thing(5), 'retry'), { status: 'refused', code: 'port_in_use' })
   t.match(held.stock('').rows, [{ id: 'one', revision: 5, state: 'waiting' }])
   t.equal(held.digest(), digestOf('', []), 'the digest speaks of what is applied')
 
@@ -145,7 +145,7 @@ t.test('what was in force goes when the object that replaces it cannot be applie
   await held.put(thing(1, 'wide'), 'once')
   refused.set('narrow', 'field_unknown')
 
-  t.match(await held.put(thing(2, 'narrow'), 'retry'), { is: 'refused', code: 'field_unknown' })
+  t.match(await held.put(thing(2, 'narrow'), 'retry'), { status: 'refused', code: 'field_unknown' })
   t.equal(applied.size, 0)
 
   refused.clear()
@@ -196,7 +196,7 @@ t.test('a drop is answered when it is shut, and Gone follows when it has drained
   await held.put(thing(1), 'once')
   held.attach(line)
 
-  t.same(await held.drop(dropOf(2), 'drain'), { is: 'taken', revision: 2 })
+  t.same(await held.drop(dropOf(2), 'drain'), { status: 'applied', revision: 2 })
   t.match(held.stock('').rows, [{ id: 'one', revision: 2, state: 'draining' }])
   t.same(said, [])
 
@@ -231,7 +231,7 @@ t.test('a put that is older than the drop of the same object does not bring it b
   const { held, applied } = open(t)
   await held.drop(dropOf(9), 'cut')
 
-  t.same(await held.put(thing(8), 'once'), { is: 'taken', revision: 9 })
+  t.same(await held.put(thing(8), 'once'), { status: 'applied', revision: 9 })
 
   t.equal(applied.size, 0)
 })
@@ -293,7 +293,7 @@ t.test('another generation of the store makes all revisions 0 and touches nothin
 
   await held.welcome('g2', ['thing'])
   t.equal(held.digest(), digestOf('g2', [thing(0)]))
-  t.same(await held.put(thing(3), 'once'), { is: 'taken', revision: 3 })
+  t.same(await held.put(thing(3), 'once'), { status: 'applied', revision: 3 })
 
   t.same(applies, ['a'])
   t.same([...applied.values()], ['a'])
