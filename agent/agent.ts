@@ -58,7 +58,7 @@ function linkOptions(
       return hello(objects.digest())
     },
     async welcomed({ generation, kinds, server_time_ms: serverTimeMs }) {
-      journal.learnTime(serverTimeMs, askedMs)
+      journal.setServerTime(serverTimeMs, askedMs)
       await objects.welcome(generation, kinds)
     },
     joined(line, { parts }, signal) {

@@ -63,7 +63,7 @@ export function openComponents(options: AgentOptions, defer: (release: Release) 
     ...plugins.flatMap(({ messages }) => messages ?? [])
   ])
   const journal = openJournal({ db: journalDb, clock, log })
-  defer(journal.close)
+  defer(() => journal.close())
   const onEvents = (batch: readonly EngineEvent[]): void => batch.forEach(heed)
   const engine = options.openEngine({ bind: options.bind, onEvents })
   defer(engine.stop)
@@ -108,7 +108,7 @@ function openHeeding({ plugins, resolver, engine, rules, journal, call, clock, l
     if (event.kind === 'resolve') {
       resolver.resolve(event.host).then(found => engine.resolved(event.token, found))
     } else if (event.kind === 'closed') {
-      journal.final(event.counters)
+      journal.recordFinal(event.counters)
       rules.ended(event.counters.ruleId)
     }
   }

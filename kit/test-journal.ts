@@ -1,6 +1,6 @@
 // What an agent's journal would report, in the words of a test.
 import type { Clock } from '../kernel/base/clock.ts'
-import { none } from '../plugins/stats/counts.ts'
+import { noCounts } from '../plugins/stats/counters.ts'
 import type { Stats } from '../plugins/stats/stats.ts'
 import type { Row } from '../plugins/stats/wire.ts'
 
@@ -22,7 +22,7 @@ export function openJournal({ clientId, books, clock }: Options) {
   return async (ruleId: string, { in: bytesIn = 0, out: bytesOut = 0 }: Delivered): Promise<void> => {
     const minute = String(Math.floor(clock.now() / 60_000) * 60)
     const before = rows.get(`${ruleId} ${minute}`) ?? {
-      ...none,
+      ...noCounts,
       rule_id: ruleId,
       kind: 'minute',
       key: minute

@@ -24,14 +24,19 @@ export interface Change {
 }
 
 /** A rule as the journal counts it: targets in the engine's order. */
-export interface Counted {
+export interface JournalRule {
   readonly id: string
   readonly owner: string
   readonly targets: readonly { readonly host: string; readonly port: number }[]
 }
 
 /** What lies between two samples of one engine rule; before the first all is zero. */
-export function changesOf(rule: Counted, minute: number, now: Counters, before: Counters | null): Change[] {
+export function changesOf(
+  rule: JournalRule,
+  minute: number,
+  now: Counters,
+  before: Counters | null
+): Change[] {
   const ports = now.ports.map((port, i) => ({
     key: String(port.port),
     bytesIn: port.bytesIn - (before?.ports[i]?.bytesIn ?? 0),
@@ -76,7 +81,7 @@ export function changesOf(rule: Counted, minute: number, now: Counters, before: 
   ]
 }
 
-const keyOf = (target: Counted['targets'][number] | undefined): string => {
+const keyOf = (target: JournalRule['targets'][number] | undefined): string => {
   if (!target) throw new TypeError('the engine counts a target that the rule does not have')
   return `${target.host.includes(':') ? `[${target.host}]` : target.host}:${target.port}`
 }

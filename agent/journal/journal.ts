@@ -3,40 +3,40 @@ import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Counters } from '../engine.ts'
 import type { StateDatabase } from '../state/database.ts'
-import type { Counted } from './changes.ts'
-import { type Gauge, openEngineCounters } from './counters.ts'
+import type { JournalRule } from './changes.ts'
+import { deliveriesIn, openUnacked } from './deliveries.ts'
+import { type ActivePort, openEngineCounters } from './engine-counters.ts'
 import { type Batch, openJournalStore } from './journal-store.ts'
-import { deliveriesIn, openUnacked } from './unacked.ts'
-import { fold, prune } from './upkeep.ts'
+import { fold, prune } from './retention.ts'
 
-export type { Counted } from './changes.ts'
-export type { Gauge } from './counters.ts'
+export type { JournalRule } from './changes.ts'
+export type { ActivePort } from './engine-counters.ts'
 export type { Batch, Gap, JournalRow } from './journal-store.ts'
 
 export interface Journal {
   /** Before `engine.open`: what the engine counts as `engineId` is this rule's, until `final` or `unbind`. */
-  bind(engineId: number, rule: Counted): void
+  bind(engineId: number, rule: JournalRule): void
   /** The engine refused to open it. */
   unbind(engineId: number): void
   /** Each second, with `engine.sample()` as of `at`: adds what is new, and writes it. */
   tick(sample: readonly Counters[], at?: number): void
   /** The last word on an engine rule: what its event `closed` brings. */
-  final(counters: Counters): void
+  recordFinal(counters: Counters): void
   /** From Welcome, asked for at `askedMs`: minutes are those of the server's clock, which it was between then and now. */
-  learnTime(serverTimeMs: number, askedMs: number): void
+  setServerTime(serverTimeMs: number, askedMs: number): void
   /** From Welcome, epoch to seq: what came after it is not booked, whatever was acknowledged before. */
   reconcile(booked: Readonly<Record<string, number>>): void
   /** What is not booked as of now, oldest first, `limit` rows a batch. The last may be empty. */
-  unbooked(limit: number): Iterable<Batch>
+  pending(limit: number): Iterable<Batch>
   acknowledge(epoch: string, seq: number): void
-  gauges(): readonly Gauge[]
+  activePorts(): readonly ActivePort[]
   /** Bytes of the owner's rules that are written down: all of them, whatever the server knows. Never less. */
   delivered(owner: string): number
   /**
    * Of these, what the server had not booked when it had booked the epoch up to `seq`; of other epochs what it has not
    * acknowledged. Only what was delivered in minutes that end after `since` (Unix seconds).
    */
-  unacked(
+  unacknowledged(
     owner: string,
     mark: { readonly epoch: string; readonly seq: number; readonly since: number }
   ): number
@@ -155,17 +155,17 @@ export function openJournal({ db, clock, log }: Options): Journal {
         upkeep()
       })
     },
-    final(counters) {
+    recordFinal(counters) {
       tally.hear(counters, 'last')
       guarded(() => write())
     },
-    learnTime(serverTimeMs, askedMs) {
+    setServerTime(serverTimeMs, askedMs) {
       const [least, most] = [serverTimeMs - clock.now(), serverTimeMs - askedMs]
       offsetMs = Math.min(Math.max(offsetMs, least), most)
       guarded(setWritten)
     },
     reconcile: booked => guarded(() => reconcile(booked)),
-    unbooked,
+    pending: unbooked,
     acknowledge: (epoch, seq) =>
       guarded(() => {
         const found = book.epochs().find(known => known.epoch === epoch)
@@ -174,9 +174,9 @@ export function openJournal({ db, clock, log }: Options): Journal {
         owed.book(found.number, seq)
         if (found.gap_from !== null) book.tellGap(found.number)
       }),
-    gauges: tally.gauges,
+    activePorts: tally.gauges,
     delivered: owed.delivered,
-    unacked(owner, { epoch, seq, since }) {
+    unacknowledged(owner, { epoch, seq, since }) {
       const named = book.epochs().find(known => known.epoch === epoch)
       return owed.after(owner, since, { epoch: named?.number ?? 0, seq })
     },

@@ -16,14 +16,14 @@ interface Options {
   readonly scrape: Scrape
 }
 
-export interface Listening {
+export interface MetricsListener {
   readonly port: number
   readonly close: Release
 }
 
 const limits = { headersTimeout: 10_000, requestTimeout: 10_000, keepAliveTimeout: 5_000 }
 
-export async function openListener({ listen, scrape, log }: Options): Promise<Listening> {
+export async function openListener({ listen, scrape, log }: Options): Promise<MetricsListener> {
   const server = createServer(limits, answer(scrape, log))
   server.maxConnections = 64
   const { hostname, port } = new URL(`http://${listen}`)

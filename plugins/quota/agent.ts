@@ -81,7 +81,7 @@ const termsOf = ({ revision, monthly_bytes, anchor, period_end, hold_secs }: Tra
 /** The cap, less what is booked and not forgiven, less what the server did not know of when it said so. */
 function leftOf(update: TrafficQuotaUpdate, { journal }: AgentCall): number {
   const { user_id, monthly_bytes, booked, credit } = update
-  return Math.max(0, monthly_bytes - booked + credit - journal.unacked(user_id, update))
+  return Math.max(0, monthly_bytes - booked + credit - journal.unacknowledged(user_id, update))
 }
 
 /** A size may be as large as a number can be. */

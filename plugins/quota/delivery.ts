@@ -3,9 +3,9 @@ import { defineObjectKind } from '../../kernel/control/managed-objects.ts'
 import type { Connection, Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { openWaiting } from '../rules/exports.ts'
-import type { Mark, Stats } from '../stats/stats.ts'
-import { countedSince, currentPeriod, standingAt } from './book.ts'
+import type { JournalPosition, Stats } from '../stats/stats.ts'
 import { Quota } from './entities.ts'
+import { countedSince, currentPeriod, rolledOver } from './usage.ts'
 import { capability, quotaKind, TrafficQuotaUpdate } from './wire.ts'
 
 interface Services extends Pick<Kernel, 'store' | 'control' | 'clock' | 'log'> {
@@ -25,8 +25,8 @@ export function openDelivery({ store, control, clock, log, stats }: Services) {
     await word
   }
 
-  function updateOf(quota: Quota, revision: number, mark: Mark | null): TrafficQuotaUpdate {
-    const now = standingAt(quota, clock.now())
+  function updateOf(quota: Quota, revision: number, mark: JournalPosition | null): TrafficQuotaUpdate {
+    const now = rolledOver(quota, clock.now())
     return {
       action: 'SET',
       user_id: now.userId,

@@ -1,19 +1,19 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { FilledBy } from '../../kernel/slot.ts'
-import { currentPeriod, spentOf } from './book.ts'
 import type { Quota } from './entities.ts'
 import { levelSlot } from './exports.ts'
+import { bytesUsedOf, currentPeriod } from './usage.ts'
 
 const levels = [80, 100] as const
 
 /** Says what has been reached and was not said in this period. Answers the quota that knows it. */
-export async function tellLevels(
+export async function notifyLevels(
   quota: Quota,
   { nowMs, filled }: { readonly nowMs: number; readonly filled: FilledBy },
   em: EntityManager
 ): Promise<Quota> {
   const { userId, clientId, monthlyBytes, levelTold } = quota
-  const bytesUsed = spentOf(quota)
+  const bytesUsed = bytesUsedOf(quota)
   const reached = levels.filter(
     percent => bytesUsed / monthlyBytes >= percent / 100 && percent > (levelTold ?? 0)
   )

@@ -1,7 +1,7 @@
 import type { Metric, Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { spentOf, standingAt } from './book.ts'
 import { Quota } from './entities.ts'
+import { bytesUsedOf, rolledOver } from './usage.ts'
 
 /** A series a pair, from PUT to DELETE. */
 export const openMetrics =
@@ -9,7 +9,7 @@ export const openMetrics =
   async () => {
     const found = await store.read(em => em.find(Quota, {}, { disableIdentityMap: true }))
     const now = clock.now()
-    const quotas = found.map(quota => standingAt(quota, now))
+    const quotas = found.map(quota => rolledOver(quota, now))
     const gauge = (name: string, help: string, read: (quota: Quota) => number): Metric => ({
       name: `svc_traffic_quota_${name}`,
       type: 'gauge',
@@ -21,7 +21,7 @@ export const openMetrics =
       gauge('exhausted', '1 where the quota of the period is spent', ({ exhaustedAt }) =>
         exhaustedAt == null ? 0 : 1
       ),
-      gauge('bytes_used', 'Delivered in the period, in and out, less what was forgiven', spentOf),
+      gauge('bytes_used', 'Delivered in the period, in and out, less what was forgiven', bytesUsedOf),
       gauge('bytes_limit', 'Size of the quota', ({ monthlyBytes }) => monthlyBytes)
     ]
   }

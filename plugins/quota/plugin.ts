@@ -4,7 +4,7 @@ import { connectionSlot } from '../../kernel/control/peers.ts'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
 import { removingSlot } from '../clients/exports.ts'
-import { sinkSlot } from '../stats/exports.ts'
+import { committedSlot } from '../stats/exports.ts'
 import { removingSlot as userRemovingSlot } from '../users/exports.ts'
 import { commands } from './commands.ts'
 import { Quota } from './entities.ts'
@@ -44,7 +44,7 @@ export default definePlugin<Deps>({
     objectKindSlot.fillWith(({ quotas }: Deps) => quotas.kind),
     connectionSlot.fillWith(({ quotas }: Deps) => quotas.connection),
     metricsSlot.fillWith(openMetrics),
-    sinkSlot.fillWith(({ quotas }: Deps) => quotas.book),
+    committedSlot.fillWith(({ quotas }: Deps) => quotas.book),
     removingSlot.fillWith(({ quotas }: Deps) => quotas.forgetClient),
     userRemovingSlot.fillWith(({ quotas }: Deps) => ({ remove: quotas.forgetUser }))
   ],

@@ -9,16 +9,16 @@ import type { Clients } from '../clients/clients.ts'
 import type { Stats } from '../stats/stats.ts'
 import { LastReport } from '../stats/wire.ts'
 import type { Users } from '../users/users.ts'
-import { judged, standingAt } from './book.ts'
 import { openDelivery } from './delivery.ts'
 import { Quota } from './entities.ts'
-import { openKeeping } from './keeping.ts'
-import { tellLevels } from './levels.ts'
+import { notifyLevels } from './levels.ts'
+import { openKeeping } from './lifecycle.ts'
 import { firstOfMonth, periodOf } from './period.ts'
 import { missing, openReading } from './reading.ts'
 import { rowOf } from './row.ts'
 import { type ChangeBody, invalidAnchor, type PairParams, type QuotaRow, type SetBody } from './schema.ts'
 import type { keys } from './settings.ts'
+import { rolledOver, withExhaustion } from './usage.ts'
 import { capability, quotaKind } from './wire.ts'
 
 export const unsupported = defineCode('quota_unsupported_by_client', 422, 3)
@@ -75,8 +75,12 @@ export function openQuotas(deps: Services) {
     const { client_id: clientId, user_id: userId } = at
     const row = await change(resource(at), async em => {
       const now = clock.now()
-      const judgment = { ...judged(await work(em), now), holdSecs: config.quota_hold_secs, updatedAt: now }
-      const quota = await tellLevels(judgment, { nowMs: now, filled }, em)
+      const judgment = {
+        ...withExhaustion(await work(em), now),
+        holdSecs: config.quota_hold_secs,
+        updatedAt: now
+      }
+      const quota = await notifyLevels(judgment, { nowMs: now, filled }, em)
       await em.upsert(Quota, quota)
       await control.objects.put(em, { clientId, kind: quotaKind, id: userId })
       return rowOf(quota, (await clients.get(clientId, em)).name, now)
@@ -90,7 +94,7 @@ export function openQuotas(deps: Services) {
     await users.get(em, userId)
     const client = await clients.get(clientId, em)
     const known = await em.findOne(Quota, { userId, clientId }, { disableIdentityMap: true })
-    return { client, known: known && standingAt(known, clock.now()) }
+    return { client, known: known && rolledOver(known, clock.now()) }
   }
 
   function newQuota({ user_id: userId, client_id: clientId }: PairParams, given: number | undefined): Quota {

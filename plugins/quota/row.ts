@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { Client } from '../../kernel/identity/entities.ts'
-import { currentPeriod, spentOf, standingAt } from './book.ts'
 import type { Quota } from './entities.ts'
 import type { QuotaRow } from './schema.ts'
+import { bytesUsedOf, currentPeriod, rolledOver } from './usage.ts'
 
 export async function rowsOf(
   quotas: readonly Quota[],
@@ -16,9 +16,9 @@ export async function rowsOf(
 }
 
 export function rowOf(quota: Quota, clientName: string, nowMs: number): QuotaRow {
-  const now = standingAt(quota, nowMs)
+  const now = rolledOver(quota, nowMs)
   const { start, end } = currentPeriod(now, nowMs)
-  const used = spentOf(now)
+  const used = bytesUsedOf(now)
   return {
     user_id: now.userId,
     client_id: now.clientId,

@@ -4,7 +4,7 @@ import type { Connection } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { openWaiting } from '../rules/exports.ts'
 import { Envelope } from './entities.ts'
-import { onTheWire } from './limits.ts'
+import { encodeLimits } from './limits.ts'
 import { capability, EnvelopeRemove, EnvelopeSet, envelopeKind } from './wire.ts'
 
 const waitSecs = 5
@@ -36,7 +36,7 @@ export function openDelivery({ store, control, clock, log }: Services) {
       return new Map(
         able.flatMap(({ clientId, id, revision }) => {
           const envelope = found.find(one => one.clientId === clientId && one.ownerId === id)
-          return envelope ? [[id, { owner_id: id, revision, limits: onTheWire(envelope.limits) }]] : []
+          return envelope ? [[id, { owner_id: id, revision, limits: encodeLimits(envelope.limits) }]] : []
         })
       )
     },

@@ -2,7 +2,7 @@ import { defineCode } from '../../kernel/base/errors.ts'
 import { pushOptionsSlot, ruleField } from '../rules/exports.ts'
 import { RuleLimit } from './entities.ts'
 import { unsupported } from './envelopes.ts'
-import { onTheWire, parseLimits, properties, RateLimit } from './limits.ts'
+import { encodeLimits, parseLimits, properties, RateLimit } from './limits.ts'
 import { capability, key, Limits } from './wire.ts'
 
 export const limitMissing = defineCode('validation.rate_limit_missing', 400, 3)
@@ -27,7 +27,7 @@ export const field = ruleField({
     const rows = await em.find(RuleLimit, { rule: { $in: [...ids] } }, { disableIdentityMap: true })
     return new Map(rows.map(({ rule, limits }) => [rule, limits]))
   },
-  encode: onTheWire
+  encode: encodeLimits
 })
 
 export const pushOptions = pushOptionsSlot.fill({

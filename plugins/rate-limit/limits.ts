@@ -46,7 +46,7 @@ export function parseLimits(given: RateLimit, at: string): RateLimit | null {
 const bitsPerByte = 8
 const leastBurstBytes = 16 * 1024
 
-export const onTheWire = (limit: RateLimit): Limits => {
+export const encodeLimits = (limit: RateLimit): Limits => {
   const { concurrent_connections: connections, new_connections_per_sec: perSec } = limit
   const bytesIn = bytesOf(limit.bandwidth_in_bps, limit.bandwidth_in_burst_bytes)
   const bytesOut = bytesOf(limit.bandwidth_out_bps, limit.bandwidth_out_burst_bytes)

@@ -52,10 +52,10 @@ function openReporter(stream: ControlStream, journal: Journal): () => Promise<vo
   let running: Promise<void> = Promise.resolve()
 
   async function report(): Promise<void> {
-    const live = journal.gauges().map(gauge => ({
+    const live = journal.activePorts().map(gauge => ({
       rule_id: gauge.ruleId,
       port: gauge.port,
-      connections: gauge.active
+      connections: gauge.connections
     }))
     const now = JSON.stringify(live)
     let count = 0
@@ -75,7 +75,7 @@ function openReporter(stream: ControlStream, journal: Journal): () => Promise<vo
 
 /** Older epochs first; what lives comes with the end. */
 function* partsOf(journal: Journal, live: readonly Live[]): Iterable<Omit<StatsReport, 'part'>> {
-  for (const { epoch, seq, gap, rows, isLast } of journal.unbooked(rowsPerPart)) {
+  for (const { epoch, seq, gap, rows, isLast } of journal.pending(rowsPerPart)) {
     const head = { epoch, seq, ...(gap && { gap: { from_ms: gap.fromMs, to_ms: gap.toMs } }) }
     const body = {
       ...head,

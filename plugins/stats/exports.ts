@@ -2,21 +2,21 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { defineSlot } from '../../kernel/slot.ts'
 
 /** Payload bytes that were delivered, and are now booked for the first time. */
-export interface Difference {
+export interface CommittedBytes {
   readonly clientId: string
   readonly owner: string
   readonly ruleId: string
   /** Start of the span in which they were delivered: Unix seconds of the server's clock. */
-  readonly at: number
+  readonly startSecs: number
   readonly span: 'minute' | 'hour'
   readonly bytesIn: number
   readonly bytesOut: number
 }
 
 /** To be said once the transaction has been committed. */
-export type Notice = () => void
+export type AfterCommit = () => void
 
-type Sink = (differences: readonly Difference[], em: EntityManager) => Promise<readonly Notice[]>
+type Sink = (differences: readonly CommittedBytes[], em: EntityManager) => Promise<readonly AfterCommit[]>
 
 /** Who else keeps books of bytes: in the ledger's transaction, so that none counts twice or forgets. */
-export const sinkSlot = defineSlot<Sink>('stats.sink')
+export const committedSlot = defineSlot<Sink>('stats.committed')

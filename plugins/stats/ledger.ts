@@ -3,9 +3,9 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { RuleOwnership } from '../rules/exports.ts'
-import { type Counts, isLower, isSame, isSpan, keyOf, minus, none, plus } from './counts.ts'
+import { type Counts, isLower, isSame, isSpan, keyOf, minus, noCounts, plus } from './counters.ts'
 import { StatsEpoch } from './entities.ts'
-import { type Difference, type Notice, sinkSlot } from './exports.ts'
+import { type AfterCommit, type CommittedBytes, committedSlot } from './exports.ts'
 import type { RuleOwners } from './rule-owners.ts'
 import { addTotals, advanceEpoch, type OwnedRow, putRows, rowsBefore } from './tables.ts'
 import type { Row, StatsReport } from './wire.ts'
@@ -17,7 +17,7 @@ export interface Report extends StatsReport {
 export const epochsTold = 1000 // an agent keeps few: one more each time that it starts
 
 /** A journal, and how far of it is booked. */
-export interface Mark {
+export interface JournalPosition {
   readonly epoch: string
   readonly seq: number
 }
@@ -25,11 +25,11 @@ export interface Mark {
 export type Ledger = ReturnType<typeof openLedger>
 
 export function openLedger({ clock, log, filled }: Kernel, holders: Pick<RuleOwners, 'of' | 'reported'>) {
-  async function book(reports: readonly Report[], em: EntityManager): Promise<Notice[]> {
+  async function book(reports: readonly Report[], em: EntityManager): Promise<AfterCommit[]> {
     const ids = new Set(reports.flatMap(({ rows }) => rows.map(row => row.rule_id)))
     const held = await holders.of([...ids], em)
-    const notices: Notice[] = []
-    const differences: Difference[] = []
+    const notices: AfterCommit[] = []
+    const differences: CommittedBytes[] = []
     const complete = new Set<string>()
     for (const report of reports) {
       const { grown, lower } = await compare(report, held, em)
@@ -49,7 +49,7 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<RuleOwn
     }
     await holders.reported([...complete], em)
     if (differences.length > 0)
-      for (const { value: sink } of filled(sinkSlot)) notices.push(...(await sink(differences, em)))
+      for (const { value: sink } of filled(committedSlot)) notices.push(...(await sink(differences, em)))
     return notices
   }
 
@@ -61,7 +61,7 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<RuleOwn
     })
     const rows = [...new Map(mine.map(row => [keyOf(row), row])).values()]
     const before = await rowsBefore(report, rows, em)
-    const so = (row: Row): Counts => before.get(keyOf(row)) ?? none
+    const so = (row: Row): Counts => before.get(keyOf(row)) ?? noCounts
     const lower = rows.filter(row => isLower(row, so(row)))
     const grown = rows
       .filter(row => !isLower(row, so(row)) && !isSame(row, so(row)))
@@ -69,7 +69,7 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<RuleOwn
     return { grown, lower }
   }
 
-  function gapBefore({ clientId, epoch, gap }: Report): Notice[] {
+  function gapBefore({ clientId, epoch, gap }: Report): AfterCommit[] {
     if (!gap) return []
     const fields = { client_id: clientId, epoch, from: timestamp(gap.from_ms), to: timestamp(gap.to_ms) }
     return [
@@ -78,7 +78,7 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<RuleOwn
     ]
   }
 
-  const refusal = ({ clientId, epoch }: Report, [first, ...others]: readonly Row[]): Notice[] =>
+  const refusal = ({ clientId, epoch }: Report, [first, ...others]: readonly Row[]): AfterCommit[] =>
     first
       ? [
           () =>
@@ -104,7 +104,7 @@ export function openLedger({ clock, log, filled }: Kernel, holders: Pick<RuleOwn
   }
 
   /** The one that was booked last; null before the first report. */
-  async function mark(clientId: string, em: EntityManager): Promise<Mark | null> {
+  async function mark(clientId: string, em: EntityManager): Promise<JournalPosition | null> {
     const last = { orderBy: { bookedAt: 'desc' }, limit: 1, disableIdentityMap: true } as const
     const [found] = await em.find(StatsEpoch, { clientId }, last)
     return found ? { epoch: found.epoch, seq: found.seq } : null
@@ -134,8 +134,8 @@ function totalsOf(added: readonly OwnedRow[]): OwnedRow[] {
   return [...totals.values()]
 }
 
-function differenceOf(clientId: string, added: OwnedRow): Difference[] {
+function differenceOf(clientId: string, added: OwnedRow): CommittedBytes[] {
   if (!isSpan(added.kind)) return []
   const { owner, rule_id: ruleId, kind: span, key, bytes_in: bytesIn, bytes_out: bytesOut } = added
-  return [{ clientId, owner, ruleId, span, at: Number(key), bytesIn, bytesOut }]
+  return [{ clientId, owner, ruleId, span, startSecs: Number(key), bytesIn, bytesOut }]
 }

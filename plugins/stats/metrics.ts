@@ -5,7 +5,7 @@ import type { Metric, Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Rules } from '../rules/rules.ts'
 import type { ActiveConnections } from './active-connections.ts'
-import { type Counts, countNames, none } from './counts.ts'
+import { type Counts, countNames, noCounts } from './counters.ts'
 
 interface Services extends Pick<Kernel, 'store'> {
   readonly rules: Pick<Rules, 'page'>
@@ -46,7 +46,7 @@ export function openMetrics({ store, rules, lives }: Services): Metrics {
         return {
           labelValues: [clientId, owner, id],
           protocol,
-          whole: mine.find(({ kind }) => kind === 'rule') ?? none,
+          whole: mine.find(({ kind }) => kind === 'rule') ?? noCounts,
           rejected: mine.filter(({ kind }) => kind === 'rejected'),
           active: active.get(id) ?? 0
         }

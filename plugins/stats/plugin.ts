@@ -10,7 +10,7 @@ import type { Rules } from '../rules/rules.ts'
 import { removingSlot as userRemovingSlot } from '../users/exports.ts'
 import { commands } from './commands.ts'
 import { StatsEpoch, StatsHolder, StatsRow, StatsTotal } from './entities.ts'
-import { sinkSlot } from './exports.ts'
+import { committedSlot } from './exports.ts'
 import { Stats0001 } from './migrations/0001-stats.ts'
 import { Stats0002 } from './migrations/0002-datagrams.ts'
 import { Stats0003 } from './migrations/0003-minute.ts'
@@ -43,7 +43,7 @@ export default definePlugin<Deps>({
     ]
   },
   exports: { stats: asFunction(openStats).singleton() },
-  slots: [sinkSlot],
+  slots: [committedSlot],
   fills: [
     connectionSlot.fillWith(({ stats }: Deps) => stats.connection),
     removedSlot.fillWith(({ stats }: Deps) => stats.removed),

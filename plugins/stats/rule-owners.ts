@@ -11,7 +11,7 @@ const nobody = ''
 
 export type RuleOwners = ReturnType<typeof openRuleOwners>
 
-export interface Gone extends RuleOwnership {
+export interface RemovedRule extends RuleOwnership {
   readonly id: string
 }
 
@@ -25,7 +25,7 @@ export function openRuleOwners({ rules }: { readonly rules: Rules }) {
   }
 
   /** In the transaction in which the rule goes. */
-  async function removed({ id: ruleId, clientId, owner }: Gone, em: EntityManager): Promise<void> {
+  async function removed({ id: ruleId, clientId, owner }: RemovedRule, em: EntityManager): Promise<void> {
     await em.upsert(StatsHolder, { ruleId, clientId, owner, isLast: false })
   }
 

@@ -10,13 +10,13 @@ import { epochsTold, openLedger } from './ledger.ts'
 import { openMetrics } from './metrics.ts'
 import { openReading } from './reading.ts'
 import { openReports } from './reports.ts'
-import { type Gone, openRuleOwners } from './rule-owners.ts'
+import { openRuleOwners, type RemovedRule } from './rule-owners.ts'
 import type { Flags, RuleStats } from './schema.ts'
 import { openSummary } from './summary.ts'
 import { dropEnded, dropEpochs, dropSpans } from './tables.ts'
 import { openWatch } from './watch.ts'
 
-export type { Mark } from './ledger.ts'
+export type { JournalPosition } from './ledger.ts'
 export type Stats = ReturnType<typeof openStats>
 
 const spansKeptMs = 48 * 3_600_000 // what an agent may still say again; the totals hold them for ever
@@ -61,7 +61,7 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
     mark: ledger.mark,
     metrics: openMetrics({ store, rules, lives }),
     tidy,
-    async removed(rule: Gone, em: EntityManager): Promise<void> {
+    async removed(rule: RemovedRule, em: EntityManager): Promise<void> {
       await holders.removed(rule, em)
       watch.wake(rule.id) // its read waits for the end of this transaction
     },

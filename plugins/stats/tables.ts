@@ -1,6 +1,6 @@
 // Plain statements over many rows: a report is never booked entity by entity.
 import type { EntityManager } from '@mikro-orm/sql'
-import { type Counts, countNames, keyOf } from './counts.ts'
+import { type Counts, countNames, keyOf } from './counters.ts'
 import { StatsEpoch } from './entities.ts'
 import type { Row } from './wire.ts'
 

@@ -1,6 +1,6 @@
 import { asFunction } from 'awilix'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { sinkSlot } from '../stats/exports.ts'
+import { committedSlot } from '../stats/exports.ts'
 import { removingSlot } from '../users/exports.ts'
 import { commands } from './commands.ts'
 import { TrafficSample, TrafficSeries } from './entities.ts'
@@ -28,7 +28,7 @@ export default definePlugin<Deps>({
   },
   services: { traffic: asFunction(openTraffic).singleton() },
   fills: [
-    sinkSlot.fill(add),
+    committedSlot.fill(add),
     removingSlot.fillWith(({ traffic }: Deps) => ({
       async remove({ id }, em) {
         await traffic.disown(id, em)

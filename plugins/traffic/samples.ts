@@ -1,6 +1,6 @@
 // The tables of samples. An hour is counted up with its minutes, in their transaction: there is nothing to roll up later.
 import type { EntityManager } from '@mikro-orm/sql'
-import type { Difference } from '../stats/exports.ts'
+import type { CommittedBytes } from '../stats/exports.ts'
 import { TrafficSeries } from './entities.ts'
 import { keptSecs, spanSecsOf, type Window } from './window.ts'
 
@@ -11,12 +11,12 @@ export interface Sample {
 }
 
 /** '*' is every one. */
-export interface Whose {
+export interface SeriesKey {
   readonly userId: string
   readonly clientId: string
 }
 
-interface Added extends Whose {
+interface Added extends SeriesKey {
   readonly spanSecs: number
   readonly ts: number
   bytesIn: number
@@ -24,13 +24,13 @@ interface Added extends Whose {
 }
 
 const every = '*'
-export const all: Whose = { userId: every, clientId: every }
+export const all: SeriesKey = { userId: every, clientId: every }
 const perStatement = 200
 const seriesPerRound = 100
 const samplesPerRound = 1000
 
 /** Fills `stats.sink`. */
-export async function add(differences: readonly Difference[], em: EntityManager): Promise<[]> {
+export async function add(differences: readonly CommittedBytes[], em: EntityManager): Promise<[]> {
   const added = sum(differences)
   const ids = await idsOf(added, em)
   for (const some of slices(added))
@@ -46,13 +46,13 @@ export async function add(differences: readonly Difference[], em: EntityManager)
 }
 
 /** One row a series and span. */
-function sum(differences: readonly Difference[]): Added[] {
+function sum(differences: readonly CommittedBytes[]): Added[] {
   const rows = new Map<string, Added>()
-  for (const { owner: userId, clientId, at, span, bytesIn, bytesOut } of differences) {
+  for (const { owner: userId, clientId, startSecs, span, bytesIn, bytesOut } of differences) {
     const spans = span === 'minute' ? [spanSecsOf['1m'], spanSecsOf['1h']] : [spanSecsOf['1h']]
     for (const whose of [{ userId, clientId }, { userId, clientId: every }, { userId: every, clientId }, all])
       for (const spanSecs of spans) {
-        const ts = Math.floor(at / spanSecs) * spanSecs
+        const ts = Math.floor(startSecs / spanSecs) * spanSecs
         const key = `${keyOf(whose)} ${spanSecs} ${ts}`
         const row = rows.get(key) ?? { ...whose, spanSecs, ts, bytesIn: 0, bytesOut: 0 }
         row.bytesIn += bytesIn
@@ -63,7 +63,7 @@ function sum(differences: readonly Difference[]): Added[] {
   return [...rows.values()].filter(({ bytesIn, bytesOut }) => bytesIn + bytesOut > 0)
 }
 
-async function idsOf(rows: readonly Whose[], em: EntityManager): Promise<Map<string, number>> {
+async function idsOf(rows: readonly SeriesKey[], em: EntityManager): Promise<Map<string, number>> {
   const wanted = [...new Map(rows.map(row => [keyOf(row), row])).values()]
   const ids = new Map<string, number>()
   for (const some of slices(wanted)) {
@@ -83,7 +83,7 @@ async function idsOf(rows: readonly Whose[], em: EntityManager): Promise<Map<str
   return ids
 }
 
-export async function read(whose: Partial<Whose>, window: Window, em: EntityManager): Promise<Sample[]> {
+export async function read(whose: Partial<SeriesKey>, window: Window, em: EntityManager): Promise<Sample[]> {
   const series = await em.findOne(TrafficSeries, { ...all, ...whose })
   if (!series) return []
   const rows = await em.execute<Sample[]>(
@@ -133,7 +133,7 @@ export async function dropOld(after: number, nowSecs: number, em: EntityManager)
   return last
 }
 
-const keyOf = ({ userId, clientId }: Whose): string => `${userId} ${clientId}`
+const keyOf = ({ userId, clientId }: SeriesKey): string => `${userId} ${clientId}`
 
 function* slices<T>(rows: readonly T[]): Iterable<readonly T[]> {
   for (let i = 0; i < rows.length; i += perStatement) yield rows.slice(i, i + perStatement)

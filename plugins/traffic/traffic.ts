@@ -15,7 +15,7 @@ export type Traffic = ReturnType<typeof openTraffic>
 export function openTraffic({ store, clock, log }: Kernel) {
   const nowSecs = (): number => Math.floor(clock.now() / 1000)
 
-  async function read(query: Query, whose: Partial<samples.Whose>, em: EntityManager): Promise<Answer> {
+  async function read(query: Query, whose: Partial<samples.SeriesKey>, em: EntityManager): Promise<Answer> {
     const window = windowOf(query, nowSecs())
     const found = await samples.read(whose, window, em)
     const total = (count: 'bytes_in' | 'bytes_out') => found.reduce((sum, row) => sum + row[count], 0)

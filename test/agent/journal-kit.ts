@@ -48,7 +48,7 @@ export function start(t: Test, dir: string, clock: FakeClock = fakeClock()): Ope
   return { journal: openJournal({ db, clock, log: listen(log) }), db, log }
 }
 
-export const batches = (journal: Journal, limit = 500): Batch[] => [...journal.unbooked(limit)]
+export const batches = (journal: Journal, limit = 500): Batch[] => [...journal.pending(limit)]
 
 /** Rows by `kind key`, of all batches; a row is there once. */
 export function rowsOf(all: readonly Batch[]) {
@@ -61,7 +61,7 @@ export function rowsOf(all: readonly Batch[]) {
 /** As the server does: all that is there is booked. Answers how far. */
 export function bookAll(journal: Journal, limit = 500): Record<string, number> {
   const booked: Record<string, number> = {}
-  for (const { epoch, seq } of journal.unbooked(limit)) {
+  for (const { epoch, seq } of journal.pending(limit)) {
     journal.acknowledge(epoch, seq)
     booked[epoch] = seq
   }

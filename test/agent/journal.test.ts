@@ -34,7 +34,7 @@ t.test("a byte belongs to the minute of the server's clock", async t => {
   const dir = t.testdir()
   const { journal, db } = start(t, dir, clock)
   journal.bind(1, web)
-  journal.learnTime(noon + 90_000, noon)
+  journal.setServerTime(noon + 90_000, noon)
   journal.tick([counted(1, [1, 0])])
   journal.close()
   db.close()
@@ -55,11 +55,11 @@ t.test("an answer that was long under way does not move the server's clock", asy
   const { journal } = start(t, t.testdir(), clock)
 
   await clock.advance(3000)
-  journal.learnTime(noon + 500, noon)
+  journal.setServerTime(noon + 500, noon)
   t.equal(journal.now(), noon + 3000, 'ours may be right')
-  journal.learnTime(noon + 5000, noon + 1000)
+  journal.setServerTime(noon + 5000, noon + 1000)
   t.equal(journal.now(), noon + 5000, 'it was at least that late')
-  journal.learnTime(noon - 4000, noon + 1000)
+  journal.setServerTime(noon - 4000, noon + 1000)
   t.equal(journal.now(), noon - 2000, 'it was no later when it was asked')
 })
 
@@ -70,13 +70,13 @@ t.test(
     journal.bind(1, web)
     journal.tick([counted(1, [10, 10], { active: 1 })])
 
-    journal.final(counted(1, [12, 12]))
+    journal.recordFinal(counted(1, [12, 12]))
     journal.tick([counted(1, [99, 99])])
     journal.bind(2, web)
     journal.tick([counted(2, [1, 1], { active: 2 })])
 
     t.match(rowsOf(batches(journal)), { 'port 8080': { bytesIn: 13, bytesOut: 13 } })
-    t.same(journal.gauges(), [{ ruleId: web.id, port: 8080, active: 2 }])
+    t.same(journal.activePorts(), [{ ruleId: web.id, port: 8080, active: 2 }])
   }
 )
 
@@ -304,7 +304,7 @@ t.test('a disk that refuses costs a log line, not a count', async t => {
   journal.bind(1, web)
   db.pragma('query_only = 1')
   journal.tick([counted(1, [10, 0])])
-  journal.final(counted(1, [11, 0]))
+  journal.recordFinal(counted(1, [11, 0]))
   db.pragma('query_only = 0')
 
   journal.tick([])

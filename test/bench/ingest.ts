@@ -5,7 +5,7 @@ import type { Database } from 'better-sqlite3'
 import { newId } from '../../kernel/base/id.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import { connectAgent, type ScriptedAgent } from '../../kit/scripted-agent.ts'
-import { none } from '../../plugins/stats/counts.ts'
+import { noCounts } from '../../plugins/stats/counters.ts'
 import { messages, type Row, StatsReport } from '../../plugins/stats/wire.ts'
 import { quantile, type Seeded, withServer } from './seeded.ts'
 
@@ -54,10 +54,10 @@ function rowsOf({ ruleIds }: Edge, round: number): Row[] {
   const [bytes, connections] = [(round + 1) * 1_000_003, round + 1]
   const minute = String(Math.floor(Date.now() / 60_000) * 60)
   return ruleIds.flatMap((rule_id, i) => {
-    const moved = { ...none, rule_id, bytes_in: bytes, bytes_out: bytes * 2 }
+    const moved = { ...noCounts, rule_id, bytes_in: bytes, bytes_out: bytes * 2 }
     return [
       { ...moved, kind: 'minute', key: minute },
-      { ...none, rule_id, kind: 'rule', key: '', connections },
+      { ...noCounts, rule_id, kind: 'rule', key: '', connections },
       { ...moved, kind: 'port', key: String(10_000 + i) },
       { ...moved, kind: 'target', key: '10.0.0.1:80', connections }
     ]

@@ -14,7 +14,7 @@ t.test('all of an owner is delivered, over rules, starts and acknowledgements', 
   first.journal.bind(3, { ...web, id: '01RULEBOB', owner: 'bob' })
   first.journal.tick([counted(1, [10, 5]), counted(2, [1, 1]), counted(3, [7, 0])])
   bookAll(first.journal)
-  first.journal.final(counted(1, [20, 5]))
+  first.journal.recordFinal(counted(1, [20, 5]))
 
   t.equal(first.journal.delivered('ann'), 27)
   t.equal(first.journal.delivered('nobody'), 0)
@@ -26,15 +26,15 @@ t.test('what a report has told is not owed, whether its acknowledgement has come
   const { journal } = start(t, t.testdir())
   journal.bind(1, web)
   journal.tick([counted(1, [100, 0])])
-  const [told] = [...journal.unbooked(500)]
+  const [told] = [...journal.pending(500)]
   const { epoch = '', seq = 0 } = told ?? {}
   journal.tick([counted(1, [130, 0])])
 
-  t.equal(journal.unacked('ann', nothing), 130)
-  t.equal(journal.unacked('ann', { epoch, seq, since: 0 }), 30, 'the server has booked it already')
+  t.equal(journal.unacknowledged('ann', nothing), 130)
+  t.equal(journal.unacknowledged('ann', { epoch, seq, since: 0 }), 30, 'the server has booked it already')
   journal.acknowledge(epoch, seq)
-  t.equal(journal.unacked('ann', { epoch, seq, since: 0 }), 30)
-  t.equal(journal.unacked('ann', nothing), 30)
+  t.equal(journal.unacknowledged('ann', { epoch, seq, since: 0 }), 30)
+  t.equal(journal.unacknowledged('ann', nothing), 30)
 })
 
 t.test('what the server says as of an older report counts from that report on', async t => {
@@ -42,14 +42,14 @@ t.test('what the server says as of an older report counts from that report on', 
   journal.bind(1, web)
   const marks = [100, 200, 300].map(bytes => {
     journal.tick([counted(1, [bytes, 0])])
-    const [{ epoch = '', seq = 0 } = {}] = [...journal.unbooked(500)]
+    const [{ epoch = '', seq = 0 } = {}] = [...journal.pending(500)]
     journal.acknowledge(epoch, seq)
     return { epoch, seq, since: 0 }
   })
   journal.tick([counted(1, [350, 0])])
 
   t.same(
-    marks.map(mark => journal.unacked('ann', mark)),
+    marks.map(mark => journal.unacknowledged('ann', mark)),
     [250, 150, 50]
   )
 })
@@ -60,8 +60,8 @@ t.test('a report in parts is told part by part', async t => {
   journal.bind(2, { ...web, id: '01RULENEXT' })
   journal.tick([counted(1, [100, 0]), counted(2, [10, 0])])
 
-  const owed = [...journal.unbooked(1)].map(({ epoch, seq }) =>
-    journal.unacked('ann', { epoch, seq, since: 0 })
+  const owed = [...journal.pending(1)].map(({ epoch, seq }) =>
+    journal.unacknowledged('ann', { epoch, seq, since: 0 })
   )
 
   t.equal(owed[0], 10, 'the first row is the minute of the first rule')
@@ -77,8 +77,8 @@ t.test('only minutes that end after a time are owed', async t => {
   await clock.advance(minuteMs)
   journal.tick([counted(1, [130, 0])])
 
-  t.equal(journal.unacked('ann', { ...nothing, since }), 30)
-  t.equal(journal.unacked('ann', { ...nothing, since: since - 1 }), 130)
+  t.equal(journal.unacknowledged('ann', { ...nothing, since }), 30)
+  t.equal(journal.unacknowledged('ann', { ...nothing, since: since - 1 }), 130)
   t.equal(journal.deliveredSince('ann', since), 30)
   bookAll(journal)
   t.equal(journal.deliveredSince('ann', since), 30, 'a whole minute is of the period, booked or not')
@@ -90,7 +90,7 @@ t.test('a start after a crash owes what the epochs before have not told', async 
   const first = start(t, dir)
   first.journal.bind(1, web)
   first.journal.tick([counted(1, [100, 0])])
-  const [{ epoch = '', seq = 0 } = {}] = [...first.journal.unbooked(500)]
+  const [{ epoch = '', seq = 0 } = {}] = [...first.journal.pending(500)]
   first.journal.acknowledge(epoch, seq)
   first.journal.tick([counted(1, [140, 0])])
 
@@ -98,7 +98,7 @@ t.test('a start after a crash owes what the epochs before have not told', async 
   journal.bind(1, web)
   journal.tick([counted(1, [5, 0])])
 
-  t.equal(journal.unacked('ann', { epoch, seq, since: 0 }), 45)
+  t.equal(journal.unacknowledged('ann', { epoch, seq, since: 0 }), 45)
 })
 
 t.test('a server that has forgotten reports is owed them again', async t => {
@@ -106,11 +106,11 @@ t.test('a server that has forgotten reports is owed them again', async t => {
   journal.bind(1, web)
   journal.tick([counted(1, [100, 0])])
   bookAll(journal)
-  t.equal(journal.unacked('ann', nothing), 0)
+  t.equal(journal.unacknowledged('ann', nothing), 0)
 
   journal.reconcile({})
 
-  t.equal(journal.unacked('ann', nothing), 100)
+  t.equal(journal.unacknowledged('ann', nothing), 100)
 })
 
 t.test('a server that was put back to an old state is owed what has long been forgotten', async t => {
@@ -120,7 +120,7 @@ t.test('a server that was put back to an old state is owed what has long been fo
   const marks = []
   for (let i = 1; i <= 100; i++) {
     journal.tick([counted(1, [i * 10, 0])])
-    const [{ epoch = '', seq = 0 } = {}] = [...journal.unbooked(500)]
+    const [{ epoch = '', seq = 0 } = {}] = [...journal.pending(500)]
     journal.acknowledge(epoch, seq)
     marks.push({ epoch, seq, since: 0 })
     await clock.advance(5000)
@@ -129,9 +129,9 @@ t.test('a server that was put back to an old state is owed what has long been fo
 
   journal.reconcile({ [old.epoch]: old.seq })
 
-  t.equal(journal.unacked('ann', old), 1000 - 120, 'minute by minute, all but what it still has')
+  t.equal(journal.unacknowledged('ann', old), 1000 - 120, 'minute by minute, all but what it still has')
   journal.reconcile({ [old.epoch]: old.seq })
-  t.equal(journal.unacked('ann', old), 1000 - 120, 'once')
+  t.equal(journal.unacknowledged('ann', old), 1000 - 120, 'once')
 })
 
 t.test('what is booked long ago leaves nothing behind', async t => {
@@ -162,15 +162,15 @@ t.test('a server that is away for long: what is owed to it does not grow by the 
   journal.tick([counted(1, [61, 0])])
 
   t.same(rows(), { n: 2 })
-  t.equal(journal.unacked('ann', nothing), 61)
+  t.equal(journal.unacknowledged('ann', nothing), 61)
   t.equal(
-    journal.unacked('ann', { ...nothing, since: hour + 3599 }),
+    journal.unacknowledged('ann', { ...nothing, since: hour + 3599 }),
     61,
     'an hour counts whole where it ends'
   )
-  t.equal(journal.unacked('ann', { ...nothing, since: hour + 3600 }), 1)
-  const [told] = [...journal.unbooked(500)]
-  t.equal(journal.unacked('ann', { epoch: told?.epoch ?? '', seq: told?.seq ?? 0, since: 0 }), 0)
+  t.equal(journal.unacknowledged('ann', { ...nothing, since: hour + 3600 }), 1)
+  const [told] = [...journal.pending(500)]
+  t.equal(journal.unacknowledged('ann', { epoch: told?.epoch ?? '', seq: told?.seq ?? 0, since: 0 }), 0)
   bookAll(journal)
-  t.equal(journal.unacked('ann', nothing), 0)
+  t.equal(journal.unacknowledged('ann', nothing), 0)
 })

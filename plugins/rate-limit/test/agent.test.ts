@@ -6,7 +6,7 @@ import { startTestAgent } from '../../../test/agent/test-agent.ts'
 import rules from '../../rules/agent.ts'
 import { RulePush, RuleRemove, messages as rulesMessages } from '../../rules/wire.ts'
 import rateLimit from '../agent.ts'
-import { onTheWire, type RateLimit } from '../limits.ts'
+import { encodeLimits, type RateLimit } from '../limits.ts'
 import { EnvelopeRemove, EnvelopeSet, key, Limits, messages, Throttled } from '../wire.ts'
 
 const codec = openCodec([Limits])
@@ -32,13 +32,17 @@ async function begin(t: Test, dir = t.testdir()) {
         listen_to: port,
         targets: [{ host: '10.0.0.1', port: 80, priority: 0 }],
         prefer_ipv6: false,
-        fields: limits ? { [key]: codec.encode(Limits, onTheWire(limits)) } : {},
+        fields: limits ? { [key]: codec.encode(Limits, encodeLimits(limits)) } : {},
         retry: false
       }),
     remove: (rule: string) =>
       visit.line.request(RuleRemove, { rule_id: rule, revision: ++revision, removal: 'cut' }),
     envelop: (owner: string, limits: RateLimit) =>
-      visit.line.request(EnvelopeSet, { owner_id: owner, revision: ++revision, limits: onTheWire(limits) }),
+      visit.line.request(EnvelopeSet, {
+        owner_id: owner,
+        revision: ++revision,
+        limits: encodeLimits(limits)
+      }),
     lift: (owner: string) => visit.line.request(EnvelopeRemove, { owner_id: owner, revision: ++revision })
   }
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { onTheWire, parseLimits } from '../limits.ts'
+import { encodeLimits, parseLimits } from '../limits.ts'
 
 t.test('bits become bytes once, and a burst that is not given follows from its rate', async t => {
   for (const [given, told] of [
@@ -15,7 +15,7 @@ t.test('bits become bytes once, and a burst that is not given follows from its r
     ],
     [{}, {}]
   ] as const)
-    t.same(onTheWire(given), told, JSON.stringify(given))
+    t.same(encodeLimits(given), told, JSON.stringify(given))
 })
 
 t.test('what limits nothing is nothing; a burst needs its rate', async t => {

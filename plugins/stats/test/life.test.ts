@@ -5,7 +5,7 @@ import { scripted } from '../../../kit/scripted-agent.ts'
 import { until } from '../../rules/test/fixture.ts'
 import { messages as rulesMessages } from '../../rules/wire.ts'
 import { StatsEpoch, StatsHolder, StatsRow, StatsTotal } from '../entities.ts'
-import { type Difference, sinkSlot } from '../exports.ts'
+import { type CommittedBytes, committedSlot } from '../exports.ts'
 import type { Stats } from '../stats.ts'
 import { LastReport, messages } from '../wire.ts'
 import { minute, noon, otherEpoch, row, statsFixture } from './fixture.ts'
@@ -143,14 +143,14 @@ t.test('a journal of long ago that is told again is not the one that was booked 
 })
 
 t.test('a rule that lived for two seconds is booked, for its owner', async t => {
-  const heard: Difference[] = []
+  const heard: CommittedBytes[] = []
   const sink = definePlugin({
     name: 'sink',
     version: '1.0.0',
     kernel: '^1.0.0',
     needs: { stats: '^1.0.0' },
     fills: [
-      sinkSlot.fill(async differences => {
+      committedSlot.fill(async differences => {
         heard.push(...differences)
         return []
       })

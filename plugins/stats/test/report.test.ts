@@ -1,6 +1,6 @@
 import t from 'tap'
 import { definePlugin } from '../../../kernel/plugin.ts'
-import { type Difference, sinkSlot } from '../exports.ts'
+import { type CommittedBytes, committedSlot } from '../exports.ts'
 import { StatsReport } from '../wire.ts'
 import { epoch, minute, noon, otherEpoch, row, statsFixture, toldIn } from './fixture.ts'
 
@@ -182,7 +182,7 @@ t.test('an agent speaks for no rule of another client, and for none that never w
 })
 
 t.test('a sink gets each difference once, in the transaction that books it, and speaks after it', async t => {
-  const heard: (readonly Difference[])[] = []
+  const heard: (readonly CommittedBytes[])[] = []
   let said = 0
   let isBroken = true
   const sink = definePlugin({
@@ -191,11 +191,11 @@ t.test('a sink gets each difference once, in the transaction that books it, and 
     kernel: '^1.0.0',
     needs: { stats: '^1.0.0' },
     fills: [
-      sinkSlot.fill(async differences => {
+      committedSlot.fill(async differences => {
         heard.push(differences)
         return [() => said++]
       }),
-      sinkSlot.fill(async () => {
+      committedSlot.fill(async () => {
         if (isBroken) throw new Error('no room')
         return []
       })
@@ -240,7 +240,7 @@ t.test('a report that cannot be booked takes no other of its moment with it', as
     kernel: '^1.0.0',
     needs: { stats: '^1.0.0' },
     fills: [
-      sinkSlot.fill(async differences => {
+      committedSlot.fill(async differences => {
         if (differences.some(({ clientId }) => refused.has(clientId))) throw new Error('no room')
         return []
       })

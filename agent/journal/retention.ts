@@ -1,7 +1,7 @@
 // What the journal forgets, and how old minutes shrink.
 import type { StateDatabase } from '../state/database.ts'
+import { foldUnacked } from './deliveries.ts'
 import type { JournalStore } from './journal-store.ts'
-import { foldUnacked } from './unacked.ts'
 
 const dayMs = 24 * 3_600_000
 const bookedForMs = dayMs // a server that was restored asks for them again

@@ -1,15 +1,15 @@
 import type { Counters } from '../engine.ts'
-import { type Change, type Counted, changesOf } from './changes.ts'
+import { type Change, changesOf, type JournalRule } from './changes.ts'
 
 /** Live connections of a rule on a port; only where there are some. */
-export interface Gauge {
+export interface ActivePort {
   readonly ruleId: string
   readonly port: number
-  readonly active: number
+  readonly connections: number
 }
 
 interface Binding {
-  readonly rule: Counted
+  readonly rule: JournalRule
   written: Counters | null
   latest: Counters | null
   isFinal: boolean
@@ -22,7 +22,7 @@ export function openEngineCounters() {
   const bindings = new Map<number, Binding>()
 
   return {
-    bind: (engineId: number, rule: Counted): void =>
+    bind: (engineId: number, rule: JournalRule): void =>
       void bindings.set(engineId, { rule, written: null, latest: null, isFinal: false }),
 
     unbind: (engineId: number): void => void bindings.delete(engineId),
@@ -52,11 +52,11 @@ export function openEngineCounters() {
     owners: (): Record<string, string> =>
       Object.fromEntries([...bindings.values()].map(({ rule }) => [rule.id, rule.owner])),
 
-    gauges: (): Gauge[] =>
+    gauges: (): ActivePort[] =>
       [...bindings.values()].flatMap(({ rule, latest }) =>
         (latest?.ports ?? [])
           .filter(({ active }) => active > 0)
-          .map(({ port, active }) => ({ ruleId: rule.id, port, active }))
+          .map(({ port, active }) => ({ ruleId: rule.id, port, connections: active }))
       )
   }
 }

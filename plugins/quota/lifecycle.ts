@@ -2,12 +2,12 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { Client, User } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Difference, Notice } from '../stats/exports.ts'
+import type { AfterCommit, CommittedBytes } from '../stats/exports.ts'
 import type { Removed } from '../users/exports.ts'
-import { standingAt, withBooked } from './book.ts'
 import { Quota } from './entities.ts'
-import { tellLevels } from './levels.ts'
+import { notifyLevels } from './levels.ts'
 import type { keys } from './settings.ts'
+import { rolledOver, withCommitted } from './usage.ts'
 import { quotaKind } from './wire.ts'
 
 type Pair = Pick<Quota, 'userId' | 'clientId'>
@@ -15,17 +15,17 @@ type Services = Pick<Kernel<typeof keys>, 'config' | 'clock' | 'control' | 'log'
 
 export function openKeeping({ config, clock, control, log, filled }: Services) {
   /** In the ledger's transaction. */
-  async function book(differences: readonly Difference[], em: EntityManager): Promise<Notice[]> {
+  async function book(differences: readonly CommittedBytes[], em: EntityManager): Promise<AfterCommit[]> {
     const now = clock.now()
-    const notices: Notice[] = []
+    const notices: AfterCommit[] = []
     for (const [clientId, ofClient] of Map.groupBy(differences, difference => difference.clientId)) {
       const byUser = Map.groupBy(ofClient, ({ owner }) => owner)
       const where = { clientId, userId: { $in: [...byUser.keys()] } }
       for (const known of await em.find(Quota, where, { disableIdentityMap: true })) {
         const { userId } = known
-        const before = standingAt(known, now)
-        const booked = withBooked(before, byUser.get(userId) ?? [], now)
-        const after = await tellLevels(booked, { nowMs: now, filled }, em)
+        const before = rolledOver(known, now)
+        const booked = withCommitted(before, byUser.get(userId) ?? [], now)
+        const after = await notifyLevels(booked, { nowMs: now, filled }, em)
         const { periodStart, used, credit, exhaustedAt, levelTold } = after
         const usage = { periodStart, used, credit, exhaustedAt, levelTold }
         await em.nativeUpdate(Quota, { userId, clientId }, usage)

@@ -27,7 +27,7 @@ const each = (make: (name: CountName) => number): Counts => ({
   rejected: make('rejected')
 })
 
-export const none: Counts = each(() => 0)
+export const noCounts: Counts = each(() => 0)
 export const plus = (a: Counts, b: Counts): Counts => each(name => a[name] + b[name])
 export const minus = (a: Counts, b: Counts): Counts => each(name => a[name] - b[name])
 export const isLower = (a: Counts, b: Counts): boolean => names.some(name => a[name] < b[name])

@@ -7,14 +7,14 @@ const noon = Date.UTC(2026, 0, 15, 12)
 const other = { ...web, id: '01RULEAPI' }
 
 for (const [what, happens] of [
-  ['the server tells the time', ({ journal }) => journal.learnTime(noon + 90_900, noon + 900)],
-  ['another rule has its last word', ({ journal }) => journal.final(counted(2, [5, 0]))]
+  ['the server tells the time', ({ journal }) => journal.setServerTime(noon + 90_900, noon + 900)],
+  ['another rule has its last word', ({ journal }) => journal.recordFinal(counted(2, [5, 0]))]
 ] as const satisfies readonly [string, (opened: ReturnType<typeof start>) => void][])
   t.test(`a gap begins where all rules were counted, though ${what} after that`, async t => {
     const clock = fakeClock(noon)
     const dir = t.testdir()
     const opened = start(t, dir, clock)
-    opened.journal.learnTime(noon + 90_000, noon)
+    opened.journal.setServerTime(noon + 90_000, noon)
     opened.journal.bind(1, web)
     opened.journal.bind(2, other)
     opened.journal.tick([counted(1, [10, 0]), counted(2, [4, 0])])

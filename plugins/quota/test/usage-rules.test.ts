@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { Difference } from '../../stats/exports.ts'
-import { currentPeriod, judged, spentOf, standingAt, withBooked } from '../book.ts'
+import type { CommittedBytes } from '../../stats/exports.ts'
 import type { Quota } from '../entities.ts'
 import { periodOf } from '../period.ts'
+import { bytesUsedOf, currentPeriod, rolledOver, withCommitted, withExhaustion } from '../usage.ts'
 
 const start = Date.UTC(2024, 0, 31, 6)
 const dayMs = 86_400_000
@@ -22,12 +22,16 @@ const quota: Quota = {
   updatedAt: start
 }
 
-const delivered = (atMs: number, bytesIn: number, span: Difference['span'] = 'minute'): Difference => ({
+const delivered = (
+  atMs: number,
+  bytesIn: number,
+  span: CommittedBytes['span'] = 'minute'
+): CommittedBytes => ({
   clientId: 'edge',
   owner: 'ann',
   ruleId: 'rule',
   span,
-  at: Math.floor(atMs / 60_000) * 60,
+  startSecs: Math.floor(atMs / 60_000) * 60,
   bytesIn,
   bytesOut: 0
 })
@@ -50,16 +54,17 @@ t.test(
     for (let step = 0; now < start + 20 * 365 * dayMs; step++) {
       now += (random(10) < 7 ? 1 : -1) * random(20 * dayMs)
       const before = row
-      row = standingAt(row, now)
+      row = rolledOver(row, now)
       const period = currentPeriod(row, now)
       const isNext = row.periodStart > before.periodStart
       if (row.periodStart < before.periodStart) t.fail(`step ${step}: the period went back`)
       if (isNext && row.used + row.credit > 0) t.fail(`step ${step}: usage was taken along`)
       if (!isNext && row.used !== before.used) t.fail(`step ${step}: usage went without the period`)
       if (periodOf(row.anchor, row.periodStart).end !== period.end) t.fail(`step ${step}: not its end`)
-      row = withBooked(row, [delivered(now, random(300))], now)
-      if (random(8) === 0) row = judged({ ...row, credit: row.used }, now)
-      if ((row.exhaustedAt !== null) !== spentOf(row) >= row.monthlyBytes) t.fail(`step ${step}: not judged`)
+      row = withCommitted(row, [delivered(now, random(300))], now)
+      if (random(8) === 0) row = withExhaustion({ ...row, credit: row.used }, now)
+      if ((row.exhaustedAt !== null) !== bytesUsedOf(row) >= row.monthlyBytes)
+        t.fail(`step ${step}: not judged`)
     }
   }
 )
@@ -73,11 +78,11 @@ t.test('a span counts whole, where its end does', async t => {
     [delivered(start - 3_540_000, 5, 'hour'), 5],
     [delivered(start - 3_600_000, 5, 'hour'), 0]
   ] as const)
-    t.equal(withBooked(row, [difference], made).used, used)
+    t.equal(withCommitted(row, [difference], made).used, used)
 })
 
 t.test('a quota of nothing is spent from the moment at which its period began', async t => {
-  const next = standingAt({ ...quota, monthlyBytes: 0 }, start + 40 * dayMs)
+  const next = rolledOver({ ...quota, monthlyBytes: 0 }, start + 40 * dayMs)
 
   t.equal(next.exhaustedAt, Date.UTC(2024, 1, 29, 6))
 })
