@@ -9,7 +9,7 @@ import { controlMessages, Hello } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { type MessageChannel, wireMessages } from '../../kernel/wire/rpc.ts'
 import { openStream } from '../../kernel/wire/stream.ts'
-import { codes, messages, Redeem, Redeemed } from '../../plugins/enrollment/wire.ts'
+import { messages, Redeem, Redeemed, redeemCodes } from '../../plugins/enrollment/wire.ts'
 import { type Bundle, type PendingBundle, readPending, writeBundle, writePending } from './bundle.ts'
 import { connectPinned } from './connect.ts'
 
@@ -131,6 +131,6 @@ async function askOnce<A>(
 }
 
 function faultOf({ code, message }: Refused): Fault {
-  const row = codes.find(row => row.code === code)
+  const row = redeemCodes.find(row => row.code === code)
   return row ? new Fault(row, message) : new Fault(internal, `the server refuses: ${code}: ${message}`)
 }

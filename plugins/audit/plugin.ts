@@ -2,16 +2,16 @@ import { asFunction } from 'awilix'
 import { decisionSlot } from '../../kernel/http/principal.ts'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { type AuditLog, openAuditLog } from './audit-log.ts'
 import { commands } from './commands.ts'
 import { Entry } from './entities.ts'
 import { Audit0001 } from './migrations/0001-entry.ts'
 import { routes } from './routes.ts'
 import { invalidOutcome, invalidTimestamp } from './schema.ts'
 import { keys } from './settings.ts'
-import { openTrail, type Trail } from './trail.ts'
 
 interface Deps extends Kernel<typeof keys> {
-  readonly trail: Trail
+  readonly trail: AuditLog
 }
 
 const secondMs = 1_000
@@ -24,7 +24,7 @@ export default definePlugin<Deps>({
   keys,
   codes: [invalidTimestamp, invalidOutcome],
   store: { entities: [Entry], migrations: [{ name: '0001-entry', class: Audit0001 }] },
-  services: { trail: asFunction(openTrail).singleton() },
+  services: { trail: asFunction(openAuditLog).singleton() },
   fills: [
     decisionSlot.fillWith(({ trail }: Deps) => trail.sink),
     metricsSlot.fillWith(({ trail }: Deps) => trail.metrics)

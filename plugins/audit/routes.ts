@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import { defineRoute } from '../../kernel/http/route.ts'
+import type { AuditLog } from './audit-log.ts'
 import { EntryRow, Page, Query } from './schema.ts'
-import type { Trail } from './trail.ts'
 
 interface Deps {
-  readonly trail: Trail
+  readonly trail: AuditLog
 }
 
 /** The older shape is an array: what `limit` and `outcome` alone ask for. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { defineCode } from '../../kernel/base/errors.ts'
-import { parseCursor, parseTime } from './reading.ts'
+import { parseCursor, parseTime } from './parsing.ts'
 
 export const invalidTimestamp = defineCode('invalid_timestamp', 400, 3)
 export const invalidOutcome = defineCode('invalid_outcome', 400, 3)

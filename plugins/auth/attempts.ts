@@ -1,4 +1,4 @@
-import type { Argon, HashPool } from './hashing.ts'
+import type { Argon, HashPool } from './hash-pool.ts'
 import type { Attempt, Throttle } from './throttle.ts'
 
 interface Deps {

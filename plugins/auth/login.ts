@@ -1,6 +1,6 @@
 import { Fault, userDisabled } from '../../kernel/base/errors.ts'
 import type { Call } from '../../kernel/http/route.ts'
-import type { Users } from '../users/users.ts'
+import type { Users } from '../users/exports.ts'
 import type { Attempts } from './attempts.ts'
 import { Password } from './entities.ts'
 import { invalidLogin, type Passwords } from './passwords.ts'

@@ -1,17 +1,17 @@
 import { asFunction } from 'awilix'
 import { authenticatorSlot } from '../../kernel/http/principal.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { creatingSlot, disablingSlot, removingSlot, rowSlot } from '../users/exports.ts'
+import { creationSlot, disableSlot, removalSlot, rowFieldSlot } from '../users/exports.ts'
 import { type Attempts, openAttempts } from './attempts.ts'
 import { commands } from './commands.ts'
 import { Failures, Password, Session } from './entities.ts'
-import { busy, type HashPool, openHashPool } from './hashing.ts'
+import { busy, type HashPool, openHashPool } from './hash-pool.ts'
 import { type Login, openLogin } from './login.ts'
 import { Auth0001 } from './migrations/0001-auth.ts'
 import { type Onboarding, codes as onboardingCodes, openOnboarding } from './onboarding.ts'
 import { openPasswords, type Passwords, codes as passwordCodes } from './passwords.ts'
 import { invalidPasswordReset, openRecovery, type Recovery } from './recovery.ts'
-import { openResets, type Resets } from './resets.ts'
+import { openResetLimit, type ResetLimit } from './reset-limit.ts'
 import { routes } from './routes.ts'
 import { openSessions, type Sessions, sessionNotFound } from './sessions.ts'
 import { openThrottle, type Throttle } from './throttle.ts'
@@ -25,7 +25,7 @@ interface Deps extends Kernel {
   readonly passwords: Passwords
   readonly login: Login
   readonly onboarding: Onboarding
-  readonly resets: Resets
+  readonly resets: ResetLimit
   readonly recovery: Recovery
 }
 
@@ -53,15 +53,15 @@ export default definePlugin<Deps>({
     passwords: asFunction(openPasswords).singleton(),
     login: asFunction(openLogin).singleton(),
     onboarding: asFunction(openOnboarding).singleton(),
-    resets: asFunction(openResets).singleton(),
+    resets: asFunction(openResetLimit).singleton(),
     recovery: asFunction(openRecovery).singleton()
   },
   fills: [
     authenticatorSlot.fillWith(({ sessions }: Deps) => sessions.authenticate),
-    rowSlot.fill(changeRequired),
-    creatingSlot.fillWith((deps: Deps) => initialPassword(deps)),
-    removingSlot.fillWith((deps: Deps) => removal(deps)),
-    disablingSlot.fillWith(({ sessions }: Deps) => async ({ id }, em) => {
+    rowFieldSlot.fill(changeRequired),
+    creationSlot.fillWith((deps: Deps) => initialPassword(deps)),
+    removalSlot.fillWith((deps: Deps) => removal(deps)),
+    disableSlot.fillWith(({ sessions }: Deps) => async ({ id }, em) => {
       await sessions.endAll(em, id)
     })
   ],

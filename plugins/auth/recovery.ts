@@ -6,11 +6,11 @@ import type { Call } from '../../kernel/http/route.ts'
 import { Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf, newToken } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Users } from '../users/users.ts'
-import type { HashPool } from './hashing.ts'
+import type { Users } from '../users/exports.ts'
+import type { HashPool } from './hash-pool.ts'
 import { alreadyBootstrapped, hasSuperadmin } from './onboarding.ts'
 import { type Passwords, refuseWeak } from './passwords.ts'
-import type { Resets } from './resets.ts'
+import type { ResetLimit } from './reset-limit.ts'
 import type { ResetBody, ResetReply } from './schema.ts'
 import type { Sessions } from './sessions.ts'
 import type { Throttle } from './throttle.ts'
@@ -25,7 +25,7 @@ interface Deps extends Kernel {
   readonly passwords: Passwords
   readonly sessions: Sessions
   readonly throttle: Throttle
-  readonly resets: Resets
+  readonly resets: ResetLimit
 }
 
 interface Plan {

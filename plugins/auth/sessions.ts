@@ -6,8 +6,8 @@ import type { AuthenticatedCaller, RequestInfo } from '../../kernel/http/princip
 import type { Call } from '../../kernel/http/route.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { selfRead } from '../users/exports.ts'
-import type { Users } from '../users/users.ts'
+import type { Users } from '../users/exports.ts'
+import { selfReadAction } from '../users/exports.ts'
 import { Password, Session } from './entities.ts'
 import type { SessionRow } from './schema.ts'
 
@@ -22,7 +22,7 @@ const touchMs = 60_000 // a busy page costs one write a minute
 export const passwordChange = 'password.change'
 export const logoutAction = 'auth.logout'
 /** All that a session may do, beside what is public, while its user's password is a temporary one. */
-const untilChanged = [selfRead, passwordChange, logoutAction]
+const untilChanged = [selfReadAction, passwordChange, logoutAction]
 
 interface Deps extends Kernel {
   readonly users: Users

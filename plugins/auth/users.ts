@@ -3,9 +3,9 @@ import { Type } from 'typebox'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import type { Creation, Removal, RowField } from '../users/exports.ts'
 import { Password } from './entities.ts'
-import type { HashPool } from './hashing.ts'
+import type { HashPool } from './hash-pool.ts'
 import { type Passwords, refuseWeak } from './passwords.ts'
-import type { Resets } from './resets.ts'
+import type { ResetLimit } from './reset-limit.ts'
 import type { Sessions } from './sessions.ts'
 
 export const initialPasswordRequired = defineCode('initial_password_required', 422, 3)
@@ -13,7 +13,7 @@ export const initialPasswordRequired = defineCode('initial_password_required', 4
 export const changeRequired: RowField = {
   key: 'password_change_required',
   schema: Type.Boolean({ description: 'The password is a temporary one.' }),
-  otherwise: false,
+  defaultValue: false,
   async load(userIds, em) {
     const where = { userId: { $in: [...userIds] } }
     const found = await em.find(Password, where, {
@@ -54,7 +54,7 @@ export const initialPassword = (deps: {
   }
 })
 
-export const removal = (deps: { readonly sessions: Sessions; readonly resets: Resets }): Removal => ({
+export const removal = (deps: { readonly sessions: Sessions; readonly resets: ResetLimit }): Removal => ({
   async remove({ id }, em) {
     await em.nativeDelete(Password, { userId: id })
     await deps.sessions.endAll(em, id)

@@ -1,25 +1,18 @@
 import { Type } from 'typebox'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
-import { defineCommand } from '../../kernel/cli/command.ts'
-import { pickClient } from './pick.ts'
+import { type Command, defineCommand } from '../../kernel/cli/command.ts'
+import { findClient } from './client-argument.ts'
 import type { ClientRow } from './row.ts'
 
 const Client = Type.String({ description: 'Id of a client, or a name that only one has.' })
+const columns = ['client_id', 'client_name', 'state', 'address', 'agent_version', 'last_seen_at'] as const
 
 const list = defineCommand({
   name: 'client list',
   summary: 'List the clients.',
   args: Type.Object({}),
   needs: 'api',
-  run: async ({ api, print }) =>
-    print.data(await api.list<ClientRow>('/v1/clients'), [
-      'client_id',
-      'client_name',
-      'state',
-      'address',
-      'agent_version',
-      'last_seen_at'
-    ])
+  run: async ({ api, print }) => print.data(await api.list<ClientRow>('/v1/clients'), columns)
 })
 
 const show = defineCommand({
@@ -28,7 +21,7 @@ const show = defineCommand({
   args: Type.Object({ client: Client }),
   positional: ['client'],
   needs: 'api',
-  run: async ({ api, args, print }) => print.data(await pickClient(api, args.client))
+  run: async ({ api, args, print }) => print.data(await findClient(api, args.client))
 })
 
 const rename = defineCommand({
@@ -38,7 +31,7 @@ const rename = defineCommand({
   positional: ['client', 'name'],
   needs: 'api',
   async run({ api, args, print }) {
-    const { client_id: id } = await pickClient(api, args.client)
+    const { client_id: id } = await findClient(api, args.client)
     print.data(await api.send<ClientRow>('PATCH', `/v1/clients/${id}/name`, { client_name: args.name }))
   }
 })
@@ -49,42 +42,44 @@ const setAddress = defineCommand({
   args: Type.Object({
     client: Client,
     address: Type.Optional(Type.String({ description: 'DNS name or IP address, without a port.' })),
-    clear: Type.Optional(Type.Boolean({ description: 'Take the address away.' }))
+    clear: Type.Optional(Type.Boolean({ description: 'Remove the address.' }))
   }),
   positional: ['client', 'address'],
   needs: 'api',
   async run({ api, args, print }) {
     if ((args.address === undefined) !== (args.clear === true))
       throw new Fault(wrongUsage, 'give either an ADDRESS or --clear')
-    const { client_id: id } = await pickClient(api, args.client)
+    const { client_id: id } = await findClient(api, args.client)
     print.data(await api.send<ClientRow>('PUT', `/v1/clients/${id}`, { address: args.address ?? null }))
   }
 })
 
-const revoke = defineCommand({
-  name: 'client revoke',
-  summary: 'End the token and the stream of a client.',
-  args: Type.Object({ client: Client }),
-  positional: ['client'],
-  needs: 'api',
-  async run({ api, args, print }) {
-    const { client_id: id, client_name: name } = await pickClient(api, args.client)
-    await api.send('POST', `/v1/clients/${id}/revoke`)
-    print.line(`${name} (${id}) is revoked`)
-  }
-})
+/** A command that sends one request about a client and prints what happened to it. */
+const actionCommand = (
+  { name, summary }: Pick<Command, 'name' | 'summary'>,
+  { method, suffix, result }: { method: 'POST' | 'DELETE'; suffix: string; result: string }
+): Command =>
+  defineCommand({
+    name,
+    summary,
+    args: Type.Object({ client: Client }),
+    positional: ['client'],
+    needs: 'api',
+    async run({ api, args, print }) {
+      const { client_id: id, client_name: clientName } = await findClient(api, args.client)
+      await api.send(method, `/v1/clients/${id}${suffix}`)
+      print.line(`${clientName} (${id}) is ${result}`)
+    }
+  })
 
-const remove = defineCommand({
-  name: 'client delete',
-  summary: 'Delete a revoked client and what belongs to it.',
-  args: Type.Object({ client: Client }),
-  positional: ['client'],
-  needs: 'api',
-  async run({ api, args, print }) {
-    const { client_id: id, client_name: name } = await pickClient(api, args.client)
-    await api.send('DELETE', `/v1/clients/${id}`)
-    print.line(`${name} (${id}) is deleted`)
-  }
-})
+const revoke = actionCommand(
+  { name: 'client revoke', summary: 'Revoke the token of a client and end its control stream.' },
+  { method: 'POST', suffix: '/revoke', result: 'revoked' }
+)
+
+const remove = actionCommand(
+  { name: 'client delete', summary: 'Delete a revoked client and everything that belongs to it.' },
+  { method: 'DELETE', suffix: '', result: 'deleted' }
+)
 
 export const commands = [list, show, rename, setAddress, revoke, remove]

@@ -1,17 +1,40 @@
 import type { EntityManager } from '@mikro-orm/sql'
+import type { Principal } from '../../kernel/http/principal.ts'
 import type { Client } from '../../kernel/identity/entities.ts'
 import { defineSlot } from '../../kernel/slot.ts'
+import type { ClientRow } from './row.ts'
 
-export { clientIdOf, clientNameAmbiguous, pickClient } from './pick.ts'
+export { clientNameAmbiguous, findClient, findClientId } from './client-argument.ts'
 
-/** Ids of clients that a user without the superadmin role may see; what the fillers name is united. */
+/** Returns the ids of clients that a user without the superadmin role may see. The results are united. */
 export const visibleSlot =
   defineSlot<(userId: string, em: EntityManager) => Promise<readonly string[]>>('clients.visible')
 
-/** What else ends when a client is revoked, in the same transaction. */
+/** Called when a client is revoked, in the same transaction. */
 export const revokingSlot =
   defineSlot<(client: Client, em: EntityManager) => Promise<void>>('clients.revoking')
 
-/** What else goes when a client is deleted, in the same transaction. */
+/** Called when a client is deleted, in the same transaction. */
 export const removingSlot =
   defineSlot<(client: Client, em: EntityManager) => Promise<void>>('clients.removing')
+
+/** The service `clients`. */
+export interface Clients {
+  /** Throws `client_not_found`. */
+  get(id: string, em: EntityManager): Promise<Client>
+  /** Throws `client_not_found` also for a client that the caller may not see. */
+  read(id: string, principal: Principal): Promise<ClientRow>
+  /** Counts the clients that the caller may see, and those of them that are connected. */
+  count(principal: Principal, em: EntityManager): Promise<{ total: number; connected: number }>
+  /** Returns the trimmed name, or throws `invalid_client_name`. */
+  normalizeName(name: string): string
+  /** Returns the address, or throws `invalid_client_address`. */
+  normalizeAddress(address: string | null): string | null
+  enroll(client: Pick<Client, 'name' | 'address' | 'tokenHash'>, em: EntityManager): Promise<Client>
+  /** True for a token that nobody had before, or that this client has now. */
+  isTokenAvailable(tokenHash: string, clientId: string | null, em: EntityManager): Promise<boolean>
+  /** Replaces the token and lifts a revocation. Returns the client as it was; call `endSession` after the commit. */
+  replaceToken(id: string, tokenHash: string, em: EntityManager): Promise<Client>
+  /** Ends the client's session if it was opened with this token. A session with a newer token goes on. */
+  endSession(id: string, tokenHash: string | null): void
+}

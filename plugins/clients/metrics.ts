@@ -1,4 +1,3 @@
-// Which clients there are and whether they are connected, for whoever draws it.
 import { setImmediate } from 'node:timers/promises'
 import type { Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -20,7 +19,8 @@ export const openMetrics = ({ store, control }: Pick<Kernel, 'store' | 'control'
       ])
     )
 
-  async function all(): Promise<readonly Row[]> {
+  /** Reads page by page, so that a large table does not block the event loop. */
+  async function readAll(): Promise<readonly Row[]> {
     const rows: Row[] = []
     for (let page: Row[] = []; ; ) {
       page = await pageAfter(rows.at(-1)?.id ?? '')
@@ -31,7 +31,7 @@ export const openMetrics = ({ store, control }: Pick<Kernel, 'store' | 'control'
   }
 
   return async () => {
-    const rows = await all()
+    const rows = await readAll()
     const isConnected = ({ id, revoked_at }: Row) =>
       revoked_at === null && control.peers.find(id) !== undefined
     return [

@@ -1,19 +1,18 @@
 import { asFunction } from 'awilix'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { type Clients, clientNotRevoked, openClients } from './clients.ts'
+import { type ClientAdministration, clientNotRevoked, openClients } from './clients.ts'
 import { commands } from './commands.ts'
-import { removingSlot, revokingSlot, visibleSlot } from './exports.ts'
-import { invalidClientAddress, invalidClientName } from './label.ts'
+import { clientNameAmbiguous, removingSlot, revokingSlot, visibleSlot } from './exports.ts'
 import { openMetrics } from './metrics.ts'
-import { clientNameAmbiguous } from './pick.ts'
+import { invalidClientAddress, invalidClientName } from './name-and-address.ts'
 import { routes } from './routes.ts'
 
 interface Deps extends Kernel {
-  readonly clients: Clients
+  readonly clients: ClientAdministration
 }
 
-/** Its rows are the kernel's own: a token is judged before any plugin is asked. */
+/** The table of clients belongs to the kernel, which checks tokens before any plugin runs. */
 export default definePlugin<Deps>({
   name: 'clients',
   version: '1.0.0',

@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
 import { defineList } from '../../kernel/http/listing.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
-import type { Clients } from './clients.ts'
-import { addressOf, nameOf } from './label.ts'
+import type { ClientAdministration } from './clients.ts'
+import { normalizeAddress, normalizeName } from './name-and-address.ts'
 import { ClientRow } from './row.ts'
 
 interface Deps {
-  readonly clients: Clients
+  readonly clients: ClientAdministration
 }
 
 const params = Type.Object({ client_id: Type.String() })
@@ -17,7 +17,7 @@ const list = defineList({
   url: '/v1/clients',
   action: 'client.list',
   access: 'user',
-  summary: 'Clients that the caller may see.',
+  summary: 'Lists the clients that the caller may see.',
   schema: () => ({ row: ClientRow }),
   run: async ({ clients }: Deps, { principal }) => clients.list(principal)
 })
@@ -28,7 +28,7 @@ const read = defineRoute({
   action: 'client.read',
   access: 'user',
   status: 200,
-  summary: 'One client.',
+  summary: 'Returns one client.',
   schema: () => ({ params, reply: ClientRow }),
   run: ({ clients }: Deps, call) => clients.read(call.params.client_id, call.principal)
 })
@@ -39,7 +39,7 @@ const setAddress = defineRoute({
   action: 'client.update',
   access: 'superadmin',
   status: 200,
-  summary: 'Sets the public address; the other fields of a row may be sent back and are ignored.',
+  summary: 'Sets the public address. Other fields of the row are accepted and ignored.',
   schema: () => ({
     params,
     body: Type.Object(
@@ -49,8 +49,8 @@ const setAddress = defineRoute({
     reply: ClientRow
   }),
   run: ({ clients }: Deps, { body, change, params: { client_id: id } }) => {
-    const address = addressOf(body.address)
-    return change(client(id), em => clients.relabel(id, { address }, em))
+    const address = normalizeAddress(body.address)
+    return change(client(id), em => clients.update(id, { address }, em))
   },
   again: ({ clients }, { principal }, id) => clients.read(id, principal)
 })
@@ -61,15 +61,15 @@ const rename = defineRoute({
   action: 'client.rename',
   access: 'superadmin',
   status: 200,
-  summary: 'Renames a client; its id, its rules and its stream stay as they are.',
+  summary: 'Renames a client. Its id, rules and control stream do not change.',
   schema: () => ({
     params,
     body: Type.Object({ client_name: Type.String() }, closed),
     reply: ClientRow
   }),
   run: ({ clients }: Deps, { body, change, params: { client_id: id } }) => {
-    const name = nameOf(body.client_name)
-    return change(client(id), em => clients.relabel(id, { name }, em))
+    const name = normalizeName(body.client_name)
+    return change(client(id), em => clients.update(id, { name }, em))
   },
   again: ({ clients }, { principal }, id) => clients.read(id, principal)
 })
@@ -80,11 +80,11 @@ const revoke = defineRoute({
   action: 'client.revoke',
   access: 'superadmin',
   status: 204,
-  summary: "Ends the client's token and its stream; a re-enrollment lifts it.",
+  summary: "Revokes the client's token and ends its control stream. A re-enrollment lifts the revocation.",
   schema: () => ({ params, reply: Type.Void() }),
   run: async ({ clients }: Deps, { change, params: { client_id: id } }) => {
-    const spent = await change(client(id), em => clients.revoke(id, em))
-    clients.cut(id, spent)
+    const tokenHash = await change(client(id), em => clients.revoke(id, em))
+    clients.endSession(id, tokenHash)
   }
 })
 
@@ -94,7 +94,7 @@ const remove = defineRoute({
   action: 'client.delete',
   access: 'superadmin',
   status: 204,
-  summary: 'Deletes a revoked client, and what belongs to it.',
+  summary: 'Deletes a revoked client with its rules, quotas and grants.',
   schema: () => ({ params, reply: Type.Void() }),
   run: ({ clients }: Deps, { change, params: { client_id: id } }) =>
     change(client(id), em => clients.remove(id, em))

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { timestamp } from '../../kernel/base/clock.ts'
-import type { Peer } from '../../kernel/control/peers.ts'
+import type { Peers } from '../../kernel/control/peers.ts'
 import type { Client } from '../../kernel/identity/entities.ts'
 
 const Time = () => Type.String({ format: 'date-time' })
@@ -25,9 +25,9 @@ export const ClientRow = Type.Object(
 )
 export type ClientRow = Static<typeof ClientRow>
 
-/** Whether the stream is up is the peer's to say: what the store knows of streams is of the past. */
-export function rowOf(client: Client, peer: Peer | undefined): ClientRow {
-  const live = client.revokedAt ? undefined : peer
+/** `peers` decides whether the client is connected; the store knows only past connections. */
+export function clientRowOf(client: Client, peers: Pick<Peers, 'find'>): ClientRow {
+  const live = client.revokedAt ? undefined : peers.find(client.id)
   return {
     client_id: client.id,
     client_name: client.name,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
-import type { CredentialRow, Issued } from './schema.ts'
+import type { CredentialRow, IssuedCredential } from './schema.ts'
 
 const User = Type.Optional(Type.String({ description: 'user_id; default is the caller.' }))
 const Id = Type.String({ description: 'credential_id' })
@@ -20,7 +20,7 @@ const issue = defineCommand({
   }),
   needs: 'api',
   async run({ api, args: { user, ...body }, print }) {
-    print.data(await api.send<Issued>('POST', await pathOf(api, user), body))
+    print.data(await api.send<IssuedCredential>('POST', await pathOf(api, user), body))
   }
 })
 
@@ -52,7 +52,7 @@ const rotate = defineCommand({
   needs: 'api',
   async run({ api, args: { credential, user }, print }) {
     const path = `${await pathOf(api, user)}/${encodeURIComponent(credential)}/rotate`
-    print.data(await api.send<Issued>('POST', path))
+    print.data(await api.send<IssuedCredential>('POST', path))
   }
 })
 

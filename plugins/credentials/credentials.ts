@@ -8,8 +8,8 @@ import type { Call } from '../../kernel/http/route.ts'
 import { Credential } from '../../kernel/identity/entities.ts'
 import { hashOf, newToken } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Users } from '../users/users.ts'
-import type { CredentialRow, IssueBody, Issued } from './schema.ts'
+import type { Users } from '../users/exports.ts'
+import type { CredentialRow, IssueBody, IssuedCredential } from './schema.ts'
 
 const credentialNotFound = defineCode('credential_not_found', 404, 8)
 
@@ -34,7 +34,7 @@ export function openCredentials({ store, clock, users }: Deps) {
     return work()
   }
 
-  const issue = (userId: string, body: IssueBody, { principal, change }: Caller): Promise<Issued> =>
+  const issue = (userId: string, body: IssueBody, { principal, change }: Caller): Promise<IssuedCredential> =>
     owned(principal, userId, async () => {
       const { label = '', expires_in_secs: expiresInSecs } = body
       refuseLabel(label)
@@ -59,7 +59,7 @@ export function openCredentials({ store, clock, users }: Deps) {
     })
 
   /** The same credential under a new token, for as long again as it was made for. */
-  const rotate = (userId: string, id: string, { principal, change }: Caller): Promise<Issued> =>
+  const rotate = (userId: string, id: string, { principal, change }: Caller): Promise<IssuedCredential> =>
     owned(principal, userId, () =>
       change({ kind: 'credential', id }, async em => {
         const before = await find(em, userId, id)
@@ -133,7 +133,7 @@ function refuseLabel(label: string): void {
     })
 }
 
-const issued = ({ id, userId, label, createdAt }: Credential, token: string): Issued => ({
+const issued = ({ id, userId, label, createdAt }: Credential, token: string): IssuedCredential => ({
   credential_id: id,
   user_id: userId,
   token,

@@ -1,6 +1,6 @@
 import { asFunction } from 'awilix'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { removingSlot, rowSlot } from '../users/exports.ts'
+import { removalSlot, rowFieldSlot } from '../users/exports.ts'
 import { commands } from './commands.ts'
 import { type Credentials, codes, openCredentials } from './credentials.ts'
 import { routes } from './routes.ts'
@@ -17,7 +17,7 @@ export default definePlugin<Deps>({
   needs: { users: '^1.0.0' },
   codes,
   services: { credentials: asFunction(openCredentials).singleton() },
-  fills: [rowSlot.fillWith((deps: Deps) => credentialCount(deps)), removingSlot.fill(removal)],
+  fills: [rowFieldSlot.fillWith((deps: Deps) => credentialCount(deps)), removalSlot.fill(removal)],
   routes,
   commands
 })

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { defineList } from '../../kernel/http/listing.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { Credentials } from './credentials.ts'
-import { CredentialParams, CredentialRow, IssueBody, Issued, UserParams } from './schema.ts'
+import { CredentialParams, CredentialRow, IssueBody, IssuedCredential, UserParams } from './schema.ts'
 
 interface Deps {
   readonly credentials: Credentials
@@ -16,7 +16,7 @@ const issue = defineRoute({
   status: 201,
   summary: 'Issue a bearer token; it is shown once',
   reply: 'secret',
-  schema: () => ({ params: UserParams, body: IssueBody, reply: Issued }),
+  schema: () => ({ params: UserParams, body: IssueBody, reply: IssuedCredential }),
   run: ({ credentials }: Deps, call) => credentials.issue(call.params.id, call.body, call)
 })
 
@@ -48,7 +48,7 @@ const rotate = defineRoute({
   status: 201,
   summary: 'Give a credential a new token; the old one ends',
   reply: 'secret',
-  schema: () => ({ params: CredentialParams, reply: Issued }),
+  schema: () => ({ params: CredentialParams, reply: IssuedCredential }),
   run: ({ credentials }: Deps, call) => credentials.rotate(call.params.id, call.params.cred_id, call)
 })
 

@@ -18,7 +18,7 @@ export const IssueBody = Type.Object(
 )
 export type IssueBody = Static<typeof IssueBody>
 
-export const Issued = Type.Object(
+export const IssuedCredential = Type.Object(
   {
     credential_id: Type.String(),
     user_id: Type.String(),
@@ -28,7 +28,7 @@ export const Issued = Type.Object(
   },
   closed
 )
-export type Issued = Static<typeof Issued>
+export type IssuedCredential = Static<typeof IssuedCredential>
 
 export const CredentialRow = Type.Object(
   {

@@ -8,7 +8,7 @@ import { isLive } from './credentials.ts'
 export const credentialCount = ({ clock }: Pick<Kernel, 'clock'>): RowField => ({
   key: 'credential_count',
   schema: Type.Integer({ minimum: 0, description: 'Those that are neither revoked nor expired.' }),
-  otherwise: 0,
+  defaultValue: 0,
   async load(userIds, em) {
     const where = { userId: { $in: [...userIds] }, ...isLive(clock.now()) }
     return new Map(Object.entries(await em.countBy(Credential, 'userId', { where })))

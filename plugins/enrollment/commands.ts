@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { defineCommand, type Print } from '../../kernel/cli/command.ts'
-import { pickClient } from '../clients/exports.ts'
+import { findClient } from '../clients/exports.ts'
 import type { Invitation } from './schema.ts'
 
 const Ttl = Type.Optional(Type.Integer({ description: 'Life of the code in seconds, 1 to 86400.' }))
@@ -28,7 +28,7 @@ const reEnroll = defineCommand({
   positional: ['client'],
   needs: 'api',
   async run({ api, args: { client, ...body }, print }) {
-    const { client_id: id } = await pickClient(api, client)
+    const { client_id: id } = await findClient(api, client)
     tell(print, await api.send('POST', `/v1/clients/${id}/enrollment`, body))
   }
 })

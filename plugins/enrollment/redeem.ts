@@ -6,16 +6,16 @@ import { hashOf } from '../../kernel/identity/secret.ts'
 import type { Kernel, UnauthenticatedCall } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { Endpoint } from '../advertised-endpoint/endpoint.ts'
-import type { Clients } from '../clients/clients.ts'
+import type { Clients } from '../clients/exports.ts'
 import { Enrollment } from './entities.ts'
 import {
   enrollmentExpired,
   enrollmentInvalid,
   enrollmentUsed,
   failedPrecondition,
-  part,
   type Redeem,
-  Redeemed
+  Redeemed,
+  welcomePart
 } from './wire.ts'
 
 interface Deps extends Pick<Kernel, 'store' | 'clock' | 'codec' | 'log'> {
@@ -40,7 +40,7 @@ export async function redeem(
     const row = judge(await em.findOne(Enrollment, { codeHash: hashOf(code) }), tokenHash, deps.clock.now())
     return row.usedAt ? repeat(row) : claim(deps, { row, tokenHash, em })
   })
-  if (spent !== null) clients.cut(redeemed.client_id, spent)
+  if (spent !== null) clients.endSession(redeemed.client_id, spent)
   const fields = { client_id: redeemed.client_id, client_name: redeemed.client_name }
   log.info('enrollment.redeemed', `an enrollment code was redeemed: ${is}`, {
     ...fields,
@@ -58,7 +58,7 @@ export async function introduce({ store, codec, clients, endpoint }: Deps, clien
     if (!serverEndpoint) return {}
     const { name } = await clients.get(clientId, em)
     const answer = { client_id: clientId, client_name: name, server_endpoint: serverEndpoint }
-    return { [part]: codec.encode(Redeemed, answer) }
+    return { [welcomePart]: codec.encode(Redeemed, answer) }
   })
 }
 
@@ -84,14 +84,14 @@ interface Claim {
 /** Of many at once, the one whose conditional update finds the code unused. */
 async function claim({ clients, clock, endpoint }: Deps, { row, tokenHash, em }: Claim): Promise<Outcome> {
   const serverEndpoint = row.endpoint ?? (await currentEndpoint(endpoint, em))
-  if (!(await clients.isFree(tokenHash, row.clientId ?? null, em)))
+  if (!(await clients.isTokenAvailable(tokenHash, row.clientId ?? null, em)))
     return refuse(enrollmentInvalid, 'the agent offers a token that was used before; start with a fresh one')
   const used = { usedAt: clock.now(), tokenHash, endpoint: serverEndpoint }
   if ((await em.nativeUpdate(Enrollment, { id: row.id, usedAt: null }, used)) === 0)
     return refuse(enrollmentUsed, 'the code was redeemed by another agent; ask for a new one')
 
   const client = row.clientId
-    ? await clients.swapToken(row.clientId, tokenHash, em)
+    ? await clients.replaceToken(row.clientId, tokenHash, em)
     : await clients.enroll({ name: row.name, address: row.address, tokenHash }, em)
   await em.nativeUpdate(Enrollment, { id: row.id }, { clientId: client.id, name: client.name })
   const isNew = client.tokenHash !== tokenHash

@@ -2,9 +2,9 @@ import { Type } from 'typebox'
 import { defineList } from '../../kernel/http/listing.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Clients } from '../clients/clients.ts'
+import type { Clients } from '../clients/exports.ts'
 import type { Enrollments } from './enrollments.ts'
-import { EnrollmentRow, Invitation, KnownClient, type keys, NewClient } from './schema.ts'
+import { EnrollBody, EnrollmentRow, Invitation, type keys, ReEnrollBody } from './schema.ts'
 
 interface Deps extends Pick<Kernel<typeof keys>, 'config'> {
   readonly clients: Clients
@@ -21,11 +21,11 @@ const create = defineRoute({
   status: 201,
   reply: 'secret',
   summary: 'Makes a one-time code for a new client, which is there once the code is redeemed.',
-  schema: () => ({ body: NewClient, reply: Invitation }),
+  schema: () => ({ body: EnrollBody, reply: Invitation }),
   run: ({ config, clients, enrollments }: Deps, { body, change, principal }) => {
     const wanted = {
-      name: clients.nameOf(body.name),
-      address: clients.addressOf(body.address ?? null),
+      name: clients.normalizeName(body.name),
+      address: clients.normalizeAddress(body.address ?? null),
       clientId: null,
       createdBy: principal.userId,
       ttlSecs: body.ttl_secs ?? config.enrollment_ttl_secs
@@ -42,7 +42,11 @@ const renew = defineRoute({
   status: 201,
   reply: 'secret',
   summary: 'Makes a one-time code that gives an existing client a new token; older unused ones are void.',
-  schema: () => ({ params: Type.Object({ client_id: Type.String() }), body: KnownClient, reply: Invitation }),
+  schema: () => ({
+    params: Type.Object({ client_id: Type.String() }),
+    body: ReEnrollBody,
+    reply: Invitation
+  }),
   run: ({ config, clients, enrollments }: Deps, { body, change, params, principal }) =>
     change(made, async em => {
       const { id: clientId, name, address } = await clients.get(params.client_id, em)

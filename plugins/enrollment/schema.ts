@@ -18,7 +18,7 @@ export const keys = Type.Object({
   })
 })
 
-export const NewClient = Type.Object(
+export const EnrollBody = Type.Object(
   {
     name: Type.String({ description: 'Name of the client that is to come.' }),
     address: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'Bare host, no port.' })),
@@ -27,7 +27,7 @@ export const NewClient = Type.Object(
   closed
 )
 
-export const KnownClient = Type.Object({ ttl_secs: Type.Optional(Ttl) }, closed)
+export const ReEnrollBody = Type.Object({ ttl_secs: Type.Optional(Ttl) }, closed)
 
 export const Invitation = Type.Object(
   {

@@ -9,7 +9,7 @@ export const enrollmentUsed = defineCode('enrollment_used', 401, 4)
 export const failedPrecondition = defineCode('failed_precondition', 422, 6)
 
 /** What a redeem may be refused with. */
-export const codes = [enrollmentInvalid, enrollmentExpired, enrollmentUsed, failedPrecondition]
+export const redeemCodes = [enrollmentInvalid, enrollmentExpired, enrollmentUsed, failedPrecondition]
 
 const proto = new URL('./enrollment.proto', import.meta.url)
 
@@ -35,6 +35,6 @@ export const Redeem = defineRequest({
 })
 
 /** Of Welcome: a Redeemed, for an agent that never got the answer to its redeem. */
-export const part = 'enrollment'
+export const welcomePart = 'enrollment'
 
 export const messages = [Redeem, Redeemed]

@@ -3,7 +3,7 @@ import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { removingSlot, visibleSlot } from '../clients/exports.ts'
 import { admitSlot } from '../rules/exports.ts'
 import type { Rules } from '../rules/rules.ts'
-import { rowSlot, removingSlot as userRemovingSlot } from '../users/exports.ts'
+import { rowFieldSlot, removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { admission, grantTargets, targetFilterUnsupported } from './admission.ts'
 import { commands } from './commands.ts'
 import { portOutsideGrant, protocolNotGranted, targetNotGranted } from './coverage.ts'
@@ -45,7 +45,7 @@ export default definePlugin<Deps>({
     removingSlot.fill(async ({ id: clientId }, em) => {
       await em.nativeDelete(Grant, { clientId })
     }),
-    rowSlot.fill(grantCount),
+    rowFieldSlot.fill(grantCount),
     userRemovingSlot.fill(removal)
   ],
   messages: [Targets],

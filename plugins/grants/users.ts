@@ -6,7 +6,7 @@ import { Grant } from './entities.ts'
 export const grantCount: RowField = {
   key: 'grant_count',
   schema: Type.Integer({ minimum: 0 }),
-  otherwise: 0,
+  defaultValue: 0,
   async load(userIds, em) {
     const where = { userId: { $in: [...userIds] } }
     return new Map(Object.entries(await em.countBy(Grant, 'userId', { where })))

@@ -9,7 +9,7 @@ import { kernelCodes } from '../../kernel/check.ts'
 import type { HostOptions, HttpHost } from '../../kernel/http/host.ts'
 import type { Kernel, Plugin } from '../../kernel/plugin.ts'
 import * as rows from './errors.ts'
-import type { Tally } from './metrics.ts'
+import type { HttpMetrics } from './metrics.ts'
 import { openapi, schemaOf } from './openapi.ts'
 import { openPipeline } from './pipeline.ts'
 import { openServer } from './server.ts'
@@ -23,7 +23,7 @@ export interface HttpSettings {
 }
 
 export interface HttpOptions extends HostOptions, HttpSettings {
-  readonly tally: Tally
+  readonly tally: HttpMetrics
 }
 
 export async function openHttp(options: HttpOptions): Promise<HttpHost> {

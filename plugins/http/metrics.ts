@@ -11,9 +11,9 @@ interface Spent {
   sum: number
 }
 
-export type Tally = ReturnType<typeof openTally>
+export type HttpMetrics = ReturnType<typeof openHttpMetrics>
 
-export function openTally() {
+export function openHttpMetrics() {
   const requests = new Map<string, number>()
   const durations = new Map<string, Spent>()
   const failures = new Map<string, number>()

@@ -4,12 +4,12 @@ import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { Repeat } from './entities.ts'
 import * as rows from './errors.ts'
-import { openTally, type Tally } from './metrics.ts'
+import { type HttpMetrics, openHttpMetrics } from './metrics.ts'
 import { Http0001 } from './migrations/0001-repeat.ts'
 import { keys, settingsOf } from './settings.ts'
 
 interface Deps extends Kernel<typeof keys> {
-  readonly tally: Tally
+  readonly tally: HttpMetrics
 }
 
 export default definePlugin<Deps>({
@@ -22,7 +22,7 @@ export default definePlugin<Deps>({
     entities: [Repeat],
     migrations: [{ name: '0001-repeat', class: Http0001 }]
   },
-  services: { tally: asFunction(() => openTally()).singleton() },
+  services: { tally: asFunction(() => openHttpMetrics()).singleton() },
   fills: [
     hostSlot.fillWith(({ config, tally }: Deps) => async options => {
       const { openHttp } = await import('./http.ts') // a command, too, reads this file: it needs no Fastify

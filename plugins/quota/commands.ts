@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
-import { clientIdOf } from '../clients/exports.ts'
+import { findClientId } from '../clients/exports.ts'
 import type { QuotaRow } from './schema.ts'
 
 const columns = [
@@ -74,7 +74,7 @@ const list = defineCommand({
     const path =
       client === undefined
         ? `/v1/users/${encode(await who())}`
-        : `/v1/clients/${await clientIdOf(api, client)}`
+        : `/v1/clients/${await findClientId(api, client)}`
     const rows = await api.list<QuotaRow>(`${path}/quotas`)
     const isMeant = (row: QuotaRow): boolean => user === undefined || row.user_id === user
     print.data(rows.filter(isMeant), columns)
@@ -98,4 +98,4 @@ export const commands = [set, clear, show, list, remove]
 const encode = encodeURIComponent
 
 const pathOf = async (api: Api, { user, client }: { readonly user: string; readonly client: string }) =>
-  `/v1/users/${encode(user)}/quotas/${await clientIdOf(api, client)}`
+  `/v1/users/${encode(user)}/quotas/${await findClientId(api, client)}`

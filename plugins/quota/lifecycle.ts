@@ -50,7 +50,7 @@ export function openKeeping({ config, clock, control, log, filled }: Services) {
   async function forgetUser({ id: userId }: User, em: EntityManager): Promise<Removed> {
     const gone = await em.find(Quota, { userId })
     for (const quota of gone) await lift(quota, em)
-    return { ids: [], after: () => gone.forEach(({ clientId }) => void control.objects.wake(clientId)) }
+    return { ids: [], afterCommit: () => gone.forEach(({ clientId }) => void control.objects.wake(clientId)) }
   }
 
   const forgetClient = async ({ id: clientId }: Client, em: EntityManager): Promise<void> =>

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
-import { clientIdOf } from '../clients/exports.ts'
+import { findClientId } from '../clients/exports.ts'
 import { properties } from './limits.ts'
 import type { EnvelopeRow, OwnerRow } from './schema.ts'
 
@@ -39,7 +39,7 @@ const list = defineCommand({
   positional: ['client'],
   needs: 'api',
   run: async ({ api, args: { client }, print }) =>
-    print.data(await api.list<OwnerRow>(`/v1/clients/${await clientIdOf(api, client)}/owners`), [
+    print.data(await api.list<OwnerRow>(`/v1/clients/${await findClientId(api, client)}/owners`), [
       'owner_id',
       'rule_count',
       'has_rate_limit'
@@ -79,6 +79,6 @@ interface At {
 }
 
 const pathOf = async (api: Api, { client, owner }: At): Promise<string> =>
-  `/v1/clients/${await clientIdOf(api, client)}/owners/${encodeURIComponent(owner)}/rate-limit`
+  `/v1/clients/${await findClientId(api, client)}/owners/${encodeURIComponent(owner)}/rate-limit`
 
 const shown = ({ rate_limit, ...row }: EnvelopeRow) => ({ ...row, ...rate_limit })

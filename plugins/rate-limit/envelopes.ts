@@ -8,10 +8,9 @@ import type { Call } from '../../kernel/http/route.ts'
 import { Client, User } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Clients } from '../clients/clients.ts'
+import type { Clients } from '../clients/exports.ts'
 import type { Rules } from '../rules/rules.ts'
-import type { Removed } from '../users/exports.ts'
-import type { Users } from '../users/users.ts'
+import type { Removed, Users } from '../users/exports.ts'
 import { openDelivery } from './delivery.ts'
 import { Envelope } from './entities.ts'
 import { parseLimits, type RateLimit } from './limits.ts'
@@ -100,7 +99,7 @@ export function openEnvelopes(deps: Services) {
   async function forgetUser({ id: ownerId }: User, em: EntityManager): Promise<Removed> {
     const gone = await em.find(Envelope, { ownerId })
     for (const envelope of gone) await lift(envelope, em)
-    return { ids: [], after: () => gone.forEach(({ clientId }) => void control.objects.wake(clientId)) }
+    return { ids: [], afterCommit: () => gone.forEach(({ clientId }) => void control.objects.wake(clientId)) }
   }
 
   const forgetClient = async ({ id: clientId }: Client, em: EntityManager): Promise<void> =>

@@ -3,7 +3,7 @@ import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { removingSlot, visibleSlot } from '../clients/exports.ts'
-import { rowSlot, removingSlot as userRemovingSlot } from '../users/exports.ts'
+import { rowFieldSlot, removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { activationFailed } from './answer.ts'
 import { commands } from './commands.ts'
 import { portInUse, validationProtocol } from './create.ts'
@@ -68,7 +68,7 @@ export default definePlugin<Deps>({
       after()
     }),
     visibleSlot.fillWith(({ rules }: Deps) => rules.clientsOfOwner),
-    rowSlot.fill(ruleCount),
+    rowFieldSlot.fill(ruleCount),
     userRemovingSlot.fillWith((deps: Deps) => ownersRules(deps))
   ],
   messages,

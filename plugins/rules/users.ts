@@ -7,7 +7,7 @@ import type { Rules } from './rules.ts'
 export const ruleCount: RowField = {
   key: 'rule_count',
   schema: Type.Integer({ minimum: 0, description: 'Of any state.' }),
-  otherwise: 0,
+  defaultValue: 0,
   async load(userIds, em) {
     const where = { owner: { $in: [...userIds] } }
     return new Map(Object.entries(await em.countBy(Rule, 'owner', { where })))

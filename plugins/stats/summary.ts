@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Clients } from '../clients/clients.ts'
+import type { Clients } from '../clients/exports.ts'
 import type { Rules } from '../rules/rules.ts'
 import type { ActiveConnections } from './active-connections.ts'
 import type { Summary } from './schema.ts'

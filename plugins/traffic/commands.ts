@@ -1,7 +1,7 @@
 import { type TProperties, Type } from 'typebox'
 import { Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
-import { clientIdOf } from '../clients/exports.ts'
+import { findClientId } from '../clients/exports.ts'
 import { bar, csv, size } from './chart.ts'
 import type { Traffic } from './schema.ts'
 
@@ -82,7 +82,7 @@ export const commands = [
     { user: User, client: Type.Optional(Client) },
     async ({ user = '', client }, api) => ({
       path: `/v1/users/${encode(user)}/traffic`,
-      ...(client !== undefined && { filter: { client_id: await clientIdOf(api, client) } })
+      ...(client !== undefined && { filter: { client_id: await findClientId(api, client) } })
     })
   ),
   defineTraffic(
@@ -90,7 +90,7 @@ export const commands = [
     'Show what a client has forwarded over time.',
     { client: Client, user: Type.Optional(User) },
     async ({ client = '', user }, api) => ({
-      path: `/v1/clients/${await clientIdOf(api, client)}/traffic`,
+      path: `/v1/clients/${await findClientId(api, client)}/traffic`,
       ...(user !== undefined && { filter: { user_id: user } })
     })
   ),

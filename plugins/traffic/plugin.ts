@@ -1,7 +1,7 @@
 import { asFunction } from 'awilix'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { committedSlot } from '../stats/exports.ts'
-import { removingSlot } from '../users/exports.ts'
+import { removalSlot } from '../users/exports.ts'
 import { commands } from './commands.ts'
 import { TrafficSample, TrafficSeries } from './entities.ts'
 import { Traffic0001 } from './migrations/0001-traffic.ts'
@@ -29,7 +29,7 @@ export default definePlugin<Deps>({
   services: { traffic: asFunction(openTraffic).singleton() },
   fills: [
     committedSlot.fill(add),
-    removingSlot.fillWith(({ traffic }: Deps) => ({
+    removalSlot.fillWith(({ traffic }: Deps) => ({
       async remove({ id }, em) {
         await traffic.disown(id, em)
         return { ids: [] }

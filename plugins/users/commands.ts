@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import { askPassword } from './ask.ts'
+import { askPassword } from './ask-password.ts'
 import type { RemovedUser, UserRow } from './schema.ts'
 
 const User = Type.String({ description: 'user_id' })
@@ -11,7 +11,7 @@ const pathOf = (userId: string): string => `/v1/users/${encodeURIComponent(userI
 
 const create = defineCommand({
   name: 'user create',
-  summary: 'Make a user.',
+  summary: 'Create a user.',
   args: Type.Object({
     user: Type.String({ description: 'The new user_id.' }),
     display_name: Type.Optional(Type.String({ description: 'Default is the user_id.' })),
@@ -20,14 +20,14 @@ const create = defineCommand({
       Type.Boolean({ description: 'Take a password from SVC_NEW_PASSWORD, a prompt or standard input.' })
     ),
     password_change_required: Type.Optional(
-      Type.Boolean({ description: 'The password must be changed at the first login, in 24 hours.' })
+      Type.Boolean({ description: 'The password must be changed at the first login, within 24 hours.' })
     )
   }),
   positional: ['user'],
   needs: 'api',
   async run(call) {
-    const { user, display_name = user, initial_password: asks, ...rest } = call.args
-    const password = asks === true ? { initial_password: await askPassword(call) } : {}
+    const { user, display_name = user, initial_password: asksPassword, ...rest } = call.args
+    const password = asksPassword === true ? { initial_password: await askPassword(call) } : {}
     const body = { user_id: user, display_name, ...rest, ...password }
     call.print.data(await call.api.send<UserRow>('POST', '/v1/users', body))
   }
@@ -55,10 +55,12 @@ const update = defineCommand({
   summary: 'Rename a user, change the role, disable or enable.',
   args: Type.Object({
     user: User,
-    display_name: Type.Optional(Type.String({ description: 'For people; 1 to 64 characters.' })),
+    display_name: Type.Optional(Type.String({ description: '1 to 64 characters.' })),
     role: Role,
-    disable: Type.Optional(Type.Boolean({ description: 'End sessions, refuse credentials; rules go on.' })),
-    enable: Type.Optional(Type.Boolean({ description: 'Let the user in again.' }))
+    disable: Type.Optional(
+      Type.Boolean({ description: 'End the sessions and refuse the credentials; the rules keep running.' })
+    ),
+    enable: Type.Optional(Type.Boolean({ description: 'Allow the user to sign in again.' }))
   }),
   positional: ['user'],
   needs: 'api',
@@ -67,14 +69,14 @@ const update = defineCommand({
     if (disable && enable) throw new Fault(wrongUsage, 'give --disable or --enable, not both')
     const body = { ...rest, ...((disable || enable) && { disabled: disable }) }
     if (Object.keys(body).length === 0)
-      throw new Fault(wrongUsage, 'say what changes: --display-name, --role, --disable or --enable')
+      throw new Fault(wrongUsage, 'give at least one change: --display-name, --role, --disable or --enable')
     print.data(await api.send<UserRow>('PATCH', pathOf(user), body))
   }
 })
 
 const remove = defineCommand({
   name: 'user delete',
-  summary: 'Delete a user with all that belongs to it; its live connections are cut.',
+  summary: 'Delete a user and everything that belongs to it; its live connections are cut.',
   args: Type.Object({ user: User }),
   positional: ['user'],
   needs: 'api',

@@ -1,45 +1,61 @@
-// Where other plugins join in the life of a user.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static, TProperties, TSchema } from 'typebox'
+import type { Role } from '../../kernel/http/principal.ts'
 import type { User } from '../../kernel/identity/entities.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 
-export { askPassword } from './ask.ts'
+export { askPassword } from './ask-password.ts'
 
-/** The action of `GET /v1/users/me`: all of this plugin that a session with a temporary password may do. */
-export const selfRead = 'self.read'
+/** The action of `GET /v1/users/me`, which a session with a temporary password may also call. */
+export const selfReadAction = 'self.read'
 
 /** One more field of a user's row. */
 export interface RowField<S extends TSchema = TSchema> {
   readonly key: string
   readonly schema: S
-  readonly otherwise: Static<S> // of users whom `load` leaves out
+  readonly defaultValue: Static<S> // for users that `load` does not return
   load(userIds: readonly string[], em: EntityManager): Promise<ReadonlyMap<string, Static<S>>>
 }
 
-export const rowSlot = defineSlot<RowField>('users.row', { keyOf: ({ key }) => key })
+export const rowFieldSlot = defineSlot<RowField>('users.row', { keyOf: ({ key }) => key })
 
-/** What more may be said of a new user, and what is kept of it. */
+/** More fields of the body that creates a user. */
 export interface Creation {
-  readonly properties: TProperties // of the body
-  /** Judges the body, and does what is too dear for a transaction. Answers what is to be done in it. */
+  readonly properties: TProperties
+  /** Checks the body and does slow work, before the transaction. Returns what to do in it. */
   prepare(body: Readonly<Record<string, unknown>>): Promise<Save>
 }
 export type Save = (userId: string, em: EntityManager) => Promise<void>
 
-export const creatingSlot = defineSlot<Creation>('users.creating')
+export const creationSlot = defineSlot<Creation>('users.creating')
 
-/** What ends when a user is disabled, in the same transaction. */
-export const disablingSlot = defineSlot<(user: User, em: EntityManager) => Promise<void>>('users.disabling')
+/** Called when a user is disabled, in the same transaction. */
+export const disableSlot = defineSlot<(user: User, em: EntityManager) => Promise<void>>('users.disabling')
 
-/** What goes when a user is deleted, in the same transaction: a later user of that name inherits nothing. */
+/** Deletes what belongs to a deleted user, in the same transaction. A later user of that name inherits nothing. */
 export interface Removal {
-  readonly key?: `removed_${string}_ids` // under which the answer names what went
+  readonly key?: `removed_${string}_ids` // field of the response that lists the deleted ids
   remove(user: User, em: EntityManager): Promise<Removed>
 }
 export interface Removed {
   readonly ids: readonly string[]
-  readonly after?: () => void // the commit
+  readonly afterCommit?: () => void
 }
 
-export const removingSlot = defineSlot<Removal>('users.removing')
+export const removalSlot = defineSlot<Removal>('users.removing')
+
+export interface NewUser {
+  readonly userId: string
+  readonly displayName: string
+  readonly role: Role
+}
+
+/** The service `users`. */
+export interface Users {
+  find(em: EntityManager, userId: string): Promise<User | null>
+  /** Throws `user_not_found`; also for `_operator`, which is not a user. */
+  get(em: EntityManager, userId: string): Promise<User>
+  /** Returns the user as `insert` would store it, or throws. Use it before slow work. */
+  check(user: NewUser): NewUser
+  insert(em: EntityManager, user: NewUser): Promise<User>
+}

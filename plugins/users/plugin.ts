@@ -1,24 +1,25 @@
 import { asFunction } from 'awilix'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import * as codes from './codes.ts'
 import { commands } from './commands.ts'
-import { creatingSlot, disablingSlot, removingSlot, rowSlot } from './exports.ts'
-import { openRoster, type Roster, codes as rosterCodes } from './roster.ts'
+import { openUserDirectory, type UserDirectory } from './directory.ts'
+import { creationSlot, disableSlot, removalSlot, rowFieldSlot, type Users } from './exports.ts'
 import { routes } from './routes.ts'
-import { codes, openUsers, type Users } from './users.ts'
+import { openUsers } from './users.ts'
 
 interface Deps extends Kernel {
   readonly users: Users
-  readonly roster: Roster
+  readonly directory: UserDirectory
 }
 
 export default definePlugin<Deps>({
   name: 'users',
   version: '1.0.0',
   kernel: '^1.0.0',
-  codes: [...codes, ...rosterCodes],
-  services: { roster: asFunction(openRoster).singleton() },
+  codes: Object.values(codes),
+  services: { directory: asFunction(openUserDirectory).singleton() },
   exports: { users: asFunction(openUsers).singleton() },
-  slots: [rowSlot, creatingSlot, disablingSlot, removingSlot],
+  slots: [rowFieldSlot, creationSlot, disableSlot, removalSlot],
   routes,
   commands
 })

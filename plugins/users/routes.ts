@@ -1,24 +1,22 @@
 import { defineList } from '../../kernel/http/listing.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
-import { selfRead } from './exports.ts'
-import type { Roster } from './roster.ts'
+import type { UserDirectory } from './directory.ts'
+import { selfReadAction } from './exports.ts'
 import { createBody, Me, removedUser, UpdateBody, UserParams, userRow } from './schema.ts'
-import type { Users } from './users.ts'
 
 interface Deps {
-  readonly users: Users
-  readonly roster: Roster
+  readonly directory: UserDirectory
 }
 
 const me = defineRoute({
   method: 'GET',
   url: '/v1/users/me',
-  action: selfRead,
+  action: selfReadAction,
   access: 'user',
   status: 200,
   summary: 'Who is calling',
   schema: () => ({ reply: Me }),
-  run: ({ users }: Deps, { principal }) => users.me(principal)
+  run: ({ directory }: Deps, { principal }) => directory.readSelf(principal)
 })
 
 const create = defineRoute({
@@ -29,8 +27,8 @@ const create = defineRoute({
   status: 201,
   summary: 'Make a user',
   schema: filled => ({ body: createBody(filled), reply: userRow(filled) }),
-  run: ({ roster }: Deps, call) => roster.create(call.body, call),
-  again: ({ roster }, { principal }, id) => roster.read(id, principal)
+  run: ({ directory }: Deps, call) => directory.create(call.body, call),
+  again: ({ directory }, { principal }, id) => directory.read(id, principal)
 })
 
 const list = defineList({
@@ -39,7 +37,7 @@ const list = defineList({
   access: 'superadmin',
   summary: 'All users',
   schema: filled => ({ row: userRow(filled) }),
-  run: async ({ roster }: Deps) => roster.list()
+  run: async ({ directory }: Deps) => directory.list()
 })
 
 const read = defineRoute({
@@ -50,7 +48,7 @@ const read = defineRoute({
   status: 200,
   summary: 'One user; without the superadmin role only yourself',
   schema: filled => ({ params: UserParams, reply: userRow(filled) }),
-  run: ({ roster }: Deps, { params, principal }) => roster.read(params.id, principal)
+  run: ({ directory }: Deps, { params, principal }) => directory.read(params.id, principal)
 })
 
 const update = defineRoute({
@@ -61,8 +59,8 @@ const update = defineRoute({
   status: 200,
   summary: 'Rename a user, change the role, disable or enable',
   schema: filled => ({ params: UserParams, body: UpdateBody, reply: userRow(filled) }),
-  run: ({ roster }: Deps, call) => roster.update(call.params.id, call.body, call),
-  again: ({ roster }, { principal }, id) => roster.read(id, principal)
+  run: ({ directory }: Deps, call) => directory.update(call.params.id, call.body, call),
+  again: ({ directory }, { principal }, id) => directory.read(id, principal)
 })
 
 const remove = defineRoute({
@@ -73,7 +71,7 @@ const remove = defineRoute({
   status: 200,
   summary: 'Delete a user with all that belongs to it',
   schema: filled => ({ params: UserParams, reply: removedUser(filled) }),
-  run: ({ roster }: Deps, call) => roster.remove(call.params.id, call)
+  run: ({ directory }: Deps, call) => directory.remove(call.params.id, call)
 })
 
 export const routes = [me, create, list, read, update, remove]

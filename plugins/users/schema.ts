@@ -1,31 +1,32 @@
 import { type Static, type TProperties, type TSchema, type TSchemaOptions, Type } from 'typebox'
 import type { FilledBy } from '../../kernel/slot.ts'
-import { creatingSlot, removingSlot, rowSlot } from './exports.ts'
-import { invalidRole } from './roster.ts'
+import { invalidRole } from './codes.ts'
+import { creationSlot, removalSlot, rowFieldSlot } from './exports.ts'
 
 const closed = { additionalProperties: false }
 const roleOf = (options: TSchemaOptions) =>
   Type.Union([Type.Literal('superadmin'), Type.Literal('user')], options)
 const Role = roleOf({})
-const asked = { code: invalidRole.code }
+const roleCode = { code: invalidRole.code }
 
 export const UserParams = Type.Object({ id: Type.String() }, closed)
 
 export const Me = Type.Object({ user_id: Type.String(), role: Role, display_name: Type.String() }, closed)
+export type Me = Static<typeof Me>
 
-// The form of user_id and display_name has codes of its own: it is judged behind the schema.
+// users.ts checks the form of user_id and display_name, with error codes of their own.
 const Create = Type.Object({
   user_id: Type.String({ description: '1 to 32 of a-z, 0-9, _ and -, the first a letter.' }),
   display_name: Type.String({ description: '1 to 64 characters.' }),
-  role: Type.Optional(roleOf({ ...asked, default: 'user' }))
+  role: Type.Optional(roleOf({ ...roleCode, default: 'user' }))
 })
 
 export const UpdateBody = Type.Object(
   {
     display_name: Type.Optional(Type.String({ description: '1 to 64 characters.' })),
-    role: Type.Optional(roleOf(asked)),
+    role: Type.Optional(roleOf(roleCode)),
     disabled: Type.Optional(
-      Type.Boolean({ description: 'Ends sessions, refuses credentials; the rules go on.' })
+      Type.Boolean({ description: 'Ends the sessions and refuses the credentials; the rules keep running.' })
     )
   },
   closed
@@ -42,30 +43,30 @@ const Row = Type.Object({
 
 const Removed = Type.Object({ user_id: Type.String() })
 
-/** What each has without other plugins; what these add stands beside it. */
+/** The fields of this plugin, and those that other plugins add. */
 export type CreateBody = Static<typeof Create> & Readonly<Record<string, unknown>>
 export type UserRow = Static<typeof Row> & Readonly<Record<string, unknown>>
 export type RemovedUser = Static<typeof Removed> & Readonly<Record<string, unknown>>
 
 export const createBody = (filled: FilledBy) =>
-  composed<CreateBody>(Create.properties, Object.assign({}, ...filled(creatingSlot).map(propertiesOf)))
+  composed<CreateBody>(Create.properties, Object.assign({}, ...filled(creationSlot).map(propertiesOf)))
 
 export const userRow = (filled: FilledBy) =>
   composed<UserRow>(
     Row.properties,
-    Object.fromEntries(filled(rowSlot).map(({ value: { key, schema } }) => [key, schema]))
+    Object.fromEntries(filled(rowFieldSlot).map(({ value: { key, schema } }) => [key, schema]))
   )
 
 export const removedUser = (filled: FilledBy) =>
   composed<RemovedUser>(
     Removed.properties,
     Object.fromEntries(
-      filled(removingSlot).flatMap(({ value: { key } }) => (key ? [[key, Type.Array(Type.String())]] : []))
+      filled(removalSlot).flatMap(({ value: { key } }) => (key ? [[key, Type.Array(Type.String())]] : []))
     )
   )
 
 const propertiesOf = ({ value }: { readonly value: { readonly properties: TProperties } }) => value.properties
 
-/** The static type is the core's: what plugins add is known at boot only. */
+/** `added` is known only at boot, so the static type T is given. */
 const composed = <T>(core: TProperties, added: Record<string, TSchema>): Type.TUnsafe<T> =>
   Type.Unsafe<T>(Type.Object({ ...core, ...added }, closed))

@@ -1,6 +1,6 @@
 // A page of somebody else's, in a browser that holds the cookie: what it may send, and that none of it does anything.
 import t from 'tap'
-import { browser, onboarded, origin } from '../../plugins/auth/test/web.ts'
+import { browser, onboarded, origin } from '../../plugins/auth/test/fixture.ts'
 
 const json = { 'content-type': 'application/json' }
 const proof = { origin, 'x-svc-csrf': '1' }

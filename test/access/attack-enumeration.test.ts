@@ -1,6 +1,6 @@
 // Who is here, and what is there? Answers that are the same, word for word, whether it is or not.
 import t from 'tap'
-import { addUser, type ErrorBody, login, onboarded } from '../../plugins/auth/test/web.ts'
+import { addUser, type ErrorBody, login, onboarded } from '../../plugins/auth/test/fixture.ts'
 import { requestOf } from './requests.ts'
 import { canaryOf, world } from './world.ts'
 

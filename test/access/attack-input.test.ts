@@ -1,7 +1,7 @@
 // What may be sent as a body, and what it must not become: another's right, another kind of object, a failure of ours.
 import t, { type Test } from 'tap'
 import type { TestServer } from '../../kit/test-server.ts'
-import { addUser, type ErrorBody, onboarded } from '../../plugins/auth/test/web.ts'
+import { addUser, type ErrorBody, onboarded } from '../../plugins/auth/test/fixture.ts'
 
 const plugins = [
   'users',

@@ -10,7 +10,7 @@ import {
   login,
   onboarded,
   root
-} from '../../plugins/auth/test/web.ts'
+} from '../../plugins/auth/test/fixture.ts'
 
 const open = (t: Test): Promise<TestServer> =>
   onboarded(t, { plugins: ['users', 'auth', 'credentials', 'clients', 'rules', 'grants'] })

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { unseen } from '../../kernel/base/log.ts'
 import type { TestServer } from '../../kit/test-server.ts'
-import { onboarded } from '../../plugins/auth/test/web.ts'
+import { onboarded } from '../../plugins/auth/test/fixture.ts'
 import { openPrint } from '../../plugins/cli/print.ts'
 
 const plugins = [

@@ -3,7 +3,7 @@ import { Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
 import { operatorToken } from '../../kit/test-server.ts'
 import { Password, Session } from '../../plugins/auth/entities.ts'
-import { type Deps, origin } from '../../plugins/auth/test/web.ts'
+import { type Deps, origin } from '../../plugins/auth/test/fixture.ts'
 
 export const password = 'a long enough password'
 

@@ -11,7 +11,7 @@ import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts
 import { Refused, respond } from '../../kernel/wire/message.ts'
 import { testAgent } from '../../kit/public.ts'
 import { operatorToken, testServer } from '../../kit/test-server.ts'
-import { removingSlot, rowSlot } from '../../plugins/users/exports.ts'
+import { removalSlot, rowFieldSlot } from '../../plugins/users/exports.ts'
 import { Echo } from '../support/echo.ts'
 import { machineTime } from '../support/machine-time.ts'
 
@@ -55,10 +55,10 @@ const rowdy = definePlugin({
     get('hangs', hang)
   ],
   fills: [
-    rowSlot.fill({
+    rowFieldSlot.fill({
       key: 'mood',
       schema: Type.String(),
-      otherwise: '',
+      defaultValue: '',
       load: async () => {
         throw new Error('no such mood')
       }
@@ -109,7 +109,7 @@ t.test('a slot function that hangs in a transaction is named, undone, and heard 
     kernel: '^1.0.0',
     needs: { users: '^1.0.0' },
     fills: [
-      removingSlot.fill({
+      removalSlot.fill({
         remove(user, em) {
           late = going.promise.then(() => em.nativeUpdate(User, { id: user.id }, { displayName: 'Late' }))
           called.resolve()
@@ -231,7 +231,7 @@ t.test('a slot function that throws at once, and no error but a word, is named, 
     kernel: '^1.0.0',
     needs: { users: '^1.0.0' },
     fills: [
-      removingSlot.fillWith(() => ({
+      removalSlot.fillWith(() => ({
         remove() {
           throw 'no'
         }

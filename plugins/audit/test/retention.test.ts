@@ -1,10 +1,10 @@
 import t from 'tap'
 import type { Kernel } from '../../../kernel/plugin.ts'
+import type { AuditLog } from '../audit-log.ts'
 import { Entry } from '../entities.ts'
-import type { Trail } from '../trail.ts'
 import { auditFixture } from './fixture.ts'
 
-type Deps = Kernel & { readonly trail: Trail }
+type Deps = Kernel & { readonly trail: AuditLog }
 
 const dayMs = 24 * 3_600_000
 const blank = { authMethod: 'none', method: 'GET', path: '/', action: 'x', requestId: '', count: 1 } as const

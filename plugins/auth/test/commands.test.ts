@@ -2,7 +2,7 @@ import t from 'tap'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
 import type { TestServer } from '../../../kit/test-server.ts'
 import { commands } from '../commands.ts'
-import { addUser, depsOf, fresh, onboarded, refusalOf } from './web.ts'
+import { addUser, depsOf, fresh, onboarded, refusalOf } from './fixture.ts'
 
 /** Runs a command on the store of a house; answers what it printed. */
 async function run(home: TestServer, name: string, args: object = {}): Promise<unknown> {

@@ -12,7 +12,7 @@ import {
   onboarded,
   root,
   storeBytes
-} from './web.ts'
+} from './fixture.ts'
 
 const invalid = { status: 401, body: { error: { code: 'invalid_login' } } }
 const limited = { status: 429, body: { error: { code: 'rate_limited' } } }

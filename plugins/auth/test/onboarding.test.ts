@@ -1,5 +1,5 @@
 import t from 'tap'
-import { fresh, login, nobody, onboard, onboarded, setupTokenOf, storeBytes } from './web.ts'
+import { fresh, login, nobody, onboard, onboarded, setupTokenOf, storeBytes } from './fixture.ts'
 
 const minuteMs = 60_000
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { addUser, browser, depsOf, login, onboarded, root } from './web.ts'
+import { addUser, browser, depsOf, login, onboarded, root } from './fixture.ts'
 
 const path = '/v1/users/me/password'
 const good = {

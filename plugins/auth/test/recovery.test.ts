@@ -1,5 +1,15 @@
 import t from 'tap'
-import { addUser, browser, depsOf, fresh, login, onboard, onboarded, refusalOf, storeBytes } from './web.ts'
+import {
+  addUser,
+  browser,
+  depsOf,
+  fresh,
+  login,
+  onboard,
+  onboarded,
+  refusalOf,
+  storeBytes
+} from './fixture.ts'
 
 const me = '/v1/users/me'
 

@@ -10,7 +10,7 @@ import {
   refusalOf,
   root,
   storeBytes
-} from './web.ts'
+} from './fixture.ts'
 
 interface Answer extends ErrorBody {
   readonly temporary_password: string

@@ -2,7 +2,7 @@ import t from 'tap'
 import { User } from '../../../kernel/identity/entities.ts'
 import { operatorToken } from '../../../kit/test-server.ts'
 import { Session } from '../entities.ts'
-import { addUser, browser, cookieOf, depsOf, type ErrorBody, onboarded, origin, root } from './web.ts'
+import { addUser, browser, cookieOf, depsOf, type ErrorBody, onboarded, origin, root } from './fixture.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs

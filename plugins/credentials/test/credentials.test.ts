@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { type TestServer, testServer } from '../../../kit/test-server.ts'
-import type { Users } from '../../users/users.ts'
+import type { Users } from '../../users/exports.ts'
 
 interface Issued {
   readonly credential_id: string

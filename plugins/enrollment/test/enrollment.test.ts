@@ -3,7 +3,7 @@ import { newId } from '../../../kernel/base/id.ts'
 import { testServer } from '../../../kit/test-server.ts'
 import { Enrollment } from '../entities.ts'
 import type { EnrollmentRow, Invitation } from '../schema.ts'
-import { codeIn, enrolled, invite, plugins, redeem } from './desk.ts'
+import { codeIn, enrolled, invite, plugins, redeem } from './fixture.ts'
 
 t.test('a code comes as a URI with endpoint, pin and code, and as the command that takes it', async t => {
   const home = await testServer(t, { plugins })

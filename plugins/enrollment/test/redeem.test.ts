@@ -4,7 +4,7 @@ import { hashOf } from '../../../kernel/identity/secret.ts'
 import { testServer } from '../../../kit/test-server.ts'
 import type { ClientRow } from '../../clients/row.ts'
 import type { Invitation } from '../schema.ts'
-import { codeIn, enrolled, invite, plugins, redeem, setting } from './desk.ts'
+import { codeIn, enrolled, invite, plugins, redeem, setting } from './fixture.ts'
 
 t.test('a client is there from redeem on, and its agent may ask again and get the same answer', async t => {
   const home = await testServer(t, { plugins })

@@ -13,8 +13,8 @@ import { openStream } from '../../../kernel/wire/stream.ts'
 import { listen, type TestServer, testServer } from '../../../kit/test-server.ts'
 import type { ClientRow } from '../../clients/row.ts'
 import type { Invitation } from '../schema.ts'
-import { messages, part, Redeem, Redeemed } from '../wire.ts'
-import { codeIn, plugins, redeem, setting } from './desk.ts'
+import { messages, Redeem, Redeemed, welcomePart } from '../wire.ts'
+import { codeIn, plugins, redeem, setting } from './fixture.ts'
 
 const codec = openCodec([...wireMessages, ...controlMessages, ...messages])
 
@@ -96,7 +96,7 @@ t.test('Welcome tells an agent that missed the answer to its redeem what it was'
   const welcome = await (await agent(t, home)).hello('token')
 
   if (typeof welcome === 'string') throw new Error(`hello: ${welcome}`)
-  t.strictSame(codec.decode(Redeemed, welcome.parts[part] ?? new Uint8Array()), missed)
+  t.strictSame(codec.decode(Redeemed, welcome.parts[welcomePart] ?? new Uint8Array()), missed)
 })
 
 t.test('a refused code says why on the stream, which stays open for another', async t => {

@@ -20,7 +20,7 @@ import { watch } from '../../../kit/decision-recorder.ts'
 import { type FakeClock, fakeClock } from '../../../kit/fake-clock.ts'
 import type { LogLine } from '../../../kit/test-server.ts'
 import { type HttpOptions, openHttp } from '../http.ts'
-import { openTally } from '../metrics.ts'
+import { openHttpMetrics } from '../metrics.ts'
 import httpPlugin from '../plugin.ts'
 
 export const operator = { authorization: 'Bearer operator-token' }
@@ -84,7 +84,7 @@ export async function httpFixture(
     filled: gather('kernel', [plugin, watch(decisions)], () => ({})),
     identity: openIdentity({ store, clock, operatorToken: 'operator-token' }),
     version: '2.0.0',
-    tally: openTally(),
+    tally: openHttpMetrics(),
     ...options
   })
   if (users !== 'none') await addUsers(store, clock.now())

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { definePlugin } from '../../../kernel/plugin.ts'
-import { removingSlot } from '../../users/exports.ts'
+import { removalSlot } from '../../users/exports.ts'
 import { RuleRemove } from '../wire.ts'
 import { rulesFixture } from './fixture.ts'
 
@@ -29,7 +29,7 @@ t.test('a rule whose owner could not be deleted after all is not said to be gone
     kernel: '^1.0.0',
     needs: { users: '^1.0.0', rules: '^1.0.0' },
     fills: [
-      removingSlot.fill({
+      removalSlot.fill({
         async remove() {
           throw new TypeError('a bug')
         }

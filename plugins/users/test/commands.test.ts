@@ -11,7 +11,7 @@ import { openPrint } from '../../cli/print.ts'
 import { openProgram, typed } from '../../cli/program.ts'
 import credentials from '../../credentials/plugin.ts'
 import users from '../plugin.ts'
-import { desk, password, signIn } from './desk.ts'
+import { desk, password, signIn } from './fixture.ts'
 
 type Args = Readonly<Record<string, unknown>>
 interface Source {

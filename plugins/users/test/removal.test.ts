@@ -3,8 +3,8 @@ import { newId } from '../../../kernel/base/id.ts'
 import { Client, Credential } from '../../../kernel/identity/entities.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
 import { Rule } from '../../rules/entities.ts'
-import { removingSlot } from '../exports.ts'
-import { cookieOf, desk, password, refusal, signIn } from './desk.ts'
+import { removalSlot } from '../exports.ts'
+import { cookieOf, desk, password, refusal, signIn } from './fixture.ts'
 
 t.test(
   'a user goes with credentials, sessions and password, and a later one of that name inherits nothing',
@@ -82,7 +82,7 @@ t.test('a removal that fails in one part takes nothing away', async t => {
     version: '1.0.0',
     kernel: '^1.0.0',
     needs: { users: '^1.0.0' },
-    fills: [removingSlot.fill({ remove: () => Promise.reject(new TypeError('stuck')) })]
+    fills: [removalSlot.fill({ remove: () => Promise.reject(new TypeError('stuck')) })]
   })
   const { ask, user, server } = await desk(t, { plugins: ['users', 'auth', 'credentials', stuck] })
   const bearer = await user('ann')

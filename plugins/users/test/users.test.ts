@@ -3,7 +3,7 @@ import { Fault } from '../../../kernel/base/errors.ts'
 import { User } from '../../../kernel/identity/entities.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { testServer } from '../../../kit/test-server.ts'
-import type { Users } from '../users.ts'
+import type { Users } from '../exports.ts'
 
 interface Deps extends Kernel {
   readonly users: Users

@@ -15,9 +15,9 @@ interface Fold {
   more: number // not written yet
 }
 
-export type Folds = ReturnType<typeof openFolds>
+export type Denials = ReturnType<typeof openDenials>
 
-export function openFolds({ store, clock }: Pick<Kernel, 'store' | 'clock'>) {
+export function openDenials({ store, clock }: Pick<Kernel, 'store' | 'clock'>) {
   const folds = new Map<string, Fold>()
   let unknown = { minute: 0, count: 0 }
   let running: Promise<void> = Promise.resolve()

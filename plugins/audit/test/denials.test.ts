@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { newId } from '../../../kernel/base/id.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import type { Trail } from '../trail.ts'
+import type { AuditLog } from '../audit-log.ts'
 import { auditFixture, matchAll } from './fixture.ts'
 
 const nobody = { authorization: '' }
@@ -53,7 +53,7 @@ t.test('denials of a known principal are one entry an action, code and minute', 
 
 t.test('a minute holds at most 1,000 entries of strangers, and counts all of them', async t => {
   const { server, clock, page } = await auditFixture(t)
-  const { store, trail } = server.depsOf('audit') as Kernel & { readonly trail: Trail }
+  const { store, trail } = server.depsOf('audit') as Kernel & { readonly trail: AuditLog }
   const denial = {
     action: 'audit.list',
     actor: null,

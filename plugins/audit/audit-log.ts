@@ -4,20 +4,20 @@ import { Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
 import type { Decision, DecisionSink } from '../../kernel/http/principal.ts'
 import type { Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { openDenials } from './denials.ts'
 import { Entry } from './entities.ts'
-import { openFolds } from './folds.ts'
-import { parseCursor, parseTime, spellCursor } from './reading.ts'
+import { formatCursor, parseCursor, parseTime } from './parsing.ts'
 import { openRetention } from './retention.ts'
 import type { EntryRow, Page, Query } from './schema.ts'
 import type { keys } from './settings.ts'
 
 const defaultLimit = 100
 
-export type Trail = ReturnType<typeof openTrail>
+export type AuditLog = ReturnType<typeof openAuditLog>
 
-export function openTrail(kernel: Kernel<typeof keys>) {
+export function openAuditLog(kernel: Kernel<typeof keys>) {
   const { store } = kernel
-  const folds = openFolds(kernel)
+  const folds = openDenials(kernel)
   const retention = openRetention(kernel)
   const written = { allow: 0, deny: 0 }
 
@@ -46,7 +46,7 @@ export function openTrail(kernel: Kernel<typeof keys>) {
     const last = found.length > limit ? entries.at(-1) : undefined
     return {
       entries: entries.map(row => ({ ...row, timestamp: timestamp(row.timestamp) })),
-      ...(last && { next_cursor: spellCursor(last) }),
+      ...(last && { next_cursor: formatCursor(last) }),
       count: entries.length
     }
   }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Fault } from '../../../kernel/base/errors.ts'
-import { addressOf, nameOf } from '../label.ts'
+import { normalizeAddress, normalizeName } from '../name-and-address.ts'
 
 const codeOf = (work: () => unknown): string | null => {
   try {
@@ -20,7 +20,7 @@ t.test('a name is trimmed and else kept as it was given', async t => {
     ['01ARZ3NDEKTSV4RRFFQ69G5FA', '01ARZ3NDEKTSV4RRFFQ69G5FA'],
     ['🚪 gate', '🚪 gate']
   ] as const)
-    t.equal(nameOf(given), kept)
+    t.equal(normalizeName(given), kept)
 })
 
 t.test('a name that is empty, long, hidden, or of the form of an id is refused', async t => {
@@ -40,7 +40,7 @@ t.test('a name that is empty, long, hidden, or of the form of an id is refused',
     '01arz3ndektsv4rrffq69g5fav'
   ])
     t.equal(
-      codeOf(() => nameOf(name)),
+      codeOf(() => normalizeName(name)),
       'invalid_client_name',
       JSON.stringify(name)
     )
@@ -58,7 +58,7 @@ t.test('an address is a bare DNS name or IP address, or none', async t => {
     '2001:db8::7',
     '::ffff:192.0.2.7'
   ])
-    t.equal(addressOf(address), address)
+    t.equal(normalizeAddress(address), address)
 })
 
 t.test('an address with a port, a scheme, brackets, a zone or a broken label is refused', async t => {
@@ -85,7 +85,7 @@ t.test('an address with a port, a scheme, brackets, a zone or a broken label is 
     `${'a.'.repeat(127)}ab`
   ])
     t.equal(
-      codeOf(() => addressOf(address)),
+      codeOf(() => normalizeAddress(address)),
       'invalid_client_address',
       JSON.stringify(address)
     )

@@ -5,12 +5,12 @@ import type { CommandCall } from '../../kernel/cli/command.ts'
 
 type Source = Pick<CommandCall<unknown>, 'env' | 'input'>
 
-/** A new password: of the environment, a prompt, or the first line of standard input; a flag would show it to others. */
+/** Reads a new password from the environment, a prompt or standard input. In an option, other users could see it. */
 export async function askPassword({ env, input }: Source): Promise<string> {
-  const given = env['SVC_NEW_PASSWORD']
-  if (given !== undefined && given !== '') return given
+  const fromEnv = env['SVC_NEW_PASSWORD']
+  if (fromEnv !== undefined && fromEnv !== '') return fromEnv
   const isTerminal = 'isTTY' in input && input.isTTY === true
-  const lines = createInterface({ input, output: silence(), terminal: isTerminal })
+  const lines = createInterface({ input, output: discard(), terminal: isTerminal })
   const next = lines[Symbol.asyncIterator]()
   const ask = async (prompt: string): Promise<string> => {
     if (isTerminal) process.stderr.write(prompt)
@@ -21,8 +21,8 @@ export async function askPassword({ env, input }: Source): Promise<string> {
   try {
     const password = await ask('New password: ')
     if (password === '')
-      throw new Fault(wrongUsage, 'no password came by prompt, standard input or SVC_NEW_PASSWORD')
-    if (isTerminal && (await ask('The same again: ')) !== password)
+      throw new Fault(wrongUsage, 'no password was given by prompt, standard input or SVC_NEW_PASSWORD')
+    if (isTerminal && (await ask('Repeat it: ')) !== password)
       throw new Fault(wrongUsage, 'the two passwords differ')
     return password
   } finally {
@@ -30,5 +30,5 @@ export async function askPassword({ env, input }: Source): Promise<string> {
   }
 }
 
-/** In place of the terminal, on which readline would echo. */
-const silence = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() })
+/** Replaces the terminal as output, where readline would echo the password. */
+const discard = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openHashPool } from '../hashing.ts'
+import { openHashPool } from '../hash-pool.ts'
 
 /** Works that end when the test says so, and what became of each. */
 function hold() {

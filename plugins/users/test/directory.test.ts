@@ -1,5 +1,5 @@
 import t from 'tap'
-import { cookieOf, desk, password, refusal, signIn } from './desk.ts'
+import { cookieOf, desk, password, refusal, signIn } from './fixture.ts'
 
 const ann = { user_id: 'ann', display_name: 'Ann' }
 

@@ -2,19 +2,19 @@
 import { isId } from '../../kernel/base/id.ts'
 
 /** Where a page ends: what comes after it is older, or of the same moment with a lower id. */
-export interface Place {
+export interface Position {
   readonly timestamp: number
   readonly id: string
 }
 
 /** 42 bytes: base64 that needs no padding, and is the same in a URL. */
-export const spellCursor = ({ timestamp, id }: Place): string =>
+export const formatCursor = ({ timestamp, id }: Position): string =>
   Buffer.from(`${String(timestamp).padStart(15, '0')} ${id}`).toString('base64url')
 
-export function parseCursor(cursor: string): Place | null {
+export function parseCursor(cursor: string): Position | null {
   const [, ms = '', id = ''] = /^(\d{15}) (.{26})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? []
   const place = { timestamp: Number(ms), id }
-  return isId(id) && spellCursor(place) === cursor ? place : null
+  return isId(id) && formatCursor(place) === cursor ? place : null
 }
 
 const rfc3339 =

@@ -8,7 +8,7 @@ const hourMs = 3_600_000
 const anHour = 10
 
 /** So often is a user's password reset: each ends all sessions, and costs a hash. */
-export function openResets({ clock }: Pick<Kernel, 'clock'>) {
+export function openResetLimit({ clock }: Pick<Kernel, 'clock'>) {
   async function recent(em: EntityManager, userId: string): Promise<readonly number[]> {
     const row = await em.findOne(Failures, { id: idOf(userId) })
     return (row?.times ?? []).filter(at => at > clock.now() - hourMs)
@@ -35,6 +35,6 @@ export function openResets({ clock }: Pick<Kernel, 'clock'>) {
 
   return { look, take, forget }
 }
-export type Resets = ReturnType<typeof openResets>
+export type ResetLimit = ReturnType<typeof openResetLimit>
 
 const idOf = (userId: string): string => hashOf(JSON.stringify(['reset', userId]))

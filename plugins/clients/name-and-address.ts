@@ -1,4 +1,3 @@
-// What a client may be called, and where it may be reached.
 import { isIP } from 'node:net'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { isId } from '../../kernel/base/id.ts'
@@ -9,27 +8,27 @@ export const invalidClientAddress = defineCode('invalid_client_address', 400, 3)
 
 const dnsLabel = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i
 
-/** The name as it is kept. */
-export function nameOf(given: string): string {
+/** Returns the trimmed name, or throws `invalid_client_name`. */
+export function normalizeName(given: string): string {
   const name = given.trim()
   const bytes = Buffer.byteLength(name)
   if (bytes === 0) refuseName('is empty; give 1 to 255 bytes')
-  if (bytes > 255) refuseName(`has ${bytes} bytes; 255 are the most`)
+  if (bytes > 255) refuseName(`has ${bytes} bytes; the maximum is 255`)
   if (unseen.test(name) || !name.isWellFormed())
-    refuseName('holds control or bidirectional characters; take them out')
+    refuseName('contains control or bidirectional characters; remove them')
   if (isId(name.toUpperCase())) refuseName('has the form of a client_id; choose another')
   return name
 }
 
-/** The address as it is kept: a bare host, or none. */
-export function addressOf(given: string | null): string | null {
+/** Returns the address as given; throws `invalid_client_address` if it is neither a bare host nor null. */
+export function normalizeAddress(given: string | null): string | null {
   if (given === null || isBareHost(given)) return given
   const hint = given === '' ? 'null clears it' : 'give a DNS name or an IP address, without port or brackets'
   throw new Fault(invalidClientAddress, `the address is not a bare host: ${hint}`)
 }
 
 function isBareHost(host: string): boolean {
-  if (isIP(host) !== 0) return !host.includes('%') // a zone means something on one machine only
+  if (isIP(host) !== 0) return !host.includes('%') // a zone id is only valid on one machine
   const name = host.replace(/\.$/, '')
   const labels = name.split('.')
   return (

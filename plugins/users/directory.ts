@@ -1,0 +1,81 @@
+import type { EntityManager } from '@mikro-orm/sql'
+import { Fault } from '../../kernel/base/errors.ts'
+import type { Principal } from '../../kernel/http/principal.ts'
+import type { Call } from '../../kernel/http/route.ts'
+import { User } from '../../kernel/identity/entities.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { cannotRemoveSelf, lastSuperadmin } from './codes.ts'
+import { creationSlot, disableSlot, type Removed, removalSlot, type Save, type Users } from './exports.ts'
+import { openReading, userRow } from './reading.ts'
+import type { CreateBody, RemovedUser, UpdateBody, UserRow } from './schema.ts'
+import { normalizeDisplayName } from './users.ts'
+
+interface Deps extends Kernel {
+  readonly users: Users
+}
+type Change = Pick<Call, 'principal' | 'change'>
+
+export type UserDirectory = ReturnType<typeof openUserDirectory>
+
+/** The users, as the routes show and change them. */
+export function openUserDirectory(deps: Deps) {
+  const { filled, users } = deps
+
+  async function create(body: CreateBody, { change }: Change): Promise<UserRow> {
+    const { user_id: userId, display_name: displayName, role = 'user' } = body
+    const user = users.check({ userId, displayName, role })
+    const saves: Save[] = []
+    for (const { value } of filled(creationSlot)) saves.push(await value.prepare(body))
+    return change({ kind: 'user', id: userId }, async em => {
+      const inserted = await users.insert(em, user)
+      for (const save of saves) await save(userId, em)
+      return userRow(inserted, filled, em)
+    })
+  }
+
+  async function update(id: string, body: UpdateBody, { principal, change }: Change): Promise<UserRow> {
+    const displayName = body.display_name === undefined ? null : normalizeDisplayName(body.display_name)
+    return change({ kind: 'user', id }, async em => {
+      const before = await users.get(em, id)
+      const after = {
+        displayName: displayName ?? before.displayName,
+        role: body.role ?? before.role,
+        disabled: body.disabled ?? before.disabled
+      }
+      if (isAdmin(before) && !isAdmin(after)) await refuseLoss(before, principal, em)
+      await em.nativeUpdate(User, { id }, after)
+      const user: User = { id, createdAt: before.createdAt, ...after }
+      if (user.disabled && !before.disabled)
+        for (const { value: onDisable } of filled(disableSlot)) await onDisable(user, em)
+      return userRow(user, filled, em)
+    })
+  }
+
+  async function remove(id: string, { principal, change }: Change): Promise<RemovedUser> {
+    const removed = await change({ kind: 'user', id }, async em => {
+      const user = await users.get(em, id)
+      await refuseLoss(user, principal, em)
+      const removed: (Removed & { readonly key: string | undefined })[] = []
+      for (const { value } of filled(removalSlot))
+        removed.push({ key: value.key, ...(await value.remove(user, em)) })
+      await em.nativeDelete(User, { id })
+      return removed
+    })
+    for (const { afterCommit } of removed) afterCommit?.()
+    const lists = removed.flatMap(({ key, ids }) => (key === undefined ? [] : [[key, ids] as const]))
+    return { user_id: id, ...Object.fromEntries(lists) }
+  }
+
+  return { ...openReading(deps), create, update, remove }
+}
+
+const isAdmin = ({ role, disabled }: Pick<User, 'role' | 'disabled'>): boolean =>
+  role === 'superadmin' && !disabled
+
+/** Runs in the transaction of the change: of two that would remove the last two superadmins, one is refused. */
+async function refuseLoss(user: User, { userId }: Principal, em: EntityManager): Promise<void> {
+  if (user.id === userId)
+    throw new Fault(cannotRemoveSelf, 'you cannot demote, disable or delete yourself; ask another superadmin')
+  if (isAdmin(user) && (await em.count(User, { role: 'superadmin', disabled: false })) === 1)
+    throw new Fault(lastSuperadmin, `${user.id} is the last enabled superadmin; make another one first`)
+}
