@@ -1,64 +1,81 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static, TSchema } from 'typebox'
 import { defineSlot } from '../slot.ts'
-import type { Request } from '../wire/message.ts'
+import type { Capability, Request } from '../wire/message.ts'
 
-/** One object that lives on an agent, as the server wants it there. Revisions count up per client, over all kinds. */
+/** One object on an agent, as the server wants it there. Revisions count up for each client, over all kinds. */
 export interface ManagedObject {
   readonly clientId: string
   readonly kind: string
   readonly id: string
   readonly revision: number
-  /** null: it shall be there. Else it shall go: live connections drain, or are cut. */
+  /** null: the object is to be in force. Otherwise it is to be removed: live connections drain or are cut. */
   readonly removal: 'drain' | 'cut' | null
 }
 
 export type ObjectKey = Pick<ManagedObject, 'clientId' | 'kind' | 'id'>
 
-/** What shall live on the agents. Written in the transaction of the change, sent after it. */
+/** The objects that the server keeps on agents. They change in the caller's transaction and are sent after its commit. */
 export interface ManagedObjects {
-  /** A new revision of an object that shall be on the client. */
+  /** Wants the object in force, under a new revision, which is returned. */
   put(em: EntityManager, object: ObjectKey): Promise<number>
-  /** It shall go. The row stays as a tombstone until the agent no longer has it; a cut is never softened. */
+  /** Wants the object removed. Its row stays as a tombstone until the agent has removed it; a cut is never softened. */
   drop(em: EntityManager, object: ObjectKey, removal: 'drain' | 'cut'): Promise<number>
-  /** As if it had never been: no tombstone. For what the agent has refused at create. */
+  /** Deletes the row without a tombstone: for an object that the agent refused at its creation. */
   forget(em: EntityManager, object: ObjectKey): Promise<void>
-  /** After the commit: there is something to say to this client. Says nothing itself, and never fails. */
+  /** After the commit: has the client's outbox send what changed. Does not wait and never fails. */
   wake(clientId: string): void
+  /**
+   * After the commit: wakes the client and waits for its agent's next result for the object. Returns null when no result
+   * comes within `timeoutSecs` (5), when the stream ends, and at once when no agent that can take the object is connected.
+   * A removal ends the waits for pushes of the object with 'removed'.
+   */
+  deliver(object: ObjectKey, change: 'push' | 'remove', timeoutSecs?: number): Promise<ApplyResult | null>
+  /** Ends the waits for a push of the object that will not be sent. */
+  refuse(object: ObjectKey, refusal: Refusal): void
+}
+
+export interface Refusal {
+  readonly code: string
+  readonly message: string
 }
 
 /**
- * The agent's word on a row: taken (in force; of a removal: shut), or why not. 'gone': a removal of which nothing is
- * left; it comes without 'taken' where nothing had to drain. A word may come again, and at every reconnect.
+ * The agent's result for a row. 'applied': in force, or for a removal: no longer listening. 'removed': nothing of a
+ * removed object is left; comes without 'applied' where nothing had to drain. A result may be repeated, for example
+ * after a reconnect.
  */
 export type ApplyResult =
   | { readonly status: 'applied' }
-  | { readonly status: 'refused'; readonly code: string; readonly message: string }
+  | ({ readonly status: 'refused' } & Refusal)
   | { readonly status: 'removed' }
 
 /**
- * A kind of object that lives on agents. The kernel compares revisions, sends what differs and asks again; the owner
- * says how an object looks on the wire and what an answer means. Kinds are sent in reverse dependency order:
- * what limits an object of another plugin is there before the object.
+ * A kind of managed object. The control plugin compares revisions, sends what differs and retries; the owner of the kind
+ * encodes objects and interprets results. Kinds are sent in reverse dependency order: what limits an object of another
+ * plugin is in force before the object.
  */
 export interface ObjectKind<P extends TSchema = TSchema, R extends TSchema = TSchema> {
   readonly kind: string
-  /** Its body holds the revision. Answered when it is in force, with the `revision` (integer) that the agent holds. */
+  /** Agents without it are sent no object of this kind. */
+  readonly capability?: Capability
+  /** Its body holds the revision. The agent answers when the object is in force, with the `revision` it has now. */
   readonly push: Request<P>
-  /** Answered when it is shut, not when it is drained; with `revision`, too. */
+  /** The agent answers when it no longer listens, before the drain ends; with `revision`, too. */
   readonly remove: Request<R>
-  /** Bodies of `push` for the rows, as the store has them now. A row left out is not sent, and goes from the agent. */
+  /** Returns the bodies of `push`, by id, for rows of one client. A row without a body is not sent, and removed from the agent. */
   load(rows: readonly ManagedObject[], em: EntityManager): Promise<ReadonlyMap<string, Static<P>>>
   removal(row: ManagedObject): Static<R>
-  order?(rows: readonly ManagedObject[], em: EntityManager): Promise<readonly ManagedObject[]> // default: as they changed
-  /** In a transaction, of several rows at times. A refusal is told once a stream, and tried again on the next. */
-  recordResult(row: ManagedObject, result: ApplyResult, em: EntityManager): Promise<void>
-  /** After that transaction: for whoever waits for the word. */
+  /** The order in which rows are sent at a reconnect; by default the order in which they changed. */
+  order?(rows: readonly ManagedObject[], em: EntityManager): Promise<readonly ManagedObject[]>
+  /** Stores a result; one transaction may hold results of several rows. A refused row is sent again on the next stream. */
+  recordResult?(row: ManagedObject, result: ApplyResult, em: EntityManager): Promise<void>
+  /** After the commit of that transaction. */
   resultRecorded?(row: ManagedObject, result: ApplyResult): void
 }
 
 export const objectKindSlot = defineSlot<ObjectKind>('kernel.object-kind', { keyOf: ({ kind }) => kind })
 
-/** Exists for its inference. */
+/** Infers the types of the messages. */
 export const defineObjectKind = <P extends TSchema, R extends TSchema>(kind: ObjectKind<P, R>): ObjectKind =>
   kind as unknown as ObjectKind

@@ -1,6 +1,7 @@
 // The control stream's server side: listener, Hello, sessions, and what shall live on the agents.
 import type { Static } from 'typebox'
 import type { ControlHost, ControlOptions } from '../../kernel/control/control.ts'
+import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { Hello } from '../../kernel/wire/control.ts'
 import { greetingLimit } from '../../kernel/wire/frame.ts'
 import type { BoundHandler } from '../../kernel/wire/message.ts'
@@ -10,6 +11,8 @@ import { openGeneration, openHandshake } from './handshake.ts'
 import { type Entrant, openListener } from './listener.ts'
 import { openManagedObjects } from './managed-objects.ts'
 import { openTally } from './metrics.ts'
+import { openObjectRows } from './object-rows.ts'
+import { PendingResults } from './pending-results.ts'
 import { refuseUnpinned } from './pinned.ts'
 import { openRequestIds } from './request-ids.ts'
 import { openSessions } from './sessions.ts'
@@ -23,7 +26,9 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   const generation = await openGeneration(store)
   const greet = openHandshake({ ...options, generation })
   const origins = openRequestIds()
-  const sessions = openSessions({ ...options, generation, origins })
+  const pending = new PendingResults(clock)
+  const sessions = openSessions({ ...options, generation, origins, pending })
+  const kinds = () => options.filled(objectKindSlot).map(({ value }) => value)
   const listener = openListener({ listen, certificate, clock, log, enter })
   const tally = openTally()
   const counted = tally.counting(codec)
@@ -48,7 +53,7 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
 
   return {
     peers: { find: sessions.find, all: sessions.all },
-    objects: openManagedObjects(sessions.wake, origins),
+    objects: openManagedObjects({ rows: openObjectRows(origins), pending, kinds, sessions }),
     fingerprint: certificate.fingerprint,
     certificate: certificate.cert,
     seed,

@@ -1,48 +1,40 @@
-// Rows of what shall live on the agents, and the revision that every change of one takes.
-import type { EntityManager } from '@mikro-orm/sql'
-import type { ManagedObject, ManagedObjects, ObjectKey } from '../../kernel/control/managed-objects.ts'
-import type { RequestIds } from './request-ids.ts'
+import type { ManagedObjects, ObjectKind } from '../../kernel/control/managed-objects.ts'
+import type { Peer } from '../../kernel/control/peers.ts'
+import type { ObjectRows } from './object-rows.ts'
+import type { PendingResults } from './pending-results.ts'
 
-export function openManagedObjects(
-  wake: (clientId: string) => void,
-  origins: Pick<RequestIds, 'note'>
-): ManagedObjects {
-  async function write(
-    em: EntityManager,
-    { clientId, kind, id }: ObjectKey,
-    removal: ManagedObject['removal']
-  ) {
-    const revision = await nextRevision(em, clientId)
-    await em.execute(
-      `insert into kernel_held (client_id, kind, id, revision, removal) values (?, ?, ?, ?, ?)
-       on conflict (client_id, kind, id) do update set revision = excluded.revision, removal =
-       case when kernel_held.removal = 'cut' and excluded.removal = 'drain' then 'cut' else excluded.removal end`,
-      [clientId, kind, id, revision, removal]
-    )
-    origins.note({ clientId, revision })
-    return revision
-  }
-
-  return {
-    put: (em, object) => write(em, object, null),
-    drop: write,
-    async forget(em, { clientId, kind, id }) {
-      await em.execute('delete from kernel_held where client_id = ? and kind = ? and id = ?', [
-        clientId,
-        kind,
-        id
-      ])
-    },
-    wake
+interface Services {
+  readonly rows: ObjectRows
+  readonly pending: PendingResults
+  readonly kinds: () => readonly ObjectKind[]
+  readonly sessions: {
+    find(clientId: string): Peer | undefined
+    wake(clientId: string): void
   }
 }
 
-/** The client's row is locked by it: revisions are committed in the order in which they are taken. */
-async function nextRevision(em: EntityManager, clientId: string): Promise<number> {
-  const [row] = await em.execute<{ revision: number | string }[]>(
-    'update kernel_client set revision = revision + 1 where id = ? returning revision',
-    [clientId]
-  )
-  if (!row) throw new TypeError(`client ${clientId} is not enrolled: it can hold nothing`)
-  return Number(row.revision)
+const defaultTimeoutSecs = 5
+
+/** The delivery of managed objects as plugins see it. */
+export function openManagedObjects({ rows, pending, kinds, sessions }: Services): ManagedObjects {
+  /** The connected peer of a client, if it can take objects of the kind. */
+  function capablePeer(clientId: string, name: string): Peer | undefined {
+    const peer = sessions.find(clientId)
+    const capability = kinds().find(({ kind }) => kind === name)?.capability
+    return capability && !peer?.can(capability) ? undefined : peer
+  }
+
+  return {
+    ...rows,
+    wake: sessions.wake,
+    async deliver(object, change, timeoutSecs = defaultTimeoutSecs) {
+      const { clientId, kind } = object
+      const peer = capablePeer(clientId, kind)
+      const result = peer ? pending.next(object, change, peer, timeoutSecs) : null
+      if (change === 'remove') pending.end(object, 'push', { status: 'removed' })
+      sessions.wake(clientId)
+      return result
+    },
+    refuse: (object, refusal) => pending.end(object, 'push', { status: 'refused', ...refusal })
+  }
 }

@@ -72,7 +72,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
     const bodies = new Map<ManagedObject, unknown>()
     for (const [name, kind] of byKind) {
       const mine = rows.filter(row => row.kind === name && row.removal === null)
-      if (mine.length === 0) continue
+      if (mine.length === 0 || (kind.capability && !peer.can(kind.capability))) continue
       const loaded = await store.read(em => kind.load(mine, em))
       for (const row of mine) if (loaded.has(row.id)) bodies.set(row, loaded.get(row.id))
     }

@@ -4,7 +4,7 @@ import type { ApplyResult, ManagedObject } from '../../kernel/control/managed-ob
 import { Client, ManagedObjectRow } from '../../kernel/identity/entities.ts'
 import { digestOf, Inventory, type InventoryPage } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
-import { openManagedObjects } from './managed-objects.ts'
+import { openObjectRows } from './object-rows.ts'
 import { keyOf, type OutboxOptions } from './outbox.ts'
 
 type StockRow = Static<typeof InventoryPage.body>['rows'][number]
@@ -88,7 +88,7 @@ async function catchUp({ rows, peer, store, origins, wake }: Options, stock: Rea
   const behind = { id: clientId, revision: { $lt: highest } }
   await store.change(async em => {
     await em.nativeUpdate(Client, behind, { revision: highest })
-    const held = openManagedObjects(wake, origins)
+    const held = openObjectRows(origins)
     for (const { kind, id } of ahead) {
       const row = await em.findOne(ManagedObjectRow, { clientId, kind, id })
       if (row?.removal) await held.drop(em, row, row.removal)

@@ -4,6 +4,7 @@ import { attributionOf } from '../../kernel/base/attribution.ts'
 import type { ApplyResult, ManagedObject, ObjectKind } from '../../kernel/control/managed-objects.ts'
 import { ManagedObjectRow } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { PendingResults } from './pending-results.ts'
 
 /** Resolves when it is on the disk, or was not to be: a word on a revision that is no longer the row's says nothing. */
 export type RecordResult = (kind: ObjectKind, row: ManagedObject, settlement: ApplyResult) => Promise<void>
@@ -17,7 +18,10 @@ interface Word {
 
 const groupSize = 256
 
-export function openRecordResult({ store, log }: Pick<Kernel, 'store' | 'log'>): RecordResult {
+export function openRecordResult(
+  { store, log }: Pick<Kernel, 'store' | 'log'>,
+  pending: PendingResults
+): RecordResult {
   const words: Word[] = []
   let isWriting = false
 
@@ -42,6 +46,7 @@ export function openRecordResult({ store, log }: Pick<Kernel, 'store' | 'log'>):
     for (const word of counted)
       try {
         word.kind.resultRecorded?.(word.row, word.settlement)
+        pending.recorded(word.row, word.settlement)
       } catch (error) {
         complain(word, error)
       }
@@ -73,7 +78,7 @@ async function each(group: readonly Word[], em: EntityManager): Promise<Word[]> 
       ? await em.nativeDelete(ManagedObjectRow, { ...where, removal: { $ne: null } })
       : await em.count(ManagedObjectRow, where)
     if (found === 0) continue
-    await kind.recordResult(row, settlement, em)
+    await kind.recordResult?.(row, settlement, em)
     counted.push(word)
   }
   return counted

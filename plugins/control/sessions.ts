@@ -12,12 +12,14 @@ import type { Stream } from '../../kernel/wire/stream.ts'
 import { openConflicts } from './conflicts.ts'
 import type { AuthenticatedAgent } from './handshake.ts'
 import { type Outbox, openOutbox } from './outbox.ts'
+import type { PendingResults } from './pending-results.ts'
 import { openRecordResult } from './record-result.ts'
 import type { RequestIds } from './request-ids.ts'
 
 interface Options extends Pick<Kernel, 'store' | 'clock' | 'log' | 'filled'> {
   readonly generation: string
   readonly origins: RequestIds
+  readonly pending: PendingResults
   readonly handlers: (peer: Peer) => readonly BoundHandler[]
 }
 
@@ -42,7 +44,7 @@ export function openSessions(options: Options) {
   const conflicts = openConflicts({ clock, log })
   const running = new Set<Promise<void>>()
   const hurry = new Set<() => void>() // who waits for a last word, when there is no time for it
-  const settle = openRecordResult({ store, log })
+  const settle = openRecordResult({ store, log }, options.pending)
   let isClosing = false
   const release = clock.every(minuteMs, () => run(minute()))
 

@@ -1,8 +1,7 @@
-// What the agents are told of quotas.
-import { defineObjectKind } from '../../kernel/control/managed-objects.ts'
+// Sends quotas to agents.
+import { defineObjectKind, type ObjectKey } from '../../kernel/control/managed-objects.ts'
 import type { Connection, Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { openWaiting } from '../rules/exports.ts'
 import type { JournalPosition, Stats } from '../stats/stats.ts'
 import { Quota } from './entities.ts'
 import { countedSince, currentPeriod, rolledOver } from './usage.ts'
@@ -12,20 +11,14 @@ interface Services extends Pick<Kernel, 'store' | 'control' | 'clock' | 'log'> {
   readonly stats: Stats
 }
 
-const waitSecs = 5
+export const objectKeyOf = ({ clientId, userId: id }: Pick<Quota, 'clientId' | 'userId'>): ObjectKey => ({
+  clientId,
+  kind: quotaKind,
+  id
+})
 
 export function openDelivery({ store, control, clock, log, stats }: Services) {
-  const waiting = openWaiting(clock)
-
-  /** Waits a while for the agent's word, so that what is answered then holds already; it holds later in any case. */
-  async function tell(about: 'push' | 'remove', { clientId, userId }: Pick<Quota, 'clientId' | 'userId'>) {
-    const peer = control.peers.find(clientId)
-    const word = peer?.can(capability) && waiting.expect(`${about} ${clientId} ${userId}`, peer, waitSecs)
-    control.objects.wake(clientId)
-    await word
-  }
-
-  function updateOf(quota: Quota, revision: number, mark: JournalPosition | null): TrafficQuotaUpdate {
+  function updateOf(quota: Quota, revision: number, position: JournalPosition | null): TrafficQuotaUpdate {
     const now = rolledOver(quota, clock.now())
     return {
       action: 'SET',
@@ -37,54 +30,47 @@ export function openDelivery({ store, control, clock, log, stats }: Services) {
       since: countedSince(now),
       booked: now.used,
       credit: now.credit,
-      epoch: mark?.epoch ?? '',
-      seq: mark?.seq ?? 0,
+      epoch: position?.epoch ?? '',
+      seq: position?.seq ?? 0,
       hold_secs: now.holdSecs
     }
   }
 
   const kind = defineObjectKind({
     kind: quotaKind,
+    capability,
     push: TrafficQuotaUpdate,
     remove: TrafficQuotaUpdate,
-    /** Usage and the report that it is as of come from one transaction's view: this one. */
+    /** Usage, and the report up to which it counts, come from one transaction. */
     async load(rows, em) {
-      const bodies = new Map<string, TrafficQuotaUpdate>()
-      for (const clientId of new Set(rows.map(row => row.clientId))) {
-        if (!control.peers.find(clientId)?.can(capability)) continue
-        const mine = rows.filter(row => row.clientId === clientId)
-        const where = { clientId, userId: { $in: mine.map(({ id }) => id) } }
-        const found = await em.find(Quota, where, { disableIdentityMap: true })
-        const quotas = new Map(found.map(quota => [quota.userId, quota]))
-        const mark = await stats.mark(clientId, em)
-        for (const { id, revision } of mine) {
-          const quota = quotas.get(id)
-          if (quota) bodies.set(id, updateOf(quota, revision, mark))
-        }
-      }
-      return bodies
+      const clientId = rows[0]?.clientId ?? ''
+      const where = { clientId, userId: { $in: rows.map(({ id }) => id) } }
+      const quotas = await em.find(Quota, where, { disableIdentityMap: true })
+      const position = await stats.mark(clientId, em)
+      const revisions = new Map(rows.map(({ id, revision }) => [id, revision]))
+      return new Map(
+        quotas.map(quota => [quota.userId, updateOf(quota, revisions.get(quota.userId) ?? 0, position)])
+      )
     },
-    removal: ({ id, revision }) => ({ ...nothing, user_id: id, revision }),
-    async recordResult() {},
-    resultRecorded({ clientId, id, removal }, settlement) {
-      waiting.tell(`${removal === null ? 'push' : 'remove'} ${clientId} ${id}`, settlement)
-      if (settlement.status !== 'refused') return
-      const fields = { client: clientId, user: id, code: settlement.code }
-      log.warn('traffic_quota.refused', settlement.message, fields)
+    removal: ({ id, revision }) => ({ ...removal, user_id: id, revision }),
+    resultRecorded({ clientId, id }, result) {
+      if (result.status !== 'refused') return
+      const fields = { client: clientId, user: id, code: result.code }
+      log.warn('traffic_quota.refused', result.message, fields)
     }
   })
 
-  const instances = new Map<string, string>() // of agents, by client, as they joined last
+  const instances = new Map<string, string>() // by client: the agent process that joined last
 
-  /** Its state may be of an earlier day than its revisions say: a copy that was put back, a disk that lost power. */
+  /** A new process of an agent may have state older than its revisions say: a restored copy, a disk that lost power. */
   function replay({ clientId, instanceId }: Peer): void {
     const last = instances.get(clientId)
     instances.set(clientId, instanceId)
     if (last === undefined || last === instanceId) return
     store
       .change(async em => {
-        for (const { userId: id } of await em.find(Quota, { clientId }))
-          await control.objects.put(em, { clientId, kind: quotaKind, id })
+        for (const quota of await em.find(Quota, { clientId }))
+          await control.objects.put(em, objectKeyOf(quota))
       })
       .then(
         () => control.objects.wake(clientId),
@@ -92,7 +78,7 @@ export function openDelivery({ store, control, clock, log, stats }: Services) {
       )
   }
 
-  /** An agent that was never seen before may turn out to be too old. */
+  /** Only a connected agent shows whether it can enforce the quotas of its client. */
   const connection: Connection = {
     joined(peer) {
       if (peer.can(capability)) return replay(peer)
@@ -112,10 +98,11 @@ export function openDelivery({ store, control, clock, log, stats }: Services) {
     }
   }
 
-  return { kind, connection, tell }
+  return { kind, connection }
 }
 
-const nothing = {
+/** A removal: the other fields mean nothing. */
+const removal = {
   action: 'REMOVE' as const,
   monthly_bytes: 0,
   anchor: 0,

@@ -4,11 +4,11 @@ import { Client, User } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { AfterCommit, CommittedBytes } from '../stats/exports.ts'
 import type { Removed } from '../users/exports.ts'
+import { objectKeyOf } from './delivery.ts'
 import { Quota } from './entities.ts'
 import { notifyLevels } from './levels.ts'
 import type { keys } from './settings.ts'
 import { rolledOver, withCommitted } from './usage.ts'
-import { quotaKind } from './wire.ts'
 
 type Pair = Pick<Quota, 'userId' | 'clientId'>
 type Services = Pick<Kernel<typeof keys>, 'config' | 'clock' | 'control' | 'log' | 'filled'>
@@ -38,12 +38,10 @@ export function openKeeping({ config, clock, control, log, filled }: Services) {
     return notices
   }
 
-  const held = ({ userId: id, clientId }: Pair) => ({ clientId, kind: quotaKind, id })
-
   /** Off the agent, too; false where there is none. */
   async function lift({ userId, clientId }: Pair, em: EntityManager): Promise<boolean> {
     if ((await em.nativeDelete(Quota, { userId, clientId })) === 0) return false
-    await control.objects.drop(em, held({ userId, clientId }), 'cut')
+    await control.objects.drop(em, objectKeyOf({ userId, clientId }), 'cut')
     return true
   }
 
@@ -68,7 +66,7 @@ export function openKeeping({ config, clock, control, log, filled }: Services) {
       else if (isHeir) await lift(quota, em)
       else if (quota.holdSecs !== holdSecs) {
         await em.nativeUpdate(Quota, { userId, clientId }, { holdSecs })
-        await control.objects.put(em, held(quota))
+        await control.objects.put(em, objectKeyOf(quota))
       }
     }
   }

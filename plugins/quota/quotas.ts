@@ -9,7 +9,7 @@ import type { Clients } from '../clients/exports.ts'
 import type { Stats } from '../stats/stats.ts'
 import { LastReport } from '../stats/wire.ts'
 import type { Users } from '../users/exports.ts'
-import { openDelivery } from './delivery.ts'
+import { objectKeyOf, openDelivery } from './delivery.ts'
 import { Quota } from './entities.ts'
 import { notifyLevels } from './levels.ts'
 import { openKeeping } from './lifecycle.ts'
@@ -19,7 +19,7 @@ import { rowOf } from './row.ts'
 import { type ChangeBody, invalidAnchor, type PairParams, type QuotaRow, type SetBody } from './schema.ts'
 import type { keys } from './settings.ts'
 import { rolledOver, withExhaustion } from './usage.ts'
-import { capability, quotaKind } from './wire.ts'
+import { capability } from './wire.ts'
 
 export const unsupported = defineCode('quota_unsupported_by_client', 422, 3)
 
@@ -36,7 +36,6 @@ const lastReportMs = 1_000
 export function openQuotas(deps: Services) {
   const { config, store, clock, control, log, filled, clients, users } = deps
   const keeping = openKeeping(deps)
-  const delivery = openDelivery(deps)
 
   /** Keeps usage and period of a quota that is there. */
   async function set(at: PairParams, body: SetBody, { change }: Change): Promise<QuotaRow> {
@@ -82,10 +81,10 @@ export function openQuotas(deps: Services) {
       }
       const quota = await notifyLevels(judgment, { nowMs: now, filled }, em)
       await em.upsert(Quota, quota)
-      await control.objects.put(em, { clientId, kind: quotaKind, id: userId })
+      await control.objects.put(em, objectKeyOf({ clientId, userId }))
       return rowOf(quota, (await clients.get(clientId, em)).name, now)
     })
-    await delivery.tell('push', { clientId, userId })
+    await control.objects.deliver(objectKeyOf({ clientId, userId }), 'push')
     return row
   }
 
@@ -129,10 +128,10 @@ export function openQuotas(deps: Services) {
       await clients.get(clientId, em)
       if (!(await keeping.lift({ clientId, userId }, em))) missing(at)
     })
-    await delivery.tell('remove', { clientId, userId })
+    await control.objects.deliver(objectKeyOf({ clientId, userId }), 'remove')
   }
 
-  return { set, patch, remove, ...openReading(deps), ...keeping, ...delivery }
+  return { set, patch, remove, ...openReading(deps), ...keeping, ...openDelivery(deps) }
 }
 
 /** As it is now, or as it was last seen; one that was never seen is judged when it joins. */

@@ -1,56 +1,48 @@
-// What the agents are told of envelopes.
-import { defineObjectKind } from '../../kernel/control/managed-objects.ts'
+// Sends owner envelopes to agents.
+import { defineObjectKind, type ObjectKey } from '../../kernel/control/managed-objects.ts'
 import type { Connection } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { openWaiting } from '../rules/exports.ts'
 import { Envelope } from './entities.ts'
 import { encodeLimits } from './limits.ts'
 import { capability, EnvelopeRemove, EnvelopeSet, envelopeKind } from './wire.ts'
 
-const waitSecs = 5
+type Services = Pick<Kernel, 'store' | 'log'>
 
-type Services = Pick<Kernel, 'store' | 'control' | 'clock' | 'log'>
+export const objectKeyOf = ({
+  clientId,
+  ownerId: id
+}: Pick<Envelope, 'clientId' | 'ownerId'>): ObjectKey => ({
+  clientId,
+  kind: envelopeKind,
+  id
+})
 
-export function openDelivery({ store, control, clock, log }: Services) {
-  const waiting = openWaiting(clock)
-
-  /** Waits a while for the agent's word, so that what is answered then holds already; it holds later in any case. */
-  async function tell(
-    about: 'push' | 'remove',
-    { clientId, ownerId }: Pick<Envelope, 'clientId' | 'ownerId'>
-  ) {
-    const peer = control.peers.find(clientId)
-    const word = peer?.can(capability) && waiting.expect(`${about} ${clientId} ${ownerId}`, peer, waitSecs)
-    control.objects.wake(clientId)
-    await word
-  }
-
+export function openDelivery({ store, log }: Services) {
   const kind = defineObjectKind({
     kind: envelopeKind,
+    capability,
     push: EnvelopeSet,
     remove: EnvelopeRemove,
     async load(rows, em) {
-      const able = rows.filter(({ clientId }) => control.peers.find(clientId)?.can(capability))
-      const clientId = { $in: [...new Set(able.map(({ clientId }) => clientId))] }
-      const found = await em.find(Envelope, { clientId, ownerId: { $in: able.map(({ id }) => id) } })
+      const revisions = new Map(rows.map(({ id, revision }) => [id, revision]))
+      const clientId = rows[0]?.clientId ?? ''
+      const envelopes = await em.find(Envelope, { clientId, ownerId: { $in: [...revisions.keys()] } })
       return new Map(
-        able.flatMap(({ clientId, id, revision }) => {
-          const envelope = found.find(one => one.clientId === clientId && one.ownerId === id)
-          return envelope ? [[id, { owner_id: id, revision, limits: encodeLimits(envelope.limits) }]] : []
+        envelopes.map(({ ownerId, limits }) => {
+          const revision = revisions.get(ownerId) ?? 0
+          return [ownerId, { owner_id: ownerId, revision, limits: encodeLimits(limits) }]
         })
       )
     },
     removal: ({ id, revision }) => ({ owner_id: id, revision }),
-    async recordResult() {},
-    resultRecorded({ clientId, id, removal }, settlement) {
-      waiting.tell(`${removal === null ? 'push' : 'remove'} ${clientId} ${id}`, settlement)
-      if (settlement.status !== 'refused') return
-      const fields = { client: clientId, owner: id, code: settlement.code }
-      log.warn('owner_limit.refused', settlement.message, fields)
+    resultRecorded({ clientId, id }, result) {
+      if (result.status !== 'refused') return
+      const fields = { client: clientId, owner: id, code: result.code }
+      log.warn('owner_limit.refused', result.message, fields)
     }
   })
 
-  /** An agent that was never seen before may turn out to be too old. */
+  /** Only a connected agent shows whether it can enforce the envelopes of its client. */
   const connection: Connection = {
     joined(peer) {
       if (peer.can(capability)) return
@@ -70,5 +62,5 @@ export function openDelivery({ store, control, clock, log }: Services) {
     }
   }
 
-  return { kind, connection, tell }
+  return { kind, connection }
 }

@@ -11,7 +11,7 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/exports.ts'
 import type { Rules } from '../rules/rules.ts'
 import type { Removed, Users } from '../users/exports.ts'
-import { openDelivery } from './delivery.ts'
+import { objectKeyOf, openDelivery } from './delivery.ts'
 import { Envelope } from './entities.ts'
 import { parseLimits, type RateLimit } from './limits.ts'
 import {
@@ -21,7 +21,7 @@ import {
   type OwnerParams,
   type OwnerRow
 } from './schema.ts'
-import { capability, envelopeKind } from './wire.ts'
+import { capability } from './wire.ts'
 
 export const unsupported = defineCode('rate_limit_unsupported_by_client', 422, 3)
 export const envelopeNotFound = defineCode('owner_rate_limit_not_found', 404, 8)
@@ -35,7 +35,6 @@ export type Envelopes = ReturnType<typeof openEnvelopes>
 
 export function openEnvelopes(deps: Services) {
   const { store, clock, control, clients, users, rules } = deps
-  const delivery = openDelivery(deps)
 
   async function set(at: OwnerParams, body: EnvelopeBody, { change }: Pick<Call, 'change'>) {
     const limits = parseLimits(...givenIn(body))
@@ -49,10 +48,10 @@ export function openEnvelopes(deps: Services) {
       const known = await em.findOne(Envelope, { clientId, ownerId })
       const envelope = { clientId, ownerId, limits, createdAt: known?.createdAt ?? now, updatedAt: now }
       await em.upsert(Envelope, envelope)
-      await control.objects.put(em, { clientId, kind: envelopeKind, id: ownerId })
+      await control.objects.put(em, objectKeyOf({ clientId, ownerId }))
       return rowOf(envelope)
     })
-    await delivery.tell('push', { clientId, ownerId })
+    await control.objects.deliver(objectKeyOf({ clientId, ownerId }), 'push')
     return row
   }
 
@@ -63,12 +62,12 @@ export function openEnvelopes(deps: Services) {
       await clients.get(clientId, em)
       return lift({ clientId, ownerId }, em)
     })
-    if (isLifted) await delivery.tell('remove', { clientId, ownerId })
+    if (isLifted) await control.objects.deliver(objectKeyOf({ clientId, ownerId }), 'remove')
   }
 
   async function lift({ clientId, ownerId }: Pick<Envelope, 'clientId' | 'ownerId'>, em: EntityManager) {
     if ((await em.nativeDelete(Envelope, { clientId, ownerId })) === 0) return false
-    await control.objects.drop(em, { clientId, kind: envelopeKind, id: ownerId }, 'cut')
+    await control.objects.drop(em, objectKeyOf({ clientId, ownerId }), 'cut')
     return true
   }
 
@@ -117,7 +116,7 @@ export function openEnvelopes(deps: Services) {
     }
   }
 
-  return { set, remove, read, owners, forgetUser, forgetClient, sweep, ...delivery }
+  return { set, remove, read, owners, forgetUser, forgetClient, sweep, ...openDelivery(deps) }
 }
 
 /** As it is now, or as it was last seen; one that was never seen is judged when it joins. */

@@ -16,16 +16,14 @@ import { Rule } from './entities.ts'
 import { type Fields, keysWith } from './fields.ts'
 import { type AfterCommit, objectKeyOf, type RuleStates, runAll } from './life.ts'
 import { openOrder } from './order.ts'
-import type { Waiting } from './waiting.ts'
 import { RulePush, RuleRemove, ruleKind } from './wire.ts'
 
 interface Services extends Pick<Kernel, 'store' | 'control' | 'log' | 'filled'> {
   readonly fields: Fields
   readonly life: RuleStates
-  readonly waiting: Waiting
 }
 
-export function openDelivery({ store, control, log, filled, fields, life, waiting }: Services) {
+export function openDelivery({ store, control, log, filled, fields, life }: Services) {
   const notices = new WeakMap<ManagedObject, AfterCommit>() // of words that are written down and not yet committed
 
   /** A client that cannot do what a rule needs is not asked to: it may have been made older than it was. */
@@ -81,7 +79,7 @@ export function openDelivery({ store, control, log, filled, fields, life, waitin
     failed.then(
       said => {
         runAll(said)
-        waiting.tell(`push ${id}`, { status: 'refused', code, message })
+        control.objects.refuse(objectKeyOf({ clientId, id }), { code, message })
         control.objects.wake(clientId)
       },
       error => unjudged(error, clientId, id)
@@ -128,11 +126,9 @@ export function openDelivery({ store, control, log, filled, fields, life, waitin
     }
   }
 
-  function settled(row: ManagedObject, settlement: ApplyResult): void {
+  function settled(row: ManagedObject): void {
     notices.get(row)?.()
     notices.delete(row)
-    waiting.tell(`push ${row.id}`, row.removal === null ? settlement : { status: 'removed' })
-    if (row.removal !== null) waiting.tell(`remove ${row.id}`, settlement)
   }
 
   const kind = defineObjectKind({

@@ -9,7 +9,6 @@ import type { RuleRecord } from './schema.ts'
 
 export { ruleKey } from './entities.ts'
 export { requireClient } from './find-client.ts'
-export { openWaiting } from './waiting.ts'
 
 export const ruleNotFound = defineCode('rule_not_found', 404, 8)
 

@@ -16,7 +16,6 @@ import { openRefresh } from './refresh.ts'
 import type { CreateBody } from './schema.ts'
 import type { keys } from './settings.ts'
 import { openUpdate } from './update.ts'
-import { openWaiting } from './waiting.ts'
 
 export const clientNotConnected = defineCode('client_not_connected', 422, 4)
 
@@ -27,43 +26,40 @@ type Change = Pick<Call, 'principal' | 'change'>
 export function openRules(kernel: Kernel<typeof keys>) {
   const { config, store, clock, control, codec, log, filled } = kernel
   const fields = openFields(filled, codec)
-  const waiting = openWaiting(clock)
   const reading = openReading(kernel, fields)
   const placing = openPlacing(filled)
   const refresh = openRefresh(kernel, fields)
   const life = openRuleStates(kernel)
-  const delivery = openDelivery({ store, control, log, filled, fields, life, waiting })
-  const { update } = openUpdate({ store, clock, control, fields, reading, waiting })
+  const delivery = openDelivery({ store, control, log, filled, fields, life })
+  const { update } = openUpdate({ store, clock, control, fields, reading })
   const orphans = openMissingParts({ store, control, fields, life })
 
   async function create(body: CreateBody, ackSecs = defaultAckSecs, { principal, change }: Change) {
     const draft = parse(body)
     const values = fields.parse(body, draft)
     const id = newId(clock.now())
-    const peer = await change({ kind: 'rule', id }, async em => {
+    const clientId = await change({ kind: 'rule', id }, async em => {
       const place = await placing.place(body, principal, em)
       const given = newRule({ ...draft, ...place, id, fields: Object.keys(values) }, clock.now())
       await placing.admit(given, em)
       const [rule = given] = await fields.withDerived([given], em)
-      const peer = admit(rule)
+      admit(rule)
       await em.insert(Rule, rule)
       await fields.save(rule, values, em)
       await requireFreePort(rule, filled, em)
       await requireRoom(rule, config, em)
       await control.objects.put(em, objectKeyOf(rule))
-      return peer
+      return rule.clientId
     })
-    const answer = waiting.expect(`push ${id}`, peer, ackSecs)
-    control.objects.wake(peer.clientId)
-    const settlement = await answer
-    if (settlement?.status === 'removed' || !(await store.read(em => em.count(Rule, { id }))))
+    const result = await control.objects.deliver(objectKeyOf({ clientId, id }), 'push', ackSecs)
+    if (result?.status === 'removed' || !(await store.read(em => em.count(Rule, { id }))))
       throw removedMeanwhile(id)
-    refuse(settlement, id, ackSecs)
+    refuse(result, id, ackSecs)
     return reading.read(id, principal)
   }
 
-  /** The client that shall take it, connected and able. */
-  function admit(rule: Rule) {
+  /** Refuses a rule whose client is not connected, or cannot take it. */
+  function admit(rule: Rule): void {
     const lack = fields.lack(rule)
     if (lack) throw lack
     const peer = control.peers.find(rule.clientId)
@@ -71,7 +67,6 @@ export function openRules(kernel: Kernel<typeof keys>) {
       throw new Fault(clientNotConnected, `client ${rule.clientId} is not connected; nothing is stored`)
     const refusal = fields.refusal(rule, peer)
     if (refusal) throw refusal
-    return peer
   }
 
   /** Answers when the client has shut the listener; the rule drains on. */
@@ -86,10 +81,8 @@ export function openRules(kernel: Kernel<typeof keys>) {
       return { rule, peer, notice }
     })
     notice?.()
-    const answer = peer && waiting.expect(`remove ${id}`, peer, ackSecs)
-    waiting.tell(`push ${id}`, { status: 'removed' })
-    control.objects.wake(rule.clientId)
-    if (answer) refuse(await answer, id, ackSecs)
+    if (peer) refuse(await control.objects.deliver(objectKeyOf(rule), 'remove', ackSecs), id, ackSecs)
+    else control.objects.wake(rule.clientId)
   }
 
   /** For cascades, in their transaction; `after` its commit. */

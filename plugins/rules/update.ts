@@ -13,7 +13,6 @@ import { type Fields, keysWith } from './fields.ts'
 import { belongsOnAgent, objectKeyOf } from './life.ts'
 import type { Reading } from './reading.ts'
 import type { UpdateBody, Values } from './schema.ts'
-import type { Waiting } from './waiting.ts'
 
 export const bodyEmpty = defineCode('validation.body_empty', 400, 3)
 export const immutableField = defineCode('validation.rule_immutable_field', 400, 3)
@@ -21,10 +20,9 @@ export const immutableField = defineCode('validation.rule_immutable_field', 400,
 interface Services extends Pick<Kernel, 'store' | 'clock' | 'control'> {
   readonly fields: Fields
   readonly reading: Reading
-  readonly waiting: Waiting
 }
 
-export function openUpdate({ store, clock, control, fields, reading, waiting }: Services) {
+export function openUpdate({ store, clock, control, fields, reading }: Services) {
   async function update(
     id: string,
     body: UpdateBody,
@@ -32,23 +30,25 @@ export function openUpdate({ store, clock, control, fields, reading, waiting }: 
     { principal, change }: Pick<Call, 'principal' | 'change'>
   ) {
     requireSubject(body)
-    const { peer, clientId } = await change({ kind: 'rule', id }, async em => {
+    const { isAwaited, clientId } = await change({ kind: 'rule', id }, async em => {
       const rule = await reading.find(id, principal, em)
       const lack = fields.lack(rule)
       if (rule.state === 'draining') throw new Fault(ruleNotFound, `rule ${id} is being removed`)
       if (lack) throw lack
       const stored = (await fields.load([rule], em)).get(id) ?? {}
       const isAwaited = await replaceHot(rule, stored, await asked(rule, stored, body, em), em)
-      return { clientId: rule.clientId, peer: isAwaited ? control.peers.find(rule.clientId) : undefined }
+      const isConnected = control.peers.find(rule.clientId) !== undefined
+      return { clientId: rule.clientId, isAwaited: isAwaited && isConnected }
     })
-    const answer = peer && waiting.expect(`push ${id}`, peer, ackSecs)
-    control.objects.wake(clientId)
-    const word = await answer
-    if (word?.status === 'removed' || !(await store.read(em => em.count(Rule, { id }))))
+    if (!isAwaited) control.objects.wake(clientId)
+    const result = isAwaited
+      ? await control.objects.deliver(objectKeyOf({ clientId, id }), 'push', ackSecs)
+      : null
+    if (result?.status === 'removed' || !(await store.read(em => em.count(Rule, { id }))))
       throw removedMeanwhile(id)
-    if (word?.status === 'refused')
-      throw new Fault(activationFailed, word.message, { details: { rule_id: id, reason: word.code } })
-    if (answer) refuse(word ?? null, id, ackSecs)
+    if (result?.status === 'refused')
+      throw new Fault(activationFailed, result.message, { details: { rule_id: id, reason: result.code } })
+    if (isAwaited) refuse(result, id, ackSecs)
     return reading.read(id, principal)
   }
 

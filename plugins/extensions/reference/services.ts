@@ -55,7 +55,14 @@ const notRunning = async (): Promise<never> => {
 /** That no agent has joined. */
 const control: Control = {
   peers: { find: () => undefined, all: () => [] },
-  objects: { put: notRunning, drop: notRunning, forget: notRunning, wake() {} },
+  objects: {
+    put: notRunning,
+    drop: notRunning,
+    forget: notRunning,
+    wake() {},
+    deliver: notRunning,
+    refuse() {}
+  },
   fingerprint: '',
   certificate: '',
   seed: null,

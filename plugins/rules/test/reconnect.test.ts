@@ -86,13 +86,13 @@ t.test(
     const { rules, store } = on.server.depsOf('rules') as Deps
     const rowOf = () => ({ clientId, kind: 'rule', id, revision: 1, removal: null })
     const words = [
-      { row: rowOf(), settlement: { status: 'refused', code: 'port_in_use', message: '' } as const },
-      { row: rowOf(), settlement: { status: 'applied' } as const }
+      { row: rowOf(), result: { status: 'refused', code: 'port_in_use', message: '' } as const },
+      { row: rowOf(), result: { status: 'applied' } as const }
     ]
     const events = () => on.log.filter(({ fields }) => fields['rule'] === id).map(({ event }) => event)
     const settleAll = (after: () => void) =>
       store.change(async em => {
-        for (const { row, settlement } of words) await rules.kind.recordResult(row, settlement, em)
+        for (const { row, result } of words) await rules.kind.recordResult?.(row, result, em)
         after()
       })
 
@@ -104,7 +104,7 @@ t.test(
     await settleAll(() => {})
 
     t.same(events(), ['rule.active'], 'that of the create')
-    for (const { row, settlement } of words) rules.kind.resultRecorded?.(row, settlement)
+    for (const { row, result } of words) rules.kind.resultRecorded?.(row, result)
     t.same(events(), ['rule.active', 'rule.failed', 'rule.active'])
     t.match(await on.get(id), { state: 'active', state_reason: null })
   }
