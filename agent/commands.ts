@@ -50,7 +50,7 @@ export const commands: readonly Command[] = [
     args: Type.Object(place),
     needs: 'nothing',
     until: 'stopped',
-    run: ({ args, env, signal, cut }) =>
-      startAgent(startOf(args, env), env['SVC_ENROLL_URI'], { stop: signal, cut })
+    run: ({ args, env, signal, forceSignal }) =>
+      startAgent(startOf(args, env), env['SVC_ENROLL_URI'], { stop: signal, cut: forceSignal })
   })
 ]

@@ -6,7 +6,7 @@ import type { Log } from '../kernel/base/log.ts'
 import type { Release } from '../kernel/base/releases.ts'
 import { type Codec, openCodec } from '../kernel/wire/codec.ts'
 import { controlMessages, type Hello, Inventory, protocolVersion } from '../kernel/wire/control.ts'
-import { type BoundHandler, bind, respond } from '../kernel/wire/message.ts'
+import { type BoundHandler, bindHandlers, respond } from '../kernel/wire/message.ts'
 import { wireMessages } from '../kernel/wire/rpc.ts'
 import type { Engine, EngineEvent, EngineOptions, Resolved } from './engine.ts'
 import { type Journal, openJournal } from './journal/journal.ts'
@@ -86,7 +86,7 @@ export function openComponents(options: AgentOptions, defer: (release: Release) 
   }
   const call: AgentCall = { rules, meters, takeSample, objects, journal, codec, log, clock }
   const heed = openHeeding({ ...options, engine, rules, journal, call })
-  const handlers = bind(
+  const handlers = bindHandlers(
     [
       respond(Inventory, async (_: AgentCall, { after }) => objects.stock(after)),
       ...plugins.flatMap(({ handlers }) => handlers ?? [])

@@ -1,7 +1,7 @@
 // The agent's configuration: what its machine allows, and where it keeps things. The server can widen none of it.
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
-import { readConfig, refuse, settle } from '../kernel/base/config.ts'
+import { readConfig, throwProblems, validateConfig } from '../kernel/base/config.ts'
 import type { EngineName } from './engine-selection.ts'
 import { type Guardrails, openGuardrails } from './rules/guardrails.ts'
 
@@ -83,11 +83,11 @@ export interface ConfigSources {
 /** Flag, then environment, then file, then default; all problems at once. */
 export function readAgentConfig({ file, env, stateDir }: ConfigSources): AgentConfig {
   const given = readConfig(agentKeys, { file, env, flags: { state_dir: stateDir } })
-  const { value, problems } = settle(agentKeys, given, '')
-  refuse(problems)
+  const { value, problems } = validateConfig(agentKeys, given, '')
+  throwProblems(problems)
   const keys = value as Keys // settle found no problem
   const guardrails = openGuardrails(keys, problems)
-  refuse(problems)
+  throwProblems(problems)
   return {
     stateDir: keys.state_dir ?? defaultStateDir(env),
     bind: keys.bind,

@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { agentPlugins } from '../config/agent-plugins.ts'
+import { importPlugin } from '../config/import-plugin.ts'
 import { systemClock } from '../kernel/base/clock.ts'
 import { Fault, startupInvalid, tokenRevoked } from '../kernel/base/errors.ts'
 import { type Log, openLog } from '../kernel/base/log.ts'
@@ -89,7 +90,8 @@ async function open(start: AgentStart): Promise<Setup> {
     half: 'agent',
     builtin: agentPlugins,
     table: config.plugins,
-    baseDir: start.file === null ? process.cwd() : dirname(resolve(start.file))
+    baseDir: start.file === null ? process.cwd() : dirname(resolve(start.file)),
+    importPlugin
   })
   checkPlugins(plugins)
   return { config, bundleFile, plugins, log }

@@ -52,7 +52,7 @@ const Manifest = Type.Object({
 })
 
 /** Before anything runs: all problems, each with its owners. */
-export function check(plugins: readonly Plugin[]): string[] {
+export function pluginProblems(plugins: readonly Plugin[]): string[] {
   const misshapen = plugins.flatMap(manifestProblems)
   if (misshapen.length > 0) return misshapen
   return [...clashes(plugins), ...plugins.flatMap(strangers(plugins)), ...plugins.flatMap(unmet(plugins))]
@@ -96,7 +96,7 @@ function strangers(plugins: readonly Plugin[]): (plugin: Plugin) => string[] {
     const places = (fills ?? []).map(({ slot }) => slot)
     return [
       ...places
-        .filter(slot => slot.absent === 'required' && !owned.has(slot.id))
+        .filter(slot => slot.ifOwnerMissing === 'required' && !owned.has(slot.id))
         .map(slot => `${name} fills ${slot.id}, which no loaded plugin owns`),
       ...places
         .map(ownerOf)

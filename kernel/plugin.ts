@@ -3,7 +3,7 @@ import type { Migration } from '@mikro-orm/migrations'
 import type { Resolver } from 'awilix'
 import type { Static, TObject } from 'typebox'
 import type { Clock } from './base/clock.ts'
-import type { Code } from './base/errors.ts'
+import type { ErrorCode } from './base/errors.ts'
 import type { Log } from './base/log.ts'
 import type { Release } from './base/releases.ts'
 import type { Command } from './cli/command.ts'
@@ -12,7 +12,7 @@ import type { Peer, UnauthenticatedPeer } from './control/peers.ts'
 import type { Route } from './http/route.ts'
 import type { Identity } from './identity/identity.ts'
 import type { Metrics } from './metrics.ts'
-import type { Fill, Filled, FilledBy, Slot } from './slot.ts'
+import type { Fill, Filled, Slot, SlotReader } from './slot.ts'
 import type { Database } from './store/open.ts'
 import type { Codec } from './wire/codec.ts'
 import type { Handler, Message } from './wire/message.ts'
@@ -25,7 +25,7 @@ export interface Plugin<D extends Kernel = Kernel> {
   readonly needs?: Readonly<Record<string, string>> // plugin -> range; the only order there is
   readonly config?: TObject // its section [plugins.<name>]; unknown keys are refused
   readonly keys?: TObject // keys that it owns at the top of the configuration; in `config` of its services, too
-  readonly codes?: readonly Code[]
+  readonly codes?: readonly ErrorCode[]
   readonly store?: Store
   readonly services?: { readonly [K in keyof D]?: Resolver<D[K]> } // its own
   readonly exports?: { readonly [K in keyof D]?: Resolver<D[K]> } // seen by plugins that need this one, too
@@ -49,7 +49,7 @@ export interface Kernel<C extends TObject = TObject> {
   readonly identity: Identity
   readonly control: Control
   readonly codec: Codec
-  readonly filled: FilledBy
+  readonly filled: SlotReader
   /** The OpenAPI document of all routes. */
   readonly document: () => object
   /** What all plugins can tell of themselves; from `start` on. */

@@ -6,7 +6,7 @@ import type { Plugin } from './plugin.ts'
 export interface Slot<T> {
   readonly id: string // '<owner>.<place>'
   /** 'required': filling it without the owner loaded stops the boot. 'inert': the value is dropped. */
-  readonly absent: 'required' | 'inert'
+  readonly ifOwnerMissing: 'required' | 'inert'
   /** Two plugins may not fill it under one key. */
   keyOf?(value: T): string
   fill(value: T): Fill
@@ -25,12 +25,15 @@ export interface Filled<T> {
 }
 
 /** Reads the caller's own slots, in dependency order. What `fillWith` makes is there from `start` on. */
-export type FilledBy = <T>(slot: Slot<T>) => readonly Filled<T>[]
+export type SlotReader = <T>(slot: Slot<T>) => readonly Filled<T>[]
 
-export function defineSlot<T>(id: string, options: Partial<Pick<Slot<T>, 'absent' | 'keyOf'>> = {}): Slot<T> {
+export function defineSlot<T>(
+  id: string,
+  options: Partial<Pick<Slot<T>, 'ifOwnerMissing' | 'keyOf'>> = {}
+): Slot<T> {
   const slot: Slot<T> = {
     id,
-    absent: 'required',
+    ifOwnerMissing: 'required',
     ...options,
     fill: value => ({ slot, make: () => value }),
     fillWith: make => ({ slot, make: deps => make(deps()) })
@@ -41,11 +44,11 @@ export function defineSlot<T>(id: string, options: Partial<Pick<Slot<T>, 'absent
 export const ownerOf = (slot: Slot<never>): string => slot.id.slice(0, slot.id.indexOf('.'))
 
 /** What `owner` may read. Values are made on first sight, when their plugins are wired. */
-export function gather(
+export function slotReader(
   owner: string,
   plugins: readonly Pick<Plugin, 'name' | 'fills'>[],
   depsOf: (plugin: string) => object
-): FilledBy {
+): SlotReader {
   const made = new Map<Fill, unknown>()
   return <T>(slot: Slot<T>) => {
     if (ownerOf(slot) !== owner) throw new TypeError(`${owner} reads ${slot.id}, which is not its own`)

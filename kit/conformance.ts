@@ -5,15 +5,16 @@ import { type TObject, Type } from 'typebox'
 import type { AgentPlugin } from '../agent/plugin.ts'
 import { checkPlugins } from '../agent/plugins/check.ts'
 import { agentPlugins } from '../config/agent-plugins.ts'
+import { importPlugin } from '../config/import-plugin.ts'
 import { plugins as builtin } from '../config/plugins.ts'
-import { settle } from '../kernel/base/config.ts'
+import { validateConfig } from '../kernel/base/config.ts'
 import { Fault } from '../kernel/base/errors.ts'
 import { ownVersion } from '../kernel/base/version.ts'
-import { check } from '../kernel/check.ts'
-import { boot, type Options, type Server } from '../kernel/kernel.ts'
-import { find, importForeign } from '../kernel/loader/load.ts'
+import { pluginProblems } from '../kernel/check.ts'
+import { boot, type Server, type ServerOptions } from '../kernel/kernel.ts'
+import { resolvePlugin } from '../kernel/loader/load.ts'
 import type { Plugin } from '../kernel/plugin.ts'
-import { gather } from '../kernel/slot.ts'
+import { slotReader } from '../kernel/slot.ts'
 import { type CapabilityRequirement, derivedFieldSlot, ruleFieldSlot } from '../plugins/rules/exports.ts'
 import { scratchFor } from './scratch.ts'
 
@@ -43,7 +44,11 @@ export async function conform(dir: string, settings: Settings = {}): Promise<Con
   const left = resources().filter(name => !before.includes(name))
   if (left.length > 0) problems.push(`importing it has effects (${left.join(', ')}): acquire in \`start\``)
   const others = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
-  problems.push(...check([...others, server]), ...strayRoutes(server), ...(await halves(server, agent)))
+  problems.push(
+    ...pluginProblems([...others, server]),
+    ...strayRoutes(server),
+    ...(await halves(server, agent))
+  )
   if (!existsSync(join(dir, 'README.md'))) problems.push('it has no README.md')
   if (problems.length === 0) problems.push(...unsettled(server, settings))
   if (problems.length === 0) problems.push(...(await life(dir, others, server, settings)))
@@ -57,7 +62,9 @@ const hasAgent = (dir: string): boolean => ['ts', 'js'].some(end => existsSync(j
 
 async function half<P>(dir: string, name: 'plugin' | 'agent', problems: string[]): Promise<P | null> {
   try {
-    const { default: plugin } = (await importForeign(find(dir, name, dir))) as { readonly default?: P }
+    const { default: plugin } = (await importPlugin(resolvePlugin(dir, name, dir))) as {
+      readonly default?: P
+    }
     if (plugin !== undefined) return plugin // check() judges its shape
     problems.push(`${name}: it has no default export`)
   } catch (error) {
@@ -71,22 +78,22 @@ const strayRoutes = ({ routes = [] }: Plugin): string[] =>
 
 /** A field that only one half knows would be refused on every edge. */
 async function halves(server: Plugin, agent: AgentPlugin | null): Promise<string[]> {
-  const filled = gather('rules', [server], () => ({}))
-  const parts: readonly { readonly key: string; readonly gate: CapabilityRequirement }[] = [
+  const filled = slotReader('rules', [server], () => ({}))
+  const parts: readonly { readonly key: string; readonly requires: CapabilityRequirement }[] = [
     ruleFieldSlot,
     derivedFieldSlot
   ].flatMap(slot =>
-    filled<{ key: string; gate: CapabilityRequirement }>(slot as never).map(({ value }) => value)
+    filled<{ key: string; requires: CapabilityRequirement }>(slot as never).map(({ value }) => value)
   )
-  const problems = parts.flatMap(({ key, gate }) => {
+  const problems = parts.flatMap(({ key, requires }) => {
     if (!agent) return [`field ${key}: there is no agent half that plans it`]
     return [
       ...((agent.fields ?? []).some(field => field.key === key)
         ? []
         : [`field ${key}: the agent half has none`]),
-      ...(gate.capability.id in (agent.capabilities ?? {})
+      ...(requires.capability.id in (agent.capabilities ?? {})
         ? []
-        : [`field ${key}: the agent half does not announce ${gate.capability.id}`])
+        : [`field ${key}: the agent half does not announce ${requires.capability.id}`])
     ]
   })
   if (!agent) return problems
@@ -98,8 +105,8 @@ async function halves(server: Plugin, agent: AgentPlugin | null): Promise<string
 
 /** Its own part of the configuration, as a start would judge it. */
 function unsettled({ name, config = Type.Object({}), keys }: Plugin, given: Settings): string[] {
-  const section = settle(config, given.section, `plugins.${name}`)
-  const top = settle(keys ?? Type.Object({}), owned(keys, given), '')
+  const section = validateConfig(config, given.section, `plugins.${name}`)
+  const top = validateConfig(keys ?? Type.Object({}), owned(keys, given), '')
   return [...section.problems, ...top.problems].map(
     problem => `${problem}; the settings it is checked with are those of --config FILE`
   )
@@ -144,7 +151,7 @@ async function life(
 const started = (
   dataDir: string,
   plugins: readonly Plugin[],
-  { keys, sections }: Pick<Options, 'keys' | 'sections'>
+  { keys, sections }: Pick<ServerOptions, 'keys' | 'sections'>
 ): Promise<Server> =>
   boot({
     plugins,

@@ -21,7 +21,7 @@ import {
 } from '../kernel/wire/control.ts'
 import {
   type BoundHandler,
-  bind,
+  bindHandlers,
   type Message,
   on,
   Refused,
@@ -80,7 +80,7 @@ export interface Script {
 
 export interface ScriptedAgent {
   readonly welcome: Static<typeof Welcome.body>
-  readonly line: MessageChannel
+  readonly channel: MessageChannel
   /** Every question and message of the server, in order. */
   readonly heard: Asked[]
   /** Bytes of TLS payload and handshake that came from the server. */
@@ -116,7 +116,7 @@ export async function connectAgent(t: Pick<Test, 'teardown'>, script: Script): P
     return asked
   }
   const handlers: BoundHandler[] = [
-    ...bind(
+    ...bindHandlers(
       [
         on(Ended, async (_: null, body) => {
           hear(Ended.name, body)
@@ -140,22 +140,22 @@ export async function connectAgent(t: Pick<Test, 'teardown'>, script: Script): P
     if (!socket.closed) await once(socket, 'close')
   }
   t.teardown(close)
-  const { ended, line } = stream
-  const welcome = await line.request(Hello, helloOf(script)).catch(async error => {
+  const { ended, channel } = stream
+  const welcome = await channel.request(Hello, helloOf(script)).catch(async error => {
     await close()
     throw error
   })
 
   return {
     welcome,
-    line,
+    channel,
     heard,
     ended,
     close,
     bytesReceived: () => raw.bytesRead,
     toldEnd: () => toldEnd,
-    gone: row => line.send(ObjectRemoved, row),
-    standing: row => line.send(ObjectStatus, { code: '', message: '', ...row }),
+    gone: row => channel.send(ObjectRemoved, row),
+    standing: row => channel.send(ObjectStatus, { code: '', message: '', ...row }),
     over: () =>
       new Promise(resolve => {
         if (ended.aborted) resolve()

@@ -101,7 +101,7 @@ async function read(words: readonly string[]): Promise<{ readonly code: string; 
     return { code: '', text }
   } catch (error) {
     if (error instanceof CommanderError) return { code: error.exitCode === 0 ? error.code : 'usage', text }
-    if (error instanceof Fault) return { code: error.row.code, text: error.message }
+    if (error instanceof Fault) return { code: error.errorCode.code, text: error.message }
     throw error
   }
 }

@@ -7,7 +7,7 @@ import t from 'tap'
 import { type TObject, Type } from 'typebox'
 import { agentKeys } from '../agent/config.ts'
 import { plugins as builtin } from '../config/plugins.ts'
-import { settle } from '../kernel/base/config.ts'
+import { validateConfig } from '../kernel/base/config.ts'
 import { serverKeys } from '../kernel/settings.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -37,7 +37,7 @@ t.test('config/server.toml and config/agent.toml name every key, and each parses
   for (const [file, schema] of table) {
     const shown = switchedOn(file)
 
-    t.same(settle(schema, omit(shown, 'operator_token'), '').problems, [], file)
+    t.same(validateConfig(schema, omit(shown, 'operator_token'), '').problems, [], file)
     const known = Object.keys(schema.properties).filter(key => key !== 'plugins' && key !== 'store_url')
     t.same(
       known.filter(key => !(key in shown)),
@@ -50,7 +50,7 @@ t.test('config/server.toml and config/agent.toml name every key, and each parses
 t.test('a default that a sample shows is the default', async t => {
   const schema = await everyKey()
   const shown = switchedOn('config/server.toml')
-  const { value: defaults } = settle(schema, {}, '')
+  const { value: defaults } = validateConfig(schema, {}, '')
 
   const notDefault = new Set(['trusted_proxies']) // shows an example
   for (const [key, value] of Object.entries(defaults))
@@ -69,7 +69,7 @@ t.test('every sample of TOML is one: configuration of the server, or rules for a
 
   for (const [file, sample] of samples) {
     if ('rules' in sample || 'grants' in sample || 'quotas' in sample) continue // see plugins/apply/test
-    t.same(settle(schema, omit(sample, 'plugins'), '').problems, [], file)
+    t.same(validateConfig(schema, omit(sample, 'plugins'), '').problems, [], file)
   }
 })
 

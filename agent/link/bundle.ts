@@ -12,7 +12,7 @@ import {
 import { dirname } from 'node:path'
 import { type Static, type TObject, Type } from 'typebox'
 import { Check } from 'typebox/value'
-import { refuseReadable } from '../../kernel/base/config.ts'
+import { requirePrivateFile } from '../../kernel/base/config.ts'
 import { Fault, startupInvalid } from '../../kernel/base/errors.ts'
 
 const Fingerprint = Type.String({ pattern: '^[0-9a-f]{64}$' })
@@ -77,7 +77,7 @@ export function promoteNextPin(file: string, token: string): void {
 function readJson<S extends TObject>(schema: S, file: string): Static<S> | null {
   const text = textOf(file)
   if (text === null) return null
-  refuseReadable(file, 'a token')
+  requirePrivateFile(file, 'a token')
   try {
     const value: unknown = JSON.parse(text)
     if (Check(schema, value)) return value

@@ -121,7 +121,7 @@ async function askOnce<A>(
   const codec = openCodec([...wireMessages, ...controlMessages, ...messages])
   const stream = openStream({ socket, codec, handlers: [], clock, log })
   try {
-    return await ask(stream.line)
+    return await ask(stream.channel)
   } catch (error) {
     if (error instanceof Refused) return error
     throw error

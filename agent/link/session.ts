@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Codec } from '../../kernel/wire/codec.ts'
 import { Ended, Hello, type Welcome } from '../../kernel/wire/control.ts'
-import { type BoundHandler, bind, on, Refused } from '../../kernel/wire/message.ts'
+import { type BoundHandler, bindHandlers, on, Refused } from '../../kernel/wire/message.ts'
 import type { MessageChannel } from '../../kernel/wire/rpc.ts'
 import { openStream } from '../../kernel/wire/stream.ts'
 import type { Bundle } from './bundle.ts'
@@ -45,21 +45,21 @@ export async function runSession(
   const leaf = fingerprintOf(socket)
   const told: string[] = []
   const welcomed = Promise.withResolvers<void>()
-  const endings = bind([on(Ended, async (_: null, { code }) => void told.push(code))], () => null)
+  const endings = bindHandlers([on(Ended, async (_: null, { code }) => void told.push(code))], () => null)
   const handlers = [...endings, ...options.handlers.map(after(welcomed.promise))]
   const stream = openStream({ socket, codec, handlers, clock, log })
   const stop = (): void => stream.end('stopped')
   signal.addEventListener('abort', stop, { once: true })
   let wasWelcome = false
   try {
-    const welcome = await stream.line.request(Hello, { ...options.hello(), token: bundle.token })
+    const welcome = await stream.channel.request(Hello, { ...options.hello(), token: bundle.token })
     wasWelcome = true
     if (leaf === bundle.next_server_cert_sha256) options.moved()
     const ended = aborted(stream.ended)
     await Promise.race([options.welcomed(welcome), ended])
     welcomed.resolve()
     log.info('control.connected', `connected to ${bundle.server_endpoint}`, { session: welcome.session_id })
-    if (!stream.ended.aborted) options.joined(stream.line, welcome, stream.ended)
+    if (!stream.ended.aborted) options.joined(stream.channel, welcome, stream.ended)
     await ended
   } catch (error) {
     told.push(codeOf(error, log))

@@ -4,7 +4,7 @@ import { withTimeout } from '../../kernel/base/attribution.ts'
 import type { Clock } from '../../kernel/base/clock.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
-import { ending, starting } from '../../kernel/base/starting.ts'
+import { pluginRelease, startPlugin } from '../../kernel/base/plugin-lifecycle.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { AgentCall, AgentField, AgentObjectKind, AgentPlugin } from '../plugin.ts'
 
@@ -106,10 +106,10 @@ export function guardPlugin(plugin: AgentPlugin, log: Log): AgentPlugin {
     connected: (stream, call) => void told('connected', () => plugin.connected?.(stream, own(call))),
     stopping: call => told('stopping', () => plugin.stopping?.(own(call))),
     start: ({ call, defer }) =>
-      starting(name, async () =>
+      startPlugin(name, async () =>
         plugin.start?.({
           call: own(call),
-          defer: release => defer(() => told('release', ending(name, release)))
+          defer: release => defer(() => told('release', pluginRelease(name, release)))
         })
       )
   }

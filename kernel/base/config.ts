@@ -10,14 +10,14 @@ Settings.Set({ maxErrors: 64 }) // the default of 8 would hide the ninth problem
 
 type Table = Record<string, unknown>
 
-export interface Sources {
+export interface ConfigSources {
   readonly file: string | null
   readonly env: Readonly<Record<string, string | undefined>>
   readonly flags: Readonly<Table>
 }
 
 /** The file as a table, `SVC_<KEY>` over it, flags over both. Values are not checked yet: see `settle`. */
-export function readConfig(schema: TObject, { file, env, flags }: Sources): Table {
+export function readConfig(schema: TObject, { file, env, flags }: ConfigSources): Table {
   const table: Table = { ...(file === null ? {} : parseFile(file)) }
   for (const [key, property] of Object.entries(schema.properties)) {
     const given = env[`SVC_${key.toUpperCase()}`]
@@ -28,7 +28,7 @@ export function readConfig(schema: TObject, { file, env, flags }: Sources): Tabl
 }
 
 /** Secrets must not lie where others read them. */
-export function refuseReadable(file: string, what: string): void {
+export function requirePrivateFile(file: string, what: string): void {
   if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
     throw new Fault(
       insecurePermissions,
@@ -49,7 +49,11 @@ export function parseFile(file: string): Table {
 }
 
 /** Defaults put in, and every problem found: what is unknown, with the nearest name, and what is of another form. */
-export function settle(schema: TObject, given: unknown, where: string): { value: Table; problems: string[] } {
+export function validateConfig(
+  schema: TObject,
+  given: unknown,
+  where: string
+): { value: Table; problems: string[] } {
   const closed = Type.Object(schema.properties, { additionalProperties: false })
   const value = Default(closed, structuredClone(given ?? {})) as Table // an object schema makes an object
   const byPlace = Map.groupBy(Errors(closed, value), ({ instancePath }) => instancePath)
@@ -86,12 +90,12 @@ function complain(
 }
 
 const hint = (key: string, { properties }: TObject): string => {
-  const near = nearest(key, Object.keys(properties))
+  const near = closestName(key, Object.keys(properties))
   return near === null ? '' : `; did you mean ${near}?`
 }
 
 /** The name that is fewest edits away, when that is few enough to be a slip. */
-export function nearest(word: string, names: readonly string[]): string | null {
+export function closestName(word: string, names: readonly string[]): string | null {
   const [best] = names
     .map(name => ({ name, edits: editsBetween(word, name) }))
     .sort((a, b) => a.edits - b.edits)
@@ -111,6 +115,6 @@ function editsBetween(a: string, b: string): number {
 }
 
 /** Throws all of them together. */
-export function refuse(problems: readonly string[]): void {
+export function throwProblems(problems: readonly string[]): void {
   if (problems.length > 0) throw new Fault(startupInvalid, problems.join('\n'))
 }

@@ -1,5 +1,5 @@
 /** One row of the error table: code, HTTP status, CLI exit. */
-export interface Code {
+export interface ErrorCode {
   readonly code: string
   readonly http: number
   readonly exit: number
@@ -8,19 +8,23 @@ export interface Code {
 /** What a caller caused. Our own bugs are TypeErrors. */
 export class Fault extends Error {
   override readonly name = 'Fault'
-  readonly row: Code
+  readonly errorCode: ErrorCode
   readonly details: Readonly<Record<string, unknown>> | undefined
 
-  constructor(row: Code, message: string, options?: ErrorOptions & { details?: Record<string, unknown> }) {
+  constructor(
+    row: ErrorCode,
+    message: string,
+    options?: ErrorOptions & { details?: Record<string, unknown> }
+  ) {
     super(message, options)
-    this.row = row
+    this.errorCode = row
     this.details = options?.details
   }
 }
 
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-export function defineCode(code: string, http: number, exit: number): Code {
+export function defineCode(code: string, http: number, exit: number): ErrorCode {
   return { code, http, exit }
 }
 

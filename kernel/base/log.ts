@@ -1,5 +1,5 @@
 import { type DestinationStream, pino } from 'pino'
-import { trace } from './trace.ts'
+import { currentRequestId } from './request-id.ts'
 
 /** One event a line. `fields` never hold a secret: there is no redaction behind this. */
 export interface Log {
@@ -29,7 +29,7 @@ export async function openLog({ level, format }: LogOptions, watch: Watch = () =
   const put =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
     (event: string, message: string, fields: object = {}): void => {
-      const request_id = trace.getStore()
+      const request_id = currentRequestId.getStore()
       logger[level]({ event, msg: message, ...(request_id && { request_id }), ...fields })
       watch(event, message, fields)
     }
@@ -47,7 +47,7 @@ async function pretty(out: ReturnType<typeof standardError>): Promise<Destinatio
   const { prettyFactory } = await import('pino-pretty')
   const lineOf = prettyFactory({
     timestampKey: 'timestamp',
-    messageFormat: (line, key) => visible(`${line['event']}: ${line[key]}`),
+    messageFormat: (line, key) => escapeControlChars(`${line['event']}: ${line[key]}`),
     ignore: 'event'
   })
   return { write: line => void out.write(lineOf(line)) }
@@ -55,17 +55,20 @@ async function pretty(out: ReturnType<typeof standardError>): Promise<Destinatio
 
 /** At every depth, names of fields too; the lines of a stack stay lines. */
 const legible = (fields: object): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(fields).map(([key, value]) => [visible(key), shown(value)]))
+  Object.fromEntries(Object.entries(fields).map(([key, value]) => [escapeControlChars(key), shown(value)]))
 
 function shown(value: unknown): unknown {
-  if (typeof value === 'string') return value.split('\n').map(visible).join('\n')
+  if (typeof value === 'string') return value.split('\n').map(escapeControlChars).join('\n')
   if (Array.isArray(value)) return value.map(shown)
   return typeof value === 'object' && value !== null ? legible(value) : value
 }
 
 /** Control and bidirectional characters. */
-export const unseen = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
+export const controlChars = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
 
 /** With escapes for what is unseen: a name cannot move the cursor of whoever reads it. */
-export const visible = (text: string): string =>
-  text.replaceAll(new RegExp(unseen, 'gu'), char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+export const escapeControlChars = (text: string): string =>
+  text.replaceAll(
+    new RegExp(controlChars, 'gu'),
+    char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+  )

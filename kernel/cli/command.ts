@@ -11,7 +11,7 @@ export interface Command<A extends TObject = TObject> {
   readonly summary: string
   readonly args: A
   readonly positional?: readonly string[]
-  readonly more?: (filled: CommandCall<object>['filled']) => TProperties // options that plugins add by a slot
+  readonly extraArgs?: (filled: CommandCall<object>['filled']) => TProperties // options that plugins add by a slot
   /** 'api': speaks to a server over HTTP. 'data': works on the data directory of a stopped server. 'server': is one. */
   readonly needs: 'api' | 'data' | 'server' | 'nothing'
   /** 'stopped': runs until a signal comes; `signal` tells the first, `cut` the second. */
@@ -27,7 +27,7 @@ export interface CommandCall<A> {
   /** The named plugin's services over the data directory, for needs 'data'. */
   readonly open: (plugin: string) => Promise<Kernel>
   /** A running server, for needs 'server'. */
-  readonly serve: (options: Serve) => Promise<Serving>
+  readonly serve: (options: ServeOptions) => Promise<RunningServer>
   readonly dataDir: () => string // as configured
   readonly keys: () => Readonly<Record<string, unknown>> // the server's top-level ones, checked, with defaults
   readonly filled: <T>(slot: Slot<T>) => readonly Filled<T>[] // with bare values: nothing is wired
@@ -35,18 +35,18 @@ export interface CommandCall<A> {
   readonly input: NodeJS.ReadableStream
   readonly env: Readonly<Record<string, string | undefined>>
   readonly signal: AbortSignal
-  readonly cut: AbortSignal
+  readonly forceSignal: AbortSignal
 }
 
-export interface Serve {
+export interface ServeOptions {
   /** Keys of the configuration that this start sets over file and environment. */
   readonly keys?: Readonly<Record<string, unknown>>
   /** Sees every log line. */
-  readonly watch?: (event: string, message: string, fields: object) => void
+  readonly onLog?: (event: string, message: string, fields: object) => void
   /** Stops it, in place of the command's signal. */
   readonly signal?: AbortSignal
 }
-export interface Serving {
+export interface RunningServer {
   readonly origin: string
   /** Settles when the server has stopped by `signal`; rejects when it had to stop by itself. */
   readonly done: Promise<void>

@@ -14,7 +14,7 @@ export interface Control {
   /** The leaf, PEM: for judging which names it covers. */
   readonly certificate: string
   /** The configured host:port under which agents reach it; nobody has judged it yet. */
-  readonly seed: string | null
+  readonly configuredEndpoint: string | null
   /** The port in use. Known when the listener is up: not in a factory and not in `start`. */
   port(): number
   /** Of its streams. */

@@ -40,7 +40,7 @@ export interface Peers {
   all(): readonly Peer[]
 }
 
-export interface Connection {
+export interface ConnectionHooks {
   /** Before anything is sent to the agent: what it has to know goes into Welcome, under a key of the filler's own. */
   welcome?(peer: Pick<Peer, 'clientId'>): Promise<Readonly<Record<string, Uint8Array>>>
   joined?(peer: Peer): void
@@ -51,4 +51,4 @@ export interface Connection {
 }
 
 /** Told when an agent joins and leaves. */
-export const connectionSlot = defineSlot<Connection>('kernel.connection')
+export const connectionSlot = defineSlot<ConnectionHooks>('kernel.connection')

@@ -30,7 +30,7 @@ export interface AuthenticatedCaller {
   /** A credential that a browser sends by itself must prove that the page is ours. */
   readonly requires?: 'csrf'
   /** The only actions allowed; others are 403 `password_change_required`. */
-  readonly only?: readonly string[]
+  readonly allowedActions?: readonly string[]
 }
 
 /** Visit to caller; the first that knows it wins. Never asked where an Authorization header is present. */

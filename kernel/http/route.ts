@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static, TSchema } from 'typebox'
-import type { FilledBy } from '../slot.ts'
+import type { SlotReader } from '../slot.ts'
 import type { Principal, RequestInfo } from './principal.ts'
 
 export interface Schemas {
@@ -18,14 +18,14 @@ export interface Route<D, S extends Schemas = Schemas> {
   readonly status: 200 | 201 | 204
   readonly summary: string // one line for OpenAPI
   /** 'waits': the change is written down with no status, and completed with the answer of a client. */
-  readonly answer?: 'waits'
+  readonly outcome?: 'deferred'
   /** 'secret': the reply is never kept for a repeated Idempotency-Key. 'text': it is a string, sent as it is. */
   readonly reply?: 'secret' | 'text'
   /** Called once, at mount: a route of an extensible plugin composes its schemas from its slots. */
-  schema(filled: FilledBy): S
+  schema(filled: SlotReader): S
   run(deps: D, call: Call<S>): Promise<Static<S['reply']>>
   /** What a repeated key sees when the first answer was lost: the resource as it is now. */
-  again?(deps: D, call: Call<S>, resourceId: string): Promise<Static<S['reply']>>
+  replay?(deps: D, call: Call<S>, resourceId: string): Promise<Static<S['reply']>>
   /** Set by defineList: the reply is cut to a page by the host. */
   readonly isList?: true
   /** Set by defineStream: the reply is sent event by event. */
@@ -40,7 +40,7 @@ export interface Call<S extends Schemas = Schemas> {
   readonly requestInfo: RequestInfo
   readonly requestId: string
   /** Aborted when the caller has gone; of a stream also when it has lost access. */
-  readonly gone: AbortSignal
+  readonly signal: AbortSignal
   /**
    * One transaction, and the guard's decision in it: a change that is acknowledged is also written down.
    * `of` names the resource that was changed, for the record and for a repeated Idempotency-Key.

@@ -11,11 +11,11 @@ export const operatorId = '_operator'
 
 export interface Identity {
   /** Judges an Authorization header by itself; throws 401 `unauthenticated` or `user_disabled`. */
-  judge(authorization: string): Promise<AuthenticatedCaller>
+  authenticate(authorization: string): Promise<AuthenticatedCaller>
   /** True once an enabled superadmin user exists; the operator token alone does not count. */
   isBootstrapped(): Promise<boolean>
   /** An agent's token that no longer holds; its owner gets `token_revoked` from now on. */
-  spend(em: EntityManager, clientId: string, tokenHash: string): Promise<void>
+  recordSpentToken(em: EntityManager, clientId: string, tokenHash: string): Promise<void>
 }
 
 interface Options {
@@ -31,7 +31,7 @@ export function openIdentity({ store, clock, operatorToken }: Options): Identity
     principal: { userId: operatorId, role: 'superadmin', method: 'operator_token' }
   }
 
-  async function judge(authorization: string): Promise<AuthenticatedCaller> {
+  async function authenticate(authorization: string): Promise<AuthenticatedCaller> {
     const [, token = ''] = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(authorization) ?? []
     if (operatorToken !== null && token !== '' && isSame(token, operatorToken)) return operator
     const found = await store.read(async em => {
@@ -57,9 +57,9 @@ export function openIdentity({ store, clock, operatorToken }: Options): Identity
     return isComplete
   }
 
-  async function spend(em: EntityManager, clientId: string, hash: string): Promise<void> {
+  async function recordSpentToken(em: EntityManager, clientId: string, hash: string): Promise<void> {
     await em.upsert(SpentToken, { hash, clientId, spentAt: clock.now() })
   }
 
-  return { judge, isBootstrapped, spend }
+  return { authenticate, isBootstrapped, recordSpentToken }
 }

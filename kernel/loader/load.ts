@@ -1,23 +1,20 @@
 import { existsSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { isAbsolute, join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { Type } from 'typebox'
-import { refuse, settle } from '../base/config.ts'
+import { throwProblems, validateConfig } from '../base/config.ts'
 import { Fault, pluginFailed, reasonOf } from '../base/errors.ts'
-import { ownVersion } from '../base/version.ts'
-import { offerSurface } from './public-modules.ts'
 import { requireTrusted } from './trust.ts'
 
 export type Half = 'plugin' | 'agent'
 export type Builtin<P> = Readonly<Record<string, () => Promise<{ readonly default: P }>>>
 type Section = Readonly<Record<string, unknown>>
 
-export interface Loaded<P> {
+export interface LoadedPlugins<P> {
   readonly plugins: readonly P[]
   /** Each plugin's section, without the loader's own key `enabled`. */
   readonly sections: Readonly<Record<string, Section>>
-  /** By name, what the configuration calls it: a built-in name, a path, or an npm package. */
+  /** Plugin name to what the configuration calls it: a built-in name, a path, or an npm package. */
   readonly specifiers: Readonly<Record<string, string>>
 }
 
@@ -26,7 +23,8 @@ interface Options<P> {
   readonly builtin: Builtin<P>
   /** `[plugins]` of the configuration: name, './path' or npm package to section. */
   readonly table: Readonly<Record<string, Section>>
-  readonly baseDir: string // of the configuration: paths and packages are found from there
+  readonly baseDir: string // folder of the configuration: paths and packages are resolved from here
+  readonly importPlugin: (file: string) => Promise<object>
 }
 
 const Plugins = Type.Object({
@@ -35,17 +33,21 @@ const Plugins = Type.Object({
   })
 })
 
-/** `[plugins]` of a file that has been read; what else stands in a section is its plugin's to judge. */
-export function pluginTableIn(file: Section): Readonly<Record<string, Section>> {
-  const { value, problems } = settle(Plugins, 'plugins' in file ? { plugins: file['plugins'] } : {}, '')
-  refuse(problems)
-  return value['plugins'] as Readonly<Record<string, Section>> // judged by now
+/** `[plugins]` of a parsed configuration. Each plugin validates its own section later. */
+export function pluginSections(file: Section): Readonly<Record<string, Section>> {
+  const { value, problems } = validateConfig(
+    Plugins,
+    'plugins' in file ? { plugins: file['plugins'] } : {},
+    ''
+  )
+  throwProblems(problems)
+  return value['plugins'] as Readonly<Record<string, Section>> // validated above
 }
 
-/** What is built in, unless disabled, and what the configuration names; imported, not run. */
+/** Imports the built-in plugins, unless disabled, and those that the configuration names. Starts none of them. */
 export async function loadPlugins<P extends { readonly name: string }>(
   options: Options<P>
-): Promise<Loaded<P>> {
+): Promise<LoadedPlugins<P>> {
   const { half, builtin, table, baseDir } = options
   const problems: string[] = []
   const plugins: P[] = []
@@ -56,7 +58,7 @@ export async function loadPlugins<P extends { readonly name: string }>(
     const { enabled = true, ...section } = table[specifier] ?? {}
     if (enabled === false) continue
     try {
-      const load = builtin[specifier] ?? (() => importTrusted(specifier, half, baseDir))
+      const load = builtin[specifier] ?? (() => importTrusted(specifier, options))
       const { default: plugin } = (await load()) as { readonly default?: P }
       if (typeof plugin?.name !== 'string') throw new Error('its default export is missing, or no manifest')
       if (Object.hasOwn(specifiers, plugin.name))
@@ -65,7 +67,7 @@ export async function loadPlugins<P extends { readonly name: string }>(
       sections[plugin.name] = section
       specifiers[plugin.name] = specifier
     } catch (error) {
-      if (half === 'agent' && error instanceof NoHalf && isServerOnly(specifier, baseDir)) continue
+      if (half === 'agent' && error instanceof HalfNotFound && hasServerHalf(specifier, baseDir)) continue
       problems.push(`plugin ${specifier}: ${reasonOf(error)}`)
     }
   }
@@ -73,59 +75,42 @@ export async function loadPlugins<P extends { readonly name: string }>(
   return { plugins, sections, specifiers }
 }
 
-/** A plugin without an agent's half is whole; a name that nobody has is a slip. */
-export class NoHalf extends Error {}
-
-function isServerOnly(specifier: string, baseDir: string): boolean {
-  try {
-    return find(specifier, 'plugin', baseDir) !== ''
-  } catch {
-    return false // the caller reports the agent's half as missing
-  }
-}
-
-async function importTrusted(specifier: string, half: Half, baseDir: string): Promise<object> {
-  const file = find(specifier, half, baseDir)
+function importTrusted<P>(specifier: string, { half, baseDir, importPlugin }: Options<P>): Promise<object> {
+  const file = resolvePlugin(specifier, half, baseDir)
   requireTrusted(specifier, file, baseDir)
-  return importForeign(file)
+  return importPlugin(file)
 }
 
-/** What was written for a newer contract may not even link: its ranges are never seen. */
-export async function importForeign(file: string): Promise<object> {
-  offerSurface()
+/** An agent skips a plugin that has only a server half; where both are missing, the name is wrong. */
+export class HalfNotFound extends Error {}
+
+function hasServerHalf(specifier: string, baseDir: string): boolean {
   try {
-    return await import(pathToFileURL(file).href)
-  } catch (cause) {
-    const [missing] = /'sluice\/[\w-]+' does not provide an export named '\w+'/.exec(String(cause)) ?? []
-    if (missing !== undefined)
-      throw new Error(
-        `${missing}: this is sluice ${ownVersion()}; install a release of the plugin that was made for it, or a newer sluice`,
-        { cause }
-      )
-    const [place] = (cause instanceof SyntaxError && /^file:\S+:\d+/.exec(cause.stack ?? '')) || []
-    throw place === undefined ? cause : new Error(`${place}: ${reasonOf(cause)}`, { cause })
+    return resolvePlugin(specifier, 'plugin', baseDir) !== ''
+  } catch {
+    return false // the caller reports the missing agent half
   }
 }
 
-/** A path names a folder with plugin.ts (and agent.ts), or the file; else it is a package with ./plugin and ./agent. */
-export function find(specifier: string, half: Half, baseDir: string): string {
-  if (!specifier.startsWith('.') && !isAbsolute(specifier)) return findPackage(specifier, half, baseDir)
+/** Returns the file of a half. A path names a folder with plugin.ts (and agent.ts), or the file itself. */
+export function resolvePlugin(specifier: string, half: Half, baseDir: string): string {
+  if (!specifier.startsWith('.') && !isAbsolute(specifier)) return resolvePackage(specifier, half, baseDir)
   const path = resolve(baseDir, specifier)
   const isFolder = existsSync(path) && statSync(path).isDirectory()
   const folder = isFolder ? path : join(path, '..')
   const names =
     half === 'plugin' && !isFolder ? [path] : ['ts', 'js'].map(end => join(folder, `${half}.${end}`))
   const found = names.find(existsSync)
-  if (found === undefined) throw new NoHalf(`there is no ${names.join(' or ')}`)
+  if (found === undefined) throw new HalfNotFound(`there is no ${names.join(' or ')}`)
   return found
 }
 
-function findPackage(name: string, half: Half, baseDir: string): string {
+/** An npm package exports its halves as ./plugin and ./agent. */
+function resolvePackage(name: string, half: Half, baseDir: string): string {
   try {
     return createRequire(join(baseDir, 'noop.js')).resolve(`${name}/${half}`)
   } catch (cause) {
-    throw new NoHalf(`no built-in plugin has this name, and no package ${name}/${half} is installed`, {
-      cause
-    })
+    const message = `no built-in plugin has this name, and no package ${name}/${half} is installed`
+    throw new HalfNotFound(message, { cause })
   }
 }

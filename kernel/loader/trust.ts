@@ -1,5 +1,5 @@
-// What was trusted of plugins that others wrote: `plugins.lock` beside the configuration. Code that changed runs only
-// after its operator has said so.
+// `plugins.lock` beside the configuration records a hash of every plugin that is not built in. Changed code does not
+// run until the operator trusts it again.
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
@@ -11,59 +11,51 @@ import {
   writeFileSync
 } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { Check } from 'typebox/value'
 
-export interface Trusted {
-  readonly name: string
-  readonly version: string
-  readonly sha256: string // of all files of its folder, node_modules and .git apart
-}
+const TrustedPlugin = Type.Object({
+  name: Type.String(),
+  version: Type.String(),
+  sha256: Type.String() // of all files in its folder except node_modules and .git
+})
+export type TrustedPlugin = Readonly<Static<typeof TrustedPlugin>>
 
-type Lock = Readonly<Record<string, Trusted>>
-
-const Lock = Type.Record(
-  Type.String(),
-  Type.Object({ name: Type.String(), version: Type.String(), sha256: Type.String() })
-)
+const Lock = Type.Record(Type.String(), TrustedPlugin)
 
 export const lockFileIn = (baseDir: string): string => join(baseDir, 'plugins.lock')
 
-/** Throws where the files are not those that were trusted, or where somebody else may change them. */
+/** Records a plugin at its first load. Throws when its files have changed since, or when other users may change them. */
 export function requireTrusted(specifier: string, file: string, baseDir: string): void {
-  const known = readLock(baseDir)[specifier]
+  const trusted = readLock(baseDir)[specifier]
+  if (!trusted) return void trust(specifier, file, baseDir)
   const folder = folderOf(file, baseDir)
-  refuseWritable(folder)
-  if (known && known.sha256 !== hashOf(folder, lockFileIn(baseDir)))
+  if (trusted.sha256 !== hashOf(folder, lockFileIn(baseDir)))
     throw new Error(
-      `its files in ${folder} are not those of ${known.name} ${known.version} that were trusted; ` +
+      `its files in ${folder} are not those of ${trusted.name} ${trusted.version} that were trusted; ` +
         `look at what changed, then run: sluice plugin trust ${specifier}`
     )
-  if (!known) trust(specifier, file, baseDir)
 }
 
-/** From now on these files may run. */
-export function trust(specifier: string, file: string, baseDir: string): Trusted {
+/** Records the present files of a plugin. */
+export function trust(specifier: string, file: string, baseDir: string): TrustedPlugin {
   const folder = folderOf(file, baseDir)
-  refuseWritable(folder)
   const lockFile = lockFileIn(baseDir)
   const entry = { ...manifestOf(folder), sha256: hashOf(folder, lockFile) }
   const lock = { ...readLock(baseDir), [specifier]: entry }
-  const fresh = `${lockFile}.${process.pid}`
+  const temporary = `${lockFile}.${process.pid}`
   try {
-    writeFileSync(fresh, `${JSON.stringify(lock, null, 2)}\n`)
-    chmodSync(fresh, 0o644) // whoever trusts is seldom the user who runs it
-    renameSync(fresh, lockFile)
+    writeFileSync(temporary, `${JSON.stringify(lock, null, 2)}\n`)
+    chmodSync(temporary, 0o644) // the server's user reads what another user has trusted
+    renameSync(temporary, lockFile)
   } catch (cause) {
-    throw new Error(
-      `it is not in ${lockFile}, which cannot be written; as its owner run: sluice plugin trust ${specifier}`,
-      { cause }
-    )
+    const remedy = `as its owner run: sluice plugin trust ${specifier}`
+    throw new Error(`it is not in ${lockFile}, which cannot be written; ${remedy}`, { cause })
   }
   return entry
 }
 
-export function readLock(baseDir: string): Lock {
+export function readLock(baseDir: string): Readonly<Record<string, TrustedPlugin>> {
   const file = lockFileIn(baseDir)
   if (!existsSync(file)) return {}
   try {
@@ -71,33 +63,42 @@ export function readLock(baseDir: string): Lock {
     if (Check(Lock, lock)) return lock
     throw new Error('not every entry has name, version and sha256')
   } catch (cause) {
-    throw new Error(`${file} cannot be read: ${String(cause)}; delete it to trust what is there now`, {
-      cause
-    })
+    const remedy = 'delete it to trust what is there now'
+    throw new Error(`${file} cannot be read: ${String(cause)}; ${remedy}`, { cause })
   }
 }
 
 /** The plugin's own folder: the nearest with a package.json, else that of the file. */
 function folderOf(file: string, baseDir: string): string {
-  const isIn = (dir: string): boolean => !relative(dir, baseDir).startsWith('..')
-  for (let dir = dirname(file); dir !== dirname(dir) && !isIn(dir); dir = dirname(dir)) {
-    if (existsSync(join(dir, 'package.json'))) return isOurs(dir) ? dirname(file) : dir
+  const containsConfig = (dir: string): boolean => !relative(dir, baseDir).startsWith('..')
+  for (let dir = dirname(file); dir !== dirname(dir) && !containsConfig(dir); dir = dirname(dir)) {
+    if (!existsSync(join(dir, 'package.json'))) continue
+    return manifestOf(dir).name === 'sluice' ? dirname(file) : dir // in sluice's own tree, for tests
   }
   return dirname(file)
 }
 
-const manifestIn = (dir: string): { readonly name?: unknown; readonly version?: unknown } =>
-  JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8'))
-
-/** A plugin in our own tree, for tests: the whole tree is not its folder. */
-const isOurs = (dir: string): boolean => manifestIn(dir).name === 'sluice'
-
 function manifestOf(folder: string): { name: string; version: string } {
-  const { name = folder, version = '' } = existsSync(join(folder, 'package.json')) ? manifestIn(folder) : {}
+  const file = join(folder, 'package.json')
+  const { name = folder, version = '' } = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
   return { name: String(name), version: String(version) }
 }
 
-/** All that lies in it, hidden or not, by paths from it: what a program imports may have any name. */
+/** SHA-256 of all files, by path. Throws where another user could change one: nothing may replace what was hashed. */
+function hashOf(folder: string, lockFile: string): string {
+  const hash = createHash('sha256')
+  refuseWritable(folder, folder)
+  for (const path of [...entriesOf(folder)].sort()) {
+    const file = join(folder, path)
+    refuseWritable(file, folder)
+    if (file === lockFile || !statSync(file).isFile()) continue
+    const bytes = readFileSync(file)
+    hash.update(`${path.length} ${path} ${bytes.length} `).update(bytes)
+  }
+  return hash.digest('hex')
+}
+
+/** Relative paths of all files and folders, hidden ones too: a program may import a file of any name. */
 function* entriesOf(folder: string, under = ''): Generator<string> {
   for (const entry of readdirSync(join(folder, under), { withFileTypes: true })) {
     if (/^(node_modules|\.git)$/.test(entry.name)) continue
@@ -111,26 +112,11 @@ function* entriesOf(folder: string, under = ''): Generator<string> {
   }
 }
 
-function hashOf(folder: string, lockFile: string): string {
-  const hash = createHash('sha256')
-  for (const path of [...entriesOf(folder)].sort()) {
-    const file = join(folder, path)
-    if (file === lockFile || !statSync(file).isFile()) continue
-    const bytes = readFileSync(file)
-    hash.update(`${path.length} ${path} ${bytes.length} `).update(bytes)
-  }
-  return hash.digest('hex')
-}
-
-const othersMayWrite = 0o022
-
-function refuseWritable(folder: string): void {
+function refuseWritable(path: string, folder: string): void {
+  const { mode, uid: owner } = statSync(path)
   const uid = process.getuid?.()
-  for (const path of [folder, ...[...entriesOf(folder)].map(path => join(folder, path))]) {
-    const { mode, uid: owner } = statSync(path)
-    if (uid !== undefined && owner !== uid && owner !== 0)
-      throw new Error(`${path} belongs to another user (${owner}), who could change what runs; chown it`)
-    if ((mode & othersMayWrite) !== 0)
-      throw new Error(`others may write ${relative(dirname(folder), path)}; run: chmod -R go-w ${folder}`)
-  }
+  if (uid !== undefined && owner !== uid && owner !== 0)
+    throw new Error(`${path} belongs to another user (${owner}), who could change what runs; chown it`)
+  if ((mode & 0o022) !== 0)
+    throw new Error(`others may write ${relative(dirname(folder), path)}; run: chmod -R go-w ${folder}`)
 }

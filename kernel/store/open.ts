@@ -14,7 +14,7 @@ export interface Database {
   close(): Promise<void>
 }
 
-export type Stored = Pick<Plugin, 'name' | 'store'>
+export type PluginStore = Pick<Plugin, 'name' | 'store'>
 
 const pragmas = [
   'pragma journal_mode = wal',
@@ -28,7 +28,7 @@ const pragmas = [
 /** Entities and migrations of all plugins, in dependency order. `broken` is told when the disk fails a commit. */
 export async function openStore(
   file: string,
-  plugins: readonly Stored[],
+  plugins: readonly PluginStore[],
   broken: (error: Error) => void = () => {}
 ): Promise<Database> {
   const orm = new MikroORM({
@@ -84,11 +84,11 @@ const notice =
     throw error
   }
 
-const named = ({ name, store }: Stored) =>
+const named = ({ name, store }: PluginStore) =>
   (store?.migrations ?? []).map(migration => ({ ...migration, name: `${name}/${migration.name}` }))
 
 /** A plugin's schema version is its last migration's number. What absent plugins left behind stays. */
-function refuseNewer(executed: readonly string[], plugins: readonly Stored[]): void {
+function refuseNewer(executed: readonly string[], plugins: readonly PluginStore[]): void {
   for (const { name, store } of plugins) {
     const found = executed
       .filter(id => id.startsWith(`${name}/`))

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import protobuf from 'protobufjs'
 import type { Static, TSchema } from 'typebox'
 import { Check, Errors } from 'typebox/value'
-import { disagreements } from './agree.ts'
 import { type Message, Refused } from './message.ts'
+import { schemaMismatches } from './proto-schema.ts'
 
 export interface Codec {
-  knows(name: string): boolean
+  has(name: string): boolean
   encode<B extends TSchema>(message: Message<B>, body: Static<B>): Uint8Array
   decode<B extends TSchema>(message: Message<B>, bytes: Uint8Array): Static<B>
 }
@@ -20,7 +20,7 @@ export function openCodec(messages: readonly Message[]): Codec {
   for (const href of new Set(messages.map(message => message.proto.href)))
     protobuf.parse(readFileSync(new URL(href), 'utf8'), root, { keepCase: true })
   root.resolveAll()
-  const problems = messages.flatMap(({ name, body }) => disagreements(root.lookupType(name), body))
+  const problems = messages.flatMap(({ name, body }) => schemaMismatches(root.lookupType(name), body))
   if (problems.length > 0) throw new TypeError(problems.join('\n'))
 
   const typeOf = new Map(messages.map(({ name }) => [name, root.lookupType(name)]))
@@ -31,7 +31,7 @@ export function openCodec(messages: readonly Message[]): Codec {
   }
 
   return {
-    knows: name => typeOf.has(name),
+    has: name => typeOf.has(name),
     encode({ name, body: schema }, body) {
       if (!Check(schema, body)) throw new TypeError(`${name} ${why(schema, body)}`)
       const type = find(name)

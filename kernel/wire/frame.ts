@@ -2,7 +2,7 @@
 import { Refused } from './message.ts'
 
 /** In bytes, of one frame without its header. */
-export const greetingLimit = 4 * 1024 // before Hello
+export const handshakeFrameLimit = 4 * 1024 // before Hello
 export const frameLimit = 256 * 1024
 
 const headerBytes = 4

@@ -39,22 +39,22 @@ export interface Response {
   readonly name: string
   readonly body: Uint8Array
   /** When it has been written: for what must not be said before it. */
-  readonly sent?: () => void
+  readonly afterSend?: () => void
 }
 
 /** With its context filled in, one a message: what an exchange calls by name. */
 export interface BoundHandler {
   readonly name: string
-  readonly by?: string | undefined // the plugin whose it is, for the log
+  readonly plugin?: string | undefined // the plugin whose it is, for the log
   run(codec: Codec, bytes: Uint8Array): Promise<Response | null>
 }
 
-export const bind = <Ctx>(
+export const bindHandlers = <Ctx>(
   handlers: readonly Handler<Ctx>[],
   context: () => Ctx,
-  by?: string
+  plugin?: string
 ): BoundHandler[] =>
-  handlers.map(({ name, run }) => ({ name, by, run: (codec, bytes) => run(context(), codec, bytes) }))
+  handlers.map(({ name, run }) => ({ name, plugin, run: (codec, bytes) => run(context(), codec, bytes) }))
 
 export function on<Ctx, B extends TSchema>(
   message: Message<B>,

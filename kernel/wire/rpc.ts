@@ -4,7 +4,7 @@ import { attributionOf, withTimeout } from '../base/attribution.ts'
 import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
-import { trace } from '../base/trace.ts'
+import { currentRequestId } from '../base/request-id.ts'
 import type { Codec } from './codec.ts'
 import {
   type BoundHandler,
@@ -75,7 +75,7 @@ interface Said {
   readonly request: string
 }
 
-type What = Pick<BoundHandler, 'name' | 'by'>
+type What = Pick<BoundHandler, 'name' | 'plugin'>
 
 // What waits to be handled, each message with what it costs beside its bytes: some 4,000 small ones, which an honest
 // end may well say in one breath (a thousand drains that end together).
@@ -94,7 +94,9 @@ export function openRpc({ codec, write, clock, log, ...options }: Options): Rpc 
 
   const put = ({ name, body }: Response, ids: { id?: number; re?: number } = {}): void => {
     if (closed) return
-    write(codec.encode(Envelope, { name, body, id: 0, re: 0, request: trace.getStore() ?? '', ...ids }))
+    write(
+      codec.encode(Envelope, { name, body, id: 0, re: 0, request: currentRequestId.getStore() ?? '', ...ids })
+    )
   }
 
   async function handleAll(): Promise<void> {
@@ -102,7 +104,7 @@ export function openRpc({ codec, write, clock, log, ...options }: Options): Rpc 
     isHandling = true
     for (let said = waiting.shift(); said; said = waiting.shift()) {
       waitingBytes -= bytesOf(said)
-      await (said.request === '' ? handle(said) : trace.run(said.request, handle, said))
+      await (said.request === '' ? handle(said) : currentRequestId.run(said.request, handle, said))
     }
     isHandling = false
   }
@@ -113,9 +115,9 @@ export function openRpc({ codec, write, clock, log, ...options }: Options): Rpc 
       if (!handler) throw new Refused('wire.unknown_message', `nobody here knows ${name.slice(0, 100)}`)
       const answer = await withTimeout(20, name.slice(0, 100), () => handler.run(codec, body))
       if (id !== 0 && answer) put(answer, { re: id })
-      if (!closed) answer?.sent?.()
+      if (!closed) answer?.afterSend?.()
     } catch (error) {
-      refuse(error, { name: name.slice(0, 100), id, by: handler?.by })
+      refuse(error, { name: name.slice(0, 100), id, plugin: handler?.plugin })
     }
   }
 
@@ -129,13 +131,13 @@ export function openRpc({ codec, write, clock, log, ...options }: Options): Rpc 
 
   function refusalOf(
     error: unknown,
-    { name, by }: What
+    { name, plugin }: What
   ): { readonly code: string; readonly message: string } {
     if (error instanceof Refused) return error
-    if (error instanceof Fault) return { code: error.row.code, message: error.message }
+    if (error instanceof Fault) return { code: error.errorCode.code, message: error.message }
     log.error('control.handler_failed', `the handler of ${name} failed`, {
       message: name,
-      plugin: by,
+      plugin: plugin,
       ...attributionOf(error),
       error: error instanceof Error ? (error.stack ?? error.message) : String(error)
     })

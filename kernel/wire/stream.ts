@@ -26,7 +26,7 @@ export interface Limits {
 }
 
 export interface Stream {
-  readonly line: MessageChannel
+  readonly channel: MessageChannel
   /** Aborted when nothing more can be said; its reason is a word: see `end`, and 'closed' for the other end's. */
   readonly ended: AbortSignal
   /** What was written before is still sent, for at most 1 s. */
@@ -34,7 +34,7 @@ export interface Stream {
   /** What may be said from now on, and how large a frame may be. */
   serve(handlers: readonly BoundHandler[], frameBytes?: number): void
   /** Resolves when what is written goes out: before this, a sender of much does not send more. */
-  room(): Promise<void>
+  drained(): Promise<void>
 }
 
 const tickMs = 5_000
@@ -116,14 +116,14 @@ export function openStream({ socket, codec, handlers, clock, log, limits = {} }:
   socket.on('error', () => finish('closed', 'cut'))
 
   return {
-    line: { send: exchange.send, request: exchange.request },
+    channel: { send: exchange.send, request: exchange.request },
     ended: ended.signal,
     end: reason => finish(reason, 'flush'),
     serve(next, bytes = frameBytes) {
       frameBytes = bytes
       exchange.serve(next)
     },
-    async room() {
+    async drained() {
       while (socket.writableLength > roomLimit && !ended.signal.aborted)
         await new Promise<void>(resolve => void waiting.add(resolve))
     }

@@ -26,7 +26,7 @@ export function openEndpoint({ control, clock }: Kernel): Endpoint {
   /** Fail-closed: one that cannot be used never falls through to the next. */
   async function choose(em: EntityManager) {
     const override = (await em.findOne(Override, { id }))?.endpoint ?? null
-    const wanted = override ?? control.seed
+    const wanted = override ?? control.configuredEndpoint
     return { override, wanted, fault: wanted === null ? null : judge(wanted, control.certificate) }
   }
 

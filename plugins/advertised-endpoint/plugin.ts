@@ -26,6 +26,8 @@ export default definePlugin<Deps>({
   async start({ deps: { endpoint, log, store } }) {
     const fault = await store.read(endpoint.check)
     if (fault)
-      log.warn('endpoint.unusable', `no agent can be enrolled: ${fault.message}`, { code: fault.row.code })
+      log.warn('endpoint.unusable', `no agent can be enrolled: ${fault.message}`, {
+        code: fault.errorCode.code
+      })
   }
 })

@@ -31,7 +31,7 @@ const shown = ({ override, effective, source, fault }: Resolved): Setting => ({
   override,
   effective,
   source,
-  diagnostic: fault && `${fault.row.code}: ${fault.message}`
+  diagnostic: fault && `${fault.errorCode.code}: ${fault.message}`
 })
 
 const read = defineRoute({
@@ -62,7 +62,7 @@ const update = defineRoute({
         endpoint.setOverride(body.advertised_endpoint, em)
       )
     ),
-  again: async ({ endpoint, store }) => shown(await store.read(endpoint.resolve))
+  replay: async ({ endpoint, store }) => shown(await store.read(endpoint.resolve))
 })
 
 export const routes = [read, update]

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { Type } from 'typebox'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
-import { visible } from '../../kernel/base/log.ts'
+import { escapeControlChars } from '../../kernel/base/log.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import { ruleFieldSlot } from '../rules/exports.ts'
 import { type Document, formatDocument, readDocument } from './document.ts'
@@ -45,7 +45,7 @@ const changesIn = (plan: readonly Step[]): string =>
   plan
     .filter(({ changes }) => changes.length > 0)
     .flatMap(({ label, changes }) => ['', label, ...changes.map(change => `  ${change}`)])
-    .map(visible)
+    .map(escapeControlChars)
     .join('\n')
 
 const dropsOf = ({ drops }: Step): string =>

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
-import { visible } from '../../kernel/base/log.ts'
+import { escapeControlChars } from '../../kernel/base/log.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import type { EntryRow, Page } from './schema.ts'
 
@@ -96,7 +96,7 @@ async function follow({ args, api, print, signal }: CommandCall<Args>): Promise<
 }
 
 const lineOf = (entry: EntryRow): string =>
-  visible(columns.map(column => String(entry[column] ?? '-')).join('  '))
+  escapeControlChars(columns.map(column => String(entry[column] ?? '-')).join('  '))
 
 /** As the API takes it; what cannot be read is for the server to refuse. */
 function filterOf({ outcome, since, until }: Args): Filter {

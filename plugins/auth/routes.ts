@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Fault, unauthenticated } from '../../kernel/base/errors.ts'
-import { defineList } from '../../kernel/http/listing.ts'
+import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import { Session } from './entities.ts'
 import type { Login } from './login.ts'

@@ -74,7 +74,7 @@ export function openSessions({ store, clock, users }: Deps) {
     return {
       principal: { userId: user.id, role: user.role, method: 'session' },
       requires: 'csrf',
-      ...(password?.changeRequired && { only: untilChanged })
+      ...(password?.changeRequired && { allowedActions: untilChanged })
     }
   }
 

@@ -1,10 +1,10 @@
-import { type Code, Fault, internal, serverUnreachable, wrongUsage } from '../../kernel/base/errors.ts'
+import { type ErrorCode, Fault, internal, serverUnreachable, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Api } from '../../kernel/cli/command.ts'
 
 interface Options {
   readonly origin: string
   readonly token: string | undefined
-  readonly codes: readonly Code[]
+  readonly codes: readonly ErrorCode[]
   readonly plainHttp: 'refused' | 'allowed' // to another host
 }
 

@@ -1,7 +1,13 @@
 // The server's configuration, as a command line finds it.
 import { join, resolve } from 'node:path'
 import { type TObject, Type } from 'typebox'
-import { parseFile, readConfig, refuse, refuseReadable, settle } from '../../kernel/base/config.ts'
+import {
+  parseFile,
+  readConfig,
+  requirePrivateFile,
+  throwProblems,
+  validateConfig
+} from '../../kernel/base/config.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import { serverKeys } from '../../kernel/settings.ts'
 
@@ -24,14 +30,14 @@ export function givenKeys({ plugins, configFile }: Source, given: Args): Args {
   const flags = Object.fromEntries(Object.keys(keys.properties).map(key => [key, given[key]]))
   const { plugins: _, ...table } = readConfig(keys, { file: configFile, env: process.env, flags })
   if (configFile !== null && 'operator_token' in parseFile(configFile))
-    refuseReadable(configFile, 'operator_token')
+    requirePrivateFile(configFile, 'operator_token')
   return table
 }
 
 /** Checked, with defaults: for commands that start nothing. */
 export function checkedKeys({ plugins }: Source, given: Args): Args {
-  const { value, problems } = settle(keysOf(plugins), given, '')
-  refuse(problems)
+  const { value, problems } = validateConfig(keysOf(plugins), given, '')
+  throwProblems(problems)
   return value
 }
 

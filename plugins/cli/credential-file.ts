@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { dirname, join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Check } from 'typebox/value'
-import { refuseReadable } from '../../kernel/base/config.ts'
+import { requirePrivateFile } from '../../kernel/base/config.ts'
 import { Fault, unauthenticated, wrongUsage } from '../../kernel/base/errors.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -50,7 +50,7 @@ export function writeLogin(file: string, origin: string, login: Login | null): v
 
 function read(file: string): Static<typeof File>['servers'] {
   if (!existsSync(file)) return {}
-  refuseReadable(file, 'tokens')
+  requirePrivateFile(file, 'tokens')
   try {
     const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
     if (Check(File, value)) return value.servers

@@ -97,7 +97,7 @@ async function revoke(call: Pick<Call, 'connect' | 'print'>, at: string, login: 
     await call.connect(at, token).send('DELETE', `/v1/users/${encodeURIComponent(user)}/credentials/${id}`)
   } catch (error) {
     if (!(error instanceof Fault)) throw error
-    if (/^(unauthenticated|credential_not_found|user_not_found)$/.test(error.row.code)) return
+    if (/^(unauthenticated|credential_not_found|user_not_found)$/.test(error.errorCode.code)) return
     call.print.line(`the credential ${id} was not revoked, and expires by itself: ${error.message}`)
   }
 }

@@ -1,4 +1,4 @@
-import { visible } from '../../kernel/base/log.ts'
+import { escapeControlChars } from '../../kernel/base/log.ts'
 import type { Column, Print } from '../../kernel/cli/command.ts'
 import { cut, fit, pad, widthOf } from './width.ts'
 
@@ -70,5 +70,5 @@ function align(rows: readonly (readonly string[])[], { width, isId }: Room = end
 const text = (value: unknown): string => {
   if (value === null || value === undefined) return '-'
   if (Array.isArray(value)) return value.map(text).join(', ')
-  return visible(typeof value === 'object' ? JSON.stringify(value) : String(value))
+  return escapeControlChars(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }

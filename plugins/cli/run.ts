@@ -1,18 +1,19 @@
 import { dirname, resolve } from 'node:path'
 import { CommanderError } from 'commander'
 import { Type } from 'typebox'
+import { importPlugin } from '../../config/import-plugin.ts'
 import { parseFile } from '../../kernel/base/config.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
-import { openLog, visible } from '../../kernel/base/log.ts'
+import { escapeControlChars, openLog } from '../../kernel/base/log.ts'
 import { Releases } from '../../kernel/base/releases.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
 import { kernelCodes } from '../../kernel/check.ts'
 import type { Command, CommandCall } from '../../kernel/cli/command.ts'
-import { type Options, wire } from '../../kernel/kernel.ts'
-import { type Builtin, loadPlugins, pluginTableIn } from '../../kernel/loader/load.ts'
+import { inDependencyOrder } from '../../kernel/dependency-order.ts'
+import { type ServerOptions, wire } from '../../kernel/kernel.ts'
+import { type Builtin, loadPlugins, pluginSections } from '../../kernel/loader/load.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
-import { inOrder } from '../../kernel/resolve.ts'
-import { type Filled, gather, ownerOf, type Slot } from '../../kernel/slot.ts'
+import { type Filled, ownerOf, type Slot, slotReader } from '../../kernel/slot.ts'
 import { openApi } from './api.ts'
 import { refuseTwins } from './claims.ts'
 import { completion } from './completion.ts'
@@ -43,8 +44,9 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
     const { plugins, sections } = await loadPlugins<Plugin>({
       half: 'plugin',
       builtin: source.plugins,
-      table: configFile === null ? {} : pluginTableIn(parseFile(configFile)),
-      baseDir: configFile === null ? process.cwd() : dirname(resolve(configFile))
+      table: configFile === null ? {} : pluginSections(parseFile(configFile)),
+      baseDir: configFile === null ? process.cwd() : dirname(resolve(configFile)),
+      importPlugin
     })
     const known = [
       ...source.agentCommands,
@@ -60,17 +62,17 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : wrongUsage.exit
     if (!(error instanceof Fault)) throw error
-    aside(`${error.row.code}: ${visible(error.message).replaceAll('\\u000a', '\n')}`)
+    aside(`${error.errorCode.code}: ${escapeControlChars(error.message).replaceAll('\\u000a', '\n')}`)
     for (const [key, value] of Object.entries(error.details ?? {}))
-      aside(`  ${key}: ${visible(typeof value === 'string' ? value : JSON.stringify(value))}`)
-    return error.row.exit
+      aside(`  ${key}: ${escapeControlChars(typeof value === 'string' ? value : JSON.stringify(value))}`)
+    return error.errorCode.exit
   }
 }
 
 interface Context {
   readonly version: string
   readonly plugins: readonly Plugin[]
-  readonly sections: Options['sections']
+  readonly sections: ServerOptions['sections']
   readonly configFile: string | null
 }
 
@@ -101,9 +103,9 @@ async function execute(command: Command, given: Args, context: Context): Promise
       acquired.defer(() => releases.run())
       return depsOf(plugin)
     },
-    serve: ({ signal = stop.signal, keys: set = {}, watch }) => {
+    serve: ({ signal = stop.signal, keys: set = {}, onLog }) => {
       const settled = { ...keys(), ...set }
-      return serve({ options: log => optionsOf(context, settled, log), log: logOf(settled), watch, signal })
+      return serve({ options: log => optionsOf(context, settled, log), log: logOf(settled), onLog, signal })
     },
     print: openPrint(
       output,
@@ -114,7 +116,7 @@ async function execute(command: Command, given: Args, context: Context): Promise
     input: process.stdin,
     env,
     signal: stop.signal,
-    cut: cut.signal
+    forceSignal: cut.signal
   }
   try {
     await command.run(call)
@@ -126,7 +128,11 @@ async function execute(command: Command, given: Args, context: Context): Promise
   }
 }
 
-const optionsOf = ({ plugins, sections, version }: Context, keys: Args, log: Options['log']): Options => ({
+const optionsOf = (
+  { plugins, sections, version }: Context,
+  keys: Args,
+  log: ServerOptions['log']
+): ServerOptions => ({
   plugins,
   sections,
   keys,
@@ -137,12 +143,12 @@ const optionsOf = ({ plugins, sections, version }: Context, keys: Args, log: Opt
 
 /** Nothing is wired: a value that needs services has no place in a slot that commands read. */
 const filledBare: <T>(slot: Slot<T>, plugins: readonly Plugin[]) => readonly Filled<T>[] = (slot, plugins) =>
-  gather(ownerOf(slot), inOrder(plugins), name => {
+  slotReader(ownerOf(slot), inDependencyOrder(plugins), name => {
     throw new TypeError(`${name} fills ${slot.id} with a value that needs services`)
   })(slot)
 
 export const withMore = (command: Command, plugins: readonly Plugin[]): Command => {
-  const more = command.more?.(slot => filledBare(slot, plugins))
+  const more = command.extraArgs?.(slot => filledBare(slot, plugins))
   return more ? { ...command, args: Type.Object({ ...command.args.properties, ...more }) } : command
 }
 

@@ -39,7 +39,7 @@ export function openClients(kernel: Kernel): ClientAdministration {
 
     async revoke(id, em) {
       const client = await getClient(id, em)
-      if (client.tokenHash) await identity.spend(em, id, client.tokenHash)
+      if (client.tokenHash) await identity.recordSpentToken(em, id, client.tokenHash)
       const revokedAt = client.revokedAt ?? clock.now()
       await em.nativeUpdate(Client, { id }, { tokenHash: null, revokedAt })
       for (const { value: onRevoke } of filled(revokingSlot)) await onRevoke(client, em)
@@ -76,7 +76,8 @@ function openTokens({ clock, identity, control }: Kernel): Tokens {
 
     async replaceToken(id, tokenHash, em) {
       const client = await getClient(id, em)
-      if (client.tokenHash && client.tokenHash !== tokenHash) await identity.spend(em, id, client.tokenHash)
+      if (client.tokenHash && client.tokenHash !== tokenHash)
+        await identity.recordSpentToken(em, id, client.tokenHash)
       await em.nativeUpdate(Client, { id }, { tokenHash, revokedAt: null })
       return client
     },

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { isId } from '../../kernel/base/id.ts'
-import { unseen } from '../../kernel/base/log.ts'
+import { controlChars } from '../../kernel/base/log.ts'
 
 export const invalidClientName = defineCode('invalid_client_name', 400, 3)
 export const invalidClientAddress = defineCode('invalid_client_address', 400, 3)
@@ -14,7 +14,7 @@ export function normalizeName(given: string): string {
   const bytes = Buffer.byteLength(name)
   if (bytes === 0) refuseName('is empty; give 1 to 255 bytes')
   if (bytes > 255) refuseName(`has ${bytes} bytes; the maximum is 255`)
-  if (unseen.test(name) || !name.isWellFormed())
+  if (controlChars.test(name) || !name.isWellFormed())
     refuseName('contains control or bidirectional characters; remove them')
   if (isId(name.toUpperCase())) refuseName('has the form of a client_id; choose another')
   return name

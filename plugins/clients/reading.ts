@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { clientNotFound, Fault } from '../../kernel/base/errors.ts'
-import type { Rows } from '../../kernel/http/listing.ts'
+import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -18,7 +18,7 @@ export function openReading({ store, control, filled }: Kernel) {
     return { id: { $in: [...new Set(ids.flat())] } }
   }
 
-  const list = (principal: Principal): Rows<ClientRow> => ({
+  const list = (principal: Principal): PagedRows<ClientRow> => ({
     async page(after, take, em) {
       const above = after === null ? {} : { id: { $gt: after } }
       const where = { $and: [await visibleTo(principal, em), above] }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { defineList } from '../../kernel/http/listing.ts'
+import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { ClientAdministration } from './clients.ts'
 import { normalizeAddress, normalizeName } from './name-and-address.ts'
@@ -52,7 +52,7 @@ const setAddress = defineRoute({
     const address = normalizeAddress(body.address)
     return change(client(id), em => clients.update(id, { address }, em))
   },
-  again: ({ clients }, { principal }, id) => clients.read(id, principal)
+  replay: ({ clients }, { principal }, id) => clients.read(id, principal)
 })
 
 const rename = defineRoute({
@@ -71,7 +71,7 @@ const rename = defineRoute({
     const name = normalizeName(body.client_name)
     return change(client(id), em => clients.update(id, { name }, em))
   },
-  again: ({ clients }, { principal }, id) => clients.read(id, principal)
+  replay: ({ clients }, { principal }, id) => clients.read(id, principal)
 })
 
 const revoke = defineRoute({

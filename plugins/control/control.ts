@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import type { ControlHost, ControlOptions } from '../../kernel/control/control.ts'
 import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { Hello } from '../../kernel/wire/control.ts'
-import { greetingLimit } from '../../kernel/wire/frame.ts'
+import { handshakeFrameLimit } from '../../kernel/wire/frame.ts'
 import type { BoundHandler } from '../../kernel/wire/message.ts'
 import { openStream } from '../../kernel/wire/stream.ts'
 import { openCertificate } from './certificate.ts'
@@ -39,15 +39,15 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
       name: Hello.name,
       async run(_, bytes) {
         const { known, welcome } = await greet(codec.decode(Hello, bytes), remoteAddr)
-        const sent = (): void => {
+        const afterSend = (): void => {
           admit()
           sessions.join(known, stream)
         }
-        return { name: Hello.response.name, body: codec.encode(Hello.response, welcome), sent }
+        return { name: Hello.response.name, body: codec.encode(Hello.response, welcome), afterSend }
       }
     }
     const handlers = [hello, ...preAuthHandlers({ remoteAddr })].map(tally.guarded)
-    const limits = { frameBytes: greetingLimit }
+    const limits = { frameBytes: handshakeFrameLimit }
     const stream = openStream({ socket, codec: counted, handlers, clock, log, limits })
   }
 
@@ -56,7 +56,7 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
     objects: openManagedObjects({ rows: openObjectRows(origins), pending, kinds, sessions }),
     fingerprint: certificate.fingerprint,
     certificate: certificate.cert,
-    seed,
+    configuredEndpoint: seed,
     metrics: tally.metrics,
     port() {
       if (port === 0) throw new TypeError('the control stream is not up yet: its port is not known')

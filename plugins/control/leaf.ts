@@ -3,7 +3,7 @@ import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname } from 'node:path'
-import { refuseReadable } from '../../kernel/base/config.ts'
+import { requirePrivateFile } from '../../kernel/base/config.ts'
 import { Fault, tlsInvalid } from '../../kernel/base/errors.ts'
 
 export interface Certificate {
@@ -21,7 +21,7 @@ const certificates = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/
 
 export function readLeaf({ certPath, keyPath }: LeafFiles): Certificate {
   try {
-    refuseReadable(keyPath, 'a private key')
+    requirePrivateFile(keyPath, 'a private key')
     const [text, key] = [readFileSync(certPath, 'utf8'), readFileSync(keyPath, 'utf8')]
     const cert = text.match(certificates)?.join('\n') ?? '' // without a key that lies in the same file
     const leaf = new X509Certificate(cert)

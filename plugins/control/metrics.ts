@@ -24,7 +24,7 @@ export function openTally(): Tally {
       // What a stranger makes up shall not become a label.
       const count = (direction: 'in' | 'out', body: unknown): void => {
         const { name } = body as Static<typeof Envelope.body>
-        add(frames, `${direction} ${codec.knows(name) ? name : 'unknown'}`)
+        add(frames, `${direction} ${codec.has(name) ? name : 'unknown'}`)
       }
       return {
         ...codec,
@@ -43,7 +43,7 @@ export function openTally(): Tally {
       ...handler,
       run: (codec, body) =>
         handler.run(codec, body).catch((error: unknown) => {
-          if (error instanceof Fault) add(failures, error.row.code)
+          if (error instanceof Fault) add(failures, error.errorCode.code)
           else if (error instanceof Refused && !error.code.startsWith('wire.')) add(failures, error.code)
           throw error
         })

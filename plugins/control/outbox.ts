@@ -88,7 +88,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
       for (const row of chunk.filter(row => row.removal !== null || bodies.has(row))) {
         while (unanswered >= maxUnanswered && !isOver())
           await new Promise<void>(resolve => void waiting.add(resolve))
-        await stream.room()
+        await stream.drained()
         if (isOver()) return { answered: Promise.all(sent) }
         if ((newest.get(keyOf(row)) ?? -1) < row.revision)
           sent.push(origins.within(row, () => deliver(row, bodies.get(row))))

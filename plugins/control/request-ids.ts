@@ -1,6 +1,6 @@
 // Which request a revision was taken for, so that agent and log can name it. In memory, and not for ever.
 
-import { trace } from '../../kernel/base/trace.ts'
+import { currentRequestId } from '../../kernel/base/request-id.ts'
 import type { ManagedObject } from '../../kernel/control/managed-objects.ts'
 
 type Taken = Pick<ManagedObject, 'clientId' | 'revision'>
@@ -15,7 +15,7 @@ export function openRequestIds() {
 
   return {
     note(taken: Taken): void {
-      const request = trace.getStore()
+      const request = currentRequestId.getStore()
       if (request === undefined) return
       requests.set(keyOf(taken), request)
       const [oldest] = requests.keys()
@@ -24,7 +24,7 @@ export function openRequestIds() {
     /** Does it in the name of that request. */
     within<T>(taken: Taken, work: () => T): T {
       const request = requests.get(keyOf(taken))
-      return request === undefined ? work() : trace.run(request, work)
+      return request === undefined ? work() : currentRequestId.run(request, work)
     }
   }
 }

@@ -2,12 +2,12 @@
 
 import { attributionOf } from '../../kernel/base/attribution.ts'
 import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
-import { type Connection, connectionSlot, isCapable, type Peer } from '../../kernel/control/peers.ts'
+import { type ConnectionHooks, connectionSlot, isCapable, type Peer } from '../../kernel/control/peers.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Ended, ObjectRemoved, ObjectStatus } from '../../kernel/wire/control.ts'
 import { frameLimit } from '../../kernel/wire/frame.ts'
-import { type BoundHandler, bind, on } from '../../kernel/wire/message.ts'
+import { type BoundHandler, bindHandlers, on } from '../../kernel/wire/message.ts'
 import type { Stream } from '../../kernel/wire/stream.ts'
 import { openConflicts } from './conflicts.ts'
 import type { AuthenticatedAgent } from './handshake.ts'
@@ -57,7 +57,7 @@ export function openSessions(options: Options) {
     running.add(done)
   }
 
-  const each = (tell: (connection: Connection) => void): void => {
+  const each = (tell: (connection: ConnectionHooks) => void): void => {
     for (const { by, value } of filled(connectionSlot))
       try {
         tell(value)
@@ -105,7 +105,7 @@ export function openSessions(options: Options) {
     }
     let isEnding = false
     const peer: Peer = {
-      ...stream.line,
+      ...stream.channel,
       ...abilities,
       clientId,
       tokenHash,
@@ -120,7 +120,7 @@ export function openSessions(options: Options) {
         isEnding = true
         forget(peer)
         const end = (): void => {
-          stream.line.send(Ended, { code: reason, message: whyEnded[reason] ?? reason })
+          stream.channel.send(Ended, { code: reason, message: whyEnded[reason] ?? reason })
           stream.end(reason)
         }
         if (reason === 'token_revoked') run(lastWord(peer, reason).finally(end))
@@ -177,7 +177,7 @@ export function openSessions(options: Options) {
 }
 
 const words = (outbox: Outbox): BoundHandler[] =>
-  bind(
+  bindHandlers(
     [
       on(ObjectRemoved, (_: Outbox, row) => outbox.hear(row, { status: 'removed' })),
       on(ObjectStatus, (_: Outbox, { code, message, ...row }) =>

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { refuse, settle } from '../../kernel/base/config.ts'
+import { throwProblems, validateConfig } from '../../kernel/base/config.ts'
 import { Listen } from '../../kernel/settings.ts'
 import type { Leaf } from './certificate.ts'
 
@@ -39,7 +39,7 @@ export function settingsOf(config: Static<typeof keys>): ControlSettings {
 /** For commands: what the configuration says of the leaf. */
 export function leafIn(given: Readonly<Record<string, unknown>>): Leaf {
   const own = Object.entries(given).filter(([key]) => key in keys.properties)
-  const { value, problems } = settle(keys, Object.fromEntries(own), '')
-  refuse(problems)
+  const { value, problems } = validateConfig(keys, Object.fromEntries(own), '')
+  throwProblems(problems)
   return settingsOf(value as Static<typeof keys>).leaf // settle found no problem
 }

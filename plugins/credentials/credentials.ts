@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { defineCode, Fault, invalidSchema, limitReached, notOwner } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
-import type { Rows } from '../../kernel/http/listing.ts'
+import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { Credential } from '../../kernel/identity/entities.ts'
@@ -86,7 +86,7 @@ export function openCredentials({ store, clock, users }: Deps) {
       })
     )
 
-  const list = (userId: string, principal: Principal): Promise<Rows<CredentialRow>> =>
+  const list = (userId: string, principal: Principal): Promise<PagedRows<CredentialRow>> =>
     owned(principal, userId, async () => ({
       async page(after, take, em) {
         const where = { userId, ...(after !== null && { id: { $gt: after } }) }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { defineList } from '../../kernel/http/listing.ts'
+import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { Credentials } from './credentials.ts'
 import { CredentialParams, CredentialRow, IssueBody, IssuedCredential, UserParams } from './schema.ts'

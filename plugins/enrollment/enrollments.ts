@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
-import type { Rows } from '../../kernel/http/listing.ts'
+import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Client } from '../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -56,7 +56,7 @@ export function openEnrollments({ clock, control, endpoint }: Deps) {
   }
 
   /** Codes that can still be redeemed. */
-  const list = (): Rows<EnrollmentRow> => ({
+  const list = (): PagedRows<EnrollmentRow> => ({
     async page(after, take, em) {
       const above = after === null ? {} : { id: { $gt: after } }
       const page = await em.find(Enrollment, { ...open(), ...above }, { orderBy: { id: 'asc' }, limit: take })

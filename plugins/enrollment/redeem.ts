@@ -1,7 +1,7 @@
 // What becomes of a code on the edge host: one agent gets it, and the same agent may ask again.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
-import type { Code } from '../../kernel/base/errors.ts'
+import type { ErrorCode } from '../../kernel/base/errors.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
 import type { Kernel, UnauthenticatedCall } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
@@ -119,6 +119,6 @@ async function currentEndpoint(endpoint: Endpoint, em: EntityManager): Promise<s
     : effective
 }
 
-function refuse({ code }: Code, message: string): never {
+function refuse({ code }: ErrorCode, message: string): never {
   throw new Refused(code, message)
 }

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { defineList } from '../../kernel/http/listing.ts'
+import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/exports.ts'

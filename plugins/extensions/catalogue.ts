@@ -3,16 +3,16 @@ import { existsSync, realpathSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { agentPlugins } from '../../config/agent-plugins.ts'
+import { importPlugin } from '../../config/import-plugin.ts'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { parseFile } from '../../kernel/base/config.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import {
-  find,
   type Half,
-  importForeign,
+  HalfNotFound,
   loadPlugins,
-  NoHalf,
-  pluginTableIn
+  pluginSections,
+  resolvePlugin
 } from '../../kernel/loader/load.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import type { Settings } from '../../kit/conformance.ts'
@@ -36,7 +36,7 @@ export function sourceOf(configFile: string | undefined): {
   readonly baseDir: string
 } {
   if (configFile === undefined) return { table: {}, baseDir: process.cwd() }
-  return { table: pluginTableIn(parseFile(configFile)), baseDir: dirname(resolve(configFile)) }
+  return { table: pluginSections(parseFile(configFile)), baseDir: dirname(resolve(configFile)) }
 }
 
 /** What a configuration has for the plugin in a folder, however it names it; nothing without a configuration. */
@@ -51,8 +51,13 @@ export function settingsFor(dir: string, configFile: string | undefined): Settin
 
 export async function load(configFile: string | undefined): Promise<Loaded> {
   const source = sourceOf(configFile)
-  const servers = await loadPlugins<Plugin>({ half: 'plugin', builtin, ...source })
-  const agents = await loadPlugins<AgentPlugin>({ half: 'agent', builtin: agentPlugins, ...source })
+  const servers = await loadPlugins<Plugin>({ half: 'plugin', builtin, importPlugin, ...source })
+  const agents = await loadPlugins<AgentPlugin>({
+    half: 'agent',
+    builtin: agentPlugins,
+    importPlugin,
+    ...source
+  })
   const specifiers = { ...agents.specifiers, ...servers.specifiers }
   return {
     servers: servers.plugins,
@@ -85,16 +90,16 @@ export async function pick(loaded: Loaded, wanted: string): Promise<Picked> {
 async function halfAt<P>(path: string, half: Half): Promise<P | undefined> {
   const file = halfOf(resolve(path), half, process.cwd())
   if (file === null) return undefined
-  const { default: plugin } = (await importForeign(file)) as { readonly default?: P }
+  const { default: plugin } = (await importPlugin(file)) as { readonly default?: P }
   return plugin
 }
 
 /** Its file, whatever links lead there. */
 function halfOf(specifier: string, half: Half, baseDir: string): string | null {
   try {
-    return realpathSync(find(specifier, half, baseDir))
+    return realpathSync(resolvePlugin(specifier, half, baseDir))
   } catch (error) {
-    if (error instanceof NoHalf) return null
+    if (error instanceof HalfNotFound) return null
     throw error
   }
 }

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path'
 import { Type } from 'typebox'
 import { Fault, pluginFailed } from '../../kernel/base/errors.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import { find } from '../../kernel/loader/load.ts'
+import { resolvePlugin } from '../../kernel/loader/load.ts'
 import { trust as record } from '../../kernel/loader/trust.ts'
 import { load, pick, settingsFor, sourceOf } from './catalogue.ts'
 import { described, overview, whole } from './listing.ts'
@@ -98,7 +98,7 @@ const trust = defineCommand({
   needs: 'nothing',
   async run({ args: { plugin, config }, env, print }) {
     const { baseDir } = sourceOf(config ?? env['SVC_CONFIG'])
-    print.data(await naming(plugin, () => record(plugin, find(plugin, 'plugin', baseDir), baseDir)))
+    print.data(await naming(plugin, () => record(plugin, resolvePlugin(plugin, 'plugin', baseDir), baseDir)))
   }
 })
 

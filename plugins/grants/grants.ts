@@ -8,7 +8,7 @@ import {
   userNotFound
 } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
-import type { Rows } from '../../kernel/http/listing.ts'
+import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { Client, User } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -77,7 +77,7 @@ export function openGrants({ store, clock, rules }: Services) {
     return { grant_id: id, removed_rule_ids: removed.ids }
   }
 
-  const list = (where: { readonly userId?: string }): Rows<GrantRow> => ({
+  const list = (where: { readonly userId?: string }): PagedRows<GrantRow> => ({
     async page(after, take, em) {
       const above = after === null ? {} : { id: { $gt: after } }
       const found = await em.find(Grant, { ...where, ...above }, { orderBy: { id: 'asc' }, limit: take })

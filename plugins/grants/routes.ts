@@ -1,4 +1,4 @@
-import { defineList } from '../../kernel/http/listing.ts'
+import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { Grants } from './grants.ts'
 import { CreateBody, Filter, GrantParams, GrantRow, Removed } from './schema.ts'
@@ -16,7 +16,7 @@ const create = defineRoute({
   summary: 'Lets a user place rules on a client, or on all.',
   schema: () => ({ body: CreateBody, reply: GrantRow }),
   run: ({ grants }: Deps, call) => grants.create(call.body, call),
-  again: ({ grants }, _, id) => grants.read(id)
+  replay: ({ grants }, _, id) => grants.read(id)
 })
 
 const list = defineList({

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import { type Code, Fault, internal, invalidSchema, notFound } from '../../kernel/base/errors.ts'
+import { type ErrorCode, Fault, internal, invalidSchema, notFound } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import * as rows from './errors.ts'
 
@@ -23,19 +23,19 @@ export const toJson = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? rawJson(String(part)) : part))
 const { rawJSON: rawJson } = JSON as typeof JSON & { rawJSON(text: string): unknown } // not in the types yet
 
-export const envelope = ({ row: { code }, message, details }: Fault): string =>
+export const envelope = ({ errorCode: { code }, message, details }: Fault): string =>
   toJson({ error: { code, message, ...(details && { details }) } })
 
 export function sendFault(reply: FastifyReply, fault: Fault): FastifyReply {
-  const { row, details } = fault
-  if (row.http === 401) reply.header('www-authenticate', 'Bearer')
+  const { errorCode, details } = fault
+  if (errorCode.http === 401) reply.header('www-authenticate', 'Bearer')
   if (Array.isArray(details?.['allow'])) reply.header('allow', details['allow'].join(', '))
   if (typeof details?.['retry_after_secs'] === 'number')
     reply.header('retry-after', Math.ceil(details['retry_after_secs']))
-  return reply.code(row.http).type(jsonType).send(envelope(fault))
+  return reply.code(errorCode.http).type(jsonType).send(envelope(fault))
 }
 
-const known: Readonly<Record<string, readonly [Code, string]>> = {
+const known: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: [rows.invalidJson, 'the body is not JSON'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [rows.invalidJson, 'the body is not as long as Content-Length says'],
   ECONNRESET: [rows.invalidJson, 'the body ended early'],

@@ -11,7 +11,7 @@ export function openGuard({
   filled
 }: Pick<HttpOptions, 'identity' | 'filled'>): (turn: RequestContext) => Promise<void> {
   async function identify(requestInfo: RequestInfo): Promise<AuthenticatedCaller> {
-    if (requestInfo.authorization !== undefined) return identity.judge(requestInfo.authorization)
+    if (requestInfo.authorization !== undefined) return identity.authenticate(requestInfo.authorization)
     for (const { value: authenticate } of filled(authenticatorSlot)) {
       const known = await withTimeout(10, 'to tell who asks', () => authenticate(requestInfo))
       if (known) return known
@@ -48,8 +48,11 @@ function refuseForgery({ originHeader, ownOrigin, csrfHeader, hasBody, contentTy
     )
 }
 
-function refuseRestricted({ route, principal }: RequestContext, { only }: AuthenticatedCaller): void {
-  if (only && !only.includes(route.action))
+function refuseRestricted(
+  { route, principal }: RequestContext,
+  { allowedActions }: AuthenticatedCaller
+): void {
+  if (allowedActions && !allowedActions.includes(route.action))
     throw new Fault(rows.passwordChangeRequired, 'the temporary password must be changed first')
   if (route.access === 'superadmin' && principal.role !== 'superadmin')
     throw new Fault(roleRequired, 'only a superadmin may do this')

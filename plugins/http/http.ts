@@ -4,7 +4,7 @@ import cookie from '@fastify/cookie'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { type Code, Fault, listenFailed } from '../../kernel/base/errors.ts'
+import { type ErrorCode, Fault, listenFailed } from '../../kernel/base/errors.ts'
 import { kernelCodes } from '../../kernel/check.ts'
 import type { HostOptions, HttpHost } from '../../kernel/http/host.ts'
 import type { Kernel, Plugin } from '../../kernel/plugin.ts'
@@ -27,8 +27,8 @@ export interface HttpOptions extends HostOptions, HttpSettings {
 }
 
 export async function openHttp(options: HttpOptions): Promise<HttpHost> {
-  const codes = new Map<string, Code>()
-  const learn = (more: readonly Code[]) => {
+  const codes = new Map<string, ErrorCode>()
+  const learn = (more: readonly ErrorCode[]) => {
     for (const row of more) codes.set(row.code, row)
   }
   learn([...kernelCodes, ...Object.values(rows)])

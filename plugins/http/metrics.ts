@@ -1,6 +1,6 @@
 // What the operator API tells of itself: requests by route, how long they took, and who was not let in.
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Code } from '../../kernel/base/errors.ts'
+import type { ErrorCode } from '../../kernel/base/errors.ts'
 import type { Metrics } from '../../kernel/metrics.ts'
 import type { RequestContext } from './request-context.ts'
 
@@ -35,7 +35,7 @@ export function openHttpMetrics() {
   }
 
   /** Who was not let in: no credential that holds, or too many attempts at a public route. */
-  function refused({ route }: RequestContext, { code, http }: Code): void {
+  function refused({ route }: RequestContext, { code, http }: ErrorCode): void {
     if (http === 401 || (http === 429 && route.access === 'public')) add(failures, code)
   }
 

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Fault } from '../../kernel/base/errors.ts'
-import type { Listing } from '../../kernel/http/listing.ts'
+import type { Listing } from '../../kernel/http/list-route.ts'
 import { invalidCursor } from './errors.ts'
 import type { HttpOptions } from './http.ts'
 

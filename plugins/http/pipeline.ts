@@ -2,8 +2,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { attributionOf, withTimeout } from '../../kernel/base/attribution.ts'
 import { Fault, notFound } from '../../kernel/base/errors.ts'
-import { trace } from '../../kernel/base/trace.ts'
-import type { Listing } from '../../kernel/http/listing.ts'
+import { currentRequestId } from '../../kernel/base/request-id.ts'
+import type { Listing } from '../../kernel/http/list-route.ts'
 import type { Call, Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { envelope, faultOf, jsonType, sendFault, textType, toJson } from './envelope.ts'
@@ -49,7 +49,7 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
   app.addHook('preClose', async () => streams.endAll())
   app.decorateRequest('turn', null)
 
-  app.addHook('onRequest', (request, _, done) => trace.run(request.id, done))
+  app.addHook('onRequest', (request, _, done) => currentRequestId.run(request.id, done))
 
   app.addHook('onRequest', async (request, reply) => {
     const { id } = request
@@ -86,7 +86,7 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
   app.setErrorHandler(async (error, request, reply) => {
     const fault = await written(request, faultOf(error, request.id))
     // `plugin`: whose route it is; who filled a slot of it with what failed is named beside.
-    if (fault.row.http === 500)
+    if (fault.errorCode.http === 500)
       log.error('request.failed', `${request.method} ${pathOf(request.url)} failed`, {
         request_id: request.id,
         plugin: request.routeOptions.schema?.tags?.[0],
@@ -98,10 +98,10 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
 
   /** A refusal that cannot be written down is our failure. */
   async function written({ turn, id }: FastifyRequest, fault: Fault): Promise<Fault> {
-    const { code: reason, http: status } = fault.row
+    const { code: reason, http: status } = fault.errorCode
     if (turn) {
       turn.isRefused = true
-      tally.refused(turn, fault.row)
+      tally.refused(turn, fault.errorCode)
     }
     try {
       if (turn) await record.close(turn, { status, reason, answer: envelope(fault) })
@@ -126,7 +126,7 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
     turn: RequestContext,
     { body, query, params }: FastifyRequest,
     reply: FastifyReply,
-    gone: AbortSignal
+    signal: AbortSignal
   ): Call {
     const { requestInfo, principal, requestId } = turn
     const shared = {
@@ -138,7 +138,7 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
     const setCookie: Call['setCookie'] = (name, value, maxAgeSecs) =>
       void reply.setCookie(name, value, { ...shared, maxAge: maxAgeSecs === 'clear' ? 0 : maxAgeSecs })
     const change = record.changeOf(turn)
-    return { body, query, params, principal, requestInfo, requestId, gone, change, setCookie }
+    return { body, query, params, principal, requestInfo, requestId, signal, change, setCookie }
   }
 
   return function handlerOf(route: Route<Kernel>, deps: Kernel): Handle {
@@ -146,10 +146,10 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
     return async (request, reply) => {
       const { turn } = request
       if (!turn) throw new TypeError(`${route.action} ran before its caller was admitted`)
-      const gone = new AbortController()
-      reply.raw.once('close', () => reply.raw.writableFinished || gone.abort())
-      const call = callOf(turn, request, reply, gone.signal)
-      if (route.isStream) return streams.begin(turn, reply, gone, () => streamOf(route, deps, call))
+      const disconnected = new AbortController()
+      reply.raw.once('close', () => reply.raw.writableFinished || disconnected.abort())
+      const call = callOf(turn, request, reply, disconnected.signal)
+      if (route.isStream) return streams.begin(turn, reply, disconnected, () => streamOf(route, deps, call))
       const made = await withTimeout(limitSecs, route.action, () => run(deps, turn, call))
       if (route.reply === 'text')
         return close(turn, reply, { status: route.status, reason: null, answer: String(made) }, textType)
@@ -164,7 +164,7 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
 async function run(deps: Kernel, { route, claim }: RequestContext, call: Call): Promise<unknown> {
   if (!claim?.past) return route.run(deps, call)
   const { resource } = claim.past
-  if (route.again) return route.again(deps, call, resource.id)
+  if (route.replay) return route.replay(deps, call, resource.id)
   if (route.status === 204) return null
   throw spent(resource)
 }

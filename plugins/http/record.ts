@@ -51,7 +51,7 @@ export function openRecord({ store, clock, filled, repeats }: Options) {
         const { decision: first, claim, route } = turn
         if (first) return { made }
         const resource = typeof of === 'function' ? of(made) : of
-        const status = route.answer === 'waits' ? null : route.status
+        const status = route.outcome === 'deferred' ? null : route.status
         const decision = await tell(decide({ ...turn, resource }, status, null), em)
         if (claim) await repeats.note(claim, resource, em)
         return { made, resource, decision }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type Static, Type } from 'typebox'
-import { refuseReadable } from '../../kernel/base/config.ts'
+import { requirePrivateFile } from '../../kernel/base/config.ts'
 import { Fault, startupInvalid, tlsInvalid } from '../../kernel/base/errors.ts'
 import { Listen } from '../../kernel/settings.ts'
 import type { HttpSettings } from './http.ts'
@@ -41,7 +41,7 @@ function openTls({
       startupInvalid,
       'operator_http_tls_cert_path and operator_http_tls_key_path belong together: give both, or none'
     )
-  refuseReadable(keyPath, 'a private key')
+  requirePrivateFile(keyPath, 'a private key')
   try {
     return { cert: readFileSync(certPath, 'utf8'), key: readFileSync(keyPath, 'utf8') }
   } catch (cause) {

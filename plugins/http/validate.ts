@@ -2,11 +2,11 @@
 import type { FastifySchemaCompiler } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { Check, Errors } from 'typebox/value'
-import { nearest } from '../../kernel/base/config.ts'
-import { type Code, Fault, invalidSchema } from '../../kernel/base/errors.ts'
+import { closestName } from '../../kernel/base/config.ts'
+import { type ErrorCode, Fault, invalidSchema } from '../../kernel/base/errors.ts'
 import { unknownField, unknownParameter } from './errors.ts'
 
-type Codes = ReadonlyMap<string, Code>
+type Codes = ReadonlyMap<string, ErrorCode>
 
 /** A schema may name the `code` of its refusal; else it is `validation.schema`. */
 export const validator =
@@ -52,12 +52,12 @@ function unsafeInteger(value: unknown, at: string): string | null {
 }
 
 /** A field that nobody knows is told before all others. */
-function strangerIn(schema: TSchema, value: unknown, row: Code): Fault | null {
+function strangerIn(schema: TSchema, value: unknown, row: ErrorCode): Fault | null {
   for (const { keyword, instancePath, schemaPath, params } of Errors(schema, value)) {
     if (keyword !== 'additionalProperties') continue
     const name = (params.additionalProperties[0] ?? '').slice(0, 64)
     const owner = along(schema, schemaPath).at(-1)
-    const near = nearest(name, Type.IsObject(owner) ? Object.keys(owner.properties) : [])
+    const near = closestName(name, Type.IsObject(owner) ? Object.keys(owner.properties) : [])
     const hint = near === null ? '' : `; did you mean ${near}?`
     return refusal(row, under(instancePath, name), `is unknown here${hint}`, keyword)
   }
@@ -95,7 +95,7 @@ function along(schema: TSchema, path: string): readonly TSchema[] {
   return parts
 }
 
-const refusal = (row: Code, field: string, message: string, reason: string): Fault =>
+const refusal = (row: ErrorCode, field: string, message: string, reason: string): Fault =>
   new Fault(row, `${field === '' ? 'the body' : field} ${message}`, { details: { field, reason } })
 
 /** JSON pointer, RFC 6901. */

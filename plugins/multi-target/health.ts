@@ -1,7 +1,7 @@
 // How the targets of rules are, as their agents say it; of one that is away nothing is known.
 import { type Static, Type } from 'typebox'
 import { timestamp } from '../../kernel/base/clock.ts'
-import type { Connection, Peer } from '../../kernel/control/peers.ts'
+import type { ConnectionHooks, Peer } from '../../kernel/control/peers.ts'
 import type { RuleCore, TargetView } from '../rules/exports.ts'
 import type { RuleHealth } from './wire.ts'
 
@@ -39,7 +39,7 @@ export function openHealths() {
       if (session.rules.has(id) || session.rules.size < maxRulesPerClient) session.rules.set(id, targets)
   }
 
-  const connection: Connection = {
+  const connection: ConnectionHooks = {
     joined: ({ clientId, sessionId }) => void sessions.set(clientId, { sessionId, rules: new Map() }),
     left({ clientId, sessionId }) {
       if (sessions.get(clientId)?.sessionId === sessionId) sessions.delete(clientId)

@@ -1,6 +1,6 @@
 // Sends quotas to agents.
 import { defineObjectKind, type ObjectKey } from '../../kernel/control/managed-objects.ts'
-import type { Connection, Peer } from '../../kernel/control/peers.ts'
+import type { ConnectionHooks, Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { JournalPosition, Stats } from '../stats/stats.ts'
 import { Quota } from './entities.ts'
@@ -79,7 +79,7 @@ export function openDelivery({ store, control, clock, log, stats }: Services) {
   }
 
   /** Only a connected agent shows whether it can enforce the quotas of its client. */
-  const connection: Connection = {
+  const connection: ConnectionHooks = {
     joined(peer) {
       if (peer.can(capability)) return replay(peer)
       const { clientId, agentVersion } = peer

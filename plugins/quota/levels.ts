@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import type { FilledBy } from '../../kernel/slot.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
 import type { Quota } from './entities.ts'
 import { levelSlot } from './exports.ts'
 import { bytesUsedOf, currentPeriod } from './usage.ts'
@@ -9,7 +9,7 @@ const levels = [80, 100] as const
 /** Says what has been reached and was not said in this period. Answers the quota that knows it. */
 export async function notifyLevels(
   quota: Quota,
-  { nowMs, filled }: { readonly nowMs: number; readonly filled: FilledBy },
+  { nowMs, filled }: { readonly nowMs: number; readonly filled: SlotReader },
   em: EntityManager
 ): Promise<Quota> {
   const { userId, clientId, monthlyBytes, levelTold } = quota

@@ -1,7 +1,7 @@
 // Quotas as their users and superadmins see them.
 import type { FilterQuery } from '@mikro-orm/sql'
 import { defineCode, Fault, notOwner } from '../../kernel/base/errors.ts'
-import type { Rows } from '../../kernel/http/listing.ts'
+import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/exports.ts'
@@ -37,18 +37,18 @@ export function openReading({ store, clock, clients, users }: Services) {
     })
   }
 
-  async function listOfUser(userId: string, principal: Principal): Promise<Rows<QuotaRow>> {
+  async function listOfUser(userId: string, principal: Principal): Promise<PagedRows<QuotaRow>> {
     refuseStranger(userId, principal)
     await store.read(em => users.get(em, userId))
     return list({ userId }, 'clientId')
   }
 
-  async function listOfClient(clientId: string): Promise<Rows<QuotaRow>> {
+  async function listOfClient(clientId: string): Promise<PagedRows<QuotaRow>> {
     await store.read(em => clients.get(clientId, em))
     return list({ clientId }, 'userId')
   }
 
-  const list = (where: FilterQuery<Quota>, by: 'userId' | 'clientId'): Rows<QuotaRow> => ({
+  const list = (where: FilterQuery<Quota>, by: 'userId' | 'clientId'): PagedRows<QuotaRow> => ({
     async page(after, take, em) {
       const above = after === null ? {} : { [by]: { $gt: after } }
       const found = await em.find(

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { defineList } from '../../kernel/http/listing.ts'
+import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { Quotas } from './quotas.ts'
 import { ChangeBody, ClientParams, PairParams, QuotaRow, SetBody, UserParams } from './schema.ts'
@@ -37,7 +37,7 @@ const set = defineRoute({
   summary: "Sets what a user's rules may deliver on a client in a month; usage and period stay.",
   schema: () => ({ params: PairParams, body: SetBody, reply: QuotaRow }),
   run: ({ quotas }: Deps, call) => quotas.set(call.params, call.body, call),
-  again: ({ quotas }, { params, principal }) => quotas.read(params, principal)
+  replay: ({ quotas }, { params, principal }) => quotas.read(params, principal)
 })
 
 const change = defineRoute({
@@ -49,7 +49,7 @@ const change = defineRoute({
   summary: 'Changes the size, or forgives what was used in this period.',
   schema: () => ({ params: PairParams, body: ChangeBody, reply: QuotaRow }),
   run: ({ quotas }: Deps, call) => quotas.patch(call.params, call.body, call),
-  again: ({ quotas }, { params, principal }) => quotas.read(params, principal)
+  replay: ({ quotas }, { params, principal }) => quotas.read(params, principal)
 })
 
 const remove = defineRoute({

@@ -1,6 +1,6 @@
 // Sends owner envelopes to agents.
 import { defineObjectKind, type ObjectKey } from '../../kernel/control/managed-objects.ts'
-import type { Connection } from '../../kernel/control/peers.ts'
+import type { ConnectionHooks } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Envelope } from './entities.ts'
 import { encodeLimits } from './limits.ts'
@@ -43,7 +43,7 @@ export function openDelivery({ store, log }: Services) {
   })
 
   /** Only a connected agent shows whether it can enforce the envelopes of its client. */
-  const connection: Connection = {
+  const connection: ConnectionHooks = {
     joined(peer) {
       if (peer.can(capability)) return
       const { clientId, agentVersion } = peer

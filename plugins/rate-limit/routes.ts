@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { defineList } from '../../kernel/http/listing.ts'
+import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { Envelopes } from './envelopes.ts'
 import { ClientParams, EnvelopeBody, EnvelopeRow, OwnerParams, OwnerRow } from './schema.ts'
@@ -39,7 +39,7 @@ const set = defineRoute({
   summary: 'Limits all rules of an owner on a client together; it reaches live connections.',
   schema: () => ({ params: OwnerParams, body: EnvelopeBody, reply: EnvelopeRow }),
   run: ({ envelopes }: Deps, call) => envelopes.set(call.params, call.body, call),
-  again: ({ envelopes }, { params, principal }) => envelopes.read(params, principal)
+  replay: ({ envelopes }, { params, principal }) => envelopes.read(params, principal)
 })
 
 const remove = defineRoute({

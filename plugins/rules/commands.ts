@@ -46,7 +46,7 @@ const push = defineCommand({
     ack_timeout_secs: Wait
   }),
   positional: ['client', 'listen', 'target'],
-  more: filled => Object.assign({}, ...filled(pushOptionsSlot).map(({ value }) => value.args)),
+  extraArgs: filled => Object.assign({}, ...filled(pushOptionsSlot).map(({ value }) => value.args)),
   needs: 'api',
   async run({ api, args, filled, print }) {
     const { client, listen, target, protocol, prefer_ipv6, owner, ack_timeout_secs: secs } = args

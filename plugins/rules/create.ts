@@ -1,7 +1,7 @@
 // The checks of a new rule, each in the place that the order of checks gives it.
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault, limitReached } from '../../kernel/base/errors.ts'
-import type { FilledBy } from '../../kernel/slot.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
 import { type Protocol, Rule } from './entities.ts'
 import { portSharingSlot } from './exports.ts'
 import type { CreateBody } from './schema.ts'
@@ -48,7 +48,7 @@ export const newRule = (given: Parts, now: number): Rule => ({
 const reserving = { state: { $ne: 'draining' } } as const
 
 /** The rule and its fields are saved. There is one writer: what is free here is free until the transaction ends. */
-export async function requireFreePort(rule: Rule, filled: FilledBy, em: EntityManager): Promise<void> {
+export async function requireFreePort(rule: Rule, filled: SlotReader, em: EntityManager): Promise<void> {
   const { id, clientId, protocol, listenFrom, listenTo } = rule
   const holders = await em.find(Rule, {
     id: { $ne: id },

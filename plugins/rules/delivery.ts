@@ -41,7 +41,7 @@ export function openDelivery({ store, control, log, filled, fields, life }: Serv
       for (const rule of await em.find(Rule, { clientId, state: { $in: ['pending', 'active'] } })) {
         const refusal = refusalOf(rule)
         if (!refusal) continue
-        const { code } = refusal.row
+        const { code } = refusal.errorCode
         const fields = { rule: rule.id, client: clientId, code }
         said.push(
           () => log.warn('rule.unsupported', refusal.message, fields),
@@ -69,7 +69,10 @@ export function openDelivery({ store, control, log, filled, fields, life }: Serv
   }
 
   /** It is not sent. It fails in a transaction of its own, because whoever loads only reads. */
-  function leaveOut({ id, clientId, stateReason }: Rule, { row: { code }, message, cause }: Fault): void {
+  function leaveOut(
+    { id, clientId, stateReason }: Rule,
+    { errorCode: { code }, message, cause }: Fault
+  ): void {
     if (stateReason === code) return
     const failed = store.change(async em => {
       const rule = await em.findOne(Rule, { id, state: { $ne: 'draining' } })

@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static, TProperties, TSchema } from 'typebox'
-import { type Code, defineCode } from '../../kernel/base/errors.ts'
+import { defineCode, type ErrorCode } from '../../kernel/base/errors.ts'
 import type { Column } from '../../kernel/cli/command.ts'
 import { defineSlot, type Fill } from '../../kernel/slot.ts'
 import type { Capability, Message } from '../../kernel/wire/message.ts'
@@ -54,7 +54,7 @@ export const admitSlot = defineSlot<Admission>('rules.admit')
 /** What the client must be able to do, and the code that says it cannot. */
 export interface CapabilityRequirement {
   readonly capability: Capability
-  readonly refusal: Code
+  readonly refusal: ErrorCode
 }
 
 /** What a field may look at before anything is stored. */
@@ -88,7 +88,7 @@ export interface FrozenField<B extends TSchema = TSchema, W extends TSchema = TS
 /** May be changed while the rule runs; the agent's half tunes what lives. */
 export interface HotField<B extends TSchema = TSchema, W extends TSchema = TSchema> extends FieldParts<B, W> {
   readonly change: 'hot'
-  readonly updateEmpty: Code // of an update that is not the whole body and has no hot field
+  readonly updateEmpty: ErrorCode // of an update that is not the whole body and has no hot field
   clear(ruleId: string, em: EntityManager): Promise<void>
 }
 

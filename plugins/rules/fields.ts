@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { type AgentCapabilities, isCapable } from '../../kernel/control/peers.ts'
-import type { FilledBy } from '../../kernel/slot.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
 import type { Codec } from '../../kernel/wire/codec.ts'
 import { fieldNotLoaded, openEncoding } from './encoding.ts'
 import type { Rule } from './entities.ts'
@@ -23,7 +23,7 @@ export type Fields = ReturnType<typeof openFields>
 type Parts = Pick<Rule, 'id' | 'fields'>
 
 /** What rules does with fields and shapes. Knows none by name. */
-export function openFields(filled: FilledBy, codec: Codec) {
+export function openFields(filled: SlotReader, codec: Codec) {
   const derivedIn = () => filled(derivedFieldSlot).map(({ value }) => value)
   const find = (key: string) => [...fieldsIn(filled), ...derivedIn()].find(field => field.key === key)
   const claimOf = (shape: string) => filled(shapeSlot).find(({ value }) => value.shape === shape)?.value

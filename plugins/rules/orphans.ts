@@ -21,7 +21,7 @@ export function openMissingParts({ store, control, fields, life }: Services) {
       if (!clients.has(rule.clientId) || rule.state === 'draining') continue
       const lack = fields.lack(rule)
       if (lack && belongsOnAgent(rule)) {
-        said.push(await life.enter(rule, { state: 'failed', code: lack.row.code }, em))
+        said.push(await life.enter(rule, { state: 'failed', code: lack.errorCode.code }, em))
         await control.objects.drop(em, objectKeyOf(rule), 'cut')
       }
       if (!lack && lacksPart(rule)) {

@@ -4,7 +4,7 @@ import { Fault, notOwner, roleRequired, userNotFound } from '../../kernel/base/e
 import type { Principal } from '../../kernel/http/principal.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
-import type { FilledBy } from '../../kernel/slot.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
 import type { Rule } from './entities.ts'
 import { admitSlot, clientNotGranted } from './exports.ts'
 import { findClient, requireClient } from './find-client.ts'
@@ -13,7 +13,7 @@ import type { CreateBody } from './schema.ts'
 type Asked = Pick<CreateBody, 'client' | 'owner'>
 type Place = Pick<Rule, 'clientId' | 'owner' | 'placedBySuperadmin'>
 
-export function openPlacing(filled: FilledBy) {
+export function openPlacing(filled: SlotReader) {
   const admissions = () => filled(admitSlot).map(({ value }) => value)
 
   async function place(asked: Asked, caller: Principal, em: EntityManager): Promise<Place> {

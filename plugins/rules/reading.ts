@@ -2,7 +2,7 @@ import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, notOwner } from '../../kernel/base/errors.ts'
-import type { Rows } from '../../kernel/http/listing.ts'
+import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -39,7 +39,7 @@ export function openReading({ store, filled }: Pick<Kernel, 'store' | 'filled'>,
     })
 
   /** In the order in which they were made. */
-  function list(filter: Static<typeof Filter>, { role, userId }: Principal): Rows<RuleRecord> {
+  function list(filter: Static<typeof Filter>, { role, userId }: Principal): PagedRows<RuleRecord> {
     if (role !== 'superadmin' && filter.owner !== undefined && filter.owner !== userId)
       throw new Fault(notOwner, 'only a superadmin may list the rules of another user')
     const owner = role === 'superadmin' ? filter.owner : userId

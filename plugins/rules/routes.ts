@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { defineList } from '../../kernel/http/listing.ts'
+import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { Rules } from './rules.ts'
 import { createBody, Filter, RuleParams, ruleRecord, updateBody, Wait } from './schema.ts'
@@ -15,10 +15,10 @@ const create = defineRoute({
   access: 'user',
   status: 201,
   summary: 'Makes a rule, and answers when the client forwards it.',
-  answer: 'waits',
+  outcome: 'deferred',
   schema: filled => ({ query: Wait, body: createBody(filled), reply: ruleRecord(filled) }),
   run: ({ rules }: Deps, call) => rules.create(call.body, call.query.ack_timeout_secs, call),
-  again: ({ rules }, { principal }, id) => rules.read(id, principal)
+  replay: ({ rules }, { principal }, id) => rules.read(id, principal)
 })
 
 const list = defineList({
@@ -48,7 +48,7 @@ const update = defineRoute({
   access: 'user',
   status: 200,
   summary: 'Changes what may change while a rule runs, and answers when the client has applied it.',
-  answer: 'waits',
+  outcome: 'deferred',
   schema: filled => ({
     params: RuleParams,
     query: Wait,
@@ -57,7 +57,7 @@ const update = defineRoute({
   }),
   run: ({ rules }: Deps, call) =>
     rules.update(call.params.rule_id, call.body, call.query.ack_timeout_secs, call),
-  again: ({ rules }, { principal }, id) => rules.read(id, principal)
+  replay: ({ rules }, { principal }, id) => rules.read(id, principal)
 })
 
 const remove = defineRoute({
@@ -67,7 +67,7 @@ const remove = defineRoute({
   access: 'user',
   status: 204,
   summary: 'Shuts the port; live connections may drain. Answers when the client has shut it.',
-  answer: 'waits',
+  outcome: 'deferred',
   schema: () => ({ params: RuleParams, query: Wait, reply: Type.Void() }),
   run: ({ rules }: Deps, call) => rules.remove(call.params.rule_id, call.query.ack_timeout_secs, call)
 })

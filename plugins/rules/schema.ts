@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import type { FilledBy } from '../../kernel/slot.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
 import { type RuleField, ruleFieldSlot, shapeSlot, type TargetView, targetViewSlot } from './exports.ts'
 import { targetHost } from './targets.ts'
 
@@ -74,19 +74,19 @@ export type UpdateBody = Partial<Static<typeof Create>> & Values
 export type RuleRecord = Static<typeof Shown> & Values
 export type Values = Readonly<Record<string, unknown>>
 
-export const fieldsIn = (filled: FilledBy): RuleField[] => filled(ruleFieldSlot).map(({ value }) => value)
+export const fieldsIn = (filled: SlotReader): RuleField[] => filled(ruleFieldSlot).map(({ value }) => value)
 
-const viewsIn = (filled: FilledBy): TargetView[] => filled(targetViewSlot).map(({ value }) => value)
+const viewsIn = (filled: SlotReader): TargetView[] => filled(targetViewSlot).map(({ value }) => value)
 const given = ({ body }: RuleField) => Type.Optional(Nullable(body))
 
-export const createBody = (filled: FilledBy) => {
+export const createBody = (filled: SlotReader) => {
   const { listen_port_end, ...core } = Create.properties
   const hasRange = filled(shapeSlot).some(({ value }) => value.bodyField === 'listen_port_end')
   return withFields<CreateBody>({ ...core, ...(hasRange && { listen_port_end }) }, filled, given)
 }
 
 /** The whole body of create, a record as it was read, or hot fields alone. */
-export const updateBody = (filled: FilledBy) => {
+export const updateBody = (filled: SlotReader) => {
   const Readonly = Type.Optional(Type.Unknown({ description: 'Ignored: of a record that is sent back.' }))
   const views = Object.fromEntries(viewsIn(filled).map(({ key }) => [key, Readonly]))
   const target = Create.properties.targets.items.properties
@@ -96,7 +96,7 @@ export const updateBody = (filled: FilledBy) => {
   return withFields<UpdateBody>({ ...shown, ...properties }, filled, given)
 }
 
-export const ruleRecord = (filled: FilledBy) => {
+export const ruleRecord = (filled: SlotReader) => {
   const views = Object.fromEntries(viewsIn(filled).map(({ key, schema }) => [key, schema]))
   const target = Shown.properties.targets.items.properties
   const targets = Type.Array(Type.Object({ ...target, ...views }, closed))
@@ -127,7 +127,7 @@ export const Filter = Type.Object(
 /** Refuses unknown fields. The static type is the core's: what plugins add is known at boot only. */
 function withFields<T>(
   core: Record<string, TSchema>,
-  filled: FilledBy,
+  filled: SlotReader,
   make: (field: RuleField) => TSchema
 ): Type.TUnsafe<T> {
   const own = fieldsIn(filled).map(field => [field.key, make(field)])

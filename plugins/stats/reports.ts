@@ -1,6 +1,6 @@
 // What agents report, on its way to the ledger: those of one moment share a transaction.
 import type { Release } from '../../kernel/base/releases.ts'
-import type { Connection } from '../../kernel/control/peers.ts'
+import type { ConnectionHooks } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { ActiveConnections } from './active-connections.ts'
@@ -70,7 +70,7 @@ export function openReports({ store, clock, log, codec, ledger, lives }: Service
     }
   }
 
-  const connection: Connection = {
+  const connection: ConnectionHooks = {
     async welcome({ clientId }) {
       const booked = await store.read(em => ledger.booked(clientId, em))
       return { [part]: codec.encode(Told, { booked }) }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { defineRoute } from '../../kernel/http/route.ts'
-import { defineStream } from '../../kernel/http/streaming.ts'
+import { defineStream } from '../../kernel/http/stream-route.ts'
 import { Flags, RuleStats, Summary } from './schema.ts'
 import type { Stats } from './stats.ts'
 

@@ -33,9 +33,9 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
   const summary = openSummary({ store, clients, rules, lives })
 
   /** Refuses before the first event, as `ofRule` does. */
-  async function watchRule(id: string, wanted: Static<typeof Flags>, { principal, gone }: Call) {
+  async function watchRule(id: string, wanted: Static<typeof Flags>, { principal, signal }: Call) {
     const read = (): Promise<RuleStats> => ofRule(id, wanted, principal)
-    return watch.events(id, await read(), read, gone)
+    return watch.events(id, await read(), read, signal)
   }
 
   /** In short transactions, with a breath between them: the thread answers heartbeats, too. */

@@ -1,6 +1,6 @@
 // A rule's stats as they come: one at once, then one every 5 s, and a word when the rule goes.
 import { Fault } from '../../kernel/base/errors.ts'
-import type { ServerEvent } from '../../kernel/http/streaming.ts'
+import type { ServerEvent } from '../../kernel/http/stream-route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { ruleNotFound } from '../rules/exports.ts'
 import type { RuleStats } from './schema.ts'
@@ -54,7 +54,7 @@ async function orGone(read: () => Promise<RuleStats>): Promise<RuleStats | null>
   try {
     return await read()
   } catch (error) {
-    if (error instanceof Fault && error.row === ruleNotFound) return null
+    if (error instanceof Fault && error.errorCode === ruleNotFound) return null
     throw error
   }
 }

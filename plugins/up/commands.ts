@@ -18,7 +18,7 @@ const up = defineCommand({
   }),
   needs: 'server',
   until: 'stopped',
-  async run({ args, serve, connect, dataDir, print, signal, cut }) {
+  async run({ args, serve, connect, dataDir, print, signal, forceSignal }) {
     const token = operatorTokenIn(dataDir())
     const isLocal = args.public !== true && args.advertised_endpoint === undefined
     const agentIsDone = new AbortController()
@@ -26,13 +26,13 @@ const up = defineCommand({
     const server = await serve({
       signal: agentIsDone.signal, // the agent's last report wants a server
       keys: { operator_token: token.value, ...(isLocal && { control_listen: '127.0.0.1:7443' }) },
-      watch: (event, message) => {
+      onLog: (event, message) => {
         if (event === 'onboarding.setup_token') setupToken = /[\w-]{43}$/.exec(message)?.[0]
       }
     })
     const stateDir = join(dataDir(), 'agent')
     await enrollOnce(connect(server.origin, token.value), stateDir)
-    const agent = runAgent({ stateDir, signal, cut })
+    const agent = runAgent({ stateDir, signal, cut: forceSignal })
     for (const line of greeting(server.origin, token.file, setupToken)) print.line(line)
     try {
       await Promise.race([server.done, agent.failed, agent.done])

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { refuseReadable } from '../../kernel/base/config.ts'
+import { requirePrivateFile } from '../../kernel/base/config.ts'
 import { newSecret } from '../../kernel/identity/secret.ts'
 
 export interface OperatorToken {
@@ -15,6 +15,6 @@ export function operatorTokenIn(dataDir: string): OperatorToken {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
     writeFileSync(file, `${newSecret()}\n`, { mode: 0o600, flag: 'wx' })
   }
-  refuseReadable(file, 'the operator token')
+  requirePrivateFile(file, 'the operator token')
   return { file, value: readFileSync(file, 'utf8').trim() }
 }

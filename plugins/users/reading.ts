@@ -1,12 +1,12 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, notOwner } from '../../kernel/base/errors.ts'
-import type { Rows } from '../../kernel/http/listing.ts'
+import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { FilledBy } from '../../kernel/slot.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
 import { rowFieldSlot, type Users } from './exports.ts'
 import type { Me, UserRow } from './schema.ts'
 
@@ -21,7 +21,7 @@ export function openReading({ store, filled, users }: Deps) {
     return { user_id: user.id, role: user.role, display_name: user.displayName }
   }
 
-  const list = (): Rows<UserRow> => ({
+  const list = (): PagedRows<UserRow> => ({
     async page(after, take, em) {
       const where = after === null ? {} : { id: { $gt: after } }
       const page = await em.find(User, where, { orderBy: { id: 'asc' }, limit: take })
@@ -39,7 +39,7 @@ export function openReading({ store, filled, users }: Deps) {
 }
 
 /** Returns the users as the API shows them, with the fields that other plugins add. */
-async function userRows(users: readonly User[], filled: FilledBy, em: EntityManager): Promise<UserRow[]> {
+async function userRows(users: readonly User[], filled: SlotReader, em: EntityManager): Promise<UserRow[]> {
   const ids = users.map(({ id }) => id)
   const fields: ((id: string) => readonly [string, unknown])[] = []
   for (const { value: field } of filled(rowFieldSlot)) {
@@ -56,7 +56,7 @@ async function userRows(users: readonly User[], filled: FilledBy, em: EntityMana
   }))
 }
 
-export async function userRow(user: User, filled: FilledBy, em: EntityManager): Promise<UserRow> {
+export async function userRow(user: User, filled: SlotReader, em: EntityManager): Promise<UserRow> {
   const [row] = await userRows([user], filled, em)
   if (!row) throw new TypeError(`user ${user.id} has no row`)
   return row

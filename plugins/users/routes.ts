@@ -1,4 +1,4 @@
-import { defineList } from '../../kernel/http/listing.ts'
+import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { UserDirectory } from './directory.ts'
 import { selfReadAction } from './exports.ts'
@@ -28,7 +28,7 @@ const create = defineRoute({
   summary: 'Make a user',
   schema: filled => ({ body: createBody(filled), reply: userRow(filled) }),
   run: ({ directory }: Deps, call) => directory.create(call.body, call),
-  again: ({ directory }, { principal }, id) => directory.read(id, principal)
+  replay: ({ directory }, { principal }, id) => directory.read(id, principal)
 })
 
 const list = defineList({
@@ -60,7 +60,7 @@ const update = defineRoute({
   summary: 'Rename a user, change the role, disable or enable',
   schema: filled => ({ params: UserParams, body: UpdateBody, reply: userRow(filled) }),
   run: ({ directory }: Deps, call) => directory.update(call.params.id, call.body, call),
-  again: ({ directory }, { principal }, id) => directory.read(id, principal)
+  replay: ({ directory }, { principal }, id) => directory.read(id, principal)
 })
 
 const remove = defineRoute({

@@ -1,5 +1,5 @@
 import { type Static, type TProperties, type TSchema, type TSchemaOptions, Type } from 'typebox'
-import type { FilledBy } from '../../kernel/slot.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
 import { invalidRole } from './codes.ts'
 import { creationSlot, removalSlot, rowFieldSlot } from './exports.ts'
 
@@ -48,16 +48,16 @@ export type CreateBody = Static<typeof Create> & Readonly<Record<string, unknown
 export type UserRow = Static<typeof Row> & Readonly<Record<string, unknown>>
 export type RemovedUser = Static<typeof Removed> & Readonly<Record<string, unknown>>
 
-export const createBody = (filled: FilledBy) =>
+export const createBody = (filled: SlotReader) =>
   composed<CreateBody>(Create.properties, Object.assign({}, ...filled(creationSlot).map(propertiesOf)))
 
-export const userRow = (filled: FilledBy) =>
+export const userRow = (filled: SlotReader) =>
   composed<UserRow>(
     Row.properties,
     Object.fromEntries(filled(rowFieldSlot).map(({ value: { key, schema } }) => [key, schema]))
   )
 
-export const removedUser = (filled: FilledBy) =>
+export const removedUser = (filled: SlotReader) =>
   composed<RemovedUser>(
     Removed.properties,
     Object.fromEntries(

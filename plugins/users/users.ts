@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, userNotFound } from '../../kernel/base/errors.ts'
-import { unseen } from '../../kernel/base/log.ts'
+import { controlChars } from '../../kernel/base/log.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { invalidDisplayName, invalidUserId, reservedUserId, userAlreadyExists } from './codes.ts'
@@ -42,7 +42,7 @@ function check({ userId, displayName, role }: NewUser): NewUser {
 export function normalizeDisplayName(displayName: string): string {
   const name = displayName.trim()
   const { length } = [...name]
-  if (length < 1 || length > 64 || unseen.test(name) || !name.isWellFormed())
+  if (length < 1 || length > 64 || controlChars.test(name) || !name.isWellFormed())
     throw new Fault(
       invalidDisplayName,
       'display_name is 1 to 64 characters, without control or direction marks'

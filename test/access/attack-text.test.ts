@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { unseen } from '../../kernel/base/log.ts'
+import { controlChars } from '../../kernel/base/log.ts'
 import type { TestServer } from '../../kit/test-server.ts'
 import { onboarded } from '../../plugins/auth/test/fixture.ts'
 import { openPrint } from '../../plugins/cli/print.ts'
@@ -137,10 +137,10 @@ t.test('no name moves a cursor: refused where it names something, escaped where 
       () => {}
     )
     print.data((await home.call<object[]>('GET', url)).body)
-    for (const line of shown.join('\n').split('\n')) t.notMatch(line, unseen, url)
+    for (const line of shown.join('\n').split('\n')) t.notMatch(line, controlChars, url)
     t.match(shown.join('\n'), '\\u001b[2J', 'and still legible')
   }
-  for (const { message } of home.log) t.notMatch(message, unseen)
+  for (const { message } of home.log) t.notMatch(message, controlChars)
 })
 
 t.test('a log moves no cursor, for people or for programs', async t => {
@@ -154,6 +154,6 @@ t.test('a log moves no cursor, for people or for programs', async t => {
     const { stderr } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])
 
     t.notMatch(stderr, format === 'json' ? '\u001b' : evil.slice(1, -1), format)
-    if (format === 'pretty') for (const line of stderr.split('\n')) t.notMatch(line, unseen)
+    if (format === 'pretty') for (const line of stderr.split('\n')) t.notMatch(line, controlChars)
   }
 })

@@ -23,7 +23,7 @@ t.test('an agent says who it is, takes a rule, and tells what it holds', async t
 
   t.match(await push(visit, 'rule-1', 4, 8080), { rule_id: 'rule-1', revision: 4 })
   t.match([...engine.rules.values()], [{ from: 8080, targets: [{ host: '10.0.0.1', port: 80 }] }])
-  t.match(await visit.line.request(Inventory, { after: '' }), {
+  t.match(await visit.channel.request(Inventory, { after: '' }), {
     rows: [{ kind: 'rule', id: 'rule-1', revision: 4, state: 'applied' }],
     more: false
   })
@@ -74,7 +74,7 @@ t.test('a saved rule that cannot be opened is tried again and reported', async t
   await second.clock.advance(1000)
   await second.log.until('rule.opened')
 
-  await visit.line.request(Inventory, { after: '' }) // what was told before is here by now
+  await visit.channel.request(Inventory, { after: '' }) // what was told before is here by now
   t.match(visit.standings, [
     { kind: 'rule', id: 'rule-1', revision: 4, code: 'port_in_use' },
     { kind: 'rule', id: 'rule-1', revision: 4, code: '' }
@@ -90,12 +90,12 @@ t.test('a removed rule is answered when it is shut, and gone when it has drained
 
   t.match(await remove(visit, 'rule-1', 2, 'drain'), { rule_id: 'rule-1', revision: 2 })
   t.equal(engine.rules.size, 0)
-  t.match((await visit.line.request(Inventory, { after: '' })).rows, [{ id: 'rule-1', state: 'draining' }])
+  t.match((await visit.channel.request(Inventory, { after: '' })).rows, [{ id: 'rule-1', state: 'draining' }])
   t.same(visit.removed, [])
 
   engine.drained(1)
   await new Promise(resolve => setImmediate(resolve))
-  await visit.line.request(Inventory, { after: '' })
+  await visit.channel.request(Inventory, { after: '' })
   t.match(visit.removed, [{ kind: 'rule', id: 'rule-1', revision: 2 }])
 })
 
@@ -181,7 +181,7 @@ t.test('a plugin that never ends its start is given 10 s, and named', async t =>
   const time = machineTime(t)
   const agent = startTestAgent(t, { dir: t.testdir(), server, plugins: [rules, plugin] })
   const failed = t.rejects(agent.outcome, {
-    row: { code: 'startup.plugin_failed', exit: 78 },
+    errorCode: { code: 'startup.plugin_failed', exit: 78 },
     message: 'plugin hung did not start: start took more than 10 s'
   })
   await called.promise
@@ -229,7 +229,7 @@ t.test('one state directory serves one agent', async t => {
   const second = startTestAgent(t, { dir, server })
 
   await t.rejects(second.outcome, {
-    row: { code: 'startup.store_in_use', exit: 75 },
+    errorCode: { code: 'startup.store_in_use', exit: 75 },
     message: /in use by another agent/
   })
 })

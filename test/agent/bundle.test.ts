@@ -51,12 +51,12 @@ t.test('a bundle that others may read, or that is none, is refused with what to 
   ]
   for (const [text, message] of broken) {
     writeFileSync(file, text, { mode: 0o600 })
-    t.throws(() => readBundle(file), { row: { exit: 78 }, message })
+    t.throws(() => readBundle(file), { errorCode: { exit: 78 }, message })
   }
   writeFileSync(file, JSON.stringify(bundle))
   chmodSync(file, 0o644)
   t.throws(() => readBundle(file), {
-    row: { code: 'startup.insecure_permissions' },
+    errorCode: { code: 'startup.insecure_permissions' },
     message: /chmod 600/
   })
   t.match(readFileSync(file, 'utf8'), bundle.token)

@@ -34,5 +34,5 @@ t.test('what two plugins claim, or one that was written for another contract, st
     ]
   ]
   for (const [plugins, message] of wrong)
-    t.throws(() => checkPlugins(plugins), { row: { code: 'startup.plugin_failed' }, message })
+    t.throws(() => checkPlugins(plugins), { errorCode: { code: 'startup.plugin_failed' }, message })
 })

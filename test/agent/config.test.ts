@@ -50,14 +50,14 @@ t.test('all problems are told together, a slip with the nearest key', async t =>
 
   for (const message of problems)
     t.throws(() => readAgentConfig({ file: join(dir, 'agent.toml'), env: {} }), {
-      row: { code: 'startup.config_invalid', exit: 78 },
+      errorCode: { code: 'startup.config_invalid', exit: 78 },
       message
     })
 })
 
 t.test('guardrails that cannot be read stop the agent', async t => {
   t.throws(() => readAgentConfig({ file: null, env: { SVC_DENY_TARGETS: '10.0.0.0/99' } }), {
-    row: { exit: 78 },
+    errorCode: { exit: 78 },
     message: /deny_targets: 10\.0\.0\.0\/99/
   })
 })

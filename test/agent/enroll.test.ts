@@ -143,7 +143,7 @@ t.test('a refusal has the exit code of the error table', async t => {
     server.onRedeem = async () => {
       throw new Refused(code, 'because')
     }
-    await t.rejects(enroll(enrollment(t, server)), { row: { exit }, message: /because/ }, code)
+    await t.rejects(enroll(enrollment(t, server)), { errorCode: { exit }, message: /because/ }, code)
   }
 })
 
@@ -154,7 +154,7 @@ t.test('a server that cannot be reached, or is another, is exit 69', async t => 
 
   for (const place of [dead, other])
     await t.rejects(enroll(enrollment(t, place)), {
-      row: { code: 'server_unreachable', exit: 69 },
+      errorCode: { code: 'server_unreachable', exit: 69 },
       message: /127\.0\.0\.1/
     })
 
@@ -175,5 +175,6 @@ t.test('a URI that is none is told so', async t => {
     `svc://edge.example:7443/enroll?pin=sha256:${pin}`,
     `svc://edge.example:7443/enroll?pin=${pin}&code=x`
   ]
-  for (const uri of bad) t.throws(() => parseEnrollmentUri(uri), { row: { exit: 2 }, message: /svc:/ }, uri)
+  for (const uri of bad)
+    t.throws(() => parseEnrollmentUri(uri), { errorCode: { exit: 2 }, message: /svc:/ }, uri)
 })

@@ -34,8 +34,8 @@ async function rowdy(t: Test, hooks: Partial<AgentPlugin>, ...others: readonly A
   return { ...agent, visit, isNamed }
 }
 
-const pushMood = ({ line }: AgentConnection, mood: string) =>
-  line.request(RulePush, {
+const pushMood = ({ channel }: AgentConnection, mood: string) =>
+  channel.request(RulePush, {
     rule_id: `rule-${mood}`,
     revision: 1,
     owner: 'ann',
@@ -80,7 +80,7 @@ for (const [hook, event] of [
 
     await isNamed('event')
     await new Promise(resolve => setImmediate(resolve))
-    await visit.line.request(Inventory, { after: '' })
+    await visit.channel.request(Inventory, { after: '' })
     t.match(visit.removed, [{ kind: 'rule', id: 'rule-1', revision: 2 }])
     t.equal(engine.rules.size, 0)
   })
@@ -133,7 +133,7 @@ t.test('limits that cannot be taken back at the end of a rule keep no other rule
 t.test('a handler that throws is a refusal to the server, and the stream goes on', async t => {
   const { visit, isNamed } = await rowdy(t, { handlers: [respond(Echo, async (_: AgentCall) => bug())] })
 
-  await t.rejects(visit.line.request(Echo, { text: 'speak' }), {
+  await t.rejects(visit.channel.request(Echo, { text: 'speak' }), {
     code: 'internal',
     message: /^plugin rowdy failed/
   })
@@ -166,7 +166,9 @@ const keeper = (hooks: Partial<AgentObjectKind>): Partial<AgentPlugin> => ({
 t.test('an object that cannot be put in force is refused with the name of its plugin', async t => {
   const { visit, isNamed } = await rowdy(t, keeper({ apply: async () => bug() }))
 
-  t.match(await visit.line.request(Echo, { text: 'one' }), { text: /^plugin rowdy failed at apply of mood;/ })
+  t.match(await visit.channel.request(Echo, { text: 'one' }), {
+    text: /^plugin rowdy failed at apply of mood;/
+  })
 
   await isNamed('apply of mood')
 })
@@ -179,7 +181,7 @@ t.test('an object that is for ever put in force is refused with the name of its 
   }
   const { visit, log } = await rowdy(t, keeper({ apply }))
   const time = machineTime(t)
-  const refused = visit.line.request(Echo, { text: 'one' }, { deadlineMs: 60_000 })
+  const refused = visit.channel.request(Echo, { text: 'one' }, { deadlineMs: 60_000 })
   await begun.promise
 
   time.pass(10)
@@ -212,7 +214,7 @@ t.test('a release that hangs is named, and the agent stops', async t => {
 t.test('an object that cannot be withdrawn keeps no revoked agent from its end', async t => {
   const agent = await rowdy(t, keeper({ withdraw: async () => bug() }))
   await push(agent.visit, 'rule-1', 1, 8080)
-  t.same(await agent.visit.line.request(Echo, { text: 'one' }), { text: 'applied' })
+  t.same(await agent.visit.channel.request(Echo, { text: 'one' }), { text: 'applied' })
 
   agent.visit.dismiss('token_revoked')
 
@@ -227,7 +229,7 @@ t.test('a drain that fails ends nothing', async t => {
   const done = Promise.reject(new TypeError('a bug of misbehaviour'))
   done.catch(() => {}) // it is looked at later
   const agent = await rowdy(t, keeper({ withdraw: async () => ({ done }) }))
-  await agent.visit.line.request(Echo, { text: 'one' })
+  await agent.visit.channel.request(Echo, { text: 'one' })
 
   agent.visit.dismiss('token_revoked')
 

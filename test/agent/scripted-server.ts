@@ -15,7 +15,7 @@ import {
   ObjectStatus,
   type Welcome
 } from '../../kernel/wire/control.ts'
-import { bind, type Message, on, Refused, respond } from '../../kernel/wire/message.ts'
+import { bindHandlers, type Message, on, Refused, respond } from '../../kernel/wire/message.ts'
 import { type MessageChannel, wireMessages } from '../../kernel/wire/rpc.ts'
 import { openStream } from '../../kernel/wire/stream.ts'
 import { openCertificate } from '../../plugins/control/certificate.ts'
@@ -27,7 +27,7 @@ type WelcomeBody = Static<typeof Welcome.body>
 
 export interface AgentConnection {
   readonly hello: HelloBody
-  readonly line: MessageChannel
+  readonly channel: MessageChannel
   readonly removed: Static<typeof ObjectRemoved.body>[]
   readonly standings: Static<typeof ObjectStatus.body>[]
   readonly ended: AbortSignal
@@ -84,19 +84,19 @@ export async function scriptedServer(t: Test, options: Options = {}): Promise<Sc
       codec,
       clock: systemClock,
       log: recordLog(),
-      handlers: bind(
+      handlers: bindHandlers(
         [
           respond(Hello, async (_: null, hello) => {
             script.hellos.push(hello)
             script.onHello(hello)
-            const { line, ended, end } = stream
+            const { channel, ended, end } = stream
             const dismiss = (code: string): void => {
-              line.send(Ended, { code, message: code })
+              channel.send(Ended, { code, message: code })
               end(code)
             }
             setImmediate(arrive, {
               hello,
-              line,
+              channel,
               removed,
               standings,
               ended,

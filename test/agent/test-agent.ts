@@ -90,13 +90,13 @@ export const bundleOf = (
 })
 
 export const push = (
-  { line }: AgentConnection,
+  { channel }: AgentConnection,
   ruleId: string,
   revision: number,
   port: number,
   retry = false
 ) =>
-  line.request(RulePush, {
+  channel.request(RulePush, {
     rule_id: ruleId,
     revision,
     owner: 'ann',
@@ -110,8 +110,8 @@ export const push = (
   })
 
 export const remove = (
-  { line }: AgentConnection,
+  { channel }: AgentConnection,
   ruleId: string,
   revision: number,
   removal: 'drain' | 'cut'
-) => line.request(RuleRemove, { rule_id: ruleId, revision, removal })
+) => channel.request(RuleRemove, { rule_id: ruleId, revision, removal })

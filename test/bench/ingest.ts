@@ -82,7 +82,7 @@ async function bench({ metricsPort, controlPort, fingerprint }: Seeded): Promise
     if (!agent || !edge) throw new RangeError(`there is no agent ${i}`)
     const began = performance.now()
     const body = { epoch: edge.epoch, seq: round + 1, part: 0, last: true, live: [] }
-    await agent.line.request(StatsReport, { ...body, rows: rowsOf(edge, round) }, { deadlineMs: 60_000 })
+    await agent.channel.request(StatsReport, { ...body, rows: rowsOf(edge, round) }, { deadlineMs: 60_000 })
     waits.push(performance.now() - began)
   }
   const [firstSecs, began] = [await cpuSecs(), performance.now()]

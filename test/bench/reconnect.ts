@@ -59,9 +59,9 @@ async function main(): Promise<void> {
     const code = new URL(uri).searchParams.get('code') ?? ''
     const localAddress = `127.0.${1 + (at >> 8)}.${1 + (at & 0xff)}`
     const { socket } = await dial({ port, fingerprint, localAddress })
-    const { line, end } = openStream({ socket, codec, handlers: [], clock: systemClock, log: quiet })
+    const { channel, end } = openStream({ socket, codec, handlers: [], clock: systemClock, log: quiet })
     const own = newSecret()
-    const { client_id: clientId } = await line.request(Redeem, { code, token_hash: hashOf(own) })
+    const { client_id: clientId } = await channel.request(Redeem, { code, token_hash: hashOf(own) })
     end('enrolled')
     return { clientId, token: own, localAddress, stock: new Map() }
   }

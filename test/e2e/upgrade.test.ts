@@ -6,20 +6,20 @@ import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
-import { openStore, type Stored } from '../../kernel/store/open.ts'
+import { openStore, type PluginStore } from '../../kernel/store/open.ts'
 import { freePort } from '../support/ports.ts'
 import { start } from '../support/process.ts'
 import { edge, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
 import { get, web } from '../support/web.ts'
 
-const today: readonly Stored[] = [
+const today: readonly PluginStore[] = [
   kernelStore,
   ...(await Promise.all(Object.values(builtin).map(async load => (await load()).default)))
 ]
 
 /** The plugins as in the first release: each with its first migration only. */
 const first = today.map(
-  ({ name, store }): Stored => ({
+  ({ name, store }): PluginStore => ({
     name,
     ...(store && { store: { ...store, migrations: (store.migrations ?? []).slice(0, 1) } })
   })
@@ -148,7 +148,7 @@ t.test('an older build refuses a newer store and does not change it', async t =>
   cpSync(join(dir, 'sluice.db'), join(copy, 'sluice.db'))
 
   await t.rejects(openStore(join(copy, 'sluice.db'), first), {
-    row: { code: 'startup.schema_version_too_new', exit: 78 },
+    errorCode: { code: 'startup.schema_version_too_new', exit: 78 },
     message: /the database has schema 2, this build knows 1; start the newer build again/
   })
 

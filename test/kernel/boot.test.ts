@@ -176,7 +176,7 @@ t.test('problems of the configuration are reported together, with the nearest na
   const keys = { contol_listen: 'x', log_format: 'xml', operator_token: 'short' }
 
   await t.rejects(up(t, [tuned], keys, { tuned: { knbo: 9 } }), {
-    row: { code: 'startup.config_invalid', exit: 78 },
+    errorCode: { code: 'startup.config_invalid', exit: 78 },
     message:
       /(?=[\s\S]*contol_listen is no key; did you mean control_listen\?)(?=[\s\S]*log_format)(?=[\s\S]*operator_token)(?=[\s\S]*plugins\.tuned\.knbo is no key; did you mean knob\?)/
   })
@@ -236,7 +236,7 @@ t.test('one plugin serves the routes, and one keeps the control stream: no more,
     const none = boot({ plugins: [other], keys: {}, ...rest })
 
     await t.rejects(none, {
-      row: { code: 'startup.config_invalid' },
+      errorCode: { code: 'startup.config_invalid' },
       message: `no plugin fills ${slot}, and a server needs one; enable it`
     })
     await t.rejects(up(t, [rival]), { message: `${host.name} and rival both fill ${slot}; disable one` })
@@ -356,7 +356,7 @@ t.test('a value that cannot be made is blamed on who fills the slot, not on who 
   })
 
   await t.rejects(up(t, [owner, rowdy]), {
-    row: { code: 'startup.plugin_failed' },
+    errorCode: { code: 'startup.plugin_failed' },
     message: 'plugin rowdy cannot fill owner.place: no such place'
   })
 })
@@ -392,7 +392,7 @@ t.test('a migration that the database refuses is named, and what it was in is no
     })
 
   await t.rejects(start(acme('create tabel "acme_more"')), {
-    row: { code: 'startup.plugin_failed' },
+    errorCode: { code: 'startup.plugin_failed' },
     message: /^migration acme\/0002-more: .*near "tabel"/
   })
   const server = await start(acme('create table "acme_more" ("id" int not null primary key)'))

@@ -51,7 +51,7 @@ t.test('words become the arguments that the schema names, in their types', async
 
 t.test('an argument of another type is named', async t => {
   t.throws(() => typed(push.args, { client: 'x', listen: 'abc', targets: ['a'] }), {
-    row: { exit: 2 },
+    errorCode: { exit: 2 },
     message: /LISTEN/
   })
 })

@@ -2,7 +2,14 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Type } from 'typebox'
-import { nearest, parseFile, readConfig, refuse, refuseReadable, settle } from '../../kernel/base/config.ts'
+import {
+  closestName,
+  parseFile,
+  readConfig,
+  requirePrivateFile,
+  throwProblems,
+  validateConfig
+} from '../../kernel/base/config.ts'
 
 const schema = Type.Object({
   port: Type.Integer({ default: 7080, minimum: 1 }),
@@ -18,7 +25,8 @@ t.test('a value that is none of a few is told them all, a place as the file woul
     paths: Type.Record(Type.String(), Type.Object({ size: Type.Integer() }), { default: {} })
   })
   t.same(
-    settle(table, { mode: 'loud', paths: { './a~b': { size: 'x' }, plain: { size: 1.5 } } }, '').problems,
+    validateConfig(table, { mode: 'loud', paths: { './a~b': { size: 'x' }, plain: { size: 1.5 } } }, '')
+      .problems,
     [
       'mode must be one of slow, fast',
       'paths."./a~b".size must be integer',
@@ -35,14 +43,14 @@ t.test(
 
     const table = readConfig(schema, { file, env, flags: { name: 'flag' } })
 
-    t.same(settle(schema, table, '').value, {
+    t.same(validateConfig(schema, table, '').value, {
       port: 2,
       name: 'flag',
       hosts: ['a', 'b'],
       is_on: true,
       level: 'info'
     })
-    t.same(settle(schema, readConfig(schema, { file, env: {}, flags: {} }), '').value, {
+    t.same(validateConfig(schema, readConfig(schema, { file, env: {}, flags: {} }), '').value, {
       port: 1,
       name: 'file',
       hosts: [],
@@ -53,7 +61,7 @@ t.test(
 )
 
 t.test('every problem is reported, a misspelt key with the name that was meant', async t => {
-  const { problems } = settle(
+  const { problems } = validateConfig(
     schema,
     { prot: 1, port: 0, is_on: 'no', level: 'loud', wholly_else: 1 },
     'plugins.x'
@@ -65,14 +73,17 @@ t.test('every problem is reported, a misspelt key with the name that was meant',
   t.match(problems.join('\n'), /plugins\.x\.wholly_else is no key(\n|$)/)
   t.match(problems.join('\n'), /plugins\.x\.port must be >= 1/)
   t.match(problems.join('\n'), /plugins\.x\.is_on must be boolean/)
-  t.throws(() => refuse(problems), { row: { code: 'startup.config_invalid', exit: 78 }, message: /port/ })
+  t.throws(() => throwProblems(problems), {
+    errorCode: { code: 'startup.config_invalid', exit: 78 },
+    message: /port/
+  })
 })
 
 t.test('a file that is no TOML, or is not there, is named', async t => {
   const dir = t.testdir({ 'bad.toml': 'port = = 1' })
 
-  t.throws(() => parseFile(join(dir, 'bad.toml')), { row: { exit: 78 }, message: /bad\.toml/ })
-  t.throws(() => parseFile(join(dir, 'none.toml')), { row: { exit: 78 }, message: /none\.toml/ })
+  t.throws(() => parseFile(join(dir, 'bad.toml')), { errorCode: { exit: 78 }, message: /bad\.toml/ })
+  t.throws(() => parseFile(join(dir, 'none.toml')), { errorCode: { exit: 78 }, message: /none\.toml/ })
 })
 
 t.test('a file with a secret that others may read is refused, with the remedy', async t => {
@@ -80,18 +91,18 @@ t.test('a file with a secret that others may read is refused, with the remedy', 
   writeFileSync(file, 'secret')
 
   chmodSync(file, 0o640)
-  t.throws(() => refuseReadable(file, 'a key'), {
-    row: { code: 'startup.insecure_permissions' },
+  t.throws(() => requirePrivateFile(file, 'a key'), {
+    errorCode: { code: 'startup.insecure_permissions' },
     message: /chmod 600/
   })
   chmodSync(file, 0o600)
-  t.doesNotThrow(() => refuseReadable(file, 'a key'))
+  t.doesNotThrow(() => requirePrivateFile(file, 'a key'))
 })
 
 t.test('the nearest name is a slip away, not a guess', async t => {
   const names = ['operator_http_listen', 'control_listen', 'log_level']
 
-  t.equal(nearest('contol_listen', names), 'control_listen')
-  t.equal(nearest('loglevel', names), 'log_level')
-  t.equal(nearest('colour', names), null)
+  t.equal(closestName('contol_listen', names), 'control_listen')
+  t.equal(closestName('loglevel', names), 'log_level')
+  t.equal(closestName('colour', names), null)
 })

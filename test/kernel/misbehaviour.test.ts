@@ -297,8 +297,8 @@ t.test('a message handler that hangs is named, refused, and its stream goes on',
   const agent = await testAgent(t, home, 'paris', { messages: [Echo] })
   const begun = hanging()
   const time = machineTime(t)
-  agent.line.send(Echo, { text: 'hang' })
-  const next = t.rejects(agent.line.request(Echo, { text: 'speak' }), Refused)
+  agent.channel.send(Echo, { text: 'hang' })
+  const next = t.rejects(agent.channel.request(Echo, { text: 'speak' }), Refused)
   await begun
   time.pass(20)
 
@@ -313,7 +313,7 @@ t.test('a message handler that hangs is named, refused, and its stream goes on',
 t.test('a message handler that throws is a refusal to the agent, and the stream goes on', async t => {
   const home = await testServer(t, { plugins: ['users', 'clients', 'rules', rowdy] })
   const agent = await testAgent(t, home, 'paris', { messages: [Echo] })
-  await t.rejects(agent.line.request(Echo, { text: 'speak' }), Refused)
-  await t.rejects(agent.line.request(Echo, { text: 'speak again' }), Refused)
+  await t.rejects(agent.channel.request(Echo, { text: 'speak' }), Refused)
+  await t.rejects(agent.channel.request(Echo, { text: 'speak again' }), Refused)
   t.notOk(agent.ended.aborted)
 })

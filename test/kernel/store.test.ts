@@ -10,9 +10,9 @@ import { User } from '../../kernel/identity/entities.ts'
 import { openDataDir } from '../../kernel/store/data-dir.ts'
 import { refusedKind } from '../../kernel/store/filesystem.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
-import { openStore, type Stored } from '../../kernel/store/open.ts'
+import { openStore, type PluginStore } from '../../kernel/store/open.ts'
 
-const everything = async (): Promise<Stored[]> => [
+const everything = async (): Promise<PluginStore[]> => [
   kernelStore,
   ...(await Promise.all(Object.values(builtin).map(async load => (await load()).default)))
 ]
@@ -39,7 +39,7 @@ t.test('a database newer than this build is refused', async t => {
   await (await openStore(file, [kernelStore])).close()
 
   await t.rejects(openStore(file, [{ ...kernelStore, store: { entities: [User], migrations: [] } }]), {
-    row: { code: 'startup.schema_version_too_new', exit: 78 },
+    errorCode: { code: 'startup.schema_version_too_new', exit: 78 },
     message: /kernel: the database has schema 1, this build knows 0/
   })
 })
@@ -92,7 +92,7 @@ t.test('one process a data directory; it is free again when the process was kill
 
   await t.rejects(
     openDataDir(dir, () => {}),
-    { row: { code: 'startup.store_in_use', exit: 75 }, message: /stop it/ }
+    { errorCode: { code: 'startup.store_in_use', exit: 75 }, message: /stop it/ }
   )
   holder.kill('SIGKILL')
   await once(holder, 'exit')

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { type Codec, openCodec } from '../../kernel/wire/codec.ts'
 import { controlMessages, Ended } from '../../kernel/wire/control.ts'
 import { frame, frameLimit } from '../../kernel/wire/frame.ts'
-import { type BoundHandler, bind, on, Refused, respond } from '../../kernel/wire/message.ts'
+import { type BoundHandler, bindHandlers, on, Refused, respond } from '../../kernel/wire/message.ts'
 import { wireMessages } from '../../kernel/wire/rpc.ts'
 import { openStream, type Stream } from '../../kernel/wire/stream.ts'
 import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'
@@ -37,7 +37,7 @@ interface Pair {
 }
 
 const serve = (run: (text: string) => Promise<string>): BoundHandler[] =>
-  bind([respond(Echo, async (_: null, { text }) => ({ text: await run(text) }))], () => null)
+  bindHandlers([respond(Echo, async (_: null, { text }) => ({ text: await run(text) }))], () => null)
 
 async function pair(
   t: Test,
@@ -75,7 +75,7 @@ t.test('questions of a stream are handled one after another, in order', async t 
     })
   )
 
-  await Promise.all(['1', '2', '3'].map(text => near.line.request(Echo, { text })))
+  await Promise.all(['1', '2', '3'].map(text => near.channel.request(Echo, { text })))
 
   t.same(story, ['begin 1', 'end 1', 'begin 2', 'end 2', 'begin 3', 'end 3'])
 })
@@ -87,9 +87,9 @@ t.test('an answer overtakes the questions that wait', async t => {
     serve(text => held.promise.then(() => text)),
     serve(async text => `near: ${text}`)
   )
-  const waiting = near.line.request(Echo, { text: 'waits' })
+  const waiting = near.channel.request(Echo, { text: 'waits' })
 
-  t.same(await far.line.request(Echo, { text: 'hello' }), { text: 'near: hello' })
+  t.same(await far.channel.request(Echo, { text: 'hello' }), { text: 'near: hello' })
 
   held.resolve()
   t.same(await waiting, { text: 'waits' })
@@ -99,21 +99,21 @@ t.test('a handler may ask back on the line that it serves', async t => {
   const pairing: { far?: Stream } = {}
   const both = await pair(
     t,
-    serve(async text => (await pairing.far!.line.request(Echo, { text })).text),
+    serve(async text => (await pairing.far!.channel.request(Echo, { text })).text),
     serve(async text => `${text}, back`)
   )
   pairing.far = both.far
 
-  t.same(await both.near.line.request(Echo, { text: 'there' }), { text: 'there, back' })
+  t.same(await both.near.channel.request(Echo, { text: 'there' }), { text: 'there, back' })
 })
 
 t.test('a question that nobody knows is refused by name, and the stream lives', async t => {
   const { near, far } = await pair(t, [])
 
-  await t.rejects(near.line.request(Echo, { text: '' }), { code: 'wire.unknown_message', message: /Echo/ })
+  await t.rejects(near.channel.request(Echo, { text: '' }), { code: 'wire.unknown_message', message: /Echo/ })
 
   far.serve(serve(async text => text))
-  t.same(await near.line.request(Echo, { text: 'now' }), { text: 'now' })
+  t.same(await near.channel.request(Echo, { text: 'now' }), { text: 'now' })
 })
 
 t.test('a name as long as a frame is refused, and harms nobody', async t => {
@@ -128,9 +128,9 @@ t.test('a name as long as a frame is refused, and harms nobody', async t => {
   const asker = openStream({ socket: a, codec: careless, handlers: [], clock, log: listen([]) })
   openStream({ socket: b, codec, handlers: serve(async text => text), clock, log: listen([]) })
 
-  await t.rejects(asker.line.request(endless, { text: '' }), { code: 'wire.unknown_message' })
+  await t.rejects(asker.channel.request(endless, { text: '' }), { code: 'wire.unknown_message' })
 
-  t.same(await asker.line.request(Echo, { text: 'still here' }), { text: 'still here' })
+  t.same(await asker.channel.request(Echo, { text: 'still here' }), { text: 'still here' })
 })
 
 t.test('what is told and not known is passed over in silence by both ends', async t => {
@@ -139,8 +139,8 @@ t.test('what is told and not known is passed over in silence by both ends', asyn
     serve(async text => text)
   )
 
-  near.line.send(Ended, { code: 'x', message: '' })
-  await near.line.request(Echo, { text: '' })
+  near.channel.send(Ended, { code: 'x', message: '' })
+  await near.channel.request(Echo, { text: '' })
 
   t.match(log, [{ level: 'debug', event: 'control.message_refused' }])
 })
@@ -153,8 +153,11 @@ t.test('a refusal keeps its code; a failure is named in the log, and on the wire
     })
   )
 
-  await t.rejects(near.line.request(Echo, { text: 'refuse' }), { code: 'thing.no', message: 'because' })
-  await t.rejects(near.line.request(Echo, { text: 'fail' }), { code: 'internal', message: /^(?!.*secret)/ })
+  await t.rejects(near.channel.request(Echo, { text: 'refuse' }), { code: 'thing.no', message: 'because' })
+  await t.rejects(near.channel.request(Echo, { text: 'fail' }), {
+    code: 'internal',
+    message: /^(?!.*secret)/
+  })
 
   t.match(log, [{ level: 'error', event: 'control.handler_failed', fields: { error: /a secret path/ } }])
 })
@@ -165,9 +168,9 @@ t.test('a question has a deadline, and a late answer harms nobody', async t => {
     t,
     serve(text => held.promise.then(() => text))
   )
-  const late = near.line.request(Echo, { text: 'late' }, { deadlineMs: 3_000 })
+  const late = near.channel.request(Echo, { text: 'late' }, { deadlineMs: 3_000 })
   const refused = t.rejects(late, { code: 'wire.deadline' })
-  const patient = near.line.request(Echo, { text: 'patient' })
+  const patient = near.channel.request(Echo, { text: 'patient' })
 
   await clock.advance(3_000)
   await refused
@@ -181,12 +184,12 @@ t.test('questions end with their stream', async t => {
     t,
     serve(() => new Promise(() => {}))
   )
-  const asked = near.line.request(Echo, { text: '' })
+  const asked = near.channel.request(Echo, { text: '' })
 
   far.end('enough')
 
   await t.rejects(asked, { code: 'wire.closed' })
-  await t.rejects(near.line.request(Echo, { text: '' }), { code: 'wire.closed' })
+  await t.rejects(near.channel.request(Echo, { text: '' }), { code: 'wire.closed' })
   t.equal(await over(near), 'closed')
   t.equal(await over(far), 'enough')
 })
@@ -195,10 +198,10 @@ t.test('what was said before the end arrives', async t => {
   const heard: string[] = []
   const { near, far } = await pair(
     t,
-    bind([on(Ended, async (_: null, { code }) => void heard.push(code))], () => null)
+    bindHandlers([on(Ended, async (_: null, { code }) => void heard.push(code))], () => null)
   )
 
-  near.line.send(Ended, { code: 'last words', message: '' })
+  near.channel.send(Ended, { code: 'last words', message: '' })
   near.end('stopped')
 
   t.equal(await over(far), 'closed')
@@ -236,7 +239,7 @@ t.test('an end that does not read is given up before it costs more than 1 MiB', 
 
   const message = 'x'.repeat(100_000)
   for (let sent = 0; sent < 200 && !stream.ended.aborted; sent++) {
-    stream.line.send(Ended, { code: '', message })
+    stream.channel.send(Ended, { code: '', message })
     await new Promise(resolve => setImmediate(resolve))
   }
 
@@ -250,20 +253,20 @@ t.test('a sender that waits for room is not slow', async t => {
 
   const message = 'x'.repeat(200_000)
   for (let sent = 0; sent < 100; sent++) {
-    await near.room()
-    near.line.send(Ended, { code: '', message })
+    await near.drained()
+    near.channel.send(Ended, { code: '', message })
   }
 
-  t.same(await near.line.request(Echo, { text: 'there' }), { text: 'there' })
+  t.same(await near.channel.request(Echo, { text: 'there' }), { text: 'there' })
 })
 
 t.test('who waits for room is let go when the stream ends', async t => {
   const [near, far] = await sockets(t)
   far.pause()
   const stream = openStream({ socket: near, codec, handlers: [], clock: fakeClock(), log: listen([]) })
-  while (near.writableLength < 400_000) stream.line.send(Ended, { code: '', message: 'x'.repeat(200_000) })
+  while (near.writableLength < 400_000) stream.channel.send(Ended, { code: '', message: 'x'.repeat(200_000) })
 
-  const room = stream.room()
+  const room = stream.drained()
   stream.end('over')
 
   await t.resolves(room)
@@ -287,7 +290,7 @@ t.test('a stream that says more than can be handled ends', async t => {
     t,
     serve(() => new Promise(() => {}))
   )
-  const asked = Array.from({ length: 5_000 }, () => near.line.request(Echo, { text: '' }).catch(() => {}))
+  const asked = Array.from({ length: 5_000 }, () => near.channel.request(Echo, { text: '' }).catch(() => {}))
 
   t.equal(await over(far), 'flooded')
   await Promise.all(asked)
@@ -303,7 +306,7 @@ t.test('a stream that has ended leaves no timer behind', async t => {
   const clock = { now: () => 0, after: held, every: held }
   const [near] = await sockets(t)
   const stream = openStream({ socket: near, codec, handlers: [], clock, log: listen([]) })
-  const asked = stream.line.request(Echo, { text: '' })
+  const asked = stream.channel.request(Echo, { text: '' })
 
   stream.end('over')
   await t.rejects(asked)

@@ -44,7 +44,7 @@ t.test('what is not a bare host:port is invalid, whatever the certificate covers
     '010.0.0.1:7443',
     `${'a'.repeat(64)}.example:7443`
   ])
-    t.equal(judge(endpoint, certificate)?.row.code, 'endpoint_invalid', JSON.stringify(endpoint))
+    t.equal(judge(endpoint, certificate)?.errorCode.code, 'endpoint_invalid', JSON.stringify(endpoint))
 })
 
 t.test(
@@ -67,6 +67,6 @@ t.test(
       '10.0.0.8:443',
       '10.0.0.9:443'
     ])
-      t.equal(judge(endpoint, certificate)?.row.code, 'endpoint_not_in_cert_san', endpoint)
+      t.equal(judge(endpoint, certificate)?.errorCode.code, 'endpoint_not_in_cert_san', endpoint)
   }
 )

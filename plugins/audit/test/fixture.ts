@@ -56,7 +56,7 @@ export async function auditFixture(
         ...shared,
         url: '/v1/waiting',
         action: 'thing.wait',
-        answer: 'waits',
+        outcome: 'deferred',
         schema,
         async run(_: Kernel, { change }) {
           await change(made('w'), async () => {})

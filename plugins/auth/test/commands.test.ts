@@ -42,5 +42,5 @@ t.test('reset-password wants to hear that it is temporary', async t => {
 
   const refusal = await refusalOf(run(home, 'reset-password', { user: 'root' }))
 
-  t.match(refusal, { row: { exit: 2 }, message: /--temporary/ })
+  t.match(refusal, { errorCode: { exit: 2 }, message: /--temporary/ })
 })

@@ -13,7 +13,7 @@ t.test('two run, so many wait, the rest are told when to come again', async t =>
 
   const taken = Array.from({ length: 5 }, () => turn(work))
   const refusal = await turn(work).catch((error: unknown) => error)
-  t.match(refusal, { row: { code: 'busy', http: 503 }, details: { retry_after_secs: 1 } })
+  t.match(refusal, { errorCode: { code: 'busy', http: 503 }, details: { retry_after_secs: 1 } })
   t.throws(turn.refuseFull, { message: /too many passwords/ })
 
   t.equal(ends.length, 2)

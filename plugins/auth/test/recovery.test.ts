@@ -28,7 +28,7 @@ t.test('the bootstrap superadmin has a bearer, no web login, and ends onboarding
   })
   t.match(await onboard(home), { status: 409 })
   t.match(await login(home, { user_id: userId }), { status: 401 })
-  t.match(await refusalOf(recovery.bootstrap()), { row: { code: 'already_bootstrapped' } })
+  t.match(await refusalOf(recovery.bootstrap()), { errorCode: { code: 'already_bootstrapped' } })
 })
 
 t.test('a reset gives the bootstrap superadmin a web login', async t => {
@@ -66,6 +66,6 @@ t.test('who is no user cannot be reset', async t => {
   const home = await onboarded(t)
   const { recovery } = depsOf(home)
 
-  t.match(await refusalOf(recovery.reset('ann', 'revoke')), { row: { code: 'user_not_found' } })
-  t.match(await refusalOf(recovery.reset('_operator', 'revoke')), { row: { code: 'user_not_found' } })
+  t.match(await refusalOf(recovery.reset('ann', 'revoke')), { errorCode: { code: 'user_not_found' } })
+  t.match(await refusalOf(recovery.reset('_operator', 'revoke')), { errorCode: { code: 'user_not_found' } })
 })

@@ -159,7 +159,7 @@ t.test('a user who is deleted while the new password is hashed gets none', async
   held.resolve()
   await Promise.all(busy)
 
-  t.match(await late, { row: { code: 'user_not_found' } })
+  t.match(await late, { errorCode: { code: 'user_not_found' } })
   await home.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Another Ann' })
   t.match(await home.call('GET', '/v1/users/ann'), { body: { password_change_required: false } })
 })

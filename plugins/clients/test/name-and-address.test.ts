@@ -7,7 +7,7 @@ const codeOf = (work: () => unknown): string | null => {
     work()
     return null
   } catch (error) {
-    if (error instanceof Fault) return error.row.code
+    if (error instanceof Fault) return error.errorCode.code
     throw error
   }
 }

@@ -11,17 +11,17 @@ import {
   type ObjectKind,
   objectKindSlot
 } from '../../../kernel/control/managed-objects.ts'
-import { type Connection, connectionSlot } from '../../../kernel/control/peers.ts'
+import { type ConnectionHooks, connectionSlot } from '../../../kernel/control/peers.ts'
 import { Client, ManagedObjectRow } from '../../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../../kernel/identity/secret.ts'
-import { gather, type Slot } from '../../../kernel/slot.ts'
+import { type Slot, slotReader } from '../../../kernel/slot.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { openStore } from '../../../kernel/store/open.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { controlMessages } from '../../../kernel/wire/control.ts'
 import {
   type BoundHandler,
-  bind,
+  bindHandlers,
   defineMessage,
   defineRequest,
   respond
@@ -81,7 +81,7 @@ export interface ControlFixture {
 }
 
 interface Plan {
-  readonly connection?: Connection
+  readonly connection?: ConnectionHooks
   readonly handlers?: readonly BoundHandler[]
   readonly greetings?: readonly BoundHandler[]
   readonly clock?: Clock
@@ -127,7 +127,7 @@ export async function controlFixture(t: Test, plan: Plan = {}): Promise<ControlF
     clock: plan.clock ?? clock,
     log: listen(log),
     codec,
-    filled: <T>(slot: Slot<T>) => gather('kernel', [{ name: 'things', fills }], () => ({}))(slot),
+    filled: <T>(slot: Slot<T>) => slotReader('kernel', [{ name: 'things', fills }], () => ({}))(slot),
     handlers: () => plan.handlers ?? [],
     preAuthHandlers: () => plan.greetings ?? []
   })
@@ -204,4 +204,7 @@ export async function controlFixture(t: Test, plan: Plan = {}): Promise<ControlF
 }
 
 /** A handler of the server that says a text back. */
-export const echo: readonly BoundHandler[] = bind([respond(Echo, async (_: null, body) => body)], () => null)
+export const echo: readonly BoundHandler[] = bindHandlers(
+  [respond(Echo, async (_: null, body) => body)],
+  () => null
+)

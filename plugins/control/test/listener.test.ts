@@ -137,7 +137,7 @@ t.test('a port that is taken is named', async t => {
   })
 
   await t.rejects(second.start(), {
-    row: { code: 'startup.listen_failed' },
+    errorCode: { code: 'startup.listen_failed' },
     message: /control_listen .*EADDRINUSE/
   })
 })
@@ -205,24 +205,24 @@ t.test('a given certificate is taken as it is, or refused with what to do', asyn
 
   t.same(await openCertificate(dir, { certPath, keyPath }), a)
   await t.rejects(openCertificate(dir, { certPath }), {
-    row: { code: 'startup.tls_invalid' },
+    errorCode: { code: 'startup.tls_invalid' },
     message: /both/
   })
   await t.rejects(openCertificate(dir, { certPath, keyPath: join(dir, 'b', 'control.pem') }), {
-    row: { code: 'startup.tls_invalid' },
+    errorCode: { code: 'startup.tls_invalid' },
     message: /another certificate/
   })
   await t.rejects(openCertificate(dir, { certPath: garbage, keyPath }), {
-    row: { code: 'startup.tls_invalid' },
+    errorCode: { code: 'startup.tls_invalid' },
     message: /PEM/
   })
   await t.rejects(openCertificate(dir, { certPath: join(dir, 'none'), keyPath }), {
-    row: { code: 'startup.tls_invalid' },
+    errorCode: { code: 'startup.tls_invalid' },
     message: /none/
   })
   chmodSync(keyPath, 0o644)
   await t.rejects(openCertificate(dir, { certPath, keyPath }), {
-    row: { code: 'startup.insecure_permissions' },
+    errorCode: { code: 'startup.insecure_permissions' },
     message: /chmod 600/
   })
   t.match(readFileSync(certPath, 'utf8'), /BEGIN CERTIFICATE/)

@@ -88,7 +88,7 @@ t.test('an activation that was cut off between file and store is finished by the
 t.test("the operator's own leaf is staged, activated, and then asked of the configuration", async t => {
   const { rotation, enroll, other, start, given, data } = await place(t)
   await enroll('paris')
-  await t.rejects(start(given), { row: { code: 'startup.tls_invalid' }, message: /stage this one/ })
+  await t.rejects(start(given), { errorCode: { code: 'startup.tls_invalid' }, message: /stage this one/ })
 
   const { fingerprint } = await rotation.reissue({ from: { certPath: other, keyPath: other } }, 'rotate')
   t.match(await rotation.activate('force'), { fingerprint, isShadowed: false })

@@ -36,10 +36,10 @@ t.test('an agent of another protocol is told so', async t => {
   const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
   t.teardown(() => socket.destroy())
   const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
-  const { line } = openStream({ socket, codec, handlers: [], clock, log: listen([]) })
+  const { channel } = openStream({ socket, codec, handlers: [], clock, log: listen([]) })
   const hello = { token, agent_version: '9.0.0', protocol_version: 2, instance_id: '', state_digest: '' }
 
-  await t.rejects(line.request(Hello, hello), { code: 'wire.protocol_version', message: /version 1/ })
+  await t.rejects(channel.request(Hello, hello), { code: 'wire.protocol_version', message: /version 1/ })
 })
 
 t.test('Hello is written down with its client, and speaks for it while it is away', async t => {
@@ -98,28 +98,28 @@ t.test('before Hello only greetings are heard, and Hello may follow one on the s
   const { token } = await enroll()
   const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
   const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
-  const { line } = openStream({ socket, codec, handlers: [], clock, log: listen([]) })
+  const { channel } = openStream({ socket, codec, handlers: [], clock, log: listen([]) })
   t.teardown(() => socket.destroy())
 
-  t.same(await line.request(Echo, { text: 'redeem' }), { text: 'redeem' })
-  await t.rejects(line.request(Put, { id: '', revision: 1, text: '' }), { code: 'wire.unknown_message' })
+  t.same(await channel.request(Echo, { text: 'redeem' }), { text: 'redeem' })
+  await t.rejects(channel.request(Put, { id: '', revision: 1, text: '' }), { code: 'wire.unknown_message' })
   const hello = { token, agent_version: '', protocol_version: 1, instance_id: '', state_digest: '' }
-  t.match(await line.request(Hello, hello), { server_version: '2.0.0' })
+  t.match(await channel.request(Hello, hello), { server_version: '2.0.0' })
 
   const joined = await agent((await enroll()).token)
-  await t.rejects(joined.line.request(Echo, { text: 'redeem' }), { code: 'wire.unknown_message' })
+  await t.rejects(joined.channel.request(Echo, { text: 'redeem' }), { code: 'wire.unknown_message' })
 })
 
 t.test('frames are small before Hello, and may be large after it', async t => {
   const { agent, enroll, control } = await controlFixture(t, { greetings: echo, handlers: echo })
   const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
   const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
-  const { line } = openStream({ socket, codec, handlers: [], clock, log: listen([]) })
+  const { channel } = openStream({ socket, codec, handlers: [], clock, log: listen([]) })
 
   const edge = await agent((await enroll()).token)
 
-  t.match(await edge.line.request(Echo, { text: 'x'.repeat(200_000) }), { text: /^x{100}/ })
-  await t.rejects(line.request(Echo, { text: 'x'.repeat(5_000) }), { code: 'wire.closed' })
+  t.match(await edge.channel.request(Echo, { text: 'x'.repeat(200_000) }), { text: /^x{100}/ })
+  await t.rejects(channel.request(Echo, { text: 'x'.repeat(5_000) }), { code: 'wire.closed' })
 })
 
 t.test('what features have to say is in Welcome; they are told of join and end', async t => {

@@ -12,7 +12,7 @@ t.test(
     const keys = { advertised_endpoint: 'gate.example:7443' }
     const { server } = await testServer(t, { plugins: [], keys })
 
-    t.equal(server.control.seed, 'gate.example:7443')
+    t.equal(server.control.configuredEndpoint, 'gate.example:7443')
     t.ok(new X509Certificate(server.control.certificate).checkHost('gate.example'))
   }
 )
@@ -21,13 +21,13 @@ t.test('without a seed, and with an empty one, there is none', async t => {
   for (const keys of [{}, { advertised_endpoint: '' }]) {
     const { server } = await testServer(t, { plugins: [], keys })
 
-    t.equal(server.control.seed, null)
+    t.equal(server.control.configuredEndpoint, null)
   }
 })
 
 t.test('a certificate without its key stops the start', async t => {
   await t.rejects(testServer(t, { plugins: [], keys: { tls_cert_path: '/control.pem' } }), {
-    row: { code: 'startup.tls_invalid' },
+    errorCode: { code: 'startup.tls_invalid' },
     message: /give both, or none/
   })
 })

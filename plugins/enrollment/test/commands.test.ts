@@ -38,7 +38,7 @@ async function desk(t: Test, ...names: readonly string[]) {
     try {
       await program.parseAsync([...words], { from: 'user' })
     } catch (error) {
-      if (error instanceof Fault) return `${error.row.code} ${error.row.exit}`
+      if (error instanceof Fault) return `${error.errorCode.code} ${error.errorCode.exit}`
       throw error
     }
     return out.join('\n')

@@ -32,7 +32,13 @@ async function agent(t: Test, { server: { control } }: TestServer) {
   const { promise: lastWord, resolve } = Promise.withResolvers<string>()
   const ended = on(Ended, async (_: null, { code }) => resolve(code))
   const handlers = [{ name: Ended.name, run: ended.run.bind(null, null) }]
-  const { line, ended: closed } = openStream({ socket, codec, handlers, clock: systemClock, log: listen([]) })
+  const { channel, ended: closed } = openStream({
+    socket,
+    codec,
+    handlers,
+    clock: systemClock,
+    log: listen([])
+  })
   closed.addEventListener('abort', () => resolve('closed'))
   const refusal = (error: { code: string }): string => error.code
 
@@ -40,9 +46,9 @@ async function agent(t: Test, { server: { control } }: TestServer) {
     lastWord,
     isUp: () => !closed.aborted,
     redeem: (code: string, token: string) =>
-      line.request(Redeem, { code, token_hash: hashOf(token) }).catch(refusal),
+      channel.request(Redeem, { code, token_hash: hashOf(token) }).catch(refusal),
     hello: (token: string) =>
-      line
+      channel
         .request(Hello, {
           token,
           agent_version: '2.0.0',

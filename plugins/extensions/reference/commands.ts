@@ -9,7 +9,10 @@ import type { Still } from './still.ts'
 export const commandsOf = ({ commands = [] }: Plugin, { filled }: Still): Chapter[] =>
   commands.map(command => {
     const { positional = [] } = command
-    const args: Readonly<Record<string, TSchema>> = { ...command.args.properties, ...command.more?.(filled) }
+    const args: Readonly<Record<string, TSchema>> = {
+      ...command.args.properties,
+      ...command.extraArgs?.(filled)
+    }
     const inOrder = [...positional, ...Object.keys(args).filter(name => !positional.includes(name))]
     const rows = inOrder.map(name => {
       const part = args[name] ?? Type.Unknown()

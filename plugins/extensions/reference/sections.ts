@@ -39,7 +39,7 @@ interface RuleField {
   readonly key: string
   readonly body: Schema
   readonly change: 'frozen' | 'hot'
-  readonly gate: { readonly capability: { readonly id: string; readonly since: string } }
+  readonly requires: { readonly capability: { readonly id: string; readonly since: string } }
 }
 
 export function ruleFieldsText({ name, fills = [] }: Plugin, { filled }: Still): string {
@@ -47,13 +47,13 @@ export function ruleFieldsText({ name, fills = [] }: Plugin, { filled }: Still):
   const mine = (slot ? filled<RuleField>(slot as never) : []).filter(({ by }) => by === name)
   return table(
     ['Field', 'Type', 'After create', 'Agents need', 'Means'],
-    mine.flatMap(({ value: { key, body, change, gate } }) =>
+    mine.flatMap(({ value: { key, body, change, requires } }) =>
       [fieldOf({ path: key, part: body, isRequired: false }), ...fieldsOf(body, key)].map(
         ({ path, type, description }) => [
           code(path),
           type,
           change === 'hot' ? 'may change' : 'stays',
-          code(`${gate.capability.id} ${gate.capability.since}`),
+          code(`${requires.capability.id} ${requires.capability.since}`),
           description
         ]
       )

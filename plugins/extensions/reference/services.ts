@@ -2,12 +2,12 @@
 import { asFunction, asValue, createContainer } from 'awilix'
 import { type TObject, Type } from 'typebox'
 import { systemClock } from '../../../kernel/base/clock.ts'
-import { settle } from '../../../kernel/base/config.ts'
+import { validateConfig } from '../../../kernel/base/config.ts'
 import type { Control } from '../../../kernel/control/control.ts'
 import { openIdentity } from '../../../kernel/identity/identity.ts'
 import { metricsSlot } from '../../../kernel/metrics.ts'
 import type { Kernel, Plugin } from '../../../kernel/plugin.ts'
-import { type FilledBy, gather } from '../../../kernel/slot.ts'
+import { type SlotReader, slotReader } from '../../../kernel/slot.ts'
 import type { Database } from '../../../kernel/store/open.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { wireMessages } from '../../../kernel/wire/rpc.ts'
@@ -16,7 +16,7 @@ import { wireMessages } from '../../../kernel/wire/rpc.ts'
 export function openServices(plugins: readonly Plugin[], store: Database) {
   const made = new Map<string, Kernel>()
   const codec = openCodec([...wireMessages, ...plugins.flatMap(({ messages }) => messages ?? [])])
-  const filledFor = (owner: string, by = plugins): FilledBy => gather(owner, by, depsOf)
+  const filledFor = (owner: string, by = plugins): SlotReader => slotReader(owner, by, depsOf)
 
   const kernelOf = (name: string): Kernel => ({
     log: silent,
@@ -65,7 +65,7 @@ const control: Control = {
   },
   fingerprint: '',
   certificate: '',
-  seed: null,
+  configuredEndpoint: null,
   port: () => 0,
   metrics: notRunning
 }
@@ -73,6 +73,6 @@ const control: Control = {
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 function defaultsOf(plugin: Plugin | undefined): Kernel['config'] {
-  const part = (schema: TObject = Type.Object({})) => settle(schema, {}, '').value
+  const part = (schema: TObject = Type.Object({})) => validateConfig(schema, {}, '').value
   return { ...part(plugin?.config), ...part(plugin?.keys) }
 }

@@ -1,11 +1,11 @@
 // A house in which nothing is started: what the schemas of plugins are made of, and what is made of them.
 import type { EntityManager } from '@mikro-orm/sql'
 import { ownVersion } from '../../../kernel/base/version.ts'
+import { inDependencyOrder } from '../../../kernel/dependency-order.ts'
 import { type HttpHost, hostSlot } from '../../../kernel/http/host.ts'
 import { type Metric, metricsSlot } from '../../../kernel/metrics.ts'
 import type { Kernel, Plugin } from '../../../kernel/plugin.ts'
-import { inOrder } from '../../../kernel/resolve.ts'
-import { type Filled, type FilledBy, ownerOf, type Slot } from '../../../kernel/slot.ts'
+import { type Filled, ownerOf, type Slot, type SlotReader } from '../../../kernel/slot.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { openStore } from '../../../kernel/store/open.ts'
 import type { Document } from './document.ts'
@@ -33,7 +33,7 @@ type Told = readonly Metric[] | null
 
 /** Sections and keys are at their defaults; tables lie in memory; nothing listens. Rejects with what a start would refuse. */
 export async function openStill(given: readonly Plugin[]): Promise<Still> {
-  const plugins = inOrder(given)
+  const plugins = inDependencyOrder(given)
   const store = await openStore(':memory:', [kernelStore, ...plugins])
   try {
     const { filledFor, kernelOf } = openServices(plugins, store)
@@ -65,7 +65,7 @@ async function documentOf(http: HttpHost, plugins: readonly Plugin[], kernelOf: 
   }
 }
 
-async function toldBy(filled: FilledBy): Promise<Told> {
+async function toldBy(filled: SlotReader): Promise<Told> {
   try {
     return (await Promise.all(filled(metricsSlot).map(({ value: figures }) => figures()))).flat()
   } catch {

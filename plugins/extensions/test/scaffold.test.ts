@@ -38,9 +38,18 @@ t.test('a name that is none, and a folder that is not empty, are refused', async
 t.test('a name that sluice has, and a path that can be no folder, are refused, not thrown', async t => {
   const dir = t.testdir({ file: 'mine' })
   for (const name of ['rules', 'kernel'])
-    t.throws(() => scaffold(name, join(dir, 'a')), { row: { exit: 2 }, message: /part of sluice.*acme-/ })
-  t.throws(() => scaffold('acme', join(dir, 'file')), { row: { exit: 2 }, message: /file is not empty/ })
-  t.throws(() => scaffold('acme', join(dir, 'file/in')), { row: { exit: 2 }, message: /in cannot be made/ })
+    t.throws(() => scaffold(name, join(dir, 'a')), {
+      errorCode: { exit: 2 },
+      message: /part of sluice.*acme-/
+    })
+  t.throws(() => scaffold('acme', join(dir, 'file')), {
+    errorCode: { exit: 2 },
+    message: /file is not empty/
+  })
+  t.throws(() => scaffold('acme', join(dir, 'file/in')), {
+    errorCode: { exit: 2 },
+    message: /in cannot be made/
+  })
   t.same(readdirSync(dir), ['file'])
 })
 

@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { importPlugin } from '../../../config/import-plugin.ts'
 import { loadPlugins } from '../../../kernel/loader/load.ts'
 import { lockFileIn, trust } from '../../../kernel/loader/trust.ts'
 import { conform } from '../../../kit/conformance.ts'
@@ -25,7 +26,13 @@ function place(t: Test) {
     chmodSync(join(dir, path), path === 'acme' ? 0o755 : 0o644)
   const file = join(dir, 'acme/plugin.js')
   const load = () =>
-    loadPlugins<{ name: string }>({ half: 'plugin', builtin: {}, table: { './acme': {} }, baseDir: dir })
+    loadPlugins<{ name: string }>({
+      half: 'plugin',
+      builtin: {},
+      importPlugin,
+      table: { './acme': {} },
+      baseDir: dir
+    })
   return { dir, file, load }
 }
 
@@ -94,7 +101,7 @@ t.test("a plugin without a package of its own is not the configuration's whole f
 t.test('a configuration in the folder of the plugin: the lock is none of its files', async t => {
   const { dir } = place(t)
   const load = () =>
-    loadPlugins({ half: 'plugin', builtin: {}, table: { '.': {} }, baseDir: join(dir, 'acme') })
+    loadPlugins({ half: 'plugin', builtin: {}, importPlugin, table: { '.': {} }, baseDir: join(dir, 'acme') })
   await load()
   await t.resolves(load())
 })

@@ -129,7 +129,7 @@ t.test('a route that waits for a client is completed once, with its answer', asy
       seen = { ...(found.decisions[0] as object) }
       return 'done'
     },
-    { answer: 'waits' }
+    { outcome: 'deferred' }
   )
   const { ask, decisions } = await httpFixture(t, { routes: [wait] })
   found.decisions = decisions
@@ -146,7 +146,7 @@ t.test('a client that does not answer completes the decision, too', async t => {
     await rename(call)
     throw new Fault(ackTimeout, 'no answer')
   }
-  const { ask, decisions } = await httpFixture(t, { routes: [post(late, { answer: 'waits' })] })
+  const { ask, decisions } = await httpFixture(t, { routes: [post(late, { outcome: 'deferred' })] })
 
   t.match(await ask('POST', '/v1/things', plain), { status: 504 })
 

@@ -1,6 +1,6 @@
 // The HTTP host alone, over a real store, with a plugin of the test's own.
 import type { Test } from 'tap'
-import type { Code } from '../../../kernel/base/errors.ts'
+import type { ErrorCode } from '../../../kernel/base/errors.ts'
 import type { HttpHost } from '../../../kernel/http/host.ts'
 import {
   type AuthenticatedCaller,
@@ -13,7 +13,7 @@ import { Credential, User } from '../../../kernel/identity/entities.ts'
 import { openIdentity } from '../../../kernel/identity/identity.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
 import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
-import { gather } from '../../../kernel/slot.ts'
+import { slotReader } from '../../../kernel/slot.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { type Database, openStore } from '../../../kernel/store/open.ts'
 import { watch } from '../../../kit/decision-recorder.ts'
@@ -47,7 +47,7 @@ export interface Answer {
 
 interface Plan extends Partial<HttpOptions> {
   readonly routes: readonly Route<Kernel>[]
-  readonly codes?: readonly Code[]
+  readonly codes?: readonly ErrorCode[]
   readonly session?: (visit: RequestInfo) => AuthenticatedCaller | null
   readonly dir?: string
   readonly users?: 'none'
@@ -81,7 +81,7 @@ export async function httpFixture(
     store,
     clock,
     log: { debug: put('debug'), info: put('info'), warn: put('warn'), error: put('error') },
-    filled: gather('kernel', [plugin, watch(decisions)], () => ({})),
+    filled: slotReader('kernel', [plugin, watch(decisions)], () => ({})),
     identity: openIdentity({ store, clock, operatorToken: 'operator-token' }),
     version: '2.0.0',
     tally: openHttpMetrics(),

@@ -135,7 +135,10 @@ t.test('after a time-out the repeat shows the present state and makes no second'
       await call.change({ kind: 'thing', id: 'thing-1' }, async () => null)
       throw new Fault(ackTimeout, 'no answer')
     },
-    { answer: 'waits', again: async (_deps: Kernel, _call: Call, id: string) => ({ id, state: 'active' }) }
+    {
+      outcome: 'deferred',
+      replay: async (_deps: Kernel, _call: Call, id: string) => ({ id, state: 'active' })
+    }
   )
   const { ask } = await httpFixture(t, { routes })
 
@@ -150,7 +153,7 @@ t.test('after a time-out the repeat shows the present state and makes no second'
 
 t.test('after a crash between change and answer the repeat shows what was changed', async t => {
   const dir = t.testdir()
-  const more = { again: async (_deps: Kernel, _call: Call, id: string) => ({ id }) }
+  const more = { replay: async (_deps: Kernel, _call: Call, id: string) => ({ id }) }
   const before = counting(change, more)
   const crashed = await httpFixture(t, { routes: before.routes, dir })
   await crashed.ask('POST', '/v1/things', keyed('k'))

@@ -128,8 +128,8 @@ t.test('a refused or broken request leaves its place', async t => {
 t.test('a call knows when its caller has gone', async t => {
   const arrived = Promise.withResolvers<void>()
   const left = Promise.withResolvers<void>()
-  const run = async ({ gone }: Call) => {
-    gone.addEventListener('abort', () => left.resolve())
+  const run = async ({ signal }: Call) => {
+    signal.addEventListener('abort', () => left.resolve())
     arrived.resolve()
     await left.promise
     return {}
@@ -147,9 +147,9 @@ t.test('a call knows when its caller has gone', async t => {
 })
 
 t.test('a call whose caller waits is never told that it has gone', async t => {
-  let signal: AbortSignal | null = null
-  const run = async ({ gone }: Call) => {
-    signal = gone
+  let callSignal: AbortSignal | null = null
+  const run = async ({ signal }: Call) => {
+    callSignal = signal
     return {}
   }
   const { http } = await httpFixture(t, { routes: [post(run)] })
@@ -162,7 +162,7 @@ t.test('a call whose caller waits is never told that it has gone', async t => {
   })
   await response.text()
 
-  t.match(signal, { aborted: false })
+  t.match(callSignal, { aborted: false })
 })
 
 t.test('a body that ends early is no failure of ours, and leaves its place', async t => {

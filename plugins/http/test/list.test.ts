@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { defineList, type Listing } from '../../../kernel/http/listing.ts'
+import { defineList, type Listing } from '../../../kernel/http/list-route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { type HttpFixture, httpFixture, operator } from './fixture.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { defineList } from '../../../kernel/http/listing.ts'
+import { defineList } from '../../../kernel/http/list-route.ts'
 import { defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { httpFixture } from './fixture.ts'

@@ -38,7 +38,11 @@ function session({ cookies }: RequestInfo): AuthenticatedCaller | null {
   const [userId, role, limit] = cookies['svc_session']?.split('.') ?? []
   if (userId === undefined) return null
   const principal = { userId, role: role === 'user' ? role : 'superadmin', method: 'session' } as const
-  return { principal, requires: 'csrf', ...(limit === 'temporary' && { only: ['password.change'] }) }
+  return {
+    principal,
+    requires: 'csrf',
+    ...(limit === 'temporary' && { allowedActions: ['password.change'] })
+  }
 }
 
 const cookie = { cookie: 'svc_session=eve.superadmin' }

@@ -43,15 +43,15 @@ t.test(
     const both = { operator_http_tls_cert_path: cert, operator_http_tls_key_path: key }
 
     await t.rejects(up({ operator_http_tls_cert_path: cert }), {
-      row: { code: 'startup.config_invalid' },
+      errorCode: { code: 'startup.config_invalid' },
       message: /belong together/
     })
     await t.rejects(up({ ...both, operator_http_tls_cert_path: `${cert}.none` }), {
-      row: { code: 'startup.tls_invalid' },
+      errorCode: { code: 'startup.tls_invalid' },
       message: /cannot be read/
     })
     chmodSync(key, 0o644)
-    await t.rejects(up(both), { row: { code: 'startup.insecure_permissions' }, message: /chmod 600/ })
+    await t.rejects(up(both), { errorCode: { code: 'startup.insecure_permissions' }, message: /chmod 600/ })
     chmodSync(key, 0o600)
 
     t.match((await up(both)).server.origin, /^https:/)

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
-import { defineStream } from '../../../kernel/http/streaming.ts'
+import { defineStream } from '../../../kernel/http/stream-route.ts'
 import { Credential } from '../../../kernel/identity/entities.ts'
 import { httpFixture, plain, portOf, superadmin } from './fixture.ts'
 
@@ -17,10 +17,10 @@ function feed() {
     access: 'user',
     summary: 'Numbers.',
     schema: () => ({ event: Type.Object({ n: Type.Integer() }) }),
-    async run(_deps: object, { gone }) {
-      gone.addEventListener('abort', () => more.resolve())
+    async run(_deps: object, { signal }) {
+      signal.addEventListener('abort', () => more.resolve())
       return (async function* () {
-        while (!gone.aborted) {
+        while (!signal.aborted) {
           for (const n of said.splice(0)) yield { event: 'number', data: { n } }
           await more.promise
           more = Promise.withResolvers()

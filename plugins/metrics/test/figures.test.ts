@@ -115,7 +115,7 @@ t.test('requests by route, and frames by message; what somebody makes up is no l
   const { agent } = await edge()
   await call('GET', '/v1/clients/01K9ZJ4M5N6P7Q8R9S0TABCDEF')
   await call('GET', '/v1/made-up')
-  await agent.line.request({ name: 'x' } as never, {}).catch(() => {})
+  await agent.channel.request({ name: 'x' } as never, {}).catch(() => {})
 
   const { value, families } = await scrape()
   t.equal(value('svc_http_requests_total', 'method="GET",route="/v1/clients/:client_id",status="404"'), 1)

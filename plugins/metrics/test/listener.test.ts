@@ -139,7 +139,7 @@ t.test('a port that is taken stops the start and says which key', async t => {
   const { port } = other.address() as AddressInfo
 
   await t.rejects(testServer(t, { plugins: ['metrics'], keys: { metrics_listen: `127.0.0.1:${port}` } }), {
-    row: { code: 'startup.listen_failed', exit: 78 },
+    errorCode: { code: 'startup.listen_failed', exit: 78 },
     message: /^metrics_listen 127\.0\.0\.1:\d+: .*EADDRINUSE/
   })
 })

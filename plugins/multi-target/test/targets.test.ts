@@ -70,7 +70,7 @@ t.test('what the agent says of targets is shown with them, in the order of the r
   const { rule_id } = (await on.push({ targets })).body
   t.match(await on.get(rule_id), { targets: [{ health: unknown }, { health: unknown }] })
 
-  agent.line.send(Health, {
+  agent.channel.send(Health, {
     rules: [
       {
         rule_id,
@@ -105,10 +105,10 @@ t.test('of the rules of another client, and of a client that is away, nothing is
     rules: [{ rule_id, targets: [1, 2].map(() => ({ state: 'healthy' as const, consecutive_failures: 0 })) }]
   }
 
-  stranger.line.send(Health, said)
+  stranger.channel.send(Health, said)
   await on.push({ client: 'other', listen_port: 3 })
   t.match(await on.get(rule_id), { targets: [{ health: unknown }, { health: unknown }] })
-  agent.line.send(Health, said)
+  agent.channel.send(Health, said)
   await until(
     () => on.get(rule_id),
     ({ targets }) => JSON.stringify(targets).includes('healthy')

@@ -50,7 +50,7 @@ async function begin(t: Test, dir = t.testdir()): Promise<Site> {
   const on = startTestAgent(t, { dir, server, plugins: [rules, quota] })
   now = on.clock.now
   const visit = await server.next()
-  return { server, on, visit, set: over => visit.line.request(TrafficQuotaUpdate, { ...terms, ...over }) }
+  return { server, on, visit, set: over => visit.channel.request(TrafficQuotaUpdate, { ...terms, ...over }) }
 }
 
 /** All that a rule and its quota have let through so far. */

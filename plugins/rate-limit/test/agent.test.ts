@@ -23,7 +23,7 @@ async function begin(t: Test, dir = t.testdir()) {
     server,
     visit,
     push: (rule: string, port: number, limits: RateLimit | null, owner = 'ann') =>
-      visit.line.request(RulePush, {
+      visit.channel.request(RulePush, {
         rule_id: rule,
         revision: ++revision,
         owner,
@@ -36,14 +36,14 @@ async function begin(t: Test, dir = t.testdir()) {
         retry: false
       }),
     remove: (rule: string) =>
-      visit.line.request(RuleRemove, { rule_id: rule, revision: ++revision, removal: 'cut' }),
+      visit.channel.request(RuleRemove, { rule_id: rule, revision: ++revision, removal: 'cut' }),
     envelop: (owner: string, limits: RateLimit) =>
-      visit.line.request(EnvelopeSet, {
+      visit.channel.request(EnvelopeSet, {
         owner_id: owner,
         revision: ++revision,
         limits: encodeLimits(limits)
       }),
-    lift: (owner: string) => visit.line.request(EnvelopeRemove, { owner_id: owner, revision: ++revision })
+    lift: (owner: string) => visit.channel.request(EnvelopeRemove, { owner_id: owner, revision: ++revision })
   }
 }
 

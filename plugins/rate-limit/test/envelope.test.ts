@@ -141,7 +141,7 @@ t.test('time spent waiting is summed over the lives of an agent, and goes with i
   const id = body.rule_id
   const deps = server.depsOf('rate-limit') as unknown as Parameters<typeof openMetrics>[0] // its own services
   const waited = async () => [...((await openMetrics(deps)())[0]?.samples ?? [])]
-  const say = async (line: typeof agent.line, ms: number, sum: number) => {
+  const say = async (line: typeof agent.channel, ms: number, sum: number) => {
     const waits = [
       { scope: 'rule' as const, id, ms },
       { scope: 'owner' as const, id: 'ann', ms: ms * 2 }
@@ -149,11 +149,11 @@ t.test('time spent waiting is summed over the lives of an agent, and goes with i
     line.send(Throttled, { waits })
     await until(waited, ([of]) => of?.value === sum)
   }
-  await say(agent.line, 1000, 1)
-  await say(agent.line, 1500, 1.5)
+  await say(agent.channel, 1000, 1)
+  await say(agent.channel, 1500, 1.5)
   await agent.close()
   const again = await connect(clientId, { ...able, instanceId: 'another' })
-  await say(again.line, 500, 2)
+  await say(again.channel, 500, 2)
 
   t.same(await waited(), [
     { labelValues: [clientId, 'ann', id], value: 2 },

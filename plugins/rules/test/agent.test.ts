@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { AgentApplyResult, AgentCall, AgentObject, RuleSpec } from '../../../agent/plugin.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
-import { bind } from '../../../kernel/wire/message.ts'
+import { bindHandlers } from '../../../kernel/wire/message.ts'
 import agent from '../agent.ts'
 import { messages, RulePush, RuleRemove, Settings } from '../wire.ts'
 
@@ -37,7 +37,7 @@ function desk(verdict: AgentApplyResult = taken) {
     }
   } as unknown as AgentCall // what this half touches of it
   const hear = async (message: { readonly name: string }, bytes: Uint8Array) =>
-    (await bind(agent.handlers, () => call)
+    (await bindHandlers(agent.handlers, () => call)
       .find(({ name }) => name === message.name)
       ?.run(codec, bytes)) ?? null
   return { seen, call, hear }

@@ -7,7 +7,7 @@ const codeOf = (work: () => unknown): string => {
   try {
     return `no refusal: ${JSON.stringify(work())}`
   } catch (error) {
-    return error instanceof Fault ? error.row.code : String(error)
+    return error instanceof Fault ? error.errorCode.code : String(error)
   }
 }
 

@@ -5,7 +5,7 @@ import { openJournal } from '../../../agent/journal/journal.ts'
 import type { AgentCall } from '../../../agent/plugin.ts'
 import { openStateDatabase } from '../../../agent/state/database.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
-import { bind, Refused } from '../../../kernel/wire/message.ts'
+import { bindHandlers, Refused } from '../../../kernel/wire/message.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
 import { type LogLine, listen } from '../../../kit/test-server.ts'
 import { counted, web } from '../../../test/agent/journal-kit.ts'
@@ -182,7 +182,7 @@ t.test(
     await clock.advance(0)
 
     engine(counted(1, [10, 0]))
-    const [handler] = bind(agent.handlers, () => call)
+    const [handler] = bindHandlers(agent.handlers, () => call)
     await handler?.run(codec, codec.encode(LastReport, {}))
     t.match(reports.at(-1), { rows: [{ bytes_in: 10 }, {}, {}] })
 

@@ -73,7 +73,7 @@ export async function statsFixture(t: Test, plan: TestServerOptions = {}): Promi
     async report(agent, said) {
       const body = { epoch, seq: 1, part: 0, last: true, rows: [], live: [], ...said }
       const gathered = armed().then(() => clock.advance(250))
-      const [answer] = await Promise.all([agent.line.request(StatsReport, body), gathered])
+      const [answer] = await Promise.all([agent.channel.request(StatsReport, body), gathered])
       return answer
     },
     stats: async id => (await home.call<RuleStats>('GET', `/v1/rules/${id}/stats`)).body,

@@ -80,7 +80,7 @@ t.test('a report in parts, and reports that lie together, are booked as one each
   const one = await edge('one')
   const two = await edge('two')
 
-  const first = one.agent.line.request(StatsReport, {
+  const first = one.agent.channel.request(StatsReport, {
     epoch,
     seq: 1,
     part: 0,
@@ -254,7 +254,14 @@ t.test('a report that cannot be booked takes no other of its moment with it', as
   const rowsOf = ({ ruleId }: { ruleId: string }) => [row(ruleId, 'minute', minute, { bytes_in: 10 })]
 
   const spoiled = t.rejects(
-    bad.agent.line.request(StatsReport, { epoch, seq: 1, part: 0, last: true, rows: rowsOf(bad), live: [] }),
+    bad.agent.channel.request(StatsReport, {
+      epoch,
+      seq: 1,
+      part: 0,
+      last: true,
+      rows: rowsOf(bad),
+      live: []
+    }),
     { code: 'internal' }
   )
   await report(good.agent, { rows: rowsOf(good) })

@@ -44,7 +44,7 @@ async function office(t: Test) {
     try {
       await program.parseAsync(line.split(' '), { from: 'user' })
     } catch (error) {
-      if (error instanceof Fault) return `${error.row.code} ${error.row.exit}`
+      if (error instanceof Fault) return `${error.errorCode.code} ${error.errorCode.exit}`
       throw error
     }
     return out.join('\n')

@@ -19,7 +19,7 @@ async function open(t: Test): Promise<Deps> {
 const codeOf = (call: () => Promise<unknown>): Promise<string | null> =>
   call().then(
     () => null,
-    error => (error instanceof Fault ? error.row.code : String(error))
+    error => (error instanceof Fault ? error.errorCode.code : String(error))
   )
 
 t.test('a user is kept as given, enabled, with the time', async t => {

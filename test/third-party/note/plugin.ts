@@ -1,6 +1,6 @@
 // As a stranger would write it: a route, a table, and a rule field with its agent's half. Loaded by path.
 import { Type } from 'typebox'
-import { defineList } from '../../../kernel/http/listing.ts'
+import { defineList } from '../../../kernel/http/list-route.ts'
 import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
 import { NoteIdle } from './entities.ts'
 import { field, notTcp } from './field.ts'

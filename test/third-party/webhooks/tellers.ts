@@ -1,5 +1,5 @@
 // From what happens in the server to events: each slot's filler.
-import type { Connection, EntityManager, Kernel, Peer, quota, rules } from 'sluice/plugin'
+import type { ConnectionHooks, EntityManager, Kernel, Peer, quota, rules } from 'sluice/plugin'
 import type { Event, Outbox } from './outbox.ts'
 import type { config } from './settings.ts'
 
@@ -49,7 +49,7 @@ export function openTellers({ outbox, clients, store, clock, log }: Services) {
       () => null
     )
 
-  const connection: Connection = {
+  const connection: ConnectionHooks = {
     joined: peer =>
       tell('client.connected', peer, { agent_version: peer.agentVersion, remote_addr: peer.remoteAddr }),
     left: (peer, reason) => tell('client.disconnected', peer, { reason })

@@ -1,6 +1,6 @@
 // A server in this process with the plugin, and somebody who is told.
 import type { Test } from 'tap'
-import { offerSurface } from '../../../../kernel/loader/public-modules.ts'
+import { offerPublicModules } from '../../../../config/import-plugin.ts'
 import type { Plugin } from '../../../../kernel/plugin.ts'
 import type { FakeClock } from '../../../../kit/fake-clock.ts'
 import type { TestServer } from '../../../../kit/test-server.ts'
@@ -8,7 +8,7 @@ import { type RulesFixture, rulesFixture } from '../../../../plugins/rules/test/
 import type { DeadRow, EndpointRow } from '../schema.ts'
 import { type Receiver, receiver } from './receiver.ts'
 
-offerSurface()
+offerPublicModules()
 export const { default: plugin } = (await import('../plugin.ts')) as { default: Plugin } // after the line above
 
 export const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'

@@ -1,19 +1,19 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { type Static, type TSchema, Type } from 'typebox'
-import type { FilledBy } from '../slot.ts'
+import type { SlotReader } from '../slot.ts'
 import type { Call, Route, Schemas } from './route.ts'
 
 /** What a list route answers: either all its rows, or where they lie, and the host reads one page of them. */
-export type Listing<R> = readonly R[] | Rows<R>
+export type Listing<R> = readonly R[] | PagedRows<R>
 
-export interface Rows<R> {
+export interface PagedRows<R> {
   /** One page, in ascending order of the key: rows whose key is above `after` (null: from the start), `take` at most. */
   page(after: string | null, take: number, em: EntityManager): Promise<readonly { key: string; row: R }[]>
 }
 
 interface ListRoute<D, Q extends TSchema, P extends TSchema, R extends TSchema>
   extends Pick<Route<D>, 'url' | 'action' | 'access' | 'summary'> {
-  schema(filled: FilledBy): { readonly query?: Q; readonly params?: P; readonly row: R }
+  schema(filled: SlotReader): { readonly query?: Q; readonly params?: P; readonly row: R }
   run(deps: D, call: Call<{ query: Q; params: P; reply: TSchema }>): Promise<Listing<Static<R>>>
 }
 

@@ -1,8 +1,8 @@
-import { refuse } from './base/config.ts'
+import { throwProblems } from './base/config.ts'
 import type { Plugin } from './plugin.ts'
 
 /** Dependencies first; ties by name, so that two runs never differ. That all needs are met is check's word. */
-export function inOrder<P extends Pick<Plugin, 'name' | 'needs'>>(plugins: readonly P[]): P[] {
+export function inDependencyOrder<P extends Pick<Plugin, 'name' | 'needs'>>(plugins: readonly P[]): P[] {
   const byName = new Map(plugins.map(plugin => [plugin.name, plugin]))
   const done = new Set<P>()
   const path: string[] = []
@@ -10,7 +10,8 @@ export function inOrder<P extends Pick<Plugin, 'name' | 'needs'>>(plugins: reado
   function visit(plugin: P): void {
     if (done.has(plugin)) return
     const start = path.indexOf(plugin.name)
-    if (start >= 0) refuse([`plugins need each other: ${[...path.slice(start), plugin.name].join(' -> ')}`])
+    if (start >= 0)
+      throwProblems([`plugins need each other: ${[...path.slice(start), plugin.name].join(' -> ')}`])
 
     path.push(plugin.name)
     for (const name of Object.keys(plugin.needs ?? {}).sort()) {

@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import type { FilledBy } from '../slot.ts'
+import type { SlotReader } from '../slot.ts'
 import type { Call, Route, Schemas } from './route.ts'
 
 /** One server-sent event (WHATWG HTML, 9.2). */
@@ -10,7 +10,7 @@ export interface ServerEvent<E> {
 
 interface StreamRoute<D, Q extends TSchema, P extends TSchema, E extends TSchema>
   extends Pick<Route<D>, 'url' | 'action' | 'access' | 'summary'> {
-  schema(filled: FilledBy): { readonly query?: Q; readonly params?: P; readonly event: E }
+  schema(filled: SlotReader): { readonly query?: Q; readonly params?: P; readonly event: E }
   /** Refuses before the first event; ends with `gone`, which also says that the caller has lost access. */
   run(
     deps: D,

@@ -1,0 +1,46 @@
+// Imports plugins that are not built in. Whatever their location, `sluice/plugin`, `sluice/agent-plugin` and
+// `sluice/kit` resolve to the running program, so that slots and services are the same objects on both sides.
+import { registerHooks } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import { reasonOf } from '../kernel/base/errors.ts'
+import { ownVersion } from '../kernel/base/version.ts'
+
+const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+
+/** Like `exports` of package.json. */
+const publicModules: Readonly<Record<string, URL>> = {
+  'sluice/plugin': new URL(`../plugins/public.${extension}`, import.meta.url),
+  'sluice/agent-plugin': new URL(`../agent/public.${extension}`, import.meta.url),
+  'sluice/kit': new URL(`../kit/public.${extension}`, import.meta.url)
+}
+
+let isOffered = false
+
+export function offerPublicModules(): void {
+  if (isOffered) return
+  isOffered = true
+  registerHooks({
+    resolve: (specifier, context, next) => {
+      const own = publicModules[specifier]
+      return own ? { url: own.href, shortCircuit: true } : next(specifier, context)
+    }
+  })
+}
+
+/** Imports a plugin's file. Errors name the file and line, or the export that this version of sluice does not have. */
+export async function importPlugin(file: string): Promise<object> {
+  offerPublicModules()
+  try {
+    return await import(pathToFileURL(file).href)
+  } catch (cause) {
+    // A plugin for a newer contract may fail to link before its version ranges can be read.
+    const [missing] = /'sluice\/[\w-]+' does not provide an export named '\w+'/.exec(String(cause)) ?? []
+    if (missing !== undefined)
+      throw new Error(
+        `${missing}: this is sluice ${ownVersion()}; install a release of the plugin that was made for it, or a newer sluice`,
+        { cause }
+      )
+    const [place] = (cause instanceof SyntaxError && /^file:\S+:\d+/.exec(cause.stack ?? '')) || []
+    throw place === undefined ? cause : new Error(`${place}: ${reasonOf(cause)}`, { cause })
+  }
+}
