@@ -2,14 +2,17 @@ import type { Counters, EngineRule, PortCounters, TargetCounters } from '../engi
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** Counters while they count. */
-export interface Tally extends Mutable<Omit<Counters, 'ports' | 'targets' | 'rejected'>> {
-  readonly ports: readonly Mutable<PortCounters>[]
-  readonly targets: readonly Mutable<TargetCounters>[]
+export type LivePortCounters = Mutable<PortCounters>
+export type LiveTargetCounters = Mutable<TargetCounters>
+
+/** The counters of an open rule, incremented in place. */
+export interface LiveCounters extends Mutable<Omit<Counters, 'ports' | 'targets' | 'rejected'>> {
+  readonly ports: readonly LivePortCounters[]
+  readonly targets: readonly LiveTargetCounters[]
   readonly rejected: Record<string, number>
 }
 
-export const openTally = ({ id, from, to, targets }: EngineRule): Tally => ({
+export const zeroCounters = ({ id, from, to, targets }: EngineRule): LiveCounters => ({
   ruleId: id,
   ports: Array.from({ length: to - from + 1 }, (_, i) => ({
     port: from + i,
@@ -35,13 +38,10 @@ export const openTally = ({ id, from, to, targets }: EngineRule): Tally => ({
   rejected: {}
 })
 
-export function reject({ rejected }: Tally, reason: string): void {
-  rejected[reason] = (rejected[reason] ?? 0) + 1
-}
-
-export const snapshot = (tally: Tally): Counters => ({
-  ...tally,
-  ports: tally.ports.map(port => ({ ...port })),
-  targets: tally.targets.map(target => ({ ...target })),
-  rejected: { ...tally.rejected }
+/** A copy that later increments do not change. */
+export const snapshot = (counters: LiveCounters): Counters => ({
+  ...counters,
+  ports: counters.ports.map(port => ({ ...port })),
+  targets: counters.targets.map(target => ({ ...target })),
+  rejected: { ...counters.rejected }
 })

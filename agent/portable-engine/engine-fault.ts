@@ -4,7 +4,7 @@ export function fault(code: EngineFault['code'], message: string, options?: Erro
   return Object.assign(new Error(message, options), { code })
 }
 
-/** What the system says, in the engine's words. */
+/** Turns a system error of node:net or node:dgram into an EngineFault; `where` begins its message. */
 export function faultOf(cause: unknown, where: string): EngineFault {
   const { code, message } = cause as NodeJS.ErrnoException // net rejects with nothing else
   if (code === 'EADDRINUSE' || code === 'EACCES') return fault(code, `${where}: ${message}`, { cause })
@@ -12,16 +12,16 @@ export function faultOf(cause: unknown, where: string): EngineFault {
   return fault('EINVAL', `${where}: ${message}`, { cause })
 }
 
-/** What no plan may ask for. */
-export function check({ from, to, targets, protocol, name, fallback }: EngineRule): void {
+/** Throws EINVAL for a rule that no engine can open. */
+export function checkRule({ from, to, targets, protocol, name, fallback }: EngineRule): void {
   const isPort = (port: number) => Number.isInteger(port) && port >= 1 && port <= 65_535
-  if (!isPort(from) || !isPort(to) || to < from) throw fault('EINVAL', `${from} to ${to} are no ports`)
+  if (!isPort(from) || !isPort(to) || to < from) throw fault('EINVAL', `${from} to ${to} is not a port range`)
   if (targets.length === 0) throw fault('EINVAL', `port ${from} has no target`)
   if ((name !== null || fallback) && (protocol === 'udp' || to !== from))
-    throw fault('EINVAL', `port ${from}: only a TCP rule of one port is found by a name`)
+    throw fault('EINVAL', `port ${from}: only a TCP rule with a single port can share it by name`)
   if (name === '' || (name !== null && fallback))
-    throw fault('EINVAL', `port ${from}: a rule has a name or is the fallback`)
+    throw fault('EINVAL', `port ${from}: a rule has a name or is the fallback, not both`)
   for (const { host, port } of targets)
     if (!isPort(port) || !isPort(port + to - from))
-      throw fault('EINVAL', `target ${host} has no port for each of ${from} to ${to}`)
+      throw fault('EINVAL', `target ${host}: ${port} to ${port + to - from} is not a port range`)
 }

@@ -1,119 +1,125 @@
-// Which targets of a rule are worth a try, by how the last tries went.
-import type { EngineEvent, EngineRule, Health, TargetCounters } from '../engine.ts'
+// Which targets of a rule are worth an attempt, judged by their last attempts.
+import type { EngineEvent, EngineRule, Health } from '../engine.ts'
+import type { LiveTargetCounters } from './counters.ts'
 
 const failuresToFail = 3
 const failuresWithinMs = 30_000
 const retryMs = 10_000
 const successesToHeal = 2
 
-/** A try at one target; exactly one of these is said, once. */
+/** An attempt to reach one target. Exactly one of its methods is called, once. */
 export interface Attempt {
-  readonly index: number
+  readonly index: number // of the target
   succeeded(): void
   failed(reason: string): void
-  /** It ended for reasons that say nothing about the target. */
+  /** The attempt ended without saying anything about the target. */
   abandoned(): void
 }
 
-export interface TargetsHealth {
+/** Keeps the health in `counters`, which are the live counters of the rule's targets. */
+export class TargetHealth {
+  readonly #targets: readonly Target[]
+  readonly #protocol: EngineRule['protocol']
+
+  constructor(
+    { id: ruleId, protocol }: Pick<EngineRule, 'id' | 'protocol'>,
+    counters: readonly LiveTargetCounters[],
+    emit: (event: EngineEvent) => void,
+    now = () => performance.now()
+  ) {
+    this.#protocol = protocol
+    this.#targets = counters.map((row, target) => {
+      const onChange: OnChange = (from, to, reason) =>
+        emit({ kind: 'target-health', ruleId, target, from, to, reason })
+      return new Target(target, row, now, onChange)
+    })
+  }
+
   /**
-   * Failover order, each judged when its turn comes: what is failed is left out, unless all are. A flow learns too
-   * late that its target is gone to try another: of failed ones it takes the one that failed longest ago.
+   * Yields attempts in failover order; each target is judged when it is due. Failed targets are skipped, unless all
+   * have failed. Then TCP tries them in order. UDP begins with the one that failed longest ago: a flow learns too late
+   * that its target is gone to try another.
    */
-  attempts(): Iterable<Attempt>
-  /** A try that nobody waits for. */
-  probe(index: number): Attempt
+  *attempts(): Iterable<Attempt> {
+    const haveAllFailed = this.#targets.every(target => target.isFailed)
+    const order = [...this.#targets]
+    if (haveAllFailed && this.#protocol === 'udp') order.sort((a, b) => a.retryAt - b.retryAt)
+    for (const target of order) if (haveAllFailed || target.mayBeTried()) yield target.begin()
+  }
+
+  /** Begins an attempt at any target, without a caller. */
+  probe(index: number): Attempt {
+    const target = this.#targets[index]
+    if (!target) throw new TypeError(`the rule has no target ${index}`)
+    return target.begin()
+  }
 }
 
-type Row = { -readonly [K in keyof TargetCounters]: TargetCounters[K] }
-type Emit = (event: EngineEvent) => void
+type OnChange = (from: Health, to: Health, reason: string) => void
 
-/** Keeps `rows`, which are the counters of the rule's targets. */
-export function openHealth(
-  { id: ruleId, protocol }: Pick<EngineRule, 'id' | 'protocol'>,
-  rows: readonly Row[],
-  emit: Emit,
-  now = () => performance.now()
-): TargetsHealth {
-  const targets = rows.map((row, target) =>
-    openTarget(row, now, change => emit({ kind: 'target-health', ruleId, target, ...change }))
-  )
-  const begin = (index: number, target: Target): Attempt => ({ index, ...target.begin() })
-  return {
-    *attempts() {
-      const isDesperate = targets.every(target => target.isFailed())
-      const order = [...targets.entries()]
-      if (isDesperate && protocol === 'udp') order.sort(([, a], [, b]) => a.retryAt() - b.retryAt())
-      for (const [index, target] of order) if (isDesperate || target.mayTry()) yield begin(index, target)
-    },
-    probe(index) {
-      const target = targets[index]
-      if (!target) throw new TypeError(`target ${index} is not of this rule`)
-      return begin(index, target)
+class Target {
+  retryAt = 0 // by #now, some time after the last failure; 0 after a success
+  readonly #index: number
+  readonly #counters: LiveTargetCounters
+  readonly #now: () => number
+  readonly #onChange: OnChange
+  #failedAt: number[] = [] // the last few failures in a row
+  #successes = 0 // in a row, of a failed target
+  #attempts = 0 // in progress
+
+  constructor(index: number, counters: LiveTargetCounters, now: () => number, onChange: OnChange) {
+    this.#index = index
+    this.#counters = counters
+    this.#now = now
+    this.#onChange = onChange
+  }
+
+  get isFailed(): boolean {
+    return this.#counters.health === 'failed'
+  }
+
+  mayBeTried(): boolean {
+    return !this.isFailed || (this.#attempts === 0 && this.#now() >= this.retryAt)
+  }
+
+  begin(): Attempt {
+    const end = (record: () => void) => {
+      this.#attempts--
+      record()
+    }
+    this.#attempts++
+    return {
+      index: this.#index,
+      succeeded: () => end(() => this.#succeeded()),
+      failed: reason => end(() => this.#failed(reason)),
+      abandoned: () => end(() => {})
     }
   }
-}
 
-interface Target {
-  isFailed(): boolean
-  mayTry(): boolean
-  /** Some time after its last failure; 0 when it has succeeded since. */
-  retryAt(): number
-  begin(): Omit<Attempt, 'index'>
-}
-
-interface Change {
-  readonly from: Health
-  readonly to: Health
-  readonly reason: string
-}
-
-function openTarget(row: Row, now: () => number, onChange: (change: Change) => void): Target {
-  const isFailed = () => row.health === 'failed'
-  let failures: number[] = [] // when: the last few in a row
-  let successes = 0 // in a row, of a failed one
-  let retryAt = 0
-  let tries = 0 // under way
-
-  const become = (to: Health, reason: string) => {
-    const from = row.health
-    row.health = to
-    if (from !== to) onChange({ from, to, reason })
-  }
-  const succeeded = () => {
-    row.lastSuccessAt = Date.now()
-    row.consecutiveFailures = 0
-    failures = []
-    retryAt = 0
-    if (isFailed() && ++successes < successesToHeal) return
-    become('healthy', 'connected')
-  }
-  const failed = (reason: string) => {
-    const at = now()
-    row.lastFailureAt = Date.now()
-    row.consecutiveFailures++
-    successes = 0
-    retryAt = at + retryMs
-    failures = [...failures, at].slice(-failuresToFail)
-    const [oldest = at] = failures
-    if (failures.length === failuresToFail && at - oldest <= failuresWithinMs) become('failed', reason)
+  #succeeded(): void {
+    this.#counters.lastSuccessAt = Date.now()
+    this.#counters.consecutiveFailures = 0
+    this.#failedAt = []
+    this.retryAt = 0
+    if (this.isFailed && ++this.#successes < successesToHeal) return
+    this.#become('healthy', 'connected')
   }
 
-  return {
-    isFailed,
-    mayTry: () => !isFailed() || (tries === 0 && now() >= retryAt),
-    retryAt: () => retryAt,
-    begin() {
-      tries++
-      const ends = (then: () => void) => {
-        tries--
-        then()
-      }
-      return {
-        succeeded: () => ends(succeeded),
-        failed: reason => ends(() => failed(reason)),
-        abandoned: () => ends(() => {})
-      }
-    }
+  #failed(reason: string): void {
+    const now = this.#now()
+    this.#counters.lastFailureAt = Date.now()
+    this.#counters.consecutiveFailures++
+    this.#successes = 0
+    this.retryAt = now + retryMs
+    this.#failedAt = [...this.#failedAt, now].slice(-failuresToFail)
+    const [oldest = now] = this.#failedAt
+    if (this.#failedAt.length === failuresToFail && now - oldest <= failuresWithinMs)
+      this.#become('failed', reason)
+  }
+
+  #become(to: Health, reason: string): void {
+    const from = this.#counters.health
+    this.#counters.health = to
+    if (from !== to) this.#onChange(from, to, reason)
   }
 }

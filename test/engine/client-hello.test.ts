@@ -2,7 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import type { ConnectionOptions } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import { readHello } from '../../agent/portable-engine/tcp/client-hello.ts'
+import { parseClientHello } from '../../agent/portable-engine/tcp/client-hello.ts'
 import { helloOf, inRecordsOf } from './hellos.ts'
 
 const name = 'one.example.org'
@@ -25,15 +25,20 @@ for (const [client, options] of Object.entries(clients)) {
     const hello = await helloOf({ ...options, servername: name })
     const nameless = await helloOf(options)
 
-    t.same(readHello(hello), { name })
-    t.equal(readHello(nameless), 'nameless')
-    t.same(readHello(Buffer.concat([hello, randomBytes(100)])), { name }, 'what follows does not matter')
+    t.same(parseClientHello(hello), { name })
+    t.equal(parseClientHello(nameless), 'nameless')
+    t.same(
+      parseClientHello(Buffer.concat([hello, randomBytes(100)])),
+      { name },
+      'what follows does not matter'
+    )
     for (const size of [1, 2, 3, 5, 64, 255, 256, hello.length]) {
       const records = inRecordsOf(size, hello)
-      t.same(readHello(records), { name }, `records of ${size}`)
+      t.same(parseClientHello(records), { name }, `records of ${size}`)
       const step = Math.ceil(records.length / 500)
       for (let end = records.length - 1; end >= 0; end -= step)
-        if (readHello(records.subarray(0, end)) !== 'incomplete') t.fail(`${end} bytes of records of ${size}`)
+        if (parseClientHello(records.subarray(0, end)) !== 'incomplete')
+          t.fail(`${end} bytes of records of ${size}`)
     }
   })
 }
@@ -86,12 +91,12 @@ t.test('a name is lower-case and has no dot at its end; what is no name counts a
     ['b\u00fccher.example', 'nameless']
   ]
   for (const [host, expected] of table)
-    t.same(readHello(made({ hosts: [[0, host]] })), expected, JSON.stringify(host))
+    t.same(parseClientHello(made({ hosts: [[0, host]] })), expected, JSON.stringify(host))
 })
 
 t.test('the host name is found among other entries and other extensions', async t => {
   t.same(
-    readHello(
+    parseClientHello(
       made({
         hosts: [
           [7, 'other'],
@@ -101,19 +106,19 @@ t.test('the host name is found among other entries and other extensions', async 
     ),
     { name }
   )
-  t.equal(readHello(made({ hosts: [[7, 'other']] })), 'nameless')
-  t.equal(readHello(made({ hosts: [] })), 'nameless')
-  t.equal(readHello(made({ extensions: [] })), 'nameless')
+  t.equal(parseClientHello(made({ hosts: [[7, 'other']] })), 'nameless')
+  t.equal(parseClientHello(made({ hosts: [] })), 'nameless')
+  t.equal(parseClientHello(made({ extensions: [] })), 'nameless')
   const many = Array.from({ length: 500 }, (_, i) => extension((i % 200) + 20, randomBytes(i % 50)))
   const serverName = extension(0, vector(2, Buffer.concat([Buffer.of(0), vector(2, Buffer.from(name))])))
   const large = made({ extensions: [...many, serverName] })
-  t.same(readHello(inRecordsOf(16_384, large)), { name })
-  t.same(readHello(inRecordsOf(1_000, large)), { name })
+  t.same(parseClientHello(inRecordsOf(16_384, large)), { name })
+  t.same(parseClientHello(inRecordsOf(1_000, large)), { name })
 })
 
 t.test('what is no hello is known as early as it can be', async t => {
   const hello = made({})
-  const not = (bytes: Buffer, why: string) => t.equal(readHello(bytes), 'not-tls', why)
+  const not = (bytes: Buffer, why: string) => t.equal(parseClientHello(bytes), 'not-tls', why)
   not(Buffer.from('G'), 'the first letter of an HTTP request')
   not(Buffer.of(22, 2), 'SSL 2')
   not(Buffer.of(22, 3, 9), 'no such version')
@@ -133,11 +138,11 @@ t.test('what is no hello is known as early as it can be', async t => {
     'a name that is longer than its list'
   )
   not(record(Buffer.of(1, 0, 0, 2, 3, 3)), 'a hello without anything')
-  t.equal(readHello(Buffer.alloc(0)), 'incomplete')
+  t.equal(parseClientHello(Buffer.alloc(0)), 'incomplete')
   const old = hello.subarray(0, 5 + 4 + 2 + 32 + 33 + 4 + 2) // TLS 1.0 knows hellos without extensions
   old.writeUInt16BE(old.length - 5, 3)
   old.writeUIntBE(old.length - 9, 6, 3)
-  t.equal(readHello(old), 'nameless')
+  t.equal(parseClientHello(old), 'nameless')
 })
 
 t.test('any bytes have an answer, which more bytes do not change', async t => {
@@ -146,11 +151,11 @@ t.test('any bytes have an answer, which more bytes do not change', async t => {
     const bytes = Buffer.from(hellos[round % hellos.length] ?? '')
     for (let i = randomInt(4); i >= 0; i--) bytes[randomInt(bytes.length)] = randomInt(256)
     const cut = bytes.subarray(0, randomInt(bytes.length))
-    const early = readHello(cut)
-    const late = readHello(bytes)
+    const early = parseClientHello(cut)
+    const late = parseClientHello(bytes)
     if (early !== 'incomplete' && !isDeepStrictEqual(late, early)) t.fail(bytes.toString('hex'))
     if (typeof late === 'object' && !/^[\w.-]+$/.test(late.name)) t.fail(bytes.toString('hex'))
   }
-  for (let round = 0; round < 5_000; round++) readHello(randomBytes(randomInt(300)))
+  for (let round = 0; round < 5_000; round++) parseClientHello(randomBytes(randomInt(300)))
   t.pass()
 })

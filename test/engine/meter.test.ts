@@ -1,17 +1,18 @@
 import { randomInt } from 'node:crypto'
 import t, { type Test } from 'tap'
-import type { Direction, Guest } from '../../agent/portable-engine/meters/meter.ts'
-import { openMeters, type Pass } from '../../agent/portable-engine/meters/meter-chain.ts'
+import type { Admission } from '../../agent/portable-engine/meters/meter-chain.ts'
+import { Meters } from '../../agent/portable-engine/meters/meters.ts'
+import type { Direction, Waiter } from '../../agent/portable-engine/meters/waiter.ts'
 import { limited, rate, unlimited } from './metering.ts'
 
-const nobody: Guest = { ready() {}, cut() {} }
+const nobody: Waiter = { resume() {}, reset() {} }
 
 function open(t: Test) {
   const emptied: number[] = []
-  const meters = openMeters(id => emptied.push(id))
+  const meters = new Meters(id => emptied.push(id))
   t.teardown(() => meters.stop())
-  const enter = (ids: readonly number[], guest: Guest | null = nobody): Pass => {
-    const pass = meters.way(ids).enter(guest)
+  const enter = (ids: readonly number[], guest: Waiter | null = nobody): Admission => {
+    const pass = meters.chain(ids).enter(guest)
     if ('refusal' in pass) throw new TypeError(`refused: ${pass.refusal}`)
     return pass
   }
@@ -26,21 +27,19 @@ t.test(
       const marks = [randomInt(1, 5_000), randomInt(1, 5_000)]
       for (const [id, mark] of marks.entries()) {
         meters.set(id, unlimited)
-        meters.budget(id, { mark, holdMs: 60_000 })
+        meters.setBudget(id, { mark, holdMs: 60_000 })
       }
       const underWay: (() => void)[] = []
       const passes = Array.from({ length: 5 }, () => enter([0, 1]))
       const smaller = Math.min(...marks)
-      const totals = () => meters.count().map(({ bytesIn, bytesOut }) => bytesIn + bytesOut)
+      const totals = () => meters.sample().map(({ bytesIn, bytesOut }) => bytesIn + bytesOut)
 
       for (let i = 0; i < 5_000 && emptied.length === 0; i++) {
         const pass = passes[randomInt(passes.length)]
         const direction: Direction = randomInt(2) === 0 ? 'in' : 'out'
         const bytes = pass?.reserve(direction, randomInt(1, 700)) ?? 0
         if (bytes > 0)
-          underWay.push(() =>
-            randomInt(3) === 0 ? pass?.returned(bytes) : pass?.delivered(direction, bytes)
-          )
+          underWay.push(() => (randomInt(3) === 0 ? pass?.release(bytes) : pass?.delivered(direction, bytes)))
         while (underWay.length > (bytes > 0 ? 6 : 0)) underWay.splice(randomInt(underWay.length), 1)[0]?.()
         if (Math.max(...totals()) > smaller) t.fail(`${totals()} of ${marks}`)
       }
@@ -57,14 +56,14 @@ t.test('a refusal takes nothing, from the meters before it neither', async t => 
   meters.set(2, limited({ newConnections: rate(0, 0) })) // a burst holds one at least
   meters.set(3, limited({ connections: 0 }))
 
-  t.same(meters.way([1, 2, 3]).enter(nobody), { refusal: 'too_many' })
-  t.ok(meters.count().every(({ active }) => active === 0))
+  t.same(meters.chain([1, 2, 3]).enter(nobody), { refusal: 'too_many' })
+  t.ok(meters.sample().every(({ active }) => active === 0))
   const pass = enter([1, 2])
-  t.same(meters.way([2]).enter(nobody), { refusal: 'too_fast' })
+  t.same(meters.chain([2]).enter(nobody), { refusal: 'too_fast' })
   pass.leave()
   pass.leave()
-  t.ok(meters.count().every(({ active }) => active === 0))
-  t.same(meters.way([1]).enter(nobody), { refusal: 'too_fast' })
+  t.ok(meters.sample().every(({ active }) => active === 0))
+  t.same(meters.chain([1]).enter(nobody), { refusal: 'too_fast' })
 })
 
 t.test(
@@ -73,10 +72,10 @@ t.test(
     const { meters, emptied, enter } = open(t)
     meters.set(1, limited({ bytesIn: rate(0, 1_000) }))
     meters.set(2, unlimited)
-    meters.budget(2, { mark: 950, holdMs: 60_000 })
+    meters.setBudget(2, { mark: 950, holdMs: 60_000 })
     const pass = enter([1, 2], null)
     const send = (bytes: number) => {
-      const reason = pass.admit('in', bytes)
+      const reason = pass.admitDatagram('in', bytes)
       if (reason === null) pass.delivered('in', bytes)
       return reason
     }
@@ -87,8 +86,8 @@ t.test(
     t.equal(send(100), null)
     t.same(emptied, [2])
     t.equal(send(0), 'spent')
-    t.equal(pass.admit('out', 5), 'spent')
-    t.match(meters.count(), [{ bytesIn: 1_000 }, { bytesIn: 1_000 }])
+    t.equal(pass.admitDatagram('out', 5), 'spent')
+    t.match(meters.sample(), [{ bytesIn: 1_000 }, { bytesIn: 1_000 }])
   }
 )
 
@@ -97,11 +96,11 @@ t.test(
   async t => {
     const { meters, enter } = open(t)
     meters.set(1, unlimited)
-    meters.budget(1, { mark: 100, holdMs: 60_000 })
+    meters.setBudget(1, { mark: 100, holdMs: 60_000 })
     const calls: string[] = []
-    const guest = (name: string): Guest => ({
-      ready: direction => calls.push(`${name} ${direction}`),
-      cut() {}
+    const guest = (name: string): Waiter => ({
+      resume: direction => calls.push(`${name} ${direction}`),
+      reset() {}
     })
     const first = enter([1], guest('first'))
     const second = enter([1], guest('second'))
@@ -109,7 +108,7 @@ t.test(
     t.equal(first.reserve('out', 1), 0)
     t.equal(second.reserve('in', 1), 0)
 
-    first.returned(40)
+    first.release(40)
 
     t.same(calls, ['first out', 'second in'])
     t.equal(second.reserve('in', 50), 40)
@@ -118,7 +117,7 @@ t.test(
     t.equal(first.reserve('out', 1), 0)
     t.equal(second.reserve('in', 1), 0)
     second.leave()
-    meters.budget(1, null)
+    meters.setBudget(1, null)
     t.same(calls, ['first out', 'second in', 'first out'])
   }
 )

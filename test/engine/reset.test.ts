@@ -1,5 +1,5 @@
 import t from 'tap'
-import { reset } from '../../agent/portable-engine/tcp/relay.ts'
+import { resetSocket } from '../../agent/portable-engine/tcp/reset-socket.ts'
 import { call, openTarget } from './rig.ts'
 
 t.test('a socket is closed when it is reset in the moment of its ending', async t => {
@@ -7,7 +7,7 @@ t.test('a socket is closed when it is reset in the moment of its ending', async 
   const port = await openTarget(t, socket => {
     socket.once('close', () => resolve())
     socket.end()
-    reset(socket)
+    resetSocket(socket)
   })
 
   await call(t, port)
@@ -22,7 +22,7 @@ t.test('a socket is closed when the system refuses to reset it', async t => {
     const { _handle: handle } = socket as typeof socket & { _handle: { reset: () => number } }
     handle.reset = () => refused
     socket.once('close', () => resolve())
-    reset(socket)
+    resetSocket(socket)
   })
 
   await call(t, port)

@@ -1,16 +1,16 @@
 import t from 'tap'
 import type { EngineEvent } from '../../agent/engine.ts'
-import { openTally } from '../../agent/portable-engine/counters.ts'
-import { type Attempt, openHealth } from '../../agent/portable-engine/target-health.ts'
+import { zeroCounters } from '../../agent/portable-engine/counters.ts'
+import { type Attempt, TargetHealth } from '../../agent/portable-engine/target-health.ts'
 import { ruleTo } from './rig.ts'
 
 /** A rule's targets at a time that stands until it is moved. */
 async function open(targetCount = 2) {
   const rule = await ruleTo(Array.from({ length: targetCount }, () => 9))
-  const { targets } = openTally(rule)
+  const { targets } = zeroCounters(rule)
   const events: EngineEvent[] = []
   let nowMs = 1_000
-  const health = openHealth(
+  const health = new TargetHealth(
     rule,
     targets,
     event => events.push(event),

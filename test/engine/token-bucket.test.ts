@@ -2,7 +2,8 @@ import { randomInt } from 'node:crypto'
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import type { Rate } from '../../agent/engine.ts'
-import { openBucket, type Waiter } from '../../agent/portable-engine/meters/token-bucket.ts'
+import { TokenBucket } from '../../agent/portable-engine/meters/token-bucket.ts'
+import type { Retry } from '../../agent/portable-engine/meters/waiter.ts'
 
 interface Taken {
   readonly atMs: number
@@ -14,10 +15,10 @@ function open(t: Test, rate: Rate | null) {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   let nowMs = 0
-  const bucket = openBucket(() => nowMs)
+  const bucket = new TokenBucket(() => nowMs)
   const taken: Taken[] = []
-  bucket.change(rate)
-  const take = (want: number, waiter: Waiter): number => {
+  bucket.setRate(rate)
+  const take = (want: number, waiter: Retry): number => {
     const tokens = bucket.offer(want, waiter)
     bucket.take(tokens)
     if (tokens > 0) taken.push({ atMs: nowMs, tokens })
@@ -106,17 +107,17 @@ t.test('who stands in line is served in turn, and nobody overtakes', async t => 
     `${all.map(got => got())}`
   )
 })
-const late: Waiter = () => {}
+const late: Retry = () => {}
 
 t.test('a change reaches who waits, and a bucket is never fuller than its burst', async t => {
   const { bucket, greedy, pass } = open(t, { perSec: 1_000, burst: 1_000 })
   const got = greedy(100)
   t.equal(got(), 1_000)
 
-  bucket.change({ perSec: 1_000_000, burst: 10_000 })
+  bucket.setRate({ perSec: 1_000_000, burst: 10_000 })
   for (let i = 0; i < 20; i++) pass(5)
   t.ok(got() > 50_000)
-  bucket.change({ perSec: 0, burst: 10 })
+  bucket.setRate({ perSec: 0, burst: 10 })
   const stopped = got()
   pass(60_000)
   t.ok(got() <= stopped + 10)
@@ -131,7 +132,7 @@ t.test('without a rate everything passes, also for who waits when it is lifted',
   t.equal(take(1, waiter), 1)
   t.equal(take(5, waiter), 0)
 
-  bucket.change(null)
+  bucket.setRate(null)
 
   t.equal(called, 1)
   t.equal(take(1_000_000, waiter), 1_000_000)
@@ -145,7 +146,7 @@ t.test('who leaves the line is not called', async t => {
   t.equal(take(1, waiter), 0)
   pass(50)
 
-  bucket.leave(waiter)
+  bucket.dequeue(waiter)
 
   pass(10_000)
   t.equal(bucket.waitedMs(), 50)

@@ -1,80 +1,88 @@
-// What is left of a budget: neither delivered nor on its way. At zero it shuts, and holds who is inside.
+// What is left of a meter's byte budget. Spent, it puts live connections on hold and resets them after `holdMs`.
 import type { Budget } from '../../engine.ts'
-import { longestTimerMs } from '../tcp/relay.ts'
-import type { Guest } from './meter.ts'
-import type { Waiter } from './token-bucket.ts'
+import { timeoutMs } from '../timeout.ts'
+import type { Retry, Waiter } from './waiter.ts'
 
-interface Owner {
-  /** Delivered so far. */
+/** The budget's view of its meter. */
+interface Metered {
+  /** Bytes delivered so far. */
   total(): number
-  onEmpty(): void
-  readonly guests: ReadonlySet<Guest>
+  onSpent(): void
+  readonly waiters: ReadonlySet<Waiter>
 }
 
-export interface Reserve {
-  set(budget: Budget | null): void
-  isEmpty(): boolean
-  left(): number
-  /** What of `want` is left; 0: it stands in line and is called. */
-  offer(want: number, waiter: Waiter): number
-  leave(waiter: Waiter): void
-  take(bytes: number): void
-  /** Of what was taken; `total` has it already. */
-  delivered(bytes: number): void
-  giveBack(bytes: number): void
-}
+export class BudgetState {
+  readonly #meter: Metered
+  readonly #queue = new Set<Retry>()
+  #budget: Budget | null = null // null: unlimited
+  #reservedBytes = 0
+  #hold: NodeJS.Timeout | null = null // set while the budget is spent, also after it has fired
 
-export function openReserve({ total, onEmpty, guests }: Owner): Reserve {
-  const line = new Set<Waiter>()
-  let budget: Budget | null = null
-  let reserved = 0
-  let hold: NodeJS.Timeout | null = null // while it is empty, also when it has fired
-
-  const left = () =>
-    budget ? Math.max(0, Math.floor(budget.mark - total() - reserved)) : Number.POSITIVE_INFINITY
-  const callUp = () => {
-    for (const waiter of [...line]) {
-      if (left() === 0) return
-      if (line.delete(waiter)) waiter()
-    }
-  }
-  const shutWhenSpent = () => {
-    if (!budget || hold || total() < budget.mark) return
-    const cutAll = () => {
-      for (const guest of [...guests]) guest.cut()
-    }
-    hold = setTimeout(cutAll, Math.min(budget.holdMs, longestTimerMs))
-    onEmpty()
+  constructor(meter: Metered) {
+    this.#meter = meter
   }
 
-  return {
-    left,
-    isEmpty: () => hold !== null,
-    set(next) {
-      budget = next
-      if (hold && (!next || total() < next.mark)) {
-        clearTimeout(hold)
-        hold = null
-      }
-      shutWhenSpent()
-      callUp()
-    },
-    offer(want, waiter) {
-      const most = Math.min(want, left())
-      if (most === 0) line.add(waiter)
-      return most
-    },
-    take(bytes) {
-      reserved += bytes
-    },
-    delivered(bytes) {
-      reserved -= bytes
-      shutWhenSpent()
-    },
-    giveBack(bytes) {
-      reserved -= bytes
-      callUp()
-    },
-    leave: waiter => void line.delete(waiter)
+  set(budget: Budget | null): void {
+    this.#budget = budget
+    if (this.#hold && (!budget || this.#meter.total() < budget.mark)) {
+      clearTimeout(this.#hold)
+      this.#hold = null
+    }
+    this.#holdWhenSpent()
+    this.#serveQueue()
+  }
+
+  isSpent(): boolean {
+    return this.#hold !== null
+  }
+
+  /** Bytes that are neither delivered nor reserved. */
+  remaining(): number {
+    if (!this.#budget) return Number.POSITIVE_INFINITY
+    return Math.max(0, Math.floor(this.#budget.mark - this.#meter.total() - this.#reservedBytes))
+  }
+
+  /** Returns how many of `want` bytes may be reserved. 0: `retry` is queued and will be called. */
+  offer(want: number, retry: Retry): number {
+    const offered = Math.min(want, this.remaining())
+    if (offered === 0) this.#queue.add(retry)
+    return offered
+  }
+
+  dequeue(retry: Retry): void {
+    this.#queue.delete(retry)
+  }
+
+  reserve(bytes: number): void {
+    this.#reservedBytes += bytes
+  }
+
+  /** Reserved bytes were delivered; `total` includes them already. */
+  delivered(bytes: number): void {
+    this.#reservedBytes -= bytes
+    this.#holdWhenSpent()
+  }
+
+  /** Reserved bytes were not delivered. */
+  release(bytes: number): void {
+    this.#reservedBytes -= bytes
+    this.#serveQueue()
+  }
+
+  #serveQueue(): void {
+    for (const retry of [...this.#queue]) {
+      if (this.remaining() === 0) return
+      if (this.#queue.delete(retry)) retry()
+    }
+  }
+
+  #holdWhenSpent(): void {
+    if (!this.#budget || this.#hold || this.#meter.total() < this.#budget.mark) return
+    this.#hold = setTimeout(() => this.#resetAll(), timeoutMs(this.#budget.holdMs))
+    this.#meter.onSpent()
+  }
+
+  #resetAll(): void {
+    for (const waiter of [...this.#meter.waiters]) waiter.reset()
   }
 }

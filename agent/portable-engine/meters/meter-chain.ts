@@ -1,114 +1,73 @@
-// The meters of one engine, and the way of a connection or flow through those of its rule, in their order.
-import type { Budget, Meter, MeterCounters } from '../../engine.ts'
-import { fault } from '../engine-fault.ts'
-import { type Direction, type Gauge, type Guest, openGauge } from './meter.ts'
+// The meters of one rule, in order: a connection or flow passes all of them.
+import type { Meter } from './meter.ts'
+import type { Direction, Waiter } from './waiter.ts'
 
-export interface Meters {
-  set(id: number, meter: Meter): void
-  budget(id: number, budget: Budget | null): void
-  forget(id: number): void
-  /** Throws an EngineFault when one is not there. */
-  way(ids: readonly number[]): Way
-  count(): MeterCounters[]
-  /** Ends its timers; what was counted stays. */
-  stop(): void
-}
+export class MeterChain {
+  readonly #meters: readonly Meter[]
 
-export interface Way {
-  /** `guest` null: a flow; nobody waits. A refusal by one takes nothing from the others. */
-  enter(guest: Guest | null): Pass | { readonly refusal: string }
-}
-
-/** What was reserved or admitted is either delivered or returned. */
-export interface Pass {
-  /** How many of `want` bytes may be read now; 0: none, and the guest is called when it is worth asking again. */
-  reserve(direction: Direction, want: number): number
-  /** A datagram, whole: null, or why it is dropped. */
-  admit(direction: Direction, bytes: number): string | null
-  delivered(direction: Direction, bytes: number): void
-  returned(bytes: number): void
-  leave(): void
-}
-
-export function openMeters(onEmpty: (id: number) => void): Meters {
-  const gauges = new Map<number, Gauge>()
-  const find = (id: number): Gauge => {
-    const gauge = gauges.get(id)
-    if (!gauge) throw fault('EINVAL', `meter ${id} is not there`)
-    return gauge
+  constructor(meters: readonly Meter[]) {
+    this.#meters = meters
   }
-  return {
-    set(id, meter) {
-      const known = gauges.get(id)
-      if (known) known.change(meter)
-      else
-        gauges.set(
-          id,
-          openGauge(id, meter, () => onEmpty(id))
-        )
-    },
-    budget: (id, budget) => find(id).budget(budget),
-    forget(id) {
-      gauges.get(id)?.budget(null) // ends its timer
-      gauges.delete(id)
-    },
-    way: ids => wayThrough(ids.map(find)),
-    count: () => [...gauges.values()].map(gauge => gauge.count()),
-    stop() {
-      for (const gauge of gauges.values()) gauge.budget(null)
-    }
-  }
-}
 
-const wayThrough = (gauges: readonly Gauge[]): Way => ({
-  enter(guest) {
-    for (const gauge of gauges) {
-      const refusal = gauge.refusal()
+  /** `waiter` null: a flow, which never waits. A refusal takes nothing from any meter. */
+  enter(waiter: Waiter | null): Admission | { readonly refusal: string } {
+    for (const meter of this.#meters) {
+      const refusal = meter.connectionRefusal()
       if (refusal !== null) return { refusal }
     }
-    for (const gauge of gauges) gauge.enter(guest)
-    return passThrough(gauges, guest)
+    for (const meter of this.#meters) meter.enter(waiter)
+    return new Admission(this.#meters, waiter)
   }
-})
+}
 
-function passThrough(gauges: readonly Gauge[], guest: Guest | null): Pass {
-  const waiters = { in: () => guest?.ready('in'), out: () => guest?.ready('out') }
-  let hasLeft = false
+/** One connection or flow inside the meters. Reserved bytes and admitted datagrams are delivered or released. */
+export class Admission {
+  readonly #meters: readonly Meter[]
+  readonly #waiter: Waiter | null
+  readonly #retries = { in: () => this.#waiter?.resume('in'), out: () => this.#waiter?.resume('out') }
+  #hasLeft = false
 
-  const take = (direction: Direction, bytes: number) => {
-    for (const gauge of gauges) gauge.take(direction, bytes)
+  constructor(meters: readonly Meter[], waiter: Waiter | null) {
+    this.#meters = meters
+    this.#waiter = waiter
   }
-  return {
-    reserve(direction, want) {
-      let most = want
-      for (const gauge of gauges) {
-        most = gauge.offer(direction, most, waiters[direction])
-        if (most === 0) return 0
-      }
-      take(direction, most)
-      return most
-    },
-    admit(direction, bytes) {
-      for (const gauge of gauges) {
-        const refusal = gauge.drop(direction, bytes)
-        if (refusal !== null) return refusal
-      }
-      take(direction, bytes)
-      return null
-    },
-    delivered(direction, bytes) {
-      for (const gauge of gauges) gauge.delivered(direction, bytes)
-    },
-    returned(bytes) {
-      for (const gauge of gauges) gauge.giveBack(bytes)
-    },
-    leave() {
-      if (hasLeft) return
-      hasLeft = true
-      for (const gauge of gauges) {
-        for (const waiter of Object.values(waiters)) gauge.forget(waiter)
-        gauge.leave(guest)
-      }
+
+  /** Returns how many of `want` bytes may be read now. 0: the waiter is resumed when asking again may succeed. */
+  reserve(direction: Direction, want: number): number {
+    let bytes = want
+    for (const meter of this.#meters) {
+      bytes = meter.offer(direction, bytes, this.#retries[direction])
+      if (bytes === 0) return 0
+    }
+    for (const meter of this.#meters) meter.reserve(direction, bytes)
+    return bytes
+  }
+
+  /** Admits a whole datagram, or returns the reason why it is dropped. */
+  admitDatagram(direction: Direction, bytes: number): string | null {
+    for (const meter of this.#meters) {
+      const refusal = meter.datagramRefusal(direction, bytes)
+      if (refusal !== null) return refusal
+    }
+    for (const meter of this.#meters) meter.reserve(direction, bytes)
+    return null
+  }
+
+  delivered(direction: Direction, bytes: number): void {
+    for (const meter of this.#meters) meter.delivered(direction, bytes)
+  }
+
+  release(bytes: number): void {
+    for (const meter of this.#meters) meter.release(bytes)
+  }
+
+  /** Idempotent. */
+  leave(): void {
+    if (this.#hasLeft) return
+    this.#hasLeft = true
+    for (const meter of this.#meters) {
+      for (const retry of Object.values(this.#retries)) meter.dequeue(retry)
+      meter.leave(this.#waiter)
     }
   }
 }

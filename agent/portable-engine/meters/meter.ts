@@ -1,103 +1,97 @@
-// A gate that traffic passes: rates delay or drop, counts refuse, a spent budget holds what lives.
-import type { Budget, Meter, MeterCounters } from '../../engine.ts'
-import { openReserve } from './budget-state.ts'
-import { type Bucket, openBucket, type Waiter } from './token-bucket.ts'
+// One meter: byte rates delay connections or drop datagrams, counts refuse connections, a spent budget holds them.
+import type { Budget, MeterCounters, Meter as MeterLimits } from '../../engine.ts'
+import { BudgetState } from './budget-state.ts'
+import { TokenBucket } from './token-bucket.ts'
+import type { Direction, Retry, Waiter } from './waiter.ts'
 
-export type Direction = 'in' | 'out'
+export class Meter {
+  readonly #id: number
+  readonly #rates = { in: new TokenBucket(), out: new TokenBucket() }
+  readonly #arrivals = new TokenBucket()
+  readonly #budget: BudgetState
+  readonly #delivered = { in: 0, out: 0 }
+  readonly #waiters = new Set<Waiter>()
+  #limits: MeterLimits
+  #active = 0
 
-/** Who passes. */
-export interface Guest {
-  /** What `reserve` refused may be asked for again, now, within this call. */
-  ready(direction: Direction): void
-  /** It was held for too long. */
-  cut(): void
-}
-
-export interface Gauge {
-  readonly refusals: Meter['refusals']
-  change(meter: Meter): void
-  budget(budget: Budget | null): void
-  /** Why one more connection is refused, or null. Takes nothing. */
-  refusal(): string | null
-  /** `guest` null: nobody waits, all is dropped. */
-  enter(guest: Guest | null): void
-  leave(guest: Guest | null): void
-  /** What of `want` may go on; 0: the waiter stands in line. Takes nothing. */
-  offer(direction: Direction, want: number, waiter: Waiter): number
-  /** Why a datagram is dropped, or null. Takes nothing. The one that crosses a budget's mark still passes, whole. */
-  drop(direction: Direction, bytes: number): string | null
-  take(direction: Direction, bytes: number): void
-  delivered(direction: Direction, bytes: number): void
-  giveBack(bytes: number): void
-  forget(waiter: Waiter): void
-  count(): MeterCounters
-}
-
-export function openGauge(id: number, first: Meter, onEmpty: () => void): Gauge {
-  const bytes: Readonly<Record<Direction, Bucket>> = { in: openBucket(), out: openBucket() }
-  const passed = { in: 0, out: 0 }
-  const arrivals = openBucket()
-  const guests = new Set<Guest>()
-  const reserve = openReserve({ total: () => passed.in + passed.out, onEmpty, guests })
-  let meter = first
-  let active = 0
-
-  const change = (next: Meter) => {
-    meter = next
-    bytes.in.change(next.bytesIn)
-    bytes.out.change(next.bytesOut)
-    arrivals.change(next.newConnections)
+  constructor(id: number, limits: MeterLimits, onSpent: () => void) {
+    const total = () => this.#delivered.in + this.#delivered.out
+    this.#id = id
+    this.#budget = new BudgetState({ total, onSpent, waiters: this.#waiters })
+    this.#limits = limits
+    this.setLimits(limits)
   }
-  change(first)
 
-  return {
-    get refusals() {
-      return meter.refusals
-    },
-    change,
-    budget: reserve.set,
-    refusal() {
-      if (reserve.isEmpty()) return meter.refusals.budget
-      if (meter.connections !== null && active >= meter.connections) return meter.refusals.connections
-      return arrivals.has(1) ? null : meter.refusals.newConnections
-    },
-    enter(guest) {
-      active++
-      arrivals.take(1)
-      if (guest) guests.add(guest)
-    },
-    leave(guest) {
-      active--
-      if (guest) guests.delete(guest)
-    },
-    offer(direction, want, waiter) {
-      const left = reserve.offer(want, waiter)
-      return left === 0 ? 0 : bytes[direction].offer(left, waiter)
-    },
-    drop(direction, count) {
-      if (reserve.left() === 0) return meter.refusals.budget
-      return bytes[direction].has(count) ? null : meter.refusals.bytes
-    },
-    take(direction, count) {
-      bytes[direction].take(count)
-      reserve.take(count)
-    },
-    delivered(direction, count) {
-      passed[direction] += count
-      reserve.delivered(count)
-    },
-    giveBack: reserve.giveBack,
-    forget(waiter) {
-      bytes.in.leave(waiter)
-      bytes.out.leave(waiter)
-      reserve.leave(waiter)
-    },
-    count: () => ({
-      id,
-      bytesIn: passed.in,
-      bytesOut: passed.out,
-      active,
-      throttledMs: bytes.in.waitedMs() + bytes.out.waitedMs()
-    })
+  setLimits(limits: MeterLimits): void {
+    this.#limits = limits
+    this.#rates.in.setRate(limits.bytesIn)
+    this.#rates.out.setRate(limits.bytesOut)
+    this.#arrivals.setRate(limits.newConnections)
+  }
+
+  setBudget(budget: Budget | null): void {
+    this.#budget.set(budget)
+  }
+
+  /** The reason why one more connection is refused, or null. Takes nothing. */
+  connectionRefusal(): string | null {
+    const { connections, refusals } = this.#limits
+    if (this.#budget.isSpent()) return refusals.budget
+    if (connections !== null && this.#active >= connections) return refusals.connections
+    return this.#arrivals.has(1) ? null : refusals.newConnections
+  }
+
+  /** The reason why a datagram is dropped, or null. Takes nothing. One that crosses the budget's mark passes whole. */
+  datagramRefusal(direction: Direction, bytes: number): string | null {
+    if (this.#budget.remaining() === 0) return this.#limits.refusals.budget
+    return this.#rates[direction].has(bytes) ? null : this.#limits.refusals.bytes
+  }
+
+  /** `waiter` null: a flow, which never waits. */
+  enter(waiter: Waiter | null): void {
+    this.#active++
+    this.#arrivals.take(1)
+    if (waiter) this.#waiters.add(waiter)
+  }
+
+  leave(waiter: Waiter | null): void {
+    this.#active--
+    if (waiter) this.#waiters.delete(waiter)
+  }
+
+  /** Returns how many of `want` bytes may be reserved. 0: `retry` is queued and will be called. Takes nothing. */
+  offer(direction: Direction, want: number, retry: Retry): number {
+    const offered = this.#budget.offer(want, retry)
+    return offered === 0 ? 0 : this.#rates[direction].offer(offered, retry)
+  }
+
+  dequeue(retry: Retry): void {
+    this.#rates.in.dequeue(retry)
+    this.#rates.out.dequeue(retry)
+    this.#budget.dequeue(retry)
+  }
+
+  reserve(direction: Direction, bytes: number): void {
+    this.#rates[direction].take(bytes)
+    this.#budget.reserve(bytes)
+  }
+
+  delivered(direction: Direction, bytes: number): void {
+    this.#delivered[direction] += bytes
+    this.#budget.delivered(bytes)
+  }
+
+  release(bytes: number): void {
+    this.#budget.release(bytes)
+  }
+
+  sample(): MeterCounters {
+    return {
+      id: this.#id,
+      bytesIn: this.#delivered.in,
+      bytesOut: this.#delivered.out,
+      active: this.#active,
+      throttledMs: this.#rates.in.waitedMs() + this.#rates.out.waitedMs()
+    }
   }
 }

@@ -1,107 +1,107 @@
-// A token bucket: in t seconds at most perSec * t + burst. Who finds too little may stand in line and is called.
+// A token bucket with a queue: in t seconds it gives at most perSec * t + burst tokens, to waiters in turn.
 import type { Rate } from '../../engine.ts'
-import { longestTimerMs } from '../tcp/relay.ts'
+import { timeoutMs } from '../timeout.ts'
+import type { Retry } from './waiter.ts'
 
-/** Smaller takes would cost more than they move. */
-const turnMs = 10
-const maxTurnTokens = 64 * 1024
+/** While several wait, each gets one slice per turn. Smaller slices would cost more than they move. */
+const sliceMs = 10
+const maxSliceTokens = 64 * 1024
 
-/** One place in the line; it is told to ask again, and does so within the call. */
-export type Waiter = () => void
+export class TokenBucket {
+  readonly #now: () => number
+  readonly #queue = new Map<Retry, number>() // since when, by #now
+  #rate: Rate | null = null // null: unlimited
+  #tokens = 0
+  #refilledAt = 0
+  #waitedMs = 0 // of all that have left the queue
+  #serving: Retry | null = null
+  #timer: NodeJS.Timeout | undefined
 
-export interface Bucket {
-  /** All or nothing, out of turn: for what cannot wait. */
-  has(count: number): boolean
-  take(count: number): void
-  /** What the next in turn may take of `want` now; 0: it stands in line and is called. */
-  offer(want: number, waiter: Waiter): number
-  leave(waiter: Waiter): void
-  change(rate: Rate | null): void
-  /** Waiting so far, summed over all that have waited. */
-  waitedMs(): number
-}
-
-export function openBucket(now = () => performance.now()): Bucket {
-  const line = new Map<Waiter, number>() // since when
-  let rate: Rate | null = null
-  let tokens = 0
-  let at = 0
-  let waitedMs = 0
-  let turn: Waiter | null = null
-  let timer: NodeJS.Timeout | undefined
-
-  const refill = () => {
-    const later = now()
-    if (rate) tokens = Math.min(burstOf(rate), tokens + ((later - at) * rate.perSec) / 1000)
-    at = later
+  constructor(now = () => performance.now()) {
+    this.#now = now
   }
-  const leave = (waiter: Waiter) => {
-    const since = line.get(waiter)
+
+  /** Ignores the queue: for datagrams and arrivals, which cannot wait. */
+  has(count: number): boolean {
+    this.#refill()
+    return this.#rate === null || this.#tokens >= count
+  }
+
+  take(count: number): void {
+    if (this.#rate) this.#tokens -= count
+  }
+
+  /** Returns how many of `want` may be taken now. 0: `retry` is queued and will be called. */
+  offer(want: number, retry: Retry): number {
+    if (!this.#rate) return want
+    const isNext = this.#serving === retry || this.#queue.size === 0
+    const slice = Math.min(want, sliceOf(this.#rate))
+    if (isNext && this.has(slice)) {
+      this.#serving = null
+      return this.#queue.size > 0 ? slice : Math.min(want, maxSliceTokens, Math.floor(this.#tokens))
+    }
+    if (!this.#queue.has(retry)) this.#queue.set(retry, this.#now())
+    if (this.#serving === null && this.#queue.size === 1) this.#schedule()
+    return 0
+  }
+
+  dequeue(retry: Retry): void {
+    const since = this.#queue.get(retry)
     if (since === undefined) return
-    line.delete(waiter)
-    waitedMs += now() - since
-    if (line.size === 0) clearTimeout(timer)
-  }
-  const has = (count: number) => {
-    refill()
-    return rate === null || tokens >= count
-  }
-  const arm = () => {
-    clearTimeout(timer)
-    if (!rate || line.size === 0) return
-    const lackingMs = ((turnOf(rate) - tokens) * 1000) / rate.perSec
-    if (rate.perSec > 0) timer = setTimeout(callUp, Math.min(Math.max(1, lackingMs), longestTimerMs))
-  }
-  /** The line moves up while there is something for its first; who wants more goes to its end. */
-  const callUp = () => {
-    for (const waiter of [...line.keys()]) {
-      if (rate && !has(turnOf(rate))) break
-      if (!line.has(waiter)) continue
-      leave(waiter)
-      turn = waiter
-      waiter()
-      turn = null
-    }
-    arm()
+    this.#queue.delete(retry)
+    this.#waitedMs += this.#now() - since
+    if (this.#queue.size === 0) clearTimeout(this.#timer)
   }
 
-  return {
-    has,
-    take(count) {
-      if (rate) tokens -= count
-    },
-    offer(want, waiter) {
-      if (!rate) return want
-      const isTurn = turn === waiter || line.size === 0
-      const least = Math.min(want, turnOf(rate))
-      if (isTurn && has(least)) {
-        turn = null
-        return line.size > 0 ? least : Math.min(want, maxTurnTokens, Math.floor(tokens))
-      }
-      if (!line.has(waiter)) line.set(waiter, now())
-      if (turn === null && line.size === 1) arm()
-      return 0
-    },
-    leave,
-    change(next) {
-      refill()
-      tokens = next ? Math.min(rate ? tokens : Number.POSITIVE_INFINITY, burstOf(next)) : 0
-      rate = next
-      callUp()
-    },
-    waitedMs() {
-      const later = now()
-      return [...line.values()].reduce((sum, since) => sum + later - since, waitedMs)
+  /** A bucket starts full; one that had a rate keeps the tokens that fit. */
+  setRate(rate: Rate | null): void {
+    this.#refill()
+    this.#tokens = rate ? Math.min(this.#rate ? this.#tokens : Number.POSITIVE_INFINITY, burstOf(rate)) : 0
+    this.#rate = rate
+    this.#serveQueue()
+  }
+
+  /** The time spent in the queue so far, summed over all waiters. */
+  waitedMs(): number {
+    const now = this.#now()
+    return [...this.#queue.values()].reduce((sum, since) => sum + now - since, this.#waitedMs)
+  }
+
+  #refill(): void {
+    const now = this.#now()
+    const rate = this.#rate
+    if (rate)
+      this.#tokens = Math.min(burstOf(rate), this.#tokens + ((now - this.#refilledAt) * rate.perSec) / 1000)
+    this.#refilledAt = now
+  }
+
+  /** Calls waiters while there is a slice for the next one. One that wants more queues up again, at the end. */
+  #serveQueue(): void {
+    for (const retry of [...this.#queue.keys()]) {
+      if (this.#rate && !this.has(sliceOf(this.#rate))) break
+      if (!this.#queue.has(retry)) continue
+      this.dequeue(retry)
+      this.#serving = retry
+      retry()
+      this.#serving = null
     }
+    this.#schedule()
+  }
+
+  #schedule(): void {
+    clearTimeout(this.#timer)
+    if (!this.#rate || this.#queue.size === 0 || this.#rate.perSec <= 0) return
+    const missingMs = ((sliceOf(this.#rate) - this.#tokens) * 1000) / this.#rate.perSec
+    this.#timer = setTimeout(() => this.#serveQueue(), timeoutMs(Math.max(1, missingMs)))
   }
 }
 
-/** A bucket that holds less than one token would let nothing through, ever. */
+/** A bucket that holds less than one token would never let anything through. */
 const burstOf = ({ burst }: Rate): number => Math.max(1, burst)
 
-/** What is worth a call. Half a burst, so that the bucket does not run over before the late timer fires. */
-const turnOf = (rate: Rate): number =>
+/** At most half a burst, so that the bucket does not overflow before a late timer fires. */
+const sliceOf = (rate: Rate): number =>
   Math.max(
     1,
-    Math.min(Math.floor(burstOf(rate) / 2), Math.ceil((rate.perSec * turnMs) / 1000), maxTurnTokens)
+    Math.min(Math.floor(burstOf(rate) / 2), Math.ceil((rate.perSec * sliceMs) / 1000), maxSliceTokens)
   )

@@ -1,32 +1,36 @@
 import { canonicalAddress, familyOf, isLocalAddress, isUnspecified } from '../../net/address.ts'
 
-/** The ports that this engine listens on: a dial to one of them would feed a connection to itself. */
-export interface OwnPorts {
-  join(from: number, to: number): void
-  leave(from: number, to: number): void
-  includes(address: string, port: number): boolean
+/** The ports that this engine listens on. Dialing one of them would feed a connection to itself. */
+export class OwnPorts {
+  readonly #bound: readonly string[]
+  readonly #ports = new Set<number>()
+
+  constructor(bind: readonly string[]) {
+    this.#bound = bind.map(canonicalAddress)
+  }
+
+  add(from: number, to: number): void {
+    for (let port = from; port <= to; port++) this.#ports.add(port)
+  }
+
+  remove(from: number, to: number): void {
+    for (let port = from; port <= to; port++) this.#ports.delete(port)
+  }
+
+  /** Whether a dial to the canonical address and port reaches a listener of this engine. */
+  includes(address: string, port: number): boolean {
+    return this.#ports.has(port) && this.#isBound(dialedAddress(address))
+  }
+
+  #isBound(address: string): boolean {
+    if (this.#bound.includes(address)) return true
+    const family = familyOf(address)
+    return this.#bound.some(own => isUnspecified(own) && familyOf(own) === family) && isLocalAddress(address)
+  }
 }
 
-export function openOwnPorts(bind: readonly string[]): OwnPorts {
-  const bound = bind.map(canonicalAddress)
-  const ports = new Set<number>()
-
-  const isBound = (address: string) =>
-    bound.includes(address) ||
-    (bound.some(own => isUnspecified(own) && familyOf(own) === familyOf(address)) && isLocalAddress(address))
-  // Dialling the unspecified address reaches the loopback address of its family.
-  const dialled = (address: string) => {
-    if (!isUnspecified(address)) return address
-    return familyOf(address) === 'ipv4' ? '127.0.0.1' : '::1'
-  }
-
-  return {
-    join(from, to) {
-      for (let port = from; port <= to; port++) ports.add(port)
-    },
-    leave(from, to) {
-      for (let port = from; port <= to; port++) ports.delete(port)
-    },
-    includes: (address, port) => ports.has(port) && isBound(dialled(address))
-  }
+/** A dial to the unspecified address reaches the loopback address of its family. */
+function dialedAddress(address: string): string {
+  if (!isUnspecified(address)) return address
+  return familyOf(address) === 'ipv4' ? '127.0.0.1' : '::1'
 }

@@ -1,101 +1,105 @@
-// The first thing a TLS client says (RFC 8446 4.1.2, RFC 6066 3), read for the name it asks for. Takes any bytes.
+// Reads the server name from a TLS ClientHello (RFC 8446 4.1.2, RFC 6066 3). Accepts any bytes.
 
-/** What the bytes so far tell; 'incomplete' may become any of the others, which stay. The name is lower-case. */
-export type Hello = { readonly name: string } | 'nameless' | 'incomplete' | 'not-tls'
+/** The result for the bytes so far. Only 'incomplete' changes with more bytes. The name is lower-case. */
+export type ClientHello = { readonly name: string } | 'nameless' | 'incomplete' | 'not-tls'
 
-/** Beyond it nobody waits for the rest. */
-export const maxHelloBytes = 64 * 1024
+/** A longer one is 'not-tls'. */
+export const maxClientHelloBytes = 64 * 1024
 
 const handshakeRecord = 22
 const recordHeaderBytes = 5
 const maxRecordBytes = 2 ** 14
 const clientHello = 1
 const messageHeaderBytes = 4
-const serverName = 0 // the extension
-const hostName = 0 // an entry of it
+const serverNameExtension = 0
+const hostNameEntry = 0
 const namePattern = /^[\w-]+(\.[\w-]+)*$/
 
-export function readHello(bytes: Uint8Array): Hello {
-  const { message, isBroken } = unwrap(bytes)
+export function parseClientHello(bytes: Uint8Array): ClientHello {
+  const { message, isBroken } = joinRecords(bytes)
   const [type = clientHello, high = 0, middle = 0, low = 0] = message
   const length = messageHeaderBytes + high * 65_536 + middle * 256 + low
-  if (type !== clientHello || length > maxHelloBytes) return 'not-tls'
+  if (type !== clientHello || length > maxClientHelloBytes) return 'not-tls'
   if (message.length >= messageHeaderBytes && message.length >= length)
-    return nameIn(openReader(message.subarray(messageHeaderBytes, length)))
+    return parseBody(new ByteReader(message.subarray(messageHeaderBytes, length)))
   return isBroken ? 'not-tls' : 'incomplete'
 }
 
-/** What the handshake records in front carry, put together; broken off by anything else. */
-function unwrap(bytes: Uint8Array): { readonly message: Uint8Array; readonly isBroken: boolean } {
+/** Joins the payload of the leading handshake records. Anything else after them is broken. */
+function joinRecords(bytes: Uint8Array): { readonly message: Uint8Array; readonly isBroken: boolean } {
   const parts: Uint8Array[] = []
-  const ended = (isBroken: boolean) => ({ message: Buffer.concat(parts), isBroken })
+  const joined = (isBroken: boolean) => ({ message: Buffer.concat(parts), isBroken })
   for (let at = 0; at < bytes.length; ) {
     const [type, major = 3, minor = 0, high, low] = bytes.subarray(at, at + recordHeaderBytes)
-    if (type !== handshakeRecord || major !== 3 || minor > 4) return ended(true)
-    if (high === undefined || low === undefined) return ended(false)
+    if (type !== handshakeRecord || major !== 3 || minor > 4) return joined(true)
+    if (high === undefined || low === undefined) return joined(false)
     const length = high * 256 + low
-    if (length === 0 || length > maxRecordBytes) return ended(true)
+    if (length === 0 || length > maxRecordBytes) return joined(true)
     at += recordHeaderBytes
     parts.push(bytes.subarray(at, at + length))
     at += length
   }
-  return ended(false)
+  return joined(false)
 }
 
-function nameIn(hello: Reader): Hello {
-  hello.bytes(2 + 32) // version, random
-  for (const lengthBytes of [1, 2, 1] as const) hello.vector(lengthBytes) // session, ciphers, compressions
-  if (hello.isDone()) return hello.isShort() ? 'not-tls' : 'nameless'
+function parseBody(body: ByteReader): ClientHello {
+  body.bytes(2 + 32) // version, random
+  for (const lengthBytes of [1, 2, 1] as const) body.vector(lengthBytes) // session, ciphers, compressions
+  if (body.isAtEnd) return body.isOverrun ? 'not-tls' : 'nameless'
 
-  const extensions = openReader(hello.vector(2))
-  let names: Reader | null = null
-  while (!extensions.isDone()) {
+  const extensions = new ByteReader(body.vector(2))
+  let serverName: ByteReader | null = null
+  while (!extensions.isAtEnd) {
     const type = extensions.number(2)
-    const body = extensions.vector(2)
-    if (type === serverName) names ??= openReader(body)
+    const extension = extensions.vector(2)
+    if (type === serverNameExtension) serverName ??= new ByteReader(extension)
   }
-  if (hello.isShort() || extensions.isShort() || !hello.isDone()) return 'not-tls'
-  return names ? hostIn(names) : 'nameless'
+  if (body.isOverrun || extensions.isOverrun || !body.isAtEnd) return 'not-tls'
+  return serverName ? parseServerName(serverName) : 'nameless'
 }
 
-function hostIn(extension: Reader): Hello {
-  const list = openReader(extension.vector(2))
-  if (extension.isShort()) return 'not-tls'
-  while (!list.isDone()) {
-    const type = list.number(1)
-    const host = Buffer.from(list.vector(2)).toString('latin1').toLowerCase().replace(/\.$/, '')
-    if (list.isShort()) return 'not-tls'
-    if (type === hostName) return namePattern.test(host) ? { name: host } : 'nameless'
+function parseServerName(extension: ByteReader): ClientHello {
+  const entries = new ByteReader(extension.vector(2))
+  if (extension.isOverrun) return 'not-tls'
+  while (!entries.isAtEnd) {
+    const type = entries.number(1)
+    const host = Buffer.from(entries.vector(2)).toString('latin1').toLowerCase().replace(/\.$/, '')
+    if (entries.isOverrun) return 'not-tls'
+    if (type === hostNameEntry) return namePattern.test(host) ? { name: host } : 'nameless'
   }
   return 'nameless'
 }
 
-/** Never reads past its bytes: what is not there reads as nothing, and is remembered. */
-interface Reader {
-  number(lengthBytes: number): number
-  bytes(length: number): Uint8Array
-  /** A length, then as many bytes. */
-  vector(lengthBytes: number): Uint8Array
-  isDone(): boolean
-  isShort(): boolean
-}
+/** Never reads past its bytes: missing bytes read as none, and set `isOverrun`. */
+class ByteReader {
+  readonly #all: Uint8Array
+  #at = 0
 
-function openReader(all: Uint8Array): Reader {
-  let at = 0
-  let isShort = false
-
-  const bytes = (length: number) => {
-    const found = all.subarray(at, at + length)
-    at += length
-    isShort ||= at > all.length
-    return isShort ? found.subarray(0, 0) : found
+  constructor(all: Uint8Array) {
+    this.#all = all
   }
-  const number = (lengthBytes: number) => bytes(lengthBytes).reduce((sum, byte) => sum * 256 + byte, 0)
-  return {
-    number,
-    bytes,
-    vector: lengthBytes => bytes(number(lengthBytes)),
-    isDone: () => at >= all.length,
-    isShort: () => isShort
+
+  get isAtEnd(): boolean {
+    return this.#at >= this.#all.length
+  }
+
+  get isOverrun(): boolean {
+    return this.#at > this.#all.length
+  }
+
+  /** Big-endian. */
+  number(lengthBytes: number): number {
+    return this.bytes(lengthBytes).reduce((sum, byte) => sum * 256 + byte, 0)
+  }
+
+  bytes(length: number): Uint8Array {
+    const start = this.#at
+    this.#at += length
+    return this.isOverrun ? this.#all.subarray(0, 0) : this.#all.subarray(start, this.#at)
+  }
+
+  /** A length, then as many bytes. */
+  vector(lengthBytes: number): Uint8Array {
+    return this.bytes(this.number(lengthBytes))
   }
 }

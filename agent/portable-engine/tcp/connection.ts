@@ -1,117 +1,118 @@
-// The story of one connection: it waits in the lobby, reaches a target, is relayed, ends.
+// One connection, from accept to close: its target is dialed, bytes are relayed, both sockets close.
 import type { Socket } from 'node:net'
-import { reject, type Tally } from '../counters.ts'
-import type { Direction, Guest } from '../meters/meter.ts'
-import type { Pass } from '../meters/meter-chain.ts'
-import { type Reached, reach } from './dialer.ts'
-import { enterLobby } from './pending-caller.ts'
-import { longestTimerMs, type Relay, relay, reset } from './relay.ts'
-import type { Gate } from './tcp-rule.ts'
+import type { LivePortCounters } from '../counters.ts'
+import type { Admission } from '../meters/meter-chain.ts'
+import type { Direction, Waiter } from '../meters/waiter.ts'
+import type { RuleState } from '../rule-state.ts'
+import { timeoutMs } from '../timeout.ts'
+import { type ConnectedTarget, connectTarget } from './dialer.ts'
+import { watchPendingCaller } from './pending-caller.ts'
+import { Relay } from './relay.ts'
+import { resetSocket } from './reset-socket.ts'
 
-const dialMs = 30_000
+const dialLimitMs = 30_000
 
-export class Connection implements Guest {
+export class Connection implements Waiter {
   readonly #caller: Socket
-  readonly #port: Tally['ports'][number]
-  readonly #gate: Gate
-  readonly #leaving = new AbortController()
-  #reached: Reached | null = null
+  readonly #port: LivePortCounters
+  readonly #rule: RuleState
+  readonly #ending = new AbortController()
+  #target: ConnectedTarget | null = null // once connected
   #relay: Relay | null = null
 
-  constructor(caller: Socket, port: Tally['ports'][number], gate: Gate) {
+  constructor(caller: Socket, port: LivePortCounters, rule: RuleState) {
     this.#caller = caller
     this.#port = port
-    this.#gate = gate
+    this.#rule = rule
   }
 
   /** Resolves when both sockets are closed: no byte is counted after that. */
-  async carry(pass: Pass): Promise<void> {
-    const callerClosed = closing(this.#caller)
-    const leave = () => this.#leaving.abort()
-    const limit = setTimeout(leave, dialMs)
-    const leaveLobby = enterLobby(this.#caller, leave)
+  async run(admission: Admission): Promise<void> {
+    const callerClosed = closeOf(this.#caller)
+    const abort = () => this.#ending.abort()
+    const limit = setTimeout(abort, dialLimitMs)
+    const endWatch = watchPendingCaller(this.#caller, abort)
 
-    const outcome = await reach(this.#gate, this.#port.port, this.#leaving.signal)
+    const outcome = await connectTarget(this.#rule, this.#port.port, this.#ending.signal)
 
     clearTimeout(limit)
-    leaveLobby()
+    endWatch()
     if ('refusal' in outcome) this.#refuse(outcome.refusal)
-    else await this.#begin(outcome, pass)
+    else await this.#connected(outcome, admission)
     await callerClosed
   }
 
-  /** The filters have changed. A dial is judged again when it has succeeded. */
-  judge(): void {
-    const refusal = this.#refusal()
+  /** Applies changed filters. A connection that is still dialing is checked again once it has connected. */
+  recheckFilters(): void {
+    const refusal = this.#filterRefusal()
     if (refusal !== null) this.#refuse(refusal)
   }
 
-  ready(direction: Direction): void {
-    this.#touch()
-    this.#relay?.ready(direction)
+  resume(direction: Direction): void {
+    this.#restartIdleTimer()
+    this.#relay?.resume(direction)
   }
 
-  cut(): void {
-    this.#leaving.abort()
-    reset(this.#caller)
-    if (this.#reached) reset(this.#reached.socket)
+  /** Aborts the dial and resets both sockets. */
+  reset(): void {
+    this.#ending.abort()
+    resetSocket(this.#caller)
+    if (this.#target) resetSocket(this.#target.socket)
   }
 
-  #begin(reached: Reached, pass: Pass): Promise<void> {
-    const { socket } = reached
-    const closed = closing(socket)
-    this.#reached = reached
-    const refusal = this.#refusal()
-    if (this.#leaving.signal.aborted || refusal !== null) this.#refuse(refusal)
-    else this.#join(reached, pass)
+  /** Resolves when the target's socket is closed. */
+  #connected(target: ConnectedTarget, admission: Admission): Promise<void> {
+    const closed = closeOf(target.socket)
+    this.#target = target
+    const refusal = this.#filterRefusal()
+    if (this.#ending.signal.aborted || refusal !== null) this.#refuse(refusal)
+    else this.#startRelay(target, admission)
     return closed
   }
 
-  #join({ socket, index, isFailover }: Reached, pass: Pass): void {
-    const { tally } = this.#gate
+  #startRelay({ socket, counters: target, isFailover }: ConnectedTarget, admission: Admission): void {
     const port = this.#port
-    const target = tally.targets[index]
-    if (!target) throw new TypeError(`target ${index} is not of this rule`)
     target.connectionsTotal++
-    if (isFailover) tally.targetFailovers++
-    this.#watch()
-    this.#relay = relay(this.#caller, socket, {
-      reserve: pass.reserve,
-      returned: pass.returned,
+    if (isFailover) this.#rule.counters.targetFailovers++
+    this.#watchIdle()
+    this.#relay = new Relay(this.#caller, socket, {
+      reserve: (direction, want) => admission.reserve(direction, want),
+      release: bytes => admission.release(bytes),
       delivered(direction, bytes) {
         const counter = direction === 'in' ? 'bytesIn' : 'bytesOut'
         port[counter] += bytes
         target[counter] += bytes
-        pass.delivered(direction, bytes)
+        admission.delivered(direction, bytes)
       }
     })
   }
 
-  /** Whatever passes touches the caller's socket, so its silence is the connection's; one that is held is not idle. */
-  #watch(): void {
+  /** All bytes pass the caller's socket, so its timer is the connection's. Waiting for a meter is not idle. */
+  #watchIdle(): void {
     this.#caller.on('timeout', () => {
-      if (this.#relay?.isWaiting()) this.#touch()
-      else this.cut()
+      if (this.#relay?.isWaiting) this.#restartIdleTimer()
+      else this.reset()
     })
-    this.#touch()
+    this.#restartIdleTimer()
   }
 
-  #touch(): void {
-    this.#caller.setTimeout(Math.min(this.#gate.rule.idleMs, longestTimerMs))
+  #restartIdleTimer(): void {
+    this.#caller.setTimeout(timeoutMs(this.#rule.rule.idleMs))
   }
 
-  #refusal(): string | null {
-    const { address, port, host } = this.#reached ?? {}
-    const source = this.#gate.sourceRefusal(this.#caller)
-    if (source !== null || address === undefined || port === undefined || host === undefined) return source
-    return this.#gate.targetRefusal(address, port, host)
+  #filterRefusal(): string | null {
+    const { remoteAddress = '', remotePort = 0 } = this.#caller
+    const refusal = this.#rule.sourceRefusal(remoteAddress, remotePort)
+    if (refusal !== null || !this.#target) return refusal
+    const { address, port, host } = this.#target
+    return this.#rule.targetRefusal(address, port, host)
   }
 
   #refuse(reason: string | null): void {
-    if (reason !== null && !this.#leaving.signal.aborted) reject(this.#gate.tally, reason)
-    this.cut()
+    if (reason !== null && !this.#ending.signal.aborted) this.#rule.countRejection(reason)
+    this.reset()
   }
 }
 
-const closing = (socket: Socket): Promise<void> =>
+const closeOf = (socket: Socket): Promise<void> =>
   new Promise(resolve => socket.once('close', () => resolve()))

@@ -1,34 +1,36 @@
-// From a rule's targets to a connected socket: health, names, filters, failover.
-import { isIP, type Socket } from 'node:net'
-import { canonicalAddress, interleave } from '../../net/address.ts'
+// From a rule's targets to a connected socket: health, DNS, filters, failover.
+import type { Socket } from 'node:net'
+import { interleave } from '../../net/address.ts'
+import type { LiveTargetCounters } from '../counters.ts'
+import type { DialFailure } from '../net/dial-failure.ts'
+import type { RuleState } from '../rule-state.ts'
 import type { Attempt } from '../target-health.ts'
-import { dial, type Loss } from './happy-eyeballs.ts'
-import type { Gate } from './tcp-rule.ts'
+import { connectFirst } from './happy-eyeballs.ts'
 
-export interface Reached {
+export interface ConnectedTarget {
   readonly socket: Socket
-  readonly index: number // of the target
-  readonly isFailover: boolean // not the first that was dialled
-  readonly host: string // as the target names it
+  readonly counters: LiveTargetCounters
+  readonly isFailover: boolean // another target was dialed before
+  readonly host: string // as written in the rule
   readonly address: string
   readonly port: number
 }
 
-/** All its addresses are refused. */
+/** Filters deny all addresses of the target. */
 interface Refused {
   readonly refusal: string
 }
 
-/** The first target that answers; else why its addresses were refused, or null when none answered. */
-export async function reach(
-  gate: Gate,
+/** Connects to the first target that answers. Else returns why addresses were refused; null when none answered. */
+export async function connectTarget(
+  rule: RuleState,
   listenPort: number,
   signal: AbortSignal
-): Promise<Reached | { readonly refusal: string | null }> {
+): Promise<ConnectedTarget | { readonly refusal: string | null }> {
   let refusal: string | null = null
   let isFailover = false
-  for (const attempt of gate.health.attempts()) {
-    const outcome = await tryOne(attempt, gate, listenPort, signal)
+  for (const attempt of rule.health.attempts()) {
+    const outcome = await dialTarget(attempt, rule, listenPort, signal)
     if ('socket' in outcome) return { ...outcome, isFailover }
     if (signal.aborted) return { refusal: null }
     if ('refusal' in outcome) refusal ??= outcome.refusal
@@ -37,46 +39,25 @@ export async function reach(
   return { refusal }
 }
 
-/** How it went is said to the attempt. */
-export async function tryOne(
-  { index, ...attempt }: Attempt,
-  gate: Gate,
+/** Dials one target and reports the outcome to the attempt. */
+export async function dialTarget(
+  attempt: Attempt,
+  rule: RuleState,
   listenPort: number,
   signal: AbortSignal
-): Promise<Omit<Reached, 'isFailover'> | Refused | Loss> {
-  const { host, port: firstPort } = gate.targetAt(index)
-  const port = firstPort + listenPort - gate.rule.from
-  const outcome = await dialOne(host, port, gate, signal)
+): Promise<Omit<ConnectedTarget, 'isFailover'> | Refused | DialFailure> {
+  const target = rule.target(attempt.index, listenPort)
+  const outcome = await dialHost(target.host, target.port, rule, signal)
   if ('socket' in outcome) attempt.succeeded()
   else if ('failure' in outcome && outcome.failure !== null) attempt.failed(outcome.failure)
   else attempt.abandoned()
-  return 'socket' in outcome ? { ...outcome, index, host, port } : outcome
+  return 'socket' in outcome ? { ...target, ...outcome } : outcome
 }
 
-async function dialOne(host: string, port: number, gate: Gate, signal: AbortSignal) {
-  const addresses = await addressesOf(host, gate, signal)
+async function dialHost(host: string, port: number, rule: RuleState, signal: AbortSignal) {
+  const addresses = await rule.addressesOf(host, signal)
   if ('failure' in addresses) return addresses
-  let refusal: string | null = null
-  const allowed: string[] = []
-  for (const address of addresses) {
-    const why = gate.targetRefusal(address, port, host)
-    if (why === null) allowed.push(address)
-    else refusal ??= why
-  }
+  const { allowed, refusal } = rule.allowedAddresses(addresses, port, host)
   if (allowed.length === 0 && refusal !== null) return { refusal }
-  return dial(interleave(allowed, gate.rule.preferIpv6 ? 'ipv6' : 'answer'), port, signal)
-}
-
-async function addressesOf(host: string, gate: Gate, signal: AbortSignal): Promise<readonly string[] | Loss> {
-  if (isIP(host) !== 0) return [canonicalAddress(host)]
-  const { promise: left, resolve: leave } = Promise.withResolvers<null>()
-  const abandon = () => leave(null)
-  signal.addEventListener('abort', abandon)
-  const answer = await Promise.race([gate.resolve(host), left])
-  signal.removeEventListener('abort', abandon)
-
-  if (answer === null) return { failure: null }
-  if (answer.ok) return answer.addresses.map(canonicalAddress)
-  gate.dnsFailed(host, answer.reason)
-  return { failure: answer.reason }
+  return connectFirst(interleave(allowed, rule.rule.preferIpv6 ? 'ipv6' : 'answer'), port, signal)
 }

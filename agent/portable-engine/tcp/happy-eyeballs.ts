@@ -1,79 +1,67 @@
 import { connect, type Socket } from 'node:net'
+import { type DialFailure, failureOf } from '../net/dial-failure.ts'
 import { socketOptions } from './tcp-listener.ts'
 
 const attemptMs = 3_000
 const staggerMs = 250
 
-export interface Winner {
+export interface ConnectedAddress {
   readonly socket: Socket
   readonly address: string
 }
 
-/** Why no address answered: 'refused', 'timeout', 'unreachable', 'reset'; null when nothing was learnt of it. */
-export interface Loss {
-  readonly failure: string | null
-}
-
 /**
- * Happy eyeballs (RFC 8305): one address after the other, the next one early when an attempt is slow;
- * the first that answers wins. None answered: what the first said. The signal ends it.
+ * Happy eyeballs (RFC 8305): dials one address after the other, the next one early when an attempt is slow. The first
+ * that answers wins. When none does, returns the failure of the first. The signal ends all attempts.
  */
-export function dial(
+export function connectFirst(
   addresses: readonly string[],
   port: number,
   signal: AbortSignal
-): Promise<Winner | Loss> {
-  const { promise, resolve } = Promise.withResolvers<Winner | Loss>()
+): Promise<ConnectedAddress | DialFailure> {
+  const { promise, resolve } = Promise.withResolvers<ConnectedAddress | DialFailure>()
   const attempts = new Set<Socket>()
-  const rest = [...addresses]
+  const remaining = [...addresses]
   let stagger: NodeJS.Timeout | undefined
   let failure: string | null = null
 
-  const settle = (outcome: Winner | Loss) => {
+  const settle = (outcome: ConnectedAddress | DialFailure) => {
     clearTimeout(stagger)
-    signal.removeEventListener('abort', abandon)
-    rest.length = 0
+    signal.removeEventListener('abort', onAbort)
+    remaining.length = 0
     if ('socket' in outcome) attempts.delete(outcome.socket)
-    for (const attempt of attempts) attempt.destroy()
+    for (const socket of attempts) socket.destroy()
     resolve(outcome)
   }
-  const abandon = () => settle({ failure: null })
+  const onAbort = () => settle({ failure: null })
 
-  const begin = (address: string) => {
-    const attempt = connect({ host: address, port, ...socketOptions, autoSelectFamily: false })
-    const limit = setTimeout(() => attempt.destroy(), attemptMs)
-    const lost = () => {
+  const dial = (address: string) => {
+    const socket = connect({ host: address, port, ...socketOptions, autoSelectFamily: false })
+    const limit = setTimeout(() => socket.destroy(), attemptMs)
+    const onClose = () => {
       clearTimeout(limit)
-      failure ??= attempt.errored ? reasonOf(attempt.errored) : 'timeout'
-      if (attempts.delete(attempt)) next()
+      failure ??= socket.errored ? failureOf(socket.errored) : 'timeout'
+      if (attempts.delete(socket)) next()
     }
-    attempts.add(attempt)
-    attempt.on('error', () => {}) // 'close' follows, and tells enough
-    attempt.once('close', lost)
-    attempt.once('connect', () => {
+    attempts.add(socket)
+    socket.on('error', () => {}) // 'close' follows
+    socket.once('close', onClose)
+    socket.once('connect', () => {
       clearTimeout(limit)
-      attempt.off('close', lost)
-      settle({ socket: attempt, address })
+      socket.off('close', onClose)
+      settle({ socket, address })
     })
   }
   const next = () => {
     clearTimeout(stagger)
-    const address = rest.shift()
-    if (address !== undefined) begin(address)
+    const address = remaining.shift()
+    if (address !== undefined) dial(address)
     else if (attempts.size === 0) settle({ failure })
-    if (rest.length > 0) stagger = setTimeout(next, staggerMs)
+    if (remaining.length > 0) stagger = setTimeout(next, staggerMs)
   }
 
   if (signal.aborted) return Promise.resolve({ failure: null })
-  signal.addEventListener('abort', abandon)
+  signal.addEventListener('abort', onAbort)
   next()
   return promise
-}
-
-/** What a failed dial says of the target. Null: nothing, it is our own trouble. */
-export function reasonOf({ code = '' }: NodeJS.ErrnoException): string | null {
-  if (['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'].includes(code)) return null
-  if (code === 'ECONNREFUSED') return 'refused'
-  if (code === 'ECONNRESET') return 'reset'
-  return code === 'ETIMEDOUT' ? 'timeout' : 'unreachable'
 }

@@ -1,35 +1,35 @@
-import { tryOne } from './dialer.ts'
-import { longestTimerMs } from './relay.ts'
-import type { Gate } from './tcp-rule.ts'
+import type { RuleState } from '../rule-state.ts'
+import { timeoutMs } from '../timeout.ts'
+import { dialTarget } from './dialer.ts'
 
 const probeLimitMs = 5_000
 
-/** Connects to every target now and then, and hangs up. Gives the call that ends it. */
-export function openProbes(gate: Gate): () => void {
-  const { targets, probeMs, from } = gate.rule
-  const underWay = new Map<number, AbortController>()
+/** Connects to every target once per `probeMs`, and hangs up. Returns the call that ends the probes. */
+export function startHealthProbes(rule: RuleState): () => void {
+  const { targets, probeMs, from } = rule.rule
+  const inProgress = new Map<number, AbortController>() // by target
 
   const probe = async (index: number) => {
-    if (underWay.has(index)) return
-    const ending = new AbortController()
-    underWay.set(index, ending)
-    const limit = setTimeout(() => ending.abort('late'), probeLimitMs)
-    const { signal } = ending
-    const attempt = gate.health.probe(index)
-    const abandoned = () => (signal.reason === 'late' ? attempt.failed('timeout') : attempt.abandoned())
-    const outcome = await tryOne({ ...attempt, abandoned }, gate, from, signal)
+    if (inProgress.has(index)) return
+    const controller = new AbortController()
+    const { signal } = controller
+    const limit = setTimeout(() => controller.abort('timeout'), probeLimitMs)
+    const attempt = rule.health.probe(index)
+    const abandoned = () => (signal.reason === 'timeout' ? attempt.failed('timeout') : attempt.abandoned())
+    inProgress.set(index, controller)
+    const outcome = await dialTarget({ ...attempt, abandoned }, rule, from, signal)
     clearTimeout(limit)
-    underWay.delete(index)
+    inProgress.delete(index)
     if ('socket' in outcome) outcome.socket.destroy()
   }
   const probeAll = () => {
     for (const index of targets.keys()) void probe(index)
   }
   if (probeMs <= 0) return () => {}
-  const every = setInterval(probeAll, Math.min(probeMs, longestTimerMs))
+  const timer = setInterval(probeAll, timeoutMs(probeMs))
   probeAll()
   return () => {
-    clearInterval(every)
-    for (const ending of underWay.values()) ending.abort()
+    clearInterval(timer)
+    for (const controller of inProgress.values()) controller.abort()
   }
 }

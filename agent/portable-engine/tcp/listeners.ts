@@ -1,78 +1,76 @@
-// Where callers come in: a rule has its ports alone, or shares one with others by their names.
+// The TCP listeners of an engine: a rule has its ports alone, or shares one port with other rules by name.
 import type { Socket } from 'node:net'
-import type { Ground, Host } from '../engine-context.ts'
+import type { EngineContext } from '../engine-context.ts'
 import { fault } from '../engine-fault.ts'
-import { openSharedPort, type SharedPort } from './shared-port.ts'
-import { listenEverywhere } from './tcp-listener.ts'
+import { type Acceptor, SharedPort } from './shared-port.ts'
+import { listenTcp, type PortRange } from './tcp-listener.ts'
 
-export interface Entrances {
-  /** Gives the call that shuts it for this host: nobody comes in after that. */
-  open(host: Host): Promise<() => void>
-}
+type Shut = () => void
 
-type Range = Pick<Host['rule'], 'from' | 'to'>
-
-interface Shared {
+interface SharedListener {
   readonly port: SharedPort
-  readonly opened: Promise<() => void>
+  readonly opened: Promise<Shut>
 }
 
-export function openEntrances(ground: Ground): Entrances {
-  const shared = new Map<number, Shared>()
+export class Listeners {
+  readonly #context: EngineContext
+  readonly #shared = new Map<number, SharedListener>() // by port
 
-  async function listen({ from, to }: Range, onCaller: (caller: Socket, port: number) => void) {
-    const { bind, descriptors, ownPorts } = ground
-    const listeners = (to - from + 1) * bind.length
-    if (!descriptors.take(listeners)) throw fault('EMFILE', `port ${from}: too few descriptors are left`)
-    const shut = await listenEverywhere({ from, to }, bind, onCaller).catch(error => {
-      descriptors.give(listeners)
+  constructor(context: EngineContext) {
+    this.#context = context
+  }
+
+  /** Returns the call that shuts the rule's ports, or takes its name off the shared one: no caller comes after it. */
+  async open(acceptor: Acceptor): Promise<Shut> {
+    const { name, fallback } = acceptor.state.rule
+    if (name !== null || fallback) return this.#openShared(acceptor)
+    return this.#listen(acceptor.state.rule, (caller, port) => acceptor.accept(caller, port))
+  }
+
+  async #openShared(acceptor: Acceptor): Promise<Shut> {
+    const listener = this.#sharedListener(acceptor.state.rule.from)
+    listener.port.join(acceptor)
+    try {
+      await listener.opened
+    } catch (error) {
+      this.#leave(acceptor, listener)
+      throw error
+    }
+    return () => this.#leave(acceptor, listener)
+  }
+
+  #sharedListener(number: number): SharedListener {
+    const existing = this.#shared.get(number)
+    if (existing) return existing
+    const port = new SharedPort(number, this.#context)
+    const opened = this.#listen({ from: number, to: number }, caller => void port.receive(caller))
+    const listener = { port, opened }
+    this.#shared.set(number, listener)
+    return listener
+  }
+
+  /** The last rule shuts the port. */
+  #leave(acceptor: Acceptor, { port, opened }: SharedListener): void {
+    if (port.leave(acceptor) > 0) return
+    this.#shared.delete(acceptor.state.rule.from)
+    port.resetPeeking()
+    const onFailed = () => {} // each rule that was waiting has been told
+    void opened.then(shut => shut(), onFailed)
+  }
+
+  async #listen({ from, to }: PortRange, onCaller: (caller: Socket, port: number) => void): Promise<Shut> {
+    const { bind, descriptors, ownPorts } = this.#context
+    const count = (to - from + 1) * bind.length
+    if (!descriptors.take(count)) throw fault('EMFILE', `port ${from}: not enough file descriptors are left`)
+    const shut = await listenTcp({ from, to }, bind, onCaller).catch(error => {
+      descriptors.give(count)
       throw error
     })
-    ownPorts.join(from, to)
+    ownPorts.add(from, to)
     return () => {
       shut()
-      ownPorts.leave(from, to)
-      descriptors.give(listeners)
-    }
-  }
-
-  function share(from: number): Shared {
-    const known = shared.get(from)
-    if (known) return known
-    const port = openSharedPort(from, ground)
-    const opened = listen({ from, to: from }, caller => void port.receive(caller))
-    const fresh = { port, opened }
-    shared.set(from, fresh)
-    return fresh
-  }
-
-  function leave(host: Host, { port, opened }: Shared): void {
-    if (port.leave(host) > 0) return
-    shared.delete(host.rule.from)
-    port.resetAwaited()
-    void opened.then(
-      shut => shut(),
-      () => {}
-    ) // who opened it has been told
-  }
-
-  async function openShared(host: Host): Promise<() => void> {
-    const place = share(host.rule.from)
-    place.port.join(host)
-    try {
-      await place.opened
-    } catch (error) {
-      leave(host, place)
-      throw error
-    }
-    return () => leave(host, place)
-  }
-
-  return {
-    open(host) {
-      const { name, fallback } = host.rule
-      if (name !== null || fallback) return openShared(host)
-      return listen(host.rule, (caller, port) => host.meet(caller, port))
+      ownPorts.remove(from, to)
+      descriptors.give(count)
     }
   }
 }

@@ -1,21 +1,18 @@
 import { peekBoundsMs, type Sample } from '../../engine.ts'
 
-/** How long names were awaited. */
-export interface Peeks {
-  add(ms: number): void
-  count(): Sample['peekDurations']
-}
+/** How long callers on shared ports took to send their ClientHello. */
+export class PeekHistogram {
+  readonly #counts = [...peekBoundsMs.map(() => 0), 0]
+  #sumMs = 0
 
-export function openPeeks(): Peeks {
-  const counts = [...peekBoundsMs.map(() => 0), 0]
-  let sumMs = 0
-  return {
-    add(ms) {
-      const place = peekBoundsMs.findIndex(bound => ms <= bound)
-      const bucket = place < 0 ? peekBoundsMs.length : place
-      counts[bucket] = (counts[bucket] ?? 0) + 1
-      sumMs += ms
-    },
-    count: () => ({ counts: [...counts], sumMs })
+  add(ms: number): void {
+    const found = peekBoundsMs.findIndex(bound => ms <= bound)
+    const bucket = found < 0 ? peekBoundsMs.length : found
+    this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1
+    this.#sumMs += ms
+  }
+
+  sample(): Sample['peekDurations'] {
+    return { counts: [...this.#counts], sumMs: this.#sumMs }
   }
 }

@@ -1,35 +1,35 @@
 import type { Socket } from 'node:net'
-import { type Hello, maxHelloBytes, readHello } from './client-hello.ts'
+import { type ClientHello, maxClientHelloBytes, parseClientHello } from './client-hello.ts'
 
 const peekMs = 3_000
 
-/** Or what came before: its end, a reset, the time limit. */
-export type Peeked = Exclude<Hello, 'incomplete'> | 'ended' | 'gone' | 'late'
+/** The ClientHello, or what came first: the caller's FIN, its socket closing, or the time limit. */
+export type PeekOutcome = Exclude<ClientHello, 'incomplete'> | 'ended' | 'closed' | 'timeout'
 
-/** Looks at what a caller says first, and leaves it there to be read. */
-export function peekHello(caller: Socket): Promise<Peeked> {
-  const { promise, resolve } = Promise.withResolvers<Peeked>()
-  let seen = Buffer.alloc(0)
+/** Reads the ClientHello of a caller and puts the bytes back, to be read again. */
+export function peekClientHello(caller: Socket): Promise<PeekOutcome> {
+  const { promise, resolve } = Promise.withResolvers<PeekOutcome>()
+  let received = Buffer.alloc(0)
 
-  const settle = (peeked: Peeked) => {
+  const settle = (outcome: PeekOutcome) => {
     clearTimeout(limit)
-    caller.off('readable', look).off('end', onEnd).off('close', onClose)
-    if (seen.length > 0 && !caller.readableEnded) caller.unshift(seen)
-    resolve(peeked)
+    caller.off('readable', onReadable).off('end', onEnd).off('close', onClose)
+    if (received.length > 0 && !caller.readableEnded) caller.unshift(received)
+    resolve(outcome)
   }
-  const look = () => {
+  const onReadable = () => {
     const chunk: Buffer | null = caller.read()
     if (chunk === null) return
-    seen = Buffer.concat([seen, chunk])
-    const hello = readHello(seen)
+    received = Buffer.concat([received, chunk])
+    const hello = parseClientHello(received)
     if (hello !== 'incomplete') settle(hello)
-    else if (seen.length >= maxHelloBytes) settle('not-tls')
+    else if (received.length >= maxClientHelloBytes) settle('not-tls')
   }
   const onEnd = () => settle('ended')
-  const onClose = () => settle('gone')
-  const limit = setTimeout(() => settle('late'), peekMs)
+  const onClose = () => settle('closed')
+  const limit = setTimeout(() => settle('timeout'), peekMs)
 
-  caller.on('readable', look)
+  caller.on('readable', onReadable)
   caller.once('end', onEnd)
   caller.once('close', onClose)
   return promise

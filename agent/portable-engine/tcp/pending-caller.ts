@@ -1,18 +1,18 @@
 import type { Socket } from 'node:net'
 
-/** FIN without a byte may be a half-close, if an odd one: a dial that is quick still serves it. */
+/** A FIN without any byte before it may be an unusual half-close: a quick dial still serves it. */
 const silentEndMs = 1_000
 
 /**
- * Listens to a caller while it waits for its target, since only who reads sees it leave; what it says stays in its
- * buffer. `onLeft`: reset, or ended without a byte. Who sent bytes and FIN may be half-closed, waits for the answer,
- * and has not left. Gives the call that ends the waiting.
+ * Watches a caller while its target is dialed. Only a socket that is read reports its end; the bytes stay in its buffer.
+ * Calls `onLeft` when the caller resets, or sends FIN and nothing else. Bytes and FIN may be a half-close: that caller
+ * waits for the answer. Returns the call that ends the watch.
  */
-export function enterLobby(caller: Socket, onLeft: () => void): () => void {
+export function watchPendingCaller(caller: Socket, onLeft: () => void): () => void {
   let silentEnd: NodeJS.Timeout | undefined
 
   const onReadable = () => {
-    if (caller.readableLength === 0) caller.read(0) // it has ended: says so
+    if (caller.readableLength === 0) caller.read(0) // at the end: makes Node emit 'end'
   }
   const onEnd = () => {
     silentEnd = setTimeout(onLeft, silentEndMs)

@@ -1,79 +1,92 @@
-// A port that rules share: callers are told apart by the TLS name that they ask for.
+// A port that several rules share. The TLS name that a caller asks for selects the rule.
 import type { Socket } from 'node:net'
-import { reject } from '../counters.ts'
-import type { Ground, Host } from '../engine-context.ts'
+import type { EngineContext } from '../engine-context.ts'
 import { fault } from '../engine-fault.ts'
-import { peekHello } from './peek.ts'
-import { reset } from './relay.ts'
+import type { RuleState } from '../rule-state.ts'
+import { type PeekOutcome, peekClientHello } from './peek.ts'
+import { resetSocket } from './reset-socket.ts'
 
+/** Callers whose name is awaited at once. */
 const maxPeeks = 1_024
 
-/** A rule goes by its name; by this when it is the fallback. */
-const fallbackKey = ''
-const keyOf = ({ rule }: Host): string => rule.name ?? fallbackKey
-
-export interface SharedPort {
-  /** Throws an EngineFault when the name is taken. */
-  join(host: Host): void
-  /** Gives how many are left. */
-  leave(host: Host): number
-  receive(caller: Socket): Promise<void>
-  /** Those whose name is awaited belong to nobody. */
-  resetAwaited(): void
+/** A rule that takes the callers of a port. */
+export interface Acceptor {
+  readonly state: RuleState
+  accept(caller: Socket, port: number): void
 }
 
-export function openSharedPort(port: number, { descriptors, peeks }: Ground): SharedPort {
-  const hosts = new Map<string, Host>() // oldest first
-  const awaited = new Set<Socket>()
+/** The fallback is found under this name. */
+const fallbackName = ''
+const nameOf = ({ state }: Acceptor): string => state.rule.name ?? fallbackName
 
-  const find = (name: string) => hosts.get(name) ?? hosts.get(name.replace(/^[^.]*/, '*'))
-  /** Who belongs to no rule is counted by the one that takes what is left, or has the port for the longest. */
-  const refuse = (caller: Socket, reason: string) => {
-    const [oldest] = hosts.values()
-    const host = hosts.get(fallbackKey) ?? oldest
-    if (host) reject(host.tally, reason)
-    reset(caller)
-  }
-  const peek = async (caller: Socket) => {
-    const since = performance.now()
-    awaited.add(caller)
-    const peeked = await peekHello(caller)
-    awaited.delete(caller)
-    if (peeked !== 'gone') peeks.add(performance.now() - since)
-    return peeked
-  }
-  const direct = async (caller: Socket) => {
-    const peeked = await peek(caller)
-    if (peeked === 'gone') return
-    if (peeked === 'late') return refuse(caller, 'sni_timeout')
-    if (peeked === 'ended') return refuse(caller, 'sni_miss')
-    const named = typeof peeked === 'object' ? find(peeked.name) : undefined
-    const host = named ?? hosts.get(fallbackKey)
-    if (host) host.meet(caller, port)
-    else refuse(caller, 'sni_miss')
+export class SharedPort {
+  readonly #port: number
+  readonly #context: Pick<EngineContext, 'descriptors' | 'peeks'>
+  readonly #acceptors = new Map<string, Acceptor>() // by name, oldest first
+  readonly #peeking = new Set<Socket>()
+
+  constructor(port: number, context: Pick<EngineContext, 'descriptors' | 'peeks'>) {
+    this.#port = port
+    this.#context = context
   }
 
-  return {
-    join(host) {
-      const key = keyOf(host)
-      if (hosts.has(key)) throw fault('EADDRINUSE', `port ${port} has ${key || 'a fallback'} already`)
-      hosts.set(key, host)
-    },
-    leave(host) {
-      hosts.delete(keyOf(host))
-      return hosts.size
-    },
-    async receive(caller) {
-      caller.on('error', () => {}) // 'close' follows
-      const fallback = hosts.get(fallbackKey)
-      if (fallback && hosts.size === 1) return fallback.meet(caller, port)
-      if (awaited.size >= maxPeeks) return refuse(caller, 'sni_overflow')
-      if (!descriptors.take(1)) return refuse(caller, 'descriptors')
-      await direct(caller)
-      descriptors.give(1)
-    },
-    resetAwaited() {
-      for (const caller of awaited) reset(caller)
-    }
+  /** Throws an EngineFault when the name is taken. */
+  join(acceptor: Acceptor): void {
+    const name = nameOf(acceptor)
+    if (this.#acceptors.has(name))
+      throw fault('EADDRINUSE', `port ${this.#port} already has ${name || 'a fallback'}`)
+    this.#acceptors.set(name, acceptor)
+  }
+
+  /** Returns how many are left. */
+  leave(acceptor: Acceptor): number {
+    this.#acceptors.delete(nameOf(acceptor))
+    return this.#acceptors.size
+  }
+
+  async receive(caller: Socket): Promise<void> {
+    caller.on('error', () => {}) // 'close' follows
+    const fallback = this.#acceptors.get(fallbackName)
+    if (fallback && this.#acceptors.size === 1) return fallback.accept(caller, this.#port)
+    if (this.#peeking.size >= maxPeeks) return this.#refuse(caller, 'sni_overflow')
+    if (!this.#context.descriptors.take(1)) return this.#refuse(caller, 'descriptors')
+    this.#dispatch(caller, await this.#peek(caller))
+    this.#context.descriptors.give(1)
+  }
+
+  /** Resets the callers whose name is still awaited; they belong to no rule yet. */
+  resetPeeking(): void {
+    for (const caller of this.#peeking) resetSocket(caller)
+  }
+
+  async #peek(caller: Socket): Promise<PeekOutcome> {
+    const beganAt = performance.now()
+    this.#peeking.add(caller)
+    const outcome = await peekClientHello(caller)
+    this.#peeking.delete(caller)
+    if (outcome !== 'closed') this.#context.peeks.add(performance.now() - beganAt)
+    return outcome
+  }
+
+  #dispatch(caller: Socket, outcome: PeekOutcome): void {
+    if (outcome === 'closed') return
+    const named = typeof outcome === 'object' ? this.#find(outcome.name) : undefined
+    const acceptor = outcome === 'ended' ? undefined : (named ?? this.#acceptors.get(fallbackName))
+    if (outcome === 'timeout') this.#refuse(caller, 'sni_timeout')
+    else if (acceptor) acceptor.accept(caller, this.#port)
+    else this.#refuse(caller, 'sni_miss')
+  }
+
+  /** An exact name wins over a wildcard. */
+  #find(name: string): Acceptor | undefined {
+    return this.#acceptors.get(name) ?? this.#acceptors.get(name.replace(/^[^.]*/, '*'))
+  }
+
+  /** Unmatched callers count against the fallback, else against the oldest rule on the port. */
+  #refuse(caller: Socket, reason: string): void {
+    const [oldest] = this.#acceptors.values()
+    const acceptor = this.#acceptors.get(fallbackName) ?? oldest
+    acceptor?.state.countRejection(reason)
+    resetSocket(caller)
   }
 }

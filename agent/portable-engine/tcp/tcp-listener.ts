@@ -10,14 +10,14 @@ export const socketOptions = {
   keepAliveInitialDelay: 60_000
 } as const
 
-interface Place {
-  readonly address: string
-  readonly port: number
-}
+export type PortRange = Pick<EngineRule, 'from' | 'to'>
 
-/** Every port on every address, or none. Gives the call that shuts them: nobody comes in after it. */
-export async function listenEverywhere(
-  { from, to }: Pick<EngineRule, 'from' | 'to'>,
+/**
+ * Listens on every port of the range on every address, or on none: rejects with an EngineFault. Returns the call that
+ * shuts all listeners: no caller comes after it.
+ */
+export async function listenTcp(
+  { from, to }: PortRange,
   bind: readonly string[],
   onCaller: (caller: Socket, port: number) => void
 ): Promise<() => void> {
@@ -25,30 +25,34 @@ export async function listenEverywhere(
   const shut = () => {
     for (const server of servers) server.close()
   }
-  const open = async (place: Place) => {
-    const server = await listen(place, caller => onCaller(caller, place.port))
+  const open = async (address: string, port: number) => {
+    const server = await listen(address, port, caller => onCaller(caller, port))
     if (server) servers.push(server)
   }
   const ports = Array.from({ length: to - from + 1 }, (_, i) => from + i)
-  const tries = await Promise.allSettled(bind.flatMap(address => ports.map(port => open({ address, port }))))
-  const [failed] = tries.flatMap(tried => (tried.status === 'rejected' ? [tried.reason] : []))
-  if (failed === undefined && servers.length > 0) return shut
+  const results = await Promise.allSettled(bind.flatMap(address => ports.map(port => open(address, port))))
+  const [failure] = results.flatMap(result => (result.status === 'rejected' ? [result.reason] : []))
+  if (failure === undefined && servers.length > 0) return shut
 
   shut()
-  throw failed ?? faultOf(new Error(`no address of ${bind.join(', ')} is usable`), `port ${from}`)
+  throw failure ?? faultOf(new Error(`no address of ${bind.join(', ')} is usable`), `port ${from}`)
 }
 
-/** Address reuse is libuv's default: a port in TIME_WAIT is free, one that another socket listens on is not. */
-async function listen({ address, port }: Place, onCaller: (caller: Socket) => void): Promise<Server | null> {
+/** Null: this machine has no IPv6. libuv sets SO_REUSEADDR: a port in TIME_WAIT is free, a listening one is not. */
+async function listen(
+  address: string,
+  port: number,
+  onCaller: (caller: Socket) => void
+): Promise<Server | null> {
   const server = createServer({ ...socketOptions, pauseOnConnect: true }, onCaller)
   server.listen({ host: address, port, ipv6Only: isIPv6(address), exclusive: true, backlog: 4_096 })
   try {
     await once(server, 'listening')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException // net rejects with nothing else
-    if (address === '::' && (code === 'EAFNOSUPPORT' || code === 'EADDRNOTAVAIL')) return null // no IPv6 here
+    if (address === '::' && (code === 'EAFNOSUPPORT' || code === 'EADDRNOTAVAIL')) return null
     throw faultOf(error, `${address} port ${port}`)
   }
-  server.on('error', () => {}) // failed accepts: libuv sheds those callers, and the listener goes on
+  server.on('error', () => {}) // failed accepts: libuv drops those callers, and the listener stays open
   return server
 }

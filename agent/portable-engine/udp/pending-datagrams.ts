@@ -1,28 +1,23 @@
-// Datagrams that wait for their target: the first always does, what follows as far as it fits.
 const maxDatagrams = 64
 const maxBytes = 64 * 1024
 
-export interface Kept {
-  add(bytes: Buffer): void
-  /** Gives them, oldest first, and forgets them. */
-  take(): readonly Buffer[]
-}
+/** Datagrams of a flow whose target is not connected yet: always the first, further ones as long as they fit. */
+export class PendingDatagrams {
+  #datagrams: Buffer[] = []
+  #totalBytes = 0
 
-export function openKept(): Kept {
-  let kept: Buffer[] = []
-  let total = 0
-  return {
-    add(bytes) {
-      const fits = kept.length < maxDatagrams && total + bytes.length <= maxBytes
-      if (!fits && kept.length > 0) return
-      kept.push(bytes)
-      total += bytes.length
-    },
-    take() {
-      const all = kept
-      kept = []
-      total = 0
-      return all
-    }
+  add(bytes: Buffer): void {
+    const fits = this.#datagrams.length < maxDatagrams && this.#totalBytes + bytes.length <= maxBytes
+    if (!fits && this.#datagrams.length > 0) return
+    this.#datagrams.push(bytes)
+    this.#totalBytes += bytes.length
+  }
+
+  /** Removes and returns all, oldest first. */
+  takeAll(): readonly Buffer[] {
+    const all = this.#datagrams
+    this.#datagrams = []
+    this.#totalBytes = 0
+    return all
   }
 }

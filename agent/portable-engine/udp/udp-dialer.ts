@@ -1,86 +1,69 @@
-// From a rule's targets to a connected datagram socket: names, filters, failover.
-import { isIP } from 'node:net'
-import { canonicalAddress, interleave } from '../../net/address.ts'
-import type { Tally } from '../counters.ts'
+// From a rule's targets to a connected datagram socket: health, DNS, filters, failover.
+import { interleave } from '../../net/address.ts'
+import type { LiveTargetCounters } from '../counters.ts'
+import { failureOf } from '../net/dial-failure.ts'
+import type { RuleState } from '../rule-state.ts'
 import type { Attempt } from '../target-health.ts'
-import { reasonOf } from '../tcp/happy-eyeballs.ts'
-import type { Flow } from './udp-flow.ts'
-import type { UdpGate } from './udp-rule.ts'
-import { connectSocket, type Datagrams, type Handlers, type Place } from './udp-socket.ts'
+import { connectSocket, type SocketAddress, type SocketHandlers, type UdpSocket } from './udp-socket.ts'
+import type { UnreachableAddresses } from './unreachable-addresses.ts'
 
-export interface ReachedByUdp extends Place {
-  readonly socket: Datagrams
-  readonly target: Tally['targets'][number]
-  readonly host: string // as the target names it
-  readonly attempt: Attempt // its end is not known before the target has answered
+export interface ConnectedUdpTarget extends SocketAddress {
+  readonly socket: UdpSocket
+  readonly counters: LiveTargetCounters
+  readonly host: string // as written in the rule
+  readonly attempt: Attempt // still open: only an answer of the target shows its success
   readonly isFailover: boolean
 }
 
-export interface Unreached {
-  readonly refusal: string | null
+/** The part of a UDP rule that its dials need. */
+export interface UdpDialRule {
+  readonly state: RuleState
+  readonly unreachable: UnreachableAddresses
 }
 
-/** The first target that there is a way to; else why its addresses were refused, or null when there is none. */
-export async function reachByUdp(
-  gate: UdpGate,
-  flow: Flow,
-  handlers: Handlers
-): Promise<ReachedByUdp | Unreached> {
+/** Connects to the first target with a route. Else returns why addresses were refused; null when none has one. */
+export async function connectUdpTarget(
+  rule: UdpDialRule,
+  listenPort: number,
+  handlers: SocketHandlers,
+  signal: AbortSignal
+): Promise<ConnectedUdpTarget | { readonly refusal: string | null }> {
   let refusal: string | null = null
   let isFailover = false
-  for (const attempt of gate.health.attempts()) {
-    const tried = await reachTarget(gate, flow, attempt.index, handlers)
-    if ('socket' in tried) return { ...tried, attempt, isFailover }
+  for (const attempt of rule.state.health.attempts()) {
+    const target = rule.state.target(attempt.index, listenPort)
+    const outcome = await dialHost(target.host, target.port, rule, handlers, signal)
+    if ('socket' in outcome) return { ...target, ...outcome, attempt, isFailover }
 
-    if (tried.failure === null || flow.isOver) attempt.abandoned()
-    else attempt.failed(tried.failure)
-    if (flow.isOver) break
-    refusal ??= tried.refusal
-    isFailover ||= tried.failure !== null
+    if (outcome.failure === null || signal.aborted) attempt.abandoned()
+    else attempt.failed(outcome.failure)
+    if (signal.aborted) break
+    refusal ??= outcome.refusal
+    isFailover ||= outcome.failure !== null
   }
   return { refusal }
 }
 
-/** `failure` null: what was in the way, a filter or our own trouble, says nothing about the target. */
-type Tried = Omit<ReachedByUdp, 'attempt' | 'isFailover'> | (Unreached & { readonly failure: string | null })
+/** Not connected: `refusal` says why filters deny an address; `failure` null says nothing about the target. */
+async function dialHost(
+  host: string,
+  port: number,
+  { state, unreachable }: UdpDialRule,
+  handlers: SocketHandlers,
+  signal: AbortSignal
+) {
+  const answer = await state.addressesOf(host, signal)
+  if ('failure' in answer) return { refusal: null, failure: answer.failure }
 
-async function reachTarget(gate: UdpGate, flow: Flow, index: number, handlers: Handlers): Promise<Tried> {
-  const { from, targets } = gate.rule
-  const target = gate.tally.targets[index]
-  const { host, port: firstPort } = targets[index] ?? {}
-  if (!target || host === undefined || firstPort === undefined)
-    throw new TypeError(`target ${index} is not of this rule`)
-  const port = firstPort + flow.port.port - from
-  const answer = await addressesOf(host, gate, flow)
-  if (typeof answer === 'string') return { refusal: null, failure: answer }
-
-  let refusal: string | null = null
+  // Addresses that were just unreachable come last: UDP notices too late to try another.
+  const order = unreachable.moveLast(interleave(answer, state.rule.preferIpv6 ? 'ipv6' : 'answer'), port)
+  const { allowed, refusal } = state.allowedAddresses(order, port, host)
   let failure: string | null = null
-  for (const address of inOrder(answer, port, gate)) {
-    if (flow.isOver) break
-    const why = gate.targetRefusal({ address, port, host })
-    refusal ??= why
-    if (why !== null) continue
-    const socket = await connectSocket({ address, port }, handlers).catch(reasonOf)
-    if (socket !== null && typeof socket !== 'string') return { socket, target, host, address, port }
+  for (const address of allowed) {
+    if (signal.aborted) break
+    const socket = await connectSocket({ address, port }, handlers).catch(failureOf)
+    if (socket !== null && typeof socket !== 'string') return { socket, address }
     failure ??= socket
   }
   return { refusal, failure }
 }
-
-/** A string says why there are none. */
-async function addressesOf(host: string, gate: UdpGate, flow: Flow): Promise<readonly string[] | string> {
-  if (isIP(host) !== 0) return [canonicalAddress(host)]
-  const answer = await Promise.race([gate.resolve(host), flow.left])
-  if (answer === null) return []
-  if (answer.ok) return answer.addresses.map(canonicalAddress)
-  gate.dnsFailed(host, answer.reason)
-  return answer.reason
-}
-
-/** As TCP would dial them; but who has just refused comes last, since only a datagram finds that out. */
-const inOrder = (
-  addresses: readonly string[],
-  port: number,
-  { rule, refusals }: UdpGate
-): readonly string[] => refusals.last(interleave(addresses, rule.preferIpv6 ? 'ipv6' : 'answer'), port)

@@ -1,139 +1,161 @@
-// The story of one flow: what a caller sends from one address is kept, reaches a target, is answered, ends.
+// One flow: all datagrams of one caller address. They wait for a target, are forwarded, answered; silence ends it.
+import type { LivePortCounters, LiveTargetCounters } from '../counters.ts'
+import type { Admission } from '../meters/meter-chain.ts'
+import type { Direction } from '../meters/waiter.ts'
+import { PendingDatagrams } from './pending-datagrams.ts'
+import { type ConnectedUdpTarget, connectUdpTarget, type UdpDialRule } from './udp-dialer.ts'
+import type { SocketAddress, UdpSocket } from './udp-socket.ts'
 
-import { reject, type Tally } from '../counters.ts'
-import type { Pass } from '../meters/meter-chain.ts'
-import { type Parcel, send } from './metered-send.ts'
-import { openKept } from './pending-datagrams.ts'
-import { type ReachedByUdp, reachByUdp } from './udp-dialer.ts'
-import type { UdpGate } from './udp-rule.ts'
-import type { Datagrams, Place } from './udp-socket.ts'
-
+/** The first datagram of a flow, without its bytes. */
 export interface Arrival {
-  readonly key: string
-  readonly port: Tally['ports'][number]
-  readonly source: Place
-  readonly door: Datagrams // that it came in by
+  readonly key: string // of the flow
+  readonly port: LivePortCounters
+  readonly source: SocketAddress
+  readonly socket: UdpSocket // that received it
 }
 
-export class Flow {
-  readonly port: Tally['ports'][number]
-  readonly key: string
-  readonly #leaving = Promise.withResolvers<null>()
-  readonly #source: Place
-  readonly #gate: UdpGate
-  readonly #pass: Pass
-  readonly #kept = openKept()
-  #door: Datagrams
-  #seenAt = performance.now()
-  #reached: ReachedByUdp | null = null
-  #isTold = false // how the attempt at the target went
-  #isOver = false
+/** The flow's view of its rule. */
+export interface FlowOwner extends UdpDialRule {
+  /** An ICMP error came from the target. */
+  evicted(target: ConnectedUdpTarget, errno: string): void
+  flowEnded(flow: UdpFlow): void
+}
 
-  constructor({ key, port, source, door }: Arrival, gate: UdpGate, pass: Pass) {
+export class UdpFlow {
+  readonly key: string
+  readonly port: LivePortCounters
+  readonly #source: SocketAddress
+  readonly #owner: FlowOwner
+  readonly #admission: Admission
+  readonly #ending = new AbortController()
+  readonly #pending = new PendingDatagrams()
+  #replySocket: UdpSocket
+  #lastSeenAt = performance.now()
+  #target: ConnectedUdpTarget | null = null
+  #isAttemptReported = false
+
+  constructor({ key, port, source, socket }: Arrival, owner: FlowOwner, admission: Admission) {
     this.key = key
     this.port = port
     this.#source = source
-    this.#door = door
-    this.#gate = gate
-    this.#pass = pass
+    this.#replySocket = socket
+    this.#owner = owner
+    this.#admission = admission
   }
 
-  get isOver(): boolean {
-    return this.#isOver
+  /** The last datagram from either side, by performance.now(). */
+  get lastSeenAt(): number {
+    return this.#lastSeenAt
   }
 
-  /** Resolves when it is over: nobody waits for an answer any more. */
-  get left(): Promise<null> {
-    return this.#leaving.promise
+  get #hasEnded(): boolean {
+    return this.#ending.signal.aborted
   }
 
-  /** By performance.now(), when a datagram last came from either side. */
-  get seenAt(): number {
-    return this.#seenAt
-  }
-
-  /** Resolves when nothing is counted for it any more. */
-  async carry(): Promise<void> {
-    const outcome = await reachByUdp(this.#gate, this, {
-      onMessage: bytes => this.#reply(bytes),
-      onError: errno => this.#evict(errno)
-    })
+  /** Resolves when nothing is counted for the flow any more. */
+  async run(): Promise<void> {
+    const handlers = {
+      onMessage: (bytes: Buffer) => this.#reply(bytes),
+      onError: (errno: string) => this.#targetFailed(errno)
+    }
+    const outcome = await connectUdpTarget(this.#owner, this.port.port, handlers, this.#ending.signal)
     if (!('socket' in outcome)) return this.end(outcome.refusal)
 
-    this.#reached = outcome
-    if (this.#isOver) this.#letGo(outcome)
-    else this.#begin(outcome)
+    this.#target = outcome
+    if (this.#hasEnded) this.#release(outcome)
+    else this.#connected(outcome)
     await outcome.socket.closed
   }
 
-  /** A datagram of the caller; replies go out by the door that the latest came in by. */
-  take(bytes: Buffer, door: Datagrams): void {
-    this.#door = door
-    this.#seenAt = performance.now()
-    if (this.#reached) this.#forward(bytes, this.#reached)
-    else this.#kept.add(bytes)
+  /** Takes a datagram of the caller. Replies leave by the socket that received the latest one. */
+  receive(bytes: Buffer, socket: UdpSocket): void {
+    this.#replySocket = socket
+    this.#lastSeenAt = performance.now()
+    if (this.#target) this.#send('in', bytes)
+    else this.#pending.add(bytes)
   }
 
-  /** The filters have changed, or a target has been reached meanwhile. */
-  judge(): void {
-    const source = this.#gate.sourceRefusal(this.#source)
-    const refusal = source ?? (this.#reached ? this.#gate.targetRefusal(this.#reached) : null)
+  /** Ends the flow when the filters deny its caller or its target. */
+  recheckFilters(): void {
+    const { state } = this.#owner
+    const target = this.#target
+    const refusal =
+      state.sourceRefusal(this.#source.address, this.#source.port) ??
+      (target && state.targetRefusal(target.address, target.port, target.host))
     if (refusal !== null) this.end(refusal)
   }
 
+  /** Idempotent. `refusal`: the reason to count, if any. */
   end(refusal: string | null): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.#kept.take()
-    this.#leaving.resolve(null)
-    this.#pass.leave()
-    if (refusal !== null) reject(this.#gate.tally, refusal)
-    this.#gate.forget(this)
-    if (this.#reached) this.#letGo(this.#reached)
+    if (this.#hasEnded) return
+    this.#ending.abort()
+    this.#pending.takeAll()
+    this.#admission.leave()
+    if (refusal !== null) this.#owner.state.countRejection(refusal)
+    this.#owner.flowEnded(this)
+    if (this.#target) this.#release(this.#target)
   }
 
-  #letGo({ attempt, socket }: ReachedByUdp): void {
-    if (!this.#isTold) attempt.abandoned()
+  #release({ attempt, socket }: ConnectedUdpTarget): void {
+    if (!this.#isAttemptReported) attempt.abandoned()
     void socket.close()
   }
 
-  #begin(reached: ReachedByUdp): void {
-    this.judge()
-    if (this.#isOver) return
-    reached.target.connectionsTotal++
-    if (reached.isFailover) this.#gate.tally.targetFailovers++
-    for (const bytes of this.#kept.take()) this.#forward(bytes, reached)
-  }
-
-  #forward(bytes: Buffer, { socket }: ReachedByUdp): void {
-    this.#send({ direction: 'in', bytes, by: socket, to: null }, errno => this.#evict(errno))
+  #connected(target: ConnectedUdpTarget): void {
+    this.recheckFilters()
+    if (this.#hasEnded) return
+    target.counters.connectionsTotal++
+    if (target.isFailover) this.#owner.state.counters.targetFailovers++
+    for (const bytes of this.#pending.takeAll()) this.#send('in', bytes)
   }
 
   #reply(bytes: Buffer): void {
-    if (this.#isOver || !this.#reached) return
-    this.#seenAt = performance.now()
-    if (!this.#isTold) this.#reached.attempt.succeeded()
-    this.#isTold = true
-    this.#send({ direction: 'out', bytes, by: this.#door, to: this.#source }, () => {})
+    if (this.#hasEnded || !this.#target) return
+    this.#lastSeenAt = performance.now()
+    if (!this.#isAttemptReported) this.#target.attempt.succeeded()
+    this.#isAttemptReported = true
+    this.#send('out', bytes)
   }
 
-  #send(parcel: Parcel, onLost: (errno: string) => void): void {
-    if (this.#isOver || !this.#reached) return
-    const { target } = this.#reached
-    send(parcel, { tally: this.#gate.tally, port: this.port, target, pass: this.#pass }, onLost)
+  /** Sends a datagram that the meters admit, and counts it once the system has taken it. */
+  #send(direction: Direction, bytes: Buffer): void {
+    if (this.#hasEnded || !this.#target) return
+    const { counters, socket } = this.#target
+    const refusal = this.#admission.admitDatagram(direction, bytes.length)
+    if (refusal !== null) {
+      this.#owner.state.countRejection(refusal)
+      return
+    }
+    const onSent = (errno: string | null) => {
+      if (errno === null) this.#count(direction, bytes.length, counters)
+      else this.#admission.release(bytes.length)
+      if (errno !== null && direction === 'in') this.#targetFailed(errno)
+    }
+    if (direction === 'in') socket.send(bytes, null, onSent)
+    else this.#replySocket.send(bytes, this.#source, onSent)
   }
 
-  /** The way to the target says that nobody is there. The caller's next datagram begins a new flow. */
-  #evict(errno: string): void {
-    if (this.#isOver || !this.#reached || !ofTarget.has(errno)) return
-    this.#gate.evicted(this.#reached, errno)
-    const { attempt } = this.#reached
-    const told = this.#isTold ? this.#gate.health.probe(attempt.index) : attempt
-    told.failed(errno === 'ECONNREFUSED' ? 'refused' : 'unreachable')
-    this.#isTold = true
+  #count(direction: Direction, bytes: number, target: LiveTargetCounters): void {
+    const [bytesName, datagramsName] = counterNames[direction]
+    this.#admission.delivered(direction, bytes)
+    this.port[bytesName] += bytes
+    this.port[datagramsName]++
+    target[bytesName] += bytes
+  }
+
+  /** ICMP says that the target is unreachable: the caller's next datagram begins a new flow. */
+  #targetFailed(errno: string): void {
+    if (this.#hasEnded || !this.#target || !icmpErrors.has(errno)) return
+    this.#owner.evicted(this.#target, errno)
+    const { attempt } = this.#target
+    const failing = this.#isAttemptReported ? this.#owner.state.health.probe(attempt.index) : attempt
+    failing.failed(errno === 'ECONNREFUSED' ? 'refused' : 'unreachable')
+    this.#isAttemptReported = true
     this.end(null)
   }
 }
 
-/** What ICMP has said of an earlier datagram; other errors are about the one that was sent. */
-const ofTarget = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'])
+/** These concern an earlier datagram. Other errors concern only the datagram that was sent. */
+const icmpErrors = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'])
+
+const counterNames = { in: ['bytesIn', 'datagramsIn'], out: ['bytesOut', 'datagramsOut'] } as const

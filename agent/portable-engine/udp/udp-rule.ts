@@ -1,150 +1,123 @@
-// An open UDP rule: its sockets, its flows, its counters, until the last flow has ended.
-import type { EngineRule, Filters, Resolved } from '../../engine.ts'
-import { canonicalAddress } from '../../net/address.ts'
-import { type CompiledFilters, compileFilters } from '../../net/filter.ts'
-import { openTally, reject, type Tally } from '../counters.ts'
-import type { Ground } from '../engine-context.ts'
-import type { Way } from '../meters/meter-chain.ts'
-import { openHealth, type TargetsHealth } from '../target-health.ts'
-import type { ReachedByUdp } from './udp-dialer.ts'
-import { type Arrival, Flow } from './udp-flow.ts'
+// An open UDP rule: its sockets, flows and counters, until the last flow has ended.
+import type { EngineRule, Filters } from '../../engine.ts'
+import type { EngineContext } from '../engine-context.ts'
+import { type OpenRule, RuleState } from '../rule-state.ts'
+import type { ConnectedUdpTarget } from './udp-dialer.ts'
+import { type Arrival, type FlowOwner, UdpFlow } from './udp-flow.ts'
 import { listenUdp } from './udp-listener.ts'
-import type { Datagrams, Place } from './udp-socket.ts'
-import { openRefusals } from './unreachable-addresses.ts'
+import type { SocketAddress, UdpSocket } from './udp-socket.ts'
+import { UnreachableAddresses } from './unreachable-addresses.ts'
 
-export class UdpGate {
-  readonly rule: EngineRule
-  readonly tally: Tally
-  readonly health: TargetsHealth
-  readonly refusals = openRefusals()
-  /** Shut, and no flow is left: the counters are final. */
-  readonly ended: Promise<void>
-  readonly #end: () => void
-  readonly #ground: Ground
-  readonly #way: Way
-  readonly #flows = new Map<string, Flow>()
-  readonly #carried = new Set<Promise<void>>() // also of flows that are over and not closed yet
-  #judges: CompiledFilters
-  #release: (() => Promise<void>) | null = null // while the port is open
+export class UdpRule implements OpenRule, FlowOwner {
+  readonly state: RuleState
+  readonly unreachable = new UnreachableAddresses()
+  readonly #context: EngineContext
+  readonly #flows = new Map<string, UdpFlow>()
+  readonly #running = new Set<Promise<void>>() // also of flows that have ended and whose socket is closing
+  #shut: (() => Promise<void>) | null = null // while the port is open
 
-  /** Throws an EngineFault when a filter is none, or a meter is not there. */
-  constructor(rule: EngineRule, ground: Ground) {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.rule = rule
-    this.tally = openTally(rule)
-    this.health = openHealth(rule, this.tally.targets, ground.emit)
-    this.ended = promise
-    this.#end = resolve
-    this.#ground = ground
-    this.#way = ground.meters.way(rule.meters)
-    this.#judges = compileFilters(rule)
+  /** Throws an EngineFault for an invalid filter or an unknown meter. */
+  constructor(rule: EngineRule, context: EngineContext) {
+    this.state = new RuleState(rule, context)
+    this.#context = context
   }
 
   async open(): Promise<void> {
-    const { ownPorts } = this.#ground
-    const { from, to, idleMs } = this.rule
-    const shut = await listenUdp(this.rule, this.#ground, (...datagram) => this.#meet(...datagram))
-    const endSweeps = everySome(idleMs, () => this.#sweep())
-    ownPorts.join(from, to)
-    this.#release = () => {
+    const { ownPorts } = this.#context
+    const { from, to, idleMs } = this.state.rule
+    const closeSockets = await listenUdp(this.state.rule, this.#context, (...datagram) =>
+      this.#receive(...datagram)
+    )
+    const endSweeps = startSweeps(idleMs, () => this.#sweep())
+    ownPorts.add(from, to)
+    this.#shut = () => {
       endSweeps()
-      ownPorts.leave(from, to)
-      return shut()
+      ownPorts.remove(from, to)
+      return closeSockets()
     }
   }
 
-  /** Flows have no end of their own to wait for: they are cut, whatever the drain. */
+  /** A flow has no end to wait for: it ends at once, whatever the drain time. */
   close(): void {
-    const release = this.#release
-    if (!release) return
-    this.#release = null
+    const shut = this.#shut
+    if (!shut) return
+    this.#shut = null
     for (const flow of this.#flows.values()) flow.end(null)
-    void Promise.all([release(), ...this.#carried]).then(() => this.#end())
+    void Promise.all([shut(), ...this.#running]).then(this.state.end)
   }
 
-  filter(filters: Filters): void {
-    this.#judges = compileFilters(filters)
-    for (const flow of this.#flows.values()) flow.judge()
+  setFilters(filters: Filters): void {
+    this.state.setFilters(filters)
+    for (const flow of this.#flows.values()) flow.recheckFilters()
   }
 
-  sourceRefusal({ address, port }: Place): string | null {
-    return this.#judges.source(canonicalAddress(address), port, null)
+  evicted({ attempt, address, port }: ConnectedUdpTarget, errno: string): void {
+    this.unreachable.add(address, port)
+    this.#context.emit({
+      kind: 'flow-evicted',
+      ruleId: this.state.rule.id,
+      target: attempt.index,
+      errno
+    })
   }
 
-  targetRefusal({ address, port, host }: Place & { readonly host: string }): string | null {
-    return this.#ground.ownPorts.includes(address, port) ? 'loop' : this.#judges.target(address, port, host)
-  }
-
-  resolve(host: string): Promise<Resolved> {
-    return this.#ground.ask(this.rule.id, host)
-  }
-
-  dnsFailed(host: string, reason: string): void {
-    this.tally.dnsFailures++
-    this.#ground.emit({ kind: 'dns-failed', ruleId: this.rule.id, host, reason })
-  }
-
-  evicted({ attempt, address, port }: ReachedByUdp, errno: string): void {
-    this.refusals.note(address, port)
-    this.#ground.emit({ kind: 'flow-evicted', ruleId: this.rule.id, target: attempt.index, errno })
-  }
-
-  forget(flow: Flow): void {
+  flowEnded(flow: UdpFlow): void {
     this.#flows.delete(flow.key)
     flow.port.active--
   }
 
-  #meet(number: number, bytes: Buffer, source: Place, door: Datagrams): void {
-    const port = this.tally.ports[number - this.rule.from]
-    if (!port) throw new TypeError(`port ${number} is not of this rule`)
-    const key = `${number} ${source.address} ${source.port}`
-    const flow = this.#flows.get(key) ?? this.#admit({ key, port, source, door })
-    flow?.take(bytes, door)
+  #receive(port: number, bytes: Buffer, source: SocketAddress, socket: UdpSocket): void {
+    const key = `${port} ${source.address} ${source.port}`
+    const flow =
+      this.#flows.get(key) ?? this.#admit({ key, port: this.state.portCounters(port), source, socket })
+    flow?.receive(bytes, socket)
   }
 
-  #admit(arrival: Arrival): Flow | null {
-    if (!this.#release) return null
-    const refusal = this.sourceRefusal(arrival.source)
+  /** Begins a flow. Null: it is refused and counted. */
+  #admit(arrival: Arrival): UdpFlow | null {
+    if (!this.#shut) return null
+    const { address, port } = arrival.source
+    const refusal = this.state.sourceRefusal(address, port)
     if (refusal !== null) return this.#refuse(refusal)
-    if (this.#flows.size >= this.rule.flowCap) {
-      this.tally.flowsDroppedOverflow++
+    if (this.#flows.size >= this.state.rule.flowCap) {
+      this.state.counters.flowsDroppedOverflow++
       return null
     }
-    if (!this.#ground.descriptors.take(1)) return this.#refuse('descriptors') // its target's
-    const pass = this.#way.enter(null)
-    if (!('refusal' in pass)) return this.#carry(new Flow(arrival, this, pass))
+    if (!this.#context.descriptors.take(1)) return this.#refuse('descriptors') // for the target's socket
+    const admission = this.state.meters.enter(null)
+    if (!('refusal' in admission)) return this.#run(new UdpFlow(arrival, this, admission))
 
-    this.#ground.descriptors.give(1)
-    return this.#refuse(pass.refusal)
+    this.#context.descriptors.give(1)
+    return this.#refuse(admission.refusal)
   }
 
   #refuse(reason: string): null {
-    reject(this.tally, reason)
+    this.state.countRejection(reason)
     return null
   }
 
-  #carry(flow: Flow): Flow {
+  #run(flow: UdpFlow): UdpFlow {
     this.#flows.set(flow.key, flow)
-    this.tally.connectionsTotal++
+    this.state.counters.connectionsTotal++
     flow.port.active++
-    const carried = flow.carry().then(() => {
-      this.#carried.delete(carried)
-      this.#ground.descriptors.give(1)
+    const running = flow.run().then(() => {
+      this.#running.delete(running)
+      this.#context.descriptors.give(1)
     })
-    this.#carried.add(carried)
+    this.#running.add(running)
     return flow
   }
 
   #sweep(): void {
-    const silentSince = performance.now() - this.rule.idleMs
-    for (const flow of this.#flows.values()) if (flow.seenAt <= silentSince) flow.end(null)
+    const silentSince = performance.now() - this.state.rule.idleMs
+    for (const flow of this.#flows.values()) if (flow.lastSeenAt <= silentSince) flow.end(null)
   }
 }
 
-/** A few times in an idle time, which may be none. Gives the call that ends it. */
-function everySome(idleMs: number, sweep: () => void): () => void {
+/** Sweeps a few times per idle time; 0 is no limit. Returns the call that ends it. */
+function startSweeps(idleMs: number, sweep: () => void): () => void {
   if (idleMs === 0) return () => {}
-  // After a stall what has come meanwhile is read first: it may be what keeps a flow alive.
-  const sweeping = setInterval(() => setImmediate(sweep), Math.min(idleMs / 4, 5_000))
-  return () => clearInterval(sweeping)
+  // After a stall, datagrams that have arrived meanwhile are read first: they may keep a flow alive.
+  const timer = setInterval(() => setImmediate(sweep), Math.min(idleMs / 4, 5_000))
+  return () => clearInterval(timer)
 }

@@ -1,96 +1,105 @@
-// Datagram sockets that are bound within the call, never ask for a name, and never queue without bound.
+// Datagram sockets that bind within the call, never resolve names, and never queue without limit.
 import { createSocket, type RemoteInfo, type Socket, type SocketOptions } from 'node:dgram'
 import { once } from 'node:events'
 import { familyOf } from '../../net/address.ts'
 
-/** What the kernel does not take waits in memory; beyond this it is dropped. */
+/** Datagrams that the kernel does not take wait in memory, up to this. Further ones are dropped. */
 const maxQueuedBytes = 1024 * 1024
-/** A burst waits in the kernel while we are busy. */
+/** Bursts wait in the kernel while this thread is busy. */
 const receiveBufferBytes = 4 * 1024 * 1024
 
-/** An address and port, the address as the system writes it: with its zone. */
-export type Place = Pick<RemoteInfo, 'address' | 'port'>
+/** The address as the system writes it: with its zone. */
+export type SocketAddress = Pick<RemoteInfo, 'address' | 'port'>
 
-export interface Datagrams {
-  readonly closed: Promise<void> // `onSent` never comes after that
-  /** To `to`, or the peer. `onSent` comes once, later: null when the system has taken it, else why not. */
-  send(bytes: Buffer, to: Place | null, onSent: (errno: string | null) => void): void
-  /** Resolves when it is closed. Idempotent. */
-  close(): Promise<void>
-}
-
-export interface Handlers {
+export interface SocketHandlers {
   onMessage(bytes: Buffer, from: RemoteInfo): void
-  /** A connected socket hears that what it sent did not arrive. */
+  /** Of a connected socket: an earlier datagram did not arrive. */
   onError(errno: string): void
 }
 
-/** `shared`: other sockets of this user may have the port too, on this address or another. */
-export type Holding = 'alone' | 'shared'
-
-/** Throws what the system says. */
-export function bindSocket(place: Place, holding: Holding, handlers: Handlers): Datagrams {
-  const { address, port } = place
-  const socket = open(address, { reusePort: holding === 'shared', ipv6Only: familyOf(address) === 'ipv6' })
+/** Throws the system's error. `shared`: other sockets of this user may bind the port, too. */
+export function bindSocket(
+  { address, port }: SocketAddress,
+  sharing: 'exclusive' | 'shared',
+  handlers: SocketHandlers
+): UdpSocket {
+  const socket = open(address, { reusePort: sharing === 'shared', ipv6Only: familyOf(address) === 'ipv6' })
   const failures: Error[] = []
   socket.once('error', error => failures.push(error))
-  socket.bind({ address, port, exclusive: true }) // within the call, since no name is asked for
+  socket.bind({ address, port, exclusive: true }) // synchronous, since there is no name to resolve
   const [failure] = failures
-  if (failure === undefined) return use(socket, null, handlers)
+  if (failure === undefined) return new UdpSocket(socket, null, handlers)
 
   socket.close()
   throw failure
 }
 
-/** Rejects when the system knows no way there. */
-export async function connectSocket({ address, port }: Place, handlers: Handlers): Promise<Datagrams> {
+/** Rejects with the system's error when there is no route. */
+export async function connectSocket(
+  { address, port }: SocketAddress,
+  handlers: SocketHandlers
+): Promise<UdpSocket> {
   const socket = open(address)
   socket.connect(port, address)
   try {
     await once(socket, 'connect')
-    return use(socket, socket.remoteAddress(), handlers)
+    return new UdpSocket(socket, socket.remoteAddress(), handlers)
   } catch (error) {
     socket.close()
     throw error
   }
 }
 
-const literal: NonNullable<SocketOptions['lookup']> = (address, _, answer) =>
+const literalLookup: NonNullable<SocketOptions['lookup']> = (address, _, answer) =>
   answer(null, address, familyOf(address) === 'ipv4' ? 4 : 6)
 
 const open = (address: string, options: Omit<SocketOptions, 'type'> = {}): Socket =>
-  createSocket({ ...options, type: familyOf(address) === 'ipv4' ? 'udp4' : 'udp6', lookup: literal })
+  createSocket({ ...options, type: familyOf(address) === 'ipv4' ? 'udp4' : 'udp6', lookup: literalLookup })
 
-function use(socket: Socket, peer: Place | null, { onMessage, onError }: Handlers): Datagrams {
-  const { promise: closed, resolve } = Promise.withResolvers<void>()
-  let isOpen = true
-  socket.removeAllListeners('error').on('error', error => onError(errnoOf(error)))
-  socket.on('message', (bytes, from) => {
-    if (!peer || isSame(peer, from)) onMessage(bytes, from)
-  })
-  socket.once('close', () => resolve())
-  try {
-    socket.setRecvBufferSize(receiveBufferBytes)
-  } catch {} // a system that does not grant it keeps what it has
+export class UdpSocket {
+  /** No `onSent` is called after that. */
+  readonly closed: Promise<void>
+  readonly #socket: Socket
+  #isOpen = true
 
-  return {
-    closed,
-    send(bytes, to, onSent) {
-      const refusal = !isOpen ? 'EPIPE' : socket.getSendQueueSize() > maxQueuedBytes ? 'ENOBUFS' : null
-      const tell = (error: Error | null) => onSent(error ? errnoOf(error) : null)
-      if (refusal !== null) queueMicrotask(() => onSent(refusal))
-      else if (to) socket.send(bytes, to.port, to.address, tell)
-      else socket.send(bytes, tell)
-    },
-    close() {
-      if (isOpen) socket.close()
-      isOpen = false
-      return closed
-    }
+  /** `peer` null: the socket is not connected. */
+  constructor(socket: Socket, peer: SocketAddress | null, { onMessage, onError }: SocketHandlers) {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#socket = socket
+    this.closed = promise
+    socket.removeAllListeners('error').on('error', error => onError(errnoOf(error)))
+    socket.on('message', (bytes, from) => {
+      if (!peer || isSame(peer, from)) onMessage(bytes, from)
+    })
+    socket.once('close', () => resolve())
+    try {
+      socket.setRecvBufferSize(receiveBufferBytes)
+    } catch {} // the system's own size is good enough
+  }
+
+  /** `to` null: the peer. `onSent` is called once, later: null when the system took the datagram, else an errno. */
+  send(bytes: Buffer, to: SocketAddress | null, onSent: (errno: string | null) => void): void {
+    const refusal = this.#refusal()
+    const onDone = (error: Error | null) => onSent(error ? errnoOf(error) : null)
+    if (refusal !== null) queueMicrotask(() => onSent(refusal))
+    else if (to) this.#socket.send(bytes, to.port, to.address, onDone)
+    else this.#socket.send(bytes, onDone)
+  }
+
+  /** Resolves when the socket is closed. Idempotent. */
+  close(): Promise<void> {
+    if (this.#isOpen) this.#socket.close()
+    this.#isOpen = false
+    return this.closed
+  }
+
+  #refusal(): string | null {
+    if (!this.#isOpen) return 'EPIPE'
+    return this.#socket.getSendQueueSize() > maxQueuedBytes ? 'ENOBUFS' : null
   }
 }
 
-/** Between binding and connecting a socket hears everybody. */
-const isSame = (a: Place, b: Place): boolean => a.port === b.port && a.address === b.address
+/** Between bind and connect a socket receives from everybody. */
+const isSame = (a: SocketAddress, b: SocketAddress): boolean => a.port === b.port && a.address === b.address
 
 const errnoOf = (error: NodeJS.ErrnoException): string => error.code ?? 'EIO'

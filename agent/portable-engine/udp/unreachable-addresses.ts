@@ -1,32 +1,28 @@
-// Which addresses have said of late that nobody is there.
-const believedMs = 10_000
+const rememberedMs = 10_000
 
-export interface Refusals {
-  note(address: string, port: number): void
-  /** The same addresses: those that refused come last. */
-  last(addresses: readonly string[], port: number): readonly string[]
-}
+/** Addresses and ports from which an ICMP error came in the last 10 seconds. */
+export class UnreachableAddresses {
+  readonly #notedAt = new Map<string, number>() // oldest first
 
-export function openRefusals(now = () => performance.now()): Refusals {
-  const notedAt = new Map<string, number>() // oldest first
-  const keyOf = (address: string, port: number) => `${address} ${port}`
-
-  const forgetOld = () => {
-    for (const [key, at] of notedAt) {
-      if (now() - at < believedMs) return
-      notedAt.delete(key)
-    }
+  add(address: string, port: number): void {
+    this.#forgetOld()
+    this.#notedAt.delete(keyOf(address, port))
+    this.#notedAt.set(keyOf(address, port), performance.now())
   }
-  return {
-    note(address, port) {
-      forgetOld()
-      notedAt.delete(keyOf(address, port))
-      notedAt.set(keyOf(address, port), now())
-    },
-    last(addresses, port) {
-      forgetOld()
-      const hasRefused = (address: string) => notedAt.has(keyOf(address, port))
-      return [...addresses.filter(address => !hasRefused(address)), ...addresses.filter(hasRefused)]
+
+  /** Returns the same addresses with the unreachable ones last. */
+  moveLast(addresses: readonly string[], port: number): readonly string[] {
+    this.#forgetOld()
+    const isUnreachable = (address: string) => this.#notedAt.has(keyOf(address, port))
+    return [...addresses.filter(address => !isUnreachable(address)), ...addresses.filter(isUnreachable)]
+  }
+
+  #forgetOld(): void {
+    for (const [key, at] of this.#notedAt) {
+      if (performance.now() - at < rememberedMs) return
+      this.#notedAt.delete(key)
     }
   }
 }
+
+const keyOf = (address: string, port: number) => `${address} ${port}`

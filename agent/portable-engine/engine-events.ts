@@ -1,0 +1,21 @@
+import type { EngineEvent, EngineOptions } from '../engine.ts'
+
+export interface EngineEvents {
+  emit(event: EngineEvent): void
+  flush(): void
+}
+
+/** Batches events: they go out together in a microtask, never from within the call that caused them. */
+export function batchEvents(onEvents: EngineOptions['onEvents']): EngineEvents {
+  let batch: EngineEvent[] = []
+  const flush = () => {
+    if (batch.length === 0) return
+    const full = batch
+    batch = []
+    onEvents(full)
+  }
+  const emit = (event: EngineEvent) => {
+    if (batch.push(event) === 1) queueMicrotask(flush)
+  }
+  return { emit, flush }
+}

@@ -1,0 +1,104 @@
+// What an open TCP rule and an open UDP rule have in common: counters, filters, meters, target health, names.
+import { isIP } from 'node:net'
+import type { EngineRule, Filters } from '../engine.ts'
+import { canonicalAddress } from '../net/address.ts'
+import { type CompiledFilters, compileFilters } from '../net/filter.ts'
+import { type LiveCounters, type LivePortCounters, zeroCounters } from './counters.ts'
+import type { EngineContext } from './engine-context.ts'
+import type { MeterChain } from './meters/meter-chain.ts'
+import type { DialFailure } from './net/dial-failure.ts'
+import { TargetHealth } from './target-health.ts'
+
+/** The part of an open rule that the engine uses. */
+export interface OpenRule {
+  readonly state: RuleState
+  open(): Promise<void>
+  /** Shuts the port now and resets what is still live after `drainMs`. A later call can only shorten that. */
+  close(drainMs: number): void
+  /** Replaces the filters and resets what they no longer allow. */
+  setFilters(filters: Filters): void
+}
+
+export class RuleState {
+  readonly rule: EngineRule
+  readonly counters: LiveCounters
+  readonly health: TargetHealth
+  readonly meters: MeterChain
+  /** Resolves when the port is shut and nothing is live any more: the counters are final. */
+  readonly ended: Promise<void>
+  readonly end: () => void
+  readonly #context: EngineContext
+  #filters: CompiledFilters
+
+  /** Throws an EngineFault for an invalid filter or an unknown meter. */
+  constructor(rule: EngineRule, context: EngineContext) {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.rule = rule
+    this.counters = zeroCounters(rule)
+    this.health = new TargetHealth(rule, this.counters.targets, context.emit)
+    this.meters = context.meters.chain(rule.meters)
+    this.ended = promise
+    this.end = resolve
+    this.#context = context
+    this.#filters = compileFilters(rule)
+  }
+
+  setFilters(filters: Filters): void {
+    this.#filters = compileFilters(filters)
+  }
+
+  countRejection(reason: string): void {
+    const { rejected } = this.counters
+    rejected[reason] = (rejected[reason] ?? 0) + 1
+  }
+
+  sourceRefusal(address: string, port: number): string | null {
+    return this.#filters.source(canonicalAddress(address), port, null)
+  }
+
+  targetRefusal(address: string, port: number, host: string): string | null {
+    const isLoop = this.#context.ownPorts.includes(address, port)
+    return isLoop ? 'loop' : this.#filters.target(address, port, host)
+  }
+
+  /** `refusal`: the reason of the first address that is not allowed, or null. */
+  allowedAddresses(addresses: readonly string[], port: number, host: string) {
+    let refusal: string | null = null
+    const allowed = addresses.filter(address => {
+      const reason = this.targetRefusal(address, port, host)
+      refusal ??= reason
+      return reason === null
+    })
+    return { allowed, refusal }
+  }
+
+  portCounters(port: number): LivePortCounters {
+    const counters = this.counters.ports[port - this.rule.from]
+    if (!counters) throw new TypeError(`the rule has no port ${port}`)
+    return counters
+  }
+
+  /** A target's host and counters, and its port for callers of `listenPort`. */
+  target(index: number, listenPort: number) {
+    const target = this.rule.targets[index]
+    const counters = this.counters.targets[index]
+    if (!target || !counters) throw new TypeError(`the rule has no target ${index}`)
+    return { host: target.host, port: target.port + listenPort - this.rule.from, counters }
+  }
+
+  /** The canonical addresses of a target's host. The signal ends the wait for DNS. */
+  async addressesOf(host: string, signal: AbortSignal): Promise<readonly string[] | DialFailure> {
+    if (isIP(host) !== 0) return [canonicalAddress(host)]
+    const { promise: aborted, resolve } = Promise.withResolvers<null>()
+    const onAbort = () => resolve(null)
+    signal.addEventListener('abort', onAbort)
+    const answer = await Promise.race([this.#context.resolve(this.rule.id, host), aborted])
+    signal.removeEventListener('abort', onAbort)
+
+    if (answer === null) return { failure: null }
+    if (answer.ok) return answer.addresses.map(canonicalAddress)
+    this.counters.dnsFailures++
+    this.#context.emit({ kind: 'dns-failed', ruleId: this.rule.id, host, reason: answer.reason })
+    return { failure: answer.reason }
+  }
+}

@@ -1,0 +1,65 @@
+// One direction of a relayed connection: reads no more from its source than meters and destination take.
+import type { Socket } from 'node:net'
+import type { Admission } from '../meters/meter-chain.ts'
+import type { Direction } from '../meters/waiter.ts'
+
+/** With more than this unsent, the source is not read. Node reads ahead, so a direction holds up to about twice it. */
+const maxBufferedBytes = 128 * 1024
+const maxReadBytes = 64 * 1024
+
+/** Lets bytes pass, and counts them once the destination's kernel has taken them. */
+export type Metering = Pick<Admission, 'reserve' | 'delivered' | 'release'>
+
+export class Pump {
+  readonly #from: Socket
+  readonly #to: Socket
+  readonly #direction: Direction
+  readonly #metering: Metering
+  #inFlightBytes = 0
+  #isWaiting = false
+  #onFlushed: (() => void) | null = null
+
+  constructor(from: Socket, to: Socket, direction: Direction, metering: Metering) {
+    this.#from = from
+    this.#to = to
+    this.#direction = direction
+    this.#metering = metering
+    from.on('readable', () => this.run())
+    if (from.readableEnded) to.end()
+    else from.once('end', () => to.end())
+    this.run()
+  }
+
+  /** Waiting for a meter, not for a socket. */
+  get isWaiting(): boolean {
+    return this.#isWaiting
+  }
+
+  run(): void {
+    const [from, to] = [this.#from, this.#to]
+    this.#isWaiting = false
+    while (from.readableLength > 0 && to.writableLength <= maxBufferedBytes && !to.destroyed) {
+      const bytes = this.#metering.reserve(this.#direction, Math.min(from.readableLength, maxReadBytes))
+      this.#isWaiting = bytes === 0
+      if (this.#isWaiting) return
+      this.#inFlightBytes += bytes
+      to.write(from.read(bytes), error => this.#written(bytes, error))
+    }
+    if (from.readableLength > 0) return
+    from.read(0) // on an empty buffer: asks the kernel for more, or emits 'end'
+    if (this.#inFlightBytes === 0) this.#onFlushed?.()
+  }
+
+  /** Calls `onFlushed` once all received bytes are written. */
+  whenFlushed(onFlushed: () => void): void {
+    this.#onFlushed = onFlushed
+    this.run()
+  }
+
+  #written(bytes: number, error: Error | null | undefined): void {
+    this.#inFlightBytes -= bytes
+    if (error) this.#metering.release(bytes)
+    else this.#metering.delivered(this.#direction, bytes)
+    this.run()
+  }
+}
