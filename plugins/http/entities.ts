@@ -1,8 +1,8 @@
 import { defineEntity, p } from '@mikro-orm/core'
 
-/** A repeated request, by principal, method and path, and key. Without an answer: changed, the answer is unknown. */
-export const Repeat = defineEntity({
-  name: 'Repeat',
+/** A request with an Idempotency-Key. Without a status: the change was made, its response is unknown. */
+export const IdempotencyRecord = defineEntity({
+  name: 'IdempotencyRecord',
   tableName: 'http_repeat',
   indexes: [{ name: 'http_repeat_principal_created_at_index', properties: ['principal', 'createdAt'] }],
   properties: {
@@ -12,7 +12,7 @@ export const Repeat = defineEntity({
     resourceKind: p.string().length(32),
     resourceId: p.string().length(255),
     status: p.integer().nullable(),
-    answer: p.text().nullable(), // JSON; null with a status: it held a secret
+    answer: p.text().nullable(), // the response body as JSON; null with a status: it held a secret
     createdAt: p.bigint('number') // ms
   }
 })

@@ -4,9 +4,9 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { type ErrorCode, Fault, internal, invalidSchema, notFound } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
-import * as rows from './errors.ts'
+import * as codes from './codes.ts'
 
-/** The one shape of an error on every path. */
+/** The body of every error. */
 export const ErrorBody = Type.Object({
   error: Type.Object({
     code: Type.String(),
@@ -18,7 +18,7 @@ export const ErrorBody = Type.Object({
 export const jsonType = 'application/json; charset=utf-8'
 export const textType = 'text/plain; version=0.0.4; charset=utf-8' // as Prometheus names its text format
 
-/** 64-bit counters are printed in full. */
+/** Like JSON.stringify, and writes a bigint as a number with all its digits. */
 export const toJson = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? rawJson(String(part)) : part))
 const { rawJSON: rawJson } = JSON as typeof JSON & { rawJSON(text: string): unknown } // not in the types yet
@@ -35,35 +35,41 @@ export function sendFault(reply: FastifyReply, fault: Fault): FastifyReply {
   return reply.code(errorCode.http).type(jsonType).send(envelope(fault))
 }
 
-const known: Readonly<Record<string, readonly [ErrorCode, string]>> = {
-  FST_ERR_CTP_INVALID_JSON_BODY: [rows.invalidJson, 'the body is not JSON'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [rows.invalidJson, 'the body is not as long as Content-Length says'],
-  ECONNRESET: [rows.invalidJson, 'the body ended early'],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: [rows.unsupportedMediaType, 'send the body as application/json'],
-  FST_ERR_CTP_BODY_TOO_LARGE: [rows.bodyTooLarge, 'a body may have 1 MiB at most'],
+const faults: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  FST_ERR_CTP_INVALID_JSON_BODY: [codes.invalidJson, 'the body is not JSON'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    codes.invalidJson,
+    'the length of the body differs from Content-Length'
+  ],
+  ECONNRESET: [codes.invalidJson, 'the body ended early'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [codes.unsupportedMediaType, 'send the body as application/json'],
+  FST_ERR_CTP_BODY_TOO_LARGE: [codes.bodyTooLarge, 'a body may have at most 1 MiB'],
   FST_ERR_BAD_URL: [notFound, 'the path is not a valid URL'],
-  HPE_HEADER_OVERFLOW: [rows.headersTooLarge, 'headers may have 16 KiB at most'],
-  ERR_HTTP_REQUEST_TIMEOUT: [rows.requestTimeout, 'headers must be here within 10 s, all of it within 30 s']
+  HPE_HEADER_OVERFLOW: [codes.headersTooLarge, 'headers may have at most 16 KiB'],
+  ERR_HTTP_REQUEST_TIMEOUT: [
+    codes.requestTimeout,
+    'headers must arrive within 10 s, the whole request within 30 s'
+  ]
 }
 
-/** Whatever was thrown, as a Fault; what nobody foresaw shows no detail. */
+/** Returns the error as a Fault. An unexpected error becomes `internal`, without details for the caller. */
 export function faultOf(error: unknown, requestId: string): Fault {
   if (error instanceof Fault) return error
   const isFastify = error instanceof Error && 'code' in error && 'statusCode' in error
-  const row = isFastify ? known[String(error.code)] : undefined
+  const row = isFastify ? faults[String(error.code)] : undefined
   if (row) return new Fault(...row, { cause: error })
   return new Fault(internal, `the server failed; its log has the cause under request ${requestId}`, {
     cause: error
   })
 }
 
-/** What never became a request is answered on the bare socket, and that is closed. */
-export function refuseStranger({ code = '' }: Error & { readonly code?: string }, socket: Duplex): void {
+/** Answers bytes that are not a valid request on the bare socket, and closes it. */
+export function refuseMalformed({ code = '' }: Error & { readonly code?: string }, socket: Duplex): void {
   if (!socket.writable || !(code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT')) {
     socket.destroy()
     return
   }
-  const [row, message] = known[code] ?? [invalidSchema, 'this is not HTTP/1.1']
+  const [row, message] = faults[code] ?? [invalidSchema, 'this is not HTTP/1.1']
   const body = envelope(new Fault(row, message))
   const head = [
     `HTTP/1.1 ${row.http} ${STATUS_CODES[row.http]}`,

@@ -1,89 +1,55 @@
 import { withTimeout } from '../../kernel/base/attribution.ts'
-import { Fault, rateLimited, roleRequired, unauthenticated } from '../../kernel/base/errors.ts'
+import { Fault, roleRequired, unauthenticated } from '../../kernel/base/errors.ts'
 import { type AuthenticatedCaller, authenticatorSlot, type RequestInfo } from '../../kernel/http/principal.ts'
-import * as rows from './errors.ts'
-import type { HttpOptions } from './http.ts'
+import * as codes from './codes.ts'
+import type { HttpOptions } from './options.ts'
 import { isJson, isRead, type RequestContext } from './request-context.ts'
 
-/** Lets a turn in and names its principal, or throws. Asks nothing of the body. */
-export function openGuard({
-  identity,
-  filled
-}: Pick<HttpOptions, 'identity' | 'filled'>): (turn: RequestContext) => Promise<void> {
-  async function identify(requestInfo: RequestInfo): Promise<AuthenticatedCaller> {
+export type Authorize = (context: RequestContext) => Promise<void>
+
+/** Authenticates the caller and checks its access to the route, by the headers alone. Sets `principal`. */
+export function openGuard({ identity, filled }: Pick<HttpOptions, 'identity' | 'filled'>): Authorize {
+  async function authenticate(requestInfo: RequestInfo): Promise<AuthenticatedCaller> {
     if (requestInfo.authorization !== undefined) return identity.authenticate(requestInfo.authorization)
-    for (const { value: authenticate } of filled(authenticatorSlot)) {
-      const known = await withTimeout(10, 'to tell who asks', () => authenticate(requestInfo))
-      if (known) return known
+    for (const { value: authenticator } of filled(authenticatorSlot)) {
+      const caller = await withTimeout(10, 'authentication', () => authenticator(requestInfo))
+      if (caller) return caller
     }
     throw new Fault(unauthenticated, 'no credential; send Authorization: Bearer TOKEN, or log in')
   }
 
-  return async function admit(turn) {
-    if (turn.route.access === 'public') return
+  return async function authorize(context) {
+    if (context.route.access === 'public') return
     const isBootstrapped = await identity.isBootstrapped()
-    const known = await identify(turn.requestInfo).catch((error: unknown) => {
+    const caller = await authenticate(context.requestInfo).catch((error: unknown) => {
       if (isBootstrapped || !(error instanceof Fault)) throw error
       return null
     })
-    if (!known || !(isBootstrapped || known.principal.method === 'operator_token'))
-      throw new Fault(rows.bootstrapRequired, 'there is no superadmin yet; finish the onboarding first')
-    turn.principal = known.principal
-    if (known.requires === 'csrf' && !isRead(turn)) refuseForgery(turn.requestInfo)
-    refuseRestricted(turn, known)
+    if (!caller || !(isBootstrapped || caller.principal.method === 'operator_token'))
+      throw new Fault(codes.bootstrapRequired, 'there is no superadmin yet; finish the onboarding first')
+    context.principal = caller.principal
+    if (caller.requires === 'csrf' && !isRead(context)) refuseForgery(context.requestInfo)
+    refuseAccess(context, caller)
   }
 }
 
 function refuseForgery({ originHeader, ownOrigin, csrfHeader, hasBody, contentType }: RequestInfo): void {
   if (originHeader === undefined)
-    throw new Fault(rows.csrfOriginRequired, 'a write with a session cookie needs the header Origin')
+    throw new Fault(codes.csrfOriginRequired, 'a write with a session cookie needs the header Origin')
   if (originHeader !== ownOrigin)
-    throw new Fault(rows.csrfOriginMismatch, `Origin is ${originHeader}, this server is ${ownOrigin}`)
+    throw new Fault(codes.csrfOriginMismatch, `Origin is ${originHeader}, this server is ${ownOrigin}`)
   if (csrfHeader !== '1')
-    throw new Fault(rows.csrfHeaderRequired, 'a write with a session cookie needs the header X-Svc-CSRF: 1')
+    throw new Fault(codes.csrfHeaderRequired, 'a write with a session cookie needs the header X-Svc-CSRF: 1')
   if (hasBody && !isJson(contentType))
     throw new Fault(
-      rows.csrfContentTypeRequired,
+      codes.csrfContentTypeRequired,
       'a write with a session cookie needs Content-Type: application/json'
     )
 }
 
-function refuseRestricted(
-  { route, principal }: RequestContext,
-  { allowedActions }: AuthenticatedCaller
-): void {
+function refuseAccess({ route, principal }: RequestContext, { allowedActions }: AuthenticatedCaller): void {
   if (allowedActions && !allowedActions.includes(route.action))
-    throw new Fault(rows.passwordChangeRequired, 'the temporary password must be changed first')
+    throw new Fault(codes.passwordChangeRequired, 'the temporary password must be changed first')
   if (route.access === 'superadmin' && principal.role !== 'superadmin')
     throw new Fault(roleRequired, 'only a superadmin may do this')
-}
-
-const maxInFlight = 256
-
-/** At most so many requests at once a principal; who is not known counts by address. */
-export function openConcurrencyLimit(): {
-  enter(turn: RequestContext): void
-  leave(turn: RequestContext): void
-} {
-  const inFlight = new Map<string, number>()
-  const entered = new WeakMap<RequestContext, string>()
-  return {
-    enter(turn) {
-      const { userId, method } = turn.principal
-      const who = method === 'none' ? `address ${turn.requestInfo.remoteAddr}` : userId
-      const count = inFlight.get(who) ?? 0
-      if (count >= maxInFlight)
-        throw new Fault(rateLimited, `${maxInFlight} requests are in flight already; wait for one to end`)
-      inFlight.set(who, count + 1)
-      entered.set(turn, who)
-    },
-    leave(turn) {
-      const who = entered.get(turn)
-      if (who === undefined) return
-      entered.delete(turn)
-      const count = inFlight.get(who) ?? 1
-      if (count > 1) inFlight.set(who, count - 1)
-      else inFlight.delete(who)
-    }
-  }
 }

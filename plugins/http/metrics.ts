@@ -1,4 +1,3 @@
-// What the operator API tells of itself: requests by route, how long they took, and who was not let in.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorCode } from '../../kernel/base/errors.ts'
 import type { Metrics } from '../../kernel/metrics.ts'
@@ -6,7 +5,7 @@ import type { RequestContext } from './request-context.ts'
 
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] // seconds
 
-interface Spent {
+interface Durations {
   readonly counts: number[]
   sum: number
 }
@@ -15,46 +14,46 @@ export type HttpMetrics = ReturnType<typeof openHttpMetrics>
 
 export function openHttpMetrics() {
   const requests = new Map<string, number>()
-  const durations = new Map<string, Spent>()
+  const durations = new Map<string, Durations>()
   const failures = new Map<string, number>()
 
-  /** What no route took is one label: a path that somebody makes up is none. */
-  function answered({ method, routeOptions }: FastifyRequest, reply: FastifyReply): void {
+  /** Requests without a route share one label, so that made-up paths add no series. */
+  function countResponse({ method, routeOptions }: FastifyRequest, reply: FastifyReply): void {
     const { route } = routeOptions.config
     const url = route?.url ?? 'none'
     add(requests, `${method} ${url} ${reply.statusCode}`)
-    if (route?.isStream) return // as long as its reader likes
+    if (route?.isStream) return // its duration is up to the reader
     const key = `${method} ${url}`
-    const spent = durations.get(key) ?? { counts: [...bounds, 0].fill(0), sum: 0 }
-    durations.set(key, spent)
+    const found = durations.get(key) ?? { counts: [...bounds, 0].fill(0), sum: 0 }
+    durations.set(key, found)
     const secs = reply.elapsedTime / 1000
     const at = bounds.findIndex(bound => secs <= bound)
     const bucket = at < 0 ? bounds.length : at
-    spent.counts[bucket] = (spent.counts[bucket] ?? 0) + 1
-    spent.sum += secs
+    found.counts[bucket] = (found.counts[bucket] ?? 0) + 1
+    found.sum += secs
   }
 
-  /** Who was not let in: no credential that holds, or too many attempts at a public route. */
-  function refused({ route }: RequestContext, { code, http }: ErrorCode): void {
+  /** Counts failed authentication: every 401, and every 429 of a public route. */
+  function countRefusal({ route }: RequestContext, { code, http }: ErrorCode): void {
     if (http === 401 || (http === 429 && route.access === 'public')) add(failures, code)
   }
 
-  const metrics: Metrics = async () => [
+  const collect: Metrics = async () => [
     {
       name: 'svc_http_requests_total',
       type: 'counter',
       help: 'Requests to the operator API.',
       labels: ['method', 'route', 'status'],
-      samples: readings(requests)
+      samples: samplesOf(requests)
     },
     {
       name: 'svc_http_request_duration_seconds',
       type: 'histogram',
       help: 'Time from the request to the last byte of its answer; event streams apart.',
       labels: ['method', 'route'],
-      samples: [...durations].map(([key, spent]) => ({
+      samples: [...durations].map(([key, found]) => ({
         labelValues: key.split(' '),
-        value: { bounds, ...spent }
+        value: { bounds, ...found }
       }))
     },
     {
@@ -62,14 +61,14 @@ export function openHttpMetrics() {
       type: 'counter',
       help: 'Callers and agents that were not let in, by code.',
       labels: ['reason'],
-      samples: readings(failures)
+      samples: samplesOf(failures)
     }
   ]
 
-  return { answered, refused, metrics }
+  return { countResponse, countRefusal, collect }
 }
 
 const add = (to: Map<string, number>, key: string): void => void to.set(key, (to.get(key) ?? 0) + 1)
 
-const readings = (counts: ReadonlyMap<string, number>) =>
+const samplesOf = (counts: ReadonlyMap<string, number>) =>
   [...counts].map(([key, value]) => ({ labelValues: key.split(' '), value }))

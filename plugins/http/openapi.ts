@@ -7,21 +7,21 @@ import { pageQuery } from './paging.ts'
 
 const nothing = Type.Object({}, { additionalProperties: false })
 
-/** The schemas of a route, for validation and for the document. */
+/** Returns the schemas of a route, for validation and for the document. */
 export function schemaOf(plugin: string, route: Route<Kernel>, schemas: Schemas): FastifySchema {
   const { body = nothing, query = nothing, params, reply } = schemas
   for (const part of [body, query] as readonly Schema[])
     if (part.type === 'object' && part.additionalProperties !== false)
       throw new TypeError(
-        `${route.action}: an open schema would drop a typo; add additionalProperties: false`
+        `${route.action}: an open schema would ignore a misspelled field; add additionalProperties: false`
       )
-  const asked = route.isList && Type.IsObject(query) ? { ...query.properties, ...pageQuery } : null
+  const listQuery = route.isList && Type.IsObject(query) ? { ...query.properties, ...pageQuery } : null
   return {
     tags: [plugin],
     operationId: route.action,
     summary: route.summary,
     security: route.access === 'public' ? [] : [{ bearer: [] }, { session: [] }],
-    querystring: asked ? Type.Object(asked, { additionalProperties: false }) : query,
+    querystring: listQuery ? Type.Object(listQuery, { additionalProperties: false }) : query,
     ...(params && { params }),
     ...(route.method !== 'GET' && { body }),
     response: {
@@ -31,16 +31,16 @@ export function schemaOf(plugin: string, route: Route<Kernel>, schemas: Schemas)
   }
 }
 
-function answerOf({ status, isStream, reply: form }: Route<Kernel>, reply: Schemas['reply']): object {
+function answerOf({ status, isStream, reply: format }: Route<Kernel>, reply: Schemas['reply']): object {
   if (status === 204) return Type.Null({ description: 'Done.' })
-  if (form === 'text') return { description: 'Text.', content: { 'text/plain': { schema: reply } } }
+  if (format === 'text') return { description: 'Text.', content: { 'text/plain': { schema: reply } } }
   if (!isStream) return reply
   return { description: 'Server-sent events.', content: { 'text/event-stream': { schema: reply } } }
 }
 
 const IdempotencyKey = Type.String({
   pattern: '^[A-Za-z0-9._-]{1,128}$',
-  description: 'A repeat with the same key and body gets the first answer.'
+  description: 'A retry with the same key and body gets the first response.'
 })
 
 interface Documented {
@@ -49,7 +49,7 @@ interface Documented {
   readonly route: { readonly method: unknown }
 }
 
-/** What only the document says. The codes that schemas name are for the host alone. */
+/** Adds what only the document has, and removes the error codes that schemas name for the host. */
 function document({ schema: { body, ...rest }, url, route }: Documented) {
   const isKeyed = route.method !== 'GET' && !url.startsWith('/v1/auth/')
   const headers = Type.Object({ 'Idempotency-Key': Type.Optional(IdempotencyKey) })
@@ -59,8 +59,8 @@ function document({ schema: { body, ...rest }, url, route }: Documented) {
   return { schema: JSON.parse(schema) as FastifySchema, url }
 }
 
-/** Swagger calls every body required; one whose fields are all optional may be left out. */
-function loosen(openapi: object): object {
+/** Marks bodies whose fields are all optional as optional; Swagger marks every body as required. */
+function markOptionalBodies(openapi: object): object {
   const { paths } = openapi as { readonly paths: Readonly<Record<string, object>> }
   for (const { requestBody: body } of Object.values(paths).flatMap(path => Object.values(path))) {
     const { type, required }: Schema = body?.content['application/json'].schema ?? {}
@@ -88,5 +88,5 @@ export const openapi = (version: string) => ({
   } as const,
   transform: document,
   transformObject: (found: object) =>
-    loosen('openapiObject' in found ? (found.openapiObject as object) : found)
+    markOptionalBodies('openapiObject' in found ? (found.openapiObject as object) : found)
 })

@@ -2,10 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Listing } from '../../kernel/http/list-route.ts'
-import { invalidCursor } from './errors.ts'
-import type { HttpOptions } from './http.ts'
+import { invalidCursor } from './codes.ts'
+import type { HttpOptions } from './options.ts'
 
-const cut = 10_000 // rows, where no limit is given
+const defaultLimit = 10_000 // rows
 
 export const pageQuery = {
   limit: Type.Optional(
@@ -16,17 +16,17 @@ export const pageQuery = {
   )
 }
 
-/** One page of a list, by key where the rows come by key, else by place; and the address of the next. */
+/** Returns one page of a list and sets the Link header to the next. Cursors hold the last key, or an offset. */
 export async function pageOf(
   listing: Listing<unknown>,
   { query, url }: FastifyRequest,
   reply: FastifyReply,
   store: HttpOptions['store']
 ): Promise<readonly unknown[]> {
-  const { limit = cut, cursor } = query as { readonly limit?: number; readonly cursor?: string } // by pageQuery
+  const { limit = defaultLimit, cursor } = query as { readonly limit?: number; readonly cursor?: string } // by pageQuery
   const { rows, next } = await ('page' in listing
     ? store.read(em => pageByKey(key => listing.page(key, limit + 1, em), limit, cursor))
-    : pageByPlace(listing, limit, cursor))
+    : pageByOffset(listing, limit, cursor))
   if (next !== null) {
     const [path = '', params] = url.split('?', 2)
     const others = new URLSearchParams(params)
@@ -50,21 +50,22 @@ async function pageByKey(read: Read, limit: number, cursor: string | undefined):
   return { rows: rows.map(({ row }) => row), next: last ? encode('=', last.key) : null }
 }
 
-function pageByPlace(all: readonly unknown[], limit: number, cursor = encode('@', '0')): Page {
-  const place = decode('@', cursor)
-  if (!/^\d{1,15}$/.test(place)) throw notOurs()
-  const end = Number(place) + limit
-  return { rows: all.slice(Number(place), end), next: end < all.length ? encode('@', String(end)) : null }
+function pageByOffset(all: readonly unknown[], limit: number, cursor = encode('@', '0')): Page {
+  const offset = decode('@', cursor)
+  if (!/^\d{1,15}$/.test(offset)) throw invalid()
+  const end = Number(offset) + limit
+  return { rows: all.slice(Number(offset), end), next: end < all.length ? encode('@', String(end)) : null }
 }
 
-type Kind = '@' | '=' // of a place, of a key
+type Kind = '@' | '=' // offset or key
 
 const encode = (kind: Kind, text: string): string => Buffer.from(kind + text).toString('base64url')
 
 function decode(kind: Kind, cursor: string): string {
   const text = Buffer.from(cursor, 'base64url').toString()
-  if (text[0] !== kind || encode(kind, text.slice(1)) !== cursor) throw notOurs()
+  if (text[0] !== kind || encode(kind, text.slice(1)) !== cursor) throw invalid()
   return text.slice(1)
 }
 
-const notOurs = () => new Fault(invalidCursor, 'the cursor is not of this list; take it from the Link header')
+const invalid = () =>
+  new Fault(invalidCursor, 'the cursor does not belong to this list; take it from the Link header')

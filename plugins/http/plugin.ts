@@ -2,14 +2,14 @@ import { asFunction } from 'awilix'
 import { hostSlot } from '../../kernel/http/host.ts'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { Repeat } from './entities.ts'
-import * as rows from './errors.ts'
+import * as codes from './codes.ts'
+import { IdempotencyRecord } from './entities.ts'
 import { type HttpMetrics, openHttpMetrics } from './metrics.ts'
 import { Http0001 } from './migrations/0001-repeat.ts'
 import { keys, settingsOf } from './settings.ts'
 
 interface Deps extends Kernel<typeof keys> {
-  readonly tally: HttpMetrics
+  readonly httpMetrics: HttpMetrics
 }
 
 export default definePlugin<Deps>({
@@ -17,17 +17,17 @@ export default definePlugin<Deps>({
   version: '1.0.0',
   kernel: '^1.0.0',
   keys,
-  codes: Object.values(rows),
+  codes: Object.values(codes),
   store: {
-    entities: [Repeat],
+    entities: [IdempotencyRecord],
     migrations: [{ name: '0001-repeat', class: Http0001 }]
   },
-  services: { tally: asFunction(() => openHttpMetrics()).singleton() },
+  services: { httpMetrics: asFunction(() => openHttpMetrics()).singleton() },
   fills: [
-    hostSlot.fillWith(({ config, tally }: Deps) => async options => {
-      const { openHttp } = await import('./http.ts') // a command, too, reads this file: it needs no Fastify
-      return openHttp({ ...options, ...settingsOf(config), tally })
+    hostSlot.fillWith(({ config, httpMetrics }: Deps) => async options => {
+      const { openHttp } = await import('./http.ts') // commands load this file, too, and do not need Fastify
+      return openHttp({ ...options, ...settingsOf(config), httpMetrics })
     }),
-    metricsSlot.fillWith(({ tally }: Deps) => tally.metrics)
+    metricsSlot.fillWith(({ httpMetrics }: Deps) => httpMetrics.collect)
   ]
 })

@@ -2,28 +2,36 @@ import type { FastifyRequest } from 'fastify'
 import type { Decision, Principal, RequestInfo } from '../../kernel/http/principal.ts'
 import type { Resource, Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Claim } from './idempotency.ts'
 
-/** One request on its way through the host, and what is known of it so far. */
+/** The state of one request in the pipeline. */
 export interface RequestContext {
   readonly route: Route<Kernel>
   readonly requestInfo: RequestInfo
   readonly requestId: string
   principal: Principal
-  resource: Resource | null // what it has changed
-  decision: Decision | null // as it was written down
-  claim: Claim | null // on its Idempotency-Key
-  isRefused: boolean // what it still does counts no more
+  resource: Resource | null // changed by this request
+  decision: Decision | null // as recorded
+  claim: Claim | null
+  isRefused: boolean // an error was sent: a change that still runs must not commit
 }
 
-/** How a turn ended. */
+/** What is sent for a request. */
 export interface Outcome {
   readonly status: number
   readonly reason: string | null // the code of a refusal
-  readonly answer: string // JSON, or nothing
+  readonly body: string // JSON or text; may be empty
 }
 
-export const nobody: Principal = { userId: '', role: 'user', method: 'none' }
+/** A request's hold on its Idempotency-Key, from the look-up to the end of the request. */
+export interface Claim {
+  readonly id: string
+  readonly principal: string
+  readonly bodyMac: string
+  /** What an earlier request with this key changed; without an outcome, its response was lost. */
+  readonly earlier: { readonly resource: Resource; readonly outcome: Outcome | null } | null
+}
+
+const anonymous: Principal = { userId: '', role: 'user', method: 'none' }
 
 export const isRead = ({ requestInfo: { method } }: Pick<RequestContext, 'requestInfo'>): boolean =>
   method === 'GET' || method === 'HEAD'
@@ -49,13 +57,13 @@ export function requestContextOf(
     csrfHeader: headers['x-svc-csrf']?.toString(),
     contentType: headers['content-type'],
     hasBody: headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0,
-    remoteAddr: (request.ip ?? '').replace(/^::ffff:(?=\d+\.)/i, '') // no address: the caller has gone
+    remoteAddr: (request.ip ?? '').replace(/^::ffff:(?=\d+\.)/i, '') // no ip once the connection is closed
   }
   return {
     route,
     requestInfo,
     requestId: id,
-    principal: nobody,
+    principal: anonymous,
     resource: null,
     decision: null,
     claim: null,

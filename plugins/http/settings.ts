@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { requirePrivateFile } from '../../kernel/base/config.ts'
 import { Fault, startupInvalid, tlsInvalid } from '../../kernel/base/errors.ts'
 import { Listen } from '../../kernel/settings.ts'
-import type { HttpSettings } from './http.ts'
+import type { HttpSettings } from './options.ts'
 
 export const keys = Type.Object({
   operator_http_listen: Listen('127.0.0.1:7080', 'Address of the operator HTTP API.'),
@@ -30,7 +30,7 @@ export const settingsOf = (config: Keys): HttpSettings => ({
   trustedProxies: config.trusted_proxies
 })
 
-/** The operator API's own certificate: both paths, or none. */
+/** Reads the certificate and key of the operator API; null if neither path is set. */
 function openTls({
   operator_http_tls_cert_path: certPath,
   operator_http_tls_key_path: keyPath

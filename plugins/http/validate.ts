@@ -1,38 +1,40 @@
-// TypeBox validates requests, as it does configuration and messages: Fastify's Ajv would drop unknown fields.
+// Validates requests with TypeBox, like configuration and messages. Fastify's Ajv would drop unknown fields.
 import type { FastifySchemaCompiler } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { Check, Errors } from 'typebox/value'
 import { closestName } from '../../kernel/base/config.ts'
 import { type ErrorCode, Fault, invalidSchema } from '../../kernel/base/errors.ts'
-import { unknownField, unknownParameter } from './errors.ts'
+import { unknownField, unknownParameter } from './codes.ts'
 
 type Codes = ReadonlyMap<string, ErrorCode>
 
-/** A schema may name the `code` of its refusal; else it is `validation.schema`. */
+/** A schema may name the `code` of its error; the default is `validation.schema`. */
 export const validator =
   (codes: Codes): FastifySchemaCompiler<TSchema> =>
   ({ schema, httpPart }) =>
-  given => {
+  input => {
     const isBody = httpPart === 'body'
-    const value: unknown = isBody ? given : fromText(schema, given)
+    const value: unknown = isBody ? input : parseTexts(schema, input)
     if (!Check(schema, value))
       return {
         error:
-          strangerIn(schema, value, isBody ? unknownField : unknownParameter) ??
-          misfitIn(schema, value, codes)
+          unknownFieldIn(schema, value, isBody ? unknownField : unknownParameter) ??
+          firstErrorIn(schema, value, codes)
       }
     const unsafe = unsafeInteger(value, '')
     if (unsafe !== null) return { error: refusal(invalidSchema, unsafe, 'must be at most 2^53-1', 'maximum') }
     return { value }
   }
 
-/** Paths and queries are text: numbers and booleans by their exact look, nothing guessed. */
-function fromText(schema: TSchema, given: Readonly<Record<string, unknown>>): Record<string, unknown> {
+/** Paths and queries are text. Only exact numbers and booleans are converted. */
+function parseTexts(schema: TSchema, texts: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const properties = Type.IsObject(schema) ? schema.properties : {}
-  return Object.fromEntries(Object.entries(given).map(([key, text]) => [key, typed(properties[key], text)]))
+  return Object.fromEntries(
+    Object.entries(texts).map(([key, text]) => [key, parseText(properties[key], text)])
+  )
 }
 
-function typed(schema: TSchema | undefined, text: unknown): unknown {
+function parseText(schema: TSchema | undefined, text: unknown): unknown {
   if (typeof text !== 'string') return text
   if (Type.IsInteger(schema) || Type.IsNumber(schema))
     return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
@@ -40,56 +42,60 @@ function typed(schema: TSchema | undefined, text: unknown): unknown {
   return text
 }
 
-/** JSON.parse rounds such a number in silence. */
-function unsafeInteger(value: unknown, at: string): string | null {
-  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value) ? at : null
+/** Returns the JSON pointer of an integer that JSON.parse has rounded, or null. */
+function unsafeInteger(value: unknown, pointer: string): string | null {
+  if (typeof value === 'number')
+    return Number.isInteger(value) && !Number.isSafeInteger(value) ? pointer : null
   if (typeof value !== 'object' || value === null) return null
   for (const [key, part] of Object.entries(value)) {
-    const found = unsafeInteger(part, under(at, key))
+    const found = unsafeInteger(part, append(pointer, key))
     if (found !== null) return found
   }
   return null
 }
 
-/** A field that nobody knows is told before all others. */
-function strangerIn(schema: TSchema, value: unknown, row: ErrorCode): Fault | null {
+/** An unknown field is reported before other errors. */
+function unknownFieldIn(schema: TSchema, value: unknown, row: ErrorCode): Fault | null {
   for (const { keyword, instancePath, schemaPath, params } of Errors(schema, value)) {
     if (keyword !== 'additionalProperties') continue
     const name = (params.additionalProperties[0] ?? '').slice(0, 64)
-    const owner = along(schema, schemaPath).at(-1)
+    const owner = schemasAlong(schema, schemaPath).at(-1)
     const near = closestName(name, Type.IsObject(owner) ? Object.keys(owner.properties) : [])
     const hint = near === null ? '' : `; did you mean ${near}?`
-    return refusal(row, under(instancePath, name), `is unknown here${hint}`, keyword)
+    return refusal(row, append(instancePath, name), `is unknown here${hint}`, keyword)
   }
   return null
 }
 
-function misfitIn(schema: TSchema, value: unknown, codes: Codes): Fault {
+function firstErrorIn(schema: TSchema, value: unknown, codes: Codes): Fault {
   const found = Errors(schema, value)
-  // A value that may be null fails the other alternative in earnest.
+  // Of a nullable field, report the error of the alternative that is not null.
   const error = found.find(({ params }) => !('type' in params && params.type === 'null')) ?? found[0]
   if (!error) throw new TypeError('a value that fails its schema has no error')
   const missing = error.keyword === 'required' ? error.params.requiredProperties[0] : undefined
-  const parts = along(schema, `${error.schemaPath}${missing === undefined ? '' : `/properties/${missing}`}`)
-  const named = parts
+  const parts = schemasAlong(
+    schema,
+    `${error.schemaPath}${missing === undefined ? '' : `/properties/${missing}`}`
+  )
+  const code = parts
     .map(part => ('code' in part ? part.code : undefined))
-    .findLast(code => typeof code === 'string')
-  const row = named === undefined ? invalidSchema : codes.get(named)
-  if (!row) throw new TypeError(`a schema names code ${named}, which no loaded plugin defines`)
+    .findLast(found => typeof found === 'string')
+  const row = code === undefined ? invalidSchema : codes.get(code)
+  if (!row) throw new TypeError(`a schema names code ${code}, which no loaded plugin defines`)
   if (missing !== undefined)
-    return refusal(row, under(error.instancePath, missing), 'is required', error.keyword)
+    return refusal(row, append(error.instancePath, missing), 'is required', error.keyword)
   const choice = parts
     .findLast(part => Type.IsUnion(part))
     ?.anyOf.map(one => (Type.IsLiteral(one) ? one.const : null))
-  const wording = error.keyword === 'const' && choice ? `must be one of ${choice.join(', ')}` : error.message
-  return refusal(row, error.instancePath, wording, error.keyword === '~refine' ? 'format' : error.keyword)
+  const message = error.keyword === 'const' && choice ? `must be one of ${choice.join(', ')}` : error.message
+  return refusal(row, error.instancePath, message, error.keyword === '~refine' ? 'format' : error.keyword)
 }
 
-/** The schemas from the root to the one at a path such as '#/properties/targets/items'. */
-function along(schema: TSchema, path: string): readonly TSchema[] {
+/** Returns the schemas from the root to a path such as '#/properties/targets/items'. */
+function schemasAlong(schema: TSchema, path: string): readonly TSchema[] {
   const parts = [schema]
   for (const step of path.split('/').slice(1)) {
-    const next = (parts.at(-1) as Readonly<Record<string, TSchema>>)[step] // arrays of alternatives among them
+    const next = (parts.at(-1) as Readonly<Record<string, TSchema>>)[step] // an array for the alternatives of a union
     if (next !== undefined) parts.push(next)
   }
   return parts
@@ -98,5 +104,6 @@ function along(schema: TSchema, path: string): readonly TSchema[] {
 const refusal = (row: ErrorCode, field: string, message: string, reason: string): Fault =>
   new Fault(row, `${field === '' ? 'the body' : field} ${message}`, { details: { field, reason } })
 
-/** JSON pointer, RFC 6901. */
-const under = (at: string, key: string): string => `${at}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
+/** Appends a key to a JSON pointer (RFC 6901). */
+const append = (pointer: string, key: string): string =>
+  `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`

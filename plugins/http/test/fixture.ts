@@ -19,8 +19,9 @@ import { type Database, openStore } from '../../../kernel/store/open.ts'
 import { watch } from '../../../kit/decision-recorder.ts'
 import { type FakeClock, fakeClock } from '../../../kit/fake-clock.ts'
 import type { LogLine } from '../../../kit/test-server.ts'
-import { type HttpOptions, openHttp } from '../http.ts'
+import { openHttp } from '../http.ts'
 import { openHttpMetrics } from '../metrics.ts'
+import type { HttpOptions } from '../options.ts'
 import httpPlugin from '../plugin.ts'
 
 export const operator = { authorization: 'Bearer operator-token' }
@@ -48,7 +49,7 @@ export interface Answer {
 interface Plan extends Partial<HttpOptions> {
   readonly routes: readonly Route<Kernel>[]
   readonly codes?: readonly ErrorCode[]
-  readonly session?: (visit: RequestInfo) => AuthenticatedCaller | null
+  readonly session?: (requestInfo: RequestInfo) => AuthenticatedCaller | null
   readonly dir?: string
   readonly users?: 'none'
 }
@@ -71,7 +72,7 @@ export async function httpFixture(
     kernel: '^1.0.0',
     codes,
     routes,
-    fills: [authenticatorSlot.fill(async visit => session(visit))]
+    fills: [authenticatorSlot.fill(async requestInfo => session(requestInfo))]
   })
   const http = await openHttp({
     listen: '127.0.0.1:0',
@@ -84,7 +85,7 @@ export async function httpFixture(
     filled: slotReader('kernel', [plugin, watch(decisions)], () => ({})),
     identity: openIdentity({ store, clock, operatorToken: 'operator-token' }),
     version: '2.0.0',
-    tally: openHttpMetrics(),
+    httpMetrics: openHttpMetrics(),
     ...options
   })
   if (users !== 'none') await addUsers(store, clock.now())

@@ -4,7 +4,7 @@ import { ackTimeout, clientNotFound, Fault, notOwner } from '../../../kernel/bas
 import { type Call, defineRoute, type Route } from '../../../kernel/http/route.ts'
 import { User } from '../../../kernel/identity/entities.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { Repeat } from '../entities.ts'
+import { IdempotencyRecord } from '../entities.ts'
 import { httpFixture, plain, superadmin } from './fixture.ts'
 
 const dayMs = 24 * 3_600_000
@@ -157,7 +157,7 @@ t.test('after a crash between change and answer the repeat shows what was change
   const before = counting(change, more)
   const crashed = await httpFixture(t, { routes: before.routes, dir })
   await crashed.ask('POST', '/v1/things', keyed('k'))
-  await crashed.store.change(em => em.nativeUpdate(Repeat, {}, { status: null, answer: null })) // as the change left it
+  await crashed.store.change(em => em.nativeUpdate(IdempotencyRecord, {}, { status: null, answer: null })) // as the change left it
   await crashed.close()
   const after = counting(change, more)
   const { ask } = await httpFixture(t, { routes: after.routes, dir, users: 'none' })
@@ -204,7 +204,7 @@ t.test('an answer with a secret is not kept', async t => {
       }
     })
   t.equal(seen.count, 1)
-  t.notMatch(JSON.stringify(await store.read(em => em.find(Repeat, {}))), /svct_/)
+  t.notMatch(JSON.stringify(await store.read(em => em.find(IdempotencyRecord, {}))), /svct_/)
 })
 
 t.test('an answer without a body is repeated without one', async t => {
@@ -232,12 +232,12 @@ t.test('an answer is kept for a day, and 1,000 a principal', async t => {
   const row = { principal: 'ada', bodyMac: '', resourceKind: '', resourceId: '', createdAt: clock.now() - 1 }
   await store.change(em =>
     em.insertMany(
-      Repeat,
+      IdempotencyRecord,
       Array.from({ length: 1000 }, (_, i) => ({ ...row, id: `old-${i}` }))
     )
   )
   await ask('POST', '/v1/things', keyed('k2'))
-  t.equal(await store.read(em => em.count(Repeat, {})), 1000)
+  t.equal(await store.read(em => em.count(IdempotencyRecord, {})), 1000)
   await ask('POST', '/v1/things', keyed('k'))
   t.equal(seen.count, 3, 'the youngest stay')
 })

@@ -1,4 +1,4 @@
-// Rows that the host alone raises: before a route runs, around it, or in place of one.
+// Errors that only the HTTP host raises.
 import { defineCode } from '../../kernel/base/errors.ts'
 
 export const invalidJson = defineCode('invalid_json', 400, 3)

@@ -1,0 +1,101 @@
+import type { EntityManager } from '@mikro-orm/sql'
+import { newId } from '../../kernel/base/id.ts'
+import { type Decision, decisionSlot } from '../../kernel/http/principal.ts'
+import type { Call } from '../../kernel/http/route.ts'
+import { bootstrapRequired } from './codes.ts'
+import type { Idempotency } from './idempotency.ts'
+import type { HttpOptions } from './options.ts'
+import { isRead, type Outcome, type RequestContext } from './request-context.ts'
+
+type Options = Pick<HttpOptions, 'store' | 'clock' | 'filled'>
+
+export type Decisions = ReturnType<typeof openDecisions>
+
+/**
+ * Sends one decision about every mutation and every denial to `kernel.decision`:
+ * in the transaction of the change, or before the response if nothing was changed.
+ */
+export function openDecisions({ store, clock, filled }: Options, idempotency: Idempotency) {
+  const sinks = () => filled(decisionSlot).map(({ value }) => value)
+
+  async function write(decision: Decision, em: EntityManager): Promise<Decision> {
+    for (const sink of sinks()) await sink.write(decision, em)
+    return decision
+  }
+
+  /** Returns `change` of a call: the work, the decision and the idempotency record are one transaction. */
+  const changeOf =
+    (context: RequestContext): Call['change'] =>
+    async (of, work) => {
+      const { result, ...recorded } = await store.change(async em => {
+        const result = await work(em)
+        if (context.isRefused) throw new Error('the change was too late: an error response was sent before')
+        const { decision: earlier, claim, route } = context
+        if (earlier) return { result }
+        const resource = typeof of === 'function' ? of(result) : of
+        const status = route.outcome === 'deferred' ? null : route.status
+        const decision = await write(decisionOf({ ...context, resource }, status, null, clock.now()), em)
+        if (claim) await idempotency.recordChange(claim, resource, em)
+        return { result, resource, decision }
+      })
+      Object.assign(context, recorded) // only after the commit
+      return result
+    }
+
+  /** Records what the change did not: a denial, a refusal, or the outcome that a decision was waiting for. */
+  async function complete(context: RequestContext, outcome: Outcome): Promise<void> {
+    const { decision, claim } = context
+    const { status, reason } = outcome
+    const needsNone = (isRead(context) && !isDenial(status, reason)) || isUnavailable(status, reason)
+    const isRecorded = decision ? decision.status === status : needsNone
+    const keptClaim = claim && !claim.earlier && !isTransient(status) ? claim : null
+    if (!keptClaim && (isRecorded || sinks().length === 0)) return
+    context.decision = await store.change(async em => {
+      if (keptClaim) await idempotency.recordOutcome(keptClaim, context, outcome, em)
+      if (isRecorded) return decision
+      if (!decision) return write(decisionOf(context, status, reason, clock.now()), em)
+      for (const sink of sinks()) await sink.complete(decision.id, status, reason, em)
+      return { ...decision, status, reason }
+    })
+  }
+
+  return { changeOf, complete }
+}
+
+function decisionOf(
+  { route, requestInfo, principal, resource, requestId }: RequestContext,
+  status: number | null,
+  reason: string | null,
+  timestamp: number
+): Decision {
+  const isAuthenticated = principal.method !== 'none'
+  return {
+    id: newId(timestamp),
+    timestamp,
+    action: route.action,
+    actor: isAuthenticated ? principal.userId : null,
+    role: isAuthenticated ? principal.role : null,
+    authMethod: principal.method,
+    remoteAddr: requestInfo.remoteAddr,
+    method: requestInfo.method,
+    path: requestInfo.path,
+    resourceKind: resource?.kind ?? null,
+    resourceId: resource?.id ?? null,
+    outcome: isDenial(status, reason) ? 'deny' : 'allow',
+    status,
+    reason,
+    requestId
+  }
+}
+
+const isRefusal = (status: number | null): boolean => status === 401 || status === 403 || status === 429
+
+const isDenial = (status: number | null, reason: string | null): boolean =>
+  isRefusal(status) || reason === bootstrapRequired.code
+
+/** No decision was made. A flood of these must not fill the record or cost writes. */
+const isUnavailable = (status: number, reason: string | null): boolean =>
+  status === 503 && reason !== bootstrapRequired.code
+
+/** A retry may have another outcome, so this one is not kept for the Idempotency-Key. */
+const isTransient = (status: number): boolean => isRefusal(status) || status >= 500

@@ -1,0 +1,64 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { attributionOf } from '../../kernel/base/attribution.ts'
+import type { Fault } from '../../kernel/base/errors.ts'
+import type { Listing } from '../../kernel/http/list-route.ts'
+import type { Decisions } from './decisions.ts'
+import { envelope, faultOf, jsonType, sendFault, textType, toJson } from './envelope.ts'
+import type { HttpOptions } from './options.ts'
+import { pageOf } from './paging.ts'
+import { type Outcome, pathOf, type RequestContext } from './request-context.ts'
+
+/** Sends results and errors, after the decision about the request is recorded. */
+export function openResponder({ store, log, httpMetrics }: HttpOptions, decisions: Decisions) {
+  function setCommonHeaders({ id }: FastifyRequest, reply: FastifyReply): void {
+    reply.headers({ 'x-request-id': id, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+  }
+
+  async function send(context: RequestContext, reply: FastifyReply, outcome: Outcome, type = jsonType) {
+    await decisions.complete(context, outcome)
+    const { status, body } = outcome
+    return body === '' ? reply.code(status).send() : reply.code(status).type(type).send(body)
+  }
+
+  async function sendResult(
+    result: unknown,
+    context: RequestContext,
+    request: FastifyRequest,
+    reply: FastifyReply
+  ): Promise<FastifyReply> {
+    const { status, isList, reply: format } = context.route
+    if (format === 'text')
+      return send(context, reply, { status, reason: null, body: String(result) }, textType)
+    const value = isList ? await pageOf(result as Listing<unknown>, request, reply, store) : result
+    return send(context, reply, { status, reason: null, body: status === 204 ? '' : toJson(value) })
+  }
+
+  async function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+    const fault = await recorded(faultOf(error, request.id), request)
+    // `plugin` owns the route; attributionOf names the plugin whose slot value failed.
+    if (fault.errorCode.http === 500)
+      log.error('request.failed', `${request.method} ${pathOf(request.url)} failed`, {
+        request_id: request.id,
+        plugin: request.routeOptions.schema?.tags?.[0],
+        ...attributionOf(fault.cause),
+        error: fault.cause instanceof Error ? fault.cause.stack : String(fault.cause)
+      })
+    return sendFault(reply, fault)
+  }
+
+  /** Returns the fault, or an internal one if the refusal cannot be recorded. */
+  async function recorded(fault: Fault, { requestContext: context, id }: FastifyRequest): Promise<Fault> {
+    if (!context) return fault
+    const { code: reason, http: status } = fault.errorCode
+    context.isRefused = true
+    httpMetrics.countRefusal(context, fault.errorCode)
+    try {
+      await decisions.complete(context, { status, reason, body: envelope(fault) })
+      return fault
+    } catch (cause) {
+      return faultOf(cause, id)
+    }
+  }
+
+  return { setCommonHeaders, send, sendResult, sendError }
+}
