@@ -72,7 +72,10 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
       if (!context) throw new TypeError(`${route.action} has a handler but no request context`)
       const disconnected = new AbortController()
       reply.raw.once('close', () => reply.raw.writableFinished || disconnected.abort())
-      const call = callOf(context, request, reply, { signal: disconnected.signal, change: decisions.changeOf(context) })
+      const call = callOf(context, request, reply, {
+        signal: disconnected.signal,
+        change: decisions.changeOf(context)
+      })
       if (route.isStream) return streams.open(context, reply, disconnected, () => eventsOf(route, deps, call))
       const result = await runRoute(deps, context, call)
       return responder.sendResult(result, context, request, reply)
