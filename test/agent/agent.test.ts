@@ -68,7 +68,7 @@ t.test('a saved rule that cannot be opened is tried again and reported', async t
   await first.stop()
 
   const second = startTestAgent(t, { dir, server })
-  second.engine.refuse('EADDRINUSE')
+  second.engine.refuseNextOpen('EADDRINUSE')
   const visit = await server.next()
   t.equal(visit.hello.state_digest, digestOf('generation-a', []))
   await second.clock.advance(1000)
@@ -93,7 +93,7 @@ t.test('a removed rule is answered when it is shut, and gone when it has drained
   t.match((await visit.channel.request(Inventory, { after: '' })).rows, [{ id: 'rule-1', state: 'draining' }])
   t.same(visit.removed, [])
 
-  engine.drained(1)
+  engine.finishDrain(1)
   await new Promise(resolve => setImmediate(resolve))
   await visit.channel.request(Inventory, { after: '' })
   t.match(visit.removed, [{ kind: 'rule', id: 'rule-1', revision: 2 }])
@@ -122,7 +122,7 @@ t.test('a stop closes listeners, waits for the drain and the last report, and ke
   t.equal(agent.engine.rules.size, 0)
   t.same(story, [])
   t.notOk(visit.ended.aborted, 'the stream outlives the drain: it carries the last report')
-  agent.engine.drained(1)
+  agent.engine.finishDrain(1)
   await stopped
 
   t.same(story, ['reported', 'stopped'])

@@ -35,7 +35,7 @@ const port = (bytesIn: number, bytesOut: number, active: number) => ({
 t.test('what the engine counts is told by rule, and goes with it', async t => {
   const { engine, visit, scrape } = await watched(t)
   await push(visit, 'rule-1', 1, 8080)
-  engine.count(1, { ports: [port(10, 20, 3)], connectionsTotal: 5, rejected: { loop: 2 } })
+  engine.setCounters(1, { ports: [port(10, 20, 3)], connectionsTotal: 5, rejected: { loop: 2 } })
 
   const value = await scrape()
 
@@ -56,14 +56,14 @@ t.test('what the engine counts is told by rule, and goes with it', async t => {
 t.test('a rule that is opened anew counts on', async t => {
   const { engine, visit, scrape, log } = await watched(t)
   await push(visit, 'rule-1', 1, 8080)
-  engine.count(1, { ports: [port(10, 20, 0)], connectionsTotal: 5 })
+  engine.setCounters(1, { ports: [port(10, 20, 0)], connectionsTotal: 5 })
   engine.holdDrains()
 
   await push(visit, 'rule-1', 2, 8081)
   await log.until('rule.opened', 2)
-  engine.count(2, { connectionsTotal: 1 })
+  engine.setCounters(2, { connectionsTotal: 1 })
   t.equal((await scrape())('rule_connections_total', 'rule="rule-1"'), 6, 'while the old one drains')
-  engine.drained(1)
+  engine.finishDrain(1)
 
   t.equal((await scrape())('rule_connections_total', 'rule="rule-1"'), 6)
 })
@@ -80,7 +80,7 @@ t.test('whether the control stream is up', async t => {
 
 t.test('the wait for TLS names is a histogram in seconds', async t => {
   const { engine, scrape } = await watched(t)
-  engine.peek([1, ...Array(14).fill(0), 1], 3100)
+  engine.setPeekDurations([1, ...Array(14).fill(0), 1], 3100)
 
   const value = await scrape()
   const name = 'tls_client_hello_peek_duration_seconds'

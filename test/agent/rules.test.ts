@@ -126,7 +126,7 @@ t.test('a rule that differs in its filters alone goes on with the new ones', asy
   await rules.open(spec({ fields: { source: codec.encode(Allowed, { cidr: '10.0.0.0/8' }) } }))
 
   t.equal(engine.opened.length, 1)
-  t.match(engine.filtered, [{ ruleId: 1, filters: { source: { allow: [{ cidr: '10.0.0.0/8' }] } } }])
+  t.match(engine.filtersSet, [{ ruleId: 1, filters: { source: { allow: [{ cidr: '10.0.0.0/8' }] } } }])
 })
 
 t.test('a field that nobody plans is refused, and what runs goes on', async t => {
@@ -152,9 +152,9 @@ t.test('what the guardrails refuse is never opened', async t => {
 t.test('errno of the engine becomes a code of the wire, and nothing is counted', async t => {
   const { engine, rules, unbound } = open(t)
 
-  engine.refuse('EADDRINUSE')
+  engine.refuseNextOpen('EADDRINUSE')
   await t.rejects(rules.open(spec()), { code: 'port_in_use' })
-  engine.refuse('EACCES')
+  engine.refuseNextOpen('EACCES')
   await t.rejects(rules.open(spec()), { code: 'activation_failed' })
 
   t.same(unbound, [1, 2])
@@ -214,10 +214,10 @@ t.test('closeAll waits for every drain', async t => {
   const all = rules.closeAll('drain').then(() => {
     isDone = true
   })
-  engine.drained(1)
+  engine.finishDrain(1)
   await new Promise(resolve => setImmediate(resolve))
   t.equal(isDone, false)
-  engine.drained(2)
+  engine.finishDrain(2)
   await all
 
   t.equal(isDone, true)

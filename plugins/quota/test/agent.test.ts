@@ -58,14 +58,14 @@ function pass({ engine }: TestAgent, ruleId: number, bytes: number): void {
   const rule = engine.rules.get(ruleId)
   if (!rule) throw new TypeError(`no rule ${ruleId}`)
   const idle = { bytesOut: 0, datagramsIn: 0, datagramsOut: 0, active: 0 }
-  engine.count(ruleId, { ports: [{ port: rule.from, bytesIn: bytes, ...idle }] })
+  engine.setCounters(ruleId, { ports: [{ port: rule.from, bytesIn: bytes, ...idle }] })
   const [meter] = rule.meters
   const others = [...engine.rules.values()].filter(({ id, meters }) => id !== ruleId && meters[0] === meter)
   const theirs = engine
     .sample()
     .rules.filter(counters => others.some(({ id }) => id === counters.ruleId))
     .reduce((sum, { ports }) => sum + (ports[0]?.bytesIn ?? 0), 0)
-  engine.pass(meter ?? 0, { bytesIn: bytes + theirs })
+  engine.setMeterCounters(meter ?? 0, { bytesIn: bytes + theirs })
 }
 
 const budgets = ({ engine }: TestAgent) => [...engine.budgets.values()]

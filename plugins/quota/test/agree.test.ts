@@ -74,10 +74,10 @@ async function world(t: Test) {
     )
     const bytesIn = (passed.get(rule.id) ?? 0) + bytes
     passed.set(rule.id, bytesIn)
-    engine.count(rule.id, {
+    engine.setCounters(rule.id, {
       ports: [{ port, bytesIn, bytesOut: 0, datagramsIn: 0, datagramsOut: 0, active: 0 }]
     })
-    engine.pass(meterId, { bytesIn: meter.bytesIn + bytes })
+    engine.setMeterCounters(meterId, { bytesIn: meter.bytesIn + bytes })
     return bytes
   }
   /** Null where nothing is limited. */

@@ -149,8 +149,8 @@ t.test('time spent waiting is told by rule and owner, when it has grown', async 
   }
   rateLimit.connected(stream as never, call as never) // all that it touches
 
-  on.engine.pass(own, { throttledMs: 1500 })
-  on.engine.pass(owner, { throttledMs: 20 })
+  on.engine.setMeterCounters(own, { throttledMs: 1500 })
+  on.engine.setMeterCounters(owner, { throttledMs: 20 })
   await on.clock.advance(5000)
   await on.clock.advance(5000)
 
