@@ -12,8 +12,8 @@ import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { Client, User } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { Rules } from '../rules/exports.ts'
 import { requireClient } from '../rules/exports.ts'
-import type { Rules } from '../rules/rules.ts'
 import { covers } from './coverage.ts'
 import { Grant } from './entities.ts'
 import { rowsOf, shown } from './row.ts'
@@ -73,7 +73,7 @@ export function openGrants({ store, clock, rules }: Services) {
       return { removed, refreshed: await rules.refresh(inReachOf(grant), em) }
     })
     refreshed()
-    removed.after()
+    removed.afterCommit()
     return { grant_id: id, removed_rule_ids: removed.ids }
   }
 

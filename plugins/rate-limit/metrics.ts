@@ -1,6 +1,6 @@
 import type { Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Rules } from '../rules/rules.ts'
+import type { Rules } from '../rules/exports.ts'
 import type { Throttles } from './throttles.ts'
 
 interface Services extends Pick<Kernel, 'store'> {
@@ -14,7 +14,7 @@ export const openMetrics =
   async () => {
     const all = throttles.all()
     const ids = all.flatMap(({ scope, id }) => (scope === 'rule' ? [id] : []))
-    const holders = await store.read(em => rules.holdersOf(ids, em))
+    const holders = await store.read(em => rules.ownershipOf(ids, em))
     const samples = all.flatMap(({ clientId, scope, id, ms }) => {
       const owner = scope === 'owner' ? id : holders.get(id)?.owner
       return owner === undefined

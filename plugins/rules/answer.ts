@@ -1,13 +1,14 @@
-// What a request that waited for a client is told.
+// The reply to a request that waited for a client.
 import { ackTimeout, defineCode, Fault } from '../../kernel/base/errors.ts'
 import type { ApplyResult } from '../../kernel/control/managed-objects.ts'
-import { portInUse } from './create.ts'
-import { ruleNotFound } from './exports.ts'
+import { portInUse } from './new-rule.ts'
+import { ruleNotFound } from './service.ts'
 
 export const activationFailed = defineCode('activation_failed', 422, 6)
 
 export const defaultAckSecs = 5
 
+/** Throws unless the client has applied the change; null is no answer in time. */
 export function refuse(answer: ApplyResult | null, ruleId: string, ackSecs: number): void {
   const details = { rule_id: ruleId }
   if (!answer) {

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { type Column, defineCommand } from '../../kernel/cli/command.ts'
-import { columnSlot, pushOptionsSlot } from './exports.ts'
-import type { RuleRecord } from './schema.ts'
+import type { RuleRecord } from './record.ts'
+import { columnSlot, pushOptionsSlot } from './slots.ts'
 
 const columnsWith = (more: readonly Column<RuleRecord>[]): readonly Column<RuleRecord>[] => [
   'rule_id',

@@ -1,94 +1,61 @@
-// The checks of a new rule, each in the place that the order of checks gives it.
-import type { EntityManager } from '@mikro-orm/sql'
-import { defineCode, Fault, limitReached } from '../../kernel/base/errors.ts'
-import type { SlotReader } from '../../kernel/slot.ts'
-import { type Protocol, Rule } from './entities.ts'
-import { portSharingSlot } from './exports.ts'
+// POST: stores a rule, and answers when its client has opened it.
+import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import { newId } from '../../kernel/base/id.ts'
+import type { Call } from '../../kernel/http/route.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { defaultAckSecs, refuse, removedMeanwhile } from './answer.ts'
+import { Rule } from './entities.ts'
+import type { Fields } from './fields.ts'
+import { newRule, parse, requireFreePort, requireRoom } from './new-rule.ts'
+import type { Placing } from './placing.ts'
+import type { Reading } from './reading.ts'
+import { objectKeyOf } from './rule-states.ts'
 import type { CreateBody } from './schema.ts'
-import { parseTargets } from './targets.ts'
+import type { keys } from './settings.ts'
 
-export const portInUse = defineCode('port_in_use', 409, 5)
-export const validationProtocol = defineCode('validation.protocol', 400, 3)
+export const clientNotConnected = defineCode('client_not_connected', 422, 4)
 
-export type Draft = Pick<Rule, 'protocol' | 'listenFrom' | 'listenTo' | 'targets' | 'preferIpv6'>
+interface Services extends Pick<Kernel<typeof keys>, 'config' | 'store' | 'clock' | 'control' | 'filled'> {
+  readonly fields: Fields
+  readonly placing: Placing
+  readonly reading: Reading
+}
 
-type Given = Pick<CreateBody, 'protocol' | 'listen_port' | 'listen_port_end' | 'targets' | 'prefer_ipv6'>
+type Change = Pick<Call, 'principal' | 'change'>
 
-export function parse(body: Given): Draft {
-  const { protocol, listen_port, listen_port_end, targets, prefer_ipv6 = false } = body
-  return {
-    protocol: parseProtocol(protocol ?? 'tcp'),
-    listenFrom: listen_port,
-    listenTo: listen_port_end ?? listen_port,
-    targets: parseTargets(targets),
-    preferIpv6: prefer_ipv6
+export const openCreate =
+  ({ config, store, clock, control, filled, fields, placing, reading }: Services) =>
+  async (body: CreateBody, ackSecs = defaultAckSecs, { principal, change }: Change) => {
+    const draft = parse(body)
+    const values = fields.parse(body, draft)
+    const id = newId(clock.now())
+    const clientId = await change({ kind: 'rule', id }, async em => {
+      const place = await placing.place(body, principal, em)
+      const given = newRule({ ...draft, ...place, id, fields: Object.keys(values) }, clock.now())
+      await placing.admit(given, em)
+      const [rule = given] = await fields.withDerived([given], em)
+      requireAblePeer(rule, { control, fields })
+      await em.insert(Rule, rule)
+      await fields.save(rule, values, em)
+      await requireFreePort(rule, filled, em)
+      await requireRoom(rule, config, em)
+      await control.objects.put(em, objectKeyOf(rule))
+      return rule.clientId
+    })
+    const result = await control.objects.deliver(objectKeyOf({ clientId, id }), 'push', ackSecs)
+    if (result?.status === 'removed' || !(await store.read(em => em.count(Rule, { id }))))
+      throw removedMeanwhile(id)
+    refuse(result, id, ackSecs)
+    return reading.read(id, principal)
   }
-}
 
-function parseProtocol(given: string): Protocol {
-  const protocol = given.toLowerCase()
-  if (protocol === 'tcp' || protocol === 'udp') return protocol
-  const details = { field: '/protocol', reason: 'enum' }
-  throw new Fault(validationProtocol, '/protocol must be tcp or udp', { details })
-}
-
-type Parts = Draft & Pick<Rule, 'id' | 'clientId' | 'owner' | 'placedBySuperadmin' | 'fields'>
-
-export const newRule = (given: Parts, now: number): Rule => ({
-  ...given,
-  valuesBefore: null,
-  state: 'pending',
-  stateReason: null,
-  createdAt: now,
-  updatedAt: now,
-  stateChangedAt: now,
-  activatedAt: null
-})
-
-const reserving = { state: { $ne: 'draining' } } as const
-
-/** The rule and its fields are saved. There is one writer: what is free here is free until the transaction ends. */
-export async function requireFreePort(rule: Rule, filled: SlotReader, em: EntityManager): Promise<void> {
-  const { id, clientId, protocol, listenFrom, listenTo } = rule
-  const holders = await em.find(Rule, {
-    id: { $ne: id },
-    ...reserving,
-    clientId,
-    protocol,
-    listenFrom: { $lte: listenTo },
-    listenTo: { $gte: listenFrom }
-  })
-  const [holder] = holders
-  if (!holder) return
-  for (const { value: sharing } of filled(portSharingSlot))
-    if (await sharing.mayJoin(rule, holders, em)) return
-  const details = { rule_id: holder.id }
-  throw new Fault(
-    portInUse,
-    `rule ${holder.id} has ${protocol} port ${Math.max(listenFrom, holder.listenFrom)} of this client`,
-    {
-      details
-    }
-  )
-}
-
-export interface Limits {
-  readonly max_rules_per_client: number
-  readonly max_rules_per_owner_per_client: number
-}
-
-export async function requireRoom(
-  { id, clientId, owner }: Rule,
-  limits: Limits,
-  em: EntityManager
-): Promise<void> {
-  const bounds = [
-    { of: 'the client', limit: limits.max_rules_per_client, where: { clientId } },
-    { of: `${owner} on the client`, limit: limits.max_rules_per_owner_per_client, where: { clientId, owner } }
-  ]
-  for (const { of, limit, where } of bounds)
-    if ((await em.count(Rule, { ...reserving, ...where, id: { $ne: id } })) >= limit)
-      throw new Fault(limitReached, `${of} has ${limit} rules already; remove one first`, {
-        details: { limit }
-      })
+/** Throws when the client is not connected, or cannot take the rule. */
+function requireAblePeer(rule: Rule, { control, fields }: Pick<Services, 'control' | 'fields'>): void {
+  const missing = fields.missingPart(rule)
+  if (missing) throw missing
+  const peer = control.peers.find(rule.clientId)
+  if (!peer)
+    throw new Fault(clientNotConnected, `client ${rule.clientId} is not connected; nothing is stored`)
+  const unsupported = fields.unsupported(rule, peer)
+  if (unsupported) throw unsupported
 }

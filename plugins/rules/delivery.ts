@@ -10,26 +10,28 @@ import {
 } from '../../kernel/control/managed-objects.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { portInUse } from './create.ts'
 import type { Encoded } from './encoding.ts'
 import { Rule } from './entities.ts'
-import { type Fields, keysWith } from './fields.ts'
-import { type AfterCommit, objectKeyOf, type RuleStates, runAll } from './life.ts'
+import { keysWith } from './field-values.ts'
+import type { Fields } from './fields.ts'
+import { portInUse } from './new-rule.ts'
 import { openOrder } from './order.ts'
+import { objectKeyOf, type RuleStates, runAll } from './rule-states.ts'
+import type { AfterCommit } from './service.ts'
 import { RulePush, RuleRemove, ruleKind } from './wire.ts'
 
 interface Services extends Pick<Kernel, 'store' | 'control' | 'log' | 'filled'> {
   readonly fields: Fields
-  readonly life: RuleStates
+  readonly states: RuleStates
 }
 
-export function openDelivery({ store, control, log, filled, fields, life }: Services) {
+export function openDelivery({ store, control, log, filled, fields, states }: Services) {
   const notices = new WeakMap<ManagedObject, AfterCommit>() // of words that are written down and not yet committed
 
   /** A client that cannot do what a rule needs is not asked to: it may have been made older than it was. */
   const refusalOf = (rule: Rule): Fault | null => {
     const peer = control.peers.find(rule.clientId)
-    return fields.lack(rule) ?? (peer ? fields.refusal(rule, peer) : null)
+    return fields.missingPart(rule) ?? (peer ? fields.unsupported(rule, peer) : null)
   }
 
   const unjudged = (error: unknown, client: string, rule?: string): void =>
@@ -45,7 +47,7 @@ export function openDelivery({ store, control, log, filled, fields, life }: Serv
         const fields = { rule: rule.id, client: clientId, code }
         said.push(
           () => log.warn('rule.unsupported', refusal.message, fields),
-          await life.fail(rule, { code }, em)
+          await states.fail(rule, { code }, em)
         )
       }
       return said
@@ -77,7 +79,7 @@ export function openDelivery({ store, control, log, filled, fields, life }: Serv
     const failed = store.change(async em => {
       const rule = await em.findOne(Rule, { id, state: { $ne: 'draining' } })
       const error = String(cause ?? message)
-      return rule ? [await life.fail(rule, { code, error }, em)] : []
+      return rule ? [await states.fail(rule, { code, error }, em)] : []
     })
     failed.then(
       said => {
@@ -96,13 +98,13 @@ export function openDelivery({ store, control, log, filled, fields, life }: Serv
     const say = (notice: AfterCommit): void => void notices.set(row, notice)
     if (!rule) return
     if (rule.state === 'draining') {
-      if (removal !== null && settlement.status === 'removed') say(await life.remove(rule, em))
+      if (removal !== null && settlement.status === 'removed') say(await states.remove(rule, em))
       return
     }
     if (removal !== null) return
     if (settlement.status === 'applied') {
       if (rule.valuesBefore != null) await em.nativeUpdate(Rule, { id }, { valuesBefore: null })
-      say(await life.enter(rule, { state: 'active' }, em))
+      say(await states.enter(rule, { state: 'active' }, em))
     }
     if (settlement.status === 'refused') say(await refused(rule, settlement.code, em))
   }
@@ -110,13 +112,13 @@ export function openDelivery({ store, control, log, filled, fields, life }: Serv
   /** A change of hot fields that the agent refuses is taken back; what cannot be opened is tried again. */
   async function refused(rule: Rule, code: string, em: EntityManager): Promise<AfterCommit> {
     const { id, clientId, valuesBefore = null } = rule
-    if (valuesBefore === null) return life.fail(rule, { code }, em)
+    if (valuesBefore === null) return states.fail(rule, { code }, em)
     const isBack = code !== portInUse.code
-    if (isBack) await fields.replace(rule, valuesBefore, em)
+    if (isBack) await fields.replaceHot(rule, valuesBefore, em)
     const keys = isBack ? keysWith(rule, valuesBefore) : rule.fields
     await em.nativeUpdate(Rule, { id }, { fields: keys, valuesBefore: null })
     await control.objects.put(em, objectKeyOf(rule))
-    const failed = isBack ? null : await life.fail(rule, { code }, em)
+    const failed = isBack ? null : await states.fail(rule, { code }, em)
     return () => {
       failed?.()
       if (isBack)

@@ -1,13 +1,13 @@
-// A rule's fields in the words of their owners' messages.
+// The fields of rules as messages for the agent.
 import type { EntityManager } from '@mikro-orm/sql'
-import { defineCode, Fault, internal } from '../../kernel/base/errors.ts'
+import { Fault, internal } from '../../kernel/base/errors.ts'
 import type { Codec } from '../../kernel/wire/codec.ts'
 import type { Rule } from './entities.ts'
-import type { DerivedField, RuleCore, RuleField } from './exports.ts'
-import type { Values } from './schema.ts'
+import type { Values } from './record.ts'
+import { fieldNotLoaded } from './requirements.ts'
+import type { DerivedField, RuleCore, RuleField } from './rule-field.ts'
 
-export const fieldNotLoaded = defineCode('field_not_loaded', 422, 6)
-
+/** Encoded messages by field key. */
 export type Encoded = Readonly<Record<string, Uint8Array>>
 
 interface Source {
@@ -18,7 +18,7 @@ interface Source {
 }
 
 export function openEncoding({ codec, find, load, derive }: Source) {
-  /** What the agent is told of each rule's fields, or why it cannot be: that rule stays behind, and no other. */
+  /** Returns the encoded fields by rule, or the fault of a rule whose fields cannot be encoded. */
   async function encodeAll(rules: readonly Rule[], em: EntityManager): Promise<Map<string, Encoded | Fault>> {
     try {
       const [values, derived] = [await load(rules, em), await derive(rules, em)]
@@ -29,13 +29,13 @@ export function openEncoding({ codec, find, load, derive }: Source) {
       const [only, ...others] = rules
       if (only && others.length === 0) return new Map([[only.id, cannotEncode(cause)]])
     }
-    // One of them took the others along: each for itself.
+    // One rule failed the whole batch: encode each by itself, so that only that one is left out.
     const each = new Map<string, Encoded | Fault>()
-    for (const rule of rules) for (const [id, of] of await encodeAll([rule], em)) each.set(id, of)
+    for (const rule of rules) for (const [id, encoded] of await encodeAll([rule], em)) each.set(id, encoded)
     return each
   }
 
-  /** What is derived goes along even where the rule does not know of it: an agent that cannot take it refuses. */
+  /** Derived values are sent even when the rule's keys lack them; an agent that does not know the key refuses. */
   const encode = (rule: Rule, values: Values, derived: Values): Encoded =>
     Object.fromEntries(
       [...new Set([...rule.fields, ...Object.keys(derived)])].map(key => {
@@ -52,4 +52,4 @@ export function openEncoding({ codec, find, load, derive }: Source) {
 const cannotEncode = (cause: unknown): Fault =>
   cause instanceof Fault
     ? cause
-    : new Fault(internal, 'one of its fields cannot be put into words for the client', { cause })
+    : new Fault(internal, 'a field of the rule cannot be encoded for the client', { cause })

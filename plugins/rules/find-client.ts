@@ -4,18 +4,18 @@ import { isId } from '../../kernel/base/id.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import { clientNameAmbiguous } from '../clients/exports.ts'
 
-/** An id when it has the form of one, else a name. */
-export const clientsOf = (client: string): { id: string } | { name: string } =>
+/** Treats text in the form of an id as an id, and any other as a name. */
+export const clientsNamed = (client: string): { id: string } | { name: string } =>
   isId(client) ? { id: client } : { name: client }
 
-/** The one that is meant, of all clients or of those that are `known` to the caller. */
+/** Finds one client by id or name, among all or the `allowed` ones; throws when several have the name. */
 export async function findClient(
   client: string,
   em: EntityManager,
-  known?: ReadonlySet<string>
+  allowed?: ReadonlySet<string>
 ): Promise<Client | null> {
-  const all = await em.find(Client, clientsOf(client), { orderBy: { id: 'asc' } })
-  const found = known ? all.filter(({ id }) => known.has(id)) : all
+  const all = await em.find(Client, clientsNamed(client), { orderBy: { id: 'asc' } })
+  const found = allowed ? all.filter(({ id }) => allowed.has(id)) : all
   if (found.length < 2) return found[0] ?? null
   const details = { client_ids: found.map(({ id }) => id) }
   throw new Fault(clientNameAmbiguous, `${found.length} clients are named ${client}; give an id`, { details })

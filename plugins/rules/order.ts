@@ -1,9 +1,9 @@
-// Rules of one port never open in the wrong order: a name would go where it should not.
+// The order in which rules of one port open: out of order, a connection could go to the wrong rule.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { ManagedObject } from '../../kernel/control/managed-objects.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { Rule } from './entities.ts'
-import { portSharingSlot } from './exports.ts'
+import { portSharingSlot } from './slots.ts'
 
 export const openOrder =
   (filled: SlotReader) =>

@@ -6,23 +6,27 @@ import { removingSlot, visibleSlot } from '../clients/exports.ts'
 import { rowFieldSlot, removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { activationFailed } from './answer.ts'
 import { commands } from './commands.ts'
-import { portInUse, validationProtocol } from './create.ts'
-import { fieldNotLoaded } from './encoding.ts'
+import { clientNotConnected } from './create.ts'
+import { documentKindSlot } from './document.ts'
+import { rulesKind } from './document-kind.ts'
 import { Rule } from './entities.ts'
-import { clientNotGranted, fieldUnsupported, ruleNotFound, slots } from './exports.ts'
-import { shapeNotLoaded } from './fields.ts'
 import { Rules0001 } from './migrations/0001-rules.ts'
 import { Rules0002 } from './migrations/0002-values-before.ts'
+import { portInUse, validationProtocol } from './new-rule.ts'
+import { fieldNotLoaded, shapeNotLoaded } from './requirements.ts'
 import { routes } from './routes.ts'
-import { clientNotConnected, openRules, type Rules } from './rules.ts'
+import { fieldUnsupported } from './rule-field.ts'
+import { openRules, type RulesService } from './rules.ts'
+import { ruleNotFound } from './service.ts'
 import { keys } from './settings.ts'
-import { targetHost, targetsDuplicate, targetsEmpty, targetsTooMany } from './targets.ts'
-import { bodyEmpty, immutableField } from './update.ts'
+import { clientNotGranted, slots } from './slots.ts'
+import { targetCodes } from './targets.ts'
+import { bodyEmpty, immutableField } from './update-body.ts'
 import { ownersRules, ruleCount } from './users.ts'
 import { messages, Settings, settingsPart } from './wire.ts'
 
 interface Deps extends Kernel<typeof keys> {
-  readonly rules: Rules
+  readonly rules: RulesService
 }
 
 export default definePlugin<Deps>({
@@ -41,10 +45,7 @@ export default definePlugin<Deps>({
     fieldUnsupported,
     shapeNotLoaded,
     validationProtocol,
-    targetsEmpty,
-    targetsTooMany,
-    targetsDuplicate,
-    targetHost,
+    ...targetCodes,
     bodyEmpty,
     immutableField
   ],
@@ -64,12 +65,13 @@ export default definePlugin<Deps>({
       joined: rules.joined
     })),
     removingSlot.fillWith(({ rules }: Deps) => async ({ id: clientId }, em) => {
-      const { after } = await rules.removeAll({ clientId }, em, 'cut')
-      after()
+      const { afterCommit } = await rules.removeAll({ clientId }, em, 'cut')
+      afterCommit()
     }),
     visibleSlot.fillWith(({ rules }: Deps) => rules.clientsOfOwner),
     rowFieldSlot.fill(ruleCount),
-    userRemovingSlot.fillWith((deps: Deps) => ownersRules(deps))
+    userRemovingSlot.fillWith((deps: Deps) => ownersRules(deps)),
+    documentKindSlot.fill(rulesKind)
   ],
   messages,
   routes,

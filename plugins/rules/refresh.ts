@@ -1,18 +1,18 @@
 import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
-import type { Kernel } from '../../kernel/plugin.ts'
+import type { Control } from '../../kernel/control/control.ts'
 import { Rule } from './entities.ts'
 import type { Fields } from './fields.ts'
-import { type AfterCommit, belongsOnAgent, objectKeyOf } from './life.ts'
+import { belongsOnAgent, objectKeyOf } from './rule-states.ts'
+import type { AfterCommit } from './service.ts'
 
-export type Refresh = ReturnType<typeof openRefresh>
-
-/** For owners of derived fields, in the transaction that changes what they derive. */
-export function openRefresh({ control }: Pick<Kernel, 'control'>, fields: Fields) {
-  return async (where: FilterQuery<Rule>, em: EntityManager): Promise<AfterCommit> => {
+/** Computes the derived fields of rules again, in the transaction that changed what they are derived from. */
+export const openRefresh =
+  (control: Control, fields: Fields) =>
+  async (where: FilterQuery<Rule>, em: EntityManager): Promise<AfterCommit> => {
     const before = await em.find(Rule, { $and: [where, { state: { $ne: 'draining' } }] })
     const after = await fields.withDerived(before, em)
-    const touched = after.filter((rule, at) =>
-      [rule, before[at]].some(rule => rule && fields.isDerived(rule))
+    const touched = after.filter((rule, index) =>
+      [rule, before[index]].some(rule => rule && fields.hasDerived(rule))
     )
     for (const rule of touched) {
       await em.nativeUpdate(Rule, { id: rule.id }, { fields: rule.fields })
@@ -21,13 +21,12 @@ export function openRefresh({ control }: Pick<Kernel, 'control'>, fields: Fields
     return () => {
       for (const clientId of new Set(touched.map(({ clientId }) => clientId))) {
         const peer = control.peers.find(clientId)
-        const isAble = touched.every(
-          rule => rule.clientId !== clientId || !peer || !fields.refusal(rule, peer)
+        const canTakeAll = touched.every(
+          rule => rule.clientId !== clientId || !peer || !fields.unsupported(rule, peer)
         )
-        // What a client cannot do any more is sorted out when it joins.
-        if (isAble) control.objects.wake(clientId)
+        // A client that lacks a capability now is disconnected: its rules are judged again when it joins.
+        if (canTakeAll) control.objects.wake(clientId)
         else peer?.end('rule.unsupported')
       }
     }
   }
-}

@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
-import type { Rules } from './rules.ts'
+import type { RulesService } from './rules.ts'
 import { createBody, Filter, RuleParams, ruleRecord, updateBody, Wait } from './schema.ts'
 
 interface Deps {
-  readonly rules: Rules
+  readonly rules: RulesService
 }
 
 const create = defineRoute({

@@ -1,16 +1,15 @@
+// Schemas of the routes: the core of a rule, and the fields that plugins add to it at boot.
 import { type Static, type TSchema, Type } from 'typebox'
 import type { SlotReader } from '../../kernel/slot.ts'
-import { type RuleField, ruleFieldSlot, shapeSlot, type TargetView, targetViewSlot } from './exports.ts'
+import { CoreRecord, closed, Port, Priority, type RuleRecord, type Values } from './record.ts'
+import { type RuleField, ruleFieldSlot } from './rule-field.ts'
+import { shapeSlot, type TargetView, targetViewSlot } from './slots.ts'
 import { targetHost } from './targets.ts'
 
-const closed = { additionalProperties: false }
-const Port = Type.Integer({ minimum: 1, maximum: 65535 })
-const Priority = Type.Integer({ minimum: 0, maximum: 65535 })
 const Host = Type.String({
   code: targetHost.code,
   description: 'IPv4, IPv6 with or without brackets, or a DNS name.'
 })
-const Time = Type.String({ format: 'date-time' })
 
 const Nullable = (schema: TSchema) => Type.Union([schema, Type.Null()])
 
@@ -39,40 +38,9 @@ const Create = Type.Object({
   owner: Type.Optional(Type.String({ description: 'user_id; default is the caller.' }))
 })
 
-const Shown = Type.Object({
-  rule_id: Type.String(),
-  client_id: Type.String(),
-  client_name: Type.String(),
-  listen_port: Port,
-  listen_port_end: Type.Union([Port, Type.Null()]),
-  protocol: Type.Union([Type.Literal('tcp'), Type.Literal('udp')]),
-  targets: Type.Array(
-    Type.Object({
-      host: Type.String(),
-      port: Port,
-      port_end: Type.Union([Port, Type.Null()]),
-      priority: Priority
-    })
-  ),
-  prefer_ipv6: Type.Boolean(),
-  owner: Type.String(),
-  state: Type.Union([
-    Type.Literal('pending'),
-    Type.Literal('active'),
-    Type.Literal('failed'),
-    Type.Literal('draining')
-  ]),
-  state_reason: Type.Union([Type.String(), Type.Null()]),
-  created_at: Time,
-  updated_at: Time,
-  state_changed_at: Time
-})
-
-/** What every rule has; a field's value stands beside it under the field's key, typed by the field alone. */
+/** Core properties, and the values of fields beside them under their keys. */
 export type CreateBody = Static<typeof Create> & Values
 export type UpdateBody = Partial<Static<typeof Create>> & Values
-export type RuleRecord = Static<typeof Shown> & Values
-export type Values = Readonly<Record<string, unknown>>
 
 export const fieldsIn = (filled: SlotReader): RuleField[] => filled(ruleFieldSlot).map(({ value }) => value)
 
@@ -85,22 +53,22 @@ export const createBody = (filled: SlotReader) => {
   return withFields<CreateBody>({ ...core, ...(hasRange && { listen_port_end }) }, filled, given)
 }
 
-/** The whole body of create, a record as it was read, or hot fields alone. */
+/** Takes the whole body of create, a record as it was read (read-only properties are ignored), or hot fields alone. */
 export const updateBody = (filled: SlotReader) => {
-  const Readonly = Type.Optional(Type.Unknown({ description: 'Ignored: of a record that is sent back.' }))
+  const Readonly = Type.Optional(Type.Unknown({ description: 'Ignored: read-only.' }))
   const views = Object.fromEntries(viewsIn(filled).map(({ key }) => [key, Readonly]))
   const target = Create.properties.targets.items.properties
   const targets = Type.Array(Type.Object({ ...target, port_end: Readonly, ...views }, closed))
-  const shown = Object.fromEntries(Object.keys(Shown.properties).map(key => [key, Readonly]))
+  const shown = Object.fromEntries(Object.keys(CoreRecord.properties).map(key => [key, Readonly]))
   const { properties } = Type.Partial(Type.Object({ ...Create.properties, targets }))
   return withFields<UpdateBody>({ ...shown, ...properties }, filled, given)
 }
 
 export const ruleRecord = (filled: SlotReader) => {
   const views = Object.fromEntries(viewsIn(filled).map(({ key, schema }) => [key, schema]))
-  const target = Shown.properties.targets.items.properties
+  const target = CoreRecord.properties.targets.items.properties
   const targets = Type.Array(Type.Object({ ...target, ...views }, closed))
-  return withFields<RuleRecord>({ ...Shown.properties, targets }, filled, ({ body, absent }) =>
+  return withFields<RuleRecord>({ ...CoreRecord.properties, targets }, filled, ({ body, absent }) =>
     absent === undefined ? Nullable(body) : body
   )
 }
@@ -124,7 +92,7 @@ export const Filter = Type.Object(
   closed
 )
 
-/** Refuses unknown fields. The static type is the core's: what plugins add is known at boot only. */
+/** A closed object of core properties and fields. Its static type has the core only: fields are known at boot. */
 function withFields<T>(
   core: Record<string, TSchema>,
   filled: SlotReader,

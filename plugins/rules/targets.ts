@@ -8,6 +8,7 @@ export const targetsEmpty = defineCode('validation.targets_empty', 400, 3)
 export const targetsTooMany = defineCode('validation.targets_too_many', 400, 3)
 export const targetsDuplicate = defineCode('validation.targets_duplicate', 400, 3)
 export const targetHost = defineCode('validation.target_host', 400, 3)
+export const targetCodes = [targetsEmpty, targetsTooMany, targetsDuplicate, targetHost]
 
 const maxTargets = 8
 

@@ -1,12 +1,12 @@
-// What rules adds to users: a field of the row, and what goes when a user does.
+// Rules in the row of a user, and their removal with the user.
 import { Type } from 'typebox'
 import type { Removal, RowField } from '../users/exports.ts'
 import { Rule } from './entities.ts'
-import type { Rules } from './rules.ts'
+import type { Rules } from './service.ts'
 
 export const ruleCount: RowField = {
   key: 'rule_count',
-  schema: Type.Integer({ minimum: 0, description: 'Of any state.' }),
+  schema: Type.Integer({ minimum: 0, description: 'In any state.' }),
   defaultValue: 0,
   async load(userIds, em) {
     const where = { owner: { $in: [...userIds] } }

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Metric, Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Rules } from '../rules/rules.ts'
+import type { Rules } from '../rules/exports.ts'
 import type { ActiveConnections } from './active-connections.ts'
 import { type Counts, countNames, noCounts } from './counters.ts'
 

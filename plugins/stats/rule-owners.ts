@@ -1,9 +1,8 @@
 // Whose each rule is, also of one that is gone, until its agent has reported all of it.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Client, ManagedObjectRow } from '../../kernel/identity/entities.ts'
-import type { RuleOwnership } from '../rules/exports.ts'
-import type { Rules } from '../rules/rules.ts'
-import { ruleKind } from '../rules/wire.ts'
+import type { RuleOwnership, Rules } from '../rules/exports.ts'
+import { ruleKind } from '../rules/exports.ts'
 import { StatsEpoch, StatsHolder, StatsRow, StatsTotal } from './entities.ts'
 import { slices } from './tables.ts'
 
@@ -17,7 +16,7 @@ export interface RemovedRule extends RuleOwnership {
 
 export function openRuleOwners({ rules }: { readonly rules: Rules }) {
   async function of(ruleIds: readonly string[], em: EntityManager): Promise<Map<string, RuleOwnership>> {
-    const holders = await rules.holdersOf(ruleIds, em)
+    const holders = await rules.ownershipOf(ruleIds, em)
     for (const some of slices(ruleIds.filter(id => !holders.has(id))))
       for (const { ruleId, clientId, owner } of await em.find(StatsHolder, { ruleId: { $in: [...some] } }))
         holders.set(ruleId, { clientId, owner })

@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/exports.ts'
-import type { Rules } from '../rules/rules.ts'
+import type { Rules } from '../rules/exports.ts'
 import type { ActiveConnections } from './active-connections.ts'
 import type { Summary } from './schema.ts'
 
@@ -21,7 +21,7 @@ export const openSummary =
     /** What lives on rules that are there: one that is gone is nobody's. */
     async function connections(em: EntityManager): Promise<number> {
       const live = lives.all()
-      const holders = await rules.holdersOf([...new Set(live.map(({ rule_id }) => rule_id))], em)
+      const holders = await rules.ownershipOf([...new Set(live.map(({ rule_id }) => rule_id))], em)
       return live
         .filter(({ rule_id, clientId }) => {
           const holder = holders.get(rule_id)

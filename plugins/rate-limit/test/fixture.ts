@@ -2,7 +2,7 @@
 import type { Test } from 'tap'
 import { type Script, type ScriptedAgent, scripted } from '../../../kit/scripted-agent.ts'
 import type { Reply, TestServerOptions } from '../../../kit/test-server.ts'
-import type { RuleRecord } from '../../rules/schema.ts'
+import type { RuleRecord } from '../../rules/exports.ts'
 import {
   type Answered,
   type RulesFixture,

@@ -14,11 +14,11 @@ import {
   scripted
 } from '../../../kit/scripted-agent.ts'
 import { type Reply, type TestServer, type TestServerOptions, testServer } from '../../../kit/test-server.ts'
-import type { Rules } from '../rules.ts'
-import type { RuleRecord } from '../schema.ts'
+import type { RuleRecord } from '../record.ts'
+import type { RulesService } from '../rules.ts'
 import { messages, RulePush, RuleRemove } from '../wire.ts'
 
-export type Deps = Kernel & { readonly rules: Rules }
+export type Deps = Kernel & { readonly rules: RulesService }
 
 export const rule = { client: 'edge', listen_port: 8080, targets: [{ host: '10.0.0.1', port: 80 }] }
 

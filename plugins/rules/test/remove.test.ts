@@ -264,8 +264,8 @@ t.test('a cascade cuts at once, in the transaction of its cause', async t => {
   const ofAda = (await on.push({ listen_port: 1, owner: 'ada' })).body.rule_id
   const { rules, store } = on.server.depsOf('rules') as Deps
 
-  const { ids, after } = await store.change(em => rules.removeAll({ owner: 'ada' }, em, 'cut'))
-  after()
+  const { ids, afterCommit } = await store.change(em => rules.removeAll({ owner: 'ada' }, em, 'cut'))
+  afterCommit()
 
   t.same(ids, [ofAda])
   t.match((await agent.until(RuleRemove.name)).body, { rule_id: ofAda, removal: 'cut' })

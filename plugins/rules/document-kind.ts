@@ -1,0 +1,132 @@
+// Rules in the document of `apply`: matched by client, protocol, ports, and what fields tell apart on a port.
+import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
+import {
+  type DocumentContext,
+  type DocumentEntry,
+  type DocumentItem,
+  type DocumentKind,
+  hasSameBody
+} from './document.ts'
+import { type RuleField, ruleFieldSlot } from './rule-field.ts'
+import { liveTrafficSlot } from './slots.ts'
+
+export const rulesKind: DocumentKind = {
+  name: 'rules',
+  role: 'object',
+  replace: 'remove first',
+  async list(context) {
+    const records = await context.api.list<DocumentEntry>('/v1/rules')
+    return records.filter(({ state }) => state !== 'draining').map(record => itemOf(record, context))
+  },
+  parse(entry, context) {
+    const { client, listen_port, targets, owner = context.userId, protocol = 'tcp', ...more } = entry
+    if (client === undefined || listen_port === undefined || !Array.isArray(targets))
+      throw new Fault(invalidSchema, 'a rule of the file needs client, listen_port and targets')
+    const body = {
+      ...defaults(context),
+      ...more,
+      owner,
+      client: context.clientId(client),
+      listen_port,
+      protocol: String(protocol).toLowerCase(),
+      targets: (targets as readonly DocumentEntry[]).map(targetOf) // the server validates the entries
+    }
+    return { key: keyOf(body, context), body, id: '' }
+  },
+  format({ body }, context) {
+    const { owner, prefer_ipv6, ...rest } = body
+    const absent = fieldsIn(context).filter(field => field.absent !== undefined)
+    const others = Object.entries(rest).filter(([key]) => !absent.some(field => field.key === key))
+    const present = absent.filter(({ key, absent }) => (body[key] ?? absent) !== absent)
+    return {
+      ...Object.fromEntries(others),
+      client: context.clientName(body['client']),
+      ...(owner !== context.userId && { owner }),
+      ...Object.fromEntries(present.map(({ key }) => [key, body[key]])),
+      ...(prefer_ipv6 === true && { prefer_ipv6 })
+    }
+  },
+  label({ body }, context) {
+    const from = body['listen_port']
+    const to = body['listen_port_end'] ?? from
+    const distinction = distinctions(body, context).find(text => text !== '')
+    const ports = from === to ? from : `${from}-${to}`
+    return ['rule', context.clientName(body['client']), body['protocol'], ports, distinction]
+      .filter(part => part)
+      .join(' ')
+  },
+  async liveTraffic({ id }, { api, filled }) {
+    const counts = await Promise.all(filled(liveTrafficSlot).map(({ value: count }) => count(id, api)))
+    return counts.reduce((sum, count) => sum + count, 0)
+  },
+  create: ({ body }, { api }) => api.send('POST', '/v1/rules', body),
+  change(from, to, context) {
+    const hot = fieldsIn(context).filter(({ change }) => change === 'hot')
+    const isHot = hasSameBody(
+      from,
+      to,
+      hot.map(({ key }) => key)
+    )
+    return isHot ? () => context.api.send('PUT', pathOf(from), to.body) : null
+  },
+  remove: (item, { api }) => api.send('DELETE', pathOf(item))
+}
+
+type Context = Pick<DocumentContext, 'filled'>
+
+const fieldsIn = ({ filled }: Context): RuleField[] => filled(ruleFieldSlot).map(({ value }) => value)
+
+const pathOf = ({ id }: DocumentItem): string => `/v1/rules/${encodeURIComponent(id)}`
+
+const readOnly = [
+  'rule_id',
+  'client_id',
+  'client_name',
+  'state',
+  'state_reason',
+  'created_at',
+  'updated_at',
+  'state_changed_at'
+]
+
+function itemOf(record: DocumentEntry, context: Context): DocumentItem {
+  const body = {
+    ...defaults(context),
+    ...Object.fromEntries(Object.entries(record).filter(([key]) => !readOnly.includes(key))),
+    client: record['client_id'],
+    targets: (record['targets'] as readonly DocumentEntry[]).map(targetOf) // of a rule record
+  }
+  return { key: keyOf(body, context), body, id: String(record['rule_id']) }
+}
+
+const defaults = (context: Context): DocumentEntry => ({
+  prefer_ipv6: false,
+  ...Object.fromEntries(
+    fieldsIn(context).flatMap(({ key, absent }) => (absent === undefined ? [] : [[key, absent]]))
+  )
+})
+
+const keyOf = (body: DocumentEntry, context: Context): string =>
+  [
+    body['client'],
+    body['protocol'],
+    body['listen_port'],
+    body['listen_port_end'] ?? body['listen_port'],
+    ...distinctions(body, context).map(text => text.toLowerCase())
+  ].join(' ')
+
+const distinctions = (body: DocumentEntry, context: Context): string[] =>
+  fieldsIn(context).flatMap(field => {
+    if (!field.distinguish) return []
+    const value = body[field.key] ?? null
+    return [value === null ? '' : field.distinguish(value)]
+  })
+
+const targetOf = ({ host, port, priority }: DocumentEntry, index: number): DocumentEntry => ({
+  host: String(host)
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.$/, ''),
+  port,
+  priority: priority ?? index
+})

@@ -1,0 +1,70 @@
+// The contract of `apply`: one document lists objects by kind, and each kind is a plugin's own. It stands here, and not
+// in `apply`, because every plugin with a kind needs rules already and must work without `apply`.
+import { isDeepStrictEqual } from 'node:util'
+import type { Api, CommandCall } from '../../kernel/cli/command.ts'
+import { defineSlot } from '../../kernel/slot.ts'
+
+export type DocumentEntry = Readonly<Record<string, unknown>>
+
+/** An object on the server or in the document. */
+export interface DocumentItem {
+  readonly key: string // matches the one in the document with the one on the server
+  readonly body: DocumentEntry // as in the request of its create, with client ids
+  readonly id: string // on the server; empty in the document
+}
+
+/** The caller and the server's clients, read once for each run. */
+export interface DocumentContext {
+  readonly api: Api
+  readonly filled: CommandCall<object>['filled']
+  readonly userId: string
+  readonly isSuperadmin: boolean
+  /** Returns the id of the client with this id or name; throws `validation.schema` when not exactly one has it. */
+  clientId(idOrName: unknown): string
+  /** Returns the client's name, or its id when several clients have the name. */
+  clientName(id: unknown): string
+}
+
+export interface DocumentKind {
+  readonly name: string // of the list in the document: 'rules'
+  /** Limits, such as grants, are created before the objects that need them. */
+  readonly role: 'limit' | 'object'
+  /** The order of a replacement: a port must be free first, a grant must leave no gap. */
+  readonly replace: 'remove first' | 'create first'
+  /** Lists the objects that the caller may change. */
+  list(context: DocumentContext): Promise<DocumentItem[]>
+  /** Reads an entry of the document; throws `validation.schema`. */
+  parse(entry: DocumentEntry, context: DocumentContext): DocumentItem
+  /** Returns the entry of `export`, with client names. */
+  format(item: DocumentItem, context: DocumentContext): DocumentEntry
+  /** Returns the name in plans: `rule paris tcp 8000-8010`. */
+  label(item: DocumentItem, context: DocumentContext): string
+  /** Fills in what the document leaves to the server. */
+  complete?(item: DocumentItem, present: DocumentItem): DocumentItem
+  /** Counts live connections and flows that end when the object is removed. */
+  liveTraffic?(item: DocumentItem, context: DocumentContext): Promise<number>
+  create(item: DocumentItem, context: DocumentContext): Promise<void>
+  /** Returns the change in place, or null when the object must be replaced. A kind without it is always replaced. */
+  change?(from: DocumentItem, to: DocumentItem, context: DocumentContext): (() => Promise<void>) | null
+  remove(item: DocumentItem, context: DocumentContext): Promise<void>
+}
+
+/** Read by commands: fill it with bare values. */
+export const documentKindSlot = defineSlot<DocumentKind>('rules.document-kind', {
+  keyOf: ({ name }) => name
+})
+
+/** Compares two bodies, null and absent being the same, without the properties in `except`. */
+export function hasSameBody(a: DocumentItem, b: DocumentItem, except: readonly string[] = []): boolean {
+  const compared = ({ body }: DocumentItem): unknown =>
+    withoutNull(Object.fromEntries(Object.entries(body).filter(([key]) => !except.includes(key))))
+  return isDeepStrictEqual(compared(a), compared(b))
+}
+
+export function withoutNull(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNull)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, part]) => (part === null ? [] : [[key, withoutNull(part)]]))
+  )
+}

@@ -1,0 +1,95 @@
+// A new rule: its body parsed, and the checks of its transaction.
+import type { EntityManager } from '@mikro-orm/sql'
+import { defineCode, Fault, limitReached } from '../../kernel/base/errors.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
+import { type Protocol, Rule } from './entities.ts'
+import type { CreateBody } from './schema.ts'
+import { portSharingSlot } from './slots.ts'
+import { parseTargets } from './targets.ts'
+
+export const portInUse = defineCode('port_in_use', 409, 5)
+export const validationProtocol = defineCode('validation.protocol', 400, 3)
+
+export type Draft = Pick<Rule, 'protocol' | 'listenFrom' | 'listenTo' | 'targets' | 'preferIpv6'>
+
+type ParsedBody = Pick<CreateBody, 'protocol' | 'listen_port' | 'listen_port_end' | 'targets' | 'prefer_ipv6'>
+
+export function parse(body: ParsedBody): Draft {
+  const { protocol, listen_port, listen_port_end, targets, prefer_ipv6 = false } = body
+  return {
+    protocol: parseProtocol(protocol ?? 'tcp'),
+    listenFrom: listen_port,
+    listenTo: listen_port_end ?? listen_port,
+    targets: parseTargets(targets),
+    preferIpv6: prefer_ipv6
+  }
+}
+
+function parseProtocol(given: string): Protocol {
+  const protocol = given.toLowerCase()
+  if (protocol === 'tcp' || protocol === 'udp') return protocol
+  const details = { field: '/protocol', reason: 'enum' }
+  throw new Fault(validationProtocol, '/protocol must be tcp or udp', { details })
+}
+
+type Parts = Draft & Pick<Rule, 'id' | 'clientId' | 'owner' | 'placedBySuperadmin' | 'fields'>
+
+export const newRule = (given: Parts, now: number): Rule => ({
+  ...given,
+  valuesBefore: null,
+  state: 'pending',
+  stateReason: null,
+  createdAt: now,
+  updatedAt: now,
+  stateChangedAt: now,
+  activatedAt: null
+})
+
+/** A draining rule has given its port free. */
+const reservesPort = { state: { $ne: 'draining' } } as const
+
+/** Throws if another rule has the port. The store has one writer: a port that is free here stays free until the commit. */
+export async function requireFreePort(rule: Rule, filled: SlotReader, em: EntityManager): Promise<void> {
+  const { id, clientId, protocol, listenFrom, listenTo } = rule
+  const holders = await em.find(Rule, {
+    id: { $ne: id },
+    ...reservesPort,
+    clientId,
+    protocol,
+    listenFrom: { $lte: listenTo },
+    listenTo: { $gte: listenFrom }
+  })
+  const [holder] = holders
+  if (!holder) return
+  for (const { value: sharing } of filled(portSharingSlot))
+    if (await sharing.mayJoin(rule, holders, em)) return
+  const details = { rule_id: holder.id }
+  throw new Fault(
+    portInUse,
+    `rule ${holder.id} has ${protocol} port ${Math.max(listenFrom, holder.listenFrom)} of this client`,
+    {
+      details
+    }
+  )
+}
+
+export interface Limits {
+  readonly max_rules_per_client: number
+  readonly max_rules_per_owner_per_client: number
+}
+
+export async function requireRoom(
+  { id, clientId, owner }: Rule,
+  limits: Limits,
+  em: EntityManager
+): Promise<void> {
+  const bounds = [
+    { of: 'the client', limit: limits.max_rules_per_client, where: { clientId } },
+    { of: `${owner} on the client`, limit: limits.max_rules_per_owner_per_client, where: { clientId, owner } }
+  ]
+  for (const { of, limit, where } of bounds)
+    if ((await em.count(Rule, { ...reservesPort, ...where, id: { $ne: id } })) >= limit)
+      throw new Fault(limitReached, `${of} has ${limit} rules already; remove one first`, {
+        details: { limit }
+      })
+}

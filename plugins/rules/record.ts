@@ -1,0 +1,42 @@
+// A rule in JSON.
+import { type Static, Type } from 'typebox'
+
+export const closed = { additionalProperties: false }
+export const Port = Type.Integer({ minimum: 1, maximum: 65535 })
+export const Priority = Type.Integer({ minimum: 0, maximum: 65535 })
+const Time = Type.String({ format: 'date-time' })
+
+/** Without fields of other plugins. */
+export const CoreRecord = Type.Object({
+  rule_id: Type.String(),
+  client_id: Type.String(),
+  client_name: Type.String(),
+  listen_port: Port,
+  listen_port_end: Type.Union([Port, Type.Null()]),
+  protocol: Type.Union([Type.Literal('tcp'), Type.Literal('udp')]),
+  targets: Type.Array(
+    Type.Object({
+      host: Type.String(),
+      port: Port,
+      port_end: Type.Union([Port, Type.Null()]),
+      priority: Priority
+    })
+  ),
+  prefer_ipv6: Type.Boolean(),
+  owner: Type.String(),
+  state: Type.Union([
+    Type.Literal('pending'),
+    Type.Literal('active'),
+    Type.Literal('failed'),
+    Type.Literal('draining')
+  ]),
+  state_reason: Type.Union([Type.String(), Type.Null()]),
+  created_at: Time,
+  updated_at: Time,
+  state_changed_at: Time
+})
+
+/** Values of rule fields by key; their types are known to the plugins that own them. */
+export type Values = Readonly<Record<string, unknown>>
+
+export type RuleRecord = Static<typeof CoreRecord> & Values

@@ -1,0 +1,52 @@
+// DELETE, and the removal of many rules for other plugins.
+import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
+import type { Call } from '../../kernel/http/route.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { defaultAckSecs, refuse } from './answer.ts'
+import { Rule } from './entities.ts'
+import type { Reading } from './reading.ts'
+import { belongsOnAgent, objectKeyOf, type RuleStates, runAll } from './rule-states.ts'
+import type { AfterCommit } from './service.ts'
+
+interface Services extends Pick<Kernel, 'control'> {
+  readonly reading: Reading
+  readonly states: RuleStates
+}
+
+type Change = Pick<Call, 'principal' | 'change'>
+
+export function openRemoval({ control, reading, states }: Services) {
+  /** Resolves when the client has closed the port; live connections drain on. */
+  async function remove(id: string, ackSecs = defaultAckSecs, { principal, change }: Change): Promise<void> {
+    const { rule, peer, afterCommit } = await change({ kind: 'rule', id }, async em => {
+      const rule = await reading.find(id, principal, em)
+      if (rule.state === 'draining') return { rule }
+      const isOnAgent = belongsOnAgent(rule)
+      if (isOnAgent) await control.objects.drop(em, objectKeyOf(rule), 'drain')
+      const peer = isOnAgent ? control.peers.find(rule.clientId) : undefined
+      const afterCommit = await (peer
+        ? states.enter(rule, { state: 'draining' }, em)
+        : states.remove(rule, em))
+      return { rule, peer, afterCommit }
+    })
+    afterCommit?.()
+    if (peer) refuse(await control.objects.deliver(objectKeyOf(rule), 'remove', ackSecs), id, ackSecs)
+    else control.objects.wake(rule.clientId)
+  }
+
+  async function removeAll(where: FilterQuery<Rule>, em: EntityManager, removal: 'drain' | 'cut') {
+    const rules = await em.find(Rule, where, { orderBy: { id: 'asc' } })
+    const actions: AfterCommit[] = []
+    for (const rule of rules) {
+      if (belongsOnAgent(rule)) await control.objects.drop(em, objectKeyOf(rule), removal)
+      actions.push(await states.remove(rule, em))
+    }
+    const afterCommit = (): void => {
+      runAll(actions)
+      for (const clientId of new Set(rules.map(({ clientId }) => clientId))) control.objects.wake(clientId)
+    }
+    return { ids: rules.map(({ id }) => id), afterCommit }
+  }
+
+  return { remove, removeAll }
+}

@@ -1,0 +1,95 @@
+// The contract of a rule field: one property of a rule that one plugin owns completely.
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Static, TSchema } from 'typebox'
+import { defineCode, type ErrorCode } from '../../kernel/base/errors.ts'
+import { defineSlot, type Fill } from '../../kernel/slot.ts'
+import type { Capability, Message } from '../../kernel/wire/message.ts'
+import type { Rule } from './entities.ts'
+
+/** For a required capability that has no refusal code of its own. */
+export const fieldUnsupported = defineCode('rule_field_unsupported_by_client', 422, 3)
+
+/** A rule without its fields and its state. */
+export type RuleCore = Pick<
+  Rule,
+  'id' | 'clientId' | 'owner' | 'placedBySuperadmin' | 'protocol' | 'listenFrom' | 'listenTo' | 'targets'
+>
+
+export type RuleOwnership = Pick<RuleCore, 'clientId' | 'owner'>
+
+/** A rule as far as its request alone defines it: what `parse` and `validate` may look at. */
+export type RuleDraft = Omit<RuleCore, 'id' | 'placedBySuperadmin' | keyof RuleOwnership>
+
+/** A capability that the client's agent must have, and the code of the refusal when it does not. */
+export interface CapabilityRequirement {
+  readonly capability: Capability
+  readonly refusal: ErrorCode
+}
+
+interface FieldParts<B extends TSchema, W extends TSchema> {
+  readonly key: string // 'sni_pattern', in JSON and on the wire
+  readonly body: B // of the value in requests and replies; absent and null both mean that the rule has none
+  readonly absent?: Static<B> // shown in place of null
+  readonly requires: CapabilityRequirement
+  readonly message: Message<W> // what the agent receives under the key
+  /**
+   * Tells apart rules that share a port: `apply` matches rules by this text, ignoring case, and shows it. The value is
+   * not validated.
+   */
+  distinguish?(value: Static<B>): string
+  /**
+   * Returns the normalised value that is stored, or null for none. Throws a Fault with a `validation.` code. Uses only
+   * its arguments; `body` is the whole request.
+   */
+  parse(value: Static<B>, rule: RuleDraft, body: Readonly<Record<string, unknown>>): Static<B> | null
+  /** Throws a Fault when the value conflicts with stored data. Runs in the transaction that saves it. */
+  check(value: Static<B>, rule: RuleCore, em: EntityManager): Promise<void>
+  /** Stores the value; of a hot field also in place of an earlier one. */
+  save(ruleId: string, value: Static<B>, em: EntityManager): Promise<void>
+  load(ruleIds: readonly string[], em: EntityManager): Promise<ReadonlyMap<string, Static<B>>>
+  encode(value: Static<B>, rule: RuleCore): Static<W>
+}
+
+/** Never changes after the rule was created. */
+export interface FrozenField<B extends TSchema = TSchema, W extends TSchema = TSchema>
+  extends FieldParts<B, W> {
+  readonly change: 'frozen'
+}
+
+/** May change while the rule runs; the agent's half applies the change to live connections. */
+export interface HotField<B extends TSchema = TSchema, W extends TSchema = TSchema> extends FieldParts<B, W> {
+  readonly change: 'hot'
+  readonly updateEmpty: ErrorCode // for an update that is not a whole rule and has no hot field
+  clear(ruleId: string, em: EntityManager): Promise<void>
+}
+
+/** Every part is required: a field that leaves one out does not compile. */
+export type RuleField<B extends TSchema = TSchema, W extends TSchema = TSchema> =
+  | FrozenField<B, W>
+  | HotField<B, W>
+
+export const ruleFieldSlot = defineSlot<RuleField>('rules.field', { keyOf: ({ key }) => key })
+
+/** Fills the slot; a function so that the types of schema and message are inferred. */
+export function ruleField<B extends TSchema, W extends TSchema>(field: RuleField<B, W>): Fill {
+  return ruleFieldSlot.fill(field)
+}
+
+/**
+ * A value that the agent receives with a rule and that its owner computes: it is in no request and no reply. Its owner
+ * calls `rules.refresh` when the value may have changed.
+ */
+export interface DerivedField<W extends TSchema = TSchema> {
+  readonly key: string
+  readonly requires: CapabilityRequirement
+  readonly message: Message<W>
+  /** Returns values by rule id; a rule that is left out has no value. */
+  derive(rules: readonly RuleCore[], em: EntityManager): Promise<ReadonlyMap<string, Static<W>>>
+}
+
+export const derivedFieldSlot = defineSlot<DerivedField>('rules.derived', { keyOf: ({ key }) => key })
+
+/** Fills the slot; a function so that the type of the message is inferred. */
+export function derivedField<W extends TSchema>(field: DerivedField<W>): Fill {
+  return derivedFieldSlot.fill(field)
+}

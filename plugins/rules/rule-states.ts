@@ -1,0 +1,103 @@
+// Transitions of a rule's state, in the transaction of their cause. Each returns what to log after the commit.
+//
+//   (create) -> pending -> active        the agent has opened the rule
+//               pending -> failed        refused at create: final
+//                          active <-> failed   refused later: the agent retries by itself
+//   pending, active, failed -> draining  deleted while its client is connected
+//   draining -> (row deleted)            the agent has closed the port
+//   any -> failed -> pending             the owner of a field or shape is not loaded, and is loaded again
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { Rule, type State } from './entities.ts'
+import { fieldNotLoaded, shapeNotLoaded } from './requirements.ts'
+import type { AfterCommit } from './service.ts'
+import { removedSlot, type StateChange, stateSlot } from './slots.ts'
+import { ruleKind } from './wire.ts'
+
+export function runAll(actions: readonly AfterCommit[]): void {
+  for (const action of actions) action()
+}
+
+interface Entered {
+  readonly state: State
+  readonly code?: string // the reason; null in the store when there is none
+  readonly error?: string // for the log only
+}
+
+export const objectKeyOf = ({ clientId, id }: Pick<Rule, 'clientId' | 'id'>) => ({
+  clientId,
+  kind: ruleKind,
+  id
+})
+
+const isMissingPart = (code: string): boolean => [fieldNotLoaded.code, shapeNotLoaded.code].includes(code)
+
+/** True for a rule that failed because the owner of one of its parts is not loaded. */
+export const lacksPart = ({ state, stateReason }: Rule): boolean =>
+  state === 'failed' && isMissingPart(stateReason ?? '')
+
+/** True if the agent must have the rule. A rule that failed at create is not tried again. */
+export const belongsOnAgent = (rule: Rule): boolean =>
+  rule.state !== 'failed' || (rule.activatedAt != null && !lacksPart(rule))
+
+export type RuleStates = ReturnType<typeof openRuleStates>
+
+export function openRuleStates({
+  control,
+  clock,
+  log,
+  filled
+}: Pick<Kernel, 'control' | 'clock' | 'log' | 'filled'>) {
+  const nothing: AfterCommit = () => {}
+
+  async function enter(rule: Rule, { state, ...why }: Entered, em: EntityManager): Promise<AfterCommit> {
+    const { code = null } = why
+    if (rule.state === state && (rule.stateReason ?? null) === code) return nothing
+    const now = clock.now()
+    const activatedAt = rule.activatedAt ?? (state === 'active' ? now : null)
+    const entered = { state, stateReason: code, stateChangedAt: now, updatedAt: now, activatedAt }
+    const { id, clientId, owner } = rule
+    await em.nativeUpdate(Rule, { id }, entered)
+    await notifyListeners({ id, clientId, owner, state, reason: code }, em)
+    const fields = { rule: id, client: clientId, ...why }
+    return () => log.info(`rule.${state}`, `the rule is ${state}`, fields)
+  }
+
+  /** A listener cannot prevent the change: when it throws, only its own writes are rolled back. */
+  async function notifyListeners(change: StateChange, em: EntityManager): Promise<void> {
+    for (const { by, value: listen } of filled(stateSlot))
+      await em
+        .transactional(em => listen(change, em))
+        .catch((error: unknown) => {
+          const { id: rule, clientId: client, state } = change
+          const stack = error instanceof Error ? error.stack : String(error)
+          log.error('rule.listener_failed', `plugin ${by} failed to handle that the rule is ${state}`, {
+            rule,
+            client,
+            plugin: by,
+            error: stack
+          })
+        })
+  }
+
+  /** A rule that was active stays on its client, which retries it, unless one of its parts is missing. */
+  async function fail(
+    rule: Rule,
+    why: { code: string; error?: string },
+    em: EntityManager
+  ): Promise<AfterCommit> {
+    const afterCommit = await enter(rule, { state: 'failed', ...why, code: why.code.slice(0, 64) }, em)
+    if (rule.activatedAt == null) await control.objects.forget(em, objectKeyOf(rule))
+    else if (isMissingPart(why.code)) await control.objects.drop(em, objectKeyOf(rule), 'cut')
+    return afterCommit
+  }
+
+  /** Deletes the row; the only place that does. */
+  async function remove({ id, clientId, owner }: Rule, em: EntityManager): Promise<AfterCommit> {
+    for (const { value: removed } of filled(removedSlot)) await removed({ id, clientId, owner }, em)
+    await em.nativeDelete(Rule, { id })
+    return () => log.info('rule.removed', 'the rule is deleted', { rule: id, client: clientId })
+  }
+
+  return { enter, fail, remove }
+}

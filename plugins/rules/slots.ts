@@ -1,0 +1,119 @@
+// The slots of rules beside its fields.
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Static, TProperties, TSchema } from 'typebox'
+import { defineCode } from '../../kernel/base/errors.ts'
+import type { Api, Column } from '../../kernel/cli/command.ts'
+import { defineSlot } from '../../kernel/slot.ts'
+import { documentKindSlot } from './document.ts'
+import type { Rule, State } from './entities.ts'
+import type { RuleRecord } from './record.ts'
+import {
+  type CapabilityRequirement,
+  derivedFieldSlot,
+  type RuleCore,
+  type RuleDraft,
+  type RuleOwnership,
+  ruleFieldSlot
+} from './rule-field.ts'
+
+export const clientNotGranted = defineCode('client_not_granted', 403, 5)
+
+/** Deletes what belongs to a rule: called for every cause, in the transaction that then deletes the rule's row. */
+export const removedSlot =
+  defineSlot<(rule: RuleOwnership & Pick<RuleCore, 'id'>, em: EntityManager) => Promise<void>>(
+    'rules.removed'
+  )
+
+/** The new state of a rule; `reason` is the code of the failure. */
+export interface StateChange extends RuleOwnership, Pick<RuleCore, 'id'> {
+  readonly state: State
+  readonly reason: string | null
+}
+
+/** Called in the transaction in which a rule's state or its reason changes. */
+export const stateSlot = defineSlot<(change: StateChange, em: EntityManager) => Promise<void>>('rules.state')
+
+/**
+ * Decides where users without the superadmin role may place rules. All fillers must agree; without a filler only
+ * superadmins place rules.
+ */
+export interface Admission {
+  /** Returns the ids of the clients on which the user may place any rule. */
+  clients(userId: string, em: EntityManager): Promise<readonly string[]>
+  /** Throws a Fault when the owner may not place this rule. Runs in the transaction that saves it. */
+  admit(rule: RuleCore, em: EntityManager): Promise<void>
+}
+
+export const admitSlot = defineSlot<Admission>('rules.admit')
+
+/**
+ * Supports rules beyond one TCP port with one target. A rule with a shape that no plugin supports is refused at create,
+ * and fails when it is stored.
+ */
+export interface ShapeSupport {
+  readonly shape: 'udp' | 'range' | 'targets'
+  readonly requires: CapabilityRequirement
+  /** Throws a Fault with a `validation.` code. Called for every new rule, whatever its shape. */
+  readonly validate?: (rule: RuleDraft) => void
+  /** A core property that the body of create has only with this shape. */
+  readonly bodyField?: 'listen_port_end'
+}
+
+export const shapeSlot = defineSlot<ShapeSupport>('rules.shape', { keyOf: ({ shape }) => shape })
+
+/** A rule with the keys of its fields, from which port sharing is decided. */
+export type RuleWithFields = RuleCore & Pick<Rule, 'fields'>
+
+/** Lets rules share a port. */
+export interface PortSharing {
+  /**
+   * Decides whether a new rule, whose fields are saved, may join `others`, which overlap its ports. Throws a Fault when
+   * they conflict by the rules of this plugin. False: this plugin does not apply, and the port is in use.
+   */
+  mayJoin(rule: RuleWithFields, others: readonly RuleWithFields[], em: EntityManager): Promise<boolean>
+  /** Returns ranks by rule id; of one port, rules of a lower rank open first. Default 0. */
+  ranks(rules: readonly RuleWithFields[], em: EntityManager): Promise<ReadonlyMap<string, number>>
+}
+
+export const portSharingSlot = defineSlot<PortSharing>('rules.sharing', { keyOf: () => 'port' })
+
+/** Adds a read-only property to each target of a rule record. */
+export interface TargetView<V extends TSchema = TSchema> {
+  readonly key: string // 'health'
+  readonly schema: V
+  /** Returns values by rule id, one for each target, in the order of the targets. Every rule must have them. */
+  load(
+    rules: readonly Pick<RuleCore, 'id' | 'clientId' | 'targets'>[]
+  ): ReadonlyMap<string, readonly Static<V>[]>
+}
+
+export const targetViewSlot = defineSlot<TargetView>('rules.target', { keyOf: ({ key }) => key })
+
+/** Options of `rule push`: `args` declares them, `body` makes properties of the request of them. */
+export interface PushOptions {
+  readonly args: TProperties
+  readonly body: (args: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
+}
+
+export const pushOptionsSlot = defineSlot<PushOptions>('rules.push-options')
+
+/** Adds a column to `rule list`. */
+export const columnSlot = defineSlot<Column<RuleRecord>>('rules.column')
+
+/** Counts the live connections and flows of a rule, which end when `apply` removes the rule. */
+export const liveTrafficSlot = defineSlot<(ruleId: string, api: Api) => Promise<number>>('rules.live-traffic')
+
+export const slots = [
+  ruleFieldSlot,
+  derivedFieldSlot,
+  shapeSlot,
+  portSharingSlot,
+  targetViewSlot,
+  admitSlot,
+  removedSlot,
+  stateSlot,
+  pushOptionsSlot,
+  columnSlot,
+  documentKindSlot,
+  liveTrafficSlot
+]
