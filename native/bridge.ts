@@ -1,4 +1,4 @@
-// What the addon looks like from JavaScript: src/napi.cc and src/plain.cc have the other side.
+// The addon's interface as JavaScript sees it; src/napi.cc and src/napi-convert.cc implement it.
 import type { Budget, EngineRule, Filters, Meter, Resolved } from '../agent/engine.ts'
 
 export interface NativeModule {
@@ -8,10 +8,10 @@ export interface NativeModule {
   ) => NativeEngine
 }
 
-/** Every call is answered at once; what fails throws an error with a `code`. */
+/** All calls are synchronous. Failures throw an error with a `code` of `EngineFault`. */
 export interface NativeEngine {
   open(rule: EngineRule): void
-  /** The port is shut when it returns. */
+  /** The port no longer listens when this returns. */
   close(ruleId: number, drainMs: number): void
   filter(ruleId: number, filters: Filters): void
   meter(id: number, meter: Meter): void
@@ -19,13 +19,13 @@ export interface NativeEngine {
   unmeter(id: number): void
   resolved(token: number, answer: Resolved): void
   sample(): Float64Array
-  /** By number; the list only grows. */
+  /** The names of rejection reasons, indexed by number. The list only grows. */
   reasons(): readonly string[]
-  /** Tells what is left to tell before it returns. */
+  /** Delivers the remaining events before it returns. */
   stop(): void
 }
 
-/** In the order of `Event::Kind`. */
+/** In the order of `EngineEvent::Kind`. */
 export const eventKinds = [
   'resolve',
   'closed',
@@ -38,7 +38,7 @@ export const eventKinds = [
   'pipe-size'
 ] as const
 
-/** Of every kind; what a kind does not use is empty. */
+/** One shape for all kinds; fields that a kind does not use are empty or 0. */
 export interface NativeEvent {
   readonly kind: number
   readonly id: number

@@ -1,4 +1,4 @@
-// The native data plane behind the engine's contract: C++ on threads of its own, for Linux.
+// Implements the engine contract with the native addon: C++ on its own threads, for Linux.
 import { availableParallelism } from 'node:os'
 import type { Engine, EngineEvent, EngineOptions } from '../agent/engine.ts'
 import { eventKinds, type NativeEngine, type NativeEvent, type NativeModule } from './bridge.ts'
@@ -11,7 +11,7 @@ export type NativeStatus =
 
 const maxThreads = 4
 
-/** Never throws: without a binary the portable engine runs, and the reason is told. */
+/** Loads the addon. Does not throw: without a binary it returns the reason, and the portable engine runs. */
 export function loadNative(): NativeStatus {
   const loaded = loadModule()
   if (!loaded.ok) return loaded
@@ -25,7 +25,7 @@ export function openNativeEngine({ NativeEngine }: NativeModule, options: Engine
   const native: NativeEngine = new NativeEngine({ bind, threads, splice: splice === 'on' }, batch =>
     onEvents(batch.map(event => translate(event, reasonOf)))
   )
-  const reasonOf = openReasons(native)
+  const reasonOf = cachedReasons(native)
   let isStopped = false
 
   return {
@@ -55,19 +55,20 @@ export function openNativeEngine({ NativeEngine }: NativeModule, options: Engine
 const stopped = (port: number) =>
   Object.assign(new Error(`port ${port} is not opened: the engine has stopped`), { code: 'ESTOPPED' })
 
-/** Asked for anew only when a number is unknown. */
-function openReasons(native: NativeEngine): ReasonOf {
-  let known: readonly string[] = []
+/** Caches the reason names; asks the addon again only for an unknown number. */
+function cachedReasons(native: NativeEngine): ReasonOf {
+  let names: readonly string[] = []
   return reason => {
-    if (reason >= known.length) known = native.reasons()
-    return known[reason] ?? ''
+    if (reason >= names.length) names = native.reasons()
+    return names[reason] ?? ''
   }
 }
 
 function translate(event: NativeEvent, reasonOf: ReasonOf): EngineEvent {
   const { id, target, number, other, words, reason, from, to, counters } = event
   const kind = eventKinds[event.kind]
-  if (kind === undefined) throw new RangeError(`the native engine tells of ${event.kind}, which is unknown`)
+  if (kind === undefined)
+    throw new RangeError(`the native engine sent an event of unknown kind ${event.kind}`)
   const health = (state: number) => healths[state] ?? 'unknown'
   switch (kind) {
     case 'resolve':

@@ -1,4 +1,4 @@
-// Runs after `npm install`: builds the native engine where the tools are, and never fails without them.
+// Runs after `npm install`: builds the native engine if the tools are installed, and succeeds without them.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,22 +7,22 @@ const { SLUICE_SKIP_NATIVE, CXX = 'g++' } = process.env
 const here = import.meta.dirname
 const works = (program, ...args) => spawnSync(program, args, { stdio: 'ignore' }).status === 0
 
-/** glibc only: for another C library there is no prebuilt one. */
-const isShipped = () =>
+/** Prebuilds are for glibc only. */
+const hasPrebuild = () =>
   process.report.getReport().header.glibcVersionRuntime !== undefined &&
   existsSync(join(here, 'prebuilds', `${process.platform}-${process.arch}`, 'sluice.node'))
 
-/** Why nothing is built, or null. */
-function reasonAgainst() {
+/** Returns why nothing is built, or null. */
+function skipReason() {
   if (SLUICE_SKIP_NATIVE === '1') return 'SLUICE_SKIP_NATIVE is set'
   if (process.platform !== 'linux') return `there is none for ${process.platform}`
   if (!existsSync(join(here, 'src'))) return 'its source is not in this package'
-  if (here.includes('node_modules') && isShipped()) return 'it was shipped for this machine'
+  if (here.includes('node_modules') && hasPrebuild()) return 'it was shipped for this machine'
   if (!works('make', '--version')) return 'make is not installed'
-  return works(CXX, '-std=c++20', '-x', 'c++', '-fsyntax-only', '/dev/null') ? null : `${CXX} knows no C++20`
+  return works(CXX, '-std=c++20', '-x', 'c++', '-fsyntax-only', '/dev/null') ? null : `${CXX} lacks C++20`
 }
 
-const reason = reasonAgainst()
+const reason = skipReason()
 if (reason !== null) console.log(`sluice: the native engine is not built here: ${reason}`)
 else {
   const { status } = spawnSync('make', ['-C', here, '-s', '-j2', 'all'], { stdio: 'inherit' })

@@ -1,10 +1,10 @@
-// Which binary there is for this machine, or why none is taken.
+// Chooses the addon's binary for this machine, or says why there is none.
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { NativeModule } from './bridge.ts'
 
-/** What the choice depends on. */
+/** The properties that decide which binary fits. */
 export interface Machine {
   readonly platform: string
   readonly arch: string
@@ -12,10 +12,10 @@ export interface Machine {
 }
 
 export type Loaded =
-  | { readonly ok: true; readonly module: NativeModule; readonly from: string } // and what was passed over
+  | { readonly ok: true; readonly module: NativeModule; readonly from: string } // the file, and those that could not be loaded
   | { readonly ok: false; readonly reason: string }
 
-/** Where a binary may lie below `root`, best first; or why there cannot be one. */
+/** Returns the files below `root` that may hold a binary, best first; or the reason why there is none. */
 export function candidates(root: string, { platform, arch, libc }: Machine): readonly string[] | string {
   if (platform !== 'linux') return `there is no native engine for ${platform}`
   if (libc === 'other') return 'the C library is neither glibc nor musl'
@@ -23,7 +23,7 @@ export function candidates(root: string, { platform, arch, libc }: Machine): rea
   return [join(root, 'build', 'Release', 'sluice.node'), join(root, 'prebuilds', folder, 'sluice.node')]
 }
 
-/** The first that can be loaded. A binary of one's own build comes before one that was shipped. */
+/** Loads the first binary that can be loaded. A local build comes before a prebuild. */
 export function choose(
   roots: readonly string[],
   machine: Machine,
@@ -43,20 +43,20 @@ export function choose(
       }
   }
   const { platform, arch, libc } = machine
-  const nothing = `no binary for ${platform}-${arch} (${libc}) was built or shipped`
-  return { ok: false, reason: failed.length > 0 ? failed.join('; ') : nothing }
+  const noBinary = `no binary for ${platform}-${arch} (${libc}) was built or shipped`
+  return { ok: false, reason: failed.length > 0 ? failed.join('; ') : noBinary }
 }
 
 export function thisMachine(): Machine {
   const { platform, arch } = process
   if (platform !== 'linux') return { platform, arch, libc: 'other' }
-  // The report's type leaves its content open.
+  // getReport() is typed as object.
   const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
   if (header.glibcVersionRuntime !== undefined) return { platform, arch, libc: 'glibc' }
   return { platform, arch, libc: existsSync('/etc/alpine-release') ? 'musl' : 'other' }
 }
 
-/** From source this file lies in native/, in the published package in dist/native/, two folders from it. */
+/** This file is native/load.ts in the source tree and dist/native/load.js in the published package. */
 export function loadModule(): Loaded {
   const roots = [import.meta.dirname, join(import.meta.dirname, '..', '..', 'native')]
   const require = createRequire(import.meta.url)

@@ -1,4 +1,4 @@
-// Counters arrive as one row of numbers, which costs less than objects; `Engine::write_sample` writes it.
+// Reads counters from a row of numbers, which is cheaper to pass than objects. `Engine::write_sample` writes it.
 import type {
   Counters,
   Health,
@@ -9,18 +9,18 @@ import type {
 } from '../agent/engine.ts'
 import { peekBoundsMs } from '../agent/engine.ts'
 
-/** In the order of `Health::State`. */
+/** In the order of `TargetHealth::State`. */
 export const healths: readonly Health[] = ['unknown', 'healthy', 'failed']
 
-/** Reads one number after the other. */
+/** Returns the next number of the row. */
 type Next = () => number
 export type ReasonOf = (reason: number) => string
 
-const openRow = (row: Float64Array): Next => {
-  let at = 0
+const rowReader = (row: Float64Array): Next => {
+  let index = 0
   return () => {
-    const value = row[at++]
-    if (value === undefined) throw new RangeError('the native engine has told less than it announced')
+    const value = row[index++]
+    if (value === undefined) throw new RangeError('the native engine sent too short a row of counters')
     return value
   }
 }
@@ -70,10 +70,10 @@ function readRule(next: Next, reasonOf: ReasonOf): Counters {
 }
 
 export const readCounters = (row: Float64Array, reasonOf: ReasonOf): Counters =>
-  readRule(openRow(row), reasonOf)
+  readRule(rowReader(row), reasonOf)
 
 export function readSample(row: Float64Array, reasonOf: ReasonOf): Sample {
-  const next = openRow(row)
+  const next = rowReader(row)
   return {
     rules: repeat(next(), () => readRule(next, reasonOf)),
     meters: repeat(next(), () => readMeter(next)),

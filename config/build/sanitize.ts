@@ -31,8 +31,8 @@ if (spawnSync('clang++', ['--version']).status !== 0)
   process.stdout.write('no clang++ here: nothing is fuzzed\n')
 else {
   run('make', ['-C', 'native', '-s', '-j2', 'fuzz'])
-  await Promise.all([fuzz('hello'), fuzz('udp')])
-  await Promise.all([fuzz('wheel'), fuzz('quantum')])
+  await Promise.all([fuzz('client-hello'), fuzz('udp')])
+  await Promise.all([fuzz('timer-wheel'), fuzz('bulk-scheduler')])
   await fuzz('commands')
   process.stdout.write('the fuzz targets found nothing\n')
 }

@@ -26,7 +26,7 @@ class Session {
 
  private:
   struct Known {  // a rule that is open, or whose end has not been heard
-    RulePlan plan;
+    RuleConfig config;
     std::vector<std::pair<int, int>> meters;  // id, and which of that id
     bool is_closing = false;
   };
@@ -34,8 +34,8 @@ class Session {
 
   void step();
   void open();
-  RulePlan draw();
-  std::string expected(const RulePlan& plan, const std::vector<int>& meters) const;
+  RuleConfig draw();
+  std::string expected(const RuleConfig& config, const std::vector<int>& meters) const;
   void close();
   void meter();
   void filter();
@@ -66,7 +66,7 @@ class Session {
 
 void Session::play() {
   must(engine_.start() == 0, "it starts");
-  while (!input_.is_over()) step();
+  while (!input_.has_ended()) step();
   stop();
   must(rules_.empty(), "every rule's end is told");
   look();
@@ -106,52 +106,52 @@ void Session::step() {
   }
 }
 
-RulePlan Session::draw() {
-  RulePlan plan;
-  plan.id = rule_id();
-  plan.from = port();
+RuleConfig Session::draw() {
+  RuleConfig config;
+  config.id = rule_id();
+  config.from = port();
   const uint8_t shape = input_.next();
-  plan.is_udp = shape & 1;
-  plan.to = static_cast<uint16_t>(plan.from + (shape & 2 ? shape / 64 % kTargetPorts : 0));
-  if (shape & 4) plan.name = name();
-  else plan.is_fallback = shape & 8;
-  if (shape & 16) plan.targets.push_back({"late.test", kTargetPort, std::nullopt});
-  if (shape % 64 != 0) plan.targets.push_back({kTargetHost, kTargetPort, Address::parse(kTargetHost)});
+  config.is_udp = shape & 1;
+  config.to = static_cast<uint16_t>(config.from + (shape & 2 ? shape / 64 % kTargetPorts : 0));
+  if (shape & 4) config.name = name();
+  else config.is_fallback = shape & 8;
+  if (shape & 16) config.targets.push_back({"late.test", kTargetPort, std::nullopt});
+  if (shape % 64 != 0) config.targets.push_back({kTargetHost, kTargetPort, Address::parse(kTargetHost)});
   const uint8_t times = input_.next();
-  plan.probe_ms = times & 1 ? 1 : 0;
-  plan.idle_ms = plan.is_udp || times & 2 ? 1 + times / 64 : 0;
-  plan.flow_cap = 1 + times / 16 % 4;
-  plan.filters = std::make_shared<Filters>();
-  return plan;
+  config.probe_ms = times & 1 ? 1 : 0;
+  config.idle_ms = config.is_udp || times & 2 ? 1 + times / 64 : 0;
+  config.flow_cap = 1 + times / 16 % 4;
+  config.filters = std::make_shared<Filters>();
+  return config;
 }
 
 void Session::open() {
-  RulePlan plan = draw();
+  RuleConfig config = draw();
   std::vector<int> meters;
   for (int count = input_.next() % 4; count > 0; count--) meters.push_back(meter_id());
-  const std::string wanted = expected(plan, meters);
-  const auto refusal = engine_.open(plan, meters);
+  const std::string wanted = expected(config, meters);
+  const auto refusal = engine_.open(config, meters);
   must((refusal ? refusal->code : "") == wanted, "a rule is opened, or refused as it should be");
   if (refusal) return;
-  Known& known = rules_[plan.id];
-  known.plan = plan;
+  Known& known = rules_[config.id];
+  known.config = config;
   for (const int id : meters) known.meters.push_back({id, meters_.at(id)});
-  for (int port = plan.from; port <= plan.to; port++)
-    taken_[{plan.is_udp, port}].insert(plan.is_fallback ? "" : plan.name.value_or("-"));
+  for (int port = config.from; port <= config.to; port++)
+    taken_[{config.is_udp, port}].insert(config.is_fallback ? "" : config.name.value_or("-"));
 }
 
-std::string Session::expected(const RulePlan& plan, const std::vector<int>& meters) const {
+std::string Session::expected(const RuleConfig& config, const std::vector<int>& meters) const {
   if (is_stopped_) return "ESTOPPED";
-  if (rules_.contains(plan.id) || plan.targets.empty()) return "EINVAL";
-  const bool is_shared = plan.name || plan.is_fallback;
-  if (is_shared && (plan.is_udp || plan.from != plan.to)) return "EINVAL";
+  if (rules_.contains(config.id) || config.targets.empty()) return "EINVAL";
+  const bool is_shared = config.name || config.is_fallback;
+  if (is_shared && (config.is_udp || config.from != config.to)) return "EINVAL";
   for (const int id : meters)
     if (!meters_.contains(id)) return "EINVAL";
-  for (int port = plan.from; port <= plan.to; port++) {
-    const auto found = taken_.find({plan.is_udp, static_cast<uint16_t>(port)});
+  for (int port = config.from; port <= config.to; port++) {
+    const auto found = taken_.find({config.is_udp, static_cast<uint16_t>(port)});
     if (found == taken_.end()) continue;
     const auto& names = found->second;
-    if (!is_shared || names.contains("-") || names.contains(plan.name.value_or(""))) return "EADDRINUSE";
+    if (!is_shared || names.contains("-") || names.contains(config.name.value_or(""))) return "EADDRINUSE";
   }
   return "";
 }
@@ -162,13 +162,13 @@ void Session::close() {
   engine_.close(id, drain_ms);
   const auto found = rules_.find(id);
   if (found == rules_.end() || std::exchange(found->second.is_closing, true)) return;
-  const RulePlan& plan = found->second.plan;
-  for (int port = plan.from; port <= plan.to; port++) {
-    const auto place = taken_.find({plan.is_udp, static_cast<uint16_t>(port)});
-    place->second.erase(plan.is_fallback ? "" : plan.name.value_or("-"));
+  const RuleConfig& config = found->second.config;
+  for (int port = config.from; port <= config.to; port++) {
+    const auto place = taken_.find({config.is_udp, static_cast<uint16_t>(port)});
+    place->second.erase(config.is_fallback ? "" : config.name.value_or("-"));
     if (!place->second.empty()) continue;
     taken_.erase(place);
-    if (!plan.is_udp) must(is_shut(static_cast<uint16_t>(port)), "a port is shut when its rule has closed");
+    if (!config.is_udp) must(is_shut(static_cast<uint16_t>(port)), "a port is shut when its rule has closed");
   }
 }
 
@@ -176,7 +176,7 @@ void Session::meter() {
   const int id = meter_id();
   const uint8_t how = input_.next();
   const auto rate = [&] { return Rate{static_cast<double>(1000 << how / 32), static_cast<double>(how)}; };
-  const Reason refusal = engine_.reasons().of("limit");  // without one nothing were refused
+  const Reason refusal = engine_.reasons().id_of("limit");  // without one nothing were refused
   Limits limits{.refusals = {refusal, refusal, refusal, refusal}};
   if (how & 1) limits.bytes[0] = rate();
   if (how & 2) limits.bytes[1] = rate();
@@ -190,7 +190,7 @@ void Session::filter() {
   auto filters = std::make_shared<Filters>();
   Filter one;
   one.deny.push_back({Prefix::parse("127.0.0.0/8"), std::nullopt, std::nullopt});
-  one.refusal = engine_.reasons().of("denied");
+  one.refusal = engine_.reasons().id_of("denied");
   const int id = rule_id();
   const uint8_t how = input_.next();
   if (how % 4 == 1) filters->source = one;
@@ -202,7 +202,7 @@ void Session::filter() {
 void Session::answer() {
   const uint8_t which = input_.next();
   const uint8_t how = input_.next();
-  Answer answer;
+  ResolveAnswer answer;
   answer.is_ok = how % 4 != 0;
   if (how & 4) answer.addresses.push_back(*Address::parse(kTargetHost));
   if (how & 8) answer.addresses.push_back(*Address::parse(kEngineHost));  // maybe its own listener
@@ -211,9 +211,9 @@ void Session::answer() {
 }
 
 void Session::hear() {
-  for (const Event& event : engine_.take_events()) {
-    if (event.kind == Event::Kind::resolve) tokens_.push_back(event.number);
-    if (event.kind == Event::Kind::closed) heard_closed(event.id);
+  for (const EngineEvent& event : engine_.take_events()) {
+    if (event.kind == EngineEvent::Kind::resolve) tokens_.push_back(event.value);
+    if (event.kind == EngineEvent::Kind::closed) heard_closed(event.id);
   }
 }
 

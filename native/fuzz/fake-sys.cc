@@ -86,9 +86,9 @@ int open_epoll(Fd& epoll) {
   epoll = Fd(kernel->open());
   return 0;
 }
-int open_bell(Fd& bell) { return open_epoll(bell); }
-void ring(int) {}
-void silence(int) {}
+int open_wakeup(Fd& bell) { return open_epoll(bell); }
+void signal_wakeup(int) {}
+void clear_wakeup(int) {}
 int64_t now_us() { return kernel->now_us; }
 int64_t unix_ms() { return kernel->now_us / 1000; }
 int64_t descriptor_limit() { return 100; }

@@ -18,7 +18,7 @@ class Input {
  public:
   Input(const uint8_t* bytes, size_t size) : at_(bytes), end_(bytes + size) {}
   uint8_t next() { return at_ == end_ ? 0 : *at_++; }
-  bool is_over() const { return at_ == end_; }
+  bool has_ended() const { return at_ == end_; }
 
  private:
   const uint8_t* at_;

@@ -43,22 +43,22 @@ std::vector<std::byte> control_of(int level, int type, const Info& info) {
 }
 
 /** The address of ours numbered `door`, as it comes in and as replies must name it. 3: none that can reply. */
-inline std::vector<std::byte> door_of(int caller, int door, bool is_reply) {
+inline std::vector<std::byte> door_of(int caller, int reply_source, bool is_reply) {
   if (is_four(caller)) {
     in_pktinfo info{};
     if (!is_reply) info.ipi_ifindex = 7;
     if (!is_reply) info.ipi_addr.s_addr = htonl(0xffffffff);
-    info.ipi_spec_dst.s_addr = htonl(0x0a000000u + static_cast<unsigned>(door));
+    info.ipi_spec_dst.s_addr = htonl(0x0a000000u + static_cast<unsigned>(reply_source));
     return control_of(IPPROTO_IP, IP_PKTINFO, info);
   }
   in6_pktinfo info{};
   auto* bytes = info.ipi6_addr.s6_addr;
-  if (door == 3) bytes[0] = 0xff;
-  else if (door == 2) bytes[0] = 0xfe, bytes[1] = 0x80;
+  if (reply_source == 3) bytes[0] = 0xff;
+  else if (reply_source == 2) bytes[0] = 0xfe, bytes[1] = 0x80;
   else bytes[0] = 0x20;
-  bytes[15] = static_cast<uint8_t>(door);
-  info.ipi6_ifindex = is_reply && door != 2 ? 0 : 7;
-  if (is_reply && door == 3) return {};
+  bytes[15] = static_cast<uint8_t>(reply_source);
+  info.ipi6_ifindex = is_reply && reply_source != 2 ? 0 : 7;
+  if (is_reply && reply_source == 3) return {};
   return control_of(IPPROTO_IPV6, IPV6_PKTINFO, info);
 }
 

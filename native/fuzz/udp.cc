@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "../src/udp-gate.h"
+#include "../src/udp-rule-shard.h"
 #include "fake-sys.h"
 #include "script.h"
 #include "udp-traffic.h"
@@ -32,7 +32,7 @@ class World final : public MeterListener {
     uint32_t last = 0;  // that was delivered
     int64_t count = 0;
     int64_t delivered = 0;
-    int door = 0;
+    int reply_source = 0;
     std::map<uint32_t, size_t> sizes;
   };
   struct Flow {  // a target's socket
@@ -42,8 +42,8 @@ class World final : public MeterListener {
     uint32_t last = 0;
   };
 
-  void spent(Meter&, uint64_t, int64_t) override {}
-  void changed(Meter&) override {}
+  void budget_exhausted(Meter&, uint64_t, int64_t) override {}
+  void meter_changed(Meter&) override {}
   void open();
   void step();
   void call();
@@ -63,7 +63,7 @@ class World final : public MeterListener {
 
   Input input_;
   fake::Kernel kernel_;
-  std::unique_ptr<Shared> shared_;
+  std::unique_ptr<EngineContext> context_;
   std::unique_ptr<Worker> worker_;
   std::shared_ptr<Rule> rule_;
   std::shared_ptr<Meter> meter_;
@@ -79,29 +79,29 @@ class World final : public MeterListener {
 };
 
 void World::open() {
-  shared_ = std::make_unique<Shared>(std::vector<Address>{}, false, [] {});
-  shared_->descriptors.open();
-  worker_ = std::make_unique<Worker>(*shared_, 0, 1);
+  context_ = std::make_unique<EngineContext>(std::vector<Address>{}, false, [] {});
+  context_->descriptors.init();
+  worker_ = std::make_unique<Worker>(*context_, 0, 1);
   must(worker_->loop.open() == 0, "the loop opens");
   meter_ = std::make_shared<Meter>(1, *this);
 
-  RulePlan plan{};
-  plan.id = 1;
-  plan.is_udp = true;
-  plan.from = kFirstPort;
-  plan.to = kFirstPort + kPorts - 1;
-  plan.meters = {meter_};
-  plan.idle_ms = 1000;
-  plan.filters = std::make_shared<Filters>();
+  RuleConfig config{};
+  config.id = 1;
+  config.is_udp = true;
+  config.from = kFirstPort;
+  config.to = kFirstPort + kPorts - 1;
+  config.meters = {meter_};
+  config.idle_ms = 1000;
+  config.filters = std::make_shared<Filters>();
   const uint8_t shape = input_.next();
-  plan.flow_cap = shape & 1 ? 4 : kCallers * kPorts;
+  config.flow_cap = shape & 1 ? 4 : kCallers * kPorts;
   if (shape & 1) may_lose_ = true;
-  if (shape & 2) plan.targets.push_back({"late.test", 9, std::nullopt});
-  plan.targets.push_back({"192.0.2.1", 9, Address::parse("192.0.2.1")});
+  if (shape & 2) config.targets.push_back({"late.test", 9, std::nullopt});
+  config.targets.push_back({"192.0.2.1", 9, Address::parse("192.0.2.1")});
   if (shape & 2) may_lose_ = true;  // what waits for a name is kept as far as it fits
-  rule_ = std::make_shared<Rule>(std::move(plan), 1, [](auto&&...) {});
+  rule_ = std::make_shared<Rule>(std::move(config), 1, [](auto&&...) {});
 
-  std::vector<Bound> sockets;
+  std::vector<BoundSocket> sockets;
   for (int port = 0; port < kPorts; port++)
     for (const char* any : {"0.0.0.0", "::"}) {
       const int fd = kernel_.open();
@@ -127,7 +127,7 @@ void World::play() {
 
 void World::step() {
   if (is_closed_) return worker_->loop.stop();
-  if (input_.is_over()) return finish();
+  if (input_.has_ended()) return finish();
   switch (input_.next() % 8) {
     case 0:
     case 1: return call();
@@ -142,7 +142,7 @@ void World::step() {
 
 void World::call() {
   const int count = 1 + input_.next() % 80;
-  for (int i = 0; i < count && !input_.is_over(); i++) {
+  for (int i = 0; i < count && !input_.has_ended(); i++) {
     const uint8_t who = input_.next();
     const uint8_t what = input_.next();
     const int caller = who % kCallers;
@@ -206,13 +206,13 @@ void World::change_limits() {
   may_lose_ = true;
   const uint8_t how = input_.next();
   Limits limits{};
-  limits.refusals = {shared_->reasons.of("c"), shared_->reasons.of("n"), shared_->reasons.of("b"),
-                     shared_->reasons.of("u")};
+  limits.refusals = {context_->reasons.id_of("c"), context_->reasons.id_of("n"), context_->reasons.id_of("b"),
+                     context_->reasons.id_of("u")};
   if (how & 1) limits.bytes[0] = Rate{1000, 2000};
   if (how & 2) limits.bytes[1] = Rate{1000, 2000};
   if (how & 4) limits.connections = 3;
   if (how & 8) limits.new_connections = Rate{1, 1};
-  meter_->change(limits, kernel_.now_us);
+  meter_->set_limits(limits, kernel_.now_us);
   if (how & 16) meter_->set_budget(Budget{bytes_[0] + bytes_[1] + 500, 10});
   else meter_->set_budget(std::nullopt);
 }
@@ -225,7 +225,7 @@ void World::change_filters() {
   match.prefix = Prefix::parse(how & 1 ? "198.51.100.0/24" : "fe80::/10");
   Filter filter;
   filter.deny = {match};
-  filter.refusal = shared_->reasons.of("f");
+  filter.refusal = context_->reasons.id_of("f");
   if (how & 2) filters->source = filter;
   if (how & 4) filters->target = {filter};
   rule_->replace_filters(filters);
@@ -233,15 +233,15 @@ void World::change_filters() {
 }
 
 void World::answer_names() {
-  for (const Event& event : shared_->events.take()) {
-    if (event.kind != Event::Kind::resolve) continue;
-    Answer answer;
+  for (const EngineEvent& event : context_->events.take()) {
+    if (event.kind != EngineEvent::Kind::resolve) continue;
+    ResolveAnswer answer;
     const uint8_t how = input_.next();
     answer.is_ok = how % 4 != 0;
     if (how & 8) answer.addresses.push_back(*Address::parse("0.0.0.0"));  // no way there
     if (how & 16) answer.addresses.push_back(*Address::parse("2001:db8::1"));
     answer.reason = "nxdomain";
-    worker_->answer(event.number, answer);
+    worker_->resolved(event.value, answer);
   }
 }
 
@@ -249,11 +249,11 @@ void World::finish() {
   is_closed_ = true;
   worker_->close(1, 60'000);
   int closed = 0;
-  for (const Event& event : shared_->events.take()) closed += event.kind == Event::Kind::closed;
+  for (const EngineEvent& event : context_->events.take()) closed += event.kind == EngineEvent::Kind::closed;
   must(closed == 1, "the end is told once");
-  const Counters& counters = *rule_->counters[0];
+  const RuleCounters& counters = *rule_->counters[0];
   int64_t counted[2][2]{};
-  for (const PortRow& row : counters.ports) {
+  for (const PortCounters& row : counters.ports) {
     must(row.active.value() == 0, "no flow is left");
     for (size_t d = 0; d < 2; d++) counted[0][d] += row.bytes[d].value();
     for (size_t d = 0; d < 2; d++) counted[1][d] += row.datagrams[d].value();
@@ -262,11 +262,11 @@ void World::finish() {
     must(counted[0][d] == bytes_[d], "bytes are counted when they are delivered");
     must(counted[1][d] == datagrams_[d], "datagrams are counted when they are delivered");
   }
-  const Meter::Count metered = meter_->count(kernel_.now_us);
+  const Meter::Counters metered = meter_->counters(kernel_.now_us);
   must(metered.active == 0, "the meter is empty");
   must(metered.bytes_in == bytes_[0] && metered.bytes_out == bytes_[1], "the meter counts the same");
   must(rule_->flows.load() == 0, "the cap is free");
-  must(shared_->descriptors.take(36) && !shared_->descriptors.take(1), "descriptors are given back");
+  must(context_->descriptors.reserve(36) && !context_->descriptors.reserve(1), "descriptors are given back");
 }
 
 /** A listener hands this over: replies go out by this door from now on. */
@@ -278,8 +278,8 @@ void World::note(int socket, const Arrival& arrival) {
     const sockaddr_in6 place = place_of(caller, size);
     if (size != arrival.from_size || std::memcmp(&place, &arrival.from, size) != 0) continue;
     Lane& lane = lanes_[{caller, listener->second.first}];
-    for (int door = 0; door < 4; door++)
-      if (door_of(caller, door, false) == arrival.control) lane.door = door;
+    for (int reply_source = 0; reply_source < 4; reply_source++)
+      if (door_of(caller, reply_source, false) == arrival.control) lane.reply_source = reply_source;
   }
 }
 
@@ -371,8 +371,8 @@ void World::deliver_out(const msghdr& head, const std::vector<std::byte>& contro
   const sockaddr_in6 place = place_of(flow.caller, place_size);
   const bool is_there = head.msg_namelen == place_size && std::memcmp(head.msg_name, &place, place_size) == 0;
   must(is_there, "it goes to its caller");
-  const int door = lanes_.at({flow.caller, flow.port}).door;
-  must(control == door_of(flow.caller, door, true), "it comes from the address that was addressed");
+  const int reply_source = lanes_.at({flow.caller, flow.port}).reply_source;
+  must(control == door_of(flow.caller, reply_source, true), "it comes from the address that was addressed");
 }
 
 }  // namespace

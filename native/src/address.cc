@@ -92,7 +92,7 @@ std::optional<Prefix> Prefix::parse(std::string_view text) {
   unsigned bits = 0;
   const auto [end, error] = std::from_chars(length.data(), length.data() + length.size(), bits);
   if (error != std::errc{} || end != length.data() + length.size() || length.size() > 3) return std::nullopt;
-  // The length of an IPv4-mapped prefix counts the 96 bits before it.
+  // The length of an IPv4-mapped prefix includes the 96 bits in front of the IPv4 address.
   const unsigned skipped = full == 32 && host.find(':') != std::string_view::npos ? 96 : 0;
   if (bits < skipped || bits - skipped > full) return std::nullopt;
   return Prefix{*base, bits - skipped};

@@ -1,4 +1,4 @@
-// An IP address with its port, in one spelling: no zone, IPv4-mapped IPv6 as IPv4.
+// An IP address with a port, in one canonical form: without an IPv6 zone, IPv4-mapped IPv6 as IPv4.
 #pragma once
 
 #include <sys/socket.h>
@@ -15,7 +15,7 @@ namespace sluice {
 enum class Family : uint8_t { v4, v6 };
 
 struct Address {
-  std::array<uint8_t, 16> bytes{};  // the first four, if IPv4; the others are 0
+  std::array<uint8_t, 16> bytes{};  // IPv4 uses the first four; the others are 0
   Family family = Family::v4;
   uint16_t port = 0;
 
@@ -30,7 +30,7 @@ struct Address {
   Address with_port(uint16_t other) const;
 };
 
-/** '10.0.0.0/8'; a bare address is a prefix of full length. */
+/** An address prefix such as '10.0.0.0/8'; a bare address is a prefix of full length. */
 struct Prefix {
   Address base;
   unsigned bits = 0;
@@ -39,7 +39,7 @@ struct Prefix {
   bool contains(const Address& address) const;
 };
 
-/** RFC 8305: families take turns, the preferred or the first answer's leads. */
+/** Alternates address families (RFC 8305). Begins with IPv6 if preferred, else with the first address. */
 std::vector<Address> interleave(const std::vector<Address>& addresses, bool prefer_ipv6);
 
 }  // namespace sluice

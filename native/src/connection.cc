@@ -5,157 +5,157 @@
 namespace sluice {
 
 namespace {
-/** FIN without a byte may be a half-close, if an odd one: a dial that is quick still serves it. */
-constexpr int64_t kSilentEndMs = 1'000;
-/** What was received before one side broke may take this long to reach the other. */
-constexpr int64_t kFlushMs = 5'000;
-/** A target that is still there then is watched for its silent end. Most are not, and need no such calls. */
+/** A FIN without data may be a half-close: the dial still has this long to succeed. */
+constexpr int64_t kSilentCloseMs = 1'000;
+/** When one side fails, the bytes it has sent may take this long to reach the other. */
+constexpr int64_t kFlushTimeoutMs = 5'000;
+/** The age at which a target gets keepalive. Most connections end earlier and save the calls. */
 constexpr int64_t kKeepAliveMs = 10'000;
 }  // namespace
 
-Connection::Connection(StreamGate& gate, Caller caller)
-    : gate_(gate),
-      caller_(std::move(caller.leg)),
-      pass_(gate.rule->meters),
+Connection::Connection(TcpRuleShard& shard, Caller caller)
+    : shard_(shard),
+      caller_(std::move(caller.endpoint)),
+      admission_(shard.rule->meters),
       caller_address_(caller.address),
       port_index_(caller.port_index),
-      is_watched_(caller.is_watched) {
-  caller_->belong_to(*this);
-  lane(Direction::in).begin_with(std::move(caller.early));
+      is_caller_watched_(caller.is_watched) {
+  caller_->set_owner(*this);
+  pump(Direction::in).set_early_data(std::move(caller.early_data));
 }
 
 void Connection::begin() {
-  gate_.counters.connections.add(1);
-  gate_.counters.ports[port_index_].active.add(1);
-  reach_ = std::make_unique<Reach>(gate_, port_index_, *this);
-  reach_->begin();
-  // The target's events come before the caller's: what it says is read when there is somebody to hear it.
-  if (!has_ended_ && !is_watched_ && worker().loop.watch(caller_->fd(), *caller_) < 0) end(Ending::reset);
+  shard_.counters.connections.add(1);
+  shard_.counters.ports[port_index_].active.add(1);
+  dialer_ = std::make_unique<Dialer>(shard_, port_index_, *this);
+  dialer_->begin();
+  // Watched after the target's socket, so that epoll reports the target first.
+  if (!has_ended_ && !is_caller_watched_ && worker().loop.watch(caller_->fd(), *caller_) < 0)
+    end(Ending::reset);
 }
 
-void Connection::leg_ready(Leg& leg, uint32_t events) {
+void Connection::endpoint_ready(Endpoint& endpoint, uint32_t events) {
   if (has_ended_) return;
-  if (!target_) return caller_ready(events);
-  const Direction from = &leg == caller_.get() ? Direction::in : Direction::out;
+  if (!target_) return on_caller_event(events);
+  const Direction from = &endpoint == caller_.get() ? Direction::in : Direction::out;
   const Direction to = opposite(from);
   if (events & EPOLLERR)
-    broke(from);
-  else if (is_queued() || lanes_[0].is_bulk() || lanes_[1].is_bulk())
-    return worker().loop.put_off(*this);  // its turn sees to all of it
-  else if (leg.is_readable)
-    run(from);
-  if (!has_ended_ && (events & EPOLLOUT) && lane(to).has_work()) run(to);
-  settle();
+    side_failed(from);
+  else if (is_queued() || pumps_[0].is_bulk() || pumps_[1].is_bulk())
+    return worker().loop.defer(*this);  // `resume` runs both pumps
+  else if (endpoint.is_readable)
+    run_pump(from);
+  if (!has_ended_ && (events & EPOLLOUT) && pump(to).has_work()) run_pump(to);
+  end_if_done();
 }
 
-/** There is no target yet. Who sent bytes and FIN may be half-closed, waits for the answer, and has not left.
- */
-void Connection::caller_ready(uint32_t events) {
+/** Handles events during the dial. A FIN after data is a half-close: the caller waits for the answer. */
+void Connection::on_caller_event(uint32_t events) {
   if (events & (EPOLLERR | EPOLLHUP)) return end(Ending::reset);
   char byte = 0;
-  if (events & EPOLLRDHUP && !lane(Direction::in).is_early() && sys::peek(caller_->fd(), &byte, 1) == 0)
-    worker().loop.arm(timer_, kSilentEndMs);
+  if (events & EPOLLRDHUP && !pump(Direction::in).has_early_data() && sys::peek(caller_->fd(), &byte, 1) == 0)
+    worker().loop.arm_after(timer_, kSilentCloseMs);
 }
 
-void Connection::reached(Reached reached) {
-  worker().loop.bury(std::move(reach_));
+void Connection::dial_succeeded(DialResult result) {
+  worker().loop.delete_later(std::move(dialer_));
   timer_.cancel();
-  target_ = std::move(reached.leg);
-  target_->belong_to(*this);
-  target_index_ = reached.target;
-  target_address_ = reached.address;
-  const Reason refusal = gate_.judge_target(target_address_, gate_.rule->targets[target_index_].host);
-  if (refusal != kNoReason) return unreached(refusal);
-  gate_.counters.targets[target_index_].connections.add(1);
-  if (reached.is_failover) gate_.counters.failovers.add(1);
+  target_ = std::move(result.endpoint);
+  target_->set_owner(*this);
+  target_index_ = result.target;
+  target_address_ = result.address;
+  const Reason refusal = shard_.check_target(target_address_, shard_.rule->targets[target_index_].host);
+  if (refusal != kNoReason) return dial_failed(refusal);
+  shard_.counters.targets[target_index_].connections.add(1);
+  if (result.is_failover) shard_.counters.failovers.add(1);
   active_ms_ = worker().loop.now_ms();
-  watch_silence();
-  go_on();
+  arm_idle_timer();
+  resume();
 }
 
-void Connection::unreached(Reason refusal) {
-  if (refusal != kNoReason) gate_.rule->reject(refusal);
+void Connection::dial_failed(Reason refusal) {
+  if (refusal != kNoReason) shard_.rule->reject(refusal);
   end(Ending::reset);
 }
 
-void Connection::go_on() {
+void Connection::resume() {
   if (has_ended_ || !target_) return;
-  if (lane(Direction::in).has_work()) run(Direction::in);
-  if (!has_ended_ && lane(Direction::out).has_work()) run(Direction::out);
-  settle();
+  if (pump(Direction::in).has_work()) run_pump(Direction::in);
+  if (!has_ended_ && pump(Direction::out).has_work()) run_pump(Direction::out);
+  end_if_done();
 }
 
-void Connection::run(Direction direction) {
-  switch (lane(direction).pump()) {
-    case Lane::Outcome::waiting: return;
-    case Lane::Outcome::tired: return worker().loop.put_off(*this);
-    case Lane::Outcome::source_broke: return broke(direction);
-    case Lane::Outcome::sink_broke: return broke(opposite(direction));
+void Connection::run_pump(Direction direction) {
+  switch (pump(direction).run()) {
+    case Pump::Outcome::waiting: return;
+    case Pump::Outcome::yielded: return worker().loop.defer(*this);
+    case Pump::Outcome::source_failed: return side_failed(direction);
+    case Pump::Outcome::sink_failed: return side_failed(opposite(direction));
   }
 }
 
-/** What this side said before it broke is flushed to the other, which is then reset. */
-void Connection::broke(Direction source) {
-  if (has_ended_ || (is_broken_ && broken_source_ == source)) return;
-  if (is_broken_) return end(Ending::reset);
-  is_broken_ = true;
-  broken_source_ = source;
-  worker().loop.arm(timer_, kFlushMs);
-  lane(opposite(source)).discard();
-  lane(source).drain();
+/** Flushes what the failed side has sent to the other side, which is then reset. */
+void Connection::side_failed(Direction source) {
+  if (has_ended_ || (has_failed_side_ && failed_source_ == source)) return;
+  if (has_failed_side_) return end(Ending::reset);
+  has_failed_side_ = true;
+  failed_source_ = source;
+  worker().loop.arm_after(timer_, kFlushTimeoutMs);
+  pump(opposite(source)).discard();
+  pump(source).drain();
   this->source(source).is_readable = this->source(source).has_ended = true;
-  run(source);
+  run_pump(source);
 }
 
-void Connection::settle() {
+void Connection::end_if_done() {
   if (has_ended_) return;
-  if (is_broken_) {
-    if (lane(broken_source_).is_drained()) end(Ending::reset);
+  if (has_failed_side_) {
+    if (pump(failed_source_).is_drained()) end(Ending::reset);
     return;
   }
-  if (lanes_[0].is_shut() && lanes_[1].is_shut()) end(Ending::close);
+  if (pumps_[0].has_forwarded_end() && pumps_[1].has_forwarded_end()) end(Ending::close);
 }
 
 void Connection::delivered(Direction direction, int64_t count) {
   const size_t index = index_of(direction);
-  gate_.counters.ports[port_index_].bytes[index].add(count);
-  gate_.counters.targets[target_index_].bytes[index].add(count);
+  shard_.counters.ports[port_index_].bytes[index].add(count);
+  shard_.counters.targets[target_index_].bytes[index].add(count);
   active_ms_ = worker().loop.now_ms();
-  pass_.delivered(direction, count);
+  admission_.delivered(direction, count);
 }
 
-void Connection::watch_silence() {
-  const int64_t idle_ms = gate_.rule->idle_ms;
+void Connection::arm_idle_timer() {
+  const int64_t idle_ms = shard_.rule->idle_ms;
   int64_t next_ms = is_kept_alive_ ? 0 : kKeepAliveMs;
   if (idle_ms > 0 && (next_ms == 0 || idle_ms < next_ms)) next_ms = idle_ms;
-  if (next_ms > 0) worker().loop.wheel().arm(timer_, active_ms_ + next_ms);
+  if (next_ms > 0) worker().loop.timers().arm(timer_, active_ms_ + next_ms);
 }
 
-void Connection::tick() {
+void Connection::on_timer() {
   const int64_t now_ms = worker().loop.now_ms();
-  if (!target_ || is_broken_) return end(Ending::reset);
-  if (lanes_[0].is_waiting_for_meter() || lanes_[1].is_waiting_for_meter()) active_ms_ = now_ms;
-  const int64_t idle_ms = gate_.rule->idle_ms;
+  if (!target_ || has_failed_side_) return end(Ending::reset);
+  if (pumps_[0].is_waiting_for_meter() || pumps_[1].is_waiting_for_meter()) active_ms_ = now_ms;
+  const int64_t idle_ms = shard_.rule->idle_ms;
   if (idle_ms > 0 && now_ms - active_ms_ >= idle_ms) return end(Ending::reset);
   if (!is_kept_alive_) sys::keep_alive(target_->fd());
   is_kept_alive_ = true;
-  watch_silence();
+  arm_idle_timer();
 }
 
-void Connection::judge() {
-  Reason refusal = gate_.judge_source(caller_address_);
+void Connection::recheck_filters() {
+  Reason refusal = shard_.check_source(caller_address_);
   if (refusal == kNoReason && target_)
-    refusal = gate_.judge_target(target_address_, gate_.rule->targets[target_index_].host);
+    refusal = shard_.check_target(target_address_, shard_.rule->targets[target_index_].host);
   if (refusal == kNoReason) return;
-  gate_.rule->reject(refusal);
+  shard_.rule->reject(refusal);
   end(Ending::reset);
 }
 
-void Connection::ask_again() {
-  if (!lanes_[0].is_waiting_for_meter() && !lanes_[1].is_waiting_for_meter()) return;
-  for (Lane& lane : lanes_)
-    if (lane.is_waiting_for_meter()) lane.ask_again();
-  go_on();
+void Connection::retry_metering() {
+  if (!pumps_[0].is_waiting_for_meter() && !pumps_[1].is_waiting_for_meter()) return;
+  for (Pump& pump : pumps_)
+    if (pump.is_waiting_for_meter()) pump.retry_metering();
+  resume();
 }
 
 void Connection::end(Ending ending) {
@@ -163,25 +163,25 @@ void Connection::end(Ending ending) {
   has_ended_ = true;
   timer_.cancel();
   worker().loop.cancel(*this);
-  if (reach_) {
-    reach_->give_up();
-    worker().loop.bury(std::move(reach_));
+  if (dialer_) {
+    dialer_->cancel();
+    worker().loop.delete_later(std::move(dialer_));
   }
-  for (Lane& lane : lanes_) lane.discard();
-  bury(std::move(caller_), ending);
-  if (target_) bury(std::move(target_), ending);
-  pass_.leave();
-  gate_.counters.ports[port_index_].active.add(-1);
-  worker().shared.descriptors.give(StreamGate::kDescriptors);
-  gate_.part(*this);
+  for (Pump& pump : pumps_) pump.discard();
+  close_endpoint(std::move(caller_), ending);
+  if (target_) close_endpoint(std::move(target_), ending);
+  admission_.leave();
+  shard_.counters.ports[port_index_].active.add(-1);
+  worker().context.descriptors.release(TcpRuleShard::kDescriptors);
+  shard_.remove(*this);
 }
 
-void Connection::bury(std::unique_ptr<Leg> leg, Ending ending) {
+void Connection::close_endpoint(std::unique_ptr<Endpoint> endpoint, Ending ending) {
   if (ending == Ending::reset)
-    leg->reset();
+    endpoint->reset();
   else
-    leg->close();
-  worker().loop.bury(std::move(leg));
+    endpoint->close();
+  worker().loop.delete_later(std::move(endpoint));
 }
 
 }  // namespace sluice

@@ -1,87 +1,93 @@
-// The story of one connection: its caller waits, a target is reached, both are relayed, it ends.
+// A TCP connection: its caller waits while a target is dialed, then two pumps relay until both directions
+// have ended.
 #pragma once
 
 #include <array>
 #include <memory>
 #include <vector>
 
-#include "lane.h"
-#include "leg.h"
-#include "reach.h"
-#include "stream-gate.h"
+#include "dialer.h"
+#include "endpoint.h"
+#include "pump.h"
+#include "tcp-rule-shard.h"
 
 namespace sluice {
 
 struct Caller {
-  std::unique_ptr<Leg> leg;
+  std::unique_ptr<Endpoint> endpoint;
   Address address;
-  int port_index;           // of the rule's ports
-  std::vector<char> early;  // what was read of it
-  bool is_watched;          // by the loop
+  int port_index;                // in the rule's port range
+  std::vector<char> early_data;  // bytes already read from the caller
+  bool is_watched;               // by the event loop
 };
 
-class Connection final : public Mortal, public LegOwner, public ReachOwner, public Turn {
+/** Owned by its shard; uses two reserved descriptors. */
+class Connection final : public DeferredDelete,
+                         public EndpointOwner,
+                         public DialerOwner,
+                         public DeferredTask {
  public:
-  Connection(StreamGate& gate, Caller caller);
+  Connection(TcpRuleShard& shard, Caller caller);
 
-  /** The reason why it is refused, or none. */
-  Reason enter() { return pass_.enter(worker().loop.now_us()); }
+  /** Enters the rule's meters, or returns the reason of the refusal. */
+  Reason enter() { return admission_.enter(worker().loop.now_us()); }
   void begin();
-  /** Both sides get RST. */
-  void cut() { end(Ending::reset); }
-  /** The filters have changed. */
-  void judge();
-  /** A meter has changed. */
-  void ask_again();
+  /** Resets both sides. */
+  void reset() { end(Ending::reset); }
+  /** Resets the connection if the current filters no longer allow it. */
+  void recheck_filters();
+  /** Continues pumps that wait for a meter which has changed. */
+  void retry_metering();
 
-  // For its lanes.
-  void go_on();
-  Leg& source(Direction direction) { return direction == Direction::in ? *caller_ : *target_; }
-  Leg& sink(Direction direction) { return direction == Direction::in ? *target_ : *caller_; }
+  // For the pumps.
+  void resume();
+  Endpoint& source(Direction direction) { return direction == Direction::in ? *caller_ : *target_; }
+  Endpoint& sink(Direction direction) { return direction == Direction::in ? *target_ : *caller_; }
   void delivered(Direction direction, int64_t count);
-  Pass& pass() { return pass_; }
-  StreamGate& gate() { return gate_; }
-  Worker& worker() { return gate_.worker; }
+  Admission& admission() { return admission_; }
+  TcpRuleShard& shard() { return shard_; }
+  Worker& worker() { return shard_.worker; }
   bool has_ended() const { return has_ended_; }
-  /** The end of what goes this way has been passed on. */
-  bool has_shut(Direction direction) const { return lanes_[index_of(direction)].is_shut(); }
+  bool has_forwarded_end(Direction direction) const {
+    return pumps_[index_of(direction)].has_forwarded_end();
+  }
 
  private:
-  friend class StreamGate;
+  friend class TcpRuleShard;
   enum class Ending : uint8_t { close, reset };
 
-  void leg_ready(Leg& leg, uint32_t events) override;
-  void caller_ready(uint32_t events);
-  void reached(Reached reached) override;
-  void unreached(Reason refusal) override;
-  void take_turn() override { go_on(); }
-  void run(Direction direction);
-  void broke(Direction source);
-  void settle();
-  void tick();
-  void watch_silence();
+  void endpoint_ready(Endpoint& endpoint, uint32_t events) override;
+  void on_caller_event(uint32_t events);
+  void dial_succeeded(DialResult result) override;
+  void dial_failed(Reason refusal) override;
+  void run_deferred() override { resume(); }
+  void run_pump(Direction direction);
+  void side_failed(Direction source);
+  void end_if_done();
+  void on_timer();
+  void arm_idle_timer();
   void end(Ending ending);
-  void bury(std::unique_ptr<Leg> leg, Ending ending);
-  Lane& lane(Direction direction) { return lanes_[index_of(direction)]; }
+  void close_endpoint(std::unique_ptr<Endpoint> endpoint, Ending ending);
+  Pump& pump(Direction direction) { return pumps_[index_of(direction)]; }
 
-  StreamGate& gate_;
-  std::unique_ptr<Leg> caller_;
-  std::unique_ptr<Leg> target_;
-  std::unique_ptr<Reach> reach_;
-  Pass pass_;
-  std::array<Lane, 2> lanes_{{{*this, Direction::in}, {*this, Direction::out}}};
+  TcpRuleShard& shard_;
+  std::unique_ptr<Endpoint> caller_;
+  std::unique_ptr<Endpoint> target_;  // null until the dial has succeeded
+  std::unique_ptr<Dialer> dialer_;
+  Admission admission_;
+  std::array<Pump, 2> pumps_{{{*this, Direction::in}, {*this, Direction::out}}};
   const Address caller_address_;
   Address target_address_;
   const int port_index_;
   int target_index_ = -1;
-  size_t place_ = 0;  // among the connections of its gate
+  size_t index_ = 0;  // among the connections of its shard
   int64_t active_ms_ = 0;
-  bool is_watched_;
+  bool is_caller_watched_;
   bool has_ended_ = false;
-  bool is_broken_ = false;
+  bool has_failed_side_ = false;
   bool is_kept_alive_ = false;
-  Direction broken_source_ = Direction::in;  // the lane whose source broke
-  TimerOf<Connection, &Connection::tick> timer_{*this};
+  Direction failed_source_ = Direction::in;  // the direction whose source failed
+  MethodTimer<Connection, &Connection::on_timer> timer_{*this};
 };
 
 }  // namespace sluice

@@ -1,16 +1,15 @@
-// What a thread counts for a rule. One writer, any reader; nobody waits.
+// The counters that one thread keeps for a rule. One writer, any number of readers, no lock.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <vector>
 
-#include "meter.h"
-
 namespace sluice {
 
-class Cell {
+class Counter {
  public:
+  /** Not an atomic addition: only the owning thread writes. */
   void add(int64_t count) { value_.store(value() + count, std::memory_order_relaxed); }
   int64_t value() const { return value_.load(std::memory_order_relaxed); }
 
@@ -18,25 +17,25 @@ class Cell {
   std::atomic<int64_t> value_{0};
 };
 
-struct PortRow {
-  Cell bytes[2];  // by direction
-  Cell datagrams[2];
-  Cell active;
+struct PortCounters {
+  Counter bytes[2];  // by direction
+  Counter datagrams[2];
+  Counter active;
 };
 
-struct TargetRow {
-  Cell bytes[2];
-  Cell connections;
+struct TargetCounters {
+  Counter bytes[2];  // by direction
+  Counter connections;
 };
 
-struct alignas(64) Counters {
-  Counters(size_t port_count, size_t target_count) : ports(port_count), targets(target_count) {}
-  std::vector<PortRow> ports;
-  std::vector<TargetRow> targets;
-  Cell connections;
-  Cell dns_failures;
-  Cell failovers;
-  Cell overflow;
+struct alignas(64) RuleCounters {
+  RuleCounters(size_t port_count, size_t target_count) : ports(port_count), targets(target_count) {}
+  std::vector<PortCounters> ports;
+  std::vector<TargetCounters> targets;
+  Counter connections;
+  Counter dns_failures;
+  Counter failovers;
+  Counter overflow;  // datagrams dropped at the flow cap
 };
 
 }  // namespace sluice

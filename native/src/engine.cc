@@ -9,10 +9,10 @@ namespace sluice {
 
 namespace {
 
-/** Of a wider range the threads share the sockets, to save descriptors. */
-constexpr int kWideRange = 16;
+/** The threads share the sockets of a wider port range, to save descriptors. */
+constexpr int kMaxUnsharedPorts = 16;
 
-Refusal refusal_of(int error, const std::string& where) {
+EngineError error_from_errno(int error, const std::string& where) {
   const std::string message = where + ": " + strerror(error);
   switch (error) {
     case EADDRINUSE: return {"EADDRINUSE", message};
@@ -24,25 +24,26 @@ Refusal refusal_of(int error, const std::string& where) {
   }
 }
 
-std::string port_of(const RulePlan& plan) { return "port " + std::to_string(plan.from); }
+std::string port_label(const RuleConfig& config) { return "port " + std::to_string(config.from); }
 
 }  // namespace
 
 Engine::Engine(Options options)
-    : shared_(std::move(options.bind), options.may_splice, std::move(options.wake)) {
+    : context_(std::move(options.bind), options.may_splice, std::move(options.wake)) {
   for (size_t i = 0; i < options.threads; i++)
-    workers_.push_back(std::make_unique<Worker>(shared_, i, options.threads));
+    workers_.push_back(std::make_unique<Worker>(context_, i, options.threads));
 }
 
 int Engine::start() {
   for (const auto& worker : workers_)
     if (const int error = worker->loop.open()) return error;
-  shared_.descriptors.open();
+  context_.descriptors.init();
   const auto run = [](void* loop) -> void* {
-    static_cast<Loop*>(loop)->run();
+    static_cast<EventLoop*>(loop)->run();
     return nullptr;
   };
-  for (const auto& worker : workers_) {  // no std::thread: where there is none left it ends the process
+  for (const auto& worker :
+       workers_) {  // not std::thread: without exceptions it would end the process when no thread can be made
     const int error = pthread_create(&threads_.emplace_back(), nullptr, run, &worker->loop);
     if (error == 0) continue;
     threads_.pop_back();
@@ -51,112 +52,120 @@ int Engine::start() {
   return 0;
 }
 
-std::optional<Refusal> Engine::check(const RulePlan& plan) const {
-  const auto invalid = [](std::string message) { return Refusal{"EINVAL", std::move(message)}; };
-  if (plan.from < 1 || plan.to < plan.from)
-    return invalid(std::to_string(plan.from) + " to " + std::to_string(plan.to) + " are no ports");
-  if (plan.targets.empty()) return invalid(port_of(plan) + " has no target");
-  for (const Target& target : plan.targets)
-    if (target.port < 1 || target.port + plan.port_count() - 1 > 65'535)
+std::optional<EngineError> Engine::validate(const RuleConfig& config) const {
+  const auto invalid = [](std::string message) { return EngineError{"EINVAL", std::move(message)}; };
+  if (config.from < 1 || config.to < config.from)
+    return invalid(std::to_string(config.from) + " to " + std::to_string(config.to) + " are no ports");
+  if (config.targets.empty()) return invalid(port_label(config) + " has no target");
+  for (const Target& target : config.targets)
+    if (target.port < 1 || target.port + config.port_count() - 1 > 65'535)
       return invalid("target " + target.host + " has no port for each of " +
-                     std::to_string(plan.port_count()));
-  const bool is_shared = plan.name || plan.is_fallback;
+                     std::to_string(config.port_count()));
+  const bool is_shared = config.name || config.is_fallback;
   if (is_shared &&
-      (plan.is_udp || plan.port_count() > 1 || (plan.name && plan.is_fallback) || plan.name == ""))
-    return invalid(port_of(plan) +
+      (config.is_udp || config.port_count() > 1 || (config.name && config.is_fallback) || config.name == ""))
+    return invalid(port_label(config) +
                    ": only a TCP rule of one port has a name, or is a fallback, and not both");
   return std::nullopt;
 }
 
-std::optional<Refusal> Engine::open(RulePlan plan, const std::vector<int>& meters) {
-  if (workers_.empty()) return Refusal{"ESTOPPED", port_of(plan) + " is not opened: the engine has stopped"};
-  if (rules_.contains(plan.id))
-    return Refusal{"EINVAL", "rule " + std::to_string(plan.id) + " is open already"};
-  if (auto refusal = check(plan)) return refusal;
+std::optional<EngineError> Engine::open(RuleConfig config, const std::vector<int>& meters) {
+  if (workers_.empty())
+    return EngineError{"ESTOPPED", port_label(config) + " is not opened: the engine has stopped"};
+  if (rules_.contains(config.id))
+    return EngineError{"EINVAL", "rule " + std::to_string(config.id) + " is open already"};
+  if (auto error = validate(config)) return error;
   for (const int id : meters) {
     const auto found = meters_.find(id);
-    if (found == meters_.end()) return Refusal{"EINVAL", "meter " + std::to_string(id) + " is not there"};
-    plan.meters.push_back(found->second);
+    if (found == meters_.end()) return EngineError{"EINVAL", "meter " + std::to_string(id) + " is not there"};
+    config.meters.push_back(found->second);
   }
-  if (plan.meters.size() > 64) return Refusal{"EINVAL", port_of(plan) + " has more than 64 meters"};
+  if (config.meters.size() > 64)
+    return EngineError{"EINVAL", port_label(config) + " has more than 64 meters"};
   Sockets sockets(workers_.size());
-  if (auto refusal = open_door(plan, sockets)) return refusal;
+  if (auto error = bind_ports(config, sockets)) return error;
 
-  const std::shared_ptr<Rule> rule = make_rule(std::move(plan));
-  const auto peeking = doors_.at({rule->is_udp, rule->from}).peeking;
+  const std::shared_ptr<Rule> rule = make_rule(std::move(config));
+  const auto active_peeks = bindings_.at({rule->is_udp, rule->from}).active_peeks;
   rules_[rule->id] = rule;
   for (size_t i = 0; i < workers_.size(); i++)
-    // Nothing of the sockets stays behind in the task: it may outlive a close that follows at once.
-    workers_[i]->loop.post([&worker = *workers_[i], rule, peeking, own = std::move(sockets[i])]() mutable {
-      worker.open(rule, std::move(own), peeking);
-    });
+    // The task gives its sockets away: it may be destroyed only after a `close` that follows at once.
+    workers_[i]->loop.post(
+        [&worker = *workers_[i], rule, active_peeks, own = std::move(sockets[i])]() mutable {
+          worker.open(rule, std::move(own), active_peeks);
+        });
   return std::nullopt;
 }
 
-std::shared_ptr<Rule> Engine::make_rule(RulePlan plan) {
-  const int id = plan.id;
-  auto tell = [this, id](int target, Health::State from, Health::State to, const std::string& reason) {
-    Event event{Event::Kind::target_health, id, target};
+std::shared_ptr<Rule> Engine::make_rule(RuleConfig config) {
+  const int id = config.id;
+  auto on_health_change = [this, id](int target, TargetHealth::State from, TargetHealth::State to,
+                                     const std::string& reason) {
+    EngineEvent event{EngineEvent::Kind::target_health, id, target};
     event.from = static_cast<uint8_t>(from);
     event.to = static_cast<uint8_t>(to);
     event.reason = reason;
-    shared_.events.must_tell(std::move(event));
+    context_.events.push(std::move(event));
   };
-  return std::make_shared<Rule>(std::move(plan), workers_.size(), std::move(tell));
+  return std::make_shared<Rule>(std::move(config), workers_.size(), std::move(on_health_change));
 }
 
-std::optional<Refusal> Engine::open_door(const RulePlan& plan, Sockets& sockets) {
-  const bool is_named = plan.name || plan.is_fallback;
-  const std::string key = plan.name.value_or("");
-  const auto known = doors_.find({plan.is_udp, plan.from});
-  if (known != doors_.end()) {
-    Door& door = known->second;
-    if (!is_named || !door.is_named || door.rules.contains(key))
-      return Refusal{"EADDRINUSE", port_of(plan) + " is taken" + (is_named ? " for '" + key + "'" : "")};
-    door.rules[key] = plan.id;
+std::optional<EngineError> Engine::bind_ports(const RuleConfig& config, Sockets& sockets) {
+  const bool is_named = config.name || config.is_fallback;
+  const std::string key = config.name.value_or("");
+  const auto bound = bindings_.find({config.is_udp, config.from});
+  if (bound != bindings_.end()) {
+    PortBinding& binding = bound->second;
+    if (!is_named || !binding.is_named || binding.rules.contains(key))
+      return EngineError{"EADDRINUSE",
+                         port_label(config) + " is taken" + (is_named ? " for '" + key + "'" : "")};
+    binding.rules[key] = config.id;
     return std::nullopt;
   }
-  const auto ways = static_cast<int64_t>(plan.port_count() > kWideRange ? 1 : workers_.size());
-  const int64_t wanted = plan.port_count() * static_cast<int64_t>(shared_.bind.size()) * ways;
-  if (!shared_.descriptors.take(wanted))
-    return Refusal{"EMFILE", port_of(plan) + ": too few descriptors are left"};
-  std::optional<Refusal> refusal;
-  for (int port = plan.from; port <= plan.to && !refusal; port++)
-    for (size_t i = 0; i < shared_.bind.size() && !refusal; i++)
-      refusal = listen(plan, shared_.bind[i].with_port(static_cast<uint16_t>(port)), sockets);
-  if (!refusal && sockets[0].empty())
-    refusal = Refusal{"EINVAL", port_of(plan) + ": no local address is usable"};
-  if (refusal) {
-    shared_.descriptors.give(wanted);
-    return refusal;
+  const auto sockets_per_port =
+      static_cast<int64_t>(config.port_count() > kMaxUnsharedPorts ? 1 : workers_.size());
+  const int64_t descriptors =
+      config.port_count() * static_cast<int64_t>(context_.bind.size()) * sockets_per_port;
+  if (!context_.descriptors.reserve(descriptors))
+    return EngineError{"EMFILE", port_label(config) + ": too few descriptors are left"};
+  std::optional<EngineError> error;
+  for (int port = config.from; port <= config.to && !error; port++)
+    for (size_t i = 0; i < context_.bind.size() && !error; i++)
+      error = listen(config, context_.bind[i].with_port(static_cast<uint16_t>(port)), sockets);
+  if (!error && sockets[0].empty())
+    error = EngineError{"EINVAL", port_label(config) + ": no local address is usable"};
+  if (error) {
+    context_.descriptors.release(descriptors);
+    return error;
   }
-  own_ports(plan.is_udp).join(plan.from, plan.to);
-  doors_[{plan.is_udp, plan.from}] = {plan.is_udp,     is_named, plan.from,
-                                      plan.to,         wanted,   std::make_shared<std::atomic<int>>(0),
-                                      {{key, plan.id}}};
+  own_ports(config.is_udp).add(config.from, config.to);
+  bindings_[{config.is_udp, config.from}] = {
+      config.is_udp,     is_named, config.from, config.to, descriptors, std::make_shared<std::atomic<int>>(0),
+      {{key, config.id}}};
   return std::nullopt;
 }
 
-/** The first bind shares nothing: else another process of this user would not be noticed on the port. */
-std::optional<Refusal> Engine::listen(const RulePlan& plan, const Address& place, Sockets& sockets) const {
-  const auto protocol = plan.is_udp ? sys::Protocol::udp : sys::Protocol::tcp;
-  const std::string where = port_of(plan) + " (" + std::to_string(place.port) + ")";
+/** Binds without SO_REUSEPORT first: with it, a socket of another process of this user would go unnoticed. */
+std::optional<EngineError> Engine::listen(const RuleConfig& config, const Address& address,
+                                          Sockets& sockets) const {
+  const auto protocol = config.is_udp ? sys::Protocol::udp : sys::Protocol::tcp;
+  const std::string where = port_label(config) + " (" + std::to_string(address.port) + ")";
   Fd first;
-  const int error = sys::listen_on(protocol, place, sys::Sharing::exclusive, first);
+  const int error = sys::listen_on(protocol, address, sys::Sharing::exclusive, first);
   const bool has_no_ipv6 = error == -EAFNOSUPPORT || error == -EADDRNOTAVAIL;
-  if (has_no_ipv6 && place.family == Family::v6 && place.is_unspecified()) return std::nullopt;
-  if (error != 0) return refusal_of(-error, where);
-  if (workers_.size() == 1 || plan.port_count() > kWideRange) {
+  if (has_no_ipv6 && address.family == Family::v6 && address.is_unspecified()) return std::nullopt;
+  if (error != 0) return error_from_errno(-error, where);
+  if (workers_.size() == 1 || config.port_count() > kMaxUnsharedPorts) {
     const auto socket = std::make_shared<Fd>(std::move(first));
-    for (auto& own : sockets) own.push_back({socket, place, workers_.size() > 1});
+    for (auto& own : sockets) own.push_back({socket, address, workers_.size() > 1});
     return std::nullopt;
   }
   first.close();
   for (auto& own : sockets) {
     Fd socket;
-    if (const int again = sys::listen_on(protocol, place, sys::Sharing::shared, socket))
-      return refusal_of(-again, where);
-    own.push_back({std::make_shared<Fd>(std::move(socket)), place, false});
+    if (const int again = sys::listen_on(protocol, address, sys::Sharing::shared, socket))
+      return error_from_errno(-again, where);
+    own.push_back({std::make_shared<Fd>(std::move(socket)), address, false});
   }
   return std::nullopt;
 }
@@ -167,22 +176,22 @@ void Engine::close(int rule_id, int64_t drain_ms) {
   const std::shared_ptr<Rule> rule = found->second;
   for (const auto& worker : workers_)
     worker->loop.post([&worker = *worker, rule_id, drain_ms] { worker.close(rule_id, drain_ms); });
-  for (int left = rule->threads_shut.load(); left > 0; left = rule->threads_shut.load())
-    rule->threads_shut.wait(left);
-  leave_door(*rule);
+  for (int left = rule->threads_listening.load(); left > 0; left = rule->threads_listening.load())
+    rule->threads_listening.wait(left);
+  release_ports(*rule);
 }
 
-void Engine::leave_door(const Rule& rule) {
-  const auto found = doors_.find({rule.is_udp, rule.from});
-  if (found == doors_.end()) return;
-  Door& door = found->second;
-  const auto own = door.rules.find(rule.name.value_or(""));
-  if (own == door.rules.end() || own->second != rule.id) return;  // left before
-  door.rules.erase(own);
-  if (!door.rules.empty()) return;
-  own_ports(door.is_udp).leave(door.from, door.to);
-  shared_.descriptors.give(door.descriptors);
-  doors_.erase(found);
+void Engine::release_ports(const Rule& rule) {
+  const auto found = bindings_.find({rule.is_udp, rule.from});
+  if (found == bindings_.end()) return;
+  PortBinding& binding = found->second;
+  const auto own = binding.rules.find(rule.name.value_or(""));
+  if (own == binding.rules.end() || own->second != rule.id) return;  // released by an earlier close
+  binding.rules.erase(own);
+  if (!binding.rules.empty()) return;
+  own_ports(binding.is_udp).remove(binding.from, binding.to);
+  context_.descriptors.release(binding.descriptors);
+  bindings_.erase(found);
 }
 
 void Engine::filter(int rule_id, std::shared_ptr<const Filters> filters) {
@@ -196,7 +205,7 @@ void Engine::filter(int rule_id, std::shared_ptr<const Filters> filters) {
 void Engine::meter(int id, const Limits& limits) {
   auto& meter = meters_[id];
   if (!meter) meter = std::make_shared<Meter>(id, *this);
-  meter->change(limits, sys::now_us());
+  meter->set_limits(limits, sys::now_us());
 }
 
 bool Engine::budget(int meter_id, const std::optional<Budget>& budget) {
@@ -206,25 +215,25 @@ bool Engine::budget(int meter_id, const std::optional<Budget>& budget) {
   return true;
 }
 
-void Engine::spent(Meter& meter, uint64_t epoch, int64_t hold_ms) {
-  if (workers_.empty()) return;  // it has stopped, and its listener may be gone
-  shared_.events.must_tell(Event{Event::Kind::meter_empty, meter.id});
+void Engine::budget_exhausted(Meter& meter, uint64_t epoch, int64_t hold_ms) {
+  if (workers_.empty()) return;  // stopped: nobody takes events any more
+  context_.events.push(EngineEvent{EngineEvent::Kind::meter_empty, meter.id});
   for (const auto& worker : workers_)
     worker->loop.post([&worker = *worker, meter = meter.shared_from_this(), epoch, hold_ms] {
-      worker.hold(meter, epoch, hold_ms);
+      worker.start_hold(meter, epoch, hold_ms);
     });
 }
 
-void Engine::changed(Meter& meter) {
+void Engine::meter_changed(Meter& meter) {
   for (const auto& worker : workers_)
     worker->loop.post(
         [&worker = *worker, meter = meter.shared_from_this()] { worker.meter_changed(*meter); });
 }
 
-void Engine::resolved(int64_t token, Answer answer) {
+void Engine::resolved(int64_t token, ResolveAnswer answer) {
   if (workers_.empty()) return;
   Worker& worker = *workers_[static_cast<size_t>(token) % workers_.size()];
-  worker.loop.post([&worker, token, answer = std::move(answer)] { worker.answer(token, answer); });
+  worker.loop.post([&worker, token, answer = std::move(answer)] { worker.resolved(token, answer); });
 }
 
 void Engine::stop() {
@@ -232,63 +241,65 @@ void Engine::stop() {
   for (const auto& worker : workers_) worker->loop.post([&worker = *worker] { worker.stop(); });
   for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
   threads_.clear();
-  workers_.clear();  // and with them what descriptors they have
+  workers_.clear();  // closes their descriptors
 }
 
 void Engine::write_rule(int rule_id, std::vector<double>& out) {
   const auto found = rules_.find(rule_id);
   if (found == rules_.end()) return;
   Rule& rule = *found->second;
-  const auto sum = [&](auto&& pick) {
+  const auto put = [&](auto value) { out.push_back(static_cast<double>(value)); };
+  const auto put_sum = [&](auto&& counter_of) {
     int64_t total = 0;
-    for (const auto& counters : rule.counters) total += pick(*counters).value();
-    out.push_back(static_cast<double>(total));
+    for (const auto& counters : rule.counters) total += counter_of(*counters).value();
+    put(total);
   };
+  const size_t port_count = rule.counters[0]->ports.size();
   const auto rejected = rule.rejected();
-  for (const size_t head :
-       {static_cast<size_t>(rule.id), rule.counters[0]->ports.size(), rule.targets.size(), rejected.size()})
-    out.push_back(static_cast<double>(head));
-  for (Cell Counters::*cell :
-       {&Counters::connections, &Counters::dns_failures, &Counters::failovers, &Counters::overflow})
-    sum([&](Counters& counters) -> Cell& { return counters.*cell; });
-  for (size_t i = 0; i < rule.counters[0]->ports.size(); i++) {
-    out.push_back(static_cast<double>(rule.from + i));
-    for (const size_t way : {0, 1})
-      sum([&](Counters& counters) -> Cell& { return counters.ports[i].bytes[way]; });
-    for (const size_t way : {0, 1})
-      sum([&](Counters& counters) -> Cell& { return counters.ports[i].datagrams[way]; });
-    sum([&](Counters& counters) -> Cell& { return counters.ports[i].active; });
+  put(rule.id);
+  for (const size_t count : {port_count, rule.targets.size(), rejected.size()}) put(count);
+  for (Counter RuleCounters::*counter : {&RuleCounters::connections, &RuleCounters::dns_failures,
+                                         &RuleCounters::failovers, &RuleCounters::overflow})
+    put_sum([&](RuleCounters& counters) -> Counter& { return counters.*counter; });
+  for (size_t i = 0; i < port_count; i++) {
+    put(rule.from + i);
+    for (const size_t direction : {0, 1})
+      put_sum([&](RuleCounters& counters) -> Counter& { return counters.ports[i].bytes[direction]; });
+    for (const size_t direction : {0, 1})
+      put_sum([&](RuleCounters& counters) -> Counter& { return counters.ports[i].datagrams[direction]; });
+    put_sum([&](RuleCounters& counters) -> Counter& { return counters.ports[i].active; });
   }
   for (size_t i = 0; i < rule.targets.size(); i++) {
-    for (const size_t way : {0, 1})
-      sum([&](Counters& counters) -> Cell& { return counters.targets[i].bytes[way]; });
-    sum([&](Counters& counters) -> Cell& { return counters.targets[i].connections; });
-    const Health::Row row = rule.health.row(static_cast<int>(i));
-    out.push_back(static_cast<double>(row.state));
-    for (const int64_t value : {int64_t{row.consecutive_failures}, row.last_failure_at, row.last_success_at})
-      out.push_back(static_cast<double>(value));
+    for (const size_t direction : {0, 1})
+      put_sum([&](RuleCounters& counters) -> Counter& { return counters.targets[i].bytes[direction]; });
+    put_sum([&](RuleCounters& counters) -> Counter& { return counters.targets[i].connections; });
+    const TargetHealth::Status status = rule.health.status(static_cast<int>(i));
+    put(status.state);
+    put(status.consecutive_failures);
+    put(status.last_failure_at);
+    put(status.last_success_at);
   }
   for (const auto& [reason, count] : rejected) {
-    out.push_back(reason);
-    out.push_back(static_cast<double>(count));
+    put(reason);
+    put(count);
   }
 }
 
 void Engine::write_sample(std::vector<double>& out) {
-  out.push_back(static_cast<double>(rules_.size()));
+  const auto put = [&](auto value) { out.push_back(static_cast<double>(value)); };
+  put(rules_.size());
   for (const auto& [id, rule] : rules_) write_rule(id, out);
-  out.push_back(static_cast<double>(meters_.size()));
+  put(meters_.size());
   const int64_t now_us = sys::now_us();
   for (const auto& [id, meter] : meters_) {
-    const Meter::Count count = meter->count(now_us);
-    out.push_back(id);
-    for (const int64_t value : {count.bytes_in, count.bytes_out, count.active})
-      out.push_back(static_cast<double>(value));
-    out.push_back(count.throttled_ms);
+    const Meter::Counters counters = meter->counters(now_us);
+    put(id);
+    for (const int64_t value : {counters.bytes_in, counters.bytes_out, counters.active}) put(value);
+    put(counters.throttled_ms);
   }
-  for (const auto& count : shared_.peeks.counts) out.push_back(static_cast<double>(count.load()));
-  out.push_back(static_cast<double>(shared_.peeks.sum_us.load()) / 1000);
-  out.push_back(static_cast<double>(shared_.events.dropped()));
+  for (const auto& count : context_.peeks.counts) put(count.load());
+  put(static_cast<double>(context_.peeks.sum_us.load()) / 1000);
+  put(context_.events.dropped());
 }
 
 }  // namespace sluice

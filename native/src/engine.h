@@ -1,5 +1,4 @@
-// The engine as its one controlling thread sees it: which rules, ports and meters there are, and the threads
-// at work.
+// The engine as JavaScript's thread sees it: its rules, bound ports and meters, and the worker threads.
 #pragma once
 
 #include <pthread.h>
@@ -11,14 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "engine-context.h"
 #include "rule.h"
-#include "shared.h"
 #include "worker.h"
 
 namespace sluice {
 
-/** What was refused: the contract's code, and words. */
-struct Refusal {
+/** Why a call was refused: a code of the contract (`EngineFault`) and a message. */
+struct EngineError {
   std::string code;
   std::string message;
 };
@@ -29,63 +28,62 @@ class Engine final : public MeterListener {
     std::vector<Address> bind;
     size_t threads;
     bool may_splice;
-    std::function<void()> wake;  // events wait to be taken; called on any thread
+    std::function<void()> wake;  // called on any thread when events wait to be taken
   };
 
   explicit Engine(Options options);
-  Engine(const Engine&) = delete;
-  Engine& operator=(const Engine&) = delete;
   ~Engine() override { stop(); }
-  /** 0, or why it cannot be. */
+  /** Starts the threads. Returns 0 or a negative errno. */
   int start();
 
-  std::optional<Refusal> open(RulePlan plan, const std::vector<int>& meters);
-  /** The port is shut when it returns. */
+  std::optional<EngineError> open(RuleConfig config, const std::vector<int>& meters);
+  /** Closes a rule. Its port no longer listens when this returns; the rest happens on the threads. */
   void close(int rule_id, int64_t drain_ms);
   void filter(int rule_id, std::shared_ptr<const Filters> filters);
   void meter(int id, const Limits& limits);
+  /** Returns false when there is no such meter. */
   bool budget(int meter_id, const std::optional<Budget>& budget);
   void unmeter(int id) { meters_.erase(id); }
-  void resolved(int64_t token, Answer answer);
-  /** Cuts everything, joins the threads. */
+  void resolved(int64_t token, ResolveAnswer answer);
+  /** Resets all connections and joins the threads. */
   void stop();
 
-  Reasons& reasons() { return shared_.reasons; }
-  std::vector<Event> take_events() { return shared_.events.take(); }
-  /** A rule, a meter, the peeks, dropped events: one after the other as numbers. `native/sample.ts` reads them. */
+  Reasons& reasons() { return context_.reasons; }
+  std::vector<EngineEvent> take_events() { return context_.events.take(); }
+  /** Append counters as a row of numbers, in the order in which `native/sample.ts` reads them. */
   void write_rule(int rule_id, std::vector<double>& out);
   void write_sample(std::vector<double>& out);
-  /** What `closed` was told of. */
+  /** Frees a rule after its `closed` event has been delivered. */
   void forget(int rule_id) { rules_.erase(rule_id); }
 
  private:
-  /** A port, or range, that is listened on: by one rule, or by several with names. */
-  struct Door {
+  /** A bound port or range: of one rule, or of several TLS names. */
+  struct PortBinding {
     bool is_udp;
     bool is_named;
     uint16_t from;
     uint16_t to;
     int64_t descriptors;
-    std::shared_ptr<std::atomic<int>> peeking;
-    std::map<std::string, int> rules;  // by name; "" has none
+    std::shared_ptr<std::atomic<int>> active_peeks;
+    std::map<std::string, int> rules;  // id by name; "" is the rule without a name
   };
-  using Sockets = std::vector<std::vector<Bound>>;  // by thread
+  using Sockets = std::vector<std::vector<BoundSocket>>;  // by thread
 
-  void spent(Meter& meter, uint64_t epoch, int64_t hold_ms) override;
-  void changed(Meter& meter) override;
-  std::optional<Refusal> check(const RulePlan& plan) const;
-  std::optional<Refusal> open_door(const RulePlan& plan, Sockets& sockets);
-  std::optional<Refusal> listen(const RulePlan& plan, const Address& place, Sockets& sockets) const;
-  void leave_door(const Rule& rule);
-  std::shared_ptr<Rule> make_rule(RulePlan plan);
-  OwnPorts& own_ports(bool is_udp) { return is_udp ? shared_.udp_ports : shared_.tcp_ports; }
+  void budget_exhausted(Meter& meter, uint64_t epoch, int64_t hold_ms) override;
+  void meter_changed(Meter& meter) override;
+  std::optional<EngineError> validate(const RuleConfig& config) const;
+  std::optional<EngineError> bind_ports(const RuleConfig& config, Sockets& sockets);
+  std::optional<EngineError> listen(const RuleConfig& config, const Address& address, Sockets& sockets) const;
+  void release_ports(const Rule& rule);
+  std::shared_ptr<Rule> make_rule(RuleConfig config);
+  OwnPorts& own_ports(bool is_udp) { return is_udp ? context_.udp_ports : context_.tcp_ports; }
 
-  Shared shared_;
+  EngineContext context_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<pthread_t> threads_;
   std::map<int, std::shared_ptr<Meter>> meters_;
-  std::map<int, std::shared_ptr<Rule>> rules_;       // open and draining
-  std::map<std::pair<bool, uint16_t>, Door> doors_;  // by protocol and first port
+  std::map<int, std::shared_ptr<Rule>> rules_;                 // open and draining
+  std::map<std::pair<bool, uint16_t>, PortBinding> bindings_;  // by protocol and first port
 };
 
 }  // namespace sluice

@@ -1,8 +1,8 @@
-// The bridge: one object of JavaScript's, all of whose calls come from its thread. No exception crosses it.
+// The N-API class `NativeEngine`. All its calls come from JavaScript's thread; no C++ exception crosses it.
 #include <napi.h>
 
 #include "engine.h"
-#include "plain.h"
+#include "napi-convert.h"
 
 namespace sluice {
 
@@ -26,110 +26,111 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
                        });
   }
 
-  /** ({bind, threads, splice}, onEvents) */
+  /** Arguments: ({bind, threads, splice}, onEvents). */
   explicit NativeEngine(const Napi::CallbackInfo& info)
       : Napi::ObjectWrap<NativeEngine>(info), env_(info.Env()) {
     const auto options = info[0].As<Napi::Object>();
     on_events_ = Napi::Persistent(info[1].As<Napi::Function>());
-    waker_ = Waker::New(info.Env(), Napi::Function(), "sluice", 0, 1, listener_,
-                        [](Napi::Env, void*, Listener* listener) { delete listener; });
+    waker_ = Waker::New(info.Env(), Napi::Function(), "sluice", 0, 1, wake_target_,
+                        [](Napi::Env, void*, WakeTarget* target) { delete target; });
     engine_ = std::make_unique<Engine>(Engine::Options{
-        plain::addresses(options.Get("bind")), options.Get("threads").As<Napi::Number>().Uint32Value(),
+        convert::addresses(options.Get("bind")), options.Get("threads").As<Napi::Number>().Uint32Value(),
         options.Get("splice").ToBoolean(), [waker = waker_] { waker.NonBlockingCall(); }});
-    // Hooks run in reverse: the threads are joined before the function they call is taken away.
+    // Cleanup hooks run in reverse order: the threads are joined before the ThreadSafeFunction is finalized.
     napi_add_env_cleanup_hook(env_, &NativeEngine::on_exit, this);
-    listener_->engine = this;
+    wake_target_->engine = this;
     if (const int error = engine_->start()) {
-      end();
-      fail(error == -EAGAIN ? "EAGAIN" : "EMFILE",
-           std::string("the engine cannot start: ") + strerror(-error) +
-               (error == -EAGAIN ? "; no thread is left to this user or service" : ""));
+      shut_down();
+      throw_error(error == -EAGAIN ? "EAGAIN" : "EMFILE",
+                  std::string("the engine cannot start: ") + strerror(-error) +
+                      (error == -EAGAIN ? "; no thread is left to this user or service" : ""));
     }
   }
-  ~NativeEngine() override { end(); }
+  ~NativeEngine() override { shut_down(); }
 
  private:
-  /** Who is woken; none when it has ended, which the waker outlives. */
-  struct Listener {
+  /** Owned by the waker, which may outlive this object; `engine` is null after `detach`. */
+  struct WakeTarget {
     NativeEngine* engine;
   };
-  static void on_wake(Napi::Env env, Napi::Function, Listener* listener, void*) {
-    if (env != nullptr && listener->engine != nullptr) listener->engine->tell();
+  static void on_wake(Napi::Env env, Napi::Function, WakeTarget* target, void*) {
+    if (env != nullptr && target->engine != nullptr) target->engine->deliver_events();
   }
-  using Waker = Napi::TypedThreadSafeFunction<Listener, void, &NativeEngine::on_wake>;
+  using Waker = Napi::TypedThreadSafeFunction<WakeTarget, void, &NativeEngine::on_wake>;
 
   static void on_exit(void* self) {
     auto* engine = static_cast<NativeEngine*>(self);
-    engine->leave();
+    engine->detach();
     engine->engine_->stop();
   }
 
   void open(const Napi::CallbackInfo& info) {
     const auto raw = info[0].As<Napi::Object>();
-    RulePlan plan = plain::rule(raw);
-    std::string wrong;
-    plan.filters = plain::filters(raw, engine_->reasons(), wrong);
-    if (!plan.filters) return fail("EINVAL", wrong);
-    const auto refusal = engine_->open(std::move(plan), plain::numbers(raw.Get("meters")));
-    if (refusal) fail(refusal->code, refusal->message);
+    RuleConfig config = convert::rule(raw);
+    std::string error;
+    config.filters = convert::filters(raw, engine_->reasons(), error);
+    if (!config.filters) return throw_error("EINVAL", error);
+    const auto refused = engine_->open(std::move(config), convert::numbers(raw.Get("meters")));
+    if (refused) throw_error(refused->code, refused->message);
   }
   void close(const Napi::CallbackInfo& info) {
     engine_->close(info[0].As<Napi::Number>(), info[1].As<Napi::Number>().Int64Value());
   }
   void filter(const Napi::CallbackInfo& info) {
-    std::string wrong;
-    auto filters = plain::filters(info[1].As<Napi::Object>(), engine_->reasons(), wrong);
-    if (!filters) return fail("EINVAL", wrong);
+    std::string error;
+    auto filters = convert::filters(info[1].As<Napi::Object>(), engine_->reasons(), error);
+    if (!filters) return throw_error("EINVAL", error);
     engine_->filter(info[0].As<Napi::Number>(), std::move(filters));
   }
   void meter(const Napi::CallbackInfo& info) {
-    engine_->meter(info[0].As<Napi::Number>(), plain::limits(info[1].As<Napi::Object>(), engine_->reasons()));
+    engine_->meter(info[0].As<Napi::Number>(),
+                   convert::limits(info[1].As<Napi::Object>(), engine_->reasons()));
   }
   void budget(const Napi::CallbackInfo& info) {
     const int id = info[0].As<Napi::Number>();
-    if (!engine_->budget(id, plain::budget(info[1])))
-      fail("EINVAL", "meter " + std::to_string(id) + " is not there");
+    if (!engine_->budget(id, convert::budget(info[1])))
+      throw_error("EINVAL", "there is no meter " + std::to_string(id));
   }
   void unmeter(const Napi::CallbackInfo& info) { engine_->unmeter(info[0].As<Napi::Number>()); }
   void resolved(const Napi::CallbackInfo& info) {
-    engine_->resolved(info[0].As<Napi::Number>().Int64Value(), plain::answer(info[1].As<Napi::Object>()));
+    engine_->resolved(info[0].As<Napi::Number>().Int64Value(), convert::answer(info[1].As<Napi::Object>()));
   }
   Napi::Value sample(const Napi::CallbackInfo& info) {
     std::vector<double> values;
     engine_->write_sample(values);
-    return plain::doubles(info.Env(), values);
+    return convert::doubles(info.Env(), values);
   }
   Napi::Value reasons(const Napi::CallbackInfo& info) {
-    const auto words = engine_->reasons().all();
-    const auto array = Napi::Array::New(info.Env(), words.size());
-    for (uint32_t i = 0; i < words.size(); i++) array.Set(i, words[i]);
+    const auto names = engine_->reasons().names();
+    const auto array = Napi::Array::New(info.Env(), names.size());
+    for (uint32_t i = 0; i < names.size(); i++) array.Set(i, names[i]);
     return array;
   }
   void stop(const Napi::CallbackInfo&) {
-    if (listener_ == nullptr) return;
+    if (wake_target_ == nullptr) return;
     engine_->stop();
-    tell();
-    end();
+    deliver_events();
+    shut_down();
   }
 
-  void tell() {
+  void deliver_events() {
     const Napi::HandleScope scope(env_);
     const auto events = engine_->take_events();
     if (events.empty()) return;
     const auto batch = Napi::Array::New(env_, events.size());
-    for (uint32_t i = 0; i < events.size(); i++) batch.Set(i, plain::event(env_, events[i], *engine_));
+    for (uint32_t i = 0; i < events.size(); i++) batch.Set(i, convert::event(env_, events[i], *engine_));
     on_events_.Call({batch});
   }
-  void end() {
-    if (listener_ == nullptr) return;
-    leave();
+  void shut_down() {
+    if (wake_target_ == nullptr) return;
+    detach();
     engine_->stop();
     napi_remove_env_cleanup_hook(env_, &NativeEngine::on_exit, this);
     waker_.Release();
-    on_events_.Reset();  // which knows this object: neither would ever be collected
+    on_events_.Reset();  // a reference cycle: otherwise neither object would be collected
   }
-  void leave() { std::exchange(listener_, nullptr)->engine = nullptr; }
-  void fail(const std::string& code, const std::string& message) {
+  void detach() { std::exchange(wake_target_, nullptr)->engine = nullptr; }
+  void throw_error(const std::string& code, const std::string& message) {
     const auto error = Napi::Error::New(env_, message);
     error.Set("code", code);
     error.ThrowAsJavaScriptException();
@@ -139,7 +140,7 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
   Napi::FunctionReference on_events_;
   Waker waker_;
   std::unique_ptr<Engine> engine_;
-  Listener* listener_ = new Listener{nullptr};  // the waker's; null when this has ended
+  WakeTarget* wake_target_ = new WakeTarget{nullptr};  // owned by the waker; null after `detach`
 };
 
 Napi::Object init(Napi::Env env, Napi::Object exports) {

@@ -1,4 +1,4 @@
-// The reasons under which refusals are counted, as numbers: dense, for ever, one table an engine.
+// The names under which refusals are counted, as small numbers. One table per engine; it only grows.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,22 @@ inline constexpr Reason kNoReason = 0;
 
 class Reasons {
  public:
-  Reason of(const std::string& words) {
+  /** Returns the number of a name; a new name gets the next number. */
+  Reason id_of(const std::string& name) {
     const std::lock_guard lock(mutex_);
-    for (size_t i = 0; i < words_.size(); i++)
-      if (words_[i] == words) return static_cast<Reason>(i);
-    words_.push_back(words);
-    return static_cast<Reason>(words_.size() - 1);
+    for (size_t i = 0; i < names_.size(); i++)
+      if (names_[i] == name) return static_cast<Reason>(i);
+    names_.push_back(name);
+    return static_cast<Reason>(names_.size() - 1);
   }
-  std::vector<std::string> all() {
+  std::vector<std::string> names() {
     const std::lock_guard lock(mutex_);
-    return words_;
+    return names_;
   }
 
  private:
   std::mutex mutex_;
-  std::vector<std::string> words_{""};
+  std::vector<std::string> names_{""};
 };
 
 }  // namespace sluice

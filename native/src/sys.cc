@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 namespace sluice {
 
@@ -25,7 +26,7 @@ namespace sys {
 namespace {
 
 constexpr int kBacklog = 4096;
-constexpr long kEpollPwait2 = 441;  // Linux 5.11; neither the C library nor its headers need to know it
+constexpr long kEpollPwait2 = 441;  // since Linux 5.11; older C libraries have no wrapper
 constexpr int kKeepIdleS = 60;
 constexpr int kKeepIntervalS = 10;
 constexpr int kUdpBufferBytes = 4 << 20;
@@ -45,11 +46,11 @@ int open_socket(const Address& address, int type, Fd& socket) {
   return 0;
 }
 
-void send_at_once(int socket) { set(socket, IPPROTO_TCP, TCP_NODELAY, 1); }
+void disable_nagle(int socket) { set(socket, IPPROTO_TCP, TCP_NODELAY, 1); }
 
-int bind_to(int socket, const Address& place) {
+int bind_address(int socket, const Address& address) {
   sockaddr_storage raw{};
-  const socklen_t size = place.to(raw);
+  const socklen_t size = address.to(raw);
   return result(bind(socket, reinterpret_cast<sockaddr*>(&raw), size));
 }
 
@@ -64,22 +65,22 @@ void set_datagram_options(int socket, Family family) {
 
 }  // namespace
 
-int listen_on(Protocol protocol, const Address& place, Sharing sharing, Fd& socket) {
+int listen_on(Protocol protocol, const Address& address, Sharing sharing, Fd& socket) {
   const bool is_stream = protocol == Protocol::tcp;
-  if (const int error = open_socket(place, is_stream ? SOCK_STREAM : SOCK_DGRAM, socket)) return error;
+  if (const int error = open_socket(address, is_stream ? SOCK_STREAM : SOCK_DGRAM, socket)) return error;
   const int fd = socket.get();
-  // For datagrams address reuse would let a second socket steal the port.
+  // Not for UDP, where SO_REUSEADDR would let a second socket steal the port (socket(7)).
   if (is_stream) set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
   if (sharing == Sharing::shared) set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
-  if (place.family == Family::v6) set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  if (address.family == Family::v6) set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
   if (is_stream) {
-    // Accepted sockets inherit it from their listener.
-    send_at_once(fd);
+    // Accepted sockets inherit both options.
+    disable_nagle(fd);
     keep_alive(fd);
   } else {
-    set_datagram_options(fd, place.family);
+    set_datagram_options(fd, address.family);
   }
-  if (const int error = bind_to(fd, place)) return error;
+  if (const int error = bind_address(fd, address)) return error;
   return is_stream ? result(listen(fd, kBacklog)) : 0;
 }
 
@@ -95,7 +96,7 @@ int accept_from(int listener, Address& caller, Fd& socket) {
 
 int connect_to(const Address& target, Fd& socket) {
   if (const int error = open_socket(target, SOCK_STREAM, socket)) return error;
-  send_at_once(socket.get());
+  disable_nagle(socket.get());
   sockaddr_storage raw{};
   const socklen_t size = target.to(raw);
   const int error = result(connect(socket.get(), reinterpret_cast<sockaddr*>(&raw), size));
@@ -108,7 +109,7 @@ void keep_alive(int socket) {
   set(socket, IPPROTO_TCP, TCP_KEEPINTVL, kKeepIntervalS);
 }
 
-int error_of(int socket) {
+int socket_error(int socket) {
   int error = 0;
   socklen_t size = sizeof error;
   if (getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) < 0) return errno;
@@ -164,17 +165,17 @@ int wait(int epoll, epoll_event* events, int count, int64_t timeout_us) {
   }
   return result(epoll_wait(epoll, events, count, static_cast<int>(timeout_us / 1000)));
 }
-int open_bell(Fd& bell) {
-  bell = Fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  return bell ? 0 : -errno;
+int open_wakeup(Fd& wakeup) {
+  wakeup = Fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  return wakeup ? 0 : -errno;
 }
-void ring(int bell) {
-  // Fails only when it rings already.
-  [[maybe_unused]] const int full = eventfd_write(bell, 1);
+void signal_wakeup(int wakeup) {
+  // Fails only when the counter is full: the loop will wake anyway.
+  [[maybe_unused]] const int result = eventfd_write(wakeup, 1);
 }
-void silence(int bell) {
-  eventfd_t rings = 0;
-  [[maybe_unused]] const int empty = eventfd_read(bell, &rings);
+void clear_wakeup(int wakeup) {
+  eventfd_t count = 0;
+  [[maybe_unused]] const int result = eventfd_read(wakeup, &count);
 }
 
 int64_t now_us() {
@@ -202,7 +203,7 @@ int64_t descriptors_in_use() {
   int64_t count = 0;
   while (const dirent* entry = readdir(folder)) count += entry->d_name[0] != '.';
   closedir(folder);
-  return count - 1;  // the folder itself
+  return count - 1;  // without the descriptor of the folder itself
 }
 
 std::vector<Address> local_addresses() {
@@ -211,13 +212,10 @@ std::vector<Address> local_addresses() {
   if (getifaddrs(&all) < 0) return found;
   for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
     if (one->ifa_addr == nullptr) continue;
+    const sa_family_t family = one->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
     sockaddr_storage raw{};
-    if (one->ifa_addr->sa_family == AF_INET)
-      reinterpret_cast<sockaddr_in&>(raw) = *reinterpret_cast<sockaddr_in*>(one->ifa_addr);
-    else if (one->ifa_addr->sa_family == AF_INET6)
-      reinterpret_cast<sockaddr_in6&>(raw) = *reinterpret_cast<sockaddr_in6*>(one->ifa_addr);
-    else
-      continue;
+    std::memcpy(&raw, one->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
     found.push_back(Address::from(raw));
   }
   freeifaddrs(all);

@@ -1,4 +1,4 @@
-// Every system call of the engine. What fails gives a negative errno; descriptors are owned by `Fd`.
+// The system calls of the engine. Failures are negative errno values; descriptors are owned by `Fd`.
 #pragma once
 
 #include <sys/epoll.h>
@@ -40,18 +40,19 @@ namespace sys {
 
 enum class Protocol : uint8_t { tcp, udp };
 
-/** A bound socket that listens, if it is TCP. `share`: further sockets may bind the same place. */
+/** `shared`: further sockets may bind the same address (SO_REUSEPORT). */
 enum class Sharing : uint8_t { exclusive, shared };
-int listen_on(Protocol protocol, const Address& place, Sharing sharing, Fd& socket);
-/** Non-blocking, without delay, kept alive. */
+/** Binds a socket, and listens if it is TCP. */
+int listen_on(Protocol protocol, const Address& address, Sharing sharing, Fd& socket);
+/** Accepts a non-blocking socket; TCP_NODELAY and keepalive are inherited from the listener. */
 int accept_from(int listener, Address& caller, Fd& socket);
-/** Begins; the descriptor turns writable when it is connected. */
+/** Begins to connect; the descriptor becomes writable when it is connected. */
 int connect_to(const Address& target, Fd& socket);
-/** Asks a silent peer whether it is still there. */
+/** Turns TCP keepalive on. */
 void keep_alive(int socket);
-/** What a failed connection died of; 0: it lives. */
-int error_of(int socket);
-/** The next close sends RST. */
+/** Returns the pending error of a socket (SO_ERROR) as a positive errno; 0: none. */
+int socket_error(int socket);
+/** Makes the next close send RST (SO_LINGER of 0 s). */
 void arm_reset(int socket);
 int shut_write(int socket);
 
@@ -64,7 +65,7 @@ struct Pipe {
   Fd write;
 };
 int open_pipe(Pipe& pipe);
-/** What the pipe holds now, or why it was refused. */
+/** Returns the size that the pipe has now, or a negative errno (F_SETPIPE_SZ). */
 int resize_pipe(const Pipe& pipe, int bytes);
 int pipe_size(const Pipe& pipe);
 ssize_t splice_in(int socket, const Pipe& pipe, size_t size);
@@ -73,16 +74,17 @@ ssize_t splice_out(const Pipe& pipe, int socket, size_t size);
 int open_epoll(Fd& epoll);
 int watch(int epoll, int fd, uint32_t events, void* data);
 int unwatch(int epoll, int fd);
+/** Waits for events, with a resolution of 1 us where the kernel has epoll_pwait2. */
 int wait(int epoll, epoll_event* events, int count, int64_t timeout_us);
-int open_bell(Fd& bell);
-void ring(int bell);
-void silence(int bell);
+int open_wakeup(Fd& wakeup);
+void signal_wakeup(int wakeup);
+void clear_wakeup(int wakeup);
 
-/** Monotonic. */
+/** The monotonic clock. */
 int64_t now_us();
 int64_t unix_ms();
 
-/** Raises the soft limit to the hard one; gives it. */
+/** Raises the soft limit of descriptors to the hard one and returns it. */
 int64_t descriptor_limit();
 int64_t descriptors_in_use();
 std::vector<Address> local_addresses();

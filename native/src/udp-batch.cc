@@ -17,9 +17,10 @@ namespace sluice {
 namespace {
 
 constexpr int kFewSlots = 16;
-constexpr size_t kMostCutBytes = 65'000;  // together with headers less than a datagram may have
+constexpr size_t kMaxSegmentedBytes =
+    65'000;  // with headers still below the limit of 65,535 bytes for a datagram
 
-/** One control message; gives the room that it takes. */
+/** Writes a control message (cmsg(3)) and returns the space that it takes. */
 template <class Value>
 size_t put_control(std::byte* at, int level, int type, const Value& value) {
   auto* head = reinterpret_cast<cmsghdr*>(at);
@@ -37,27 +38,27 @@ Value value_of(const cmsghdr& head) {
   return value;
 }
 
-bool is_cutting_refused(int error) { return error == EIO || error == EINVAL || error == EMSGSIZE; }
+bool is_segmentation_refused(int error) { return error == EIO || error == EINVAL || error == EMSGSIZE; }
 
 }  // namespace
 
-Address UdpCaller::address() const {
+Address SourceAddress::address() const {
   sockaddr_storage storage{};
   std::memcpy(&storage, raw.data(), raw.size());
   return Address::from(storage);
 }
 
 UdpBatch::UdpBatch() : memory_(std::make_unique_for_overwrite<std::byte[]>(kSlots * kSlotStride)) {
-  arm({0, kSlots});
+  prepare({0, kSlots});
 }
 
-void UdpBatch::arm(Span slots) {
+void UdpBatch::prepare(SlotRange slots) {
   for (int slot = slots.first; slot < slots.end; slot++) {
-    parts_[slot] = {&memory_[slot * kSlotStride], kSlotBytes};
+    buffers_[slot] = {&memory_[slot * kSlotStride], kSlotBytes};
     msghdr& head = in_[slot].msg_hdr;
-    head.msg_name = &names_[slot];
-    head.msg_namelen = sizeof names_[slot];
-    head.msg_iov = &parts_[slot];
+    head.msg_name = &addresses_[slot];
+    head.msg_namelen = sizeof addresses_[slot];
+    head.msg_iov = &buffers_[slot];
     head.msg_iovlen = 1;
     head.msg_control = controls_[slot].bytes.data();
     head.msg_controllen = controls_[slot].bytes.size();
@@ -65,95 +66,99 @@ void UdpBatch::arm(Span slots) {
   }
 }
 
-int UdpBatch::receive(int socket, Span& got) {
+int UdpBatch::receive(int socket, SlotRange& received) {
   if (kSlots - used_ < kFewSlots) flush();
   const int count = sys::receive_many(socket, &in_[used_], kSlots - used_);
-  got = {used_, used_ + std::max(count, 0)};
-  for (int slot = got.first; slot < got.end; slot++) parts_[slot].iov_len = in_[slot].msg_len;
-  used_ = got.end;
+  received = {used_, used_ + std::max(count, 0)};
+  for (int slot = received.first; slot < received.end; slot++) buffers_[slot].iov_len = in_[slot].msg_len;
+  used_ = received.end;
   return count;
 }
 
-UdpCaller UdpBatch::caller(int slot) const {
-  UdpCaller caller;
-  caller.size = std::min<socklen_t>(in_[slot].msg_hdr.msg_namelen, sizeof names_[slot]);
-  std::memcpy(caller.raw.data(), &names_[slot], caller.size);
-  return caller;
+SourceAddress UdpBatch::source(int slot) const {
+  SourceAddress source;
+  source.size = std::min<socklen_t>(in_[slot].msg_hdr.msg_namelen, sizeof addresses_[slot]);
+  std::memcpy(source.raw.data(), &addresses_[slot], source.size);
+  return source;
 }
 
-bool UdpBatch::is_same_caller(int a, int b) const {
+bool UdpBatch::is_same_source(int a, int b) const {
   const socklen_t size = in_[a].msg_hdr.msg_namelen;
-  return size == in_[b].msg_hdr.msg_namelen && std::memcmp(&names_[a], &names_[b], size) == 0;
+  return size == in_[b].msg_hdr.msg_namelen && std::memcmp(&addresses_[a], &addresses_[b], size) == 0;
 }
 
-UdpDoor UdpBatch::door(int slot) const {
-  UdpDoor door;
+ReplySource UdpBatch::reply_source(int slot) const {
+  ReplySource reply_source;
   msghdr head = in_[slot].msg_hdr;
   for (cmsghdr* one = CMSG_FIRSTHDR(&head); one != nullptr; one = CMSG_NXTHDR(&head, one)) {
     if (one->cmsg_level == IPPROTO_IP && one->cmsg_type == IP_PKTINFO) {
       in_pktinfo info{};
-      info.ipi_spec_dst = value_of<in_pktinfo>(*one).ipi_spec_dst;  // also what a broadcast is answered from
-      door.size = put_control(door.control.data(), IPPROTO_IP, IP_PKTINFO, info);
+      info.ipi_spec_dst =
+          value_of<in_pktinfo>(*one).ipi_spec_dst;  // a usable local address even for a broadcast
+      reply_source.size = put_control(reply_source.control.data(), IPPROTO_IP, IP_PKTINFO, info);
     }
     if (one->cmsg_level == IPPROTO_IPV6 && one->cmsg_type == IPV6_PKTINFO) {
       auto info = value_of<in6_pktinfo>(*one);
       if (IN6_IS_ADDR_MULTICAST(&info.ipi6_addr)) continue;
-      // Only an address of one link needs to know which; others may leave by another interface.
+      // Only a link-local address needs its interface; others may leave by any.
       if (!IN6_IS_ADDR_LINKLOCAL(&info.ipi6_addr)) info.ipi6_ifindex = 0;
-      door.size = put_control(door.control.data(), IPPROTO_IPV6, IPV6_PKTINFO, info);
+      reply_source.size = put_control(reply_source.control.data(), IPPROTO_IPV6, IPV6_PKTINFO, info);
     }
   }
-  return door;
+  return reply_source;
 }
 
-void UdpBatch::queue(int socket, Span run, UdpSender& sender, const UdpCaller* to, const UdpDoor* door) {
+void UdpBatch::queue(int socket, SlotRange run, UdpSender& sender, const SourceAddress* destination,
+                     const ReplySource* reply_source) {
   if (socket != out_socket_) send();
   out_socket_ = socket;
-  const size_t most_cut = sender.most_cut_[index_of(to == nullptr ? Direction::in : Direction::out)];
+  const size_t max_segment =
+      sender.max_segment_[index_of(destination == nullptr ? Direction::in : Direction::out)];
   while (run.first < run.end) {
-    const Span part{run.first, end_of_run(run, most_cut)};
-    pack(part, sender, to, door);
+    const SlotRange part{run.first, segment_run_end(run, max_segment)};
+    enqueue(part, sender, destination, reply_source);
     run.first = part.end;
   }
 }
 
-/** Datagrams of one size, and one that is shorter: the kernel cuts them again. */
-int UdpBatch::end_of_run(Span run, size_t most_cut) const {
+/** The end of a run that UDP_SEGMENT can send: datagrams of equal size, the last may be shorter (udp(7)). */
+int UdpBatch::segment_run_end(SlotRange run, size_t max_segment) const {
   const size_t first = size(run.first);
   int end = run.first + 1;
-  if (first == 0 || first > most_cut) return end;
+  if (first == 0 || first > max_segment) return end;
   size_t total = first;
-  while (end < run.end && size(end) > 0 && size(end) <= first && total + size(end) <= kMostCutBytes) {
+  while (end < run.end && size(end) > 0 && size(end) <= first && total + size(end) <= kMaxSegmentedBytes) {
     total += size(end++);
     if (size(end - 1) < first) break;
   }
   return end;
 }
 
-void UdpBatch::pack(Span run, UdpSender& sender, const UdpCaller* to, const UdpDoor* door) {
-  Parcel& parcel = parcels_[queued_];
-  parcel.sender = &sender;
-  parcel.run = run;
-  parcel.direction = to == nullptr ? Direction::in : Direction::out;
+void UdpBatch::enqueue(SlotRange run, UdpSender& sender, const SourceAddress* destination,
+                       const ReplySource* reply_source) {
+  QueuedMessage& message = messages_[queued_];
+  message.sender = &sender;
+  message.run = run;
+  message.direction = destination == nullptr ? Direction::in : Direction::out;
   msghdr& head = out_[queued_].msg_hdr;
   head = {};
-  head.msg_iov = &parts_[run.first];
-  head.msg_iovlen = run.end - run.first;
-  if (to != nullptr) {
-    parcel.to = *to;
-    head.msg_name = parcel.to.raw.data();
-    head.msg_namelen = parcel.to.size;
+  head.msg_iov = &buffers_[run.first];
+  head.msg_iovlen = run.size();
+  if (destination != nullptr) {
+    message.destination = *destination;
+    head.msg_name = message.destination.raw.data();
+    head.msg_namelen = message.destination.size;
   }
   size_t control = 0;
-  if (door != nullptr && door->size > 0) {
-    std::memcpy(parcel.control.data(), door->control.data(), door->size);
-    control = door->size;
+  if (reply_source != nullptr && reply_source->size > 0) {
+    std::memcpy(message.control.data(), reply_source->control.data(), reply_source->size);
+    control = reply_source->size;
   }
-  if (run.end - run.first > 1) {
-    const auto cut = static_cast<uint16_t>(size(run.first));
-    control += put_control(parcel.control.data() + control, IPPROTO_UDP, UDP_SEGMENT, cut);
+  if (run.size() > 1) {
+    const auto segment_size = static_cast<uint16_t>(size(run.first));
+    control += put_control(message.control.data() + control, IPPROTO_UDP, UDP_SEGMENT, segment_size);
   }
-  head.msg_control = control > 0 ? parcel.control.data() : nullptr;
+  head.msg_control = control > 0 ? message.control.data() : nullptr;
   head.msg_controllen = control;
   queued_++;
 }
@@ -163,46 +168,44 @@ void UdpBatch::send() {
     const int count = sys::send_many(out_socket_, &out_[at], queued_ - at);
     if (count == -EINTR) continue;
     for (const int end = at + std::max(count, 0); at < end; at++) {
-      const Parcel& parcel = parcels_[at];
-      parcel.sender->sent(parcel.direction, parcel.run.end - parcel.run.first, bytes_in(parcel.run));
+      const QueuedMessage& message = messages_[at];
+      message.sender->on_sent(message.direction, message.run.size(), total_bytes(message.run), 0);
     }
-    if (count <= 0) refused(at++, -count);
+    if (count <= 0) handle_refusal(at++, -count);
   }
   queued_ = 0;
 }
 
-void UdpBatch::refused(int at, int error) {
-  const Parcel& parcel = parcels_[at];
-  const int count = parcel.run.end - parcel.run.first;
-  if (count == 1 || !is_cutting_refused(error))
-    return parcel.sender->unsent(parcel.direction, count, bytes_in(parcel.run), error);
-  // Too long for the way there, or the interface cannot do it at all.
-  parcel.sender->most_cut_[index_of(parcel.direction)] = error == EIO ? 0 : size(parcel.run.first) - 1;
-  send_apart(at);
+void UdpBatch::handle_refusal(int at, int error) {
+  const QueuedMessage& message = messages_[at];
+  const int count = message.run.size();
+  if (count == 1 || !is_segmentation_refused(error))
+    return message.sender->on_sent(message.direction, count, total_bytes(message.run), error);
+  // EIO: the interface cannot segment at all. Otherwise a segment exceeds the path's MTU.
+  message.sender->max_segment_[index_of(message.direction)] = error == EIO ? 0 : size(message.run.first) - 1;
+  send_individually(at);
 }
 
-void UdpBatch::send_apart(int at) {
-  const Parcel& parcel = parcels_[at];
+void UdpBatch::send_individually(int at) {
+  const QueuedMessage& message = messages_[at];
   msghdr head = out_[at].msg_hdr;
   head.msg_controllen -= CMSG_SPACE(sizeof(uint16_t));
   if (head.msg_controllen == 0) head.msg_control = nullptr;
   head.msg_iovlen = 1;
-  for (int slot = parcel.run.first; slot < parcel.run.end; slot++) {
-    head.msg_iov = &parts_[slot];
+  for (int slot = message.run.first; slot < message.run.end; slot++) {
+    head.msg_iov = &buffers_[slot];
     const int error = sys::send_one(out_socket_, head);
-    const auto bytes = static_cast<int64_t>(size(slot));
-    if (error == 0) parcel.sender->sent(parcel.direction, 1, bytes);
-    else parcel.sender->unsent(parcel.direction, 1, bytes, -error);
+    message.sender->on_sent(message.direction, 1, static_cast<int64_t>(size(slot)), -error);
   }
 }
 
 void UdpBatch::flush() {
   send();
-  arm({0, used_});
+  prepare({0, used_});
   used_ = 0;
 }
 
-int64_t UdpBatch::bytes_in(Span run) const {
+int64_t UdpBatch::total_bytes(SlotRange run) const {
   size_t total = 0;
   for (int slot = run.first; slot < run.end; slot++) total += size(slot);
   return static_cast<int64_t>(total);

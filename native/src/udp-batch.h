@@ -1,4 +1,5 @@
-// The datagrams that a thread has in hand: received many at a time, sent in as few calls as they allow.
+// The datagrams that a thread is forwarding: received with recvmmsg, sent with sendmmsg and UDP_SEGMENT in as
+// few calls as possible.
 #pragma once
 
 #include <netinet/in.h>
@@ -10,109 +11,108 @@
 #include <memory>
 
 #include "address.h"
-#include "loop.h"
+#include "event-loop.h"
 #include "meter.h"
 
 namespace sluice {
 
-/** Who has sent, as the kernel writes it: with its zone. */
-struct UdpCaller {
+/** The source address of a datagram as the kernel writes it, with its IPv6 zone. */
+struct SourceAddress {
   std::array<std::byte, sizeof(sockaddr_in6)> raw{};
   socklen_t size = 0;
 
   Address address() const;
-  bool operator==(const UdpCaller& other) const = default;
+  bool operator==(const SourceAddress& other) const = default;
 };
 
-/** The address of ours that a caller has sent to: the control message that makes a reply come from there. */
-struct UdpDoor {
-  static constexpr size_t kMostBytes = CMSG_SPACE(sizeof(in6_pktinfo));
-  alignas(cmsghdr) std::array<std::byte, kMostBytes> control{};
-  size_t size = 0;  // 0: the system chooses
+/** The local address a caller has sent to: an IP_PKTINFO message that replies leave with (ip(7)). */
+struct ReplySource {
+  static constexpr size_t kMaxBytes = CMSG_SPACE(sizeof(in6_pktinfo));
+  alignas(cmsghdr) std::array<std::byte, kMaxBytes> control{};
+  size_t size = 0;  // 0: the kernel chooses the address
 };
 
-/** Whose datagrams are sent. Hears how it went while the batch sends them; must live until then. */
+/** The sender of queued datagrams. Must live until `UdpBatch::send` has reported the result. */
 class UdpSender {
  public:
-  virtual void sent(Direction direction, int count, int64_t bytes) = 0;
-  virtual void unsent(Direction direction, int count, int64_t bytes, int error) = 0;
+  /** `error`: 0 or a positive errno. */
+  virtual void on_sent(Direction direction, int count, int64_t bytes, int error) = 0;
 
  protected:
   ~UdpSender() = default;
 
  private:
   friend class UdpBatch;
-  /** The kernel has refused to cut runs of larger datagrams. By direction. */
-  std::array<size_t, 2> most_cut_{UdpSender::kNoLimit, UdpSender::kNoLimit};
+  /** By direction: larger datagrams are not segmented, since the kernel has refused it. */
+  std::array<size_t, 2> max_segment_{UdpSender::kNoLimit, UdpSender::kNoLimit};
   static constexpr size_t kNoLimit = SIZE_MAX;
 };
 
-/** Slots follow one another. */
-struct Span {
+/** Consecutive slots, `end` excluded. */
+struct SlotRange {
   int first = 0;
   int end = 0;
+  int size() const { return end - first; }
 };
 
-/** One a thread. Its turn comes when all that is ready has been read: replies of many flows leave together. */
-class UdpBatch final : public Turn {
+/** One per thread, flushed after a batch of events: replies of many flows leave in one call. */
+class UdpBatch final : public DeferredTask {
  public:
   static constexpr int kSlots = 64;
   static constexpr size_t kSlotBytes = 65'536;  // more than any datagram
-  // Slots a power of two apart would share a few sets of the processor's caches.
+  // Slots a power of two apart would compete for a few sets of the processor's cache.
   static constexpr size_t kSlotStride = kSlotBytes + 192;
 
   UdpBatch();
-  UdpBatch(const UdpBatch&) = delete;
-  UdpBatch& operator=(const UdpBatch&) = delete;
 
-  /** Receives into free slots, sending what is queued first when they are few. How many came, or an errno. */
-  int receive(int socket, Span& got);
-  static bool has_filled(Span got) { return got.end == kSlots; }
+  /** Receives into free slots; flushes first when few are left. Returns a count or a negative errno. */
+  int receive(int socket, SlotRange& received);
+  static bool is_full(SlotRange received) { return received.end == kSlots; }
 
-  const std::byte* bytes(int slot) const { return static_cast<const std::byte*>(parts_[slot].iov_base); }
-  size_t size(int slot) const { return parts_[slot].iov_len; }
-  UdpCaller caller(int slot) const;
-  UdpDoor door(int slot) const;
-  bool is_same_caller(int a, int b) const;
+  const std::byte* bytes(int slot) const { return static_cast<const std::byte*>(buffers_[slot].iov_base); }
+  size_t size(int slot) const { return buffers_[slot].iov_len; }
+  SourceAddress source(int slot) const;
+  ReplySource reply_source(int slot) const;
+  bool is_same_source(int a, int b) const;
 
-  /** `to` null: the peer of a connected socket. */
-  void queue(int socket, Span run, UdpSender& sender, const UdpCaller* to = nullptr,
-             const UdpDoor* door = nullptr);
-  /** Sends what is queued. */
+  /** Queues a run of slots. Without a destination it goes to the peer of a connected socket. */
+  void queue(int socket, SlotRange run, UdpSender& sender, const SourceAddress* destination = nullptr,
+             const ReplySource* reply_source = nullptr);
   void send();
-  /** The same, and all slots are free again. */
+  /** Sends what is queued and frees all slots. */
   void flush();
-  void take_turn() override { flush(); }
+  void run_deferred() override { flush(); }
 
  private:
-  struct Parcel {
+  struct QueuedMessage {
     UdpSender* sender;
-    Span run;
+    SlotRange run;
     Direction direction;
-    UdpCaller to;
-    // Room for the address of ours and for the size to cut at.
-    alignas(cmsghdr) std::array<std::byte, UdpDoor::kMostBytes + CMSG_SPACE(sizeof(uint16_t))> control;
+    SourceAddress destination;
+    // Room for a ReplySource and for the segment size.
+    alignas(cmsghdr) std::array<std::byte, ReplySource::kMaxBytes + CMSG_SPACE(sizeof(uint16_t))> control;
   };
 
-  void arm(Span slots);
-  int end_of_run(Span run, size_t most_cut) const;
-  void pack(Span run, UdpSender& sender, const UdpCaller* to, const UdpDoor* door);
-  void send_apart(int parcel);
-  void refused(int parcel, int error);
-  int64_t bytes_in(Span run) const;
+  void prepare(SlotRange slots);
+  int segment_run_end(SlotRange run, size_t max_segment) const;
+  void enqueue(SlotRange run, UdpSender& sender, const SourceAddress* destination,
+               const ReplySource* reply_source);
+  void send_individually(int message);
+  void handle_refusal(int message, int error);
+  int64_t total_bytes(SlotRange run) const;
 
-  const std::unique_ptr<std::byte[]> memory_;  // touched as far as datagrams are long
-  std::array<iovec, kSlots> parts_;
+  const std::unique_ptr<std::byte[]> memory_;  // pages are touched only as far as datagrams are long
+  std::array<iovec, kSlots> buffers_;
   std::array<mmsghdr, kSlots> in_{};
-  std::array<sockaddr_in6, kSlots> names_{};
+  std::array<sockaddr_in6, kSlots> addresses_{};
   struct Control {
-    alignas(cmsghdr) std::array<std::byte, UdpDoor::kMostBytes> bytes;
+    alignas(cmsghdr) std::array<std::byte, ReplySource::kMaxBytes> bytes;
   };
   std::array<Control, kSlots> controls_{};
   int used_ = 0;
 
   std::array<mmsghdr, kSlots> out_{};
-  std::array<Parcel, kSlots> parcels_{};
+  std::array<QueuedMessage, kSlots> messages_{};
   int queued_ = 0;
   int out_socket_ = -1;
 };

@@ -1,68 +1,68 @@
-// One flow: what a caller sends from one address is kept, reaches a target, is answered, ends.
+// A UDP flow: the datagrams of one source address to one port, forwarded to one target, and its replies.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "udp-batch.h"
-#include "udp-reach.h"
+#include "udp-dialer.h"
 
 namespace sluice {
 
-/** Where a caller's datagrams come in and replies go out. */
-struct UdpWay {
-  int listener;
+/** Where a caller's datagrams arrive and where its replies go. */
+struct UdpPath {
+  int listener;  // descriptor
   int port_index;
-  UdpCaller caller;
+  SourceAddress source;
 };
 
-class UdpFlow final : public Watcher, private UdpSender, private UdpReachOwner {
+class UdpFlow final : public FdWatcher, private UdpSender, private UdpDialerOwner {
  public:
-  UdpFlow(UdpGate& gate, const UdpWay& way);
+  UdpFlow(UdpRuleShard& shard, const UdpPath& path);
   ~UdpFlow() override;
 
-  /** The reason of a refusal by a meter, or none and it is in. */
+  /** Enters the rule's meters, or returns the reason of the refusal. */
   Reason enter();
-  /** Looks for a target; may end within the call. */
-  void begin() { reach_.begin(); }
-  /** Datagrams of the caller; replies go out by the door that the latest came in by. */
-  void take(Span run);
-  /** Of its target. */
+  /** Starts dialing; the flow may end within the call. */
+  void begin() { dialer_.begin(); }
+  /** Takes datagrams of the caller. Replies leave from the local address of the latest one. */
+  void receive(SlotRange run);
+  /** Receives replies from the target. */
   void ready(uint32_t events) override;
-  /** Filters have changed, or the target has been reached meanwhile. */
-  void judge();
+  /** Ends the flow if the current filters no longer allow it. */
+  void recheck_filters();
+  /** Ends the flow; a refusal is counted. */
   void end(Reason refusal);
 
-  bool is_over() const { return is_over_; }
-  int64_t seen_ms() const { return seen_ms_; }
-  const UdpWay& way() const { return way_; }
+  bool has_ended() const { return has_ended_; }
+  int64_t last_active_ms() const { return last_active_ms_; }
+  const UdpPath& path() const { return path_; }
 
  private:
-  void reached(UdpReached reached) override;
-  void unreached(Reason refusal) override { end(refusal); }
-  void sent(Direction direction, int count, int64_t bytes) override;
-  void unsent(Direction direction, int count, int64_t bytes, int error) override;
-  void keep(int slot);
-  void send_kept();
-  /** Queues what the meters let pass. */
-  void pass(Direction direction, Span run);
-  void queue(Direction direction, Span run);
-  void answered();
+  void dial_succeeded(UdpDialResult result) override;
+  void dial_failed(Reason refusal) override { end(refusal); }
+  void on_sent(Direction direction, int count, int64_t bytes, int error) override;
+  void buffer(int slot);
+  void send_buffered();
+  /** Queues the datagrams that the meters admit; drops the others. */
+  void forward(Direction direction, SlotRange run);
+  void queue(Direction direction, SlotRange run);
+  void target_replied();
   void evict(int error);
 
-  UdpGate& gate_;
-  const UdpWay way_;
-  Pass pass_;
-  UdpReach reach_;
-  Fd target_;  // closed when the flow is freed: until then datagrams may be queued for it
+  UdpRuleShard& shard_;
+  const UdpPath path_;
+  Admission admission_;
+  UdpDialer dialer_;
+  Fd target_;  // closed with the flow, since datagrams may be queued for it until then
   Address address_;
-  Try try_;
+  TargetAttempt attempt_;
   int target_index_ = -1;
-  UdpDoor door_;
-  std::unique_ptr<std::vector<std::vector<std::byte>>> kept_;  // while there is no target
-  int64_t seen_ms_;
-  bool has_answered_ = false;
-  bool is_over_ = false;
+  ReplySource reply_source_;
+  std::unique_ptr<std::vector<std::vector<std::byte>>> buffered_;  // until there is a target
+  int64_t last_active_ms_;
+  bool has_replied_ = false;
+  bool has_ended_ = false;
 };
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-// The system calls of datagrams: many at a time. What fails gives a negative errno.
+// The system calls for datagrams. Failures are negative errno values.
 #pragma once
 
 #include <sys/socket.h>
@@ -7,11 +7,11 @@
 
 namespace sluice::sys {
 
-/** Connected at once: hears only `target`, and what ICMP says of it. */
+/** Opens a connected socket: it receives only from `target`, and ICMP errors about it. */
 int connect_datagram(const Address& target, Fd& socket);
-/** How many came; never waits. */
+/** Returns how many datagrams were received; never waits. */
 int receive_many(int socket, mmsghdr* messages, int count);
-/** How many were taken; what fails is the first of the rest. */
+/** Returns how many were sent; an error belongs to the first that was not. */
 int send_many(int socket, mmsghdr* messages, int count);
 int send_one(int socket, const msghdr& message);
 

@@ -1,5 +1,5 @@
-// One thread of the engine: its loop, and its part of every rule. All of it runs on that thread, `loop.post`
-// apart.
+// One thread of the engine: its event loop and its part of every rule. Everything here runs on that thread,
+// except `loop.post`.
 #pragma once
 
 #include <array>
@@ -8,82 +8,80 @@
 #include <unordered_map>
 #include <vector>
 
-#include "loop.h"
-#include "pipes.h"
+#include "engine-context.h"
+#include "event-loop.h"
+#include "pipe-pool.h"
 #include "rule.h"
-#include "shared.h"
 #include "udp-batch.h"
 
 namespace sluice {
 
-class Gate;
-class Place;
+class RuleShard;
+class PortListeners;
 
-/** A socket that listens; of a wide range it is shared by the threads. */
-struct Bound {
+/** A bound socket. The threads share the sockets of a wide port range. */
+struct BoundSocket {
   std::shared_ptr<Fd> socket;
-  Address place;
+  Address address;
   bool is_shared = false;
 };
 
-/** What 'resolve' was answered with. */
-struct Answer {
+/** JavaScript's answer to a 'resolve' event. */
+struct ResolveAnswer {
   bool is_ok = false;
   std::vector<Address> addresses;
-  std::string reason;
+  std::string reason;  // of a failure
 };
 
-class Asker {
+class ResolveRequester {
  public:
-  virtual void answered(const Answer& answer) = 0;
+  virtual void on_resolved(const ResolveAnswer& answer) = 0;
 
  protected:
-  ~Asker() = default;
+  ~ResolveRequester() = default;
 };
 
 class Worker {
  public:
-  Worker(Shared& shared, size_t index, size_t count);
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
+  Worker(EngineContext& context, size_t index, size_t count);
   ~Worker();
 
-  void open(std::shared_ptr<Rule> rule, std::vector<Bound> sockets,
-            std::shared_ptr<std::atomic<int>> peeking);
+  void open(std::shared_ptr<Rule> rule, std::vector<BoundSocket> sockets,
+            std::shared_ptr<std::atomic<int>> active_peeks);
   void close(int rule_id, int64_t drain_ms);
   void filters_changed(int rule_id);
   void meter_changed(Meter& meter);
-  /** Is it still spent as it was in `epoch` after `hold_ms`? Then who is in it is cut. */
-  void hold(std::shared_ptr<Meter> meter, uint64_t epoch, int64_t hold_ms);
-  void answer(int64_t token, const Answer& answer);
+  /** Resets the connections of an exhausted meter after `hold_ms`, unless its budget is raised before. */
+  void start_hold(std::shared_ptr<Meter> meter, uint64_t epoch, int64_t hold_ms);
+  void resolved(int64_t token, const ResolveAnswer& answer);
   void stop();
 
-  /** Asks JavaScript; `forget` when the answer is of no use any more. */
-  int64_t ask(Asker& asker, int rule_id, const std::string& host);
-  void forget(int64_t token) { askers_.erase(token); }
-  /** What is done for a rule once, not by every thread, is this one's to do. */
-  bool has_duty(int rule_id) const { return static_cast<size_t>(rule_id) % count_ == index; }
-  /** A gate that is shut and empty takes leave. */
-  void ended(Gate& gate);
+  /** Asks JavaScript for the addresses of a host. Returns a token for `cancel_resolve`. */
+  int64_t resolve(ResolveRequester& requester, int rule_id, const std::string& host);
+  void cancel_resolve(int64_t token) { pending_resolves_.erase(token); }
+  /** True on the one thread that does what a rule needs only once, such as probes. */
+  bool is_primary_for(int rule_id) const { return static_cast<size_t>(rule_id) % count_ == index; }
+  /** Deletes a closed shard without connections or flows; the last thread reports the rule as closed. */
+  void remove_shard(RuleShard& shard);
 
-  Shared& shared;
+  EngineContext& context;
   const size_t index;
-  Loop loop;
-  Pipes pipes;
-  std::array<char, 16 * 1024> buffer;
+  EventLoop loop;
+  PipePool pipes;
+  std::array<char, 16 * 1024> buffer;  // for copying; no bytes stay in it
   UdpBatch udp_batch;
 
  private:
-  class Hold;
+  class BudgetHold;
 
-  void leave_port(Gate& gate);
+  void stop_listening(RuleShard& shard);
 
   const size_t count_;
-  int64_t asked_ = 0;
-  std::unordered_map<int, std::unique_ptr<Gate>> gates_;         // by rule
-  std::unordered_map<uint16_t, std::unique_ptr<Place>> places_;  // TCP, by first port
-  std::unordered_map<int64_t, Asker*> askers_;                   // by token
-  std::unordered_map<int, std::unique_ptr<Hold>> holds_;         // by meter
+  int64_t resolves_started_ = 0;
+  std::unordered_map<int, std::unique_ptr<RuleShard>> shards_;              // by rule
+  std::unordered_map<uint16_t, std::unique_ptr<PortListeners>> listeners_;  // TCP, by first port
+  std::unordered_map<int64_t, ResolveRequester*> pending_resolves_;         // by token
+  std::unordered_map<int, std::unique_ptr<BudgetHold>> holds_;              // by meter
 };
 
 }  // namespace sluice

@@ -1,0 +1,46 @@
+// Small reads and turns at any times, against a plain list of when the reads were.
+#include "../src/bulk-scheduler.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+using sluice::BulkScheduler;
+
+namespace {
+
+void must(bool is_so) {
+  if (!is_so) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  int64_t now_us = 1'000'000;
+  int64_t ended_us = 0;
+  BulkScheduler scheduler;
+  std::vector<int64_t> small_reads;
+  auto since = [&](int64_t us) {
+    return std::count_if(small_reads.begin(), small_reads.end(), [&](int64_t at) { return at > now_us - us; });
+  };
+  for (; size >= 2; data += 2, size -= 2) {
+    now_us += int64_t{data[1]} << (data[0] >> 4);
+    if (data[0] % 4 == 0) {
+      scheduler.record_small_read(now_us);
+      small_reads.push_back(now_us);
+    } else if (data[0] % 4 == 1 && scheduler.pause_us(now_us) == 0) {
+      now_us += scheduler.slice_us(now_us);
+      scheduler.slice_ended(ended_us = now_us);
+    }
+    const int64_t us = scheduler.slice_us(now_us);
+    must(us >= 80 && us <= 5'000 && scheduler.slice_bytes(now_us) == static_cast<size_t>(us) * 3072);
+    // Of the reads of 10 ms no window of 10 ms has less than half.
+    must(us <= std::max<int64_t>(80, 5'000 / (1 + (since(10'000) + 1) / 2)));
+    if (since(30'000) == 0) must(us == 5'000);
+    const int64_t pause_us = scheduler.pause_us(now_us);
+    must(pause_us >= 0 && now_us + pause_us <= std::max(now_us, ended_us + 200));
+    if (since(200) == 0) must(pause_us == 0);
+    else must(now_us + pause_us >= ended_us + 200);
+  }
+  return 0;
+}

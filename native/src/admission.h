@@ -1,0 +1,63 @@
+// The admission of one connection or flow to all meters of its rule.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "meter.h"
+
+namespace sluice {
+
+/** The meters of a rule, in the order in which traffic passes them. */
+using MeterChain = std::vector<std::shared_ptr<Meter>>;
+
+/** Used by one thread. Leaves the meters when it is destroyed. */
+class Admission {
+ public:
+  explicit Admission(const MeterChain& meters) : meters_(meters) {}
+  Admission(const Admission&) = delete;
+  Admission& operator=(const Admission&) = delete;
+  ~Admission() { leave(); }
+
+  /** Enters all meters, or none; returns the reason of the refusal. */
+  Reason enter(int64_t now_us);
+  void leave();
+  bool is_rate_limited(Direction direction) const;
+
+  struct Reservation {
+    int64_t bytes;
+    int64_t wait_us;  // if `bytes` is 0: when to call again; TokenBucket::kNever: after a meter has changed
+  };
+  /** Reserves bytes that a stream may read now, from the rates and budgets of all meters. */
+  Reservation reserve(Direction direction, int64_t want, int64_t now_us);
+  /** Counts reserved bytes as delivered. */
+  void delivered(Direction direction, int64_t count);
+  /** Returns reserved bytes that were not delivered. */
+  void release(Direction direction, int64_t count);
+  /** Ends a wait whose tokens were charged at rates that no longer hold. */
+  void cancel_wait(Direction direction, int64_t now_us);
+
+  /** Reserves a whole datagram, or returns the reason to drop it. Then call `delivered` or `release`. */
+  Reason admit_datagram(Direction direction, int64_t bytes, int64_t now_us);
+
+ private:
+  Reservation reserve_budget(int64_t want);
+  void take_tokens(Direction direction, int64_t want, int64_t now_us);
+  void give_back_tokens(Direction direction, int64_t count);
+  void end_wait(Direction direction, int64_t now_us);
+
+  struct DirectionState {
+    int64_t tokens = 0;            // taken from the buckets of `charged_meters`, not used yet
+    uint64_t charged_meters = 0;   // bit set by index in the chain
+    uint64_t delaying_meters = 0;  // bit set: meters whose waiting time is counted
+    int64_t ready_us = 0;          // when the tokens may be used
+    int64_t since_us = 0;
+  };
+
+  const MeterChain& meters_;
+  std::array<DirectionState, 2> directions_;
+  bool is_admitted_ = false;
+};
+
+}  // namespace sluice

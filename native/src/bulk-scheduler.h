@@ -1,0 +1,33 @@
+// Decides how long bulk transfers may keep a thread, and how long it pauses between their slices, so that
+// small exchanges on the same thread stay fast.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sluice {
+
+class BulkScheduler {
+ public:
+  /** Records a read that found little: a small exchange, which waits for its answer. */
+  void record_small_read(int64_t now_us);
+  /** The time that all bulk transfers together may take now: half of the mean gap between small reads. */
+  int64_t slice_us(int64_t now_us);
+  /** The same as a byte count, for one spliced transfer. */
+  size_t slice_bytes(int64_t now_us);
+  void slice_ended(int64_t now_us) { slice_ended_us_ = now_us; }
+  /** The pause before the next slice; 0 without a recent small read. It lets processes run that this thread
+   * has just woken on its processor. */
+  int64_t pause_us(int64_t now_us) const;
+
+ private:
+  void begin_window(int64_t now_us);
+
+  int64_t last_small_us_ = 0;  // time of the last small read
+  int64_t slice_ended_us_ = 0;
+  int64_t window_start_us_ = 0;
+  int64_t small_reads_ = 0;
+  int64_t previous_small_reads_ = 0;  // in the window before
+};
+
+}  // namespace sluice

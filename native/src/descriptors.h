@@ -1,0 +1,28 @@
+// The descriptors that the engine may still open. Refusing early keeps the process away from EMFILE.
+#pragma once
+
+#include <atomic>
+
+#include "sys.h"
+
+namespace sluice {
+
+class Descriptors {
+ public:
+  void init() { available_ = sys::descriptor_limit() - sys::descriptors_in_use() - kSpare; }
+  /** Reserves all of `count`, or returns false and reserves none. */
+  bool reserve(int64_t count) {
+    if (available_.fetch_sub(count, std::memory_order_relaxed) >= count) return true;
+    release(count);
+    return false;
+  }
+  void release(int64_t count) { available_.fetch_add(count, std::memory_order_relaxed); }
+
+ private:
+  /** Spare ones for files, the control stream and overlapping dial attempts. */
+  static constexpr int64_t kSpare = 64;
+
+  std::atomic<int64_t> available_{0};
+};
+
+}  // namespace sluice

@@ -1,0 +1,198 @@
+#include "dialer.h"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace sluice {
+
+namespace {
+
+constexpr int64_t kAttemptTimeoutMs = 3'000;
+constexpr int64_t kAttemptDelayMs = 250;
+constexpr int64_t kDialTimeoutMs = 30'000;
+constexpr int64_t kProbeTimeoutMs = 5'000;
+
+/** Returns null for local errors, which say nothing about the target. */
+const char* failure_reason(int error) {
+  switch (error) {
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM:
+    case EADDRNOTAVAIL: return nullptr;
+    case ECONNREFUSED: return "refused";
+    case ETIMEDOUT: return "timeout";
+    case ECONNRESET:
+    case EPIPE: return "reset";
+    default: return "unreachable";
+  }
+}
+
+}  // namespace
+
+void Dialer::begin() {
+  deadline_ms_ = worker().loop.now_ms() + kDialTimeoutMs;
+  are_all_failed_ = shard_.rule->health.are_all_failed();
+  next_target();
+}
+
+void Dialer::begin_probe(int target) {
+  is_probe_ = true;
+  deadline_ms_ = worker().loop.now_ms() + kProbeTimeoutMs;
+  target_ = target;
+  shard_.rule->health.begin(target);
+  try_target();
+}
+
+void Dialer::cancel() {
+  is_done_ = true;
+  timer_.cancel();
+  drop_all_attempts();
+  remaining_.clear();
+  attempt_.abandon();
+  if (token_ != 0) worker().cancel_resolve(std::exchange(token_, 0));
+}
+
+void Dialer::next_target() {
+  attempt_.abandon();
+  TargetHealth& health = shard_.rule->health;
+  const int count = is_probe_ ? 0 : static_cast<int>(shard_.rule->targets.size());
+  while (++target_ < count) {
+    if (are_all_failed_)
+      health.begin(target_);
+    else if (!health.begin_if_due(target_, worker().loop.now_ms()))
+      continue;
+    return try_target();
+  }
+  finish_failed();
+}
+
+void Dialer::try_target() {
+  attempt_ = TargetAttempt(shard_.rule->health, target_);
+  first_failure_ = nullptr;
+  const Target& target = this->target();
+  if (target.literal) return dial_addresses({*target.literal});
+  token_ = worker().resolve(*this, shard_.rule->id, target.host);
+  arm();
+}
+
+void Dialer::on_resolved(const ResolveAnswer& answer) {
+  token_ = 0;
+  if (is_done_) return;
+  if (answer.is_ok) return dial_addresses(answer.addresses);
+  shard_.dns_failed(target().host, answer.reason);
+  target_failed(answer.reason.c_str());
+}
+
+void Dialer::dial_addresses(const std::vector<Address>& addresses) {
+  const auto port = static_cast<uint16_t>(target().port + port_index_);
+  std::vector<Address> allowed;
+  for (const Address& address : addresses) {
+    const Address dialed = address.with_port(port);
+    const Reason refusal = shard_.check_target(dialed, target().host);
+    if (refusal == kNoReason)
+      allowed.push_back(dialed);
+    else if (refusal_ == kNoReason)
+      refusal_ = refusal;
+  }
+  if (allowed.empty() && !addresses.empty()) return next_target();
+  remaining_ = interleave(allowed, shard_.rule->prefer_ipv6);
+  std::ranges::reverse(remaining_);
+  dial_next_address();
+}
+
+void Dialer::dial_next_address() {
+  next_attempt_ms_ = 0;
+  while (!remaining_.empty()) {
+    const Address address = remaining_.back();
+    remaining_.pop_back();
+    if (!connect(address)) continue;
+    if (!remaining_.empty()) next_attempt_ms_ = worker().loop.now_ms() + kAttemptDelayMs;
+    break;
+  }
+  if (attempts_.empty()) return target_failed(first_failure_);
+  arm();
+}
+
+bool Dialer::connect(const Address& address) {
+  Fd socket;
+  int error = sys::connect_to(address, socket);
+  if (error == 0) {
+    auto endpoint = std::make_unique<Endpoint>(std::move(socket), this);
+    error = worker().loop.watch(endpoint->fd(), *endpoint);
+    if (error == 0) {
+      attempts_.push_back({std::move(endpoint), address, worker().loop.now_ms() + kAttemptTimeoutMs});
+      return true;
+    }
+  }
+  if (first_failure_ == nullptr) first_failure_ = failure_reason(-error);
+  return false;
+}
+
+void Dialer::endpoint_ready(Endpoint& endpoint, uint32_t events) {
+  const auto found = std::ranges::find_if(
+      attempts_, [&](const Attempt& attempt) { return attempt.endpoint.get() == &endpoint; });
+  if (is_done_ || found == attempts_.end()) return;
+  const size_t index = found - attempts_.begin();
+  if (events & EPOLLERR) {
+    drop_attempt(index, failure_reason(sys::socket_error(endpoint.fd())));
+    return dial_next_address();
+  }
+  if (events & EPOLLOUT) attempt_connected(index);
+}
+
+void Dialer::drop_attempt(size_t index, const char* reason) {
+  if (first_failure_ == nullptr) first_failure_ = reason;
+  attempts_[index].endpoint->close();
+  worker().loop.delete_later(std::move(attempts_[index].endpoint));
+  attempts_.erase(attempts_.begin() + static_cast<ptrdiff_t>(index));
+}
+
+void Dialer::attempt_connected(size_t index) {
+  Attempt attempt = std::move(attempts_[index]);
+  attempts_.erase(attempts_.begin() + static_cast<ptrdiff_t>(index));
+  attempt_.succeed();
+  cancel();
+  owner_.dial_succeeded({std::move(attempt.endpoint), target_, attempt.address, is_failover_});
+}
+
+void Dialer::target_failed(const char* reason) {
+  if (reason != nullptr) attempt_.fail(reason, worker().loop.now_ms());
+  is_failover_ = true;
+  next_target();
+}
+
+void Dialer::finish_failed() {
+  cancel();
+  owner_.dial_failed(refusal_);
+}
+
+void Dialer::drop_all_attempts() {
+  while (!attempts_.empty()) drop_attempt(attempts_.size() - 1, nullptr);
+}
+
+void Dialer::on_timer() {
+  const int64_t now_ms = worker().loop.now_ms();
+  if (now_ms >= deadline_ms_) {
+    if (is_probe_) attempt_.fail("timeout", now_ms);
+    refusal_ = kNoReason;
+    return finish_failed();
+  }
+  bool is_slow = false;
+  for (size_t i = attempts_.size(); i-- > 0;) {
+    if (attempts_[i].deadline_ms > now_ms) continue;
+    drop_attempt(i, "timeout");
+    is_slow = true;
+  }
+  if (is_slow || (next_attempt_ms_ != 0 && now_ms >= next_attempt_ms_)) return dial_next_address();
+  arm();
+}
+
+void Dialer::arm() {
+  int64_t at_ms = deadline_ms_;
+  if (next_attempt_ms_ != 0) at_ms = std::min(at_ms, next_attempt_ms_);
+  for (const Attempt& attempt : attempts_) at_ms = std::min(at_ms, attempt.deadline_ms);
+  worker().loop.timers().arm(timer_, at_ms);
+}
+
+}  // namespace sluice

@@ -1,0 +1,86 @@
+// Connects to a rule's targets: DNS names, target filters, failover, happy eyeballs (RFC 8305).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "endpoint.h"
+#include "rule-shard.h"
+
+namespace sluice {
+
+struct DialResult {
+  std::unique_ptr<Endpoint> endpoint;
+  int target;
+  Address address;
+  bool is_failover;  // another target was tried before
+};
+
+class DialerOwner {
+ public:
+  virtual void dial_succeeded(DialResult result) = 0;
+  /** `refusal`: why addresses were refused, or `kNoReason`. */
+  virtual void dial_failed(Reason refusal) = 0;
+
+ protected:
+  ~DialerOwner() = default;
+};
+
+/** Dials once. Calls its owner exactly once, possibly from within `begin`, unless it is cancelled before. */
+class Dialer final : public DeferredDelete, public EndpointOwner, public ResolveRequester {
+ public:
+  Dialer(RuleShard& shard, int port_index, DialerOwner& owner)
+      : shard_(shard), owner_(owner), port_index_(port_index) {}
+  ~Dialer() override { cancel(); }
+
+  /** Tries the targets in order until one connects. */
+  void begin();
+  /** Tries one target, whatever its health. */
+  void begin_probe(int target);
+  void cancel();
+
+ private:
+  struct Attempt {
+    std::unique_ptr<Endpoint> endpoint;
+    Address address;
+    int64_t deadline_ms;
+  };
+
+  void next_target();
+  void try_target();
+  void on_resolved(const ResolveAnswer& answer) override;
+  void dial_addresses(const std::vector<Address>& addresses);
+  void dial_next_address();
+  bool connect(const Address& address);
+  void endpoint_ready(Endpoint& endpoint, uint32_t events) override;
+  void drop_attempt(size_t attempt, const char* reason);
+  void attempt_connected(size_t attempt);
+  void target_failed(const char* reason);
+  void finish_failed();
+  void drop_all_attempts();
+  void on_timer();
+  void arm();
+  Worker& worker() const { return shard_.worker; }
+  const Target& target() const { return shard_.rule->targets[target_]; }
+
+  RuleShard& shard_;
+  DialerOwner& owner_;
+  const int port_index_;
+  int target_ = -1;
+  bool is_probe_ = false;
+  bool are_all_failed_ = false;
+  bool is_done_ = false;
+  Reason refusal_ = kNoReason;
+  int64_t token_ = 0;  // of a pending resolve; 0: none
+  int64_t deadline_ms_ = 0;
+  int64_t next_attempt_ms_ = 0;  // when the next address is tried beside a slow one; 0: never
+  TargetAttempt attempt_;
+  std::vector<Address> remaining_;  // in reverse order
+  std::vector<Attempt> attempts_;
+  const char* first_failure_ = nullptr;  // of the target's addresses
+  bool is_failover_ = false;
+  MethodTimer<Dialer, &Dialer::on_timer> timer_{*this};
+};
+
+}  // namespace sluice

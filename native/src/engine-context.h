@@ -1,0 +1,49 @@
+// The state that all threads of one engine share.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <utility>
+#include <vector>
+
+#include "descriptors.h"
+#include "engine-events.h"
+#include "own-ports.h"
+#include "reasons.h"
+
+namespace sluice {
+
+/** A histogram of the time that callers needed to send their ClientHello. */
+struct PeekHistogram {
+  static constexpr std::array<double, 15> kBoundsMs{0.1, 0.25, 0.5, 1,   2.5,  5,    10,  25,
+                                                    50,  100,  250, 500, 1000, 2000, 3000};
+  std::array<std::atomic<int64_t>, kBoundsMs.size() + 1> counts{};
+  std::atomic<int64_t> sum_us{0};
+
+  void add(int64_t us) {
+    const auto bound = std::ranges::find_if(kBoundsMs, [us](double ms) { return us <= ms * 1000; });
+    counts[bound - kBoundsMs.begin()].fetch_add(1, std::memory_order_relaxed);
+    sum_us.fetch_add(us, std::memory_order_relaxed);
+  }
+};
+
+struct EngineContext {
+  EngineContext(std::vector<Address> bind, bool may_splice, std::function<void()> wake)
+      : bind(std::move(bind)), may_splice(may_splice), events(std::move(wake)) {}
+
+  const std::vector<Address> bind;
+  const bool may_splice;
+  EventQueue events;
+  Reasons reasons;
+  OwnPorts tcp_ports;
+  OwnPorts udp_ports;
+  Descriptors descriptors;
+  PeekHistogram peeks;
+  const struct {
+    Reason loop, descriptors, sni_miss, sni_timeout, sni_overflow;
+  } refusals{reasons.id_of("loop"), reasons.id_of("descriptors"), reasons.id_of("sni_miss"),
+             reasons.id_of("sni_timeout"), reasons.id_of("sni_overflow")};
+};
+
+}  // namespace sluice

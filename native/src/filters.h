@@ -1,0 +1,41 @@
+// Filters decide which callers a rule accepts and which target addresses it dials.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "address.h"
+#include "reasons.h"
+
+namespace sluice {
+
+/** A condition on an address; all parts that are set must match. */
+struct Match {
+  std::optional<Prefix> prefix;
+  std::optional<std::string> host;
+  std::optional<std::pair<uint16_t, uint16_t>> ports;
+
+  bool matches(const Address& address, const std::string* name) const;
+};
+
+/** Deny entries win; without an allow list everything else is allowed. */
+struct Filter {
+  std::optional<std::vector<Match>> allow;
+  std::vector<Match> deny;
+  Reason refusal = kNoReason;
+
+  Reason check(const Address& address, const std::string* name) const;
+};
+
+/** The filters of a rule. Immutable: a change replaces them. */
+struct Filters {
+  std::optional<Filter> source;
+  std::vector<Filter> target;  // all must allow
+
+  Reason check_source(const Address& address) const;
+  Reason check_target(const Address& address, const std::string& name) const;
+};
+
+}  // namespace sluice

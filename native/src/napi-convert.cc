@@ -1,0 +1,162 @@
+#include "napi-convert.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sluice::convert {
+
+namespace {
+
+bool is_present(const Napi::Value& value) { return !value.IsNull() && !value.IsUndefined(); }
+std::string text(const Napi::Value& value) { return value.As<Napi::String>().Utf8Value(); }
+double number(const Napi::Value& value) { return value.As<Napi::Number>().DoubleValue(); }
+
+/** Converts any JavaScript number: NaN becomes 0, others are clamped to safe integers. */
+int64_t to_int64(const Napi::Value& value) {
+  constexpr double max = 1LL << 53;
+  const double raw = number(value);
+  return std::isnan(raw) ? 0 : static_cast<int64_t>(std::floor(std::clamp(raw, -max, max)));
+}
+
+/** Returns 0 when the value is not a port number. */
+uint16_t port(const Napi::Value& value) {
+  const double raw = number(value);
+  return raw >= 1 && raw <= 65'535 && raw == std::floor(raw) ? static_cast<uint16_t>(raw) : 0;
+}
+
+template <class Each>
+void each(const Napi::Value& list, Each&& take) {
+  const auto array = list.As<Napi::Array>();
+  for (uint32_t i = 0; i < array.Length(); i++) take(Napi::Value(array.Get(i)));
+}
+
+Match match(const Napi::Object& raw, std::string& error) {
+  Match match;
+  if (const Napi::Value cidr = raw.Get("cidr"); is_present(cidr)) {
+    match.prefix = Prefix::parse(text(cidr));
+    if (!match.prefix) error = text(cidr) + " is not an address prefix";
+  }
+  if (const Napi::Value host = raw.Get("host"); is_present(host)) match.host = text(host);
+  if (const Napi::Value ports = raw.Get("ports"); is_present(ports)) {
+    const auto pair = ports.As<Napi::Array>();
+    const auto bound = [&](uint32_t i) {
+      return static_cast<uint16_t>(std::clamp<int64_t>(to_int64(pair.Get(i)), 0, 65'535));
+    };
+    match.ports = {bound(0), bound(1)};
+  }
+  return match;
+}
+
+Filter filter(const Napi::Object& raw, Reasons& reasons, std::string& error) {
+  Filter filter;
+  const auto matches = [&](const Napi::Value& list) {
+    std::vector<Match> found;
+    each(list, [&](const Napi::Value& one) { found.push_back(match(one.As<Napi::Object>(), error)); });
+    return found;
+  };
+  if (const Napi::Value allow = raw.Get("allow"); is_present(allow)) filter.allow = matches(allow);
+  filter.deny = matches(raw.Get("deny"));
+  filter.refusal = reasons.id_of(text(raw.Get("refusal")));
+  return filter;
+}
+
+std::optional<Rate> rate(const Napi::Value& raw) {
+  if (!is_present(raw)) return std::nullopt;
+  const auto object = raw.As<Napi::Object>();
+  return Rate{std::max(0.0, number(object.Get("perSec"))), std::max(0.0, number(object.Get("burst")))};
+}
+
+}  // namespace
+
+std::shared_ptr<const Filters> filters(const Napi::Object& raw, Reasons& reasons, std::string& error) {
+  auto all = std::make_shared<Filters>();
+  if (const Napi::Value source = raw.Get("source"); is_present(source))
+    all->source = filter(source.As<Napi::Object>(), reasons, error);
+  each(raw.Get("target"), [&](const Napi::Value& one) {
+    all->target.push_back(filter(one.As<Napi::Object>(), reasons, error));
+  });
+  return error.empty() ? all : nullptr;
+}
+
+RuleConfig rule(const Napi::Object& raw) {
+  RuleConfig config;
+  config.id = static_cast<int>(to_int64(raw.Get("id")));
+  config.is_udp = text(raw.Get("protocol")) == "udp";
+  config.from = port(raw.Get("from"));
+  config.to = port(raw.Get("to"));
+  if (const Napi::Value name = raw.Get("name"); is_present(name)) config.name = text(name);
+  config.is_fallback = raw.Get("fallback").ToBoolean();
+  each(raw.Get("targets"), [&](const Napi::Value& one) {
+    const auto target = one.As<Napi::Object>();
+    const std::string host = text(target.Get("host"));
+    config.targets.push_back({host, port(target.Get("port")), Address::parse(host)});
+  });
+  config.prefer_ipv6 = raw.Get("preferIpv6").ToBoolean();
+  config.probe_ms = std::max<int64_t>(0, to_int64(raw.Get("probeMs")));
+  config.idle_ms = std::max<int64_t>(0, to_int64(raw.Get("idleMs")));
+  config.flow_cap = std::max<int64_t>(0, to_int64(raw.Get("flowCap")));
+  return config;
+}
+
+std::vector<int> numbers(const Napi::Value& raw) {
+  std::vector<int> all;
+  each(raw, [&](const Napi::Value& one) { all.push_back(static_cast<int>(to_int64(one))); });
+  return all;
+}
+
+Limits limits(const Napi::Object& raw, Reasons& reasons) {
+  const auto refusals = raw.Get("refusals").As<Napi::Object>();
+  const auto reason = [&](const char* key) { return reasons.id_of(text(refusals.Get(key))); };
+  Limits limits;
+  limits.bytes = {rate(raw.Get("bytesIn")), rate(raw.Get("bytesOut"))};
+  if (const Napi::Value max = raw.Get("connections"); is_present(max)) limits.connections = to_int64(max);
+  limits.new_connections = rate(raw.Get("newConnections"));
+  limits.refusals = {reason("connections"), reason("newConnections"), reason("bytes"), reason("budget")};
+  return limits;
+}
+
+std::optional<Budget> budget(const Napi::Value& raw) {
+  if (!is_present(raw)) return std::nullopt;
+  const auto object = raw.As<Napi::Object>();
+  return Budget{to_int64(object.Get("mark")), to_int64(object.Get("holdMs"))};
+}
+
+ResolveAnswer answer(const Napi::Object& raw) {
+  if (!raw.Get("ok").ToBoolean()) return {false, {}, text(raw.Get("reason"))};
+  return {true, addresses(raw.Get("addresses")), {}};
+}
+
+std::vector<Address> addresses(const Napi::Value& raw) {
+  std::vector<Address> all;
+  each(raw, [&](const Napi::Value& one) {
+    if (const auto address = Address::parse(text(one))) all.push_back(*address);
+  });
+  return all;
+}
+
+Napi::Object event(Napi::Env env, const EngineEvent& event, Engine& engine) {
+  const auto object = Napi::Object::New(env);
+  object.Set("kind", static_cast<int>(event.kind));
+  object.Set("id", event.id);
+  object.Set("target", event.target);
+  object.Set("number", static_cast<double>(event.value));
+  object.Set("other", static_cast<double>(event.other_value));
+  object.Set("words", event.text);
+  object.Set("reason", event.reason);
+  object.Set("from", static_cast<int>(event.from));
+  object.Set("to", static_cast<int>(event.to));
+  if (event.kind != EngineEvent::Kind::closed) return object;
+  std::vector<double> counters;
+  engine.write_rule(event.id, counters);
+  object.Set("counters", doubles(env, counters));
+  engine.forget(event.id);
+  return object;
+}
+
+Napi::Float64Array doubles(Napi::Env env, const std::vector<double>& values) {
+  auto array = Napi::Float64Array::New(env, values.size());
+  std::copy(values.begin(), values.end(), array.Data());
+  return array;
+}
+
+}  // namespace sluice::convert

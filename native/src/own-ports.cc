@@ -1,0 +1,35 @@
+#include "own-ports.h"
+
+#include <algorithm>
+
+#include "sys.h"
+
+namespace sluice {
+
+namespace {
+
+bool is_local(const Address& address) {
+  if (address.is_unspecified() || address.is_loopback()) return true;
+  const auto own = sys::local_addresses();  // asked each time: interfaces come and go
+  return std::ranges::any_of(own, [&](const Address& one) { return one.same_host(address); });
+}
+
+/** Linux connects to the loopback address when the unspecified address is dialed. */
+Address dialed_address(Address address) {
+  if (address.is_unspecified())
+    address.bytes = Address::parse(address.family == Family::v4 ? "127.0.0.1" : "::1")->bytes;
+  return address;
+}
+
+}  // namespace
+
+bool OwnPorts::includes(const Address& target, const std::vector<Address>& bind) const {
+  if (counts_[target.port].load(std::memory_order_relaxed) == 0) return false;
+  const Address address = dialed_address(target);
+  return std::ranges::any_of(bind, [&](const Address& own) {
+    return own.same_host(address) ||
+           (own.is_unspecified() && own.family == address.family && is_local(address));
+  });
+}
+
+}  // namespace sluice

@@ -1,0 +1,72 @@
+#include "rule-shard.h"
+
+#include <string.h>
+
+#include <algorithm>
+
+namespace sluice {
+
+RuleShard::RuleShard(Worker& worker, std::shared_ptr<Rule> rule)
+    : worker(worker),
+      rule(std::move(rule)),
+      counters(*this->rule->counters[worker.index]),
+      filters_version_(this->rule->filters_version.load(std::memory_order_acquire)) {
+  filters_ = this->rule->current_filters();
+}
+
+/** Fetches replaced filters: they apply to every caller accepted after the call that set them. */
+const Filters& RuleShard::filters() {
+  const uint32_t age = rule->filters_version.load(std::memory_order_acquire);
+  if (age != filters_version_) filters_ = rule->current_filters();
+  filters_version_ = age;
+  return *filters_;
+}
+
+void RuleShard::close(int64_t drain_ms) {
+  is_closed_ = true;
+  const int64_t at_ms = worker.loop.now_ms() + drain_ms;
+  if (drain_ms <= 0)
+    reset_all();
+  else if (!drain_timer_.is_armed() || at_ms < drain_timer_.at_ms())
+    worker.loop.timers().arm(drain_timer_, at_ms);
+  end_when_empty();
+}
+
+bool RuleShard::uses_meter(const Meter& meter) const {
+  return std::ranges::any_of(rule->meters, [&](const auto& one) { return one.get() == &meter; });
+}
+
+Reason RuleShard::check_target(const Address& address, const std::string& host) {
+  const EngineContext& context = worker.context;
+  const OwnPorts& own = rule->is_udp ? context.udp_ports : context.tcp_ports;
+  return own.includes(address, context.bind) ? context.refusals.loop : filters().check_target(address, host);
+}
+
+void RuleShard::dns_failed(const std::string& host, const std::string& reason) {
+  counters.dns_failures.add(1);
+  EngineEvent event{EngineEvent::Kind::dns_failed, rule->id};
+  event.text = host;
+  event.reason = reason;
+  worker.context.events.push_advisory(std::move(event));
+}
+
+void RuleShard::report_splice_selected() {
+  if (rule->splice_reported.load(std::memory_order_relaxed) || rule->splice_reported.exchange(true)) return;
+  worker.context.events.push_advisory(EngineEvent{EngineEvent::Kind::splice_selected, rule->id});
+}
+
+void RuleShard::report_splice_unsupported(int error) {
+  if (rule->splice_unsupported_reported.exchange(true)) return;
+  EngineEvent event{EngineEvent::Kind::splice_unsupported, rule->id};
+  event.text = strerrorname_np(error);
+  worker.context.events.push_advisory(std::move(event));
+}
+
+void RuleShard::end_when_empty() {
+  if (!is_closed_ || has_ended_ || !is_empty()) return;
+  has_ended_ = true;
+  drain_timer_.cancel();
+  worker.remove_shard(*this);
+}
+
+}  // namespace sluice

@@ -1,0 +1,55 @@
+// One thread's part of an open rule, TCP or UDP. It lives until its last connection or flow has ended.
+#pragma once
+
+#include <memory>
+
+#include "worker.h"
+
+namespace sluice {
+
+class RuleShard : public DeferredDelete {
+ public:
+  RuleShard(Worker& worker, std::shared_ptr<Rule> rule);
+
+  /** Closes the rule on this thread; what is live is reset after `drain_ms`. An earlier deadline wins. */
+  void close(int64_t drain_ms);
+  /** Resets what the replaced filters no longer allow. */
+  virtual void recheck_filters() = 0;
+  bool is_closed() const { return is_closed_; }
+  bool uses_meter(const Meter& meter) const;
+
+  /** Closes the sockets of a UDP rule. Those of a TCP rule belong to its `PortListeners`. */
+  virtual void stop_listening() {}
+  virtual void reset_all() = 0;
+  /** Lets connections that wait for a meter retry. */
+  virtual void meter_changed() = 0;
+
+  /** Return the reason of a refusal, or `kNoReason`. */
+  Reason check_source(const Address& caller) { return filters().check_source(caller); }
+  Reason check_target(const Address& address, const std::string& host);
+  void dns_failed(const std::string& host, const std::string& reason);
+  /** Report once per rule. */
+  void report_splice_selected();
+  void report_splice_unsupported(int error);
+
+  Worker& worker;
+  const std::shared_ptr<Rule> rule;
+  RuleCounters& counters;
+
+ protected:
+  virtual bool is_empty() const = 0;
+  /** Ends a closed shard. Called whenever a connection or flow has ended. */
+  void end_when_empty();
+
+ private:
+  void on_drain_timeout() { reset_all(); }
+  const Filters& filters();
+
+  std::shared_ptr<const Filters> filters_;
+  uint32_t filters_version_;
+  bool is_closed_ = false;
+  bool has_ended_ = false;
+  MethodTimer<RuleShard, &RuleShard::on_drain_timeout> drain_timer_{*this};
+};
+
+}  // namespace sluice

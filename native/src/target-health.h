@@ -1,0 +1,80 @@
+// The health of a rule's targets, from the results of the last attempts to connect. Shared by threads.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sluice {
+
+class TargetHealth {
+ public:
+  enum class State : uint8_t { unknown, healthy, failed };
+  using OnChange = std::function<void(int target, State from, State to, const std::string& reason)>;
+
+  TargetHealth(size_t targets, OnChange on_change);
+
+  bool are_all_failed();
+  /** Returns all targets, the one that failed longest ago first. */
+  std::vector<int> longest_failed_first();
+  /** Begins an attempt. Not on a failed target that is being tried, or has failed a short time ago. */
+  bool begin_if_due(int target, int64_t now_ms);
+  void begin(int target);
+  void succeeded(int target);
+  void failed(int target, const std::string& reason, int64_t now_ms);
+  /** Ends an attempt that says nothing about the target. */
+  void abandoned(int target);
+
+  struct Status {
+    State state = State::unknown;
+    int consecutive_failures = 0;
+    int64_t last_failure_at = -1;  // ms since 1970; -1: never
+    int64_t last_success_at = -1;
+  };
+  Status status(int target);
+
+ private:
+  struct Target : Status {
+    std::deque<int64_t> failures_ms;  // the last consecutive ones
+    int successes = 0;                // consecutive ones of a failed target
+    int64_t failure_number = 0;       // of its last failure: orders failures within one millisecond
+    int64_t retry_ms = 0;
+    int attempts = 0;  // in progress
+  };
+
+  const OnChange on_change_;  // called without the lock
+  std::mutex mutex_;
+  std::vector<Target> targets_;
+  int64_t failure_count_ = 0;  // of all targets
+};
+
+/** One attempt to connect to a target. Reports exactly one result; destruction abandons it. */
+class TargetAttempt {
+ public:
+  TargetAttempt() = default;
+  TargetAttempt(TargetHealth& health, int target) : health_(&health), target_(target) {}
+  TargetAttempt(TargetAttempt&& other) noexcept
+      : health_(std::exchange(other.health_, nullptr)), target_(other.target_) {}
+  TargetAttempt& operator=(TargetAttempt&& other) noexcept {
+    abandon();
+    health_ = std::exchange(other.health_, nullptr);
+    target_ = other.target_;
+    return *this;
+  }
+  ~TargetAttempt() { abandon(); }
+
+  int target() const { return target_; }
+  void succeed();
+  void fail(const std::string& reason, int64_t now_ms);
+  void abandon();
+
+ private:
+  TargetHealth* health_ = nullptr;
+  int target_ = -1;
+};
+
+}  // namespace sluice

@@ -1,0 +1,94 @@
+#include "tcp-rule-shard.h"
+
+#include "connection.h"
+
+namespace sluice {
+
+/** Probes one target by a connect at a fixed interval; the result goes to its health. */
+class TcpRuleShard::Probe final : public DialerOwner {
+ public:
+  Probe(TcpRuleShard& shard, int target) : shard_(shard), target_(target) { on_timer(); }
+  ~Probe() {
+    if (!dialer_) return;
+    dialer_->cancel();  // its deletion is deferred: it outlives the shard
+    shard_.worker.loop.delete_later(std::move(dialer_));
+  }
+
+ private:
+  void arm() { shard_.worker.loop.arm_after(timer_, shard_.rule->probe_ms); }
+  void on_timer() {
+    if (shard_.is_closed()) return;
+    arm();
+    if (dialer_) return;
+    dialer_ = std::make_unique<Dialer>(shard_, 0, *this);
+    dialer_->begin_probe(target_);
+  }
+  void dial_succeeded(DialResult result) override {
+    result.endpoint->close();
+    shard_.worker.loop.delete_later(std::move(result.endpoint));
+    shard_.worker.loop.delete_later(std::move(dialer_));
+  }
+  void dial_failed(Reason) override { shard_.worker.loop.delete_later(std::move(dialer_)); }
+
+  TcpRuleShard& shard_;
+  const int target_;
+  std::unique_ptr<Dialer> dialer_;
+  MethodTimer<Probe, &Probe::on_timer> timer_{*this};
+};
+
+TcpRuleShard::TcpRuleShard(Worker& worker, std::shared_ptr<Rule> rule) : RuleShard(worker, std::move(rule)) {
+  if (this->rule->probe_ms == 0 || !worker.is_primary_for(this->rule->id)) return;
+  for (size_t target = 0; target < this->rule->targets.size(); target++)
+    probes_.push_back(std::make_unique<Probe>(*this, static_cast<int>(target)));
+}
+
+TcpRuleShard::~TcpRuleShard() = default;
+
+void TcpRuleShard::start_connection(Caller caller) {
+  auto connection = std::make_unique<Connection>(*this, std::move(caller));
+  if (const Reason refusal = connection->enter()) {
+    rule->reject(refusal);
+    worker.context.descriptors.release(kDescriptors);
+    connection->close_endpoint(std::move(connection->caller_), Connection::Ending::reset);
+    worker.loop.delete_later(std::move(connection));
+    return;
+  }
+  connection->index_ = connections_.size();
+  connections_.push_back(std::move(connection));
+  connections_.back()->begin();
+}
+
+void TcpRuleShard::remove(Connection& connection) {
+  const size_t index = connection.index_;
+  worker.loop.delete_later(std::move(connections_[index]));
+  if (index + 1 < connections_.size()) {
+    connections_[index] = std::move(connections_.back());
+    connections_[index]->index_ = index;
+  }
+  connections_.pop_back();
+  end_when_empty();
+}
+
+std::vector<Connection*> TcpRuleShard::all_connections() const {
+  std::vector<Connection*> all;
+  for (const auto& connection : connections_) all.push_back(connection.get());
+  return all;
+}
+
+void TcpRuleShard::reset_all() {
+  for (Connection* connection : all_connections()) connection->reset();
+}
+
+void TcpRuleShard::meter_changed() {
+  for (Connection* connection : all_connections())
+    if (!connection->has_ended()) connection->retry_metering();
+}
+
+void TcpRuleShard::recheck_filters() {
+  for (Connection* connection : all_connections())
+    if (!connection->has_ended()) connection->recheck_filters();
+}
+
+bool TcpRuleShard::is_empty() const { return connections_.empty(); }
+
+}  // namespace sluice

@@ -1,0 +1,38 @@
+// One thread's part of a TCP rule: its connections and probes.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "rule-shard.h"
+
+namespace sluice {
+
+class Connection;
+struct Caller;
+
+class TcpRuleShard final : public RuleShard {
+ public:
+  static constexpr int64_t kDescriptors = 2;  // of a connection: its caller's and its target's
+
+  TcpRuleShard(Worker& worker, std::shared_ptr<Rule> rule);
+  ~TcpRuleShard() override;
+
+  /** Starts a connection for a caller that the source filter allows and whose descriptors are reserved. */
+  void start_connection(Caller caller);
+  void reset_all() override;
+  void meter_changed() override;
+  void remove(Connection& connection);
+
+ private:
+  class Probe;
+  void recheck_filters() override;
+  bool is_empty() const override;
+  /** A copy: a connection leaves the list when it ends. */
+  std::vector<Connection*> all_connections() const;
+
+  std::vector<std::unique_ptr<Connection>> connections_;
+  std::vector<std::unique_ptr<Probe>> probes_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,100 @@
+#include "udp-dialer.h"
+
+#include <cerrno>
+#include <utility>
+
+#include "udp-rule-shard.h"
+#include "udp-sys.h"
+
+namespace sluice {
+
+namespace {
+
+/** True for local errors, which say nothing about the target. */
+bool is_local_error(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM || error == EADDRNOTAVAIL;
+}
+
+}  // namespace
+
+void UdpDialer::begin() {
+  TargetHealth& health = shard_.rule->health;
+  if (health.are_all_failed()) failed_targets_ = health.longest_failed_first();
+  try_next();
+}
+
+void UdpDialer::cancel() {
+  attempt_.abandon();
+  if (token_ != 0) shard_.worker.cancel_resolve(std::exchange(token_, 0));
+}
+
+void UdpDialer::try_next() {
+  while (begin_next_target()) {
+    if (!target().literal) {
+      token_ = shard_.worker.resolve(*this, shard_.rule->id, target().host);
+      return;
+    }
+    if (connect({*target().literal})) return;
+  }
+  owner_.dial_failed(refusal_);
+}
+
+bool UdpDialer::begin_next_target() {
+  TargetHealth& health = shard_.rule->health;
+  const int count = static_cast<int>(shard_.rule->targets.size());
+  if (!failed_targets_.empty()) {
+    if (next_failed_ == failed_targets_.size()) return false;
+    target_ = failed_targets_[next_failed_++];
+    health.begin(target_);
+    attempt_ = TargetAttempt(health, target_);
+    return true;
+  }
+  while (++target_ < count) {
+    if (!health.begin_if_due(target_, shard_.worker.loop.now_ms())) continue;
+    attempt_ = TargetAttempt(health, target_);
+    return true;
+  }
+  return false;
+}
+
+void UdpDialer::on_resolved(const ResolveAnswer& answer) {
+  token_ = 0;
+  if (answer.is_ok) {
+    if (connect(answer.addresses)) return;
+  } else {
+    shard_.dns_failed(target().host, answer.reason);
+    attempt_.fail(answer.reason, shard_.worker.loop.now_ms());
+    is_failover_ = true;
+  }
+  try_next();
+}
+
+bool UdpDialer::connect(const std::vector<Address>& addresses) {
+  const auto port = static_cast<uint16_t>(target().port + port_index_);
+  bool has_dialed = false;
+  for (const Address& address : shard_.dial_order(addresses, port)) {
+    const Reason refusal = shard_.check_target(address, target().host);
+    if (refusal != kNoReason) {
+      if (refusal_ == kNoReason) refusal_ = refusal;
+      continue;
+    }
+    Fd socket;
+    const int error = sys::connect_datagram(address, socket);
+    if (error == 0) {
+      owner_.dial_succeeded({std::move(socket), address, std::move(attempt_), is_failover_});
+      return true;
+    }
+    has_dialed = has_dialed || !is_local_error(-error);
+  }
+  if (has_dialed) {
+    attempt_.fail("unreachable", shard_.worker.loop.now_ms());
+    is_failover_ = true;
+  } else {
+    attempt_.abandon();
+  }
+  return false;
+}
+
+const Target& UdpDialer::target() const { return shard_.rule->targets[target_]; }
+
+}  // namespace sluice

@@ -1,0 +1,60 @@
+// Connects datagram sockets to a rule's targets: DNS names, target filters, failover.
+#pragma once
+
+#include <vector>
+
+#include "rule-shard.h"
+
+namespace sluice {
+
+class UdpRuleShard;
+
+struct UdpDialResult {
+  Fd socket;
+  Address address;
+  TargetAttempt attempt;     // succeeds with the target's first reply
+  bool is_failover = false;  // another target was tried before
+};
+
+class UdpDialerOwner {
+ public:
+  virtual void dial_succeeded(UdpDialResult result) = 0;
+  /** `refusal`: why addresses were refused, or `kNoReason`. */
+  virtual void dial_failed(Reason refusal) = 0;
+
+ protected:
+  ~UdpDialerOwner() = default;
+};
+
+/** Dials once. Calls its owner exactly once, possibly from within `begin`, unless it is cancelled before. */
+class UdpDialer final : private ResolveRequester {
+ public:
+  UdpDialer(UdpRuleShard& shard, int port_index, UdpDialerOwner& owner)
+      : shard_(shard), owner_(owner), port_index_(port_index) {}
+  ~UdpDialer() { cancel(); }
+
+  void begin();
+  void cancel();
+
+ private:
+  /** Tries target after target until one is connected or a DNS name must be resolved. */
+  void try_next();
+  bool begin_next_target();
+  void on_resolved(const ResolveAnswer& answer) override;
+  bool connect(const std::vector<Address>& addresses);
+  const Target& target() const;
+
+  UdpRuleShard& shard_;
+  UdpDialerOwner& owner_;
+  const int port_index_;
+  int target_ = -1;
+  /** The order when all have failed. A flow cannot fail over later: ICMP errors come too late. */
+  std::vector<int> failed_targets_;
+  size_t next_failed_ = 0;
+  bool is_failover_ = false;
+  Reason refusal_ = kNoReason;
+  int64_t token_ = 0;  // of a pending resolve; 0: none
+  TargetAttempt attempt_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,201 @@
+#include "udp-rule-shard.h"
+
+#include <string.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+namespace sluice {
+
+namespace {
+
+/** Batches that are read from a listener before others are served. */
+constexpr int kBatchesPerWake = 4;
+constexpr int64_t kRefusalMemoryMs = 10'000;
+/** Sweeps for idle flows per idle time; they are never further apart than `kMaxSweepMs`. */
+constexpr int64_t kSweepsPerIdle = 4;
+constexpr int64_t kMaxSweepMs = 5'000;
+
+uint64_t random_seed() {
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
+}
+
+uint64_t mix(uint64_t hash, uint64_t value) {
+  const auto product = static_cast<unsigned __int128>(hash ^ value) * 0x9e3779b97f4a7c15;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+}  // namespace
+
+class UdpRuleShard::Listener final : public FdWatcher {
+ public:
+  Listener(UdpRuleShard& shard, const BoundSocket& bound)
+      : shard_(&shard), socket_(bound.socket), port_index_(bound.address.port - shard.rule->from) {
+    shard.worker.loop.watch(socket_->get(), *this, EPOLLIN);
+  }
+
+  void ready(uint32_t) override {
+    for (int batch = 0; shard_ != nullptr && batch < kBatchesPerWake; batch++)
+      if (!shard_->receive(socket_->get(), port_index_)) return;
+  }
+  void close() {
+    shard_->worker.loop.unwatch(socket_->get());
+    shard_ = nullptr;
+    socket_.reset();
+  }
+
+ private:
+  UdpRuleShard* shard_;
+  std::shared_ptr<Fd> socket_;
+  const int port_index_;
+};
+
+size_t UdpRuleShard::Hash::operator()(const Key& key) const {
+  std::array<uint64_t, 4> words{};
+  static_assert(sizeof key.source.raw <= sizeof words);
+  std::memcpy(words.data(), key.source.raw.data(), key.source.raw.size());
+  uint64_t hash = mix(seed, static_cast<uint64_t>(key.port_index));
+  for (const uint64_t word : words) hash = mix(hash, word);
+  return hash;
+}
+
+UdpRuleShard::UdpRuleShard(Worker& worker, std::shared_ptr<Rule> rule, std::vector<BoundSocket> sockets)
+    : RuleShard(worker, std::move(rule)), sockets_(std::move(sockets)), flows_(0, Hash{random_seed()}) {}
+
+UdpRuleShard::~UdpRuleShard() = default;
+
+void UdpRuleShard::open() {
+  const size_t threads = rule->counters.size();
+  for (const BoundSocket& bound : std::exchange(sockets_, {})) {
+    // A shared socket is read by one thread, so that the datagrams of a flow stay together.
+    const bool is_ours = !bound.is_shared || bound.address.port % threads == worker.index;
+    if (is_ours) listeners_.push_back(std::make_unique<Listener>(*this, bound));
+  }
+}
+
+void UdpRuleShard::stop_listening() {
+  batch().flush();
+  sweep_.cancel();
+  for (auto& listener : listeners_) {
+    listener->close();
+    worker.loop.delete_later(std::move(listener));
+  }
+  listeners_.clear();
+  for (UdpFlow* flow : all_flows()) flow->end(kNoReason);
+}
+
+bool UdpRuleShard::receive(int listener, int port_index) {
+  UdpBatch& batch = this->batch();
+  batch.flush();
+  SlotRange received;
+  if (batch.receive(listener, received) <= 0) return false;
+  for (SlotRange run{received.first, received.first}; run.first < received.end; run.first = run.end) {
+    do run.end++;
+    while (run.end < received.end && batch.is_same_source(run.first, run.end));
+    dispatch_run(listener, port_index, run);
+  }
+  batch.flush();
+  const bool is_more = UdpBatch::is_full(received);
+  if (!is_more) worker.loop.record_small_read();
+  return is_more;
+}
+
+void UdpRuleShard::dispatch_run(int listener, int port_index, SlotRange run) {
+  const UdpPath path{listener, port_index, batch().source(run.first)};
+  const auto found = flows_.find({path.source, port_index});
+  UdpFlow* flow = found != flows_.end() ? found->second.get() : create_flow(path, run.size());
+  if (flow != nullptr) flow->receive(run);
+}
+
+UdpFlow* UdpRuleShard::create_flow(const UdpPath& path, int datagrams) {
+  const Reason source = check_source(path.source.address());
+  if (source != kNoReason) return refuse(source, datagrams);
+  if (rule->flows.fetch_add(1) >= rule->flow_cap) {
+    rule->flows.fetch_sub(1);
+    counters.overflow.add(datagrams);
+    return nullptr;
+  }
+  auto created = std::make_unique<UdpFlow>(*this, path);
+  const Reason refusal = enter(*created);
+  if (refusal != kNoReason) {
+    rule->flows.fetch_sub(1);
+    return refuse(refusal, datagrams);
+  }
+  UdpFlow* flow = created.get();
+  flows_.emplace(Key{path.source, path.port_index}, std::move(created));
+  counters.connections.add(1);
+  counters.ports[path.port_index].active.add(1);
+  arm_sweep();
+  flow->begin();
+  return flow->has_ended() ? nullptr : flow;
+}
+
+Reason UdpRuleShard::enter(UdpFlow& flow) {
+  Descriptors& descriptors = worker.context.descriptors;
+  if (!descriptors.reserve(1)) return worker.context.refusals.descriptors;
+  const Reason refusal = flow.enter();
+  if (refusal != kNoReason) descriptors.release(1);
+  return refusal;
+}
+
+UdpFlow* UdpRuleShard::refuse(Reason reason, int datagrams) {
+  rule->reject(reason, datagrams);
+  return nullptr;
+}
+
+void UdpRuleShard::remove(UdpFlow& flow) {
+  const auto found = flows_.find({flow.path().source, flow.path().port_index});
+  worker.loop.delete_later(std::move(found->second));
+  flows_.erase(found);
+  rule->flows.fetch_sub(1);
+  worker.context.descriptors.release(1);
+  counters.ports[flow.path().port_index].active.add(-1);
+  end_when_empty();
+}
+
+std::vector<Address> UdpRuleShard::dial_order(const std::vector<Address>& addresses, uint16_t port) {
+  const int64_t now_ms = worker.loop.now_ms();
+  std::erase_if(refused_, [&](const Refused& one) { return one.at_ms + kRefusalMemoryMs <= now_ms; });
+  std::vector<Address> order = interleave(addresses, rule->prefer_ipv6);
+  for (Address& address : order) address = address.with_port(port);
+  std::ranges::stable_partition(order, [&](const Address& address) {
+    return std::ranges::none_of(refused_, [&](const Refused& one) { return one.address == address; });
+  });
+  return order;
+}
+
+void UdpRuleShard::record_eviction(int target, const Address& address, int error) {
+  std::erase_if(refused_, [&](const Refused& one) { return one.address == address; });
+  refused_.push_back({address, worker.loop.now_ms()});
+  EngineEvent event{EngineEvent::Kind::flow_evicted, rule->id};
+  event.target = target;
+  event.text = strerrorname_np(error);
+  worker.context.events.push_advisory(std::move(event));
+}
+
+void UdpRuleShard::recheck_filters() {
+  for (UdpFlow* flow : all_flows()) flow->recheck_filters();
+}
+
+void UdpRuleShard::sweep() {
+  const int64_t silent_since_ms = worker.loop.now_ms() - rule->idle_ms;
+  for (UdpFlow* flow : all_flows())
+    if (flow->last_active_ms() <= silent_since_ms) flow->end(kNoReason);
+  arm_sweep();
+}
+
+void UdpRuleShard::arm_sweep() {
+  if (rule->idle_ms == 0 || flows_.empty() || sweep_.is_armed()) return;
+  worker.loop.arm_after(sweep_, std::clamp<int64_t>(rule->idle_ms / kSweepsPerIdle, 1, kMaxSweepMs));
+}
+
+std::vector<UdpFlow*> UdpRuleShard::all_flows() const {
+  std::vector<UdpFlow*> flows;
+  flows.reserve(flows_.size());
+  for (const auto& [key, flow] : flows_) flows.push_back(flow.get());
+  return flows;
+}
+
+}  // namespace sluice

@@ -1,0 +1,68 @@
+// One thread's part of a UDP rule: its listeners and its flows.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "rule-shard.h"
+#include "udp-batch.h"
+#include "udp-flow.h"
+
+namespace sluice {
+
+class UdpRuleShard final : public RuleShard {
+ public:
+  UdpRuleShard(Worker& worker, std::shared_ptr<Rule> rule, std::vector<BoundSocket> sockets);
+  ~UdpRuleShard() override;
+
+  void open();
+  /** Closes the listeners and ends all flows: a flow has no end of its own to wait for. */
+  void stop_listening() override;
+  void reset_all() override {}
+  void meter_changed() override {}
+
+  UdpBatch& batch() const { return worker.udp_batch; }
+  /** Orders addresses as TCP dials them, but those that refused lately come last. */
+  std::vector<Address> dial_order(const std::vector<Address>& addresses, uint16_t port);
+  void record_eviction(int target, const Address& address, int error);
+  void remove(UdpFlow& flow);
+
+ private:
+  class Listener;
+  struct Key {
+    SourceAddress source;
+    int port_index;
+    bool operator==(const Key& other) const = default;
+  };
+  struct Hash {
+    uint64_t seed;  // random: callers, who choose their ports, must not choose hash buckets
+    size_t operator()(const Key& key) const;
+  };
+  struct Refused {
+    Address address;
+    int64_t at_ms;
+  };
+
+  /** Receives one batch; returns true if there may be more. */
+  bool receive(int listener, int port_index);
+  void dispatch_run(int listener, int port_index, SlotRange run);
+  /** Returns null, and counts every datagram, when the flow is refused. */
+  UdpFlow* create_flow(const UdpPath& path, int datagrams);
+  Reason enter(UdpFlow& flow);
+  UdpFlow* refuse(Reason reason, int datagrams);
+  void recheck_filters() override;
+  bool is_empty() const override { return flows_.empty(); }
+  void sweep();
+  void arm_sweep();
+  std::vector<UdpFlow*> all_flows() const;
+
+  std::vector<BoundSocket> sockets_;  // until `open`
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::unordered_map<Key, std::unique_ptr<UdpFlow>, Hash> flows_;
+  std::vector<Refused> refused_;
+  MethodTimer<UdpRuleShard, &UdpRuleShard::sweep> sweep_{*this};
+};
+
+}  // namespace sluice
