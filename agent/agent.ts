@@ -1,90 +1,91 @@
-// The story of an agent: what was saved is in force again, then a link keeps it in step with the server.
+// The life of an agent: saved objects are applied first, then the link keeps the agent in step with the server.
 import { timestamp } from '../kernel/base/clock.ts'
 import { Releases } from '../kernel/base/releases.ts'
-import { type AgentOptions, type Components, openComponents, openHello } from './components.ts'
+import { type AgentOptions, type Components, openComponents } from './components.ts'
 import { type Bundle, markRevoked } from './link/bundle.ts'
+import { openHello } from './link/hello.ts'
 import { type LinkOptions, runLink } from './link/link.ts'
 import { aborted } from './link/wait.ts'
 import { guardPlugin } from './plugins/guard.ts'
 
 export interface Signals {
+  /** Stops the agent in order: connections drain, the last counts are reported. */
   readonly stop: AbortSignal
-  /** Nothing is waited for any more. */
+  /** Ends an orderly stop at once. */
   readonly cut: AbortSignal
 }
 
-/** 'revoked': the server has taken the right to forward away. */
+/** 'revoked': the server has revoked the agent's token, and all rules are closed. */
 export type Outcome = 'stopped' | 'revoked'
 
-const countMs = 1000
+const sampleMs = 1000
 const lastReportMs = 3000
 
+/** Runs an agent until it is stopped or revoked. Rejects when a component or a plugin cannot be started. */
 export async function runAgent(given: AgentOptions, { stop, cut }: Signals): Promise<Outcome> {
   const options = { ...given, plugins: given.plugins.map(plugin => guardPlugin(plugin, given.log)) }
   const releases = new Releases()
   const unlink = new AbortController()
   try {
-    const parts = openComponents(options, releases.defer)
-    for (const plugin of options.plugins) await plugin.start?.({ call: parts.call, defer: releases.defer })
-    await parts.objects.restore()
-    releases.defer(options.clock.every(countMs, parts.takeSample))
+    const components = openComponents(options, releases.defer)
+    const { call, objects } = components
+    for (const plugin of options.plugins) await plugin.start?.({ call, defer: releases.defer })
+    await objects.restore()
+    releases.defer(options.clock.every(sampleMs, call.takeSample))
 
-    const linked = runLink(linkOptions(options, parts), unlink.signal)
-    const refused = await Promise.race([linked, aborted(stop)])
-    if (refused) await giveUp(options, parts, refused)
-    else await windDown(options, parts, cut)
+    const link = runLink(linkOptions(options, components), unlink.signal)
+    const revoked = await Promise.race([link, aborted(stop)])
+    if (revoked) await closeRevoked(options, components, revoked)
+    else await stopInOrder(options, components, cut)
     unlink.abort()
-    await linked
-    return refused ? 'revoked' : 'stopped'
+    await link
+    return revoked ? 'revoked' : 'stopped'
   } finally {
     unlink.abort()
     await releases.run()
   }
 }
 
-function linkOptions(
-  options: AgentOptions,
-  { codec, objects, journal, handlers, call }: Components
-): LinkOptions {
-  const { plugins, bundleFile, clock, log, random } = options
-  const hello = openHello(plugins, options.version)
-  let askedMs = 0
+function linkOptions(options: AgentOptions, components: Components): LinkOptions {
+  const { plugins, version, bundleFile, clock, log, random } = options
+  const { codec, objects, journal, handlers, call } = components
+  const hello = openHello(plugins, version)
+  let helloAtMs = 0
   return {
     bundleFile,
     codec,
     handlers,
     hello() {
-      askedMs = clock.now()
+      helloAtMs = clock.now()
       return hello(objects.digest())
     },
     async welcomed({ generation, kinds, server_time_ms: serverTimeMs }) {
-      journal.setServerTime(serverTimeMs, askedMs)
+      journal.setServerTime(serverTimeMs, helloAtMs)
       await objects.welcome(generation, kinds)
     },
-    joined(line, { parts }, signal) {
-      objects.attach(line)
-      for (const plugin of plugins)
-        plugin.connected?.({ ...line, welcomePart: key => parts[key], signal }, call)
+    connected(channel, { parts }, signal) {
+      objects.attach(channel)
+      const stream = { ...channel, welcomePart: (key: string) => parts[key], signal }
+      for (const plugin of plugins) plugin.connected?.(stream, call)
     },
-    left: objects.detach,
+    disconnected: objects.detach,
     clock,
     log,
     ...(random && { random })
   }
 }
 
-/** Listeners close, connections have their drain, the server hears the last counts. The journal keeps what it misses. */
-async function windDown(
+/** Closes listeners, lets connections drain, and reports the last counts. The journal keeps what is not reported. */
+async function stopInOrder(
   { plugins, clock, log }: AgentOptions,
-  parts: Components,
+  { objects, rules, call }: Components,
   cut: AbortSignal
 ): Promise<void> {
-  const { objects, rules, takeSample, call } = parts
   log.info('agent.stopping', 'listeners close, connections may end')
   objects.close()
   await Promise.race([rules.closeAll('drain'), aborted(cut)])
   if (cut.aborted) return
-  takeSample()
+  call.takeSample()
   const late = Promise.withResolvers<void>()
   const cancel = clock.after(lastReportMs, late.resolve)
   const reported = Promise.allSettled(plugins.map(plugin => plugin.stopping?.(call)))
@@ -92,16 +93,16 @@ async function windDown(
   cancel()
 }
 
-/** The journal stays: a later enrollment still reports it. */
-async function giveUp(
+/** Cuts all rules and marks the bundle. The journal stays: after a new enrollment it is still reported. */
+async function closeRevoked(
   { bundleFile, clock, log }: AgentOptions,
-  parts: Components,
-  refused: Bundle
+  { objects, rules }: Components,
+  { token }: Bundle
 ): Promise<void> {
-  log.error('auth.failure', 'the server has revoked this agent; sluice agent enroll lets it in again', {
+  log.error('auth.failure', 'the server has revoked this agent; to admit it again run sluice agent enroll', {
     reason: 'token_revoked'
   })
-  await parts.objects.clear()
-  await parts.rules.closeAll('cut')
-  markRevoked(bundleFile, refused.token, timestamp(clock.now()))
+  await objects.clear()
+  await rules.closeAll('cut')
+  markRevoked(bundleFile, token, timestamp(clock.now()))
 }

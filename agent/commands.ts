@@ -5,10 +5,10 @@ import { ownVersion } from '../kernel/base/version.ts'
 import { type Command, defineCommand } from '../kernel/cli/command.ts'
 import { type AgentStart, enrollAgent, startAgent } from './main.ts'
 
-const place = {
+const commonArgs = {
   config: Type.Optional(Type.String({ description: 'TOML configuration of the agent.' })),
-  bundle: Type.Optional(Type.String({ description: 'Where the identity lies; <state dir>/bundle.json.' })),
-  state_dir: Type.Optional(Type.String({ description: 'Where rules and counts are kept.' }))
+  bundle: Type.Optional(Type.String({ description: 'The bundle file; default: <state dir>/bundle.json.' })),
+  state_dir: Type.Optional(Type.String({ description: 'Directory of rules, journal and bundle.' }))
 }
 
 interface Args {
@@ -28,17 +28,22 @@ const startOf = (args: Args, env: AgentStart['env']): AgentStart => ({
 export const commands: readonly Command[] = [
   defineCommand({
     name: 'agent enroll',
-    summary: 'Make this machine a client, with a command from client enroll.',
+    summary: 'Enroll this machine as a client, with the URI from sluice client enroll.',
     args: Type.Object({
-      uri: Type.Optional(Type.String({ description: 'svc://..., or - for standard input; SVC_ENROLL_URI.' })),
-      ...place
+      uri: Type.Optional(
+        Type.String({
+          description: 'svc://..., or - to read it from standard input; default: SVC_ENROLL_URI.'
+        })
+      ),
+      ...commonArgs
     }),
     positional: ['uri'],
     needs: 'nothing',
     async run({ args, env, input, print, signal }) {
-      const given = args.uri ?? env['SVC_ENROLL_URI']
-      if (given === undefined) throw new Fault(wrongUsage, 'give the URI, - to read it, or SVC_ENROLL_URI')
-      const uri = given === '-' ? await text(input) : given
+      const source = args.uri ?? env['SVC_ENROLL_URI']
+      if (source === undefined)
+        throw new Fault(wrongUsage, 'give the URI, - to read it from standard input, or set SVC_ENROLL_URI')
+      const uri = source === '-' ? await text(input) : source
       const bundle = await enrollAgent(startOf(args, env), uri, signal)
       const { token: _, ...shown } = bundle
       print.data(shown, ['client_id', 'client_name', 'server_endpoint'])
@@ -46,8 +51,8 @@ export const commands: readonly Command[] = [
   }),
   defineCommand({
     name: 'agent run',
-    summary: 'Forward as the server says, until it is stopped.',
-    args: Type.Object(place),
+    summary: 'Run the agent: forward as the server says until stopped.',
+    args: Type.Object(commonArgs),
     needs: 'nothing',
     until: 'stopped',
     run: ({ args, env, signal, forceSignal }) =>

@@ -1,4 +1,4 @@
-// The agent's configuration: what its machine allows, and where it keeps things. The server can widen none of it.
+// The agent's configuration: guardrails, engine, state directory. The server cannot change any of it.
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { readConfig, throwProblems, validateConfig } from '../kernel/base/config.ts'
@@ -8,7 +8,7 @@ import { type Guardrails, openGuardrails } from './rules/guardrails.ts'
 const Section = Type.Object({ enabled: Type.Optional(Type.Boolean()) }, { additionalProperties: false })
 
 export const agentKeys = Type.Object({
-  state_dir: Type.Optional(Type.String({ description: 'Where rules, journal and bundle live.' })),
+  state_dir: Type.Optional(Type.String({ description: 'Directory of rules, journal and bundle.' })),
   bind: Type.Array(Type.String(), {
     default: ['0.0.0.0', '::'],
     minItems: 1,
@@ -20,41 +20,40 @@ export const agentKeys = Type.Object({
   }),
   allow_targets: Type.Array(Type.String(), {
     default: [],
-    description: 'Addresses, CIDRs or names, with ports if need be, that may be dialled; empty: all.'
+    description: 'Targets that rules may use: addresses, CIDRs or names, optionally with ports; empty: all.'
   }),
   deny_targets: Type.Array(Type.String(), {
     default: ['169.254.0.0/16', 'fe80::/10', '224.0.0.0/4', 'ff00::/8', '0.0.0.0/8', '::/128'],
-    description:
-      'What is never dialled, whatever a rule says. IPv4 entries hold for the IPv4-mapped form, too.'
+    description: 'Targets that no rule may use. IPv4 entries also apply to the IPv4-mapped IPv6 form.'
   }),
   engine: Type.Union([Type.Literal('auto'), Type.Literal('native'), Type.Literal('portable')], {
     default: 'auto',
-    description: 'The data plane; auto: native where it loads.'
+    description: 'The engine that forwards; auto: native where it loads.'
   }),
   threads: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 64,
-      description: 'Of the native engine; default: one a core, up to 4.'
+      description: 'Threads of the native engine; default: one for each core, at most 4.'
     })
   ),
   metrics_listen: Type.Optional(
     Type.String({
       pattern: '^(\\[[0-9a-fA-F:.]+\\]|[^:\\s]+):[0-9]{1,5}$',
-      description: 'Address of /metrics, which asks for no credential; off without.'
+      description: 'Address (host:port) of /metrics, which needs no credential; without it /metrics is off.'
     })
   ),
   log_level: Type.Union(
     ['debug', 'info', 'warn', 'error'].map(level => Type.Literal(level)),
-    { default: 'info', description: 'Least level that is written.' }
+    { default: 'info', description: 'Lowest level that is written.' }
   ),
   log_format: Type.Union([Type.Literal('json'), Type.Literal('pretty')], {
     default: 'json',
-    description: 'One JSON object a line, or the same for people.'
+    description: 'json: one object per line; pretty: the same for people.'
   }),
   plugins: Type.Record(Type.String(), Section, {
     default: {},
-    description: '[plugins.<name>]: enabled = false, or another by path or package.'
+    description: '[plugins.<name>]: enabled = false turns a plugin off; a path or a package name adds one.'
   })
 })
 
@@ -80,12 +79,14 @@ export interface ConfigSources {
   readonly stateDir?: string | undefined
 }
 
-/** Flag, then environment, then file, then default; all problems at once. */
+/**
+ * Reads the configuration; flags precede the environment, the file and the defaults. Throws one Fault with all problems.
+ */
 export function readAgentConfig({ file, env, stateDir }: ConfigSources): AgentConfig {
-  const given = readConfig(agentKeys, { file, env, flags: { state_dir: stateDir } })
-  const { value, problems } = validateConfig(agentKeys, given, '')
+  const read = readConfig(agentKeys, { file, env, flags: { state_dir: stateDir } })
+  const { value, problems } = validateConfig(agentKeys, read, '')
   throwProblems(problems)
-  const keys = value as Keys // settle found no problem
+  const keys = value as Keys // validateConfig has found no problems
   const guardrails = openGuardrails(keys, problems)
   throwProblems(problems)
   return {
@@ -101,10 +102,10 @@ export function readAgentConfig({ file, env, stateDir }: ConfigSources): AgentCo
   }
 }
 
-/** STATE_DIRECTORY is systemd's, and may name several. */
+/** systemd sets STATE_DIRECTORY, which may hold several paths. */
 function defaultStateDir(env: Env): string {
-  const [given] = (env['STATE_DIRECTORY'] ?? '').split(':')
-  if (given) return given
+  const [first] = (env['STATE_DIRECTORY'] ?? '').split(':')
+  if (first) return first
   const home = env['XDG_STATE_HOME'] || join(env['HOME'] ?? '.', '.local', 'state')
   return join(home, 'sluice', 'agent')
 }

@@ -1,4 +1,4 @@
-// Which data plane runs on this machine, and why not the other.
+// Selects the engine that runs on this machine.
 import { Fault, startupInvalid } from '../kernel/base/errors.ts'
 import type { Log } from '../kernel/base/log.ts'
 import { loadNative } from '../native/index.ts'
@@ -9,21 +9,19 @@ export type EngineName = 'native' | 'portable'
 
 export interface EngineSelection {
   readonly engine: EngineName
-  readonly reason: string // where the native one was found, or why it does not run
+  readonly reason: string // where the native engine was found, or why it is not used
   readonly open: (options: EngineOptions) => Engine
 }
 
-/** `wanted` auto: the native one where it loads. */
+/** 'auto' is the native engine where it loads. Throws Fault when 'native' is wanted and does not load. */
 export function selectEngine(wanted: EngineName | 'auto', load = loadNative): EngineSelection {
   const portable = { engine: 'portable', open: openPortableEngine } as const
-  if (wanted === 'portable') return { ...portable, reason: 'the configuration says so' }
+  if (wanted === 'portable') return { ...portable, reason: 'selected in the configuration' }
   const native = load()
   if (native.ok) return { engine: 'native', reason: native.from, open: native.openEngine }
   if (wanted === 'native') throw new Fault(startupInvalid, `engine is native, and ${native.reason}`)
   return { ...portable, reason: native.reason }
 }
 
-/** Said once at a start. */
-export function logSelection({ engine, reason }: EngineSelection, log: Log): void {
-  log.info('engine.selected', `the ${engine} engine forwards`, { engine, reason })
-}
+export const logSelection = ({ engine, reason }: EngineSelection, log: Log): void =>
+  log.info('engine.selected', `the ${engine} engine is used`, { engine, reason })

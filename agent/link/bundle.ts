@@ -1,4 +1,4 @@
-// Who this agent is and whom it trusts: the file that `agent enroll` writes and `agent run` reads.
+// The agent's identity and the server that it trusts: the file that `agent enroll` writes and `agent run` reads.
 import {
   closeSync,
   existsSync,
@@ -17,7 +17,7 @@ import { Fault, startupInvalid } from '../../kernel/base/errors.ts'
 
 const Fingerprint = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
-/** Written before the code is redeemed: what a lost answer is asked for again with. */
+/** Written before the code is redeemed, so that the request can be repeated when its response is lost. */
 const PendingBundle = Type.Object({
   version: Type.Literal(1),
   server_endpoint: Type.String(),
@@ -36,37 +36,37 @@ const Bundle = Type.Object({
 export type PendingBundle = Static<typeof PendingBundle>
 export type Bundle = Static<typeof Bundle>
 
-const pendingOf = (file: string): string => `${file}.pending`
+const pendingPath = (file: string): string => `${file}.pending`
 
-/** Null where there is none. */
+/** Returns null where there is no file; throws Fault when the file is not a valid bundle. */
 export const readBundle = (file: string): Bundle | null => readJson(Bundle, file)
-export const readPending = (file: string): PendingBundle | null => readJson(PendingBundle, pendingOf(file))
-export const hasPending = (file: string): boolean => existsSync(pendingOf(file))
-export const writePending = (file: string, pending: PendingBundle): void => write(pendingOf(file), pending)
+export const readPending = (file: string): PendingBundle | null => readJson(PendingBundle, pendingPath(file))
+export const hasPending = (file: string): boolean => existsSync(pendingPath(file))
+export const writePending = (file: string, pending: PendingBundle): void => write(pendingPath(file), pending)
 
-/** In this order: whoever finds no pending one reads a bundle that is final. */
+/** Writes the bundle before it deletes the pending one: a reader that finds no pending file reads the final bundle. */
 export function writeBundle(file: string, bundle: Bundle): void {
   write(file, bundle)
-  rmSync(pendingOf(file), { force: true })
+  rmSync(pendingPath(file), { force: true })
 }
 
-/** A start with this bundle opens nothing. One that holds another token by now is left alone. */
+/** Makes later starts with this token fail. A bundle that has another token by now stays unchanged. */
 export function markRevoked(file: string, token: string, revokedAt: string): void {
   const bundle = readBundle(file)
   if (bundle?.token === token) write(file, { ...bundle, revoked_at: revokedAt })
 }
 
-/** Trusted beside the present leaf from now on; '' takes it back. False for a bundle that holds another token by now. */
+/** Stores the pin to accept besides the current one; '' removes it. Returns false if the bundle has another token by now. */
 export function saveNextPin(file: string, token: string, fingerprint: string): boolean {
   const bundle = readBundle(file)
   if (bundle?.token !== token) return false
-  const { next_server_cert_sha256: before = '', ...rest } = bundle
-  if (before !== fingerprint)
+  const { next_server_cert_sha256: current = '', ...rest } = bundle
+  if (current !== fingerprint)
     write(file, { ...rest, ...(fingerprint !== '' && { next_server_cert_sha256: fingerprint }) })
   return true
 }
 
-/** The server has shown the next leaf: it is the present one, and the old one is trusted no more. */
+/** Makes the next pin the current one; the previous certificate is no longer trusted. */
 export function promoteNextPin(file: string, token: string): void {
   const bundle = readBundle(file)
   if (bundle?.token !== token || bundle.next_server_cert_sha256 === undefined) return
@@ -75,28 +75,31 @@ export function promoteNextPin(file: string, token: string): void {
 }
 
 function readJson<S extends TObject>(schema: S, file: string): Static<S> | null {
-  const text = textOf(file)
+  const text = readText(file)
   if (text === null) return null
   requirePrivateFile(file, 'a token')
   try {
     const value: unknown = JSON.parse(text)
     if (Check(schema, value)) return value
   } catch (cause) {
-    throw new Fault(startupInvalid, `bundle ${file} is no JSON; run sluice agent enroll again`, { cause })
+    throw new Fault(startupInvalid, `bundle ${file} is not JSON; run sluice agent enroll again`, { cause })
   }
-  throw new Fault(startupInvalid, `bundle ${file} is not of the form that this agent knows (version 1)`)
+  throw new Fault(
+    startupInvalid,
+    `bundle ${file} does not have the format that this agent supports (version 1)`
+  )
 }
 
-function textOf(file: string): string | null {
+function readText(file: string): string | null {
   try {
     return readFileSync(file, 'utf8')
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null // what readFileSync throws
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null // readFileSync throws this type
     throw new Fault(startupInvalid, `bundle ${file} cannot be read: ${String(cause)}`, { cause })
   }
 }
 
-/** Whole or not at all, also when the power goes. */
+/** Replaces the file atomically and durably: after a power failure it has the old or the new content. */
 function write(file: string, value: object): void {
   const draft = `${file}.${process.pid}.tmp`
   const fd = openSync(draft, 'w', 0o600)
@@ -104,7 +107,7 @@ function write(file: string, value: object): void {
   fsyncSync(fd)
   closeSync(fd)
   renameSync(draft, file)
-  if (process.platform === 'win32') return // it opens no directory
+  if (process.platform === 'win32') return // it cannot open directories
   const dir = openSync(dirname(file), 'r')
   fsyncSync(dir)
   closeSync(dir)

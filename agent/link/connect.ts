@@ -3,14 +3,14 @@ import { connect, type TLSSocket } from 'node:tls'
 import type { Clock } from '../../kernel/base/clock.ts'
 import { alpn } from '../../kernel/wire/control.ts'
 
-/** The server's leaf is another than the one that this agent was told to trust. */
+/** The server's certificate is none of those that the bundle pins. */
 export class PinMismatch extends Error {
   override readonly name = 'PinMismatch'
   readonly expected: string
   readonly got: string
 
   constructor(expected: string, got: string) {
-    super(`the server shows a certificate with fingerprint ${got}, pinned is ${expected}`)
+    super(`the server's certificate has the fingerprint ${got}, pinned is ${expected}`)
     this.expected = expected
     this.got = got
   }
@@ -18,24 +18,27 @@ export class PinMismatch extends Error {
 
 export interface PinnedEndpoint {
   readonly endpoint: string // host:port
-  readonly pins: readonly string[] // SHA-256 of the leaf's DER, 64 hex digits; the first is the present one
+  readonly pins: readonly string[] // accepted fingerprints, see `fingerprintOf`; the first is the current one
 }
 
-export interface DialOptions {
+export interface ConnectOptions {
   readonly clock: Clock
   readonly signal: AbortSignal
 }
 
-const limitMs = 10_000
+const timeoutMs = 10_000
 
-/** SHA-256 of the leaf that the server has shown: public, as the pins are. */
+/** SHA-256 of the server certificate's DER encoding: 64 lower-case hex digits. */
 export const fingerprintOf = (socket: TLSSocket): string =>
   createHash('sha256').update(socket.getPeerCertificate().raw).digest('hex')
 
-/** A TLS connection to the pinned server. The pin is judged before a byte of ours goes out. */
+/**
+ * Opens a TLS connection to a server whose certificate is pinned. The pin is checked before the agent sends any data.
+ * Rejects with PinMismatch, with the error of the socket, after 10 s, or when `signal` is aborted.
+ */
 export function connectPinned(
   { endpoint, pins }: PinnedEndpoint,
-  { clock, signal }: DialOptions
+  { clock, signal }: ConnectOptions
 ): Promise<TLSSocket> {
   const colon = endpoint.lastIndexOf(':')
   const socket = connect({
@@ -43,23 +46,23 @@ export function connectPinned(
     port: Number(endpoint.slice(colon + 1)),
     minVersion: 'TLSv1.3',
     ALPNProtocols: [alpn],
-    rejectUnauthorized: false // the pin decides, and it decides alone
+    rejectUnauthorized: false // the pin replaces the certificate chain
   })
   const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>()
-  const giveUp = (reason: Error): void => {
+  const fail = (reason: Error): void => {
     reject(reason)
     socket.destroy()
   }
-  const stop = (): void => giveUp(new Error('the agent stops'))
-  const cancel = clock.after(limitMs, () => giveUp(new Error(`no answer within ${limitMs / 1000} s`)))
+  const stop = (): void => fail(new Error('the agent stops'))
+  const cancel = clock.after(timeoutMs, () => fail(new Error(`no answer within ${timeoutMs / 1000} s`)))
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()
-  socket.on('error', reject) // later errors come with 'close', which the stream sees
-  socket.once('close', () => reject(new Error('the connection was closed before it was up')))
+  socket.on('error', reject) // an error after the handshake also emits 'close', which the stream handles
+  socket.once('close', () => reject(new Error('the connection was closed before it was established')))
   socket.once('secureConnect', () => {
     const got = fingerprintOf(socket)
-    if (!pins.includes(got)) return giveUp(new PinMismatch(pins[0] ?? '', got))
-    if (socket.alpnProtocol !== alpn) return giveUp(new Error(`the server does not speak ${alpn}`))
+    if (!pins.includes(got)) return fail(new PinMismatch(pins[0] ?? '', got))
+    if (socket.alpnProtocol !== alpn) return fail(new Error(`the server does not support ${alpn}`))
     resolve(socket)
   })
   return promise.finally(() => {

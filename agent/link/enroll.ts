@@ -1,4 +1,4 @@
-// How a machine becomes a client: a one-time code, exchanged for the right to use a token that the machine made.
+// Enrollment: the agent makes a token and redeems a one-time code, so that the server accepts the token.
 import { createHash, randomBytes } from 'node:crypto'
 import type { Static } from 'typebox'
 import type { Clock } from '../../kernel/base/clock.ts'
@@ -23,30 +23,34 @@ export interface Enrollment {
 }
 
 export interface EnrollmentUri {
-  readonly endpoint: string
-  readonly pin: string
+  readonly endpoint: string // host:port
+  readonly pin: string // SHA-256 of the server's certificate, 64 lower-case hex digits
   readonly code: string
 }
 
-type Answer = Static<typeof Redeemed.body>
+type Identity = Static<typeof Redeemed.body>
 
-/** Asks again with the same token where the answer was lost: in this run, and in the next one. */
-export async function enroll(given: Enrollment): Promise<Bundle> {
-  const invitation = parseEnrollmentUri(given.uri)
-  const before = readPending(given.bundleFile)
-  if (before?.server_cert_sha256 === invitation.pin) {
-    const pending = { ...before, server_endpoint: invitation.endpoint }
-    const answer = await redeem(given, invitation, pending)
-    const known = answer instanceof Refused ? await recognise(given, pending) : answer
-    if (known) return complete(given, pending, known)
+/**
+ * Redeems the code and writes the bundle. When a response was lost, the request is repeated with the same token: in this
+ * run, and in the next one from the pending bundle. Throws Fault.
+ */
+export async function enroll(enrollment: Enrollment): Promise<Bundle> {
+  const uri = parseEnrollmentUri(enrollment.uri)
+  const earlier = readPending(enrollment.bundleFile)
+  if (earlier?.server_cert_sha256 === uri.pin) {
+    const pending = { ...earlier, server_endpoint: uri.endpoint }
+    const response = await redeem(enrollment, uri, pending)
+    const identity = response instanceof Refused ? await findIdentity(enrollment, pending) : response
+    if (identity) return complete(enrollment, pending, identity)
   }
-  const pending = newPending(invitation)
-  writePending(given.bundleFile, pending)
-  const answer = await redeem(given, invitation, pending)
-  if (answer instanceof Refused) throw faultOf(answer)
-  return complete(given, pending, answer)
+  const pending = newPending(uri)
+  writePending(enrollment.bundleFile, pending)
+  const response = await redeem(enrollment, uri, pending)
+  if (response instanceof Refused) throw faultOf(response)
+  return complete(enrollment, pending, response)
 }
 
+/** Parses svc://HOST:PORT/enroll?pin=sha256:HEX&code=CODE; throws Fault. */
 export function parseEnrollmentUri(uri: string): EnrollmentUri {
   const [, endpoint, query] = /^svc:\/\/([^/?#\s]+:\d{1,5})\/enroll\?(.+)$/.exec(uri.trim()) ?? []
   const params = new URLSearchParams(query)
@@ -67,53 +71,51 @@ const newPending = ({ endpoint, pin }: EnrollmentUri): PendingBundle => ({
   token: randomBytes(32).toString('base64url')
 })
 
-function redeem(
-  given: Enrollment,
-  { code }: EnrollmentUri,
-  pending: PendingBundle
-): Promise<Answer | Refused> {
+function redeem(enrollment: Enrollment, { code }: EnrollmentUri, pending: PendingBundle) {
   const token_hash = createHash('sha256').update(pending.token).digest('hex')
-  return asking(given, pending, line => line.request(Redeem, { code, token_hash }, { deadlineMs }))
+  return requestWithRetry(enrollment, pending, channel =>
+    channel.request(Redeem, { code, token_hash }, { deadlineMs })
+  )
 }
 
-/** The code is spent or late, but perhaps it was us: then the token is known by now. */
-async function recognise(given: Enrollment, pending: PendingBundle): Promise<Answer | null> {
-  const welcome = await asking(given, pending, line =>
-    line.request(Hello, { ...given.hello, token: pending.token }, { deadlineMs })
+/** The code was refused, perhaps because an earlier run redeemed it: then the server already accepts the token. */
+async function findIdentity(enrollment: Enrollment, pending: PendingBundle): Promise<Identity | null> {
+  const welcome = await requestWithRetry(enrollment, pending, channel =>
+    channel.request(Hello, { ...enrollment.hello, token: pending.token }, { deadlineMs })
   )
   if (welcome instanceof Refused) return null
-  const said = welcome.parts['enrollment']
+  const part = welcome.parts['enrollment']
   const unnamed = { client_id: '', client_name: '', server_endpoint: pending.server_endpoint }
-  return said ? openCodec(messages).decode(Redeemed, said) : unnamed
+  return part ? openCodec(messages).decode(Redeemed, part) : unnamed
 }
 
-function complete({ bundleFile }: Enrollment, pending: PendingBundle, answer: Answer): Bundle {
-  const bundle: Bundle = { ...pending, ...answer }
+function complete({ bundleFile }: Enrollment, pending: PendingBundle, identity: Identity): Bundle {
+  const bundle: Bundle = { ...pending, ...identity }
   writeBundle(bundleFile, bundle)
   return bundle
 }
 
 const attempts = 3
-const deadlineMs = 15_000 // longer than the 10 s after which a server gives a stranger's stream up
+const deadlineMs = 15_000 // longer than the 10 s after which a server drops an unauthenticated stream
 
-/** A refusal is an answer. An answer that does not come is asked for again, on a new stream. */
-async function asking<A>(
-  given: Enrollment,
+/** Returns the response, or the server's refusal. Without either, it tries again on a new stream; throws Fault. */
+async function requestWithRetry<A>(
+  enrollment: Enrollment,
   pending: PendingBundle,
-  ask: (line: MessageChannel) => Promise<A>
+  request: (channel: MessageChannel) => Promise<A>
 ): Promise<A | Refused> {
   for (let attempt = 1; ; attempt++) {
-    const outcome = await askOnce(given, pending, ask)
+    const outcome = await requestOnce(enrollment, pending, request)
     if (!(outcome instanceof Refused) || !outcome.code.startsWith('wire.')) return outcome
-    if (attempt === attempts || given.signal.aborted)
+    if (attempt === attempts || enrollment.signal.aborted)
       throw new Fault(serverUnreachable, `no answer: ${outcome.message}; run the same command again`)
   }
 }
 
-async function askOnce<A>(
+async function requestOnce<A>(
   { clock, log, signal }: Enrollment,
   { server_endpoint: endpoint, server_cert_sha256: pin }: PendingBundle,
-  ask: (line: MessageChannel) => Promise<A>
+  request: (channel: MessageChannel) => Promise<A>
 ): Promise<A | Refused> {
   const socket = await connectPinned({ endpoint, pins: [pin] }, { clock, signal }).catch((cause: Error) => {
     throw new Fault(serverUnreachable, `${endpoint}: ${cause.message}`, { cause })
@@ -121,7 +123,7 @@ async function askOnce<A>(
   const codec = openCodec([...wireMessages, ...controlMessages, ...messages])
   const stream = openStream({ socket, codec, handlers: [], clock, log })
   try {
-    return await ask(stream.channel)
+    return await request(stream.channel)
   } catch (error) {
     if (error instanceof Refused) return error
     throw error

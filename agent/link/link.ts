@@ -1,88 +1,113 @@
-// The control stream is kept up: when one ends the next is dialled, with the token that the bundle holds by then.
+// Keeps a control stream to the server: a state machine, drawn in agent/README.md.
 import { type Bundle, hasPending, promoteNextPin, readBundle } from './bundle.ts'
 import { nextPinHandlers } from './next-pin.ts'
 import { runSession, type SessionOptions } from './session.ts'
 import { pause } from './wait.ts'
 
-export interface LinkOptions extends Omit<SessionOptions, 'moved'> {
+export interface LinkOptions extends Omit<SessionOptions, 'certificateChanged'> {
   readonly bundleFile: string
-  readonly random?: () => number // of [0, 1)
+  readonly random?: () => number // in [0, 1)
 }
 
-const unknownTokenMs = 30_000
-const conflictMs = 30_000
-const pendingMs = 60_000
+/** Resolves with null when `signal` is aborted, or with the bundle whose token the server has revoked. */
+export const runLink = (options: LinkOptions, signal: AbortSignal): Promise<Bundle | null> =>
+  new Link(options, signal).run()
 
-/** Until `signal`, or until the server has revoked the last token that this agent has: its bundle is answered. */
-export async function runLink(options: LinkOptions, signal: AbortSignal): Promise<Bundle | null> {
-  const { clock, random = Math.random } = options
-  let bundle = mustRead(options.bundleFile)
-  for (let failures = 0; !signal.aborted; ) {
-    const { reason, wasWelcome } = await runSession(withPins(options, bundle), bundle, signal)
-    failures = wasWelcome ? 1 : failures + 1
-    if (signal.aborted) break
-    if (reason === 'token_revoked') {
-      const next = await awaitOther(options, bundle, signal)
-      if (next === null) return signal.aborted ? null : bundle
-      bundle = next
-      continue
+type LinkState = 'session' | 'backing off' | 'awaiting token' | 'revoked'
+
+const firstDelayMs = 500
+const maxDelayMs = 30_000
+/** Delays after refusals that no quick retry can change. */
+const refusalDelayMs: Readonly<Record<string, number>> = { token_unknown: 30_000, instance_conflict: 30_000 }
+const enrollmentMs = 60_000
+const pollMs = 1000
+
+class Link {
+  readonly #options: LinkOptions
+  readonly #signal: AbortSignal
+  #bundle: Bundle
+  #failures = 0 // in a row
+  #reason = '' // why the last session ended
+
+  constructor(options: LinkOptions, signal: AbortSignal) {
+    const bundle = readBundle(options.bundleFile)
+    if (!bundle) throw new TypeError(`${options.bundleFile} existed when the agent started`)
+    this.#options = options
+    this.#signal = signal
+    this.#bundle = bundle
+  }
+
+  async run(): Promise<Bundle | null> {
+    let state: LinkState = 'session'
+    while (state !== 'revoked' && !this.#signal.aborted) state = await this.#leave(state)
+    return this.#signal.aborted ? null : this.#bundle
+  }
+
+  /** Does what belongs to a state and returns the state that follows. */
+  #leave(state: Exclude<LinkState, 'revoked'>): Promise<LinkState> {
+    if (state === 'session') return this.#session()
+    return state === 'backing off' ? this.#backOff() : this.#awaitToken()
+  }
+
+  async #session(): Promise<LinkState> {
+    const { reason, wasWelcomed } = await runSession(this.#sessionOptions(), this.#bundle, this.#signal)
+    this.#failures = wasWelcomed ? 1 : this.#failures + 1
+    this.#reason = reason
+    return reason === 'token_revoked' ? 'awaiting token' : 'backing off'
+  }
+
+  async #backOff(): Promise<LinkState> {
+    await pause(this.#options.clock, this.#delayMs(), this.#signal)
+    this.#bundle = this.#reread()
+    return 'session'
+  }
+
+  /** A re-enrollment revokes the old token shortly before the new one is in the bundle. */
+  async #awaitToken(): Promise<LinkState> {
+    const { bundleFile, clock } = this.#options
+    for (const untilMs = clock.now() + enrollmentMs; ; ) {
+      const isPending = hasPending(bundleFile) // before the bundle is read: see writeBundle
+      const bundle = this.#reread()
+      if (bundle.token !== this.#bundle.token) {
+        this.#bundle = bundle
+        return 'session'
+      }
+      if (!isPending || clock.now() >= untilMs || this.#signal.aborted) return 'revoked'
+      await pause(clock, pollMs, this.#signal)
     }
-    await pause(clock, delayMs(reason, failures, random), signal)
-    bundle = reread(options, bundle)
   }
-  return null
-}
 
-/** What one stream says of the server's next leaf goes into the bundle that it came up with. */
-function withPins(options: LinkOptions, bundle: Bundle): SessionOptions {
-  const { bundleFile, handlers, log } = options
-  return {
-    ...options,
-    handlers: [...handlers, ...nextPinHandlers(bundleFile, bundle)],
-    moved() {
-      promoteNextPin(bundleFile, bundle.token)
-      log.info(
-        'control.pin_moved',
-        'the server shows its next certificate, and the old one is trusted no more'
-      )
+  /** Full jitter, so that the agents do not all reconnect at the same moment when a server comes back. */
+  #delayMs(): number {
+    const { random = Math.random } = this.#options
+    const backoffMs = Math.min(maxDelayMs, firstDelayMs * 2 ** (this.#failures - 1))
+    return refusalDelayMs[this.#reason] ?? random() * backoffMs
+  }
+
+  #reread(): Bundle {
+    const { bundleFile, log } = this.#options
+    try {
+      return readBundle(bundleFile) ?? this.#bundle
+    } catch (error) {
+      log.warn('bundle.unreadable', `the bundle read before stays in use: ${String(error)}`)
+      return this.#bundle
     }
   }
-}
 
-/** Full jitter: a fleet whose server comes back does not come back in step. */
-function delayMs(reason: string, failures: number, random: () => number): number {
-  if (reason === 'token_unknown') return unknownTokenMs
-  if (reason === 'instance_conflict') return conflictMs
-  return random() * Math.min(30_000, 500 * 2 ** (failures - 1))
-}
-
-/** A re-enrollment ends the old token a moment before the new one lies in the bundle. */
-async function awaitOther(
-  options: LinkOptions,
-  refused: Bundle,
-  signal: AbortSignal
-): Promise<Bundle | null> {
-  const { bundleFile, clock } = options
-  for (const untilMs = clock.now() + pendingMs; ; ) {
-    const isPending = hasPending(bundleFile) // asked first: see writeBundle
-    const bundle = reread(options, refused)
-    if (bundle.token !== refused.token) return bundle
-    if (!isPending || clock.now() >= untilMs || signal.aborted) return null
-    await pause(clock, 1000, signal)
+  /** Pins that the server announces or changes during a session go into the bundle with which it was opened. */
+  #sessionOptions(): SessionOptions {
+    const { bundleFile, handlers, log } = this.#options
+    const bundle = this.#bundle
+    return {
+      ...this.#options,
+      handlers: [...handlers, ...nextPinHandlers(bundleFile, bundle)],
+      certificateChanged() {
+        promoteNextPin(bundleFile, bundle.token)
+        log.info(
+          'control.pin_moved',
+          'the server uses its next certificate; the previous one is no longer trusted'
+        )
+      }
+    }
   }
-}
-
-function reread({ bundleFile, log }: LinkOptions, before: Bundle): Bundle {
-  try {
-    return readBundle(bundleFile) ?? before
-  } catch (error) {
-    log.warn('bundle.unreadable', `the bundle read before stays in use: ${String(error)}`)
-    return before
-  }
-}
-
-function mustRead(file: string): Bundle {
-  const bundle = readBundle(file)
-  if (!bundle) throw new TypeError(`${file} was there when the agent was opened`)
-  return bundle
 }

@@ -1,12 +1,13 @@
 import type { Clock } from '../../kernel/base/clock.ts'
 
+/** Resolves when `signal` is aborted. */
 export const aborted = (signal: AbortSignal): Promise<null> =>
   new Promise(resolve => {
     if (signal.aborted) return resolve(null)
     signal.addEventListener('abort', () => resolve(null), { once: true })
   })
 
-/** A time, or the signal, whichever comes first. */
+/** Resolves after `ms` milliseconds, or when `signal` is aborted, whichever comes first. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     const done = (): void => {

@@ -5,7 +5,7 @@ export type Family = 'ipv4' | 'ipv6'
 
 export const familyOf = (address: string): Family => (isIPv4(address) ? 'ipv4' : 'ipv6')
 
-/** One spelling for each address: no zone, IPv6 in its short form, IPv4-mapped as IPv4. */
+/** Returns the canonical form of an address: no zone, IPv6 compressed, IPv4-mapped as IPv4. */
 export function canonicalAddress(address: string): string {
   const [bare = address] = address.split('%')
   if (!isIPv6(bare)) return bare
@@ -15,14 +15,14 @@ export function canonicalAddress(address: string): string {
 
 export const isUnspecified = (address: string): boolean => address === '0.0.0.0' || address === '::'
 
-/** Does this machine answer there? Interfaces come and go, so they are asked each time. */
+/** Tells whether an address is one of this machine's. Reads the interfaces each time, because they change. */
 export function isLocalAddress(address: string): boolean {
   if (isUnspecified(address) || address === '::1' || address.startsWith('127.')) return true
   const all = Object.values(networkInterfaces()).flat()
-  return all.some(own => own !== undefined && canonicalAddress(own.address) === address)
+  return all.some(local => local !== undefined && canonicalAddress(local.address) === address)
 }
 
-/** The order of RFC 8305: families take turns, the preferred or the first answer's leads. */
+/** Orders addresses as in RFC 8305: families alternate, starting with IPv6 or with that of the first address. */
 export function interleave(addresses: readonly string[], prefers: 'ipv6' | 'answer'): string[] {
   const [first = ''] = addresses
   const leading = prefers === 'ipv6' ? 'ipv6' : familyOf(first)

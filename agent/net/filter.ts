@@ -3,7 +3,10 @@ import type { Filter, Filters, Match } from '../engine.ts'
 import { fault } from '../portable-engine/engine-fault.ts'
 import { canonicalAddress, familyOf } from './address.ts'
 
-/** A canonical address and its port; the name, when it was reached by one. The reason of a refusal, or null. */
+/**
+ * Checks a canonical address, its port, and the DNS name that it was resolved from (null: none). Returns the reason of a
+ * refusal, or null.
+ */
 export type FilterCheck = (address: string, port: number, host: string | null) => string | null
 
 export interface CompiledFilters {
@@ -11,13 +14,14 @@ export interface CompiledFilters {
   readonly target: FilterCheck
 }
 
+/** Compiles the filters of a rule. Throws EngineFault EINVAL for an invalid address prefix. */
 export function compileFilters({ source, target }: Filters): CompiledFilters {
-  const all = target.map(compileFilter)
+  const checks = target.map(compileFilter)
   return {
     source: source ? compileFilter(source) : () => null,
     target(address, port, host) {
-      for (const judge of all) {
-        const refusal = judge(address, port, host)
+      for (const check of checks) {
+        const refusal = check(address, port, host)
         if (refusal !== null) return refusal
       }
       return null
@@ -31,28 +35,29 @@ function compileFilter({ allow, deny, refusal }: Filter): FilterCheck {
   const denied = deny.map(matcherOf)
   const allowed = allow?.map(matcherOf)
   return (address, port, host) => {
-    const fits = (test: Matcher) => test(address, port, host)
-    if (denied.some(fits)) return refusal
-    return !allowed || allowed.some(fits) ? null : refusal
+    const matches = (matcher: Matcher) => matcher(address, port, host)
+    if (denied.some(matches)) return refusal
+    return !allowed || allowed.some(matches) ? null : refusal
   }
 }
 
 function matcherOf({ cidr, host: name, ports }: Match): Matcher {
-  const prefix = cidr === undefined ? null : prefixOf(cidr)
+  const prefix = cidr === undefined ? null : parsePrefix(cidr)
   return (address, port, host) =>
     (prefix === null || prefix.check(address, familyOf(address))) &&
     (name === undefined || name === host) &&
     (ports === undefined || (port >= ports[0] && port <= ports[1]))
 }
 
-function prefixOf(cidr: string): BlockList {
+function parsePrefix(cidr: string): BlockList {
   const [, address = '', length] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(cidr) ?? []
   const family = familyOf(canonicalAddress(address))
   const full = family === 'ipv4' ? 32 : 128
-  // The length of an IPv4-mapped prefix counts the 96 bits before it.
+  // The length of an IPv4-mapped prefix includes the 96 bits before the IPv4 address.
   const skipped = family === 'ipv4' && address.includes(':') ? 96 : 0
   const bits = length === undefined ? full : Number(length) - skipped
-  if (isIP(address) === 0 || bits < 0 || bits > full) throw fault('EINVAL', `${cidr} is no address prefix`)
+  if (isIP(address) === 0 || bits < 0 || bits > full)
+    throw fault('EINVAL', `${cidr} is not an address prefix`)
   const list = new BlockList()
   list.addSubnet(canonicalAddress(address), bits, family)
   return list

@@ -1,27 +1,30 @@
 import type { Clock } from '../../kernel/base/clock.ts'
 
-/** Says a thing at once, and what repeats it in the next 10 s in one line with their number. */
-export type LogThrottle = (key: string, say: (suppressed: number) => void) => void
+/**
+ * Writes the first line of a key at once. Repetitions are counted, and written as one line every 10 s with their number;
+ * after 10 s without one the key starts anew.
+ */
+export type LogThrottle = (key: string, write: (suppressed: number) => void) => void
 
-const quietMs = 10_000
+const intervalMs = 10_000
 
 export function openLogThrottle(clock: Clock): LogThrottle {
   const suppressed = new Map<string, number>()
 
-  const listen = (key: string, say: (suppressed: number) => void): void =>
-    void clock.after(quietMs, () => {
+  const schedule = (key: string, write: (suppressed: number) => void): void =>
+    void clock.after(intervalMs, () => {
       const count = suppressed.get(key) ?? 0
       if (count === 0) return void suppressed.delete(key)
       suppressed.set(key, 0)
-      say(count)
-      listen(key, say)
+      write(count)
+      schedule(key, write)
     })
 
-  return (key, say) => {
+  return (key, write) => {
     const count = suppressed.get(key)
     suppressed.set(key, count === undefined ? 0 : count + 1)
     if (count !== undefined) return
-    say(0)
-    listen(key, say)
+    write(0)
+    schedule(key, write)
   }
 }

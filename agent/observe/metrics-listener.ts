@@ -1,20 +1,20 @@
-// The agent's own /metrics: what its engine has counted since the start, and whether the control stream is up.
+// The agent's /metrics: counters of the engine since the start, and whether the control stream is up.
 import { openListener, openScrape } from '../../plugins/metrics/wire.ts'
 import type { Counters } from '../engine.ts'
 import type { AgentCall, AgentPlugin } from '../plugin.ts'
 import { metricsOf, sumCounters } from './metrics.ts'
 
-/** As a plugin of the agent sees it: nothing of the agent knows that it is watched. */
+/** An internal plugin, so that no other part of the agent depends on metrics. */
 export function metricsPlugin(listen: string): AgentPlugin {
-  // A rule that is opened anew is a new one to the engine: what the old one counted stays in the sums.
+  // The engine counts anew when a rule is reopened; the sums include the counters of its earlier runs.
   const ended = new Map<string, Counters[]>()
   let streams = 0
 
-  function tell({ rules, takeSample }: Pick<AgentCall, 'rules' | 'takeSample'>) {
+  function collect({ rules, takeSample }: Pick<AgentCall, 'rules' | 'takeSample'>) {
     const sample = takeSample()
     const live = Map.groupBy(sample.rules, ({ ruleId }) => rules.find(ruleId)?.id ?? '')
     live.delete('')
-    for (const rule of ended.keys()) if (!live.has(rule)) ended.delete(rule) // its series go with it
+    for (const rule of ended.keys()) if (!live.has(rule)) ended.delete(rule) // a removed rule has no series
     const all = [...live].map(([rule, counters]) =>
       sumCounters(rule, [...(ended.get(rule) ?? []), ...counters])
     )
@@ -35,7 +35,7 @@ export function metricsPlugin(listen: string): AgentPlugin {
     },
     async start({ call, defer }) {
       const { log } = call
-      const metrics = () => [{ by: 'agent', value: async () => tell(call) }]
+      const metrics = () => [{ by: 'agent', value: async () => collect(call) }]
       const { port, close } = await openListener({ listen, scrape: openScrape({ metrics, log }), log })
       defer(close)
       log.info('metrics.listening', `/metrics is served on port ${port}`, { port })

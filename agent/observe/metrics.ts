@@ -21,7 +21,7 @@ interface MetricsInput {
   readonly isConnected: boolean
 }
 
-/** Of all that the engine knows, or knew, as this rule. */
+/** Sums the counters of all runs of one rule in the engine. */
 export function sumCounters(rule: string, all: readonly Counters[]): RuleCounts {
   const sum = (of: (counters: Counters) => number): number =>
     all.reduce((total, counters) => total + of(counters), 0)
@@ -45,7 +45,7 @@ export function sumCounters(rule: string, all: readonly Counters[]): RuleCounts 
   }
 }
 
-/** Names of their own: a scraper that sees server and agents would else count every byte twice. */
+/** Names differ from the server's, so that a query over server and agents does not count a byte twice. */
 export function metricsOf({ rules, sample, isConnected }: MetricsInput): readonly Metric[] {
   const perRule = (name: string, help: string, of: (counts: RuleCounts) => number): Metric => ({
     name: `svc_agent_rule_${name}`,
@@ -66,35 +66,53 @@ export function metricsOf({ rules, sample, isConnected }: MetricsInput): readonl
     single('connected', 'gauge', '1 while the control stream is up.', isConnected ? 1 : 0),
     single('rules', 'gauge', 'Rules that are open.', rules.length),
     single('meters', 'gauge', 'Meters in use: of rules, owners and quotas.', sample.meters.length),
-    single('throttle_wait_seconds', 'gauge', 'Waits for bandwidth, of meters in use.', throttledMs / 1000),
-    single('engine_events_dropped_total', 'counter', 'Advice not told in time.', sample.eventsDropped),
+    single(
+      'throttle_wait_seconds',
+      'gauge',
+      'Time that connections waited for bandwidth, of meters in use.',
+      throttledMs / 1000
+    ),
+    single(
+      'engine_events_dropped_total',
+      'counter',
+      'Advisory engine events that were dropped under load.',
+      sample.eventsDropped
+    ),
     inAndOut(rules, 'bytes', 'Payload bytes delivered.', ['bytesIn', 'bytesOut']),
     inAndOut(rules, 'datagrams', 'Datagrams delivered.', ['datagramsIn', 'datagramsOut']),
-    perRule('active', 'Connections and flows that live.', ({ active }) => active),
-    perRule('connections_total', 'Connections and flows.', ({ connections }) => connections),
+    perRule('active', 'Connections and flows that are open.', ({ active }) => active),
+    perRule('connections_total', 'Connections and flows accepted.', ({ connections }) => connections),
     perRule('dns_failures_total', 'Target names that did not resolve.', ({ dnsFailures }) => dnsFailures),
-    perRule('target_failovers_total', 'Given to another target.', ({ failovers }) => failovers),
-    perRule('flows_dropped_overflow_total', 'Dropped at the flow cap.', ({ overflows }) => overflows),
+    perRule(
+      'target_failovers_total',
+      'Connections and flows that failed over to another target.',
+      ({ failovers }) => failovers
+    ),
+    perRule(
+      'flows_dropped_overflow_total',
+      'Datagrams dropped because the rule had its maximum of flows.',
+      ({ overflows }) => overflows
+    ),
     rejections(rules),
-    peeks(sample)
+    peekDurations(sample)
   ]
 }
 
-type Counted = 'bytesIn' | 'bytesOut' | 'datagramsIn' | 'datagramsOut'
+type CounterName = 'bytesIn' | 'bytesOut' | 'datagramsIn' | 'datagramsOut'
 
 const inAndOut = (
   rules: readonly RuleCounts[],
   what: string,
   help: string,
-  [into, out]: readonly [Counted, Counted]
+  [inbound, outbound]: readonly [CounterName, CounterName]
 ): Metric => ({
   name: `svc_agent_rule_${what}_total`,
   type: 'counter',
   help,
   labels: ['rule', 'direction'],
   samples: rules.flatMap(counts => [
-    { labelValues: [counts.rule, 'in'], value: counts[into] },
-    { labelValues: [counts.rule, 'out'], value: counts[out] }
+    { labelValues: [counts.rule, 'in'], value: counts[inbound] },
+    { labelValues: [counts.rule, 'out'], value: counts[outbound] }
   ])
 })
 
@@ -108,7 +126,7 @@ const rejections = (rules: readonly RuleCounts[]): Metric => ({
   )
 })
 
-const peeks = ({ peekDurations: { counts, sumMs } }: Sample): Metric => ({
+const peekDurations = ({ peekDurations: { counts, sumMs } }: Sample): Metric => ({
   name: 'svc_agent_tls_client_hello_peek_duration_seconds',
   type: 'histogram',
   help: 'Time until the TLS name of a caller was known.',

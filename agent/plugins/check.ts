@@ -2,13 +2,13 @@ import { Fault, pluginFailed } from '../../kernel/base/errors.ts'
 import { unmetNeed } from '../../kernel/base/version.ts'
 import type { AgentPlugin } from '../plugin.ts'
 
-/** Of agent/plugin.ts. */
+/** The version of the contract in agent/plugin.ts. */
 const contractVersion = '1.0.0'
 
-type Claims = (plugin: AgentPlugin) => readonly string[]
+type NamesOf = (plugin: AgentPlugin) => readonly string[]
 
-/** What only one plugin may have. */
-const single: Readonly<Record<string, Claims>> = {
+/** Names that must be unique among all plugins. */
+const unique: Readonly<Record<string, NamesOf>> = {
   plugin: ({ name }) => [name],
   message: ({ messages = [] }) => messages.map(({ name }) => name),
   handler: ({ handlers = [] }) => handlers.map(({ name }) => name),
@@ -17,22 +17,22 @@ const single: Readonly<Record<string, Claims>> = {
   capability: ({ capabilities = {} }) => Object.keys(capabilities)
 }
 
-/** Throws all that is wrong with the set. */
+/** Checks the plugins of an agent together. Throws one Fault with all problems. */
 export function checkPlugins(plugins: readonly AgentPlugin[]): void {
-  const foreign = plugins.flatMap(({ name: by, agent: range }) =>
+  const incompatible = plugins.flatMap(({ name: by, agent: range }) =>
     unmetNeed({ by, what: 'sluice with agent', range, found: contractVersion })
   )
-  const twice = Object.entries(single).flatMap(([what, claims]) => duplicates(what, claims, plugins))
-  const problems = [...foreign, ...twice]
+  const duplicated = Object.entries(unique).flatMap(([what, namesOf]) => duplicates(what, namesOf, plugins))
+  const problems = [...incompatible, ...duplicated]
   if (problems.length > 0) throw new Fault(pluginFailed, problems.join('\n'))
 }
 
-function duplicates(what: string, claims: Claims, plugins: readonly AgentPlugin[]): string[] {
+function duplicates(what: string, namesOf: NamesOf, plugins: readonly AgentPlugin[]): string[] {
   const owners = Map.groupBy(
-    plugins.flatMap(plugin => claims(plugin).map(claim => ({ claim, owner: plugin.name }))),
-    ({ claim }) => claim
+    plugins.flatMap(plugin => namesOf(plugin).map(name => ({ name, owner: plugin.name }))),
+    ({ name }) => name
   )
   return [...owners]
     .filter(([, found]) => found.length > 1)
-    .map(([claim, found]) => `${what} ${claim} is in ${found.map(({ owner }) => owner).join(' and ')}`)
+    .map(([name, found]) => `${what} ${name} is in ${found.map(({ owner }) => owner).join(' and ')}`)
 }

@@ -1,116 +1,149 @@
-// A plugin that fails is named in the log; it harms no other plugin, and ends nothing that is forwarded.
-
+// Contains the failures of a plugin's agent half: each is logged with the plugin's name, and harms nothing else.
 import { withTimeout } from '../../kernel/base/attribution.ts'
 import type { Clock } from '../../kernel/base/clock.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import { pluginRelease, startPlugin } from '../../kernel/base/plugin-lifecycle.ts'
-import { Refused } from '../../kernel/wire/message.ts'
+import { type Handler, Refused } from '../../kernel/wire/message.ts'
 import type { AgentCall, AgentField, AgentObjectKind, AgentPlugin } from '../plugin.ts'
 
 const kindSecs = 10
-const handlerSecs = 15 // it may put objects of a kind in force
+const handlerSecs = 15 // longer than `kindSecs`: a handler may apply objects
 
-/** The same plugin: where somebody waits for its answer what it throws is a refusal, else it is only told. */
-export function guardPlugin(plugin: AgentPlugin, log: Log): AgentPlugin {
-  const { name } = plugin
-  const calls = new WeakMap<AgentCall, AgentCall>() // one for one: plugins may remember by it
+/**
+ * Wraps every function of a plugin. Where a caller waits for a result, an error becomes a refusal; elsewhere it is only
+ * logged.
+ */
+export const guardPlugin = (plugin: AgentPlugin, log: Log): AgentPlugin => new PluginGuard(plugin, log).wrap()
 
-  function tell(hook: string, error: unknown): void {
-    const stack = error instanceof Error ? error.stack : null
-    if (error instanceof Refused && error.code === 'wire.closed')
-      log.debug('plugin.unheard', error.message, { plugin: name, hook })
-    else log.error('plugin.failed', String(error), { plugin: name, hook, error: stack })
+class PluginGuard {
+  readonly #plugin: AgentPlugin
+  readonly #log: Log
+  /** The guarded call for each of the agent's: always the same object, because plugins use it as a key. */
+  readonly #calls = new WeakMap<AgentCall, AgentCall>()
+
+  constructor(plugin: AgentPlugin, log: Log) {
+    this.#plugin = plugin
+    this.#log = log
   }
 
-  function refuse(hook: string, error: unknown): never {
-    if (error instanceof Refused || error instanceof Fault) throw error
-    tell(hook, error)
-    const message = `plugin ${name} failed at ${hook}; the agent's log says why`
-    throw new Refused('internal', message, { cause: error })
+  wrap(): AgentPlugin {
+    const plugin = this.#plugin
+    const { name, handlers = [], fields = [], kinds = [] } = plugin
+    return {
+      ...plugin,
+      handlers: handlers.map(handler => this.#wrapHandler(handler)),
+      fields: fields.map(field => this.#wrapField(field)),
+      kinds: kinds.map(kind => this.#wrapKind(kind)),
+      meters: rule => this.#orRefuse('meters', () => plugin.meters?.(rule) ?? []),
+      event: (event, call) => {
+        if (plugin.event) void this.#orLog('event', () => plugin.event?.(event, this.#guardCall(call)))
+      },
+      connected: (stream, call) =>
+        void this.#orLog('connected', () => plugin.connected?.(stream, this.#guardCall(call))),
+      stopping: call => this.#orLog('stopping', () => plugin.stopping?.(this.#guardCall(call))),
+      start: ({ call, defer }) =>
+        startPlugin(name, async () =>
+          plugin.start?.({
+            call: this.#guardCall(call),
+            defer: release => defer(() => this.#orLog('release', pluginRelease(name, release)))
+          })
+        )
+    }
   }
 
-  function asked<T>(hook: string, work: () => T): T {
+  #wrapHandler({ name, run }: Handler<AgentCall>): Handler<AgentCall> {
+    return {
+      name,
+      run: (call, ...message) =>
+        this.#orRefuseWithin(handlerSecs, name, () => run(this.#guardCall(call), ...message))
+    }
+  }
+
+  #wrapField(field: AgentField): AgentField {
+    return {
+      ...field,
+      plan: (value, draft) => this.#orRefuse(`plan of ${field.key}`, () => field.plan?.(value, draft)),
+      setMeters: (value, rule, meters) => {
+        const hook = `setMeters of ${field.key}`
+        const work = (): void => field.setMeters?.(value, rule, meters)
+        if (value === null) void this.#orLog(hook, work)
+        else this.#orRefuse(hook, work) // a rule must not open without its limits
+      }
+    }
+  }
+
+  #wrapKind({ applyOrder, ...kind }: AgentObjectKind): AgentObjectKind {
+    return {
+      ...kind,
+      apply: (id, bytes, call) =>
+        this.#orRefuseWithin(kindSecs, `apply of ${kind.kind}`, () =>
+          kind.apply(id, bytes, this.#guardCall(call))
+        ),
+      withdraw: async (id, removal, call) => {
+        const { done } = await this.#orRefuseWithin(kindSecs, `withdraw of ${kind.kind}`, () =>
+          kind.withdraw(id, removal, this.#guardCall(call))
+        )
+        return { done: this.#orLog(`drain of ${kind.kind}`, () => done) }
+      },
+      ...(applyOrder && {
+        applyOrder: (bytes, call) =>
+          this.#orRefuse(`applyOrder of ${kind.kind}`, () => applyOrder(bytes, this.#guardCall(call)))
+      })
+    }
+  }
+
+  #guardCall(call: AgentCall): AgentCall {
+    const guarded = this.#calls.get(call) ?? { ...call, clock: this.#guardClock(call.clock) }
+    this.#calls.set(call, guarded)
+    return guarded
+  }
+
+  #guardClock(clock: Clock): Clock {
+    return {
+      ...clock,
+      after: (ms, work) => clock.after(ms, () => void this.#orLog('clock.after', work)),
+      every: (ms, work) => clock.every(ms, () => void this.#orLog('clock.every', work))
+    }
+  }
+
+  #orRefuse<T>(hook: string, work: () => T): T {
     try {
       return work()
     } catch (error) {
-      return refuse(hook, error)
+      throw this.#refusalOf(hook, error)
     }
   }
 
-  async function awaited<T>(hook: string, secs: number, work: () => Promise<T>): Promise<T> {
+  async #orRefuseWithin<T>(secs: number, hook: string, work: () => Promise<T>): Promise<T> {
     try {
       return await withTimeout(secs, hook, work)
     } catch (error) {
-      return refuse(hook, error)
+      throw this.#refusalOf(hook, error)
     }
   }
 
-  /** Begins at once; what fails later is told, too. */
-  async function told(hook: string, work: () => unknown): Promise<void> {
+  /** Starts the work at once and never rejects. */
+  async #orLog(hook: string, work: () => unknown): Promise<void> {
     try {
       await work()
     } catch (error) {
-      tell(hook, error)
+      this.#logFailure(hook, error)
     }
   }
 
-  const timed = (clock: Clock): Clock => ({
-    ...clock,
-    after: (ms, work) => clock.after(ms, () => void told('clock.after', work)),
-    every: (ms, work) => clock.every(ms, () => void told('clock.every', work))
-  })
-
-  function own(call: AgentCall): AgentCall {
-    const mine = calls.get(call) ?? { ...call, clock: timed(call.clock) }
-    calls.set(call, mine)
-    return mine
+  #refusalOf(hook: string, error: unknown): Refused | Fault {
+    if (error instanceof Refused || error instanceof Fault) return error
+    this.#logFailure(hook, error)
+    const message = `plugin ${this.#plugin.name} failed at ${hook}; the agent's log says why`
+    return new Refused('internal', message, { cause: error })
   }
 
-  const fieldOf = (field: AgentField): AgentField => ({
-    ...field,
-    plan: (value, draft) => asked(`plan of ${field.key}`, () => field.plan?.(value, draft)),
-    setMeters(value, rule, meters) {
-      const work = (): void => field.setMeters?.(value, rule, meters)
-      if (value === null) void told(`setMeters of ${field.key}`, work)
-      else asked(`setMeters of ${field.key}`, work) // a rule must not open without its limit
-    }
-  })
-
-  const kindOf = ({ applyOrder, ...kind }: AgentObjectKind): AgentObjectKind => ({
-    ...kind,
-    apply: (id, bytes, call) =>
-      awaited(`apply of ${kind.kind}`, kindSecs, () => kind.apply(id, bytes, own(call))),
-    async withdraw(id, removal, call) {
-      const work = () => kind.withdraw(id, removal, own(call))
-      const { done } = await awaited(`withdraw of ${kind.kind}`, kindSecs, work)
-      return { done: told(`drain of ${kind.kind}`, () => done) }
-    },
-    ...(applyOrder && {
-      applyOrder: (bytes, call) => asked(`applyOrder of ${kind.kind}`, () => applyOrder(bytes, own(call)))
-    })
-  })
-
-  return {
-    ...plugin,
-    handlers: (plugin.handlers ?? []).map(handler => ({
-      name: handler.name,
-      run: (call, ...said) => awaited(handler.name, handlerSecs, () => handler.run(own(call), ...said))
-    })),
-    fields: (plugin.fields ?? []).map(fieldOf),
-    kinds: (plugin.kinds ?? []).map(kindOf),
-    meters: rule => asked('meters', () => plugin.meters?.(rule) ?? []),
-    event(event, call) {
-      if (plugin.event) void told('event', () => plugin.event?.(event, own(call)))
-    },
-    connected: (stream, call) => void told('connected', () => plugin.connected?.(stream, own(call))),
-    stopping: call => told('stopping', () => plugin.stopping?.(own(call))),
-    start: ({ call, defer }) =>
-      startPlugin(name, async () =>
-        plugin.start?.({
-          call: own(call),
-          defer: release => defer(() => told('release', pluginRelease(name, release)))
-        })
-      )
+  #logFailure(hook: string, error: unknown): void {
+    const plugin = this.#plugin.name
+    const stack = error instanceof Error ? error.stack : null
+    if (error instanceof Refused && error.code === 'wire.closed')
+      this.#log.debug('plugin.unheard', error.message, { plugin, hook })
+    else this.#log.error('plugin.failed', String(error), { plugin, hook, error: stack })
   }
 }

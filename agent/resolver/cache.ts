@@ -1,4 +1,4 @@
-// What is known of names, and for how long it may be believed.
+// Caches DNS answers and failures.
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Resolved } from '../engine.ts'
 import { isFinal, type LookupResult, type Reason } from './dns.ts'
@@ -11,29 +11,29 @@ const maxNames = 4_096
 
 interface Entry {
   readonly addresses: readonly string[] | null
-  readonly expiresAt: number // of the addresses; of the failure when there are none
+  readonly expiresAt: number // of the addresses, or of the failure where there are none
   readonly failure: { readonly reason: Reason; readonly firstAt: number; readonly until: number } | null
 }
 
 export interface Cache {
-  /** What need not be asked again yet. */
+  /** Returns an answer that has not expired; for a recent failure a stale answer, or the failure. */
   fresh(name: string): Resolved | null
-  /** Addresses past their time that may stand in while nothing better is to be had. */
+  /** Returns expired addresses, for 60 s after they expired or lookups began to fail. */
   stale(name: string): Resolved | null
-  /** Keeps what was found; gives what to answer with. */
-  keep(name: string, found: LookupResult): Resolved
+  /** Stores a result and returns the answer to give. */
+  store(name: string, found: LookupResult): Resolved
 }
 
 export function openCache(clock: Clock): Cache {
   const entries = new Map<string, Entry>()
 
-  const makeRoom = (name: string) => {
+  const evictFor = (name: string) => {
     if (entries.size < maxNames || entries.has(name)) return
     const [next] = [...entries].reduce((a, b) => (b[1].expiresAt < a[1].expiresAt ? b : a))
     entries.delete(next)
   }
   const put = (name: string, entry: Entry) => {
-    makeRoom(name)
+    evictFor(name)
     entries.set(name, entry)
   }
   const stale = (name: string): Resolved | null => {
@@ -51,7 +51,7 @@ export function openCache(clock: Clock): Cache {
       if (failure && now < failure.until) return stale(name) ?? { ok: false, reason: failure.reason }
       return null
     },
-    keep(name, found) {
+    store(name, found) {
       const now = clock.now()
       if (found.ok) {
         const { addresses, ttlMs } = found
@@ -60,10 +60,13 @@ export function openCache(clock: Clock): Cache {
         return { ok: true, addresses }
       }
       const until = now + failureMs
-      const { addresses = null, expiresAt = until, failure: before = null } = entries.get(name) ?? {}
-      const failure = { reason: found.reason, firstAt: before?.firstAt ?? now, until }
-      const outlasts = addresses !== null && !isFinal(found.reason)
-      put(name, outlasts ? { addresses, expiresAt, failure } : { addresses: null, expiresAt: until, failure })
+      const { addresses = null, expiresAt = until, failure: earlier = null } = entries.get(name) ?? {}
+      const failure = { reason: found.reason, firstAt: earlier?.firstAt ?? now, until }
+      const keepsAddresses = addresses !== null && !isFinal(found.reason)
+      put(
+        name,
+        keepsAddresses ? { addresses, expiresAt, failure } : { addresses: null, expiresAt: until, failure }
+      )
       return stale(name) ?? found
     }
   }

@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises'
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Resolved } from '../engine.ts'
 
-/** A and AAAA records of a name; rejects with the codes of node:dns. `signal`: nobody waits any more. */
+/** Queries A (4) or AAAA (6) records. Rejects with the error codes of node:dns; `signal` cancels the query. */
 export type Lookup = (name: string, family: 4 | 6, signal: AbortSignal) => Promise<readonly Address[]>
 
 export interface Address {
@@ -16,12 +16,12 @@ export type LookupResult =
   | { readonly ok: false; readonly reason: Reason }
 
 const attemptMs = 3_000
-/** When one family has answered, the other may take this much longer. */
+/** How much longer the other family may take when one has answered. */
 const otherFamilyMs = 250
-/** An answer that lacks a family which may yet exist is not kept for longer. */
+/** Longest time to cache an answer without a family whose lookup failed. */
 const partialTtlMs = 30_000
 
-/** Each question has a resolver of its own: it knows the system's servers of now, and is cancelled alone. */
+/** Uses a new resolver for each query: it reads the system's current servers and is cancelled alone. */
 export function dnsLookup(servers?: readonly string[]): Lookup {
   return async (name, family, signal) => {
     const resolver = new Resolver({ timeout: 1_000, tries: 3 })
@@ -31,29 +31,29 @@ export function dnsLookup(servers?: readonly string[]): Lookup {
   }
 }
 
-/** Both families at once; one of them is enough. */
+/** Queries both families at once, for at most 3 s. One answer is enough. */
 export async function lookUpAddresses(name: string, lookup: Lookup, clock: Clock): Promise<LookupResult> {
-  const { promise: enough, resolve: done } = Promise.withResolvers<void>()
-  const unwanted = new AbortController()
-  const timers = [clock.after(attemptMs, done)]
-  const parts: [Part, Part] = ['timeout', 'timeout'] // until they have answered
+  const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
+  const cancel = new AbortController()
+  const timers = [clock.after(attemptMs, settle)]
+  const answers: [Answer, Answer] = ['timeout', 'timeout'] // until they come
 
-  const ask = async (family: 4 | 6) => {
-    const part = await lookup(name, family, unwanted.signal).then(partOf, reasonOf)
-    parts[family === 4 ? 0 : 1] = part
-    if (typeof part !== 'string') timers.push(clock.after(otherFamilyMs, done))
+  const query = async (family: 4 | 6) => {
+    const answer = await lookup(name, family, cancel.signal).then(answerOf, reasonOf)
+    answers[family === 4 ? 0 : 1] = answer
+    if (typeof answer !== 'string') timers.push(clock.after(otherFamilyMs, settle))
   }
-  Promise.all([ask(4), ask(6)]).then(() => done())
-  await enough
+  Promise.all([query(4), query(6)]).then(() => settle())
+  await settled
 
-  for (const cancel of timers) cancel()
-  unwanted.abort()
-  return join(parts)
+  for (const stop of timers) stop()
+  cancel.abort()
+  return merge(answers)
 }
 
-type Part = readonly Address[] | Reason
+type Answer = readonly Address[] | Reason
 
-const partOf = (answer: readonly Address[]): Part => (answer.length > 0 ? answer : 'no_address')
+const answerOf = (records: readonly Address[]): Answer => (records.length > 0 ? records : 'no_address')
 
 const reasons: Readonly<Record<string, Reason>> = {
   ENOTFOUND: 'nxdomain',
@@ -62,21 +62,21 @@ const reasons: Readonly<Record<string, Reason>> = {
 }
 const reasonOf = ({ code = '' }: NodeJS.ErrnoException): Reason => reasons[code] ?? 'servfail'
 
-/** Of two reasons the one that says most about the name, or about why nothing is known of it. */
-const weight: readonly Reason[] = ['nxdomain', 'timeout', 'servfail', 'no_address']
+/** The reason to report when the families failed for different ones: the first in this list. */
+const precedence: readonly Reason[] = ['nxdomain', 'timeout', 'servfail', 'no_address']
 
-/** An answer about the name itself; the others only say that there was none. */
+/** Tells whether the name itself has no addresses; other reasons mean that no server answered. */
 export const isFinal = (reason: Reason): boolean => reason === 'nxdomain' || reason === 'no_address'
 
-function join(parts: readonly Part[]): LookupResult {
-  const failures = parts.filter(part => typeof part === 'string')
-  const answers = parts.flatMap(part => (typeof part === 'string' ? [] : part))
-  if (answers.length === 0)
-    return { ok: false, reason: weight.find(reason => failures.includes(reason)) ?? 'no_address' }
-  const ttlMs = Math.min(...answers.map(({ ttl }) => ttl)) * 1_000
+function merge(answers: readonly Answer[]): LookupResult {
+  const failures = answers.filter(answer => typeof answer === 'string')
+  const records = answers.flatMap(answer => (typeof answer === 'string' ? [] : answer))
+  if (records.length === 0)
+    return { ok: false, reason: precedence.find(reason => failures.includes(reason)) ?? 'no_address' }
+  const ttlMs = Math.min(...records.map(({ ttl }) => ttl)) * 1_000
   return {
     ok: true,
-    addresses: [...new Set(answers.map(({ address }) => address))],
+    addresses: [...new Set(records.map(({ address }) => address))],
     ttlMs: failures.every(isFinal) ? ttlMs : Math.min(ttlMs, partialTtlMs)
   }
 }

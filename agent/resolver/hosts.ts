@@ -3,20 +3,20 @@ import { isIP } from 'node:net'
 
 const systemFile = process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts'
 
-/** Addresses of a name that the machine's own file gives, as the file is now; `localhost` needs no file. */
+/** Looks names up in the hosts file, which is read again when it has changed. `localhost` needs no entry. */
 export function openHosts(file = systemFile): (name: string) => readonly string[] | null {
   let names: ReadonlyMap<string, readonly string[]> = new Map()
-  let seen = ''
+  let version = '' // of the file as it was read
 
   const refresh = () => {
     try {
       const { mtimeMs, size } = statSync(file)
-      if (seen === `${mtimeMs} ${size}`) return
+      if (version === `${mtimeMs} ${size}`) return
       names = parse(readFileSync(file, 'utf8'))
-      seen = `${mtimeMs} ${size}`
+      version = `${mtimeMs} ${size}`
     } catch {
-      names = new Map() // absent or unreadable: it says nothing, as for the C library
-      seen = ''
+      names = new Map() // absent or unreadable: no entries, as in the C library
+      version = ''
     }
   }
 
@@ -31,9 +31,9 @@ const isLocalhost = (name: string): boolean => name === 'localhost' || name.ends
 function parse(text: string): Map<string, string[]> {
   const names = new Map<string, string[]>()
   for (const line of text.split('\n')) {
-    const [address = '', ...called] = line.replace(/#.*/, '').trim().split(/\s+/)
+    const [address = '', ...aliases] = line.replace(/#.*/, '').trim().split(/\s+/)
     if (isIP(address) === 0 || address.includes('%')) continue
-    for (const name of called) {
+    for (const name of aliases) {
       const addresses = names.get(name.toLowerCase()) ?? []
       if (!addresses.includes(address)) names.set(name.toLowerCase(), [...addresses, address])
     }

@@ -1,4 +1,4 @@
-// Names to addresses, for the engine's questions: the machine's hosts file, what is still known, then DNS.
+// Resolves target names for the engine: from the hosts file, then the cache, then DNS.
 import { isIP } from 'node:net'
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Resolved } from '../engine.ts'
@@ -7,14 +7,14 @@ import { dnsLookup, type Lookup, lookUpAddresses } from './dns.ts'
 import { openHosts } from './hosts.ts'
 
 export interface Resolver {
-  /** IPv4 before IPv6, each in the order of its answer. Who wants IPv6 first, or turns, orders for himself. */
+  /** Returns IPv4 before IPv6, each in the order of its answer; the engine interleaves families. Never rejects. */
   resolve(host: string): Promise<Resolved>
 }
 
 export interface ResolverOptions {
   readonly clock: Clock
   readonly lookup?: Lookup
-  readonly hosts?: string // a file as /etc/hosts is
+  readonly hosts?: string // path of a file in the format of /etc/hosts; default: the system's
 }
 
 const maxInFlight = 64
@@ -24,11 +24,11 @@ export function openResolver({ clock, lookup = dnsLookup(), hosts }: ResolverOpt
   const cache = openCache(clock)
   const inFlight = new Map<string, Promise<Resolved>>()
 
-  function ask(name: string): Promise<Resolved> | Resolved {
+  function query(name: string): Promise<Resolved> | Resolved {
     if (inFlight.size >= maxInFlight) return cache.stale(name) ?? { ok: false, reason: 'overloaded' }
     const answer = lookUpAddresses(name, lookup, clock).then(found => {
       inFlight.delete(name)
-      return cache.keep(name, found)
+      return cache.store(name, found)
     })
     inFlight.set(name, answer)
     return answer
@@ -40,7 +40,7 @@ export function openResolver({ clock, lookup = dnsLookup(), hosts }: ResolverOpt
       const name = host.toLowerCase().replace(/\.$/, '')
       const addresses = addressesInHosts(name)
       if (addresses) return { ok: true, addresses }
-      return cache.fresh(name) ?? inFlight.get(name) ?? ask(name)
+      return cache.fresh(name) ?? inFlight.get(name) ?? query(name)
     }
   }
 }

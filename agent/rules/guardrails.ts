@@ -1,4 +1,4 @@
-// What the owner of this machine lets rules do, as written in the agent's configuration. No server can widen it.
+// The limits that the agent's own configuration puts on rules. The server cannot widen them.
 import { isIP } from 'node:net'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { EngineRule, Filter, Match } from '../engine.ts'
@@ -6,9 +6,9 @@ import { canonicalAddress } from '../net/address.ts'
 import { compileFilters } from '../net/filter.ts'
 
 export interface Guardrails {
-  /** What can be judged before a rule opens: its ports, and the targets that are addresses. Throws Refused. */
+  /** Checks, before a rule opens, its ports and the targets given as addresses. Throws Refused. */
   admit(rule: Pick<EngineRule, 'from' | 'to' | 'targets'>): void
-  /** The rest is judged at every dial. */
+  /** Checks the addresses of DNS names, at every dial. */
   readonly filter: Filter
 }
 
@@ -22,12 +22,12 @@ type Ports = readonly [from: number, to: number]
 
 const refusal = 'denied_by_agent'
 
-/** Adds to `problems` what cannot be read. */
+/** Parses the keys; adds a message to `problems` for each entry that is invalid. */
 export function openGuardrails(keys: GuardrailKeys, problems: string[]): Guardrails {
   const read = <V>(key: keyof GuardrailKeys, parse: (text: string) => V | null): V[] =>
     keys[key].flatMap(text => {
       const value = parse(String(text))
-      if (value === null) problems.push(`${key}: ${text} cannot be read`)
+      if (value === null) problems.push(`${key}: ${text} is invalid`)
       return value === null ? [] : [value]
     })
   const ports = read('allow_ports', parsePorts)
@@ -38,16 +38,16 @@ export function openGuardrails(keys: GuardrailKeys, problems: string[]): Guardra
     refusal
   }
 
-  const judge = problems.length > 0 ? null : compileFilters({ source: null, target: [filter] }).target
+  const check = problems.length > 0 ? null : compileFilters({ source: null, target: [filter] }).target
 
   function admit({ from, to, targets }: Pick<EngineRule, 'from' | 'to' | 'targets'>): void {
     for (let port = from; port <= to; port++) {
       if (ports.length > 0 && !ports.some(range => includes(range, port)))
-        throw new Refused(refusal, `allow_ports of this agent does not hold ${port}`)
+        throw new Refused(refusal, `allow_ports of this agent does not include ${port}`)
       const denied = targets
-        .filter(({ host }) => isIP(host)) // the addresses of a name are judged when they are known
-        .find(({ host, port: first }) => judge?.(canonicalAddress(host), first + port - from, null))
-      if (denied) throw new Refused(refusal, `this agent may not dial ${denied.host}`)
+        .filter(({ host }) => isIP(host)) // a name is checked when it has been resolved
+        .find(({ host, port: first }) => check?.(canonicalAddress(host), first + port - from, null))
+      if (denied) throw new Refused(refusal, `this agent's guardrails do not allow the target ${denied.host}`)
     }
   }
   return { admit, filter }
@@ -55,24 +55,24 @@ export function openGuardrails(keys: GuardrailKeys, problems: string[]): Guardra
 
 const includes = ([from, to]: Ports, port: number): boolean => from <= port && port <= to
 
-/** '443' or '8000-8999'. */
+/** Parses '443' or '8000-8999'. */
 function parsePorts(text: string): Ports | null {
   const [, first, last] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text) ?? []
   const [from, to] = [Number(first), Number(last ?? first)]
   return from >= 1 && from <= to && to <= 65535 ? [from, to] : null
 }
 
-/** HOST, or HOST:PORTS: HOST an address, a CIDR, or a name; an IPv6 one before ports stands in brackets. */
+/** Parses HOST or HOST:PORTS. HOST is an address, a CIDR or a name; before ports, an IPv6 address is in brackets. */
 function parseMatch(text: string): Match | null {
-  const [, bracketed, bare, given] = /^(?:\[(.+)\]|([^[\]]*?))(?::([\d-]+))?$/.exec(asOne(text)) ?? []
+  const [, bracketed, bare, portText] = /^(?:\[(.+)\]|([^[\]]*?))(?::([\d-]+))?$/.exec(inBrackets(text)) ?? []
   const host = bracketed ?? bare ?? ''
-  const ports = given === undefined ? undefined : parsePorts(given)
-  const place = parseHost(host.toLowerCase())
-  return place === null || ports === null ? null : { ...place, ...(ports && { ports }) }
+  const ports = portText === undefined ? undefined : parsePorts(portText)
+  const match = parseHost(host.toLowerCase())
+  return match === null || ports === null ? null : { ...match, ...(ports && { ports }) }
 }
 
-/** An IPv6 address or CIDR without brackets has colons of its own, and no ports. */
-const asOne = (text: string): string => (isIP(text.split('/')[0] ?? '') === 6 ? `[${text}]` : text)
+/** Encloses a bare IPv6 address or CIDR, whose colons would else look like one before ports. */
+const inBrackets = (text: string): string => (isIP(text.split('/')[0] ?? '') === 6 ? `[${text}]` : text)
 
 function parseHost(host: string): Match | null {
   const [address = '', bits, ...rest] = host.split('/')

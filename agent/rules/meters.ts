@@ -1,87 +1,106 @@
-// The meters of the engine by their owners' names for them; unlimited until somebody limits them.
-import type { Budget, Engine, Meter } from '../engine.ts'
+// The engine's meters by key. A meter exists while a rule passes it or a limit or budget is set.
+import type { Budget, Engine, Meter, Sample } from '../engine.ts'
 import type { AgentMeters, MeterLimits, MeterUse } from '../plugin.ts'
 
 export interface Meters extends AgentMeters {
-  /** A rule passes these: their numbers in the engine. Each `join` is ended by one `leave`. */
+  /** Returns the engine's ids of the meters that a rule passes. Each `join` is followed by one `leave`. */
   join(uses: readonly MeterUse[]): readonly number[]
   leave(uses: readonly MeterUse[]): void
 }
 
-interface Known {
+interface Entry {
+  readonly key: string
   readonly id: number
   limits: MeterLimits
   refusals: Meter['refusals']
   budget: Budget | null
-  rules: number
+  rules: number // that pass it
 }
 
 const unlimited: MeterLimits = { bytesIn: null, bytesOut: null, connections: null, newConnections: null }
-const unnamed: Meter['refusals'] = {
+const defaultRefusals: Meter['refusals'] = {
   connections: 'concurrent_connections',
   newConnections: 'new_connections_per_sec',
   bytes: 'bandwidth',
   budget: 'budget'
 }
 
-export function openMeters(engine: Pick<Engine, 'setMeter' | 'removeMeter' | 'setBudget'>): Meters {
-  const known = new Map<string, Known>()
-  const keys = new Map<number, string>()
-  let lastId = 0
+type MeterEngine = Pick<Engine, 'setMeter' | 'removeMeter' | 'setBudget'>
 
-  function make(key: string): Known {
-    const meter: Known = { id: ++lastId, limits: unlimited, refusals: unnamed, budget: null, rules: 0 }
-    known.set(key, meter)
-    keys.set(meter.id, key)
-    return meter
+export const openMeters = (engine: MeterEngine): Meters => new EngineMeters(engine)
+
+class EngineMeters implements Meters {
+  readonly #engine: MeterEngine
+  readonly #entries = new Map<string, Entry>()
+  readonly #keys = new Map<number, string>()
+  #lastId = 0
+
+  constructor(engine: MeterEngine) {
+    this.#engine = engine
   }
 
-  const find = (key: string): Known => known.get(key) ?? make(key)
-  const apply = ({ id, limits, refusals }: Known): void => engine.setMeter(id, { ...limits, refusals })
-
-  /** One that nobody limits and no rule passes is as if it had never been. */
-  function forgetIdle(key: string, { id, rules, limits, budget }: Known): void {
-    if (rules > 0 || limits !== unlimited || budget) return
-    known.delete(key)
-    keys.delete(id)
-    engine.removeMeter(id)
+  setLimits(key: string, limits: MeterLimits | null): void {
+    const entry = this.#entry(key)
+    entry.limits = limits ?? unlimited
+    this.#apply(entry)
+    this.#removeIfUnused(entry)
   }
 
-  return {
-    setLimits(key, limits) {
-      const meter = find(key)
-      meter.limits = limits ?? unlimited
-      apply(meter)
-      forgetIdle(key, meter)
-    },
-    setBudget(key, budget) {
-      const isNew = !known.has(key)
-      const meter = find(key)
-      meter.budget = budget
-      if (isNew) apply(meter)
-      engine.setBudget(meter.id, budget)
-      forgetIdle(key, meter)
-    },
-    totalBytes(key, { meters }) {
-      const id = known.get(key)?.id
-      const counters = meters.find(meter => meter.id === id)
-      return counters ? counters.bytesIn + counters.bytesOut : 0
-    },
-    keyOf: id => keys.get(id),
-    join: uses =>
-      uses.map(({ key, refusals }) => {
-        const meter = find(key)
-        meter.refusals = refusals
-        meter.rules++
-        apply(meter)
-        return meter.id
-      }),
-    leave(uses) {
-      for (const { key } of uses) {
-        const meter = find(key)
-        meter.rules--
-        forgetIdle(key, meter)
-      }
+  setBudget(key: string, budget: Budget | null): void {
+    const isNew = !this.#entries.has(key)
+    const entry = this.#entry(key)
+    entry.budget = budget
+    if (isNew) this.#apply(entry)
+    this.#engine.setBudget(entry.id, budget)
+    this.#removeIfUnused(entry)
+  }
+
+  totalBytes(key: string, { meters }: Sample): number {
+    const id = this.#entries.get(key)?.id
+    const counters = meters.find(meter => meter.id === id)
+    return counters ? counters.bytesIn + counters.bytesOut : 0
+  }
+
+  keyOf(meterId: number): string | undefined {
+    return this.#keys.get(meterId)
+  }
+
+  join(uses: readonly MeterUse[]): readonly number[] {
+    return uses.map(({ key, refusals }) => {
+      const entry = this.#entry(key)
+      entry.refusals = refusals
+      entry.rules++
+      this.#apply(entry)
+      return entry.id
+    })
+  }
+
+  leave(uses: readonly MeterUse[]): void {
+    for (const { key } of uses) {
+      const entry = this.#entry(key)
+      entry.rules--
+      this.#removeIfUnused(entry)
     }
+  }
+
+  #entry(key: string): Entry {
+    const existing = this.#entries.get(key)
+    if (existing) return existing
+    const id = ++this.#lastId
+    const entry: Entry = { key, id, limits: unlimited, refusals: defaultRefusals, budget: null, rules: 0 }
+    this.#entries.set(key, entry)
+    this.#keys.set(id, key)
+    return entry
+  }
+
+  #apply({ id, limits, refusals }: Entry): void {
+    this.#engine.setMeter(id, { ...limits, refusals })
+  }
+
+  #removeIfUnused({ key, id, rules, limits, budget }: Entry): void {
+    if (rules > 0 || limits !== unlimited || budget) return
+    this.#entries.delete(key)
+    this.#keys.delete(id)
+    this.#engine.removeMeter(id)
   }
 }

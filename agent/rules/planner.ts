@@ -13,16 +13,16 @@ import type {
 } from '../plugin.ts'
 import type { Guardrails } from './guardrails.ts'
 
-/** What the engine is told of a rule; the agent numbers it and its meters. */
+/** A rule for the engine, without the ids of the rule and its meters. */
 export type Plan = Omit<EngineRule, 'id' | 'meters'>
 
 export interface Planner {
   /**
-   * Every field plans its part. A key or a shape that none claims is refused: without it the rule could match all.
-   * Puts nothing in force.
+   * Plans the rule from its fields, without an effect. Throws Refused for an unknown field or shape, which could
+   * otherwise widen what the rule matches, and for what the guardrails forbid.
    */
   plan(spec: RuleSpec, settings: RuleSettings): Plan
-  /** The limits of the rule, in force; null: it has ended, and so have they. */
+  /** Lets the fields set the meters of an open rule, or reset those of an ended one. */
   setMeters(spec: RuleSpec, meters: AgentMeters, state: 'open' | 'ended'): void
   metersOf(spec: RuleSpec): readonly MeterUse[]
   applyOrderOf(spec: RuleSpec, settings: RuleSettings): ApplyOrder
@@ -38,7 +38,7 @@ export function openPlanner({ plugins, codec, guardrails }: Options): Planner {
   const fields = new Map(
     plugins.flatMap(({ fields = [] }) => fields.map(field => [field.key, field] as const))
   )
-  const claimed = new Set(plugins.flatMap(({ shapes = [] }) => shapes.map(({ claims }) => claims)))
+  const supported = new Set(plugins.flatMap(({ shapes = [] }) => shapes.map(({ claims }) => claims)))
 
   function draftOf(spec: RuleSpec, { tcpIdleMs, udpIdleMs, udpFlowCap }: RuleSettings): EngineRuleDraft {
     const { protocol, from, to, targets, preferIpv6, fields: values } = spec
@@ -58,8 +58,8 @@ export function openPlanner({ plugins, codec, guardrails }: Options): Planner {
     }
     for (const [key, bytes] of Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1))) {
       const field = fields.get(key)
-      if (!field) throw new Refused('field_unknown', `this agent cannot plan ${key}`)
-      const value = codec.decode(field.message, bytes) // also where `tune` is its only reader: what is bad is refused now
+      if (!field) throw new Refused('field_unknown', `this agent does not know the field ${key}`)
+      const value = codec.decode(field.message, bytes) // refuses a bad value also where only `setMeters` reads it
       field.plan?.(value, draft)
     }
     return draft
@@ -67,8 +67,8 @@ export function openPlanner({ plugins, codec, guardrails }: Options): Planner {
 
   function plan(spec: RuleSpec, settings: RuleSettings): Plan {
     for (const shape of shapesOf(spec))
-      if (!claimed.has(shape))
-        throw new Refused('shape_unknown', `this agent cannot plan a rule with ${shape}`)
+      if (!supported.has(shape))
+        throw new Refused('shape_unknown', `this agent does not support rules with ${shape}`)
     const draft = draftOf(spec, settings)
     guardrails.admit(draft)
     return { ...draft, target: [guardrails.filter, ...draft.target] }
@@ -81,7 +81,7 @@ export function openPlanner({ plugins, codec, guardrails }: Options): Planner {
     }
   }
 
-  /** Else a name would go where it should not while its own rule is still shut. */
+  /** Exact names first: otherwise a wildcard or the fallback would take their connections meanwhile. */
   function applyOrderOf(spec: RuleSpec, settings: RuleSettings): ApplyOrder {
     const { protocol, from, name, fallback } = draftOf(spec, settings)
     return { group: `${protocol} ${from}`, rank: fallback ? 2 : name?.startsWith('*.') ? 1 : 0 }

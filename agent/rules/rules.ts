@@ -3,7 +3,7 @@ import type { Log } from '../../kernel/base/log.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { Engine, EngineFault } from '../engine.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { AgentRules, MeterUse, RuleSettings, RuleSpec } from '../plugin.ts'
+import type { AgentRules, ApplyOrder, MeterUse, RuleSettings, RuleSpec } from '../plugin.ts'
 import type { RuleSettingsStore } from '../state/rule-settings.ts'
 import type { Meters } from './meters.ts'
 import type { Plan, Planner } from './planner.ts'
@@ -18,122 +18,149 @@ interface Options {
 }
 
 export interface Rules extends AgentRules {
-  /** The engine has said `closed`: the last connection of it has ended. */
+  /** Releases a rule whose last connection has ended: the engine has sent 'closed'. */
   ended(engineId: number): void
-  /** All of them, for a stop of the agent; settles when every drain has ended. */
+  /** Closes all rules, when the agent stops; resolves when every drain has ended. */
   closeAll(removal: 'drain' | 'cut'): Promise<void>
 }
 
-interface Running {
+export const openRules = (options: Options): Rules => new EngineRules(options)
+
+/** What is known of a rule in the engine from its opening until it has ended. */
+interface EngineEntry {
+  spec: RuleSpec
+  readonly meters: readonly MeterUse[]
+}
+
+interface RunningRule {
   readonly engineId: number
-  readonly settings: RuleSettings // as they were when it was opened
+  readonly settings: RuleSettings // at its opening: later ones apply to rules that open later
   plan: Plan
 }
 
-interface Closing {
+interface ClosingRule {
   readonly ruleId: string
   readonly done: Promise<void>
-  readonly end: () => void
+  readonly resolve: () => void
 }
 
-/** The server's rules in the engine, which knows them by numbers that are never used again. */
-export function openRules({ engine, planner, meters, journal, settings, log }: Options): Rules {
-  const running = new Map<string, Running>()
-  const closing = new Map<number, Closing>()
-  const specs = new Map<number, RuleSpec>()
-  const passed = new Map<number, readonly MeterUse[]>()
-  let lastId = 0
+/**
+ * A rule is running, then closing while it drains, then gone. A changed rule is closed and opened again under a new
+ * engine id, so that one rule id can have several closing rules and one running.
+ */
+class EngineRules implements Rules {
+  readonly #options: Options
+  readonly #entries = new Map<number, EngineEntry>() // running and closing, by engine id
+  readonly #running = new Map<string, RunningRule>() // by rule id
+  readonly #closing = new Map<number, ClosingRule>() // by engine id
+  #lastId = 0
 
-  async function openNew(spec: RuleSpec, plan: Plan): Promise<void> {
-    const engineId = ++lastId
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  async open(spec: RuleSpec): Promise<void> {
+    const { planner, settings } = this.#options
+    const running = this.#running.get(spec.id)
+    const plan = planner.plan(spec, running?.settings ?? settings.current())
+    if (running && isDeepStrictEqual({ ...plan, ...filtersOf(running.plan) }, running.plan))
+      return this.#update(running, spec, plan)
+    if (running) await this.close(spec.id, 'drain')
+    await this.#openNew(spec, running ? planner.plan(spec, settings.current()) : plan)
+  }
+
+  /** A second close cuts the connections that are still draining, if it says so. */
+  async close(ruleId: string, removal: 'drain' | 'cut'): Promise<{ readonly done: Promise<void> }> {
+    const { engine, settings, log } = this.#options
+    const running = this.#running.get(ruleId)
+    this.#running.delete(ruleId)
+    if (running) this.#closing.set(running.engineId, closingRule(ruleId))
+    const closing = [...this.#closing].filter(([, rule]) => rule.ruleId === ruleId)
+    const toClose = closing.filter(([engineId]) => removal === 'cut' || engineId === running?.engineId)
+    const drainMs = removal === 'cut' ? 0 : settings.current().drainMs
+    await Promise.all(toClose.map(([engineId]) => engine.close(engineId, drainMs)))
+    if (running) log.info('rule.closed', `no longer listens on ${portsOf(running.plan)}`, { rule: ruleId })
+    return { done: Promise.all(closing.map(([, { done }]) => done)).then(() => {}) }
+  }
+
+  async closeAll(removal: 'drain' | 'cut'): Promise<void> {
+    const closing = [...this.#closing.values()].map(({ ruleId }) => ruleId)
+    const ids = new Set([...this.#running.keys(), ...closing])
+    const closed = await Promise.all([...ids].map(ruleId => this.close(ruleId, removal)))
+    await Promise.all(closed.map(({ done }) => done))
+  }
+
+  ended(engineId: number): void {
+    this.#closing.get(engineId)?.resolve()
+    this.#closing.delete(engineId)
+    this.#release(engineId)
+  }
+
+  applyOrderOf(spec: RuleSpec): ApplyOrder {
+    return this.#options.planner.applyOrderOf(spec, this.#options.settings.current())
+  }
+
+  configure(settings: Partial<RuleSettings>): void {
+    this.#options.settings.save(settings)
+  }
+
+  find(engineId: number): RuleSpec | undefined {
+    return this.#entries.get(engineId)?.spec
+  }
+
+  async #openNew(spec: RuleSpec, plan: Plan): Promise<void> {
+    const { engine, planner, meters, journal, settings, log } = this.#options
+    const engineId = ++this.#lastId
     const uses = planner.metersOf(spec)
-    const joined = meters.join(uses)
-    specs.set(engineId, spec)
-    passed.set(engineId, uses)
+    const meterIds = meters.join(uses)
+    this.#entries.set(engineId, { spec, meters: uses })
     journal.bind(engineId, { id: spec.id, owner: spec.owner, targets: plan.targets })
     try {
       planner.setMeters(spec, meters, 'open')
-      await engine.open({ ...plan, id: engineId, meters: joined })
-    } catch (fault) {
+      await engine.open({ ...plan, id: engineId, meters: meterIds })
+    } catch (error) {
       journal.unbind(engineId)
-      forget(engineId)
-      throw refusalOf(fault)
+      this.#release(engineId)
+      throw refusalOf(error)
     }
-    running.set(spec.id, { engineId, settings: settings.current(), plan })
+    this.#running.set(spec.id, { engineId, settings: settings.current(), plan })
     log.info('rule.opened', `listens on ${plan.protocol} ${portsOf(plan)}`, { rule: spec.id })
   }
 
-  async function open(spec: RuleSpec): Promise<void> {
-    const known = running.get(spec.id)
-    const plan = planner.plan(spec, known?.settings ?? settings.current())
-    if (known && isDeepStrictEqual({ ...plan, ...filtersOf(known.plan) }, known.plan))
-      return change(known, spec, plan)
-    if (known) await close(spec.id, 'drain')
-    await openNew(spec, known ? planner.plan(spec, settings.current()) : plan)
-  }
-
-  /** Filters and limits reach what lives. */
-  function change(known: Running, spec: RuleSpec, plan: Plan): void {
-    specs.set(known.engineId, spec)
+  /** Changes filters and limits, which apply to live connections; everything else is equal. */
+  #update(running: RunningRule, spec: RuleSpec, plan: Plan): void {
+    const { engine, planner, meters } = this.#options
+    const entry = this.#entries.get(running.engineId)
+    if (entry) entry.spec = spec
     planner.setMeters(spec, meters, 'open')
-    if (isDeepStrictEqual(plan, known.plan)) return
-    engine.setFilters(known.engineId, filtersOf(plan))
-    known.plan = plan
+    if (isDeepStrictEqual(plan, running.plan)) return
+    engine.setFilters(running.engineId, filtersOf(plan))
+    running.plan = plan
   }
 
-  /** Its limits stay while a successor of the same id runs. */
-  function forget(engineId: number): void {
-    const spec = specs.get(engineId)
-    specs.delete(engineId)
-    meters.leave(passed.get(engineId) ?? [])
-    passed.delete(engineId)
-    if (!spec) return
-    if (![...specs.values()].some(({ id }) => id === spec.id)) planner.setMeters(spec, meters, 'ended')
-  }
-
-  /** A second close, of one that drains already, may cut it. */
-  async function close(ruleId: string, removal: 'drain' | 'cut'): Promise<{ readonly done: Promise<void> }> {
-    const known = running.get(ruleId)
-    running.delete(ruleId)
-    if (known) closing.set(known.engineId, ending(ruleId))
-    const mine = [...closing].filter(([, rule]) => rule.ruleId === ruleId)
-    const drainMs = removal === 'cut' ? 0 : settings.current().drainMs
-    const shut = mine.filter(([engineId]) => removal === 'cut' || engineId === known?.engineId)
-    await Promise.all(shut.map(([engineId]) => engine.close(engineId, drainMs)))
-    if (known) log.info('rule.closed', `no longer listens on ${portsOf(known.plan)}`, { rule: ruleId })
-    return { done: Promise.all(mine.map(([, { done }]) => done)).then(() => {}) }
-  }
-
-  return {
-    open,
-    close,
-    applyOrderOf: spec => planner.applyOrderOf(spec, settings.current()),
-    configure: settings.save,
-    find: engineId => specs.get(engineId),
-    ended(engineId) {
-      closing.get(engineId)?.end()
-      closing.delete(engineId)
-      forget(engineId)
-    },
-    async closeAll(removal) {
-      const ids = new Set([...running.keys(), ...[...closing.values()].map(({ ruleId }) => ruleId)])
-      const closed = await Promise.all([...ids].map(ruleId => close(ruleId, removal)))
-      await Promise.all(closed.map(({ done }) => done))
-    }
+  /** Lifts the rule's limits, too, unless a successor with the same rule id is in the engine. */
+  #release(engineId: number): void {
+    const { planner, meters } = this.#options
+    const entry = this.#entries.get(engineId)
+    if (!entry) return
+    this.#entries.delete(engineId)
+    meters.leave(entry.meters)
+    const hasSuccessor = [...this.#entries.values()].some(({ spec }) => spec.id === entry.spec.id)
+    if (!hasSuccessor) planner.setMeters(entry.spec, meters, 'ended')
   }
 }
 
-function ending(ruleId: string): Closing {
-  const { promise: done, resolve: end } = Promise.withResolvers<void>()
-  return { ruleId, done, end }
+function closingRule(ruleId: string): ClosingRule {
+  const { promise: done, resolve } = Promise.withResolvers<void>()
+  return { ruleId, done, resolve }
 }
 
 const filtersOf = ({ source, target }: Plan) => ({ source, target })
 const portsOf = ({ from, to }: Plan): string => (from === to ? `${from}` : `${from}-${to}`)
 
-/** The engine speaks errno, the wire speaks codes. */
-function refusalOf(fault: unknown): Refused {
-  if (fault instanceof Refused) return fault // of a plugin
-  const { code, message } = fault as EngineFault // what `open` rejects with
-  return new Refused(code === 'EADDRINUSE' ? 'port_in_use' : 'activation_failed', message, { cause: fault })
+/** Translates an EngineFault into a refusal that the server knows. */
+function refusalOf(error: unknown): Refused {
+  if (error instanceof Refused) return error // thrown by a plugin
+  const { code, message } = error as EngineFault // `engine.open` rejects with nothing else
+  return new Refused(code === 'EADDRINUSE' ? 'port_in_use' : 'activation_failed', message, { cause: error })
 }

@@ -1,4 +1,4 @@
-// What an agent keeps in its state directory: one SQLite file for held objects and the journal.
+// The agent's state directory: one SQLite file for managed objects, rule settings and the journal.
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -7,10 +7,10 @@ import type { Release } from '../../kernel/base/releases.ts'
 
 export type StateDatabase = Database.Database
 
-/** What a commit waits for: 'full' the disk, 'normal' the system (a killed process loses nothing). */
+/** A commit survives a power failure ('full'), or only the death of the process ('normal', without waiting for the disk). */
 export type Durability = 'full' | 'normal'
 
-/** A connection to <dir>/state.db. One process may have several: better-sqlite3 never yields in a transaction. */
+/** Opens a connection to <dir>/state.db. A process may have several: better-sqlite3 never yields in a transaction. */
 export function openStateDatabase(dir: string, durability: Durability = 'full'): StateDatabase {
   const db = new Database(join(dir, 'state.db'))
   db.pragma('journal_mode = wal')
@@ -18,7 +18,10 @@ export function openStateDatabase(dir: string, durability: Durability = 'full'):
   return db
 }
 
-/** Makes the directory ours alone and holds it: two agents in one would each undo what the other opens. */
+/**
+ * Creates the directory, readable by its owner only, and locks it until the release: two agents in one directory would
+ * undo each other's changes. Throws Fault.
+ */
 export function lockStateDir(dir: string): Release {
   const lock = openLock(dir)
   try {

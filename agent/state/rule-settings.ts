@@ -1,7 +1,7 @@
 import type { RuleSettings } from '../plugin.ts'
 import type { StateDatabase } from './database.ts'
 
-/** What the server said of all rules, kept for a start without it. */
+/** The settings that the server sends for all rules. They are saved for a start without a connection. */
 export interface RuleSettingsStore {
   current(): RuleSettings
   save(changed: Partial<RuleSettings>): void

@@ -45,9 +45,9 @@ t.test('a bundle is marked only while it holds the refused token', async t => {
 t.test('a bundle that others may read, or that is none, is refused with what to do', async t => {
   const file = join(t.testdir(), 'bundle.json')
   const broken: [text: string, message: RegExp][] = [
-    ['{', /is no JSON/],
-    ['{"version": 2}', /not of the form/],
-    [JSON.stringify({ ...bundle, server_cert_sha256: 'short' }), /not of the form/]
+    ['{', /is not JSON/],
+    ['{"version": 2}', /not have the format/],
+    [JSON.stringify({ ...bundle, server_cert_sha256: 'short' }), /not have the format/]
   ]
   for (const [text, message] of broken) {
     writeFileSync(file, text, { mode: 0o600 })

@@ -76,7 +76,7 @@ t.test('what cannot be read is a problem that names its key', async t => {
   for (const [key, text] of bad) {
     const problems: string[] = []
     openGuardrails({ ...none, [key]: [text] }, problems)
-    t.same(problems, [`${key}: ${text} cannot be read`])
+    t.same(problems, [`${key}: ${text} is invalid`])
   }
 })
 
