@@ -19,8 +19,8 @@ import { openDataDir } from './store/data-dir.ts'
 import { kernelStore } from './store/kernel-store.ts'
 import { openStore } from './store/open.ts'
 import { openCodec } from './wire/codec.ts'
+import { wireMessages } from './wire/envelope.ts'
 import { bindHandlers } from './wire/message.ts'
-import { wireMessages } from './wire/rpc.ts'
 
 export interface ServerOptions {
   readonly plugins: readonly Plugin[]

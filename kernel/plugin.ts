@@ -14,8 +14,7 @@ import type { Identity } from './identity/identity.ts'
 import type { Metrics } from './metrics.ts'
 import type { Fill, Filled, Slot, SlotReader } from './slot.ts'
 import type { Database } from './store/open.ts'
-import type { Codec } from './wire/codec.ts'
-import type { Handler, Message } from './wire/message.ts'
+import type { Codec, Handler, Message } from './wire/message.ts'
 
 /** Everything a feature may add. All but `start` is data: reading it must have no effect. */
 export interface Plugin<D extends Kernel = Kernel> {

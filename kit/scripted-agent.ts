@@ -6,7 +6,7 @@ import { connect } from 'node:tls'
 import type { Test } from 'tap'
 import type { Static, TSchema } from 'typebox'
 import { type Clock, systemClock } from '../kernel/base/clock.ts'
-import { type Codec, openCodec } from '../kernel/wire/codec.ts'
+import { openCodec } from '../kernel/wire/codec.ts'
 import {
   alpn,
   controlMessages,
@@ -19,9 +19,11 @@ import {
   protocolVersion,
   type Welcome
 } from '../kernel/wire/control.ts'
+import { wireMessages } from '../kernel/wire/envelope.ts'
 import {
   type BoundHandler,
   bindHandlers,
+  type Codec,
   type Message,
   on,
   Refused,
@@ -29,8 +31,8 @@ import {
   type Response,
   respond
 } from '../kernel/wire/message.ts'
-import { type MessageChannel, wireMessages } from '../kernel/wire/rpc.ts'
-import { openStream } from '../kernel/wire/stream.ts'
+import type { MessageChannel } from '../kernel/wire/rpc.ts'
+import { Stream } from '../kernel/wire/stream.ts'
 
 /** What it holds, as Stock says it. */
 export interface Stocked {
@@ -133,7 +135,7 @@ export async function connectAgent(t: Pick<Test, 'teardown'>, script: Script): P
   ]
 
   const { socket, raw } = await dial(script)
-  const stream = openStream({ socket, codec, handlers, clock: script.clock ?? systemClock, log: silent })
+  const stream = new Stream({ socket, codec, handlers, clock: script.clock ?? systemClock, log: silent })
   const close = async (): Promise<void> => {
     stream.end('stopped')
     socket.destroy()

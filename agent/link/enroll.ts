@@ -6,9 +6,10 @@ import { Fault, internal, serverUnreachable, wrongUsage } from '../../kernel/bas
 import type { Log } from '../../kernel/base/log.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import { controlMessages, Hello } from '../../kernel/wire/control.ts'
+import { wireMessages } from '../../kernel/wire/envelope.ts'
 import { Refused } from '../../kernel/wire/message.ts'
-import { type MessageChannel, wireMessages } from '../../kernel/wire/rpc.ts'
-import { openStream } from '../../kernel/wire/stream.ts'
+import type { MessageChannel } from '../../kernel/wire/rpc.ts'
+import { Stream } from '../../kernel/wire/stream.ts'
 import { messages, Redeem, Redeemed, redeemCodes } from '../../plugins/enrollment/wire.ts'
 import { type Bundle, type PendingBundle, readPending, writeBundle, writePending } from './bundle.ts'
 import { connectPinned } from './connect.ts'
@@ -121,7 +122,7 @@ async function requestOnce<A>(
     throw new Fault(serverUnreachable, `${endpoint}: ${cause.message}`, { cause })
   })
   const codec = openCodec([...wireMessages, ...controlMessages, ...messages])
-  const stream = openStream({ socket, codec, handlers: [], clock, log })
+  const stream = new Stream({ socket, codec, handlers: [], clock, log })
   try {
     return await request(stream.channel)
   } catch (error) {

@@ -3,11 +3,10 @@ import type { TLSSocket } from 'node:tls'
 import type { Static } from 'typebox'
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
-import type { Codec } from '../../kernel/wire/codec.ts'
 import { Ended, Hello, type Welcome } from '../../kernel/wire/control.ts'
-import { type BoundHandler, bindHandlers, on, Refused } from '../../kernel/wire/message.ts'
+import { type BoundHandler, bindHandlers, type Codec, on, Refused } from '../../kernel/wire/message.ts'
 import type { MessageChannel } from '../../kernel/wire/rpc.ts'
-import { openStream, type Stream } from '../../kernel/wire/stream.ts'
+import { Stream } from '../../kernel/wire/stream.ts'
 import type { Bundle } from './bundle.ts'
 import { connectPinned, fingerprintOf, PinMismatch } from './connect.ts'
 import { aborted } from './wait.ts'
@@ -80,7 +79,7 @@ class Session {
       this.#reason ??= code
     })
     const handlers = [...bindHandlers([ended], () => null), ...options.handlers.map(this.#whenReady)]
-    this.#stream = openStream({ socket, codec, handlers, clock, log })
+    this.#stream = new Stream({ socket, codec, handlers, clock, log })
   }
 
   async run(signal: AbortSignal): Promise<SessionEnd> {

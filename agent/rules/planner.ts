@@ -1,5 +1,4 @@
-import type { Codec } from '../../kernel/wire/codec.ts'
-import { Refused } from '../../kernel/wire/message.ts'
+import { type Codec, Refused } from '../../kernel/wire/message.ts'
 import type { EngineRule } from '../engine.ts'
 import type {
   AgentMeters,

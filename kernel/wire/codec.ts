@@ -1,20 +1,14 @@
 import { readFileSync } from 'node:fs'
 import protobuf from 'protobufjs'
-import type { Static, TSchema } from 'typebox'
+import type { TSchema } from 'typebox'
 import { Check, Errors } from 'typebox/value'
-import { type Message, Refused } from './message.ts'
+import { type Codec, type Message, Refused } from './message.ts'
 import { schemaMismatches } from './proto-schema.ts'
 
-export interface Codec {
-  has(name: string): boolean
-  encode<B extends TSchema>(message: Message<B>, body: Static<B>): Uint8Array
-  decode<B extends TSchema>(message: Message<B>, bytes: Uint8Array): Static<B>
-}
-
-/** Numbers, not Long objects; every repeated field and map is there; an absent `optional` stays absent. */
+/** Numbers, not Long objects; every repeated field and map is present; an absent `optional` stays absent. */
 const plain = { longs: Number, enums: String, defaults: true } as const
 
-/** Reads each .proto once and proves it against the schemas; throws all that disagrees. */
+/** Reads each .proto once. Throws where a .proto and a schema differ. */
 export function openCodec(messages: readonly Message[]): Codec {
   const root = new protobuf.Root()
   for (const href of new Set(messages.map(message => message.proto.href)))
@@ -23,29 +17,29 @@ export function openCodec(messages: readonly Message[]): Codec {
   const problems = messages.flatMap(({ name, body }) => schemaMismatches(root.lookupType(name), body))
   if (problems.length > 0) throw new TypeError(problems.join('\n'))
 
-  const typeOf = new Map(messages.map(({ name }) => [name, root.lookupType(name)]))
-  const find = (name: string): protobuf.Type => {
-    const type = typeOf.get(name)
-    if (!type) throw new TypeError(`${name} stands in no list of messages`)
+  const types = new Map(messages.map(({ name }) => [name, root.lookupType(name)]))
+  const typeOf = (name: string): protobuf.Type => {
+    const type = types.get(name)
+    if (!type) throw new TypeError(`${name} is in no plugin's list of messages`)
     return type
   }
 
   return {
-    has: name => typeOf.has(name),
+    has: name => types.has(name),
     encode({ name, body: schema }, body) {
-      if (!Check(schema, body)) throw new TypeError(`${name} ${why(schema, body)}`)
-      const type = find(name)
-      return type.encode(type.fromObject(body as object)).finish() // its schema is an object: see agree.ts
+      if (!Check(schema, body)) throw new TypeError(`${name} ${firstError(schema, body)}`)
+      const type = typeOf(name)
+      return type.encode(type.fromObject(body as object)).finish() // its schema is an object: see proto-schema.ts
     },
     decode({ name, body: schema }, bytes) {
-      const body = read(find(name), bytes)
-      if (!Check(schema, body)) throw new Refused('wire.malformed', `${name} ${why(schema, body)}`)
+      const body = parse(typeOf(name), bytes)
+      if (!Check(schema, body)) throw new Refused('wire.malformed', `${name} ${firstError(schema, body)}`)
       return body
     }
   }
 }
 
-function read(type: protobuf.Type, bytes: Uint8Array): unknown {
+function parse(type: protobuf.Type, bytes: Uint8Array): unknown {
   try {
     return type.toObject(type.decode(bytes), plain)
   } catch (cause) {
@@ -53,7 +47,7 @@ function read(type: protobuf.Type, bytes: Uint8Array): unknown {
   }
 }
 
-function why(schema: TSchema, body: unknown): string {
+function firstError(schema: TSchema, body: unknown): string {
   const error = Errors(schema, body)[0]
   return `${error?.instancePath ?? ''} ${error?.message ?? 'is not accepted'}`
 }

@@ -1,7 +1,7 @@
 // A frame: its length in 4 bytes, big-endian, and as many bytes. Length 0 is a heartbeat.
 import { Refused } from './message.ts'
 
-/** In bytes, of one frame without its header. */
+/** Bytes of one frame without its header. */
 export const handshakeFrameLimit = 4 * 1024 // before Hello
 export const frameLimit = 256 * 1024
 
@@ -9,7 +9,8 @@ const headerBytes = 4
 
 export const heartbeat: Uint8Array = new Uint8Array(headerBytes)
 
-export function frame(body: Uint8Array): Uint8Array {
+/** Throws Refused above the limit. */
+export function encodeFrame(body: Uint8Array): Uint8Array {
   if (body.length > frameLimit)
     throw new Refused('wire.oversized', `${body.length} bytes are more than a frame may hold (${frameLimit})`)
   const bytes = Buffer.allocUnsafe(headerBytes + body.length)
@@ -18,24 +19,27 @@ export function frame(body: Uint8Array): Uint8Array {
   return bytes
 }
 
-/** Cuts a stream of bytes into frames, however slowly they come. Throws Refused at a frame above the limit. */
-export function openFrames(limit: () => number, take: (body: Uint8Array) => void): (chunk: Buffer) => void {
+/** Returns a function that takes chunks of any size and calls `onFrame` for each frame. Throws Refused above `limit`. */
+export function frameParser(
+  limit: () => number,
+  onFrame: (body: Uint8Array) => void
+): (chunk: Buffer) => void {
   const header = Buffer.alloc(headerBytes)
-  let into = header
+  let buffer = header // the header or the body being filled
   let filled = 0
   return chunk => {
     for (let at = 0; at < chunk.length; ) {
-      const copied = chunk.copy(into, filled, at)
+      const copied = chunk.copy(buffer, filled, at)
       at += copied
       filled += copied
-      if (filled < into.length) return
+      if (filled < buffer.length) return
       filled = 0
-      const isHeader = into === header
-      const whole = into
-      into = isHeader ? Buffer.allocUnsafe(lengthIn(header, limit())) : header
-      if (isHeader && into.length > 0) continue
-      into = header
-      take(isHeader ? new Uint8Array() : whole)
+      const isHeader = buffer === header
+      const complete = buffer
+      buffer = isHeader ? Buffer.allocUnsafe(lengthIn(header, limit())) : header
+      if (isHeader && buffer.length > 0) continue
+      buffer = header
+      onFrame(isHeader ? new Uint8Array() : complete)
     }
   }
 }

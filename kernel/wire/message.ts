@@ -1,14 +1,13 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import type { Codec } from './codec.ts'
 
-/** A message of a plugin's .proto. The .proto is the wire; `body` is its type here, and what we accept. */
+/** A message of a plugin's .proto. The .proto defines its bytes; `body` is its type here, and what is accepted. */
 export interface Message<B extends TSchema = TSchema> {
   readonly name: string // full name in the .proto: 'sluice.sni.Pattern'
-  readonly proto: URL // not read before the codec opens
+  readonly proto: URL // read when the codec opens
   readonly body: B
 }
 
-/** A message that is asked, not told: the other end answers with one of the other type, or refuses. */
+/** A message that the other end answers with a `response`, or refuses. */
 export interface Request<B extends TSchema = TSchema, A extends TSchema = TSchema> extends Message<B> {
   readonly response: Message<A>
 }
@@ -17,12 +16,20 @@ export function defineMessage<B extends TSchema>(message: Message<B>): Message<B
   return message
 }
 
-export function defineRequest<B extends TSchema, A extends TSchema>(question: Request<B, A>): Request<B, A> {
-  return question
+export function defineRequest<B extends TSchema, A extends TSchema>(request: Request<B, A>): Request<B, A> {
+  return request
 }
 
 /** `bytes` of a .proto. */
 export const Bytes = Type.Refine(Type.Unsafe<Uint8Array>({}), value => value instanceof Uint8Array)
+
+export interface Codec {
+  has(name: string): boolean
+  /** Throws TypeError for a body that does not fit its schema. */
+  encode<B extends TSchema>(message: Message<B>, body: Static<B>): Uint8Array
+  /** Throws Refused 'wire.malformed'. */
+  decode<B extends TSchema>(message: Message<B>, bytes: Uint8Array): Static<B>
+}
 
 /** What an agent must be able to do before the server uses a feature on it. */
 export interface Capability {
@@ -30,22 +37,23 @@ export interface Capability {
   readonly since: string
 }
 
-/** Closes over the types of its message, so that a list of handlers needs no cast. */
+/** Hides the types of its message, so that a list of handlers needs no cast. */
 export interface Handler<Ctx> {
   readonly name: string
   run(ctx: Ctx, codec: Codec, bytes: Uint8Array): Promise<Response | null>
 }
+
 export interface Response {
   readonly name: string
   readonly body: Uint8Array
-  /** When it has been written: for what must not be said before it. */
+  /** Called when the response has been written: for messages that must not overtake it. */
   readonly afterSend?: () => void
 }
 
-/** With its context filled in, one a message: what an exchange calls by name. */
+/** A handler with its context bound. */
 export interface BoundHandler {
   readonly name: string
-  readonly plugin?: string | undefined // the plugin whose it is, for the log
+  readonly plugin?: string | undefined // for the log
   run(codec: Codec, bytes: Uint8Array): Promise<Response | null>
 }
 
@@ -70,19 +78,19 @@ export function on<Ctx, B extends TSchema>(
 }
 
 export function respond<Ctx, B extends TSchema, A extends TSchema>(
-  question: Request<B, A>,
+  request: Request<B, A>,
   run: (ctx: Ctx, body: Static<B>) => Promise<Static<A>>
 ): Handler<Ctx> {
   return {
-    name: question.name,
+    name: request.name,
     async run(ctx, codec, bytes) {
-      const body = await run(ctx, codec.decode(question, bytes))
-      return { name: question.response.name, body: codec.encode(question.response, body) }
+      const body = await run(ctx, codec.decode(request, bytes))
+      return { name: request.response.name, body: codec.encode(request.response, body) }
     }
   }
 }
 
-/** Thrown by a handler to refuse, and thrown again at the asker's end of the stream. */
+/** Thrown by a handler to refuse a message, and thrown again where the request was made. */
 export class Refused extends Error {
   override readonly name = 'Refused'
   readonly code: string

@@ -1,62 +1,31 @@
-// One end of a control stream, the same for server and agent. Knows messages, and nothing of sockets.
-import { type Static, type TSchema, Type } from 'typebox'
+// Messages and requests over one stream of frames, the same for server and agent.
+import type { Static, TSchema } from 'typebox'
 import { attributionOf, withTimeout } from '../base/attribution.ts'
 import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { currentRequestId } from '../base/request-id.ts'
-import type { Codec } from './codec.ts'
+import { Envelope, Refusal } from './envelope.ts'
 import {
   type BoundHandler,
-  Bytes,
-  defineMessage,
+  type Codec,
   type Message,
   Refused,
   type Request,
   type Response
 } from './message.ts'
 
-const proto = new URL('./wire.proto', import.meta.url)
-
-export const Envelope = defineMessage({
-  name: 'sluice.wire.Envelope',
-  proto,
-  body: Type.Object({
-    name: Type.String(),
-    body: Bytes,
-    id: Type.Integer(),
-    re: Type.Integer(),
-    request: Type.String({ pattern: '^[A-Za-z0-9._-]{0,64}$' })
-  })
-})
-
-const Refusal = defineMessage({
-  name: 'sluice.wire.Refusal',
-  proto,
-  body: Type.Object({ code: Type.String(), message: Type.String() })
-})
-
-export const wireMessages: readonly Message[] = [Envelope, Refusal]
-
 export interface MessageChannel {
   send<B extends TSchema>(message: Message<B>, body: Static<B>): void
   /**
-   * Rejects with Refused: when the other end refuses or does not know the message, with 'wire.deadline' when
-   * no answer came in time, with 'wire.closed' when the stream has ended.
+   * Rejects with Refused: the code of the other end's refusal, 'wire.deadline' when no response came in time, or
+   * 'wire.closed' when the stream has ended.
    */
   request<B extends TSchema, A extends TSchema>(
-    question: Request<B, A>,
+    request: Request<B, A>,
     body: Static<B>,
     options?: { readonly deadlineMs?: number }
   ): Promise<Static<A>>
-}
-
-export interface Rpc extends MessageChannel {
-  /** Throws Refused at what must end the stream: a frame that is none, or too many waiting to be handled. */
-  receive(frame: Uint8Array): void
-  /** What may be said from now on. */
-  serve(handlers: readonly BoundHandler[]): void
-  close(reason: string): void
 }
 
 interface Options {
@@ -65,131 +34,133 @@ interface Options {
   readonly write: (frame: Uint8Array) => void
   readonly clock: Clock
   readonly log: Log
-  readonly deadlineMs?: number // of a question
+  readonly deadlineMs: number | undefined // of a request; default 10 s
 }
 
-interface Said {
-  readonly name: string
-  readonly body: Uint8Array
+interface Incoming extends Response {
   readonly id: number
   readonly request: string
 }
 
-type What = Pick<BoundHandler, 'name' | 'plugin'>
+type HandlerName = Pick<BoundHandler, 'name' | 'plugin'>
 
-// What waits to be handled, each message with what it costs beside its bytes: some 4,000 small ones, which an honest
-// end may well say in one breath (a thousand drains that end together).
-const maxWaitingBytes = 1024 * 1024
-const bytesOf = ({ body }: Said): number => body.length + 256
+// Bounds the messages that wait to be handled. Each costs its bytes and 256 more, so that some 4,000 small ones fit:
+// an agent may send a thousand at once when as many drains end together.
+const maxQueuedBytes = 1024 * 1024
+const queuedBytesOf = ({ body }: Incoming): number => body.length + 256
 
-/** What is said is handled strictly one after another; answers overtake, they find their question by its number. */
-export function openRpc({ codec, write, clock, log, ...options }: Options): Rpc {
-  const asked = new Map<number, { resolve(answer: Response): void; reject(error: Refused): void }>()
-  const waiting: Said[] = []
-  let waitingBytes = 0
-  let isHandling = false
-  let byName = index(options.handlers)
-  let closed: Refused | null = null
-  let lastId = 0
+/** Handles messages and requests one after another. Responses bypass that queue: they carry the id of their request. */
+export class Rpc implements MessageChannel {
+  readonly #options: Options
+  readonly #pending = new Map<number, PromiseWithResolvers<Response>>() // requests of this end, by id
+  readonly #queue: Incoming[] = []
+  #queuedBytes = 0
+  #isHandling = false
+  #handlers: ReadonlyMap<string, BoundHandler> = new Map()
+  #closed: Refused | null = null
+  #lastId = 0
 
-  const put = ({ name, body }: Response, ids: { id?: number; re?: number } = {}): void => {
-    if (closed) return
-    write(
-      codec.encode(Envelope, { name, body, id: 0, re: 0, request: currentRequestId.getStore() ?? '', ...ids })
+  constructor(options: Options) {
+    this.#options = options
+    this.serve(options.handlers)
+  }
+
+  /** Replaces the handlers. */
+  serve(handlers: readonly BoundHandler[]): void {
+    this.#handlers = new Map(handlers.map(handler => [handler.name, handler]))
+  }
+
+  readonly send: MessageChannel['send'] = (message, body) =>
+    this.#write({ name: message.name, body: this.#options.codec.encode(message, body) })
+
+  readonly request: MessageChannel['request'] = async ({ response, ...request }, body, options) => {
+    const { codec, deadlineMs = 10_000 } = this.#options
+    const id = ++this.#lastId
+    this.#write({ name: request.name, body: codec.encode(request, body) }, { id })
+    const { name, body: bytes } = await this.#responseTo(id, options?.deadlineMs ?? deadlineMs)
+    if (name === response.name) return codec.decode(response, bytes)
+    const { code, message } = codec.decode(Refusal, bytes)
+    throw new Refused(code, message)
+  }
+
+  /** Takes one frame. Throws Refused when the stream must end: the frame is malformed, or too much is queued. */
+  receive(frame: Uint8Array): void {
+    const { re, ...incoming } = this.#options.codec.decode(Envelope, frame)
+    if (re !== 0) return void this.#pending.get(re)?.resolve(incoming)
+    this.#queuedBytes += queuedBytesOf(incoming)
+    if (this.#queuedBytes > maxQueuedBytes)
+      throw new Refused('wire.flooded', 'more messages wait to be handled than this end holds')
+    this.#queue.push(incoming)
+    void this.#handleQueue()
+  }
+
+  close(reason: string): void {
+    this.#closed ??= new Refused('wire.closed', `the stream has ended: ${reason}`)
+    this.#queue.length = 0
+    for (const { reject } of this.#pending.values()) reject(this.#closed)
+  }
+
+  #write({ name, body }: Response, ids: { id?: number; re?: number } = {}): void {
+    if (this.#closed) return
+    const request = currentRequestId.getStore() ?? ''
+    this.#options.write(this.#options.codec.encode(Envelope, { name, body, id: 0, re: 0, request, ...ids }))
+  }
+
+  #responseTo(id: number, deadlineMs: number): Promise<Response> {
+    if (this.#closed) return Promise.reject(this.#closed)
+    const pending = Promise.withResolvers<Response>()
+    this.#pending.set(id, pending)
+    const cancel = this.#options.clock.after(deadlineMs, () =>
+      pending.reject(new Refused('wire.deadline', `no answer within ${deadlineMs / 1000} s`))
     )
+    return pending.promise.finally(() => {
+      cancel()
+      this.#pending.delete(id)
+    })
   }
 
-  async function handleAll(): Promise<void> {
-    if (isHandling) return
-    isHandling = true
-    for (let said = waiting.shift(); said; said = waiting.shift()) {
-      waitingBytes -= bytesOf(said)
-      await (said.request === '' ? handle(said) : currentRequestId.run(said.request, handle, said))
+  async #handleQueue(): Promise<void> {
+    if (this.#isHandling) return
+    this.#isHandling = true
+    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
+      this.#queuedBytes -= queuedBytesOf(next)
+      const handle = this.#handle.bind(this, next)
+      await (next.request === '' ? handle() : currentRequestId.run(next.request, handle))
     }
-    isHandling = false
+    this.#isHandling = false
   }
 
-  async function handle({ name, body, id }: Said): Promise<void> {
-    const handler = byName.get(name)
+  async #handle({ name: fullName, body, id }: Incoming): Promise<void> {
+    const handler = this.#handlers.get(fullName)
+    const name = fullName.slice(0, 100)
     try {
-      if (!handler) throw new Refused('wire.unknown_message', `nobody here knows ${name.slice(0, 100)}`)
-      const answer = await withTimeout(20, name.slice(0, 100), () => handler.run(codec, body))
-      if (id !== 0 && answer) put(answer, { re: id })
-      if (!closed) answer?.afterSend?.()
+      if (!handler) throw new Refused('wire.unknown_message', `unknown message ${name}`)
+      const response = await withTimeout(20, name, () => handler.run(this.#options.codec, body))
+      if (id !== 0 && response) this.#write(response, { re: id })
+      if (!this.#closed) response?.afterSend?.()
     } catch (error) {
-      refuse(error, { name: name.slice(0, 100), id, plugin: handler?.plugin })
+      this.#refuse(error, id, { name, plugin: handler?.plugin })
     }
   }
 
-  /** What was told, not asked, gets no answer: two ends that do not know each other would never stop. */
-  function refuse(error: unknown, { id, ...what }: What & { readonly id: number }): void {
-    const { code, message } = refusalOf(error, what)
-    if (id === 0) return void log.debug('control.message_refused', message, { message: what.name, code })
+  /** A message without an id gets no refusal: two ends that do not know each other's messages would never stop. */
+  #refuse(error: unknown, id: number, handler: HandlerName): void {
+    const { codec, log } = this.#options
+    const { code, message } = this.#refusalOf(error, handler)
+    if (id === 0) return void log.debug('control.message_refused', message, { message: handler.name, code })
     const body = codec.encode(Refusal, { code, message: message.slice(0, 1000) })
-    put({ name: Refusal.name, body }, { re: id })
+    this.#write({ name: Refusal.name, body }, { re: id })
   }
 
-  function refusalOf(
-    error: unknown,
-    { name, plugin }: What
-  ): { readonly code: string; readonly message: string } {
+  #refusalOf(error: unknown, { name, plugin }: HandlerName): Static<(typeof Refusal)['body']> {
     if (error instanceof Refused) return error
     if (error instanceof Fault) return { code: error.errorCode.code, message: error.message }
-    log.error('control.handler_failed', `the handler of ${name} failed`, {
+    this.#options.log.error('control.handler_failed', `the handler of ${name} failed`, {
       message: name,
-      plugin: plugin,
+      plugin,
       ...attributionOf(error),
       error: error instanceof Error ? (error.stack ?? error.message) : String(error)
     })
-    return { code: 'internal', message: `the handler of ${name} failed; its end's log says why` }
-  }
-
-  function reply(id: number, deadlineMs: number): Promise<Response> {
-    const { promise, resolve, reject } = Promise.withResolvers<Response>()
-    if (closed) return Promise.reject(closed)
-    asked.set(id, { resolve, reject })
-    const cancel = clock.after(deadlineMs, () =>
-      reject(new Refused('wire.deadline', `no answer within ${deadlineMs / 1000} s`))
-    )
-    return promise.finally(() => {
-      cancel()
-      asked.delete(id)
-    })
-  }
-
-  return {
-    send: (message, body) => put({ name: message.name, body: codec.encode(message, body) }),
-
-    async request({ response, ...question }, body, { deadlineMs = options.deadlineMs ?? 10_000 } = {}) {
-      const id = ++lastId
-      put({ name: question.name, body: codec.encode(question, body) }, { id })
-      const { name, body: bytes } = await reply(id, deadlineMs)
-      if (name === response.name) return codec.decode(response, bytes)
-      const { code, message } = codec.decode(Refusal, bytes)
-      throw new Refused(code, message)
-    },
-
-    receive(frame) {
-      const { re, ...said } = codec.decode(Envelope, frame)
-      if (re !== 0) return asked.get(re)?.resolve(said)
-      waitingBytes += bytesOf(said)
-      if (waitingBytes > maxWaitingBytes)
-        throw new Refused('wire.flooded', 'more is waiting to be handled than this end holds')
-      waiting.push(said)
-      void handleAll()
-    },
-
-    serve(handlers) {
-      byName = index(handlers)
-    },
-
-    close(reason) {
-      closed ??= new Refused('wire.closed', `the stream has ended: ${reason}`)
-      waiting.length = 0
-      for (const { reject } of asked.values()) reject(closed)
-    }
+    return { code: 'internal', message: `the handler of ${name} failed; the log of its end has the error` }
   }
 }
-
-const index = (handlers: readonly BoundHandler[]): ReadonlyMap<string, BoundHandler> =>
-  new Map(handlers.map(handler => [handler.name, handler]))

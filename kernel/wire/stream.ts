@@ -1,15 +1,14 @@
-// A control stream over a socket that has done its TLS handshake; the same for server and agent.
+// A control stream over a TLS socket after its handshake, the same for server and agent.
 //
-// Silence: each end sends an empty frame where it has said nothing for 10 s (5 to 10 s, by ticks), and gives the
-// stream up when it has heard nothing for 30 s (25 to 30 s). Nothing is answered: both ends beat. Ticks are counted
-// and no times compared, so that a clock that is set ends no stream.
+// Heartbeats: an end that has sent nothing for 10 s (5 to 10 s, by ticks) sends an empty frame; an end that has
+// received nothing for 30 s (25 to 30 s) closes the stream. Neither is answered. Ticks are counted instead of
+// comparing times, so that setting the clock ends no stream.
 import type { Socket } from 'node:net'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import type { Codec } from './codec.ts'
-import { frame, frameLimit, heartbeat, openFrames } from './frame.ts'
-import { type BoundHandler, Refused } from './message.ts'
-import { type MessageChannel, openRpc } from './rpc.ts'
+import { encodeFrame, frameLimit, frameParser, heartbeat } from './frame.ts'
+import { type BoundHandler, type Codec, Refused } from './message.ts'
+import { type MessageChannel, Rpc } from './rpc.ts'
 
 export interface StreamOptions {
   readonly socket: Socket // a TLSSocket; owned by the stream from here on
@@ -22,110 +21,117 @@ export interface StreamOptions {
 
 export interface Limits {
   readonly frameBytes?: number // of an incoming frame; 256 KiB
-  readonly deadlineMs?: number // of a question; 10 s
-}
-
-export interface Stream {
-  readonly channel: MessageChannel
-  /** Aborted when nothing more can be said; its reason is a word: see `end`, and 'closed' for the other end's. */
-  readonly ended: AbortSignal
-  /** What was written before is still sent, for at most 1 s. */
-  end(reason: string): void
-  /** What may be said from now on, and how large a frame may be. */
-  serve(handlers: readonly BoundHandler[], frameBytes?: number): void
-  /** Resolves when what is written goes out: before this, a sender of much does not send more. */
-  drained(): Promise<void>
+  readonly deadlineMs?: number // of a request; 10 s
 }
 
 const tickMs = 5_000
-const unspokenTicks = 2
-const unheardTicks = 6
-const lastWordsMs = 1_000
-const outboundLimit = 1024 * 1024
-const roomLimit = 256 * 1024
+const heartbeatTicks = 2
+const silentTicks = 6
+const flushMs = 1_000
+const maxUnsentBytes = 1024 * 1024
+const drainedBytes = 256 * 1024
 
-export function openStream({ socket, codec, handlers, clock, log, limits = {} }: StreamOptions): Stream {
-  const ended = new AbortController()
-  let frameBytes = limits.frameBytes ?? frameLimit
-  let unspoken = 0
-  let unheard = 0
-  const waiting = new Set<() => void>() // for room
-  const letGo = (): void => {
-    for (const go of waiting) go()
-    waiting.clear()
+export class Stream {
+  readonly channel: MessageChannel
+  readonly #socket: Socket
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #rpc: Rpc
+  readonly #ended = new AbortController()
+  readonly #stopTicking: () => void
+  #frameBytes: number
+  #ticksSinceSent = 0
+  #ticksSinceReceived = 0
+  #drain = Promise.withResolvers<void>()
+
+  constructor({ socket, codec, handlers, clock, log, limits = {} }: StreamOptions) {
+    this.#socket = socket
+    this.#clock = clock
+    this.#log = log
+    this.#frameBytes = limits.frameBytes ?? frameLimit
+    const write = (body: Uint8Array): void => this.#write(encodeFrame(body))
+    this.#rpc = new Rpc({ codec, handlers, write, clock, log, deadlineMs: limits.deadlineMs })
+    this.channel = { send: this.#rpc.send, request: this.#rpc.request }
+    this.#stopTicking = clock.every(tickMs, () => this.#tick())
+    this.#listen()
   }
 
-  function write(bytes: Uint8Array): void {
-    if (ended.signal.aborted) return
-    unspoken = 0
-    socket.write(bytes)
-    if (socket.writableLength > outboundLimit) finish('slow', 'cut')
+  /** Aborted when nothing can be sent any more. Its reason is that of `end`; 'closed' when the other end closed. */
+  get ended(): AbortSignal {
+    return this.#ended.signal
   }
 
-  const exchange = openRpc({
-    codec,
-    handlers,
-    write: body => write(frame(body)),
-    clock,
-    log,
-    ...(limits.deadlineMs !== undefined && { deadlineMs: limits.deadlineMs })
-  })
+  /** Ends the stream. What was written before is still sent, for at most 1 s. */
+  readonly end = (reason: string): void => this.#finish(reason, 'flush')
 
-  function finish(reason: string, how: 'flush' | 'cut'): void {
-    if (ended.signal.aborted) return
-    stopTicking()
-    exchange.close(reason)
-    ended.abort(reason)
-    letGo()
-    if (how === 'cut') return void socket.destroy()
-    // Not destroyed at once: bytes that nobody has read would make it a reset, and the last words would be lost.
-    socket.end()
-    const release = clock.after(lastWordsMs, () => socket.destroy())
-    socket.once('close', release)
+  /** Replaces the handlers and the limit of incoming frames. */
+  readonly serve = (handlers: readonly BoundHandler[], frameBytes = this.#frameBytes): void => {
+    this.#frameBytes = frameBytes
+    this.#rpc.serve(handlers)
   }
 
-  const stopTicking = clock.every(tickMs, () => {
-    unheard += 1
-    unspoken += 1
-    if (unheard >= unheardTicks) finish('silent', 'cut')
-    else if (unspoken >= unspokenTicks) write(heartbeat)
-  })
+  /** Resolves when at most 256 KiB wait to be sent: bulk senders pause here. */
+  readonly drained = async (): Promise<void> => {
+    while (this.#socket.writableLength > drainedBytes && !this.ended.aborted) await this.#drain.promise
+  }
 
-  const take = openFrames(
-    () => frameBytes,
-    body => {
-      unheard = 0
-      if (!ended.signal.aborted && body.length > 0) exchange.receive(body)
-    }
-  )
+  #listen(): void {
+    const socket = this.#socket
+    const parse = frameParser(
+      () => this.#frameBytes,
+      body => {
+        this.#ticksSinceReceived = 0
+        if (!this.ended.aborted && body.length > 0) this.#rpc.receive(body)
+      }
+    )
+    socket.setNoDelay(true)
+    socket.on('data', (chunk: Buffer) => this.#parse(parse, chunk))
+    socket.on('drain', () => this.#resumeSenders())
+    socket.on('end', () => this.#finish('closed', 'flush'))
+    socket.on('close', () => this.#finish('closed', 'cut'))
+    socket.on('error', () => this.#finish('closed', 'cut'))
+  }
 
-  socket.setNoDelay(true)
-  socket.on('data', (chunk: Buffer) => {
-    if (ended.signal.aborted) return
+  #parse(parse: (chunk: Buffer) => void, chunk: Buffer): void {
+    if (this.ended.aborted) return
     try {
-      take(chunk)
+      parse(chunk)
     } catch (error) {
       if (!(error instanceof Refused)) throw error
-      log.debug('control.stream_refused', error.message, { code: error.code })
-      finish(error.code.slice('wire.'.length), 'cut')
+      this.#log.debug('control.stream_refused', error.message, { code: error.code })
+      this.#finish(error.code.slice('wire.'.length), 'cut')
     }
-  })
-  socket.on('drain', letGo)
-  socket.on('end', () => finish('closed', 'flush'))
-  socket.on('close', () => finish('closed', 'cut'))
-  socket.on('error', () => finish('closed', 'cut'))
+  }
 
-  return {
-    channel: { send: exchange.send, request: exchange.request },
-    ended: ended.signal,
-    end: reason => finish(reason, 'flush'),
-    serve(next, bytes = frameBytes) {
-      frameBytes = bytes
-      exchange.serve(next)
-    },
-    async drained() {
-      while (socket.writableLength > roomLimit && !ended.signal.aborted)
-        await new Promise<void>(resolve => void waiting.add(resolve))
-    }
+  #write(bytes: Uint8Array): void {
+    if (this.ended.aborted) return
+    this.#ticksSinceSent = 0
+    this.#socket.write(bytes)
+    if (this.#socket.writableLength > maxUnsentBytes) this.#finish('slow', 'cut')
+  }
+
+  #tick(): void {
+    this.#ticksSinceReceived += 1
+    this.#ticksSinceSent += 1
+    if (this.#ticksSinceReceived >= silentTicks) this.#finish('silent', 'cut')
+    else if (this.#ticksSinceSent >= heartbeatTicks) this.#write(heartbeat)
+  }
+
+  #resumeSenders(): void {
+    this.#drain.resolve()
+    this.#drain = Promise.withResolvers()
+  }
+
+  #finish(reason: string, how: 'flush' | 'cut'): void {
+    if (this.ended.aborted) return
+    this.#stopTicking()
+    this.#rpc.close(reason)
+    this.#ended.abort(reason)
+    this.#resumeSenders()
+    if (how === 'cut') return void this.#socket.destroy()
+    // Destroying the socket now would reset the connection if unread bytes are left, and lose what was written last.
+    this.#socket.end()
+    const cancel = this.#clock.after(flushMs, () => this.#socket.destroy())
+    this.#socket.once('close', cancel)
   }
 }

@@ -5,7 +5,7 @@ import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { Hello } from '../../kernel/wire/control.ts'
 import { handshakeFrameLimit } from '../../kernel/wire/frame.ts'
 import type { BoundHandler } from '../../kernel/wire/message.ts'
-import { openStream } from '../../kernel/wire/stream.ts'
+import { Stream } from '../../kernel/wire/stream.ts'
 import { openCertificate } from './certificate.ts'
 import { openGeneration, openHandshake } from './handshake.ts'
 import { type Entrant, openListener } from './listener.ts'
@@ -48,7 +48,7 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
     }
     const handlers = [hello, ...preAuthHandlers({ remoteAddr })].map(tally.guarded)
     const limits = { frameBytes: handshakeFrameLimit }
-    const stream = openStream({ socket, codec: counted, handlers, clock, log, limits })
+    const stream = new Stream({ socket, codec: counted, handlers, clock, log, limits })
   }
 
   return {

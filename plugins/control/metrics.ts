@@ -2,9 +2,8 @@
 import type { Static } from 'typebox'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { MetricSample, Metrics } from '../../kernel/metrics.ts'
-import type { Codec } from '../../kernel/wire/codec.ts'
-import { type BoundHandler, Refused } from '../../kernel/wire/message.ts'
-import { Envelope } from '../../kernel/wire/rpc.ts'
+import { Envelope } from '../../kernel/wire/envelope.ts'
+import { type BoundHandler, type Codec, Refused } from '../../kernel/wire/message.ts'
 
 export interface Tally {
   /** The same, and each message that goes through it on a stream is counted. */

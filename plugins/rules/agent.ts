@@ -1,6 +1,5 @@
 import type { AgentApplyResult, AgentCall, AgentPlugin, RuleSpec } from '../../agent/plugin.ts'
-import type { Codec } from '../../kernel/wire/codec.ts'
-import { Refused, respond } from '../../kernel/wire/message.ts'
+import { type Codec, Refused, respond } from '../../kernel/wire/message.ts'
 import { messages, RulePush, RuleRemove, ruleKind, Settings, settingsPart } from './wire.ts'
 
 export default {

@@ -1,7 +1,7 @@
 // The fields of rules as messages for the agent.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, internal } from '../../kernel/base/errors.ts'
-import type { Codec } from '../../kernel/wire/codec.ts'
+import type { Codec } from '../../kernel/wire/message.ts'
 import type { Rule } from './entities.ts'
 import type { Values } from './record.ts'
 import { fieldNotLoaded } from './requirements.ts'

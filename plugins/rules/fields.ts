@@ -1,5 +1,5 @@
 import type { SlotReader } from '../../kernel/slot.ts'
-import type { Codec } from '../../kernel/wire/codec.ts'
+import type { Codec } from '../../kernel/wire/message.ts'
 import { openDerivedValues } from './derived-values.ts'
 import { openEncoding } from './encoding.ts'
 import { openFieldValues } from './field-values.ts'

@@ -5,8 +5,8 @@ import { connect, createServer, type TLSSocket } from 'node:tls'
 import type { Static } from 'typebox'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import { alpn, controlMessages, Hello } from '../../kernel/wire/control.ts'
-import { frame, frameLimit, openFrames } from '../../kernel/wire/frame.ts'
-import { Envelope, wireMessages } from '../../kernel/wire/rpc.ts'
+import { Envelope, wireMessages } from '../../kernel/wire/envelope.ts'
+import { encodeFrame, frameLimit, frameParser } from '../../kernel/wire/frame.ts'
 import { messages, StatsReport } from '../../plugins/stats/wire.ts'
 import type { Dice } from '../bench/soak/dice.ts'
 import type { Ground } from '../support/test-cluster.ts'
@@ -77,7 +77,7 @@ export async function openProxy(t: Ground, options: Options): Promise<ControlPro
 
   /** So that a frame seldom arrives as it was written. */
   function write(socket: TLSSocket, body: Uint8Array): void {
-    const bytes = frame(body)
+    const bytes = encodeFrame(body)
     for (let at = 0; at < bytes.length; ) {
       const size = dice.oneIn(3) ? 1 + dice.below(bytes.length) : bytes.length
       socket.write(bytes.subarray(at, at + size))
@@ -119,7 +119,7 @@ export async function openProxy(t: Ground, options: Options): Promise<ControlPro
     const pair: Pair = { near, far, asked: new Map(), token: '', late: null }
     pairs.add(pair)
     const take = (way: typeof up) =>
-      openFrames(
+      frameParser(
         () => frameLimit,
         body => way(pair, body)
       )

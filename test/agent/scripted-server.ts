@@ -15,9 +15,10 @@ import {
   ObjectStatus,
   type Welcome
 } from '../../kernel/wire/control.ts'
+import { wireMessages } from '../../kernel/wire/envelope.ts'
 import { bindHandlers, type Message, on, Refused, respond } from '../../kernel/wire/message.ts'
-import { type MessageChannel, wireMessages } from '../../kernel/wire/rpc.ts'
-import { openStream } from '../../kernel/wire/stream.ts'
+import type { MessageChannel } from '../../kernel/wire/rpc.ts'
+import { Stream } from '../../kernel/wire/stream.ts'
 import { openCertificate } from '../../plugins/control/certificate.ts'
 import { messages as enrollment, Redeem, type Redeemed } from '../../plugins/enrollment/wire.ts'
 import { recordLog } from './recorded-log.ts'
@@ -79,7 +80,7 @@ export async function scriptedServer(t: Test, options: Options = {}): Promise<Sc
     socket.on('close', () => sockets.delete(socket))
     const removed: AgentConnection['removed'] = []
     const standings: AgentConnection['standings'] = []
-    const stream = openStream({
+    const stream = new Stream({
       socket,
       codec,
       clock: systemClock,

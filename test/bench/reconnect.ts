@@ -7,8 +7,8 @@ import { systemClock } from '../../kernel/base/clock.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import { controlMessages } from '../../kernel/wire/control.ts'
-import { wireMessages } from '../../kernel/wire/rpc.ts'
-import { openStream } from '../../kernel/wire/stream.ts'
+import { wireMessages } from '../../kernel/wire/envelope.ts'
+import { Stream } from '../../kernel/wire/stream.ts'
 import { connectAgent, dial, type ScriptedAgent, type Stocked, scripted } from '../../kit/scripted-agent.ts'
 import { messages as enrollmentMessages, Redeem } from '../../plugins/enrollment/wire.ts'
 import { RulePush, RuleRemove, messages as ruleMessages } from '../../plugins/rules/wire.ts'
@@ -59,7 +59,7 @@ async function main(): Promise<void> {
     const code = new URL(uri).searchParams.get('code') ?? ''
     const localAddress = `127.0.${1 + (at >> 8)}.${1 + (at & 0xff)}`
     const { socket } = await dial({ port, fingerprint, localAddress })
-    const { channel, end } = openStream({ socket, codec, handlers: [], clock: systemClock, log: quiet })
+    const { channel, end } = new Stream({ socket, codec, handlers: [], clock: systemClock, log: quiet })
     const own = newSecret()
     const { client_id: clientId } = await channel.request(Redeem, { code, token_hash: hashOf(own) })
     end('enrolled')

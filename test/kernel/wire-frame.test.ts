@@ -1,15 +1,15 @@
 import t from 'tap'
-import { frame, frameLimit, heartbeat, openFrames } from '../../kernel/wire/frame.ts'
+import { encodeFrame, frameLimit, frameParser, heartbeat } from '../../kernel/wire/frame.ts'
 
 const bodies = [0, 1, 3, 4, 5, 255, 256, 4096, 70_000].map((size, seed) =>
   Buffer.from(Array.from({ length: size }, (_, i) => (i * 31 + seed) % 256))
 )
-const bytes = Buffer.concat(bodies.map(frame))
+const bytes = Buffer.concat(bodies.map(encodeFrame))
 
 t.test('frames come out whole, however the stream is cut', async t => {
   for (const step of [1, 2, 3, 4, 5, 7, 64, 4099, bytes.length]) {
     const taken: Buffer[] = []
-    const push = openFrames(
+    const push = frameParser(
       () => frameLimit,
       body => taken.push(Buffer.from(body))
     )
@@ -23,7 +23,7 @@ t.test('frames come out whole, however the stream is cut', async t => {
 t.test('random cuts change nothing', async t => {
   for (let round = 0; round < 50; round++) {
     const taken: Buffer[] = []
-    const push = openFrames(
+    const push = frameParser(
       () => frameLimit,
       body => taken.push(Buffer.from(body))
     )
@@ -39,7 +39,7 @@ t.test('random cuts change nothing', async t => {
 })
 
 t.test('a frame above the limit is refused at its header, before its body', async t => {
-  const push = openFrames(
+  const push = frameParser(
     () => 10,
     () => t.fail('nothing is whole')
   )
@@ -50,7 +50,7 @@ t.test('a frame above the limit is refused at its header, before its body', asyn
 t.test('the limit may change between two frames', async t => {
   let limit = 2
   const taken: number[] = []
-  const push = openFrames(
+  const push = frameParser(
     () => limit,
     body => {
       taken.push(body.length)
@@ -58,16 +58,16 @@ t.test('the limit may change between two frames', async t => {
     }
   )
 
-  push(Buffer.concat([frame(new Uint8Array(2)), frame(new Uint8Array(100))]))
+  push(Buffer.concat([encodeFrame(new Uint8Array(2)), encodeFrame(new Uint8Array(100))]))
 
   t.same(taken, [2, 100])
 })
 
 t.test('a body that no frame may hold is not sent', async t => {
-  t.throws(() => frame(new Uint8Array(frameLimit + 1)), { code: 'wire.oversized' })
-  t.equal(frame(new Uint8Array(frameLimit)).length, frameLimit + 4)
+  t.throws(() => encodeFrame(new Uint8Array(frameLimit + 1)), { code: 'wire.oversized' })
+  t.equal(encodeFrame(new Uint8Array(frameLimit)).length, frameLimit + 4)
 })
 
 t.test('a heartbeat is an empty frame', async t => {
-  t.same(heartbeat, frame(new Uint8Array()))
+  t.same(heartbeat, encodeFrame(new Uint8Array()))
 })

@@ -2,12 +2,19 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { type Codec, openCodec } from '../../kernel/wire/codec.ts'
+import { openCodec } from '../../kernel/wire/codec.ts'
 import { controlMessages, Ended } from '../../kernel/wire/control.ts'
-import { frame, frameLimit } from '../../kernel/wire/frame.ts'
-import { type BoundHandler, bindHandlers, on, Refused, respond } from '../../kernel/wire/message.ts'
-import { wireMessages } from '../../kernel/wire/rpc.ts'
-import { openStream, type Stream } from '../../kernel/wire/stream.ts'
+import { wireMessages } from '../../kernel/wire/envelope.ts'
+import { encodeFrame, frameLimit } from '../../kernel/wire/frame.ts'
+import {
+  type BoundHandler,
+  bindHandlers,
+  type Codec,
+  on,
+  Refused,
+  respond
+} from '../../kernel/wire/message.ts'
+import { Stream } from '../../kernel/wire/stream.ts'
 import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'
 import { type LogLine, listen } from '../../kit/test-server.ts'
 import { Echo } from '../support/echo.ts'
@@ -47,8 +54,8 @@ async function pair(
   const [a, b] = await sockets(t)
   const clock = fakeClock()
   const log: LogLine[] = []
-  const near = openStream({ socket: a, codec, handlers: handlersNear, clock, log: listen(log) })
-  const far = openStream({ socket: b, codec, handlers, clock, log: listen(log) })
+  const near = new Stream({ socket: a, codec, handlers: handlersNear, clock, log: listen(log) })
+  const far = new Stream({ socket: b, codec, handlers, clock, log: listen(log) })
   t.teardown(() => {
     near.end('test over')
     far.end('test over')
@@ -125,8 +132,8 @@ t.test('a name as long as a frame is refused, and harms nobody', async t => {
   }
   const [a, b] = await sockets(t)
   const clock = fakeClock()
-  const asker = openStream({ socket: a, codec: careless, handlers: [], clock, log: listen([]) })
-  openStream({ socket: b, codec, handlers: serve(async text => text), clock, log: listen([]) })
+  const asker = new Stream({ socket: a, codec: careless, handlers: [], clock, log: listen([]) })
+  new Stream({ socket: b, codec, handlers: serve(async text => text), clock, log: listen([]) })
 
   await t.rejects(asker.channel.request(endless, { text: '' }), { code: 'wire.unknown_message' })
 
@@ -223,7 +230,7 @@ t.test('two ends that have nothing to say keep the stream up', async t => {
 t.test('an end that is silent for 30 s is given up', async t => {
   const [near] = await sockets(t)
   const clock = fakeClock()
-  const stream = openStream({ socket: near, codec, handlers: [], clock, log: listen([]) })
+  const stream = new Stream({ socket: near, codec, handlers: [], clock, log: listen([]) })
 
   await clock.advance(24_999)
   t.notOk(stream.ended.aborted)
@@ -235,7 +242,7 @@ t.test('an end that is silent for 30 s is given up', async t => {
 t.test('an end that does not read is given up before it costs more than 1 MiB', async t => {
   const [near, far] = await sockets(t)
   far.pause()
-  const stream = openStream({ socket: near, codec, handlers: [], clock: fakeClock(), log: listen([]) })
+  const stream = new Stream({ socket: near, codec, handlers: [], clock: fakeClock(), log: listen([]) })
 
   const message = 'x'.repeat(100_000)
   for (let sent = 0; sent < 200 && !stream.ended.aborted; sent++) {
@@ -263,7 +270,7 @@ t.test('a sender that waits for room is not slow', async t => {
 t.test('who waits for room is let go when the stream ends', async t => {
   const [near, far] = await sockets(t)
   far.pause()
-  const stream = openStream({ socket: near, codec, handlers: [], clock: fakeClock(), log: listen([]) })
+  const stream = new Stream({ socket: near, codec, handlers: [], clock: fakeClock(), log: listen([]) })
   while (near.writableLength < 400_000) stream.channel.send(Ended, { code: '', message: 'x'.repeat(200_000) })
 
   const room = stream.drained()
@@ -274,11 +281,11 @@ t.test('who waits for room is let go when the stream ends', async t => {
 
 t.test('a frame that is no message ends the stream, and so does one that is too large', async t => {
   for (const [bytes, reason] of [
-    [frame(Buffer.from('no message at all')), 'malformed'],
+    [encodeFrame(Buffer.from('no message at all')), 'malformed'],
     [Buffer.from('GET / HTTP/1.1\r\n\r\n'), 'oversized']
   ] as const) {
     const [near, far] = await sockets(t)
-    const stream = openStream({ socket: near, codec, handlers: [], clock: fakeClock(), log: listen([]) })
+    const stream = new Stream({ socket: near, codec, handlers: [], clock: fakeClock(), log: listen([]) })
     far.write(bytes)
 
     t.equal(await over(stream), reason)
@@ -305,7 +312,7 @@ t.test('a stream that has ended leaves no timer behind', async t => {
   }
   const clock = { now: () => 0, after: held, every: held }
   const [near] = await sockets(t)
-  const stream = openStream({ socket: near, codec, handlers: [], clock, log: listen([]) })
+  const stream = new Stream({ socket: near, codec, handlers: [], clock, log: listen([]) })
   const asked = stream.channel.request(Echo, { text: '' })
 
   stream.end('over')

@@ -19,6 +19,7 @@ import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { openStore } from '../../../kernel/store/open.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { controlMessages } from '../../../kernel/wire/control.ts'
+import { wireMessages } from '../../../kernel/wire/envelope.ts'
 import {
   type BoundHandler,
   bindHandlers,
@@ -26,7 +27,6 @@ import {
   defineRequest,
   respond
 } from '../../../kernel/wire/message.ts'
-import { wireMessages } from '../../../kernel/wire/rpc.ts'
 import { type FakeClock, fakeClock } from '../../../kit/fake-clock.ts'
 import { connectAgent, type Script, type ScriptedAgent, scripted } from '../../../kit/scripted-agent.ts'
 import { type LogLine, listen } from '../../../kit/test-server.ts'

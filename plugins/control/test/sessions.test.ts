@@ -3,7 +3,7 @@ import t from 'tap'
 import { Client, SpentToken } from '../../../kernel/identity/entities.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
 import { Hello } from '../../../kernel/wire/control.ts'
-import { openStream } from '../../../kernel/wire/stream.ts'
+import { Stream } from '../../../kernel/wire/stream.ts'
 import { dial } from '../../../kit/scripted-agent.ts'
 import { listen } from '../../../kit/test-server.ts'
 import { Echo } from '../../../test/support/echo.ts'
@@ -36,7 +36,7 @@ t.test('an agent of another protocol is told so', async t => {
   const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
   t.teardown(() => socket.destroy())
   const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
-  const { channel } = openStream({ socket, codec, handlers: [], clock, log: listen([]) })
+  const { channel } = new Stream({ socket, codec, handlers: [], clock, log: listen([]) })
   const hello = { token, agent_version: '9.0.0', protocol_version: 2, instance_id: '', state_digest: '' }
 
   await t.rejects(channel.request(Hello, hello), { code: 'wire.protocol_version', message: /version 1/ })
@@ -98,7 +98,7 @@ t.test('before Hello only greetings are heard, and Hello may follow one on the s
   const { token } = await enroll()
   const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
   const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
-  const { channel } = openStream({ socket, codec, handlers: [], clock, log: listen([]) })
+  const { channel } = new Stream({ socket, codec, handlers: [], clock, log: listen([]) })
   t.teardown(() => socket.destroy())
 
   t.same(await channel.request(Echo, { text: 'redeem' }), { text: 'redeem' })
@@ -114,7 +114,7 @@ t.test('frames are small before Hello, and may be large after it', async t => {
   const { agent, enroll, control } = await controlFixture(t, { greetings: echo, handlers: echo })
   const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
   const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
-  const { channel } = openStream({ socket, codec, handlers: [], clock, log: listen([]) })
+  const { channel } = new Stream({ socket, codec, handlers: [], clock, log: listen([]) })
 
   const edge = await agent((await enroll()).token)
 

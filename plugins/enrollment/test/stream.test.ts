@@ -7,9 +7,9 @@ import { hashOf } from '../../../kernel/identity/secret.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { alpn, controlMessages, Ended, Hello, protocolVersion } from '../../../kernel/wire/control.ts'
+import { wireMessages } from '../../../kernel/wire/envelope.ts'
 import { on } from '../../../kernel/wire/message.ts'
-import { wireMessages } from '../../../kernel/wire/rpc.ts'
-import { openStream } from '../../../kernel/wire/stream.ts'
+import { Stream } from '../../../kernel/wire/stream.ts'
 import { listen, type TestServer, testServer } from '../../../kit/test-server.ts'
 import type { ClientRow } from '../../clients/row.ts'
 import type { Invitation } from '../schema.ts'
@@ -32,7 +32,7 @@ async function agent(t: Test, { server: { control } }: TestServer) {
   const { promise: lastWord, resolve } = Promise.withResolvers<string>()
   const ended = on(Ended, async (_: null, { code }) => resolve(code))
   const handlers = [{ name: Ended.name, run: ended.run.bind(null, null) }]
-  const { channel, ended: closed } = openStream({
+  const { channel, ended: closed } = new Stream({
     socket,
     codec,
     handlers,

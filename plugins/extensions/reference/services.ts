@@ -10,7 +10,7 @@ import type { Kernel, Plugin } from '../../../kernel/plugin.ts'
 import { type SlotReader, slotReader } from '../../../kernel/slot.ts'
 import type { Database } from '../../../kernel/store/open.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
-import { wireMessages } from '../../../kernel/wire/rpc.ts'
+import { wireMessages } from '../../../kernel/wire/envelope.ts'
 
 /** Services are made when a value of a slot wants them, and no earlier: most are never. */
 export function openServices(plugins: readonly Plugin[], store: Database) {
