@@ -1,12 +1,11 @@
 // What an agent's journal would report, in the words of a test.
 import type { Clock } from '../kernel/base/clock.ts'
-import { noCounts } from '../plugins/stats/counters.ts'
-import type { Stats } from '../plugins/stats/stats.ts'
-import type { Row } from '../plugins/stats/wire.ts'
+import type { Stats } from '../plugins/stats/exports.ts'
+import { encodeRow, type JournalRow, noCounts } from '../plugins/stats/wire.ts'
 
 interface Options {
   readonly clientId: string
-  readonly books: () => Pick<Stats, 'take' | 'flush'>
+  readonly books: () => Pick<Stats, 'ingest' | 'flush'>
   readonly clock: Clock
 }
 
@@ -16,27 +15,19 @@ const epoch = '0'.repeat(32)
 
 /** Reports hold the total of each minute; a test says what has come since. */
 export function openJournal({ clientId, books, clock }: Options) {
-  const rows = new Map<string, Row>()
+  const rows = new Map<string, JournalRow>()
   let seq = 0
 
   return async (ruleId: string, { in: bytesIn = 0, out: bytesOut = 0 }: Delivered): Promise<void> => {
     const minute = String(Math.floor(clock.now() / 60_000) * 60)
-    const before = rows.get(`${ruleId} ${minute}`) ?? {
-      ...noCounts,
-      rule_id: ruleId,
-      kind: 'minute',
-      key: minute
-    }
-    const row = {
-      ...before,
-      bytes_in: before.bytes_in + bytesIn,
-      bytes_out: before.bytes_out + bytesOut
-    }
+    const before = rows.get(`${ruleId} ${minute}`) ?? { ...noCounts, ruleId, kind: 'minute', key: minute }
+    const row = { ...before, bytesIn: before.bytesIn + bytesIn, bytesOut: before.bytesOut + bytesOut }
     rows.set(`${ruleId} ${minute}`, row)
     seq += 1
     const stats = books()
-    const booked = stats.take({ clientId, epoch, seq, part: 0, last: true, rows: [row], live: [] })
+    const report = { clientId, epoch, seq, part: 0, last: true, rows: [encodeRow(row)], live: [] }
+    const committed = stats.ingest(report)
     await stats.flush()
-    await booked
+    await committed
   }
 }

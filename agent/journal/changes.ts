@@ -1,87 +1,66 @@
+// What happened between two samples of an engine rule, as changes of journal rows.
+import { type Counter, type Counts, counters, targetKey } from '../../plugins/stats/wire.ts'
 import type { Counters } from '../engine.ts'
+import { portCounts, ruleBytes, ruleCounts, targetCounts } from './engine-counts.ts'
 
-export type RowKind = 'minute' | 'hour' | 'rule' | 'port' | 'target' | 'rejected'
+type RowKind = 'minute' | 'hour' | 'rule' | 'port' | 'target' | 'rejected'
 
-export interface Counts {
-  readonly bytesIn: number
-  readonly bytesOut: number
-  readonly datagramsIn: number
-  readonly datagramsOut: number
-  readonly connections: number
-  readonly dnsFailures: number
-  readonly failovers: number
-  readonly overflows: number
-  readonly rejected: number
-}
-
-/** What is to be added to the row (rule, kind, key). */
+/** Counts to add to the row (rule, kind, key). */
 export interface Change {
   readonly ruleId: string
   readonly kind: RowKind
   readonly key: string // Unix seconds, port, host:port, reason; empty for 'rule'
   readonly added: Partial<Counts>
-  readonly owner?: string // whose rule it is; absent where nothing new was delivered
+  readonly owner?: string // of the rule; absent where minutes are folded into an hour
 }
 
-/** A rule as the journal counts it: targets in the engine's order. */
+/** A rule as the journal needs it; targets in the order of the engine. */
 export interface JournalRule {
   readonly id: string
   readonly owner: string
   readonly targets: readonly { readonly host: string; readonly port: number }[]
 }
 
-/** What lies between two samples of one engine rule; before the first all is zero. */
+/** Changes since the sample `before`, or since the rule was opened. Rows that did not grow are left out. */
 export function changesOf(
-  rule: JournalRule,
+  { id: ruleId, owner, targets }: JournalRule,
   minute: number,
   now: Counters,
   before: Counters | null
 ): Change[] {
-  const ports = now.ports.map((port, i) => ({
-    key: String(port.port),
-    bytesIn: port.bytesIn - (before?.ports[i]?.bytesIn ?? 0),
-    bytesOut: port.bytesOut - (before?.ports[i]?.bytesOut ?? 0),
-    datagramsIn: port.datagramsIn - (before?.ports[i]?.datagramsIn ?? 0),
-    datagramsOut: port.datagramsOut - (before?.ports[i]?.datagramsOut ?? 0)
-  }))
-  const targets = now.targets.map((target, i) => ({
-    key: keyOf(rule.targets[i]),
-    bytesIn: target.bytesIn - (before?.targets[i]?.bytesIn ?? 0),
-    bytesOut: target.bytesOut - (before?.targets[i]?.bytesOut ?? 0),
-    connections: target.connectionsTotal - (before?.targets[i]?.connectionsTotal ?? 0)
-  }))
-  const reasons = Object.entries(now.rejected).map(([key, count]) => ({
-    key,
-    rejected: count - (before?.rejected[key] ?? 0)
-  }))
-  const delivered = {
-    key: String(minute),
-    bytesIn: ports.reduce((sum, { bytesIn }) => sum + bytesIn, 0),
-    bytesOut: ports.reduce((sum, { bytesOut }) => sum + bytesOut, 0)
+  const change = <T>(
+    [kind, key]: readonly [RowKind, string],
+    countsOf: (source: T) => Partial<Counts>,
+    [now, before]: readonly [T, T | null | undefined]
+  ): Change[] => {
+    const added = difference(countsOf(now), before ? countsOf(before) : {})
+    return Object.values(added).some(count => count > 0) ? [{ ruleId, owner, kind, key, added }] : []
   }
-  const whole = {
-    key: '',
-    datagramsIn: ports.reduce((sum, { datagramsIn }) => sum + datagramsIn, 0),
-    datagramsOut: ports.reduce((sum, { datagramsOut }) => sum + datagramsOut, 0),
-    connections: now.connectionsTotal - (before?.connectionsTotal ?? 0),
-    dnsFailures: now.dnsFailures - (before?.dnsFailures ?? 0),
-    failovers: now.targetFailovers - (before?.targetFailovers ?? 0),
-    overflows: now.flowsDroppedOverflow - (before?.flowsDroppedOverflow ?? 0)
-  }
-  const of = (kind: RowKind, rows: readonly ({ key: string } & Partial<Counts>)[]): Change[] =>
-    rows
-      .map(({ key, ...added }) => ({ ruleId: rule.id, owner: rule.owner, kind, key, added }))
-      .filter(({ added }) => Object.values(added).some(count => count > 0))
   return [
-    ...of('minute', [delivered]),
-    ...of('rule', [whole]),
-    ...of('port', ports),
-    ...of('target', targets),
-    ...of('rejected', reasons)
+    ...change(['minute', String(minute)], ruleBytes, [now, before]),
+    ...change(['rule', ''], ruleCounts, [now, before]),
+    ...now.ports.flatMap((port, i) =>
+      change(['port', String(port.port)], portCounts, [port, before?.ports[i]])
+    ),
+    ...now.targets.flatMap((target, i) =>
+      change(['target', keyOf(targets[i])], targetCounts, [target, before?.targets[i]])
+    ),
+    ...Object.keys(now.rejected).flatMap(reason =>
+      change(['rejected', reason], ({ rejected }) => ({ rejected: rejected[reason] ?? 0 }), [now, before])
+    )
   ]
 }
 
-const keyOf = (target: JournalRule['targets'][number] | undefined): string => {
+function difference(now: Partial<Counts>, before: Partial<Counts>): Partial<Counts> {
+  const added: Partial<Record<Counter, number>> = {}
+  for (const counter of counters) {
+    const increase = (now[counter] ?? 0) - (before[counter] ?? 0)
+    if (increase !== 0) added[counter] = increase
+  }
+  return added
+}
+
+function keyOf(target: JournalRule['targets'][number] | undefined): string {
   if (!target) throw new TypeError('the engine counts a target that the rule does not have')
-  return `${target.host.includes(':') ? `[${target.host}]` : target.host}:${target.port}`
+  return targetKey(target)
 }

@@ -1,26 +1,24 @@
-// Bytes by owner, for limits on what the server books: all that was delivered, and what a report has not told yet.
+// Delivered bytes by owner, for quotas: all of them, and those that the server has not acknowledged.
 import type { StateDatabase } from '../state/database.ts'
-import type { Change } from './changes.ts'
+import type { Change, JournalRule } from './changes.ts'
 
-/** What a rule delivered in a span, written under this seq. */
+/** Bytes that a rule delivered in a span. */
 interface Delivery {
   readonly owner: string
   readonly ruleId: string
   readonly spanEnd: number // Unix seconds, server's clock
-  readonly seq: number
+  readonly seq: number // of the journal row
   readonly bytes: number
 }
 
-/** Up to where the server had booked when it said something. */
-interface Mark {
-  readonly epoch: number // 0: none of ours
+/** The report that the server had committed last when it sent something. */
+interface CommittedReport {
+  readonly epoch: number // 0: none of this journal
   readonly seq: number
 }
 
-export type Unacked = ReturnType<typeof openUnacked>
-
-// `told` counts the reports that were begun: what is added between two of them is one row, whose seq the first
-// that carries it has passed.
+// `told` counts the reports that were begun. Bytes between two reports share a row, and the first report that
+// carries them has passed the row's seq.
 const tables = `
 create table if not exists journal_owner (owner text primary key, bytes integer not null) strict, without rowid;
 create table if not exists journal_owed (
@@ -31,88 +29,95 @@ create index if not exists journal_owed_owner on journal_owed (owner, span_end);
 create index if not exists journal_owed_seq on journal_owed (epoch, seq) where booked = 0;
 `
 
-const reportsKept = 60 // after its acknowledgement: the server may have spoken before it booked
+const minuteSecs = 60
+const reportsKept = 60 // after the acknowledgement: the server may have sent its message before it committed
 
-export function openUnacked(db: StateDatabase) {
-  db.exec(tables)
-  const last = db.prepare<[], number | null>('select max(told) from journal_owed').pluck().get()
-  let told = (last ?? 0) + 1
-  const addTotal = db.prepare<[string, number]>(
+const prepare = (db: StateDatabase) => ({
+  addToTotal: db.prepare<[string, number]>(
     'insert into journal_owner values (?, ?) on conflict do update set bytes = bytes + excluded.bytes'
-  )
-  const addRow = db.prepare(
+  ),
+  total: db.prepare<[string], number>('select bytes from journal_owner where owner = ?').pluck(),
+  addRow: db.prepare(
     `insert into journal_owed (epoch, rule_id, span_end, told, owner, seq, bytes)
-     values (@epoch, @ruleId, @spanEnd, @told, @owner, @seq, @bytes)
+     values (@epoch, @ruleId, @spanEnd, @report, @owner, @seq, @bytes)
      on conflict do update set seq = excluded.seq, bytes = bytes + excluded.bytes`
-  )
-  const total = db.prepare<[string], number>('select bytes from journal_owner where owner = ?').pluck()
-  const after = db
+  ),
+  unacknowledged: db
     .prepare<{ owner: string; since: number; epoch: number; seq: number }, number | null>(
       `select sum(bytes) from journal_owed where owner = @owner and span_end > @since
        and case epoch when @epoch then seq > @seq else booked = 0 end`
     )
-    .pluck()
-  const late = db
+    .pluck(),
+  since: db
     .prepare<{ owner: string; since: number }, number | null>(
       `select sum(bytes) from journal_owed where owner = @owner and span_end > @since
-       and (booked = 0 or span_end - 60 >= @since)`
+       and (booked = 0 or span_end - ${minuteSecs} >= @since)`
     )
-    .pluck()
-  const setBooked = db.prepare<[number, number]>(
+    .pluck(),
+  markCommitted: db.prepare<[number, number]>(
     'update journal_owed set booked = 1 where epoch = ? and seq <= ? and booked = 0'
-  )
-  const setOwed = db.prepare<[number, number]>(
+  ),
+  markPending: db.prepare<[number, number]>(
     'update journal_owed set booked = 0 where epoch = ? and seq > ? and booked = 1'
-  )
-  const rowsBack = db.prepare<[string]>(
+  ),
+  recover: db.prepare<[string]>(
     `insert into journal_owed (epoch, rule_id, span_end, told, owner, seq, bytes)
      select epoch, rule_id, span_end, 0, owner, seq, counted - known from (
-       select r.epoch, r.rule_id, r.seq, cast(r.key as integer) + 60 as span_end, rules.value as owner,
+       select r.epoch, r.rule_id, r.seq, cast(r.key as integer) + ${minuteSecs} as span_end, rules.value as owner,
          r.bytes_in + r.bytes_out as counted, (select coalesce(sum(o.bytes), 0) from journal_owed o
-           where o.epoch = r.epoch and o.rule_id = r.rule_id and o.span_end = cast(r.key as integer) + 60) as known
+           where o.epoch = r.epoch and o.rule_id = r.rule_id
+             and o.span_end = cast(r.key as integer) + ${minuteSecs}) as known
        from journal_row r join json_each(?) rules on rules.key = r.rule_id
        where r.kind = 'minute' and r.booked_at is null)
      where counted > known on conflict do nothing`
-  )
-  const prune = db.prepare<[number]>('delete from journal_owed where booked = 1 and told < ?')
+  ),
+  prune: db.prepare<[number]>('delete from journal_owed where booked = 1 and told < ?')
+})
+
+export function openDeliveries(db: StateDatabase) {
+  db.exec(tables)
+  const statements = prepare(db)
+  const last = db.prepare<[], number | null>('select max(told) from journal_owed').pluck().get()
+  let report = (last ?? 0) + 1 // that carries what is added now
 
   return {
     /** In the transaction that writes the rows. */
     add(epoch: number, deliveries: readonly Delivery[]): void {
       for (const delivery of deliveries) {
-        addRow.run({ ...delivery, epoch, told })
-        addTotal.run(delivery.owner, delivery.bytes)
+        statements.addRow.run({ ...delivery, epoch, report })
+        statements.addToTotal.run(delivery.owner, delivery.bytes)
       }
     },
-    /** A report is begun: what comes now, it does not carry. */
-    tell(): void {
-      told++
+    /** What is added from now on is not in the report that begins. */
+    beginReport(): void {
+      report++
     },
-    book(epoch: number, seq: number): void {
-      setBooked.run(epoch, seq)
-      prune.run(told - reportsKept)
+    markCommitted(epoch: number, seq: number): void {
+      statements.markCommitted.run(epoch, seq)
+      statements.prune.run(report - reportsKept)
     },
-    /** The server says how far it has booked, which may be less than it had. */
+    /** The server has committed up to `seq`, which may be less than it once acknowledged. */
     reconcile(epoch: number, seq: number): void {
-      setBooked.run(epoch, seq)
-      setOwed.run(epoch, seq)
+      statements.markCommitted.run(epoch, seq)
+      statements.markPending.run(epoch, seq)
     },
-    /** What is to be booked again and was forgotten here; of the rules (id to owner) that are known. */
-    recover: (owners: Readonly<Record<string, string>>): void => void rowsBack.run(JSON.stringify(owners)),
-    /** Of all times. */
-    delivered: (owner: string): number => total.get(owner) ?? 0,
-    /** In spans that end after `since`: what came after the mark, and of other epochs what is not booked. */
-    after: (owner: string, since: number, { epoch, seq }: Mark): number =>
-      after.get({ owner, since, epoch, seq }) ?? 0,
-    /** From `since` on, which was a moment ago; of the minute in which it lies, what is not booked. */
-    late: (owner: string, since: number): number => late.get({ owner, since }) ?? 0
+    /** Restores deliveries of these rules that were pruned and whose journal rows are pending again. */
+    recover(rules: readonly JournalRule[]): void {
+      const owners = Object.fromEntries(rules.map(({ id, owner }) => [id, owner]))
+      statements.recover.run(JSON.stringify(owners))
+    },
+    /** All bytes that were ever delivered. */
+    total: (owner: string): number => statements.total.get(owner) ?? 0,
+    /** In spans that end after `since`: bytes after the report, and of other epochs what is not committed. */
+    unacknowledged: (owner: string, since: number, after: CommittedReport): number =>
+      statements.unacknowledged.get({ owner, since, ...after }) ?? 0,
+    /** Since a recent moment; of the minute containing it, only unacknowledged bytes. */
+    since: (owner: string, since: number): number => statements.since.get({ owner, since }) ?? 0
   }
 }
 
-const minuteSecs = 60
-
-/** Of minutes that no report has carried: they become what they will be told as. A span counts where it ends. */
-export function foldUnacked(
+/** Follows the folding of minutes into an hour, for minutes that no report has carried. A span counts where it ends. */
+export function foldDeliveries(
   db: StateDatabase,
   hour: Omit<Delivery, 'owner' | 'bytes'> & { readonly epoch: number }
 ): void {
@@ -128,7 +133,7 @@ export function foldUnacked(
   db.prepare(`delete ${folded}`).run(hour)
 }
 
-/** A row a minute is what counts bytes; each change of the write has a seq of its own. */
+/** The deliveries among the changes of one write: bytes are counted by minute, and change i has seq firstSeq + i. */
 export const deliveriesIn = (changes: readonly Change[], firstSeq: number): Delivery[] =>
   changes.flatMap(({ kind, key, owner, ruleId, added: { bytesIn = 0, bytesOut = 0 } }, i) =>
     kind === 'minute' && owner !== undefined

@@ -1,12 +1,7 @@
+// The engine's latest counters of each rule, and which of them the journal has written. In memory.
+import type { ActivePort } from '../../plugins/stats/wire.ts'
 import type { Counters } from '../engine.ts'
 import { type Change, changesOf, type JournalRule } from './changes.ts'
-
-/** Live connections of a rule on a port; only where there are some. */
-export interface ActivePort {
-  readonly ruleId: string
-  readonly port: number
-  readonly connections: number
-}
 
 interface Binding {
   readonly rule: JournalRule
@@ -15,11 +10,8 @@ interface Binding {
   isFinal: boolean
 }
 
-export type EngineCounters = ReturnType<typeof openEngineCounters>
-
-/** What the engine has said, and how much of it is written: in memory, by the engine's numbers. */
 export function openEngineCounters() {
-  const bindings = new Map<number, Binding>()
+  const bindings = new Map<number, Binding>() // by the engine's number of the rule
 
   return {
     bind: (engineId: number, rule: JournalRule): void =>
@@ -27,32 +19,32 @@ export function openEngineCounters() {
 
     unbind: (engineId: number): void => void bindings.delete(engineId),
 
-    hear(counters: Counters, word: 'last' | 'more'): void {
+    /** After the final counters of a rule, later ones are ignored. */
+    record(counters: Counters, { isFinal }: { readonly isFinal: boolean }): void {
       const binding = bindings.get(counters.ruleId)
       if (!binding || binding.isFinal) return
       binding.latest = counters
-      binding.isFinal = word === 'last'
+      binding.isFinal = isFinal
     },
 
-    /** What is not written yet. */
-    changes: (minute: number): Change[] =>
+    /** Changes that are not on disk yet; their bytes count in `minute` (Unix seconds). */
+    unwritten: (minute: number): Change[] =>
       [...bindings.values()].flatMap(({ rule, latest, written }) =>
         latest && latest !== written ? changesOf(rule, minute, latest, written) : []
       ),
 
-    written(): void {
+    /** Everything is on disk; rules with final counters are forgotten. */
+    markWritten(): void {
       for (const [engineId, binding] of bindings) {
         binding.written = binding.latest
         if (binding.isFinal) bindings.delete(engineId)
       }
     },
 
-    ruleIds: (): string[] => [...bindings.values()].map(({ rule }) => rule.id),
+    rules: (): JournalRule[] => [...bindings.values()].map(({ rule }) => rule),
 
-    owners: (): Record<string, string> =>
-      Object.fromEntries([...bindings.values()].map(({ rule }) => [rule.id, rule.owner])),
-
-    gauges: (): ActivePort[] =>
+    /** Ports without open connections are left out. */
+    activePorts: (): ActivePort[] =>
       [...bindings.values()].flatMap(({ rule, latest }) =>
         (latest?.ports ?? [])
           .filter(({ active }) => active > 0)

@@ -1,54 +1,54 @@
-// What the journal forgets, and how old minutes shrink.
+// How long the journal keeps rows, and how old minutes become hours.
 import type { StateDatabase } from '../state/database.ts'
-import { foldUnacked } from './deliveries.ts'
+import { foldDeliveries } from './deliveries.ts'
 import type { JournalStore } from './journal-store.ts'
 
 const dayMs = 24 * 3_600_000
-const bookedForMs = dayMs // a server that was restored asks for them again
-const minutesForMs = 7 * dayMs
-const totalsForMs = 30 * dayMs // of a rule that is in no engine any more
+const committedKeptMs = dayMs // a server that was restored asks for them again
+const minutesKeptMs = 7 * dayMs
+const totalsKeptMs = 30 * dayMs // of a rule that is no longer open
 
-interface Stale {
+interface PendingHour {
   readonly epoch: number
-  readonly rule_id: string
+  readonly ruleId: string
   readonly hour: number
-  readonly bytes_in: number
-  readonly bytes_out: number
+  readonly bytesIn: number
+  readonly bytesOut: number
 }
 
-const stale = `
-select epoch, rule_id, cast(key as integer) / 3600 * 3600 as hour,
-  sum(bytes_in) as bytes_in, sum(bytes_out) as bytes_out
-from journal_row where booked_at is null and sent = 0 and kind = 'minute' and key < ?
-group by epoch, rule_id, hour`
+const unsentMinutes = `from journal_row where booked_at is null and sent = 0 and kind = 'minute' and key < ?`
 
-/** Old minutes that no report has carried become hours; one that was sent may be booked as it is. */
-export function fold(db: StateDatabase, book: JournalStore, serverMs: number): void {
-  // As text: all have ten digits.
-  const before = String(Math.floor((serverMs - minutesForMs) / 3_600_000) * 3600)
-  const groups = db.prepare<[string], Stale>(stale).all(before)
-  if (groups.length === 0) return
-  book.transaction(() => {
-    for (const { epoch, rule_id: ruleId, hour, bytes_in: bytesIn, bytes_out: bytesOut } of groups) {
+/** Folds old minutes into hours, if no report has carried them; a sent minute may be committed as it is. */
+export function fold(db: StateDatabase, store: JournalStore, serverMs: number): void {
+  // Compared as text: all have ten digits.
+  const before = String(Math.floor((serverMs - minutesKeptMs) / 3_600_000) * 3600)
+  const hours = db
+    .prepare<[string], PendingHour>(
+      `select epoch, rule_id as ruleId, cast(key as integer) / 3600 * 3600 as hour,
+         sum(bytes_in) as bytesIn, sum(bytes_out) as bytesOut
+       ${unsentMinutes} group by epoch, rule_id, hour`
+    )
+    .all(before)
+  if (hours.length === 0) return
+  store.transaction(() => {
+    for (const { epoch, ruleId, hour, bytesIn, bytesOut } of hours) {
       const change = { ruleId, kind: 'hour', key: String(hour), added: { bytesIn, bytesOut } } as const
-      foldUnacked(db, { epoch, ruleId, spanEnd: hour + 3600, seq: book.write(epoch, [change]) })
+      foldDeliveries(db, { epoch, ruleId, spanEnd: hour + 3600, seq: store.write(epoch, [change]) })
     }
-    db.prepare(
-      `delete from journal_row where booked_at is null and sent = 0 and kind = 'minute' and key < ?`
-    ).run(before)
+    db.prepare(`delete ${unsentMinutes}`).run(before)
   })
 }
 
-/** Booked rows go after a day; totals of the running epoch stay while their rule is counted. */
-export function prune(db: StateDatabase, current: number, counted: readonly string[], nowMs: number): void {
+/** Deletes committed rows after a day; totals of the running epoch stay while their rule is open. */
+export function prune(db: StateDatabase, epoch: number, openRules: readonly string[], nowMs: number): void {
   db.prepare(
     `delete from journal_row where booked_at < ? and (kind in ('minute', 'hour') or epoch <> ?)`
-  ).run(nowMs - bookedForMs, current)
+  ).run(nowMs - committedKeptMs, epoch)
   db.prepare(
     `delete from journal_row where booked_at < ? and rule_id not in (select value from json_each(?))`
-  ).run(nowMs - totalsForMs, JSON.stringify(counted))
+  ).run(nowMs - totalsKeptMs, JSON.stringify(openRules))
   db.prepare(
     `delete from journal_epoch
      where number <> ? and gap_from is null and not exists (select 1 from journal_row where journal_row.epoch = number)`
-  ).run(current)
+  ).run(epoch)
 }

@@ -2,7 +2,7 @@
 import { defineObjectKind, type ObjectKey } from '../../kernel/control/managed-objects.ts'
 import type { ConnectionHooks, Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { JournalPosition, Stats } from '../stats/stats.ts'
+import type { JournalPosition, Stats } from '../stats/exports.ts'
 import { Quota } from './entities.ts'
 import { countedSince, currentPeriod, rolledOver } from './usage.ts'
 import { capability, quotaKind, TrafficQuotaUpdate } from './wire.ts'
@@ -46,7 +46,7 @@ export function openDelivery({ store, control, clock, log, stats }: Services) {
       const clientId = rows[0]?.clientId ?? ''
       const where = { clientId, userId: { $in: rows.map(({ id }) => id) } }
       const quotas = await em.find(Quota, where, { disableIdentityMap: true })
-      const position = await stats.mark(clientId, em)
+      const position = await stats.lastCommitted(clientId, em)
       const revisions = new Map(rows.map(({ id, revision }) => [id, revision]))
       return new Map(
         quotas.map(quota => [quota.userId, updateOf(quota, revisions.get(quota.userId) ?? 0, position)])

@@ -1,66 +1,60 @@
-// Connections that live now, as the agents last said; nothing of it is stored.
+// Open connections and flows, as each agent reported them last. Not stored.
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Live } from './wire.ts'
-
-interface Said {
-  readonly clientId: string
-  readonly part: number
-  readonly last: boolean
-  readonly live: readonly Live[]
-}
+import type { Report } from './ledger.ts'
+import { type ActivePort, decodeActive } from './wire.ts'
 
 const awayMs = 30_000
 
 export type ActiveConnections = ReturnType<typeof openActiveConnections>
 
 export function openActiveConnections({ clock, control }: Pick<Kernel, 'clock' | 'control'>) {
-  const shown = new Map<string, readonly Live[]>() // by client
-  const coming = new Map<string, Live[]>() // of a report whose last part is not there yet
-  const leaving = new Map<string, Release>()
+  const reported = new Map<string, readonly ActivePort[]>() // by client
+  const partial = new Map<string, ActivePort[]>() // of reports whose last part is still to come
+  const removals = new Map<string, Release>() // timers of clients that left
 
-  function report({ clientId, part, last, live }: Said): void {
-    const all = part === 0 ? [...live] : [...(coming.get(clientId) ?? []), ...live]
-    coming.set(clientId, all)
+  function report({ clientId, part, last, live }: Pick<Report, 'clientId' | 'part' | 'last' | 'live'>): void {
+    const before = part === 0 ? [] : (partial.get(clientId) ?? [])
+    const all = [...before, ...live.map(decodeActive)]
+    partial.set(clientId, all)
     if (!last) return
-    coming.delete(clientId)
-    if (control.peers.find(clientId)) shown.set(clientId, all)
+    partial.delete(clientId)
+    if (control.peers.find(clientId)) reported.set(clientId, all)
   }
 
   function joined(clientId: string): void {
-    leaving.get(clientId)?.()
-    leaving.delete(clientId)
+    removals.get(clientId)?.()
+    removals.delete(clientId)
   }
 
-  /** A client that is soon back still has its connections. */
+  /** A client that reconnects within 30 s still has its connections. */
   function left(clientId: string): void {
-    coming.delete(clientId)
+    partial.delete(clientId)
     joined(clientId)
     if (control.peers.find(clientId)) return
-    const release = clock.after(awayMs, () => {
-      leaving.delete(clientId)
-      shown.delete(clientId)
+    const cancel = clock.after(awayMs, () => {
+      removals.delete(clientId)
+      reported.delete(clientId)
     })
-    leaving.set(clientId, release)
+    removals.set(clientId, cancel)
   }
 
-  /** Connections (or flows) of a rule by port; only where there are some. */
-  const of = (clientId: string, ruleId: string): ReadonlyMap<number, number> =>
+  /** Open connections of a rule by port; ports without any are left out. */
+  const ofRule = (clientId: string, id: string): ReadonlyMap<number, number> =>
     new Map(
-      (shown.get(clientId) ?? [])
-        .filter(({ rule_id }) => rule_id === ruleId)
+      (reported.get(clientId) ?? [])
+        .filter(({ ruleId }) => ruleId === id)
         .map(({ port, connections }) => [port, connections])
     )
 
-  /** What lives anywhere, by client. */
-  const all = (): readonly (Live & { readonly clientId: string })[] =>
-    [...shown].flatMap(([clientId, live]) =>
-      live.filter(({ connections }) => connections > 0).map(row => ({ ...row, clientId }))
+  const all = (): readonly (ActivePort & { readonly clientId: string })[] =>
+    [...reported].flatMap(([clientId, ports]) =>
+      ports.filter(({ connections }) => connections > 0).map(port => ({ ...port, clientId }))
     )
 
   const release: Release = () => {
-    for (const cancel of leaving.values()) cancel()
+    for (const cancel of removals.values()) cancel()
   }
 
-  return { report, joined, left, of, all, release }
+  return { report, joined, left, ofRule, all, release }
 }

@@ -1,40 +1,51 @@
-import type { Row } from './wire.ts'
+// The counters of a rule, listed once. Schemas, columns, sums and conversions derive from this list.
 
-const names = [
-  'bytes_in',
-  'bytes_out',
-  'datagrams_in',
-  'datagrams_out',
-  'connections',
-  'dns_failures',
-  'failovers',
-  'overflows',
-  'rejected'
-] as const
-export const countNames: readonly CountName[] = names
-type CountName = (typeof names)[number]
-export type Counts = Pick<Row, CountName>
+/** Each counter's name in TypeScript, and its name as SQL column and wire field. */
+const columnOf = {
+  bytesIn: 'bytes_in',
+  bytesOut: 'bytes_out',
+  datagramsIn: 'datagrams_in',
+  datagramsOut: 'datagrams_out',
+  connections: 'connections',
+  dnsFailures: 'dns_failures',
+  failovers: 'failovers',
+  overflows: 'overflows',
+  rejected: 'rejected'
+} as const
 
-const each = (make: (name: CountName) => number): Counts => ({
-  bytes_in: make('bytes_in'),
-  bytes_out: make('bytes_out'),
-  datagrams_in: make('datagrams_in'),
-  datagrams_out: make('datagrams_out'),
-  connections: make('connections'),
-  dns_failures: make('dns_failures'),
-  failovers: make('failovers'),
-  overflows: make('overflows'),
-  rejected: make('rejected')
-})
+export type Counter = keyof typeof columnOf
+export type Counts = Readonly<Record<Counter, number>>
 
-export const noCounts: Counts = each(() => 0)
-export const plus = (a: Counts, b: Counts): Counts => each(name => a[name] + b[name])
-export const minus = (a: Counts, b: Counts): Counts => each(name => a[name] - b[name])
-export const isLower = (a: Counts, b: Counts): boolean => names.some(name => a[name] < b[name])
-export const isSame = (a: Counts, b: Counts): boolean => names.every(name => a[name] === b[name])
+/** The same counts under the names of their columns. */
+export type ColumnCounts = { readonly [C in Counter as (typeof columnOf)[C]]: number }
 
-/** Minutes and hours are one sum in the end. */
-export const isSpan = (kind: string): kind is 'minute' | 'hour' => kind === 'minute' || kind === 'hour'
+export const counters: readonly Counter[] = Object.keys(columnOf) as Counter[] // its own keys
+export const columns: readonly string[] = Object.values(columnOf)
 
-export const keyOf = ({ rule_id, kind, key }: Pick<Row, 'rule_id' | 'kind' | 'key'>): string =>
-  `${rule_id} ${kind} ${key}`
+/** The columns of a select, under the names of the counters. */
+export const selectedCounts = counters.map(counter => `${columnOf[counter]} as ${counter}`).join(', ')
+
+export const eachCounter = <T>(value: (counter: Counter) => T): Record<Counter, T> =>
+  Object.fromEntries(counters.map(counter => [counter, value(counter)])) as Record<Counter, T> // of all keys
+
+export const noCounts: Counts = eachCounter(() => 0)
+
+function counts(value: (counter: Counter) => number): Counts {
+  const result = { ...noCounts }
+  for (const counter of counters) result[counter] = value(counter)
+  return result
+}
+
+export const plus = (a: Counts, b: Counts): Counts => counts(counter => a[counter] + b[counter])
+export const minus = (a: Counts, b: Counts): Counts => counts(counter => a[counter] - b[counter])
+export const isSame = (a: Counts, b: Counts): boolean => counters.every(counter => a[counter] === b[counter])
+
+/** Whether any counter of `a` is lower than in `b`. */
+export const isLower = (a: Counts, b: Counts): boolean => counters.some(counter => a[counter] < b[counter])
+
+/** Counts in the order of `columns`. */
+export const valuesOf = (of: Counts): number[] => counters.map(counter => of[counter])
+
+export const fromColumns = (row: ColumnCounts): Counts => counts(counter => row[columnOf[counter]])
+export const toColumns = (of: Counts): ColumnCounts =>
+  Object.fromEntries(counters.map(counter => [columnOf[counter], of[counter]])) as ColumnCounts // of all columns

@@ -1,19 +1,12 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
+import { type Counter, eachCounter } from './counters.ts'
 
 const count = () => p.bigint('number')
-const counts = () => ({
-  bytesIn: count(),
-  bytesOut: count(),
-  datagramsIn: count().defaultRaw('0'),
-  datagramsOut: count().defaultRaw('0'),
-  connections: count(),
-  dnsFailures: count(),
-  failovers: count(),
-  overflows: count().defaultRaw('0'),
-  rejected: count()
-})
+const addedLater: readonly Counter[] = ['datagramsIn', 'datagramsOut', 'overflows'] // by migration 0002
+const counts = () =>
+  eachCounter(counter => (addedLater.includes(counter) ? count().defaultRaw('0') : count()))
 
-/** A row of an agent's journal as last reported: absolute within its epoch. Whole minutes go after two days. */
+/** A row of an agent's journal as last reported: totals within its epoch. Minutes are deleted after two days. */
 export const StatsRow = defineEntity({
   name: 'StatsRow',
   tableName: 'stats_row',
@@ -28,7 +21,7 @@ export const StatsRow = defineEntity({
   }
 })
 
-/** What was booked of a rule over all epochs; minutes and hours are part of the kind 'rule'. */
+/** Committed counts over all epochs; minutes and hours are added to the kind 'rule'. */
 export const StatsTotal = defineEntity({
   name: 'StatsTotal',
   tableName: 'stats_total',
@@ -44,7 +37,7 @@ export const StatsTotal = defineEntity({
 })
 export type StatsTotal = InferEntity<typeof StatsTotal>
 
-/** How far a journal has been booked. */
+/** Up to where an epoch is committed. */
 export const StatsEpoch = defineEntity({
   name: 'StatsEpoch',
   tableName: 'stats_epoch',
@@ -52,20 +45,20 @@ export const StatsEpoch = defineEntity({
     clientId: p.string().length(26).primary(),
     epoch: p.string().length(32).primary(),
     seq: p.bigint('number'),
-    minute: p.bigint('number').defaultRaw('0'), // of what was booked last, Unix seconds: those before it are whole
-    whole: p.bigint('number').defaultRaw('0'), // the seq of the complete report that was booked last
-    bookedAt: p.bigint('number') // ms, of the last report that told anything new
+    minute: p.bigint('number').defaultRaw('0'), // the last committed one, Unix seconds: earlier ones are complete
+    whole: p.bigint('number').defaultRaw('0'), // seq of the last complete report
+    bookedAt: p.bigint('number') // ms, of the last report with a higher seq
   }
 })
 
-/** Whose a rule was that is gone: see holders.ts. */
-export const StatsHolder = defineEntity({
-  name: 'StatsHolder',
+/** Client and owner of a deleted rule: see rule-owners.ts. */
+export const StatsRemovedRule = defineEntity({
+  name: 'StatsRemovedRule',
   tableName: 'stats_holder',
   properties: {
     ruleId: p.string().length(26).primary(),
     clientId: p.string().length(26).index('stats_holder_client_id_index'),
     owner: p.string().length(32),
-    isLast: p.boolean() // the agent has it no more, and its next complete report is the last to name it
+    isLast: p.boolean() // the agent dropped it, and its next complete report is the last to include it
   }
 })

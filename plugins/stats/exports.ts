@@ -1,7 +1,8 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineSlot } from '../../kernel/slot.ts'
+import type { StatsReport } from './wire.ts'
 
-/** Payload bytes that were delivered, and are now booked for the first time. */
+/** Delivered payload bytes of a rule, committed for the first time. */
 export interface CommittedBytes {
   readonly clientId: string
   readonly owner: string
@@ -13,10 +14,28 @@ export interface CommittedBytes {
   readonly bytesOut: number
 }
 
-/** To be said once the transaction has been committed. */
+/** Called when the transaction has been committed. */
 export type AfterCommit = () => void
 
-type Sink = (differences: readonly CommittedBytes[], em: EntityManager) => Promise<readonly AfterCommit[]>
+type OnCommitted = (bytes: readonly CommittedBytes[], em: EntityManager) => Promise<readonly AfterCommit[]>
 
-/** Who else keeps books of bytes: in the ledger's transaction, so that none counts twice or forgets. */
-export const committedSlot = defineSlot<Sink>('stats.committed')
+/** Called in the ledger's transaction with the bytes that it commits, each exactly once. */
+export const committedSlot = defineSlot<OnCommitted>('stats.committed')
+
+/** A report of a client: an epoch of its journal, and the seq up to which that is committed. */
+export interface JournalPosition {
+  readonly epoch: string
+  readonly seq: number
+}
+
+/** The service `stats`. */
+export interface Stats {
+  /** Resolves when the report is committed. Rejects with Refused if the store failed. */
+  ingest(report: StatsReport & { readonly clientId: string }): Promise<void>
+  /** Commits what `ingest` has gathered, without waiting for more. */
+  flush(): Promise<void>
+  /** Asks a connected client to report now, and waits until that is committed. Rejects with Refused. */
+  requestReport(clientId: string, options?: { readonly deadlineMs?: number }): Promise<void>
+  /** The last committed report of a client; null before the first. */
+  lastCommitted(clientId: string, em: EntityManager): Promise<JournalPosition | null>
+}

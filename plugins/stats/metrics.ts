@@ -1,53 +1,43 @@
-// What every rule has forwarded, for whoever draws it: read in pages, so that no request waits for all of them.
+// Metrics of all rules. Read in pages, so that other requests are answered in between.
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Metric, Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Rules } from '../rules/exports.ts'
 import type { ActiveConnections } from './active-connections.ts'
-import { type Counts, countNames, noCounts } from './counters.ts'
+import { type Counter, type Counts, noCounts, selectedCounts } from './counters.ts'
+import type { JournalRow } from './wire.ts'
 
 interface Services extends Pick<Kernel, 'store'> {
   readonly rules: Pick<Rules, 'page'>
-  readonly lives: Pick<ActiveConnections, 'all'>
+  readonly activeConnections: Pick<ActiveConnections, 'all'>
 }
 
-interface Told {
+interface RuleSample {
   readonly labelValues: readonly string[] // client, owner, rule
   readonly protocol: 'tcp' | 'udp'
-  readonly whole: Counts
-  readonly rejected: readonly Total[]
+  readonly counts: Counts
+  readonly rejected: readonly JournalRow[] // by reason
   readonly active: number
-}
-
-interface Total extends Counts {
-  readonly rule_id: string
-  readonly kind: string
-  readonly key: string
 }
 
 const rulesPerPage = 500
 const labels = ['client', 'owner', 'rule']
 
-export function openMetrics({ store, rules, lives }: Services): Metrics {
-  /** A page of rules and their sums, in one reading. */
-  async function pageAfter(last: string, active: ReadonlyMap<string, number>): Promise<Told[]> {
+export function openMetrics({ store, rules, activeConnections }: Services): Metrics {
+  /** The next page of rules after the id `last`, with their totals, as of one transaction. */
+  async function pageAfter(last: string, active: ReadonlyMap<string, number>): Promise<RuleSample[]> {
     return store.read(async em => {
       const page = await rules.page(last, rulesPerPage, em)
-      const totals = Map.groupBy(
-        await totalsOf(
-          page.map(({ id }) => id),
-          em
-        ),
-        ({ rule_id }) => rule_id
-      )
+      const ids = page.map(({ id }) => id)
+      const totals = Map.groupBy(await totalsOf(ids, em), ({ ruleId }) => ruleId)
       return page.map(({ id, clientId, owner, protocol }) => {
-        const mine = totals.get(id) ?? []
+        const ofRule = totals.get(id) ?? []
         return {
           labelValues: [clientId, owner, id],
           protocol,
-          whole: mine.find(({ kind }) => kind === 'rule') ?? noCounts,
-          rejected: mine.filter(({ kind }) => kind === 'rejected'),
+          counts: ofRule.find(({ kind }) => kind === 'rule') ?? noCounts,
+          rejected: ofRule.filter(({ kind }) => kind === 'rejected'),
           active: active.get(id) ?? 0
         }
       })
@@ -56,48 +46,51 @@ export function openMetrics({ store, rules, lives }: Services): Metrics {
 
   return async () => {
     const active = new Map<string, number>()
-    for (const { rule_id, connections } of lives.all())
-      active.set(rule_id, (active.get(rule_id) ?? 0) + connections)
-    const rows: Told[] = []
-    for (let page: Told[] = []; ; ) {
-      page = await pageAfter(rows.at(-1)?.labelValues[2] ?? '', active)
-      rows.push(...page)
-      if (page.length < rulesPerPage) return figuresOf(rows)
+    for (const { ruleId, connections } of activeConnections.all())
+      active.set(ruleId, (active.get(ruleId) ?? 0) + connections)
+    const samples: RuleSample[] = []
+    for (let page: RuleSample[] = []; ; ) {
+      page = await pageAfter(samples.at(-1)?.labelValues[2] ?? '', active)
+      samples.push(...page)
+      if (page.length < rulesPerPage) return metricsOf(samples)
       await setImmediate()
     }
   }
 }
 
-function totalsOf(ids: readonly string[], em: EntityManager): Promise<Total[]> {
-  return em.execute<Total[]>(
-    `select rule_id, kind, key, ${countNames.join(', ')} from stats_total
+function totalsOf(ids: readonly string[], em: EntityManager): Promise<JournalRow[]> {
+  return em.execute<JournalRow[]>(
+    `select rule_id as ruleId, kind, key, ${selectedCounts} from stats_total
      where rule_id in (${ids.map(() => '?').join(', ')}) and kind in ('rule', 'rejected')`,
     [...ids]
   )
 }
 
-function figuresOf(rows: readonly Told[]): readonly Metric[] {
-  const of = (protocol: Told['protocol']) => rows.filter(row => row.protocol === protocol)
+function metricsOf(rules: readonly RuleSample[]): readonly Metric[] {
+  const [tcp, udp] = [
+    rules.filter(rule => rule.protocol === 'tcp'),
+    rules.filter(rule => rule.protocol === 'udp')
+  ]
   return [
-    inAndOut('svc_rule_bytes_total', 'Payload bytes delivered.', rows, 'bytes'),
-    counter('svc_rule_connections_total', 'Connections and flows.', rows, 'connections'),
-    gauge('svc_rule_active_connections', 'TCP connections that live.', of('tcp')),
-    inAndOut('svc_rule_udp_datagrams_total', 'Datagrams delivered.', of('udp'), 'datagrams'),
-    gauge('svc_rule_active_flows', 'UDP flows that live.', of('udp')),
+    inAndOut('svc_rule_bytes_total', 'Payload bytes delivered.', rules, ['bytesIn', 'bytesOut']),
+    counter('svc_rule_connections_total', 'Connections and flows.', rules, 'connections'),
+    gauge('svc_rule_active_connections', 'Open TCP connections.', tcp),
+    inAndOut('svc_rule_udp_datagrams_total', 'Datagrams delivered.', udp, ['datagramsIn', 'datagramsOut']),
+    gauge('svc_rule_active_flows', 'Open UDP flows.', udp),
+    counter('svc_rule_flows_dropped_overflow_total', 'UDP flows dropped at the flow cap.', udp, 'overflows'),
+    counter('svc_rule_dns_failures_total', 'Target names that did not resolve.', rules, 'dnsFailures'),
     counter(
-      'svc_rule_flows_dropped_overflow_total',
-      'UDP flows dropped at the flow cap.',
-      of('udp'),
-      'overflows'
+      'svc_rule_target_failovers_total',
+      'Connections and flows that another target took.',
+      rules,
+      'failovers'
     ),
-    counter('svc_rule_dns_failures_total', 'Target names that did not resolve.', rows, 'dns_failures'),
-    counter('svc_rule_target_failovers_total', 'Given to another target.', rows, 'failovers'),
     {
       name: 'svc_rule_rejected_total',
       type: 'counter',
       help: 'Connections and datagrams that were refused.',
       labels: [...labels, 'reason'],
-      samples: rows
+      samples: rules
         .values()
         .flatMap(({ labelValues, rejected }) =>
           rejected.map(row => ({ labelValues: [...labelValues, row.key], value: row.rejected }))
@@ -106,31 +99,36 @@ function figuresOf(rows: readonly Told[]): readonly Metric[] {
   ]
 }
 
-type Rows = readonly Told[]
+type Samples = readonly RuleSample[]
 
-const counter = (name: string, help: string, rows: Rows, count: keyof Counts): Metric => ({
+const counter = (name: string, help: string, rules: Samples, counted: Counter): Metric => ({
   name,
   type: 'counter',
   help,
   labels,
-  samples: rows.values().map(({ labelValues, whole }) => ({ labelValues, value: whole[count] }))
+  samples: rules.values().map(({ labelValues, counts }) => ({ labelValues, value: counts[counted] }))
 })
 
-const gauge = (name: string, help: string, rows: Rows): Metric => ({
+const gauge = (name: string, help: string, rules: Samples): Metric => ({
   name,
   type: 'gauge',
   help,
   labels,
-  samples: rows.values().map(({ labelValues, active }) => ({ labelValues, value: active }))
+  samples: rules.values().map(({ labelValues, active }) => ({ labelValues, value: active }))
 })
 
-const inAndOut = (name: string, help: string, rows: Rows, of: 'bytes' | 'datagrams'): Metric => ({
+const inAndOut = (
+  name: string,
+  help: string,
+  rules: Samples,
+  [into, out]: readonly [Counter, Counter]
+): Metric => ({
   name,
   type: 'counter',
   help,
   labels: [...labels, 'direction'],
-  samples: rows.values().flatMap(row => [
-    { labelValues: [...row.labelValues, 'in'], value: row.whole[`${of}_in`] },
-    { labelValues: [...row.labelValues, 'out'], value: row.whole[`${of}_out`] }
+  samples: rules.values().flatMap(({ labelValues, counts }) => [
+    { labelValues: [...labelValues, 'in'], value: counts[into] },
+    { labelValues: [...labelValues, 'out'], value: counts[out] }
   ])
 })

@@ -9,7 +9,7 @@ import type { Rules } from '../rules/exports.ts'
 import { removedSlot } from '../rules/exports.ts'
 import { removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { commands } from './commands.ts'
-import { StatsEpoch, StatsHolder, StatsRow, StatsTotal } from './entities.ts'
+import { StatsEpoch, StatsRemovedRule, StatsRow, StatsTotal } from './entities.ts'
 import { committedSlot } from './exports.ts'
 import { Stats0001 } from './migrations/0001-stats.ts'
 import { Stats0002 } from './migrations/0002-datagrams.ts'
@@ -34,7 +34,7 @@ export default definePlugin<Deps>({
   kernel: '^1.0.0',
   needs: { clients: '^1.0.0', rules: '^1.0.0', users: '^1.0.0' },
   store: {
-    entities: [StatsRow, StatsTotal, StatsEpoch, StatsHolder],
+    entities: [StatsRow, StatsTotal, StatsEpoch, StatsRemovedRule],
     migrations: [
       { name: '0001-stats', class: Stats0001 },
       { name: '0002-datagrams', class: Stats0002 },
@@ -46,7 +46,7 @@ export default definePlugin<Deps>({
   slots: [committedSlot],
   fills: [
     connectionSlot.fillWith(({ stats }: Deps) => stats.connection),
-    removedSlot.fillWith(({ stats }: Deps) => stats.removed),
+    removedSlot.fillWith(({ stats }: Deps) => stats.ruleRemoved),
     metricsSlot.fillWith(({ stats }: Deps) => stats.metrics),
     removingSlot.fill(({ id }, em) => forgetClient(id, em)),
     userRemovingSlot.fillWith(({ stats }: Deps) => ({
@@ -59,7 +59,7 @@ export default definePlugin<Deps>({
   messages,
   handlers: [
     respond(StatsReport, async ({ peer, deps }: PeerCall<Deps>, report) => {
-      await deps.stats.take({ ...report, clientId: peer.clientId })
+      await deps.stats.ingest({ ...report, clientId: peer.clientId })
       return { epoch: report.epoch, seq: report.seq }
     })
   ],
@@ -68,7 +68,7 @@ export default definePlugin<Deps>({
   async start({ deps: { clock, stats }, defer }) {
     defer(stats.release)
     defer(stats.flush)
-    defer(clock.every(hourMs, () => void stats.tidy()))
+    defer(clock.every(hourMs, () => void stats.prune()))
     await stats.start()
   }
 })

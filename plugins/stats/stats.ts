@@ -6,67 +6,74 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/exports.ts'
 import type { Rules } from '../rules/exports.ts'
 import { openActiveConnections } from './active-connections.ts'
-import { epochsTold, openLedger } from './ledger.ts'
+import { openConnection } from './connection.ts'
+import type { Stats as ExportedStats } from './exports.ts'
+import { epochsSent, openLedger } from './ledger.ts'
 import { openMetrics } from './metrics.ts'
-import { openReading } from './reading.ts'
-import { openReports } from './reports.ts'
+import { openReportQueue } from './report-queue.ts'
 import { openRuleOwners, type RemovedRule } from './rule-owners.ts'
+import { openRuleStats } from './rule-stats.ts'
 import type { Flags, RuleStats } from './schema.ts'
 import { openSummary } from './summary.ts'
-import { dropEnded, dropEpochs, dropSpans } from './tables.ts'
+import { pruneEnded, pruneEpochs, pruneSpans } from './tables.ts'
 import { openWatch } from './watch.ts'
+import { LastReport } from './wire.ts'
 
-export type { JournalPosition } from './ledger.ts'
 export type Stats = ReturnType<typeof openStats>
 
-const spansKeptMs = 48 * 3_600_000 // what an agent may still say again; the totals hold them for ever
+const spansKeptMs = 48 * 3_600_000 // an agent may report them again; the totals stay
 const endedKeptMs = 30 * 24 * 3_600_000 // longer than an agent keeps a journal after its last acknowledgement
 
 export function openStats(deps: Kernel & { readonly clients: Clients; readonly rules: Rules }) {
-  const { store, clock, log, codec, clients, rules } = deps
-  const lives = openActiveConnections(deps)
-  const holders = openRuleOwners(deps)
-  const ledger = openLedger(deps, holders)
-  const reports = openReports({ store, clock, log, codec, ledger, lives })
-  const ofRule = openReading({ store, rules, lives })
+  const { store, clock, log, codec, control, clients, rules } = deps
+  const activeConnections = openActiveConnections(deps)
+  const owners = openRuleOwners(deps)
+  const ledger = openLedger(deps, owners)
+  const queue = openReportQueue({ store, clock, log, ledger, activeConnections })
+  const ofRule = openRuleStats({ store, rules, activeConnections })
   const watch = openWatch(deps)
-  const summary = openSummary({ store, clients, rules, lives })
 
-  /** Refuses before the first event, as `ofRule` does. */
-  async function watchRule(id: string, wanted: Static<typeof Flags>, { principal, signal }: Call) {
-    const read = (): Promise<RuleStats> => ofRule(id, wanted, principal)
+  /** Throws the same faults as `ofRule`, before the first event. */
+  async function watchRule(id: string, flags: Static<typeof Flags>, { principal, signal }: Call) {
+    const read = (): Promise<RuleStats> => ofRule(id, flags, principal)
     return watch.events(id, await read(), read, signal)
   }
 
-  /** In short transactions, with a breath between them: the thread answers heartbeats, too. */
-  async function tidy(): Promise<void> {
+  const requestReport: ExportedStats['requestReport'] = async (clientId, options) => {
+    await control.peers.find(clientId)?.request(LastReport, {}, options)
+  }
+
+  /** In short transactions, so that heartbeats are answered in between. */
+  async function prune(): Promise<void> {
     try {
       const before = Math.floor((clock.now() - spansKeptMs) / 1000)
       for (let isMore = true; isMore; await setImmediate())
-        isMore = await store.change(em => dropSpans(before, em))
+        isMore = await store.change(em => pruneSpans(before, em))
       const ended = clock.now() - endedKeptMs
       for (let isMore = true; isMore; await setImmediate())
-        isMore = await store.change(em => dropEnded(ended, em))
-      await store.change(em => dropEpochs(epochsTold, ended, em))
+        isMore = await store.change(em => pruneEnded(ended, em))
+      await store.change(em => pruneEpochs(epochsSent, ended, em))
     } catch (error) {
-      log.warn('stats.not_tidied', `tried again in an hour: ${String(error)}`)
+      log.warn('stats.not_tidied', `old rows could not be deleted; tried again in an hour: ${String(error)}`)
     }
   }
 
   return {
-    ...reports,
+    ...queue,
+    requestReport,
     ofRule,
     watchRule,
-    summary,
-    mark: ledger.mark,
-    metrics: openMetrics({ store, rules, lives }),
-    tidy,
-    async removed(rule: RemovedRule, em: EntityManager): Promise<void> {
-      await holders.removed(rule, em)
+    summary: openSummary({ store, clients, rules, activeConnections }),
+    connection: openConnection({ store, log, codec, ledger, activeConnections }),
+    lastCommitted: ledger.lastCommitted,
+    metrics: openMetrics({ store, rules, activeConnections }),
+    prune,
+    async ruleRemoved(rule: RemovedRule, em: EntityManager): Promise<void> {
+      await owners.remember(rule, em)
       watch.wake(rule.id) // its read waits for the end of this transaction
     },
-    disown: holders.disown,
-    start: () => store.change(holders.sweep),
-    release: lives.release
-  }
+    disown: owners.disown,
+    start: () => store.change(owners.reconcile),
+    release: activeConnections.release
+  } satisfies ExportedStats & Record<string, unknown>
 }

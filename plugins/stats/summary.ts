@@ -1,4 +1,4 @@
-// All that a caller may see, in a few numbers.
+// Counts and sums of everything that a user may see.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -10,22 +10,23 @@ import type { Summary } from './schema.ts'
 interface Services extends Pick<Kernel, 'store'> {
   readonly clients: Clients
   readonly rules: Rules
-  readonly lives: Pick<ActiveConnections, 'all'>
+  readonly activeConnections: Pick<ActiveConnections, 'all'>
 }
 
 export const openSummary =
-  ({ store, clients, rules, lives }: Services) =>
+  ({ store, clients, rules, activeConnections }: Services) =>
   (principal: Principal): Promise<Summary> => {
-    const isMine = (owner: string): boolean => principal.role === 'superadmin' || principal.userId === owner
+    const isVisible = (owner: string): boolean =>
+      principal.role === 'superadmin' || principal.userId === owner
 
-    /** What lives on rules that are there: one that is gone is nobody's. */
-    async function connections(em: EntityManager): Promise<number> {
-      const live = lives.all()
-      const holders = await rules.ownershipOf([...new Set(live.map(({ rule_id }) => rule_id))], em)
-      return live
-        .filter(({ rule_id, clientId }) => {
-          const holder = holders.get(rule_id)
-          return holder?.clientId === clientId && isMine(holder.owner)
+    /** Without those of deleted rules, whose agent may still drain them. */
+    async function countConnections(em: EntityManager): Promise<number> {
+      const ports = activeConnections.all()
+      const owners = await rules.ownershipOf([...new Set(ports.map(({ ruleId }) => ruleId))], em)
+      return ports
+        .filter(({ ruleId, clientId }) => {
+          const rule = owners.get(ruleId)
+          return rule?.clientId === clientId && isVisible(rule.owner)
         })
         .reduce((sum, { connections }) => sum + connections, 0)
     }
@@ -33,13 +34,13 @@ export const openSummary =
     return store.read(async em => ({
       clients: await clients.count(principal, em),
       rules: await rules.count(principal, em),
-      ...(await bytesOf(principal, em)),
-      active_connections: await connections(em)
+      ...(await sumBytes(principal, em)),
+      active_connections: await countConnections(em)
     }))
   }
 
-/** Of rules that are there: the sums of one that is gone wait for its last report only. */
-async function bytesOf({ role, userId }: Principal, em: EntityManager) {
+/** Without deleted rules, whose totals are kept until their last report. */
+async function sumBytes({ role, userId }: Principal, em: EntityManager) {
   const [sum] = await em.execute<{ bytes_in: number; bytes_out: number }[]>(
     `select coalesce(sum(bytes_in), 0) as bytes_in, coalesce(sum(bytes_out), 0) as bytes_out from stats_total
      where kind = 'rule' and rule_id not in (select rule_id from stats_holder)

@@ -1,55 +1,57 @@
-// Plain statements over many rows: a report is never booked entity by entity.
+// Statements over many rows at once: committing a report entity by entity would be too slow.
 import type { EntityManager } from '@mikro-orm/sql'
-import { type Counts, countNames, keyOf } from './counters.ts'
+import { type Counts, columns, selectedCounts, valuesOf } from './counters.ts'
 import { StatsEpoch } from './entities.ts'
-import type { Row } from './wire.ts'
+import type { JournalRow } from './wire.ts'
 
 interface Journal {
   readonly clientId: string
   readonly epoch: string
 }
 
-/** With whose rule it is of. */
-export interface OwnedRow extends Row {
-  readonly owner: string
+export interface OwnedRow extends JournalRow {
+  readonly owner: string // of the rule
 }
 
-const perStatement = 200
-const counted = countNames.join(', ')
-const place = `?, ?, ?, ?, ?, ${countNames.map(() => '?').join(', ')}`
-const replaced = countNames.map(name => `${name} = excluded.${name}`).join(', ')
-const increased = countNames.map(name => `${name} = stats_total.${name} + excluded.${name}`).join(', ')
+type RowKey = Pick<JournalRow, 'ruleId' | 'kind' | 'key'>
 
-/** What the journal's rows said when they were last booked. */
-export async function rowsBefore(
+export const rowKey = ({ ruleId, kind, key }: RowKey): string => `${ruleId} ${kind} ${key}`
+
+const perStatement = 200
+const placeholders = `?, ?, ?, ?, ?, ${columns.map(() => '?').join(', ')}`
+const replaced = columns.map(column => `${column} = excluded.${column}`).join(', ')
+const increased = columns.map(column => `${column} = stats_total.${column} + excluded.${column}`).join(', ')
+
+/** The committed counts of those of the rows that are known, by `rowKey`. */
+export async function committedCounts(
   of: Journal,
-  rows: readonly Row[],
+  rows: readonly JournalRow[],
   em: EntityManager
-): Promise<Map<string, Row>> {
-  const found = new Map<string, Row>()
+): Promise<Map<string, Counts>> {
+  const found = new Map<string, Counts>()
   for (const some of slices(rows)) {
-    const before = await em.execute<Row[]>(
-      `select rule_id, kind, key, ${counted} from stats_row
+    const committed = await em.execute<JournalRow[]>(
+      `select rule_id as ruleId, kind, key, ${selectedCounts} from stats_row
        where client_id = ? and epoch = ? and (rule_id, kind, key) in (values ${some.map(() => '(?, ?, ?)')})`,
-      [of.clientId, of.epoch, ...some.flatMap(({ rule_id, kind, key }) => [rule_id, kind, key])]
+      [of.clientId, of.epoch, ...some.flatMap(({ ruleId, kind, key }) => [ruleId, kind, key])]
     )
-    for (const row of before) found.set(keyOf(row), row)
+    for (const row of committed) found.set(rowKey(row), row)
   }
   return found
 }
 
-export async function putRows(of: Journal, rows: readonly Row[], em: EntityManager): Promise<void> {
+export async function putRows(of: Journal, rows: readonly JournalRow[], em: EntityManager): Promise<void> {
   for (const some of slices(rows))
     await em.execute(
-      `insert into stats_row (client_id, epoch, rule_id, kind, key, ${counted})
-       values ${some.map(() => `(${place})`)}
+      `insert into stats_row (client_id, epoch, rule_id, kind, key, ${columns})
+       values ${some.map(() => `(${placeholders})`)}
        on conflict (client_id, epoch, rule_id, kind, key) do update set ${replaced}`,
-      some.flatMap(row => [of.clientId, of.epoch, row.rule_id, row.kind, row.key, ...countsOf(row)]),
+      some.flatMap(row => [of.clientId, of.epoch, row.ruleId, row.kind, row.key, ...valuesOf(row)]),
       'run'
     )
 }
 
-/** Each row of another key. */
+/** No two rows may have the same key. */
 export async function addTotals(
   { clientId, updatedAt }: { readonly clientId: string; readonly updatedAt: number },
   added: readonly OwnedRow[],
@@ -57,53 +59,57 @@ export async function addTotals(
 ): Promise<void> {
   for (const some of slices(added))
     await em.execute(
-      `insert into stats_total (rule_id, kind, key, client_id, owner, updated_at, ${counted})
-       values ${some.map(() => `(?, ${place})`)}
+      `insert into stats_total (rule_id, kind, key, client_id, owner, updated_at, ${columns})
+       values ${some.map(() => `(?, ${placeholders})`)}
        on conflict (rule_id, kind, key) do update set updated_at = excluded.updated_at, ${increased}`,
-      some.flatMap(row => [row.rule_id, row.kind, row.key, clientId, row.owner, updatedAt, ...countsOf(row)]),
+      some.flatMap(row => [row.ruleId, row.kind, row.key, clientId, row.owner, updatedAt, ...valuesOf(row)]),
       'run'
     )
 }
 
-interface Told {
+interface Progress {
   readonly seq: number
-  readonly minute: number | null
-  readonly isWhole: boolean
-  readonly bookedAt: number
+  readonly minute: number | null // the latest one in the report
+  readonly isComplete: boolean // the report is the last part
+  readonly committedAt: number
 }
 
 /**
- * Answers whether the journal was unknown, and whether this completes a report that was not complete before: one that
- * comes again, however late, does not. A journal's seq never goes back; its minute may, as the clock may.
+ * Returns whether the epoch is new, and whether this completes a report that was not complete before; a retransmission
+ * does not, however late. The seq of an epoch never decreases; its minute may, as the agent's clock may.
  */
 export async function advanceEpoch(
   { clientId, epoch }: Journal,
-  { seq, minute, isWhole, bookedAt }: Told,
+  { seq, minute, isComplete, committedAt }: Progress,
   em: EntityManager
 ): Promise<{ isNew: boolean; isCompleted: boolean }> {
   const { affectedRows: known } = await em.execute<{ affectedRows: number }>(
     `update stats_epoch set seq = max(seq, ?), minute = coalesce(?, minute),
        booked_at = case when seq < ? then ? else booked_at end
      where client_id = ? and epoch = ?`,
-    [seq, minute, seq, bookedAt, clientId, epoch],
+    [seq, minute, seq, committedAt, clientId, epoch],
     'run'
   )
-  if (known === 0)
-    await em.insert(StatsEpoch, { clientId, epoch, seq, minute: minute ?? 0, whole: 0, bookedAt })
-  if (!isWhole) return { isNew: known === 0, isCompleted: false }
-  const completed = await em.nativeUpdate(
-    StatsEpoch,
-    { clientId, epoch, whole: { $lt: seq } },
-    { whole: seq }
-  )
-  return { isNew: known === 0, isCompleted: completed > 0 }
+  const isNew = known === 0
+  if (isNew)
+    await em.insert(StatsEpoch, {
+      clientId,
+      epoch,
+      seq,
+      minute: minute ?? 0,
+      whole: 0,
+      bookedAt: committedAt
+    })
+  if (!isComplete) return { isNew, isCompleted: false }
+  const where = { clientId, epoch, whole: { $lt: seq } }
+  return { isNew, isCompleted: (await em.nativeUpdate(StatsEpoch, where, { whole: seq })) > 0 }
 }
 
 /**
- * Old spans, some at a time; answers whether more are left. The last minute of a journal stays: it may have been
- * reported in part, and its whole total, which is not to be booked on top of it, come when the agent is back.
+ * Deletes old spans, at most 1,000; returns whether more are left. The last minute of an epoch stays: it may have been
+ * reported in part, and when the agent is back, only the rest of its total may be added.
  */
-export async function dropSpans(beforeSecs: number, em: EntityManager): Promise<boolean> {
+export async function pruneSpans(beforeSecs: number, em: EntityManager): Promise<boolean> {
   const { affectedRows } = await em.execute<{ affectedRows: number }>(
     `delete from stats_row where (client_id, epoch, rule_id, kind, key) in (
        select client_id, epoch, rule_id, kind, key from stats_row natural join stats_epoch
@@ -115,10 +121,10 @@ export async function dropSpans(beforeSecs: number, em: EntityManager): Promise<
 }
 
 /**
- * The rows of journals that ended before `beforeMs`, some at a time; answers whether more are left. A later journal of
- * the client was booked since, which is said after everything earlier: they will not be told again.
+ * Deletes rows of epochs that ended before `beforeMs`, at most 1,000; returns whether more are left. An epoch has ended
+ * when a later one of the client was reported: an agent reports older epochs first.
  */
-export async function dropEnded(beforeMs: number, em: EntityManager): Promise<boolean> {
+export async function pruneEnded(beforeMs: number, em: EntityManager): Promise<boolean> {
   const { affectedRows } = await em.execute<{ affectedRows: number }>(
     `delete from stats_row where (client_id, epoch, rule_id, kind, key) in (
        select client_id, epoch, rule_id, kind, key from stats_row natural join (
@@ -131,20 +137,18 @@ export async function dropEnded(beforeMs: number, em: EntityManager): Promise<bo
   return affectedRows === 1000
 }
 
-/** Of each client's journals all but the `kept` that were booked last, which have no rows any more. */
-export async function dropEpochs(kept: number, beforeMs: number, em: EntityManager): Promise<void> {
+/** Deletes old epochs, which have no rows any more. Each client keeps the `kept` latest ones. */
+export async function pruneEpochs(kept: number, beforeMs: number, em: EntityManager): Promise<void> {
   await em.execute(
     `delete from stats_epoch where booked_at < ? and (client_id, epoch) in (
        select client_id, epoch from (
-         select client_id, epoch, row_number() over (partition by client_id order by booked_at desc) as place
+         select client_id, epoch, row_number() over (partition by client_id order by booked_at desc) as rank
          from stats_epoch)
-       where place > ?)`,
+       where rank > ?)`,
     [beforeMs, kept],
     'run'
   )
 }
-
-const countsOf = (row: Counts): number[] => countNames.map(name => row[name])
 
 export function* slices<T>(rows: readonly T[]): Iterable<readonly T[]> {
   for (let i = 0; i < rows.length; i += perStatement) yield rows.slice(i, i + perStatement)

@@ -1,4 +1,4 @@
-// A rule's stats as they come: one at once, then one every 5 s, and a word when the rule goes.
+// The stats of a rule as events: one at once, then one every 5 s, and one when the rule is deleted.
 import { Fault } from '../../kernel/base/errors.ts'
 import type { ServerEvent } from '../../kernel/http/stream-route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -12,37 +12,38 @@ export type Watch = ReturnType<typeof openWatch>
 export function openWatch({ clock }: Pick<Kernel, 'clock'>) {
   const watched = new Map<string, Set<() => void>>()
 
-  /** Until `gone`. `read` is asked for each event; the first answer is `first`. */
+  /** Ends when the request is aborted. `first` is sent at once; `read` is called for each later event. */
   async function* events(
     ruleId: string,
     first: RuleStats,
     read: () => Promise<RuleStats>,
-    gone: AbortSignal
+    signal: AbortSignal
   ): AsyncGenerator<ServerEvent<RuleStats | { readonly rule_id: string }>> {
-    for (let data: RuleStats | null = first; !gone.aborted; data = await orGone(read)) {
+    for (let data: RuleStats | null = first; !signal.aborted; data = await readOrNull(read)) {
       if (data) yield { event: 'stats', data }
       else return yield { event: 'removed', data: { rule_id: ruleId } }
-      await tick(ruleId, gone)
+      await nextRead(ruleId, signal)
     }
   }
 
-  function tick(ruleId: string, gone: AbortSignal): Promise<void> {
-    const mine = watched.get(ruleId) ?? new Set()
+  /** Resolves after 5 s, or earlier when the rule is woken or the request aborted. */
+  function nextRead(ruleId: string, signal: AbortSignal): Promise<void> {
+    const watchers = watched.get(ruleId) ?? new Set()
     return new Promise(resolve => {
       const end = (): void => {
         cancel()
-        gone.removeEventListener('abort', end)
-        mine.delete(end)
-        if (mine.size === 0) watched.delete(ruleId)
+        signal.removeEventListener('abort', end)
+        watchers.delete(end)
+        if (watchers.size === 0) watched.delete(ruleId)
         resolve()
       }
       const cancel = clock.after(everyMs, end)
-      gone.addEventListener('abort', end)
-      watched.set(ruleId, mine.add(end))
+      signal.addEventListener('abort', end)
+      watched.set(ruleId, watchers.add(end))
     })
   }
 
-  /** Whoever watches it looks at once. */
+  /** All watchers of the rule read it again now. */
   const wake = (ruleId: string): void => {
     for (const end of [...(watched.get(ruleId) ?? [])]) end()
   }
@@ -50,7 +51,8 @@ export function openWatch({ clock }: Pick<Kernel, 'clock'>) {
   return { events, wake }
 }
 
-async function orGone(read: () => Promise<RuleStats>): Promise<RuleStats | null> {
+/** Null if the rule was deleted. */
+async function readOrNull(read: () => Promise<RuleStats>): Promise<RuleStats | null> {
   try {
     return await read()
   } catch (error) {

@@ -1,32 +1,67 @@
 import { type Static, Type } from 'typebox'
 import { defineMessage, defineRequest } from '../../kernel/wire/message.ts'
+import { type ColumnCounts, type Counts, columns, fromColumns, toColumns } from './counters.ts'
+
+export * from './counters.ts' // what the agent's journal counts is what the ledger commits
 
 const proto = new URL('./stats.proto', import.meta.url)
 
 const Epoch = Type.String({ pattern: '^[0-9a-f]{32}$' })
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
-const Time = Type.Number({ minimum: 0, maximum: 8.64e15 }) // what a Date holds
+const Time = Type.Number({ minimum: 0, maximum: 8.64e15 }) // the range of a Date
+const RuleCounts = Object.fromEntries(columns.map(column => [column, Count])) as {
+  readonly [C in keyof ColumnCounts]: typeof Count // of all columns
+}
 
-export const Row = Type.Object({
+export const ReportRow = Type.Object({
   rule_id: Type.String({ maxLength: 26 }),
   kind: Type.String({ maxLength: 16 }),
   key: Type.String({ maxLength: 264 }),
-  bytes_in: Count,
-  bytes_out: Count,
-  datagrams_in: Count,
-  datagrams_out: Count,
-  connections: Count,
-  dns_failures: Count,
-  failovers: Count,
-  overflows: Count,
-  rejected: Count
+  ...RuleCounts
 })
-export type Row = Static<typeof Row>
+export type ReportRow = Static<typeof ReportRow>
 
-export const Live = Type.Object({ rule_id: Type.String(), port: Count, connections: Count })
-export type Live = Static<typeof Live>
+/** A row of an agent's journal: totals of one counted thing within an epoch. */
+export interface JournalRow extends Counts {
+  readonly ruleId: string
+  readonly kind: string
+  readonly key: string
+}
 
-export const Booked = defineMessage({
+export const encodeRow = (row: JournalRow): ReportRow => ({
+  rule_id: row.ruleId,
+  kind: row.kind,
+  key: row.key,
+  ...toColumns(row)
+})
+
+export const decodeRow = (row: ReportRow): JournalRow => ({
+  ruleId: row.rule_id,
+  kind: row.kind,
+  key: row.key,
+  ...fromColumns(row)
+})
+
+/** The key of a row of the kind 'target'. */
+export const targetKey = ({ host, port }: { readonly host: string; readonly port: number }): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${port}`
+
+const Live = Type.Object({ rule_id: Type.String(), port: Count, connections: Count })
+
+/** Connections or flows that are open on a port of a rule. */
+export interface ActivePort {
+  readonly ruleId: string
+  readonly port: number
+  readonly connections: number
+}
+
+export const encodeActive = ({ ruleId, ...active }: ActivePort) => ({ rule_id: ruleId, ...active })
+export const decodeActive = ({ rule_id: ruleId, ...active }: Static<typeof Live>): ActivePort => ({
+  ruleId,
+  ...active
+})
+
+export const Committed = defineMessage({
   name: 'sluice.stats.Booked',
   proto,
   body: Type.Object({ epoch: Epoch, seq: Count })
@@ -40,22 +75,24 @@ export const StatsReport = defineRequest({
     seq: Count,
     part: Count,
     last: Type.Boolean(),
-    rows: Type.Array(Row),
+    rows: Type.Array(ReportRow),
     live: Type.Array(Live),
     gap: Type.Optional(Type.Object({ from_ms: Time, to_ms: Time }))
   }),
-  response: Booked
+  response: Committed
 })
 export type StatsReport = Static<(typeof StatsReport)['body']>
 
-export const Ledger = defineMessage({
+/** The seq up to which each epoch is committed. */
+export const CommittedEpochs = defineMessage({
   name: 'sluice.stats.Ledger',
   proto,
   body: Type.Object({ booked: Type.Record(Type.String(), Count) })
 })
 
-export const Reported = defineMessage({ name: 'sluice.stats.Reported', proto, body: Type.Object({}) })
+const Reported = defineMessage({ name: 'sluice.stats.Reported', proto, body: Type.Object({}) })
 
+/** Asks the agent to report now. */
 export const LastReport = defineRequest({
   name: 'sluice.stats.LastReport',
   proto,
@@ -63,7 +100,7 @@ export const LastReport = defineRequest({
   response: Reported
 })
 
-/** Under which the server's half speaks in Welcome. */
-export const part = 'stats'
+/** The part of Welcome that holds CommittedEpochs. */
+export const welcomePart = 'stats'
 
-export const messages = [StatsReport, Booked, Ledger, LastReport, Reported]
+export const messages = [StatsReport, Committed, CommittedEpochs, LastReport, Reported]

@@ -76,7 +76,7 @@ t.test(
     journal.tick([counted(2, [1, 1], { active: 2 })])
 
     t.match(rowsOf(batches(journal)), { 'port 8080': { bytesIn: 13, bytesOut: 13 } })
-    t.same(journal.activePorts(), [{ ruleId: web.id, port: 8080, active: 2 }])
+    t.same(journal.activePorts(), [{ ruleId: web.id, port: 8080, connections: 2 }])
   }
 )
 

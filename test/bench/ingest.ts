@@ -1,12 +1,12 @@
-// What it costs the server to book the reports of many agents, each every five seconds, in a process of its own.
+// CPU time that the server needs to commit the reports of many agents, each every five seconds. It runs in a process
+// of its own.
 //   node test/bench/ingest.ts [--agents 1000] [--rules 5] [--rounds 12]
 import { parseArgs } from 'node:util'
 import type { Database } from 'better-sqlite3'
 import { newId } from '../../kernel/base/id.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import { connectAgent, type ScriptedAgent } from '../../kit/scripted-agent.ts'
-import { noCounts } from '../../plugins/stats/counters.ts'
-import { messages, type Row, StatsReport } from '../../plugins/stats/wire.ts'
+import { encodeRow, messages, noCounts, type ReportRow, StatsReport } from '../../plugins/stats/wire.ts'
 import { quantile, type Seeded, withServer } from './seeded.ts'
 
 const { values } = parseArgs({
@@ -50,17 +50,17 @@ function seed(db: Database): void {
 }
 
 /** All rules forwarded something since the report before. */
-function rowsOf({ ruleIds }: Edge, round: number): Row[] {
+function rowsOf({ ruleIds }: Edge, round: number): ReportRow[] {
   const [bytes, connections] = [(round + 1) * 1_000_003, round + 1]
   const minute = String(Math.floor(Date.now() / 60_000) * 60)
-  return ruleIds.flatMap((rule_id, i) => {
-    const moved = { ...noCounts, rule_id, bytes_in: bytes, bytes_out: bytes * 2 }
+  return ruleIds.flatMap((ruleId, i) => {
+    const moved = { ...noCounts, ruleId, bytesIn: bytes, bytesOut: bytes * 2 }
     return [
       { ...moved, kind: 'minute', key: minute },
-      { ...noCounts, rule_id, kind: 'rule', key: '', connections },
+      { ...noCounts, ruleId, kind: 'rule', key: '', connections },
       { ...moved, kind: 'port', key: String(10_000 + i) },
       { ...moved, kind: 'target', key: '10.0.0.1:80', connections }
-    ]
+    ].map(encodeRow)
   })
 }
 

@@ -10,7 +10,7 @@ import { fakeClock } from '../../../kit/fake-clock.ts'
 import { type LogLine, listen } from '../../../kit/test-server.ts'
 import { counted, web } from '../../../test/agent/journal-kit.ts'
 import agent from '../agent.ts'
-import { LastReport, Ledger, messages, part, StatsReport } from '../wire.ts'
+import { CommittedEpochs, LastReport, messages, StatsReport, welcomePart } from '../wire.ts'
 import { noon } from './fixture.ts'
 
 const codec = openCodec(messages)
@@ -31,7 +31,7 @@ function edge(t: Test, dir = t.testdir()) {
   /** A stream whose server books everything, unless it refuses. */
   function join(booked: Readonly<Record<string, number>> = {}): AbortController {
     const over = new AbortController()
-    const welcome = codec.encode(Ledger, { booked })
+    const welcome = codec.encode(CommittedEpochs, { booked })
     const ask = async (_: unknown, report: StatsReport) => {
       if (over.signal.aborted) throw new Refused('wire.closed', 'the stream has ended')
       if (refusal !== null) throw new Refused(refusal, refusal)
@@ -42,7 +42,7 @@ function edge(t: Test, dir = t.testdir()) {
       send: () => {},
       request: ask as never, // this half asks one question only
       signal: over.signal,
-      welcomePart: (key: string) => (key === part ? welcome : undefined)
+      welcomePart: (key: string) => (key === welcomePart ? welcome : undefined)
     }
     agent.connected(stream, call)
     return over

@@ -1,4 +1,4 @@
-// A server that keeps books, and agents that report what a test says.
+// A server with a ledger, and agents that report what a test gives them.
 import type { Test } from 'tap'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { type FakeClock, fakeClock } from '../../../kit/fake-clock.ts'
@@ -7,41 +7,41 @@ import type { TestServerOptions } from '../../../kit/test-server.ts'
 import { type RulesFixture, rulesFixture, until } from '../../rules/test/fixture.ts'
 import { messages as rulesMessages } from '../../rules/wire.ts'
 import type { RuleStats } from '../schema.ts'
-import { Ledger, messages, part, type Row, StatsReport } from '../wire.ts'
+import {
+  CommittedEpochs,
+  messages,
+  noCounts,
+  type ReportRow,
+  StatsReport,
+  toColumns,
+  welcomePart
+} from '../wire.ts'
 
 export const noon = Date.UTC(2026, 0, 15, 12)
 export const minute = String(noon / 1000)
 export const epoch = 'a'.repeat(32)
 export const otherEpoch = 'b'.repeat(32)
 
-export const row = (rule_id: string, kind: string, key: string, counts: Partial<Row>): Row => ({
+export const row = (rule_id: string, kind: string, key: string, counts: Partial<ReportRow>): ReportRow => ({
   rule_id,
   kind,
   key,
-  bytes_in: 0,
-  bytes_out: 0,
-  connections: 0,
-  datagrams_in: 0,
-  datagrams_out: 0,
-  dns_failures: 0,
-  failovers: 0,
-  overflows: 0,
-  rejected: 0,
+  ...toColumns(noCounts),
   ...counts
 })
 
 export interface StatsFixture extends RulesFixture {
-  /** Says it, and lets the moment pass in which reports are gathered. */
-  report(agent: ScriptedAgent, said: Partial<StatsReport>): Promise<{ epoch: string; seq: number }>
+  /** Sends a report, and lets the time pass in which reports are gathered. */
+  report(agent: ScriptedAgent, report: Partial<StatsReport>): Promise<{ epoch: string; seq: number }>
   stats(ruleId: string): Promise<RuleStats>
   connected(clientId: string, script?: Partial<Script>): Promise<ScriptedAgent>
-  /** Ends its stream, and waits until the server knows. */
+  /** Closes its stream, and waits until the server knows. */
   away(agent: ScriptedAgent): Promise<void>
   /** A connected client with one rule. */
   edge(name?: string): Promise<{ clientId: string; agent: ScriptedAgent; ruleId: string }>
 }
 
-/** A clock that says when reports begin to be gathered. */
+/** A clock that knows when the server begins to gather reports. */
 function gathering(): { readonly clock: FakeClock; armed(): Promise<void> } {
   const inner = fakeClock(noon)
   let armed = Promise.withResolvers<void>()
@@ -70,8 +70,8 @@ export async function statsFixture(t: Test, plan: TestServerOptions = {}): Promi
   return {
     ...home,
     connected,
-    async report(agent, said) {
-      const body = { epoch, seq: 1, part: 0, last: true, rows: [], live: [], ...said }
+    async report(agent, report) {
+      const body = { epoch, seq: 1, part: 0, last: true, rows: [], live: [], ...report }
       const gathered = armed().then(() => clock.advance(250))
       const [answer] = await Promise.all([agent.channel.request(StatsReport, body), gathered])
       return answer
@@ -93,6 +93,6 @@ export async function statsFixture(t: Test, plan: TestServerOptions = {}): Promi
 
 const codec = openCodec(messages)
 
-/** What the server told the agent to have booked. */
-export const toldIn = ({ welcome }: ScriptedAgent): Readonly<Record<string, number>> =>
-  codec.decode(Ledger, welcome.parts[part] ?? new Uint8Array()).booked
+/** The committed seqs that the agent received in Welcome. */
+export const committedIn = ({ welcome }: ScriptedAgent): Readonly<Record<string, number>> =>
+  codec.decode(CommittedEpochs, welcome.parts[welcomePart] ?? new Uint8Array()).booked

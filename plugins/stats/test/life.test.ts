@@ -4,7 +4,7 @@ import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
 import { scripted } from '../../../kit/scripted-agent.ts'
 import { until } from '../../rules/test/fixture.ts'
 import { messages as rulesMessages } from '../../rules/wire.ts'
-import { StatsEpoch, StatsHolder, StatsRow, StatsTotal } from '../entities.ts'
+import { StatsEpoch, StatsRemovedRule, StatsRow, StatsTotal } from '../entities.ts'
 import { type CommittedBytes, committedSlot } from '../exports.ts'
 import type { Stats } from '../stats.ts'
 import { LastReport, messages } from '../wire.ts'
@@ -65,7 +65,7 @@ t.test('a rule that is gone is booked until its agent has said all, and then for
   const { store } = server.depsOf('stats')
   const kept = () =>
     store.read(async em => [
-      await em.count(StatsHolder, { ruleId }),
+      await em.count(StatsRemovedRule, { ruleId }),
       await em.count(StatsTotal, { ruleId }),
       await em.count(StatsRow, { ruleId })
     ])
@@ -139,7 +139,7 @@ t.test('a journal of long ago that is told again is not the one that was booked 
 
   await report(agent, { seq: 1, rows })
 
-  t.same(await store.read(em => stats.mark(clientId, em)), { epoch: otherEpoch, seq: 5 })
+  t.same(await store.read(em => stats.lastCommitted(clientId, em)), { epoch: otherEpoch, seq: 5 })
 })
 
 t.test('a rule that lived for two seconds is booked, for its owner', async t => {
@@ -278,7 +278,7 @@ t.test('a client that is deleted takes its books along', async t => {
     await store.read(async em => [
       await em.count(StatsRow),
       await em.count(StatsTotal),
-      await em.count(StatsHolder)
+      await em.count(StatsRemovedRule)
     ]),
     [0, 0, 0]
   )
@@ -314,7 +314,7 @@ t.test('while old minutes are dropped others have their turn', async t => {
   })
   t.teardown(() => clearImmediate(next))
 
-  await stats.tidy()
+  await stats.prune()
 
   t.ok(turns >= 2)
   t.equal(await store.read(em => em.count(StatsRow)), 0)

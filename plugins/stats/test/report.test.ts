@@ -2,7 +2,7 @@ import t from 'tap'
 import { definePlugin } from '../../../kernel/plugin.ts'
 import { type CommittedBytes, committedSlot } from '../exports.ts'
 import { StatsReport } from '../wire.ts'
-import { epoch, minute, noon, otherEpoch, row, statsFixture, toldIn } from './fixture.ts'
+import { committedIn, epoch, minute, noon, otherEpoch, row, statsFixture } from './fixture.ts'
 
 t.test('a rule has stats from the moment that it exists', async t => {
   const { edge, stats } = await statsFixture(t)
@@ -161,7 +161,7 @@ t.test('Welcome says what is booked, by epoch, also after a restart of the serve
   const back = await next.connected(clientId)
   await next.report(back, { seq: 9, rows })
 
-  t.same(toldIn(back), { [epoch]: 9, [otherEpoch]: 3 })
+  t.same(committedIn(back), { [epoch]: 9, [otherEpoch]: 3 })
   t.match(await next.stats(ruleId), { bytes_in: 10 })
 })
 
@@ -222,7 +222,7 @@ t.test('a sink gets each difference once, in the transaction that books it, and 
     owner: '_operator',
     ruleId,
     span: 'minute',
-    at: noon / 1000,
+    startSecs: noon / 1000,
     bytesIn: 10,
     bytesOut: 1
   }

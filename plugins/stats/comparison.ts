@@ -1,0 +1,50 @@
+// Reports hold absolute totals. These functions find what a report adds to what is committed.
+import { type Counts, isLower, isSame, minus, noCounts, plus } from './counters.ts'
+import type { CommittedBytes } from './exports.ts'
+import { type OwnedRow, rowKey } from './tables.ts'
+import type { JournalRow } from './wire.ts'
+
+interface Comparison {
+  readonly grown: readonly OwnedRow[] // as reported
+  readonly added: readonly OwnedRow[] // the same rows, with the increase of their counts
+  readonly lower: readonly OwnedRow[] // less than was committed: refused
+}
+
+/** Compares reported rows, each of another key, with the committed counts. */
+export function compare(rows: readonly OwnedRow[], committed: ReadonlyMap<string, Counts>): Comparison {
+  const before = (row: OwnedRow): Counts => committed.get(rowKey(row)) ?? noCounts
+  const { lower = [], grown = [] } = Object.groupBy(rows, row => {
+    if (isLower(row, before(row))) return 'lower'
+    return isSame(row, before(row)) ? 'same' : 'grown'
+  })
+  return { grown, lower, added: grown.map(row => ({ ...row, ...minus(row, before(row)) })) }
+}
+
+/** Minutes and hours add up to the same totals. */
+const isSpan = (kind: string): kind is CommittedBytes['span'] => kind === 'minute' || kind === 'hour'
+
+/** The key of a span is its start in Unix seconds. */
+export const hasValidKey = ({ kind, key }: JournalRow): boolean => !isSpan(kind) || /^\d{1,10}$/.test(key)
+
+/** The last minute in which something was delivered; null if there is none. */
+export const latestMinute = (rows: readonly JournalRow[]): number | null =>
+  rows
+    .filter(({ kind }) => kind === 'minute')
+    .map(({ key }) => Number(key))
+    .sort((a, b) => b - a)[0] ?? null
+
+/** One row for each key: the spans of a rule add up in its row of the kind 'rule'. */
+export function totalsOf(added: readonly OwnedRow[]): OwnedRow[] {
+  const totals = new Map<string, OwnedRow>()
+  for (const row of added) {
+    const total = isSpan(row.kind) ? { ...row, kind: 'rule', key: '' } : row
+    const sum = totals.get(rowKey(total))
+    totals.set(rowKey(total), sum ? { ...sum, ...plus(sum, total) } : total)
+  }
+  return [...totals.values()]
+}
+
+export const committedBytes = (clientId: string, added: readonly OwnedRow[]): CommittedBytes[] =>
+  added.flatMap(({ owner, ruleId, kind: span, key, bytesIn, bytesOut }) =>
+    isSpan(span) ? [{ clientId, owner, ruleId, span, startSecs: Number(key), bytesIn, bytesOut }] : []
+  )

@@ -1,0 +1,68 @@
+// Reports that arrive within 250 ms of each other are committed in one transaction. Its states: README.md.
+import type { Release } from '../../kernel/base/releases.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { Refused } from '../../kernel/wire/message.ts'
+import type { ActiveConnections } from './active-connections.ts'
+import type { Ledger, Report } from './ledger.ts'
+
+interface Queued {
+  readonly report: Report
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+interface Services extends Pick<Kernel, 'store' | 'clock' | 'log'> {
+  readonly ledger: Pick<Ledger, 'commit'>
+  readonly activeConnections: Pick<ActiveConnections, 'report'>
+}
+
+const gatherMs = 250
+
+export function openReportQueue({ store, clock, log, ledger, activeConnections }: Services) {
+  let queue: Queued[] = []
+  let timer: Release | null = null
+  let committing: Promise<void> = Promise.resolve()
+
+  function ingest(report: Report): Promise<void> {
+    timer ??= clock.after(gatherMs, () => void flush())
+    return new Promise((resolve, reject) => queue.push({ report, resolve, reject }))
+  }
+
+  function flush(): Promise<void> {
+    timer?.()
+    timer = null
+    committing = committing.then(commitQueue)
+    return committing
+  }
+
+  async function commitQueue(): Promise<void> {
+    const group = queue
+    queue = []
+    if (group.length === 0) return
+    try {
+      await commit(group)
+    } catch (error) {
+      if (group.length === 1) return refuse(group, error)
+      // One bad report must not cost the others: each in a transaction of its own.
+      for (const one of group) await commit([one]).catch(cause => refuse([one], cause))
+    }
+  }
+
+  async function commit(group: readonly Queued[]): Promise<void> {
+    const reports = group.map(({ report }) => report)
+    const afterCommit = await store.change(em => ledger.commit(reports, em))
+    for (const call of afterCommit) call()
+    for (const report of reports) activeConnections.report(report)
+    for (const { resolve } of group) resolve()
+  }
+
+  function refuse(group: readonly Queued[], cause: unknown): void {
+    for (const { report, reject } of group) {
+      const fields = { client_id: report.clientId, epoch: report.epoch }
+      log.error('accounting.not_booked', `the agent reports again: ${String(cause)}`, fields)
+      reject(new Refused('internal', 'the report could not be committed', { cause }))
+    }
+  }
+
+  return { ingest, flush }
+}
