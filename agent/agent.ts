@@ -68,7 +68,7 @@ function linkOptions(options: AgentOptions, components: Components): LinkOptions
       const stream = { ...channel, welcomePart: (key: string) => parts[key], signal }
       for (const plugin of plugins) plugin.connected?.(stream, call)
     },
-    disconnected: objects.detach,
+    disconnected: () => objects.detach(),
     clock,
     log,
     ...(random && { random })

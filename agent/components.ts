@@ -8,7 +8,7 @@ import { wireMessages } from '../kernel/wire/envelope.ts'
 import { type BoundHandler, bindHandlers, type Codec, respond } from '../kernel/wire/message.ts'
 import type { Engine, EngineEvent, EngineOptions, Resolved } from './engine.ts'
 import { type Journal, openJournal } from './journal/journal.ts'
-import { type ManagedObjects, openManagedObjects } from './objects/managed-objects.ts'
+import { ManagedObjects } from './objects/managed-objects.ts'
 import { openObjectStore } from './objects/object-store.ts'
 import { openEngineLog } from './observe/engine-log.ts'
 import type { AgentCall, AgentPlugin } from './plugin.ts'
@@ -71,7 +71,7 @@ export function openComponents(options: AgentOptions, defer: (release: Release) 
   const meters = openMeters(engine)
   const rules = openRules({ engine, planner, meters, journal, settings: openRuleSettings(db), log })
   const kinds = plugins.flatMap(({ kinds }) => kinds ?? [])
-  const objects = openManagedObjects({ store: openObjectStore(db), kinds, call: () => call, clock, log })
+  const objects = new ManagedObjects({ store: openObjectStore(db), kinds, call: () => call, clock, log })
   const takeSample = () => {
     const sampledAt = clock.now() - countingDelayMs
     const sample = engine.sample()
@@ -80,7 +80,7 @@ export function openComponents(options: AgentOptions, defer: (release: Release) 
   }
   const call: AgentCall = { rules, meters, takeSample, objects, journal, codec, log, clock }
   const dispatch = openDispatch(options, engine, rules, call)
-  const inventory = respond(Inventory, async (_: AgentCall, { after }) => objects.stock(after))
+  const inventory = respond(Inventory, async (_: AgentCall, { after }) => objects.inventory(after))
   const handlers = bindHandlers([inventory, ...plugins.flatMap(({ handlers }) => handlers ?? [])], () => call)
   return { codec, engine, rules, objects, journal, handlers, call }
 }

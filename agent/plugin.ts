@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import type { Clock } from '../kernel/base/clock.ts'
 import type { Log } from '../kernel/base/log.ts'
 import type { Release } from '../kernel/base/releases.ts'
-import type { Codec, Handler, Message } from '../kernel/wire/message.ts'
+import type { Codec, Handler, Message, Request } from '../kernel/wire/message.ts'
 import type { MessageChannel } from '../kernel/wire/rpc.ts'
 import type { Budget, EngineEvent, EngineRule, EngineTarget, Meter, Sample } from './engine.ts'
 import type { Journal } from './journal/journal.ts'
@@ -19,7 +19,7 @@ export interface AgentPlugin {
   readonly shapes?: readonly AgentShape[]
   /** Meters that a rule passes, in their order; asked once, when it opens. Those of earlier plugins come first. */
   meters?(rule: RuleSpec): readonly MeterUse[]
-  /** Kinds of held objects that this half keeps, see `AgentCall.held`. */
+  /** Kinds of managed objects that this half applies. */
   readonly kinds?: readonly AgentObjectKind[]
   event?(event: EngineEvent, call: AgentCall): void
   /** A stream is up; what runs for it ends with `signal`. `part` is what the server's half put into Welcome. */
@@ -69,19 +69,63 @@ export interface RuleSpec {
 /** A rule while it is put together. Mutable on purpose, and only during planning. */
 export type EngineRuleDraft = { -readonly [K in Exclude<keyof EngineRule, 'id' | 'meters'>]: EngineRule[K] }
 
-/** One kind of object that the server keeps on this agent; saved state brings it back at a start without the server. */
-export interface AgentObjectKind {
+/**
+ * One kind of object that the server keeps on this agent. The agent decodes pushes and removals, saves objects, answers
+ * the server and retries what failed; the kind says what a message asks for and how an object comes into force.
+ * P, R: bodies of push and removal; A: of the answer; S: what is saved, by default the push.
+ */
+export interface AgentObjectKind<
+  P extends TSchema = TSchema,
+  R extends TSchema = TSchema,
+  A extends TSchema = TSchema,
+  S extends TSchema = P
+> {
   readonly kind: string
-  /**
-   * Puts the object in force; `bytes` as they were handed to `held.put`. A refusal is thrown as Refused.
-   * At a restart it is called for every saved object of the kind.
-   */
-  apply(id: string, bytes: Uint8Array, call: AgentCall): Promise<void>
-  /** What has to come into force in an order: of one `group` the lowest `rank` first. Default: all at once. */
-  applyOrder?(bytes: Uint8Array, call: AgentCall): ApplyOrder
-  /** Takes it out of force: resolves when it is shut; `done` settles when its drain has ended. */
+  readonly push: Request<P, A>
+  readPush(push: Static<P>): ObjectChange
+  /** Left out where a push can also ask for a removal. */
+  readonly remove?: Request<R, A>
+  readRemove?(removal: Static<R>): ObjectChange
+  /** The answer to a push or a removal; `revision` is the one that the agent has now. */
+  answer(id: string, revision: number): Static<A>
+  /** What is saved and applied in place of the push, worked out when the push arrives. */
+  readonly saved?: {
+    readonly message: Message<S>
+    from(push: Static<P>, call: AgentCall): Static<S>
+  }
+  /** An object that is equal to the one in force is saved, and not applied. Default: deep equality. */
+  isEqual?(object: Static<S>, other: Static<S>): boolean
+  /** Puts the object in force; throws Refused where it cannot. At a restart it is called for every saved object. */
+  apply(id: string, object: Static<S>, call: AgentCall): Promise<void>
+  /** A push is in force, and its answer is about to be sent. */
+  applied?(push: Static<P>, call: AgentCall): void
+  /** Objects of one `group` come into force in the order of their `rank`, the lowest first. Default: all at once. */
+  applyOrder?(object: Static<S>, call: AgentCall): ApplyOrder
+  /** Resolves when the object is out of force for new connections; `done` settles when its drain has ended. */
   withdraw(id: string, removal: 'drain' | 'cut', call: AgentCall): Promise<{ readonly done: Promise<void> }>
 }
+
+/** Infers the types of the messages. */
+export function defineObjectKind<
+  P extends TSchema,
+  R extends TSchema,
+  A extends TSchema,
+  S extends TSchema = P
+>(kind: AgentObjectKind<P, R, A, S>): AgentObjectKind {
+  return kind
+}
+
+/** What a push or a removal asks for. */
+export interface ObjectChange {
+  readonly id: string
+  readonly revision: number
+  /** Set: the object is to go. */
+  readonly removal?: 'drain' | 'cut'
+  /** What to do with an object that cannot be applied now, see `AgentObjects.put`. Default: 'retry'. */
+  readonly attempts?: Attempts
+}
+
+export type Attempts = 'retry' | 'once'
 
 export interface ApplyOrder {
   readonly group: string
@@ -143,19 +187,23 @@ export type AgentApplyResult =
   | { readonly status: 'applied'; readonly revision: number }
   | { readonly status: 'refused'; readonly revision: number; readonly code: string; readonly message: string }
 
-/** What the server keeps on this agent: object to revision and bytes, on disk before the answer goes out. */
+/** The objects that the server keeps on this agent. They are on disk before a result is returned. */
 export interface AgentObjects {
   /**
-   * Applies and saves. An older revision than the one held changes nothing and answers with the one held.
-   * `retry`: one that cannot be applied now is kept, tried again with backoff (1 s doubling to 60 s), and reported.
+   * Saves and applies an object. An older revision than the present one changes nothing; the result has the present one.
+   * 'retry': an object that cannot be applied now is kept, tried again with backoff (1 s doubling to 60 s), and its
+   * status reported. 'once': it is refused, and the object before it stays.
    */
-  put(object: AgentObject, retry: 'retry' | 'once'): Promise<AgentApplyResult>
-  /** Withdraws, forgets and saves; tells the server with Gone when the drain has ended. */
-  drop(object: Omit<AgentObject, 'bytes'>, removal: 'drain' | 'cut'): Promise<AgentApplyResult>
+  put(object: AgentObject, attempts: Attempts): Promise<AgentApplyResult>
+  /** Takes an object out of force and deletes it; reports its removal when the drain has ended. */
+  drop(object: Omit<AgentObject, 'value' | 'bytes'>, removal: 'drain' | 'cut'): Promise<AgentApplyResult>
 }
 export interface AgentObject {
   readonly kind: string
   readonly id: string
   readonly revision: number
-  readonly bytes: Uint8Array
+  /** Of the message that the kind saves. */
+  readonly value: unknown
+  /** The encoded value, where the caller has it. */
+  readonly bytes?: Uint8Array
 }

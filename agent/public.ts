@@ -9,7 +9,9 @@ export {
   type AgentPlugin,
   type ControlStream,
   defineField,
+  defineObjectKind,
   type EngineRuleDraft,
   type MeterUse,
+  type ObjectChange,
   type RuleSpec
 } from './plugin.ts'

@@ -1,38 +1,38 @@
 import type { Static } from 'typebox'
 import type { Clock } from '../../kernel/base/clock.ts'
-import { ObjectRemoved } from '../../kernel/wire/control.ts'
+import { ObjectRemoved, objectKey } from '../../kernel/wire/control.ts'
 import type { MessageChannel } from '../../kernel/wire/rpc.ts'
 
 type Row = Static<typeof ObjectRemoved.body>
 
-/** What has been dropped: live connections drain, and when they have ended the server is told. */
+/** Dropped objects. When the live connections of one have drained, the server is told. */
 export interface DrainingObjects {
   add(row: Row, done: Promise<void>): void
-  /** Of the drop, while it is not forgotten. */
+  /** The revision of a drop that is not forgotten yet. */
   revisionOf(kind: string, id: string): number | undefined
   draining(): readonly Row[]
-  /** Says again what may have been lost with the stream before. */
-  attach(line: MessageChannel): void
+  /** Reports again what may have been lost with the stream before. */
+  attach(channel: MessageChannel): void
   detach(): void
-  forgetRevisions(): void
+  resetRevisions(): void
 }
 
 interface Entry {
   row: Row
-  isGone: boolean
-  sentAt: number | null // ms; null: not on a stream that is still up
+  status: 'draining' | 'removed'
+  sentAt: number | null // ms; null: not sent on a stream that is still up
 }
 
-/** A stream that is dead is noticed within 30 s: what went out on it longer before has arrived. */
+/** A dead stream is noticed within 30 s: a report sent on it longer before has arrived. */
 const arrivedAfterMs = 60_000
 
 export function openDrainingObjects(clock: Clock): DrainingObjects {
   const entries = new Map<string, Entry>()
-  let line: MessageChannel | null = null
+  let channel: MessageChannel | null = null
 
-  function tell(entry: Entry): void {
-    if (!line) return
-    line.send(ObjectRemoved, entry.row)
+  function report(entry: Entry): void {
+    if (!channel) return
+    channel.send(ObjectRemoved, entry.row)
     entry.sentAt = clock.now()
   }
 
@@ -41,34 +41,32 @@ export function openDrainingObjects(clock: Clock): DrainingObjects {
     for (const [key, { sentAt }] of entries) if (sentAt !== null && sentAt < before) entries.delete(key)
   }
 
-  function gone(entry: Entry): void {
-    entry.isGone = true
+  function removed(entry: Entry): void {
+    entry.status = 'removed'
     forgetArrived()
-    if (entries.get(keyOf(entry.row)) === entry) tell(entry)
+    if (entries.get(objectKey(entry.row)) === entry) report(entry)
   }
 
   return {
     add(row, done) {
-      const entry: Entry = { row, isGone: false, sentAt: null }
-      entries.set(keyOf(row), entry)
-      // One turn of the loop later: the answer to the drop itself goes first.
-      done.then(() => setImmediate(gone, entry))
+      const entry: Entry = { row, status: 'draining', sentAt: null }
+      entries.set(objectKey(row), entry)
+      // A turn of the event loop later: the answer to the drop goes first.
+      done.then(() => setImmediate(removed, entry))
     },
-    revisionOf: (kind, id) => entries.get(keyOf({ kind, id }))?.row.revision,
-    draining: () => [...entries.values()].filter(({ isGone }) => !isGone).map(({ row }) => row),
+    revisionOf: (kind, id) => entries.get(objectKey({ kind, id }))?.row.revision,
+    draining: () => [...entries.values()].filter(({ status }) => status === 'draining').map(({ row }) => row),
     attach(next) {
-      line = next
-      for (const entry of entries.values()) if (entry.isGone) tell(entry)
+      channel = next
+      for (const entry of entries.values()) if (entry.status === 'removed') report(entry)
     },
     detach() {
-      line = null
+      channel = null
       forgetArrived()
       for (const entry of entries.values()) entry.sentAt = null
     },
-    forgetRevisions() {
+    resetRevisions() {
       for (const entry of entries.values()) entry.row = { ...entry.row, revision: 0 }
     }
   }
 }
-
-const keyOf = ({ kind, id }: Pick<Row, 'kind' | 'id'>): string => `${kind} ${id}`

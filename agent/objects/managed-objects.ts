@@ -1,10 +1,9 @@
-// What the server keeps on this agent, in force and on disk: it outlives the stream and the process.
+// The objects that the server keeps on this agent: applied and saved. They outlive the stream and the process.
 import type { Static } from 'typebox'
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Release } from '../../kernel/base/releases.ts'
-import { digestOf, type InventoryPage, ObjectStatus } from '../../kernel/wire/control.ts'
-import { Refused } from '../../kernel/wire/message.ts'
+import { digestOf, type InventoryPage, objectKey } from '../../kernel/wire/control.ts'
 import type { MessageChannel } from '../../kernel/wire/rpc.ts'
 import type {
   AgentApplyResult,
@@ -12,10 +11,14 @@ import type {
   AgentObject,
   AgentObjectKind,
   AgentObjects,
-  ApplyOrder
+  ApplyOrder,
+  Attempts
 } from '../plugin.ts'
-import { openDrainingObjects } from './draining-objects.ts'
-import type { ObjectStore } from './object-store.ts'
+import { type DrainingObjects, openDrainingObjects } from './draining-objects.ts'
+import { type Failure, ObjectKinds } from './object-kinds.ts'
+import { ObjectReporter } from './object-reporter.ts'
+import type { ObjectStore, SavedObject } from './object-store.ts'
+import { SerialQueue } from './serial-queue.ts'
 
 interface Options {
   readonly store: ObjectStore
@@ -25,241 +28,219 @@ interface Options {
   readonly log: Log
 }
 
-export interface ManagedObjects extends AgentObjects {
-  /** At start: all that was saved is in force again, without a server. */
-  restore(): Promise<void>
-  /** Of what is applied, for Hello. */
-  digest(): string
-  welcome(generation: string, kinds: readonly string[]): Promise<void>
-  /** A part of the inventory, from after a row on. */
-  stock(after: string): Static<typeof InventoryPage.body>
-  /** What changes is told here from now on. */
-  attach(line: MessageChannel): void
-  detach(): void
-  /** Everything goes at once: the server has taken the right to it away. */
-  clear(): Promise<void>
-  /** The agent stops: nothing is put or dropped any more, what comes stays unanswered. */
-  close(): void
-}
+type Key = Pick<SavedObject, 'kind' | 'id'>
 
-type Key = Pick<AgentObject, 'kind' | 'id'>
-type Failure = Pick<Refused, 'code' | 'message'>
-
+/** `failure` null: applied. Otherwise failed: applied again when the retry is due. See README.md for the states. */
 interface Entry {
-  object: AgentObject
-  readonly turn: ApplyOrder | null
-  failure: Failure | null // null: in force
-  tries: number
-  cancel: Release
+  object: SavedObject
+  readonly order: ApplyOrder | null
+  readonly failure: Failure | null
+  readonly retries: number
+  cancelRetry: Release
 }
 
-const partRows = 500
-const waitingTold = 500 // at a join; the others tell of themselves when they come into force
+const pageRows = 500
 
-export function openManagedObjects({ store, kinds, call, clock, log }: Options): ManagedObjects {
-  const kindOf = new Map(kinds.map(kind => [kind.kind, kind]))
-  const entries = new Map<string, Entry>()
-  const untold = new Set<string>() // changed since the digest was taken, and no stream to say it on
-  const leaving = openDrainingObjects(clock)
-  let line: MessageChannel | null = null
-  let isClosed = false
-  let last: Promise<unknown> = Promise.resolve()
+export class ManagedObjects implements AgentObjects {
+  readonly #store: ObjectStore
+  readonly #kinds: ObjectKinds
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #entries = new Map<string, Entry>()
+  readonly #draining: DrainingObjects
+  readonly #reporter = new ObjectReporter()
+  readonly #queue = new SerialQueue()
 
-  /** One change after another, whoever asks: a stream, the one before it, or a timer. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = last.then(() => (isClosed ? new Promise<T>(() => {}) : work()))
-    last = turn.catch(() => {})
-    return turn
+  constructor({ store, kinds, call, clock, log }: Options) {
+    this.#store = store
+    this.#kinds = new ObjectKinds({ kinds, call, log })
+    this.#clock = clock
+    this.#log = log
+    this.#draining = openDrainingObjects(clock)
   }
 
-  async function apply({ kind, id, bytes }: AgentObject): Promise<Failure | null> {
-    try {
-      const owner = kindOf.get(kind)
-      if (!owner) throw new Refused('kind_unknown', `no plugin of this agent keeps ${kind}`)
-      await owner.apply(id, bytes, call())
-      return null
-    } catch (error) {
-      if (error instanceof Refused) return error
-      log.error('held.apply_failed', String(error), { kind, id })
-      return { code: 'internal', message: String(error) }
+  put(object: AgentObject, attempts: Attempts): Promise<AgentApplyResult> {
+    return this.#queue.run(() => this.#put(object, attempts))
+  }
+
+  drop(object: Omit<SavedObject, 'bytes'>, removal: 'drain' | 'cut'): Promise<AgentApplyResult> {
+    return this.#queue.run(() => this.#drop(object, removal))
+  }
+
+  /** At start: applies everything that was saved, without a server. */
+  restore(): Promise<void> {
+    return this.#queue.run(async () => {
+      const byRank = Map.groupBy(this.#store.all(), object => rankOf(this.#kinds.orderOf(object)))
+      for (const [, objects] of [...byRank].sort(([a], [b]) => a - b))
+        await Promise.all(objects.map(object => this.#restore(object)))
+    })
+  }
+
+  /** The digest of the applied objects, for Hello. */
+  digest(): string {
+    this.#reporter.digestTaken()
+    const applied = [...this.#entries.values()].filter(({ failure }) => failure === null)
+    return digestOf(
+      this.#store.generation(),
+      applied.map(({ object }) => object)
+    )
+  }
+
+  /** From Welcome: the generation of the server's store and the kinds it keeps; objects of other kinds are dropped. */
+  welcome(generation: string, kinds: readonly string[]): Promise<void> {
+    return this.#queue.run(async () => {
+      this.#adopt(generation)
+      const foreign = [...this.#entries.values()].filter(({ object }) => !kinds.includes(object.kind))
+      for (const { object } of foreign)
+        await this.#drop(object, 'drain').catch(this.#logWithdrawFailed(object))
+    })
+  }
+
+  /** Returns one page of the inventory: the rows after the key `after`. */
+  inventory(after: string): Static<typeof InventoryPage.body> {
+    const present = [...this.#entries.values()].map(({ object: { kind, id, revision }, failure }) => {
+      return { kind, id, revision, state: failure ? ('waiting' as const) : ('applied' as const) }
+    })
+    const draining = this.#draining.draining().filter(row => !this.#entries.has(objectKey(row)))
+    const rows = [...present, ...draining.map(row => ({ ...row, state: 'draining' as const }))]
+      .filter(row => objectKey(row) > after)
+      .sort((a, b) => (objectKey(a) < objectKey(b) ? -1 : 1))
+    return { rows: rows.slice(0, pageRows), more: rows.length > pageRows }
+  }
+
+  /** A stream is up: changes are reported on it. */
+  attach(channel: MessageChannel): void {
+    this.#draining.attach(channel)
+    this.#reporter.attach(channel, this.#entries)
+  }
+
+  detach(): void {
+    this.#reporter.detach()
+    this.#draining.detach()
+  }
+
+  /** Cuts and deletes everything: the server has revoked this agent. */
+  clear(): Promise<void> {
+    return this.#queue.run(async () => {
+      const objects = [...this.#entries.values()].map(({ object }) => object)
+      await Promise.all(
+        objects.map(object => this.#drop(object, 'cut').catch(this.#logWithdrawFailed(object)))
+      )
+      this.#store.clear()
+    })
+  }
+
+  /** The agent stops: nothing changes any more, and new changes stay unanswered. */
+  close(): void {
+    this.#queue.close()
+    for (const { cancelRetry } of this.#entries.values()) cancelRetry()
+  }
+
+  async #put(given: AgentObject, attempts: Attempts): Promise<AgentApplyResult> {
+    const { kind, id, revision, value } = given
+    const present = this.#entries.get(objectKey(given))
+    if (present && revision < present.object.revision) return resultOf(present)
+    const dropped = this.#draining.revisionOf(kind, id) ?? 0
+    if (revision < dropped) return { status: 'applied', revision: dropped }
+
+    const object = this.#kinds.saved(given)
+    const isSame = present?.failure === null && this.#kinds.isEqual(present.object, value)
+    present?.cancelRetry()
+    if (present?.object.revision !== revision || !isSame) this.#store.save(object)
+    const failure = isSame ? null : await this.#kinds.apply(object, value)
+    if (failure && attempts === 'once') {
+      await this.#bringBack(object, present?.object)
+      return resultOf({ object, failure })
     }
+    // Fail closed: the object that it replaces may allow more than the server wants by now.
+    if (failure && present?.failure === null)
+      await this.#kinds.withdraw(object, 'drain').catch(this.#logWithdrawFailed(object))
+    return resultOf(this.#enter({ object, order: this.#kinds.orderOf(object, value), failure, retries: 0 }))
   }
 
-  function turnOf({ kind, bytes }: AgentObject): ApplyOrder | null {
-    try {
-      return kindOf.get(kind)?.applyOrder?.(bytes, call()) ?? null
-    } catch {
-      return null // what cannot be read is refused, with its reason, when it is applied
-    }
+  /** After a refusal: the object that was there before, or none. */
+  async #bringBack({ kind, id }: Key, before: SavedObject | undefined): Promise<void> {
+    if (!before) return this.#store.remove(kind, id)
+    this.#store.save(before)
+    await this.#load(before)
   }
 
-  /** In force or not, it is ours now; one that failed is tried again. */
-  function keep(object: AgentObject, failure: Failure | null, tries = 0): Entry {
-    const entry: Entry = { object, turn: turnOf(object), failure, tries, cancel: () => {} }
-    entries.set(keyOf(object), entry)
-    if (failure && kindOf.has(object.kind)) {
-      const ms = Math.min(1000 * 2 ** tries, 60_000)
-      entry.cancel = clock.after(ms, () => void inTurn(() => again(entry)))
+  /** Applies a saved object; returns why it cannot be, or null. */
+  async #load(object: SavedObject): Promise<Failure | null> {
+    const failure = await this.#kinds.apply(object)
+    this.#enter({ object, order: this.#kinds.orderOf(object), failure, retries: 0 })
+    return failure
+  }
+
+  /** Without a server, a failure shows in the log alone. */
+  async #restore(object: SavedObject): Promise<void> {
+    const { kind, id } = object
+    const failure = await this.#load(object)
+    if (failure) this.#log.warn('held.not_restored', failure.message, { kind, id, code: failure.code })
+  }
+
+  /** Sets the object's state; one that failed is applied again, unless no plugin owns its kind. */
+  #enter(given: Omit<Entry, 'cancelRetry'>): Entry {
+    const entry: Entry = { ...given, cancelRetry: () => {} }
+    this.#entries.set(objectKey(given.object), entry)
+    if (given.failure && this.#kinds.has(given.object.kind)) {
+      const ms = Math.min(1000 * 2 ** given.retries, 60_000)
+      entry.cancelRetry = this.#clock.after(ms, () => void this.#queue.run(() => this.#retryDue(entry)))
     }
     return entry
   }
 
-  /** Without a server nobody else would hear of it. */
-  async function bringUp(object: AgentObject): Promise<void> {
-    const failure = await apply(object)
-    if (failure)
-      log.warn('held.not_restored', failure.message, {
-        kind: object.kind,
-        id: object.id,
-        code: failure.code
-      })
-    keep(object, failure)
+  async #retryDue(entry: Entry): Promise<void> {
+    if (this.#entries.get(objectKey(entry.object)) !== entry) return
+    for (const one of this.#failedGroup(entry)) await this.#retry(one)
   }
 
-  async function again(entry: Entry): Promise<void> {
-    if (entries.get(keyOf(entry.object)) === entry) for (const one of together(entry)) await retry(one)
-  }
-
-  /** What else waits for the same thing, in its order: it may be there for all. */
-  function together(entry: Entry): readonly Entry[] {
-    const { object, turn } = entry
-    if (!turn) return [entry]
-    const group = [...entries.values()].filter(
-      ({ failure, ...other }) =>
-        failure && other.object.kind === object.kind && other.turn?.group === turn.group
-    )
-    return group.toSorted((a, b) => rankOf(a.turn) - rankOf(b.turn))
-  }
-
-  async function retry(entry: Entry): Promise<void> {
-    entry.cancel()
-    const failure = await apply(entry.object)
-    const next = keep(entry.object, failure, entry.tries + 1)
-    if (failure?.code !== entry.failure?.code) tell(next)
-  }
-
-  function tell({ object: { kind, id, revision }, failure }: Entry): void {
-    if (!line) return void untold.add(keyOf({ kind, id }))
-    const { code, message } = failure ?? { code: '', message: '' }
-    line.send(ObjectStatus, { kind, id, revision, code, message: message.slice(0, 1024) })
-  }
-
-  async function put(given: AgentObject, retry: 'retry' | 'once'): Promise<AgentApplyResult> {
-    const object = { ...given, bytes: Uint8Array.from(given.bytes) } // not a view of a whole frame
-    const known = entries.get(keyOf(object))
-    if (known && object.revision < known.object.revision) return verdictOf(known)
-    const dropped = leaving.revisionOf(object.kind, object.id) ?? 0
-    if (object.revision < dropped) return { status: 'applied', revision: dropped }
-
-    const isSame = known?.failure === null && Buffer.compare(known.object.bytes, object.bytes) === 0
-    known?.cancel()
-    if (known?.object.revision !== object.revision || !isSame) store.save(object)
-    const failure = isSame ? null : await apply(object)
-    if (failure && retry === 'once') {
-      await bringBack(object, known?.object)
-      return verdictOf({ object, failure })
-    }
-    // Fail closed: what it replaces may allow more than the server wants by now.
-    if (failure && known?.failure === null)
-      await kindOf.get(object.kind)?.withdraw(object.id, 'drain', call()).catch(sayStays(object))
-    return verdictOf(keep(object, failure))
-  }
-
-  const sayStays =
-    ({ kind, id }: Key) =>
-    (error: unknown) =>
-      log.error('held.withdraw_failed', `it may still be in force: ${String(error)}`, { kind, id })
-
-  /** What is refused once leaves everything as it was. */
-  async function bringBack({ kind, id }: Key, before: AgentObject | undefined): Promise<void> {
-    if (!before) return store.remove(kind, id)
-    store.save(before)
-    keep(before, await apply(before))
-  }
-
-  async function drop({ kind, id, revision }: Omit<AgentObject, 'bytes'>, removal: 'drain' | 'cut') {
-    const known = entries.get(keyOf({ kind, id }))
-    if (known && revision < known.object.revision) return verdictOf(known)
-    known?.cancel()
-    const withdrawn = await kindOf.get(kind)?.withdraw(id, removal, call())
-    store.remove(kind, id)
-    entries.delete(keyOf({ kind, id }))
-    leaving.add({ kind, id, revision }, withdrawn?.done ?? Promise.resolve())
-    return { status: 'applied', revision } satisfies AgentApplyResult
-  }
-
-  function adopt(generation: string): void {
-    if (generation === store.generation()) return
-    store.adopt(generation)
-    leaving.forgetRevisions()
-    for (const entry of entries.values()) entry.object = { ...entry.object, revision: 0 }
-  }
-
-  return {
-    put: (object, retry) => inTurn(() => put(object, retry)),
-    drop: (object, removal) => inTurn(() => drop(object, removal)),
-    restore: () =>
-      inTurn(async () => {
-        const byRank = Map.groupBy(store.all(), object => rankOf(turnOf(object)))
-        for (const [, objects] of [...byRank].sort(([a], [b]) => a - b))
-          await Promise.all(objects.map(bringUp))
-      }),
-    digest() {
-      untold.clear()
-      const applied = [...entries.values()].filter(({ failure }) => failure === null)
-      return digestOf(
-        store.generation(),
-        applied.map(({ object }) => object)
+  /** The failed objects of the entry's group, in their order: what they wait for may be there for all. */
+  #failedGroup(entry: Entry): readonly Entry[] {
+    const { object, order } = entry
+    if (!order) return [entry]
+    return [...this.#entries.values()]
+      .filter(
+        other => other.failure && other.object.kind === object.kind && other.order?.group === order.group
       )
-    },
-    welcome: (generation, wanted) =>
-      inTurn(async () => {
-        adopt(generation)
-        const foreign = [...entries.values()].filter(({ object }) => !wanted.includes(object.kind))
-        for (const { object } of foreign) await drop(object, 'drain').catch(sayStays(object))
-      }),
-    stock(after) {
-      const kept = [...entries.values()].map(({ object: { kind, id, revision }, failure }) => {
-        return { kind, id, revision, state: failure ? ('waiting' as const) : ('applied' as const) }
-      })
-      const dropped = leaving.draining().filter(row => !entries.has(keyOf(row)))
-      const rows = [...kept, ...dropped.map(row => ({ ...row, state: 'draining' as const }))]
-        .filter(row => keyOf(row) > after)
-        .sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
-      return { rows: rows.slice(0, partRows), more: rows.length > partRows }
-    },
-    attach(next) {
-      line = next
-      leaving.attach(next)
-      // What waits is in no digest: a server that knows it no more would not ask for it.
-      const waiting = [...entries.values()].filter(({ failure }) => failure).slice(0, waitingTold)
-      const changed = [...untold].flatMap(key => entries.get(key) ?? [])
-      for (const entry of new Set([...changed, ...waiting])) tell(entry)
-      untold.clear()
-    },
-    detach() {
-      line = null
-      leaving.detach()
-    },
-    clear: () =>
-      inTurn(async () => {
-        await Promise.all(
-          [...entries.values()].map(({ object }) => drop(object, 'cut').catch(sayStays(object)))
-        )
-        store.clear()
-      }),
-    close() {
-      isClosed = true
-      for (const { cancel } of entries.values()) cancel()
-    }
+      .toSorted((a, b) => rankOf(a.order) - rankOf(b.order))
+  }
+
+  async #retry({ object, order, failure: before, retries, cancelRetry }: Entry): Promise<void> {
+    cancelRetry()
+    const failure = await this.#kinds.apply(object)
+    const next = this.#enter({ object, order, failure, retries: retries + 1 })
+    if (failure?.code !== before?.code) this.#reporter.report(next)
+  }
+
+  async #drop(object: Omit<SavedObject, 'bytes'>, removal: 'drain' | 'cut'): Promise<AgentApplyResult> {
+    const { kind, id, revision } = object
+    const present = this.#entries.get(objectKey(object))
+    if (present && revision < present.object.revision) return resultOf(present)
+    present?.cancelRetry()
+    const { done } = await this.#kinds.withdraw(object, removal)
+    this.#store.remove(kind, id)
+    this.#entries.delete(objectKey(object))
+    this.#draining.add({ kind, id, revision }, done)
+    return { status: 'applied', revision }
+  }
+
+  #adopt(generation: string): void {
+    if (generation === this.#store.generation()) return
+    this.#store.adopt(generation)
+    this.#draining.resetRevisions()
+    for (const entry of this.#entries.values()) entry.object = { ...entry.object, revision: 0 }
+  }
+
+  #logWithdrawFailed({ kind, id }: Key) {
+    return (error: unknown): void =>
+      this.#log.error('held.withdraw_failed', `it may still be in force: ${String(error)}`, { kind, id })
   }
 }
 
-const rankOf = (turn: ApplyOrder | null): number => turn?.rank ?? 0
+const rankOf = (order: ApplyOrder | null): number => order?.rank ?? 0
 
-const keyOf = ({ kind, id }: Key): string => `${kind} ${id}`
-
-const verdictOf = ({ object: { revision }, failure }: Pick<Entry, 'object' | 'failure'>): AgentApplyResult =>
+const resultOf = ({ object: { revision }, failure }: Pick<Entry, 'object' | 'failure'>): AgentApplyResult =>
   failure
     ? { status: 'refused', revision, code: failure.code, message: failure.message }
     : { status: 'applied', revision }

@@ -1,13 +1,20 @@
-import type { AgentObject } from '../plugin.ts'
 import type { StateDatabase } from '../state/database.ts'
 
-/** The held objects on disk; what returns has been synced. */
+/** A managed object as it is on disk. */
+export interface SavedObject {
+  readonly kind: string
+  readonly id: string
+  readonly revision: number
+  readonly bytes: Uint8Array
+}
+
+/** The managed objects on disk. Every change is synced when the call returns. */
 export interface ObjectStore {
   generation(): string
-  all(): AgentObject[]
-  save(object: AgentObject): void
+  all(): SavedObject[]
+  save(object: SavedObject): void
   remove(kind: string, id: string): void
-  /** Revisions of another generation say nothing in this one: all become 0. */
+  /** Sets the generation. Revisions of another one mean nothing in it: all become 0. */
   adopt(generation: string): void
   clear(): void
 }
@@ -21,21 +28,22 @@ const schema = `
 
 export function openObjectStore(db: StateDatabase): ObjectStore {
   db.exec(schema)
-  const all = db.prepare<[], AgentObject>('select kind, id, revision, bytes from held order by kind, id')
-  const put = db.prepare<AgentObject>('insert or replace into held values (@kind, @id, @revision, @bytes)')
+  const all = db.prepare<[], SavedObject>('select kind, id, revision, bytes from held order by kind, id')
+  const put = db.prepare<SavedObject>('insert or replace into held values (@kind, @id, @revision, @bytes)')
   const remove = db.prepare<[string, string]>('delete from held where kind = ? and id = ?')
   const generation = db.prepare<[], string>('select name from held_generation').pluck()
   const rename = db.prepare<[string]>('insert or replace into held_generation values (1, ?)')
-  const forgetRevisions = db.prepare('update held set revision = 0')
+  const resetRevisions = db.prepare('update held set revision = 0')
   const clear = db.prepare('delete from held')
 
   return {
     generation: () => generation.get() ?? '',
-    all: () => all.all(),
+    // Not Buffers: an object that was pushed and the same one read from disk compare as equal.
+    all: () => all.all().map(object => ({ ...object, bytes: Uint8Array.from(object.bytes) })),
     save: object => void put.run(object),
     remove: (kind, id) => void remove.run(kind, id),
     adopt: db.transaction((name: string) => {
-      forgetRevisions.run()
+      resetRevisions.run()
       rename.run(name)
     }),
     clear: () => void clear.run()

@@ -1,5 +1,6 @@
 import { Fault, pluginFailed } from '../../kernel/base/errors.ts'
 import { unmetNeed } from '../../kernel/base/version.ts'
+import { objectHandlers } from '../objects/object-handlers.ts'
 import type { AgentPlugin } from '../plugin.ts'
 
 /** The version of the contract in agent/plugin.ts. */
@@ -11,7 +12,8 @@ type NamesOf = (plugin: AgentPlugin) => readonly string[]
 const unique: Readonly<Record<string, NamesOf>> = {
   plugin: ({ name }) => [name],
   message: ({ messages = [] }) => messages.map(({ name }) => name),
-  handler: ({ handlers = [] }) => handlers.map(({ name }) => name),
+  handler: ({ handlers = [], kinds = [] }) =>
+    [...handlers, ...kinds.flatMap(objectHandlers)].map(({ name }) => name),
   field: ({ fields = [] }) => fields.map(({ key }) => key),
   kind: ({ kinds = [] }) => kinds.map(({ kind }) => kind),
   capability: ({ capabilities = {} }) => Object.keys(capabilities)

@@ -5,6 +5,7 @@ import { Fault } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import { pluginRelease, startPlugin } from '../../kernel/base/plugin-lifecycle.ts'
 import { type Handler, Refused } from '../../kernel/wire/message.ts'
+import { objectHandlers } from '../objects/object-handlers.ts'
 import type { AgentCall, AgentField, AgentObjectKind, AgentPlugin } from '../plugin.ts'
 
 const kindSecs = 10
@@ -32,7 +33,7 @@ class PluginGuard {
     const { name, handlers = [], fields = [], kinds = [] } = plugin
     return {
       ...plugin,
-      handlers: handlers.map(handler => this.#wrapHandler(handler)),
+      handlers: [...handlers, ...kinds.flatMap(objectHandlers)].map(handler => this.#wrapHandler(handler)),
       fields: fields.map(field => this.#wrapField(field)),
       kinds: kinds.map(kind => this.#wrapKind(kind)),
       meters: rule => this.#orRefuse('meters', () => plugin.meters?.(rule) ?? []),
@@ -76,9 +77,9 @@ class PluginGuard {
   #wrapKind({ applyOrder, ...kind }: AgentObjectKind): AgentObjectKind {
     return {
       ...kind,
-      apply: (id, bytes, call) =>
+      apply: (id, object, call) =>
         this.#orRefuseWithin(kindSecs, `apply of ${kind.kind}`, () =>
-          kind.apply(id, bytes, this.#guardCall(call))
+          kind.apply(id, object, this.#guardCall(call))
         ),
       withdraw: async (id, removal, call) => {
         const { done } = await this.#orRefuseWithin(kindSecs, `withdraw of ${kind.kind}`, () =>
@@ -87,8 +88,8 @@ class PluginGuard {
         return { done: this.#orLog(`drain of ${kind.kind}`, () => done) }
       },
       ...(applyOrder && {
-        applyOrder: (bytes, call) =>
-          this.#orRefuse(`applyOrder of ${kind.kind}`, () => applyOrder(bytes, this.#guardCall(call)))
+        applyOrder: (object, call) =>
+          this.#orRefuse(`applyOrder of ${kind.kind}`, () => applyOrder(object, this.#guardCall(call)))
       })
     }
   }

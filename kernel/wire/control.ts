@@ -112,6 +112,9 @@ export const controlMessages = [
   NextPinKept
 ]
 
+/** An object among those of one agent; pages of the inventory are in its order. */
+export const objectKey = ({ kind, id }: Pick<Revised, 'kind' | 'id'>): string => `${kind} ${id}`
+
 interface Revised {
   readonly kind: string
   readonly id: string

@@ -1,5 +1,4 @@
-import type { AgentApplyResult, AgentCall, AgentPlugin } from '../../agent/plugin.ts'
-import { Refused, respond } from '../../kernel/wire/message.ts'
+import { type AgentCall, type AgentPlugin, defineObjectKind } from '../../agent/plugin.ts'
 import { capability, Kept, messages, periodOf, quotaKind, TrafficQuotaUpdate } from './wire.ts'
 
 const tickMs = 1000
@@ -22,35 +21,35 @@ export default {
   messages,
   meters: ({ owner }) => [{ key: meterOf(owner), refusals }],
   kinds: [
-    {
+    defineObjectKind({
       kind: quotaKind,
-      async apply(user, bytes, call) {
-        const kept = call.codec.decode(Kept, bytes)
+      push: TrafficQuotaUpdate,
+      readPush: ({ action, user_id: id, revision }) => ({
+        id,
+        revision,
+        ...(action === 'REMOVE' && { removal: 'cut' })
+      }),
+      answer: (user_id, revision) => ({ user_id, revision }),
+      saved: {
+        message: Kept,
+        from: (update, call) => ({
+          ...termsOf(update),
+          limit: plus(call.journal.delivered(update.user_id), leftOf(update, call))
+        })
+      },
+      async apply(user, kept, call) {
         keptOf(call).set(user, kept)
         enforce(user, kept, call)
+      },
+      applied({ user_id: user, monthly_bytes, period_end }, { log }) {
+        const fields = { user, monthly_bytes, period_end }
+        log.info('traffic_quota.applied_set', 'the quota of a user is in force', fields)
       },
       async withdraw(user, _, call) {
         keptOf(call).delete(user)
         call.meters.setBudget(meterOf(user), null)
         return { done: Promise.resolve() }
       }
-    }
-  ],
-  handlers: [
-    respond(TrafficQuotaUpdate, async (call: AgentCall, update) => {
-      const { user_id: id, revision, monthly_bytes, period_end } = update
-      const object = { kind: quotaKind, id, revision }
-      if (update.action === 'REMOVE') return taken(id, await call.objects.drop(object, 'cut'))
-      const kept = { ...termsOf(update), limit: plus(call.journal.delivered(id), leftOf(update, call)) }
-      const bytes = call.codec.encode(Kept, kept)
-      const answer = taken(id, await call.objects.put({ ...object, bytes }, 'retry'))
-      if (answer.revision === revision)
-        call.log.info('traffic_quota.applied_set', 'the quota of a user holds', {
-          user: id,
-          monthly_bytes,
-          period_end
-        })
-      return answer
     })
   ],
   event(event, { meters, log }) {
@@ -104,9 +103,8 @@ function turnAll(call: AgentCall): void {
     const left = Math.max(0, kept.monthly_bytes - call.journal.deliveredSince(user, start))
     const next = { ...kept, period_end: end, limit: plus(call.journal.delivered(user), left) }
     keptOf(call).set(user, next) // once, while it is being saved
-    const bytes = call.codec.encode(Kept, next)
     call.objects
-      .put({ kind: quotaKind, id: user, revision: kept.revision, bytes }, 'retry')
+      .put({ kind: quotaKind, id: user, revision: kept.revision, value: next }, 'retry')
       .catch(error => holdUnsaved(user, next, String(error), call))
     call.log.info('traffic_quota.period', 'the next period begins', { user, period_end: end })
   }
@@ -116,9 +114,4 @@ function turnAll(call: AgentCall): void {
 function holdUnsaved(user: string, next: Kept, error: string, call: AgentCall): void {
   if (keptOf(call).get(user) === next) enforce(user, next, call)
   call.log.error('traffic_quota.not_saved', `the next period could not be saved: ${error}`, { user })
-}
-
-function taken(user_id: string, verdict: AgentApplyResult) {
-  if (verdict.status === 'refused') throw new Refused(verdict.code, verdict.message)
-  return { user_id, revision: verdict.revision }
 }

@@ -1,11 +1,5 @@
-import {
-  type AgentApplyResult,
-  type AgentCall,
-  type AgentPlugin,
-  defineField,
-  type MeterLimits
-} from '../../agent/plugin.ts'
-import { Refused, respond } from '../../kernel/wire/message.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { type AgentPlugin, defineField, defineObjectKind, type MeterLimits } from '../../agent/plugin.ts'
 import {
   capability,
   EnvelopeRemove,
@@ -56,26 +50,22 @@ export default {
     })
   ],
   kinds: [
-    {
+    defineObjectKind({
       kind: envelopeKind,
-      async apply(owner, bytes, { meters, codec }) {
-        meters.setLimits(meterOf('owner', owner), limitsOf(codec.decode(EnvelopeSet, bytes).limits))
+      push: EnvelopeSet,
+      readPush: ({ owner_id: id, revision }) => ({ id, revision }),
+      remove: EnvelopeRemove,
+      readRemove: ({ owner_id: id, revision }) => ({ id, revision, removal: 'cut' }),
+      answer: (owner_id, revision) => ({ owner_id, revision }),
+      isEqual: (envelope, other) => isDeepStrictEqual(envelope.limits, other.limits),
+      async apply(owner, { limits }, { meters }) {
+        meters.setLimits(meterOf('owner', owner), limitsOf(limits))
       },
       async withdraw(owner, _, { meters }) {
         meters.setLimits(meterOf('owner', owner), null)
         return { done: Promise.resolve() }
       }
-    }
-  ],
-  handlers: [
-    respond(EnvelopeSet, async ({ objects, codec }: AgentCall, { owner_id: id, revision, limits }) => {
-      // Without the revision of this push: equal limits are equal bytes.
-      const bytes = codec.encode(EnvelopeSet, { owner_id: id, revision: 0, limits })
-      return taken(id, await objects.put({ kind: envelopeKind, id, revision, bytes }, 'retry'))
-    }),
-    respond(EnvelopeRemove, async ({ objects }: AgentCall, { owner_id: id, revision }) =>
-      taken(id, await objects.drop({ kind: envelopeKind, id, revision }, 'cut'))
-    )
+    })
   ],
   connected(stream, { meters, takeSample, clock }) {
     const told = new Map<number, number>()
@@ -92,11 +82,6 @@ export default {
     stream.signal.addEventListener('abort', clock.every(everyMs, tell), { once: true })
   }
 } satisfies AgentPlugin
-
-function taken(owner_id: string, verdict: AgentApplyResult) {
-  if (verdict.status === 'refused') throw new Refused(verdict.code, verdict.message)
-  return { owner_id, revision: verdict.revision }
-}
 
 function limitsOf(limits: Limits): MeterLimits {
   const { bytes_in: bytesIn, bytes_out: bytesOut, connections, new_connections: newConnections } = limits

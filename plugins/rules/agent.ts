@@ -1,30 +1,24 @@
-import type { AgentApplyResult, AgentCall, AgentPlugin, RuleSpec } from '../../agent/plugin.ts'
-import { type Codec, Refused, respond } from '../../kernel/wire/message.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { type AgentPlugin, defineObjectKind, type RuleSpec } from '../../agent/plugin.ts'
 import { messages, RulePush, RuleRemove, ruleKind, Settings, settingsPart } from './wire.ts'
 
 export default {
   name: 'rules',
   agent: '^1.0.0',
   messages,
-  handlers: [
-    respond(RulePush, async ({ objects, codec }: AgentCall, { revision, retry, ...rule }) => {
-      const { rule_id: id } = rule
-      // Without what is only of this push: an equal rule is equal bytes, whatever its revision.
-      const bytes = codec.encode(RulePush, { ...rule, revision: 0, retry: false })
-      const object = { kind: ruleKind, id, revision, bytes }
-      return taken(id, await objects.put(object, retry ? 'retry' : 'once'))
-    }),
-    respond(RuleRemove, async ({ objects }: AgentCall, { rule_id: id, revision, removal }) =>
-      taken(id, await objects.drop({ kind: ruleKind, id, revision }, removal))
-    )
-  ],
   kinds: [
-    {
+    defineObjectKind({
       kind: ruleKind,
-      apply: (_, bytes, { rules, codec }) => rules.open(specOf(bytes, codec)),
-      applyOrder: (bytes, { rules, codec }) => rules.applyOrderOf(specOf(bytes, codec)),
+      push: RulePush,
+      readPush: ({ rule_id: id, revision, retry }) => ({ id, revision, attempts: retry ? 'retry' : 'once' }),
+      remove: RuleRemove,
+      readRemove: ({ rule_id: id, revision, removal }) => ({ id, revision, removal }),
+      answer: (rule_id, revision) => ({ rule_id, revision }),
+      isEqual: (rule, other) => isDeepStrictEqual(contentOf(rule), contentOf(other)),
+      apply: (_, push, { rules }) => rules.open(specOf(push)),
+      applyOrder: (push, { rules }) => rules.applyOrderOf(specOf(push)),
       withdraw: (id, removal, { rules }) => rules.close(id, removal)
-    }
+    })
   ],
   connected(stream, { rules, codec }) {
     const bytes = stream.welcomePart(settingsPart)
@@ -34,22 +28,11 @@ export default {
   }
 } satisfies AgentPlugin
 
-function taken(rule_id: string, verdict: AgentApplyResult) {
-  if (verdict.status === 'refused') throw new Refused(verdict.code, verdict.message)
-  return { rule_id, revision: verdict.revision }
-}
+/** The rule without what belongs to the push. */
+const contentOf = ({ revision, retry, ...rule }: RulePush) => rule
 
-function specOf(bytes: Uint8Array, codec: Codec): RuleSpec {
-  const {
-    rule_id: id,
-    owner,
-    protocol,
-    listen_from,
-    listen_to,
-    targets,
-    prefer_ipv6,
-    fields
-  } = codec.decode(RulePush, bytes)
+function specOf(push: RulePush): RuleSpec {
+  const { rule_id: id, owner, protocol, listen_from, listen_to, targets, prefer_ipv6, fields } = push
   return {
     id,
     owner,

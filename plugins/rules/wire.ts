@@ -1,9 +1,9 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { Bytes, defineMessage, defineRequest } from '../../kernel/wire/message.ts'
 
 const proto = new URL('./rules.proto', import.meta.url)
 
-/** Of held objects, and of this plugin's part of Welcome. */
+/** The kind of managed objects, and the key of this plugin's part of Welcome. */
 export const ruleKind = 'rule'
 export const settingsPart = 'rules'
 
@@ -39,6 +39,7 @@ export const RulePush = defineRequest({
   }),
   response: RuleTaken
 })
+export type RulePush = Static<typeof RulePush.body>
 
 export const RuleRemove = defineRequest({
   name: 'sluice.rules.RuleRemove',

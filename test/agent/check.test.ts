@@ -1,14 +1,22 @@
 import t from 'tap'
-import type { AgentPlugin } from '../../agent/plugin.ts'
+import { type AgentPlugin, defineObjectKind } from '../../agent/plugin.ts'
 import { checkPlugins } from '../../agent/plugins/check.ts'
 import { agentPlugins } from '../../config/agent-plugins.ts'
+import { Echo } from '../support/echo.ts'
 
 const plugin = (name: string, more: Partial<AgentPlugin> = {}): AgentPlugin => ({
   name,
   agent: '^1.0.0',
   ...more
 })
-const kind = { kind: 'thing', apply: async () => {}, withdraw: async () => ({ done: Promise.resolve() }) }
+const kind = defineObjectKind({
+  kind: 'thing',
+  push: Echo,
+  readPush: ({ text }) => ({ id: text, revision: 1 }),
+  answer: id => ({ text: id }),
+  apply: async () => {},
+  withdraw: async () => ({ done: Promise.resolve() })
+})
 
 t.test('the plugins that come with sluice go together', async t => {
   const loaded = await Promise.all(Object.values(agentPlugins).map(async load => (await load()).default))

@@ -1,5 +1,6 @@
-// The agent's half: what the server says becomes a held object, and that becomes a rule of the engine.
+// The agent's half: a push becomes a managed object, and that becomes a rule of the engine.
 import t from 'tap'
+import { objectHandlers } from '../../../agent/objects/object-handlers.ts'
 import type { AgentApplyResult, AgentCall, AgentObject, RuleSpec } from '../../../agent/plugin.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { bindHandlers } from '../../../kernel/wire/message.ts'
@@ -7,10 +8,10 @@ import agent from '../agent.ts'
 import { messages, RulePush, RuleRemove, Settings } from '../wire.ts'
 
 const codec = openCodec(messages)
-const taken: AgentApplyResult = { status: 'applied', revision: 3 }
+const applied: AgentApplyResult = { status: 'applied', revision: 3 }
 
-/** Remembers what it is told. */
-function desk(verdict: AgentApplyResult = taken) {
+/** Records what the agent's half does. */
+function testCall(result: AgentApplyResult = applied) {
   const seen = {
     puts: [] as (readonly [AgentObject, string])[],
     drops: [] as unknown[],
@@ -22,11 +23,11 @@ function desk(verdict: AgentApplyResult = taken) {
     objects: {
       put: async (object: AgentObject, retry: string) => {
         seen.puts.push([object, retry])
-        return verdict
+        return result
       },
       drop: async (object: object, removal: string) => {
         seen.drops.push([object, removal])
-        return verdict
+        return result
       }
     },
     rules: {
@@ -36,11 +37,11 @@ function desk(verdict: AgentApplyResult = taken) {
       configure: (settings: object) => void seen.settings.push(settings)
     }
   } as unknown as AgentCall // what this half touches of it
-  const hear = async (message: { readonly name: string }, bytes: Uint8Array) =>
-    (await bindHandlers(agent.handlers, () => call)
+  const receive = async (message: { readonly name: string }, bytes: Uint8Array) =>
+    (await bindHandlers(agent.kinds.flatMap(objectHandlers), () => call)
       .find(({ name }) => name === message.name)
       ?.run(codec, bytes)) ?? null
-  return { seen, call, hear }
+  return { seen, call, receive }
 }
 
 const push = {
@@ -60,24 +61,28 @@ const push = {
   retry: true
 }
 
-t.test('a push is held, and equal rules are equal bytes', async t => {
-  const { seen, hear } = desk()
+t.test('a push is saved as it came, and a rule is equal whatever the revision of its push', async t => {
+  const { seen, receive } = testCall()
+  const bytes = codec.encode(RulePush, push)
 
-  const answer = await hear(RulePush, codec.encode(RulePush, push))
-  await hear(RulePush, codec.encode(RulePush, { ...push, revision: 4, retry: false }))
+  const answer = await receive(RulePush, bytes)
+  await receive(RulePush, codec.encode(RulePush, { ...push, revision: 4, retry: false }))
+  await receive(RulePush, codec.encode(RulePush, { ...push, owner: 'bob' }))
 
   t.same(answer && codec.decode(RulePush.response, answer.body), { rule_id: 'r', revision: 3 })
-  const [first, second] = seen.puts
+  const [first, second, third] = seen.puts
   t.match(first, [{ kind: 'rule', id: 'r', revision: 3 }, 'retry'])
   t.match(second, [{ kind: 'rule', id: 'r', revision: 4 }, 'once'])
-  t.same(first?.[0].bytes, second?.[0].bytes)
+  t.equal(Buffer.compare(first![0].bytes!, bytes), 0)
+  t.ok(agent.kinds[0]?.isEqual?.(first![0].value, second![0].value))
+  t.notOk(agent.kinds[0]?.isEqual?.(first![0].value, third![0].value))
 })
 
-t.test('what is held becomes a rule of the engine, its targets in the order of their priority', async t => {
-  const { seen, call, hear } = desk()
-  await hear(RulePush, codec.encode(RulePush, push))
+t.test('a saved push becomes a rule of the engine, its targets in the order of their priority', async t => {
+  const { seen, call, receive } = testCall()
+  await receive(RulePush, codec.encode(RulePush, push))
 
-  await agent.kinds[0]?.apply('r', seen.puts[0]![0].bytes, call)
+  await agent.kinds[0]?.apply('r', seen.puts[0]![0].value, call)
 
   t.match(seen.opened, [
     {
@@ -98,15 +103,15 @@ t.test('what is held becomes a rule of the engine, its targets in the order of t
 })
 
 t.test('a refusal goes back with its code', async t => {
-  const { hear } = desk({ status: 'refused', revision: 3, code: 'port_in_use', message: 'taken' })
+  const { receive } = testCall({ status: 'refused', revision: 3, code: 'port_in_use', message: 'taken' })
 
-  await t.rejects(hear(RulePush, codec.encode(RulePush, push)), { code: 'port_in_use', message: 'taken' })
+  await t.rejects(receive(RulePush, codec.encode(RulePush, push)), { code: 'port_in_use', message: 'taken' })
 })
 
-t.test('a removal drops, as it was told to', async t => {
-  const { seen, hear } = desk()
+t.test('a removal drops the rule, drained or cut as the server says', async t => {
+  const { seen, receive } = testCall()
 
-  const answer = await hear(
+  const answer = await receive(
     RuleRemove,
     codec.encode(RuleRemove, { rule_id: 'r', revision: 3, removal: 'cut' })
   )
@@ -115,8 +120,8 @@ t.test('a removal drops, as it was told to', async t => {
   t.same(answer && codec.decode(RuleRemove.response, answer.body), { rule_id: 'r', revision: 3 })
 })
 
-t.test('times of the welcome are taken over', async t => {
-  const { seen, call } = desk()
+t.test('the times of Welcome configure the rules', async t => {
+  const { seen, call } = testCall()
   const bytes = codec.encode(Settings, { drain_timeout_secs: 30, tcp_idle_timeout_secs: 0 })
 
   agent.connected({ welcomePart: () => bytes } as never, call)

@@ -1,0 +1,84 @@
+// Calls the plugins that own the kinds of objects, and encodes and decodes their objects.
+import { isDeepStrictEqual } from 'node:util'
+import type { Log } from '../../kernel/base/log.ts'
+import { type Message, Refused } from '../../kernel/wire/message.ts'
+import type { AgentCall, AgentObject, AgentObjectKind, ApplyOrder } from '../plugin.ts'
+import type { SavedObject } from './object-store.ts'
+
+export type Failure = Pick<Refused, 'code' | 'message'>
+
+interface Options {
+  readonly kinds: readonly AgentObjectKind[]
+  readonly call: () => AgentCall
+  readonly log: Log
+}
+
+export class ObjectKinds {
+  readonly #kinds: ReadonlyMap<string, AgentObjectKind>
+  readonly #call: () => AgentCall
+  readonly #log: Log
+
+  constructor({ kinds, call, log }: Options) {
+    this.#kinds = new Map(kinds.map(kind => [kind.kind, kind]))
+    this.#call = call
+    this.#log = log
+  }
+
+  has(kind: string): boolean {
+    return this.#kinds.has(kind)
+  }
+
+  /** Throws Refused where no plugin owns the kind. */
+  saved({ kind, id, revision, value, bytes }: AgentObject): SavedObject {
+    const encode = () => Uint8Array.from(this.#call().codec.encode(this.#messageOf(kind), value))
+    return { kind, id, revision, bytes: bytes ?? encode() }
+  }
+
+  isEqual(object: SavedObject, value: unknown): boolean {
+    const isEqual = this.#kinds.get(object.kind)?.isEqual ?? isDeepStrictEqual
+    return isEqual(this.#decode(object), value)
+  }
+
+  /** Puts an object in force. Returns why it cannot be, or null. `value` saves decoding it. */
+  async apply(object: SavedObject, value?: unknown): Promise<Failure | null> {
+    const { kind, id } = object
+    try {
+      await this.#ownerOf(kind).apply(id, value ?? this.#decode(object), this.#call())
+      return null
+    } catch (error) {
+      if (error instanceof Refused) return error
+      this.#log.error('held.apply_failed', String(error), { kind, id })
+      return { code: 'internal', message: String(error) }
+    }
+  }
+
+  orderOf(object: SavedObject, value?: unknown): ApplyOrder | null {
+    try {
+      const owner = this.#kinds.get(object.kind)
+      return owner?.applyOrder?.(value ?? this.#decode(object), this.#call()) ?? null
+    } catch {
+      return null // what cannot be decoded is refused, with the reason, when it is applied
+    }
+  }
+
+  /** Resolves when the object is out of force; `done` settles at the end of its drain. */
+  async withdraw({ kind, id }: Pick<SavedObject, 'kind' | 'id'>, removal: 'drain' | 'cut') {
+    const withdrawn = this.#kinds.get(kind)?.withdraw(id, removal, this.#call())
+    return (await withdrawn) ?? { done: Promise.resolve() }
+  }
+
+  #decode({ kind, bytes }: SavedObject): unknown {
+    return this.#call().codec.decode(this.#messageOf(kind), bytes)
+  }
+
+  #messageOf(kind: string): Message {
+    const { saved, push } = this.#ownerOf(kind)
+    return saved?.message ?? push
+  }
+
+  #ownerOf(kind: string): AgentObjectKind {
+    const owner = this.#kinds.get(kind)
+    if (!owner) throw new Refused('kind_unknown', `no plugin of this agent owns objects of kind ${kind}`)
+    return owner
+  }
+}
