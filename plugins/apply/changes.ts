@@ -1,8 +1,8 @@
-// What a step makes different, as people read it.
-import { type Entry, withoutNull } from './document.ts'
+// The changes of a step, as people read them.
+import { type DocumentEntry, withoutNull } from '../rules/exports.ts'
 
-/** Field by field: `rate_limit.concurrent_connections 5 -> 7`; `-` is what is not there. */
-export function changesOf(from: Entry, to: Entry): string[] {
+/** Returns one line for each property: `rate_limit.concurrent_connections 5 -> 7`; `-` stands for none. */
+export function changesOf(from: DocumentEntry, to: DocumentEntry): string[] {
   const [before, after] = [flat(withoutNull(from)), flat(withoutNull(to))]
   return [...new Set([...before.keys(), ...after.keys()])]
     .map(path => [path, before.get(path) ?? '-', after.get(path) ?? '-'] as const)
@@ -10,7 +10,7 @@ export function changesOf(from: Entry, to: Entry): string[] {
     .map(([path, was, is]) => `${path} ${was} -> ${is}`)
 }
 
-/** Values by their paths; a list is one value. */
+/** Returns values as text by their path; a list is one value. */
 function flat(value: unknown, path = ''): Map<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return new Map([[path, typeof value === 'string' ? value : JSON.stringify(value)]])

@@ -3,32 +3,18 @@ import { Type } from 'typebox'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { escapeControlChars } from '../../kernel/base/log.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
-import { ruleFieldSlot } from '../rules/exports.ts'
+import { contextOf, kindsIn } from './context.ts'
 import { type Document, formatDocument, readDocument } from './document.ts'
-import { kinds, type World } from './kinds.ts'
 import { makePlan, type Step } from './plan.ts'
 
-const File = Type.String({ description: 'TOML or JSON, with [[rules]], [[grants]] and [[quotas]].' })
+const File = Type.String({
+  description: 'TOML or JSON, with a list for each kind: [[rules]], [[grants]], ...'
+})
 const prune = Type.Optional(
-  Type.Boolean({ description: 'Delete what the file leaves out, of the kinds that it has.' })
+  Type.Boolean({ description: 'Delete what the file leaves out, only of the kinds that it has.' })
 )
 
 const renewMs = 20_000
-
-async function worldOf({ api, filled }: Pick<CommandCall<object>, 'api' | 'filled'>): Promise<World> {
-  const [me, clients] = await Promise.all([
-    api.get<{ user_id: string; role: string }>('/v1/users/me'),
-    api.list<World['clients'][number]>('/v1/clients')
-  ])
-  const hot = filled(ruleFieldSlot).filter(({ value }) => value.change === 'hot')
-  return {
-    api,
-    clients,
-    userId: me.user_id,
-    isSuperadmin: me.role === 'superadmin',
-    hotFields: new Set(hot.map(({ value }) => value.key))
-  }
-}
 
 function show(plan: readonly Step[], print: CommandCall<object>['print']): void {
   if (plan.length === 0) print.line('nothing to do: the server is as the file says')
@@ -40,7 +26,7 @@ function show(plan: readonly Step[], print: CommandCall<object>['print']): void 
     )
 }
 
-/** Below the table, which may be cut to the terminal. */
+/** Returns the text below the table, which may be truncated to the width of the terminal. */
 const changesIn = (plan: readonly Step[]): string =>
   plan
     .filter(({ changes }) => changes.length > 0)
@@ -48,12 +34,15 @@ const changesIn = (plan: readonly Step[]): string =>
     .map(escapeControlChars)
     .join('\n')
 
+const kindNamesIn = (call: Pick<CommandCall<object>, 'filled'>): string[] =>
+  kindsIn(call).map(({ name }) => name)
+
 const dropsOf = ({ drops }: Step): string =>
   drops === 0 ? '' : `${drops} live connection${drops === 1 ? '' : 's'}`
 
 const exportAll = defineCommand({
   name: 'export',
-  summary: 'Write rules, grants and quotas as a file that `apply` takes.',
+  summary: 'Write rules, grants and other objects as a file for `apply`.',
   args: Type.Object({
     format: Type.Optional(
       Type.Union([Type.Literal('toml'), Type.Literal('json')], {
@@ -64,12 +53,11 @@ const exportAll = defineCommand({
   }),
   needs: 'api',
   async run(call) {
-    const world = await worldOf(call)
-    const document: Document = Object.fromEntries(
-      await Promise.all(
-        kinds.map(async kind => [kind.name, (await kind.present(world)).map(item => kind.shown(item, world))])
-      )
+    const context = await contextOf(call)
+    const lists = kindsIn(call).map(
+      async kind => [kind.name, (await kind.list(context)).map(item => kind.format(item, context))] as const
     )
+    const document: Document = Object.fromEntries(await Promise.all(lists))
     call.print.line(formatDocument(document, call.args.format ?? 'toml'))
   }
 })
@@ -82,23 +70,24 @@ const diff = defineCommand({
   needs: 'api',
   async run(call) {
     const { file, prune } = call.args
-    show(await makePlan(readDocument(file), prune ? 'prune' : 'keep', await worldOf(call)), call.print)
+    const document = readDocument(file, kindNamesIn(call))
+    show(await makePlan(document, prune ? 'prune' : 'keep', await contextOf(call)), call.print)
   }
 })
 
 const apply = defineCommand({
   name: 'apply',
-  summary: 'Bring rules, grants and quotas into the state of a file; shows first what it would do.',
+  summary: 'Bring rules, grants and other objects into the state of a file; shows its plan first.',
   args: Type.Object({ file: File, prune, yes: Type.Optional(Type.Boolean({ description: 'Do not ask.' })) }),
   positional: ['file'],
   needs: 'api',
   async run(call) {
     const { file, prune, yes } = call.args
-    const document = readDocument(file)
+    const document = readDocument(file, kindNamesIn(call))
     await leased(call.api, async renew => {
-      const plan = await makePlan(document, prune ? 'prune' : 'keep', await worldOf(call))
+      const plan = await makePlan(document, prune ? 'prune' : 'keep', await contextOf(call))
       show(plan, call.print)
-      if (plan.length === 0 || !(yes || (await agreed(call)))) return
+      if (plan.length === 0 || !(yes || (await isConfirmed(call)))) return
       for (const step of plan) {
         await renew()
         await step.run()
@@ -108,7 +97,7 @@ const apply = defineCommand({
   }
 })
 
-/** While another holds the lease, this is refused. */
+/** Runs the work while it holds the server's apply lease; throws `apply_in_progress` if another run has it. */
 async function leased(api: Api, work: (renew: () => Promise<void>) => Promise<void>): Promise<void> {
   const { lease_id } = await api.send<{ lease_id: string }>('POST', '/v1/apply-leases')
   const path = `/v1/apply-leases/${lease_id}`
@@ -121,13 +110,13 @@ async function leased(api: Api, work: (renew: () => Promise<void>) => Promise<vo
   try {
     await work(renew)
   } finally {
-    await api.send('DELETE', path).catch(() => {}) // it ends by itself, and the work's own error counts
+    await api.send('DELETE', path).catch(() => {}) // it expires by itself, and an error of the work matters more
   }
 }
 
-async function agreed({ input }: Pick<CommandCall<object>, 'input'>): Promise<boolean> {
+async function isConfirmed({ input }: Pick<CommandCall<object>, 'input'>): Promise<boolean> {
   if (!('isTTY' in input) || input.isTTY !== true)
-    throw new Fault(wrongUsage, 'nobody can be asked here: look at the plan, then say --yes')
+    throw new Fault(wrongUsage, 'standard input is no terminal: check the plan, then give --yes')
   const terminal = createInterface({ input, output: process.stderr })
   const answer = await terminal.question('Do it? [y/N] ')
   terminal.close()

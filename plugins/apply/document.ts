@@ -1,18 +1,17 @@
-// The file of `apply`, `export` and `diff`: rules, grants and quotas as one TOML or JSON document.
+// The file of `apply`, `export` and `diff`: one TOML or JSON document with a list of entries for each kind.
 import { readFileSync } from 'node:fs'
 import { parse as parseToml, stringify } from 'smol-toml'
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
+import { type DocumentEntry, withoutNull } from '../rules/exports.ts'
 
-export const kindNames = ['grants', 'quotas', 'rules'] as const
-export type KindName = (typeof kindNames)[number]
-export type Entry = Readonly<Record<string, unknown>>
-/** What is not in it is not looked at. */
-export type Document = { readonly [K in KindName]?: readonly Entry[] }
+/** Entries by kind; a kind that is left out is not touched. */
+export type Document = Readonly<Record<string, readonly DocumentEntry[]>>
 
-export function readDocument(file: string): Document {
+/** Throws `validation.schema` if the file cannot be read or has lists of other kinds. */
+export function readDocument(file: string, kinds: readonly string[]): Document {
   const document = parse(file)
   const problems = Object.entries(document).flatMap(([key, entries]) => {
-    if (!kindNames.some(name => name === key)) return [`${key} is none of ${kindNames.join(', ')}`]
+    if (!kinds.includes(key)) return [`${key} is none of ${kinds.join(', ')}`]
     const isList =
       Array.isArray(entries) && entries.every(entry => typeof entry === 'object' && entry !== null)
     return isList ? [] : [`${key} is a list of tables: write [[${key}]]`]
@@ -31,16 +30,8 @@ function parse(file: string): Document {
   }
 }
 
-/** TOML has no null: what says nothing is left out, in both. */
+/** TOML has no null, so properties that are null are left out of both formats. */
 export function formatDocument(document: Document, format: 'toml' | 'json'): string {
-  const shown = withoutNull(document) as object
-  return format === 'json' ? JSON.stringify(shown, null, 2) : stringify(shown).trimEnd()
-}
-
-export function withoutNull(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNull)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([key, part]) => (part === null ? [] : [[key, withoutNull(part)]]))
-  )
+  const written = withoutNull(document) as object
+  return format === 'json' ? JSON.stringify(written, null, 2) : stringify(written).trimEnd()
 }

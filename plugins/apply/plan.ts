@@ -1,76 +1,82 @@
-// What has to be done so that the server is as the file says. Made from what is there, so that a second run of one that
-// was killed does the rest.
+// The steps that bring the server into the state of a document. They are computed from the present state, so that a run
+// after an interrupted one does the rest.
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
+import { type DocumentContext, type DocumentItem, type DocumentKind, hasSameBody } from '../rules/exports.ts'
 import { changesOf } from './changes.ts'
+import { kindsIn } from './context.ts'
 import type { Document } from './document.ts'
-import { type Item, isSame, type Kind, kinds, labelOf, type World } from './kinds.ts'
 
 export interface Step {
   readonly verb: 'create' | 'change' | 'replace' | 'delete'
   readonly label: string
-  readonly changes: readonly string[] // of what is there: from which value to which
-  readonly drops: number // live connections that end with it
+  readonly changes: readonly string[] // 'path old -> new', of an object that exists
+  readonly drops: number // live connections and flows that end
   run(): Promise<void>
 }
 
-/** `prune`: what the file leaves out goes, of the kinds that it has. */
-export async function makePlan(document: Document, prune: 'prune' | 'keep', world: World): Promise<Step[]> {
-  const made: Step[] = []
-  const removed: Step[] = []
-  for (const kind of kinds) {
+/** `prune` deletes what the document leaves out, of the kinds that it has. */
+export async function makePlan(
+  document: Document,
+  prune: 'prune' | 'keep',
+  context: DocumentContext
+): Promise<Step[]> {
+  const steps: Step[] = []
+  const deletions: Step[] = []
+  for (const kind of kindsIn(context)) {
     const entries = document[kind.name]
     if (!entries) continue
-    const wanted = entries.map(entry => kind.wanted(entry, world))
-    refuseTwins(kind, wanted, world)
-    const present = await kind.present(world)
-    for (const item of wanted) made.push(...(await stepsFor(kind, item, present, world)))
+    const wanted = entries.map(entry => kind.parse(entry, context))
+    refuseDuplicates(kind, wanted, context)
+    const present = await kind.list(context)
+    for (const item of wanted) steps.push(...(await stepsFor(kind, item, present, context)))
     if (prune === 'prune')
       for (const item of present.filter(({ key }) => !wanted.some(other => other.key === key)))
-        removed.unshift(await removal(kind, item, world))
+        deletions.unshift(await deletion(kind, item, context))
   }
-  return [...made, ...removed]
+  return [...steps, ...deletions]
 }
 
-async function stepsFor(kind: Kind, wanted: Item, present: readonly Item[], world: World): Promise<Step[]> {
+async function stepsFor(
+  kind: DocumentKind,
+  wanted: DocumentItem,
+  present: readonly DocumentItem[],
+  context: DocumentContext
+): Promise<Step[]> {
   const from = present.find(({ key }) => key === wanted.key)
-  const label = labelOf(kind, wanted, world)
-  if (!from) return [{ verb: 'create', label, changes: [], drops: 0, run: () => kind.create(wanted, world) }]
-  const to = filled(wanted, from)
-  if (isSame(from, to)) return []
+  const label = kind.label(wanted, context)
+  if (!from)
+    return [{ verb: 'create', label, changes: [], drops: 0, run: () => kind.create(wanted, context) }]
+  const to = kind.complete?.(wanted, from) ?? wanted
+  if (hasSameBody(from, to)) return []
   const changes = changesOf(from.body, to.body)
-  if (kind.canChange(from, to, world))
-    return [{ verb: 'change', label, changes, drops: 0, run: () => kind.change(from, to, world) }]
+  const change = kind.change?.(from, to, context)
+  if (change) return [{ verb: 'change', label, changes, drops: 0, run: change }]
   const run = async (): Promise<void> => {
-    if (kind.replacing === 'remove first') await kind.remove(from, world)
-    await kind.create(to, world)
-    if (kind.replacing === 'create first') await kind.remove(from, world)
+    if (kind.replace === 'remove first') await kind.remove(from, context)
+    await kind.create(to, context)
+    if (kind.replace === 'create first') await kind.remove(from, context)
   }
-  return [{ verb: 'replace', label, changes, drops: await liveOn(kind, from, world), run }]
+  return [{ verb: 'replace', label, changes, drops: await dropsOf(kind, from, context), run }]
 }
 
-async function removal(kind: Kind, item: Item, world: World): Promise<Step> {
+async function deletion(kind: DocumentKind, item: DocumentItem, context: DocumentContext): Promise<Step> {
   return {
     verb: 'delete',
-    label: labelOf(kind, item, world),
+    label: kind.label(item, context),
     changes: [],
-    drops: await liveOn(kind, item, world),
-    run: () => kind.remove(item, world)
+    drops: await dropsOf(kind, item, context),
+    run: () => kind.remove(item, context)
   }
 }
 
-/** An anchor of a quota that the file does not give stays as it is. */
-const filled = (wanted: Item, { body }: Item): Item =>
-  'billing_anchor' in wanted.body && wanted.body['billing_anchor'] === undefined
-    ? { ...wanted, body: { ...wanted.body, billing_anchor: body['billing_anchor'] } }
-    : wanted
+const dropsOf = async (kind: DocumentKind, item: DocumentItem, context: DocumentContext): Promise<number> =>
+  (await kind.liveTraffic?.(item, context)) ?? 0
 
-async function liveOn({ name }: Kind, { id }: Item, { api }: World): Promise<number> {
-  if (name !== 'rules') return 0
-  const stats = await api.get<{ active_connections: number; active_flows: number }>(`/v1/rules/${id}/stats`)
-  return stats.active_connections + stats.active_flows
-}
-
-function refuseTwins(kind: Kind, items: readonly Item[], world: World): void {
-  const twin = items.find(({ key }, at) => items.findIndex(other => other.key === key) < at)
-  if (twin) throw new Fault(invalidSchema, `the file has ${labelOf(kind, twin, world)} twice`)
+function refuseDuplicates(
+  kind: DocumentKind,
+  items: readonly DocumentItem[],
+  context: DocumentContext
+): void {
+  const second = items.find(({ key }, at) => items.findIndex(other => other.key === key) < at)
+  if (second) throw new Fault(invalidSchema, `the file has ${kind.label(second, context)} twice`)
 }

@@ -2,11 +2,12 @@ import { asFunction } from 'awilix'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { removingSlot, visibleSlot } from '../clients/exports.ts'
 import type { Rules } from '../rules/exports.ts'
-import { admitSlot } from '../rules/exports.ts'
+import { admitSlot, documentKindSlot } from '../rules/exports.ts'
 import { rowFieldSlot, removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { admission, grantTargets, targetFilterUnsupported } from './admission.ts'
 import { commands } from './commands.ts'
 import { portOutsideGrant, protocolNotGranted, targetNotGranted } from './coverage.ts'
+import { grantsKind } from './document-kind.ts'
 import { Grant } from './entities.ts'
 import { type Grants, grantNotFound, openGrants } from './grants.ts'
 import { Grants0001 } from './migrations/0001-grants.ts'
@@ -46,7 +47,8 @@ export default definePlugin<Deps>({
       await em.nativeDelete(Grant, { clientId })
     }),
     rowFieldSlot.fill(grantCount),
-    userRemovingSlot.fill(removal)
+    userRemovingSlot.fill(removal),
+    documentKindSlot.fill(grantsKind)
   ],
   messages: [Targets],
   routes,

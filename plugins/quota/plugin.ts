@@ -4,9 +4,11 @@ import { connectionSlot } from '../../kernel/control/peers.ts'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
 import { removingSlot } from '../clients/exports.ts'
+import { documentKindSlot } from '../rules/exports.ts'
 import { committedSlot } from '../stats/exports.ts'
 import { removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { commands } from './commands.ts'
+import { quotasKind } from './document-kind.ts'
 import { Quota } from './entities.ts'
 import { levelSlot } from './exports.ts'
 import { openMetrics } from './metrics.ts'
@@ -46,7 +48,8 @@ export default definePlugin<Deps>({
     metricsSlot.fillWith(openMetrics),
     committedSlot.fillWith(({ quotas }: Deps) => quotas.book),
     removingSlot.fillWith(({ quotas }: Deps) => quotas.forgetClient),
-    userRemovingSlot.fillWith(({ quotas }: Deps) => ({ remove: quotas.forgetUser }))
+    userRemovingSlot.fillWith(({ quotas }: Deps) => ({ remove: quotas.forgetUser })),
+    documentKindSlot.fill(quotasKind)
   ],
   messages,
   routes,

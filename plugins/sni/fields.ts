@@ -26,6 +26,7 @@ export const pattern = ruleField({
   }),
   requires,
   message: Pattern,
+  distinguish: pattern => String(pattern),
   parse(given, rule) {
     requireTlsPort(rule, patternKey)
     return parsePattern(given)
@@ -45,6 +46,7 @@ export const fallback = ruleField({
   absent: false,
   requires,
   message: Fallback,
+  distinguish: isFallback => (isFallback === true ? 'fallback' : ''),
   parse(isFallback, rule, { [patternKey]: name = null }) {
     if (!isFallback) return null
     requireTlsPort(rule, fallbackKey)

@@ -6,11 +6,12 @@ import { respond } from '../../kernel/wire/message.ts'
 import type { Clients } from '../clients/exports.ts'
 import { removingSlot } from '../clients/exports.ts'
 import type { Rules } from '../rules/exports.ts'
-import { removedSlot } from '../rules/exports.ts'
+import { liveTrafficSlot, removedSlot } from '../rules/exports.ts'
 import { removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { commands } from './commands.ts'
 import { StatsEpoch, StatsRemovedRule, StatsRow, StatsTotal } from './entities.ts'
 import { committedSlot } from './exports.ts'
+import { liveTrafficOf } from './live-traffic.ts'
 import { Stats0001 } from './migrations/0001-stats.ts'
 import { Stats0002 } from './migrations/0002-datagrams.ts'
 import { Stats0003 } from './migrations/0003-minute.ts'
@@ -54,7 +55,8 @@ export default definePlugin<Deps>({
         await stats.disown(id, em)
         return { ids: [] }
       }
-    }))
+    })),
+    liveTrafficSlot.fill(liveTrafficOf)
   ],
   messages,
   handlers: [

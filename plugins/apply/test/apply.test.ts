@@ -1,14 +1,18 @@
 import t, { type Test } from 'tap'
+import { plugins as builtin } from '../../../config/plugins.ts'
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { Api } from '../../../kernel/cli/command.ts'
+import { inDependencyOrder } from '../../../kernel/dependency-order.ts'
+import { ownerOf, type SlotReader, slotReader } from '../../../kernel/slot.ts'
 import { type TestHome, testAgent, testServer } from '../../../kit/public.ts'
 import { capability as rateLimit } from '../../rate-limit/wire.ts'
+import { contextOf, kindsIn } from '../context.ts'
 import { type Document, formatDocument, readDocument } from '../document.ts'
-import { kinds, type World } from '../kinds.ts'
 import { makePlan, type Step } from '../plan.ts'
 
 const target = (port: number) => [{ host: '10.0.0.1', port }]
 const web = { client: 'paris', listen_port: 8080, targets: target(80) }
+const kindNames = ['grants', 'quotas', 'rules']
 const said = (plan: readonly Step[]) => plan.map(({ verb, label }) => `${verb} ${label}`)
 
 t.test('a plan says what differs, does it, and then there is nothing to do', async t => {
@@ -86,17 +90,20 @@ t.test('one that was stopped in the middle is finished by the next', async t => 
 })
 
 t.test('what is exported says the same, in both formats, and is nothing to do', async t => {
-  const { plan, run, world } = await place(t)
+  const { plan, run, context } = await place(t)
   await run({ rules: [web, { ...web, listen_port: 8443, sni_pattern: '*.example.org' }] })
   const document = Object.fromEntries(
     await Promise.all(
-      kinds.map(async kind => [kind.name, (await kind.present(world)).map(item => kind.shown(item, world))])
+      kindsIn(context).map(async kind => [
+        kind.name,
+        (await kind.list(context)).map(item => kind.format(item, context))
+      ])
     )
   ) as Document
-  t.match(document.rules, [{ client: 'paris', listen_port: 8080 }, { sni_pattern: '*.example.org' }])
+  t.match(document['rules'], [{ client: 'paris', listen_port: 8080 }, { sni_pattern: '*.example.org' }])
   for (const format of ['toml', 'json'] as const) {
     const dir = t.testdir({ file: formatDocument(document, format) })
-    t.same(said(await plan(readDocument(`${dir}/file`), 'prune')), [], format)
+    t.same(said(await plan(readDocument(`${dir}/file`, kindNames), 'prune')), [], format)
   }
 })
 
@@ -110,9 +117,11 @@ t.test('a file that makes no sense changes nothing, and says why', async t => {
   ]
   for (const [file, message] of cases) await t.rejects(plan(file), { message })
   const dir = t.testdir({ 'a.toml': '[[rulez]]\n', 'b.toml': 'rules = 1\n', 'c.toml': '[[' })
-  t.throws(() => readDocument(`${dir}/a.toml`), { message: /rulez is none of grants, quotas, rules/ })
-  t.throws(() => readDocument(`${dir}/b.toml`), { message: /write \[\[rules\]\]/ })
-  t.throws(() => readDocument(`${dir}/c.toml`), { message: /c.toml cannot be read/ })
+  t.throws(() => readDocument(`${dir}/a.toml`, kindNames), {
+    message: /rulez is none of grants, quotas, rules/
+  })
+  t.throws(() => readDocument(`${dir}/b.toml`, kindNames), { message: /write \[\[rules\]\]/ })
+  t.throws(() => readDocument(`${dir}/c.toml`, kindNames), { message: /c.toml cannot be read/ })
 })
 
 t.test('two at once: the second is refused, until the first is done or silent for a minute', async t => {
@@ -145,24 +154,26 @@ async function place(t: Test) {
       'traffic.quota': '2.0.0'
     }
   })
-  const world: World = {
-    api: apiOf(home),
-    userId: '_operator',
-    isSuperadmin: true,
-    clients: [{ client_id: clientId, client_name: 'paris' }],
-    hotFields: new Set(['rate_limit'])
-  }
-  const plan = (file: Document, prune: 'prune' | 'keep' = 'keep') => makePlan(file, prune, world)
+  const context = await contextOf({ api: apiOf(home), filled })
+  const plan = (file: Document, prune: 'prune' | 'keep' = 'keep') => makePlan(file, prune, context)
   return {
     home,
     clientId,
-    world,
+    context,
     plan,
     async run(file: Document) {
       for (const step of await plan(file)) await step.run()
     }
   }
 }
+
+const manifests = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
+
+/** The slots as commands read them: bare values of the built-in plugins. */
+const filled: SlotReader = slot =>
+  slotReader(ownerOf(slot), inDependencyOrder(manifests), by => {
+    throw new TypeError(`${by} fills ${slot.id} with a value that needs services`)
+  })(slot)
 
 /** The API as the command line has it, without the network. */
 function apiOf({ call }: TestHome): Api {

@@ -1,0 +1,50 @@
+// The caller, the clients and the kinds, read once for each run.
+import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
+import type { CommandCall } from '../../kernel/cli/command.ts'
+import { type DocumentContext, type DocumentKind, documentKindSlot } from '../rules/exports.ts'
+
+type Call = Pick<CommandCall<object>, 'api' | 'filled'>
+
+interface ClientRow {
+  readonly client_id: string
+  readonly client_name: string
+}
+
+/** Returns the kinds of all plugins, limits before the objects that need them. */
+export function kindsIn({ filled }: Pick<Call, 'filled'>): DocumentKind[] {
+  const kinds = filled(documentKindSlot).map(({ value }) => value)
+  return [...kinds.filter(({ role }) => role === 'limit'), ...kinds.filter(({ role }) => role === 'object')]
+}
+
+export async function contextOf({ api, filled }: Call): Promise<DocumentContext> {
+  const [self, clients] = await Promise.all([
+    api.get<{ user_id: string; role: string }>('/v1/users/me'),
+    api.list<ClientRow>('/v1/clients')
+  ])
+  return {
+    api,
+    filled,
+    userId: self.user_id,
+    isSuperadmin: self.role === 'superadmin',
+    clientId: idOrName => clientIdIn(clients, idOrName),
+    clientName: id => clientNameIn(clients, id)
+  }
+}
+
+function clientIdIn(clients: readonly ClientRow[], idOrName: unknown): string {
+  const found = clients.filter(
+    ({ client_id, client_name }) => client_id === idOrName || client_name === String(idOrName)
+  )
+  const [only, other] = found
+  if (only && !other) return only.client_id
+  throw new Fault(
+    invalidSchema,
+    only ? `${found.length} clients are named ${idOrName}; write an id` : `there is no client ${idOrName}`
+  )
+}
+
+function clientNameIn(clients: readonly ClientRow[], id: unknown): string {
+  const name = clients.find(({ client_id }) => client_id === id)?.client_name
+  const isUnique = clients.filter(({ client_name }) => client_name === name).length === 1
+  return name !== undefined && isUnique ? name : String(id)
+}

@@ -1,0 +1,40 @@
+// Grants in the document of `apply`: matched by user, client, ports and protocols, and never changed in place.
+import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
+import type { DocumentEntry, DocumentKind } from '../rules/exports.ts'
+
+export const grantsKind: DocumentKind = {
+  name: 'grants',
+  role: 'limit',
+  replace: 'create first',
+  async list({ api, isSuperadmin }) {
+    if (!isSuperadmin) return [] // other users cannot change their grants
+    const rows = await api.list<DocumentEntry>('/v1/grants')
+    return rows.map(({ grant_id, client_name: _, created_at: __, ...body }) => ({
+      key: keyOf(body),
+      body,
+      id: String(grant_id)
+    }))
+  },
+  parse(entry, context) {
+    const { client, client_id, protocols, ...more } = entry
+    const named = client_id ?? client
+    if (named === undefined || !Array.isArray(protocols))
+      throw new Fault(invalidSchema, 'a grant of the file needs user_id, client, listen ports and protocols')
+    const sorted = [...new Set(protocols.map(protocol => String(protocol).toLowerCase()))].sort()
+    const body = { ...more, client_id: named === '*' ? '*' : context.clientId(named), protocols: sorted }
+    return { key: keyOf(body), body, id: '' }
+  },
+  format: ({ body: { client_id, ...rest } }, context) => ({ ...rest, client: context.clientName(client_id) }),
+  label({ body }, context) {
+    const { user_id, client_id, listen_port_start: from, listen_port_end: to = from, protocols } = body
+    const ports = from === to ? from : `${from}-${to}`
+    return ['grant', user_id, context.clientName(client_id), ports, protocols].filter(part => part).join(' ')
+  },
+  create: ({ body }, { api }) => api.send('POST', '/v1/grants', body),
+  remove: ({ id }, { api }) => api.send('DELETE', `/v1/grants/${encodeURIComponent(id)}`)
+}
+
+const keyOf = (body: DocumentEntry): string =>
+  ['user_id', 'client_id', 'listen_port_start', 'listen_port_end', 'protocols']
+    .map(property => body[property])
+    .join(' ')

@@ -1,0 +1,52 @@
+// Quotas in the document of `apply`: matched by user and client.
+import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
+import {
+  type DocumentContext,
+  type DocumentEntry,
+  type DocumentItem,
+  type DocumentKind,
+  hasSameBody,
+  withoutNull
+} from '../rules/exports.ts'
+
+export const quotasKind: DocumentKind = {
+  name: 'quotas',
+  role: 'limit',
+  replace: 'remove first',
+  async list({ api, isSuperadmin }) {
+    if (!isSuperadmin) return []
+    const users = await api.list<{ user_id: string }>('/v1/users')
+    const found = await Promise.all(
+      users.map(({ user_id }) => api.list<DocumentEntry>(`/v1/users/${encodeURIComponent(user_id)}/quotas`))
+    )
+    return found.flat().map(itemOf)
+  },
+  parse({ client, client_id, ...more }, context) {
+    if ((client_id ?? client) === undefined)
+      throw new Fault(invalidSchema, 'a quota of the file needs user_id, client and monthly_bytes')
+    return itemOf({ ...more, client_id: context.clientId(client_id ?? client) })
+  },
+  format: ({ body: { client_id, ...rest } }, context) => ({ ...rest, client: context.clientName(client_id) }),
+  label: ({ body: { user_id, client_id } }, context) =>
+    ['quota', user_id, context.clientName(client_id)].filter(part => part).join(' '),
+  /** An anchor that the document leaves out stays as it is. */
+  complete: (item, { body: { billing_anchor } }) =>
+    item.body['billing_anchor'] === undefined ? { ...item, body: { ...item.body, billing_anchor } } : item,
+  create: (item, context) => put(item, context),
+  change: (from, to, context) => (hasSameBody(from, to, ['monthly_bytes']) ? () => put(to, context) : null),
+  remove: (item, { api }) => api.send('DELETE', pathOf(item))
+}
+
+const itemOf = ({ user_id, client_id, monthly_bytes, billing_anchor }: DocumentEntry): DocumentItem => ({
+  key: `${user_id} ${client_id}`,
+  body: { user_id, client_id, monthly_bytes, billing_anchor },
+  id: ''
+})
+
+const pathOf = ({ body: { user_id, client_id } }: DocumentItem): string =>
+  `/v1/users/${encodeURIComponent(String(user_id))}/quotas/${encodeURIComponent(String(client_id))}`
+
+function put(item: DocumentItem, { api }: DocumentContext): Promise<void> {
+  const { user_id: _, client_id: __, ...rest } = item.body
+  return api.send('PUT', pathOf(item), withoutNull(rest) as object)
+}
