@@ -28,17 +28,13 @@ export class FakeEngine implements Engine {
   readonly budgets = new Map<number, Budget>()
   /** Of `resolve` events, by token. */
   readonly answers = new Map<number, Resolved>()
+  isStopped = false
   readonly #counters = new Map<number, Counters>() // of open and draining rules
   readonly #meterCounters = new Map<number, MeterCounters>()
   #onEvents: EngineOptions['onEvents'] = () => {}
   #refusal: EngineFault['code'] | null = null
   #peekDurations: Sample['peekDurations'] = { counts: peekBoundsMs.map(() => 0).concat(0), sumMs: 0 }
   #holdsDrains = false
-  #isStopped = false
-
-  get isStopped(): boolean {
-    return this.#isStopped
-  }
 
   /** Takes the place of the function that opens a real engine. */
   readonly start = (options: EngineOptions): FakeEngine => {
@@ -48,7 +44,7 @@ export class FakeEngine implements Engine {
 
   async open(rule: EngineRule): Promise<void> {
     this.opened.push(rule)
-    const code = this.#isStopped ? 'ESTOPPED' : this.#refusal
+    const code = this.isStopped ? 'ESTOPPED' : this.#refusal
     this.#refusal = null
     if (code !== null) throw Object.assign(new Error(`port ${rule.from}: ${code}`), { code })
     this.rules.set(rule.id, rule)
@@ -92,8 +88,8 @@ export class FakeEngine implements Engine {
   })
 
   readonly stop = async (): Promise<void> => {
-    if (this.#isStopped) return
-    this.#isStopped = true
+    if (this.isStopped) return
+    this.isStopped = true
     this.rules.clear()
     for (const ruleId of [...this.#counters.keys()]) this.finishDrain(ruleId)
   }

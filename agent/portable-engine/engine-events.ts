@@ -1,12 +1,9 @@
 import type { EngineEvent, EngineOptions } from '../engine.ts'
 
-export interface EngineEvents {
-  emit(event: EngineEvent): void
-  flush(): void
-}
+export type EngineEvents = ReturnType<typeof batchEvents>
 
 /** Batches events: they go out together in a microtask, never from within the call that caused them. */
-export function batchEvents(onEvents: EngineOptions['onEvents']): EngineEvents {
+export function batchEvents(onEvents: EngineOptions['onEvents']) {
   let batch: EngineEvent[] = []
   const flush = () => {
     if (batch.length === 0) return

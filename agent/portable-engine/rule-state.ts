@@ -24,21 +24,19 @@ export class RuleState {
   readonly counters: LiveCounters
   readonly health: TargetHealth
   readonly meters: MeterChain
+  readonly #ending = Promise.withResolvers<void>()
   /** Resolves when the port is shut and nothing is live any more: the counters are final. */
-  readonly ended: Promise<void>
-  readonly end: () => void
+  readonly ended = this.#ending.promise
+  readonly end = this.#ending.resolve
   readonly #context: EngineContext
   #filters: CompiledFilters
 
   /** Throws an EngineFault for an invalid filter or an unknown meter. */
   constructor(rule: EngineRule, context: EngineContext) {
-    const { promise, resolve } = Promise.withResolvers<void>()
     this.rule = rule
     this.counters = zeroCounters(rule)
     this.health = new TargetHealth(rule, this.counters.targets, context.emit)
     this.meters = context.meters.chain(rule.meters)
-    this.ended = promise
-    this.end = resolve
     this.#context = context
     this.#filters = compileFilters(rule)
   }

@@ -58,7 +58,7 @@ export class Admission {
   }
 
   release(bytes: number): void {
-    for (const meter of this.#meters) meter.release(bytes)
+    for (const meter of this.#meters) meter.budget.release(bytes)
   }
 
   /** Idempotent. */

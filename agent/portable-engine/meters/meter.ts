@@ -1,14 +1,14 @@
 // One meter: byte rates delay connections or drop datagrams, counts refuse connections, a spent budget holds them.
-import type { Budget, MeterCounters, Meter as MeterLimits } from '../../engine.ts'
+import type { MeterCounters, Meter as MeterLimits } from '../../engine.ts'
 import { BudgetState } from './budget-state.ts'
 import { TokenBucket } from './token-bucket.ts'
 import type { Direction, Retry, Waiter } from './waiter.ts'
 
 export class Meter {
+  readonly budget: BudgetState
   readonly #id: number
   readonly #rates = { in: new TokenBucket(), out: new TokenBucket() }
   readonly #arrivals = new TokenBucket()
-  readonly #budget: BudgetState
   readonly #delivered = { in: 0, out: 0 }
   readonly #waiters = new Set<Waiter>()
   #limits: MeterLimits
@@ -17,7 +17,7 @@ export class Meter {
   constructor(id: number, limits: MeterLimits, onSpent: () => void) {
     const total = () => this.#delivered.in + this.#delivered.out
     this.#id = id
-    this.#budget = new BudgetState({ total, onSpent, waiters: this.#waiters })
+    this.budget = new BudgetState({ total, onSpent, waiters: this.#waiters })
     this.#limits = limits
     this.setLimits(limits)
   }
@@ -29,21 +29,17 @@ export class Meter {
     this.#arrivals.setRate(limits.newConnections)
   }
 
-  setBudget(budget: Budget | null): void {
-    this.#budget.set(budget)
-  }
-
   /** The reason why one more connection is refused, or null. Takes nothing. */
   connectionRefusal(): string | null {
     const { connections, refusals } = this.#limits
-    if (this.#budget.isSpent()) return refusals.budget
+    if (this.budget.isSpent()) return refusals.budget
     if (connections !== null && this.#active >= connections) return refusals.connections
     return this.#arrivals.has(1) ? null : refusals.newConnections
   }
 
   /** The reason why a datagram is dropped, or null. Takes nothing. One that crosses the budget's mark passes whole. */
   datagramRefusal(direction: Direction, bytes: number): string | null {
-    if (this.#budget.remaining() === 0) return this.#limits.refusals.budget
+    if (this.budget.remaining() === 0) return this.#limits.refusals.budget
     return this.#rates[direction].has(bytes) ? null : this.#limits.refusals.bytes
   }
 
@@ -61,28 +57,24 @@ export class Meter {
 
   /** Returns how many of `want` bytes may be reserved. 0: `retry` is queued and will be called. Takes nothing. */
   offer(direction: Direction, want: number, retry: Retry): number {
-    const offered = this.#budget.offer(want, retry)
+    const offered = this.budget.offer(want, retry)
     return offered === 0 ? 0 : this.#rates[direction].offer(offered, retry)
   }
 
   dequeue(retry: Retry): void {
     this.#rates.in.dequeue(retry)
     this.#rates.out.dequeue(retry)
-    this.#budget.dequeue(retry)
+    this.budget.dequeue(retry)
   }
 
   reserve(direction: Direction, bytes: number): void {
     this.#rates[direction].take(bytes)
-    this.#budget.reserve(bytes)
+    this.budget.reserve(bytes)
   }
 
   delivered(direction: Direction, bytes: number): void {
     this.#delivered[direction] += bytes
-    this.#budget.delivered(bytes)
-  }
-
-  release(bytes: number): void {
-    this.#budget.release(bytes)
+    this.budget.delivered(bytes)
   }
 
   sample(): MeterCounters {

@@ -21,11 +21,11 @@ export class Meters {
 
   /** Throws an EngineFault for an unknown meter. */
   setBudget(id: number, budget: Budget | null): void {
-    this.#find(id).setBudget(budget)
+    this.#find(id).budget.set(budget)
   }
 
   remove(id: number): void {
-    this.#meters.get(id)?.setBudget(null) // clears its timer
+    this.#meters.get(id)?.budget.set(null) // clears its timer
     this.#meters.delete(id)
   }
 
@@ -40,7 +40,7 @@ export class Meters {
 
   /** Clears all timers and keeps the counters. */
   stop(): void {
-    for (const meter of this.#meters.values()) meter.setBudget(null)
+    for (const meter of this.#meters.values()) meter.budget.set(null)
   }
 
   #find(id: number): Meter {

@@ -15,15 +15,15 @@ const dialLimitMs = 30_000
 export class Connection implements Waiter {
   readonly #caller: Socket
   readonly #port: LivePortCounters
-  readonly #rule: RuleState
+  readonly #state: RuleState
   readonly #ending = new AbortController()
   #target: ConnectedTarget | null = null // once connected
   #relay: Relay | null = null
 
-  constructor(caller: Socket, port: LivePortCounters, rule: RuleState) {
+  constructor(caller: Socket, port: LivePortCounters, state: RuleState) {
     this.#caller = caller
     this.#port = port
-    this.#rule = rule
+    this.#state = state
   }
 
   /** Resolves when both sockets are closed: no byte is counted after that. */
@@ -33,7 +33,7 @@ export class Connection implements Waiter {
     const limit = setTimeout(abort, dialLimitMs)
     const endWatch = watchPendingCaller(this.#caller, abort)
 
-    const outcome = await connectTarget(this.#rule, this.#port.port, this.#ending.signal)
+    const outcome = await connectTarget(this.#state, this.#port.port, this.#ending.signal)
 
     clearTimeout(limit)
     endWatch()
@@ -73,8 +73,13 @@ export class Connection implements Waiter {
   #startRelay({ socket, counters: target, isFailover }: ConnectedTarget, admission: Admission): void {
     const port = this.#port
     target.connectionsTotal++
-    if (isFailover) this.#rule.counters.targetFailovers++
-    this.#watchIdle()
+    if (isFailover) this.#state.counters.targetFailovers++
+    // All bytes pass the caller's socket, so its timer is the connection's. Waiting for a meter is not idle.
+    this.#caller.on('timeout', () => {
+      if (this.#relay?.isWaiting) this.#restartIdleTimer()
+      else this.reset()
+    })
+    this.#restartIdleTimer()
     this.#relay = new Relay(this.#caller, socket, {
       reserve: (direction, want) => admission.reserve(direction, want),
       release: bytes => admission.release(bytes),
@@ -87,29 +92,20 @@ export class Connection implements Waiter {
     })
   }
 
-  /** All bytes pass the caller's socket, so its timer is the connection's. Waiting for a meter is not idle. */
-  #watchIdle(): void {
-    this.#caller.on('timeout', () => {
-      if (this.#relay?.isWaiting) this.#restartIdleTimer()
-      else this.reset()
-    })
-    this.#restartIdleTimer()
-  }
-
   #restartIdleTimer(): void {
-    this.#caller.setTimeout(timeoutMs(this.#rule.rule.idleMs))
+    this.#caller.setTimeout(timeoutMs(this.#state.rule.idleMs))
   }
 
   #filterRefusal(): string | null {
     const { remoteAddress = '', remotePort = 0 } = this.#caller
-    const refusal = this.#rule.sourceRefusal(remoteAddress, remotePort)
+    const refusal = this.#state.sourceRefusal(remoteAddress, remotePort)
     if (refusal !== null || !this.#target) return refusal
     const { address, port, host } = this.#target
-    return this.#rule.targetRefusal(address, port, host)
+    return this.#state.targetRefusal(address, port, host)
   }
 
   #refuse(reason: string | null): void {
-    if (reason !== null && !this.#ending.signal.aborted) this.#rule.countRejection(reason)
+    if (reason !== null && !this.#ending.signal.aborted) this.#state.countRejection(reason)
     this.reset()
   }
 }

@@ -16,21 +16,16 @@ export interface ConnectedTarget {
   readonly port: number
 }
 
-/** Filters deny all addresses of the target. */
-interface Refused {
-  readonly refusal: string
-}
-
 /** Connects to the first target that answers. Else returns why addresses were refused; null when none answered. */
 export async function connectTarget(
-  rule: RuleState,
+  state: RuleState,
   listenPort: number,
   signal: AbortSignal
 ): Promise<ConnectedTarget | { readonly refusal: string | null }> {
   let refusal: string | null = null
   let isFailover = false
-  for (const attempt of rule.health.attempts()) {
-    const outcome = await dialTarget(attempt, rule, listenPort, signal)
+  for (const attempt of state.health.attempts()) {
+    const outcome = await dialTarget(attempt, state, listenPort, signal)
     if ('socket' in outcome) return { ...outcome, isFailover }
     if (signal.aborted) return { refusal: null }
     if ('refusal' in outcome) refusal ??= outcome.refusal
@@ -39,25 +34,25 @@ export async function connectTarget(
   return { refusal }
 }
 
-/** Dials one target and reports the outcome to the attempt. */
+/** Dials one target and reports the outcome to the attempt. `refusal`: filters deny all its addresses. */
 export async function dialTarget(
   attempt: Attempt,
-  rule: RuleState,
+  state: RuleState,
   listenPort: number,
   signal: AbortSignal
-): Promise<Omit<ConnectedTarget, 'isFailover'> | Refused | DialFailure> {
-  const target = rule.target(attempt.index, listenPort)
-  const outcome = await dialHost(target.host, target.port, rule, signal)
+): Promise<Omit<ConnectedTarget, 'isFailover'> | { readonly refusal: string } | DialFailure> {
+  const target = state.target(attempt.index, listenPort)
+  const outcome = await dialHost(target.host, target.port, state, signal)
   if ('socket' in outcome) attempt.succeeded()
   else if ('failure' in outcome && outcome.failure !== null) attempt.failed(outcome.failure)
   else attempt.abandoned()
   return 'socket' in outcome ? { ...target, ...outcome } : outcome
 }
 
-async function dialHost(host: string, port: number, rule: RuleState, signal: AbortSignal) {
-  const addresses = await rule.addressesOf(host, signal)
+async function dialHost(host: string, port: number, state: RuleState, signal: AbortSignal) {
+  const addresses = await state.addressesOf(host, signal)
   if ('failure' in addresses) return addresses
-  const { allowed, refusal } = rule.allowedAddresses(addresses, port, host)
+  const { allowed, refusal } = state.allowedAddresses(addresses, port, host)
   if (allowed.length === 0 && refusal !== null) return { refusal }
-  return connectFirst(interleave(allowed, rule.rule.preferIpv6 ? 'ipv6' : 'answer'), port, signal)
+  return connectFirst(interleave(allowed, state.rule.preferIpv6 ? 'ipv6' : 'answer'), port, signal)
 }

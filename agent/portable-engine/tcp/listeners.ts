@@ -5,11 +5,9 @@ import { fault } from '../engine-fault.ts'
 import { type Acceptor, SharedPort } from './shared-port.ts'
 import { listenTcp, type PortRange } from './tcp-listener.ts'
 
-type Shut = () => void
-
 interface SharedListener {
   readonly port: SharedPort
-  readonly opened: Promise<Shut>
+  readonly opened: Promise<() => void>
 }
 
 export class Listeners {
@@ -21,13 +19,13 @@ export class Listeners {
   }
 
   /** Returns the call that shuts the rule's ports, or takes its name off the shared one: no caller comes after it. */
-  async open(acceptor: Acceptor): Promise<Shut> {
+  async open(acceptor: Acceptor): Promise<() => void> {
     const { name, fallback } = acceptor.state.rule
     if (name !== null || fallback) return this.#openShared(acceptor)
     return this.#listen(acceptor.state.rule, (caller, port) => acceptor.accept(caller, port))
   }
 
-  async #openShared(acceptor: Acceptor): Promise<Shut> {
+  async #openShared(acceptor: Acceptor): Promise<() => void> {
     const listener = this.#sharedListener(acceptor.state.rule.from)
     listener.port.join(acceptor)
     try {
@@ -58,7 +56,10 @@ export class Listeners {
     void opened.then(shut => shut(), onFailed)
   }
 
-  async #listen({ from, to }: PortRange, onCaller: (caller: Socket, port: number) => void): Promise<Shut> {
+  async #listen(
+    { from, to }: PortRange,
+    onCaller: (caller: Socket, port: number) => void
+  ): Promise<() => void> {
     const { bind, descriptors, ownPorts } = this.#context
     const count = (to - from + 1) * bind.length
     if (!descriptors.take(count)) throw fault('EMFILE', `port ${from}: not enough file descriptors are left`)

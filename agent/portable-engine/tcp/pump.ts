@@ -11,12 +11,12 @@ const maxReadBytes = 64 * 1024
 export type Metering = Pick<Admission, 'reserve' | 'delivered' | 'release'>
 
 export class Pump {
+  isWaiting = false // for a meter, not for a socket
   readonly #from: Socket
   readonly #to: Socket
   readonly #direction: Direction
   readonly #metering: Metering
   #inFlightBytes = 0
-  #isWaiting = false
   #onFlushed: (() => void) | null = null
 
   constructor(from: Socket, to: Socket, direction: Direction, metering: Metering) {
@@ -30,18 +30,13 @@ export class Pump {
     this.run()
   }
 
-  /** Waiting for a meter, not for a socket. */
-  get isWaiting(): boolean {
-    return this.#isWaiting
-  }
-
   run(): void {
     const [from, to] = [this.#from, this.#to]
-    this.#isWaiting = false
+    this.isWaiting = false
     while (from.readableLength > 0 && to.writableLength <= maxBufferedBytes && !to.destroyed) {
       const bytes = this.#metering.reserve(this.#direction, Math.min(from.readableLength, maxReadBytes))
-      this.#isWaiting = bytes === 0
-      if (this.#isWaiting) return
+      this.isWaiting = bytes === 0
+      if (this.isWaiting) return
       this.#inFlightBytes += bytes
       to.write(from.read(bytes), error => this.#written(bytes, error))
     }

@@ -21,17 +21,15 @@ export async function listenTcp(
   bind: readonly string[],
   onCaller: (caller: Socket, port: number) => void
 ): Promise<() => void> {
-  const servers: Server[] = []
+  const ports = Array.from({ length: to - from + 1 }, (_, i) => from + i)
+  const results = await Promise.allSettled(
+    bind.flatMap(address => ports.map(port => listen(address, port, caller => onCaller(caller, port))))
+  )
+  const servers = results.flatMap(result => (result.status === 'fulfilled' ? (result.value ?? []) : []))
+  const [failure] = results.flatMap(result => (result.status === 'rejected' ? [result.reason] : []))
   const shut = () => {
     for (const server of servers) server.close()
   }
-  const open = async (address: string, port: number) => {
-    const server = await listen(address, port, caller => onCaller(caller, port))
-    if (server) servers.push(server)
-  }
-  const ports = Array.from({ length: to - from + 1 }, (_, i) => from + i)
-  const results = await Promise.allSettled(bind.flatMap(address => ports.map(port => open(address, port))))
-  const [failure] = results.flatMap(result => (result.status === 'rejected' ? [result.reason] : []))
   if (failure === undefined && servers.length > 0) return shut
 
   shut()

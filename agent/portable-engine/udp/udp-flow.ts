@@ -24,13 +24,13 @@ export interface FlowOwner extends UdpDialRule {
 export class UdpFlow {
   readonly key: string
   readonly port: LivePortCounters
+  lastSeenAt = performance.now() // a datagram from either side
   readonly #source: SocketAddress
   readonly #owner: FlowOwner
   readonly #admission: Admission
   readonly #ending = new AbortController()
   readonly #pending = new PendingDatagrams()
   #replySocket: UdpSocket
-  #lastSeenAt = performance.now()
   #target: ConnectedUdpTarget | null = null
   #isAttemptReported = false
 
@@ -41,11 +41,6 @@ export class UdpFlow {
     this.#replySocket = socket
     this.#owner = owner
     this.#admission = admission
-  }
-
-  /** The last datagram from either side, by performance.now(). */
-  get lastSeenAt(): number {
-    return this.#lastSeenAt
   }
 
   get #hasEnded(): boolean {
@@ -70,7 +65,7 @@ export class UdpFlow {
   /** Takes a datagram of the caller. Replies leave by the socket that received the latest one. */
   receive(bytes: Buffer, socket: UdpSocket): void {
     this.#replySocket = socket
-    this.#lastSeenAt = performance.now()
+    this.lastSeenAt = performance.now()
     if (this.#target) this.#send('in', bytes)
     else this.#pending.add(bytes)
   }
@@ -111,7 +106,7 @@ export class UdpFlow {
 
   #reply(bytes: Buffer): void {
     if (this.#hasEnded || !this.#target) return
-    this.#lastSeenAt = performance.now()
+    this.lastSeenAt = performance.now()
     if (!this.#isAttemptReported) this.#target.attempt.succeeded()
     this.#isAttemptReported = true
     this.#send('out', bytes)
@@ -155,7 +150,7 @@ export class UdpFlow {
   }
 }
 
-/** These concern an earlier datagram. Other errors concern only the datagram that was sent. */
+/** Concern an earlier datagram. Other errors concern only the datagram that was sent. */
 const icmpErrors = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'])
 
 const counterNames = { in: ['bytesIn', 'datagramsIn'], out: ['bytesOut', 'datagramsOut'] } as const

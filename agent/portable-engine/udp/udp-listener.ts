@@ -1,12 +1,23 @@
+import { networkInterfaces } from 'node:os'
 import type { EngineRule } from '../../engine.ts'
+import { type Family, familyOf, isUnspecified } from '../../net/address.ts'
 import type { EngineContext } from '../engine-context.ts'
-import { type OnDatagram, UdpPort } from './udp-port.ts'
+import { fault, faultOf } from '../engine-fault.ts'
+import type { Descriptors } from '../net/descriptors.ts'
+import { bindSocket, type SocketAddress, type UdpSocket } from './udp-socket.ts'
 
-/** Listens on every port of the range on every address of `bind`, or on none: rejects with an EngineFault. Returns the
- * call that closes all sockets; it resolves when the last one is closed. */
+const rescanMs = 5_000
+
+/** `socket` is the one that received the datagram: replies leave by it. */
+type OnDatagram = (port: number, bytes: Buffer, from: SocketAddress, socket: UdpSocket) => void
+
+/**
+ * Listens on every port of the range on every address of `bind`, or on none: rejects with an EngineFault. Returns the
+ * call that closes all sockets; it resolves when the last one is closed.
+ */
 export async function listenUdp(
   { from, to }: Pick<EngineRule, 'from' | 'to'>,
-  { bind, descriptors }: Pick<EngineContext, 'bind' | 'descriptors'>,
+  { bind, descriptors }: EngineContext,
   onDatagram: OnDatagram
 ): Promise<() => Promise<void>> {
   const ports: UdpPort[] = []
@@ -22,4 +33,121 @@ export async function listenUdp(
     await close()
     throw error
   }
+}
+
+/**
+ * The sockets of one port. Node does not tell which local address a datagram was sent to, and the reply must come from
+ * there. So every local address has its own socket, and a reply leaves by the socket that received the datagram.
+ */
+class UdpPort {
+  readonly #port: number
+  readonly #descriptors: Descriptors
+  readonly #onDatagram: OnDatagram
+  readonly #sockets = new Map<string, UdpSocket>() // by local address
+  readonly #closing = new Set<Promise<void>>()
+  #scannedAt = Number.NEGATIVE_INFINITY
+
+  constructor(port: number, descriptors: Descriptors, onDatagram: OnDatagram) {
+    this.#port = port
+    this.#descriptors = descriptors
+    this.#onDatagram = onDatagram
+  }
+
+  /** Binds all addresses. Throws an EngineFault when one fails; the caller closes what is open by then. */
+  open(bind: readonly string[]): void {
+    for (const address of new Set(bind))
+      try {
+        this.#openAddress(address)
+      } catch (error) {
+        if (address === '::' && hasNoIpv6(error)) continue
+        throw faultOf(error, `${address} port ${this.#port}`)
+      }
+    if (this.#sockets.size === 0)
+      throw fault('EINVAL', `port ${this.#port}: no address of ${bind.join(', ')} is usable`)
+  }
+
+  /** Resolves when the last socket is closed. */
+  async close(): Promise<void> {
+    for (const [address, socket] of this.#sockets) this.#closeSocket(address, socket)
+    await Promise.all(this.#closing)
+  }
+
+  #openAddress(address: string): void {
+    const isShared = isUnspecified(address) && canShare
+    // An exclusive bind proves that no other process has the port. The sockets that share it are then all ours.
+    if (isShared) void bindSocket({ address, port: this.#port }, 'exclusive', ignoring).close()
+    this.#openSocket(address, isShared ? 'shared' : 'exclusive')
+    if (!isShared) return
+    const failure = this.#openLocalAddresses(familyOf(address))
+    if (failure !== undefined) throw failure
+  }
+
+  /** Returns the first error, if any. An address that is not ready yet is none: the wildcard socket serves it. */
+  #openLocalAddresses(family: Family): unknown {
+    let failure: unknown
+    for (const address of localAddresses(family).filter(address => !this.#sockets.has(address)))
+      try {
+        this.#openSocket(address, 'shared')
+      } catch (error) {
+        if (codeOf(error) !== 'EADDRNOTAVAIL') failure ??= error
+      }
+    return failure
+  }
+
+  #openSocket(address: string, sharing: 'exclusive' | 'shared'): void {
+    const port = this.#port
+    const isWildcard = isUnspecified(address) && sharing === 'shared'
+    if (!this.#descriptors.take(1))
+      throw fault('EMFILE', `port ${port}: not enough file descriptors are left`)
+    try {
+      const socket = bindSocket({ address, port }, sharing, {
+        onMessage: (bytes, from) => {
+          this.#onDatagram(port, bytes, from, socket)
+          if (isWildcard) this.#rescan(familyOf(address))
+        },
+        onError() {} // a reply that did not arrive: callers can cause this at will
+      })
+      this.#sockets.set(address, socket)
+    } catch (error) {
+      this.#descriptors.give(1)
+      throw error
+    }
+  }
+
+  #closeSocket(address: string, socket: UdpSocket): void {
+    this.#sockets.delete(address)
+    const closing = socket.close().then(() => {
+      this.#descriptors.give(1)
+      this.#closing.delete(closing)
+    })
+    this.#closing.add(closing)
+  }
+
+  /** Follows the addresses of this machine: the wildcard socket receives only for addresses without a socket. */
+  #rescan(family: Family): void {
+    if (performance.now() - this.#scannedAt < rescanMs) return
+    this.#scannedAt = performance.now()
+    const local = localAddresses(family)
+    for (const [address, socket] of this.#sockets)
+      if (familyOf(address) === family && !isUnspecified(address) && !local.includes(address))
+        this.#closeSocket(address, socket)
+    this.#openLocalAddresses(family)
+  }
+}
+
+const ignoring = { onMessage() {}, onError() {} }
+
+/** On other systems the wildcard socket is the only one, and the system chooses the source address of replies. */
+const canShare = process.platform === 'linux'
+
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? '' // node:dgram throws nothing else
+const hasNoIpv6 = (error: unknown) => ['EAFNOSUPPORT', 'EADDRNOTAVAIL'].includes(codeOf(error))
+
+/** The current addresses; a link-local one has its interface as zone. */
+function localAddresses(family: Family): string[] {
+  return Object.entries(networkInterfaces()).flatMap(([name, all = []]) =>
+    all
+      .filter(({ address }) => familyOf(address) === family)
+      .map(({ address, scopeid = 0 }) => (scopeid === 0 ? address : `${address}%${name}`))
+  )
 }

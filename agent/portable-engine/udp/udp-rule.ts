@@ -25,15 +25,13 @@ export class UdpRule implements OpenRule, FlowOwner {
   async open(): Promise<void> {
     const { ownPorts } = this.#context
     const { from, to, idleMs } = this.state.rule
-    const closeSockets = await listenUdp(this.state.rule, this.#context, (...datagram) =>
-      this.#receive(...datagram)
-    )
+    const close = await listenUdp(this.state.rule, this.#context, (...datagram) => this.#receive(...datagram))
     const endSweeps = startSweeps(idleMs, () => this.#sweep())
     ownPorts.add(from, to)
     this.#shut = () => {
       endSweeps()
       ownPorts.remove(from, to)
-      return closeSockets()
+      return close()
     }
   }
 
@@ -43,7 +41,7 @@ export class UdpRule implements OpenRule, FlowOwner {
     if (!shut) return
     this.#shut = null
     for (const flow of this.#flows.values()) flow.end(null)
-    void Promise.all([shut(), ...this.#running]).then(this.state.end)
+    void Promise.all([shut(), ...this.#running]).then(() => this.state.end())
   }
 
   setFilters(filters: Filters): void {
@@ -53,12 +51,7 @@ export class UdpRule implements OpenRule, FlowOwner {
 
   evicted({ attempt, address, port }: ConnectedUdpTarget, errno: string): void {
     this.unreachable.add(address, port)
-    this.#context.emit({
-      kind: 'flow-evicted',
-      ruleId: this.state.rule.id,
-      target: attempt.index,
-      errno
-    })
+    this.#context.emit({ kind: 'flow-evicted', ruleId: this.state.rule.id, target: attempt.index, errno })
   }
 
   flowEnded(flow: UdpFlow): void {

@@ -64,14 +64,12 @@ export class UdpSocket {
 
   /** `peer` null: the socket is not connected. */
   constructor(socket: Socket, peer: SocketAddress | null, { onMessage, onError }: SocketHandlers) {
-    const { promise, resolve } = Promise.withResolvers<void>()
     this.#socket = socket
-    this.closed = promise
+    this.closed = new Promise(resolve => socket.once('close', () => resolve()))
     socket.removeAllListeners('error').on('error', error => onError(errnoOf(error)))
     socket.on('message', (bytes, from) => {
       if (!peer || isSame(peer, from)) onMessage(bytes, from)
     })
-    socket.once('close', () => resolve())
     try {
       socket.setRecvBufferSize(receiveBufferBytes)
     } catch {} // the system's own size is good enough
@@ -79,9 +77,9 @@ export class UdpSocket {
 
   /** `to` null: the peer. `onSent` is called once, later: null when the system took the datagram, else an errno. */
   send(bytes: Buffer, to: SocketAddress | null, onSent: (errno: string | null) => void): void {
-    const refusal = this.#refusal()
+    const isFull = this.#isOpen && this.#socket.getSendQueueSize() > maxQueuedBytes
     const onDone = (error: Error | null) => onSent(error ? errnoOf(error) : null)
-    if (refusal !== null) queueMicrotask(() => onSent(refusal))
+    if (!this.#isOpen || isFull) queueMicrotask(() => onSent(isFull ? 'ENOBUFS' : 'EPIPE'))
     else if (to) this.#socket.send(bytes, to.port, to.address, onDone)
     else this.#socket.send(bytes, onDone)
   }
@@ -91,11 +89,6 @@ export class UdpSocket {
     if (this.#isOpen) this.#socket.close()
     this.#isOpen = false
     return this.closed
-  }
-
-  #refusal(): string | null {
-    if (!this.#isOpen) return 'EPIPE'
-    return this.#socket.getSendQueueSize() > maxQueuedBytes ? 'ENOBUFS' : null
   }
 }
 
