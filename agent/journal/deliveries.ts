@@ -74,6 +74,8 @@ const prepare = (db: StateDatabase) => ({
   prune: db.prepare<[number]>('delete from journal_owed where booked = 1 and told < ?')
 })
 
+export type Deliveries = ReturnType<typeof openDeliveries>
+
 export function openDeliveries(db: StateDatabase) {
   db.exec(tables)
   const statements = prepare(db)

@@ -10,6 +10,8 @@ interface Binding {
   isFinal: boolean
 }
 
+export type EngineCounters = ReturnType<typeof openEngineCounters>
+
 export function openEngineCounters() {
   const bindings = new Map<number, Binding>() // by the engine's number of the rule
 

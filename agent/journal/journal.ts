@@ -5,10 +5,10 @@ import type { ActivePort, JournalRow } from '../../plugins/stats/wire.ts'
 import type { Counters } from '../engine.ts'
 import type { StateDatabase } from '../state/database.ts'
 import type { JournalRule } from './changes.ts'
-import { deliveriesIn, openDeliveries } from './deliveries.ts'
+import { openDeliveries } from './deliveries.ts'
 import { openEngineCounters } from './engine-counters.ts'
-import { type Gap, type JournalStore, openJournalStore } from './journal-store.ts'
-import { fold, prune } from './retention.ts'
+import { type Gap, openJournalStore } from './journal-store.ts'
+import { JournalWriter } from './writer.ts'
 
 /** A part of a report. */
 export interface Batch {
@@ -64,183 +64,61 @@ interface Options {
   readonly log: Log
 }
 
-const syncMs = 30_000
-const retentionMs = 60_000
-const failureLogMs = 60_000
+export function openJournal({ db, clock, log }: Options): Journal {
+  const store = openJournalStore(db)
+  const deliveries = openDeliveries(db)
+  const counters = openEngineCounters()
+  const writer = new JournalWriter({ db, clock, log, store, deliveries, counters })
+  const find = (epoch: string) => store.epochs().find(known => known.epoch === epoch)
 
-export const openJournal = (options: Options): Journal => new StoredJournal(options)
-
-class StoredJournal implements Journal {
-  readonly #options: Options
-  readonly #store: JournalStore
-  readonly #deliveries: ReturnType<typeof openDeliveries>
-  readonly #counters = openEngineCounters()
-  readonly #epoch: number // the running one
-  #offsetMs = 0 // server's clock less ours
-  #countedAt: number // all that was delivered until then is written
-  #syncedAt: number
-  #prunedAt = 0
-  #failedAt = 0
-
-  constructor(options: Options) {
-    const { db, clock } = options
-    this.#options = options
-    this.#store = openJournalStore(db)
-    this.#deliveries = openDeliveries(db)
-    this.#countedAt = clock.now()
-    this.#epoch = this.#beginEpoch()
-    this.#syncedAt = clock.now()
-  }
-
-  bind(engineId: number, rule: JournalRule): void {
-    this.#counters.bind(engineId, rule)
-  }
-
-  unbind(engineId: number): void {
-    this.#counters.unbind(engineId)
-  }
-
-  tick(sample: readonly Counters[], at = this.#options.clock.now()): void {
-    for (const counters of sample) this.#counters.record(counters, { isFinal: false })
-    this.#guarded(() => {
-      this.#write(at)
-      this.#maintain()
-    })
-  }
-
-  recordFinal(counters: Counters): void {
-    this.#counters.record(counters, { isFinal: true })
-    this.#guarded(() => this.#write(this.#countedAt))
-  }
-
-  setServerTime(serverTimeMs: number, askedMs: number): void {
-    const [least, most] = [serverTimeMs - this.#options.clock.now(), serverTimeMs - askedMs]
-    this.#offsetMs = Math.min(Math.max(this.#offsetMs, least), most)
-    this.#guarded(() => this.#setWritten())
-  }
-
-  reconcile(committed: Readonly<Record<string, number>>): void {
-    this.#guarded(() =>
-      this.#store.transaction(() => {
-        for (const { number, epoch } of this.#store.epochs()) {
-          const seq = committed[epoch] ?? 0
-          this.#store.markCommitted(number, seq, this.#options.clock.now())
-          this.#store.markPending(number, seq)
-          this.#deliveries.reconcile(number, seq)
-        }
-        this.#deliveries.recover(this.#counters.rules())
-      })
-    )
-  }
-
-  *pending(limit: number): Iterable<Batch> {
-    this.#deliveries.beginReport()
-    for (const { number, epoch, seq: until, gapFrom: fromMs, gapTo: toMs } of this.#store.epochs()) {
+  function* pending(limit: number): Iterable<Batch> {
+    deliveries.beginReport()
+    for (const { number, epoch, seq: until, gapFrom: fromMs, gapTo: toMs } of store.epochs()) {
       const gap = fromMs === null || toMs === null ? null : { fromMs, toMs }
       for (let after = 0, isDone = false; !isDone; ) {
-        const rows = this.#store.takePending(number, { after, until }, limit)
+        const rows = store.takePending(number, { after, until }, limit)
         isDone = rows.length < limit
         const seq = (isDone ? undefined : rows.at(-1)?.seq) ?? until
-        const isLast = isDone && number === this.#epoch
+        const isLast = isDone && number === writer.epoch
         if (rows.length > 0 || isLast || (isDone && gap)) yield { epoch, seq, gap, rows, isLast }
         after = seq
       }
     }
   }
 
-  acknowledge(epoch: string, seq: number): void {
-    this.#guarded(() => {
-      const found = this.#find(epoch)
-      if (!found) return
-      this.#store.markCommitted(found.number, seq, this.#options.clock.now())
-      this.#deliveries.markCommitted(found.number, seq)
-      if (found.gapFrom !== null) this.#store.forgetGap(found.number)
-    })
+  function acknowledge(epoch: string, seq: number): void {
+    const found = find(epoch)
+    if (!found) return
+    store.markCommitted(found.number, seq, clock.now())
+    deliveries.markCommitted(found.number, seq)
+    if (found.gapFrom !== null) store.forgetGap(found.number)
   }
 
-  activePorts(): readonly ActivePort[] {
-    return this.#counters.activePorts()
-  }
-
-  delivered(owner: string): number {
-    return this.#deliveries.total(owner)
-  }
-
-  unacknowledged(owner: string, { epoch, seq, since }: CommittedReport & { readonly since: number }): number {
-    return this.#deliveries.unacknowledged(owner, since, { epoch: this.#find(epoch)?.number ?? 0, seq })
-  }
-
-  deliveredSince(owner: string, secs: number): number {
-    return this.#deliveries.since(owner, secs)
-  }
-
-  now(): number {
-    return this.#options.clock.now() + this.#offsetMs
-  }
-
-  close(): void {
-    this.#write(this.#options.clock.now())
-    this.#setWritten()
-    this.#store.close(this.#epoch)
-    this.#store.sync()
-  }
-
-  /** Each start is an epoch: starts from copies of one state directory must not count on under the same totals. */
-  #beginEpoch(): number {
-    const last = this.#store.epochs().at(-1)
-    this.#offsetMs = last?.offsetMs ?? 0
-    const gap = last?.closed === 0 ? { fromMs: last.writtenAt, toMs: this.now() } : null
-    const number = this.#store.beginEpoch(gap, this.#countedAt + this.#offsetMs, this.#offsetMs)
-    this.#store.sync() // else a power failure could undo it, and the epoch before would look closed
-    return number
-  }
-
-  #find(epoch: string) {
-    return this.#store.epochs().find(known => known.epoch === epoch)
-  }
-
-  /** A failed write leaves the counters unwritten: the next one includes them. */
-  #write(untilMs: number): void {
-    const changes = this.#counters.unwritten(Math.floor(this.now() / 60_000) * 60)
-    if (changes.length > 0)
-      this.#store.transaction(() => {
-        const firstSeq = this.#store.write(this.#epoch, changes)
-        this.#deliveries.add(this.#epoch, deliveriesIn(changes, firstSeq))
-        this.#store.setWritten(this.#epoch, untilMs + this.#offsetMs, this.#offsetMs)
-      })
-    this.#counters.markWritten()
-    this.#countedAt = untilMs
-  }
-
-  /** A gap would begin here: where all rules were counted, not where one was closed or the time was set. */
-  #setWritten(): void {
-    this.#store.setWritten(this.#epoch, this.#countedAt + this.#offsetMs, this.#offsetMs)
-  }
-
-  #maintain(): void {
-    const { db, clock } = this.#options
-    const now = clock.now()
-    if (now - this.#prunedAt >= retentionMs) {
-      fold(db, this.#store, this.now())
-      const openRules = this.#counters.rules().map(({ id }) => id)
-      prune(db, this.#epoch, openRules, now)
-      this.#prunedAt = now
+  function reconcile(committed: Readonly<Record<string, number>>): void {
+    for (const { number, epoch } of store.epochs()) {
+      const seq = committed[epoch] ?? 0
+      store.markCommitted(number, seq, clock.now())
+      store.markPending(number, seq)
+      deliveries.reconcile(number, seq)
     }
-    if (now - this.#syncedAt < syncMs) return
-    this.#setWritten()
-    this.#store.sync()
-    this.#syncedAt = now
+    deliveries.recover(counters.rules())
   }
 
-  /** Logs a failure, at most once a minute. */
-  #guarded(work: () => void): void {
-    const { clock, log } = this.#options
-    try {
-      work()
-    } catch (error) {
-      if (clock.now() - this.#failedAt < failureLogMs) return
-      this.#failedAt = clock.now()
-      log.error('journal.write_failed', `counts stay in memory until the next write: ${String(error)}`)
-    }
+  return {
+    bind: counters.bind,
+    unbind: counters.unbind,
+    tick: (sample, at = clock.now()) => writer.tick(sample, at),
+    recordFinal: final => writer.recordFinal(final),
+    setServerTime: (serverTimeMs, askedMs) => writer.setServerTime(serverTimeMs, askedMs),
+    reconcile: committed => writer.guard(() => store.transaction(() => reconcile(committed))),
+    pending,
+    acknowledge: (epoch, seq) => writer.guard(() => acknowledge(epoch, seq)),
+    activePorts: counters.activePorts,
+    delivered: deliveries.total,
+    unacknowledged: (owner, { epoch, seq, since }) =>
+      deliveries.unacknowledged(owner, since, { epoch: find(epoch)?.number ?? 0, seq }),
+    deliveredSince: deliveries.since,
+    now: () => writer.now(),
+    close: () => writer.close()
   }
 }

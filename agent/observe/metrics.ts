@@ -1,17 +1,11 @@
 import type { Metric } from '../../plugins/metrics/wire.ts'
-import { type Counters, type PortCounters, peekBoundsMs, type Sample } from '../engine.ts'
+import { type Counts, noCounts, plus } from '../../plugins/stats/wire.ts'
+import { type Counters, peekBoundsMs, type Sample } from '../engine.ts'
+import { ruleBytes, ruleCounts } from '../journal/engine-counts.ts'
 
-interface RuleCounts {
+interface RuleCounts extends Omit<Counts, 'rejected'> {
   readonly rule: string
-  readonly bytesIn: number
-  readonly bytesOut: number
-  readonly datagramsIn: number
-  readonly datagramsOut: number
   readonly active: number
-  readonly connections: number
-  readonly dnsFailures: number
-  readonly failovers: number
-  readonly overflows: number
   readonly rejected: ReadonlyMap<string, number>
 }
 
@@ -23,24 +17,15 @@ interface MetricsInput {
 
 /** Sums the counters of all runs of one rule in the engine. */
 export function sumCounters(rule: string, all: readonly Counters[]): RuleCounts {
-  const sum = (of: (counters: Counters) => number): number =>
-    all.reduce((total, counters) => total + of(counters), 0)
-  const overPorts = (of: (port: PortCounters) => number): number =>
-    sum(({ ports }) => ports.reduce((total, port) => total + of(port), 0))
+  const counts = all.map(counters => ({ ...noCounts, ...ruleBytes(counters), ...ruleCounts(counters) }))
+  const ports = all.flatMap(({ ports }) => ports)
   const rejected = new Map<string, number>()
   for (const [reason, count] of all.flatMap(counters => Object.entries(counters.rejected)))
     rejected.set(reason, (rejected.get(reason) ?? 0) + count)
   return {
+    ...counts.reduce(plus, noCounts),
     rule,
-    bytesIn: overPorts(({ bytesIn }) => bytesIn),
-    bytesOut: overPorts(({ bytesOut }) => bytesOut),
-    datagramsIn: overPorts(({ datagramsIn }) => datagramsIn),
-    datagramsOut: overPorts(({ datagramsOut }) => datagramsOut),
-    active: overPorts(({ active }) => active),
-    connections: sum(({ connectionsTotal }) => connectionsTotal),
-    dnsFailures: sum(({ dnsFailures }) => dnsFailures),
-    failovers: sum(({ targetFailovers }) => targetFailovers),
-    overflows: sum(({ flowsDroppedOverflow }) => flowsDroppedOverflow),
+    active: ports.reduce((sum, { active }) => sum + active, 0),
     rejected
   }
 }
