@@ -1,7 +1,5 @@
 import type { EngineEvent, EngineOptions } from '../engine.ts'
 
-export type EngineEvents = ReturnType<typeof batchEvents>
-
 /** Batches events: they go out together in a microtask, never from within the call that caused them. */
 export function batchEvents(onEvents: EngineOptions['onEvents']) {
   let batch: EngineEvent[] = []

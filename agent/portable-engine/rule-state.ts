@@ -9,16 +9,6 @@ import type { MeterChain } from './meters/meter-chain.ts'
 import type { DialFailure } from './net/dial-failure.ts'
 import { TargetHealth } from './target-health.ts'
 
-/** The part of an open rule that the engine uses. */
-export interface OpenRule {
-  readonly state: RuleState
-  open(): Promise<void>
-  /** Shuts the port now and resets what is still live after `drainMs`. A later call can only shorten that. */
-  close(drainMs: number): void
-  /** Replaces the filters and resets what they no longer allow. */
-  setFilters(filters: Filters): void
-}
-
 export class RuleState {
   readonly rule: EngineRule
   readonly counters: LiveCounters

@@ -4,7 +4,7 @@ import type { EngineRule, Filters } from '../../engine.ts'
 import type { LivePortCounters } from '../counters.ts'
 import type { EngineContext } from '../engine-context.ts'
 import type { Admission } from '../meters/meter-chain.ts'
-import { type OpenRule, RuleState } from '../rule-state.ts'
+import { RuleState } from '../rule-state.ts'
 import { timeoutMs } from '../timeout.ts'
 import { Connection } from './connection.ts'
 import { startHealthProbes } from './health-probes.ts'
@@ -15,7 +15,7 @@ import type { Acceptor } from './shared-port.ts'
 /** A connection needs one for its caller and one for its target. */
 const descriptorsPerConnection = 2
 
-export class TcpRule implements OpenRule, Acceptor {
+export class TcpRule implements Acceptor {
   readonly state: RuleState
   readonly #context: EngineContext
   readonly #listeners: Listeners
@@ -40,6 +40,7 @@ export class TcpRule implements OpenRule, Acceptor {
     }
   }
 
+  /** Shuts the port now and resets what is still live after `drainMs`. A later call can only shorten that. */
   close(drainMs: number): void {
     this.#shut?.()
     this.#shut = null

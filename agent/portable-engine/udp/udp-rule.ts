@@ -1,14 +1,14 @@
 // An open UDP rule: its sockets, flows and counters, until the last flow has ended.
 import type { EngineRule, Filters } from '../../engine.ts'
 import type { EngineContext } from '../engine-context.ts'
-import { type OpenRule, RuleState } from '../rule-state.ts'
+import { RuleState } from '../rule-state.ts'
 import type { ConnectedUdpTarget } from './udp-dialer.ts'
 import { type Arrival, type FlowOwner, UdpFlow } from './udp-flow.ts'
 import { listenUdp } from './udp-listener.ts'
 import type { SocketAddress, UdpSocket } from './udp-socket.ts'
 import { UnreachableAddresses } from './unreachable-addresses.ts'
 
-export class UdpRule implements OpenRule, FlowOwner {
+export class UdpRule implements FlowOwner {
   readonly state: RuleState
   readonly unreachable = new UnreachableAddresses()
   readonly #context: EngineContext
