@@ -1,102 +1,112 @@
 /**
- * A data plane, portable or native. It knows ports, names, targets, filters and meters; never users or quotas.
- * Values are plain data; no JavaScript of ours runs on a native data path, except to answer 'resolve'.
+ * A data plane: the native engine (C++, Linux) or the portable one (Node). It knows ports, TLS names, targets, filters
+ * and meters; users, quotas and grants belong to the agent. All values are plain data. The native engine moves bytes on
+ * threads of its own and needs JavaScript only to resolve names.
  */
 export interface Engine {
   /**
-   * Binds and listens; resolves once traffic is accepted. All ports or none. Rejects with an EngineFault: EADDRINUSE
-   * also for a name that the port has, and for a plain rule beside names; EINVAL also for a meter that is not there.
+   * Binds all ports of the rule and listens; resolves when connections are accepted. Rejects with an EngineFault and
+   * leaves no port open: EADDRINUSE also for a name that is taken, or a rule without a name on a port of names; EINVAL
+   * also for an unknown meter.
    */
   open(rule: EngineRule): Promise<void>
   /**
-   * Resolves when the port is shut (or the name off it). What lives goes on for `drainMs` and is then reset; 0 cuts
-   * at once; flows are cut in any case. When the last has ended the event `closed` brings the final counters.
+   * Stops listening, or takes the rule's name off its port; resolves when done. Connections may go on for `drainMs`
+   * milliseconds and are then reset; 0 resets them at once. UDP flows end at once. When the last connection has ended,
+   * the event 'closed' brings the final counters.
    */
   close(ruleId: number, drainMs: number): Promise<void>
-  /** Replaces the filters of a running rule; connections and flows that they no longer allow are reset. */
+  /** Replaces the filters of an open rule and resets the connections and flows that they do not allow. */
   setFilters(ruleId: number, filters: Filters): void
-  /** Makes a meter or replaces its limits, for live connections too. Totals, budget and what is in it stay. */
+  /** Creates a meter, or replaces its limits, also for live connections. Its counters and its budget stay. */
   setMeter(id: number, meter: Meter): void
-  /** Sets or lifts (null) the mark. What was held and still lives goes on when there is room again. */
+  /** Sets the budget of a meter; null removes it. Connections that were paused at the old mark go on below the new one. */
   setBudget(meterId: number, budget: Budget | null): void
-  /** Forgets a meter that no rule passes any more. */
+  /** Deletes a meter that no rule passes any more. */
   removeMeter(id: number): void
-  /** Answers a 'resolve' event: the addresses in the order of the answer, or why there are none. */
+  /** Answers a 'resolve' event. */
   resolved(token: number, answer: Resolved): void
-  /** A copy of all counters, cumulative since `open`. */
+  /** Returns a copy of all counters. They count from the `open` of a rule or the creation of a meter. */
   sample(): Sample
-  /** Cuts everything, joins the threads. Idempotent. */
+  /** Resets all connections and ends the engine's threads. A second call has no effect. */
   stop(): Promise<void>
 }
 
 export interface EngineRule extends Filters {
-  readonly id: number // dense, chosen by the agent, never used again
+  readonly id: number // counts up from 1; the agent never uses one twice
   readonly protocol: 'tcp' | 'udp'
-  readonly from: number
-  readonly to: number // same as `from` unless a range: port p goes to target.port + (p - from)
-  /** TCP, one port: names share a listener. Lower-case, exact or '*.example.org' (one label); exact beats wildcard. */
+  readonly from: number // first listen port
+  readonly to: number // last listen port; connections to port p go to target.port + (p - from)
+  /**
+   * TLS server name, lower-case: exact, or '*.example.org' for one label. Rules with names share a TCP port; an exact
+   * name precedes a wildcard. null: the rule has the port alone, or is its fallback.
+   */
   readonly name: string | null
-  /** The nameless rule that takes what misses all names of its port (or is no TLS); else it takes a port alone. */
+  /** Takes the connections on a port of names that match none or are not TLS. On a port of its own it takes all. */
   readonly fallback: boolean
   readonly targets: readonly EngineTarget[] // failover order
   readonly preferIpv6: boolean
-  readonly probeMs: number // every target is probed by a connect (a range: its first port) this often; 0 is never
-  readonly meters: readonly number[] // traffic passes all of them, in this order
-  /** TCP: both directions silent for this long: reset; 0 is never. UDP: a flow ends after it. */
+  readonly probeMs: number // interval of connect probes to each target (of a range: to its first port); 0: none
+  readonly meters: readonly number[] // ids of the meters that all traffic passes, in this order
+  /** TCP: a connection without traffic in both directions for this long is reset; 0: never. UDP: the flow ends. */
   readonly idleMs: number
-  readonly flowCap: number // UDP: flows at once, over all ports of the rule
+  readonly flowCap: number // UDP: most flows at once, over all ports of the rule
 }
 
 export interface EngineTarget {
-  readonly host: string // address, or DNS name asked for by 'resolve'
+  readonly host: string // an address, or a DNS name, which is resolved by a 'resolve' event
   readonly port: number
 }
 
-/** A gate that traffic passes; what is null is unlimited. A UDP flow is a connection. */
+/** Limits for the traffic of one or more rules. null is unlimited. A UDP flow counts as a connection. */
 export interface Meter {
-  /** Payload bytes a second. Delays TCP, drops datagrams. In: towards the target. Never with `budget`'s hold. */
-  readonly bytesIn: Rate | null
-  readonly bytesOut: Rate | null
+  readonly bytesIn: Rate | null // payload towards the target; TCP above the rate waits, datagrams are dropped
+  readonly bytesOut: Rate | null // payload towards the caller
   readonly connections: number | null // at once
   readonly newConnections: Rate | null
-  /** The reasons under which `Counters.rejected` counts refused connections, and datagrams for `bytes`. */
+  /**
+   * The reasons under which `Counters.rejected` counts refusals by each limit: of connections, and for 'bytes' and
+   * 'budget' of datagrams.
+   */
   readonly refusals: Readonly<Record<'connections' | 'newConnections' | 'bytes' | 'budget', string>>
 }
 
-/** Token bucket: in t seconds at most perSec * t + burst. It begins full; one that is changed keeps what fits. */
+/** A token bucket: at most perSec * t + burst in t seconds. It begins full; a change keeps the tokens that still fit. */
 export interface Rate {
   readonly perSec: number
   readonly burst: number
 }
 
 /**
- * The total (in and out) that the meter may reach, compared at that instant. Bytes are reserved before they are read
- * and given back when they were not delivered. At the mark: live connections are held, neither side read, and reset
- * after `holdMs`; new ones are refused with RST; datagrams are dropped.
+ * The bytes that a meter may still let through. Bytes are reserved before they are read; what is not delivered is given
+ * back. At the mark live connections pause: neither side is read, and after `holdMs` they are reset. New connections are
+ * refused with RST, and datagrams are dropped.
  */
 export interface Budget {
-  readonly mark: number // bytes, of MeterCounters bytesIn + bytesOut
+  readonly mark: number // total bytes: `bytesIn` + `bytesOut` of MeterCounters at which the budget is spent
   readonly holdMs: number
 }
 
 export interface Filters {
-  readonly source: Filter | null // judged at accept, on the caller's address and port
-  readonly target: readonly Filter[] // judged at every dial, on the address used and the name as written; all must allow
+  readonly source: Filter | null // checks the caller's address and port when a connection is accepted
+  readonly target: readonly Filter[] // check the address and the configured host of every dial; all must allow it
 }
 
-/** `allow` null: everything that is not denied. A deny wins. */
+/** A deny match precedes an allow match. */
 export interface Filter {
-  readonly allow: readonly Match[] | null
+  readonly allow: readonly Match[] | null // null: everything that is not denied
   readonly deny: readonly Match[]
-  readonly refusal: string // the reason under which a refusal is counted: 'denied_by_agent'
+  readonly refusal: string // reason under which `Counters.rejected` counts refusals: 'denied_by_agent'
 }
 
+/** All members that are given must match. */
 export interface Match {
-  readonly cidr?: string // '10.0.0.0/8', 'fd00::/8', a bare address is a prefix of full length
-  readonly host?: string // a DNS name as written in the rule, lower-case
+  readonly cidr?: string // '10.0.0.0/8', 'fd00::/8'; an address without a length matches itself
+  readonly host?: string // DNS name as configured in the rule, lower-case
   readonly ports?: readonly [from: number, to: number]
 }
 
+/** Addresses in the order of the DNS answer, or why there are none. */
 export type Resolved =
   | { readonly ok: true; readonly addresses: readonly string[] }
   | { readonly ok: false; readonly reason: 'nxdomain' | 'servfail' | 'timeout' | 'no_address' | 'overloaded' }
@@ -104,36 +114,43 @@ export type Resolved =
 export interface Sample {
   readonly rules: readonly Counters[]
   readonly meters: readonly MeterCounters[]
-  /** TLS names awaited, since the engine began: how many took at most each of `peekBoundsMs`, the last without bound. */
+  /**
+   * Histogram of the time that connections waited until their TLS name was known, since the engine's start. `counts` has
+   * one element for each of `peekBoundsMs` and one above the last; it is not cumulative.
+   */
   readonly peekDurations: { readonly counts: readonly number[]; readonly sumMs: number }
-  readonly eventsDropped: number // advisory ones, since the engine began
+  readonly eventsDropped: number // advisory events, since the engine's start
 }
 
-/** Upper bounds of the buckets of `Sample.peeks.counts`, which has one more; counts are not cumulative over buckets. */
+/** Upper bounds of the buckets of `Sample.peekDurations`, in milliseconds. */
 export const peekBoundsMs = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2000, 3000] as const
 
-/** Payload bytes that were delivered: in = written to the target, out = written to the caller. */
+/** Counters of a rule. Bytes are delivered payload: in = written to the target, out = written to the caller. */
 export interface Counters {
   readonly ruleId: number
   readonly ports: readonly PortCounters[]
-  readonly targets: readonly TargetCounters[] // as many as the rule has, in its order
-  readonly connectionsTotal: number // flows, too
+  readonly targets: readonly TargetCounters[] // in the order of the rule's targets
+  readonly connectionsTotal: number // connections and flows
   readonly dnsFailures: number
-  readonly targetFailovers: number // connections and flows that were given to another target than the first dialled
-  readonly flowsDroppedOverflow: number
-  /** Connections, by the one reason that ended them: a filter's or a meter's refusal, 'loop' (an own listener),
-   * 'descriptors', 'sni_miss', 'sni_timeout', 'sni_overflow' (whoever reaches no rule is counted by the fallback of the
-   * port, or its longest open rule). Datagrams for a meter's `bytes` and `budget`. */
+  readonly targetFailovers: number // connections and flows for which the first target was not used
+  readonly flowsDroppedOverflow: number // datagrams without a flow at `flowCap`
+  /**
+   * Refused connections by reason, one for each: the reason of a filter or a meter, 'loop' (the target is a listener of
+   * this engine), 'descriptors' (none left), 'sni_miss', 'sni_timeout', 'sni_overflow'. A connection that reaches no rule
+   * counts for the fallback of its port, or else for the rule that is open longest. Also datagrams that a meter dropped.
+   */
   readonly rejected: Readonly<Record<string, number>>
 }
+
 export interface PortCounters {
   readonly port: number
   readonly bytesIn: number
   readonly bytesOut: number
   readonly datagramsIn: number
   readonly datagramsOut: number
-  readonly active: number // connections or flows now; 0 after `closed`
+  readonly active: number // open connections or flows; 0 after 'closed'
 }
+
 export interface TargetCounters {
   readonly bytesIn: number
   readonly bytesOut: number
@@ -141,60 +158,62 @@ export interface TargetCounters {
   readonly health: Health
   readonly consecutiveFailures: number
   readonly lastFailureAt: number | null // ms since 1970
-  readonly lastSuccessAt: number | null
+  readonly lastSuccessAt: number | null // ms since 1970
 }
+
 export type Health = 'healthy' | 'failed' | 'unknown'
 
 export interface MeterCounters {
   readonly id: number
-  readonly bytesIn: number // delivered, since the meter was made
+  readonly bytesIn: number // delivered, as in Counters
   readonly bytesOut: number
-  readonly active: number // connections and flows in it now
-  readonly throttledMs: number // connections' time in wait for `bytesIn` and `bytesOut`, summed
+  readonly active: number // open connections and flows
+  readonly throttledMs: number // time that connections waited for `bytesIn` and `bytesOut`, summed
 }
 
 /**
- * `resolve`, `closed`, `target-health` and `meter-empty` are delivered for certain; others may be dropped under load,
- * and are counted when they are.
+ * Events of the engine. 'resolve', 'closed', 'target-health' and 'meter-empty' are always delivered. The others are
+ * advisory: they may be dropped under load, and `Sample.eventsDropped` counts them.
  */
 export type EngineEvent =
   | { readonly kind: 'resolve'; readonly token: number; readonly ruleId: number; readonly host: string }
   | { readonly kind: 'closed'; readonly counters: Counters }
   | { readonly kind: 'dns-failed'; readonly ruleId: number; readonly host: string; readonly reason: string }
   | {
-      readonly kind: 'flow-evicted'
+      readonly kind: 'flow-evicted' // the target's host answered with ICMP
       readonly ruleId: number
-      readonly target: number
+      readonly target: number // index in EngineRule.targets
       readonly errno: string
     }
   | {
       readonly kind: 'target-health'
       readonly ruleId: number
-      readonly target: number // its index
+      readonly target: number
       readonly from: Health
       readonly to: Health
-      readonly reason: string // 'refused', 'timeout', 'unreachable', 'reset', a DNS reason; of a recovery 'connected'
+      readonly reason: string // 'connected', 'refused', 'timeout', 'unreachable', 'reset', or a reason of Resolved
     }
-  | { readonly kind: 'meter-empty'; readonly meterId: number } // its budget is spent: once each time
-  | { readonly kind: 'splice-selected'; readonly ruleId: number } // once a rule
+  | { readonly kind: 'meter-empty'; readonly meterId: number } // each time a budget is spent
+  | { readonly kind: 'splice-selected'; readonly ruleId: number } // once for each rule
   | { readonly kind: 'splice-unsupported'; readonly ruleId: number; readonly errno: string }
   | {
-      readonly kind: 'pipe-size' // once a thread, at most
+      readonly kind: 'pipe-size' // the kernel gave smaller pipes; at most once for each thread
       readonly requestedBytes: number
       readonly actualBytes: number
       readonly errno: string
     }
 
+/** ESTOPPED: the engine has stopped. The other codes are those of the system call, or EINVAL for an invalid rule. */
 export type EngineFault = Error & {
   readonly code: 'EADDRINUSE' | 'EACCES' | 'EINVAL' | 'EMFILE' | 'ESTOPPED'
 }
 
 export interface EngineOptions {
-  /** Local addresses that every listener binds: ['0.0.0.0', '::'] for all of both families. */
+  /** Local addresses on which rules listen: ['0.0.0.0', '::'] for all addresses of both families. */
   readonly bind: readonly string[]
   readonly onEvents: (batch: readonly EngineEvent[]) => void
-  /** Of a native engine; default: one a core, 1 to 4. */
+  /** Threads of the native engine; default: one for each core, 1 to 4. */
   readonly threads?: number
-  /** 'off': no kernel zero-copy path. */
+  /** 'off': bytes are copied through user space instead of spliced. */
   readonly splice?: 'on' | 'off'
 }

@@ -7,66 +7,78 @@ import type { MessageChannel } from '../kernel/wire/rpc.ts'
 import type { Budget, EngineEvent, EngineRule, EngineTarget, Meter, Sample } from './engine.ts'
 import type { Journal } from './journal/journal.ts'
 
-/** The agent's half of a feature. Data, as the server's half is. */
+/**
+ * The agent half of a plugin. It is data, like the server half; functions are called by the agent. An error in one is
+ * logged as `plugin.failed` with the plugin's name. Where a rule, an object or a request of the server depends on the
+ * result, that one is refused; nothing else is affected.
+ */
 export interface AgentPlugin {
-  readonly name: string // same as the server's half
-  readonly agent: string // range of this contract
-  /** Announced in Hello: capability to the version of it that this half speaks. */
+  readonly name: string // as in the server half
+  readonly agent: string // semver range of the contract's version: '^1.0.0'
+  /** Capabilities that the agent announces in Hello: id to the version that this half supports. */
   readonly capabilities?: Readonly<Record<string, string>>
   readonly messages?: readonly Message[]
+  /** Handlers of the server's messages; each has 15 s. */
   readonly handlers?: readonly Handler<AgentCall>[]
   readonly fields?: readonly AgentField[]
   readonly shapes?: readonly AgentShape[]
-  /** Meters that a rule passes, in their order; asked once, when it opens. Those of earlier plugins come first. */
+  /** Returns the meters that a rule's traffic passes, in order, after those of plugins earlier in the configuration. */
   meters?(rule: RuleSpec): readonly MeterUse[]
   /** Kinds of managed objects that this half applies. */
   readonly kinds?: readonly AgentObjectKind[]
+  /** Receives every event of the engine, before the agent itself acts on it. */
   event?(event: EngineEvent, call: AgentCall): void
-  /** A stream is up; what runs for it ends with `signal`. `part` is what the server's half put into Welcome. */
+  /** Called when a control stream is up. Work for this stream ends when `stream.signal` is aborted. */
   connected?(stream: ControlStream, call: AgentCall): void
-  /** The agent stops in order: what the server should still hear. Waited for 3 s; the stream may be down. */
+  /** Sends last reports when the agent stops in order. The agent waits for 3 s; the stream may be down. */
   stopping?(call: AgentCall): Promise<void>
-  /** Acquire what needs acquiring, once a process, within 10 s; hand each release to `defer`. */
+  /** Acquires resources, once per process, within 10 s; gives each release to `defer`. An error ends the start. */
   start?(scope: { readonly call: AgentCall; readonly defer: (release: Release) => void }): Promise<void>
 }
 
+/** A control stream to the server that has been welcomed. */
 export interface ControlStream extends MessageChannel {
+  /** Returns what the server half of a plugin has put into Welcome under this key. */
   welcomePart(key: string): Uint8Array | undefined
-  readonly signal: AbortSignal
+  readonly signal: AbortSignal // aborted when the stream has ended
 }
 
-/** The agent's half of a rule field. */
+/** The agent half of a rule field. */
 export interface AgentField<B extends TSchema = TSchema> {
   readonly key: string
-  readonly message: Message<B>
-  /** Writes its part into the rule before it opens. What it writes differently at a change opens the rule anew. */
+  readonly message: Message<B> // the type of its value
+  /** Writes the value into the draft of the engine rule. If a later value gives another draft, the rule is reopened. */
   plan?(value: Static<B>, draft: EngineRuleDraft): void
-  /** Of a hot field: sets meters, before the rule opens and at every change; null where the rule has none. */
+  /**
+   * Sets meters from the value, before the rule opens and at every change, without reopening it. null: the rule does not
+   * have the field, or has ended.
+   */
   setMeters?(value: Static<B> | null, rule: RuleSpec, meters: AgentMeters): void
 }
 
+/** Returns the field; infers the type of its value from `message`. */
 export function defineField<B extends TSchema>(field: AgentField<B>): AgentField {
   return field
 }
 
-/** What goes beyond one TCP port with one target. A rule whose shape no half claims is refused. */
+/** A kind of rule beyond one TCP port with one target. A rule with a shape that no plugin claims is refused. */
 export interface AgentShape {
   readonly claims: 'udp' | 'range' | 'targets'
 }
 
-/** A rule as it came over the wire; each value still in the bytes of its owner's message. */
+/** A rule as the server has sent it. */
 export interface RuleSpec {
   readonly id: string
   readonly owner: string
   readonly protocol: 'tcp' | 'udp'
   readonly from: number
-  readonly to: number
-  readonly targets: readonly EngineTarget[]
+  readonly to: number // last listen port; equal to `from` for one port
+  readonly targets: readonly EngineTarget[] // failover order
   readonly preferIpv6: boolean
-  readonly fields: Readonly<Record<string, Uint8Array>>
+  readonly fields: Readonly<Record<string, Uint8Array>> // key to the encoded message of the field
 }
 
-/** A rule while it is put together. Mutable on purpose, and only during planning. */
+/** An engine rule during planning, when fields may change it. */
 export type EngineRuleDraft = { -readonly [K in Exclude<keyof EngineRule, 'id' | 'meters'>]: EngineRule[K] }
 
 /**
@@ -132,10 +144,11 @@ export interface ApplyOrder {
   readonly rank: number
 }
 
+/** The services of the agent. A plugin gets the same object at every call and may use it as a key. */
 export interface AgentCall {
   readonly rules: AgentRules
   readonly meters: AgentMeters
-  /** Writes what the engine has counted into the journal, now; what it gives is what the journal then holds. */
+  /** Samples the engine's counters, records them in the journal and returns them. */
   takeSample(): Sample
   readonly objects: AgentObjects
   readonly journal: Journal
@@ -144,43 +157,53 @@ export interface AgentCall {
   readonly clock: Clock
 }
 
-/** Rules in the engine, by the server's ids. */
+/** The rules in the engine. `ruleId` is the server's id of a rule, `engineId` that of one of its runs in the engine. */
 export interface AgentRules {
-  /** Opens it; a rule of that id which is open and planned differently is replaced, an equal one is not touched. */
+  /**
+   * Opens the rule, or changes an open one: filters and limits on live connections, anything else by reopening it.
+   * Throws Refused: 'port_in_use', 'activation_failed', 'denied_by_agent', 'field_unknown', 'shape_unknown', or a code of
+   * a plugin.
+   */
   open(spec: RuleSpec): Promise<void>
+  /** Closes the listeners; `done` resolves when the connections have ended, or at once where there are none. */
   close(ruleId: string, removal: 'drain' | 'cut'): Promise<{ readonly done: Promise<void> }>
-  /** Rules of one port open in an order: names, wildcards, what takes the rest. */
+  /** Orders rules that share a port: exact names, wildcards, the fallback. */
   applyOrderOf(spec: RuleSpec): ApplyOrder
-  /** The rule in the engine under this number, until it has ended: for events. */
+  /** Returns the rule of an event or a sample, until its last connection has ended. */
   find(engineId: number): RuleSpec | undefined
-  /** From Welcome, kept for a start without the server; what is left out stays. For rules that open from now on. */
+  /** Changes and saves settings; those not given stay. They apply to rules that open later, `drainMs` to all. */
   configure(settings: Partial<RuleSettings>): void
 }
 
 export interface RuleSettings {
-  readonly drainMs: number // what a removed rule's connections have
-  readonly tcpIdleMs: number
+  readonly drainMs: number // before connections of a removed rule are reset
+  readonly tcpIdleMs: number // see EngineRule.idleMs
   readonly udpIdleMs: number
-  readonly udpFlowCap: number // of one rule
+  readonly udpFlowCap: number // see EngineRule.flowCap
 }
 
-/** A meter by its owner's name for it ('owner <user>', 'rule <id>'), and how it refuses. */
+/** A meter that a rule's traffic passes. Plugins name meters, for example 'owner <user id>' or 'rule <rule id>'. */
 export interface MeterUse {
   readonly key: string
   readonly refusals: Meter['refusals']
 }
 
-/** Unlimited is the beginning: limits and budgets may come before the first rule and outlive the last. */
+/**
+ * The meters by key. A meter is unlimited until limits or a budget are set. They may be set before the first rule passes
+ * the meter, and stay after the last.
+ */
 export interface AgentMeters {
-  /** Reaches live connections. null: unlimited again. */
+  /** Sets limits, also for live connections. null: unlimited. */
   setLimits(key: string, limits: MeterLimits | null): void
-  /** The mark is compared with `total` as it is then: what passed since it was read counts. null: no budget. */
+  /** Sets the budget; see `Budget.mark` for what it is compared with. null: none. */
   setBudget(key: string, budget: Budget | null): void
-  /** What it let through, in and out; 0 where it is new. For a `count` at the same instant. */
+  /** Returns the bytes in and out that the meter had let through when `sample` was taken; 0 for an unknown key. */
   totalBytes(key: string, sample: Sample): number
-  /** For events and samples. */
+  /** Returns the key of a meter in an event or a sample. */
   keyOf(meterId: number): string | undefined
 }
+
+/** Limits for one meter; null members are unlimited. */
 export type MeterLimits = Omit<Meter, 'refusals'>
 
 export type AgentApplyResult =

@@ -7,7 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeSync
+  writeFileSync
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Static, type TObject, Type } from 'typebox'
@@ -102,10 +102,7 @@ function readText(file: string): string | null {
 /** Replaces the file atomically and durably: after a power failure it has the old or the new content. */
 function write(file: string, value: object): void {
   const draft = `${file}.${process.pid}.tmp`
-  const fd = openSync(draft, 'w', 0o600)
-  writeSync(fd, `${JSON.stringify(value, null, 2)}\n`)
-  fsyncSync(fd)
-  closeSync(fd)
+  writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600, flush: true })
   renameSync(draft, file)
   if (process.platform === 'win32') return // it cannot open directories
   const dir = openSync(dirname(file), 'r')

@@ -15,8 +15,6 @@ export const runLink = (options: LinkOptions, signal: AbortSignal): Promise<Bund
 
 type LinkState = 'session' | 'backing off' | 'awaiting token' | 'revoked'
 
-const firstDelayMs = 500
-const maxDelayMs = 30_000
 /** Delays after refusals that no quick retry can change. */
 const refusalDelayMs: Readonly<Record<string, number>> = { token_unknown: 30_000, instance_conflict: 30_000 }
 const enrollmentMs = 60_000
@@ -80,8 +78,7 @@ class Link {
   /** Full jitter, so that the agents do not all reconnect at the same moment when a server comes back. */
   #delayMs(): number {
     const { random = Math.random } = this.#options
-    const backoffMs = Math.min(maxDelayMs, firstDelayMs * 2 ** (this.#failures - 1))
-    return refusalDelayMs[this.#reason] ?? random() * backoffMs
+    return refusalDelayMs[this.#reason] ?? random() * Math.min(30_000, 500 * 2 ** (this.#failures - 1))
   }
 
   #reread(): Bundle {

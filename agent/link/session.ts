@@ -1,5 +1,4 @@
 // One control stream, from connecting to its end: the states "connecting", "greeting" and "connected" of the README.
-import type { TLSSocket } from 'node:tls'
 import type { Static } from 'typebox'
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
@@ -42,9 +41,40 @@ export async function runSession(
   bundle: Bundle,
   signal: AbortSignal
 ): Promise<SessionEnd> {
+  const { codec, clock, log } = options
   const socket = await connect(options, bundle, signal)
   if (!socket) return { reason: 'unreachable', wasWelcomed: false }
-  return new Session(options, bundle, socket).run(signal)
+
+  const usesNextCertificate = fingerprintOf(socket) === bundle.next_server_cert_sha256
+  const reasons: string[] = [] // the first one counts
+  const ended = on(Ended, async (_: null, { code }) => void reasons.push(code))
+  const ready = Promise.withResolvers<void>()
+  const handlers = [
+    ...bindHandlers([ended], () => null),
+    ...options.handlers.map(delayedUntil(ready.promise))
+  ]
+  const stream = new Stream({ socket, codec, handlers, clock, log })
+  const stop = (): void => stream.end('stopped')
+  signal.addEventListener('abort', stop, { once: true })
+  let wasWelcomed = false
+  try {
+    const welcome = await stream.channel.request(Hello, { ...options.hello(), token: bundle.token })
+    wasWelcomed = true
+    if (usesNextCertificate) options.certificateChanged()
+    await Promise.race([options.welcomed(welcome), aborted(stream.ended)])
+    ready.resolve()
+    log.info('control.connected', `connected to ${bundle.server_endpoint}`, { session: welcome.session_id })
+    if (!stream.ended.aborted) options.connected(stream.channel, welcome, stream.ended)
+    await aborted(stream.ended)
+  } catch (error) {
+    reasons.push(codeOf(error, log))
+  }
+  signal.removeEventListener('abort', stop)
+  stop()
+  if (wasWelcomed) options.disconnected()
+  const reason = reasons[0] ?? String(stream.ended.reason)
+  log.info('control.disconnected', 'the control stream is down', { reason })
+  return { reason, wasWelcomed }
 }
 
 async function connect({ clock, log }: SessionOptions, bundle: Bundle, signal: AbortSignal) {
@@ -61,69 +91,9 @@ async function connect({ clock, log }: SessionOptions, bundle: Bundle, signal: A
   }
 }
 
-class Session {
-  readonly #options: SessionOptions
-  readonly #bundle: Bundle
-  readonly #stream: Stream
-  readonly #showsNextCertificate: boolean
-  readonly #ready = Promise.withResolvers<void>() // Welcome has been processed
-  #wasWelcomed = false
-  #reason: string | null = null // the first one known
-
-  constructor(options: SessionOptions, bundle: Bundle, socket: TLSSocket) {
-    const { codec, clock, log } = options
-    this.#options = options
-    this.#bundle = bundle
-    this.#showsNextCertificate = fingerprintOf(socket) === bundle.next_server_cert_sha256
-    const ended = on(Ended, async (_: null, { code }) => {
-      this.#reason ??= code
-    })
-    const handlers = [...bindHandlers([ended], () => null), ...options.handlers.map(this.#whenReady)]
-    this.#stream = new Stream({ socket, codec, handlers, clock, log })
-  }
-
-  async run(signal: AbortSignal): Promise<SessionEnd> {
-    const { disconnected, log } = this.#options
-    const stop = (): void => this.#stream.end('stopped')
-    signal.addEventListener('abort', stop, { once: true })
-    try {
-      await this.#serve(await this.#greet())
-    } catch (error) {
-      this.#reason ??= codeOf(error, log)
-    }
-    signal.removeEventListener('abort', stop)
-    stop()
-    if (this.#wasWelcomed) disconnected()
-    const reason = this.#reason ?? String(this.#stream.ended.reason)
-    log.info('control.disconnected', 'the control stream is down', { reason })
-    return { reason, wasWelcomed: this.#wasWelcomed }
-  }
-
-  async #greet(): Promise<WelcomeBody> {
-    const { hello, certificateChanged } = this.#options
-    const welcome = await this.#stream.channel.request(Hello, { ...hello(), token: this.#bundle.token })
-    this.#wasWelcomed = true
-    if (this.#showsNextCertificate) certificateChanged()
-    return welcome
-  }
-
-  async #serve(welcome: WelcomeBody): Promise<void> {
-    const { welcomed, connected, log } = this.#options
-    const { channel, ended } = this.#stream
-    await Promise.race([welcomed(welcome), aborted(ended)])
-    this.#ready.resolve()
-    log.info('control.connected', `connected to ${this.#bundle.server_endpoint}`, {
-      session: welcome.session_id
-    })
-    if (!ended.aborted) connected(channel, welcome, ended)
-    await aborted(ended)
-  }
-
-  #whenReady = ({ name, run }: BoundHandler): BoundHandler => ({
-    name,
-    run: (...args) => this.#ready.promise.then(() => run(...args))
-  })
-}
+const delayedUntil =
+  (ready: Promise<void>) =>
+  ({ name, run }: BoundHandler): BoundHandler => ({ name, run: (...args) => ready.then(() => run(...args)) })
 
 /** An error in the agent's own code ends this stream only; forwarding goes on. */
 function codeOf(error: unknown, log: Log): string {

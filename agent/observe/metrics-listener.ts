@@ -2,7 +2,7 @@
 import { openListener, openScrape } from '../../plugins/metrics/wire.ts'
 import type { Counters } from '../engine.ts'
 import type { AgentCall, AgentPlugin } from '../plugin.ts'
-import { metricsOf, sumCounters } from './metrics.ts'
+import { metricsOf, type RuleCounters } from './metrics.ts'
 
 /** An internal plugin, so that no other part of the agent depends on metrics. */
 export function metricsPlugin(listen: string): AgentPlugin {
@@ -15,9 +15,7 @@ export function metricsPlugin(listen: string): AgentPlugin {
     const live = Map.groupBy(sample.rules, ({ ruleId }) => rules.find(ruleId)?.id ?? '')
     live.delete('')
     for (const rule of ended.keys()) if (!live.has(rule)) ended.delete(rule) // a removed rule has no series
-    const all = [...live].map(([rule, counters]) =>
-      sumCounters(rule, [...(ended.get(rule) ?? []), ...counters])
-    )
+    const all = [...live].map(([rule, runs]): RuleCounters => [rule, [...(ended.get(rule) ?? []), ...runs]])
     return metricsOf({ rules: all, sample, isConnected: streams > 0 })
   }
 

@@ -1,43 +1,31 @@
 import type { Metric } from '../../plugins/metrics/wire.ts'
-import { type Counts, noCounts, plus } from '../../plugins/stats/wire.ts'
-import { type Counters, peekBoundsMs, type Sample } from '../engine.ts'
-import { ruleBytes, ruleCounts } from '../journal/engine-counts.ts'
+import { type Counters, type PortCounters, peekBoundsMs, type Sample } from '../engine.ts'
 
-interface RuleCounts extends Omit<Counts, 'rejected'> {
-  readonly rule: string
-  readonly active: number
-  readonly rejected: ReadonlyMap<string, number>
-}
+/** A rule, and the counters of each of its runs in the engine. */
+export type RuleCounters = readonly [rule: string, runs: readonly Counters[]]
 
 interface MetricsInput {
-  readonly rules: readonly RuleCounts[]
+  readonly rules: readonly RuleCounters[]
   readonly sample: Sample
   readonly isConnected: boolean
 }
 
-/** Sums the counters of all runs of one rule in the engine. */
-export function sumCounters(rule: string, all: readonly Counters[]): RuleCounts {
-  const counts = all.map(counters => ({ ...noCounts, ...ruleBytes(counters), ...ruleCounts(counters) }))
-  const ports = all.flatMap(({ ports }) => ports)
-  const rejected = new Map<string, number>()
-  for (const [reason, count] of all.flatMap(counters => Object.entries(counters.rejected)))
-    rejected.set(reason, (rejected.get(reason) ?? 0) + count)
-  return {
-    ...counts.reduce(plus, noCounts),
-    rule,
-    active: ports.reduce((sum, { active }) => sum + active, 0),
-    rejected
-  }
-}
-
 /** Names differ from the server's, so that a query over server and agents does not count a byte twice. */
 export function metricsOf({ rules, sample, isConnected }: MetricsInput): readonly Metric[] {
-  const perRule = (name: string, help: string, of: (counts: RuleCounts) => number): Metric => ({
+  const perRule = (name: string, help: string, count: Count): Metric => ({
     name: `svc_agent_rule_${name}`,
     type: name.endsWith('_total') ? 'counter' : 'gauge',
     help,
     labels: ['rule'],
-    samples: rules.map(counts => ({ labelValues: [counts.rule], value: of(counts) }))
+    samples: rules.map(([rule, runs]) => ({ labelValues: [rule], value: sum(runs, count) }))
+  })
+  const inAndOut = (what: string, help: string, countIn: Count, countOut: Count): Metric => ({
+    ...perRule(`${what}_total`, help, countIn),
+    labels: ['rule', 'direction'],
+    samples: rules.flatMap(([rule, runs]) => [
+      { labelValues: [rule, 'in'], value: sum(runs, countIn) },
+      { labelValues: [rule, 'out'], value: sum(runs, countOut) }
+    ])
   })
   const single = (name: string, type: 'gauge' | 'counter', help: string, value: number): Metric => ({
     name: `svc_agent_${name}`,
@@ -46,68 +34,45 @@ export function metricsOf({ rules, sample, isConnected }: MetricsInput): readonl
     labels: [],
     samples: [{ labelValues: [], value }]
   })
-  const throttledMs = sample.meters.reduce((sum, meter) => sum + meter.throttledMs, 0)
+  const throttledMs = sum(sample.meters, meter => meter.throttledMs)
   return [
     single('connected', 'gauge', '1 while the control stream is up.', isConnected ? 1 : 0),
     single('rules', 'gauge', 'Rules that are open.', rules.length),
     single('meters', 'gauge', 'Meters in use: of rules, owners and quotas.', sample.meters.length),
-    single(
-      'throttle_wait_seconds',
-      'gauge',
-      'Time that connections waited for bandwidth, of meters in use.',
-      throttledMs / 1000
-    ),
-    single(
-      'engine_events_dropped_total',
-      'counter',
-      'Advisory engine events that were dropped under load.',
-      sample.eventsDropped
-    ),
-    inAndOut(rules, 'bytes', 'Payload bytes delivered.', ['bytesIn', 'bytesOut']),
-    inAndOut(rules, 'datagrams', 'Datagrams delivered.', ['datagramsIn', 'datagramsOut']),
-    perRule('active', 'Connections and flows that are open.', ({ active }) => active),
-    perRule('connections_total', 'Connections and flows accepted.', ({ connections }) => connections),
-    perRule('dns_failures_total', 'Target names that did not resolve.', ({ dnsFailures }) => dnsFailures),
-    perRule(
-      'target_failovers_total',
-      'Connections and flows that failed over to another target.',
-      ({ failovers }) => failovers
-    ),
-    perRule(
-      'flows_dropped_overflow_total',
-      'Datagrams dropped because the rule had its maximum of flows.',
-      ({ overflows }) => overflows
-    ),
+    single('throttle_wait_seconds', 'gauge', 'Waits for bandwidth, of meters in use.', throttledMs / 1000),
+    single('engine_events_dropped_total', 'counter', 'Advisory events dropped.', sample.eventsDropped),
+    inAndOut('bytes', 'Payload bytes delivered.', ofPorts('bytesIn'), ofPorts('bytesOut')),
+    inAndOut('datagrams', 'Datagrams delivered.', ofPorts('datagramsIn'), ofPorts('datagramsOut')),
+    perRule('active', 'Open connections and flows.', ofPorts('active')),
+    perRule('connections_total', 'Connections and flows.', counters => counters.connectionsTotal),
+    perRule('dns_failures_total', 'Failed lookups of targets.', counters => counters.dnsFailures),
+    perRule('target_failovers_total', 'Failovers to other targets.', counters => counters.targetFailovers),
+    perRule('flows_dropped_overflow_total', 'Dropped at the flow cap.', ({ flowsDroppedOverflow: n }) => n),
     rejections(rules),
     peekDurations(sample)
   ]
 }
 
-type CounterName = 'bytesIn' | 'bytesOut' | 'datagramsIn' | 'datagramsOut'
+type Count = (counters: Counters) => number
 
-const inAndOut = (
-  rules: readonly RuleCounts[],
-  what: string,
-  help: string,
-  [inbound, outbound]: readonly [CounterName, CounterName]
-): Metric => ({
-  name: `svc_agent_rule_${what}_total`,
-  type: 'counter',
-  help,
-  labels: ['rule', 'direction'],
-  samples: rules.flatMap(counts => [
-    { labelValues: [counts.rule, 'in'], value: counts[inbound] },
-    { labelValues: [counts.rule, 'out'], value: counts[outbound] }
-  ])
-})
+const sum = <T>(items: readonly T[], count: (item: T) => number): number =>
+  items.reduce((total, item) => total + count(item), 0)
 
-const rejections = (rules: readonly RuleCounts[]): Metric => ({
+const ofPorts =
+  (name: Exclude<keyof PortCounters, 'port'>): Count =>
+  ({ ports }) =>
+    sum(ports, port => port[name])
+
+const rejections = (rules: readonly RuleCounters[]): Metric => ({
   name: 'svc_agent_rule_rejected_total',
   type: 'counter',
   help: 'Connections and datagrams that were refused.',
   labels: ['rule', 'reason'],
-  samples: rules.flatMap(({ rule, rejected }) =>
-    [...rejected].map(([reason, value]) => ({ labelValues: [rule, reason], value }))
+  samples: rules.flatMap(([rule, runs]) =>
+    [...new Set(runs.flatMap(({ rejected }) => Object.keys(rejected)))].map(reason => ({
+      labelValues: [rule, reason],
+      value: sum(runs, ({ rejected }) => rejected[reason] ?? 0)
+    }))
   )
 })
 
