@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Errors } from 'typebox/value'
 import * as rows from './base/errors.ts'
 import { unmetNeed } from './base/version.ts'
-import { controlSlot } from './control/control.ts'
+import { controlSlot } from './control/host.ts'
 import { objectKindSlot } from './control/managed-objects.ts'
 import { connectionSlot } from './control/peers.ts'
 import { hostSlot } from './http/host.ts'
@@ -26,8 +26,8 @@ export const kernelSlots = [
 ]
 export const kernelCodes = Object.values(rows).filter(row => typeof row === 'object')
 
-/** What two plugins may not both have, by the word that the message uses. */
-const unique: Readonly<Record<string, (plugin: Plugin) => readonly string[]>> = {
+/** Names that only one plugin may claim, by kind. */
+const uniqueNames: Readonly<Record<string, (plugin: Plugin) => readonly string[]>> = {
   plugin: ({ name }) => [name],
   key: ({ keys }) => Object.keys(keys?.properties ?? {}),
   route: ({ routes }) => (routes ?? []).map(({ method, url }) => `${method} ${url.replaceAll(/:\w+/g, ':')}`),
@@ -39,7 +39,7 @@ const unique: Readonly<Record<string, (plugin: Plugin) => readonly string[]>> = 
   command: ({ commands }) => (commands ?? []).map(({ name }) => name)
 }
 
-const kernelHas: Readonly<Record<string, readonly string[]>> = {
+const kernelNames: Readonly<Record<string, readonly string[]>> = {
   plugin: ['kernel'],
   key: [...Object.keys(serverKeys.properties), 'plugins'],
   code: kernelCodes.map(({ code }) => code)
@@ -51,11 +51,15 @@ const Manifest = Type.Object({
   kernel: Type.String({ minLength: 1 })
 })
 
-/** Before anything runs: all problems, each with its owners. */
+/** Checks manifests before anything runs. Returns all problems, each with the plugins concerned. */
 export function pluginProblems(plugins: readonly Plugin[]): string[] {
-  const misshapen = plugins.flatMap(manifestProblems)
-  if (misshapen.length > 0) return misshapen
-  return [...clashes(plugins), ...plugins.flatMap(strangers(plugins)), ...plugins.flatMap(unmet(plugins))]
+  const malformed = plugins.flatMap(manifestProblems)
+  if (malformed.length > 0) return malformed
+  return [
+    ...duplicateNames(plugins),
+    ...plugins.flatMap(foreignSlotsAndTables(plugins)),
+    ...plugins.flatMap(unmetNeeds(plugins))
+  ]
 }
 
 function manifestProblems(plugin: Plugin): string[] {
@@ -66,19 +70,19 @@ function manifestProblems(plugin: Plugin): string[] {
   return unmetNeed({ by: `${name} ${plugin.version}`, ...need })
 }
 
-function clashes(plugins: readonly Plugin[]): string[] {
-  return Object.entries(unique).flatMap(([what, list]) => {
+function duplicateNames(plugins: readonly Plugin[]): string[] {
+  return Object.entries(uniqueNames).flatMap(([what, list]) => {
     const claims = [
-      ...(kernelHas[what] ?? []).map(id => ({ id, by: 'the kernel' })),
+      ...(kernelNames[what] ?? []).map(id => ({ id, by: 'the kernel' })),
       ...plugins.flatMap(plugin => list(plugin).map(id => ({ id, by: plugin.name })))
     ]
     return [...Map.groupBy(claims, ({ id }) => id)]
-      .filter(([, twins]) => twins.length > 1)
-      .map(([id, twins]) => `${what} ${id} is claimed by ${twins.map(({ by }) => by).join(' and ')}`)
+      .filter(([, claimants]) => claimants.length > 1)
+      .map(([id, claimants]) => `${what} ${id} is claimed by ${claimants.map(({ by }) => by).join(' and ')}`)
   })
 }
 
-function unmet(plugins: readonly Plugin[]): (plugin: Plugin) => string[] {
+function unmetNeeds(plugins: readonly Plugin[]): (plugin: Plugin) => string[] {
   const versions = new Map(plugins.map(({ name, version }) => [name, version]))
   return ({ name, version, needs }) =>
     Object.entries(needs ?? {}).flatMap(([what, range]) => {
@@ -88,17 +92,17 @@ function unmet(plugins: readonly Plugin[]): (plugin: Plugin) => string[] {
     })
 }
 
-/** Slots that nobody loaded owns, and tables outside the plugin's prefix. */
-function strangers(plugins: readonly Plugin[]): (plugin: Plugin) => string[] {
+/** Finds filled slots that no loaded or needed plugin owns, and tables without the plugin's prefix. */
+function foreignSlotsAndTables(plugins: readonly Plugin[]): (plugin: Plugin) => string[] {
   const owned = new Set([...kernelSlots, ...plugins.flatMap(({ slots }) => slots ?? [])].map(({ id }) => id))
   return ({ name, needs, fills, store }) => {
     const prefix = name.replaceAll('-', '_')
-    const places = (fills ?? []).map(({ slot }) => slot)
+    const slots = (fills ?? []).map(({ slot }) => slot)
     return [
-      ...places
+      ...slots
         .filter(slot => slot.ifOwnerMissing === 'required' && !owned.has(slot.id))
         .map(slot => `${name} fills ${slot.id}, which no loaded plugin owns`),
-      ...places
+      ...slots
         .map(ownerOf)
         .filter(owner => owner !== 'kernel' && owner !== name && !(owner in (needs ?? {})))
         .map(owner => `${name} fills a slot of ${owner}, but does not need it`),

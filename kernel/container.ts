@@ -2,22 +2,23 @@ import { asValue, createContainer, InjectionMode, type Resolver } from 'awilix'
 import { Fault, reasonOf, startupInvalid } from './base/errors.ts'
 import type { Kernel, Plugin } from './plugin.ts'
 
-type Named = Readonly<Record<string, Resolver<unknown>>>
+type Registrations = Readonly<Record<string, Resolver<unknown>>>
 
 /**
- * One container a plugin: the kernel's services, the exports of what it needs, its own. Not an Awilix child:
- * a child sees everything of its parent. All services are made here, in order: a missing one stops the boot.
+ * Opens one container for each plugin, with the kernel's services, the exports of the plugins it needs, and its own
+ * services. They are not child containers, which would see everything of their parent. All services are made here, in
+ * dependency order, so that a missing one stops the boot.
  */
 export function openContainers(
   plugins: readonly Plugin[],
   kernelFor: (plugin: Plugin) => Kernel
 ): (plugin: string) => Kernel {
-  const exported = new Map<string, Named>()
+  const exported = new Map<string, Registrations>()
   const cradles = new Map<string, Kernel>()
 
   for (const plugin of plugins) {
     const container = createContainer<Kernel>({ injectionMode: InjectionMode.PROXY, strict: true })
-    const add = (from: string, entries: Named): void => {
+    const add = (from: string, entries: Registrations): void => {
       for (const [key, resolver] of Object.entries(entries)) {
         if (container.hasRegistration(key)) refuse(plugin, `${key} of ${from} hides another ${key}`)
         container.register(key, resolver)
@@ -48,7 +49,7 @@ export function openContainers(
   }
 }
 
-const values = (entries: object): Named =>
+const values = (entries: object): Registrations =>
   Object.fromEntries(Object.entries(entries).map(([key, value]) => [key, asValue<unknown>(value)]))
 
 function refuse({ name }: Plugin, problem: string, cause?: unknown): never {

@@ -1,20 +1,20 @@
 import { defineSlot } from './slot.ts'
 
-/** One figure about what runs, in Prometheus' terms. */
+/** A metric family of Prometheus. */
 export interface Metric {
   readonly name: string // 'svc_clients_connected'
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly help: string
   readonly labels: readonly string[]
-  readonly samples: Iterable<MetricSample> // each set of label values once
+  readonly samples: Iterable<MetricSample> // no set of label values twice
 }
 
 export interface MetricSample {
-  readonly labelValues: readonly string[] // values of the labels, in their order
+  readonly labelValues: readonly string[] // in the order of `labels`
   readonly value: number | Histogram
 }
 
-/** Of a histogram: how many were at most each bound and above the one before; the last count is of those beyond. */
+/** `counts[i]` is the number of values above `bounds[i - 1]` and at most `bounds[i]`; the last count has no upper bound. */
 export interface Histogram {
   readonly bounds: readonly number[]
   readonly counts: readonly number[]
@@ -23,5 +23,5 @@ export interface Histogram {
 
 export type Metrics = () => Promise<readonly Metric[]>
 
-/** What a plugin can tell, asked whenever somebody looks. Two may tell of one figure, if no reading is in both. */
+/** Called for each scrape. Two plugins may add samples to one metric, with different label values. */
 export const metricsSlot = defineSlot<Metrics>('kernel.metrics')

@@ -1,4 +1,6 @@
-import { Type } from 'typebox'
+import { type Static, type TObject, Type } from 'typebox'
+import { throwProblems, validateConfig } from './base/config.ts'
+import type { Plugin } from './plugin.ts'
 
 /** 'host:port', '[::1]:0'. */
 export const Listen = (fallback: string, what: string) =>
@@ -8,7 +10,7 @@ export const Listen = (fallback: string, what: string) =>
     description: what
   })
 
-/** Keys of the server that belong to no feature. Plugins bring the others: see `keys` in plugin.ts. */
+/** The kernel's own keys. Plugins declare the others: see `keys` in plugin.ts. */
 export const serverKeys = Type.Object({
   data_dir: Type.Optional(Type.String({ description: 'Where the store, keys and backups live.' })),
   operator_token: Type.Optional(
@@ -26,3 +28,28 @@ export const serverKeys = Type.Object({
     Type.String({ pattern: '^sqlite:', description: 'Only the embedded SQLite file for now.' })
   )
 })
+
+export interface GivenConfig {
+  readonly keys: Readonly<Record<string, unknown>> // at the top
+  readonly sections: Readonly<Record<string, unknown>> // by plugin
+}
+
+/** Validates the top-level keys and the sections of all plugins. Throws all problems at once. */
+export function validateSettings(plugins: readonly Plugin[], { keys, sections }: GivenConfig) {
+  const all = Type.Object({
+    ...serverKeys.properties,
+    ...Object.assign({}, ...plugins.map(plugin => plugin.keys?.properties ?? {}))
+  })
+  const top = validateConfig(all, keys, '')
+  const configs = plugins.map(({ name, config = Type.Object({}), keys: owned }) => {
+    const { value, problems } = validateConfig(config, sections[name], `plugins.${name}`)
+    const own = Object.keys(owned?.properties ?? {}).map(key => [key, top.value[key]])
+    return { name, problems, value: { ...value, ...Object.fromEntries(own) } }
+  })
+  throwProblems([...top.problems, ...configs.flatMap(({ problems }) => problems)])
+  const byName = new Map(configs.map(({ name, value }) => [name, value]))
+  return {
+    server: top.value as Static<typeof serverKeys>, // validated above
+    configOf: (name: string): Static<TObject> => byName.get(name) ?? {}
+  }
+}

@@ -1,16 +1,15 @@
 import { type Attribution, attributed } from './base/attribution.ts'
 import { Fault, pluginFailed, reasonOf, startupInvalid } from './base/errors.ts'
-import type { Plugin } from './plugin.ts'
 
-/** A slot is a typed place, owned by one plugin, that others may fill. The kernel only carries values. */
+/** A typed extension point: one plugin owns it, others fill it. The kernel does not interpret the values. */
 export interface Slot<T> {
-  readonly id: string // '<owner>.<place>'
-  /** 'required': filling it without the owner loaded stops the boot. 'inert': the value is dropped. */
+  readonly id: string // '<owner>.<name>'
+  /** Filling a slot whose owner is not loaded stops the boot ('required'), or has no effect ('inert'). */
   readonly ifOwnerMissing: 'required' | 'inert'
-  /** Two plugins may not fill it under one key. */
+  /** Two plugins may not fill the slot with values of one key. */
   keyOf?(value: T): string
   fill(value: T): Fill
-  /** For a value that needs services: made once, from the filling plugin's own container. */
+  /** For a value that needs services: made once, from the container of the filling plugin. */
   fillWith<D>(make: (deps: D) => T): Fill<D>
 }
 
@@ -20,11 +19,11 @@ export interface Fill<D = object> {
 }
 
 export interface Filled<T> {
-  readonly by: string
+  readonly by: string // plugin
   readonly value: T
 }
 
-/** Reads the caller's own slots, in dependency order. What `fillWith` makes is there from `start` on. */
+/** Returns the values of a slot in dependency order. Values of `fillWith` are available from `start` on. */
 export type SlotReader = <T>(slot: Slot<T>) => readonly Filled<T>[]
 
 export function defineSlot<T>(
@@ -43,63 +42,65 @@ export function defineSlot<T>(
 
 export const ownerOf = (slot: Slot<never>): string => slot.id.slice(0, slot.id.indexOf('.'))
 
-/** What `owner` may read. Values are made on first sight, when their plugins are wired. */
+/** Reads the slots of `owner`. Values are made at the first read, when the plugins are wired. */
 export function slotReader(
   owner: string,
-  plugins: readonly Pick<Plugin, 'name' | 'fills'>[],
+  plugins: readonly { readonly name: string; readonly fills?: readonly Fill[] }[],
   depsOf: (plugin: string) => object
 ): SlotReader {
   const made = new Map<Fill, unknown>()
   return <T>(slot: Slot<T>) => {
     if (ownerOf(slot) !== owner) throw new TypeError(`${owner} reads ${slot.id}, which is not its own`)
-    const filled = plugins.flatMap(({ name, fills }) =>
-      (fills ?? [])
+    const filled = plugins.flatMap(({ name, fills = [] }) =>
+      fills
         .filter(fill => fill.slot === slot)
         .map(fill => {
           if (!made.has(fill)) made.set(fill, make(fill, name, depsOf))
           return { by: name, value: made.get(fill) as T } // only this slot makes Fills of this slot
         })
     )
-    refuseTwins(slot, filled)
+    refuseDuplicates(slot, filled)
     return filled
   }
 }
 
-/** The error names whose value it is: else the slot's owner, who reads it, were blamed. */
+/** Names the filling plugin in errors; without that, the slot's owner, which reads it, would seem to have failed. */
 function make({ slot, make }: Fill, by: string, depsOf: (plugin: string) => object): unknown {
   try {
-    const value = make(() => depsOf(by))
-    return signed(value, { slot: slot.id, filled_by: by })
+    return withAttribution(
+      make(() => depsOf(by)),
+      { slot: slot.id, filled_by: by }
+    )
   } catch (cause) {
     throw new Fault(pluginFailed, `plugin ${by} cannot fill ${slot.id}: ${reasonOf(cause)}`, { cause })
   }
 }
 
-type Work = (...args: unknown[]) => unknown
+type AnyFunction = (...args: unknown[]) => unknown
 
-/** The value as it is, but who runs one of its functions is known. */
-function signed(value: unknown, by: Attribution): unknown {
+/** A proxy of the value: errors and timeouts of its functions, and of functions they return, are attributed to the plugin. */
+function withAttribution(value: unknown, by: Attribution): unknown {
   if (!(value instanceof Object)) return value
-  const given = (made: unknown): unknown => {
-    if (made instanceof Promise) return made.then(given)
-    return typeof made === 'function' ? signed(made, by) : made
+  const wrapResult = (result: unknown): unknown => {
+    if (result instanceof Promise) return result.then(wrapResult)
+    return typeof result === 'function' ? withAttribution(result, by) : result
   }
-  const apply = (work: Work, self: unknown, args: unknown[]): unknown =>
-    attributed(by, () => given(Reflect.apply(work, self, args)))
+  const apply = (target: AnyFunction, self: unknown, args: unknown[]): unknown =>
+    attributed(by, () => wrapResult(Reflect.apply(target, self, args)))
   return new Proxy(value, {
-    apply: (target, self, args) => apply(target as Work, self, args),
+    apply: (target, self, args) => apply(target as AnyFunction, self, args),
     get(target, key) {
-      const part: unknown = Reflect.get(target, key)
-      if (typeof part !== 'function' || Object.isFrozen(target)) return part // what is frozen must show what it has
-      return (...args: unknown[]) => apply(part as Work, target, args)
+      const member: unknown = Reflect.get(target, key)
+      if (typeof member !== 'function' || Object.isFrozen(target)) return member // a proxy may not replace a frozen member
+      return (...args: unknown[]) => apply(member as AnyFunction, target, args)
     }
   })
 }
 
-function refuseTwins<T>({ id, keyOf }: Slot<T>, filled: readonly Filled<T>[]): void {
-  const claims = keyOf ? filled.map(({ by, value }) => ({ by, key: keyOf(value) })) : []
-  for (const { by, key } of claims) {
-    const twin = claims.find(other => other.key === key && other.by !== by)
-    if (twin) throw new Fault(startupInvalid, `${id} ${key} is claimed by ${by} and ${twin.by}`)
+function refuseDuplicates<T>({ id, keyOf }: Slot<T>, filled: readonly Filled<T>[]): void {
+  const keys = keyOf ? filled.map(({ by, value }) => ({ by, key: keyOf(value) })) : []
+  for (const { by, key } of keys) {
+    const other = keys.find(other => other.key === key && other.by !== by)
+    if (other) throw new Fault(startupInvalid, `${id} ${key} is claimed by ${by} and ${other.by}`)
   }
 }

@@ -1,71 +1,70 @@
-// Whose code runs: an error knows it, and so does a limit of time that is passed.
+// Attributes errors and timeouts to the plugin whose code was running.
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** A place, and the plugin whose value stands in it. */
+/** A slot, and the plugin that filled it. */
 export type Attribution = Readonly<Record<'slot' | 'filled_by', string>>
 
-interface Running {
+interface ActiveCall {
   readonly by: Attribution | undefined
-  readonly inner: Set<Running>
+  readonly inner: Set<ActiveCall>
 }
 
-const running = new AsyncLocalStorage<Running>()
-const blamed = new WeakMap<Error, Attribution>()
+const activeCall = new AsyncLocalStorage<ActiveCall>()
+const attributions = new WeakMap<Error, Attribution>()
 
-/** For the log: whose value in a slot threw this, or what caused it; undefined where none did. */
+/** Returns the slot and plugin that threw the error or one of its causes; undefined when it came from no slot. */
 export const attributionOf = (error: unknown): Attribution | undefined =>
-  error instanceof Error ? (blamed.get(error) ?? attributionOf(error.cause)) : undefined
+  error instanceof Error ? (attributions.get(error) ?? attributionOf(error.cause)) : undefined
 
-function enter(by?: Attribution) {
-  const outer = running.getStore()?.inner
-  const me: Running = { by, inner: new Set() }
-  outer?.add(me)
-  return { me, leave: () => void outer?.delete(me) }
+function beginCall(by?: Attribution) {
+  const siblings = activeCall.getStore()?.inner
+  const call: ActiveCall = { by, inner: new Set() }
+  siblings?.add(call)
+  return { call, end: () => void siblings?.delete(call) }
 }
 
-/** Calls what stands in a slot. An error passes unchanged, and is known to be that of the innermost one. */
+/** Calls a slot's value. Errors pass unchanged, and are attributed to the innermost slot. */
 export function attributed<T>(by: Attribution, work: () => T): T {
-  const { me, leave } = enter(by)
-  const sign = (thrown: unknown): never => {
-    const error = thrown instanceof Error ? thrown : new Error(String(thrown)) // to tell whose it is
-    if (!blamed.has(error)) blamed.set(error, by)
+  const { call, end } = beginCall(by)
+  const rethrow = (thrown: unknown): never => {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown)) // a WeakMap needs an object
+    if (!attributions.has(error)) attributions.set(error, by)
     throw error
   }
   try {
-    const made = running.run(me, work)
-    if (made instanceof Promise) return made.catch(sign).finally(leave) as T
-    leave()
-    return made
+    const result = activeCall.run(call, work)
+    if (result instanceof Promise) return result.catch(rethrow).finally(end) as T
+    end()
+    return result
   } catch (error) {
-    leave()
-    return sign(error)
+    end()
+    return rethrow(error)
   }
 }
 
 /**
- * Rejects when it takes longer, by the machine's own time; the error says in whose hands it was. The work goes on, unheard.
- * Until then the process lives, be it for this alone: one that ended here would name nobody.
+ * Rejects when `work` takes longer than `secs` of real time, attributed to the slot that it waits for. The work is not
+ * cancelled; its result is ignored. The timer keeps the process alive, so that the error is reported in any case.
  */
 export async function withTimeout<T>(secs: number, what: string, work: () => Promise<T>): Promise<T> {
-  const { me, leave } = enter()
+  const { call, end } = beginCall()
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
-    const by = oldest(me)
-    const error = new Error(
-      `${what} took more than ${secs} s${by ? `, in ${by.slot} of ${by.filled_by}` : ''}`
-    )
-    if (by) blamed.set(error, by)
+    const by = innermostOf(call)
+    const place = by ? `, in ${by.slot} of ${by.filled_by}` : ''
+    const error = new Error(`${what} took more than ${secs} s${place}`)
+    if (by) attributions.set(error, by)
     late.reject(error)
   }, secs * 1000)
   try {
-    return await Promise.race([running.run(me, work), late.promise])
+    return await Promise.race([activeCall.run(call, work), late.promise])
   } finally {
-    leave()
+    end()
     clearTimeout(timer)
   }
 }
 
-/** The innermost, on the way by those who have waited longest. */
-function oldest({ by, inner: [next] }: Running): Attribution | undefined {
-  return (next && oldest(next)) ?? by
+/** The innermost slot on the path of the longest-running calls. */
+function innermostOf({ by, inner: [oldest] }: ActiveCall): Attribution | undefined {
+  return (oldest && innermostOf(oldest)) ?? by
 }

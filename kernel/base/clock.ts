@@ -1,9 +1,9 @@
 import type { Release } from './releases.ts'
 
-/** Time as a service, so that a test can move it. Milliseconds since 1970, UTC. */
+/** A service, so that tests can advance time. Milliseconds since 1970, UTC. */
 export interface Clock {
   now(): number
-  /** Once, after `ms`. The release cancels it. Never keeps the process alive. */
+  /** Runs `work` once, unless released before. Does not keep the process alive. */
   after(ms: number, work: () => void): Release
   every(ms: number, work: () => void): Release
 }

@@ -6,7 +6,7 @@ import { Settings } from 'typebox/system'
 import { Convert, Default, Errors } from 'typebox/value'
 import { Fault, insecurePermissions, reasonOf, startupInvalid } from './errors.ts'
 
-Settings.Set({ maxErrors: 64 }) // the default of 8 would hide the ninth problem of a configuration
+Settings.Set({ maxErrors: 64 }) // at the default of 8 a configuration's ninth problem would be lost
 
 type Table = Record<string, unknown>
 
@@ -21,13 +21,13 @@ export function readConfig(schema: TObject, { file, env, flags }: ConfigSources)
   const table: Table = { ...(file === null ? {} : parseFile(file)) }
   for (const [key, property] of Object.entries(schema.properties)) {
     const given = env[`SVC_${key.toUpperCase()}`]
-    if (given !== undefined) table[key] = fromText(property, given)
+    if (given !== undefined) table[key] = parseText(property, given)
     if (flags[key] !== undefined) table[key] = flags[key]
   }
   return table
 }
 
-/** Secrets must not lie where others read them. */
+/** Throws when other users may read a file with secrets. */
 export function requirePrivateFile(file: string, what: string): void {
   if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
     throw new Fault(
@@ -36,8 +36,8 @@ export function requirePrivateFile(file: string, what: string): void {
     )
 }
 
-/** A key of which only the environment's text is known: lists by comma, numbers and booleans by their look. */
-const fromText = (schema: TSchema, text: string): unknown =>
+/** Parses the text of an environment variable: lists are separated by commas. */
+const parseText = (schema: TSchema, text: string): unknown =>
   Convert(schema, Type.IsArray(schema) ? text.split(',').filter(part => part !== '') : text)
 
 export function parseFile(file: string): Table {
@@ -48,7 +48,7 @@ export function parseFile(file: string): Table {
   }
 }
 
-/** Defaults put in, and every problem found: what is unknown, with the nearest name, and what is of another form. */
+/** Adds defaults and finds all problems: unknown keys, with the closest name, and invalid values. `where` prefixes keys. */
 export function validateConfig(
   schema: TObject,
   given: unknown,
@@ -56,22 +56,22 @@ export function validateConfig(
 ): { value: Table; problems: string[] } {
   const closed = Type.Object(schema.properties, { additionalProperties: false })
   const value = Default(closed, structuredClone(given ?? {})) as Table // an object schema makes an object
-  const byPlace = Map.groupBy(Errors(closed, value), ({ instancePath }) => instancePath)
-  const problems = [...byPlace].flatMap(([path, errors]) => {
-    const at = [where, ...path.split('/').slice(1).map(asWritten)].filter(part => part !== '').join('.')
-    return errors.flatMap(error => complain(at, error, errors, schema))
+  const byPath = Map.groupBy(Errors(closed, value), ({ instancePath }) => instancePath)
+  const problems = [...byPath].flatMap(([path, errors]) => {
+    const at = [where, ...path.split('/').slice(1).map(tomlKey)].filter(part => part !== '').join('.')
+    return errors.flatMap(error => problemsOf(at, error, errors, schema))
   })
   return { value, problems }
 }
 
-/** A part of a JSON pointer, as TOML spells a key. */
-function asWritten(part: string): string {
+/** Converts a part of a JSON pointer to a TOML key. */
+function tomlKey(part: string): string {
   const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
   return /^[\w-]*$/.test(key) ? key : JSON.stringify(key)
 }
 
-/** One line a problem: TypeBox says an unknown key twice, and a union once more for each of its branches. */
-function complain(
+/** One line for each problem: TypeBox reports an unknown key twice, and a union once more for each of its branches. */
+function problemsOf(
   at: string,
   { keyword, message, params }: TLocalizedValidationError,
   all: readonly TLocalizedValidationError[],
@@ -79,7 +79,7 @@ function complain(
 ): string[] {
   if (keyword === 'additionalProperties')
     return params.additionalProperties.map(
-      key => `${at === '' ? '' : `${at}.`}${key} is no key${hint(key, schema)}`
+      key => `${at === '' ? '' : `${at}.`}${key} is no key${suggestion(key, schema)}`
     )
   if (keyword === 'boolean') return []
   if (keyword === 'enum') return [`${at} must be one of ${params.allowedValues.join(', ')}`]
@@ -89,12 +89,12 @@ function complain(
   return isBranch ? [] : [`${at} ${message}`]
 }
 
-const hint = (key: string, { properties }: TObject): string => {
-  const near = closestName(key, Object.keys(properties))
-  return near === null ? '' : `; did you mean ${near}?`
+const suggestion = (key: string, { properties }: TObject): string => {
+  const name = closestName(key, Object.keys(properties))
+  return name === null ? '' : `; did you mean ${name}?`
 }
 
-/** The name that is fewest edits away, when that is few enough to be a slip. */
+/** Returns the name with the fewest edits, or null when none is close enough to be a typo. */
 export function closestName(word: string, names: readonly string[]): string | null {
   const [best] = names
     .map(name => ({ name, edits: editsBetween(word, name) }))
@@ -102,7 +102,7 @@ export function closestName(word: string, names: readonly string[]): string | nu
   return best && best.edits <= Math.max(2, word.length / 3) ? best.name : null
 }
 
-/** Levenshtein's distance, a row at a time. */
+/** Levenshtein distance. */
 function editsBetween(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (const [i, char] of [...a].entries()) {
@@ -114,7 +114,7 @@ function editsBetween(a: string, b: string): number {
   return row.at(-1) ?? 0
 }
 
-/** Throws all of them together. */
+/** Throws all problems as one Fault. */
 export function throwProblems(problems: readonly string[]): void {
   if (problems.length > 0) throw new Fault(startupInvalid, problems.join('\n'))
 }

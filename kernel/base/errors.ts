@@ -5,7 +5,7 @@ export interface ErrorCode {
   readonly exit: number
 }
 
-/** What a caller caused. Our own bugs are TypeErrors. */
+/** An error that the caller can cause. Bugs of our own are TypeErrors. */
 export class Fault extends Error {
   override readonly name = 'Fault'
   readonly errorCode: ErrorCode
@@ -28,7 +28,7 @@ export function defineCode(code: string, http: number, exit: number): ErrorCode 
   return { code, http, exit }
 }
 
-/** The kernel's rows; a plugin lists its own in its manifest, and `check` proves that no code is defined twice. */
+// The kernel's codes. A plugin lists its own in its manifest; `pluginProblems` finds codes defined twice.
 export const internal = defineCode('internal', 500, 1)
 export const invalidSchema = defineCode('validation.schema', 400, 3)
 export const unauthenticated = defineCode('unauthenticated', 401, 4)
@@ -43,11 +43,11 @@ export const clientNotFound = defineCode('client_not_found', 404, 8)
 export const rateLimited = defineCode('rate_limited', 429, 6)
 export const ackTimeout = defineCode('ack_timeout', 504, 7)
 
-// Spoken on the control stream; the status is never sent.
+// Sent on the control stream, without the HTTP status.
 export const tokenRevoked = defineCode('token_revoked', 401, 4)
 export const tokenUnknown = defineCode('token_unknown', 401, 4)
 
-// A process that cannot start, and a command line that cannot be run.
+// Startup and the command line.
 export const wrongUsage = defineCode('usage', 400, 2)
 export const serverUnreachable = defineCode('server_unreachable', 503, 69)
 export const storeInUse = defineCode('startup.store_in_use', 500, 75)

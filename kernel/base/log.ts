@@ -1,7 +1,7 @@
 import { type DestinationStream, pino } from 'pino'
 import { currentRequestId } from './request-id.ts'
 
-/** One event a line. `fields` never hold a secret: there is no redaction behind this. */
+/** Writes one line for each event. Never pass secrets in `fields`: there is no redaction. */
 export interface Log {
   debug(event: string, message: string, fields?: object): void
   info(event: string, message: string, fields?: object): void
@@ -14,15 +14,18 @@ export interface LogOptions {
   readonly format: 'json' | 'pretty'
 }
 
-type Watch = (event: string, message: string, fields: object) => void
+type Listener = (event: string, message: string, fields: object) => void
 
-/** JSON lines (or the same for people) on standard error: `timestamp`, `level`, `event`, `msg`, `request_id`, fields. */
-export async function openLog({ level, format }: LogOptions, watch: Watch = () => {}): Promise<Log> {
+/** Writes JSON or readable lines to standard error: `timestamp`, `level`, `event`, `msg`, `request_id`, and the fields. */
+export async function openLog({ level, format }: LogOptions, listener: Listener = () => {}): Promise<Log> {
   const options = {
     level,
     base: null,
     timestamp: () => `,"timestamp":"${new Date().toISOString()}"`,
-    formatters: { level: (label: string) => ({ level: label }), ...(format === 'pretty' && { log: legible }) }
+    formatters: {
+      level: (label: string) => ({ level: label }),
+      ...(format === 'pretty' && { log: escapeFields })
+    }
   }
   const out = standardError()
   const logger = pino(options, format === 'json' ? out : await pretty(out))
@@ -31,18 +34,18 @@ export async function openLog({ level, format }: LogOptions, watch: Watch = () =
     (event: string, message: string, fields: object = {}): void => {
       const request_id = currentRequestId.getStore()
       logger[level]({ event, msg: message, ...(request_id && { request_id }), ...fields })
-      watch(event, message, fields)
+      listener(event, message, fields)
     }
   return { debug: put('debug'), info: put('info'), warn: put('warn'), error: put('error') }
 }
 
 function standardError(): ReturnType<typeof pino.destination> {
-  // At once: what kills or holds up the process next loses no line. Of those that cannot be written 1 MiB waits.
+  // Synchronous, so that a crash or a blocked event loop loses no line. At most 1 MiB is buffered when writing fails.
   const out = pino.destination({ dest: 2, sync: true, maxLength: 1 << 20 })
-  return out.on('error', () => {}) // a full disk: there is nowhere else to say so, and it ends nobody
+  return out.on('error', () => {}) // a full disk: there is no other place to report it
 }
 
-/** Not its stream, which one failed write would end for good. */
+/** Uses pino-pretty's factory: its stream would end for good at the first failed write. */
 async function pretty(out: ReturnType<typeof standardError>): Promise<DestinationStream> {
   const { prettyFactory } = await import('pino-pretty')
   const lineOf = prettyFactory({
@@ -53,20 +56,22 @@ async function pretty(out: ReturnType<typeof standardError>): Promise<Destinatio
   return { write: line => void out.write(lineOf(line)) }
 }
 
-/** At every depth, names of fields too; the lines of a stack stay lines. */
-const legible = (fields: object): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(fields).map(([key, value]) => [escapeControlChars(key), shown(value)]))
+/** Escapes control characters in names and values at every depth; line breaks of stacks stay. */
+const escapeFields = (fields: object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [escapeControlChars(key), escapeValue(value)])
+  )
 
-function shown(value: unknown): unknown {
+function escapeValue(value: unknown): unknown {
   if (typeof value === 'string') return value.split('\n').map(escapeControlChars).join('\n')
-  if (Array.isArray(value)) return value.map(shown)
-  return typeof value === 'object' && value !== null ? legible(value) : value
+  if (Array.isArray(value)) return value.map(escapeValue)
+  return typeof value === 'object' && value !== null ? escapeFields(value) : value
 }
 
 /** Control and bidirectional characters. */
 export const controlChars = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
 
-/** With escapes for what is unseen: a name cannot move the cursor of whoever reads it. */
+/** Escapes control characters, so that a logged name cannot manipulate the terminal. */
 export const escapeControlChars = (text: string): string =>
   text.replaceAll(
     new RegExp(controlChars, 'gu'),

@@ -2,7 +2,7 @@ import { withTimeout } from './attribution.ts'
 import { Fault, pluginFailed, reasonOf } from './errors.ts'
 import type { Release } from './releases.ts'
 
-/** A plugin's start, of 10 s at most. Throws Fault: what is wrong with the start-up as it is, all else with its name. */
+/** Runs a plugin's start, for at most 10 s. Startup faults pass unchanged; other errors become a Fault that names the plugin. */
 export async function startPlugin(plugin: string, work: () => Promise<void>): Promise<void> {
   try {
     await withTimeout(10, 'start', work)
@@ -12,7 +12,7 @@ export async function startPlugin(plugin: string, work: () => Promise<void>): Pr
   }
 }
 
-/** What a plugin has acquired, given back within 10 s; what fails says whose it is. */
+/** Limits a release of a plugin to 10 s. Its errors name the plugin. */
 export const pluginRelease =
   (plugin: string, release: Release): Release =>
   () =>

@@ -1,4 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** Id of the request for which something is done: every log line carries it, and every question to the other end. */
+/** Id of the operator's request being served. Log lines and messages on the control stream carry it. */
 export const currentRequestId = new AsyncLocalStorage<string>()

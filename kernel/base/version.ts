@@ -2,20 +2,20 @@ import { readFileSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import semver from 'semver'
 
-/** A version that is no semver is older than everything: a gate then refuses. */
+/** A version that is not semver counts as older than all others. */
 export const isAtLeast = (version: string, since: string): boolean =>
   semver.valid(version) !== null && semver.gte(version, since)
 
-/** What is wrong with a need of a version, and which versions would do; empty where it is met. */
+/** Returns an unmet version range with the versions that would meet it, or nothing. */
 export function unmetNeed({ by, what, range, found }: Record<'by' | 'what' | 'range' | 'found', string>) {
   if (semver.satisfies(found, range)) return []
-  const said = `${by} needs ${what} ${range}`
-  if (!semver.validRange(range)) return [`${said}, which is no range of versions; write it like ^${found}`]
+  const need = `${by} needs ${what} ${range}`
+  if (!semver.validRange(range)) return [`${need}, which is no range of versions; write it like ^${found}`]
   const remedy = `install a release of it that takes ${found}, as ^${found} does, or ${what} ${range}`
-  return [`${said}, found ${found}: ${remedy}`]
+  return [`${need}, found ${found}: ${remedy}`]
 }
 
-/** Of this package: its manifest is the first one above the sources, and above the published build. */
+/** The version in the nearest package.json above this file, in the sources and in the published build. */
 export function ownVersion(): string {
   const manifest = findPackageJSON(import.meta.url)
   if (manifest === undefined) throw new TypeError('no package.json above the program')

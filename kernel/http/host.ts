@@ -1,25 +1,26 @@
 import type { FastifyInstance } from 'fastify'
-import type { Kernel, Plugin } from '../plugin.ts'
+import type { Plugin } from '../plugin.ts'
+import type { Kernel } from '../services.ts'
 import { defineSlot } from '../slot.ts'
 
-/** What a host of routes stands on. `filled` is the kernel's: authenticators and decision sinks are for it to ask. */
+/** `filled` reads the kernel's slots: the host calls authenticators and decision sinks. */
 export interface HostOptions extends Pick<Kernel, 'store' | 'identity' | 'clock' | 'log' | 'filled'> {
   readonly version: string
 }
 
-/** Serves the routes of all plugins, and does for every route what no route does for itself. */
+/** Serves the routes of all plugins: authentication, validation, idempotency, paging and error replies. */
 export interface HttpHost {
   readonly app: FastifyInstance
   mount(plugin: Plugin, deps: Kernel): Promise<void>
-  /** OpenAPI 3.1, of all routes mounted. */
+  /** OpenAPI 3.1, of all mounted routes. */
   document(): object
-  /** Under which origin it is reached from here on. */
+  /** Returns the origin at which the host listens. */
   listen(): Promise<{ readonly origin: string }>
-  /** No new requests; those that run end. */
+  /** Refuses new requests and waits for those in progress. */
   close(): Promise<void>
 }
 
 export type OpenHost = (options: HostOptions) => Promise<HttpHost>
 
-/** One plugin serves routes: no more, and no less. */
+/** Filled by exactly one plugin. */
 export const hostSlot = defineSlot<OpenHost>('kernel.host')

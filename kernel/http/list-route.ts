@@ -3,11 +3,11 @@ import { type Static, type TSchema, Type } from 'typebox'
 import type { SlotReader } from '../slot.ts'
 import type { Call, Route, Schemas } from './route.ts'
 
-/** What a list route answers: either all its rows, or where they lie, and the host reads one page of them. */
+/** The result of a list route: all rows, or a reader of which the host takes one page. */
 export type Listing<R> = readonly R[] | PagedRows<R>
 
 export interface PagedRows<R> {
-  /** One page, in ascending order of the key: rows whose key is above `after` (null: from the start), `take` at most. */
+  /** Returns at most `take` rows in ascending order of the key, starting above `after` (null: from the start). */
   page(after: string | null, take: number, em: EntityManager): Promise<readonly { key: string; row: R }[]>
 }
 
@@ -17,7 +17,7 @@ interface ListRoute<D, Q extends TSchema, P extends TSchema, R extends TSchema>
   run(deps: D, call: Call<{ query: Q; params: P; reply: TSchema }>): Promise<Listing<Static<R>>>
 }
 
-/** A GET that answers an array. `limit`, `cursor` and the Link header are the host's work, once for all lists. */
+/** A GET that returns an array. The HTTP host adds `limit`, `cursor` and the Link header. */
 export function defineList<D, R extends TSchema, Q extends TSchema = TSchema, P extends TSchema = TSchema>(
   list: ListRoute<D, Q, P, R>
 ): Route<D> {

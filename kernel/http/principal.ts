@@ -9,14 +9,14 @@ export interface Principal {
   readonly method: 'operator_token' | 'api_token' | 'session' | 'none'
 }
 
-/** Who calls, as the wire shows it: nothing here is believed yet. */
+/** A request before authentication: nothing here is verified. */
 export interface RequestInfo {
   readonly method: string
   readonly path: string // without the query
   readonly authorization: string | undefined
   readonly cookies: Readonly<Record<string, string | undefined>>
   readonly originHeader: string | undefined
-  /** Scheme and authority under which the caller sees this server; no trailing slash. */
+  /** Scheme and authority of this server as the caller addressed it; no trailing slash. */
   readonly ownOrigin: string
   readonly csrfHeader: string | undefined
   readonly contentType: string | undefined
@@ -24,20 +24,20 @@ export interface RequestInfo {
   readonly remoteAddr: string
 }
 
-/** A caller that is known, and what it still owes or may not do. */
+/** An authenticated caller, what it must still prove, and what it may not do. */
 export interface AuthenticatedCaller {
   readonly principal: Principal
-  /** A credential that a browser sends by itself must prove that the page is ours. */
+  /** For a credential that browsers send by themselves: the request needs a CSRF token, too. */
   readonly requires?: 'csrf'
   /** The only actions allowed; others are 403 `password_change_required`. */
   readonly allowedActions?: readonly string[]
 }
 
-/** Visit to caller; the first that knows it wins. Never asked where an Authorization header is present. */
+/** Returns the caller, or null when it does not know it; the first result counts. Not called for requests with Authorization. */
 export const authenticatorSlot =
-  defineSlot<(visit: RequestInfo) => Promise<AuthenticatedCaller | null>>('kernel.authenticator')
+  defineSlot<(request: RequestInfo) => Promise<AuthenticatedCaller | null>>('kernel.authenticator')
 
-/** What was asked, by whom, and what came of it. */
+/** Records who asked for which action, and its outcome. */
 export interface Decision {
   readonly id: string // ULID
   readonly timestamp: number // ms
@@ -51,7 +51,7 @@ export interface Decision {
   readonly resourceKind: string | null
   readonly resourceId: string | null
   readonly outcome: 'allow' | 'deny'
-  readonly status: number | null // null: changed, the answer is still awaited
+  readonly status: number | null // null: changed, the client's answer is pending
   readonly reason: string | null // the code of a refusal
   readonly requestId: string
 }
@@ -59,9 +59,9 @@ export interface Decision {
 export interface DecisionSink {
   /** In the transaction of the change where there is one. */
   write(decision: Decision, em: EntityManager): Promise<void>
-  /** The answer that a decision with status null was waiting for. */
+  /** Sets the status of a decision that was written with null. */
   complete(id: string, status: number, reason: string | null, em: EntityManager): Promise<void>
 }
 
-/** Told the outcome of every mutation and of every denial. */
+/** Receives the decision on every mutation and every denial. */
 export const decisionSlot = defineSlot<DecisionSink>('kernel.decision')

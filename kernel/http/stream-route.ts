@@ -11,14 +11,14 @@ export interface ServerEvent<E> {
 interface StreamRoute<D, Q extends TSchema, P extends TSchema, E extends TSchema>
   extends Pick<Route<D>, 'url' | 'action' | 'access' | 'summary'> {
   schema(filled: SlotReader): { readonly query?: Q; readonly params?: P; readonly event: E }
-  /** Refuses before the first event; ends with `gone`, which also says that the caller has lost access. */
+  /** Throws before the first event to refuse. Must end when `signal` aborts, also because the caller has lost access. */
   run(
     deps: D,
     call: Call<{ query: Q; params: P; reply: TSchema }>
   ): Promise<AsyncIterable<ServerEvent<Static<E>>>>
 }
 
-/** A GET that answers server-sent events. Ids, comments and the watch on the caller's access are the host's work. */
+/** A GET that returns server-sent events. The HTTP host adds ids and keep-alives, and checks the caller's access. */
 export function defineStream<D, E extends TSchema, Q extends TSchema = TSchema, P extends TSchema = TSchema>(
   stream: StreamRoute<D, Q, P, E>
 ): Route<D> {

@@ -16,7 +16,7 @@ export const User = defineEntity({
 })
 export type User = InferEntity<typeof User>
 
-/** A bearer token. The owner is an id, not a foreign key: deleting a user takes its credentials along by hand. */
+/** A bearer token. Deleting a user deletes its credentials: there is no foreign key. */
 export const Credential = defineEntity({
   name: 'Credential',
   tableName: 'kernel_credential',
@@ -33,7 +33,7 @@ export const Credential = defineEntity({
 })
 export type Credential = InferEntity<typeof Credential>
 
-/** An edge host. Its token is made by the agent; the server only ever sees the hash. */
+/** An edge host. Its agent makes the token; the server stores only the hash. */
 export const Client = defineEntity({
   name: 'Client',
   tableName: 'kernel_client',
@@ -44,7 +44,7 @@ export const Client = defineEntity({
     tokenHash: p.string().length(64).nullable().unique('kernel_client_token_hash_unique'),
     agentVersion: p.string().length(64).nullable(),
     capabilities: p.json().$type<Readonly<Record<string, string>> | null>().nullable(),
-    revision: p.bigint('number'), // the last one taken
+    revision: p.bigint('number'), // the last one used
     enrolledAt: time(),
     connectedAt: time().nullable(),
     lastSeenAt: time().nullable(),
@@ -53,7 +53,7 @@ export const Client = defineEntity({
 })
 export type Client = InferEntity<typeof Client>
 
-/** Hashes of agents' tokens that no longer hold; kept 400 days to answer `token_revoked`. */
+/** Hashes of former agent tokens, kept 400 days to answer `token_revoked`. */
 export const SpentToken = defineEntity({
   name: 'SpentToken',
   tableName: 'kernel_spent_token',
@@ -64,9 +64,9 @@ export const SpentToken = defineEntity({
   }
 })
 
-/** See Held in ../control/held.ts. */
+/** See ManagedObject in ../control/managed-objects.ts. */
 export const ManagedObjectRow = defineEntity({
-  name: 'HeldObject',
+  name: 'ManagedObject',
   tableName: 'kernel_held',
   indexes: [{ name: 'kernel_held_client_id_revision_index', properties: ['clientId', 'revision'] }],
   properties: {
@@ -80,7 +80,7 @@ export const ManagedObjectRow = defineEntity({
 
 /** Single values of the store: 'generation' (32 hex digits, new with the store and with each restore), 'repeat_key'. */
 export const StoreValue = defineEntity({
-  name: 'Fact',
+  name: 'StoreValue',
   tableName: 'kernel_fact',
   properties: { name: p.string().length(32).primary(), value: p.string().length(255) }
 })

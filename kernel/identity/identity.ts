@@ -6,15 +6,15 @@ import type { Database } from '../store/open.ts'
 import { Credential, SpentToken, User } from './entities.ts'
 import { hashOf, isSame } from './secret.ts'
 
-/** The built-in superadmin behind `operator_token`. No user: it has no row, and onboarding stays open. */
+/** The built-in superadmin of `operator_token`. It is not a stored user, so onboarding stays open. */
 export const operatorId = '_operator'
 
 export interface Identity {
-  /** Judges an Authorization header by itself; throws 401 `unauthenticated` or `user_disabled`. */
+  /** Takes the value of an Authorization header; throws 401 `unauthenticated` or `user_disabled`. */
   authenticate(authorization: string): Promise<AuthenticatedCaller>
   /** True once an enabled superadmin user exists; the operator token alone does not count. */
   isBootstrapped(): Promise<boolean>
-  /** An agent's token that no longer holds; its owner gets `token_revoked` from now on. */
+  /** Remembers a former agent token: whoever uses it gets `token_revoked`. */
   recordSpentToken(em: EntityManager, clientId: string, tokenHash: string): Promise<void>
 }
 
@@ -25,7 +25,7 @@ interface Options {
 }
 
 export function openIdentity({ store, clock, operatorToken }: Options): Identity {
-  let isComplete = false // a superadmin can never be the last to go, so true stays true
+  let hasSuperadmin = false // the last superadmin cannot be removed
 
   const operator: AuthenticatedCaller = {
     principal: { userId: operatorId, role: 'superadmin', method: 'operator_token' }
@@ -46,15 +46,15 @@ export function openIdentity({ store, clock, operatorToken }: Options): Identity
     return { principal: { userId: found.user.id, role: found.user.role, method: 'api_token' } }
   }
 
-  /** To the minute: a busy caller costs one write a minute. */
+  /** At most one write a minute for each credential. */
   async function touch({ id, lastUsedAt }: Credential, now: number): Promise<void> {
     if (now - (lastUsedAt ?? 0) < 60_000) return
     await store.change(em => em.nativeUpdate(Credential, { id }, { lastUsedAt: now }))
   }
 
   async function isBootstrapped(): Promise<boolean> {
-    isComplete ||= (await store.read(em => em.count(User, { role: 'superadmin', disabled: false }))) > 0
-    return isComplete
+    hasSuperadmin ||= (await store.read(em => em.count(User, { role: 'superadmin', disabled: false }))) > 0
+    return hasSuperadmin
   }
 
   async function recordSpentToken(em: EntityManager, clientId: string, hash: string): Promise<void> {

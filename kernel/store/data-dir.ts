@@ -5,7 +5,7 @@ import type { Release } from '../base/releases.ts'
 import { checkFilesystem } from './filesystem.ts'
 import { lockStore } from './lock.ts'
 
-/** A directory of our own, on a disk that keeps it, held by this process alone. Answers the store's file. */
+/** Creates and locks the data directory, and refuses unsuitable filesystems. Returns the path of the store's file. */
 export async function openDataDir(dir: string, defer: (release: Release) => void): Promise<string> {
   try {
     mkdirSync(dir, { recursive: true, mode: 0o700 })

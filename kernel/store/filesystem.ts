@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { Fault, unsupportedFilesystem } from '../base/errors.ts'
 
-// Magic numbers of statfs(2), linux/magic.h. Locks do not hold, or the data does not outlive the machine.
+// Magic numbers of statfs(2), linux/magic.h: locks are unreliable there, or data is lost at a reboot.
 const refused: ReadonlyMap<number, string> = new Map([
   [0x01021994, 'tmpfs'],
   [0x858458f6, 'ramfs'],
@@ -17,7 +17,7 @@ const refused: ReadonlyMap<number, string> = new Map([
   [0x0bd00bd0, 'Lustre']
 ])
 
-/** The name of a filesystem that cannot hold a store, by its statfs number; null for one that can. */
+/** Returns the name of an unsuitable filesystem, by its statfs number, else null. */
 export const refusedKind = (type: number): string | null => refused.get(type >>> 0) ?? null
 
 export async function checkFilesystem(dir: string): Promise<void> {

@@ -1,9 +1,9 @@
 import { Client, Credential, ManagedObjectRow, SpentToken, StoreValue, User } from '../identity/entities.ts'
 import { Kernel0001 } from '../identity/migrations/0001-identity.ts'
-import type { Store } from '../plugin.ts'
+import type { PluginStore } from './open.ts'
 
-/** The kernel's own tables, in the list of stores before all plugins. */
-export const kernelStore: { readonly name: string; readonly store: Store } = {
+/** The kernel's own tables; their migrations run before those of plugins. */
+export const kernelStore: PluginStore = {
   name: 'kernel',
   store: {
     entities: [User, Credential, Client, SpentToken, ManagedObjectRow, StoreValue],

@@ -4,8 +4,8 @@ import { Fault, storeInUse } from '../base/errors.ts'
 import type { Release } from '../base/releases.ts'
 
 /**
- * One process a data directory. A database of its own, locked for the life of the process (the system lets go
- * with the process, also after a crash), so that the store itself stays open to a backup.
+ * Lets one process use a data directory. The lock is a database of its own, so that backups can read the store; the
+ * operating system releases it when the process ends, also by a crash.
  */
 export function lockStore(dir: string): Release {
   const lock = new Database(join(dir, 'lock.db'), { timeout: 0 })

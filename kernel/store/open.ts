@@ -1,20 +1,31 @@
-import { Migrator } from '@mikro-orm/migrations'
+import type { EntitySchema } from '@mikro-orm/core'
+import { type Migration, Migrator } from '@mikro-orm/migrations'
 import type { EntityManager } from '@mikro-orm/sql'
 import { MikroORM } from '@mikro-orm/sqlite'
 import { CompiledQuery, type DatabaseConnection } from 'kysely'
 import { withTimeout } from '../base/attribution.ts'
 import { Fault, pluginFailed, reasonOf, schemaTooNew } from '../base/errors.ts'
-import type { Plugin, Store } from '../plugin.ts'
 
 export interface Database {
-  /** Of 30 s at most. A fresh identity map; nothing is kept from one call to the next. Never inside `change`: use its `em`. */
+  /** Runs for at most 30 s, with an identity map of its own. Not to be called inside `change`: use its `em`. */
   read<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
-  /** One transaction, of 15 s at most: all others wait for it. What it resolves with is on the disk. */
+  /** Runs one transaction, for at most 15 s; others wait for it. Resolves when it is on disk. */
   change<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
-export type PluginStore = Pick<Plugin, 'name' | 'store'>
+/** The tables of one plugin. */
+export interface Store {
+  readonly entities: readonly EntitySchema[]
+  /** Named '<number>-<what>'; never renamed after a release. */
+  readonly migrations: readonly { readonly name: string; readonly class: MigrationClass }[]
+}
+export type MigrationClass = new (...args: ConstructorParameters<typeof Migration>) => Migration
+
+export interface PluginStore {
+  readonly name: string
+  readonly store?: Store
+}
 
 const pragmas = [
   'pragma journal_mode = wal',
@@ -25,11 +36,11 @@ const pragmas = [
   'pragma cache_size = -32000'
 ]
 
-/** Entities and migrations of all plugins, in dependency order. `broken` is told when the disk fails a commit. */
+/** Opens the database and runs pending migrations. Calls `onFailure` when the disk fails a commit. */
 export async function openStore(
   file: string,
   plugins: readonly PluginStore[],
-  broken: (error: Error) => void = () => {}
+  onFailure: (error: Error) => void = () => {}
 ): Promise<Database> {
   const orm = new MikroORM({
     dbName: file,
@@ -38,28 +49,28 @@ export async function openStore(
     discovery: { warnWhenNoEntities: false },
     migrations: {
       tableName: 'schema_migration',
-      migrationsList: plugins.flatMap(plugin => named(plugin)),
-      snapshot: false, // else it writes files
+      migrationsList: plugins.flatMap(migrationsOf),
+      snapshot: false, // it would write files
       silent: true
     },
     onCreateConnection: async (connection: unknown) => {
-      for (const sql of pragmas) await (connection as DatabaseConnection).executeQuery(CompiledQuery.raw(sql)) // what Kysely hands over
+      for (const sql of pragmas) await (connection as DatabaseConnection).executeQuery(CompiledQuery.raw(sql))
     }
   })
   const platform = orm.driver.getPlatform()
-  const quoted = platform.escape.bind(platform) // values stand in the statement itself, which would end at a NUL
+  const quoted = platform.escape.bind(platform) // literals are part of the statement, which would end at a NUL
   platform.escape = value => quoted(value).replaceAll('\0', "'||char(0)||'")
   await orm.connect()
-  const begun: string[] = []
+  const started: string[] = []
   try {
     const migrator = new Migrator(orm.em)
-    migrator.on('migrating', ({ name }) => void begun.push(name))
+    migrator.on('migrating', ({ name }) => void started.push(name))
     refuseNewer(await migrator.getStorage().executed(), plugins)
     await migrator.up()
   } catch (error) {
     await orm.close(true)
-    if (begun.length === 0) throw error
-    throw new Fault(pluginFailed, `migration ${begun.at(-1)}: ${reasonOf(error)}`, { cause: error })
+    if (started.length === 0) throw error
+    throw new Fault(pluginFailed, `migration ${started.at(-1)}: ${reasonOf(error)}`, { cause: error })
   }
   return {
     read: work => withTimeout(30, 'reading the store', () => work(orm.em.fork())),
@@ -67,27 +78,27 @@ export async function openStore(
       orm.em
         .fork()
         .transactional(em => withTimeout(15, 'a transaction', () => work(em)))
-        .catch(notice(broken)),
+        .catch(reportDiskFailure(onFailure)),
     close: () => orm.close(true)
   }
 }
 
-/** A database that failed once is not trusted: the process is to stop, and the caller still gets the error. */
-const notice =
-  (broken: (error: Error) => void) =>
+/** After a disk failure the process is to stop. The caller gets the error, too. */
+const reportDiskFailure =
+  (onFailure: (error: Error) => void) =>
   (error: unknown): never => {
     for (let cause = error; cause instanceof Error; cause = cause.cause)
       if ('code' in cause && /^SQLITE_(IOERR|FULL|CORRUPT|NOTADB)/.test(String(cause.code))) {
-        broken(cause)
+        onFailure(cause)
         break
       }
     throw error
   }
 
-const named = ({ name, store }: PluginStore) =>
+const migrationsOf = ({ name, store }: PluginStore) =>
   (store?.migrations ?? []).map(migration => ({ ...migration, name: `${name}/${migration.name}` }))
 
-/** A plugin's schema version is its last migration's number. What absent plugins left behind stays. */
+/** A plugin's schema version is the number of its last migration. Migrations of absent plugins are ignored. */
 function refuseNewer(executed: readonly string[], plugins: readonly PluginStore[]): void {
   for (const { name, store } of plugins) {
     const found = executed

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { Bytes, defineMessage, defineRequest } from './message.ts'
 
 export const protocolVersion = 1
@@ -9,7 +9,7 @@ const proto = new URL('./control.proto', import.meta.url)
 
 const KindName = Type.String({ maxLength: 64 })
 const ObjectId = Type.String({ maxLength: 128 })
-/** Far below what a number holds exactly: adding to it stays exact. */
+/** Below 2^53, so that additions stay exact. */
 const Revision = Type.Integer({ minimum: 0, maximum: 2 ** 52 })
 
 export const Welcome = defineMessage({
@@ -92,7 +92,7 @@ const PinBody = Type.Object({ fingerprint: Type.String({ pattern: '^([0-9a-f]{64
 
 export const NextPinKept = defineMessage({ name: 'sluice.pin.NextPinKept', proto: pinProto, body: PinBody })
 
-/** Over the pinned stream: the leaf that shall be trusted beside the present one. '' takes it back. */
+/** Asks the agent to trust the next certificate in addition to the present one; '' withdraws it. */
 export const NextPin = defineRequest({
   name: 'sluice.pin.NextPin',
   proto: pinProto,
@@ -112,17 +112,13 @@ export const controlMessages = [
   NextPinKept
 ]
 
-/** An object among those of one agent; pages of the inventory are in its order. */
-export const objectKey = ({ kind, id }: Pick<Revised, 'kind' | 'id'>): string => `${kind} ${id}`
+type ObjectRevision = Static<typeof ObjectRemoved.body>
 
-interface Revised {
-  readonly kind: string
-  readonly id: string
-  readonly revision: number
-}
+/** The key of an object within one agent. Pages of the inventory are sorted by it. */
+export const objectKey = ({ kind, id }: Pick<ObjectRevision, 'kind' | 'id'>): string => `${kind} ${id}`
 
-/** SHA-256, hex, of the generation and the sorted lines `kind id revision` of what is held and applied. */
-export function digestOf(generation: string, rows: readonly Revised[]): string {
+/** SHA-256, hex, of the generation and the sorted lines `kind id revision` of all applied objects. */
+export function digestOf(generation: string, rows: readonly ObjectRevision[]): string {
   const lines = rows.map(({ kind, id, revision }) => `${kind} ${id} ${revision}`).sort()
   return createHash('sha256')
     .update([generation, ...lines].join('\n'))

@@ -1,6 +1,6 @@
 // The control stream's server side: listener, Hello, sessions, and what shall live on the agents.
 import type { Static } from 'typebox'
-import type { ControlHost, ControlOptions } from '../../kernel/control/control.ts'
+import type { ControlHost, ControlOptions } from '../../kernel/control/host.ts'
 import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { Hello } from '../../kernel/wire/control.ts'
 import { handshakeFrameLimit } from '../../kernel/wire/frame.ts'

@@ -1,5 +1,5 @@
 import { asFunction } from 'awilix'
-import { controlSlot } from '../../kernel/control/control.ts'
+import { controlSlot } from '../../kernel/control/host.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'

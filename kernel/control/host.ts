@@ -1,0 +1,25 @@
+import type { Kernel } from '../services.ts'
+import { defineSlot } from '../slot.ts'
+import type { BoundHandler } from '../wire/message.ts'
+import type { Control } from './control.ts'
+import type { Peer, UnauthenticatedPeer } from './peers.ts'
+
+/** The control host opens before the plugins are wired. `config` is its plugin's section, validated. */
+export interface ControlOptions
+  extends Pick<Kernel, 'config' | 'store' | 'clock' | 'log' | 'codec' | 'filled'> {
+  readonly dataDir: string
+  readonly version: string // of the server
+  /** To be called, like `filled`, when a stream arrives and not before. */
+  readonly handlers: (peer: Peer) => readonly BoundHandler[]
+  readonly preAuthHandlers: (peer: UnauthenticatedPeer) => readonly BoundHandler[]
+}
+
+export interface ControlHost extends Control {
+  listen(): Promise<void>
+  close(): Promise<void>
+}
+
+export type OpenControl = (options: ControlOptions) => Promise<ControlHost>
+
+/** Filled by exactly one plugin, with a bare value: it is read before there are services. */
+export const controlSlot = defineSlot<OpenControl>('kernel.control')

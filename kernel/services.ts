@@ -1,0 +1,26 @@
+import type { Static, TObject } from 'typebox'
+import type { Clock } from './base/clock.ts'
+import type { Log } from './base/log.ts'
+import type { Control } from './control/control.ts'
+import type { Identity } from './identity/identity.ts'
+import type { Metrics } from './metrics.ts'
+import type { Filled, SlotReader } from './slot.ts'
+import type { Database } from './store/open.ts'
+import type { Codec } from './wire/message.ts'
+
+/** The kernel's services, in the container of every plugin. */
+export interface Kernel<C extends TObject = TObject> {
+  readonly config: Static<C>
+  readonly log: Log
+  readonly clock: Clock
+  readonly store: Pick<Database, 'read' | 'change'>
+  readonly identity: Identity
+  readonly control: Control
+  readonly codec: Codec
+  /** Reads the plugin's own slots. */
+  readonly filled: SlotReader
+  /** The OpenAPI document of all routes. */
+  readonly document: () => object
+  /** The metrics of all plugins; available from `start` on. */
+  readonly metrics: () => readonly Filled<Metrics>[]
+}
