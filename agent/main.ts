@@ -2,11 +2,11 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { agentPlugins } from '../config/agent-plugins.ts'
-import { importPlugin } from '../config/import-plugin.ts'
+import { importExternal } from '../config/external/import.ts'
 import { systemClock } from '../kernel/base/clock.ts'
 import { Fault, startupInvalid, tokenRevoked } from '../kernel/base/errors.ts'
 import { type Log, openLog } from '../kernel/base/log.ts'
-import { loadPlugins } from '../kernel/loader/load.ts'
+import { loadPlugins } from '../kernel/loader.ts'
 import { runAgent, type Signals } from './agent.ts'
 import { type AgentConfig, type ConfigSources, readAgentConfig } from './config.ts'
 import { logSelection, selectEngine } from './engine-selection.ts'
@@ -100,7 +100,7 @@ async function setUp(start: AgentStart): Promise<Setup> {
     builtin: agentPlugins,
     table: config.plugins,
     baseDir: start.file === null ? process.cwd() : dirname(resolve(start.file)),
-    importPlugin
+    importExternal
   })
   checkPlugins(plugins)
   return { config, bundleFile, plugins, version: start.version, log }

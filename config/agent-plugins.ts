@@ -1,6 +1,6 @@
 // The agent's halves of the features that come with sluice.
 import type { AgentPlugin } from '../agent/plugin.ts'
-import type { Builtin } from '../kernel/loader/load.ts'
+import type { Builtin } from '../kernel/loader.ts'
 
 export const agentPlugins: Builtin<AgentPlugin> = {
   watchdog: () => import('../plugins/watchdog/agent.ts'), // before all that it watches

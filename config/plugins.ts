@@ -1,6 +1,6 @@
 // The features that come with sluice. A configuration may disable each (`[plugins.<name>] enabled = false`) and add others.
 
-import type { Builtin } from '../kernel/loader/load.ts'
+import type { Builtin } from '../kernel/loader.ts'
 import type { Plugin } from '../kernel/plugin.ts'
 
 export const plugins: Builtin<Plugin> = {

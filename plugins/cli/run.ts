@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { CommanderError } from 'commander'
 import { Type } from 'typebox'
-import { importPlugin } from '../../config/import-plugin.ts'
+import { importExternal } from '../../config/external/import.ts'
 import { parseFile } from '../../kernel/base/config.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { escapeControlChars, openLog } from '../../kernel/base/log.ts'
@@ -11,7 +11,7 @@ import { kernelCodes } from '../../kernel/check.ts'
 import type { Command, CommandCall } from '../../kernel/cli/command.ts'
 import { inDependencyOrder } from '../../kernel/dependency-order.ts'
 import { type ServerOptions, wire } from '../../kernel/kernel.ts'
-import { type Builtin, loadPlugins, pluginSections } from '../../kernel/loader/load.ts'
+import { type Builtin, loadPlugins, pluginSections } from '../../kernel/loader.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import { type Filled, ownerOf, type Slot, slotReader } from '../../kernel/slot.ts'
 import { openApi } from './api.ts'
@@ -46,7 +46,7 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
       builtin: source.plugins,
       table: configFile === null ? {} : pluginSections(parseFile(configFile)),
       baseDir: configFile === null ? process.cwd() : dirname(resolve(configFile)),
-      importPlugin
+      importExternal
     })
     const known = [
       ...source.agentCommands,

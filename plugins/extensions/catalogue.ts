@@ -3,17 +3,12 @@ import { existsSync, realpathSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { agentPlugins } from '../../config/agent-plugins.ts'
-import { importPlugin } from '../../config/import-plugin.ts'
+import { importExternal, importPlugin } from '../../config/external/import.ts'
+import { HalfNotFound, resolvePlugin } from '../../config/external/resolve.ts'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { parseFile } from '../../kernel/base/config.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
-import {
-  type Half,
-  HalfNotFound,
-  loadPlugins,
-  pluginSections,
-  resolvePlugin
-} from '../../kernel/loader/load.ts'
+import { type Half, loadPlugins, pluginSections } from '../../kernel/loader.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import type { Settings } from '../../kit/conformance.ts'
 
@@ -51,11 +46,11 @@ export function settingsFor(dir: string, configFile: string | undefined): Settin
 
 export async function load(configFile: string | undefined): Promise<Loaded> {
   const source = sourceOf(configFile)
-  const servers = await loadPlugins<Plugin>({ half: 'plugin', builtin, importPlugin, ...source })
+  const servers = await loadPlugins<Plugin>({ half: 'plugin', builtin, importExternal, ...source })
   const agents = await loadPlugins<AgentPlugin>({
     half: 'agent',
     builtin: agentPlugins,
-    importPlugin,
+    importExternal,
     ...source
   })
   const specifiers = { ...agents.specifiers, ...servers.specifiers }

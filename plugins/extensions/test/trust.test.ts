@@ -10,9 +10,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { importPlugin } from '../../../config/import-plugin.ts'
-import { loadPlugins } from '../../../kernel/loader/load.ts'
-import { lockFileIn, trust } from '../../../kernel/loader/trust.ts'
+import { importExternal } from '../../../config/external/import.ts'
+import { lockFileIn, trust } from '../../../config/external/trust.ts'
+import { loadPlugins } from '../../../kernel/loader.ts'
 import { conform } from '../../../kit/conformance.ts'
 
 const text = (word: string) =>
@@ -29,7 +29,7 @@ function place(t: Test) {
     loadPlugins<{ name: string }>({
       half: 'plugin',
       builtin: {},
-      importPlugin,
+      importExternal,
       table: { './acme': {} },
       baseDir: dir
     })
@@ -101,7 +101,13 @@ t.test("a plugin without a package of its own is not the configuration's whole f
 t.test('a configuration in the folder of the plugin: the lock is none of its files', async t => {
   const { dir } = place(t)
   const load = () =>
-    loadPlugins({ half: 'plugin', builtin: {}, importPlugin, table: { '.': {} }, baseDir: join(dir, 'acme') })
+    loadPlugins({
+      half: 'plugin',
+      builtin: {},
+      importExternal,
+      table: { '.': {} },
+      baseDir: join(dir, 'acme')
+    })
   await load()
   await t.resolves(load())
 })

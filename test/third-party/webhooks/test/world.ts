@@ -1,6 +1,6 @@
 // A server in this process with the plugin, and somebody who is told.
 import type { Test } from 'tap'
-import { offerPublicModules } from '../../../../config/import-plugin.ts'
+import { offerPublicModules } from '../../../../config/external/import.ts'
 import type { Plugin } from '../../../../kernel/plugin.ts'
 import type { FakeClock } from '../../../../kit/fake-clock.ts'
 import type { TestServer } from '../../../../kit/test-server.ts'

@@ -1,13 +1,10 @@
-import { existsSync, statSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { isAbsolute, join, resolve } from 'node:path'
 import { Type } from 'typebox'
-import { throwProblems, validateConfig } from '../base/config.ts'
-import { Fault, pluginFailed, reasonOf } from '../base/errors.ts'
-import { requireTrusted } from './trust.ts'
+import { throwProblems, validateConfig } from './base/config.ts'
+import { Fault, pluginFailed, reasonOf } from './base/errors.ts'
 
 export type Half = 'plugin' | 'agent'
 export type Builtin<P> = Readonly<Record<string, () => Promise<{ readonly default: P }>>>
+export type ImportExternal = (specifier: string, half: Half, baseDir: string) => Promise<object | null>
 type Section = Readonly<Record<string, unknown>>
 
 export interface LoadedPlugins<P> {
@@ -24,7 +21,8 @@ interface Options<P> {
   /** `[plugins]` of the configuration: name, './path' or npm package to section. */
   readonly table: Readonly<Record<string, Section>>
   readonly baseDir: string // folder of the configuration: paths and packages are resolved from here
-  readonly importPlugin: (file: string) => Promise<object>
+  /** Imports a half of a plugin that is not built in; null for a plugin without an agent half. */
+  readonly importExternal: ImportExternal
 }
 
 const Plugins = Type.Object({
@@ -48,7 +46,7 @@ export function pluginSections(file: Section): Readonly<Record<string, Section>>
 export async function loadPlugins<P extends { readonly name: string }>(
   options: Options<P>
 ): Promise<LoadedPlugins<P>> {
-  const { half, builtin, table, baseDir } = options
+  const { half, builtin, table, baseDir, importExternal } = options
   const problems: string[] = []
   const plugins: P[] = []
   const sections: Record<string, Section> = {}
@@ -58,8 +56,9 @@ export async function loadPlugins<P extends { readonly name: string }>(
     const { enabled = true, ...section } = table[specifier] ?? {}
     if (enabled === false) continue
     try {
-      const load = builtin[specifier] ?? (() => importTrusted(specifier, options))
-      const { default: plugin } = (await load()) as { readonly default?: P }
+      const module = await (builtin[specifier]?.() ?? importExternal(specifier, half, baseDir))
+      if (module === null) continue
+      const { default: plugin } = module as { readonly default?: P }
       if (typeof plugin?.name !== 'string') throw new Error('its default export is missing, or no manifest')
       if (Object.hasOwn(specifiers, plugin.name))
         throw new Error(`its name ${plugin.name} is that of ${specifiers[plugin.name]}; take one of them out`)
@@ -67,50 +66,9 @@ export async function loadPlugins<P extends { readonly name: string }>(
       sections[plugin.name] = section
       specifiers[plugin.name] = specifier
     } catch (error) {
-      if (half === 'agent' && error instanceof HalfNotFound && hasServerHalf(specifier, baseDir)) continue
       problems.push(`plugin ${specifier}: ${reasonOf(error)}`)
     }
   }
   if (problems.length > 0) throw new Fault(pluginFailed, problems.join('\n'))
   return { plugins, sections, specifiers }
-}
-
-function importTrusted<P>(specifier: string, { half, baseDir, importPlugin }: Options<P>): Promise<object> {
-  const file = resolvePlugin(specifier, half, baseDir)
-  requireTrusted(specifier, file, baseDir)
-  return importPlugin(file)
-}
-
-/** An agent skips a plugin that has only a server half; where both are missing, the name is wrong. */
-export class HalfNotFound extends Error {}
-
-function hasServerHalf(specifier: string, baseDir: string): boolean {
-  try {
-    return resolvePlugin(specifier, 'plugin', baseDir) !== ''
-  } catch {
-    return false // the caller reports the missing agent half
-  }
-}
-
-/** Returns the file of a half. A path names a folder with plugin.ts (and agent.ts), or the file itself. */
-export function resolvePlugin(specifier: string, half: Half, baseDir: string): string {
-  if (!specifier.startsWith('.') && !isAbsolute(specifier)) return resolvePackage(specifier, half, baseDir)
-  const path = resolve(baseDir, specifier)
-  const isFolder = existsSync(path) && statSync(path).isDirectory()
-  const folder = isFolder ? path : join(path, '..')
-  const names =
-    half === 'plugin' && !isFolder ? [path] : ['ts', 'js'].map(end => join(folder, `${half}.${end}`))
-  const found = names.find(existsSync)
-  if (found === undefined) throw new HalfNotFound(`there is no ${names.join(' or ')}`)
-  return found
-}
-
-/** An npm package exports its halves as ./plugin and ./agent. */
-function resolvePackage(name: string, half: Half, baseDir: string): string {
-  try {
-    return createRequire(join(baseDir, 'noop.js')).resolve(`${name}/${half}`)
-  } catch (cause) {
-    const message = `no built-in plugin has this name, and no package ${name}/${half} is installed`
-    throw new HalfNotFound(message, { cause })
-  }
 }

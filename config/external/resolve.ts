@@ -1,0 +1,29 @@
+import { existsSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { isAbsolute, join, resolve } from 'node:path'
+import type { Half } from '../../kernel/loader.ts'
+
+export class HalfNotFound extends Error {}
+
+/** Returns the file of a half. A path names a folder with plugin.ts (and agent.ts), or the file itself. */
+export function resolvePlugin(specifier: string, half: Half, baseDir: string): string {
+  if (!specifier.startsWith('.') && !isAbsolute(specifier)) return resolvePackage(specifier, half, baseDir)
+  const path = resolve(baseDir, specifier)
+  const isFolder = existsSync(path) && statSync(path).isDirectory()
+  const folder = isFolder ? path : join(path, '..')
+  const names =
+    half === 'plugin' && !isFolder ? [path] : ['ts', 'js'].map(end => join(folder, `${half}.${end}`))
+  const found = names.find(existsSync)
+  if (found === undefined) throw new HalfNotFound(`there is no ${names.join(' or ')}`)
+  return found
+}
+
+/** An npm package exports its halves as ./plugin and ./agent. */
+function resolvePackage(name: string, half: Half, baseDir: string): string {
+  try {
+    return createRequire(join(baseDir, 'noop.js')).resolve(`${name}/${half}`)
+  } catch (cause) {
+    const message = `no built-in plugin has this name, and no package ${name}/${half} is installed`
+    throw new HalfNotFound(message, { cause })
+  }
+}
