@@ -17,29 +17,29 @@ export type AuditLog = ReturnType<typeof openAuditLog>
 
 export function openAuditLog(kernel: Kernel<typeof keys>) {
   const { store } = kernel
-  const folds = openDenials(kernel)
+  const denials = openDenials(kernel)
   const retention = openRetention(kernel)
-  const written = { allow: 0, deny: 0 }
+  const entriesWritten = { allow: 0, deny: 0 }
 
   const sink: DecisionSink = {
     async write(decision, em) {
       const entry = entryOf(decision)
-      // What a stranger is refused for whatever reason: a loop of it fills no disk.
-      const isFolded = entry.outcome === 'deny' || (entry.actor == null && entry.reason != null)
-      const fresh = isFolded ? folds.take(entry) : entry
-      if (!fresh) return
-      await em.insert(Entry, fresh)
-      written[fresh.outcome]++
-      retention.grew()
+      // Every refusal of an unauthenticated caller, so that a flood of them does not fill the disk.
+      const isAggregated = entry.outcome === 'deny' || (entry.actor == null && entry.reason != null)
+      const added = isAggregated ? denials.add(entry) : entry
+      if (!added) return
+      await em.insert(Entry, added)
+      entriesWritten[added.outcome]++
+      retention.countEntry()
     },
     async complete(id, status, reason, em) {
       await em.nativeUpdate(Entry, { id }, { status, reason })
     }
   }
 
-  /** The newest first. */
+  /** Returns one page, the newest entries first. */
   async function page(query: Query): Promise<Page> {
-    await folds.flush()
+    await denials.flush()
     const { limit = defaultLimit } = query
     const found = await store.read(em => rows(conditionsOf(query), limit + 1, em))
     const entries = found.slice(0, limit)
@@ -57,7 +57,7 @@ export function openAuditLog(kernel: Kernel<typeof keys>) {
       type: 'counter',
       help: 'Entries written to the audit log; folded denials are one.',
       labels: ['outcome'],
-      samples: Object.entries(written).map(([outcome, value]) => ({ labelValues: [outcome], value }))
+      samples: Object.entries(entriesWritten).map(([outcome, value]) => ({ labelValues: [outcome], value }))
     }
   ]
 
@@ -65,12 +65,12 @@ export function openAuditLog(kernel: Kernel<typeof keys>) {
     sink,
     page,
     metrics,
-    load: folds.load,
-    flush: folds.flush,
+    load: denials.load,
+    flush: denials.flush,
     tidy: retention.tidy,
     async release(): Promise<void> {
       await retention.stop()
-      await folds.flush()
+      await denials.flush()
     }
   }
 }
@@ -93,16 +93,16 @@ function conditionsOf({ outcome, since, until, cursor }: Query): readonly Condit
     throw new Fault(invalidTimeRange, 'since must not lie after until', {
       details: { field: '/since', reason: 'range' }
     })
-  const place = cursor ? parseCursor(cursor) : null
+  const position = cursor ? parseCursor(cursor) : null
   return [
     ...(outcome === undefined ? [] : [{ sql: 'outcome = ?', values: [outcome] }]),
     ...(from == null ? [] : [{ sql: 'timestamp >= ?', values: [from] }]),
     ...(to == null ? [] : [{ sql: 'timestamp <= ?', values: [to] }]),
-    ...(place ? [{ sql: '(timestamp, id) < (?, ?)', values: [place.timestamp, place.id] }] : [])
+    ...(position ? [{ sql: '(timestamp, id) < (?, ?)', values: [position.timestamp, position.id] }] : [])
   ]
 }
 
-/** As the API names them; the time in ms. */
+/** The columns under the names of the API; the time in ms. */
 interface Row extends Omit<EntryRow, 'timestamp'> {
   readonly timestamp: number
 }

@@ -5,7 +5,7 @@ import { escapeControlChars } from '../../kernel/base/log.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import type { EntryRow, Page } from './schema.ts'
 
-const everyMs = 2_000
+const pollMs = 2_000
 const perPage = 1000
 
 const columns = [
@@ -23,15 +23,15 @@ const columns = [
 const args = Type.Object({
   outcome: Type.Optional(Type.String({ description: 'allow or deny' })),
   since: Type.Optional(
-    Type.String({ description: 'The oldest moment: 2026-01-31T12:00:00Z, or 90m, 12h, 7d ago.' })
+    Type.String({ description: 'The oldest time: 2026-01-31T12:00:00Z, or 90m, 12h, 7d ago.' })
   ),
-  until: Type.Optional(Type.String({ description: 'The newest moment, written alike.' })),
+  until: Type.Optional(Type.String({ description: 'The newest time, in the same form.' })),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, description: 'How many, the newest first; default 100, with --jsonl all.' })
   ),
-  jsonl: Type.Optional(Type.Boolean({ description: 'One JSON object a line: an export.' })),
+  jsonl: Type.Optional(Type.Boolean({ description: 'One JSON object per line, for an export.' })),
   follow: Type.Optional(
-    Type.Boolean({ description: 'Go on with what comes, the newest last, until interrupted.' })
+    Type.Boolean({ description: 'Keep printing new entries, the newest last, until interrupted.' })
   )
 })
 type Args = Static<typeof args>
@@ -57,7 +57,7 @@ const audit = defineCommand({
 
 export const commands = [audit]
 
-/** From the newest on, until there are `limit`, or nobody wants more. */
+/** Yields the entries from the newest on, `limit` at most, until the signal is aborted. */
 async function* pages(
   api: Api,
   filter: Filter,
@@ -75,35 +75,35 @@ async function* pages(
 }
 
 async function follow({ args, api, print, signal }: CommandCall<Args>): Promise<void> {
-  if (args.until !== undefined) throw new Fault(wrongUsage, '--follow has no end: leave --until out')
+  if (args.until !== undefined) throw new Fault(wrongUsage, '--follow has no end: omit --until')
   const { outcome, since } = filterOf(args)
-  const spell = args.jsonl ? JSON.stringify : lineOf
-  let newest: readonly EntryRow[] = [] // of one moment: they come again
+  const format = args.jsonl ? JSON.stringify : lineOf
+  let newest: readonly EntryRow[] = [] // those with the newest time: the next request returns them again
   let limit = args.limit ?? (since === undefined ? 10 : Number.POSITIVE_INFINITY)
   while (!signal.aborted) {
     const from = newest[0]?.timestamp ?? since
     const filter = { ...(outcome !== undefined && { outcome }), ...(from !== undefined && { since: from }) }
-    const known = new Set(newest.map(({ id }) => id))
+    const shownIds = new Set(newest.map(({ id }) => id))
     const found: EntryRow[] = []
     for await (const entries of pages(api, filter, limit, signal))
-      found.push(...entries.filter(({ id }) => !known.has(id)))
-    for (const entry of found.toReversed()) print.line(spell(entry))
+      found.push(...entries.filter(({ id }) => !shownIds.has(id)))
+    for (const entry of found.toReversed()) print.line(format(entry))
     const last = found[0]?.timestamp
     newest = [...found, ...newest].filter(({ timestamp }) => timestamp === (last ?? newest[0]?.timestamp))
     limit = Number.POSITIVE_INFINITY
-    await setTimeout(everyMs, undefined, { signal }).catch(() => {}) // interrupted: the loop ends
+    await setTimeout(pollMs, undefined, { signal }).catch(() => {}) // interrupted: the loop ends
   }
 }
 
 const lineOf = (entry: EntryRow): string =>
   escapeControlChars(columns.map(column => String(entry[column] ?? '-')).join('  '))
 
-/** As the API takes it; what cannot be read is for the server to refuse. */
+/** Returns the query of the API. The server refuses times that cannot be parsed. */
 function filterOf({ outcome, since, until }: Args): Filter {
   return {
     ...(outcome !== undefined && { outcome }),
-    ...(since !== undefined && { since: momentOf(since) }),
-    ...(until !== undefined && { until: momentOf(until) })
+    ...(since !== undefined && { since: absoluteTime(since) }),
+    ...(until !== undefined && { until: absoluteTime(until) })
   }
 }
 interface Filter {
@@ -114,7 +114,7 @@ interface Filter {
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-function momentOf(text: string): string {
+function absoluteTime(text: string): string {
   const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
   return count === undefined ? text : new Date(Date.now() - Number(count) * (unitMs[unit] ?? 0)).toISOString()
 }

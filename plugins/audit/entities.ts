@@ -1,7 +1,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 import type { Decision } from '../../kernel/http/principal.ts'
 
-/** A decision as it is kept. Of a denial that is folded, the first of its minute. */
+/** A recorded decision. Aggregated denials are one entry, with the data of the first. */
 export const Entry = defineEntity({
   name: 'AuditEntry',
   tableName: 'audit_entry',
@@ -15,14 +15,14 @@ export const Entry = defineEntity({
     actor: p.string().length(32).nullable(),
     role: p.string().length(10).$type<Decision['role']>().nullable(),
     authMethod: p.string().length(16).$type<Decision['authMethod']>(),
-    remoteAddr: p.string().length(64).nullable(), // null: of many, beyond what a minute holds
+    remoteAddr: p.string().length(64).nullable(), // null: several, beyond the entries of a minute
     method: p.string().length(10),
     path: p.string().length(512),
     action: p.string().length(64),
     resourceKind: p.string().length(32).nullable(),
     resourceId: p.string().length(255).nullable(),
     outcome: p.string().length(5).$type<Decision['outcome']>(),
-    status: p.integer().nullable(), // null: changed, the answer is awaited or was lost
+    status: p.integer().nullable(), // null: changed, the response is pending or was lost
     reason: p.string().length(64).nullable(),
     requestId: p.string().length(64),
     count: p.bigint('number')

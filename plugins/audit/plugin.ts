@@ -11,7 +11,7 @@ import { invalidOutcome, invalidTimestamp } from './schema.ts'
 import { keys } from './settings.ts'
 
 interface Deps extends Kernel<typeof keys> {
-  readonly trail: AuditLog
+  readonly auditLog: AuditLog
 }
 
 const secondMs = 1_000
@@ -24,19 +24,23 @@ export default definePlugin<Deps>({
   keys,
   codes: [invalidTimestamp, invalidOutcome],
   store: { entities: [Entry], migrations: [{ name: '0001-entry', class: Audit0001 }] },
-  services: { trail: asFunction(openAuditLog).singleton() },
+  services: { auditLog: asFunction(openAuditLog).singleton() },
   fills: [
-    decisionSlot.fillWith(({ trail }: Deps) => trail.sink),
-    metricsSlot.fillWith(({ trail }: Deps) => trail.metrics)
+    decisionSlot.fillWith(({ auditLog }: Deps) => auditLog.sink),
+    metricsSlot.fillWith(({ auditLog }: Deps) => auditLog.metrics)
   ],
   routes,
   commands,
-  async start({ deps: { trail, clock, log }, defer }) {
-    await trail.load()
-    defer(trail.release)
+  async start({ deps: { auditLog, clock, log }, defer }) {
+    await auditLog.load()
+    defer(auditLog.release)
     const flush = () =>
-      trail.flush().catch(error => log.error('audit.not_counted', `tried again: ${String(error)}`))
+      auditLog
+        .flush()
+        .catch(error =>
+          log.error('audit.not_counted', `counts of denials were not written, retrying: ${String(error)}`)
+        )
     defer(clock.every(secondMs, () => void flush()))
-    defer(clock.every(minuteMs, () => void trail.tidy()))
+    defer(clock.every(minuteMs, () => void auditLog.tidy()))
   }
 })

@@ -1,4 +1,4 @@
-// What the record forgets: what is too old, and what is too much, denials first.
+// Deletes entries that are too old or too many; denials go first.
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -6,66 +6,69 @@ import { Entry } from './entities.ts'
 import type { keys } from './settings.ts'
 
 const dayMs = 24 * 3_600_000
-const rowsPerChange = 1000 // short transactions: others write, and the thread answers, in between
-const tidiesPerCount = 60 // counting a million rows costs some 20 ms
+const rowsPerChange = 1000 // short transactions, so that other writes and requests run in between
+const runsPerCount = 60 // counting a million rows takes about 20 ms
 
 export function openRetention({ store, clock, log, config }: Kernel<typeof keys>) {
-  let count = 0
-  let tidies = 0
+  let count = 0 // entries; counted anew each `runsPerCount`
+  let runs = 0
   let running: Promise<void> | null = null
-  let isOver = false
+  let isStopped = false
 
-  /** Answers how many went. */
-  async function drop(which: string, values: readonly number[], atMost: number): Promise<number> {
-    let gone = 0
-    for (let isMore = true; isMore && gone < atMost && !isOver; ) {
-      const slice = Math.min(rowsPerChange, atMost - gone)
-      const affected = await store.change(em => dropSome(which, [...values, slice], em))
-      gone += affected
-      isMore = affected === slice
-      await setImmediate() // a transaction of the embedded store never yields by itself
+  /** Returns how many were deleted. */
+  async function deleteOldest(
+    condition: string,
+    values: readonly number[],
+    maxRows: number
+  ): Promise<number> {
+    let deleted = 0
+    for (let hasMore = true; hasMore && deleted < maxRows && !isStopped; ) {
+      const limit = Math.min(rowsPerChange, maxRows - deleted)
+      const affected = await store.change(em => deleteBatch(condition, [...values, limit], em))
+      deleted += affected
+      hasMore = affected === limit
+      await setImmediate() // transactions of the embedded store do not yield to the event loop
     }
-    count -= gone
-    return gone
+    count -= deleted
+    return deleted
   }
 
-  async function forget(): Promise<void> {
+  async function run(): Promise<void> {
     try {
       const before = clock.now() - config.audit_retention_days * dayMs
-      await drop('where timestamp < ?', [before], Number.POSITIVE_INFINITY)
-      if (tidies++ % tidiesPerCount === 0) count = await store.read(em => em.count(Entry, {}))
+      await deleteOldest('where timestamp < ?', [before], Number.POSITIVE_INFINITY)
+      if (runs++ % runsPerCount === 0) count = await store.read(em => em.count(Entry, {}))
       const surplus = count - config.audit_max_rows
       if (surplus <= 0) return
-      const denials = await drop(`where outcome = 'deny'`, [], surplus)
-      if (denials < surplus) await drop('', [], surplus - denials)
+      const denials = await deleteOldest(`where outcome = 'deny'`, [], surplus)
+      if (denials < surplus) await deleteOldest('', [], surplus - denials)
     } catch (error) {
-      log.warn('audit.not_tidied', `tried again in a minute: ${String(error)}`)
+      log.warn('audit.not_tidied', `old entries were not deleted, retrying in a minute: ${String(error)}`)
     }
   }
 
   return {
-    /** One at a time. */
+    /** Deletes what is too old or too much. One run at a time. */
     tidy(): Promise<void> {
-      running ??= forget().finally(() => {
+      running ??= run().finally(() => {
         running = null
       })
       return running
     },
-    /** What is left to forget waits for the next start. */
+    /** Ends a run after its present batch; the next start continues. */
     async stop(): Promise<void> {
-      isOver = true
+      isStopped = true
       await running
     },
-    /** An entry was written. */
-    grew: () => void count++
+    /** To be called for each entry that is written. */
+    countEntry: () => void count++
   }
 }
 
-/** The oldest that the condition names. */
-async function dropSome(which: string, values: readonly number[], em: EntityManager): Promise<number> {
+async function deleteBatch(condition: string, values: readonly number[], em: EntityManager): Promise<number> {
   const { affectedRows } = await em.execute<{ affectedRows: number }>(
     `delete from audit_entry where id in
-       (select id from audit_entry ${which} order by timestamp, id limit ?)`,
+       (select id from audit_entry ${condition} order by timestamp, id limit ?)`,
     [...values],
     'run'
   )

@@ -4,10 +4,10 @@ import type { AuditLog } from './audit-log.ts'
 import { EntryRow, Page, Query } from './schema.ts'
 
 interface Deps {
-  readonly trail: AuditLog
+  readonly auditLog: AuditLog
 }
 
-/** The older shape is an array: what `limit` and `outcome` alone ask for. */
+/** Returns an array for `limit` and `outcome` alone, which is the older shape; else a page. */
 const list = defineRoute({
   method: 'GET',
   url: '/v1/audit',
@@ -16,8 +16,8 @@ const list = defineRoute({
   status: 200,
   summary: 'Who changed what, and who was refused, the newest first; a page with since, until or cursor.',
   schema: () => ({ query: Query, reply: Type.Union([Type.Array(EntryRow), Page]) }),
-  async run({ trail }: Deps, { query }) {
-    const page = await trail.page(query)
+  async run({ auditLog }: Deps, { query }) {
+    const page = await auditLog.page(query)
     const isPage = query.since !== undefined || query.until !== undefined || query.cursor !== undefined
     return isPage ? page : page.entries
   }

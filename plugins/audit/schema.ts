@@ -13,20 +13,22 @@ export const EntryRow = Type.Object(
   {
     id: Type.String({ description: 'ULID.' }),
     timestamp: Type.String({ format: 'date-time' }),
-    actor: OrNull(Type.String({ description: 'user_id; null: nobody that is known.' })),
+    actor: OrNull(Type.String({ description: 'user_id; null: not authenticated.' })),
     role: OrNull(Type.Union([Type.Literal('superadmin'), Type.Literal('user')])),
     auth_method: Type.String({ description: 'operator_token, api_token, session or none.' }),
-    remote_addr: OrNull(Type.String({ description: 'null: many, beyond what a minute holds.' })),
+    remote_addr: OrNull(
+      Type.String({ description: 'null: several addresses, beyond the entries of a minute.' })
+    ),
     method: Type.String(),
     path: Type.String({ description: 'Without the query; at most 512 characters.' }),
     action: Type.String({ description: 'rule.create and so on.' }),
     resource_kind: OrNull(Type.String()),
     resource_id: OrNull(Type.String()),
     outcome: Outcome,
-    status: OrNull(Type.Integer({ description: 'null: changed, and the answer is awaited or was lost.' })),
-    reason: OrNull(Type.String({ description: 'Code of the refusal.' })),
+    status: OrNull(Type.Integer({ description: 'null: changed, and the response is pending or was lost.' })),
+    reason: OrNull(Type.String({ description: 'Error code of the refusal.' })),
     request_id: Type.String(),
-    count: Type.Integer({ description: 'How many denials this entry stands for.' })
+    count: Type.Integer({ description: 'How many denials this entry counts.' })
   },
   closed
 )
@@ -35,7 +37,9 @@ export type EntryRow = Static<typeof EntryRow>
 export const Page = Type.Object(
   {
     entries: Type.Array(EntryRow),
-    next_cursor: Type.Optional(Type.String({ description: 'Of the next older page; absent on the last.' })),
+    next_cursor: Type.Optional(
+      Type.String({ description: 'Cursor of the next older page; absent on the last.' })
+    ),
     count: Type.Integer({ description: 'Entries in this page.' })
   },
   closed
@@ -55,8 +59,8 @@ export const Query = Type.Object(
       Type.Integer({ minimum: 1, maximum: 1000, code: 'invalid_limit', description: 'Default 100.' })
     ),
     outcome: Type.Optional(Outcome),
-    since: Type.Optional(Time('The oldest moment.')),
-    until: Type.Optional(Time('The newest moment, itself included.')),
+    since: Type.Optional(Time('The oldest time.')),
+    until: Type.Optional(Time('The newest time, inclusive.')),
     cursor: Type.Optional(
       Type.Refine(
         Type.String({ code: 'invalid_cursor', description: 'next_cursor of a page; empty: the newest.' }),

@@ -5,12 +5,12 @@ export const keys = Type.Object({
     minimum: 1,
     maximum: 3650,
     default: 90,
-    description: 'Entries older than this go.'
+    description: 'Older entries are deleted.'
   }),
   audit_max_rows: Type.Integer({
     minimum: 1,
     maximum: 100_000_000,
     default: 1_000_000,
-    description: 'More entries than this go, denials first, then the oldest.'
+    description: 'Beyond this, entries are deleted: denials first, then the oldest.'
   })
 })

@@ -3,24 +3,24 @@ import type { Attempt, Throttle } from './throttle.ts'
 
 interface Deps {
   readonly throttle: Throttle
-  readonly turn: HashPool
+  readonly hashPool: HashPool
 }
 
 export type Attempts = ReturnType<typeof openAttempts>
 
-/** One try at a secret. `judge` answers null where it was wrong. */
-export function openAttempts({ throttle, turn }: Deps) {
+/** Returns the function that makes one throttled attempt at a secret. `verify` returns null for a wrong secret. */
+export function openAttempts({ throttle, hashPool }: Deps) {
   return async function attempt<T>(
-    who: Attempt,
-    judge: (argon: Argon) => Promise<T | null>
+    caller: Attempt,
+    verify: (argon: Argon) => Promise<T | null>
   ): Promise<T | null> {
-    turn.refuseFull()
-    await throttle.look(who)
-    return turn(async argon => {
-      await throttle.enter(who) // again: those ahead in the queue may have failed meanwhile
-      const found = await judge(argon)
-      await (found === null ? throttle.fail(who) : throttle.forgive(who))
-      return found
+    hashPool.refuseIfFull()
+    await throttle.check(caller)
+    return hashPool.run(async argon => {
+      await throttle.admit(caller) // attempts ahead in the queue may have failed meanwhile
+      const result = await verify(argon)
+      await (result === null ? throttle.recordFailure(caller) : throttle.clear(caller))
+      return result
     })
   }
 }

@@ -11,14 +11,14 @@ interface Deps extends Kernel {
 }
 
 const recoveryOf = async ({ open }: Pick<CommandCall<object>, 'open'>): Promise<Recovery> => {
-  const { recovery } = (await open('auth')) as Deps // this plugin's own container
+  const { recovery } = (await open('auth')) as Deps // the container of this plugin
   return recovery
 }
 
 const bootstrap = defineCommand({
   name: 'bootstrap-superadmin',
   summary:
-    'Make the user _superadmin with a bearer token, which is printed once; the server must be stopped.',
+    'Create the user _superadmin with a bearer token, which is printed once; the server must be stopped.',
   args: Type.Object({}),
   needs: 'data',
   async run(call) {
@@ -33,7 +33,7 @@ const resetPassword = defineCommand({
   args: Type.Object({
     user: Type.String({ description: 'The user_id.' }),
     temporary: Type.Optional(
-      Type.Boolean({ description: 'It must be changed at the next login, in 24 hours.' })
+      Type.Boolean({ description: 'It must be changed at the next login, within 24 hours.' })
     ),
     keep_api_tokens: Type.Optional(
       Type.Boolean({ description: 'Do not revoke the bearer tokens of the user.' })
@@ -44,7 +44,7 @@ const resetPassword = defineCommand({
   async run(call) {
     const { user, temporary, keep_api_tokens: keep } = call.args
     if (temporary !== true)
-      throw new Fault(wrongUsage, 'say --temporary: a lasting password is set by its user')
+      throw new Fault(wrongUsage, 'add --temporary: only the user sets a permanent password')
     const recovery = await recoveryOf(call)
     call.print.data(await recovery.reset(user, keep === true ? 'keep' : 'revoke'))
   }
@@ -52,7 +52,7 @@ const resetPassword = defineCommand({
 
 const resetRemotely = defineCommand({
   name: 'user reset-password',
-  summary: 'Reset the password of a user; a temporary one is made and printed once, unless one is given.',
+  summary: 'Reset the password of a user; unless one is given, a temporary one is made and printed once.',
   args: Type.Object({
     user: Type.String({ description: 'user_id' }),
     new_password: Type.Optional(
@@ -66,10 +66,14 @@ const resetRemotely = defineCommand({
   positional: ['user'],
   needs: 'api',
   async run(call) {
-    const { user, new_password: asks = false, lasting = false, ...rest } = call.args
-    if (lasting && !asks)
-      throw new Fault(wrongUsage, '--lasting needs --new-password: a made one is temporary')
-    const body = { ...rest, temporary: !lasting, ...(asks && { new_password: await askPassword(call) }) }
+    const { user, new_password: asksPassword = false, lasting = false, ...rest } = call.args
+    if (lasting && !asksPassword)
+      throw new Fault(wrongUsage, '--lasting needs --new-password: a random one is temporary')
+    const body = {
+      ...rest,
+      temporary: !lasting,
+      ...(asksPassword && { new_password: await askPassword(call) })
+    }
     const path = `/v1/users/${encodeURIComponent(user)}/password`
     call.print.data(await call.api.send<ResetReply>('POST', path, body))
   }

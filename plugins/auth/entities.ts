@@ -30,14 +30,14 @@ export const Session = defineEntity({
 })
 export type Session = InferEntity<typeof Session>
 
-/** What failed of late under one key: see throttle.ts. */
+/** Recent failures under one key; see throttle-limits.ts. */
 export const Failures = defineEntity({
   name: 'Failures',
   tableName: 'auth_throttle',
   properties: {
-    id: p.string().length(64).primary(), // SHA-256 of the key: what was submitted as a name may be anything
-    times: p.json().$type<readonly number[]>(), // those that still count
-    locks: p.integer(), // so far; each is longer than the one before
+    id: p.string().length(64).primary(), // SHA-256 of the key, which contains submitted text of any length
+    times: p.json().$type<readonly number[]>(), // within the window
+    locks: p.integer(), // number of locks so far; each lasts longer
     lockedUntil: time(),
     updatedAt: time().index('auth_throttle_updated_at_index')
   }

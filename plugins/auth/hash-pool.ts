@@ -3,62 +3,64 @@ import { defineCode, Fault } from '../../kernel/base/errors.ts'
 
 export const busy = defineCode('busy', 503, 6)
 
-const strength = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
+const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
-/** Of the present strength and of no password: who is unknown costs as much as who is known. */
-const nobodysHash = [
+/** Dummy hash at the current cost, so that unknown users take as long as known ones. */
+const dummyHash = [
   '$argon2id$v=19',
-  `m=${strength.memoryCost},p=${strength.parallelism},t=${strength.timeCost}`,
+  `m=${cost.memoryCost},p=${cost.parallelism},t=${cost.timeCost}`,
   Buffer.alloc(16).toString('base64').replace(/=+$/, ''),
   Buffer.alloc(32).toString('base64').replace(/=+$/, '')
 ].join('$')
 
-/** Argon2id. Reached only by who holds a turn. */
+/** Argon2id. Available only inside `HashPool.run`. */
 const argon = {
-  hash: (password: string): Promise<string> => hash(password, strength),
-  verify: (known: string | null, password: string): Promise<boolean> =>
-    verify(known ?? nobodysHash, password),
-  isOutdated: (known: string): boolean => needsRehash(known, strength)
+  hash: (password: string): Promise<string> => hash(password, cost),
+  /** A null hash is compared with the dummy hash. */
+  verify: (storedHash: string | null, password: string): Promise<boolean> =>
+    verify(storedHash ?? dummyHash, password),
+  isOutdated: (storedHash: string): boolean => needsRehash(storedHash, cost)
 }
 export type Argon = typeof argon
 
 export type HashPool = ReturnType<typeof openHashPool>
 
-/** Each hash takes 19 MiB and a core: so many run at once, so many wait, the rest come again. */
-export function openHashPool(running = 2, waiting = 32) {
-  const queue: (() => void)[] = []
-  let free = running
+/** Each hash takes 19 MiB and a core: a few run at once, some wait, all others are refused with `busy`. */
+export function openHashPool(maxRunning = 2, maxWaiting = 32) {
+  const waiting: (() => void)[] = []
+  let free = maxRunning
 
-  /** For whoever asks the store before the hash: a flood is turned away without it. */
-  function refuseFull(): void {
-    if (free > 0 || queue.length < waiting) return
+  /** Throws `busy` if the queue is full. Callers use it before they query the store, so that a flood costs little. */
+  function refuseIfFull(): void {
+    if (free > 0 || waiting.length < maxWaiting) return
     throw new Fault(busy, 'too many passwords are being checked; try again in a second', {
       details: { retry_after_secs: 1 }
     })
   }
 
-  async function enter(): Promise<void> {
-    refuseFull()
+  async function acquire(): Promise<void> {
+    refuseIfFull()
     if (free > 0) {
       free--
       return
     }
-    await new Promise<void>(resolve => queue.push(resolve))
+    await new Promise<void>(resolve => waiting.push(resolve))
   }
 
-  function leave(): void {
-    const next = queue.shift()
+  function release(): void {
+    const next = waiting.shift()
     if (next) next()
     else free++
   }
 
-  async function turn<T>(work: (argon: Argon) => Promise<T>): Promise<T> {
-    await enter()
+  async function run<T>(work: (argon: Argon) => Promise<T>): Promise<T> {
+    await acquire()
     try {
       return await work(argon)
     } finally {
-      leave()
+      release()
     }
   }
-  return Object.assign(turn, { refuseFull })
+
+  return { run, refuseIfFull }
 }

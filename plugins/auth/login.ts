@@ -15,7 +15,7 @@ interface Deps {
 }
 
 export interface LoggedIn {
-  readonly token: string // the cookie's value
+  readonly token: string // value of the session cookie
   readonly changeRequired: boolean
 }
 
@@ -26,19 +26,19 @@ export function openLogin({ users, attempt, passwords, sessions }: Deps) {
     { user_id: userId, password }: LoginBody,
     { requestInfo: { remoteAddr }, change }: Pick<Call, 'requestInfo' | 'change'>
   ): Promise<LoggedIn> {
-    const right = await attempt({ action: 'login', subject: userId, remoteAddr }, async argon => {
+    const verified = await attempt({ action: 'login', subject: userId, remoteAddr }, async argon => {
       const row = await passwords.verify(argon, userId, password)
-      return row && { row, stronger: argon.isOutdated(row.hash) ? await argon.hash(password) : null }
+      return row && { row, rehashed: argon.isOutdated(row.hash) ? await argon.hash(password) : null }
     })
-    if (!right) throw new Fault(invalidLogin, 'no user with this user_id and password')
-    const { row, stronger } = right
+    if (!verified) throw new Fault(invalidLogin, 'no user with this user_id and password')
+    const { row, rehashed } = verified
 
     const token = await change({ kind: 'user', id: userId }, async em => {
       const user = await users.find(em, userId)
-      const isStill = await em.count(Password, { userId, hash: row.hash })
-      if (!user || !isStill) throw new Fault(invalidLogin, 'the password has been changed meanwhile')
+      const isUnchanged = await em.count(Password, { userId, hash: row.hash })
+      if (!user || !isUnchanged) throw new Fault(invalidLogin, 'the password was changed meanwhile')
       if (user.disabled) throw new Fault(userDisabled, `user ${userId} is disabled; ask a superadmin`)
-      if (stronger) await em.nativeUpdate(Password, { userId }, { hash: stronger })
+      if (rehashed) await em.nativeUpdate(Password, { userId }, { hash: rehashed })
       return sessions.open(em, userId, remoteAddr)
     })
     return { token, changeRequired: row.changeRequired }

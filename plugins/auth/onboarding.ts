@@ -16,19 +16,19 @@ const setupTokenInvalid = defineCode('setup_token_invalid', 401, 4)
 
 export const codes = [alreadyBootstrapped, setupTokenRequired, setupTokenInvalid]
 
-const tokenMs = 30 * 60_000
+const tokenLifeMs = 30 * 60_000
 
 interface Deps extends Kernel {
   readonly users: Users
   readonly attempt: Attempts
-  readonly turn: HashPool
+  readonly hashPool: HashPool
   readonly passwords: Passwords
 }
 
 export type Onboarding = ReturnType<typeof openOnboarding>
 
-/** The first superadmin. The setup token is told once, in the log, and lives in memory as a hash. */
-export function openOnboarding({ clock, log, identity, users, attempt, turn, passwords }: Deps) {
+/** Creates the first superadmin. The setup token is logged once and kept in memory as a hash. */
+export function openOnboarding({ clock, log, identity, users, attempt, hashPool, passwords }: Deps) {
   let token: { readonly hash: string; readonly expiresAt: number } | null = null
 
   const isRequired = async (): Promise<boolean> => !(await identity.isBootstrapped())
@@ -36,26 +36,26 @@ export function openOnboarding({ clock, log, identity, users, attempt, turn, pas
   async function announce(): Promise<void> {
     if (!(await isRequired())) return
     const secret = newSecret()
-    token = { hash: hashOf(secret), expiresAt: clock.now() + tokenMs }
-    // A warning, because nobody can sign in without it, whatever the log level leaves out.
+    token = { hash: hashOf(secret), expiresAt: clock.now() + tokenLifeMs }
+    // A warning, so that a higher log level shows it, too: nobody can sign in without it.
     log.warn('onboarding.setup_token', `onboarding setup token, valid for 30 minutes: ${secret}`)
   }
 
-  const isToken = (given: string): boolean =>
-    token !== null && isSame(hashOf(given), token.hash) && clock.now() < token.expiresAt
+  const isValidToken = (candidate: string): boolean =>
+    token !== null && isSame(hashOf(candidate), token.hash) && clock.now() < token.expiresAt
 
-  async function refuseSecond(): Promise<void> {
+  async function refuseIfBootstrapped(): Promise<void> {
     if (!(await isRequired())) throw new Fault(alreadyBootstrapped, 'a superadmin exists; sign in')
   }
 
-  async function admit(given: string, subject: string, remoteAddr: string): Promise<void> {
-    if (given === '')
-      throw new Fault(setupTokenRequired, 'setup_token is missing; the server wrote it to its log at start')
-    const isRight = await attempt({ action: 'onboarding', subject, remoteAddr }, async () => {
-      await refuseSecond() // whoever waited may be late by now: that is no wrong guess
-      return isToken(given) || null
+  async function verifyToken(setupToken: string, subject: string, remoteAddr: string): Promise<void> {
+    if (setupToken === '')
+      throw new Fault(setupTokenRequired, 'setup_token is missing; the server logged it at start')
+    const isValid = await attempt({ action: 'onboarding', subject, remoteAddr }, async () => {
+      await refuseIfBootstrapped() // another caller may have been first: that is no wrong guess
+      return isValidToken(setupToken) || null
     })
-    if (!isRight)
+    if (!isValid)
       throw new Fault(
         setupTokenInvalid,
         'setup_token is wrong or expired; a restart of the server logs a new one'
@@ -63,15 +63,15 @@ export function openOnboarding({ clock, log, identity, users, attempt, turn, pas
   }
 
   async function onboard(body: OnboardBody, { requestInfo, change }: Pick<Call, 'requestInfo' | 'change'>) {
-    await refuseSecond()
-    await admit(body.setup_token ?? '', body.user_id, requestInfo.remoteAddr)
+    await refuseIfBootstrapped()
+    await verifyToken(body.setup_token ?? '', body.user_id, requestInfo.remoteAddr)
     const user: NewUser = users.check({
       userId: body.user_id,
       displayName: body.display_name,
       role: 'superadmin'
     })
     refuseNew(body.password, body.password_confirm)
-    const hash = await turn(argon => argon.hash(body.password))
+    const hash = await hashPool.run(argon => argon.hash(body.password))
 
     await change({ kind: 'user', id: user.userId }, async em => {
       if (await hasSuperadmin(em)) throw new Fault(alreadyBootstrapped, 'another caller was first; sign in')
@@ -85,6 +85,6 @@ export function openOnboarding({ clock, log, identity, users, attempt, turn, pas
   return { isRequired, announce, onboard }
 }
 
-/** In the transaction that makes one: of two at once the second sees the first. */
+/** Runs in the transaction that creates a superadmin: of two at once, the second is refused. */
 export const hasSuperadmin = async (em: EntityManager): Promise<boolean> =>
   (await em.count(User, { role: 'superadmin', disabled: false })) > 0

@@ -22,25 +22,25 @@ interface Deps extends Kernel {
   readonly users: Users
   readonly sessions: Sessions
   readonly attempt: Attempts
-  readonly turn: HashPool
+  readonly hashPool: HashPool
 }
 type Caller = Pick<Call, 'principal' | 'requestInfo' | 'change'>
 
 export type Passwords = ReturnType<typeof openPasswords>
 
-export function openPasswords({ store, clock, users, sessions, attempt, turn }: Deps) {
-  /** The user's row where the password is right and still holds; else null, at the same cost. */
+export function openPasswords({ store, clock, users, sessions, attempt, hashPool }: Deps) {
+  /** Returns the stored password if it matches and has not expired; else null, after the same time. */
   async function verify(argon: Argon, userId: string, password: string): Promise<Password | null> {
     const row = await store.read(em => em.findOne(Password, { userId }))
-    const isRight = await argon.verify(row?.hash ?? null, password)
-    return row && isRight && clock.now() < (row.expiresAt ?? Infinity) ? row : null
+    const isMatch = await argon.verify(row?.hash ?? null, password)
+    return row && isMatch && clock.now() < (row.expiresAt ?? Infinity) ? row : null
   }
 
   const set = async (em: EntityManager, userId: string, hash: string): Promise<void> => {
-    await em.upsert(Password, { userId, ...lasting(hash, clock.now()) })
+    await em.upsert(Password, { userId, ...permanent(hash, clock.now()) })
   }
 
-  /** Opens a session that can only change it. */
+  /** Sets a password whose sessions may do little else than change it. */
   async function setTemporary(em: EntityManager, userId: string, hash: string): Promise<void> {
     const now = clock.now()
     await em.upsert(Password, {
@@ -55,17 +55,19 @@ export function openPasswords({ store, clock, users, sessions, attempt, turn }: 
   async function changeOwn(body: ChangeBody, caller: Caller): Promise<void> {
     const { principal, requestInfo, change } = caller
     const { userId } = principal
-    await store.read(em => users.get(em, userId)) // the operator token is no user
+    await store.read(em => users.get(em, userId)) // throws for the operator token, which is no user
     refuseNew(body.new_password, body.new_password_confirm)
     const before = await attempt(
       { action: 'password', subject: userId, remoteAddr: requestInfo.remoteAddr },
       argon => verify(argon, userId, body.current_password)
     )
     if (!before) throw new Fault(invalidLogin, 'current_password is wrong or has expired')
-    const hash = await turn(argon => argon.hash(body.new_password))
+    const hash = await hashPool.run(argon => argon.hash(body.new_password))
     await change({ kind: 'user', id: userId }, async em => {
-      if ((await em.nativeUpdate(Password, { userId, hash: before.hash }, lasting(hash, clock.now()))) === 0)
-        throw new Fault(invalidLogin, 'the password has been changed meanwhile; sign in with the new one')
+      if (
+        (await em.nativeUpdate(Password, { userId, hash: before.hash }, permanent(hash, clock.now()))) === 0
+      )
+        throw new Fault(invalidLogin, 'the password was changed meanwhile; sign in with the new one')
       await sessions.endOthers(em, userId, caller)
     })
   }
@@ -73,7 +75,7 @@ export function openPasswords({ store, clock, users, sessions, attempt, turn }: 
   return { verify, set, setTemporary, changeOwn }
 }
 
-const lasting = (hash: string, now: number) => ({
+const permanent = (hash: string, now: number) => ({
   hash,
   changeRequired: false,
   changedAt: now,
@@ -82,11 +84,12 @@ const lasting = (hash: string, now: number) => ({
 
 export function refuseWeak(password: string): void {
   const bytes = Buffer.byteLength(password)
-  if (bytes < 12) throw new Fault(tooShort, `the password has ${bytes} bytes; it needs 12 at least`)
-  if (bytes > 1024) throw new Fault(tooLong, `the password has ${bytes} bytes; it may have 1024 at most`)
+  if (bytes < 12) throw new Fault(tooShort, `the password has ${bytes} bytes; it needs at least 12`)
+  if (bytes > 1024) throw new Fault(tooLong, `the password has ${bytes} bytes; it may have at most 1024`)
 }
 
 export function refuseNew(password: string, confirmation: string): void {
   refuseWeak(password)
-  if (password !== confirmation) throw new Fault(mismatch, 'the two passwords differ; type the same twice')
+  if (password !== confirmation)
+    throw new Fault(mismatch, 'the two passwords differ; enter the same one twice')
 }

@@ -1,7 +1,7 @@
 import { asFunction } from 'awilix'
 import { authenticatorSlot } from '../../kernel/http/principal.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { creationSlot, disableSlot, removalSlot, rowFieldSlot } from '../users/exports.ts'
+import { creationSlot, disableSlot, removalSlot, rowFieldSlot, type Users } from '../users/exports.ts'
 import { type Attempts, openAttempts } from './attempts.ts'
 import { commands } from './commands.ts'
 import { Failures, Password, Session } from './entities.ts'
@@ -13,19 +13,21 @@ import { openPasswords, type Passwords, codes as passwordCodes } from './passwor
 import { invalidPasswordReset, openRecovery, type Recovery } from './recovery.ts'
 import { openResetLimit, type ResetLimit } from './reset-limit.ts'
 import { routes } from './routes.ts'
+import { openSessionAuthenticator } from './session-authenticator.ts'
 import { openSessions, type Sessions, sessionNotFound } from './sessions.ts'
 import { openThrottle, type Throttle } from './throttle.ts'
 import { changeRequired, initialPassword, initialPasswordRequired, removal } from './users.ts'
 
 interface Deps extends Kernel {
-  readonly turn: HashPool
+  readonly users: Users
+  readonly hashPool: HashPool
   readonly throttle: Throttle
   readonly attempt: Attempts
   readonly sessions: Sessions
   readonly passwords: Passwords
   readonly login: Login
   readonly onboarding: Onboarding
-  readonly resets: ResetLimit
+  readonly resetLimit: ResetLimit
   readonly recovery: Recovery
 }
 
@@ -46,18 +48,18 @@ export default definePlugin<Deps>({
   ],
   store: { entities: [Password, Session, Failures], migrations: [{ name: '0001-auth', class: Auth0001 }] },
   services: {
-    turn: asFunction(() => openHashPool()).singleton(),
+    hashPool: asFunction(() => openHashPool()).singleton(),
     throttle: asFunction((kernel: Kernel) => openThrottle(kernel)).singleton(),
     attempt: asFunction(openAttempts).singleton(),
     sessions: asFunction(openSessions).singleton(),
     passwords: asFunction(openPasswords).singleton(),
     login: asFunction(openLogin).singleton(),
     onboarding: asFunction(openOnboarding).singleton(),
-    resets: asFunction(openResetLimit).singleton(),
+    resetLimit: asFunction(openResetLimit).singleton(),
     recovery: asFunction(openRecovery).singleton()
   },
   fills: [
-    authenticatorSlot.fillWith(({ sessions }: Deps) => sessions.authenticate),
+    authenticatorSlot.fillWith((deps: Deps) => openSessionAuthenticator(deps)),
     rowFieldSlot.fill(changeRequired),
     creationSlot.fillWith((deps: Deps) => initialPassword(deps)),
     removalSlot.fillWith((deps: Deps) => removal(deps)),

@@ -20,7 +20,7 @@ import {
   Status,
   UserParams
 } from './schema.ts'
-import { absoluteMs, cookieName, logoutAction, passwordChange, type Sessions } from './sessions.ts'
+import { cookieName, logoutAction, maxAgeMs, passwordChangeAction, type Sessions } from './sessions.ts'
 
 interface Deps {
   readonly login: Login
@@ -62,7 +62,7 @@ const login = defineRoute({
   schema: () => ({ body: LoginBody, reply: LoggedIn }),
   async run({ login }: Deps, call) {
     const { token, changeRequired } = await login(call.body, call)
-    call.setCookie(cookieName, token, absoluteMs / 1000)
+    call.setCookie(cookieName, token, maxAgeMs / 1000)
     return { password_change_required: changeRequired }
   }
 })
@@ -89,7 +89,7 @@ const logout = defineRoute({
 const changePassword = defineRoute({
   method: 'POST',
   url: '/v1/users/me/password',
-  action: passwordChange,
+  action: passwordChangeAction,
   access: 'user',
   status: 204,
   summary: 'Change your own password; your other sessions end',

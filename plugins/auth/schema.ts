@@ -7,7 +7,7 @@ const Time = () => Type.String({ format: 'date-time' })
 
 export const Status = closed({ onboarding_required: Type.Boolean() })
 
-// Lengths and forms of these have codes of their own: they are judged behind the schema.
+// The services check lengths and formats of these fields, with error codes of their own.
 export const OnboardBody = closed({
   user_id: Text(),
   display_name: Text(),
@@ -34,9 +34,7 @@ export type ChangeBody = Static<typeof ChangeBody>
 export const UserParams = closed({ id: Text() })
 
 export const ResetBody = closed({
-  new_password: Type.Optional(
-    Type.String({ description: 'One is made without it, and told in the answer.' })
-  ),
+  new_password: Type.Optional(Type.String({ description: 'Without it a random one is made and returned.' })),
   temporary: Type.Optional(
     Type.Boolean({ default: true, description: 'It must be changed at the next login, within 24 hours.' })
   ),
@@ -50,7 +48,7 @@ export const ResetReply = closed({
   user_id: Text(),
   sessions_revoked: Type.Integer(),
   api_tokens_revoked: Type.Integer(),
-  temporary_password: Type.Optional(Type.String({ description: 'Told here once and never again.' }))
+  temporary_password: Type.Optional(Type.String({ description: 'Shown only in this response.' }))
 })
 export type ResetReply = Static<typeof ResetReply>
 

@@ -1,28 +1,23 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
-import { defineCode, Fault, userDisabled } from '../../kernel/base/errors.ts'
+import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
-import type { AuthenticatedCaller, RequestInfo } from '../../kernel/http/principal.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Users } from '../users/exports.ts'
-import { selfReadAction } from '../users/exports.ts'
-import { Password, Session } from './entities.ts'
+import { Session } from './entities.ts'
 import type { SessionRow } from './schema.ts'
 
 export const sessionNotFound = defineCode('session_not_found', 404, 8)
 
 export const cookieName = 'svc_session'
-export const absoluteMs = 7 * 24 * 3_600_000
-const idleMs = 8 * 3_600_000
-const perUser = 20
-const touchMs = 60_000 // a busy page costs one write a minute
+export const maxAgeMs = 7 * 24 * 3_600_000
+const maxIdleMs = 8 * 3_600_000
+const maxPerUser = 20
 
-export const passwordChange = 'password.change'
+export const passwordChangeAction = 'password.change'
 export const logoutAction = 'auth.logout'
-/** All that a session may do, beside what is public, while its user's password is a temporary one. */
-const untilChanged = [selfReadAction, passwordChange, logoutAction]
 
 interface Deps extends Kernel {
   readonly users: Users
@@ -32,12 +27,10 @@ type Caller = Pick<Call, 'principal' | 'requestInfo'>
 export type Sessions = ReturnType<typeof openSessions>
 
 export function openSessions({ store, clock, users }: Deps) {
-  const over = () => ({
-    $or: [{ createdAt: { $lte: clock.now() - absoluteMs } }, { lastSeenAt: { $lte: clock.now() - idleMs } }]
-  })
-  const sweep = (em: EntityManager): Promise<number> => em.nativeDelete(Session, over())
+  const expired = () => expiredAt(clock.now())
+  const sweep = (em: EntityManager): Promise<number> => em.nativeDelete(Session, expired())
 
-  /** The cookie's value. Past the most a user may have, the oldest go. */
+  /** Returns the value of the cookie. Ends the oldest sessions beyond `maxPerUser`. */
   async function open(em: EntityManager, userId: string, remoteAddr: string): Promise<string> {
     const token = newSecret()
     const now = clock.now()
@@ -45,46 +38,19 @@ export function openSessions({ store, clock, users }: Deps) {
       id: newId(),
       userId,
       tokenHash: hashOf(token),
-      remoteAddr: remoteAddr.slice(0, 45), // an address; what a proxy says may be longer
+      remoteAddr: remoteAddr.slice(0, 45), // the length of an address; a proxy may send something longer
       createdAt: now,
       lastSeenAt: now
     })
-    await em.nativeDelete(Session, { userId, ...over() })
-    const excess = await em.find(
-      Session,
-      { userId },
-      { orderBy: { id: 'desc' }, offset: perUser, limit: perUser, fields: ['id'] }
-    )
+    await em.nativeDelete(Session, { userId, ...expired() })
+    const newestFirst = { id: 'desc' } as const
+    const page = { orderBy: newestFirst, offset: maxPerUser, limit: maxPerUser, fields: ['id'] as const }
+    const excess = await em.find(Session, { userId }, page)
     await em.nativeDelete(Session, { id: excess.map(({ id }) => id) })
     return token
   }
 
-  async function authenticate({ cookies }: RequestInfo): Promise<AuthenticatedCaller | null> {
-    const token = cookies[cookieName]
-    if (token === undefined) return null
-    const found = await store.read(async em => {
-      const session = await em.findOne(Session, { tokenHash: hashOf(token), $not: over() })
-      const user = session && (await users.find(em, session.userId))
-      return user && { session, user, password: await em.findOne(Password, { userId: user.id }) }
-    })
-    if (!found) return null
-    const { session, user, password } = found
-    if (user.disabled) throw new Fault(userDisabled, `user ${user.id} is disabled`)
-    await touch(session)
-    return {
-      principal: { userId: user.id, role: user.role, method: 'session' },
-      requires: 'csrf',
-      ...(password?.changeRequired && { allowedActions: untilChanged })
-    }
-  }
-
-  async function touch({ id, lastSeenAt }: Session): Promise<void> {
-    const now = clock.now()
-    if (now - lastSeenAt >= touchMs)
-      await store.change(em => em.nativeUpdate(Session, { id }, { lastSeenAt: now }))
-  }
-
-  /** Null where the caller came with a bearer: then no session is its own. */
+  /** Returns null for a caller with a bearer token, which has no session of its own. */
   const currentHash = ({ principal, requestInfo }: Caller): string | null =>
     principal.method === 'session' ? hashOf(requestInfo.cookies[cookieName] ?? '') : null
 
@@ -95,29 +61,34 @@ export function openSessions({ store, clock, users }: Deps) {
 
   async function list(caller: Caller): Promise<SessionRow[]> {
     const { userId } = caller.principal
-    const found = await store.read(async em => {
+    const sessions = await store.read(async em => {
       await users.get(em, userId)
-      return em.find(Session, { userId, $not: over() }, { orderBy: { id: 'asc' } })
+      return em.find(Session, { userId, $not: expired() }, { orderBy: { id: 'asc' } })
     })
     const current = currentHash(caller)
-    return found.map(session => rowOf(session, session.tokenHash === current))
+    return sessions.map(session => rowOf(session, session.tokenHash === current))
   }
 
-  /** One's own; another's is as unknown as none. */
+  /** Ends a session of this user. The session of another user is `session_not_found`, too. */
   async function end(em: EntityManager, userId: string, id: string): Promise<void> {
     await users.get(em, userId)
     if ((await em.nativeDelete(Session, { id, userId })) === 0)
       throw new Fault(sessionNotFound, `you have no session ${id}`)
   }
 
-  return { open, authenticate, endAll, endOthers, list, end, sweep, currentHash }
+  return { open, endAll, endOthers, list, end, sweep, currentHash }
 }
+
+/** Condition on sessions that have expired at `now`. */
+export const expiredAt = (now: number) => ({
+  $or: [{ createdAt: { $lte: now - maxAgeMs } }, { lastSeenAt: { $lte: now - maxIdleMs } }]
+})
 
 const rowOf = (session: Session, isCurrent: boolean): SessionRow => ({
   session_id: session.id,
   created_at: timestamp(session.createdAt),
   last_seen_at: timestamp(session.lastSeenAt),
-  expires_at: timestamp(Math.min(session.createdAt + absoluteMs, session.lastSeenAt + idleMs)),
+  expires_at: timestamp(Math.min(session.createdAt + maxAgeMs, session.lastSeenAt + maxIdleMs)),
   remote_addr: session.remoteAddr,
   current: isCurrent
 })

@@ -1,4 +1,4 @@
-// What auth adds to users: a field of the row, the first password, and what goes when a user does.
+// What auth adds to users: a field of the row, the initial password, and the removal of passwords and sessions.
 import { Type } from 'typebox'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import type { Creation, Removal, RowField } from '../users/exports.ts'
@@ -24,7 +24,7 @@ export const changeRequired: RowField = {
   }
 }
 
-const First = Type.Object({
+const InitialPassword = Type.Object({
   initial_password: Type.Optional(
     Type.String({ description: '12 to 1024 bytes. Without it: no web login.' })
   ),
@@ -34,13 +34,13 @@ const First = Type.Object({
 })
 
 export const initialPassword = (deps: {
-  readonly turn: HashPool
+  readonly hashPool: HashPool
   readonly passwords: Passwords
 }): Creation => ({
-  properties: First.properties,
+  properties: InitialPassword.properties,
   async prepare(body) {
     const { initial_password: password, password_change_required: isTemporary } = body as Type.Static<
-      typeof First
+      typeof InitialPassword
     >
     if (password === undefined) {
       if (isTemporary)
@@ -48,17 +48,17 @@ export const initialPassword = (deps: {
       return async () => {}
     }
     refuseWeak(password)
-    const hash = await deps.turn(argon => argon.hash(password))
+    const hash = await deps.hashPool.run(argon => argon.hash(password))
     const { set, setTemporary } = deps.passwords
     return (userId, em) => (isTemporary ? setTemporary : set)(em, userId, hash)
   }
 })
 
-export const removal = (deps: { readonly sessions: Sessions; readonly resets: ResetLimit }): Removal => ({
+export const removal = (deps: { readonly sessions: Sessions; readonly resetLimit: ResetLimit }): Removal => ({
   async remove({ id }, em) {
     await em.nativeDelete(Password, { userId: id })
     await deps.sessions.endAll(em, id)
-    await deps.resets.forget(em, id)
+    await deps.resetLimit.forget(em, id)
     return { ids: [] }
   }
 })

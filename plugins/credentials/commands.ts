@@ -5,8 +5,8 @@ import type { CredentialRow, IssuedCredential } from './schema.ts'
 const User = Type.Optional(Type.String({ description: 'user_id; default is the caller.' }))
 const Id = Type.String({ description: 'credential_id' })
 
-async function pathOf(api: Api, given: string | undefined): Promise<string> {
-  const user = given ?? (await api.get<{ user_id: string }>('/v1/users/me')).user_id
+async function pathOf(api: Api, userId: string | undefined): Promise<string> {
+  const user = userId ?? (await api.get<{ user_id: string }>('/v1/users/me')).user_id
   return `/v1/users/${encodeURIComponent(user)}/credentials`
 }
 
@@ -15,7 +15,7 @@ const issue = defineCommand({
   summary: 'Issue a bearer token; it is printed once.',
   args: Type.Object({
     user: User,
-    label: Type.Optional(Type.String({ description: 'For people; at most 255 bytes.' })),
+    label: Type.Optional(Type.String({ description: 'Free text; at most 255 bytes.' })),
     expires_in_secs: Type.Optional(Type.Integer({ description: 'Never expires without it.' }))
   }),
   needs: 'api',

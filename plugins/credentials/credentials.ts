@@ -11,12 +11,10 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import type { Users } from '../users/exports.ts'
 import type { CredentialRow, IssueBody, IssuedCredential } from './schema.ts'
 
-const credentialNotFound = defineCode('credential_not_found', 404, 8)
+export const credentialNotFound = defineCode('credential_not_found', 404, 8)
 
-export const codes = [credentialNotFound]
-
-const liveMax = 100 // that still open something, of one user
-const deadKept = 100 // revoked or expired, of one user: history, not a leak
+const maxActive = 100 // of one user
+const maxInactive = 100 // revoked or expired, of one user; the oldest are deleted
 
 interface Deps extends Kernel {
   readonly users: Users
@@ -26,76 +24,69 @@ type Caller = Pick<Call, 'principal' | 'change'>
 export type Credentials = ReturnType<typeof openCredentials>
 
 export function openCredentials({ store, clock, users }: Deps) {
-  /** Judged on the path, before anything is looked up: a stranger learns nothing. */
-  async function owned<T>(principal: Principal, userId: string, work: () => Promise<T>): Promise<T> {
-    if (principal.role !== 'superadmin' && principal.userId !== userId)
+  /** Compares the caller with the path before any look-up: the refusal does not show whether the user exists. */
+  async function requireOwner(userId: string, { role, userId: callerId }: Principal): Promise<void> {
+    if (role !== 'superadmin' && callerId !== userId)
       throw new Fault(notOwner, 'these are the credentials of another user')
     await store.read(em => users.get(em, userId))
-    return work()
   }
 
-  const issue = (userId: string, body: IssueBody, { principal, change }: Caller): Promise<IssuedCredential> =>
-    owned(principal, userId, async () => {
-      const { label = '', expires_in_secs: expiresInSecs } = body
-      refuseLabel(label)
-      const token = newToken()
-      const now = clock.now()
-      const credential: Credential = {
-        id: newId(),
-        userId,
-        label,
-        tokenHash: hashOf(token),
-        createdAt: now,
-        lastUsedAt: null,
-        expiresAt: expiresInSecs === undefined ? null : now + expiresInSecs * 1000,
-        revokedAt: null
-      }
-      await change({ kind: 'credential', id: credential.id }, async em => {
-        await users.get(em, userId) // may have gone since
-        await makeRoom(em, userId, now)
-        await em.insert(Credential, credential)
-      })
-      return issued(credential, token)
+  async function issue(userId: string, body: IssueBody, { principal, change }: Caller) {
+    await requireOwner(userId, principal)
+    const { label = '', expires_in_secs: lifeSecs } = body
+    refuseLongLabel(label)
+    const now = clock.now()
+    const expiresAt = lifeSecs === undefined ? null : now + lifeSecs * 1000
+    const { token, ...fresh } = newTokenAt(now, expiresAt)
+    const credential: Credential = { id: newId(), userId, label, revokedAt: null, ...fresh }
+    await change({ kind: 'credential', id: credential.id }, async em => {
+      await users.get(em, userId) // may be deleted meanwhile
+      await makeRoom(em, userId, now)
+      await em.insert(Credential, credential)
     })
+    return issuedCredential(credential, token)
+  }
 
-  /** The same credential under a new token, for as long again as it was made for. */
-  const rotate = (userId: string, id: string, { principal, change }: Caller): Promise<IssuedCredential> =>
-    owned(principal, userId, () =>
-      change({ kind: 'credential', id }, async em => {
-        const before = await find(em, userId, id)
-        const now = clock.now()
-        if (before.revokedAt || (before.expiresAt ?? Infinity) <= now)
-          throw new Fault(credentialNotFound, `credential ${id} is revoked or has expired; issue a new one`)
-        const token = newToken()
-        const after = {
-          tokenHash: hashOf(token),
-          createdAt: now,
-          lastUsedAt: null,
-          expiresAt: before.expiresAt ? now + before.expiresAt - before.createdAt : null
-        }
-        await em.nativeUpdate(Credential, { id }, after)
-        return issued({ ...before, ...after }, token)
-      })
-    )
+  /** Gives a credential a new token, which lasts as long as it was issued for. */
+  async function rotate(userId: string, id: string, { principal, change }: Caller) {
+    await requireOwner(userId, principal)
+    return change({ kind: 'credential', id }, async em => {
+      const before = await find(em, userId, id)
+      const now = clock.now()
+      if (before.revokedAt || (before.expiresAt ?? Infinity) <= now)
+        throw new Fault(credentialNotFound, `credential ${id} is revoked or has expired; issue a new one`)
+      const expiresAt = before.expiresAt ? now + before.expiresAt - before.createdAt : null
+      const { token, ...fresh } = newTokenAt(now, expiresAt)
+      await em.nativeUpdate(Credential, { id }, fresh)
+      return issuedCredential({ ...before, ...fresh }, token)
+    })
+  }
 
-  const revoke = (userId: string, id: string, { principal, change }: Caller): Promise<void> =>
-    owned(principal, userId, () =>
-      change({ kind: 'credential', id }, async em => {
-        await find(em, userId, id)
-        await em.nativeUpdate(Credential, { id, revokedAt: null }, { revokedAt: clock.now() })
-      })
-    )
+  async function revoke(userId: string, id: string, { principal, change }: Caller): Promise<void> {
+    await requireOwner(userId, principal)
+    await change({ kind: 'credential', id }, async em => {
+      await find(em, userId, id)
+      await em.nativeUpdate(Credential, { id, revokedAt: null }, { revokedAt: clock.now() })
+    })
+  }
 
-  const list = (userId: string, principal: Principal): Promise<PagedRows<CredentialRow>> =>
-    owned(principal, userId, async () => ({
+  async function list(userId: string, principal: Principal): Promise<PagedRows<CredentialRow>> {
+    await requireOwner(userId, principal)
+    return {
       async page(after, take, em) {
         const where = { userId, ...(after !== null && { id: { $gt: after } }) }
-        const found = await em.find(Credential, where, { orderBy: { id: 'asc' }, limit: take })
-        return found.map(credential => ({ key: credential.id, row: rowOf(credential) }))
+        const page = await em.find(Credential, where, { orderBy: { id: 'asc' }, limit: take })
+        return page.map(credential => ({ key: credential.id, row: rowOf(credential) }))
       }
-    }))
+    }
+  }
 
   return { issue, rotate, revoke, list }
+}
+
+function newTokenAt(now: number, expiresAt: number | null) {
+  const token = newToken()
+  return { token, tokenHash: hashOf(token), createdAt: now, lastUsedAt: null, expiresAt }
 }
 
 async function find(em: EntityManager, userId: string, id: string): Promise<Credential> {
@@ -104,28 +95,27 @@ async function find(em: EntityManager, userId: string, id: string): Promise<Cred
   return credential
 }
 
-/** Opens something still. */
-export const isLive = (now: number) => ({
+/** Condition on credentials that are neither revoked nor expired. */
+export const activeAt = (now: number) => ({
   revokedAt: null,
   $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }]
 })
 
+/** Deletes the oldest inactive credentials; throws `limit_reached` if the user has too many active ones. */
 async function makeRoom(em: EntityManager, userId: string, now: number): Promise<void> {
-  const isDead = { $or: [{ revokedAt: { $ne: null } }, { expiresAt: { $lte: now } }] }
-  const dead = await em.find(
-    Credential,
-    { userId, ...isDead },
-    { orderBy: { id: 'desc' }, offset: deadKept - 1, limit: deadKept, fields: ['id'] }
-  )
-  await em.nativeDelete(Credential, { id: dead.map(({ id }) => id) })
-  const live = await em.count(Credential, { userId, ...isLive(now) })
-  if (live >= liveMax)
-    throw new Fault(limitReached, `a user has at most ${liveMax} credentials; revoke one first`, {
-      details: { limit: liveMax }
+  const inactive = { userId, $or: [{ revokedAt: { $ne: null } }, { expiresAt: { $lte: now } }] }
+  const newestFirst = { id: 'desc' } as const
+  const page = { orderBy: newestFirst, offset: maxInactive - 1, limit: maxInactive, fields: ['id'] as const }
+  const surplus = await em.find(Credential, inactive, page)
+  await em.nativeDelete(Credential, { id: surplus.map(({ id }) => id) })
+  const active = await em.count(Credential, { userId, ...activeAt(now) })
+  if (active >= maxActive)
+    throw new Fault(limitReached, `a user has at most ${maxActive} credentials; revoke one first`, {
+      details: { limit: maxActive }
     })
 }
 
-function refuseLabel(label: string): void {
+function refuseLongLabel(label: string): void {
   const bytes = Buffer.byteLength(label)
   if (bytes > 255)
     throw new Fault(invalidSchema, `/label has ${bytes} bytes; at most 255`, {
@@ -133,7 +123,7 @@ function refuseLabel(label: string): void {
     })
 }
 
-const issued = ({ id, userId, label, createdAt }: Credential, token: string): IssuedCredential => ({
+const issuedCredential = ({ id, userId, label, createdAt }: Credential, token: string): IssuedCredential => ({
   credential_id: id,
   user_id: userId,
   token,
@@ -146,9 +136,9 @@ const rowOf = (credential: Credential): CredentialRow => ({
   user_id: credential.userId,
   label: credential.label,
   created_at: timestamp(credential.createdAt),
-  last_used_at: orNull(credential.lastUsedAt),
-  expires_at: orNull(credential.expiresAt),
-  revoked_at: orNull(credential.revokedAt)
+  last_used_at: timestampOrNull(credential.lastUsedAt),
+  expires_at: timestampOrNull(credential.expiresAt),
+  revoked_at: timestampOrNull(credential.revokedAt)
 })
 
-const orNull = (ms: number | null | undefined): string | null => (ms ? timestamp(ms) : null)
+const timestampOrNull = (ms: number | null | undefined): string | null => (ms ? timestamp(ms) : null)

@@ -2,7 +2,7 @@ import { asFunction } from 'awilix'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { removalSlot, rowFieldSlot } from '../users/exports.ts'
 import { commands } from './commands.ts'
-import { type Credentials, codes, openCredentials } from './credentials.ts'
+import { type Credentials, credentialNotFound, openCredentials } from './credentials.ts'
 import { routes } from './routes.ts'
 import { credentialCount, removal } from './users.ts'
 
@@ -15,7 +15,7 @@ export default definePlugin<Deps>({
   version: '1.0.0',
   kernel: '^1.0.0',
   needs: { users: '^1.0.0' },
-  codes,
+  codes: [credentialNotFound],
   services: { credentials: asFunction(openCredentials).singleton() },
   fills: [rowFieldSlot.fillWith((deps: Deps) => credentialCount(deps)), removalSlot.fill(removal)],
   routes,

@@ -9,7 +9,7 @@ export const CredentialParams = Type.Object({ id: Type.String(), cred_id: Type.S
 
 export const IssueBody = Type.Object(
   {
-    label: Type.Optional(Type.String({ description: 'At most 255 bytes; for people.' })),
+    label: Type.Optional(Type.String({ description: 'Free text; at most 255 bytes.' })),
     expires_in_secs: Type.Optional(
       Type.Integer({ minimum: 60, maximum: 315_360_000, description: 'Never expires without it.' })
     )
@@ -22,7 +22,7 @@ export const IssuedCredential = Type.Object(
   {
     credential_id: Type.String(),
     user_id: Type.String(),
-    token: Type.String({ description: 'The bearer token; told here once and never again.' }),
+    token: Type.String({ description: 'The bearer token; shown only in this response.' }),
     label: Type.String(),
     created_at: Time
   },

@@ -1,16 +1,16 @@
-// What credentials adds to users: a field of the row, and what goes when a user does.
+// What credentials adds to users: a field of the row, and the removal of credentials with their user.
 import { Type } from 'typebox'
 import { Credential } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Removal, RowField } from '../users/exports.ts'
-import { isLive } from './credentials.ts'
+import { activeAt } from './credentials.ts'
 
 export const credentialCount = ({ clock }: Pick<Kernel, 'clock'>): RowField => ({
   key: 'credential_count',
-  schema: Type.Integer({ minimum: 0, description: 'Those that are neither revoked nor expired.' }),
+  schema: Type.Integer({ minimum: 0, description: 'Credentials that are neither revoked nor expired.' }),
   defaultValue: 0,
   async load(userIds, em) {
-    const where = { userId: { $in: [...userIds] }, ...isLive(clock.now()) }
+    const where = { userId: { $in: [...userIds] }, ...activeAt(clock.now()) }
     return new Map(Object.entries(await em.countBy(Credential, 'userId', { where })))
   }
 })

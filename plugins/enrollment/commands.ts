@@ -3,7 +3,7 @@ import { defineCommand, type Print } from '../../kernel/cli/command.ts'
 import { findClient } from '../clients/exports.ts'
 import type { Invitation } from './schema.ts'
 
-const Ttl = Type.Optional(Type.Integer({ description: 'Life of the code in seconds, 1 to 86400.' }))
+const Ttl = Type.Optional(Type.Integer({ description: 'Lifetime of the code in seconds, 1 to 86400.' }))
 
 const enroll = defineCommand({
   name: 'client enroll',
@@ -15,7 +15,8 @@ const enroll = defineCommand({
   }),
   positional: ['name'],
   needs: 'api',
-  run: async ({ api, args, print }) => tell(print, await api.send('POST', '/v1/client-enrollments', args))
+  run: async ({ api, args, print }) =>
+    printInvitation(print, await api.send('POST', '/v1/client-enrollments', args))
 })
 
 const reEnroll = defineCommand({
@@ -29,12 +30,12 @@ const reEnroll = defineCommand({
   needs: 'api',
   async run({ api, args: { client, ...body }, print }) {
     const { client_id: id } = await findClient(api, client)
-    tell(print, await api.send('POST', `/v1/clients/${id}/enrollment`, body))
+    printInvitation(print, await api.send('POST', `/v1/clients/${id}/enrollment`, body))
   }
 })
 
-/** The command comes last and alone on its line: a script takes it with `tail -n 1`. */
-function tell(print: Print, invitation: Invitation): void {
+/** The command is the last line, so that a script can take it with `tail -n 1`. */
+function printInvitation(print: Print, invitation: Invitation): void {
   print.data(invitation, ['enrollment_id', 'client_name', 'expires_at'], invitation.command)
 }
 

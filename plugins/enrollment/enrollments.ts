@@ -11,74 +11,78 @@ import { enrollmentNotFound } from './codes.ts'
 import { Enrollment } from './entities.ts'
 import type { EnrollmentRow, Invitation } from './schema.ts'
 
-/** How long a spent or expired code is still told from one that never was. */
-const memoryMs = 7 * 24 * 3_600_000
+/** How long a used or expired code gets its own error, rather than that of an unknown code. */
+const retentionMs = 7 * 24 * 3_600_000
 
 interface Deps extends Pick<Kernel, 'clock' | 'control'> {
   readonly endpoint: Endpoint
 }
 
-interface Wanted extends Pick<Enrollment, 'name' | 'address' | 'clientId' | 'createdBy'> {
+interface EnrollmentRequest extends Pick<Enrollment, 'name' | 'address' | 'clientId' | 'createdBy'> {
   readonly ttlSecs: number
 }
 
 export type Enrollments = ReturnType<typeof openEnrollments>
 
-/** The codes that an operator hands out. What becomes of one on the edge host is redeem.ts. */
+/** The one-time codes, as operators make, list and cancel them. Agents redeem them in redeem.ts. */
 export function openEnrollments({ clock, control, endpoint }: Deps) {
-  const open = () => ({ usedAt: null, expiresAt: { $gt: clock.now() } })
+  const redeemable = () => ({ usedAt: null, expiresAt: { $gt: clock.now() } })
 
-  async function invite({ ttlSecs, ...wanted }: Wanted, em: EntityManager): Promise<Invitation> {
+  async function create({ ttlSecs, ...request }: EnrollmentRequest, em: EntityManager): Promise<Invitation> {
     const { effective, source, fault } = await endpoint.resolve(em)
     if (fault) throw fault
-    if (wanted.clientId) await voidUnused({ id: wanted.clientId }, em)
+    if (request.clientId) await deleteUnused({ id: request.clientId }, em)
     const now = clock.now()
-    await em.nativeDelete(Enrollment, { expiresAt: { $lt: now - memoryMs } })
+    await em.nativeDelete(Enrollment, { expiresAt: { $lt: now - retentionMs } })
 
     const code = newSecret()
-    const made = {
-      ...wanted,
+    const enrollment = {
+      ...request,
       id: newId(now),
       codeHash: hashOf(code),
       endpoint: source === 'loopback' ? null : effective,
       createdAt: now,
       expiresAt: now + ttlSecs * 1000
     }
-    await em.insert(Enrollment, made)
+    await em.insert(Enrollment, enrollment)
     const uri = `svc://${effective}/enroll?pin=sha256:${control.fingerprint}&code=${code}`
     return {
-      enrollment_id: made.id,
-      client_name: made.name,
-      expires_at: timestamp(made.expiresAt),
+      enrollment_id: enrollment.id,
+      client_name: enrollment.name,
+      expires_at: timestamp(enrollment.expiresAt),
       command: `sluice agent enroll '${uri}'`,
       uri
     }
   }
 
-  /** Codes that can still be redeemed. */
+  /** Lists the codes that can still be redeemed. */
   const list = (): PagedRows<EnrollmentRow> => ({
     async page(after, take, em) {
       const above = after === null ? {} : { id: { $gt: after } }
-      const page = await em.find(Enrollment, { ...open(), ...above }, { orderBy: { id: 'asc' }, limit: take })
+      const page = await em.find(
+        Enrollment,
+        { ...redeemable(), ...above },
+        { orderBy: { id: 'asc' }, limit: take }
+      )
       return page.map(row => ({ key: row.id, row: rowOf(row) }))
     }
   })
 
   async function cancel(id: string, em: EntityManager): Promise<void> {
-    if ((await em.nativeDelete(Enrollment, { id, ...open() })) === 0)
+    if ((await em.nativeDelete(Enrollment, { id, ...redeemable() })) === 0)
       throw new Fault(enrollmentNotFound, 'no unused code has this enrollment_id')
   }
 
-  /** Unused codes of a client that is revoked, or gets a new one. */
-  async function voidUnused({ id }: Pick<Client, 'id'>, em: EntityManager): Promise<void> {
+  /** Deletes the unused codes of a client that is revoked or gets a new code. */
+  async function deleteUnused({ id }: Pick<Client, 'id'>, em: EntityManager): Promise<void> {
     await em.nativeDelete(Enrollment, { clientId: id, usedAt: null })
   }
 
-  async function forget({ id }: Pick<Client, 'id'>, em: EntityManager): Promise<void> {
+  async function deleteAll({ id }: Pick<Client, 'id'>, em: EntityManager): Promise<void> {
     await em.nativeDelete(Enrollment, { clientId: id })
   }
 
-  return { invite, list, cancel, voidUnused, forget }
+  return { create, list, cancel, deleteUnused, deleteAll }
 }
 
 const rowOf = (row: Enrollment): EnrollmentRow => ({

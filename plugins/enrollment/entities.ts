@@ -1,16 +1,16 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 
-/** A one-time code. It stays a while after it was used or ran out, to tell a late agent which it was. */
+/** A one-time code. It is kept for a while after it was used or expired, for an exact error message. */
 export const Enrollment = defineEntity({
   name: 'Enrollment',
   tableName: 'enrollment',
   properties: {
     id: p.string().length(26).primary(),
     codeHash: p.string().length(64).unique('enrollment_code_hash_unique'),
-    clientId: p.string().length(26).nullable().index('enrollment_client_id_index'), // null: made at redeem
+    clientId: p.string().length(26).nullable().index('enrollment_client_id_index'), // null: the client is created at redeem
     name: p.string().length(255),
     address: p.string().length(255).nullable(),
-    endpoint: p.string().length(255).nullable(), // null: the loopback fallback, resolved again at redeem
+    endpoint: p.string().length(255).nullable(), // null: the loopback fallback, to be resolved again at redeem
     createdBy: p.string().length(32),
     createdAt: p.bigint('number'),
     expiresAt: p.bigint('number'),

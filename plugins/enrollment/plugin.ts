@@ -3,14 +3,13 @@ import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { respond } from '../../kernel/wire/message.ts'
 import type { Endpoint } from '../advertised-endpoint/endpoint.ts'
-import type { Clients } from '../clients/exports.ts'
-import { removingSlot, revokingSlot } from '../clients/exports.ts'
+import { type Clients, removingSlot, revokingSlot } from '../clients/exports.ts'
 import { codes } from './codes.ts'
 import { commands } from './commands.ts'
 import { type Enrollments, openEnrollments } from './enrollments.ts'
 import { Enrollment } from './entities.ts'
 import { Enrollment0001 } from './migrations/0001-enrollment.ts'
-import { introduce, redeem } from './redeem.ts'
+import { redeem, welcomeParts } from './redeem.ts'
 import { routes } from './routes.ts'
 import { keys } from './schema.ts'
 import { messages, Redeem } from './wire.ts'
@@ -34,9 +33,9 @@ export default definePlugin<Deps>({
   },
   services: { enrollments: asFunction(openEnrollments).singleton() },
   fills: [
-    connectionSlot.fillWith((deps: Deps) => ({ welcome: ({ clientId }) => introduce(deps, clientId) })),
-    revokingSlot.fillWith(({ enrollments }: Deps) => enrollments.voidUnused),
-    removingSlot.fillWith(({ enrollments }: Deps) => enrollments.forget)
+    connectionSlot.fillWith((deps: Deps) => ({ welcome: ({ clientId }) => welcomeParts(deps, clientId) })),
+    revokingSlot.fillWith(({ enrollments }: Deps) => enrollments.deleteUnused),
+    removingSlot.fillWith(({ enrollments }: Deps) => enrollments.deleteAll)
   ],
   messages,
   preAuthHandlers: [respond(Redeem, redeem)],

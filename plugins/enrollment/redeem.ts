@@ -1,4 +1,4 @@
-// What becomes of a code on the edge host: one agent gets it, and the same agent may ask again.
+// Agents redeem one-time codes: one agent gets the client, and the same agent may repeat its request.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
 import type { ErrorCode } from '../../kernel/base/errors.ts'
@@ -25,10 +25,10 @@ interface Deps extends Pick<Kernel, 'store' | 'clock' | 'codec' | 'log'> {
 
 interface Outcome {
   readonly redeemed: Static<typeof Redeemed.body>
-  /** 'repeated': the client has this very token already, and its session goes on. */
-  readonly is: 'enrolled' | 're-enrolled' | 'repeated'
-  /** Hash of the token in whose place the new one is. */
-  readonly spent: string | null
+  /** 'repeated': the client has this token already, and its session goes on. */
+  readonly result: 'enrolled' | 're-enrolled' | 'repeated'
+  /** Hash of the token that was replaced. */
+  readonly replacedTokenHash: string | null
 }
 
 export async function redeem(
@@ -36,21 +36,25 @@ export async function redeem(
   { code, token_hash: tokenHash }: Static<typeof Redeem.body>
 ): Promise<Static<typeof Redeemed.body>> {
   const { store, clients, log } = deps
-  const { redeemed, is, spent } = await store.change(async em => {
-    const row = judge(await em.findOne(Enrollment, { codeHash: hashOf(code) }), tokenHash, deps.clock.now())
+  const { redeemed, result, replacedTokenHash } = await store.change(async em => {
+    const row = requireRedeemable(
+      await em.findOne(Enrollment, { codeHash: hashOf(code) }),
+      tokenHash,
+      deps.clock.now()
+    )
     return row.usedAt ? repeat(row) : claim(deps, { row, tokenHash, em })
   })
-  if (spent !== null) clients.endSession(redeemed.client_id, spent)
+  if (replacedTokenHash !== null) clients.endSession(redeemed.client_id, replacedTokenHash)
   const fields = { client_id: redeemed.client_id, client_name: redeemed.client_name }
-  log.info('enrollment.redeemed', `an enrollment code was redeemed: ${is}`, {
+  log.info('enrollment.redeemed', `an enrollment code was redeemed: ${result}`, {
     ...fields,
     remote_addr: peer.remoteAddr
   })
   return redeemed
 }
 
-/** For the Welcome of an agent whose bundle still waits for an answer: whose token it is. */
-export async function introduce({ store, codec, clients, endpoint }: Deps, clientId: string) {
+/** Returns the part of Welcome that completes the bundle of an agent that missed the response to its redeem. */
+export async function welcomeParts({ store, codec, clients, endpoint }: Deps, clientId: string) {
   return store.read(async em => {
     const redeemed = { clientId, usedAt: { $ne: null } }
     const last = await em.findOne(Enrollment, redeemed, { orderBy: { usedAt: 'desc' } })
@@ -62,13 +66,10 @@ export async function introduce({ store, codec, clients, endpoint }: Deps, clien
   })
 }
 
-/** A code that this agent may have: unused and in time, or used by itself and still in time. */
-function judge(row: Enrollment | null, tokenHash: string, now: number): Enrollment {
+/** Returns the code if it has not expired, and is unused or was used by this agent; else throws. */
+function requireRedeemable(row: Enrollment | null, tokenHash: string, now: number): Enrollment {
   if (row === null)
-    return refuse(
-      enrollmentInvalid,
-      'the code is not known, was cancelled, or was replaced; ask for a new one'
-    )
+    return refuse(enrollmentInvalid, 'the code is unknown, was cancelled, or was replaced; ask for a new one')
   if (row.usedAt && row.tokenHash !== tokenHash)
     return refuse(enrollmentUsed, 'the code was redeemed by another agent; ask for a new one')
   if (row.expiresAt <= now) return refuse(enrollmentExpired, 'the code has expired; ask for a new one')
@@ -81,7 +82,7 @@ interface Claim {
   readonly em: EntityManager
 }
 
-/** Of many at once, the one whose conditional update finds the code unused. */
+/** Of several agents at once, only the one whose conditional update finds the code unused succeeds. */
 async function claim({ clients, clock, endpoint }: Deps, { row, tokenHash, em }: Claim): Promise<Outcome> {
   const serverEndpoint = row.endpoint ?? (await currentEndpoint(endpoint, em))
   if (!(await clients.isTokenAvailable(tokenHash, row.clientId ?? null, em)))
@@ -97,18 +98,18 @@ async function claim({ clients, clock, endpoint }: Deps, { row, tokenHash, em }:
   const isNew = client.tokenHash !== tokenHash
   return {
     redeemed: { client_id: client.id, client_name: client.name, server_endpoint: serverEndpoint },
-    is: isNew ? 're-enrolled' : row.clientId ? 'repeated' : 'enrolled',
-    spent: (isNew && client.tokenHash) || null
+    result: isNew ? 're-enrolled' : row.clientId ? 'repeated' : 'enrolled',
+    replacedTokenHash: (isNew && client.tokenHash) || null
   }
 }
 
-/** Word for word the first answer; what has happened to the client since is not undone. */
+/** Returns the first response again. Later changes of the client, such as a revocation, stay. */
 function repeat({ clientId, name, endpoint }: Enrollment): Outcome {
   if (!clientId || !endpoint) throw new TypeError('a used code names its client and its endpoint')
   return {
     redeemed: { client_id: clientId, client_name: name, server_endpoint: endpoint },
-    is: 'repeated',
-    spent: null
+    result: 'repeated',
+    replacedTokenHash: null
   }
 }
 

@@ -11,7 +11,7 @@ interface Deps extends Pick<Kernel<typeof keys>, 'config'> {
   readonly enrollments: Enrollments
 }
 
-const made = ({ enrollment_id: id }: Invitation) => ({ kind: 'enrollment', id })
+const resourceOf = ({ enrollment_id: id }: Invitation) => ({ kind: 'enrollment', id })
 
 const create = defineRoute({
   method: 'POST',
@@ -20,17 +20,17 @@ const create = defineRoute({
   access: 'superadmin',
   status: 201,
   reply: 'secret',
-  summary: 'Makes a one-time code for a new client, which is there once the code is redeemed.',
+  summary: 'Makes a one-time code for a new client. The client exists once the code is redeemed.',
   schema: () => ({ body: EnrollBody, reply: Invitation }),
   run: ({ config, clients, enrollments }: Deps, { body, change, principal }) => {
-    const wanted = {
+    const request = {
       name: clients.normalizeName(body.name),
       address: clients.normalizeAddress(body.address ?? null),
       clientId: null,
       createdBy: principal.userId,
       ttlSecs: body.ttl_secs ?? config.enrollment_ttl_secs
     }
-    return change(made, em => enrollments.invite(wanted, em))
+    return change(resourceOf, em => enrollments.create(request, em))
   }
 })
 
@@ -41,17 +41,18 @@ const renew = defineRoute({
   access: 'superadmin',
   status: 201,
   reply: 'secret',
-  summary: 'Makes a one-time code that gives an existing client a new token; older unused ones are void.',
+  summary:
+    'Makes a one-time code that gives an existing client a new token. Its older unused codes become invalid.',
   schema: () => ({
     params: Type.Object({ client_id: Type.String() }),
     body: ReEnrollBody,
     reply: Invitation
   }),
   run: ({ config, clients, enrollments }: Deps, { body, change, params, principal }) =>
-    change(made, async em => {
+    change(resourceOf, async em => {
       const { id: clientId, name, address } = await clients.get(params.client_id, em)
       const ttlSecs = body.ttl_secs ?? config.enrollment_ttl_secs
-      return enrollments.invite({ name, address, clientId, createdBy: principal.userId, ttlSecs }, em)
+      return enrollments.create({ name, address, clientId, createdBy: principal.userId, ttlSecs }, em)
     })
 })
 
@@ -59,7 +60,7 @@ const list = defineList({
   url: '/v1/client-enrollments',
   action: 'enrollment.list',
   access: 'superadmin',
-  summary: 'Codes that can still be redeemed.',
+  summary: 'Lists the codes that can still be redeemed.',
   schema: () => ({ row: EnrollmentRow }),
   run: async ({ enrollments }: Deps) => enrollments.list()
 })

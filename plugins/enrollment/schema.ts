@@ -6,7 +6,7 @@ const Ttl = Type.Integer({
   minimum: 1,
   maximum: 86_400,
   code: 'invalid_enrollment_ttl',
-  description: 'Life of the code; default enrollment_ttl_secs.'
+  description: 'Lifetime of the code; default enrollment_ttl_secs.'
 })
 
 export const keys = Type.Object({
@@ -14,13 +14,13 @@ export const keys = Type.Object({
     minimum: 1,
     maximum: 86_400,
     default: 600,
-    description: 'Life of an enrollment code for which the request names none.'
+    description: 'Lifetime of an enrollment code, unless the request gives one.'
   })
 })
 
 export const EnrollBody = Type.Object(
   {
-    name: Type.String({ description: 'Name of the client that is to come.' }),
+    name: Type.String({ description: 'Name of the new client.' }),
     address: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'Bare host, no port.' })),
     ttl_secs: Type.Optional(Ttl)
   },
@@ -34,7 +34,9 @@ export const Invitation = Type.Object(
     enrollment_id: Type.String(),
     client_name: Type.String(),
     expires_at: Time(),
-    command: Type.String({ description: 'To be run on the edge host. Holds the code: shown once.' }),
+    command: Type.String({
+      description: 'Run it on the edge host. It contains the code and is shown only in this response.'
+    }),
     uri: Type.String()
   },
   closed
@@ -45,7 +47,7 @@ export const EnrollmentRow = Type.Object(
   {
     enrollment_id: Type.String(),
     client_id: Type.Union([Type.String(), Type.Null()], {
-      description: 'Null: the code makes a new client.'
+      description: 'Null: the code creates a new client.'
     }),
     client_name: Type.String(),
     address: Type.Union([Type.String(), Type.Null()]),

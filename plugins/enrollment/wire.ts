@@ -2,13 +2,13 @@ import { Type } from 'typebox'
 import { defineCode } from '../../kernel/base/errors.ts'
 import { defineMessage, defineRequest } from '../../kernel/wire/message.ts'
 
-// Spoken on the control stream; the status is never sent.
+// Sent on the control stream, where the HTTP status has no meaning.
 export const enrollmentInvalid = defineCode('enrollment_invalid', 401, 4)
 export const enrollmentExpired = defineCode('enrollment_expired', 401, 4)
 export const enrollmentUsed = defineCode('enrollment_used', 401, 4)
 export const failedPrecondition = defineCode('failed_precondition', 422, 6)
 
-/** What a redeem may be refused with. */
+/** The errors of a redeem. */
 export const redeemCodes = [enrollmentInvalid, enrollmentExpired, enrollmentUsed, failedPrecondition]
 
 const proto = new URL('./enrollment.proto', import.meta.url)
@@ -23,7 +23,7 @@ export const Redeemed = defineMessage({
   })
 })
 
-/** Until the code expires, it gets the same answer again for the same hash: a lost answer costs nothing. */
+/** Until the code expires, a repeat with the same hash gets the same response, so a lost response does no harm. */
 export const Redeem = defineRequest({
   name: 'sluice.enrollment.Redeem',
   proto,
@@ -34,7 +34,7 @@ export const Redeem = defineRequest({
   response: Redeemed
 })
 
-/** Of Welcome: a Redeemed, for an agent that never got the answer to its redeem. */
+/** The part of Welcome with a Redeemed, for an agent that missed the response to its redeem. */
 export const welcomePart = 'enrollment'
 
 export const messages = [Redeem, Redeemed]

@@ -36,7 +36,7 @@ export async function world(t: Test): Promise<World> {
   const { store } = deps
   const { clock } = on
   await store.read(em => em.execute('pragma synchronous = off')) // thousands of decisions, and nobody pulls the plug
-  const hash = await deps.turn(argon => argon.hash(password))
+  const hash = await deps.hashPool.run(argon => argon.hash(password))
   let count = 0
   const next = (): number => ++count
 

@@ -53,7 +53,7 @@ t.test('denials of a known principal are one entry an action, code and minute', 
 
 t.test('a minute holds at most 1,000 entries of strangers, and counts all of them', async t => {
   const { server, clock, page } = await auditFixture(t)
-  const { store, trail } = server.depsOf('audit') as Kernel & { readonly trail: AuditLog }
+  const { store, auditLog } = server.depsOf('audit') as Kernel & { readonly auditLog: AuditLog }
   const denial = {
     action: 'audit.list',
     actor: null,
@@ -72,7 +72,7 @@ t.test('a minute holds at most 1,000 entries of strangers, and counts all of the
   await store.change(async em => {
     for (let i = 0; i < 1200; i++) {
       const remoteAddr = `10.0.${i >> 8}.${i & 255}`
-      await trail.sink.write({ ...denial, remoteAddr, id: newId(), timestamp: clock.now() }, em)
+      await auditLog.sink.write({ ...denial, remoteAddr, id: newId(), timestamp: clock.now() }, em)
     }
   })
 

@@ -4,14 +4,14 @@ import type { AuditLog } from '../audit-log.ts'
 import { Entry } from '../entities.ts'
 import { auditFixture } from './fixture.ts'
 
-type Deps = Kernel & { readonly trail: AuditLog }
+type Deps = Kernel & { readonly auditLog: AuditLog }
 
 const dayMs = 24 * 3_600_000
 const blank = { authMethod: 'none', method: 'GET', path: '/', action: 'x', requestId: '', count: 1 } as const
 
 t.test('entries go after audit_retention_days', async t => {
   const { server, entries, clock } = await auditFixture(t, { keys: { audit_retention_days: 2 } })
-  const { store, trail } = server.depsOf('audit') as Deps
+  const { store, auditLog } = server.depsOf('audit') as Deps
   await store.change(async em => {
     for (const [id, age] of [
       ['OLD', 2 * dayMs + 1],
@@ -25,7 +25,7 @@ t.test('entries go after audit_retention_days', async t => {
       })
   })
 
-  await trail.tidy()
+  await auditLog.tidy()
 
   t.same(
     (await entries()).map(({ id }) => id),
@@ -35,7 +35,7 @@ t.test('entries go after audit_retention_days', async t => {
 
 t.test('beyond audit_max_rows denials go first, then the oldest', async t => {
   const { server, clock } = await auditFixture(t, { keys: { audit_max_rows: 1000 } })
-  const { store, trail } = server.depsOf('audit') as Deps
+  const { store, auditLog } = server.depsOf('audit') as Deps
   const add = (from: number, count: number, outcome: 'allow' | 'deny') =>
     store.change(async em => {
       const rows = Array.from({ length: count }, (_, i) => ({
@@ -57,11 +57,11 @@ t.test('beyond audit_max_rows denials go first, then the oldest', async t => {
   await add(0, 900, 'allow')
   await add(900, 300, 'deny')
 
-  await trail.tidy()
+  await auditLog.tidy()
   t.match(await left(), { rows: 1000, denials: 100, oldest: '0'.padStart(26, '0') })
 
   await add(2000, 600, 'allow')
-  for (let i = 0; i < 60; i++) await trail.tidy() // it counts once an hour
+  for (let i = 0; i < 60; i++) await auditLog.tidy() // it counts once an hour
   t.match(await left(), { rows: 1000, denials: 0, oldest: '500'.padStart(26, '0') })
 })
 

@@ -17,7 +17,7 @@ export const nobody = { authorization: '' }
 export interface Deps extends Kernel {
   readonly users: Users
   readonly passwords: Passwords
-  readonly turn: HashPool
+  readonly hashPool: HashPool
   readonly recovery: Recovery
 }
 type Method = Parameters<TestServer['call']>[0]
@@ -61,8 +61,8 @@ export async function onboarded(t: Test, plan: TestServerOptions = {}): Promise<
 }
 
 export async function addUser(home: TestServer, userId: string, role: Role = 'user'): Promise<void> {
-  const { store, users, passwords, turn } = depsOf(home)
-  const hash = await turn(argon => argon.hash(root.password))
+  const { store, users, passwords, hashPool } = depsOf(home)
+  const hash = await hashPool.run(argon => argon.hash(root.password))
   await store.change(async em => {
     await users.insert(em, { userId, displayName: userId, role })
     await passwords.set(em, userId, hash)

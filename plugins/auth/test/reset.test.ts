@@ -150,13 +150,13 @@ t.test('an address that is locked for its guesses resets nothing', async t => {
 t.test('a user who is deleted while the new password is hashed gets none', async t => {
   const home = await onboarded(t)
   await addUser(home, 'ann')
-  const { turn } = depsOf(home)
-  const held = Promise.withResolvers<void>()
-  const busy = [turn(() => held.promise), turn(() => held.promise)]
+  const { hashPool } = depsOf(home)
+  const pending = Promise.withResolvers<void>()
+  const busy = [hashPool.run(() => pending.promise), hashPool.run(() => pending.promise)]
 
   const late = refusalOf(depsOf(home).recovery.reset('ann', 'keep'))
   await home.call('DELETE', '/v1/users/ann')
-  held.resolve()
+  pending.resolve()
   await Promise.all(busy)
 
   t.match(await late, { errorCode: { code: 'user_not_found' } })

@@ -17,7 +17,7 @@ async function open(t: Test, { rowsMax = 100_000, dir = t.testdir(), clock = fak
 }
 
 async function failTimes(throttle: Throttle, times: number, of: (i: number) => Attempt): Promise<void> {
-  for (let i = 0; i < times; i++) await throttle.fail(of(i))
+  for (let i = 0; i < times; i++) await throttle.recordFailure(of(i))
 }
 
 /** How long a caller must wait; 0 where it may try. */
@@ -35,13 +35,13 @@ t.test('five failures lock for a minute, the next five for two, up to a quarter 
 
   for (const secs of [60, 120, 240, 480, 900, 900]) {
     await failTimes(throttle, 4, () => ann)
-    t.equal(await waitOf(throttle.look(ann)), 0)
-    await throttle.fail(ann)
-    t.equal(await waitOf(throttle.look(ann)), secs)
+    t.equal(await waitOf(throttle.check(ann)), 0)
+    await throttle.recordFailure(ann)
+    t.equal(await waitOf(throttle.check(ann)), secs)
     await clock.advance(secs * 1000 - 1)
-    t.equal(await waitOf(throttle.look(ann)), 1)
+    t.equal(await waitOf(throttle.check(ann)), 1)
     await clock.advance(1)
-    t.equal(await waitOf(throttle.look(ann)), 0)
+    t.equal(await waitOf(throttle.check(ann)), 0)
   }
 })
 
@@ -50,20 +50,20 @@ t.test('a lock binds one subject at one address in one action', async t => {
 
   await failTimes(throttle, 5, () => ann)
 
-  t.equal(await waitOf(throttle.look(ann)), 60)
-  t.equal(await waitOf(throttle.look({ ...ann, subject: 'bob' })), 0)
-  t.equal(await waitOf(throttle.look({ ...ann, remoteAddr: '192.0.2.2' })), 0)
-  t.equal(await waitOf(throttle.look({ ...ann, action: 'password' })), 0)
+  t.equal(await waitOf(throttle.check(ann)), 60)
+  t.equal(await waitOf(throttle.check({ ...ann, subject: 'bob' })), 0)
+  t.equal(await waitOf(throttle.check({ ...ann, remoteAddr: '192.0.2.2' })), 0)
+  t.equal(await waitOf(throttle.check({ ...ann, action: 'password' })), 0)
 })
 
 t.test('the right secret wipes the failures before it', async t => {
   const { throttle } = await open(t)
   await failTimes(throttle, 4, () => ann)
 
-  await throttle.forgive(ann)
+  await throttle.clear(ann)
   await failTimes(throttle, 4, () => ann)
 
-  t.equal(await waitOf(throttle.look(ann)), 0)
+  t.equal(await waitOf(throttle.check(ann)), 0)
 })
 
 t.test('a lock outlives the process', async t => {
@@ -72,7 +72,7 @@ t.test('a lock outlives the process', async t => {
 
   const { throttle: next } = await open(t, { dir, clock })
 
-  t.equal(await waitOf(next.look(ann)), 60)
+  t.equal(await waitOf(next.check(ann)), 60)
 })
 
 t.test('fifty failures in a quarter of an hour lock an address, whatever the subjects', async t => {
@@ -84,11 +84,11 @@ t.test('fifty failures in a quarter of an hour lock an address, whatever the sub
   await failTimes(throttle, 30, of)
   await clock.advance(2 * minuteMs) // the first one counts no longer, the thirty do
   await failTimes(throttle, 19, of)
-  t.equal(await waitOf(throttle.look(of(99))), 0)
-  await throttle.fail(of(98))
+  t.equal(await waitOf(throttle.check(of(99))), 0)
+  await throttle.recordFailure(of(98))
 
-  t.equal(await waitOf(throttle.look(of(99))), 900)
-  t.equal(await waitOf(throttle.look({ ...of(99), remoteAddr: '192.0.2.2' })), 0)
+  t.equal(await waitOf(throttle.check(of(99))), 900)
+  t.equal(await waitOf(throttle.check({ ...of(99), remoteAddr: '192.0.2.2' })), 0)
 })
 
 t.test('an IPv6 caller is its /64, an IPv4-mapped one its IPv4 address', async t => {
@@ -97,33 +97,33 @@ t.test('an IPv6 caller is its /64, an IPv4-mapped one its IPv4 address', async t
   await failTimes(throttle, 50, i => ({ ...ann, subject: `a-${i}`, remoteAddr: `2001:db8:0:1::${i + 1}` }))
   await failTimes(throttle, 50, i => ({ ...ann, subject: `b-${i}`, remoteAddr: '::ffff:192.0.2.9' }))
 
-  t.equal(await waitOf(throttle.look({ ...ann, remoteAddr: '2001:db8:0:1:ffff::1' })), 900)
-  t.equal(await waitOf(throttle.look({ ...ann, remoteAddr: '2001:db8:0:2::1' })), 0)
-  t.equal(await waitOf(throttle.look({ ...ann, remoteAddr: '192.0.2.9' })), 900)
+  t.equal(await waitOf(throttle.check({ ...ann, remoteAddr: '2001:db8:0:1:ffff::1' })), 900)
+  t.equal(await waitOf(throttle.check({ ...ann, remoteAddr: '2001:db8:0:2::1' })), 0)
+  t.equal(await waitOf(throttle.check({ ...ann, remoteAddr: '192.0.2.9' })), 900)
 })
 
 t.test('a subject that a hundred attempts failed on is slowed to one a second, never locked', async t => {
   const { throttle, clock } = await open(t)
   const from = (i: number) => ({ ...ann, remoteAddr: `198.51.100.${i % 250}` })
   await failTimes(throttle, 99, from)
-  t.equal(await waitOf(throttle.enter(from(200))), 0)
-  t.equal(await waitOf(throttle.enter(from(201))), 0)
-  await throttle.fail(from(99))
+  t.equal(await waitOf(throttle.admit(from(200))), 0)
+  t.equal(await waitOf(throttle.admit(from(201))), 0)
+  await throttle.recordFailure(from(99))
 
-  t.equal(await waitOf(throttle.enter(from(200))), 0)
-  t.equal(await waitOf(throttle.enter(from(201))), 1)
+  t.equal(await waitOf(throttle.admit(from(200))), 0)
+  t.equal(await waitOf(throttle.admit(from(201))), 1)
   await clock.advance(1000)
-  t.equal(await waitOf(throttle.enter(from(201))), 0)
+  t.equal(await waitOf(throttle.admit(from(201))), 0)
   await clock.advance(15 * minuteMs)
-  t.equal(await waitOf(throttle.enter(from(200))), 0)
-  t.equal(await waitOf(throttle.enter(from(201))), 0)
+  t.equal(await waitOf(throttle.admit(from(200))), 0)
+  t.equal(await waitOf(throttle.admit(from(201))), 0)
 })
 
 t.test('the table stays within its bound; what is oldest goes', async t => {
   const { throttle, store, clock } = await open(t, { rowsMax: 12 })
 
   for (let i = 0; i < 10; i++) {
-    await throttle.fail({ ...ann, subject: `user-${i}`, remoteAddr: `198.51.100.${i}` })
+    await throttle.recordFailure({ ...ann, subject: `user-${i}`, remoteAddr: `198.51.100.${i}` })
     await clock.advance(1)
   }
 
@@ -139,7 +139,7 @@ t.test('what failed yesterday is forgotten and swept', async t => {
 
   await failTimes(throttle, 5, () => ({ ...ann, subject: 'bob' }))
   await failTimes(throttle, 5, () => ann)
-  t.equal(await waitOf(throttle.look(ann)), 60, 'the first lock again, not the second')
+  t.equal(await waitOf(throttle.check(ann)), 60, 'the first lock again, not the second')
   await clock.advance(24 * 60 * minuteMs)
   await store.change(throttle.sweep)
 
