@@ -3,7 +3,8 @@ import { newId } from '../../kernel/base/id.ts'
 import { Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf, newToken } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { alreadyBootstrapped, hasSuperadmin } from './onboarding.ts'
+import { alreadyBootstrapped } from './codes.ts'
+import { hasSuperadmin } from './onboarding.ts'
 
 export const superadminId = '_superadmin'
 

@@ -1,7 +1,6 @@
 import { hash, needsRehash, verify } from 'argon2'
-import { defineCode, Fault } from '../../kernel/base/errors.ts'
-
-export const busy = defineCode('busy', 503, 6)
+import { Fault } from '../../kernel/base/errors.ts'
+import { busy } from './codes.ts'
 
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 

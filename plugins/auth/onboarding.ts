@@ -1,20 +1,15 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import { Fault } from '../../kernel/base/errors.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import { hashOf, isSame, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { NewUser, Users } from '../users/exports.ts'
 import type { Attempts } from './attempts.ts'
+import { alreadyBootstrapped, setupTokenInvalid, setupTokenRequired } from './codes.ts'
 import type { HashPool } from './hash-pool.ts'
 import { type Passwords, refuseNew } from './passwords.ts'
 import type { OnboardBody } from './schema.ts'
-
-export const alreadyBootstrapped = defineCode('already_bootstrapped', 409, 2)
-const setupTokenRequired = defineCode('setup_token_required', 401, 4)
-const setupTokenInvalid = defineCode('setup_token_invalid', 401, 4)
-
-export const codes = [alreadyBootstrapped, setupTokenRequired, setupTokenInvalid]
 
 const tokenLifeMs = 30 * 60_000
 

@@ -1,20 +1,14 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import { Fault } from '../../kernel/base/errors.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Users } from '../users/exports.ts'
 import type { Attempts } from './attempts.ts'
+import { invalidLogin, passwordMismatch, passwordTooLong, passwordTooShort } from './codes.ts'
 import { Password } from './entities.ts'
 import type { Argon, HashPool } from './hash-pool.ts'
 import type { ChangeBody } from './schema.ts'
 import type { Sessions } from './sessions.ts'
-
-const tooShort = defineCode('password_too_short', 422, 3)
-const tooLong = defineCode('password_too_long', 422, 3)
-const mismatch = defineCode('password_mismatch', 422, 3)
-export const invalidLogin = defineCode('invalid_login', 401, 4)
-
-export const codes = [tooShort, tooLong, mismatch, invalidLogin]
 
 const temporaryMs = 24 * 3_600_000
 
@@ -84,12 +78,13 @@ const permanent = (hash: string, now: number) => ({
 
 export function refuseWeak(password: string): void {
   const bytes = Buffer.byteLength(password)
-  if (bytes < 12) throw new Fault(tooShort, `the password has ${bytes} bytes; it needs at least 12`)
-  if (bytes > 1024) throw new Fault(tooLong, `the password has ${bytes} bytes; it may have at most 1024`)
+  if (bytes < 12) throw new Fault(passwordTooShort, `the password has ${bytes} bytes; it needs at least 12`)
+  if (bytes > 1024)
+    throw new Fault(passwordTooLong, `the password has ${bytes} bytes; it may have at most 1024`)
 }
 
 export function refuseNew(password: string, confirmation: string): void {
   refuseWeak(password)
   if (password !== confirmation)
-    throw new Fault(mismatch, 'the two passwords differ; enter the same one twice')
+    throw new Fault(passwordMismatch, 'the two passwords differ; enter the same one twice')
 }

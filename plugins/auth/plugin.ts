@@ -3,20 +3,21 @@ import { authenticatorSlot } from '../../kernel/http/principal.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { creationSlot, disableSlot, removalSlot, rowFieldSlot, type Users } from '../users/exports.ts'
 import { type Attempts, openAttempts } from './attempts.ts'
+import * as codes from './codes.ts'
 import { commands } from './commands.ts'
 import { Failures, Password, Session } from './entities.ts'
-import { busy, type HashPool, openHashPool } from './hash-pool.ts'
+import { type HashPool, openHashPool } from './hash-pool.ts'
 import { type Login, openLogin } from './login.ts'
 import { Auth0001 } from './migrations/0001-auth.ts'
-import { type Onboarding, codes as onboardingCodes, openOnboarding } from './onboarding.ts'
-import { openPasswords, type Passwords, codes as passwordCodes } from './passwords.ts'
-import { invalidPasswordReset, openRecovery, type Recovery } from './recovery.ts'
+import { type Onboarding, openOnboarding } from './onboarding.ts'
+import { openPasswords, type Passwords } from './passwords.ts'
+import { openRecovery, type Recovery } from './recovery.ts'
 import { openResetLimit, type ResetLimit } from './reset-limit.ts'
 import { routes } from './routes.ts'
 import { openSessionAuthenticator } from './session-authenticator.ts'
-import { openSessions, type Sessions, sessionNotFound } from './sessions.ts'
+import { openSessions, type Sessions } from './sessions.ts'
 import { openThrottle, type Throttle } from './throttle.ts'
-import { changeRequired, initialPassword, initialPasswordRequired, removal } from './users.ts'
+import { changeRequired, initialPassword, removal } from './users.ts'
 
 interface Deps extends Kernel {
   readonly users: Users
@@ -38,14 +39,7 @@ export default definePlugin<Deps>({
   version: '1.0.0',
   kernel: '^1.0.0',
   needs: { users: '^1.0.0' },
-  codes: [
-    busy,
-    sessionNotFound,
-    initialPasswordRequired,
-    invalidPasswordReset,
-    ...passwordCodes,
-    ...onboardingCodes
-  ],
+  codes: Object.values(codes),
   store: { entities: [Password, Session, Failures], migrations: [{ name: '0001-auth', class: Auth0001 }] },
   services: {
     hashPool: asFunction(() => openHashPool()).singleton(),

@@ -1,19 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/sql'
-import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import { Fault } from '../../kernel/base/errors.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { Credential } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Users } from '../users/exports.ts'
 import { bootstrapSuperadmin } from './bootstrap.ts'
+import { invalidPasswordReset } from './codes.ts'
 import type { HashPool } from './hash-pool.ts'
 import { type Passwords, refuseWeak } from './passwords.ts'
 import type { ResetLimit } from './reset-limit.ts'
 import type { ResetBody, ResetReply } from './schema.ts'
 import type { Sessions } from './sessions.ts'
 import type { Throttle } from './throttle.ts'
-
-export const invalidPasswordReset = defineCode('invalid_password_reset', 422, 3)
 
 interface Deps extends Kernel {
   readonly users: Users

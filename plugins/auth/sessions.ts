@@ -1,15 +1,14 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
-import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import { Fault } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Users } from '../users/exports.ts'
+import { sessionNotFound } from './codes.ts'
 import { Session } from './entities.ts'
 import type { SessionRow } from './schema.ts'
-
-export const sessionNotFound = defineCode('session_not_found', 404, 8)
 
 export const cookieName = 'svc_session'
 export const maxAgeMs = 7 * 24 * 3_600_000

@@ -1,14 +1,13 @@
 // What auth adds to users: a field of the row, the initial password, and the removal of passwords and sessions.
 import { Type } from 'typebox'
-import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import { Fault } from '../../kernel/base/errors.ts'
 import type { Creation, Removal, RowField } from '../users/exports.ts'
+import { initialPasswordRequired } from './codes.ts'
 import { Password } from './entities.ts'
 import type { HashPool } from './hash-pool.ts'
 import { type Passwords, refuseWeak } from './passwords.ts'
 import type { ResetLimit } from './reset-limit.ts'
 import type { Sessions } from './sessions.ts'
-
-export const initialPasswordRequired = defineCode('initial_password_required', 422, 3)
 
 export const changeRequired: RowField = {
   key: 'password_change_required',
