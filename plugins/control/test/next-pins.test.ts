@@ -27,12 +27,12 @@ async function place(t: Test) {
   /** Its end of a join: what it was told, once that is written down or given up. */
   const join = async (react: 'keeps' | 'knows no such word' = 'keeps'): Promise<void> => {
     const lines = log.length
-    const ask = async (_: unknown, { fingerprint }: { fingerprint: string }) => {
+    const request = async (_: unknown, { fingerprint }: { fingerprint: string }) => {
       if (react !== 'keeps') throw new Error('wire.unknown')
       told.push(fingerprint)
       return { fingerprint }
     }
-    const peer = { clientId, tokenHash, ended: new AbortController().signal, ask }
+    const peer = { clientId, tokenHash, ended: new AbortController().signal, request }
     pins.joined(peer as never) // all that it looks at
     for (let turns = 0; log.length === lines && turns < 50; turns++)
       await new Promise(resolve => setImmediate(resolve))
