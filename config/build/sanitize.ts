@@ -7,7 +7,7 @@ import { run, runAside, underJudge } from './judges.ts'
 const fuzzSecs = 20
 
 const judges = (['asan', 'tsan'] as const).map(judge => ({ judge, env: underJudge(judge) }))
-for (const test of ['native', 'native-path', 'native-ending'])
+for (const test of ['native', 'native-splice', 'native-exit'])
   await Promise.all(
     judges.map(({ env }) =>
       runAside(process.execPath, [`test/engine/${test}.test.ts`], { ...env, TAP_TIMEOUT: '300' })

@@ -1,5 +1,5 @@
 // What a rule can be: plain, off the fast path, by TLS name, of datagrams.
-import { helloOf } from '../engine/hellos.ts'
+import { clientHello } from '../engine/client-hellos.ts'
 import { freePort } from '../support/ports.ts'
 import type { Ground } from '../support/test-cluster.ts'
 import { openDatagrams } from './datagrams.ts'
@@ -16,7 +16,7 @@ export interface Kind {
 export async function kindsOf(owner: string): Promise<readonly Kind[]> {
   const dead = { host: '127.0.0.1', port: await freePort() }
   const name = `${owner}.example.org`
-  const hello = await helloOf({ servername: name })
+  const hello = await clientHello({ servername: name })
   const slow = { bandwidth_in_bps: 400_000_000 } // enough, and no splice
   return [
     { name: 'plain', open: t => openRoute(t), body: target => ({ targets: [target] }) },

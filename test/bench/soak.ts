@@ -4,8 +4,8 @@
 import { parseArgs } from 'node:util'
 import { openPortableEngine } from '../../agent/portable-engine/index.ts'
 import { run, underJudge } from '../../config/build/judges.ts'
+import type { OpenEngine } from '../engine/engine-fixture.ts'
 import { nativeUnderTest } from '../engine/native-under-test.ts'
-import type { OpenEngine } from '../engine/rig.ts'
 import { soak } from './soak/soak.ts'
 
 const { values } = parseArgs({

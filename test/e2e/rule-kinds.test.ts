@@ -6,7 +6,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { helloOf } from '../engine/hellos.ts'
+import { clientHello } from '../engine/client-hellos.ts'
 import { freePort } from '../support/ports.ts'
 import { edge, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
 
@@ -122,7 +122,7 @@ t.test(
     await make(cluster, first, base, { listen_port_end: first + 2 })
     await push(`${udp}`, `127.0.0.1:${await udpEcho(t)}`, '--protocol', 'udp')
 
-    const byName = async (servername: string) => ask(tls, await helloOf({ servername }))
+    const byName = async (servername: string) => ask(tls, await clientHello({ servername }))
     t.equal(await byName('web.example.org'), 'web')
     t.equal(await byName('x.example.org'), 'any')
     t.equal(await byName('other.example'), 'rest')

@@ -3,7 +3,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { parseClientHello } from '../../agent/portable-engine/tcp/client-hello.ts'
-import { helloOf, inRecordsOf } from './hellos.ts'
+import { clientHello, splitIntoRecords } from './client-hellos.ts'
 
 const name = 'one.example.org'
 const insecure = 'ALL:@SECLEVEL=0'
@@ -22,8 +22,8 @@ const clients: Record<string, ConnectionOptions> = {
 
 for (const [client, options] of Object.entries(clients)) {
   t.test(`a client with ${client} is understood, in any fragments, and no sooner than whole`, async t => {
-    const hello = await helloOf({ ...options, servername: name })
-    const nameless = await helloOf(options)
+    const hello = await clientHello({ ...options, servername: name })
+    const nameless = await clientHello(options)
 
     t.same(parseClientHello(hello), { name })
     t.equal(parseClientHello(nameless), 'nameless')
@@ -33,7 +33,7 @@ for (const [client, options] of Object.entries(clients)) {
       'what follows does not matter'
     )
     for (const size of [1, 2, 3, 5, 64, 255, 256, hello.length]) {
-      const records = inRecordsOf(size, hello)
+      const records = splitIntoRecords(size, hello)
       t.same(parseClientHello(records), { name }, `records of ${size}`)
       const step = Math.ceil(records.length / 500)
       for (let end = records.length - 1; end >= 0; end -= step)
@@ -112,8 +112,8 @@ t.test('the host name is found among other entries and other extensions', async 
   const many = Array.from({ length: 500 }, (_, i) => extension((i % 200) + 20, randomBytes(i % 50)))
   const serverName = extension(0, vector(2, Buffer.concat([Buffer.of(0), vector(2, Buffer.from(name))])))
   const large = made({ extensions: [...many, serverName] })
-  t.same(parseClientHello(inRecordsOf(16_384, large)), { name })
-  t.same(parseClientHello(inRecordsOf(1_000, large)), { name })
+  t.same(parseClientHello(splitIntoRecords(16_384, large)), { name })
+  t.same(parseClientHello(splitIntoRecords(1_000, large)), { name })
 })
 
 t.test('what is no hello is known as early as it can be', async t => {
@@ -126,7 +126,10 @@ t.test('what is no hello is known as early as it can be', async t => {
   not(Buffer.of(22, 3, 1, 0x40, 1), 'a record that is too long')
   not(Buffer.of(22, 3, 1, 0, 9, 2), 'a server hello')
   not(Buffer.of(22, 3, 1, 0, 9, 1, 1, 0, 0), 'a hello of 64 KiB')
-  not(Buffer.concat([inRecordsOf(50, hello).subarray(0, 55), record(Buffer.of(1, 0), 21)]), 'an alert in it')
+  not(
+    Buffer.concat([splitIntoRecords(50, hello).subarray(0, 55), record(Buffer.of(1, 0), 21)]),
+    'an alert in it'
+  )
   not(made({ tail: 'more' }), 'bytes behind its extensions')
   not(made({ extensions: [Buffer.of(0, 0, 0)] }), 'half an extension')
   not(
@@ -146,7 +149,7 @@ t.test('what is no hello is known as early as it can be', async t => {
 })
 
 t.test('any bytes have an answer, which more bytes do not change', async t => {
-  const hellos = [made({}), await helloOf({ servername: name }), inRecordsOf(9, made({}))]
+  const hellos = [made({}), await clientHello({ servername: name }), splitIntoRecords(9, made({}))]
   for (let round = 0; round < 20_000; round++) {
     const bytes = Buffer.from(hellos[round % hellos.length] ?? '')
     for (let i = randomInt(4); i >= 0; i--) bytes[randomInt(bytes.length)] = randomInt(256)

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import type { Admission } from '../../agent/portable-engine/meters/meter-chain.ts'
 import { Meters } from '../../agent/portable-engine/meters/meters.ts'
 import type { Direction, Waiter } from '../../agent/portable-engine/meters/waiter.ts'
-import { limited, rate, unlimited } from './metering.ts'
+import { limited, rate, unlimited } from './meter-fixture.ts'
 
 const nobody: Waiter = { resume() {}, reset() {} }
 

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import t from 'tap'
+import { collect, echo, engineFixture, openCaller, openTarget, ruleTo, sha256 } from './engine-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'
-import { call, collect, echo, openTarget, rig, ruleTo, sha256 } from './rig.ts'
 
 const native = nativeUnderTest()
 
@@ -19,14 +19,14 @@ async function exchange(caller: Socket, over: AbortSignal): Promise<void> {
 
 t.test('5 MB', async t => {
   if (!native.ok) throw new Error(native.reason)
-  const { engine, events } = rig(t, options => native.openEngine({ ...options, threads: 1 }))
+  const { engine, events } = engineFixture(t, options => native.openEngine({ ...options, threads: 1 }))
   const rule = await ruleTo([await openTarget(t, echo)])
   await engine.open(rule)
   const bytes = randomBytes(5_000_000)
   const over = new AbortController()
   const exchanges: Promise<void>[] = []
-  for (let i = 0; i < 16; i++) exchanges.push(exchange(await call(t, rule.from), over.signal))
-  const caller = await call(t, rule.from)
+  for (let i = 0; i < 16; i++) exchanges.push(exchange(await openCaller(t, rule.from), over.signal))
+  const caller = await openCaller(t, rule.from)
   caller.end(bytes)
   t.equal(sha256(await collect(caller)), sha256(bytes))
   over.abort()

@@ -3,8 +3,8 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import t from 'tap'
+import { engineFixture, openTarget, ruleTo, until } from './engine-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'
-import { openTarget, rig, ruleTo, until } from './rig.ts'
 
 const native = nativeUnderTest()
 const source = join(import.meta.dirname, '../../native/test/urgent.c')
@@ -15,7 +15,7 @@ if (!native.ok) t.plan(0, native.reason)
 else if (status !== 0) t.plan(0, 'there is no C compiler')
 else
   t.test('what lies behind an urgent byte does not wait for the next packet', async t => {
-    const { engine, events } = rig(t, native.openEngine)
+    const { engine, events } = engineFixture(t, native.openEngine)
     const heard: Buffer[] = []
     const port = await openTarget(t, socket => socket.on('data', bytes => heard.push(bytes)))
     const rule = await ruleTo([{ host: 'late.test', port }])

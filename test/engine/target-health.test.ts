@@ -2,7 +2,7 @@ import t from 'tap'
 import type { EngineEvent } from '../../agent/engine.ts'
 import { zeroCounters } from '../../agent/portable-engine/counters.ts'
 import { type Attempt, TargetHealth } from '../../agent/portable-engine/target-health.ts'
-import { ruleTo } from './rig.ts'
+import { ruleTo } from './engine-fixture.ts'
 
 /** A rule's targets at a time that stands until it is moved. */
 async function open(targetCount = 2) {

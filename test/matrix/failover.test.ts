@@ -1,6 +1,6 @@
 // Every kind of rule with a second target, and each way in which the first can be gone, through real processes.
 import t, { type Test } from 'tap'
-import { openSilent } from '../engine/rig.ts'
+import { openUnresponsiveTarget } from '../engine/engine-fixture.ts'
 import { freePort } from '../support/ports.ts'
 import { openTarget } from './callers.ts'
 import { type Kind, several } from './kinds.ts'
@@ -24,7 +24,7 @@ const troubles: readonly Trouble[] = [
   { name: 'refuses', first: (_, kind) => refusing(kind), reason: /^refused$/, fits: () => true },
   {
     name: 'is a black hole',
-    first: async t => ({ host, port: await openSilent(t, host) }),
+    first: async t => ({ host, port: await openUnresponsiveTarget(t, host) }),
     reason: /^timeout$/,
     fits: ({ protocol, width }) => protocol === 'tcp' && width === 1
   },

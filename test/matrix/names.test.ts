@@ -5,18 +5,28 @@ import { type EngineName, selectEngine } from '../../agent/engine-selection.ts'
 import { dnsLookup } from '../../agent/resolver/dns.ts'
 import { openResolver } from '../../agent/resolver/resolver.ts'
 import { systemClock } from '../../kernel/base/clock.ts'
-import { answer, call, echo, endOf, openSilent, openTarget, type Rig, rig, ruleTo } from '../engine/rig.ts'
+import {
+  type EngineFixture,
+  echo,
+  endOf,
+  engineFixture,
+  exchange,
+  openCaller,
+  openTarget,
+  openUnresponsiveTarget,
+  ruleTo
+} from '../engine/engine-fixture.ts'
 import { openDns, type Zone } from '../support/dns.ts'
 import { engines } from './world.ts'
 
 const ttlSecs = 1 // the least that the resolver keeps
 
 /** A rig whose questions go to a DNS server that answers from `zone`, as it is then. */
-async function named(t: Test, engine: EngineName, zone: Zone): Promise<Rig> {
+async function named(t: Test, engine: EngineName, zone: Zone): Promise<EngineFixture> {
   const dns = await openDns(t, zone, ttlSecs)
   const resolver = openResolver({ clock: systemClock, lookup: dnsLookup([dns.address]) })
   const { open } = selectEngine(engine)
-  const opened = rig(t, options => {
+  const opened = engineFixture(t, options => {
     const engine = open({
       ...options,
       onEvents(batch) {
@@ -33,7 +43,7 @@ async function named(t: Test, engine: EngineName, zone: Zone): Promise<Rig> {
 
 for (const engine of engines) {
   t.test(`${engine}: a broken AAAA costs a good A nothing but a moment`, async t => {
-    const silent = await openSilent(t, '::1')
+    const silent = await openUnresponsiveTarget(t, '::1')
     await openTarget(t, echo, { port: silent })
     const refusing = await openTarget(t, echo) // on 127.0.0.1 only
     const zone = { 'half.test': ['::1', '127.0.0.1'] }
@@ -42,7 +52,7 @@ for (const engine of engines) {
     for (const port of [silent, refusing]) {
       const rule = await ruleTo([{ host: 'half.test', port }], { preferIpv6: true })
       await opened.open(rule)
-      t.equal(await answer(await call(t, rule.from), 'hello'), 'hello')
+      t.equal(await exchange(await openCaller(t, rule.from), 'hello'), 'hello')
     }
 
     t.match(counters(), { dnsFailures: 0, targetFailovers: 0, targets: [{ health: 'healthy' }] })
@@ -55,7 +65,7 @@ for (const engine of engines) {
     const rule = await ruleTo(targets)
     await opened.open(rule)
 
-    t.equal(await answer(await call(t, rule.from), 'hello'), 'hello')
+    t.equal(await exchange(await openCaller(t, rule.from), 'hello'), 'hello')
 
     t.match(counters(), { dnsFailures: 2, targetFailovers: 1, connectionsTotal: 1 })
   })
@@ -69,14 +79,14 @@ for (const engine of engines) {
     await openTarget(t, saying('new'), { host: '127.0.0.3', port })
     const rule = await ruleTo([{ host: 'moves.test', port }])
     await opened.open(rule)
-    const early = await call(t, rule.from)
-    t.equal(await answer(early, 'who?'), 'old')
+    const early = await openCaller(t, rule.from)
+    t.equal(await exchange(early, 'who?'), 'old')
 
     zone['moves.test'] = ['127.0.0.3']
     await after(ttlSecs * 1000)
 
-    t.equal(await answer(await call(t, rule.from), 'who?'), 'new')
-    t.equal(await answer(early, 'still?'), 'old')
+    t.equal(await exchange(await openCaller(t, rule.from), 'who?'), 'new')
+    t.equal(await exchange(early, 'still?'), 'old')
   })
 
   t.test(`${engine}: after a name was gone for a while its rule goes on`, async t => {
@@ -85,12 +95,12 @@ for (const engine of engines) {
     const port = await openTarget(t, echo)
     const rule = await ruleTo([{ host: 'late.test', port }])
     await opened.open(rule)
-    for (let i = 0; i < 5; i++) t.equal(await endOf(await call(t, rule.from)), 'reset')
+    for (let i = 0; i < 5; i++) t.equal(await endOf(await openCaller(t, rule.from)), 'reset')
     t.equal(counters().dnsFailures, 5)
 
     zone['late.test'] = ['127.0.0.1']
     await after(3_000) // as long as a failure is kept
 
-    t.equal(await answer(await call(t, rule.from), 'hello'), 'hello')
+    t.equal(await exchange(await openCaller(t, rule.from), 'hello'), 'hello')
   })
 }

@@ -1,6 +1,6 @@
 // A rule with live targets, and whoever calls it: both of its ends count.
 import type { Test } from 'tap'
-import { helloOf } from '../engine/hellos.ts'
+import { clientHello } from '../engine/client-hellos.ts'
 import { freePort } from '../support/ports.ts'
 import { type Caller, dial, openTarget, type Target } from './callers.ts'
 import type { Kind } from './kinds.ts'
@@ -36,7 +36,7 @@ const hellos = new Map<Name, Promise<Buffer>>()
 
 /** What OpenSSL says first; made once. */
 function helloFor(name: Name): Promise<Buffer> {
-  const known = hellos.get(name) ?? helloOf({ servername: name })
+  const known = hellos.get(name) ?? clientHello({ servername: name })
   hellos.set(name, known)
   return known
 }

@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import type { QuotaRow } from '../../../plugins/quota/schema.ts'
-import { helloOf } from '../../engine/hellos.ts'
+import { clientHello } from '../../engine/client-hellos.ts'
 import { freePort } from '../../support/ports.ts'
 import { type Edge, edge, type Ground, testCluster } from '../../support/test-cluster.ts'
 
@@ -45,7 +45,7 @@ export async function openStage(t: Ground, wanted: readonly Way[]) {
   const on = await testCluster(t)
   const { call } = on
   const [source, sink] = [await openSource(t), await openSink(t)]
-  const hello = await helloOf({ servername: name })
+  const hello = await clientHello({ servername: name })
   const edges = new Map<Way, Edge>()
   for (const way of wanted) {
     const at = await edge(t, on, way.replace(', ', '-'), { env: ways[way] })

@@ -1,7 +1,7 @@
 // What can happen to an engine: each act is drawn, and changes the scene.
 import type { Engine, EngineRule, Meter } from '../../../agent/engine.ts'
-import { limited, meterOf, rate, totalOf, unlimited } from '../../engine/metering.ts'
-import { ruleTo } from '../../engine/rig.ts'
+import { ruleTo } from '../../engine/engine-fixture.ts'
+import { limited, meterCounters, meterTotal, rate, unlimited } from '../../engine/meter-fixture.ts'
 import { isFree } from '../../support/ports.ts'
 import type { Dice } from './dice.ts'
 import type { Hall, Talk, Wish } from './hall.ts'
@@ -77,7 +77,7 @@ function limitAgain({ engine, dice }: Scene): void {
 
 function budgetAgain({ engine, dice }: Scene): void {
   const id = 1 + dice.below(4)
-  const mark = totalOf(engine, id) + dice.size(22)
+  const mark = meterTotal(engine, id) + dice.size(22)
   engine.setBudget(id, dice.oneIn(3) ? { mark, holdMs: dice.below(200) } : null)
 }
 
@@ -112,23 +112,23 @@ async function exhaust(scene: Scene): Promise<void> {
   const talk = hall.call({ ruleId: rule.id, port: rule.from }, wish, size)
   await settled(
     'a budget is spent',
-    () => totalOf(engine, id) >= mark || talk.end !== null,
-    () => ({ ...talk, total: totalOf(engine, id), mark })
+    () => meterTotal(engine, id) >= mark || talk.end !== null,
+    () => ({ ...talk, total: meterTotal(engine, id), mark })
   )
-  const spent = totalOf(engine, id)
+  const spent = meterTotal(engine, id)
   if (spent !== mark || talk.end !== null)
     wrong(`${wish}: ${spent} bytes of a budget of ${mark}, then ${talk.end}`)
   engine.setBudget(id, null)
   await settled(
     'a refilled talk ends',
     () => talk.end !== null,
-    () => ({ ...talk, total: totalOf(engine, id) })
+    () => ({ ...talk, total: meterTotal(engine, id) })
   )
 
   const said = talk.said.caller + talk.said.target
-  await settled('an own meter is left', () => meterOf(engine, id).active === 0)
-  if (talk.end !== 'whole' || totalOf(engine, id) !== said)
-    wrong(`${wish}, refilled: ${talk.end}, ${totalOf(engine, id)} bytes counted of ${said}`)
+  await settled('an own meter is left', () => meterCounters(engine, id).active === 0)
+  if (talk.end !== 'whole' || meterTotal(engine, id) !== said)
+    wrong(`${wish}, refilled: ${talk.end}, ${meterTotal(engine, id)} bytes counted of ${said}`)
   await engine.close(rule.id, 0)
   await settled('a rule closes', () => engine.sample().rules.every(({ ruleId }) => ruleId !== rule.id))
   engine.removeMeter(id)

@@ -1,7 +1,7 @@
 // One life of an engine: opened, played with, and ended in order or in the midst of it.
 import type { Counters, EngineEvent } from '../../../agent/engine.ts'
-import { meterOf, totalOf } from '../../engine/metering.ts'
-import type { OpenEngine } from '../../engine/rig.ts'
+import type { OpenEngine } from '../../engine/engine-fixture.ts'
+import { meterCounters, meterTotal } from '../../engine/meter-fixture.ts'
 import { act, call, meterOfAll, openRule, release, type Scene, someMeters } from './acts.ts'
 import { openDice } from './dice.ts'
 import { openHall, type Talk } from './hall.ts'
@@ -67,11 +67,11 @@ async function drain(scene: Scene, finals: () => readonly Counters[]): Promise<v
   const own = finals().filter(({ ruleId }) => ids.has(ruleId))
   for (const counters of own) for (const what of judgeRule(counters, talks)) wrong(what)
   const total = own.reduce((all, { ports }) => all + sum(ports, 'bytesIn') + sum(ports, 'bytesOut'), 0)
-  const shared = totalOf(engine, meterOfAll)
-  const parts = someMeters.reduce((all, id) => all + totalOf(engine, id), 0)
+  const shared = meterTotal(engine, meterOfAll)
+  const parts = someMeters.reduce((all, id) => all + meterTotal(engine, id), 0)
   if (shared !== total || parts !== total) wrong(`rules ${total}, their meter ${shared}, its parts ${parts}`)
   for (const id of [...someMeters, meterOfAll])
-    if (meterOf(engine, id).active !== 0) wrong(`meter ${id} still has somebody in it`)
+    if (meterCounters(engine, id).active !== 0) wrong(`meter ${id} still has somebody in it`)
 }
 
 export async function playEpoch(

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { OpenEngine } from '../../engine/rig.ts'
+import type { OpenEngine } from '../../engine/engine-fixture.ts'
 import { freePort } from '../../support/ports.ts'
 import { scenePorts } from './acts.ts'
 import { playEpoch } from './epoch.ts'

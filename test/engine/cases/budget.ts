@@ -4,20 +4,28 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import type { Test } from 'tap'
 import type { EngineRule } from '../../../agent/engine.ts'
-import { flood, limited, meterOf, rate, received, totalOf, unlimited } from '../metering.ts'
 import {
-  answer,
-  type Case,
-  call,
+  type EngineCase,
   echo,
   endOf,
+  engineFixture,
+  exchange,
   type OpenEngine,
+  openCaller,
   openTarget,
   portCounters,
-  rig,
   ruleTo,
   until
-} from '../rig.ts'
+} from '../engine-fixture.ts'
+import {
+  countReceived,
+  flood,
+  limited,
+  meterCounters,
+  meterTotal,
+  rate,
+  unlimited
+} from '../meter-fixture.ts'
 
 /** Longer than a case lasts. */
 const holdMs = 300_000
@@ -28,7 +36,7 @@ async function open(
   serve: (socket: Socket) => void,
   changes: Partial<EngineRule> = {}
 ) {
-  const rigged = rig(t, openEngine)
+  const rigged = engineFixture(t, openEngine)
   const { engine, events } = rigged
   engine.setMeter(1, unlimited)
   const rule = await ruleTo([await openTarget(t, serve)], { meters: [1], ...changes })
@@ -37,7 +45,7 @@ async function open(
   return { ...rigged, rule, emptied }
 }
 
-export const budget: Record<string, Case> = {
+export const budget: Record<string, EngineCase> = {
   async 'a budget lets through what is in it, to the byte'(t, openEngine) {
     let heard = 0
     const { engine, rule, emptied } = await open(t, openEngine, socket =>
@@ -46,13 +54,13 @@ export const budget: Record<string, Case> = {
       })
     )
     engine.setBudget(1, { mark: 100_001, holdMs })
-    const caller = await call(t, rule.from)
+    const caller = await openCaller(t, rule.from)
 
     flood(caller)
     await until(() => emptied() === 1)
 
     await until(() => heard === 100_001)
-    t.match(meterOf(engine, 1), { bytesIn: 100_001, bytesOut: 0, active: 1 })
+    t.match(meterCounters(engine, 1), { bytesIn: 100_001, bytesOut: 0, active: 1 })
     engine.setBudget(1, { mark: 100_002, holdMs })
     await until(() => emptied() === 2)
     await until(() => heard === 100_002)
@@ -64,13 +72,13 @@ export const budget: Record<string, Case> = {
   async 'both directions draw on it'(t, openEngine) {
     const { engine, rule, emptied } = await open(t, openEngine, echo)
     engine.setBudget(1, { mark: 1_000_000, holdMs })
-    const caller = await call(t, rule.from)
-    await answer(caller, 'hello')
+    const caller = await openCaller(t, rule.from)
+    await exchange(caller, 'hello')
 
     flood(caller.resume())
     await until(() => emptied() === 1)
 
-    const { bytesIn, bytesOut } = meterOf(engine, 1)
+    const { bytesIn, bytesOut } = meterCounters(engine, 1)
     t.equal(bytesIn + bytesOut, 1_000_000)
     t.ok(bytesOut > 0)
   },
@@ -79,31 +87,31 @@ export const budget: Record<string, Case> = {
     const { engine, rule, emptied } = await open(t, openEngine, echo)
     engine.setBudget(1, { mark: 5_000_000, holdMs })
 
-    const callers = await Promise.all(Array.from({ length: 20 }, () => call(t, rule.from)))
-    await until(() => meterOf(engine, 1).active === 20)
+    const callers = await Promise.all(Array.from({ length: 20 }, () => openCaller(t, rule.from)))
+    await until(() => meterCounters(engine, 1).active === 20)
     for (const caller of callers) flood(caller.resume())
     await until(() => emptied() === 1)
 
-    t.equal(totalOf(engine, 1), 5_000_000)
+    t.equal(meterTotal(engine, 1), 5_000_000)
   },
 
   async 'when it is spent, new connections are reset, until it is refilled'(t, openEngine) {
     const { engine, rule, counters, emptied } = await open(t, openEngine, echo)
     engine.setBudget(1, { mark: 10, holdMs })
-    const caller = await call(t, rule.from)
-    t.equal(await answer(caller, 'hello'), 'hello')
+    const caller = await openCaller(t, rule.from)
+    t.equal(await exchange(caller, 'hello'), 'hello')
     await until(() => emptied() === 1)
 
-    t.equal(await endOf(await call(t, rule.from)), 'reset')
-    t.equal(await endOf(await call(t, rule.from)), 'reset')
+    t.equal(await endOf(await openCaller(t, rule.from)), 'reset')
+    t.equal(await endOf(await openCaller(t, rule.from)), 'reset')
 
     t.match(counters(), { connectionsTotal: 1, rejected: { spent: 2 } })
     caller.write('and')
     engine.setMeter(1, limited({ bytesIn: rate(1_000_000, 1_000_000) })) // a rate is no budget
-    t.equal(totalOf(engine, 1), 10)
+    t.equal(meterTotal(engine, 1), 10)
     engine.setBudget(1, { mark: 1_000, holdMs })
-    t.equal(await answer(caller, ' on').then(first => first.slice(0, 3)), 'and')
-    t.equal(await answer(await call(t, rule.from), 'again'), 'again')
+    t.equal(await exchange(caller, ' on').then(first => first.slice(0, 3)), 'and')
+    t.equal(await exchange(await openCaller(t, rule.from), 'again'), 'again')
     t.equal(emptied(), 1)
   },
 
@@ -112,8 +120,8 @@ export const budget: Record<string, Case> = {
     const { engine, rule, counters, emptied } = await open(t, openEngine, socket => {
       ends.push(endOf(socket))
     })
-    const silent = await call(t, rule.from)
-    const busy = await call(t, rule.from)
+    const silent = await openCaller(t, rule.from)
+    const busy = await openCaller(t, rule.from)
     busy.write('hello')
     await until(() => portCounters(counters()).bytesIn === 5 && ends.length === 2)
 
@@ -121,27 +129,27 @@ export const budget: Record<string, Case> = {
 
     t.same(await Promise.all([silent, busy].map(endOf)), ['reset', 'reset'])
     t.same(await Promise.all(ends), ['reset', 'reset'])
-    await until(() => meterOf(engine, 1).active === 0)
+    await until(() => meterCounters(engine, 1).active === 0)
     t.equal(emptied(), 1)
-    t.equal(await endOf(await call(t, rule.from)), 'reset')
+    t.equal(await endOf(await openCaller(t, rule.from)), 'reset')
   },
 
   async 'a mark that is raised in time saves what is held'(t, openEngine) {
     const { engine, rule, emptied } = await open(t, openEngine, echo)
-    const caller = await call(t, rule.from)
-    await answer(caller, 'hello')
+    const caller = await openCaller(t, rule.from)
+    await exchange(caller, 'hello')
     engine.setBudget(1, { mark: 10, holdMs: 200 })
     await until(() => emptied() === 1)
 
     engine.setBudget(1, { mark: 1_000, holdMs: 200 })
     await new Promise(resolve => setTimeout(resolve, 400))
 
-    t.equal(await answer(caller, 'still here'), 'still here')
+    t.equal(await exchange(caller, 'still here'), 'still here')
     engine.setBudget(1, { mark: 3, holdMs })
     await until(() => emptied() === 2)
     engine.setBudget(1, { mark: 4, holdMs })
     engine.setBudget(1, null)
-    t.equal(await answer(caller, 'and again'), 'and again')
+    t.equal(await exchange(caller, 'and again'), 'and again')
     t.equal(emptied(), 2)
   },
 
@@ -151,26 +159,26 @@ export const budget: Record<string, Case> = {
     const reading = await ruleTo([await openTarget(t, socket => socket.resume())], { meters: [1] })
     await engine.open(reading)
     engine.setBudget(1, { mark, holdMs })
-    const stuck = await call(t, rule.from)
+    const stuck = await openCaller(t, rule.from)
     flood(stuck)
     await new Promise(resolve => setTimeout(resolve, 500))
 
     stuck.resetAndDestroy()
     await engine.close(rule.id, 0)
-    flood(await call(t, reading.from))
+    flood(await openCaller(t, reading.from))
 
     await until(() => emptied() === 1)
-    t.equal(totalOf(engine, 1), mark)
+    t.equal(meterTotal(engine, 1), mark)
   },
 
   async 'of two budgets the smaller holds, and neither is charged for what is held'(t, openEngine) {
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     for (const id of [1, 2]) engine.setMeter(id, unlimited)
     const rule = await ruleTo([await openTarget(t, flood)], { meters: [1, 2] })
     await engine.open(rule)
     engine.setBudget(1, { mark: 900_000, holdMs })
     engine.setBudget(2, { mark: 30_000, holdMs })
-    const bytes = received(await call(t, rule.from))
+    const bytes = countReceived(await openCaller(t, rule.from))
 
     await until(() => bytes() === 30_000)
     t.match(engine.sample().meters, [{ bytesOut: 30_000 }, { bytesOut: 30_000 }])
@@ -182,8 +190,8 @@ export const budget: Record<string, Case> = {
 
   async 'a connection that is held is not idle'(t, openEngine) {
     const { engine, emptied, rule } = await open(t, openEngine, echo, { idleMs: 200 })
-    const caller = await call(t, rule.from)
-    await answer(caller, 'hello')
+    const caller = await openCaller(t, rule.from)
+    await exchange(caller, 'hello')
     engine.setBudget(1, { mark: 10, holdMs })
     await until(() => emptied() === 1)
     caller.write('kept')
@@ -199,13 +207,13 @@ export const budget: Record<string, Case> = {
     const { engine, events, emptied } = await open(t, openEngine, echo)
     const late = await ruleTo([{ host: 'late.test', port: 9 }], { meters: [1] })
     await engine.open(late)
-    const caller = await call(t, late.from)
+    const caller = await openCaller(t, late.from)
     await until(() => events.some(({ kind }) => kind === 'resolve'))
 
     engine.setBudget(1, { mark: 0, holdMs: 50 })
 
     t.equal(await endOf(caller), 'reset')
-    await until(() => meterOf(engine, 1).active === 0)
+    await until(() => meterCounters(engine, 1).active === 0)
     t.equal(emptied(), 1)
   }
 }

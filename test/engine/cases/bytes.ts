@@ -3,21 +3,21 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import {
-  answer,
-  type Case,
-  call,
   collect,
+  type EngineCase,
   echo,
   endOf,
-  openEcho,
+  engineFixture,
+  exchange,
+  openCaller,
+  openEchoRule,
   openTarget,
   portCounters,
-  rig,
   ruleTo,
   sha256,
-  standsStill,
-  until
-} from '../rig.ts'
+  until,
+  untilStable
+} from '../engine-fixture.ts'
 
 /** The most that Linux gives one connection's buffers; elsewhere they are small. */
 const kernelBufferBytes = (): number =>
@@ -26,7 +26,7 @@ const kernelBufferBytes = (): number =>
     .filter(file => existsSync(file))
     .reduce((sum, file) => sum + Number(readFileSync(file, 'utf8').trim().split(/\s+/).at(-1)), 0)
 
-export const bytes: Record<string, Case> = {
+export const bytes: Record<string, EngineCase> = {
   async 'bytes arrive bit for bit in both directions at once'(t, openEngine) {
     const up = randomBytes(16 * 1024 * 1024)
     const down = randomBytes(16 * 1024 * 1024)
@@ -35,18 +35,18 @@ export const bytes: Record<string, Case> = {
       received = collect(socket)
       socket.end(down)
     })
-    const { engine, final } = rig(t, openEngine)
+    const { engine, finalCounters } = engineFixture(t, openEngine)
     const rule = await ruleTo([port])
     await engine.open(rule)
 
-    const caller = await call(t, rule.from)
+    const caller = await openCaller(t, rule.from)
     caller.end(up)
     const got = await collect(caller)
 
     t.equal(sha256(got), sha256(down))
     t.equal(sha256((await received) ?? Buffer.alloc(0)), sha256(up))
     await engine.close(rule.id, 1_000)
-    const { ports, targets, connectionsTotal } = await final(rule.id)
+    const { ports, targets, connectionsTotal } = await finalCounters(rule.id)
     t.match(ports, [{ port: rule.from, bytesIn: up.length, bytesOut: down.length, active: 0 }])
     t.match(targets, [{ bytesIn: up.length, bytesOut: down.length, connectionsTotal: 1 }])
     t.equal(connectionsTotal, 1)
@@ -57,11 +57,11 @@ export const bytes: Record<string, Case> = {
       const question = await collect(socket)
       socket.end(`you said ${question}`)
     })
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     const rule = await ruleTo([port])
     await engine.open(rule)
 
-    const caller = await call(t, rule.from)
+    const caller = await openCaller(t, rule.from)
     caller.end('good day')
 
     t.equal(String(await collect(caller)), 'you said good day')
@@ -73,11 +73,11 @@ export const bytes: Record<string, Case> = {
       socket.end('over to you')
       heard = collect(socket)
     })
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     const rule = await ruleTo([port])
     await engine.open(rule)
 
-    const caller = await call(t, rule.from)
+    const caller = await openCaller(t, rule.from)
     const said = await collect(caller)
     caller.end('thank you')
 
@@ -87,11 +87,11 @@ export const bytes: Record<string, Case> = {
 
   async 'what the caller says before its target is reached is kept'(t, openEngine) {
     const port = await openTarget(t, echo)
-    const { engine, events } = rig(t, openEngine)
+    const { engine, events } = engineFixture(t, openEngine)
     const rule = await ruleTo([{ host: 'late.test', port }])
     await engine.open(rule)
 
-    const caller = await call(t, rule.from)
+    const caller = await openCaller(t, rule.from)
     const words = randomBytes(1024 * 1024)
     caller.end(words)
     await until(() => events.length > 0)
@@ -112,14 +112,14 @@ export const bytes: Record<string, Case> = {
       socket.on('drain', flood)
       flood()
     })
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     const rule = await ruleTo([port])
     await engine.open(rule)
     const caller = connect({ port: rule.from, host: '127.0.0.1' }).pause()
     caller.on('error', () => {})
     t.teardown(() => caller.destroy())
 
-    await standsStill(() => sent)
+    await untilStable(() => sent)
 
     const buffered = sent - portCounters(counters()).bytesOut
     t.ok(sent > 0)
@@ -134,10 +134,10 @@ export const bytes: Record<string, Case> = {
     const port = await openTarget(t, socket =>
       socket.once('data', () => socket.write('last words', () => socket.resetAndDestroy()))
     )
-    const { engine, final } = rig(t, openEngine)
+    const { engine, finalCounters } = engineFixture(t, openEngine)
     const rule = await ruleTo([port])
     await engine.open(rule)
-    const caller = await call(t, rule.from)
+    const caller = await openCaller(t, rule.from)
     let heard = 0
     caller.on('data', chunk => {
       heard += chunk.length
@@ -147,17 +147,17 @@ export const bytes: Record<string, Case> = {
     t.equal(await endOf(caller), 'reset')
 
     await engine.close(rule.id, 0)
-    t.match(await final(rule.id), { ports: [{ bytesOut: heard, active: 0 }] })
+    t.match(await finalCounters(rule.id), { ports: [{ bytesOut: heard, active: 0 }] })
     t.equal(heard, 10)
   },
 
   async 'a connection on which both sides are silent for the idle time is reset'(t, openEngine) {
-    const { engine, counters } = rig(t, openEngine)
-    const rule = await openEcho(t, engine, 300)
-    const caller = await call(t, rule.from)
+    const { engine, counters } = engineFixture(t, openEngine)
+    const rule = await openEchoRule(t, engine, 300)
+    const caller = await openCaller(t, rule.from)
     const beganAt = performance.now()
     while (performance.now() - beganAt < 600) {
-      await answer(caller, 'busy')
+      await exchange(caller, 'busy')
       await new Promise(resolve => setTimeout(resolve, 50))
     }
 

@@ -1,29 +1,29 @@
 // Who may come in, and where it may go.
 import { once } from 'node:events'
 import {
-  answer,
-  type Case,
-  call,
+  type EngineCase,
   echo,
   endOf,
-  openEcho,
+  engineFixture,
+  exchange,
+  openCaller,
+  openEchoRule,
   openTarget,
   portCounters,
-  rig,
   ruleTo,
   until
-} from '../rig.ts'
+} from '../engine-fixture.ts'
 
-export const filters: Record<string, Case> = {
+export const filters: Record<string, EngineCase> = {
   async 'callers are judged by their address'(t, openEngine) {
     const port = await openTarget(t, echo)
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     const source = { allow: [{ cidr: '127.0.0.0/8' }], deny: [], refusal: 'source_denied' }
     const rule = await ruleTo([port], { source })
     await engine.open(rule)
 
-    t.equal(await answer(await call(t, rule.from, '127.0.0.1'), 'in'), 'in')
-    t.equal(await endOf(await call(t, rule.from, '::1')), 'reset')
+    t.equal(await exchange(await openCaller(t, rule.from, '127.0.0.1'), 'in'), 'in')
+    t.equal(await endOf(await openCaller(t, rule.from, '::1')), 'reset')
 
     t.match(counters(), { connectionsTotal: 1, rejected: { source_denied: 1 } })
   },
@@ -31,12 +31,12 @@ export const filters: Record<string, Case> = {
   async 'dials are judged by address, port and name'(t, openEngine) {
     const port = await openTarget(t, echo)
     const names = { 'good.test': { ok: true, addresses: ['::ffff:127.0.0.1'] } } as const
-    const { engine, counters } = rig(t, openEngine, { names })
+    const { engine, counters } = engineFixture(t, openEngine, { names })
     const target = { host: 'good.test', port }
     const outcome = async (deny: object[], allow: object[] | null = null) => {
       const rule = await ruleTo([target], { target: [{ allow, deny, refusal: 'denied_by_agent' }] })
       await engine.open(rule)
-      const caller = await call(t, rule.from)
+      const caller = await openCaller(t, rule.from)
       caller.write('hello')
       const end = await Promise.race([endOf(caller), once(caller, 'data').then(() => 'served')])
       await until(() => end === 'served' || portCounters(counters()).active === 0)
@@ -60,37 +60,37 @@ export const filters: Record<string, Case> = {
   async 'an address that is denied leaves the way to one that is not'(t, openEngine) {
     const port = await openTarget(t, echo)
     const names = { 'two.test': { ok: true, addresses: ['::1', '127.0.0.1'] } } as const
-    const { engine, counters } = rig(t, openEngine, { names })
+    const { engine, counters } = engineFixture(t, openEngine, { names })
     const filter = { allow: null, deny: [{ cidr: '::1' }], refusal: 'denied_by_agent' }
     const rule = await ruleTo([{ host: 'two.test', port }], { target: [filter] })
     await engine.open(rule)
 
-    t.equal(await answer(await call(t, rule.from), 'hello'), 'hello')
+    t.equal(await exchange(await openCaller(t, rule.from), 'hello'), 'hello')
     t.same(counters().rejected, {})
   },
 
   async 'new filters reset what they no longer allow, and nothing else'(t, openEngine) {
-    const { engine, counters } = rig(t, openEngine)
-    const rule = await openEcho(t, engine)
-    const four = await call(t, rule.from, '127.0.0.1')
-    const six = await call(t, rule.from, '::1')
-    await answer(four, 'hello')
-    await answer(six, 'hello')
+    const { engine, counters } = engineFixture(t, openEngine)
+    const rule = await openEchoRule(t, engine)
+    const four = await openCaller(t, rule.from, '127.0.0.1')
+    const six = await openCaller(t, rule.from, '::1')
+    await exchange(four, 'hello')
+    await exchange(six, 'hello')
     const deny = (cidr: string) => ({ allow: null, deny: [{ cidr }], refusal: 'source_denied' })
 
     engine.setFilters(rule.id, { source: deny('::1'), target: [] })
 
     t.equal(await endOf(six), 'reset')
-    t.equal(await answer(four, 'still here'), 'still here')
+    t.equal(await exchange(four, 'still here'), 'still here')
     engine.setFilters(rule.id, { source: null, target: [deny('127.0.0.1')] })
     t.equal(await endOf(four), 'reset')
     engine.setFilters(rule.id, { source: null, target: [] })
-    t.equal(await answer(await call(t, rule.from), 'again'), 'again')
+    t.equal(await exchange(await openCaller(t, rule.from), 'again'), 'again')
     t.match(counters().rejected, { source_denied: 2 })
   },
 
   async 'a filter that is none is refused, and nothing is opened'(t, openEngine) {
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     for (const cidr of [
       '10.0.0.0/33',
       '::/129',

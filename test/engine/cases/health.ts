@@ -2,16 +2,26 @@
 import type { Test } from 'tap'
 import type { EngineEvent } from '../../../agent/engine.ts'
 import { freePort } from '../../support/ports.ts'
-import { helloOf } from '../hellos.ts'
-import { limited, rate } from '../metering.ts'
-import { type Case, call, endOf, openEcho, openTarget, portCounters, rig, ruleTo, until } from '../rig.ts'
+import { clientHello } from '../client-hellos.ts'
+import {
+  type EngineCase,
+  endOf,
+  engineFixture,
+  openCaller,
+  openEchoRule,
+  openTarget,
+  portCounters,
+  ruleTo,
+  until
+} from '../engine-fixture.ts'
+import { limited, rate } from '../meter-fixture.ts'
 
 /** A target that says who it is and hangs up. */
 const speaker = (t: Test, label: string, port = 0) => openTarget(t, socket => socket.end(label), { port })
 
 /** The label of who has answered, or how else it ended. */
 async function whoAnswers(t: Test, port: number, words: string | Buffer = ''): Promise<string> {
-  const caller = await call(t, port)
+  const caller = await openCaller(t, port)
   caller.write(words)
   let heard = ''
   caller.on('data', chunk => {
@@ -27,12 +37,12 @@ const changes = (events: readonly EngineEvent[]) =>
     event.kind === 'target-health' ? [`${event.target} ${event.from} ${event.to} ${event.reason}`] : []
   )
 
-export const health: Record<string, Case> = {
+export const health: Record<string, EngineCase> = {
   async 'three failures in a row leave a target out, ten seconds later one may try, two successes heal'(
     t,
     openEngine
   ) {
-    const { engine, events, counters } = rig(t, openEngine)
+    const { engine, events, counters } = engineFixture(t, openEngine)
     const first = await freePort()
     const rule = await ruleTo([first, await speaker(t, 'second')])
     await engine.open(rule)
@@ -67,7 +77,7 @@ export const health: Record<string, Case> = {
   },
 
   async 'when all targets have failed they are tried in order'(t, openEngine) {
-    const { engine, events, counters } = rig(t, openEngine)
+    const { engine, events, counters } = engineFixture(t, openEngine)
     const ports = [await freePort(), await freePort()]
     const rule = await ruleTo(ports)
     await engine.open(rule)
@@ -83,7 +93,7 @@ export const health: Record<string, Case> = {
   },
 
   async 'probes find out by themselves, and are no connections'(t, openEngine) {
-    const { engine, events, counters } = rig(t, openEngine)
+    const { engine, events, counters } = engineFixture(t, openEngine)
     const port = await freePort()
     const rule = await ruleTo([port, await speaker(t, 'second')], { probeMs: 50 })
     await engine.open(rule)
@@ -104,7 +114,7 @@ export const health: Record<string, Case> = {
   },
 
   async 'a probe that learns nothing in five seconds has failed'(t, openEngine) {
-    const { engine, events, counters } = rig(t, openEngine)
+    const { engine, events, counters } = engineFixture(t, openEngine)
     await engine.open(await ruleTo([{ host: 'late.test', port: 9 }], { probeMs: 60_000 }))
     const beganAt = performance.now()
 
@@ -124,13 +134,13 @@ export const health: Record<string, Case> = {
       probes++
       socket.destroy()
     })
-    const { engine, final } = rig(t, openEngine)
+    const { engine, finalCounters } = engineFixture(t, openEngine)
     const rule = await ruleTo([port], { probeMs: 20 })
     await engine.open(rule)
     await until(() => probes > 3)
 
     await engine.close(rule.id, 60_000)
-    await final(rule.id)
+    await finalCounters(rule.id)
 
     const after = probes
     await new Promise(resolve => setTimeout(resolve, 200))
@@ -139,7 +149,7 @@ export const health: Record<string, Case> = {
 
   async 'names that are not found fail their target'(t, openEngine) {
     const names = { 'gone.test': { ok: false, reason: 'nxdomain' } } as const
-    const { engine, events, counters } = rig(t, openEngine, { names })
+    const { engine, events, counters } = engineFixture(t, openEngine, { names })
     const rule = await ruleTo([{ host: 'gone.test', port: 9 }, await speaker(t, 'second')])
     await engine.open(rule)
 
@@ -150,11 +160,11 @@ export const health: Record<string, Case> = {
   },
 
   async 'a refusal by a filter and a caller that leaves say nothing of a target'(t, openEngine) {
-    const { engine, events, counters } = rig(t, openEngine)
+    const { engine, events, counters } = engineFixture(t, openEngine)
     const deny = { allow: [], deny: [], refusal: 'denied_by_agent' }
     const rule = await ruleTo([9], { target: [deny] })
     await engine.open(rule)
-    for (let i = 0; i < 4; i++) t.equal(await endOf(await call(t, rule.from)), 'reset')
+    for (let i = 0; i < 4; i++) t.equal(await endOf(await openCaller(t, rule.from)), 'reset')
     t.match(counters().targets, [{ health: 'unknown', consecutiveFailures: 0, lastFailureAt: null }])
     await engine.close(rule.id, 0)
     await until(() => engine.sample().rules.length === 0)
@@ -162,7 +172,7 @@ export const health: Record<string, Case> = {
     const waiting = await ruleTo([{ host: 'late.test', port: 9 }])
     await engine.open(waiting)
     for (let i = 0; i < 4; i++) {
-      const caller = await call(t, waiting.from)
+      const caller = await openCaller(t, waiting.from)
       await until(() => portCounters(counters()).active === 1)
       caller.resetAndDestroy()
       await until(() => portCounters(counters()).active === 0)
@@ -172,11 +182,11 @@ export const health: Record<string, Case> = {
   },
 
   async 'a success is told once'(t, openEngine) {
-    const { engine, events, counters } = rig(t, openEngine)
-    const rule = await openEcho(t, engine)
+    const { engine, events, counters } = engineFixture(t, openEngine)
+    const rule = await openEchoRule(t, engine)
     const beganAt = Date.now()
 
-    for (let i = 0; i < 3; i++) (await call(t, rule.from)).end()
+    for (let i = 0; i < 3; i++) (await openCaller(t, rule.from)).end()
     await until(() => counters().connectionsTotal === 3 && portCounters(counters()).active === 0)
 
     t.same(changes(events), ['0 unknown healthy connected'])
@@ -185,7 +195,7 @@ export const health: Record<string, Case> = {
   },
 
   async 'named, metered and range rules fail over, too'(t, openEngine) {
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     const dead = await freePort(2)
     const alive = await freePort(2)
     for (const port of [alive, alive + 1]) await speaker(t, `at ${port}`, port)
@@ -196,7 +206,7 @@ export const health: Record<string, Case> = {
     await engine.open(named)
 
     t.equal(await whoAnswers(t, range + 1), `at ${alive + 1}`)
-    t.equal(await whoAnswers(t, named.from, await helloOf({ servername: 'one.test' })), `at ${alive}`)
+    t.equal(await whoAnswers(t, named.from, await clientHello({ servername: 'one.test' })), `at ${alive}`)
 
     t.same(
       engine.sample().rules.map(({ targetFailovers }) => targetFailovers),

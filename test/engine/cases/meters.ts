@@ -1,35 +1,37 @@
 // Rates and counts: what a meter delays and refuses.
 import { randomBytes } from 'node:crypto'
-import { flood, limited, meterOf, rate, received, unlimited } from '../metering.ts'
 import {
-  answer,
-  type Case,
-  call,
   collect,
+  type EngineCase,
   echo,
   endOf,
+  engineFixture,
+  exchange,
+  openCaller,
   openTarget,
   portCounters,
-  rig,
   ruleTo,
   sha256,
   until
-} from '../rig.ts'
+} from '../engine-fixture.ts'
+import { countReceived, flood, limited, meterCounters, rate, unlimited } from '../meter-fixture.ts'
 
 const pauseMs = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
-export const meters: Record<string, Case> = {
+export const meters: Record<string, EngineCase> = {
   async 'bytes pass at their rate in each direction, and never above rate * t + burst'(t, openEngine) {
     const rates = { bytesIn: rate(400_000, 100_000), bytesOut: rate(3_000_000, 600_000) }
     const port = await openTarget(t, socket => flood(socket.resume()))
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     engine.setMeter(1, limited(rates))
     const rule = await ruleTo([port], { meters: [1] })
     await engine.open(rule)
-    const look = () => ({ ...meterOf(engine, 1), at: performance.now() }) // no earlier than what was counted
+    const look = () => ({ ...meterCounters(engine, 1), at: performance.now() }) // no earlier than what was counted
     const beganAt = performance.now()
-    flood((await call(t, rule.from)).resume())
-    await until(() => meterOf(engine, 1).bytesIn > 200_000 && meterOf(engine, 1).bytesOut > 1_200_000)
+    flood((await openCaller(t, rule.from)).resume())
+    await until(
+      () => meterCounters(engine, 1).bytesIn > 200_000 && meterCounters(engine, 1).bytesOut > 1_200_000
+    )
 
     const first = look()
     await pauseMs(5_000)
@@ -47,11 +49,11 @@ export const meters: Record<string, Case> = {
 
   async 'a rate reaches a live connection when it is set, changed and lifted'(t, openEngine) {
     const port = await openTarget(t, flood)
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     engine.setMeter(1, unlimited)
     const rule = await ruleTo([port], { meters: [1] })
     await engine.open(rule)
-    const bytes = received(await call(t, rule.from))
+    const bytes = countReceived(await openCaller(t, rule.from))
     const inHalfASecond = async () => {
       const before = bytes()
       await pauseMs(500)
@@ -76,37 +78,39 @@ export const meters: Record<string, Case> = {
   async 'what waits for its rate arrives bit for bit, and the end after it'(t, openEngine) {
     const words = randomBytes(300_000)
     const port = await openTarget(t, echo)
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     engine.setMeter(1, limited({ bytesIn: rate(400_000, 20_000) }))
     engine.setMeter(2, limited({ bytesOut: rate(500_000, 5_000) }))
     const rule = await ruleTo([port], { meters: [1, 2] })
     await engine.open(rule)
-    const caller = await call(t, rule.from)
+    const caller = await openCaller(t, rule.from)
 
     caller.end(words)
 
     t.equal(sha256(await collect(caller)), sha256(words))
-    for (const id of [1, 2]) t.match(meterOf(engine, id), { bytesIn: 300_000, bytesOut: 300_000 })
-    t.ok(meterOf(engine, 1).throttledMs > 300)
+    for (const id of [1, 2]) t.match(meterCounters(engine, id), { bytesIn: 300_000, bytesOut: 300_000 })
+    t.ok(meterCounters(engine, 1).throttledMs > 300)
   },
 
   async 'connections that share a rate share it fairly, and leave others alone'(t, openEngine) {
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     engine.setMeter(1, limited({ bytesOut: rate(1_000_000, 50_000) }))
     engine.setMeter(2, unlimited)
     const capped = await ruleTo([await openTarget(t, flood)], { meters: [1] })
     const free = await ruleTo([await openTarget(t, echo)], { meters: [2] })
     await engine.open(capped)
     await engine.open(free)
-    const all = await Promise.all(Array.from({ length: 5 }, async () => received(await call(t, capped.from))))
+    const all = await Promise.all(
+      Array.from({ length: 5 }, async () => countReceived(await openCaller(t, capped.from)))
+    )
 
-    const caller = await call(t, free.from)
+    const caller = await openCaller(t, free.from)
     const beganAt = performance.now()
-    for (let i = 0; i < 100; i++) await answer(caller, 'quick')
+    for (let i = 0; i < 100; i++) await exchange(caller, 'quick')
     const tookMs = performance.now() - beganAt
-    await until(() => meterOf(engine, 1).bytesOut > 1_500_000)
+    await until(() => meterCounters(engine, 1).bytesOut > 1_500_000)
 
-    const shares = all.map(bytes => bytes() / meterOf(engine, 1).bytesOut)
+    const shares = all.map(bytes => bytes() / meterCounters(engine, 1).bytesOut)
     t.ok(
       shares.every(share => share > 0.1),
       `shares of a fifth: ${shares}`
@@ -115,59 +119,60 @@ export const meters: Record<string, Case> = {
   },
 
   async 'a rate of nothing stops a direction and a caller may still leave'(t, openEngine) {
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     engine.setMeter(1, limited({ bytesOut: rate(0, 1_000) }))
     const rule = await ruleTo([await openTarget(t, flood)], { meters: [1] })
     await engine.open(rule)
-    const caller = await call(t, rule.from)
-    const bytes = received(caller)
+    const caller = await openCaller(t, rule.from)
+    const bytes = countReceived(caller)
 
     await until(() => bytes() >= 1_000)
     caller.resetAndDestroy()
 
     await until(() => portCounters(counters()).active === 0)
     t.equal(bytes(), 1_000)
-    t.match(meterOf(engine, 1), { bytesOut: 1_000, active: 0 })
+    t.match(meterCounters(engine, 1), { bytesOut: 1_000, active: 0 })
   },
 
   async 'more connections at once than a meter has room for are reset, until one ends'(t, openEngine) {
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     engine.setMeter(1, limited({ connections: 2 }))
     const rule = await ruleTo([await openTarget(t, echo)], { meters: [1] })
     await engine.open(rule)
-    const one = await call(t, rule.from)
-    const two = await call(t, rule.from)
-    await answer(one, 'one')
-    await answer(two, 'two')
+    const one = await openCaller(t, rule.from)
+    const two = await openCaller(t, rule.from)
+    await exchange(one, 'one')
+    await exchange(two, 'two')
 
-    t.equal(await endOf(await call(t, rule.from)), 'reset')
+    t.equal(await endOf(await openCaller(t, rule.from)), 'reset')
 
     t.match(counters(), { connectionsTotal: 2, rejected: { too_many: 1 } })
     engine.setMeter(1, limited({ connections: 1 }))
-    t.equal(await answer(two, 'a lower number cuts nobody'), 'a lower number cuts nobody')
+    t.equal(await exchange(two, 'a lower number cuts nobody'), 'a lower number cuts nobody')
     one.destroy()
     two.destroy()
-    await until(() => meterOf(engine, 1).active === 0)
-    t.equal(await answer(await call(t, rule.from), 'again'), 'again')
-    t.equal(meterOf(engine, 1).active, 1)
+    await until(() => meterCounters(engine, 1).active === 0)
+    t.equal(await exchange(await openCaller(t, rule.from), 'again'), 'again')
+    t.equal(meterCounters(engine, 1).active, 1)
   },
 
   async 'new connections beyond their rate are reset'(t, openEngine) {
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     engine.setMeter(1, limited({ newConnections: rate(0.001, 3) }))
     const rule = await ruleTo([await openTarget(t, echo)], { meters: [1] })
     await engine.open(rule)
 
-    for (const word of ['one', 'two', 'three']) t.equal(await answer(await call(t, rule.from), word), word)
+    for (const word of ['one', 'two', 'three'])
+      t.equal(await exchange(await openCaller(t, rule.from), word), word)
 
-    for (let i = 0; i < 2; i++) t.equal(await endOf(await call(t, rule.from)), 'reset')
+    for (let i = 0; i < 2; i++) t.equal(await endOf(await openCaller(t, rule.from)), 'reset')
     t.match(counters(), { connectionsTotal: 3, rejected: { too_fast: 2 } })
     engine.setMeter(1, unlimited)
-    t.equal(await answer(await call(t, rule.from), 'four'), 'four')
+    t.equal(await exchange(await openCaller(t, rule.from), 'four'), 'four')
   },
 
   async 'meters are passed in order, and a refusal takes nothing from any'(t, openEngine) {
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     const port = await openTarget(t, echo)
     engine.setMeter(1, limited({ connections: 2, newConnections: rate(0.001, 2) }))
     engine.setMeter(
@@ -179,22 +184,22 @@ export const meters: Record<string, Case> = {
     await engine.open(both)
     await engine.open(alone)
 
-    for (let i = 0; i < 3; i++) t.equal(await endOf(await call(t, both.from)), 'reset')
+    for (let i = 0; i < 3; i++) t.equal(await endOf(await openCaller(t, both.from)), 'reset')
 
     t.match(counters().rejected, { second: 3 })
-    t.match(meterOf(engine, 1), { active: 0 })
-    for (const word of ['one', 'two']) t.equal(await answer(await call(t, alone.from), word), word)
-    t.equal(await endOf(await call(t, both.from)), 'reset')
+    t.match(meterCounters(engine, 1), { active: 0 })
+    for (const word of ['one', 'two']) t.equal(await exchange(await openCaller(t, alone.from), word), word)
+    t.equal(await endOf(await openCaller(t, both.from)), 'reset')
     t.match(counters().rejected, { second: 3, too_many: 1 })
   },
 
   async 'the meter with the least decides how fast bytes pass'(t, openEngine) {
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     engine.setMeter(1, limited({ bytesOut: rate(1_000_000, 1_000_000) }))
     engine.setMeter(2, limited({ bytesOut: rate(0, 5_000) }))
     const rule = await ruleTo([await openTarget(t, flood)], { meters: [1, 2] })
     await engine.open(rule)
-    const bytes = received(await call(t, rule.from))
+    const bytes = countReceived(await openCaller(t, rule.from))
 
     await until(() => bytes() === 5_000)
     t.match(engine.sample().meters, [{ bytesOut: 5_000 }, { bytesOut: 5_000 }])
@@ -208,20 +213,20 @@ export const meters: Record<string, Case> = {
   },
 
   async 'a meter counts over its rules, lives on when they close, and is forgotten when told'(t, openEngine) {
-    const { engine, final } = rig(t, openEngine)
+    const { engine, finalCounters } = engineFixture(t, openEngine)
     engine.setMeter(7, unlimited)
     const port = await openTarget(t, echo)
     const rules = [await ruleTo([port], { meters: [7] }), await ruleTo([port], { meters: [7] })]
     for (const rule of rules) {
       await engine.open(rule)
-      await answer(await call(t, rule.from), 'hello')
+      await exchange(await openCaller(t, rule.from), 'hello')
     }
-    await until(() => meterOf(engine, 7).bytesOut === 10)
+    await until(() => meterCounters(engine, 7).bytesOut === 10)
     t.same(engine.sample().meters, [{ id: 7, bytesIn: 10, bytesOut: 10, active: 2, throttledMs: 0 }])
 
     for (const { id } of rules) {
       await engine.close(id, 0)
-      await final(id)
+      await finalCounters(id)
     }
 
     t.same(engine.sample().meters, [{ id: 7, bytesIn: 10, bytesOut: 10, active: 0, throttledMs: 0 }])

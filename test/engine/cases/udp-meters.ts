@@ -1,7 +1,7 @@
 // What meters do to datagrams and flows.
 import type { EngineRule, Meter } from '../../../agent/engine.ts'
-import { type Case, rig, until } from '../rig.ts'
-import { openUdpRule, openUdpTarget, talk } from './udp-kit.ts'
+import { type EngineCase, engineFixture, until } from '../engine-fixture.ts'
+import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
 const open: Meter = {
   bytesIn: null,
@@ -19,30 +19,34 @@ const open: Meter = {
 let lastMeter = 0
 
 /** A rule to an echo behind one meter, and a caller. */
-const behind = async (t: Parameters<Case>[0], openEngine: Parameters<Case>[1], meter: Partial<Meter>) => {
+const behind = async (
+  t: Parameters<EngineCase>[0],
+  openEngine: Parameters<EngineCase>[1],
+  meter: Partial<Meter>
+) => {
   const target = await openUdpTarget(t)
-  const on = rig(t, openEngine)
+  const on = engineFixture(t, openEngine)
   const id = ++lastMeter
   on.engine.setMeter(id, { ...open, ...meter })
   const rule = await openUdpRule(on.engine, [target.port], { meters: [id] })
   const counted = () => on.engine.sample().meters.find(meter => meter.id === id)
-  return { ...on, id, rule, target, counted, caller: await talk(t, rule.from) }
+  return { ...on, id, rule, target, counted, caller: await openUdpCaller(t, rule.from) }
 }
 
-export const udpMeters: Record<string, Case> = {
+export const udpMeters: Record<string, EngineCase> = {
   async 'flows are connections to a meter: at once, and new ones in a second'(t, openEngine) {
     const { engine, id, rule, caller, counters, counted } = await behind(t, openEngine, { connections: 1 })
-    const other = await talk(t, rule.from)
-    await caller.ask('first')
+    const other = await openUdpCaller(t, rule.from)
+    await caller.exchange('first')
 
-    other.say('one too many')
+    other.send('one too many')
     await until(() => counters().rejected.too_many === 1)
     engine.setMeter(id, { ...open, newConnections: { perSec: 0.001, burst: 1 } })
-    await other.ask('second')
-    ;(await talk(t, rule.from)).say('too soon')
+    await other.exchange('second')
+    ;(await openUdpCaller(t, rule.from)).send('too soon')
 
     await until(() => counters().rejected.too_fast === 1)
-    t.equal(await caller.ask('still here'), 'still here')
+    t.equal(await caller.exchange('still here'), 'still here')
     t.match(counted(), { active: 2, bytesIn: 21, bytesOut: 21 })
     await engine.close(rule.id, 0)
     await until(() => counted()?.active === 0)
@@ -51,19 +55,19 @@ export const udpMeters: Record<string, Case> = {
   async 'what exceeds a byte rate is dropped and counted, on live flows, each way'(t, openEngine) {
     const { engine, id, caller, counters, counted, target } = await behind(t, openEngine, {})
     const bytes = Buffer.alloc(1_000)
-    await caller.ask(bytes)
+    await caller.exchange(bytes)
 
     engine.setMeter(id, { ...open, bytesIn: { perSec: 1, burst: 2_500 } })
-    for (let i = 0; i < 5; i++) caller.say(bytes)
+    for (let i = 0; i < 5; i++) caller.send(bytes)
     await until(() => counters().rejected.too_much === 3)
-    await until(() => caller.heard.length === 3)
-    t.equal(target.heard.length, 3)
+    await until(() => caller.received.length === 3)
+    t.equal(target.received.length, 3)
     engine.setMeter(id, { ...open, bytesOut: { perSec: 1, burst: 1_500 } })
-    for (let i = 0; i < 5; i++) caller.say(bytes)
+    for (let i = 0; i < 5; i++) caller.send(bytes)
     await until(() => counters().rejected.too_much === 7)
-    await until(() => caller.heard.length === 4)
+    await until(() => caller.received.length === 4)
     engine.setMeter(id, open)
-    await caller.ask(bytes)
+    await caller.exchange(bytes)
 
     t.match(counters(), { connectionsTotal: 1, ports: [{ datagramsIn: 9, datagramsOut: 5 }] })
     t.match(counted(), { bytesIn: 9_000, bytesOut: 5_000 })
@@ -72,10 +76,10 @@ export const udpMeters: Record<string, Case> = {
   async 'a datagram larger than the burst never passes'(t, openEngine) {
     const { caller, counters } = await behind(t, openEngine, { bytesIn: { perSec: 1e9, burst: 500 } })
 
-    caller.say(Buffer.alloc(501))
+    caller.send(Buffer.alloc(501))
 
     await until(() => counters().rejected.too_much === 1)
-    t.equal(await caller.ask(Buffer.alloc(500)).then(({ length }) => length), 500)
+    t.equal(await caller.exchange(Buffer.alloc(500)).then(({ length }) => length), 500)
   },
 
   async 'a spent budget drops datagrams and new flows, says so once, and lets pass again'(t, openEngine) {
@@ -83,18 +87,18 @@ export const udpMeters: Record<string, Case> = {
     const empties = () => events.filter(({ kind }) => kind === 'meter-empty').length
     engine.setBudget(id, { mark: 10, holdMs: 20 })
 
-    await caller.ask('12345')
+    await caller.exchange('12345')
 
     await until(() => empties() === 1)
     t.match(counted(), { bytesIn: 5, bytesOut: 5, active: 1 })
-    caller.say('more')
+    caller.send('more')
     await until(() => counters().rejected.spent === 1)
-    ;(await talk(t, rule.from)).say('me too')
+    ;(await openUdpCaller(t, rule.from)).send('me too')
     await until(() => counters().rejected.spent === 2)
     t.match(counters(), { connectionsTotal: 1, ports: [{ active: 1, datagramsIn: 1 }] })
 
     engine.setBudget(id, null)
-    t.equal(await caller.ask('again'), 'again')
+    t.equal(await caller.exchange('again'), 'again')
     t.equal(counters().connectionsTotal, 1, 'the flow has lived on')
     t.equal(empties(), 1)
   },
@@ -103,41 +107,41 @@ export const udpMeters: Record<string, Case> = {
     const { engine, events, id, caller, counters, counted } = await behind(t, openEngine, {})
     engine.setBudget(id, { mark: 150, holdMs: 1_000 })
 
-    caller.say(Buffer.alloc(100))
-    await until(() => caller.heard.length === 1)
-    caller.say(Buffer.alloc(100))
+    caller.send(Buffer.alloc(100))
+    await until(() => caller.received.length === 1)
+    caller.send(Buffer.alloc(100))
 
     await until(() => counters().rejected.spent === 1)
     t.ok(events.some(event => event.kind === 'meter-empty' && event.meterId === id))
     t.match(counted(), { bytesIn: 100, bytesOut: 100 })
     engine.setBudget(id, { mark: 400, holdMs: 1_000 })
-    await caller.ask(Buffer.alloc(100))
+    await caller.exchange(Buffer.alloc(100))
     t.match(counted(), { bytesIn: 200, bytesOut: 200 })
   },
 
   async 'of several meters each has its say, and a refusal by one costs the others nothing'(t, openEngine) {
     const target = await openUdpTarget(t)
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     const [outer, inner] = [++lastMeter, ++lastMeter]
     const named = (name: string) => ({ ...open, refusals: { ...open.refusals, bytes: name } })
     engine.setMeter(outer, { ...named('outer'), bytesIn: { perSec: 0.001, burst: 1_000 } })
     engine.setMeter(inner, { ...named('inner'), bytesIn: { perSec: 0.001, burst: 300 } })
     const both = await openUdpRule(engine, [target.port], { meters: [outer, inner] })
     const one = await openUdpRule(engine, [target.port], { meters: [outer] })
-    const caller = await talk(t, both.from)
+    const caller = await openUdpCaller(t, both.from)
 
-    for (let i = 0; i < 5; i++) caller.say(Buffer.alloc(200))
+    for (let i = 0; i < 5; i++) caller.send(Buffer.alloc(200))
     await until(() => counters().rejected.inner === 4)
-    const other = await talk(t, one.from)
-    for (let i = 0; i < 4; i++) await other.ask(Buffer.alloc(200))
-    other.say(Buffer.alloc(200))
+    const other = await openUdpCaller(t, one.from)
+    for (let i = 0; i < 4; i++) await other.exchange(Buffer.alloc(200))
+    other.send(Buffer.alloc(200))
 
     await until(() => ruleOf(engine.sample().rules, one)?.rejected.outer === 1)
     t.same(counters().rejected, { inner: 4 })
   },
 
   async 'a rule whose meter is not there is refused'(t, openEngine) {
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
 
     await t.rejects(openUdpRule(engine, [9], { meters: [999_999] }), { code: 'EINVAL' })
 

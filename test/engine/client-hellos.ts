@@ -1,15 +1,14 @@
-// What OpenSSL says first.
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { type ConnectionOptions, connect } from 'node:tls'
 
-/** The bytes that a TLS client sends before it is answered. */
-export async function helloOf(options: ConnectionOptions): Promise<Buffer> {
+/** Returns the ClientHello that OpenSSL sends. */
+export async function clientHello(options: ConnectionOptions): Promise<Buffer> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo // of a TCP server
   const client = connect({ ...options, port, host: '127.0.0.1' })
-  client.on('error', () => {}) // it is hung up on
+  client.on('error', () => {}) // it is never answered
   const [socket]: Socket[] = await once(server, 'connection')
   let hello: Buffer = Buffer.alloc(0)
   while (hello.length < 5 || hello.length < 5 + hello.readUInt16BE(3)) {
@@ -22,8 +21,8 @@ export async function helloOf(options: ConnectionOptions): Promise<Buffer> {
   return hello
 }
 
-/** The same hello in records of at most so many bytes. */
-export function inRecordsOf(size: number, hello: Buffer): Buffer {
+/** Splits the ClientHello over TLS records of at most `size` bytes each. */
+export function splitIntoRecords(size: number, hello: Buffer): Buffer {
   const message = hello.subarray(5)
   const records = Array.from({ length: Math.ceil(message.length / size) }, (_, i) => {
     const part = message.subarray(i * size, (i + 1) * size)

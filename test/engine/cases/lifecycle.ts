@@ -2,50 +2,50 @@
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { freePort } from '../../support/ports.ts'
-import { limited, unlimited } from '../metering.ts'
 import {
-  answer,
-  type Case,
-  call,
   collect,
+  type EngineCase,
   endOf,
-  openEcho,
+  engineFixture,
+  exchange,
+  openCaller,
+  openEchoRule,
   openTarget,
   portCounters,
-  rig,
   ruleTo,
-  standsStill,
-  until
-} from '../rig.ts'
+  until,
+  untilStable
+} from '../engine-fixture.ts'
+import { limited, unlimited } from '../meter-fixture.ts'
 
-export const life: Record<string, Case> = {
+export const lifecycle: Record<string, EngineCase> = {
   async 'a drain lets a live connection finish, and the port is shut at once'(t, openEngine) {
-    const { engine, final } = rig(t, openEngine)
-    const rule = await openEcho(t, engine)
-    const caller = await call(t, rule.from)
-    await answer(caller, 'before')
+    const { engine, finalCounters } = engineFixture(t, openEngine)
+    const rule = await openEchoRule(t, engine)
+    const caller = await openCaller(t, rule.from)
+    await exchange(caller, 'before')
 
     await engine.close(rule.id, 60_000)
 
-    await t.rejects(call(t, rule.from), { code: 'ECONNREFUSED' })
-    t.equal(await answer(caller, 'after'), 'after')
+    await t.rejects(openCaller(t, rule.from), { code: 'ECONNREFUSED' })
+    t.equal(await exchange(caller, 'after'), 'after')
     t.match(engine.sample().rules, [{ ports: [{ active: 1 }] }])
     caller.end()
     t.equal(await endOf(caller), 'fin')
-    t.match(await final(rule.id), { ports: [{ bytesIn: 11, bytesOut: 11, active: 0 }] })
+    t.match(await finalCounters(rule.id), { ports: [{ bytesIn: 11, bytesOut: 11, active: 0 }] })
     t.same(engine.sample().rules, [])
   },
 
   async 'what outlives its drain is reset'(t, openEngine) {
-    const { engine, final } = rig(t, openEngine)
-    const rule = await openEcho(t, engine)
-    const caller = await call(t, rule.from)
-    await answer(caller, 'before')
+    const { engine, finalCounters } = engineFixture(t, openEngine)
+    const rule = await openEchoRule(t, engine)
+    const caller = await openCaller(t, rule.from)
+    await exchange(caller, 'before')
 
     await engine.close(rule.id, 50)
 
     t.equal(await endOf(caller), 'reset')
-    await final(rule.id)
+    await finalCounters(rule.id)
   },
 
   async 'a cut resets both sides at once, also in the middle of a drain'(t, openEngine) {
@@ -54,10 +54,10 @@ export const life: Record<string, Case> = {
       socket.write('hello')
       targetSide = endOf(socket)
     })
-    const { engine, final } = rig(t, openEngine)
+    const { engine, finalCounters } = engineFixture(t, openEngine)
     const rule = await ruleTo([port])
     await engine.open(rule)
-    const caller = await call(t, rule.from)
+    const caller = await openCaller(t, rule.from)
     await once(caller, 'data')
 
     await engine.close(rule.id, 60_000)
@@ -65,16 +65,16 @@ export const life: Record<string, Case> = {
 
     t.equal(await endOf(caller), 'reset')
     t.equal(await targetSide, 'reset')
-    t.match(await final(rule.id), { ports: [{ bytesOut: 5, active: 0 }] })
+    t.match(await finalCounters(rule.id), { ports: [{ bytesOut: 5, active: 0 }] })
   },
 
   async 'a port can be opened again right after it was closed, with connections in TIME_WAIT'(t, openEngine) {
     const port = await openTarget(t, socket => socket.end('bye'))
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     const rule = await ruleTo([port])
     await engine.open(rule)
     // The side that ends first, the engine's listener here, keeps the port in TIME_WAIT.
-    const callers = await Promise.all(Array.from({ length: 20 }, () => call(t, rule.from)))
+    const callers = await Promise.all(Array.from({ length: 20 }, () => openCaller(t, rule.from)))
     await Promise.all(callers.map(caller => collect(caller)))
     for (const caller of callers) caller.end()
     await until(() => engine.sample().rules.every(counters => portCounters(counters).active === 0))
@@ -82,11 +82,11 @@ export const life: Record<string, Case> = {
     await engine.close(rule.id, 0)
     await engine.open(await ruleTo([port], { from: rule.from }))
 
-    t.equal(String(await collect(await call(t, rule.from))), 'bye')
+    t.equal(String(await collect(await openCaller(t, rule.from))), 'bye')
   },
 
   async 'a port that is closed as soon as it is open is shut, and can be opened again'(t, openEngine) {
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     const { from } = await ruleTo([9])
 
     for (let again = 0; again < 50; again++) {
@@ -95,11 +95,11 @@ export const life: Record<string, Case> = {
       await engine.close(rule.id, 0)
     }
 
-    await t.rejects(call(t, from), { code: 'ECONNREFUSED' })
+    await t.rejects(openCaller(t, from), { code: 'ECONNREFUSED' })
   },
 
   async 'a port that another process holds is in use, on either family'(t, openEngine) {
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     for (const host of ['127.0.0.1', '::1', '0.0.0.0']) {
       const from = await freePort()
       const other = createServer().listen(from, host)
@@ -113,7 +113,7 @@ export const life: Record<string, Case> = {
   },
 
   async 'a range opens all its ports, each to its own target port'(t, openEngine) {
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     const first = await freePort(3)
     for (const port of [first, first + 1, first + 2])
       await openTarget(t, socket => socket.end(String(port)), { port })
@@ -121,12 +121,12 @@ export const life: Record<string, Case> = {
     await engine.open(await ruleTo([first], { from, to: from + 2 }))
 
     for (const offset of [0, 1, 2])
-      t.equal(String(await collect(await call(t, from + offset))), String(first + offset))
+      t.equal(String(await collect(await openCaller(t, from + offset))), String(first + offset))
     t.match(counters().ports, [{ port: from }, { port: from + 1 }, { port: from + 2, bytesOut: 5 }])
   },
 
   async 'a range with one port taken opens none'(t, openEngine) {
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     const from = await freePort(3)
     const other = createServer().listen(from + 2, '127.0.0.1')
     await once(other, 'listening')
@@ -134,17 +134,17 @@ export const life: Record<string, Case> = {
 
     await t.rejects(engine.open(await ruleTo([9], { from, to: from + 2 })), { code: 'EADDRINUSE' })
 
-    await t.rejects(call(t, from), { code: 'ECONNREFUSED' })
-    await t.rejects(call(t, from + 1), { code: 'ECONNREFUSED' })
+    await t.rejects(openCaller(t, from), { code: 'ECONNREFUSED' })
+    await t.rejects(openCaller(t, from + 1), { code: 'ECONNREFUSED' })
     t.same(engine.sample().rules, [])
   },
 
   async 'counters move while bytes are delivered'(t, openEngine) {
-    const { engine, counters } = rig(t, openEngine)
-    const rule = await openEcho(t, engine)
-    const caller = await call(t, rule.from)
+    const { engine, counters } = engineFixture(t, openEngine)
+    const rule = await openEchoRule(t, engine)
+    const caller = await openCaller(t, rule.from)
 
-    await answer(caller, 'hello')
+    await exchange(caller, 'hello')
 
     await until(() => portCounters(counters()).bytesOut === 5)
     t.match(portCounters(counters()), { bytesIn: 5, bytesOut: 5, active: 1 })
@@ -155,39 +155,39 @@ export const life: Record<string, Case> = {
     const port = await openTarget(t, socket => {
       target = socket.pause()
     })
-    const { engine, counters, final } = rig(t, openEngine)
+    const { engine, counters, finalCounters } = engineFixture(t, openEngine)
     const rule = await ruleTo([port])
     await engine.open(rule)
-    const caller = await call(t, rule.from)
+    const caller = await openCaller(t, rule.from)
     let offered = 0
     const chunk = Buffer.alloc(1024 * 1024)
     while (offered < 64 * chunk.length) {
       caller.write(chunk)
       offered += chunk.length
     }
-    await standsStill(() => portCounters(counters()).bytesIn)
+    await untilStable(() => portCounters(counters()).bytesIn)
     const delivered = portCounters(counters()).bytesIn
 
     target?.resetAndDestroy()
 
     t.equal(await endOf(caller), 'reset')
     await engine.close(rule.id, 0)
-    const { bytesIn } = portCounters(await final(rule.id))
+    const { bytesIn } = portCounters(await finalCounters(rule.id))
     t.equal(bytesIn, delivered)
     t.ok(bytesIn < offered)
   },
 
   async 'stopping cuts everything, tells the final counters and refuses to open'(t, openEngine) {
-    const { engine, events } = rig(t, openEngine)
-    const rule = await openEcho(t, engine)
-    const other = await openEcho(t, engine)
-    const caller = await call(t, rule.from)
-    await answer(caller, 'hello')
+    const { engine, events } = engineFixture(t, openEngine)
+    const rule = await openEchoRule(t, engine)
+    const other = await openEchoRule(t, engine)
+    const caller = await openCaller(t, rule.from)
+    await exchange(caller, 'hello')
 
     await Promise.all([engine.stop(), engine.stop()])
 
     t.equal(await endOf(caller), 'reset')
-    await t.rejects(call(t, other.from), { code: 'ECONNREFUSED' })
+    await t.rejects(openCaller(t, other.from), { code: 'ECONNREFUSED' })
     await t.rejects(engine.open(await ruleTo([9])), { code: 'ESTOPPED' })
     const finals = events.flatMap(event => (event.kind === 'closed' ? [event.counters] : []))
     t.match(
@@ -199,7 +199,7 @@ export const life: Record<string, Case> = {
   },
 
   async 'a stopped engine takes commands, and tells nothing of them'(t, openEngine) {
-    const { engine, events } = rig(t, openEngine)
+    const { engine, events } = engineFixture(t, openEngine)
     engine.setMeter(1, unlimited)
     const rule = await ruleTo([9], { meters: [1] })
     await engine.open(rule)
@@ -219,7 +219,7 @@ export const life: Record<string, Case> = {
   },
 
   async 'what cannot be a rule is refused'(t, openEngine) {
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     const from = await freePort(2)
     const impossible = [
       await ruleTo([]),

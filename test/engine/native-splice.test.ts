@@ -2,9 +2,19 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import type { Engine, EngineOptions } from '../../agent/engine.ts'
-import { flood, limited, meterOf, rate, received, unlimited } from './metering.ts'
+import {
+  collect,
+  echo,
+  engineFixture,
+  exchange,
+  openCaller,
+  openTarget,
+  ruleTo,
+  sha256,
+  until
+} from './engine-fixture.ts'
+import { countReceived, flood, limited, meterCounters, rate, unlimited } from './meter-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'
-import { answer, call, collect, echo, openTarget, rig, ruleTo, sha256, until } from './rig.ts'
 
 const native = nativeUnderTest()
 if (!native.ok) t.plan(0, native.reason)
@@ -12,7 +22,7 @@ else play(native.openEngine)
 
 function play(openEngine: (options: EngineOptions) => Engine): void {
   async function open(t: Test, options: Partial<EngineOptions>, serve = echo) {
-    const rigged = rig(t, all => openEngine({ ...all, ...options }))
+    const rigged = engineFixture(t, all => openEngine({ ...all, ...options }))
     rigged.engine.setMeter(1, unlimited)
     const rule = await ruleTo([await openTarget(t, serve)], { meters: [1] })
     await rigged.engine.open(rule)
@@ -21,7 +31,7 @@ function play(openEngine: (options: EngineOptions) => Engine): void {
   }
   async function carry(t: Test, port: number, size: number): Promise<void> {
     const bytes = randomBytes(size)
-    const caller = await call(t, port)
+    const caller = await openCaller(t, port)
     caller.end(bytes)
     t.equal(sha256(await collect(caller)), sha256(bytes))
   }
@@ -29,14 +39,14 @@ function play(openEngine: (options: EngineOptions) => Engine): void {
   t.test('a rule takes the zero-copy path with its first large transfer, and says so once', async t => {
     const { engine, rule, events, selected } = await open(t, {})
 
-    t.equal(await answer(await call(t, rule.from), 'few bytes are copied'), 'few bytes are copied')
+    t.equal(await exchange(await openCaller(t, rule.from), 'few bytes are copied'), 'few bytes are copied')
     t.equal(selected(), 0)
     for (let i = 0; i < 3; i++) await carry(t, rule.from, 4_000_000)
 
     await until(() => selected() > 0)
     t.equal(selected(), 1)
     t.notOk(events.some(({ kind }) => kind === 'splice-unsupported'))
-    t.match(meterOf(engine, 1), { bytesIn: 12_000_020, bytesOut: 12_000_020 })
+    t.match(meterCounters(engine, 1), { bytesIn: 12_000_020, bytesOut: 12_000_020 })
   })
 
   t.test('a budget alone does not leave the zero-copy path', async t => {
@@ -56,21 +66,21 @@ function play(openEngine: (options: EngineOptions) => Engine): void {
     for (const { rule } of [off, slow]) await carry(t, rule.from, 4_000_000)
 
     for (const { engine, selected } of [off, slow]) {
-      await until(() => meterOf(engine, 1).active === 0)
+      await until(() => meterCounters(engine, 1).active === 0)
       t.equal(selected(), 0)
     }
   })
 
   t.test('a rate that comes and goes while bytes are spliced loses none, and holds', async t => {
     const { engine, rule, selected } = await open(t, {}, flood)
-    const bytes = received(await call(t, rule.from))
+    const bytes = countReceived(await openCaller(t, rule.from))
     await until(() => selected() === 1 && bytes() > 10_000_000)
 
     engine.setMeter(1, limited({ bytesOut: rate(1_000_000, 50_000) }))
-    const { bytesOut: before } = meterOf(engine, 1)
+    const { bytesOut: before } = meterCounters(engine, 1)
     const beganAt = performance.now()
     await until(() => performance.now() - beganAt > 1_000)
-    const slowBytes = meterOf(engine, 1).bytesOut - before
+    const slowBytes = meterCounters(engine, 1).bytesOut - before
     const tookMs = performance.now() - beganAt
     engine.setMeter(1, unlimited)
 
@@ -89,7 +99,7 @@ function play(openEngine: (options: EngineOptions) => Engine): void {
 
       await Promise.all(Array.from({ length: 40 }, () => carry(t, rule.from, 300_000)))
 
-      await until(() => meterOf(engine, 1).active === 0)
+      await until(() => meterCounters(engine, 1).active === 0)
       t.match(engine.sample().rules, [
         { connectionsTotal: 40, ports: [{ bytesIn: 12_000_000, bytesOut: 12_000_000 }] }
       ])

@@ -3,21 +3,21 @@ import type { Socket } from 'node:net'
 import type { Test } from 'tap'
 import type { Engine, EngineRule } from '../../../agent/engine.ts'
 import { freePort } from '../../support/ports.ts'
-import { helloOf, inRecordsOf } from '../hellos.ts'
-import { limited, meterOf } from '../metering.ts'
+import { clientHello, splitIntoRecords } from '../client-hellos.ts'
 import {
-  answer,
-  type Case,
-  call,
   collect,
+  type EngineCase,
   endOf,
+  engineFixture,
+  exchange,
+  openCaller,
   openTarget,
   portCounters,
-  rig,
   ruleTo,
   sha256,
   until
-} from '../rig.ts'
+} from '../engine-fixture.ts'
+import { limited, meterCounters } from '../meter-fixture.ts'
 
 /** A rule to a target that says its own name, then everything that it hears. */
 async function openNamed(t: Test, engine: Engine, label: string, rule: Partial<EngineRule>) {
@@ -31,14 +31,14 @@ async function openNamed(t: Test, engine: Engine, label: string, rule: Partial<E
 }
 
 async function say(t: Test, port: number, words: string | Buffer): Promise<Socket> {
-  const socket = await call(t, port)
+  const socket = await openCaller(t, port)
   socket.write(words)
   return socket
 }
 
 /** What a caller gets that asks for a name: the label of the target that has it, or how it ended. */
 async function asked(t: Test, port: number, servername: string): Promise<string> {
-  const hello = await helloOf({ servername })
+  const hello = await clientHello({ servername })
   const socket = await say(t, port, hello)
   const chunks: Buffer[] = []
   socket.on('data', chunk => chunks.push(chunk)).end()
@@ -50,12 +50,12 @@ async function asked(t: Test, port: number, servername: string): Promise<string>
 
 const peeks = (engine: Engine) => engine.sample().peekDurations.counts.reduce((sum, count) => sum + count, 0)
 
-export const names: Record<string, Case> = {
+export const tlsNames: Record<string, EngineCase> = {
   async 'a caller reaches the rule whose name it asks for: exact, then wildcard, then fallback'(
     t,
     openEngine
   ) {
-    const { engine, events } = rig(t, openEngine)
+    const { engine, events } = engineFixture(t, openEngine)
     const from = await freePort()
     await openNamed(t, engine, 'wild', { from, name: '*.example.org' })
     await openNamed(t, engine, 'exact', { from, name: 'one.example.org' })
@@ -79,13 +79,13 @@ export const names: Record<string, Case> = {
   },
 
   async 'a hello in many records and many packets arrives as it was sent'(t, openEngine) {
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
-    const hello = inRecordsOf(
+    const hello = splitIntoRecords(
       40,
-      await helloOf({ servername: 'one.test', ALPNProtocols: ['h2', 'http/1.1'] })
+      await clientHello({ servername: 'one.test', ALPNProtocols: ['h2', 'http/1.1'] })
     )
-    const caller = await call(t, from)
+    const caller = await openCaller(t, from)
     caller.setNoDelay()
 
     for (let at = 0; at < hello.length; at += 200) {
@@ -99,9 +99,9 @@ export const names: Record<string, Case> = {
   },
 
   async 'who asks for no name, or speaks no TLS, is taken by the fallback, or reset'(t, openEngine) {
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     const named = await openNamed(t, engine, 'one', { name: 'one.test' })
-    const nameless = await helloOf({})
+    const nameless = await clientHello({})
 
     t.equal(await endOf(await say(t, named.from, 'GET / HTTP/1.1\r\n\r\n')), 'reset')
     t.equal(await endOf(await say(t, named.from, nameless)), 'reset')
@@ -116,18 +116,18 @@ export const names: Record<string, Case> = {
   },
 
   async 'a fallback alone on its port waits for nothing'(t, openEngine) {
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     const rest = await openNamed(t, engine, 'rest', { fallback: true })
 
-    const caller = await call(t, rest.from)
+    const caller = await openCaller(t, rest.from)
 
     await until(() => portCounters(counters()).bytesOut === 5)
-    t.equal(await answer(caller, 'and?'), 'rest:')
+    t.equal(await exchange(caller, 'and?'), 'rest:')
     t.equal(peeks(engine), 0)
   },
 
   async 'a port has each name once, and is shared with no plain rule'(t, openEngine) {
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     const port = await openTarget(t, socket => socket.end())
     const plain = await ruleTo([port])
     await engine.open(plain)
@@ -147,7 +147,7 @@ export const names: Record<string, Case> = {
   },
 
   async 'names that are opened at once share the port'(t, openEngine) {
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     const from = await freePort()
     const labels = ['one', 'two', 'three']
 
@@ -157,15 +157,15 @@ export const names: Record<string, Case> = {
   },
 
   async 'a name is taken off its port, the last one shuts it, and what lives drains'(t, openEngine) {
-    const { engine, final } = rig(t, openEngine)
+    const { engine, finalCounters } = engineFixture(t, openEngine)
     const one = await openNamed(t, engine, 'one', { name: 'one.test' })
     const { from } = one
     const two = await openNamed(t, engine, 'two', { from, name: 'two.test' })
-    const live = await say(t, from, await helloOf({ servername: 'one.test' }))
+    const live = await say(t, from, await clientHello({ servername: 'one.test' }))
     await until(() =>
       engine.sample().rules.some(({ ports }) => ports[0] !== undefined && ports[0].bytesOut > 100)
     )
-    const awaited = await call(t, from)
+    const awaited = await openCaller(t, from)
 
     await engine.close(one.id, 60_000)
 
@@ -176,18 +176,18 @@ export const names: Record<string, Case> = {
     await engine.close(two.id, 0)
     await engine.close(again.id, 0)
     t.equal(await endOf(awaited), 'reset')
-    await t.rejects(call(t, from), { code: 'ECONNREFUSED' })
+    await t.rejects(openCaller(t, from), { code: 'ECONNREFUSED' })
     live.end()
     t.match(String(await collect(live)).slice(0, 4), 'one:')
-    t.match(await final(one.id), { connectionsTotal: 1, ports: [{ active: 0 }] })
+    t.match(await finalCounters(one.id), { connectionsTotal: 1, ports: [{ active: 0 }] })
   },
 
   async 'a name is awaited for three seconds'(t, openEngine) {
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
-    const hello = await helloOf({ servername: 'one.test' })
+    const hello = await clientHello({ servername: 'one.test' })
     const beganAt = performance.now()
-    const silent = await call(t, from)
+    const silent = await openCaller(t, from)
     const slow = await say(t, from, hello.subarray(0, hello.length - 1))
 
     t.equal(await asked(t, from, 'one.test'), 'one:')
@@ -203,11 +203,11 @@ export const names: Record<string, Case> = {
   },
 
   async 'a hello that does not end within 64 KiB is none'(t, openEngine) {
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
     const start = Buffer.from([22, 3, 1, 0x3f, 0xfc, 1, 0, 0xff, 0xfc])
     const more = Buffer.from([22, 3, 1, 0x3f, 0xfc])
-    const caller = await call(t, from)
+    const caller = await openCaller(t, from)
     caller.write(start)
     caller.write(Buffer.alloc(0x3ff8))
     for (let i = 0; i < 5; i++) {
@@ -220,16 +220,16 @@ export const names: Record<string, Case> = {
   },
 
   async 'who leaves before it has named anything is no refusal, who ends is a miss'(t, openEngine) {
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
-    const hello = await helloOf({ servername: 'one.test' })
+    const hello = await clientHello({ servername: 'one.test' })
     const leaving = await say(t, from, hello.subarray(0, 100))
     leaving.resetAndDestroy()
 
     const ending = await say(t, from, hello.subarray(0, 100))
     ending.end()
     t.equal(await endOf(ending), 'reset')
-    const silent = await call(t, from)
+    const silent = await openCaller(t, from)
     silent.end()
     t.equal(await endOf(silent), 'reset')
 
@@ -237,7 +237,7 @@ export const names: Record<string, Case> = {
   },
 
   async 'filters and meters of a named rule judge its own callers only'(t, openEngine) {
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     const from = await freePort()
     const source = { allow: [], deny: [], refusal: 'source_denied' }
     engine.setMeter(1, limited({ connections: 0 }))
@@ -252,15 +252,15 @@ export const names: Record<string, Case> = {
     const rejected = (id: number) => engine.sample().rules.find(({ ruleId }) => ruleId === id)?.rejected
     t.same(rejected(denied.id), { source_denied: 1 })
     t.same(rejected(full.id), { too_many: 1 })
-    t.match(meterOf(engine, 1), { active: 0 })
+    t.match(meterCounters(engine, 1), { active: 0 })
   },
 
   async 'at most 1,024 names are awaited at once'(t, openEngine) {
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
-    const waiting = await Promise.all(Array.from({ length: 1_024 }, () => call(t, from)))
+    const waiting = await Promise.all(Array.from({ length: 1_024 }, () => openCaller(t, from)))
 
-    t.equal(await endOf(await call(t, from)), 'reset')
+    t.equal(await endOf(await openCaller(t, from)), 'reset')
 
     t.same(counters().rejected, { sni_overflow: 1 })
     for (const caller of waiting) caller.resetAndDestroy()
@@ -269,7 +269,7 @@ export const names: Record<string, Case> = {
   },
 
   async 'what cannot have a name is refused'(t, openEngine) {
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     const from = await freePort(2)
     const impossible: Partial<EngineRule>[] = [
       { from, to: from + 1, name: 'one.test' },

@@ -1,9 +1,9 @@
-// A process, or a thread of it, that ends with a native engine at work: node native-ending.ts exit|throw|terminate|leave
+// A process, or a thread of it, that ends with a native engine at work: node native-exit.ts exit|throw|terminate|leave
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import { freePort } from '../support/ports.ts'
-import { limited } from './metering.ts'
+import { limited } from './meter-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
 interface Ports {

@@ -2,26 +2,36 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { freePort } from '../../support/ports.ts'
-import { answer, type Case, call, echo, openTarget, portCounters, rig, ruleTo, until } from '../rig.ts'
-import { openUdpRule, openUdpTarget, talk } from './udp-kit.ts'
+import {
+  type EngineCase,
+  echo,
+  engineFixture,
+  exchange,
+  openCaller,
+  openTarget,
+  portCounters,
+  ruleTo,
+  until
+} from '../engine-fixture.ts'
+import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
-export const udpLife: Record<string, Case> = {
+export const udpLifecycle: Record<string, EngineCase> = {
   async 'a flow that is silent for its idle time ends, and the next datagram begins another'(t, openEngine) {
     const target = await openUdpTarget(t)
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port], { idleMs: 200 })
-    const silent = await talk(t, rule.from)
-    const busy = await talk(t, rule.from)
-    await silent.ask('hello')
-    const [first] = target.heard
+    const silent = await openUdpCaller(t, rule.from)
+    const busy = await openUdpCaller(t, rule.from)
+    await silent.exchange('hello')
+    const [first] = target.received
 
-    const ticks = setInterval(() => busy.say('still here'), 20)
+    const ticks = setInterval(() => busy.send('still here'), 20)
     t.teardown(() => clearInterval(ticks))
     await until(() => portCounters(counters()).active === 2)
     await until(() => portCounters(counters()).active === 1)
-    await silent.ask('hello again')
+    await silent.exchange('hello again')
 
-    t.not(target.heard.findLast(({ bytes }) => String(bytes) === 'hello again')?.port, first?.port)
+    t.not(target.received.findLast(({ bytes }) => String(bytes) === 'hello again')?.port, first?.port)
     t.equal(counters().connectionsTotal, 3)
     clearInterval(ticks)
     await until(() => portCounters(counters()).active === 0)
@@ -38,12 +48,12 @@ export const udpLife: Record<string, Case> = {
       clearInterval(ticks)
       target.close()
     })
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.address().port], { idleMs: 150 })
-    const caller = await talk(t, rule.from)
+    const caller = await openUdpCaller(t, rule.from)
 
-    caller.say('subscribe')
-    await until(() => caller.heard.length > 25)
+    caller.send('subscribe')
+    await until(() => caller.received.length > 25)
 
     t.match(counters(), { connectionsTotal: 1, ports: [{ active: 1, datagramsIn: 1 }] })
   },
@@ -52,11 +62,11 @@ export const udpLife: Record<string, Case> = {
     const first = await freePort(3)
     const from = await freePort(3)
     for (const port of [first, first + 1, first + 2]) await openUdpTarget(t, () => String(port), { port })
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     await openUdpRule(engine, [first], { from, to: from + 2 })
 
     for (const offset of [0, 1, 2])
-      t.equal(await (await talk(t, from + offset)).ask('who?'), String(first + offset))
+      t.equal(await (await openUdpCaller(t, from + offset)).exchange('who?'), String(first + offset))
     t.match(counters().ports, [
       { port: from, datagramsIn: 1 },
       { port: from + 1, datagramsIn: 1 },
@@ -66,24 +76,24 @@ export const udpLife: Record<string, Case> = {
 
   async 'TCP and UDP share a port number, and a dial from one to the other is no loop'(t, openEngine) {
     const target = await openUdpTarget(t)
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     const tcp = await ruleTo([await openTarget(t, echo)])
     await engine.open(tcp)
 
     const udp = await openUdpRule(engine, [target.port], { from: tcp.from, to: tcp.from })
 
-    t.equal(await answer(await call(t, tcp.from), 'stream'), 'stream')
-    t.equal(await (await talk(t, udp.from)).ask('datagram'), 'datagram')
+    t.equal(await exchange(await openCaller(t, tcp.from), 'stream'), 'stream')
+    t.equal(await (await openUdpCaller(t, udp.from)).exchange('datagram'), 'datagram')
     const there = await freePort()
     await openUdpTarget(t, () => 'no loop', { port: there })
     await engine.open(await ruleTo([tcp.from], { from: there })) // TCP on the number that UDP is sent to
     const onward = await openUdpRule(engine, [there])
-    t.equal(await (await talk(t, onward.from)).ask('?'), 'no loop')
+    t.equal(await (await openUdpCaller(t, onward.from)).exchange('?'), 'no loop')
   },
 
   async 'a UDP port that another process holds is in use, on either family, and then opens'(t, openEngine) {
     const bind = ['0.0.0.0', '::']
-    const { engine } = rig(t, openEngine, { bind })
+    const { engine } = engineFixture(t, openEngine, { bind })
     for (const host of ['127.0.0.1', '::1', '0.0.0.0']) {
       const from = await freePort()
       const other = createSocket({ type: host === '::1' ? 'udp6' : 'udp4', reusePort: true }).bind(from, host)
@@ -100,41 +110,44 @@ export const udpLife: Record<string, Case> = {
 
   async 'closing cuts flows whatever the drain, and the port can be opened again at once'(t, openEngine) {
     const target = await openUdpTarget(t)
-    const { engine, final } = rig(t, openEngine)
+    const { engine, finalCounters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port])
-    const caller = await talk(t, rule.from)
-    await caller.ask('before')
+    const caller = await openUdpCaller(t, rule.from)
+    await caller.exchange('before')
 
     await engine.close(rule.id, 60_000)
 
-    t.match(await final(rule.id), { ports: [{ bytesIn: 6, bytesOut: 6, active: 0 }], connectionsTotal: 1 })
+    t.match(await finalCounters(rule.id), {
+      ports: [{ bytesIn: 6, bytesOut: 6, active: 0 }],
+      connectionsTotal: 1
+    })
     const again = await openUdpRule(engine, [target.port], { from: rule.from })
-    t.equal(await (await talk(t, again.from)).ask('after'), 'after')
+    t.equal(await (await openUdpCaller(t, again.from)).exchange('after'), 'after')
   },
 
   async 'closing does not wait for a name'(t, openEngine) {
-    const { engine, events, final } = rig(t, openEngine)
+    const { engine, events, finalCounters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [{ host: 'never.test', port: 9 }])
-    const caller = await talk(t, rule.from)
-    caller.say('hello')
+    const caller = await openUdpCaller(t, rule.from)
+    caller.send('hello')
     await until(() => events.length > 0)
 
     await engine.close(rule.id, 0)
 
-    t.match(await final(rule.id), { connectionsTotal: 1, ports: [{ active: 0, datagramsIn: 0 }] })
+    t.match(await finalCounters(rule.id), { connectionsTotal: 1, ports: [{ active: 0, datagramsIn: 0 }] })
   },
 
   async 'flows that come and go leave nothing behind'(t, openEngine) {
     const target = await openUdpTarget(t)
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port], { idleMs: 1_000, flowCap: 65_535 })
     const before = process.getActiveResourcesInfo().length
     const rounds = 20
     const atOnce = 100
 
     for (let round = 0; round < rounds; round++) {
-      const callers = await Promise.all(Array.from({ length: atOnce }, () => talk(t, rule.from)))
-      await Promise.all(callers.map(caller => caller.ask('hello')))
+      const callers = await Promise.all(Array.from({ length: atOnce }, () => openUdpCaller(t, rule.from)))
+      await Promise.all(callers.map(caller => caller.exchange('hello')))
       for (const caller of callers) caller.close()
     }
     await until(() => portCounters(counters()).active === 0)

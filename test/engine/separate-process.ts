@@ -1,11 +1,11 @@
-// An engine alone in its process: node alone.ts LISTEN-PORT TARGET-PORT portable|native; tells how it is when asked, stops when told.
+// An engine alone in its process: node separate-process.ts LISTEN-PORT TARGET-PORT portable|native; tells how it is when asked, stops when told.
 import { readdirSync } from 'node:fs'
 import type { Counters, MeterCounters } from '../../agent/engine.ts'
 import { openPortableEngine } from '../../agent/portable-engine/index.ts'
-import { limited } from './metering.ts'
+import { limited } from './meter-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
-export interface State {
+export interface EngineState {
   readonly counters: Counters | undefined
   readonly descriptors: number
   readonly meters: readonly MeterCounters[]
@@ -49,7 +49,7 @@ process.on('message', async question => {
   const { rules, meters } = engine.sample()
   const descriptors = readdirSync('/proc/self/fd').length
   const resources = process.getActiveResourcesInfo().toSorted()
-  const state: State = { counters: rules[0], meters, descriptors, resources }
+  const state: EngineState = { counters: rules[0], meters, descriptors, resources }
   process.send?.(state)
 })
 process.send?.('open')

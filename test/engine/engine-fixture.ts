@@ -1,5 +1,4 @@
-// An engine with its events kept, real callers and real targets: what the cases are played with.
-
+// An engine that records its events, with real callers and real targets.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -17,23 +16,23 @@ import type {
 import { freePort } from '../support/ports.ts'
 
 export type OpenEngine = (options: EngineOptions) => Engine
-export type Case = (t: Test, openEngine: OpenEngine) => Promise<void>
+export type EngineCase = (t: Test, openEngine: OpenEngine) => Promise<void>
 
-export interface Rig {
+export interface EngineFixture {
   readonly engine: Engine
   readonly events: EngineEvent[]
-  /** What `sample` says of the only rule. */
+  /** The current counters of the only rule. */
   counters(): Counters
-  /** What `closed` said. */
-  final(ruleId: number): Promise<Counters>
+  /** Waits for the rule's `closed` event. */
+  finalCounters(ruleId: number): Promise<Counters>
 }
 
-/** `names` answers 'resolve' at once; a name that is not in it stays unanswered. */
-export function rig(
+/** `names` answers 'resolve' at once. A name that it does not contain is never answered. */
+export function engineFixture(
   t: Test,
   openEngine: OpenEngine,
   { bind = ['127.0.0.1', '::1'], names = {} }: { bind?: string[]; names?: Record<string, Resolved> } = {}
-): Rig {
+): EngineFixture {
   const events: EngineEvent[] = []
   const engine = openEngine({
     bind,
@@ -56,7 +55,7 @@ export function rig(
       if (!first) throw new TypeError('the engine has no rule')
       return first
     },
-    async final(ruleId) {
+    async finalCounters(ruleId) {
       await until(() => closedOf(ruleId) !== undefined)
       const event = closedOf(ruleId)
       if (event?.kind !== 'closed') throw new TypeError(`rule ${ruleId} has not closed`)
@@ -67,7 +66,7 @@ export function rig(
 
 let lastRuleId = 0
 
-/** A rule on a free port to the targets: ports of 127.0.0.1, or whole targets. */
+/** A rule on a free port. A number as target is a port of 127.0.0.1. */
 export async function ruleTo(
   targets: readonly (number | EngineTarget)[],
   changes: Partial<EngineRule> = {}
@@ -94,7 +93,7 @@ export async function ruleTo(
   }
 }
 
-/** A server that hands each connection to `serve`; gives its port. */
+/** Starts a server that passes each connection to `serve`. Returns its port. */
 export async function openTarget(
   t: Test,
   serve: (socket: Socket) => void,
@@ -115,23 +114,23 @@ export async function openTarget(
   return (server.address() as AddressInfo).port // of a TCP server
 }
 
-/** A port of `host` that never answers: the process that listens there is asleep, and its queue is full. */
-export async function openSilent(t: Test, host: string): Promise<number> {
+/** Returns a port of `host` that never answers: its process is stopped, and its accept queue is full. */
+export async function openUnresponsiveTarget(t: Test, host: string): Promise<number> {
   const port = await freePort()
   const listen = 'require("net").createServer().listen({ port, host, backlog: 1 }, () => console.log())'
   const code = `const [port, host] = [${port}, '${host}']; ${listen}`
-  const sleeper = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
-  t.teardown(() => sleeper.kill('SIGKILL'))
-  await once(sleeper.stdout, 'data')
-  sleeper.kill('SIGSTOP')
-  for (let waiting = 0; waiting < 2; waiting++) await call(t, port, host)
+  const listener = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => listener.kill('SIGKILL'))
+  await once(listener.stdout, 'data')
+  listener.kill('SIGSTOP')
+  for (let waiting = 0; waiting < 2; waiting++) await openCaller(t, port, host)
   return port
 }
 
 export const echo = (socket: Socket): void => void socket.pipe(socket)
 
-/** A caller; connected, not reading yet. A reset may come before the connection is seen: `endOf` tells it. */
-export async function call(t: Test, port: number, host = '127.0.0.1'): Promise<Socket> {
+/** Connects; does not read yet. A reset may arrive before 'connect': then `endOf` returns it. */
+export async function openCaller(t: Test, port: number, host = '127.0.0.1'): Promise<Socket> {
   const socket = connect({ port, host, allowHalfOpen: true })
   socket.on('error', () => {})
   t.teardown(() => socket.destroy())
@@ -141,7 +140,7 @@ export async function call(t: Test, port: number, host = '127.0.0.1'): Promise<S
   return socket
 }
 
-/** All bytes up to the end; a reset throws. The socket stays open for what it still has to say. */
+/** Returns all bytes until the peer's FIN; a reset throws. The socket can still write. */
 export async function collect(socket: Socket): Promise<Buffer> {
   const chunks: Buffer[] = []
   socket.on('data', chunk => chunks.push(chunk)).resume()
@@ -149,7 +148,7 @@ export async function collect(socket: Socket): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** How the connection ended for this side: with FIN, or reset. Reads and drops what comes before. */
+/** Waits for the peer to end the connection. Reads and drops all bytes before. */
 export async function endOf(socket: Socket): Promise<'fin' | 'reset'> {
   if (socket.errored) return 'reset'
   socket.resume()
@@ -160,17 +159,17 @@ export async function endOf(socket: Socket): Promise<'fin' | 'reset'> {
   return promise
 }
 
-/** Says something and gives what comes back. */
-export async function answer(socket: Socket, words: string): Promise<string> {
-  socket.resume().write(words)
+/** Writes and returns the next chunk that comes back. */
+export async function exchange(socket: Socket, text: string): Promise<string> {
+  socket.resume().write(text)
   const [chunk] = await once(socket, 'data')
   socket.pause()
   return String(chunk)
 }
 
-/** Real sockets have no clock to move: looks until it is so; the test's own time-out is the limit. */
-export async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise(resolve => setTimeout(resolve, 5))
+/** Polls, because real sockets have no fake clock. The limit is the test's own timeout. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(resolve => setTimeout(resolve, 5))
 }
 
 export const portCounters = ({ ports: [first] }: Counters) => {
@@ -178,17 +177,17 @@ export const portCounters = ({ ports: [first] }: Counters) => {
   return first
 }
 
-/** A rule to a target that says everything again. */
-export async function openEcho(t: Test, engine: Engine, idleMs = 0): Promise<EngineRule> {
+/** Opens a rule to an echo target. */
+export async function openEchoRule(t: Test, engine: Engine, idleMs = 0): Promise<EngineRule> {
   const rule = await ruleTo([await openTarget(t, echo)], { idleMs })
   await engine.open(rule)
   return rule
 }
 
-/** Until the figure has not moved for a while: nothing tells that bytes have stopped flowing. */
-export async function standsStill(figure: () => number): Promise<void> {
-  for (let before = -1; before !== figure(); ) {
-    before = figure()
+/** Waits until the value has not changed for 200 ms: no event says that bytes have stopped flowing. */
+export async function untilStable(value: () => number): Promise<void> {
+  for (let before = -1; before !== value(); ) {
+    before = value()
     await new Promise(resolve => setTimeout(resolve, 200))
   }
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { resetSocket } from '../../agent/portable-engine/tcp/reset-socket.ts'
-import { call, openTarget } from './rig.ts'
+import { openCaller, openTarget } from './engine-fixture.ts'
 
 t.test('a socket is closed when it is reset in the moment of its ending', async t => {
   const { promise: closed, resolve } = Promise.withResolvers<void>()
@@ -10,7 +10,7 @@ t.test('a socket is closed when it is reset in the moment of its ending', async 
     resetSocket(socket)
   })
 
-  await call(t, port)
+  await openCaller(t, port)
 
   await t.resolves(closed)
 })
@@ -25,7 +25,7 @@ t.test('a socket is closed when the system refuses to reset it', async t => {
     resetSocket(socket)
   })
 
-  await call(t, port)
+  await openCaller(t, port)
 
   await t.resolves(closed)
 })

@@ -1,19 +1,18 @@
-// Callers and targets that speak in datagrams.
+// UDP callers, targets and rules for the cases.
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { isIPv6 } from 'node:net'
 import type { Test } from 'tap'
 import type { Engine, EngineRule, EngineTarget } from '../../../agent/engine.ts'
-import { ruleTo, until } from '../rig.ts'
+import { ruleTo, until } from '../engine-fixture.ts'
 
-/** A socket that keeps what it hears. */
-export interface Talker {
+export interface UdpCaller {
   readonly socket: Socket
   readonly port: number
-  readonly heard: Buffer[]
-  say(words: string | Buffer): void
-  /** Says something and gives the next answer. */
-  ask(words: string | Buffer): Promise<string>
+  readonly received: Buffer[]
+  send(bytes: string | Buffer): void
+  /** Sends a datagram and returns the next answer. */
+  exchange(bytes: string | Buffer): Promise<string>
   close(): void
 }
 
@@ -31,57 +30,61 @@ function closeOnce(socket: Socket): void {
   closed.add(socket)
 }
 
-/** Talks to one address and hears nobody else: the kernel drops what comes from elsewhere. */
-export async function talk(t: Test, port: number, host = '127.0.0.1', from?: string): Promise<Talker> {
+/** A connected socket that keeps what it receives: the kernel drops datagrams from other addresses. */
+export async function openUdpCaller(
+  t: Test,
+  port: number,
+  host = '127.0.0.1',
+  from?: string
+): Promise<UdpCaller> {
   const { socket, port: own } = await open(t, from ?? (isIPv6(host) ? '::1' : '127.0.0.1'))
-  const heard: Buffer[] = []
-  socket.on('message', bytes => heard.push(bytes))
-  socket.on('error', () => {}) // ECONNREFUSED, where a port is shut
+  const received: Buffer[] = []
+  socket.on('message', bytes => received.push(bytes))
+  socket.on('error', () => {}) // ECONNREFUSED from a closed port
   socket.connect(port, host)
   await once(socket, 'connect')
   return {
     socket,
     port: own,
-    heard,
-    say: words => socket.send(words),
-    async ask(words) {
-      const before = heard.length
-      socket.send(words)
-      await until(() => heard.length > before)
-      return String(heard[before])
+    received,
+    send: bytes => socket.send(bytes),
+    async exchange(bytes) {
+      const before = received.length
+      socket.send(bytes)
+      await until(() => received.length > before)
+      return String(received[before])
     },
     close: () => closeOnce(socket)
   }
 }
 
-export interface Heard {
+export interface ReceivedDatagram {
   readonly bytes: Buffer
-  readonly port: number // that it came from
+  readonly port: number // of the sender
 }
 
 export interface UdpTarget {
   readonly port: number
-  readonly heard: Heard[]
+  readonly received: ReceivedDatagram[]
   close(): void
 }
 
-/** Answers each datagram as `answer` says; null is silence. Default: says it again. */
+/** Answers each datagram with the result of `answer`; null is no answer. Default: an echo. */
 export async function openUdpTarget(
   t: Test,
   answer: (bytes: Buffer) => Buffer | string | null = bytes => bytes,
   { host = '127.0.0.1', port: asked = 0 }: { host?: string; port?: number } = {}
 ): Promise<UdpTarget> {
   const { socket, port } = await open(t, host, asked)
-  const heard: Heard[] = []
+  const received: ReceivedDatagram[] = []
   socket.on('message', (bytes, from) => {
-    heard.push({ bytes, port: from.port })
-    const words = answer(bytes)
-    if (words !== null) socket.send(words, from.port, from.address)
+    received.push({ bytes, port: from.port })
+    const reply = answer(bytes)
+    if (reply !== null) socket.send(reply, from.port, from.address)
   })
-  return { port, heard, close: () => closeOnce(socket) }
+  return { port, received, close: () => closeOnce(socket) }
 }
 
-/** A UDP rule, opened. */
 export async function openUdpRule(
   engine: Engine,
   targets: readonly (number | EngineTarget)[],

@@ -1,38 +1,38 @@
 // How a connection finds its target, or does not.
 import { freePort } from '../../support/ports.ts'
 import {
-  answer,
-  type Case,
-  call,
   collect,
+  type EngineCase,
   echo,
   endOf,
-  openEcho,
-  openSilent,
+  engineFixture,
+  exchange,
+  openCaller,
+  openEchoRule,
   openTarget,
+  openUnresponsiveTarget,
   portCounters,
-  rig,
   ruleTo,
   until
-} from '../rig.ts'
+} from '../engine-fixture.ts'
 
-export const dial: Record<string, Case> = {
+export const dialing: Record<string, EngineCase> = {
   async 'both families are listened on, and an IPv6 target is reached'(t, openEngine) {
     const port = await openTarget(t, echo, { host: '::1' })
-    const { engine } = rig(t, openEngine)
+    const { engine } = engineFixture(t, openEngine)
     const rule = await ruleTo([{ host: '::1', port }])
     await engine.open(rule)
 
-    t.equal(await answer(await call(t, rule.from, '127.0.0.1'), 'four'), 'four')
-    t.equal(await answer(await call(t, rule.from, '::1'), 'six'), 'six')
+    t.equal(await exchange(await openCaller(t, rule.from, '127.0.0.1'), 'four'), 'four')
+    t.equal(await exchange(await openCaller(t, rule.from, '::1'), 'six'), 'six')
   },
 
   async 'a caller is reset when its target refuses'(t, openEngine) {
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     const rule = await ruleTo([await freePort()])
     await engine.open(rule)
 
-    const caller = await call(t, rule.from)
+    const caller = await openCaller(t, rule.from)
 
     t.equal(await endOf(caller), 'reset')
     await until(() => portCounters(counters()).active === 0)
@@ -42,48 +42,48 @@ export const dial: Record<string, Case> = {
   async 'the next address is tried when the first refuses'(t, openEngine) {
     const port = await openTarget(t, echo)
     const names = { 'two.test': { ok: true, addresses: ['::1', '127.0.0.1'] } } as const
-    const { engine, counters } = rig(t, openEngine, { names })
+    const { engine, counters } = engineFixture(t, openEngine, { names })
     const rule = await ruleTo([{ host: 'two.test', port }])
     await engine.open(rule)
 
-    t.equal(await answer(await call(t, rule.from), 'hello'), 'hello')
+    t.equal(await exchange(await openCaller(t, rule.from), 'hello'), 'hello')
     t.equal(counters().targetFailovers, 0)
   },
 
   async 'an address that does not answer costs a quarter of a second, not the connection'(t, openEngine) {
-    const port = await openSilent(t, '::1')
+    const port = await openUnresponsiveTarget(t, '::1')
     await openTarget(t, echo, { port })
     const names = { 'two.test': { ok: true, addresses: ['::1', '127.0.0.1'] } } as const
-    const { engine } = rig(t, openEngine, { names })
+    const { engine } = engineFixture(t, openEngine, { names })
     const rule = await ruleTo([{ host: 'two.test', port }])
     await engine.open(rule)
 
     const beganAt = performance.now()
-    t.equal(await answer(await call(t, rule.from), 'hello'), 'hello')
+    t.equal(await exchange(await openCaller(t, rule.from), 'hello'), 'hello')
 
     const tookMs = performance.now() - beganAt
     t.ok(tookMs > 200 && tookMs < 2_000, `${tookMs} ms`)
   },
 
   async 'an address has three seconds, then comes the next target'(t, openEngine) {
-    const silent = await openSilent(t, '127.0.0.1')
-    const { engine } = rig(t, openEngine)
+    const silent = await openUnresponsiveTarget(t, '127.0.0.1')
+    const { engine } = engineFixture(t, openEngine)
     const rule = await ruleTo([silent, await openTarget(t, echo)])
     await engine.open(rule)
 
     const beganAt = performance.now()
-    t.equal(await answer(await call(t, rule.from), 'hello'), 'hello')
+    t.equal(await exchange(await openCaller(t, rule.from), 'hello'), 'hello')
 
     const tookMs = performance.now() - beganAt
     t.ok(tookMs > 2_900 && tookMs < 5_000, `${tookMs} ms`)
   },
 
   async 'a caller that leaves while its target is dialled ends the dial'(t, openEngine) {
-    const silent = await openSilent(t, '127.0.0.1')
-    const { engine, counters } = rig(t, openEngine)
+    const silent = await openUnresponsiveTarget(t, '127.0.0.1')
+    const { engine, counters } = engineFixture(t, openEngine)
     const rule = await ruleTo([silent])
     await engine.open(rule)
-    const caller = await call(t, rule.from)
+    const caller = await openCaller(t, rule.from)
     caller.write('hello?')
     await until(() => portCounters(counters()).active === 1)
 
@@ -98,24 +98,24 @@ export const dial: Record<string, Case> = {
     const four = await openTarget(t, socket => socket.end('four'))
     await openTarget(t, socket => socket.end('six'), { host: '::1', port: four })
     const names = { 'both.test': { ok: true, addresses: ['127.0.0.1', '::1'] } } as const
-    const { engine } = rig(t, openEngine, { names })
+    const { engine } = engineFixture(t, openEngine, { names })
     const targets = [{ host: 'both.test', port: four }]
     const plain = await ruleTo(targets)
     const prefers = await ruleTo(targets, { preferIpv6: true })
     await engine.open(plain)
     await engine.open(prefers)
 
-    t.equal(String(await collect(await call(t, plain.from))), 'four')
-    t.equal(String(await collect(await call(t, prefers.from))), 'six')
+    t.equal(String(await collect(await openCaller(t, plain.from))), 'four')
+    t.equal(String(await collect(await openCaller(t, prefers.from))), 'six')
   },
 
   async 'a later target takes over when the first cannot be reached'(t, openEngine) {
     const port = await openTarget(t, echo)
-    const { engine, counters } = rig(t, openEngine)
+    const { engine, counters } = engineFixture(t, openEngine)
     const rule = await ruleTo([await freePort(), port])
     await engine.open(rule)
 
-    t.equal(await answer(await call(t, rule.from), 'hello'), 'hello')
+    t.equal(await exchange(await openCaller(t, rule.from), 'hello'), 'hello')
 
     t.match(counters(), {
       targetFailovers: 1,
@@ -129,26 +129,26 @@ export const dial: Record<string, Case> = {
   async 'a caller that leaves while its name is looked up takes its dial along'(t, openEngine) {
     let dials = 0
     const port = await openTarget(t, () => dials++)
-    const { engine, events, counters } = rig(t, openEngine)
+    const { engine, events, counters } = engineFixture(t, openEngine)
     const rule = await ruleTo([{ host: 'late.test', port }])
     await engine.open(rule)
-    const caller = await call(t, rule.from)
+    const caller = await openCaller(t, rule.from)
     await until(() => events.length > 0)
     const [question] = events
 
     caller.resetAndDestroy()
     await until(() => portCounters(counters()).active === 0)
     if (question?.kind === 'resolve') engine.resolved(question.token, { ok: true, addresses: ['127.0.0.1'] })
-    await answer(await call(t, (await openEcho(t, engine)).from), 'and then')
+    await exchange(await openCaller(t, (await openEchoRule(t, engine)).from), 'and then')
 
     t.equal(dials, 0)
   },
 
   async 'a caller that ends without a word while nothing is reached has left'(t, openEngine) {
-    const { engine, events, counters } = rig(t, openEngine)
+    const { engine, events, counters } = engineFixture(t, openEngine)
     const rule = await ruleTo([{ host: 'late.test', port: 9 }])
     await engine.open(rule)
-    const caller = await call(t, rule.from)
+    const caller = await openCaller(t, rule.from)
     await until(() => events.length > 0)
 
     caller.end()
@@ -158,7 +158,7 @@ export const dial: Record<string, Case> = {
   },
 
   async 'an engine never dials its own listeners'(t, openEngine) {
-    const { engine, counters } = rig(t, openEngine, { bind: ['0.0.0.0', '::'] })
+    const { engine, counters } = engineFixture(t, openEngine, { bind: ['0.0.0.0', '::'] })
     const from = await freePort()
     const hosts = ['127.0.0.1', '127.1.2.3', '::1', '0.0.0.0', '::ffff:127.0.0.1', '::']
     await engine.open(
@@ -168,23 +168,23 @@ export const dial: Record<string, Case> = {
       )
     )
 
-    t.equal(await endOf(await call(t, from)), 'reset')
+    t.equal(await endOf(await openCaller(t, from)), 'reset')
 
     t.match(counters(), { connectionsTotal: 1, rejected: { loop: 1 } })
   },
 
   async 'the same port on an address that the engine does not listen on is no loop'(t, openEngine) {
-    const { engine } = rig(t, openEngine, { bind: ['::1'] })
+    const { engine } = engineFixture(t, openEngine, { bind: ['::1'] })
     const port = await openTarget(t, echo)
     await engine.open(await ruleTo([port], { from: port }))
 
-    t.equal(await answer(await call(t, port, '::1'), 'through'), 'through')
+    t.equal(await exchange(await openCaller(t, port, '::1'), 'through'), 'through')
   },
 
   async 'a name that is not found drops only that connection'(t, openEngine) {
     const port = await openTarget(t, echo)
     let answers = 0
-    const { engine, events, counters } = rig(t, openEngine, {
+    const { engine, events, counters } = engineFixture(t, openEngine, {
       names: {
         get 'flaky.test'() {
           return answers++ === 0
@@ -196,8 +196,8 @@ export const dial: Record<string, Case> = {
     const rule = await ruleTo([{ host: 'flaky.test', port }])
     await engine.open(rule)
 
-    t.equal(await endOf(await call(t, rule.from)), 'reset')
-    t.equal(await answer(await call(t, rule.from), 'hello'), 'hello')
+    t.equal(await endOf(await openCaller(t, rule.from)), 'reset')
+    t.equal(await exchange(await openCaller(t, rule.from), 'hello'), 'hello')
 
     t.match(counters(), { dnsFailures: 1, connectionsTotal: 2, rejected: {} })
     const failures = events.filter(({ kind }) => kind === 'dns-failed')

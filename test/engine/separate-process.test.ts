@@ -4,11 +4,11 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freePort } from '../support/ports.ts'
-import type { State } from './alone.ts'
+import { echo, endOf, exchange, openCaller, openTarget } from './engine-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'
-import { answer, call, echo, endOf, openTarget } from './rig.ts'
+import type { EngineState } from './separate-process.ts'
 
-const file = join(import.meta.dirname, 'alone.ts')
+const file = join(import.meta.dirname, 'separate-process.ts')
 const descriptorLimit = 160
 
 async function openAlone(t: Test, engine: string): Promise<{ child: ChildProcess; port: number }> {
@@ -23,7 +23,7 @@ async function openAlone(t: Test, engine: string): Promise<{ child: ChildProcess
   return { child, port }
 }
 
-async function stateOf(child: ChildProcess): Promise<State> {
+async function stateOf(child: ChildProcess): Promise<EngineState> {
   child.send('state')
   const [state] = await once(child, 'message')
   return state
@@ -36,9 +36,9 @@ for (const engine of engines) {
     async t => {
       const { child, port } = await openAlone(t, engine)
 
-      const callers = await Promise.all(Array.from({ length: 80 }, () => call(t, port)))
+      const callers = await Promise.all(Array.from({ length: 80 }, () => openCaller(t, port)))
       const outcomes = await Promise.all(
-        callers.map(caller => Promise.race([answer(caller, 'hello').catch(() => 'reset'), endOf(caller)]))
+        callers.map(caller => Promise.race([exchange(caller, 'hello').catch(() => 'reset'), endOf(caller)]))
       )
 
       const served = outcomes.filter(outcome => outcome === 'hello').length
@@ -48,14 +48,14 @@ for (const engine of engines) {
       t.ok(descriptors <= descriptorLimit - 64 + 1, `${descriptors} are in use`) // one reads the folder
       for (const caller of callers) caller.destroy()
       while ((await stateOf(child)).counters?.ports[0]?.active !== 0);
-      t.equal(await answer(await call(t, port), 'again'), 'again')
+      t.equal(await exchange(await openCaller(t, port), 'again'), 'again')
     }
   )
 
   t.test(`${engine}: a stopped engine keeps nothing that would keep its process`, async t => {
     const { child, port } = await openAlone(t, engine)
-    const callers = await Promise.all(Array.from({ length: 5 }, () => call(t, port)))
-    await Promise.all(callers.map(caller => answer(caller, 'hello')))
+    const callers = await Promise.all(Array.from({ length: 5 }, () => openCaller(t, port)))
+    await Promise.all(callers.map(caller => exchange(caller, 'hello')))
 
     child.send('stop')
 
@@ -67,7 +67,7 @@ for (const engine of engines) {
     const { child, port } = await openAlone(t, engine)
     const words = 'x'.repeat(5_000)
     const converse = async () => {
-      const caller = await call(t, port)
+      const caller = await openCaller(t, port)
       caller.write(words)
       const heard = await once(caller, 'data')
       caller.destroy()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { nativeUnderTest } from './native-under-test.ts'
 
-const file = join(import.meta.dirname, 'native-ending.ts')
+const file = join(import.meta.dirname, 'native-exit.ts')
 const endings = [
   ['exit', 0, 'a process that exits'],
   ['throw', 1, 'a process that throws'],

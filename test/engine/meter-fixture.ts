@@ -1,4 +1,4 @@
-// Meters for the cases, and what passes them.
+// Meters for the cases, and traffic that passes them.
 import type { Socket } from 'node:net'
 import type { Engine, Meter, MeterCounters, Rate } from '../../agent/engine.ts'
 
@@ -14,18 +14,18 @@ export const limited = (limits: Partial<Meter>): Meter => ({ ...unlimited, ...li
 
 export const rate = (perSec: number, burst: number): Rate => ({ perSec, burst })
 
-export function meterOf(engine: Engine, id: number): MeterCounters {
+export function meterCounters(engine: Engine, id: number): MeterCounters {
   const meter = engine.sample().meters.find(meter => meter.id === id)
   if (!meter) throw new TypeError(`the engine has no meter ${id}`)
   return meter
 }
 
-export const totalOf = (engine: Engine, id: number): number => {
-  const { bytesIn, bytesOut } = meterOf(engine, id)
+export const meterTotal = (engine: Engine, id: number): number => {
+  const { bytesIn, bytesOut } = meterCounters(engine, id)
   return bytesIn + bytesOut
 }
 
-/** Writes without end, as fast as it is taken. */
+/** Writes forever, as fast as the socket takes it. */
 export function flood(socket: Socket): void {
   const chunk = Buffer.alloc(64 * 1024)
   const more = () => {
@@ -35,8 +35,8 @@ export function flood(socket: Socket): void {
   more()
 }
 
-/** What a socket has received so far; it is read and thrown away. */
-export function received(socket: Socket): () => number {
+/** Reads and drops everything. The returned call tells how many bytes were received so far. */
+export function countReceived(socket: Socket): () => number {
   let bytes = 0
   socket.on('data', chunk => {
     bytes += chunk.length
