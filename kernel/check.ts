@@ -11,6 +11,7 @@ import { metricsSlot } from './metrics.ts'
 import type { Plugin } from './plugin.ts'
 import { serverKeys } from './settings.ts'
 import { ownerOf } from './slot.ts'
+import { revocationSlot } from './store/revocation.ts'
 
 /** The contract's version; `kernel` of a plugin is a range over it. */
 export const contractVersion = '1.0.0'
@@ -22,7 +23,8 @@ export const kernelSlots = [
   decisionSlot,
   connectionSlot,
   objectKindSlot,
-  metricsSlot
+  metricsSlot,
+  revocationSlot
 ]
 export const kernelCodes = Object.values(rows).filter(row => typeof row === 'object')
 

@@ -13,6 +13,7 @@ import { type Onboarding, openOnboarding } from './onboarding.ts'
 import { openPasswords, type Passwords } from './passwords.ts'
 import { openRecovery, type Recovery } from './recovery.ts'
 import { openResetLimit, type ResetLimit } from './reset-limit.ts'
+import { revocations } from './revocations.ts'
 import { routes } from './routes.ts'
 import { openSessionAuthenticator } from './session-authenticator.ts'
 import { openSessions, type Sessions } from './sessions.ts'
@@ -31,8 +32,6 @@ interface Deps extends Kernel {
   readonly resetLimit: ResetLimit
   readonly recovery: Recovery
 }
-
-const hourMs = 3_600_000
 
 export default definePlugin<Deps>({
   name: 'auth',
@@ -59,7 +58,8 @@ export default definePlugin<Deps>({
     removalSlot.fillWith((deps: Deps) => removal(deps)),
     disableSlot.fillWith(({ sessions }: Deps) => async ({ id }, em) => {
       await sessions.endAll(em, id)
-    })
+    }),
+    ...revocations
   ],
   routes,
   commands,
@@ -70,7 +70,7 @@ export default definePlugin<Deps>({
         await throttle.sweep(em)
       })
     const report = (error: unknown) => log.error('auth.sweep_failed', String(error))
-    defer(clock.every(hourMs, () => void sweep().catch(report)))
+    defer(clock.every(60 * 60_000, () => void sweep().catch(report)))
     await onboarding.announce()
   }
 })

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { Type } from 'typebox'
 import { ownVersion } from '../../kernel/base/version.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
+import { revocationSlot } from '../../kernel/store/revocation.ts'
 import { writeBackup } from './file.ts'
 import { restore as restoreTo } from './restore.ts'
 
@@ -9,7 +10,7 @@ const backup = defineCommand({
   name: 'backup',
   summary: 'Write store, certificate and key into one file, 0600; the server may run.',
   args: Type.Object({
-    to: Type.String({ description: 'A file, or a directory in which one is made with the time in its name.' })
+    to: Type.String({ description: 'A file, or a directory for a file named after the time.' })
   }),
   positional: ['to'],
   needs: 'data',
@@ -23,22 +24,23 @@ const restore = defineCommand({
   name: 'restore',
   summary: 'Make a backup the store of a data directory; its server must be stopped.',
   args: Type.Object({
-    file: Type.String({ description: 'What sluice backup has written.' }),
+    file: Type.String({ description: 'A file that sluice backup has written.' }),
     revocations_from: Type.Optional(
       Type.String({
         description:
-          'Data directory of the store that was lost: what was revoked there since is revoked again. ' +
-          'Default: what lies in the target.'
+          'Data directory of the lost store: what was revoked there since the backup is revoked again. ' +
+          'Default: the target directory.'
       })
     )
   }),
   positional: ['file'],
   needs: 'data',
-  async run({ args, dataDir, print }) {
+  async run({ args, dataDir, filled, print }) {
     const restored = await restoreTo({
       file: resolve(args.file),
       dataDir: dataDir(),
       oldDir: args.revocations_from,
+      revocations: filled(revocationSlot).map(({ value }) => value),
       version: ownVersion(),
       now: Date.now()
     })
@@ -51,7 +53,7 @@ const restore = defineCommand({
     ])
     for (const { what, names } of revoked ?? []) print.line(`${what}: ${names.join(', ')}`)
     for (const warning of warnings) print.line(warning)
-    print.line('Start the server on it: agents with a bundle come back by themselves.')
+    print.line('Start the server: its agents reconnect by themselves.')
   }
 })
 

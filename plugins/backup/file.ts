@@ -1,4 +1,4 @@
-// A backup is one file: the store, and in a table of its own what else a server needs to be the same again.
+// A backup is one file: the store, with certificate, key and operator token in a table of their own.
 import {
   chmodSync,
   closeSync,
@@ -22,11 +22,11 @@ import { nextFile, presentLeaf } from '../control/exports.ts'
 const format = '1'
 const applicationId = 0x736c6275 // 'slbu', in the header of the file
 
-/** What lies beside the store; certificates are PEM with their key. */
+/** Files beside the store; certificates are PEM with their key. */
 export interface Parts {
   readonly format: string
   readonly made_at: string
-  readonly version: string // of the sluice that made it
+  readonly version: string // of the sluice that wrote it
   readonly certificate?: string
   readonly next_certificate?: string
   readonly operator_token?: string
@@ -40,7 +40,7 @@ interface Source {
 }
 
 export async function onStore<T>(file: string, work: (em: EntityManager) => Promise<T>): Promise<T> {
-  const store = await openStore(file, []) // as it is: no schema is brought up to date
+  const store = await openStore(file, []) // without plugins: no migration runs
   try {
     return await store.read(work)
   } finally {
@@ -48,7 +48,7 @@ export async function onStore<T>(file: string, work: (em: EntityManager) => Prom
   }
 }
 
-/** Beside a running server, too: SQLite copies what was committed when it began. */
+/** Works beside a running server: SQLite copies the state that was committed when it began. */
 export async function writeBackup(source: Source, to: string): Promise<{ file: string; bytes: number }> {
   const store = join(source.dataDir, 'sluice.db')
   if (!existsSync(store))
@@ -105,7 +105,7 @@ async function enclose(parts: Parts, em: EntityManager): Promise<void> {
   await em.execute(`pragma application_id = ${applicationId}`)
 }
 
-/** Takes the parts out of a copy, which is a plain store after it. */
+/** Removes the parts from a copy of a backup, which leaves a plain store. */
 export async function unpack(file: string, ourVersion: string): Promise<Parts> {
   return onStore(file, async em => {
     const rows = await em.execute<{ name: string; value: string }[]>('select name, value from sluice_backup')
@@ -121,7 +121,7 @@ export async function unpack(file: string, ourVersion: string): Promise<Parts> {
   })
 }
 
-/** By its header alone: a file of another kind is not opened as a store, which would change it. */
+/** Reads only the header: SQLite would change a file that it opens. */
 export function isBackup(file: string): boolean {
   const header = Buffer.alloc(100)
   const fd = openSync(file, 'r')

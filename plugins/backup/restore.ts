@@ -1,4 +1,4 @@
-// A backup becomes the store of a data directory: built aside, and put in place at the very end.
+// Restores a backup into a data directory: builds the store beside the old one, and renames it at the very end.
 import {
   chmodSync,
   copyFileSync,
@@ -14,15 +14,17 @@ import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Releases } from '../../kernel/base/releases.ts'
 import { openDataDir } from '../../kernel/store/data-dir.ts'
+import type { Revocation } from '../../kernel/store/revocation.ts'
 import { nextFile, ownFile } from '../control/exports.ts'
 import { isBackup, onStore, type Parts, sync, unpack } from './file.ts'
-import { renew } from './renew.ts'
-import type { Said } from './revocations.ts'
+import { renew } from './renewal.ts'
+import type { RevokedAgain } from './revocations.ts'
 
 interface Restore {
   readonly file: string
   readonly dataDir: string
-  readonly oldDir: string | undefined // where the store lies whose revocations count
+  readonly oldDir: string | undefined // the data directory of the lost store
+  readonly revocations: readonly Revocation[] // of plugins
   readonly version: string
   readonly now: number
 }
@@ -30,12 +32,13 @@ interface Restore {
 export interface Restored {
   readonly data_dir: string
   readonly made_at: string
-  readonly set_aside: string | null // what was in the directory before
-  readonly revoked_since: readonly Said[] | null // null: there was no store to learn it from
+  readonly set_aside: string | null // path of the earlier files
+  readonly revoked_since: readonly RevokedAgain[] | null // null: the lost store could not be read
   readonly warnings: readonly string[]
 }
 
-export async function restore({ file, dataDir, oldDir, version, now }: Restore): Promise<Restored> {
+export async function restore(options: Restore): Promise<Restored> {
+  const { file, dataDir, oldDir, revocations, version, now } = options
   if (!existsSync(file) || !isBackup(file)) throw new Fault(wrongUsage, `${file} is no backup of sluice`)
   const releases = new Releases()
   try {
@@ -51,17 +54,17 @@ export async function restore({ file, dataDir, oldDir, version, now }: Restore):
         wrongUsage,
         `there is no store in ${from}; leave --revocations-from out, or name another`
       )
-    const { said, leaf, warnings } = await onStore(draft, em => renew(from, now, em))
+    const { revoked, certificate, warnings } = await onStore(draft, em => renew(from, revocations, now, em))
     sync(draft)
     const aside = setAside(dataDir, now)
-    putBeside(dataDir, parts, leaf)
+    writeParts(dataDir, parts, certificate)
     renameSync(draft, store)
     sync(dataDir)
     return {
       data_dir: dataDir,
       made_at: parts.made_at,
       set_aside: aside,
-      revoked_since: said,
+      revoked_since: revoked,
       warnings
     }
   } finally {
@@ -69,7 +72,7 @@ export async function restore({ file, dataDir, oldDir, version, now }: Restore):
   }
 }
 
-/** What SQLite says of a file that breaks off. */
+/** Reports any error of SQLite as a damaged backup. */
 const damaged =
   (file: string) =>
   (error: unknown): never => {
@@ -77,29 +80,29 @@ const damaged =
     throw new Fault(wrongUsage, `${file} is damaged: ${String(error)}; take another backup`, { cause: error })
   }
 
-const kept = ['sluice.db', 'sluice.db-wal', 'control.pem', 'control.next.pem']
+const ownFiles = ['sluice.db', 'sluice.db-wal', 'control.pem', 'control.next.pem']
 
-/** Nothing of what was there is lost. The store stays in place until the new one takes its name. */
+/** Links the present files into a new directory. The store also stays in place until the new one is renamed over it. */
 function setAside(dataDir: string, now: number): string | null {
-  const there = kept.filter(name => existsSync(join(dataDir, name)))
-  if (there.length === 0) return null
+  const present = ownFiles.filter(name => existsSync(join(dataDir, name)))
+  if (present.length === 0) return null
   const aside = join(dataDir, `before-restore-${timestamp(now).replaceAll(/[-:]|\.\d+/g, '')}`)
   mkdirSync(aside, { mode: 0o700 })
-  for (const name of there) linkSync(join(dataDir, name), join(aside, name))
+  for (const name of present) linkSync(join(dataDir, name), join(aside, name))
   for (const name of ['sluice.db-wal', 'sluice.db-shm', 'control.next.pem'])
     rmSync(join(dataDir, name), { force: true })
   sync(aside)
   return aside
 }
 
-function putBeside(dataDir: string, parts: Parts, leaf: string | null): void {
+function writeParts(dataDir: string, parts: Parts, certificate: string | null): void {
   const put = (file: string, text: string | undefined): void => {
     if (text === undefined) return
     writeFileSync(`${file}.new`, text, { mode: 0o600, flush: true })
     renameSync(`${file}.new`, file)
   }
-  put(ownFile(dataDir), leaf ?? parts.certificate)
-  if (leaf === null) put(nextFile(dataDir), parts.next_certificate)
+  put(ownFile(dataDir), certificate ?? parts.certificate)
+  if (certificate === null) put(nextFile(dataDir), parts.next_certificate)
   const token = join(dataDir, 'operator-token')
   if (!existsSync(token)) put(token, parts.operator_token)
 }

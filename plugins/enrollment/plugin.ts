@@ -10,6 +10,7 @@ import { type Enrollments, openEnrollments } from './enrollments.ts'
 import { Enrollment } from './entities.ts'
 import { Enrollment0001 } from './migrations/0001-enrollment.ts'
 import { redeem, welcomeParts } from './redeem.ts'
+import { unusedCodes } from './revocation.ts'
 import { routes } from './routes.ts'
 import { keys } from './schema.ts'
 import { messages, Redeem } from './wire.ts'
@@ -35,7 +36,8 @@ export default definePlugin<Deps>({
   fills: [
     connectionSlot.fillWith((deps: Deps) => ({ welcome: ({ clientId }) => welcomeParts(deps, clientId) })),
     revokingSlot.fillWith(({ enrollments }: Deps) => enrollments.deleteUnused),
-    removingSlot.fillWith(({ enrollments }: Deps) => enrollments.deleteAll)
+    removingSlot.fillWith(({ enrollments }: Deps) => enrollments.deleteAll),
+    unusedCodes
   ],
   messages,
   preAuthHandlers: [respond(Redeem, redeem)],

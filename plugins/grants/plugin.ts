@@ -11,6 +11,7 @@ import { grantsKind } from './document-kind.ts'
 import { Grant } from './entities.ts'
 import { type Grants, grantNotFound, openGrants } from './grants.ts'
 import { Grants0001 } from './migrations/0001-grants.ts'
+import { deletedGrants } from './revocation.ts'
 import { routes } from './routes.ts'
 import { emptyProtocolSet, invalidPortRange } from './schema.ts'
 import { grantTarget } from './targets.ts'
@@ -48,7 +49,8 @@ export default definePlugin<Deps>({
     }),
     rowFieldSlot.fill(grantCount),
     userRemovingSlot.fill(removal),
-    documentKindSlot.fill(grantsKind)
+    documentKindSlot.fill(grantsKind),
+    deletedGrants
   ],
   messages: [Targets],
   routes,

@@ -1,10 +1,12 @@
-// What was taken away after a backup stays away, where the store that was lost can be read.
+// Revocations after a backup hold after its restore, if the lost store can be read.
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { slotReader } from '../../../kernel/slot.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { lockStore } from '../../../kernel/store/lock.ts'
 import { openStore } from '../../../kernel/store/open.ts'
+import { revocationSlot } from '../../../kernel/store/revocation.ts'
 import auth from '../../auth/plugin.ts'
 import { openCertificate } from '../../control/certificate.ts'
 import control from '../../control/plugin.ts'
@@ -16,6 +18,9 @@ import { restore } from '../restore.ts'
 const version = '2.0.0'
 const now = Date.parse('2026-11-21T03:00:00Z')
 const plugins = [kernelStore, control, auth, enrollment, grants]
+const revocations = slotReader('kernel', [auth, enrollment, grants], () => ({}))(revocationSlot).map(
+  ({ value }) => value
+)
 
 async function onStore(dir: string, ...statements: string[]): Promise<void> {
   const store = await openStore(join(dir, 'sluice.db'), plugins)
@@ -56,11 +61,12 @@ async function place(t: Test) {
   )
   const backup = (from = old) => writeBackup({ dataDir: from, keys: {}, version, now }, file)
   await backup()
-  const back = (oldDir?: string, to = target) => restore({ file, dataDir: to, oldDir, version, now })
+  const back = (oldDir?: string, to = target) =>
+    restore({ file, dataDir: to, oldDir, revocations, version, now })
   return { dir, old, target, file, back, backup, fingerprint }
 }
 
-t.test('clients, users, credentials, passwords and grants are taken away again, and named', async t => {
+t.test('clients, users, credentials, passwords and grants are revoked again, and named', async t => {
   const { old, target, back } = await place(t)
   await onStore(
     old,
@@ -78,10 +84,10 @@ t.test('clients, users, credentials, passwords and grants are taken away again, 
     'delete from grants'
   )
 
-  const { revoked_since: said, warnings } = await back(old)
+  const { revoked_since: revoked, warnings } = await back(old)
 
   t.same(warnings, [])
-  t.same(Object.fromEntries((said ?? []).map(({ what, names }) => [what, names.toSorted()])), {
+  t.same(Object.fromEntries((revoked ?? []).map(({ what, names }) => [what, names.toSorted()])), {
     'revoked clients': ['gone', 'revoked'],
     'clients with the token of a later enrollment': ['again'],
     'disabled users': ['eve', 'off'],
@@ -113,14 +119,14 @@ t.test('clients, users, credentials, passwords and grants are taken away again, 
 })
 
 t.test(
-  'sessions and unused codes go in any case; the generation is another, the counters are not',
+  'sessions and unused codes are always deleted; the generation is new, the counters are not',
   async t => {
     const { target, back, fingerprint } = await place(t)
 
-    const { revoked_since: said, warnings } = await back()
+    const { revoked_since: revoked, warnings } = await back()
 
-    t.equal(said, null)
-    t.match(warnings, [/what was revoked after the backup holds again/])
+    t.equal(revoked, null)
+    t.match(warnings, [/what was revoked after the backup is valid again/])
     t.same(await ask(target, 'select count(*) from auth_session'), ['0'])
     t.same(await ask(target, 'select count(*) from enrollment'), ['0'])
     t.same(await ask(target, 'select distinct revision from kernel_client'), ['7'])
@@ -133,26 +139,26 @@ t.test(
   }
 )
 
-t.test('a store that is not what became of the backup takes nothing away', async t => {
+t.test('a store that does not continue the backup revokes nothing', async t => {
   const { dir, target, back } = await place(t)
   const stranger = join(dir, 'stranger')
   mkdirSync(stranger)
   await onStore(stranger, "insert into kernel_fact values ('generation', 'another')")
 
-  const { revoked_since: said, warnings } = await back(stranger)
+  const { revoked_since: revoked, warnings } = await back(stranger)
 
-  t.equal(said, null)
-  t.match(warnings, [/is not what became of this backup/])
+  t.equal(revoked, null)
+  t.match(warnings, [/does not continue this backup/])
   t.same(await ask(target, 'select count(*) from kernel_client where revoked_at is null'), ['4'])
 })
 
-t.test('a store that is damaged is said to be, and the backup comes back all the same', async t => {
+t.test('a damaged store is reported, and the backup is restored all the same', async t => {
   const { old, target, back } = await place(t)
   writeFileSync(join(old, 'sluice.db'), readFileSync(join(old, 'sluice.db')).fill(7, 100, 9000))
 
-  const { revoked_since: said, warnings } = await back(old)
+  const { revoked_since: revoked, warnings } = await back(old)
 
-  t.equal(said, null)
+  t.equal(revoked, null)
   t.match(warnings, [/could not be read/])
   t.same(await ask(target, 'select count(*) from kernel_client where revoked_at is null'), ['4'])
 })
@@ -162,15 +168,16 @@ t.test('restored twice: what was revoked in between stays revoked', async t => {
   await back(undefined, old)
   await onStore(old, "update kernel_client set token_hash = null, revoked_at = 9 where id = 'revoked'")
 
-  const { revoked_since: said, set_aside: aside } = await restore({
+  const { revoked_since: revoked, set_aside: aside } = await restore({
     file: join(old, '..', 'a.backup'),
     dataDir: old,
     oldDir: undefined,
+    revocations,
     version,
     now: now + 1000
   })
 
-  t.same(said, [{ what: 'revoked clients', names: ['revoked'] }])
+  t.same(revoked, [{ what: 'revoked clients', names: ['revoked'] }])
   t.ok(existsSync(join(aside ?? '', 'control.pem')))
 })
 
@@ -196,7 +203,7 @@ t.test('a target in use, and a backup of a newer sluice, are left as they are', 
 
   const newer = join(dir, 'newer.backup')
   await writeBackup({ dataDir: old, keys: {}, version: '9.0.0', now }, newer)
-  const asked = { file: newer, dataDir: target, oldDir: undefined, version, now }
+  const asked = { file: newer, dataDir: target, oldDir: undefined, revocations, version, now }
   await t.rejects(restore(asked), /made by sluice 9\.0\.0, this is 2\.0\.0/)
   t.notOk(existsSync(join(target, 'sluice.db')))
   t.notOk(existsSync(join(target, 'restore.new')))

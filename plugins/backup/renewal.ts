@@ -1,0 +1,92 @@
+// The changes to a restored store: a new generation, repeated revocations, and a certificate rotated since the backup.
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Revocation } from '../../kernel/store/revocation.ts'
+import { ownFile } from '../control/exports.ts'
+import { type RevokedAgain, revokeAgain, revokeUnconditionally } from './revocations.ts'
+
+interface Renewed {
+  readonly revoked: readonly RevokedAgain[] | null // null: the lost store could not be read
+  readonly certificate: string | null // PEM, if agents pin a later one than the backup's
+  readonly warnings: readonly string[]
+}
+
+/** Begins a new generation, so that agents do not compare revisions with those before the restore. */
+export async function renew(
+  oldDir: string,
+  revocations: readonly Revocation[],
+  now: number,
+  em: EntityManager
+): Promise<Renewed> {
+  const before = await storeValue('main', 'generation', em)
+  const lineage = (await storeValue('main', 'lineage', em)) ?? before ?? ''
+  const put = (name: string, value: string) =>
+    em.execute('insert or replace into kernel_fact (name, value) values (?, ?)', [name, value], 'run')
+  await put('lineage', lineage)
+  await put('generation', randomBytes(16).toString('hex'))
+  await revokeUnconditionally(revocations, em)
+  const old = join(oldDir, 'sluice.db')
+  if (!existsSync(old)) return unread(`there is none in ${oldDir}`)
+  try {
+    await em.execute('attach database ? as old', [old], 'run')
+    if (((await storeValue('old', 'lineage', em)) ?? (await storeValue('old', 'generation', em))) !== lineage)
+      return unread(`${old} does not continue this backup`)
+    return await inTransaction(em, async () => ({
+      revoked: await revokeAgain(revocations, now, em),
+      ...(await certificateOf(oldDir, em))
+    }))
+  } catch (error) {
+    return unread(`${old}: ${String(error)}`) // a damaged store must not prevent the restore
+  }
+}
+
+/** Rolls back if the old store cannot be read to its end. */
+async function inTransaction<T>(em: EntityManager, work: () => Promise<T>): Promise<T> {
+  await em.execute('begin', [], 'run')
+  try {
+    const result = await work()
+    await em.execute('commit', [], 'run')
+    return result
+  } catch (error) {
+    await em.execute('rollback', [], 'run')
+    throw error
+  }
+}
+
+const unread = (why: string): Renewed => ({
+  revoked: null,
+  certificate: null,
+  warnings: [
+    `The old store could not be read (${why}): what was revoked after the backup is valid again. ` +
+      'Check clients, users, credentials and grants.'
+  ]
+})
+
+/** Takes over a certificate that was rotated after the backup: agents pin the later one. */
+async function certificateOf(
+  oldDir: string,
+  em: EntityManager
+): Promise<Pick<Renewed, 'certificate' | 'warnings'>> {
+  const pinned = await storeValue('old', 'leaf', em)
+  if (pinned === null || pinned === (await storeValue('main', 'leaf', em)))
+    return { certificate: null, warnings: [] }
+  const file = ownFile(oldDir)
+  if (!existsSync(file))
+    return {
+      certificate: null,
+      warnings: [`Agents pin the certificate ${pinned}, which is not in ${oldDir}.`]
+    }
+  await em.execute(`update kernel_fact set value = ? where name = 'leaf'`, [pinned], 'run')
+  await em.execute(`delete from kernel_fact where name = 'next_leaf'`, [], 'run')
+  return { certificate: readFileSync(file, 'utf8'), warnings: [] }
+}
+
+async function storeValue(schema: 'main' | 'old', name: string, em: EntityManager): Promise<string | null> {
+  const rows = await em.execute<{ value: string }[]>(
+    `select value from ${schema}.kernel_fact where name = ?`,
+    [name]
+  )
+  return rows[0]?.value ?? null
+}
