@@ -1,4 +1,4 @@
-// The control stream's server side: listener, Hello, sessions, and what shall live on the agents.
+// The server's side of the control stream: listener, handshake, sessions and managed objects.
 import type { Static } from 'typebox'
 import type { ControlHost, ControlOptions } from '../../kernel/control/host.ts'
 import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
@@ -10,56 +10,56 @@ import { openCertificate } from './certificate.ts'
 import { openGeneration, openHandshake } from './handshake.ts'
 import { type Entrant, openListener } from './listener.ts'
 import { openManagedObjects } from './managed-objects.ts'
-import { openTally } from './metrics.ts'
+import { openCounters } from './metrics.ts'
 import { openObjectRows } from './object-rows.ts'
 import { PendingResults } from './pending-results.ts'
 import { refuseUnpinned } from './pinned.ts'
 import { openRequestIds } from './request-ids.ts'
-import { openSessions } from './sessions.ts'
+import { Sessions } from './sessions.ts'
 import { type keys, settingsOf } from './settings.ts'
 
 export async function openControl(options: ControlOptions): Promise<ControlHost> {
   const { store, clock, log, codec, preAuthHandlers } = options
-  // The kernel has settled them against these very keys.
+  // The kernel has checked them against these keys.
   const { listen, seed, leaf } = settingsOf(options.config as Static<typeof keys>)
   const certificate = await openCertificate(options.dataDir, leaf)
   const generation = await openGeneration(store)
-  const greet = openHandshake({ ...options, generation })
-  const origins = openRequestIds()
+  const handshake = openHandshake({ ...options, generation })
+  const requestIds = openRequestIds()
   const pending = new PendingResults(clock)
-  const sessions = openSessions({ ...options, generation, origins, pending })
+  const sessions = new Sessions({ ...options, generation, requestIds, pending })
   const kinds = () => options.filled(objectKindSlot).map(({ value }) => value)
   const listener = openListener({ listen, certificate, clock, log, enter })
-  const tally = openTally()
-  const counted = tally.counting(codec)
+  const counters = openCounters()
+  const countingCodec = counters.countingCodec(codec)
   let port = 0
 
   function enter({ socket, remoteAddr, admit }: Entrant): void {
     const hello: BoundHandler = {
       name: Hello.name,
       async run(_, bytes) {
-        const { known, welcome } = await greet(codec.decode(Hello, bytes), remoteAddr)
+        const { agent, welcome } = await handshake(codec.decode(Hello, bytes), remoteAddr)
         const afterSend = (): void => {
           admit()
-          sessions.join(known, stream)
+          sessions.join(agent, stream)
         }
         return { name: Hello.response.name, body: codec.encode(Hello.response, welcome), afterSend }
       }
     }
-    const handlers = [hello, ...preAuthHandlers({ remoteAddr })].map(tally.guarded)
+    const handlers = [hello, ...preAuthHandlers({ remoteAddr })].map(counters.countingFailures)
     const limits = { frameBytes: handshakeFrameLimit }
-    const stream = new Stream({ socket, codec: counted, handlers, clock, log, limits })
+    const stream = new Stream({ socket, codec: countingCodec, handlers, clock, log, limits })
   }
 
   return {
-    peers: { find: sessions.find, all: sessions.all },
-    objects: openManagedObjects({ rows: openObjectRows(origins), pending, kinds, sessions }),
+    peers: sessions,
+    objects: openManagedObjects({ rows: openObjectRows(requestIds), pending, kinds, sessions }),
     fingerprint: certificate.fingerprint,
     certificate: certificate.cert,
     configuredEndpoint: seed,
-    metrics: tally.metrics,
+    metrics: counters.metrics,
     port() {
-      if (port === 0) throw new TypeError('the control stream is not up yet: its port is not known')
+      if (port === 0) throw new TypeError('the control stream does not listen yet: its port is not known')
       return port
     },
     async listen() {

@@ -1,4 +1,4 @@
-// Hello: whose token is this, and what has the agent to know before anything is asked of it?
+// Answers Hello: authenticates the agent by its token, and collects what Welcome says.
 import { randomBytes } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
@@ -13,7 +13,7 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { type Hello, protocolVersion, type Welcome } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 
-/** A client that has shown its token. */
+/** An agent whose token is valid. */
 export interface AuthenticatedAgent {
   readonly clientId: string
   readonly clientName: string
@@ -31,7 +31,7 @@ interface Options extends Pick<Kernel, 'store' | 'clock' | 'filled'> {
 export type Handshake = (
   hello: Static<typeof Hello.body>,
   remoteAddr: string
-) => Promise<{ readonly known: AuthenticatedAgent; readonly welcome: Static<typeof Welcome.body> }>
+) => Promise<{ readonly agent: AuthenticatedAgent; readonly welcome: Static<typeof Welcome.body> }>
 
 export const openHandshake =
   ({ store, clock, filled, version, generation }: Options): Handshake =>
@@ -43,7 +43,7 @@ export const openHandshake =
       )
     const tokenHash = hashOf(token)
     const { id: clientId, name: clientName } = await store.change(async em => {
-      const client = await holder(tokenHash, em)
+      const client = await clientOf(tokenHash, em)
       const now = clock.now()
       const capabilities = hello.capabilities?.versions ?? null
       const seen = { agentVersion: hello.agent_version, capabilities, connectedAt: now, lastSeenAt: now }
@@ -55,7 +55,7 @@ export const openHandshake =
     )
     const sessionId = newId(clock.now())
     return {
-      known: { clientId, clientName, tokenHash, sessionId, remoteAddr, hello },
+      agent: { clientId, clientName, tokenHash, sessionId, remoteAddr, hello },
       welcome: {
         server_version: version,
         server_time_ms: clock.now(),
@@ -67,15 +67,15 @@ export const openHandshake =
     }
   }
 
-async function holder(tokenHash: string, em: EntityManager): Promise<Client> {
+async function clientOf(tokenHash: string, em: EntityManager): Promise<Client> {
   const client = await em.findOne(Client, { tokenHash })
   if (client && client.revokedAt === null) return client
   if (client || (await em.count(SpentToken, { hash: tokenHash })) > 0)
-    throw new Refused(tokenRevoked.code, 'this token holds no more; enroll the agent again')
+    throw new Refused(tokenRevoked.code, 'this token was revoked; enroll the agent again')
   throw new Refused(tokenUnknown.code, 'no client has this token')
 }
 
-/** Of the store: made once, and anew when the store is another one. */
+/** Returns the generation of the store: a random id, made at its first start. */
 export function openGeneration({ change }: Kernel['store']): Promise<string> {
   return change(async em => {
     const found = await em.findOne(StoreValue, { name: 'generation' })

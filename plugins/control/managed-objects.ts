@@ -26,7 +26,7 @@ export function openManagedObjects({ rows, pending, kinds, sessions }: Services)
 
   return {
     ...rows,
-    wake: sessions.wake,
+    wake: clientId => sessions.wake(clientId),
     async deliver(object, change, timeoutSecs = defaultTimeoutSecs) {
       const { clientId, kind } = object
       const peer = capablePeer(clientId, kind)

@@ -1,26 +1,26 @@
-// What the control stream tells of itself: frames by message, and agents that were not let in.
+// Metrics of the control stream: frames by message, and failed authentications.
 import type { Static } from 'typebox'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { MetricSample, Metrics } from '../../kernel/metrics.ts'
 import { Envelope } from '../../kernel/wire/envelope.ts'
 import { type BoundHandler, type Codec, Refused } from '../../kernel/wire/message.ts'
 
-export interface Tally {
-  /** The same, and each message that goes through it on a stream is counted. */
-  counting(codec: Codec): Codec
-  /** A handler whose refusal is a failed authentication. */
-  guarded(handler: BoundHandler): BoundHandler
+export interface Counters {
+  /** Returns the codec, counting each message that goes through it on a stream. */
+  countingCodec(codec: Codec): Codec
+  /** Returns the handler, counting each refusal as a failed authentication. */
+  countingFailures(handler: BoundHandler): BoundHandler
   readonly metrics: Metrics
 }
 
-export function openTally(): Tally {
+export function openCounters(): Counters {
   const frames = new Map<string, number>()
   const failures = new Map<string, number>()
   const add = (to: Map<string, number>, key: string): void => void to.set(key, (to.get(key) ?? 0) + 1)
 
   return {
-    counting(codec) {
-      // What a stranger makes up shall not become a label.
+    countingCodec(codec) {
+      // A name that an unauthenticated peer made up does not become a label.
       const count = (direction: 'in' | 'out', body: unknown): void => {
         const { name } = body as Static<typeof Envelope.body>
         add(frames, `${direction} ${codec.has(name) ? name : 'unknown'}`)
@@ -38,7 +38,7 @@ export function openTally(): Tally {
         }
       }
     },
-    guarded: handler => ({
+    countingFailures: handler => ({
       ...handler,
       run: (codec, body) =>
         handler.run(codec, body).catch((error: unknown) => {
@@ -53,18 +53,18 @@ export function openTally(): Tally {
         type: 'counter',
         help: 'Messages on control streams.',
         labels: ['direction', 'type'],
-        samples: readings(frames)
+        samples: samplesOf(frames)
       },
       {
         name: 'svc_auth_failures_total',
         type: 'counter',
         help: 'Callers and agents that were not let in, by code.',
         labels: ['reason'],
-        samples: readings(failures)
+        samples: samplesOf(failures)
       }
     ]
   }
 }
 
-const readings = (counts: ReadonlyMap<string, number>): MetricSample[] =>
+const samplesOf = (counts: ReadonlyMap<string, number>): MetricSample[] =>
   [...counts].map(([key, value]) => ({ labelValues: key.split(' '), value }))

@@ -1,121 +1,129 @@
-// What an agent holds beside what it shall hold: the difference is sent, and nothing else is touched.
+// Compares the objects of an agent with the rows of its client, and sends the difference.
 import type { Static } from 'typebox'
 import type { ApplyResult, ManagedObject } from '../../kernel/control/managed-objects.ts'
 import { Client, ManagedObjectRow } from '../../kernel/identity/entities.ts'
-import { digestOf, Inventory, type InventoryPage } from '../../kernel/wire/control.ts'
+import { digestOf, Inventory, type InventoryPage, objectKey } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { openObjectRows } from './object-rows.ts'
-import { keyOf, type OutboxOptions } from './outbox.ts'
+import type { OutboxOptions, PushWindow } from './push-window.ts'
 
-type StockRow = Static<typeof InventoryPage.body>['rows'][number]
+type InventoryRow = Static<typeof InventoryPage.body>['rows'][number]
+type ObjectsOfAgent = ReadonlyMap<string, InventoryRow>
 
-interface Options extends Pick<OutboxOptions, 'peer' | 'kinds' | 'generation' | 'store' | 'origins'> {
+interface Options extends Omit<OutboxOptions, 'record'> {
   readonly rows: readonly ManagedObject[] // all of this client, of loaded kinds
-  readonly digest: string // as the agent said
-  readonly load: (rows: readonly ManagedObject[]) => Promise<ReadonlyMap<ManagedObject, unknown>>
-  readonly send: (rows: readonly ManagedObject[]) => Promise<{ readonly answered: Promise<unknown> }>
-  readonly confirm: (row: ManagedObject, settlement: ApplyResult) => Promise<void>
+  readonly digest: string // from the agent; '': unknown
+  readonly window: Pick<PushWindow, 'load' | 'send'>
+  readonly record: (row: ManagedObject, result: ApplyResult) => Promise<void>
   readonly wake: () => void
 }
 
-const taken: ApplyResult = { status: 'applied' }
-const gone: ApplyResult = { status: 'removed' }
+const applied: ApplyResult = { status: 'applied' }
+const removed: ApplyResult = { status: 'removed' }
 const chunkSize = 256
-const maxStock = 100_000
+const maxInventory = 100_000
 
-/** Removals first, then a kind after the other, each answered before the next. */
+/** Sends removals first, then one kind after another, each answered before the next. Equal digests: sends nothing. */
 export async function reconcile(options: Options): Promise<void> {
-  const { rows, digest, generation, send, confirm } = options
+  const { rows, digest, generation, record, window } = options
   const wanted = await sendable(options)
   const removals = rows.filter(({ removal }) => removal !== null)
   if (removals.length === 0 && digest === digestOf(generation, wanted)) {
-    await Promise.all(wanted.map(row => confirm(row, taken)))
+    await Promise.all(wanted.map(row => record(row, applied)))
     return
   }
-  const stock = await inventory(options)
-  const ahead = await catchUp(options, stock)
-  const mine = rows.filter(row => !ahead.has(keyOf(row)))
+  const present = await inventory(options)
+  const outdated = await catchUp(options, present)
+  const isCurrent = (row: ManagedObject): boolean => !outdated.has(objectKey(row))
 
-  const has = ({ removal, ...row }: ManagedObject): StockRow | undefined => stock.get(keyOf(row))
-  const isDraining = (row: ManagedObject): boolean =>
-    row.removal === 'drain' && has(row)?.state === 'draining'
-  const left = mine.filter(row => row.removal !== null && has(row))
-  const settled = [
-    ...mine.filter(row => row.removal !== null && !has(row)).map(row => confirm(row, gone)),
-    ...left.filter(isDraining).map(row => confirm(row, taken))
-  ]
-  await Promise.all(settled)
-  const cuts = [...strays(options, stock, wanted), ...left.filter(row => !isDraining(row))]
-  await (await send(cuts)).answered
+  const cuts = await recordRemovals(options, removals.filter(isCurrent), present)
+  await (await window.send([...strays(options, present, wanted), ...cuts])).answered
 
-  for (const { kind, order } of options.kinds) {
-    const due = wanted.filter(row => row.kind === kind && !ahead.has(keyOf(row)))
-    const isInForce = (row: ManagedObject): boolean =>
-      has(row)?.state === 'applied' && has(row)?.revision === row.revision
-    await Promise.all(due.filter(isInForce).map(row => confirm(row, taken)))
-    const missing = due.filter(row => !isInForce(row))
-    const inOrder = order ? await options.store.read(em => order(missing, em)) : missing
-    await (await send(inOrder)).answered
+  for (const [name, { order }] of options.kinds) {
+    const [inForce, missing] = partition(
+      wanted.filter(row => row.kind === name && isCurrent(row)),
+      row => {
+        const object = present.get(objectKey(row))
+        return object?.state === 'applied' && object.revision === row.revision
+      }
+    )
+    await Promise.all(inForce.map(row => record(row, applied)))
+    const ordered = order ? await options.store.read(em => order(missing, em)) : missing
+    await (await window.send(ordered)).answered
   }
 }
 
-/** Rows whose owner has something to send: one that lost a part of itself is left out, and must not be there. */
-async function sendable({ rows, load }: Options): Promise<ManagedObject[]> {
+const partition = <T>(all: readonly T[], is: (one: T) => boolean): [T[], T[]] => [
+  all.filter(is),
+  all.filter(one => !is(one))
+]
+
+/** Rows with a body to send. The others must not be on the agent, for example a rule whose field no plugin owns. */
+async function sendable({ rows, window }: Options): Promise<ManagedObject[]> {
   const wanted: ManagedObject[] = []
   for (let at = 0; at < rows.length; at += chunkSize)
-    wanted.push(...(await load(rows.slice(at, at + chunkSize))).keys())
+    wanted.push(...(await window.load(rows.slice(at, at + chunkSize))).keys())
   return wanted
 }
 
-async function inventory({ peer }: Options): Promise<ReadonlyMap<string, StockRow>> {
-  const stock = new Map<string, StockRow>()
+/** Reads all pages of the agent's inventory. */
+async function inventory({ peer }: Options): Promise<ObjectsOfAgent> {
+  const present = new Map<string, InventoryRow>()
   for (let after = ''; ; ) {
     const { rows, more } = await peer.request(Inventory, { after })
-    for (const row of rows) stock.set(keyOf(row), row)
+    for (const row of rows) present.set(objectKey(row), row)
     const last = rows.at(-1)
-    if (!more) return stock
-    if (!last || keyOf(last) <= after || stock.size > maxStock)
+    if (!more) return present
+    if (!last || objectKey(last) <= after || present.size > maxInventory)
       throw new Refused('wire.malformed', 'the inventory does not come to an end')
-    after = keyOf(last)
+    after = objectKey(last)
   }
 }
 
-/** Revisions that this store never gave: the counter passes them, and what they were of gets a new one. */
-async function catchUp({ rows, peer, store, origins, wake }: Options, stock: ReadonlyMap<string, StockRow>) {
-  const { clientId } = peer
-  const highest = [...stock.values()].reduce((max, { revision }) => Math.max(max, revision), 0)
-  const ahead = rows.filter(row => (stock.get(keyOf(row))?.revision ?? 0) > row.revision)
-  const behind = { id: clientId, revision: { $lt: highest } }
-  await store.change(async em => {
-    await em.nativeUpdate(Client, behind, { revision: highest })
-    const held = openObjectRows(origins)
-    for (const { kind, id } of ahead) {
-      const row = await em.findOne(ManagedObjectRow, { clientId, kind, id })
-      if (row?.removal) await held.drop(em, row, row.removal)
-      else if (row) await held.put(em, row)
-    }
-  })
-  if (ahead.length > 0) wake()
-  return new Set(ahead.map(keyOf))
+/** Records the removals that the agent has begun or finished, and returns the others: they are to be sent. */
+async function recordRemovals(
+  { record }: Options,
+  removals: readonly ManagedObject[],
+  present: ObjectsOfAgent
+): Promise<ManagedObject[]> {
+  const [left, gone] = partition(removals, row => present.has(objectKey(row)))
+  const [draining, unsent] = partition(
+    left,
+    row => row.removal === 'drain' && present.get(objectKey(row))?.state === 'draining'
+  )
+  await Promise.all([...gone.map(row => record(row, removed)), ...draining.map(row => record(row, applied))])
+  return unsent
 }
 
-/** What the agent has and no row knows, or none that may be there. */
+/**
+ * After a restore, the agent may have revisions that this store has not given yet. The client's counter goes on from the
+ * highest, and rows that are behind get a new revision; they are sent as changes. Returns their keys.
+ */
+async function catchUp({ rows, peer, store, requestIds, wake }: Options, present: ObjectsOfAgent) {
+  const { clientId } = peer
+  const highest = [...present.values()].reduce((max, { revision }) => Math.max(max, revision), 0)
+  const behind = rows.filter(row => (present.get(objectKey(row))?.revision ?? 0) > row.revision)
+  await store.change(async em => {
+    await em.nativeUpdate(Client, { id: clientId, revision: { $lt: highest } }, { revision: highest })
+    const objects = openObjectRows(requestIds)
+    for (const { kind, id } of behind) {
+      const row = await em.findOne(ManagedObjectRow, { clientId, kind, id })
+      if (row?.removal) await objects.drop(em, row, row.removal)
+      else if (row) await objects.put(em, row)
+    }
+  })
+  if (behind.length > 0) wake()
+  return new Set(behind.map(objectKey))
+}
+
+/** Removals of objects on the agent that have no row, or none that may be there. */
 function strays(
-  { peer, kinds, rows }: Options,
-  stock: ReadonlyMap<string, StockRow>,
+  { peer: { clientId }, kinds, rows }: Options,
+  present: ObjectsOfAgent,
   wanted: readonly ManagedObject[]
-) {
-  const known = new Set([...wanted, ...rows.filter(({ removal }) => removal !== null)].map(keyOf))
-  const kept = new Set(kinds.map(({ kind }) => kind))
-  return [...stock.values()]
-    .filter(row => kept.has(row.kind) && row.state !== 'draining' && !known.has(keyOf(row)))
-    .map(
-      ({ kind, id, revision }): ManagedObject => ({
-        clientId: peer.clientId,
-        kind,
-        id,
-        revision,
-        removal: 'cut'
-      })
-    )
+): ManagedObject[] {
+  const known = new Set([...wanted, ...rows.filter(({ removal }) => removal !== null)].map(objectKey))
+  return [...present.values()]
+    .filter(row => kinds.has(row.kind) && row.state !== 'draining' && !known.has(objectKey(row)))
+    .map(({ kind, id, revision }) => ({ clientId, kind, id, revision, removal: 'cut' }))
 }

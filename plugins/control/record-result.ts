@@ -1,4 +1,4 @@
-// The agents' words, written down in groups: a commit costs a sync of the disk, whether of one row or of many.
+// Stores the agents' results in groups: one commit costs one sync of the disk, whatever the number of rows.
 import type { EntityManager } from '@mikro-orm/sql'
 import { attributionOf } from '../../kernel/base/attribution.ts'
 import type { ApplyResult, ManagedObject, ObjectKind } from '../../kernel/control/managed-objects.ts'
@@ -6,13 +6,13 @@ import { ManagedObjectRow } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { PendingResults } from './pending-results.ts'
 
-/** Resolves when it is on the disk, or was not to be: a word on a revision that is no longer the row's says nothing. */
-export type RecordResult = (kind: ObjectKind, row: ManagedObject, settlement: ApplyResult) => Promise<void>
+/** Resolves when the result is on disk, or was dropped because the row has another revision by now. */
+export type RecordResult = (kind: ObjectKind, row: ManagedObject, result: ApplyResult) => Promise<void>
 
-interface Word {
+interface Entry {
   readonly kind: ObjectKind
   readonly row: ManagedObject
-  readonly settlement: ApplyResult
+  readonly result: ApplyResult
   readonly done: () => void
 }
 
@@ -22,64 +22,64 @@ export function openRecordResult(
   { store, log }: Pick<Kernel, 'store' | 'log'>,
   pending: PendingResults
 ): RecordResult {
-  const words: Word[] = []
+  const queue: Entry[] = []
   let isWriting = false
 
   async function writeAll(): Promise<void> {
     if (isWriting) return
     isWriting = true
-    while (words.length > 0) {
-      const group = words.splice(0, groupSize)
-      await store.change(em => each(group, em)).then(tell, () => apart(group))
+    while (queue.length > 0) {
+      const group = queue.splice(0, groupSize)
+      await store.change(em => write(group, em)).then(notify, () => writeEach(group))
       for (const { done } of group) done()
     }
     isWriting = false
   }
 
-  /** One of them failed and took the others along: each for itself, and the culprit is named. */
-  async function apart(group: readonly Word[]): Promise<void> {
-    for (const word of group)
-      await store.change(em => each([word], em)).then(tell, (error: unknown) => complain(word, error))
+  /** One result failed and rolled back its group: writes each alone, and logs the one that fails. */
+  async function writeEach(group: readonly Entry[]): Promise<void> {
+    for (const entry of group)
+      await store.change(em => write([entry], em)).then(notify, (error: unknown) => logFailed(entry, error))
   }
 
-  function tell(counted: readonly Word[]): void {
-    for (const word of counted)
+  function notify(recorded: readonly Entry[]): void {
+    for (const entry of recorded)
       try {
-        word.kind.resultRecorded?.(word.row, word.settlement)
-        pending.recorded(word.row, word.settlement)
+        entry.kind.resultRecorded?.(entry.row, entry.result)
+        pending.recorded(entry.row, entry.result)
       } catch (error) {
-        complain(word, error)
+        logFailed(entry, error)
       }
   }
 
-  const complain = ({ row }: Word, error: unknown): void =>
-    log.error('held.settle_failed', `the agent's word on ${row.kind} ${row.id} could not be taken down`, {
+  const logFailed = ({ row }: Entry, error: unknown): void =>
+    log.error('held.settle_failed', `the result for ${row.kind} ${row.id} could not be recorded`, {
       client_id: row.clientId,
       ...attributionOf(error),
       error: error instanceof Error ? (error.stack ?? error.message) : String(error)
     })
 
-  return (kind, row, settlement) =>
+  return (kind, row, result) =>
     new Promise(done => {
-      words.push({ kind, row, settlement, done })
-      setImmediate(() => void writeAll()) // what else this turn says comes along
+      queue.push({ kind, row, result, done })
+      setImmediate(() => void writeAll()) // results of the same turn of the event loop share a group
     })
 }
 
-/** Answers those that counted. */
-async function each(group: readonly Word[], em: EntityManager): Promise<Word[]> {
-  const counted: Word[] = []
-  for (const word of group) {
-    const { kind, row, settlement } = word
+/** Returns the entries whose row still has their revision. */
+async function write(group: readonly Entry[], em: EntityManager): Promise<Entry[]> {
+  const recorded: Entry[] = []
+  for (const entry of group) {
+    const { kind, row, result } = entry
     const { clientId, id, revision } = row
     const where = { clientId, kind: kind.kind, id, revision }
-    const isGone = settlement.status === 'removed'
-    const found = isGone
-      ? await em.nativeDelete(ManagedObjectRow, { ...where, removal: { $ne: null } })
-      : await em.count(ManagedObjectRow, where)
+    const found =
+      result.status === 'removed'
+        ? await em.nativeDelete(ManagedObjectRow, { ...where, removal: { $ne: null } })
+        : await em.count(ManagedObjectRow, where)
     if (found === 0) continue
-    await kind.recordResult?.(row, settlement, em)
-    counted.push(word)
+    await kind.recordResult?.(row, result, em)
+    recorded.push(entry)
   }
-  return counted
+  return recorded
 }

@@ -1,5 +1,4 @@
-// Connected agents: one session a client, the newer one in place of the older.
-
+// Connected agents: one session for each client. A newer session replaces the older one.
 import { attributionOf } from '../../kernel/base/attribution.ts'
 import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { type ConnectionHooks, connectionSlot, isCapable, type Peer } from '../../kernel/control/peers.ts'
@@ -11,14 +10,14 @@ import { type BoundHandler, bindHandlers, on } from '../../kernel/wire/message.t
 import type { Stream } from '../../kernel/wire/stream.ts'
 import { openConflicts } from './conflicts.ts'
 import type { AuthenticatedAgent } from './handshake.ts'
-import { type Outbox, openOutbox } from './outbox.ts'
+import { Outbox } from './outbox.ts'
 import type { PendingResults } from './pending-results.ts'
-import { openRecordResult } from './record-result.ts'
+import { openRecordResult, type RecordResult } from './record-result.ts'
 import type { RequestIds } from './request-ids.ts'
 
 interface Options extends Pick<Kernel, 'store' | 'clock' | 'log' | 'filled'> {
   readonly generation: string
-  readonly origins: RequestIds
+  readonly requestIds: RequestIds
   readonly pending: PendingResults
   readonly handlers: (peer: Peer) => readonly BoundHandler[]
 }
@@ -28,160 +27,181 @@ interface Session {
   readonly outbox: Outbox
 }
 
-const lastWordMs = 1_000
+const lastReportMs = 1_000
 const minuteMs = 60_000
 
-const whyEnded: Readonly<Record<string, string>> = {
-  token_revoked: 'the token of this agent holds no more',
+const endMessages: Readonly<Record<string, string>> = {
+  token_revoked: 'the token of this agent was revoked',
   replaced: 'a newer stream of this client has taken over',
   instance_conflict: 'another agent uses the bundle of this client; enroll each under a name of its own',
   shutting_down: 'the server stops'
 }
 
-export function openSessions(options: Options) {
-  const { store, clock, log, filled, handlers } = options
-  const sessions = new Map<string, Session>()
-  const conflicts = openConflicts({ clock, log })
-  const running = new Set<Promise<void>>()
-  const hurry = new Set<() => void>() // who waits for a last word, when there is no time for it
-  const settle = openRecordResult({ store, log }, options.pending)
-  let isClosing = false
-  const release = clock.every(minuteMs, () => run(minute()))
+export class Sessions {
+  readonly #options: Options
+  readonly #sessions = new Map<string, Session>()
+  readonly #conflicts: ReturnType<typeof openConflicts>
+  readonly #record: RecordResult
+  readonly #running = new Set<Promise<void>>()
+  /** Streams that end soon, and wait for the last report of their agent. */
+  readonly #ending = new Set<() => void>()
+  readonly #stopUpkeep: () => unknown
+  #isClosing = false
 
-  const run = (work: Promise<void>): void => {
-    const done = work
-      .catch((error: unknown) =>
-        log.error('control.session_failed', String(error), { ...attributionOf(error) })
-      )
-      .finally(() => running.delete(done))
-    running.add(done)
+  constructor(options: Options) {
+    this.#options = options
+    this.#conflicts = openConflicts(options)
+    this.#record = openRecordResult(options, options.pending)
+    this.#stopUpkeep = options.clock.every(minuteMs, () => this.#run(this.#upkeep()))
   }
 
-  const each = (tell: (connection: ConnectionHooks) => void): void => {
-    for (const { by, value } of filled(connectionSlot))
-      try {
-        tell(value)
-      } catch (error) {
-        log.error('control.session_failed', `plugin ${by}: ${String(error)}`, { plugin: by })
-      }
+  find(clientId: string): Peer | undefined {
+    return this.#sessions.get(clientId)?.peer
   }
 
-  /** The agent has its Welcome, and from here on it is connected. */
-  function join(known: AuthenticatedAgent, stream: Stream): void {
-    if (isClosing) stream.end('shutting_down')
+  all(): readonly Peer[] {
+    return [...this.#sessions.values()].map(({ peer }) => peer)
+  }
+
+  wake(clientId: string): void {
+    this.#sessions.get(clientId)?.outbox.wake()
+  }
+
+  /** The agent has its Welcome: from here on it is connected. */
+  join(agent: AuthenticatedAgent, stream: Stream): void {
+    if (this.#isClosing) stream.end('shutting_down')
     if (stream.ended.aborted) return
-    const peer = peerOf(known, stream)
-    const older = sessions.get(peer.clientId)?.peer
-    older?.end(conflicts.isOne(older, peer) ? 'instance_conflict' : 'replaced')
-    const kinds = filled(objectKindSlot).map(({ value }) => value)
-    const outbox = openOutbox({ ...options, peer, stream, kinds: kinds.reverse(), settle })
-    sessions.set(peer.clientId, { peer, outbox })
-    stream.serve([...words(outbox), ...handlers(peer)], frameLimit)
-    stream.ended.addEventListener('abort', () => leave(peer), { once: true })
-    log.info('client.connected', `client ${known.clientName} is connected`, {
-      client_id: peer.clientId,
-      client_name: known.clientName,
+    const { filled, handlers, log } = this.#options
+    const peer = this.#openPeer(agent, stream)
+    const { clientId } = peer
+    const older = this.find(clientId)
+    older?.end(this.#conflicts.isOne(older, peer) ? 'instance_conflict' : 'replaced')
+    const kinds = new Map(
+      filled(objectKindSlot)
+        .map(({ value }) => [value.kind, value] as const)
+        .reverse()
+    )
+    const outbox = new Outbox({ ...this.#options, peer, stream, kinds, record: this.#record })
+    this.#sessions.set(clientId, { peer, outbox })
+    stream.serve([...reportHandlers(outbox), ...handlers(peer)], frameLimit)
+    stream.ended.addEventListener('abort', () => this.#left(peer), { once: true })
+    log.info('client.connected', `client ${agent.clientName} is connected`, {
+      client_id: clientId,
+      client_name: agent.clientName,
       agent_version: peer.agentVersion,
       remote_addr: peer.remoteAddr
     })
-    each(({ joined }) => joined?.(peer))
-    run(confirmed(known, peer).then(holds => (holds ? outbox.run(known.hello.state_digest) : undefined)))
+    this.#notify(({ joined }) => joined?.(peer))
+    this.#run(this.#runOutbox(peer, outbox, agent.hello.state_digest))
   }
 
-  /** A token that was revoked while its stream was joining has missed the cut. */
-  async function confirmed({ clientId, tokenHash }: AuthenticatedAgent, peer: Peer): Promise<boolean> {
-    const holds = await store.read(async em => (await em.count(Client, { id: clientId, tokenHash })) > 0)
-    if (!holds) peer.end('token_revoked')
-    return holds
+  async close(): Promise<void> {
+    this.#isClosing = true
+    await this.#stopUpkeep()
+    for (const peer of this.all()) peer.end('shutting_down')
+    for (const endNow of this.#ending) endNow()
+    while (this.#running.size > 0) await Promise.all(this.#running)
   }
 
-  function peerOf(
-    { clientId, tokenHash, sessionId, hello, remoteAddr }: AuthenticatedAgent,
-    stream: Stream
-  ): Peer {
-    const abilities = {
-      agentVersion: hello.agent_version,
-      capabilities: hello.capabilities?.versions ?? null
-    }
+  /** Ends the session if its token was revoked while it joined: the revocation did not find it. */
+  async #runOutbox(peer: Peer, outbox: Outbox, digest: string): Promise<void> {
+    const client = { id: peer.clientId, tokenHash: peer.tokenHash }
+    const isValid = await this.#options.store.read(async em => (await em.count(Client, client)) > 0)
+    if (isValid) await outbox.run(digest)
+    else peer.end('token_revoked')
+  }
+
+  #openPeer({ clientId, tokenHash, sessionId, hello, remoteAddr }: AuthenticatedAgent, stream: Stream): Peer {
+    const agent = { agentVersion: hello.agent_version, capabilities: hello.capabilities?.versions ?? null }
     let isEnding = false
+    const end = (reason: string): void => {
+      if (isEnding) return
+      isEnding = true
+      this.#remove(peer)
+      const endStream = (): void => {
+        stream.channel.send(Ended, { code: reason, message: endMessages[reason] ?? reason })
+        stream.end(reason)
+      }
+      if (reason === 'token_revoked') this.#run(this.#lastReport(peer, reason).finally(endStream))
+      else endStream()
+    }
     const peer: Peer = {
       ...stream.channel,
-      ...abilities,
+      ...agent,
       clientId,
       tokenHash,
       sessionId,
       remoteAddr,
       instanceId: hello.instance_id,
-      connectedAt: clock.now(),
+      connectedAt: this.#options.clock.now(),
       ended: stream.ended,
-      can: capability => isCapable(abilities, capability),
-      end(reason) {
-        if (isEnding) return
-        isEnding = true
-        forget(peer)
-        const end = (): void => {
-          stream.channel.send(Ended, { code: reason, message: whyEnded[reason] ?? reason })
-          stream.end(reason)
-        }
-        if (reason === 'token_revoked') run(lastWord(peer, reason).finally(end))
-        else end()
-      }
+      can: capability => isCapable(agent, capability),
+      end
     }
     return peer
   }
 
-  async function lastWord(peer: Peer, reason: string): Promise<void> {
-    const { promise: late, resolve } = Promise.withResolvers<void>()
-    const cancel = clock.after(lastWordMs, resolve)
-    hurry.add(resolve)
-    const words = filled(connectionSlot).map(({ value }) => value.leaving?.(peer, reason))
-    await Promise.race([Promise.allSettled(words), late])
-    hurry.delete(resolve)
+  /** Gives plugins 1 s to ask the agent for a last report; none when the server stops. */
+  async #lastReport(peer: Peer, reason: string): Promise<void> {
+    const { promise: timeout, resolve } = Promise.withResolvers<void>()
+    const cancel = this.#options.clock.after(lastReportMs, resolve)
+    this.#ending.add(resolve)
+    const reports = this.#options.filled(connectionSlot).map(({ value }) => value.leaving?.(peer, reason))
+    await Promise.race([Promise.allSettled(reports), timeout])
+    this.#ending.delete(resolve)
     await cancel()
   }
 
-  function forget(peer: Peer): void {
-    if (sessions.get(peer.clientId)?.peer === peer) sessions.delete(peer.clientId)
+  #remove(peer: Peer): void {
+    if (this.find(peer.clientId) === peer) this.#sessions.delete(peer.clientId)
   }
 
-  function leave(peer: Peer): void {
-    forget(peer)
-    const reason = String(peer.ended.reason)
-    log.info('client.disconnected', 'a client is disconnected', { client_id: peer.clientId, reason })
-    each(({ left }) => left?.(peer, reason))
-    run(seen([peer.clientId]))
+  #left(peer: Peer): void {
+    this.#remove(peer)
+    const { clientId: client_id, ended } = peer
+    const reason = String(ended.reason)
+    this.#options.log.info('client.disconnected', 'a client is disconnected', { client_id, reason })
+    this.#notify(({ left }) => left?.(peer, reason))
+    this.#run(this.#saveLastSeen([client_id]))
   }
 
-  async function seen(ids: readonly string[]): Promise<void> {
+  async #saveLastSeen(ids: readonly string[]): Promise<void> {
+    const { store, clock } = this.#options
     await store.change(em => em.nativeUpdate(Client, { id: { $in: [...ids] } }, { lastSeenAt: clock.now() }))
   }
 
-  async function minute(): Promise<void> {
-    conflicts.sweep()
-    if (sessions.size > 0) await seen([...sessions.keys()])
+  async #upkeep(): Promise<void> {
+    this.#conflicts.sweep()
+    if (this.#sessions.size > 0) await this.#saveLastSeen([...this.#sessions.keys()])
   }
 
-  return {
-    join,
-    find: (clientId: string) => sessions.get(clientId)?.peer,
-    all: () => [...sessions.values()].map(({ peer }) => peer),
-    wake: (clientId: string) => sessions.get(clientId)?.outbox.wake(),
-    async close() {
-      isClosing = true
-      await release()
-      for (const { peer } of [...sessions.values()]) peer.end('shutting_down')
-      for (const go of hurry) go()
-      while (running.size > 0) await Promise.all(running)
-    }
+  #run(work: Promise<void>): void {
+    const { log } = this.#options
+    const done = work
+      .catch((error: unknown) =>
+        log.error('control.session_failed', String(error), { ...attributionOf(error) })
+      )
+      .finally(() => this.#running.delete(done))
+    this.#running.add(done)
+  }
+
+  #notify(call: (hooks: ConnectionHooks) => void): void {
+    const { log, filled } = this.#options
+    for (const { by, value } of filled(connectionSlot))
+      try {
+        call(value)
+      } catch (error) {
+        log.error('control.session_failed', `plugin ${by}: ${String(error)}`, { plugin: by })
+      }
   }
 }
 
-const words = (outbox: Outbox): BoundHandler[] =>
+const reportHandlers = (outbox: Outbox): BoundHandler[] =>
   bindHandlers(
     [
-      on(ObjectRemoved, (_: Outbox, row) => outbox.hear(row, { status: 'removed' })),
-      on(ObjectStatus, (_: Outbox, { code, message, ...row }) =>
-        outbox.hear(row, code === '' ? { status: 'applied' } : { status: 'refused', code, message })
+      on(ObjectRemoved, (_: Outbox, object) => outbox.report(object, { status: 'removed' })),
+      on(ObjectStatus, (_: Outbox, { code, message, ...object }) =>
+        outbox.report(object, code === '' ? { status: 'applied' } : { status: 'refused', code, message })
       )
     ],
     () => outbox

@@ -43,5 +43,5 @@ t.test('a house that is wired and not started does not listen', async t => {
   })
   t.teardown(() => releases.run())
 
-  t.throws(() => stream.port(), /is not up yet/)
+  t.throws(() => stream.port(), /does not listen yet/)
 })
