@@ -202,7 +202,7 @@ t.test('what a route changes after its caller has been told that it failed is un
 
   going.resolve()
 
-  await t.rejects(late, /after the answer/)
+  await t.rejects(late, /an error response was sent before/)
   t.match(await call('GET', '/v1/users/ann'), { body: { display_name: 'Ann' } })
 })
 
