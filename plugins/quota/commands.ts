@@ -39,7 +39,7 @@ const set = defineCommand({
 
 const clear = defineCommand({
   name: 'quota clear',
-  summary: 'Forgive what was used in this period; its end stays.',
+  summary: 'Set the usage of this period to 0; the period stays.',
   args: pair,
   positional: ['user', 'client'],
   needs: 'api',
@@ -70,14 +70,14 @@ const list = defineCommand({
   positional: ['user'],
   needs: 'api',
   async run({ api, args: { user, client }, print }) {
-    const who = async () => user ?? (await api.get<{ user_id: string }>('/v1/users/me')).user_id
+    const userId = async () => user ?? (await api.get<{ user_id: string }>('/v1/users/me')).user_id
     const path =
       client === undefined
-        ? `/v1/users/${encode(await who())}`
+        ? `/v1/users/${encode(await userId())}`
         : `/v1/clients/${await findClientId(api, client)}`
     const rows = await api.list<QuotaRow>(`${path}/quotas`)
-    const isMeant = (row: QuotaRow): boolean => user === undefined || row.user_id === user
-    print.data(rows.filter(isMeant), columns)
+    const matches = (row: QuotaRow): boolean => user === undefined || row.user_id === user
+    print.data(rows.filter(matches), columns)
   }
 })
 

@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 
-/** One a pair of user and client; ids, not foreign keys: their plugins take quotas along by hand. */
+/** One for each pair of user and client. Ids, not foreign keys: see lifecycle.ts. */
 export const Quota = defineEntity({
   name: 'Quota',
   tableName: 'quota',
@@ -9,12 +9,12 @@ export const Quota = defineEntity({
     clientId: p.string().length(26).primary().index('quota_client_id_index'),
     monthlyBytes: p.bigint('number'),
     anchor: p.bigint('number'), // Unix seconds
-    periodStart: p.bigint('number'), // Unix seconds; of the period that the four below speak of
-    used: p.bigint('number'), // booked in the period, in plus out; never changed by hand
-    credit: p.bigint('number'), // of it, what is forgiven
+    periodStart: p.bigint('number'), // Unix seconds; the four columns below belong to this period
+    used: p.bigint('number'), // committed in the period, in plus out; only the ledger adds to it
+    credit: p.bigint('number'), // of it, what was cleared
     exhaustedAt: p.bigint('number').nullable(), // ms
-    levelTold: p.integer().nullable(), // percent; the highest that was told of in the period
-    holdSecs: p.integer(), // as the agent was told
+    levelTold: p.integer().nullable(), // percent; the highest level of the period that was notified
+    holdSecs: p.integer(), // as sent to the agent
     createdAt: p.bigint('number'), // ms
     updatedAt: p.bigint('number') // ms
   }

@@ -6,7 +6,7 @@ import { bytesUsedOf, currentPeriod } from './usage.ts'
 
 const levels = [80, 100] as const
 
-/** Says what has been reached and was not said in this period. Answers the quota that knows it. */
+/** Calls the fillers of `quota.level` for each level that is reached for the first time in the period. */
 export async function notifyLevels(
   quota: Quota,
   { nowMs, filled }: { readonly nowMs: number; readonly filled: SlotReader },
@@ -19,7 +19,7 @@ export async function notifyLevels(
   )
   const { end: periodEnd } = currentPeriod(quota, nowMs)
   for (const percent of reached)
-    for (const { value: told } of filled(levelSlot))
-      await told({ userId, clientId, percent, bytesUsed, monthlyBytes, periodEnd }, em)
+    for (const { value: onLevel } of filled(levelSlot))
+      await onLevel({ userId, clientId, percent, bytesUsed, monthlyBytes, periodEnd }, em)
   return { ...quota, levelTold: reached.at(-1) ?? levelTold ?? null }
 }

@@ -3,7 +3,7 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { Quota } from './entities.ts'
 import { bytesUsedOf, rolledOver } from './usage.ts'
 
-/** A series a pair, from PUT to DELETE. */
+/** One series for each quota. */
 export const openMetrics =
   ({ store, clock }: Pick<Kernel, 'store' | 'clock'>): Metrics =>
   async () => {
@@ -18,10 +18,10 @@ export const openMetrics =
       samples: quotas.map(quota => ({ labelValues: [quota.userId, quota.clientId], value: read(quota) }))
     })
     return [
-      gauge('exhausted', '1 where the quota of the period is spent', ({ exhaustedAt }) =>
+      gauge('exhausted', '1 if the quota of the period is used up', ({ exhaustedAt }) =>
         exhaustedAt == null ? 0 : 1
       ),
-      gauge('bytes_used', 'Delivered in the period, in and out, less what was forgiven', bytesUsedOf),
-      gauge('bytes_limit', 'Size of the quota', ({ monthlyBytes }) => monthlyBytes)
+      gauge('bytes_used', 'Bytes delivered in the period, in and out, less what was cleared', bytesUsedOf),
+      gauge('bytes_limit', 'Size of the quota in bytes', ({ monthlyBytes }) => monthlyBytes)
     ]
   }

@@ -29,7 +29,7 @@ export default definePlugin<Deps>({
   name: 'quota',
   version: '1.0.0',
   kernel: '^1.0.0',
-  // Rules, although nothing of theirs is used: what limits them is on the agent before them.
+  // Needs rules only for the order: an agent gets quotas before the rules that they limit.
   needs: { clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0', stats: '^1.0.0' },
   keys,
   codes: [quotaNotFound, unsupported, invalidQuotaSize, invalidBillingAnchor],
@@ -46,13 +46,13 @@ export default definePlugin<Deps>({
     objectKindSlot.fillWith(({ quotas }: Deps) => quotas.kind),
     connectionSlot.fillWith(({ quotas }: Deps) => quotas.connection),
     metricsSlot.fillWith(openMetrics),
-    committedSlot.fillWith(({ quotas }: Deps) => quotas.book),
-    removingSlot.fillWith(({ quotas }: Deps) => quotas.forgetClient),
-    userRemovingSlot.fillWith(({ quotas }: Deps) => ({ remove: quotas.forgetUser })),
+    committedSlot.fillWith(({ quotas }: Deps) => quotas.onCommitted),
+    removingSlot.fillWith(({ quotas }: Deps) => quotas.lifecycle.clientRemoved),
+    userRemovingSlot.fillWith(({ quotas }: Deps) => ({ remove: quotas.lifecycle.userRemoved })),
     documentKindSlot.fill(quotasKind)
   ],
   messages,
   routes,
   commands,
-  start: ({ deps: { quotas, store } }) => store.change(quotas.start)
+  start: ({ deps: { quotas, store } }) => store.change(quotas.lifecycle.reconcile)
 })

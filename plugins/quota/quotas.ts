@@ -7,18 +7,24 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { Clients } from '../clients/exports.ts'
 import type { Stats } from '../stats/exports.ts'
-import { LastReport } from '../stats/wire.ts'
 import type { Users } from '../users/exports.ts'
 import { objectKeyOf, openDelivery } from './delivery.ts'
 import { Quota } from './entities.ts'
 import { notifyLevels } from './levels.ts'
-import { openKeeping } from './lifecycle.ts'
-import { firstOfMonth, periodOf } from './period.ts'
-import { missing, openReading } from './reading.ts'
+import { openLifecycle } from './lifecycle.ts'
+import { openReading, quotaMissing } from './reading.ts'
 import { rowOf } from './row.ts'
-import { type ChangeBody, invalidAnchor, type PairParams, type QuotaRow, type SetBody } from './schema.ts'
+import {
+  type ChangeBody,
+  checkAnchor,
+  invalidAnchor,
+  type PairParams,
+  type QuotaRow,
+  type SetBody
+} from './schema.ts'
 import type { keys } from './settings.ts'
-import { rolledOver, withExhaustion } from './usage.ts'
+import { newQuota, rolledOver, withExhaustion } from './usage.ts'
+import { openUsageSink } from './usage-sink.ts'
 import { capability } from './wire.ts'
 
 export const unsupported = defineCode('quota_unsupported_by_client', 422, 3)
@@ -31,117 +37,105 @@ export interface Services extends Kernel<typeof keys> {
 export type Quotas = ReturnType<typeof openQuotas>
 
 type Change = Pick<Call, 'change'>
-const lastReportMs = 1_000
+
+const reportMs = 1_000
 
 export function openQuotas(deps: Services) {
-  const { config, store, clock, control, log, filled, clients, users } = deps
-  const keeping = openKeeping(deps)
+  const { store, clock, control, clients, users } = deps
+  const lifecycle = openLifecycle(deps)
 
-  /** Keeps usage and period of a quota that is there. */
-  async function set(at: PairParams, body: SetBody, { change }: Change): Promise<QuotaRow> {
-    const given = anchorIn(body)
-    const { known, client } = await store.read(em => find(at, em))
-    refuseUnable(client)
-    if (!known) await settleBooks(at.client_id)
-    return changed(at, change, async em => {
-      const { known, client } = await find(at, em)
-      refuseUnable(client)
-      if (known && given !== undefined && given !== known.anchor)
+  /** An existing quota keeps its usage and period. */
+  async function set(pair: PairParams, body: SetBody, { change }: Change): Promise<QuotaRow> {
+    const anchor = checkAnchor(body.billing_anchor, clock.now())
+    const { client, found } = await store.read(em => find(pair, deps, em))
+    requireSupport(client)
+    if (!found) await requestReport(pair.client_id, deps)
+    return save(pair, change, deps, async em => {
+      const { client, found } = await find(pair, deps, em)
+      requireSupport(client)
+      if (found && anchor !== undefined && anchor !== found.anchor)
         throw invalidAnchor('cannot be changed; delete the quota and make another')
-      const quota = known ?? newQuota(at, given)
-      return { ...quota, monthlyBytes: body.monthly_bytes }
+      const ids = { userId: pair.user_id, clientId: pair.client_id }
+      return { ...(found ?? newQuota(ids, anchor, clock.now())), monthlyBytes: body.monthly_bytes }
     })
   }
 
-  async function patch(at: PairParams, body: ChangeBody, { change }: Change): Promise<QuotaRow> {
+  async function patch(pair: PairParams, body: ChangeBody, { change }: Change): Promise<QuotaRow> {
     const isCleared = body.clear_period_usage === true
-    if (isCleared) await settleBooks(at.client_id)
-    return changed(at, change, async em => {
-      const { known, client } = await find(at, em)
-      const quota = known ?? missing(at)
-      refuseUnable(client)
+    if (isCleared) await requestReport(pair.client_id, deps)
+    return save(pair, change, deps, async em => {
+      const { client, found } = await find(pair, deps, em)
+      const quota = found ?? quotaMissing(pair)
+      requireSupport(client)
       const monthlyBytes = body.monthly_bytes ?? quota.monthlyBytes
       return { ...quota, monthlyBytes, credit: isCleared ? quota.used : quota.credit }
     })
   }
 
-  /** Saves what `work` makes of it, as it stands now, and tells the agent. */
-  async function changed(
-    at: PairParams,
-    change: Call['change'],
-    work: (em: EntityManager) => Promise<Quota>
-  ) {
-    const { client_id: clientId, user_id: userId } = at
-    const row = await change(resource(at), async em => {
-      const now = clock.now()
-      const judgment = {
-        ...withExhaustion(await work(em), now),
-        holdSecs: config.quota_hold_secs,
-        updatedAt: now
-      }
-      const quota = await notifyLevels(judgment, { nowMs: now, filled }, em)
-      await em.upsert(Quota, quota)
-      await control.objects.put(em, objectKeyOf({ clientId, userId }))
-      return rowOf(quota, (await clients.get(clientId, em)).name, now)
+  async function remove(pair: PairParams, { change }: Change): Promise<void> {
+    const ids = { clientId: pair.client_id, userId: pair.user_id }
+    await change(resourceOf(pair), async em => {
+      await users.get(em, ids.userId)
+      await clients.get(ids.clientId, em)
+      if (!(await lifecycle.remove(ids, em))) quotaMissing(pair)
     })
-    await control.objects.deliver(objectKeyOf({ clientId, userId }), 'push')
-    return row
+    await control.objects.deliver(objectKeyOf(ids), 'remove')
   }
 
-  /** User and client must be there; the quota as it stands now, if there is one. */
-  async function find({ user_id: userId, client_id: clientId }: PairParams, em: EntityManager) {
-    await users.get(em, userId)
-    const client = await clients.get(clientId, em)
-    const known = await em.findOne(Quota, { userId, clientId }, { disableIdentityMap: true })
-    return { client, known: known && rolledOver(known, clock.now()) }
+  return {
+    set,
+    patch,
+    remove,
+    onCommitted: openUsageSink(deps),
+    lifecycle,
+    ...openReading(deps),
+    ...openDelivery(deps)
   }
+}
 
-  function newQuota({ user_id: userId, client_id: clientId }: PairParams, given: number | undefined): Quota {
+/** The quota in its current period, or null. Throws if the user or the client does not exist. */
+async function find({ user_id: userId, client_id: clientId }: PairParams, deps: Services, em: EntityManager) {
+  await deps.users.get(em, userId)
+  const client = await deps.clients.get(clientId, em)
+  const found = await em.findOne(Quota, { userId, clientId }, { disableIdentityMap: true })
+  return { client, found: found && rolledOver(found, deps.clock.now()) }
+}
+
+/** Saves what `work` returns, and delivers it to the agent. */
+async function save(
+  pair: PairParams,
+  change: Call['change'],
+  { clock, config, control, clients, filled }: Services,
+  work: (em: EntityManager) => Promise<Quota>
+): Promise<QuotaRow> {
+  const key = objectKeyOf({ clientId: pair.client_id, userId: pair.user_id })
+  const row = await change(resourceOf(pair), async em => {
     const now = clock.now()
-    const secs = Math.floor(now / 1000)
-    const anchor = given ?? firstOfMonth(secs)
-    const { start: periodStart } = periodOf(anchor, secs)
-    const usage = { periodStart, used: 0, credit: 0, exhaustedAt: null, levelTold: null }
-    const { quota_hold_secs: holdSecs } = config
-    return { userId, clientId, monthlyBytes: 0, anchor, ...usage, holdSecs, createdAt: now, updatedAt: now }
-  }
-
-  function anchorIn({ billing_anchor: anchor }: SetBody): number | undefined {
-    if (anchor !== undefined && anchor * 1000 > clock.now()) throw invalidAnchor('must not be in the future')
-    return anchor
-  }
-
-  /** What was delivered until now is booked before the count begins anew, if the agent says it in time. */
-  async function settleBooks(clientId: string): Promise<void> {
-    try {
-      await control.peers.find(clientId)?.request(LastReport, {}, { deadlineMs: lastReportMs })
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error
-      log.debug('traffic_quota.no_report', error.message, { client: clientId })
-    }
-  }
-
-  async function remove(at: PairParams, { change }: Change): Promise<void> {
-    const { client_id: clientId, user_id: userId } = at
-    await change(resource(at), async em => {
-      await users.get(em, userId)
-      await clients.get(clientId, em)
-      if (!(await keeping.lift({ clientId, userId }, em))) missing(at)
-    })
-    await control.objects.deliver(objectKeyOf({ clientId, userId }), 'remove')
-  }
-
-  return { set, patch, remove, ...openReading(deps), ...keeping, ...openDelivery(deps) }
+    const changed = { ...(await work(em)), holdSecs: config.quota_hold_secs, updatedAt: now }
+    const quota = await notifyLevels(withExhaustion(changed, now), { nowMs: now, filled }, em)
+    await em.upsert(Quota, quota)
+    await control.objects.put(em, key)
+    return rowOf(quota, (await clients.get(key.clientId, em)).name, now)
+  })
+  await control.objects.deliver(key, 'push')
+  return row
 }
 
-/** As it is now, or as it was last seen; one that was never seen is judged when it joins. */
-function refuseUnable({ id, agentVersion, capabilities = null }: Client): void {
+/** Commits what was delivered until now, before a count begins anew; what the agent reports late counts in it. */
+async function requestReport(clientId: string, { stats, log }: Services): Promise<void> {
+  try {
+    await stats.requestReport(clientId, { deadlineMs: reportMs })
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+    log.debug('traffic_quota.no_report', error.message, { client: clientId })
+  }
+}
+
+/** Checks the agent as it is or was last seen; one that was never seen is checked when it joins. */
+function requireSupport({ id, agentVersion, capabilities = null }: Client): void {
   if (agentVersion == null || isCapable({ agentVersion, capabilities }, capability)) return
-  const { id: what, since } = capability
-  throw new Fault(
-    unsupported,
-    `client ${id} runs ${agentVersion}, without ${what} ${since}; update its agent`
-  )
+  const message = `client ${id} runs ${agentVersion}, without ${capability.id} ${capability.since}; update its agent`
+  throw new Fault(unsupported, message)
 }
 
-const resource = ({ user_id, client_id }: PairParams) => ({ kind: 'quota', id: `${user_id}/${client_id}` })
+const resourceOf = ({ user_id, client_id }: PairParams) => ({ kind: 'quota', id: `${user_id}/${client_id}` })

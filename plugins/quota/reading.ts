@@ -1,4 +1,4 @@
-// Quotas as their users and superadmins see them.
+// Reads quotas for their users and for superadmins.
 import type { FilterQuery } from '@mikro-orm/sql'
 import { defineCode, Fault, notOwner } from '../../kernel/base/errors.ts'
 import type { PagedRows } from '../../kernel/http/list-route.ts'
@@ -18,27 +18,27 @@ interface Services extends Pick<Kernel, 'store' | 'clock'> {
 }
 
 export function openReading({ store, clock, clients, users }: Services) {
-  /** Judged on the path, before anything is looked up. */
-  function refuseStranger(userId: string, principal: Principal): void {
+  /** Checked before any lookup, so that the answer does not depend on what exists. */
+  function requireSelf(userId: string, principal: Principal): void {
     if (principal.role !== 'superadmin' && principal.userId !== userId)
       throw new Fault(notOwner, 'these are the quotas of another user')
   }
 
   async function read(at: PairParams, principal: Principal): Promise<QuotaRow> {
     const { user_id: userId, client_id: clientId } = at
-    refuseStranger(userId, principal)
+    requireSelf(userId, principal)
     return store.read(async em => {
       await users.get(em, userId)
       const quota = await em.findOne(Quota, { userId, clientId }, { disableIdentityMap: true })
-      // Whose quota it is may know the client by it; else it is as unknown as to all others.
+      // Only a superadmin learns whether the client exists.
       if (!quota && principal.role === 'superadmin') await clients.get(clientId, em)
       const [row] = quota ? await rowsOf([quota], clock.now(), em) : []
-      return row ?? missing(at)
+      return row ?? quotaMissing(at)
     })
   }
 
   async function listOfUser(userId: string, principal: Principal): Promise<PagedRows<QuotaRow>> {
-    refuseStranger(userId, principal)
+    requireSelf(userId, principal)
     await store.read(em => users.get(em, userId))
     return list({ userId }, 'clientId')
   }
@@ -64,6 +64,6 @@ export function openReading({ store, clock, clients, users }: Services) {
   return { read, listOfUser, listOfClient }
 }
 
-export function missing({ user_id, client_id }: PairParams): never {
+export function quotaMissing({ user_id, client_id }: PairParams): never {
   throw new Fault(quotaNotFound, `${user_id} has no quota on client ${client_id}`)
 }

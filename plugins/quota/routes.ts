@@ -14,7 +14,7 @@ const ofUser = defineList({
   url: '/v1/users/:user_id/quotas',
   action: 'quota.list',
   access: 'user',
-  summary: 'The quotas of a user.',
+  summary: 'Lists the quotas of a user.',
   schema: () => ({ params: UserParams, row: QuotaRow }),
   run: ({ quotas }: Deps, { params, principal }) => quotas.listOfUser(params.user_id, principal)
 })
@@ -23,7 +23,7 @@ const ofClient = defineList({
   url: '/v1/clients/:client_id/quotas',
   action: 'quota.list-client',
   access: 'superadmin',
-  summary: 'The quotas on a client.',
+  summary: 'Lists the quotas on a client.',
   schema: () => ({ params: ClientParams, row: QuotaRow }),
   run: ({ quotas }: Deps, { params }) => quotas.listOfClient(params.client_id)
 })
@@ -34,7 +34,8 @@ const set = defineRoute({
   action: 'quota.set',
   access: 'superadmin',
   status: 200,
-  summary: "Sets what a user's rules may deliver on a client in a month; usage and period stay.",
+  summary:
+    "Sets what a user's rules may deliver on a client in a month; an existing quota keeps its usage and period.",
   schema: () => ({ params: PairParams, body: SetBody, reply: QuotaRow }),
   run: ({ quotas }: Deps, call) => quotas.set(call.params, call.body, call),
   replay: ({ quotas }, { params, principal }) => quotas.read(params, principal)
@@ -46,7 +47,7 @@ const change = defineRoute({
   action: 'quota.update',
   access: 'superadmin',
   status: 200,
-  summary: 'Changes the size, or forgives what was used in this period.',
+  summary: 'Changes the size, or sets the usage of this period to 0.',
   schema: () => ({ params: PairParams, body: ChangeBody, reply: QuotaRow }),
   run: ({ quotas }: Deps, call) => quotas.patch(call.params, call.body, call),
   replay: ({ quotas }, { params, principal }) => quotas.read(params, principal)
@@ -58,7 +59,7 @@ const remove = defineRoute({
   action: 'quota.delete',
   access: 'superadmin',
   status: 204,
-  summary: 'Takes a quota away; what it held goes on.',
+  summary: 'Deletes a quota; connections that it held continue.',
   schema: () => ({ params: PairParams, reply: Type.Void() }),
   run: ({ quotas }: Deps, call) => quotas.remove(call.params, call)
 })
@@ -69,7 +70,7 @@ const status = defineRoute({
   action: 'quota.status',
   access: 'user',
   status: 200,
-  summary: 'Usage against the size, in this period.',
+  summary: 'Returns the usage and size of this period.',
   schema: () => ({ params: PairParams, reply: QuotaRow }),
   run: ({ quotas }: Deps, { params, principal }) => quotas.read(params, principal)
 })

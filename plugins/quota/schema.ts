@@ -4,10 +4,16 @@ import { defineCode, Fault } from '../../kernel/base/errors.ts'
 export const invalidQuotaSize = defineCode('invalid_quota_size', 400, 3)
 export const invalidBillingAnchor = defineCode('invalid_billing_anchor', 400, 3)
 
-export const invalidAnchor = (why: string): Fault =>
-  new Fault(invalidBillingAnchor, `/billing_anchor ${why}`, {
+export const invalidAnchor = (reason: string): Fault =>
+  new Fault(invalidBillingAnchor, `/billing_anchor ${reason}`, {
     details: { field: '/billing_anchor', reason: 'anchor' }
   })
+
+/** Throws if the anchor is in the future. */
+export function checkAnchor(anchor: number | undefined, nowMs: number): number | undefined {
+  if (anchor !== undefined && anchor * 1000 > nowMs) throw invalidAnchor('must not be in the future')
+  return anchor
+}
 
 const closed = { additionalProperties: false } as const
 const Bytes = (code?: string) =>
@@ -37,7 +43,7 @@ export type QuotaRow = Static<typeof QuotaRow>
 
 export const SetBody = Type.Object(
   {
-    ...Type.Partial(QuotaRow).properties, // may be sent back, and are ignored
+    ...Type.Partial(QuotaRow).properties, // ignored, so that a row can be sent back as it was read
     monthly_bytes: Type.Integer({ ...MonthlyBytes, description: 'In plus out, a calendar month.' }),
     billing_anchor: Type.Optional(
       Type.Integer({
@@ -55,7 +61,7 @@ export const ChangeBody = Type.Object(
   {
     monthly_bytes: Type.Optional(MonthlyBytes),
     clear_period_usage: Type.Optional(
-      Type.Boolean({ description: 'Forgives what was used in this period; its end stays.' })
+      Type.Boolean({ description: 'Sets the usage of this period to 0; the period stays.' })
     )
   },
   closed

@@ -5,6 +5,7 @@ export const keys = Type.Object({
     minimum: 0,
     maximum: 86_400,
     default: 60,
-    description: 'How long live connections of an exhausted quota are held, in case it is refilled.'
+    description:
+      'How long open connections of an exhausted quota wait for a new period or a larger size before they are reset.'
   })
 })

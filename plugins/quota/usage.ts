@@ -1,43 +1,56 @@
-// What a quota's row says at a time: pure, so that reading, booking and telling the agent agree.
+// The usage of a quota at a given time. Pure, so that the API, the ledger and the agent get the same result.
 import type { CommittedBytes } from '../stats/exports.ts'
 import type { Quota } from './entities.ts'
-import { type Period, periodOf } from './period.ts'
+import { firstOfMonth, type Period, periodOf } from './period.ts'
 
-type Standing = Pick<Quota, 'used' | 'credit' | 'monthlyBytes'>
+export function newQuota(
+  ids: Pick<Quota, 'userId' | 'clientId'>,
+  anchor: number | undefined,
+  nowMs: number
+): Quota {
+  const secs = Math.floor(nowMs / 1000)
+  const begin = anchor ?? firstOfMonth(secs)
+  const terms = { monthlyBytes: 0, anchor: begin, holdSecs: 0, createdAt: nowMs, updatedAt: nowMs }
+  return { ...ids, ...terms, ...unused(periodOf(begin, secs)) }
+}
 
-export const bytesUsedOf = ({ used, credit }: Pick<Standing, 'used' | 'credit'>): number => used - credit
+const unused = ({ start }: Period) => ({
+  periodStart: start,
+  used: 0,
+  credit: 0,
+  exhaustedAt: null,
+  levelTold: null
+})
 
-/** A clock that goes back does not bring a period back. */
+export const bytesUsedOf = ({ used, credit }: Pick<Quota, 'used' | 'credit'>): number => used - credit
+
+/** If the clock is set back, the period stays. */
 export const currentPeriod = ({ anchor, periodStart }: Quota, nowMs: number): Period =>
   periodOf(anchor, Math.max(Math.floor(nowMs / 1000), periodStart))
 
-/** The row as it stands now: a period that is over has taken usage and credit along. */
+/** The quota in its current period. A new period begins without usage and credit. */
 export function rolledOver(quota: Quota, nowMs: number): Quota {
-  const { start } = currentPeriod(quota, nowMs)
-  if (start === quota.periodStart) return quota
-  const anew = { periodStart: start, used: 0, credit: 0, exhaustedAt: null, levelTold: null }
-  return withExhaustion({ ...quota, ...anew }, start * 1000)
+  const period = currentPeriod(quota, nowMs)
+  if (period.start === quota.periodStart) return quota
+  return withExhaustion({ ...quota, ...unused(period) }, period.start * 1000)
 }
 
-/** After a change: exhausted from this moment on, or from an earlier one, or not. */
+/** Sets `exhaustedAt` to now if the quota has just become exhausted, and to null if it is not. */
 export const withExhaustion = (quota: Quota, nowMs: number): Quota => ({
   ...quota,
   exhaustedAt: bytesUsedOf(quota) < quota.monthlyBytes ? null : (quota.exhaustedAt ?? nowMs)
 })
 
-/** From when on bytes count, Unix seconds. */
+/** Bytes count from here on, Unix seconds. */
 export const countedSince = ({ periodStart, createdAt }: Quota): number =>
   Math.max(periodStart, Math.floor(createdAt / 1000))
 
 const spanSecs = { minute: 60, hour: 3600 } as const
 
-/**
- * What is booked now, of the quota as it stands now. A span counts whole where its end does: the agent, which opens
- * the period by its own clock, counts the same.
- */
-export function withCommitted(quota: Quota, differences: readonly CommittedBytes[], nowMs: number): Quota {
+/** Adds committed bytes to a quota in its current period. A span counts where it ends, as on the agent. */
+export function withCommitted(quota: Quota, committed: readonly CommittedBytes[], nowMs: number): Quota {
   const since = countedSince(quota)
-  const added = differences
+  const added = committed
     .filter(({ startSecs, span }) => startSecs + spanSecs[span] > since)
     .reduce((sum, { bytesIn, bytesOut }) => sum + bytesIn + bytesOut, 0)
   return withExhaustion({ ...quota, used: quota.used + added }, nowMs)

@@ -16,7 +16,7 @@ const set = defineCommand({
   needs: 'api',
   async run({ api, args: { client, owner, ...limits }, print }) {
     print.data(
-      shown(await api.send<EnvelopeRow>('PUT', await pathOf(api, { client, owner }), limits)),
+      flat(await api.send<EnvelopeRow>('PUT', await pathOf(api, { client, owner }), limits)),
       columns
     )
   }
@@ -24,17 +24,17 @@ const set = defineCommand({
 
 const show = defineCommand({
   name: 'owner-limit show',
-  summary: 'Show what all rules of an owner on a client may do together.',
+  summary: 'Show the limits for all rules of an owner on a client together.',
   args: Type.Object({ client: Client, owner: Owner }),
   positional: ['client', 'owner'],
   needs: 'api',
   run: async ({ api, args, print }) =>
-    print.data(shown(await api.get<EnvelopeRow>(await pathOf(api, args))), columns)
+    print.data(flat(await api.get<EnvelopeRow>(await pathOf(api, args))), columns)
 })
 
 const list = defineCommand({
   name: 'owner-limit list',
-  summary: 'List the owners of rules on a client, and who of them is limited.',
+  summary: 'List the owners of rules on a client, and whether they are limited.',
   args: Type.Object({ client: Client }),
   positional: ['client'],
   needs: 'api',
@@ -48,19 +48,19 @@ const list = defineCommand({
 
 const remove = defineCommand({
   name: 'owner-limit delete',
-  summary: 'Lift the limit of an owner on a client.',
+  summary: 'Remove the limits of an owner on a client.',
   args: Type.Object({ client: Client, owner: Owner }),
   positional: ['client', 'owner'],
   needs: 'api',
   async run({ api, args, print }) {
     await api.send('DELETE', await pathOf(api, args))
-    print.line(`the rules of ${args.owner} on ${args.client} have no limit in common`)
+    print.line(`the rules of ${args.owner} on ${args.client} have no common limit any more`)
   }
 })
 
 const setRule = defineCommand({
   name: 'rule set-limit',
-  summary: 'Limit a rule, live connections too; without options, lift all its limits.',
+  summary: 'Limit a rule, open connections included; without options, remove all its limits.',
   args: Type.Object({ rule: Type.String({ description: 'rule_id' }), ...properties }),
   positional: ['rule'],
   needs: 'api',
@@ -73,12 +73,12 @@ const setRule = defineCommand({
 
 export const commands = [set, show, list, remove, setRule]
 
-interface At {
+interface OwnerArgs {
   readonly client: string
   readonly owner: string
 }
 
-const pathOf = async (api: Api, { client, owner }: At): Promise<string> =>
+const pathOf = async (api: Api, { client, owner }: OwnerArgs): Promise<string> =>
   `/v1/clients/${await findClientId(api, client)}/owners/${encodeURIComponent(owner)}/rate-limit`
 
-const shown = ({ rate_limit, ...row }: EnvelopeRow) => ({ ...row, ...rate_limit })
+const flat = ({ rate_limit, ...row }: EnvelopeRow) => ({ ...row, ...rate_limit })

@@ -2,14 +2,14 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 import { ruleKey } from '../rules/exports.ts'
 import type { RateLimit } from './limits.ts'
 
-/** The caps of a rule, as they were given. */
+/** The limits of a rule, as in the request. */
 export const RuleLimit = defineEntity({
   name: 'RuleLimit',
   tableName: 'rate_limit',
   properties: { rule: ruleKey(), limits: p.json().$type<RateLimit>() }
 })
 
-/** What all rules of an owner on a client have in common. Ids, not foreign keys: it outlives the last rule. */
+/** Limits for all rules of an owner on a client together. Ids, not foreign keys: it outlives the last rule. */
 export const Envelope = defineEntity({
   name: 'RateLimitEnvelope',
   tableName: 'rate_limit_envelope',

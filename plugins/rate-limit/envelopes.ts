@@ -1,18 +1,18 @@
-// The envelope of an owner on a client: what all its rules there have in common, also when there is none any more.
-import type { EntityManager } from '@mikro-orm/sql'
+// The envelope of an owner on a client limits all of the owner's rules there together. It outlives the last rule.
 import { timestamp } from '../../kernel/base/clock.ts'
 import { defineCode, Fault, notOwner } from '../../kernel/base/errors.ts'
 import { isCapable } from '../../kernel/control/peers.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Call } from '../../kernel/http/route.ts'
-import { Client, User } from '../../kernel/identity/entities.ts'
+import type { Client } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/exports.ts'
 import type { Rules } from '../rules/exports.ts'
-import type { Removed, Users } from '../users/exports.ts'
+import type { Users } from '../users/exports.ts'
 import { objectKeyOf, openDelivery } from './delivery.ts'
 import { Envelope } from './entities.ts'
+import { openLifecycle } from './lifecycle.ts'
 import { parseLimits, type RateLimit } from './limits.ts'
 import {
   type EnvelopeBody,
@@ -35,15 +35,16 @@ export type Envelopes = ReturnType<typeof openEnvelopes>
 
 export function openEnvelopes(deps: Services) {
   const { store, clock, control, clients, users, rules } = deps
+  const lifecycle = openLifecycle(deps)
 
   async function set(at: OwnerParams, body: EnvelopeBody, { change }: Pick<Call, 'change'>) {
-    const limits = parseLimits(...givenIn(body))
-    if (!limits) throw new Fault(limitsEmpty, 'the body limits nothing; DELETE takes an envelope away')
+    const limits = parseLimits(...limitsIn(body))
+    if (!limits) throw new Fault(limitsEmpty, 'the body limits nothing; use DELETE to remove an envelope')
     const { client_id: clientId, owner_id: ownerId } = at
-    const row = await change(resource(at), async em => {
+    const row = await change(resourceOf(at), async em => {
       const client = await clients.get(clientId, em)
       if (ownerId !== operatorId) await users.get(em, ownerId)
-      refuseUnable(client)
+      requireSupport(client)
       const now = clock.now()
       const known = await em.findOne(Envelope, { clientId, ownerId })
       const envelope = { clientId, ownerId, limits, createdAt: known?.createdAt ?? now, updatedAt: now }
@@ -55,20 +56,14 @@ export function openEnvelopes(deps: Services) {
     return row
   }
 
-  /** What is not there is as good as removed. */
+  /** Succeeds also if there is none. */
   async function remove(at: OwnerParams, { change }: Pick<Call, 'change'>): Promise<void> {
     const { client_id: clientId, owner_id: ownerId } = at
-    const isLifted = await change(resource(at), async em => {
+    const isRemoved = await change(resourceOf(at), async em => {
       await clients.get(clientId, em)
-      return lift({ clientId, ownerId }, em)
+      return lifecycle.remove({ clientId, ownerId }, em)
     })
-    if (isLifted) await control.objects.deliver(objectKeyOf({ clientId, ownerId }), 'remove')
-  }
-
-  async function lift({ clientId, ownerId }: Pick<Envelope, 'clientId' | 'ownerId'>, em: EntityManager) {
-    if ((await em.nativeDelete(Envelope, { clientId, ownerId })) === 0) return false
-    await control.objects.drop(em, objectKeyOf({ clientId, ownerId }), 'cut')
-    return true
+    if (isRemoved) await control.objects.deliver(objectKeyOf({ clientId, ownerId }), 'remove')
   }
 
   async function read({ client_id: clientId, owner_id: ownerId }: OwnerParams, principal: Principal) {
@@ -80,7 +75,7 @@ export function openEnvelopes(deps: Services) {
     return rowOf(found)
   }
 
-  /** Those with rules on the client, and those whose envelope has outlived their rules. */
+  /** Owners of rules on the client, and owners whose envelope has outlived their rules. */
   const owners = (clientId: string): Promise<OwnerRow[]> =>
     store.read(async em => {
       await clients.get(clientId, em)
@@ -95,47 +90,23 @@ export function openEnvelopes(deps: Services) {
       }))
     })
 
-  async function forgetUser({ id: ownerId }: User, em: EntityManager): Promise<Removed> {
-    const gone = await em.find(Envelope, { ownerId })
-    for (const envelope of gone) await lift(envelope, em)
-    return { ids: [], afterCommit: () => gone.forEach(({ clientId }) => void control.objects.wake(clientId)) }
-  }
-
-  const forgetClient = async ({ id: clientId }: Client, em: EntityManager): Promise<void> =>
-    void (await em.nativeDelete(Envelope, { clientId }))
-
-  /** At start: of users and clients that went while this plugin was off. A later user of a name inherits nothing. */
-  async function sweep(em: EntityManager): Promise<void> {
-    const made = new Map((await em.find(User, {})).map(({ id, createdAt }) => [id, createdAt]))
-    const known = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
-    for (const envelope of await em.find(Envelope, {})) {
-      const { clientId, ownerId, createdAt } = envelope
-      const isHeir = ownerId !== operatorId && (made.get(ownerId) ?? Number.POSITIVE_INFINITY) > createdAt
-      if (!known.has(clientId)) await em.nativeDelete(Envelope, { clientId, ownerId })
-      else if (isHeir) await lift(envelope, em)
-    }
-  }
-
-  return { set, remove, read, owners, forgetUser, forgetClient, sweep, ...openDelivery(deps) }
+  return { set, remove, read, owners, lifecycle, ...openDelivery(deps) }
 }
 
-/** As it is now, or as it was last seen; one that was never seen is judged when it joins. */
-function refuseUnable({ id, agentVersion, capabilities = null }: Client): void {
+/** Checks the agent as it is or was last seen; one that was never seen is checked when it joins. */
+function requireSupport({ id, agentVersion, capabilities = null }: Client): void {
   if (agentVersion == null || isCapable({ agentVersion, capabilities }, capability)) return
-  const { id: what, since } = capability
-  throw new Fault(
-    unsupported,
-    `client ${id} runs ${agentVersion}, without ${what} ${since}; update its agent`
-  )
+  const message = `client ${id} runs ${agentVersion}, without ${capability.id} ${capability.since}; update its agent`
+  throw new Fault(unsupported, message)
 }
 
-const resource = ({ client_id, owner_id }: OwnerParams) => ({
+const resourceOf = ({ client_id, owner_id }: OwnerParams) => ({
   kind: 'owner_rate_limit',
   id: `${client_id}/${owner_id}`
 })
 
-/** What stands flat is meant, beside what was read. */
-function givenIn(body: EnvelopeBody): [given: RateLimit, at: string] {
+/** The limits at the top level of the body; without any, those of the row that was sent back. */
+function limitsIn(body: EnvelopeBody): [limits: RateLimit, pointer: string] {
   const { client_id, owner_id, updated_at, rate_limit = {}, ...flat } = body
   return Object.keys(flat).length > 0 ? [flat, ''] : [rate_limit, '/rate_limit']
 }

@@ -7,7 +7,7 @@ import { capability, key, Limits } from './wire.ts'
 
 export const limitMissing = defineCode('validation.rate_limit_missing', 400, 3)
 
-/** The caps of one rule. */
+/** The limits of one rule. */
 export const field = ruleField({
   key,
   change: 'hot',

@@ -1,4 +1,4 @@
-// What may be said of limits, and what the agent is told of it: here bits become bytes, once.
+// Validates limits, and encodes them for the agent. Bits become bytes here and nowhere else.
 import { type Static, Type } from 'typebox'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import type { Limits } from './wire.ts'
@@ -16,7 +16,7 @@ export const properties = {
   bandwidth_out_bps: Positive('Bits per second towards the callers.'),
   bandwidth_in_burst_bytes: Positive('Default: 100 ms of the rate, at least 16 KiB.'),
   bandwidth_out_burst_bytes: Positive('Default: 100 ms of the rate, at least 16 KiB.'),
-  concurrent_connections: Positive('At once; a UDP flow is a connection.'),
+  concurrent_connections: Positive('Open at the same time; a UDP flow is a connection.'),
   new_connections_per_sec: Positive('A UDP flow is a connection.'),
   new_connections_burst: Positive('Default: one second of the rate.')
 }
@@ -32,19 +32,19 @@ const rateOf: Partial<Record<keyof RateLimit, keyof RateLimit>> = {
   new_connections_burst: 'new_connections_per_sec'
 }
 
-/** In one order, so that what is the same looks the same; null where nothing is limited. `at` is a JSON pointer. */
-export function parseLimits(given: RateLimit, at: string): RateLimit | null {
+/** Returns the limits with their keys in one order, so that equal limits are equal text; null if there are none. */
+export function parseLimits(given: RateLimit, pointer: string): RateLimit | null {
   for (const [burst, rate] of Object.entries(rateOf))
     if (burst in given && !(rate in given))
-      throw new Fault(burstWithoutRate, `${at}/${burst} needs ${at}/${rate}`, {
-        details: { field: `${at}/${burst}`, reason: 'without_rate' }
+      throw new Fault(burstWithoutRate, `${pointer}/${burst} needs ${pointer}/${rate}`, {
+        details: { field: `${pointer}/${burst}`, reason: 'without_rate' }
       })
-  const said = names.filter(name => given[name] !== undefined)
-  return said.length === 0 ? null : Object.fromEntries(said.map(name => [name, given[name]]))
+  const present = names.filter(name => given[name] !== undefined)
+  return present.length === 0 ? null : Object.fromEntries(present.map(name => [name, given[name]]))
 }
 
 const bitsPerByte = 8
-const leastBurstBytes = 16 * 1024
+const minBurstBytes = 16 * 1024
 
 export const encodeLimits = (limit: RateLimit): Limits => {
   const { concurrent_connections: connections, new_connections_per_sec: perSec } = limit
@@ -63,5 +63,5 @@ export const encodeLimits = (limit: RateLimit): Limits => {
 function bytesOf(bps: number | undefined, burst: number | undefined): Limits['bytes_in'] {
   if (bps === undefined) return undefined
   const perSec = bps / bitsPerByte
-  return { per_sec: perSec, burst: burst ?? Math.max(leastBurstBytes, Math.round(perSec / 10)) }
+  return { per_sec: perSec, burst: burst ?? Math.max(minBurstBytes, Math.round(perSec / 10)) }
 }

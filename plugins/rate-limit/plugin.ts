@@ -50,16 +50,16 @@ export default definePlugin<Deps>({
           throttles.forgetRule(rule)
     ),
     removingSlot.fillWith(({ envelopes, throttles }: Deps) => async (client, em) => {
-      await envelopes.forgetClient(client, em)
+      await envelopes.lifecycle.clientRemoved(client, em)
       throttles.forgetClient(client.id)
     }),
-    userRemovingSlot.fillWith(({ envelopes }: Deps) => ({ remove: envelopes.forgetUser }))
+    userRemovingSlot.fillWith(({ envelopes }: Deps) => ({ remove: envelopes.lifecycle.userRemoved }))
   ],
   messages,
   handlers: [
-    on(Throttled, async ({ peer, deps }: PeerCall<Deps>, { waits }) => deps.throttles.hear(peer, waits))
+    on(Throttled, async ({ peer, deps }: PeerCall<Deps>, { waits }) => deps.throttles.record(peer, waits))
   ],
   routes,
   commands,
-  start: ({ deps: { envelopes, store } }) => store.change(envelopes.sweep)
+  start: ({ deps: { envelopes, store } }) => store.change(envelopes.lifecycle.reconcile)
 })

@@ -14,7 +14,7 @@ const owners = defineList({
   url: '/v1/clients/:client_id/owners',
   action: 'owner_rate_limit.owners',
   access: 'superadmin',
-  summary: 'Who has rules on a client, or a rate limit there.',
+  summary: 'Lists the owners that have rules or a rate limit on a client.',
   schema: () => ({ params: ClientParams, row: OwnerRow }),
   run: ({ envelopes }: Deps, { params }) => envelopes.owners(params.client_id)
 })
@@ -25,7 +25,7 @@ const read = defineRoute({
   action: 'owner_rate_limit.read',
   access: 'user',
   status: 200,
-  summary: 'What all rules of an owner on a client may do together.',
+  summary: 'Returns the limits for all rules of an owner on a client together.',
   schema: () => ({ params: OwnerParams, reply: EnvelopeRow }),
   run: ({ envelopes }: Deps, { params, principal }) => envelopes.read(params, principal)
 })
@@ -36,7 +36,7 @@ const set = defineRoute({
   action: 'owner_rate_limit.set',
   access: 'superadmin',
   status: 200,
-  summary: 'Limits all rules of an owner on a client together; it reaches live connections.',
+  summary: 'Limits all rules of an owner on a client together, open connections included.',
   schema: () => ({ params: OwnerParams, body: EnvelopeBody, reply: EnvelopeRow }),
   run: ({ envelopes }: Deps, call) => envelopes.set(call.params, call.body, call),
   replay: ({ envelopes }, { params, principal }) => envelopes.read(params, principal)
@@ -48,7 +48,7 @@ const remove = defineRoute({
   action: 'owner_rate_limit.delete',
   access: 'superadmin',
   status: 204,
-  summary: 'Lifts the limit of an owner on a client.',
+  summary: 'Removes the limits of an owner on a client.',
   schema: () => ({ params: OwnerParams, reply: Type.Void() }),
   run: ({ envelopes }: Deps, call) => envelopes.remove(call.params, call)
 })

@@ -17,7 +17,7 @@ export const EnvelopeRow = Type.Object(
 )
 export type EnvelopeRow = Static<typeof EnvelopeRow>
 
-/** The limits flat, or a row as it was read: what is only read is ignored. */
+/** The limits at the top level, or a row as it was read; read-only fields are ignored. */
 export const EnvelopeBody = Type.Object(
   { ...properties, ...Type.Partial(EnvelopeRow).properties },
   { ...closed, description: 'Limits of all rules of the owner on the client together.' }

@@ -1,4 +1,4 @@
-// How long connections have waited for a rate, by rule and owner: summed over the lives of an agent.
+// How long connections have waited for a rate limit, by rule and owner, summed over restarts of the agent.
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Wait } from './wire.ts'
 
@@ -10,23 +10,23 @@ export interface Throttle extends Pick<Wait, 'scope' | 'id'> {
 interface Sum {
   readonly wait: Pick<Wait, 'scope' | 'id'>
   instanceId: string
-  last: number // as its agent said it
+  last: number // as reported
   ms: number
 }
 
 export type Throttles = ReturnType<typeof openThrottles>
 
-/** Lives as long as the server, as a counter does. */
+/** In memory: the sums start at 0 with the server. */
 export function openThrottles() {
   const clients = new Map<string, Map<string, Sum>>()
 
-  function hear({ clientId, instanceId }: Pick<Peer, 'clientId' | 'instanceId'>, waits: readonly Wait[]) {
+  function record({ clientId, instanceId }: Pick<Peer, 'clientId' | 'instanceId'>, waits: readonly Wait[]) {
     const sums = clients.get(clientId) ?? new Map<string, Sum>()
     clients.set(clientId, sums)
     for (const { scope, id, ms } of waits) {
       const key = `${scope} ${id}`
       const sum = sums.get(key) ?? { wait: { scope, id }, instanceId, last: 0, ms: 0 }
-      // Another agent, or a meter that was made anew, begins at 0.
+      // A new agent process, or a new meter, counts from 0.
       const before = sum.instanceId === instanceId && ms >= sum.last ? sum.last : 0
       sums.set(key, { ...sum, instanceId, last: ms, ms: sum.ms + ms - before })
     }
@@ -38,7 +38,7 @@ export function openThrottles() {
     )
 
   return {
-    hear,
+    record,
     all,
     forgetRule: ({ id, clientId }: { readonly id: string; readonly clientId: string }): void =>
       void clients.get(clientId)?.delete(`rule ${id}`),

@@ -1,6 +1,7 @@
 // The record of reported totals. A report commits its difference to the one before, so a retransmission adds nothing.
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
+import type { Log } from '../../kernel/base/log.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { RuleOwnership } from '../rules/exports.ts'
 import { committedBytes, compare, hasValidKey, latestMinute, totalsOf } from './comparison.ts'
@@ -56,23 +57,8 @@ export function openLedger({ clock, log, filled }: Kernel, owners: Pick<RuleOwne
     return {
       bytes: committedBytes(report.clientId, added),
       isCompleted,
-      afterCommit: [...(isNew ? logGap(report) : []), ...logLower(report, lower)]
+      afterCommit: [...(isNew ? logGap(report, log) : []), ...logLower(report, lower, log)]
     }
-  }
-
-  function logGap({ clientId, epoch, gap }: Report): AfterCommit[] {
-    if (!gap) return []
-    const fields = { client_id: clientId, epoch, from: timestamp(gap.from_ms), to: timestamp(gap.to_ms) }
-    const message = 'the agent was killed or lost power: its last second of traffic may be missing'
-    return [() => log.warn('accounting.gap', message, fields)]
-  }
-
-  function logLower({ clientId, epoch }: Report, [first, ...others]: readonly JournalRow[]): AfterCommit[] {
-    if (!first) return []
-    const row = { rule: first.ruleId, kind: first.kind, key: first.key, others: others.length }
-    const fields = { client_id: clientId, epoch, ...row }
-    const message = 'a report has less than was committed; the committed value stays'
-    return [() => log.warn('accounting.lower_value', message, fields)]
   }
 
   /** The committed seq of each of the client's latest epochs. */
@@ -99,4 +85,20 @@ function ownRows({ clientId, rows }: Report, ownership: ReadonlyMap<string, Rule
     if (rule?.clientId === clientId && hasValidKey(row)) own.set(rowKey(row), { ...row, owner: rule.owner })
   }
   return [...own.values()]
+}
+
+function logGap({ clientId, epoch, gap }: Report, log: Log): AfterCommit[] {
+  if (!gap) return []
+  const fields = { client_id: clientId, epoch, from: timestamp(gap.from_ms), to: timestamp(gap.to_ms) }
+  const message = 'the agent was killed or lost power: its last second of traffic may be missing'
+  return [() => log.warn('accounting.gap', message, fields)]
+}
+
+function logLower({ clientId, epoch }: Report, lower: readonly JournalRow[], log: Log): AfterCommit[] {
+  const [first, ...others] = lower
+  if (!first) return []
+  const row = { rule: first.ruleId, kind: first.kind, key: first.key, others: others.length }
+  const fields = { client_id: clientId, epoch, ...row }
+  const message = 'a report has less than was committed; the committed value stays'
+  return [() => log.warn('accounting.lower_value', message, fields)]
 }

@@ -1,0 +1,33 @@
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Kernel } from '../../kernel/plugin.ts'
+import type { AfterCommit, CommittedBytes } from '../stats/exports.ts'
+import { Quota } from './entities.ts'
+import { notifyLevels } from './levels.ts'
+import { rolledOver, withCommitted } from './usage.ts'
+
+/** Fills `stats.committed`: adds the bytes to the quotas of their owners. */
+export const openUsageSink =
+  ({ clock, log, filled }: Pick<Kernel, 'clock' | 'log' | 'filled'>) =>
+  async (committed: readonly CommittedBytes[], em: EntityManager): Promise<AfterCommit[]> => {
+    const nowMs = clock.now()
+    const afterCommit: AfterCommit[] = []
+    for (const [clientId, ofClient] of Map.groupBy(committed, ({ clientId }) => clientId)) {
+      const byUser = Map.groupBy(ofClient, ({ owner }) => owner)
+      const where = { clientId, userId: { $in: [...byUser.keys()] } }
+      for (const quota of await em.find(Quota, where, { disableIdentityMap: true })) {
+        const { userId } = quota
+        const before = rolledOver(quota, nowMs)
+        const counted = withCommitted(before, byUser.get(userId) ?? [], nowMs)
+        const after = await notifyLevels(counted, { nowMs, filled }, em)
+        const { periodStart, used, credit, exhaustedAt, levelTold } = after
+        const usage = { periodStart, used, credit, exhaustedAt, levelTold }
+        await em.nativeUpdate(Quota, { userId, clientId }, usage)
+        if (before.exhaustedAt != null || exhaustedAt == null) continue
+        const fields = { user: userId, client: clientId }
+        afterCommit.push(() =>
+          log.info('traffic_quota.exhausted', 'the quota of the month is used up', fields)
+        )
+      }
+    }
+    return afterCommit
+  }
