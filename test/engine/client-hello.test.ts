@@ -16,35 +16,38 @@ const clients: Record<string, ConnectionOptions> = {
   'few ciphers': { ciphers: 'ECDHE-RSA-AES128-GCM-SHA256' },
   'one ALPN protocol': { ALPNProtocols: ['h2'] },
   'many ALPN protocols': { ALPNProtocols: Array.from({ length: 200 }, (_, i) => `protocol-${i}`) },
-  'a curve of its own': { ecdhCurve: 'P-521' },
+  'an unusual curve': { ecdhCurve: 'P-521' },
   'no ticket': { minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2', secureOptions: 1 << 14 }
 }
 
 for (const [client, options] of Object.entries(clients)) {
-  t.test(`a client with ${client} is understood, in any fragments, and no sooner than whole`, async t => {
-    const hello = await clientHello({ ...options, servername: name })
-    const nameless = await clientHello(options)
+  t.test(
+    `the name of a client with ${client} is read from any fragments, once the hello is complete`,
+    async t => {
+      const hello = await clientHello({ ...options, servername: name })
+      const nameless = await clientHello(options)
 
-    t.same(parseClientHello(hello), { name })
-    t.equal(parseClientHello(nameless), 'nameless')
-    t.same(
-      parseClientHello(Buffer.concat([hello, randomBytes(100)])),
-      { name },
-      'what follows does not matter'
-    )
-    for (const size of [1, 2, 3, 5, 64, 255, 256, hello.length]) {
-      const records = splitIntoRecords(size, hello)
-      t.same(parseClientHello(records), { name }, `records of ${size}`)
-      const step = Math.ceil(records.length / 500)
-      for (let end = records.length - 1; end >= 0; end -= step)
-        if (parseClientHello(records.subarray(0, end)) !== 'incomplete')
-          t.fail(`${end} bytes of records of ${size}`)
+      t.same(parseClientHello(hello), { name })
+      t.equal(parseClientHello(nameless), 'nameless')
+      t.same(
+        parseClientHello(Buffer.concat([hello, randomBytes(100)])),
+        { name },
+        'later bytes do not matter'
+      )
+      for (const size of [1, 2, 3, 5, 64, 255, 256, hello.length]) {
+        const records = splitIntoRecords(size, hello)
+        t.same(parseClientHello(records), { name }, `records of ${size}`)
+        const step = Math.ceil(records.length / 500)
+        for (let end = records.length - 1; end >= 0; end -= step)
+          if (parseClientHello(records.subarray(0, end)) !== 'incomplete')
+            t.fail(`${end} bytes of records of ${size}`)
+      }
     }
-  })
+  )
 }
 
-/** A hello by hand: what is given stands where it belongs, lengths fit. */
-function made({ hosts = [[0, name]], extensions, tail = '' }: Made): Buffer {
+/** Builds a ClientHello from the given parts, with correct lengths. */
+function buildHello({ hosts = [[0, name]], extensions, tail = '' }: HelloParts): Buffer {
   const entries = hosts.map(([type, host]) =>
     Buffer.concat([Buffer.of(type), vector(2, Buffer.from(host, 'latin1'))])
   )
@@ -60,7 +63,7 @@ function made({ hosts = [[0, name]], extensions, tail = '' }: Made): Buffer {
   ])
   return record(Buffer.concat([Buffer.of(1), vector(3, body)]))
 }
-interface Made {
+interface HelloParts {
   readonly hosts?: readonly (readonly [type: number, host: string])[]
   readonly extensions?: readonly Buffer[]
   readonly tail?: string
@@ -74,7 +77,7 @@ const extension = (type: number, body: Buffer) => Buffer.concat([Buffer.of(0, ty
 const record = (body: Buffer, type = 22, version = [3, 1]) =>
   Buffer.concat([Buffer.of(type, ...version), vector(2, body)])
 
-t.test('a name is lower-case and has no dot at its end; what is no name counts as none', async t => {
+t.test('a name is lower-case without a trailing dot; an invalid name counts as no name', async t => {
   const table: [string, unknown][] = [
     ['One.EXAMPLE.org', { name }],
     ['one.example.org.', { name }],
@@ -91,13 +94,13 @@ t.test('a name is lower-case and has no dot at its end; what is no name counts a
     ['b\u00fccher.example', 'nameless']
   ]
   for (const [host, expected] of table)
-    t.same(parseClientHello(made({ hosts: [[0, host]] })), expected, JSON.stringify(host))
+    t.same(parseClientHello(buildHello({ hosts: [[0, host]] })), expected, JSON.stringify(host))
 })
 
 t.test('the host name is found among other entries and other extensions', async t => {
   t.same(
     parseClientHello(
-      made({
+      buildHello({
         hosts: [
           [7, 'other'],
           [0, name]
@@ -106,18 +109,18 @@ t.test('the host name is found among other entries and other extensions', async 
     ),
     { name }
   )
-  t.equal(parseClientHello(made({ hosts: [[7, 'other']] })), 'nameless')
-  t.equal(parseClientHello(made({ hosts: [] })), 'nameless')
-  t.equal(parseClientHello(made({ extensions: [] })), 'nameless')
+  t.equal(parseClientHello(buildHello({ hosts: [[7, 'other']] })), 'nameless')
+  t.equal(parseClientHello(buildHello({ hosts: [] })), 'nameless')
+  t.equal(parseClientHello(buildHello({ extensions: [] })), 'nameless')
   const many = Array.from({ length: 500 }, (_, i) => extension((i % 200) + 20, randomBytes(i % 50)))
   const serverName = extension(0, vector(2, Buffer.concat([Buffer.of(0), vector(2, Buffer.from(name))])))
-  const large = made({ extensions: [...many, serverName] })
+  const large = buildHello({ extensions: [...many, serverName] })
   t.same(parseClientHello(splitIntoRecords(16_384, large)), { name })
   t.same(parseClientHello(splitIntoRecords(1_000, large)), { name })
 })
 
-t.test('what is no hello is known as early as it can be', async t => {
-  const hello = made({})
+t.test('anything but a ClientHello is recognized as early as possible', async t => {
+  const hello = buildHello({})
   const not = (bytes: Buffer, why: string) => t.equal(parseClientHello(bytes), 'not-tls', why)
   not(Buffer.from('G'), 'the first letter of an HTTP request')
   not(Buffer.of(22, 2), 'SSL 2')
@@ -130,26 +133,30 @@ t.test('what is no hello is known as early as it can be', async t => {
     Buffer.concat([splitIntoRecords(50, hello).subarray(0, 55), record(Buffer.of(1, 0), 21)]),
     'an alert in it'
   )
-  not(made({ tail: 'more' }), 'bytes behind its extensions')
-  not(made({ extensions: [Buffer.of(0, 0, 0)] }), 'half an extension')
+  not(buildHello({ tail: 'more' }), 'bytes behind its extensions')
+  not(buildHello({ extensions: [Buffer.of(0, 0, 0)] }), 'half an extension')
   not(
-    made({ extensions: [extension(0, Buffer.of(0, 9, 0, 0, 1))] }),
+    buildHello({ extensions: [extension(0, Buffer.of(0, 9, 0, 0, 1))] }),
     'a list that is longer than its extension'
   )
   not(
-    made({ extensions: [extension(0, Buffer.of(0, 4, 0, 0, 9, 97))] }),
+    buildHello({ extensions: [extension(0, Buffer.of(0, 4, 0, 0, 9, 97))] }),
     'a name that is longer than its list'
   )
   not(record(Buffer.of(1, 0, 0, 2, 3, 3)), 'a hello without anything')
   t.equal(parseClientHello(Buffer.alloc(0)), 'incomplete')
-  const old = hello.subarray(0, 5 + 4 + 2 + 32 + 33 + 4 + 2) // TLS 1.0 knows hellos without extensions
+  const old = hello.subarray(0, 5 + 4 + 2 + 32 + 33 + 4 + 2) // TLS 1.0 allows hellos without extensions
   old.writeUInt16BE(old.length - 5, 3)
   old.writeUIntBE(old.length - 9, 6, 3)
   t.equal(parseClientHello(old), 'nameless')
 })
 
-t.test('any bytes have an answer, which more bytes do not change', async t => {
-  const hellos = [made({}), await clientHello({ servername: name }), splitIntoRecords(9, made({}))]
+t.test('any bytes give a result, and more bytes change only incomplete', async t => {
+  const hellos = [
+    buildHello({}),
+    await clientHello({ servername: name }),
+    splitIntoRecords(9, buildHello({}))
+  ]
   for (let round = 0; round < 20_000; round++) {
     const bytes = Buffer.from(hellos[round % hellos.length] ?? '')
     for (let i = randomInt(4); i >= 0; i--) bytes[randomInt(bytes.length)] = randomInt(256)

@@ -1,4 +1,4 @@
-// A system that refuses what the fast path needs.
+// The native engine on systems that refuse what its fast path needs.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -12,33 +12,33 @@ const script = join(import.meta.dirname, 'native-denied.ts')
 const library = join(t.testdir(), 'denied.so')
 const { status } = spawnSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl'], { stdio: 'ignore' })
 
-async function carried(t: Test, env: NodeJS.ProcessEnv): Promise<readonly EngineEvent[]> {
+async function eventsOf(t: Test, env: NodeJS.ProcessEnv): Promise<readonly EngineEvent[]> {
   const preload = [process.env['LD_PRELOAD'], library].filter(Boolean).join(' ')
   const child = spawn(process.execPath, [script], {
     env: { ...process.env, LD_PRELOAD: preload, ...env },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc']
   })
   t.teardown(() => child.kill('SIGKILL'))
-  let told: readonly EngineEvent[] = []
-  child.on('message', (message: { told?: readonly EngineEvent[] }) => {
-    told = message.told ?? told // the runner says things, too
+  let events: readonly EngineEvent[] = []
+  child.on('message', (message: { events?: readonly EngineEvent[] }) => {
+    events = message.events ?? events // the test runner sends messages, too
   })
   t.same(await once(child, 'exit'), [0, null], 'all bytes arrive')
-  return told
+  return events
 }
 
 const selected = { kind: 'splice-selected' }
-const rows: readonly (readonly [who: string, env: NodeJS.ProcessEnv, told: readonly object[]])[] = [
-  ['a system that allows all', {}, [selected]],
-  ['a kernel without fine timers', { DENY_FINE_WAIT: '1' }, [selected]],
-  ['a policy against splice', { DENY_SPLICE: '1' }, [{ kind: 'splice-unsupported', errno: 'EPERM' }]],
+const rows: readonly (readonly [system: string, env: NodeJS.ProcessEnv, expected: readonly object[]])[] = [
+  ['no restriction', {}, [selected]],
+  ['no epoll_pwait2', { DENY_FINE_WAIT: '1' }, [selected]],
+  ['splice forbidden', { DENY_SPLICE: '1' }, [{ kind: 'splice-unsupported', errno: 'EPERM' }]],
   [
-    'a limit of pipes at a quarter of a MiB',
+    'a pipe size limit of 256 KiB',
     { LARGEST_PIPE: `${256 * 1024}` },
     [{ kind: 'pipe-size', requestedBytes: 2 ** 20, actualBytes: 256 * 1024, errno: 'EPERM' }, selected]
   ],
   [
-    'a limit of pipes at nothing more than there is',
+    'a pipe size limit below the default',
     { LARGEST_PIPE: '4096' },
     [{ kind: 'pipe-size', requestedBytes: 2 ** 20, actualBytes: 64 * 1024, errno: 'EPERM' }, selected]
   ]
@@ -46,4 +46,8 @@ const rows: readonly (readonly [who: string, env: NodeJS.ProcessEnv, told: reado
 
 if (!native.ok) t.plan(0, native.reason)
 else if (status !== 0) t.plan(0, 'there is no C compiler')
-else for (const [who, env, told] of rows) t.test(who, async t => t.match(await carried(t, env), told))
+else
+  for (const [system, env, expected] of rows)
+    t.test(`all bytes arrive, and the path is reported: ${system}`, async t =>
+      t.match(await eventsOf(t, env), expected)
+    )

@@ -1,4 +1,4 @@
-// Carries 5 MB through a native engine beside small exchanges, and tells what it said meanwhile: node native-denied.ts
+// node native-denied.ts: moves 5 MB through a native engine beside small exchanges, and sends its events to the parent.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
@@ -8,7 +8,7 @@ import { nativeUnderTest } from './native-under-test.ts'
 
 const native = nativeUnderTest()
 
-/** Small exchanges, one after the other, until `over` is. */
+/** Small exchanges, one after the other, until `over` is aborted. */
 async function exchange(caller: Socket, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     caller.write(randomBytes(64))
@@ -32,5 +32,5 @@ t.test('5 MB', async t => {
   over.abort()
   await Promise.all(exchanges)
   await engine.stop()
-  process.send?.({ told: events.filter(({ kind }) => /^(splice|pipe)/.test(kind)) })
+  process.send?.({ events: events.filter(({ kind }) => /^(splice|pipe)/.test(kind)) })
 })

@@ -5,7 +5,7 @@ import t from 'tap'
 import { nativeUnderTest } from './native-under-test.ts'
 
 const file = join(import.meta.dirname, 'native-exit.ts')
-const endings = [
+const exits = [
   ['exit', 0, 'a process that exits'],
   ['throw', 1, 'a process that throws'],
   ['terminate', 0, 'a thread that is terminated'],
@@ -15,8 +15,8 @@ const endings = [
 const native = nativeUnderTest()
 if (!native.ok) t.plan(0, native.reason)
 else
-  for (const [how, code, who] of endings)
-    t.test(`${who} ends at once, with the engine at work`, { timeout: 240_000 }, async t => {
+  for (const [how, code, subject] of exits)
+    t.test(`${subject} ends at once, in the middle of traffic`, { timeout: 240_000 }, async t => {
       const child = spawn(process.execPath, [file, how], { stdio: ['ignore', 'inherit', 'ignore'] })
       t.teardown(() => child.kill('SIGKILL'))
 

@@ -1,4 +1,4 @@
-// A process, or a thread of it, that ends with a native engine at work: node native-exit.ts exit|throw|terminate|leave
+// node native-exit.ts exit|throw|terminate|leave: a process, or a thread of it, that ends while a native engine has traffic.
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
@@ -34,7 +34,7 @@ async function openForwarder({ from, port }: Ports): Promise<void> {
   })
 }
 
-/** Eight connections on which bytes run both ways, once all have begun to. */
+/** Opens eight connections; returns when bytes move both ways on all of them. */
 async function openTraffic(from: number): Promise<void> {
   const chunk = Buffer.alloc(256 * 1024)
   for (let i = 0; i < 8; i++) {

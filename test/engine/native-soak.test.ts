@@ -1,4 +1,4 @@
-// Everything at random and at once for a few seconds; `npm run soak` is the same for as long as you like.
+// Random operations, all at once, for a few seconds. `npm run soak` runs the same for longer.
 import t from 'tap'
 import { soak } from '../bench/soak/soak.ts'
 import { nativeUnderTest } from './native-under-test.ts'
@@ -7,7 +7,7 @@ const native = nativeUnderTest()
 const seed = Date.now() % 1_000_000
 if (!native.ok) t.plan(0, native.reason)
 else
-  t.test(`two lives of an engine at random, seed ${seed}, leave nothing that may not be`, async t => {
+  t.test(`two engines survive random operations (seed ${seed}) without a wrong byte or counter`, async t => {
     const { wrong } = await soak({
       openEngine: native.openEngine,
       seed,

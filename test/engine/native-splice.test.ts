@@ -1,4 +1,4 @@
-// Which way the bytes of the native engine take: copied while they are few, spliced when they are many.
+// The native engine copies small transfers and splices large ones.
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import type { Engine, EngineOptions } from '../../agent/engine.ts'
@@ -18,16 +18,16 @@ import { nativeUnderTest } from './native-under-test.ts'
 
 const native = nativeUnderTest()
 if (!native.ok) t.plan(0, native.reason)
-else play(native.openEngine)
+else run(native.openEngine)
 
-function play(openEngine: (options: EngineOptions) => Engine): void {
+function run(openEngine: (options: EngineOptions) => Engine): void {
   async function open(t: Test, options: Partial<EngineOptions>, serve = echo) {
-    const rigged = engineFixture(t, all => openEngine({ ...all, ...options }))
-    rigged.engine.setMeter(1, unlimited)
+    const fixture = engineFixture(t, all => openEngine({ ...all, ...options }))
+    fixture.engine.setMeter(1, unlimited)
     const rule = await ruleTo([await openTarget(t, serve)], { meters: [1] })
-    await rigged.engine.open(rule)
-    const selected = () => rigged.events.filter(({ kind }) => kind === 'splice-selected').length
-    return { ...rigged, rule, selected }
+    await fixture.engine.open(rule)
+    const selected = () => fixture.events.filter(({ kind }) => kind === 'splice-selected').length
+    return { ...fixture, rule, selected }
   }
   async function carry(t: Test, port: number, size: number): Promise<void> {
     const bytes = randomBytes(size)
@@ -36,7 +36,7 @@ function play(openEngine: (options: EngineOptions) => Engine): void {
     t.equal(sha256(await collect(caller)), sha256(bytes))
   }
 
-  t.test('a rule takes the zero-copy path with its first large transfer, and says so once', async t => {
+  t.test('a rule takes the zero-copy path with its first large transfer, and reports it once', async t => {
     const { engine, rule, events, selected } = await open(t, {})
 
     t.equal(await exchange(await openCaller(t, rule.from), 'few bytes are copied'), 'few bytes are copied')
@@ -58,7 +58,7 @@ function play(openEngine: (options: EngineOptions) => Engine): void {
     await until(() => selected() === 1)
   })
 
-  t.test('where splice is off, or a rate holds, every byte is copied', async t => {
+  t.test('with splice off or a byte rate set, every byte is copied', async t => {
     const off = await open(t, { splice: 'off' })
     const slow = await open(t, {})
     slow.engine.setMeter(1, limited({ bytesIn: rate(1e9, 1e9), bytesOut: rate(1e9, 1e9) }))
@@ -71,7 +71,7 @@ function play(openEngine: (options: EngineOptions) => Engine): void {
     }
   })
 
-  t.test('a rate that comes and goes while bytes are spliced loses none, and holds', async t => {
+  t.test('a rate that is set and lifted during a spliced transfer is kept and loses no byte', async t => {
     const { engine, rule, selected } = await open(t, {}, flood)
     const bytes = countReceived(await openCaller(t, rule.from))
     await until(() => selected() === 1 && bytes() > 10_000_000)
@@ -93,7 +93,7 @@ function play(openEngine: (options: EngineOptions) => Engine): void {
     await until(() => bytes() > free + 20_000_000)
   })
 
-  t.test('one thread or four, each connection arrives whole', async t => {
+  t.test('with one thread or four, all bytes of each connection arrive', async t => {
     for (const threads of [1, 4]) {
       const { engine, rule } = await open(t, { threads })
 

@@ -1,4 +1,4 @@
-// Urgent data, which Node cannot send: the kernel ends a read at its mark, though more lies behind it.
+// Urgent data, which Node cannot send: the kernel ends a read at the urgent mark, though more bytes follow it.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -14,10 +14,10 @@ const { status } = spawnSync('cc', ['-o', program, source], { stdio: 'ignore' })
 if (!native.ok) t.plan(0, native.reason)
 else if (status !== 0) t.plan(0, 'there is no C compiler')
 else
-  t.test('what lies behind an urgent byte does not wait for the next packet', async t => {
+  t.test('bytes after an urgent byte are forwarded without waiting for the next packet', async t => {
     const { engine, events } = engineFixture(t, native.openEngine)
-    const heard: Buffer[] = []
-    const port = await openTarget(t, socket => socket.on('data', bytes => heard.push(bytes)))
+    const received: Buffer[] = []
+    const port = await openTarget(t, socket => socket.on('data', bytes => received.push(bytes)))
     const rule = await ruleTo([{ host: 'late.test', port }])
     await engine.open(rule)
     const { LD_PRELOAD: _, ...env } = process.env
@@ -29,8 +29,8 @@ else
     for (const event of events)
       if (event.kind === 'resolve') engine.resolved(event.token, { ok: true, addresses: ['127.0.0.1'] })
 
-    await until(() => heard.length > 0 && Buffer.concat(heard).length >= 4)
-    t.equal(Buffer.concat(heard).toString(), 'abcd')
+    await until(() => received.length > 0 && Buffer.concat(received).length >= 4)
+    t.equal(Buffer.concat(received).toString(), 'abcd')
     caller.stdin.end()
     await once(caller, 'exit')
   })

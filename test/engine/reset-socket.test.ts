@@ -2,7 +2,7 @@ import t from 'tap'
 import { resetSocket } from '../../agent/portable-engine/tcp/reset-socket.ts'
 import { openCaller, openTarget } from './engine-fixture.ts'
 
-t.test('a socket is closed when it is reset in the moment of its ending', async t => {
+t.test('a socket that is reset right after end() is closed', async t => {
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const port = await openTarget(t, socket => {
     socket.once('close', () => resolve())
@@ -15,8 +15,8 @@ t.test('a socket is closed when it is reset in the moment of its ending', async 
   await t.resolves(closed)
 })
 
-t.test('a socket is closed when the system refuses to reset it', async t => {
-  const refused = -22 // EINVAL: seen when its peer has reset it in the same moment
+t.test('a socket whose reset the system refuses is closed', async t => {
+  const refused = -22 // EINVAL: happens when the peer resets at the same time
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const port = await openTarget(t, socket => {
     const { _handle: handle } = socket as typeof socket & { _handle: { reset: () => number } }

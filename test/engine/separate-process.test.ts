@@ -1,4 +1,4 @@
-// What only shows when an engine has a process of its own.
+// Limits and leaks that show only when an engine has its own process.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import type { EngineState } from './separate-process.ts'
 const file = join(import.meta.dirname, 'separate-process.ts')
 const descriptorLimit = 160
 
-async function openAlone(t: Test, engine: string): Promise<{ child: ChildProcess; port: number }> {
+async function openInProcess(t: Test, engine: string): Promise<{ child: ChildProcess; port: number }> {
   const port = await freePort()
   const target = await openTarget(t, echo)
   const run = `ulimit -n ${descriptorLimit} && exec "$0" "$@"`
@@ -31,29 +31,26 @@ async function stateOf(child: ChildProcess): Promise<EngineState> {
 
 const engines = nativeUnderTest().ok ? ['portable', 'native'] : ['portable']
 for (const engine of engines) {
-  t.test(
-    `${engine}: before its descriptors run out an engine refuses callers, and takes them again later`,
-    async t => {
-      const { child, port } = await openAlone(t, engine)
+  t.test(`${engine}: before descriptors run out, callers are refused, and accepted again later`, async t => {
+    const { child, port } = await openInProcess(t, engine)
 
-      const callers = await Promise.all(Array.from({ length: 80 }, () => openCaller(t, port)))
-      const outcomes = await Promise.all(
-        callers.map(caller => Promise.race([exchange(caller, 'hello').catch(() => 'reset'), endOf(caller)]))
-      )
+    const callers = await Promise.all(Array.from({ length: 80 }, () => openCaller(t, port)))
+    const outcomes = await Promise.all(
+      callers.map(caller => Promise.race([exchange(caller, 'hello').catch(() => 'reset'), endOf(caller)]))
+    )
 
-      const served = outcomes.filter(outcome => outcome === 'hello').length
-      const { counters, descriptors } = await stateOf(child)
-      t.ok(served > 0 && served < 80, `${served} are served`)
-      t.match(counters, { connectionsTotal: served, rejected: { descriptors: 80 - served } })
-      t.ok(descriptors <= descriptorLimit - 64 + 1, `${descriptors} are in use`) // one reads the folder
-      for (const caller of callers) caller.destroy()
-      while ((await stateOf(child)).counters?.ports[0]?.active !== 0);
-      t.equal(await exchange(await openCaller(t, port), 'again'), 'again')
-    }
-  )
+    const served = outcomes.filter(outcome => outcome === 'hello').length
+    const { counters, descriptors } = await stateOf(child)
+    t.ok(served > 0 && served < 80, `${served} are served`)
+    t.match(counters, { connectionsTotal: served, rejected: { descriptors: 80 - served } })
+    t.ok(descriptors <= descriptorLimit - 64 + 1, `${descriptors} are in use`) // one of them reads /proc/self/fd
+    for (const caller of callers) caller.destroy()
+    while ((await stateOf(child)).counters?.ports[0]?.active !== 0);
+    t.equal(await exchange(await openCaller(t, port), 'again'), 'again')
+  })
 
-  t.test(`${engine}: a stopped engine keeps nothing that would keep its process`, async t => {
-    const { child, port } = await openAlone(t, engine)
+  t.test(`${engine}: a stopped engine lets its process exit`, async t => {
+    const { child, port } = await openInProcess(t, engine)
     const callers = await Promise.all(Array.from({ length: 5 }, () => openCaller(t, port)))
     await Promise.all(callers.map(caller => exchange(caller, 'hello')))
 
@@ -63,29 +60,32 @@ for (const engine of engines) {
     t.ok((await Promise.all(callers.map(endOf))).every(end => end === 'reset'))
   })
 
-  t.test(`${engine}: 300 connections in turn, through all meters, leave nothing behind`, async t => {
-    const { child, port } = await openAlone(t, engine)
-    const words = 'x'.repeat(5_000)
-    const converse = async () => {
-      const caller = await openCaller(t, port)
-      caller.write(words)
-      const heard = await once(caller, 'data')
-      caller.destroy()
-      return heard
-    }
-    const settled = async () => {
-      for (let state = await stateOf(child); ; state = await stateOf(child))
-        if (state.counters?.ports[0]?.active === 0) return state
-    }
-    await converse()
-    const before = await settled()
+  t.test(
+    `${engine}: 300 connections through all kinds of limits leak neither descriptors nor timers`,
+    async t => {
+      const { child, port } = await openInProcess(t, engine)
+      const request = 'x'.repeat(5_000)
+      const converse = async () => {
+        const caller = await openCaller(t, port)
+        caller.write(request)
+        const reply = await once(caller, 'data')
+        caller.destroy()
+        return reply
+      }
+      const settled = async () => {
+        for (let state = await stateOf(child); ; state = await stateOf(child))
+          if (state.counters?.ports[0]?.active === 0) return state
+      }
+      await converse()
+      const before = await settled()
 
-    for (let i = 0; i < 300; i++) await converse()
+      for (let i = 0; i < 300; i++) await converse()
 
-    const { counters, meters, descriptors, resources } = await settled()
-    t.equal(counters?.connectionsTotal, 301)
-    t.match(meters, [{ active: 0 }, { active: 0 }])
-    t.ok((meters[1]?.throttledMs ?? 0) > 0)
-    t.same({ descriptors, resources }, { descriptors: before.descriptors, resources: before.resources })
-  })
+      const { counters, meters, descriptors, resources } = await settled()
+      t.equal(counters?.connectionsTotal, 301)
+      t.match(meters, [{ active: 0 }, { active: 0 }])
+      t.ok((meters[1]?.throttledMs ?? 0) > 0)
+      t.same({ descriptors, resources }, { descriptors: before.descriptors, resources: before.resources })
+    }
+  )
 }

@@ -1,4 +1,5 @@
-// An engine alone in its process: node separate-process.ts LISTEN-PORT TARGET-PORT portable|native; tells how it is when asked, stops when told.
+// node separate-process.ts LISTEN-PORT TARGET-PORT portable|native: an engine in its own process. Sends its state on
+// request, stops on 'stop'.
 import { readdirSync } from 'node:fs'
 import type { Counters, MeterCounters } from '../../agent/engine.ts'
 import { openPortableEngine } from '../../agent/portable-engine/index.ts'
@@ -40,10 +41,10 @@ await engine.open({
   target: []
 })
 
-process.on('message', async question => {
-  if (question === 'stop') {
+process.on('message', async command => {
+  if (command === 'stop') {
     await engine.stop()
-    process.disconnect() // from here on, only what the engine forgot can keep the process
+    process.disconnect() // from now on, only a leak of the engine can keep the process
     return
   }
   const { rules, meters } = engine.sample()

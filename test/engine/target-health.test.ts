@@ -4,7 +4,7 @@ import { zeroCounters } from '../../agent/portable-engine/counters.ts'
 import { type Attempt, TargetHealth } from '../../agent/portable-engine/target-health.ts'
 import { ruleTo } from './engine-fixture.ts'
 
-/** A rule's targets at a time that stands until it is moved. */
+/** The health of a rule's targets, with a fake clock. */
 async function open(targetCount = 2) {
   const rule = await ruleTo(Array.from({ length: targetCount }, () => 9))
   const { targets } = zeroCounters(rule)
@@ -18,7 +18,7 @@ async function open(targetCount = 2) {
   )
   const begin = (): Attempt => {
     const [first] = health.attempts()
-    if (!first) throw new TypeError('there is always something to try')
+    if (!first) throw new TypeError('no target to try')
     return first
   }
   return {
@@ -32,7 +32,7 @@ async function open(targetCount = 2) {
     fail(times: number, index = 0) {
       for (let i = 0; i < times; i++) health.probe(index).failed('refused')
     },
-    /** Which are worth a try now. */
+    /** The targets that would be tried now. */
     order(): number[] {
       const attempts = [...health.attempts()]
       for (const attempt of attempts) attempt.abandoned()
@@ -41,7 +41,7 @@ async function open(targetCount = 2) {
   }
 }
 
-t.test('targets are tried in order; what failed three times in a row is left out', async t => {
+t.test('targets are tried in order; after three failures in a row a target is skipped', async t => {
   const { order, fail, health, targets, events } = await open()
 
   fail(2)
@@ -62,7 +62,7 @@ t.test('targets are tried in order; what failed three times in a row is left out
   ])
 })
 
-t.test('failures that are more than 30 seconds apart are forgiven', async t => {
+t.test('three failures spread over more than 30 seconds do not fail a target', async t => {
   const { order, fail, pass, targets } = await open()
 
   fail(2)
@@ -79,7 +79,7 @@ t.test('failures that are more than 30 seconds apart are forgiven', async t => {
   t.same(order(), [1])
 })
 
-t.test('after ten seconds one may try a failed target again, and a failure makes it wait again', async t => {
+t.test('ten seconds after its last failure one attempt may try a failed target', async t => {
   const { order, fail, pass, begin } = await open()
   fail(3)
   pass(9_999)
@@ -88,7 +88,7 @@ t.test('after ten seconds one may try a failed target again, and a failure makes
 
   const attempt = begin()
   t.equal(attempt.index, 0)
-  t.same(order(), [1], 'only one')
+  t.same(order(), [1], 'one attempt at a time')
   attempt.failed('timeout')
   pass(9_999)
   t.same(order(), [1])
@@ -96,10 +96,10 @@ t.test('after ten seconds one may try a failed target again, and a failure makes
   const other = begin()
   other.abandoned()
 
-  t.same(order(), [0, 1], 'who gave up has learnt nothing')
+  t.same(order(), [0, 1], 'an abandoned attempt changes nothing')
 })
 
-t.test('two successes heal a failed target', async t => {
+t.test('two successes in a row heal a failed target', async t => {
   const { order, fail, pass, begin, targets, events } = await open()
   fail(3)
   pass(10_000)
@@ -108,7 +108,7 @@ t.test('two successes heal a failed target', async t => {
   t.match(targets, [{ health: 'failed', consecutiveFailures: 0 }])
   const second = begin()
   t.equal(second.index, 0)
-  t.same(order(), [1], 'still one at a time')
+  t.same(order(), [1], 'still one attempt at a time')
   second.succeeded()
 
   t.match(targets, [{ health: 'healthy' }])
@@ -116,7 +116,7 @@ t.test('two successes heal a failed target', async t => {
   t.match(events.slice(1), [{ from: 'failed', to: 'healthy', reason: 'connected' }])
 })
 
-t.test('a success and a failure do not heal', async t => {
+t.test('one success does not heal a failed target', async t => {
   const { order, fail, pass, begin } = await open()
   fail(3)
   pass(10_000)
@@ -129,7 +129,7 @@ t.test('a success and a failure do not heal', async t => {
   t.same(order(), [1])
 })
 
-t.test('when all have failed all are tried, in order', async t => {
+t.test('when all targets have failed, all are tried in order', async t => {
   const { order, fail, begin } = await open(3)
   for (const index of [0, 1, 2]) fail(3, index)
 

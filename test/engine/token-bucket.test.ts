@@ -10,7 +10,7 @@ interface Taken {
   readonly tokens: number
 }
 
-/** A bucket at a time that is moved by hand, and what has been taken from it. */
+/** A bucket with a fake clock, and a record of the tokens taken from it. */
 function open(t: Test, rate: Rate | null) {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
@@ -32,7 +32,7 @@ function open(t: Test, rate: Rate | null) {
       nowMs += ms
       mock.timers.tick(ms)
     },
-    /** Somebody who always wants so much more; gives what it has got so far. */
+    /** Adds a waiter that always wants `want` more tokens. The returned call tells how many it has received. */
     greedy(want: number): () => number {
       let got = 0
       const ask = () => {
@@ -44,9 +44,9 @@ function open(t: Test, rate: Rate | null) {
   }
 }
 
-/** The worst window: how far what was taken in it is above perSec * t + burst. */
+/** How far the worst window exceeds perSec * t + burst. */
 function excess(taken: readonly Taken[], { perSec, burst }: Rate): number {
-  let level = 0 // of a bucket that fills by what is taken and leaks at the rate
+  let level = 0 // of a bucket that taken tokens fill and that leaks at the rate
   let atMs = 0
   let worst = 0
   for (const { atMs: laterMs, tokens } of taken) {
@@ -67,17 +67,20 @@ const rates: Rate[] = [
 ]
 
 for (const rate of rates) {
-  t.test(`no window passes more than ${rate.perSec} a second and ${rate.burst}`, async t => {
-    const { taken, greedy, pass } = open(t, rate)
-    for (const want of [1, 700, 65_536]) greedy(want)
+  t.test(
+    `no window gives more than ${rate.perSec} tokens per second plus a burst of ${rate.burst}`,
+    async t => {
+      const { taken, greedy, pass } = open(t, rate)
+      for (const want of [1, 700, 65_536]) greedy(want)
 
-    for (let i = 0; i < 2_000; i++) pass(randomInt(1, 8))
+      for (let i = 0; i < 2_000; i++) pass(randomInt(1, 8))
 
-    t.ok(excess(taken, rate) <= 0.001, `${excess(taken, rate)} above`)
-  })
+      t.ok(excess(taken, rate) <= 0.001, `${excess(taken, rate)} above`)
+    }
+  )
 }
 
-t.test('once the burst is spent the rate is used up, also when timers fire late', async t => {
+t.test('after the burst the full rate is used, even when timers fire late', async t => {
   const { taken, greedy, pass } = open(t, { perSec: 1_000_000, burst: 100_000 })
   for (let i = 0; i < 10; i++) greedy(65_536)
   const spent = () => taken.reduce((sum, { tokens }) => sum + tokens, 0)
@@ -90,14 +93,14 @@ t.test('once the burst is spent the rate is used up, also when timers fire late'
   t.ok(share > 0.95 && share <= 1.02, `${share} of the rate`)
 })
 
-t.test('who stands in line is served in turn, and nobody overtakes', async t => {
+t.test('waiters are served in turn, and nobody overtakes them', async t => {
   const { greedy, pass, take } = open(t, { perSec: 1_000_000, burst: 50_000 })
   const all = Array.from({ length: 7 }, () => greedy(65_536))
 
   let overtaken = 0
   for (let i = 0; i < 700; i++) {
     pass(10)
-    overtaken += take(1, late)
+    overtaken += take(1, newcomer)
   }
 
   t.equal(overtaken, 0)
@@ -107,9 +110,9 @@ t.test('who stands in line is served in turn, and nobody overtakes', async t => 
     `${all.map(got => got())}`
   )
 })
-const late: Retry = () => {}
+const newcomer: Retry = () => {}
 
-t.test('a change reaches who waits, and a bucket is never fuller than its burst', async t => {
+t.test('a new rate applies to waiters at once, and a bucket never exceeds its burst', async t => {
   const { bucket, greedy, pass } = open(t, { perSec: 1_000, burst: 1_000 })
   const got = greedy(100)
   t.equal(got(), 1_000)
@@ -125,7 +128,7 @@ t.test('a change reaches who waits, and a bucket is never fuller than its burst'
   t.notOk(bucket.has(11))
 })
 
-t.test('without a rate everything passes, also for who waits when it is lifted', async t => {
+t.test('without a rate everything passes, and lifting it calls the waiters', async t => {
   const { bucket, take } = open(t, { perSec: 1, burst: 1 })
   let called = 0
   const waiter = () => void called++
@@ -139,9 +142,9 @@ t.test('without a rate everything passes, also for who waits when it is lifted',
   t.ok(bucket.has(1e9))
 })
 
-t.test('who leaves the line is not called', async t => {
+t.test('a waiter that has left the queue is not called', async t => {
   const { bucket, take, pass } = open(t, { perSec: 10, burst: 1 })
-  const waiter = () => t.fail('it has left')
+  const waiter = () => t.fail('called after it left the queue')
   take(1, waiter)
   t.equal(take(1, waiter), 0)
   pass(50)

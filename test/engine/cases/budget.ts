@@ -1,4 +1,4 @@
-// Budgets: exact to the byte, held at zero, gone on with when there is more.
+// Budgets: exact to the byte; connections are on hold at zero, and go on after a refill.
 
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
@@ -27,7 +27,7 @@ import {
   unlimited
 } from '../meter-fixture.ts'
 
-/** Longer than a case lasts. */
+/** Longer than any case. */
 const holdMs = 300_000
 
 async function open(
@@ -36,88 +36,88 @@ async function open(
   serve: (socket: Socket) => void,
   changes: Partial<EngineRule> = {}
 ) {
-  const rigged = engineFixture(t, openEngine)
-  const { engine, events } = rigged
+  const fixture = engineFixture(t, openEngine)
+  const { engine, events } = fixture
   engine.setMeter(1, unlimited)
   const rule = await ruleTo([await openTarget(t, serve)], { meters: [1], ...changes })
   await engine.open(rule)
-  const emptied = () => events.filter(({ kind }) => kind === 'meter-empty').length
-  return { ...rigged, rule, emptied }
+  const emptyEvents = () => events.filter(({ kind }) => kind === 'meter-empty').length
+  return { ...fixture, rule, emptyEvents }
 }
 
 export const budget: Record<string, EngineCase> = {
-  async 'a budget lets through what is in it, to the byte'(t, openEngine) {
-    let heard = 0
-    const { engine, rule, emptied } = await open(t, openEngine, socket =>
+  async 'a budget is exact to the byte'(t, openEngine) {
+    let received = 0
+    const { engine, rule, emptyEvents } = await open(t, openEngine, socket =>
       socket.on('data', chunk => {
-        heard += chunk.length
+        received += chunk.length
       })
     )
     engine.setBudget(1, { mark: 100_001, holdMs })
     const caller = await openCaller(t, rule.from)
 
     flood(caller)
-    await until(() => emptied() === 1)
+    await until(() => emptyEvents() === 1)
 
-    await until(() => heard === 100_001)
+    await until(() => received === 100_001)
     t.match(meterCounters(engine, 1), { bytesIn: 100_001, bytesOut: 0, active: 1 })
     engine.setBudget(1, { mark: 100_002, holdMs })
-    await until(() => emptied() === 2)
-    await until(() => heard === 100_002)
+    await until(() => emptyEvents() === 2)
+    await until(() => received === 100_002)
     engine.setBudget(1, null)
-    await until(() => heard > 10_000_000)
-    t.equal(emptied(), 2)
+    await until(() => received > 10_000_000)
+    t.equal(emptyEvents(), 2)
   },
 
-  async 'both directions draw on it'(t, openEngine) {
-    const { engine, rule, emptied } = await open(t, openEngine, echo)
+  async 'both directions use the same budget'(t, openEngine) {
+    const { engine, rule, emptyEvents } = await open(t, openEngine, echo)
     engine.setBudget(1, { mark: 1_000_000, holdMs })
     const caller = await openCaller(t, rule.from)
     await exchange(caller, 'hello')
 
     flood(caller.resume())
-    await until(() => emptied() === 1)
+    await until(() => emptyEvents() === 1)
 
     const { bytesIn, bytesOut } = meterCounters(engine, 1)
     t.equal(bytesIn + bytesOut, 1_000_000)
     t.ok(bytesOut > 0)
   },
 
-  async 'many connections together do not pass the mark, and reach it'(t, openEngine) {
-    const { engine, rule, emptied } = await open(t, openEngine, echo)
+  async 'many connections together reach the mark and do not pass it'(t, openEngine) {
+    const { engine, rule, emptyEvents } = await open(t, openEngine, echo)
     engine.setBudget(1, { mark: 5_000_000, holdMs })
 
     const callers = await Promise.all(Array.from({ length: 20 }, () => openCaller(t, rule.from)))
     await until(() => meterCounters(engine, 1).active === 20)
     for (const caller of callers) flood(caller.resume())
-    await until(() => emptied() === 1)
+    await until(() => emptyEvents() === 1)
 
     t.equal(meterTotal(engine, 1), 5_000_000)
   },
 
-  async 'when it is spent, new connections are reset, until it is refilled'(t, openEngine) {
-    const { engine, rule, counters, emptied } = await open(t, openEngine, echo)
+  async 'while a budget is spent, new connections are reset'(t, openEngine) {
+    const { engine, rule, counters, emptyEvents } = await open(t, openEngine, echo)
     engine.setBudget(1, { mark: 10, holdMs })
     const caller = await openCaller(t, rule.from)
     t.equal(await exchange(caller, 'hello'), 'hello')
-    await until(() => emptied() === 1)
+    await until(() => emptyEvents() === 1)
 
     t.equal(await endOf(await openCaller(t, rule.from)), 'reset')
     t.equal(await endOf(await openCaller(t, rule.from)), 'reset')
 
     t.match(counters(), { connectionsTotal: 1, rejected: { spent: 2 } })
     caller.write('and')
-    engine.setMeter(1, limited({ bytesIn: rate(1_000_000, 1_000_000) })) // a rate is no budget
+    engine.setMeter(1, limited({ bytesIn: rate(1_000_000, 1_000_000) })) // a rate does not refill a budget
     t.equal(meterTotal(engine, 1), 10)
     engine.setBudget(1, { mark: 1_000, holdMs })
     t.equal(await exchange(caller, ' on').then(first => first.slice(0, 3)), 'and')
     t.equal(await exchange(await openCaller(t, rule.from), 'again'), 'again')
-    t.equal(emptied(), 1)
+    t.equal(emptyEvents(), 1)
   },
 
-  async 'what is held for too long is reset on both sides'(t, openEngine) {
+  async 'a connection on hold longer than the hold time is reset on both sides'(t, openEngine) {
     const ends: Promise<'fin' | 'reset'>[] = []
-    const { engine, rule, counters, emptied } = await open(t, openEngine, socket => {
+    const { engine, rule, counters, emptyEvents } = await open(t, openEngine, socket => {
       ends.push(endOf(socket))
     })
     const silent = await openCaller(t, rule.from)
@@ -130,32 +130,32 @@ export const budget: Record<string, EngineCase> = {
     t.same(await Promise.all([silent, busy].map(endOf)), ['reset', 'reset'])
     t.same(await Promise.all(ends), ['reset', 'reset'])
     await until(() => meterCounters(engine, 1).active === 0)
-    t.equal(emptied(), 1)
+    t.equal(emptyEvents(), 1)
     t.equal(await endOf(await openCaller(t, rule.from)), 'reset')
   },
 
-  async 'a mark that is raised in time saves what is held'(t, openEngine) {
-    const { engine, rule, emptied } = await open(t, openEngine, echo)
+  async 'raising the mark in time saves connections on hold'(t, openEngine) {
+    const { engine, rule, emptyEvents } = await open(t, openEngine, echo)
     const caller = await openCaller(t, rule.from)
     await exchange(caller, 'hello')
     engine.setBudget(1, { mark: 10, holdMs: 200 })
-    await until(() => emptied() === 1)
+    await until(() => emptyEvents() === 1)
 
     engine.setBudget(1, { mark: 1_000, holdMs: 200 })
     await new Promise(resolve => setTimeout(resolve, 400))
 
     t.equal(await exchange(caller, 'still here'), 'still here')
     engine.setBudget(1, { mark: 3, holdMs })
-    await until(() => emptied() === 2)
+    await until(() => emptyEvents() === 2)
     engine.setBudget(1, { mark: 4, holdMs })
     engine.setBudget(1, null)
     t.equal(await exchange(caller, 'and again'), 'and again')
-    t.equal(emptied(), 2)
+    t.equal(emptyEvents(), 2)
   },
 
-  async 'what was not delivered is given back'(t, openEngine) {
+  async 'bytes that were reserved and not delivered return to the budget'(t, openEngine) {
     const mark = 40_000_000
-    const { engine, rule, emptied } = await open(t, openEngine, socket => socket.pause())
+    const { engine, rule, emptyEvents } = await open(t, openEngine, socket => socket.pause())
     const reading = await ruleTo([await openTarget(t, socket => socket.resume())], { meters: [1] })
     await engine.open(reading)
     engine.setBudget(1, { mark, holdMs })
@@ -167,11 +167,11 @@ export const budget: Record<string, EngineCase> = {
     await engine.close(rule.id, 0)
     flood(await openCaller(t, reading.from))
 
-    await until(() => emptied() === 1)
+    await until(() => emptyEvents() === 1)
     t.equal(meterTotal(engine, 1), mark)
   },
 
-  async 'of two budgets the smaller holds, and neither is charged for what is held'(t, openEngine) {
+  async 'the smaller of two budgets limits, and neither is charged for undelivered bytes'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     for (const id of [1, 2]) engine.setMeter(id, unlimited)
     const rule = await ruleTo([await openTarget(t, flood)], { meters: [1, 2] })
@@ -188,23 +188,23 @@ export const budget: Record<string, EngineCase> = {
     t.match(engine.sample().meters, [{ bytesOut: 900_000 }, { bytesOut: 900_000 }])
   },
 
-  async 'a connection that is held is not idle'(t, openEngine) {
-    const { engine, emptied, rule } = await open(t, openEngine, echo, { idleMs: 200 })
+  async 'a connection on hold is not idle'(t, openEngine) {
+    const { engine, emptyEvents, rule } = await open(t, openEngine, echo, { idleMs: 200 })
     const caller = await openCaller(t, rule.from)
     await exchange(caller, 'hello')
     engine.setBudget(1, { mark: 10, holdMs })
-    await until(() => emptied() === 1)
+    await until(() => emptyEvents() === 1)
     caller.write('kept')
 
     await new Promise(resolve => setTimeout(resolve, 600))
     engine.setBudget(1, null)
 
     t.equal(String(await once(caller.resume(), 'data')), 'kept')
-    t.equal(await endOf(caller), 'reset', 'and then it is idle')
+    t.equal(await endOf(caller), 'reset', 'without a hold it is idle')
   },
 
-  async 'who is still being connected when the hold ends is reset with the rest'(t, openEngine) {
-    const { engine, events, emptied } = await open(t, openEngine, echo)
+  async 'a connection that is still dialing when the hold time ends is reset, too'(t, openEngine) {
+    const { engine, events, emptyEvents } = await open(t, openEngine, echo)
     const late = await ruleTo([{ host: 'late.test', port: 9 }], { meters: [1] })
     await engine.open(late)
     const caller = await openCaller(t, late.from)
@@ -214,6 +214,6 @@ export const budget: Record<string, EngineCase> = {
 
     t.equal(await endOf(caller), 'reset')
     await until(() => meterCounters(engine, 1).active === 0)
-    t.equal(emptied(), 1)
+    t.equal(emptyEvents(), 1)
   }
 }

@@ -1,4 +1,4 @@
-// Bytes, ends and resets cross over.
+// Bytes, FIN and reset cross over.
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -19,7 +19,7 @@ import {
   untilStable
 } from '../engine-fixture.ts'
 
-/** The most that Linux gives one connection's buffers; elsewhere they are small. */
+/** The limit of Linux for one connection's buffers; on other systems they are small. */
 const kernelBufferBytes = (): number =>
   ['tcp_rmem', 'tcp_wmem']
     .map(name => `/proc/sys/net/ipv4/${name}`)
@@ -54,8 +54,8 @@ export const bytes: Record<string, EngineCase> = {
 
   async 'a caller that half-closes still gets the whole answer'(t, openEngine) {
     const port = await openTarget(t, async socket => {
-      const question = await collect(socket)
-      socket.end(`you said ${question}`)
+      const request = await collect(socket)
+      socket.end(`you sent ${request}`)
     })
     const { engine } = engineFixture(t, openEngine)
     const rule = await ruleTo([port])
@@ -64,45 +64,45 @@ export const bytes: Record<string, EngineCase> = {
     const caller = await openCaller(t, rule.from)
     caller.end('good day')
 
-    t.equal(String(await collect(caller)), 'you said good day')
+    t.equal(String(await collect(caller)), 'you sent good day')
   },
 
-  async 'a target that half-closes still gets all that the caller says'(t, openEngine) {
-    let heard: Promise<Buffer> | undefined
+  async 'a target that half-closes still gets all that the caller sends'(t, openEngine) {
+    let received: Promise<Buffer> | undefined
     const port = await openTarget(t, socket => {
       socket.end('over to you')
-      heard = collect(socket)
+      received = collect(socket)
     })
     const { engine } = engineFixture(t, openEngine)
     const rule = await ruleTo([port])
     await engine.open(rule)
 
     const caller = await openCaller(t, rule.from)
-    const said = await collect(caller)
+    const greeting = await collect(caller)
     caller.end('thank you')
 
-    t.equal(String(said), 'over to you')
-    t.equal(String(await heard), 'thank you')
+    t.equal(String(greeting), 'over to you')
+    t.equal(String(await received), 'thank you')
   },
 
-  async 'what the caller says before its target is reached is kept'(t, openEngine) {
+  async 'bytes that arrive before the target is connected are kept'(t, openEngine) {
     const port = await openTarget(t, echo)
     const { engine, events } = engineFixture(t, openEngine)
     const rule = await ruleTo([{ host: 'late.test', port }])
     await engine.open(rule)
 
     const caller = await openCaller(t, rule.from)
-    const words = randomBytes(1024 * 1024)
-    caller.end(words)
+    const request = randomBytes(1024 * 1024)
+    caller.end(request)
     await until(() => events.length > 0)
-    const [question] = events
-    if (question?.kind === 'resolve') engine.resolved(question.token, { ok: true, addresses: ['127.0.0.1'] })
+    const [lookup] = events
+    if (lookup?.kind === 'resolve') engine.resolved(lookup.token, { ok: true, addresses: ['127.0.0.1'] })
 
-    t.match(question, { kind: 'resolve', ruleId: rule.id, host: 'late.test' })
-    t.equal(sha256(await collect(caller)), sha256(words))
+    t.match(lookup, { kind: 'resolve', ruleId: rule.id, host: 'late.test' })
+    t.equal(sha256(await collect(caller)), sha256(request))
   },
 
-  async 'a caller that does not read stops its target, in bounded memory'(t, openEngine) {
+  async 'a caller that does not read stops its target, and memory stays bounded'(t, openEngine) {
     let sent = 0
     const port = await openTarget(t, socket => {
       const chunk = Buffer.alloc(64 * 1024)
@@ -130,7 +130,7 @@ export const bytes: Record<string, EngineCase> = {
     await until(() => sent > before + 32 * 1024 * 1024)
   },
 
-  async 'a reset crosses over after what was received before it'(t, openEngine) {
+  async 'a reset crosses over after the bytes received before it'(t, openEngine) {
     const port = await openTarget(t, socket =>
       socket.once('data', () => socket.write('last words', () => socket.resetAndDestroy()))
     )
@@ -138,20 +138,20 @@ export const bytes: Record<string, EngineCase> = {
     const rule = await ruleTo([port])
     await engine.open(rule)
     const caller = await openCaller(t, rule.from)
-    let heard = 0
+    let received = 0
     caller.on('data', chunk => {
-      heard += chunk.length
+      received += chunk.length
     })
     caller.write('your last words?')
 
     t.equal(await endOf(caller), 'reset')
 
     await engine.close(rule.id, 0)
-    t.match(await finalCounters(rule.id), { ports: [{ bytesOut: heard, active: 0 }] })
-    t.equal(heard, 10)
+    t.match(await finalCounters(rule.id), { ports: [{ bytesOut: received, active: 0 }] })
+    t.equal(received, 10)
   },
 
-  async 'a connection on which both sides are silent for the idle time is reset'(t, openEngine) {
+  async 'a connection that is silent in both directions for the idle time is reset'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openEchoRule(t, engine, 300)
     const caller = await openCaller(t, rule.from)

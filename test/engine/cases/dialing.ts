@@ -1,4 +1,4 @@
-// How a connection finds its target, or does not.
+// Dialing: addresses, failover, DNS, and callers that leave meanwhile.
 import { freePort } from '../../support/ports.ts'
 import {
   collect,
@@ -17,7 +17,7 @@ import {
 } from '../engine-fixture.ts'
 
 export const dialing: Record<string, EngineCase> = {
-  async 'both families are listened on, and an IPv6 target is reached'(t, openEngine) {
+  async 'an engine listens on both families, and reaches an IPv6 target'(t, openEngine) {
     const port = await openTarget(t, echo, { host: '::1' })
     const { engine } = engineFixture(t, openEngine)
     const rule = await ruleTo([{ host: '::1', port }])
@@ -50,7 +50,7 @@ export const dialing: Record<string, EngineCase> = {
     t.equal(counters().targetFailovers, 0)
   },
 
-  async 'an address that does not answer costs a quarter of a second, not the connection'(t, openEngine) {
+  async 'an address that does not answer delays the connection by a quarter of a second'(t, openEngine) {
     const port = await openUnresponsiveTarget(t, '::1')
     await openTarget(t, echo, { port })
     const names = { 'two.test': { ok: true, addresses: ['::1', '127.0.0.1'] } } as const
@@ -65,7 +65,7 @@ export const dialing: Record<string, EngineCase> = {
     t.ok(tookMs > 200 && tookMs < 2_000, `${tookMs} ms`)
   },
 
-  async 'an address has three seconds, then comes the next target'(t, openEngine) {
+  async 'after three seconds without an answer the next target is tried'(t, openEngine) {
     const silent = await openUnresponsiveTarget(t, '127.0.0.1')
     const { engine } = engineFixture(t, openEngine)
     const rule = await ruleTo([silent, await openTarget(t, echo)])
@@ -78,7 +78,7 @@ export const dialing: Record<string, EngineCase> = {
     t.ok(tookMs > 2_900 && tookMs < 5_000, `${tookMs} ms`)
   },
 
-  async 'a caller that leaves while its target is dialled ends the dial'(t, openEngine) {
+  async 'a caller that leaves during the dial ends the dial'(t, openEngine) {
     const silent = await openUnresponsiveTarget(t, '127.0.0.1')
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await ruleTo([silent])
@@ -94,7 +94,10 @@ export const dialing: Record<string, EngineCase> = {
     t.ok(performance.now() - beganAt < 1_000)
   },
 
-  async 'the preferred family is tried first, and else the order of the answer holds'(t, openEngine) {
+  async 'the preferred family is tried first; without a preference the order of the DNS answer'(
+    t,
+    openEngine
+  ) {
     const four = await openTarget(t, socket => socket.end('four'))
     await openTarget(t, socket => socket.end('six'), { host: '::1', port: four })
     const names = { 'both.test': { ok: true, addresses: ['127.0.0.1', '::1'] } } as const
@@ -126,7 +129,7 @@ export const dialing: Record<string, EngineCase> = {
     })
   },
 
-  async 'a caller that leaves while its name is looked up takes its dial along'(t, openEngine) {
+  async 'a caller that leaves during the DNS lookup causes no dial'(t, openEngine) {
     let dials = 0
     const port = await openTarget(t, () => dials++)
     const { engine, events, counters } = engineFixture(t, openEngine)
@@ -134,17 +137,17 @@ export const dialing: Record<string, EngineCase> = {
     await engine.open(rule)
     const caller = await openCaller(t, rule.from)
     await until(() => events.length > 0)
-    const [question] = events
+    const [lookup] = events
 
     caller.resetAndDestroy()
     await until(() => portCounters(counters()).active === 0)
-    if (question?.kind === 'resolve') engine.resolved(question.token, { ok: true, addresses: ['127.0.0.1'] })
+    if (lookup?.kind === 'resolve') engine.resolved(lookup.token, { ok: true, addresses: ['127.0.0.1'] })
     await exchange(await openCaller(t, (await openEchoRule(t, engine)).from), 'and then')
 
     t.equal(dials, 0)
   },
 
-  async 'a caller that ends without a word while nothing is reached has left'(t, openEngine) {
+  async 'a caller that sends FIN and nothing else during the dial has left'(t, openEngine) {
     const { engine, events, counters } = engineFixture(t, openEngine)
     const rule = await ruleTo([{ host: 'late.test', port: 9 }])
     await engine.open(rule)
@@ -173,7 +176,7 @@ export const dialing: Record<string, EngineCase> = {
     t.match(counters(), { connectionsTotal: 1, rejected: { loop: 1 } })
   },
 
-  async 'the same port on an address that the engine does not listen on is no loop'(t, openEngine) {
+  async 'the same port on an address without a listener is not a loop'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine, { bind: ['::1'] })
     const port = await openTarget(t, echo)
     await engine.open(await ruleTo([port], { from: port }))
@@ -181,7 +184,7 @@ export const dialing: Record<string, EngineCase> = {
     t.equal(await exchange(await openCaller(t, port, '::1'), 'through'), 'through')
   },
 
-  async 'a name that is not found drops only that connection'(t, openEngine) {
+  async 'a failed DNS lookup drops only that connection'(t, openEngine) {
     const port = await openTarget(t, echo)
     let answers = 0
     const { engine, events, counters } = engineFixture(t, openEngine, {

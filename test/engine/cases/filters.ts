@@ -1,4 +1,4 @@
-// Who may come in, and where it may go.
+// Filters: which callers are accepted, and which targets may be dialed.
 import { once } from 'node:events'
 import {
   type EngineCase,
@@ -15,7 +15,7 @@ import {
 } from '../engine-fixture.ts'
 
 export const filters: Record<string, EngineCase> = {
-  async 'callers are judged by their address'(t, openEngine) {
+  async 'the source filter checks the address of a caller'(t, openEngine) {
     const port = await openTarget(t, echo)
     const { engine, counters } = engineFixture(t, openEngine)
     const source = { allow: [{ cidr: '127.0.0.0/8' }], deny: [], refusal: 'source_denied' }
@@ -28,7 +28,7 @@ export const filters: Record<string, EngineCase> = {
     t.match(counters(), { connectionsTotal: 1, rejected: { source_denied: 1 } })
   },
 
-  async 'dials are judged by address, port and name'(t, openEngine) {
+  async 'the target filter checks address, port and name of a dial'(t, openEngine) {
     const port = await openTarget(t, echo)
     const names = { 'good.test': { ok: true, addresses: ['::ffff:127.0.0.1'] } } as const
     const { engine, counters } = engineFixture(t, openEngine, { names })
@@ -57,7 +57,7 @@ export const filters: Record<string, EngineCase> = {
     t.same(await outcome([{ cidr: '127.0.0.1', ports: [1, 9] }, { cidr: 'fd00::/8' }]), 'served')
   },
 
-  async 'an address that is denied leaves the way to one that is not'(t, openEngine) {
+  async 'when one address is denied, another one of the target is dialed'(t, openEngine) {
     const port = await openTarget(t, echo)
     const names = { 'two.test': { ok: true, addresses: ['::1', '127.0.0.1'] } } as const
     const { engine, counters } = engineFixture(t, openEngine, { names })
@@ -69,7 +69,7 @@ export const filters: Record<string, EngineCase> = {
     t.same(counters().rejected, {})
   },
 
-  async 'new filters reset what they no longer allow, and nothing else'(t, openEngine) {
+  async 'new filters reset the connections that they deny, and no others'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openEchoRule(t, engine)
     const four = await openCaller(t, rule.from, '127.0.0.1')
@@ -89,7 +89,7 @@ export const filters: Record<string, EngineCase> = {
     t.match(counters().rejected, { source_denied: 2 })
   },
 
-  async 'a filter that is none is refused, and nothing is opened'(t, openEngine) {
+  async 'a rule with an invalid filter is refused, and nothing is opened'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     for (const cidr of [
       '10.0.0.0/33',

@@ -1,4 +1,4 @@
-// Targets that fail are left out, and come back.
+// Target health: failed targets are skipped and come back.
 import type { Test } from 'tap'
 import type { EngineEvent } from '../../../agent/engine.ts'
 import { freePort } from '../../support/ports.ts'
@@ -16,20 +16,21 @@ import {
 } from '../engine-fixture.ts'
 import { limited, rate } from '../meter-fixture.ts'
 
-/** A target that says who it is and hangs up. */
-const speaker = (t: Test, label: string, port = 0) => openTarget(t, socket => socket.end(label), { port })
+/** A target that sends its label and closes. */
+const openLabelled = (t: Test, label: string, port = 0) =>
+  openTarget(t, socket => socket.end(label), { port })
 
-/** The label of who has answered, or how else it ended. */
-async function whoAnswers(t: Test, port: number, words: string | Buffer = ''): Promise<string> {
+/** Returns the label of the target that answered, or how the connection ended. */
+async function whoAnswers(t: Test, port: number, request: string | Buffer = ''): Promise<string> {
   const caller = await openCaller(t, port)
-  caller.write(words)
-  let heard = ''
+  caller.write(request)
+  let received = ''
   caller.on('data', chunk => {
-    heard += chunk
+    received += chunk
   })
   const end = await endOf(caller)
   caller.end()
-  return heard || end
+  return received || end
 }
 
 const changes = (events: readonly EngineEvent[]) =>
@@ -38,13 +39,13 @@ const changes = (events: readonly EngineEvent[]) =>
   )
 
 export const health: Record<string, EngineCase> = {
-  async 'three failures in a row leave a target out, ten seconds later one may try, two successes heal'(
+  async 'three failures in a row fail a target, ten seconds later one attempt may try it, two successes heal it'(
     t,
     openEngine
   ) {
     const { engine, events, counters } = engineFixture(t, openEngine)
     const first = await freePort()
-    const rule = await ruleTo([first, await speaker(t, 'second')])
+    const rule = await ruleTo([first, await openLabelled(t, 'second')])
     await engine.open(rule)
     const beganAt = Date.now()
 
@@ -59,13 +60,13 @@ export const health: Record<string, EngineCase> = {
     const failedAt = counters().targets[0]?.lastFailureAt ?? 0
     t.ok(failedAt >= beganAt && failedAt <= Date.now())
 
-    await speaker(t, 'first', first)
-    t.equal(await whoAnswers(t, rule.from), 'second', 'it is not tried yet')
+    await openLabelled(t, 'first', first)
+    t.equal(await whoAnswers(t, rule.from), 'second', 'too early for an attempt')
     t.equal(counters().targetFailovers, 3)
     while ((await whoAnswers(t, rule.from)) === 'second')
       await new Promise(resolve => setTimeout(resolve, 200))
-    t.ok(Date.now() - failedAt < 12_000, 'it was tried too late')
-    t.ok(Date.now() - failedAt > 9_500, 'it was tried too early')
+    t.ok(Date.now() - failedAt < 12_000, 'the attempt came too late')
+    t.ok(Date.now() - failedAt > 9_500, 'the attempt came too early')
     t.match(counters().targets, [{ health: 'failed', consecutiveFailures: 0, connectionsTotal: 1 }])
     t.equal(await whoAnswers(t, rule.from), 'first')
     t.match(counters().targets, [{ health: 'healthy', connectionsTotal: 2 }])
@@ -76,7 +77,7 @@ export const health: Record<string, EngineCase> = {
     ])
   },
 
-  async 'when all targets have failed they are tried in order'(t, openEngine) {
+  async 'when all targets have failed, they are tried in order'(t, openEngine) {
     const { engine, events, counters } = engineFixture(t, openEngine)
     const ports = [await freePort(), await freePort()]
     const rule = await ruleTo(ports)
@@ -85,23 +86,23 @@ export const health: Record<string, EngineCase> = {
     await until(() => changes(events).length === 2)
     t.match(counters().targets, [{ health: 'failed' }, { health: 'failed' }])
 
-    await speaker(t, 'second', ports[1])
+    await openLabelled(t, 'second', ports[1])
     t.equal(await whoAnswers(t, rule.from), 'second')
-    await speaker(t, 'first', ports[0])
+    await openLabelled(t, 'first', ports[0])
 
     t.equal(await whoAnswers(t, rule.from), 'first')
   },
 
-  async 'probes find out by themselves, and are no connections'(t, openEngine) {
+  async 'probes detect failure and recovery, and do not count as connections'(t, openEngine) {
     const { engine, events, counters } = engineFixture(t, openEngine)
     const port = await freePort()
-    const rule = await ruleTo([port, await speaker(t, 'second')], { probeMs: 50 })
+    const rule = await ruleTo([port, await openLabelled(t, 'second')], { probeMs: 50 })
     await engine.open(rule)
 
     await until(() => changes(events).length === 2)
     t.equal(await whoAnswers(t, rule.from), 'second')
     t.equal(counters().targetFailovers, 0)
-    await speaker(t, 'first', port)
+    await openLabelled(t, 'first', port)
     await until(() => changes(events).length === 3)
 
     t.same(changes(events).toSorted(), [
@@ -113,7 +114,7 @@ export const health: Record<string, EngineCase> = {
     t.match(counters(), { connectionsTotal: 2, targets: [{ connectionsTotal: 1 }, { connectionsTotal: 1 }] })
   },
 
-  async 'a probe that learns nothing in five seconds has failed'(t, openEngine) {
+  async 'a probe without a result in five seconds has failed'(t, openEngine) {
     const { engine, events, counters } = engineFixture(t, openEngine)
     await engine.open(await ruleTo([{ host: 'late.test', port: 9 }], { probeMs: 60_000 }))
     const beganAt = performance.now()
@@ -128,7 +129,7 @@ export const health: Record<string, EngineCase> = {
     )
   },
 
-  async 'probes end with their rule'(t, openEngine) {
+  async 'closing a rule ends its probes'(t, openEngine) {
     let probes = 0
     const port = await openTarget(t, socket => {
       probes++
@@ -147,10 +148,10 @@ export const health: Record<string, EngineCase> = {
     t.ok(probes <= after + 1)
   },
 
-  async 'names that are not found fail their target'(t, openEngine) {
+  async 'failed DNS lookups fail their target'(t, openEngine) {
     const names = { 'gone.test': { ok: false, reason: 'nxdomain' } } as const
     const { engine, events, counters } = engineFixture(t, openEngine, { names })
-    const rule = await ruleTo([{ host: 'gone.test', port: 9 }, await speaker(t, 'second')])
+    const rule = await ruleTo([{ host: 'gone.test', port: 9 }, await openLabelled(t, 'second')])
     await engine.open(rule)
 
     for (let i = 0; i < 4; i++) t.equal(await whoAnswers(t, rule.from), 'second')
@@ -159,7 +160,7 @@ export const health: Record<string, EngineCase> = {
     t.match(counters(), { dnsFailures: 3, targetFailovers: 3 })
   },
 
-  async 'a refusal by a filter and a caller that leaves say nothing of a target'(t, openEngine) {
+  async 'a filter refusal and a caller that leaves do not change the health of a target'(t, openEngine) {
     const { engine, events, counters } = engineFixture(t, openEngine)
     const deny = { allow: [], deny: [], refusal: 'denied_by_agent' }
     const rule = await ruleTo([9], { target: [deny] })
@@ -181,7 +182,7 @@ export const health: Record<string, EngineCase> = {
     t.same(changes(events), [])
   },
 
-  async 'a success is told once'(t, openEngine) {
+  async 'a healthy target is reported once'(t, openEngine) {
     const { engine, events, counters } = engineFixture(t, openEngine)
     const rule = await openEchoRule(t, engine)
     const beganAt = Date.now()
@@ -194,11 +195,11 @@ export const health: Record<string, EngineCase> = {
     t.ok(lastSuccessAt !== null && lastSuccessAt >= beganAt && lastSuccessAt <= Date.now())
   },
 
-  async 'named, metered and range rules fail over, too'(t, openEngine) {
+  async 'rules with names, meters or port ranges fail over, too'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const dead = await freePort(2)
     const alive = await freePort(2)
-    for (const port of [alive, alive + 1]) await speaker(t, `at ${port}`, port)
+    for (const port of [alive, alive + 1]) await openLabelled(t, `at ${port}`, port)
     engine.setMeter(1, limited({ bytesOut: rate(1_000_000, 1_000_000), connections: 5 }))
     const range = await freePort(2)
     await engine.open(await ruleTo([dead, alive], { from: range, to: range + 1, meters: [1] }))

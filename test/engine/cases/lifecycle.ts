@@ -1,4 +1,4 @@
-// A rule opens, counts and closes.
+// A TCP rule opens, counts and closes.
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { freePort } from '../../support/ports.ts'
@@ -19,7 +19,7 @@ import {
 import { limited, unlimited } from '../meter-fixture.ts'
 
 export const lifecycle: Record<string, EngineCase> = {
-  async 'a drain lets a live connection finish, and the port is shut at once'(t, openEngine) {
+  async 'closing with a drain shuts the port at once and lets connections finish'(t, openEngine) {
     const { engine, finalCounters } = engineFixture(t, openEngine)
     const rule = await openEchoRule(t, engine)
     const caller = await openCaller(t, rule.from)
@@ -36,7 +36,7 @@ export const lifecycle: Record<string, EngineCase> = {
     t.same(engine.sample().rules, [])
   },
 
-  async 'what outlives its drain is reset'(t, openEngine) {
+  async 'a connection that is still open after the drain is reset'(t, openEngine) {
     const { engine, finalCounters } = engineFixture(t, openEngine)
     const rule = await openEchoRule(t, engine)
     const caller = await openCaller(t, rule.from)
@@ -48,7 +48,7 @@ export const lifecycle: Record<string, EngineCase> = {
     await finalCounters(rule.id)
   },
 
-  async 'a cut resets both sides at once, also in the middle of a drain'(t, openEngine) {
+  async 'closing without a drain resets both sides at once, also during a drain'(t, openEngine) {
     let targetSide: Promise<'fin' | 'reset'> | undefined
     const port = await openTarget(t, socket => {
       socket.write('hello')
@@ -85,7 +85,7 @@ export const lifecycle: Record<string, EngineCase> = {
     t.equal(String(await collect(await openCaller(t, rule.from))), 'bye')
   },
 
-  async 'a port that is closed as soon as it is open is shut, and can be opened again'(t, openEngine) {
+  async 'a port that is closed right after opening is shut, and can be opened again'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const { from } = await ruleTo([9])
 
@@ -98,7 +98,7 @@ export const lifecycle: Record<string, EngineCase> = {
     await t.rejects(openCaller(t, from), { code: 'ECONNREFUSED' })
   },
 
-  async 'a port that another process holds is in use, on either family'(t, openEngine) {
+  async 'a port that another socket has on either family is in use'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     for (const host of ['127.0.0.1', '::1', '0.0.0.0']) {
       const from = await freePort()
@@ -112,7 +112,7 @@ export const lifecycle: Record<string, EngineCase> = {
     }
   },
 
-  async 'a range opens all its ports, each to its own target port'(t, openEngine) {
+  async 'each port of a range forwards to the matching target port'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const first = await freePort(3)
     for (const port of [first, first + 1, first + 2])
@@ -125,7 +125,7 @@ export const lifecycle: Record<string, EngineCase> = {
     t.match(counters().ports, [{ port: from }, { port: from + 1 }, { port: from + 2, bytesOut: 5 }])
   },
 
-  async 'a range with one port taken opens none'(t, openEngine) {
+  async 'a range with one port in use opens no port'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const from = await freePort(3)
     const other = createServer().listen(from + 2, '127.0.0.1')
@@ -150,7 +150,7 @@ export const lifecycle: Record<string, EngineCase> = {
     t.match(portCounters(counters()), { bytesIn: 5, bytesOut: 5, active: 1 })
   },
 
-  async 'bytes that a reset kept from arriving are not counted'(t, openEngine) {
+  async 'bytes that were lost by a reset are not counted'(t, openEngine) {
     let target: Socket | undefined
     const port = await openTarget(t, socket => {
       target = socket.pause()
@@ -177,7 +177,10 @@ export const lifecycle: Record<string, EngineCase> = {
     t.ok(bytesIn < offered)
   },
 
-  async 'stopping cuts everything, tells the final counters and refuses to open'(t, openEngine) {
+  async 'stop resets all connections, reports the final counters, and later opens are refused'(
+    t,
+    openEngine
+  ) {
     const { engine, events } = engineFixture(t, openEngine)
     const rule = await openEchoRule(t, engine)
     const other = await openEchoRule(t, engine)
@@ -198,13 +201,13 @@ export const lifecycle: Record<string, EngineCase> = {
     t.same(engine.sample().rules, [])
   },
 
-  async 'a stopped engine takes commands, and tells nothing of them'(t, openEngine) {
+  async 'a stopped engine accepts commands without effect or event'(t, openEngine) {
     const { engine, events } = engineFixture(t, openEngine)
     engine.setMeter(1, unlimited)
     const rule = await ruleTo([9], { meters: [1] })
     await engine.open(rule)
     await engine.stop()
-    const told = events.length
+    const before = events.length
 
     engine.setMeter(1, limited({ connections: 1 }))
     engine.setBudget(1, { mark: 0, holdMs: 0 })
@@ -214,11 +217,11 @@ export const lifecycle: Record<string, EngineCase> = {
     engine.removeMeter(1)
 
     await new Promise(setImmediate)
-    t.equal(events.length, told)
+    t.equal(events.length, before)
     t.same(engine.sample().meters, [])
   },
 
-  async 'what cannot be a rule is refused'(t, openEngine) {
+  async 'invalid rules are refused'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const from = await freePort(2)
     const impossible = [

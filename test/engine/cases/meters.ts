@@ -1,4 +1,4 @@
-// Rates and counts: what a meter delays and refuses.
+// Meters: rates delay bytes, counts refuse connections.
 import { randomBytes } from 'node:crypto'
 import {
   collect,
@@ -19,7 +19,7 @@ import { countReceived, flood, limited, meterCounters, rate, unlimited } from '.
 const pauseMs = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
 export const meters: Record<string, EngineCase> = {
-  async 'bytes pass at their rate in each direction, and never above rate * t + burst'(t, openEngine) {
+  async 'bytes pass at the rate in each direction, and never above rate * t + burst'(t, openEngine) {
     const rates = { bytesIn: rate(400_000, 100_000), bytesOut: rate(3_000_000, 600_000) }
     const port = await openTarget(t, socket => flood(socket.resume()))
     const { engine } = engineFixture(t, openEngine)
@@ -47,7 +47,7 @@ export const meters: Record<string, EngineCase> = {
     t.ok(last.throttledMs - first.throttledMs > 5_000, 'both directions have waited')
   },
 
-  async 'a rate reaches a live connection when it is set, changed and lifted'(t, openEngine) {
+  async 'setting, changing and lifting a rate applies to live connections'(t, openEngine) {
     const port = await openTarget(t, flood)
     const { engine } = engineFixture(t, openEngine)
     engine.setMeter(1, unlimited)
@@ -75,8 +75,8 @@ export const meters: Record<string, EngineCase> = {
     t.ok(faster > 4 * slow, `${faster} bytes at 1,000,000 allowed`)
   },
 
-  async 'what waits for its rate arrives bit for bit, and the end after it'(t, openEngine) {
-    const words = randomBytes(300_000)
+  async 'delayed bytes arrive bit for bit, and FIN after them'(t, openEngine) {
+    const request = randomBytes(300_000)
     const port = await openTarget(t, echo)
     const { engine } = engineFixture(t, openEngine)
     engine.setMeter(1, limited({ bytesIn: rate(400_000, 20_000) }))
@@ -85,14 +85,14 @@ export const meters: Record<string, EngineCase> = {
     await engine.open(rule)
     const caller = await openCaller(t, rule.from)
 
-    caller.end(words)
+    caller.end(request)
 
-    t.equal(sha256(await collect(caller)), sha256(words))
+    t.equal(sha256(await collect(caller)), sha256(request))
     for (const id of [1, 2]) t.match(meterCounters(engine, id), { bytesIn: 300_000, bytesOut: 300_000 })
     t.ok(meterCounters(engine, 1).throttledMs > 300)
   },
 
-  async 'connections that share a rate share it fairly, and leave others alone'(t, openEngine) {
+  async 'connections share a rate fairly, and do not slow down others'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     engine.setMeter(1, limited({ bytesOut: rate(1_000_000, 50_000) }))
     engine.setMeter(2, unlimited)
@@ -118,7 +118,7 @@ export const meters: Record<string, EngineCase> = {
     t.ok(tookMs < 2_000, `${tookMs} ms for 100 exchanges beside them`)
   },
 
-  async 'a rate of nothing stops a direction and a caller may still leave'(t, openEngine) {
+  async 'a rate of zero stops a direction, and the caller can still leave'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     engine.setMeter(1, limited({ bytesOut: rate(0, 1_000) }))
     const rule = await ruleTo([await openTarget(t, flood)], { meters: [1] })
@@ -134,7 +134,7 @@ export const meters: Record<string, EngineCase> = {
     t.match(meterCounters(engine, 1), { bytesOut: 1_000, active: 0 })
   },
 
-  async 'more connections at once than a meter has room for are reset, until one ends'(t, openEngine) {
+  async 'connections above the limit are reset until one ends'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     engine.setMeter(1, limited({ connections: 2 }))
     const rule = await ruleTo([await openTarget(t, echo)], { meters: [1] })
@@ -156,14 +156,14 @@ export const meters: Record<string, EngineCase> = {
     t.equal(meterCounters(engine, 1).active, 1)
   },
 
-  async 'new connections beyond their rate are reset'(t, openEngine) {
+  async 'new connections above their rate are reset'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     engine.setMeter(1, limited({ newConnections: rate(0.001, 3) }))
     const rule = await ruleTo([await openTarget(t, echo)], { meters: [1] })
     await engine.open(rule)
 
-    for (const word of ['one', 'two', 'three'])
-      t.equal(await exchange(await openCaller(t, rule.from), word), word)
+    for (const text of ['one', 'two', 'three'])
+      t.equal(await exchange(await openCaller(t, rule.from), text), text)
 
     for (let i = 0; i < 2; i++) t.equal(await endOf(await openCaller(t, rule.from)), 'reset')
     t.match(counters(), { connectionsTotal: 3, rejected: { too_fast: 2 } })
@@ -171,7 +171,7 @@ export const meters: Record<string, EngineCase> = {
     t.equal(await exchange(await openCaller(t, rule.from), 'four'), 'four')
   },
 
-  async 'meters are passed in order, and a refusal takes nothing from any'(t, openEngine) {
+  async 'the first meter that refuses decides, and a refusal takes nothing from any'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const port = await openTarget(t, echo)
     engine.setMeter(1, limited({ connections: 2, newConnections: rate(0.001, 2) }))
@@ -188,12 +188,12 @@ export const meters: Record<string, EngineCase> = {
 
     t.match(counters().rejected, { second: 3 })
     t.match(meterCounters(engine, 1), { active: 0 })
-    for (const word of ['one', 'two']) t.equal(await exchange(await openCaller(t, alone.from), word), word)
+    for (const text of ['one', 'two']) t.equal(await exchange(await openCaller(t, alone.from), text), text)
     t.equal(await endOf(await openCaller(t, both.from)), 'reset')
     t.match(counters().rejected, { second: 3, too_many: 1 })
   },
 
-  async 'the meter with the least decides how fast bytes pass'(t, openEngine) {
+  async 'the slowest meter limits the rate'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     engine.setMeter(1, limited({ bytesOut: rate(1_000_000, 1_000_000) }))
     engine.setMeter(2, limited({ bytesOut: rate(0, 5_000) }))
@@ -212,7 +212,7 @@ export const meters: Record<string, EngineCase> = {
     t.equal(bytes(), least)
   },
 
-  async 'a meter counts over its rules, lives on when they close, and is forgotten when told'(t, openEngine) {
+  async 'a meter counts over all its rules, and exists until it is removed'(t, openEngine) {
     const { engine, finalCounters } = engineFixture(t, openEngine)
     engine.setMeter(7, unlimited)
     const port = await openTarget(t, echo)

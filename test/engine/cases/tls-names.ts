@@ -1,4 +1,4 @@
-// TLS names that share a port.
+// Rules that share a port by TLS name.
 import type { Socket } from 'node:net'
 import type { Test } from 'tap'
 import type { Engine, EngineRule } from '../../../agent/engine.ts'
@@ -19,7 +19,7 @@ import {
 } from '../engine-fixture.ts'
 import { limited, meterCounters } from '../meter-fixture.ts'
 
-/** A rule to a target that says its own name, then everything that it hears. */
+/** Opens a rule to a target that sends its label, then echoes. */
 async function openNamed(t: Test, engine: Engine, label: string, rule: Partial<EngineRule>) {
   const port = await openTarget(t, socket => {
     socket.write(`${label}:`)
@@ -30,46 +30,43 @@ async function openNamed(t: Test, engine: Engine, label: string, rule: Partial<E
   return named
 }
 
-async function say(t: Test, port: number, words: string | Buffer): Promise<Socket> {
+async function openCallerWith(t: Test, port: number, request: string | Buffer): Promise<Socket> {
   const socket = await openCaller(t, port)
-  socket.write(words)
+  socket.write(request)
   return socket
 }
 
-/** What a caller gets that asks for a name: the label of the target that has it, or how it ended. */
-async function asked(t: Test, port: number, servername: string): Promise<string> {
+/** Sends a ClientHello for the name. Returns the label of the target that answered, or how the connection ended. */
+async function targetOf(t: Test, port: number, servername: string): Promise<string> {
   const hello = await clientHello({ servername })
-  const socket = await say(t, port, hello)
+  const socket = await openCallerWith(t, port, hello)
   const chunks: Buffer[] = []
   socket.on('data', chunk => chunks.push(chunk)).end()
   if ((await endOf(socket)) === 'reset') return 'reset'
-  const heard = Buffer.concat(chunks)
-  const label = heard.subarray(0, heard.length - hello.length)
-  return heard.subarray(label.length).equals(hello) ? String(label) : 'spoilt'
+  const received = Buffer.concat(chunks)
+  const label = received.subarray(0, received.length - hello.length)
+  return received.subarray(label.length).equals(hello) ? String(label) : 'corrupted'
 }
 
 const peeks = (engine: Engine) => engine.sample().peekDurations.counts.reduce((sum, count) => sum + count, 0)
 
 export const tlsNames: Record<string, EngineCase> = {
-  async 'a caller reaches the rule whose name it asks for: exact, then wildcard, then fallback'(
-    t,
-    openEngine
-  ) {
+  async 'a TLS name selects the rule: an exact match, then a wildcard, then the fallback'(t, openEngine) {
     const { engine, events } = engineFixture(t, openEngine)
     const from = await freePort()
     await openNamed(t, engine, 'wild', { from, name: '*.example.org' })
     await openNamed(t, engine, 'exact', { from, name: 'one.example.org' })
     await openNamed(t, engine, 'deep', { from, name: 'a.b.example.org' })
-    t.equal(await asked(t, from, 'example.org'), 'reset')
+    t.equal(await targetOf(t, from, 'example.org'), 'reset')
     await openNamed(t, engine, 'rest', { from, fallback: true })
 
-    t.equal(await asked(t, from, 'one.example.org'), 'exact:')
-    t.equal(await asked(t, from, 'ONE.Example.ORG'), 'exact:')
-    t.equal(await asked(t, from, 'two.example.org'), 'wild:')
-    t.equal(await asked(t, from, 'a.b.example.org'), 'deep:')
-    t.equal(await asked(t, from, 'c.b.example.org'), 'rest:', 'a star is one label')
-    t.equal(await asked(t, from, 'example.org'), 'rest:', 'a star is not nothing')
-    t.equal(await asked(t, from, 'elsewhere.test'), 'rest:')
+    t.equal(await targetOf(t, from, 'one.example.org'), 'exact:')
+    t.equal(await targetOf(t, from, 'ONE.Example.ORG'), 'exact:')
+    t.equal(await targetOf(t, from, 'two.example.org'), 'wild:')
+    t.equal(await targetOf(t, from, 'a.b.example.org'), 'deep:')
+    t.equal(await targetOf(t, from, 'c.b.example.org'), 'rest:', 'a star matches one label')
+    t.equal(await targetOf(t, from, 'example.org'), 'rest:', 'a star does not match zero labels')
+    t.equal(await targetOf(t, from, 'elsewhere.test'), 'rest:')
     const rules = engine.sample().rules.map(({ connectionsTotal }) => connectionsTotal)
     t.same(rules, [1, 2, 1, 3])
     t.match(engine.sample().rules[0], { rejected: { sni_miss: 1 } })
@@ -78,7 +75,7 @@ export const tlsNames: Record<string, EngineCase> = {
     t.ok(events.every(({ kind }) => kind === 'target-health'))
   },
 
-  async 'a hello in many records and many packets arrives as it was sent'(t, openEngine) {
+  async 'a ClientHello in many records and packets arrives as it was sent'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
     const hello = splitIntoRecords(
@@ -98,24 +95,24 @@ export const tlsNames: Record<string, EngineCase> = {
     t.equal(sha256(await collect(caller)), sha256(expected))
   },
 
-  async 'who asks for no name, or speaks no TLS, is taken by the fallback, or reset'(t, openEngine) {
+  async 'callers without a name or without TLS go to the fallback, or are reset'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const named = await openNamed(t, engine, 'one', { name: 'one.test' })
     const nameless = await clientHello({})
 
-    t.equal(await endOf(await say(t, named.from, 'GET / HTTP/1.1\r\n\r\n')), 'reset')
-    t.equal(await endOf(await say(t, named.from, nameless)), 'reset')
+    t.equal(await endOf(await openCallerWith(t, named.from, 'GET / HTTP/1.1\r\n\r\n')), 'reset')
+    t.equal(await endOf(await openCallerWith(t, named.from, nameless)), 'reset')
 
     t.match(counters(), { connectionsTotal: 0, rejected: { sni_miss: 2 } })
     const rest = await openNamed(t, engine, 'rest', { from: named.from, fallback: true })
-    for (const words of [Buffer.from('GET / HTTP/1.1\r\n\r\n'), nameless]) {
-      const caller = await say(t, rest.from, words)
+    for (const request of [Buffer.from('GET / HTTP/1.1\r\n\r\n'), nameless]) {
+      const caller = await openCallerWith(t, rest.from, request)
       caller.end()
-      t.same(await collect(caller), Buffer.concat([Buffer.from('rest:'), words]))
+      t.same(await collect(caller), Buffer.concat([Buffer.from('rest:'), request]))
     }
   },
 
-  async 'a fallback alone on its port waits for nothing'(t, openEngine) {
+  async 'a fallback alone on its port does not wait for a ClientHello'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const rest = await openNamed(t, engine, 'rest', { fallback: true })
 
@@ -126,7 +123,7 @@ export const tlsNames: Record<string, EngineCase> = {
     t.equal(peeks(engine), 0)
   },
 
-  async 'a port has each name once, and is shared with no plain rule'(t, openEngine) {
+  async 'a port has each name once, and is not shared with a plain rule'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const port = await openTarget(t, socket => socket.end())
     const plain = await ruleTo([port])
@@ -146,22 +143,22 @@ export const tlsNames: Record<string, EngineCase> = {
     await engine.open(await ruleTo([port], { from: plain.from, name: 'two.test' }))
   },
 
-  async 'names that are opened at once share the port'(t, openEngine) {
+  async 'rules that are opened at the same time share the port'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const from = await freePort()
     const labels = ['one', 'two', 'three']
 
     await Promise.all(labels.map(label => openNamed(t, engine, label, { from, name: `${label}.test` })))
 
-    for (const label of labels) t.equal(await asked(t, from, `${label}.test`), `${label}:`)
+    for (const label of labels) t.equal(await targetOf(t, from, `${label}.test`), `${label}:`)
   },
 
-  async 'a name is taken off its port, the last one shuts it, and what lives drains'(t, openEngine) {
+  async 'closing a rule frees its name, the last one shuts the port, and connections drain'(t, openEngine) {
     const { engine, finalCounters } = engineFixture(t, openEngine)
     const one = await openNamed(t, engine, 'one', { name: 'one.test' })
     const { from } = one
     const two = await openNamed(t, engine, 'two', { from, name: 'two.test' })
-    const live = await say(t, from, await clientHello({ servername: 'one.test' }))
+    const live = await openCallerWith(t, from, await clientHello({ servername: 'one.test' }))
     await until(() =>
       engine.sample().rules.some(({ ports }) => ports[0] !== undefined && ports[0].bytesOut > 100)
     )
@@ -169,10 +166,10 @@ export const tlsNames: Record<string, EngineCase> = {
 
     await engine.close(one.id, 60_000)
 
-    t.equal(await asked(t, from, 'one.test'), 'reset')
-    t.equal(await asked(t, from, 'two.test'), 'two:')
+    t.equal(await targetOf(t, from, 'one.test'), 'reset')
+    t.equal(await targetOf(t, from, 'two.test'), 'two:')
     const again = await openNamed(t, engine, 'again', { from, name: 'one.test' })
-    t.equal(await asked(t, from, 'one.test'), 'again:')
+    t.equal(await targetOf(t, from, 'one.test'), 'again:')
     await engine.close(two.id, 0)
     await engine.close(again.id, 0)
     t.equal(await endOf(awaited), 'reset')
@@ -182,15 +179,15 @@ export const tlsNames: Record<string, EngineCase> = {
     t.match(await finalCounters(one.id), { connectionsTotal: 1, ports: [{ active: 0 }] })
   },
 
-  async 'a name is awaited for three seconds'(t, openEngine) {
+  async 'a ClientHello is awaited for three seconds'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
     const hello = await clientHello({ servername: 'one.test' })
     const beganAt = performance.now()
     const silent = await openCaller(t, from)
-    const slow = await say(t, from, hello.subarray(0, hello.length - 1))
+    const slow = await openCallerWith(t, from, hello.subarray(0, hello.length - 1))
 
-    t.equal(await asked(t, from, 'one.test'), 'one:')
+    t.equal(await targetOf(t, from, 'one.test'), 'one:')
     t.same(await Promise.all([silent, slow].map(endOf)), ['reset', 'reset'])
 
     const tookMs = performance.now() - beganAt
@@ -202,7 +199,7 @@ export const tlsNames: Record<string, EngineCase> = {
     t.ok(sumMs > 5_900)
   },
 
-  async 'a hello that does not end within 64 KiB is none'(t, openEngine) {
+  async 'a ClientHello longer than 64 KiB is refused'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
     const start = Buffer.from([22, 3, 1, 0x3f, 0xfc, 1, 0, 0xff, 0xfc])
@@ -219,14 +216,14 @@ export const tlsNames: Record<string, EngineCase> = {
     t.match(counters().rejected, { sni_miss: 1 })
   },
 
-  async 'who leaves before it has named anything is no refusal, who ends is a miss'(t, openEngine) {
+  async 'a reset before the ClientHello is not counted, a FIN counts as a miss'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
     const hello = await clientHello({ servername: 'one.test' })
-    const leaving = await say(t, from, hello.subarray(0, 100))
+    const leaving = await openCallerWith(t, from, hello.subarray(0, 100))
     leaving.resetAndDestroy()
 
-    const ending = await say(t, from, hello.subarray(0, 100))
+    const ending = await openCallerWith(t, from, hello.subarray(0, 100))
     ending.end()
     t.equal(await endOf(ending), 'reset')
     const silent = await openCaller(t, from)
@@ -236,7 +233,7 @@ export const tlsNames: Record<string, EngineCase> = {
     t.same(counters().rejected, { sni_miss: 2 })
   },
 
-  async 'filters and meters of a named rule judge its own callers only'(t, openEngine) {
+  async 'filters and meters of a named rule apply only to its own callers'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const from = await freePort()
     const source = { allow: [], deny: [], refusal: 'source_denied' }
@@ -245,9 +242,9 @@ export const tlsNames: Record<string, EngineCase> = {
     const full = await openNamed(t, engine, 'full', { from, name: 'full.test', meters: [1] })
     await openNamed(t, engine, 'free', { from, name: 'free.test' })
 
-    t.equal(await asked(t, from, 'denied.test'), 'reset')
-    t.equal(await asked(t, from, 'full.test'), 'reset')
-    t.equal(await asked(t, from, 'free.test'), 'free:')
+    t.equal(await targetOf(t, from, 'denied.test'), 'reset')
+    t.equal(await targetOf(t, from, 'full.test'), 'reset')
+    t.equal(await targetOf(t, from, 'free.test'), 'free:')
 
     const rejected = (id: number) => engine.sample().rules.find(({ ruleId }) => ruleId === id)?.rejected
     t.same(rejected(denied.id), { source_denied: 1 })
@@ -255,7 +252,7 @@ export const tlsNames: Record<string, EngineCase> = {
     t.match(meterCounters(engine, 1), { active: 0 })
   },
 
-  async 'at most 1,024 names are awaited at once'(t, openEngine) {
+  async 'at most 1,024 ClientHellos are awaited at once'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
     const waiting = await Promise.all(Array.from({ length: 1_024 }, () => openCaller(t, from)))
@@ -265,10 +262,10 @@ export const tlsNames: Record<string, EngineCase> = {
     t.same(counters().rejected, { sni_overflow: 1 })
     for (const caller of waiting) caller.resetAndDestroy()
     await until(() => waiting.every(({ closed }) => closed))
-    t.equal(await asked(t, from, 'one.test'), 'one:')
+    t.equal(await targetOf(t, from, 'one.test'), 'one:')
   },
 
-  async 'what cannot have a name is refused'(t, openEngine) {
+  async 'invalid rules with names are refused'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const from = await freePort(2)
     const impossible: Partial<EngineRule>[] = [

@@ -1,16 +1,16 @@
-// Datagrams find their flow, their target and their way back.
+// Flows: datagrams reach the target, and replies return from the right address.
 import { networkInterfaces } from 'node:os'
 import { type EngineCase, engineFixture, until } from '../engine-fixture.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
-/** An address of this machine that is neither its loopback nor of one link only. */
+/** An address of this machine that is neither loopback nor link-local. */
 const outerAddress = (family: 'IPv4' | 'IPv6'): string | undefined =>
   Object.values(networkInterfaces())
     .flatMap((all = []) => all)
     .find(own => own.family === family && !own.internal && !own.scopeid)?.address
 
 export const udpFlows: Record<string, EngineCase> = {
-  async 'datagrams pass both ways whole, from none to 65,507 bytes'(t, openEngine) {
+  async 'datagrams of 0 to 65,507 bytes pass both ways whole'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, finalCounters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port])
@@ -37,7 +37,7 @@ export const udpFlows: Record<string, EngineCase> = {
     })
   },
 
-  async 'a burst keeps its order and its borders'(t, openEngine) {
+  async 'a burst keeps the order and the sizes of its datagrams'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port])
@@ -54,7 +54,10 @@ export const udpFlows: Record<string, EngineCase> = {
     )
   },
 
-  async 'long runs of one size, which may leave in one call, arrive one by one'(t, openEngine) {
+  async 'runs of one size, which an engine may send in one call, arrive as separate datagrams'(
+    t,
+    openEngine
+  ) {
     const target = await openUdpTarget(t)
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port])
@@ -72,7 +75,7 @@ export const udpFlows: Record<string, EngineCase> = {
     t.match(counters(), { ports: [{ datagramsIn: sizes.length, datagramsOut: sizes.length }] })
   },
 
-  async 'each source is a flow, and the target knows them apart'(t, openEngine) {
+  async 'each source has its own flow, with its own port to the target'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port])
@@ -89,7 +92,7 @@ export const udpFlows: Record<string, EngineCase> = {
     t.match(counters(), { connectionsTotal: 2, ports: [{ active: 2 }] })
   },
 
-  async 'both families are listened on, and an IPv6 target is reached'(t, openEngine) {
+  async 'UDP: an engine listens on both families, and reaches an IPv6 target'(t, openEngine) {
     const target = await openUdpTarget(t, undefined, { host: '::1' })
     const { engine } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [{ host: '::1', port: target.port }])
@@ -98,7 +101,7 @@ export const udpFlows: Record<string, EngineCase> = {
     t.equal(await (await openUdpCaller(t, rule.from, '::1')).exchange('six'), 'six')
   },
 
-  async 'a reply comes from the address that was addressed'(t, openEngine) {
+  async 'a reply comes from the address that the caller sent to'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, counters } = engineFixture(t, openEngine, { bind: ['0.0.0.0', '::'] })
     const rule = await openUdpRule(engine, [target.port])
@@ -109,7 +112,7 @@ export const udpFlows: Record<string, EngineCase> = {
 
     for (const [inner, outer] of pairs) {
       if (outer === undefined) continue
-      // Left alone, the system would answer each of these from the caller's own address.
+      // By default the system would reply to each of these from the caller's own address.
       t.equal(
         await (await openUdpCaller(t, rule.from, inner, outer)).exchange('in'),
         'in',
@@ -130,24 +133,27 @@ export const udpFlows: Record<string, EngineCase> = {
     t.equal(counters().ports[0]?.active, counters().connectionsTotal)
   },
 
-  async 'what comes before the target is known is kept, in its order'(t, openEngine) {
+  async 'datagrams that arrive before the target is resolved are kept in order'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, events, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [{ host: 'late.test', port: target.port }])
     const caller = await openUdpCaller(t, rule.from)
 
-    for (const words of ['one', 'two', 'three']) caller.send(words)
+    for (const text of ['one', 'two', 'three']) caller.send(text)
     await until(() => events.length > 0)
-    const [question] = events
-    if (question?.kind === 'resolve') engine.resolved(question.token, { ok: true, addresses: ['127.0.0.1'] })
+    const [lookup] = events
+    if (lookup?.kind === 'resolve') engine.resolved(lookup.token, { ok: true, addresses: ['127.0.0.1'] })
     await until(() => caller.received.length === 3)
 
-    t.match(question, { kind: 'resolve', ruleId: rule.id, host: 'late.test' })
+    t.match(lookup, { kind: 'resolve', ruleId: rule.id, host: 'late.test' })
     t.same(caller.received.map(String), ['one', 'two', 'three'])
     t.equal(counters().connectionsTotal, 1)
   },
 
-  async 'the largest datagram waits for its target, and of what follows only so much'(t, openEngine) {
+  async 'before the target is resolved, the first datagram is kept and later ones up to a limit'(
+    t,
+    openEngine
+  ) {
     const target = await openUdpTarget(t, () => null)
     const { engine, events } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [{ host: 'late.test', port: target.port }])
@@ -156,7 +162,7 @@ export const udpFlows: Record<string, EngineCase> = {
     for (let i = 0; i < 20; i++) caller.send(Buffer.alloc(65_507, i))
     await until(() => events.length > 0)
     const other = await openUdpCaller(t, rule.from)
-    other.send('after them') // one listener, one order: when this has been taken in, they have
+    other.send('after them') // the listener keeps the order: when this one is received, all before it are
     await until(() => events.length > 1)
     for (const event of events)
       if (event.kind === 'resolve') engine.resolved(event.token, { ok: true, addresses: ['127.0.0.1'] })

@@ -1,4 +1,4 @@
-// A UDP rule opens, its flows come and go, it closes.
+// A UDP rule opens, its flows begin and end, it closes.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { freePort } from '../../support/ports.ts'
@@ -16,7 +16,10 @@ import {
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
 export const udpLifecycle: Record<string, EngineCase> = {
-  async 'a flow that is silent for its idle time ends, and the next datagram begins another'(t, openEngine) {
+  async 'a flow that is silent for the idle time ends, and the next datagram begins a new one'(
+    t,
+    openEngine
+  ) {
     const target = await openUdpTarget(t)
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port], { idleMs: 200 })
@@ -37,7 +40,7 @@ export const udpLifecycle: Record<string, EngineCase> = {
     await until(() => portCounters(counters()).active === 0)
   },
 
-  async 'what a target says keeps its flow alive'(t, openEngine) {
+  async 'datagrams of the target keep a flow alive'(t, openEngine) {
     const target = createSocket('udp4').bind(0, '127.0.0.1')
     await once(target, 'listening')
     let ticks: NodeJS.Timeout | undefined
@@ -58,7 +61,7 @@ export const udpLifecycle: Record<string, EngineCase> = {
     t.match(counters(), { connectionsTotal: 1, ports: [{ active: 1, datagramsIn: 1 }] })
   },
 
-  async 'a range opens all its UDP ports, each to its own target port'(t, openEngine) {
+  async 'each UDP port of a range forwards to the matching target port'(t, openEngine) {
     const first = await freePort(3)
     const from = await freePort(3)
     for (const port of [first, first + 1, first + 2]) await openUdpTarget(t, () => String(port), { port })
@@ -74,7 +77,10 @@ export const udpLifecycle: Record<string, EngineCase> = {
     ])
   },
 
-  async 'TCP and UDP share a port number, and a dial from one to the other is no loop'(t, openEngine) {
+  async 'TCP and UDP can have the same port number, and forwarding from one to the other is not a loop'(
+    t,
+    openEngine
+  ) {
     const target = await openUdpTarget(t)
     const { engine } = engineFixture(t, openEngine)
     const tcp = await ruleTo([await openTarget(t, echo)])
@@ -91,7 +97,7 @@ export const udpLifecycle: Record<string, EngineCase> = {
     t.equal(await (await openUdpCaller(t, onward.from)).exchange('?'), 'no loop')
   },
 
-  async 'a UDP port that another process holds is in use, on either family, and then opens'(t, openEngine) {
+  async 'a UDP port that another socket has on either family is in use until it is closed'(t, openEngine) {
     const bind = ['0.0.0.0', '::']
     const { engine } = engineFixture(t, openEngine, { bind })
     for (const host of ['127.0.0.1', '::1', '0.0.0.0']) {
@@ -108,7 +114,7 @@ export const udpLifecycle: Record<string, EngineCase> = {
     }
   },
 
-  async 'closing cuts flows whatever the drain, and the port can be opened again at once'(t, openEngine) {
+  async 'closing ends flows at once, whatever the drain, and the port can be opened again'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, finalCounters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port])
@@ -125,7 +131,7 @@ export const udpLifecycle: Record<string, EngineCase> = {
     t.equal(await (await openUdpCaller(t, again.from)).exchange('after'), 'after')
   },
 
-  async 'closing does not wait for a name'(t, openEngine) {
+  async 'closing does not wait for a DNS lookup'(t, openEngine) {
     const { engine, events, finalCounters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [{ host: 'never.test', port: 9 }])
     const caller = await openUdpCaller(t, rule.from)
@@ -137,7 +143,7 @@ export const udpLifecycle: Record<string, EngineCase> = {
     t.match(await finalCounters(rule.id), { connectionsTotal: 1, ports: [{ active: 0, datagramsIn: 0 }] })
   },
 
-  async 'flows that come and go leave nothing behind'(t, openEngine) {
+  async 'flows that have ended leak no handles'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port], { idleMs: 1_000, flowCap: 65_535 })
@@ -157,7 +163,7 @@ export const udpLifecycle: Record<string, EngineCase> = {
       rejected: {}
     })
     const { connectionsTotal } = counters()
-    t.ok(connectionsTotal > rounds * atOnce * 0.8, `${connectionsTotal} flows`) // a source port may come again
+    t.ok(connectionsTotal > rounds * atOnce * 0.8, `${connectionsTotal} flows`) // the system may reuse a source port
     await until(() => process.getActiveResourcesInfo().length <= before)
   }
 }

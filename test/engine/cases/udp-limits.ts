@@ -1,10 +1,10 @@
-// What keeps datagrams and flows out: the cap, filters, own listeners.
+// Refused flows: the flow cap, filters, own listeners.
 import { freePort } from '../../support/ports.ts'
 import { type EngineCase, engineFixture, portCounters, until } from '../engine-fixture.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
 export const udpLimits: Record<string, EngineCase> = {
-  async 'the cap is of the rule over all its ports; what exceeds it is dropped and counted'(t, openEngine) {
+  async 'the flow cap covers all ports of a rule; flows above it are dropped and counted'(t, openEngine) {
     const first = await freePort(2)
     const from = await freePort(2)
     for (const port of [first, first + 1]) await openUdpTarget(t, undefined, { port })
@@ -27,7 +27,7 @@ export const udpLimits: Record<string, EngineCase> = {
     t.equal(await three.exchange('now'), 'now')
   },
 
-  async 'a source that is denied has no flow'(t, openEngine) {
+  async 'a denied source gets no flow'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, counters } = engineFixture(t, openEngine)
     const source = { allow: [{ cidr: '127.0.0.0/8' }], deny: [], refusal: 'source_denied' }
@@ -40,7 +40,7 @@ export const udpLimits: Record<string, EngineCase> = {
     t.match(counters(), { connectionsTotal: 1, rejected: { source_denied: 1 } })
   },
 
-  async 'a flow is judged on the address that it is sent to, by address, port and name'(t, openEngine) {
+  async 'the target filter checks address, port and name of the target of a flow'(t, openEngine) {
     const target = await openUdpTarget(t)
     const names = { 'good.test': { ok: true, addresses: ['::ffff:127.0.0.1'] } } as const
     const { engine, counters } = engineFixture(t, openEngine, { names })
@@ -62,7 +62,7 @@ export const udpLimits: Record<string, EngineCase> = {
     t.equal(await refused({ cidr: '127.0.0.1', ports: [1, 9] }), false)
   },
 
-  async 'new filters end the flows that they no longer allow, and no others'(t, openEngine) {
+  async 'new filters end the flows that they deny, and no others'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port])
@@ -83,7 +83,7 @@ export const udpLimits: Record<string, EngineCase> = {
     t.equal(await six.exchange('again'), 'again')
   },
 
-  async 'filters that change while a name is asked for are the ones that judge'(t, openEngine) {
+  async 'filters that change during a DNS lookup apply to the flow'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, events, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [{ host: 'late.test', port: target.port }])
@@ -94,14 +94,14 @@ export const udpLimits: Record<string, EngineCase> = {
       source: null,
       target: [{ allow: [], deny: [], refusal: 'denied_by_agent' }]
     })
-    const [question] = events
-    if (question?.kind === 'resolve') engine.resolved(question.token, { ok: true, addresses: ['127.0.0.1'] })
+    const [lookup] = events
+    if (lookup?.kind === 'resolve') engine.resolved(lookup.token, { ok: true, addresses: ['127.0.0.1'] })
 
     await until(() => portCounters(counters()).active === 0)
     t.match(counters(), { rejected: { denied_by_agent: 1 }, ports: [{ datagramsIn: 0 }] })
   },
 
-  async 'a datagram to an own listener is not sent'(t, openEngine) {
+  async 'a datagram to a listener of the engine itself is not sent'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine, { bind: ['0.0.0.0', '::'] })
     for (const host of ['127.0.0.1', '0.0.0.0', '::1', '127.0.0.9']) {
       const port = await freePort()

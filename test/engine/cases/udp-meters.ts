@@ -1,4 +1,4 @@
-// What meters do to datagrams and flows.
+// Meters: rates and budgets drop datagrams, counts refuse flows.
 import type { EngineRule, Meter } from '../../../agent/engine.ts'
 import { type EngineCase, engineFixture, until } from '../engine-fixture.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
@@ -18,8 +18,8 @@ const open: Meter = {
 
 let lastMeter = 0
 
-/** A rule to an echo behind one meter, and a caller. */
-const behind = async (
+/** Opens a rule with one meter to an echo target, and a caller. */
+const openMetered = async (
   t: Parameters<EngineCase>[0],
   openEngine: Parameters<EngineCase>[1],
   meter: Partial<Meter>
@@ -34,8 +34,10 @@ const behind = async (
 }
 
 export const udpMeters: Record<string, EngineCase> = {
-  async 'flows are connections to a meter: at once, and new ones in a second'(t, openEngine) {
-    const { engine, id, rule, caller, counters, counted } = await behind(t, openEngine, { connections: 1 })
+  async 'connection limits of a meter count flows'(t, openEngine) {
+    const { engine, id, rule, caller, counters, counted } = await openMetered(t, openEngine, {
+      connections: 1
+    })
     const other = await openUdpCaller(t, rule.from)
     await caller.exchange('first')
 
@@ -52,8 +54,11 @@ export const udpMeters: Record<string, EngineCase> = {
     await until(() => counted()?.active === 0)
   },
 
-  async 'what exceeds a byte rate is dropped and counted, on live flows, each way'(t, openEngine) {
-    const { engine, id, caller, counters, counted, target } = await behind(t, openEngine, {})
+  async 'datagrams above a byte rate are dropped and counted in each direction, on live flows, too'(
+    t,
+    openEngine
+  ) {
+    const { engine, id, caller, counters, counted, target } = await openMetered(t, openEngine, {})
     const bytes = Buffer.alloc(1_000)
     await caller.exchange(bytes)
 
@@ -73,8 +78,8 @@ export const udpMeters: Record<string, EngineCase> = {
     t.match(counted(), { bytesIn: 9_000, bytesOut: 5_000 })
   },
 
-  async 'a datagram larger than the burst never passes'(t, openEngine) {
-    const { caller, counters } = await behind(t, openEngine, { bytesIn: { perSec: 1e9, burst: 500 } })
+  async 'a datagram larger than the burst is always dropped'(t, openEngine) {
+    const { caller, counters } = await openMetered(t, openEngine, { bytesIn: { perSec: 1e9, burst: 500 } })
 
     caller.send(Buffer.alloc(501))
 
@@ -82,8 +87,8 @@ export const udpMeters: Record<string, EngineCase> = {
     t.equal(await caller.exchange(Buffer.alloc(500)).then(({ length }) => length), 500)
   },
 
-  async 'a spent budget drops datagrams and new flows, says so once, and lets pass again'(t, openEngine) {
-    const { engine, events, id, rule, caller, counters, counted } = await behind(t, openEngine, {})
+  async 'a spent budget drops datagrams and new flows, is reported once, and can be lifted'(t, openEngine) {
+    const { engine, events, id, rule, caller, counters, counted } = await openMetered(t, openEngine, {})
     const empties = () => events.filter(({ kind }) => kind === 'meter-empty').length
     engine.setBudget(id, { mark: 10, holdMs: 20 })
 
@@ -99,12 +104,12 @@ export const udpMeters: Record<string, EngineCase> = {
 
     engine.setBudget(id, null)
     t.equal(await caller.exchange('again'), 'again')
-    t.equal(counters().connectionsTotal, 1, 'the flow has lived on')
+    t.equal(counters().connectionsTotal, 1, 'the flow was kept')
     t.equal(empties(), 1)
   },
 
-  async 'the datagram that crosses the mark passes whole, and shuts the meter'(t, openEngine) {
-    const { engine, events, id, caller, counters, counted } = await behind(t, openEngine, {})
+  async 'the datagram that crosses the mark passes whole and spends the budget'(t, openEngine) {
+    const { engine, events, id, caller, counters, counted } = await openMetered(t, openEngine, {})
     engine.setBudget(id, { mark: 150, holdMs: 1_000 })
 
     caller.send(Buffer.alloc(100))
@@ -119,7 +124,7 @@ export const udpMeters: Record<string, EngineCase> = {
     t.match(counted(), { bytesIn: 200, bytesOut: 200 })
   },
 
-  async 'of several meters each has its say, and a refusal by one costs the others nothing'(t, openEngine) {
+  async 'each meter can drop a datagram, and a drop takes nothing from the others'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, counters } = engineFixture(t, openEngine)
     const [outer, inner] = [++lastMeter, ++lastMeter]
@@ -140,7 +145,7 @@ export const udpMeters: Record<string, EngineCase> = {
     t.same(counters().rejected, { inner: 4 })
   },
 
-  async 'a rule whose meter is not there is refused'(t, openEngine) {
+  async 'a rule with an unknown meter is refused'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
 
     await t.rejects(openUdpRule(engine, [9], { meters: [999_999] }), { code: 'EINVAL' })

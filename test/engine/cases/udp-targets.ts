@@ -1,10 +1,10 @@
-// How a flow finds its target, and what happens when nobody is there.
+// Targets of flows: DNS, unreachable targets, failover.
 import { freePort } from '../../support/ports.ts'
 import { type EngineCase, engineFixture, portCounters, until } from '../engine-fixture.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
 export const udpTargets: Record<string, EngineCase> = {
-  async 'a name that does not resolve costs the datagram; the rule goes on'(t, openEngine) {
+  async 'a failed DNS lookup drops the datagram, and later ones pass'(t, openEngine) {
     const { engine, events, counters } = engineFixture(t, openEngine, {
       names: { 'gone.test': { ok: false, reason: 'nxdomain' } }
     })
@@ -28,7 +28,7 @@ export const udpTargets: Record<string, EngineCase> = {
     })
   },
 
-  async 'a name that does not resolve leaves the flow to the next target'(t, openEngine) {
+  async 'after a failed DNS lookup the flow goes to the next target'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, counters } = engineFixture(t, openEngine, {
       names: { 'gone.test': { ok: false, reason: 'timeout' } }
@@ -47,7 +47,10 @@ export const udpTargets: Record<string, EngineCase> = {
     })
   },
 
-  async 'the preferred family of a name is used, else the first of its answer'(t, openEngine) {
+  async 'the preferred family is used; without a preference the first address of the DNS answer'(
+    t,
+    openEngine
+  ) {
     const port = await freePort()
     await openUdpTarget(t, () => 'four', { host: '127.0.0.1', port })
     await openUdpTarget(t, () => 'six', { host: '::1', port })
@@ -60,7 +63,7 @@ export const udpTargets: Record<string, EngineCase> = {
     t.equal(await (await openUdpCaller(t, preferring.from)).exchange('who?'), 'six')
   },
 
-  async 'a flow whose target refuses is evicted, and the next datagram builds another'(t, openEngine) {
+  async 'a flow whose target refuses is evicted, and the next datagram begins a new one'(t, openEngine) {
     const port = await freePort()
     const { engine, events, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [port])
@@ -84,7 +87,7 @@ export const udpTargets: Record<string, EngineCase> = {
     })
   },
 
-  async 'a target that goes away while a flow lives is noticed, too'(t, openEngine) {
+  async 'a target that disappears during a flow evicts it'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, events, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port])
@@ -98,7 +101,7 @@ export const udpTargets: Record<string, EngineCase> = {
     t.match(counters(), { ports: [{ active: 0 }], targets: [{ consecutiveFailures: 1, health: 'healthy' }] })
   },
 
-  async 'of several addresses of a name one that refuses is not asked again at once'(t, openEngine) {
+  async 'an address that just refused is tried after the other addresses of the name'(t, openEngine) {
     const target = await openUdpTarget(t)
     const names = { 'two.test': { ok: true, addresses: ['::1', '127.0.0.1'] } } as const
     const { engine, events } = engineFixture(t, openEngine, { names })
@@ -111,7 +114,7 @@ export const udpTargets: Record<string, EngineCase> = {
     t.equal(await caller.exchange('found'), 'found')
   },
 
-  async 'after three refusals flows go to the next target, and stay there'(t, openEngine) {
+  async 'after three refusals flows go to the next target'(t, openEngine) {
     const port = await freePort()
     const second = await openUdpTarget(t, () => 'second')
     const { engine, events, counters } = engineFixture(t, openEngine)
@@ -134,15 +137,12 @@ export const udpTargets: Record<string, EngineCase> = {
     t.equal(
       await (await openUdpCaller(t, rule.from)).exchange('hello'),
       'second',
-      'the first is still held to be failed'
+      'the first is still failed'
     )
     t.match(counters(), { targets: [{ health: 'failed' }, { health: 'healthy', connectionsTotal: 2 }] })
   },
 
-  async 'when all targets have failed, one that comes back is found behind one that stays away'(
-    t,
-    openEngine
-  ) {
+  async 'when all targets have failed, one that recovers is found behind one that does not'(t, openEngine) {
     const [first, second] = [await freePort(), await freePort()]
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [first, second])
@@ -161,7 +161,7 @@ export const udpTargets: Record<string, EngineCase> = {
     t.equal(await caller.exchange('found'), 'second')
   },
 
-  async 'what a target says passes only from the address that was addressed'(t, openEngine) {
+  async 'replies pass only from the address that the flow sends to'(t, openEngine) {
     const target = await openUdpTarget(t, () => null)
     const { engine } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port])
@@ -173,7 +173,7 @@ export const udpTargets: Record<string, EngineCase> = {
     stranger.send('me, me')
     stranger.send('me again')
     const other = await openUdpCaller(t, rule.from)
-    other.send('round trip') // by now what the stranger said would have passed
+    other.send('round trip') // a datagram from the wrong address would have passed by now
     await until(() => target.received.length === 2)
 
     t.same(caller.received, [])
