@@ -28,7 +28,7 @@ const fuzz = (target: string) =>
   ])
 
 if (spawnSync('clang++', ['--version']).status !== 0)
-  process.stdout.write('no clang++ here: nothing is fuzzed\n')
+  process.stdout.write('clang++ is not installed: nothing is fuzzed\n')
 else {
   run('make', ['-C', 'native', '-s', '-j2', 'fuzz'])
   await Promise.all([fuzz('client-hello'), fuzz('udp')])

@@ -1,23 +1,17 @@
-// Small reads and turns at any times, against a plain list of when the reads were.
+// Fuzzes BulkScheduler with small reads and slices at any time, against a plain list of the reads.
 #include "../src/bulk-scheduler.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <vector>
 
+#include "input.h"
+
 using sluice::BulkScheduler;
-
-namespace {
-
-void must(bool is_so) {
-  if (!is_so) std::abort();
-}
-
-}  // namespace
+using sluice::fake::must;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   int64_t now_us = 1'000'000;
-  int64_t ended_us = 0;
+  int64_t slice_ended_us = 0;
   BulkScheduler scheduler;
   std::vector<int64_t> small_reads;
   auto since = [&](int64_t us) {
@@ -30,17 +24,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       small_reads.push_back(now_us);
     } else if (data[0] % 4 == 1 && scheduler.pause_us(now_us) == 0) {
       now_us += scheduler.slice_us(now_us);
-      scheduler.slice_ended(ended_us = now_us);
+      scheduler.slice_ended(slice_ended_us = now_us);
     }
     const int64_t us = scheduler.slice_us(now_us);
-    must(us >= 80 && us <= 5'000 && scheduler.slice_bytes(now_us) == static_cast<size_t>(us) * 3072);
-    // Of the reads of 10 ms no window of 10 ms has less than half.
-    must(us <= std::max<int64_t>(80, 5'000 / (1 + (since(10'000) + 1) / 2)));
-    if (since(30'000) == 0) must(us == 5'000);
+    must(us >= 80 && us <= 5'000, "a slice has its limits");
+    must(scheduler.slice_bytes(now_us) == static_cast<size_t>(us) * 3072, "bytes follow the time");
+    // One of the two windows that cover the last 10 ms has at least half of its reads.
+    must(us <= std::max<int64_t>(80, 5'000 / (1 + (since(10'000) + 1) / 2)), "small reads shorten a slice");
+    if (since(30'000) == 0) must(us == 5'000, "a slice is long without small reads");
     const int64_t pause_us = scheduler.pause_us(now_us);
-    must(pause_us >= 0 && now_us + pause_us <= std::max(now_us, ended_us + 200));
-    if (since(200) == 0) must(pause_us == 0);
-    else must(now_us + pause_us >= ended_us + 200);
+    must(pause_us >= 0 && now_us + pause_us <= std::max(now_us, slice_ended_us + 200), "a pause is 200 us at most");
+    if (since(200) == 0) must(pause_us == 0, "there is no pause without small reads");
+    else must(now_us + pause_us >= slice_ended_us + 200, "a pause is 200 us");
   }
   return 0;
 }

@@ -1,13 +1,13 @@
-// JavaScript's commands in any order, with ids that are unknown, taken or gone, to an engine at work: its threads, its
-// sockets and those who call are real. Each is answered as the contract says, and nothing is left behind.
+// Fuzzes Engine with JavaScript's commands in any order and with unknown, used and old ids, while real callers use it
+// over loopback. Every command must behave as the contract says, and no descriptor may leak.
 #include <atomic>
 #include <map>
 #include <set>
 #include <thread>
 
 #include "../src/engine.h"
-#include "callers.h"
-#include "script.h"
+#include "network.h"
+#include "input.h"
 
 namespace {
 
@@ -25,24 +25,24 @@ class Session {
   void play();
 
  private:
-  struct Known {  // a rule that is open, or whose end has not been heard
+  struct OpenRule {  // open, or its `closed` event has not been taken yet
     RuleConfig config;
-    std::vector<std::pair<int, int>> meters;  // id, and which of that id
+    std::vector<std::pair<int, int>> meters;  // id and serial number
     bool is_closing = false;
   };
   using Key = std::pair<bool, uint16_t>;  // is UDP, port
 
   void step();
   void open();
-  RuleConfig draw();
+  RuleConfig random_config();
   std::string expected(const RuleConfig& config, const std::vector<int>& meters) const;
   void close();
   void meter();
   void filter();
-  void answer();
-  void hear();
-  void heard_closed(int id);
-  void look();
+  void answer_resolve();
+  void take_events();
+  void rule_closed(int id);
+  void check_sample();
   void stop();
   int rule_id() { return 1 + input_.next() % kRules; }
   int meter_id() { return 1 + input_.next() % kMeters; }
@@ -52,24 +52,24 @@ class Session {
   Input input_;
   std::atomic<bool> may_wake_{true};
   bool is_stopped_ = false;
-  Crowd crowd_;
-  std::map<int, Known> rules_;
-  std::map<int, int> meters_;  // id, which of that id
-  int last_meter_ = 0;
-  std::map<Key, std::set<std::string>> taken_;  // by what names; "" is a fallback, "-" the whole port
-  std::map<std::pair<int, int>, double> passed_;  // by closed rules, in bytes
+  Network network_;
+  std::map<int, OpenRule> rules_;
+  std::map<int, int> meters_;  // id to serial number: an id may be used again
+  int last_meter_serial_ = 0;
+  std::map<Key, std::set<std::string>> bound_names_;             // TLS names; "": a fallback, "-": the whole port
+  std::map<std::pair<int, int>, double> bytes_of_closed_rules_;  // by meter
   std::vector<int64_t> tokens_;
   Engine engine_{{{*Address::parse(kEngineHost)}, 1u + input_.next() % 3, input_.next() % 4 != 0, [this] {
-                    must(may_wake_, "nobody is woken after the stop");
+                    must(may_wake_, "no wake-up follows the stop");
                   }}};
 };
 
 void Session::play() {
-  must(engine_.start() == 0, "it starts");
+  must(engine_.start() == 0, "the engine starts");
   while (!input_.has_ended()) step();
   stop();
-  must(rules_.empty(), "every rule's end is told");
-  look();
+  must(rules_.empty(), "every rule has been reported as closed");
+  check_sample();
 }
 
 void Session::step() {
@@ -81,32 +81,33 @@ void Session::step() {
     case 4: return meter();
     case 5: {
       const int id = meter_id();
-      const uint8_t how = input_.next();
+      const uint8_t options = input_.next();
       std::optional<Budget> budget;
-      if (how & 1) budget = Budget{int64_t{1} << how / 8, how / 2 % 4};
-      return must(engine_.budget(id, budget) == meters_.contains(id), "only a meter has a budget");
+      if (options & 1) budget = Budget{int64_t{1} << options / 8, options / 2 % 4};
+      return must(engine_.set_budget(id, budget) == meters_.contains(id),
+                  "a budget is accepted only for an existing meter");
     }
     case 6: {
       const int id = meter_id();
       meters_.erase(id);
-      return engine_.unmeter(id);
+      return engine_.remove_meter(id);
     }
     case 7: return filter();
-    case 8: return answer();
-    case 9: return look();
-    case 10: return hear();
-    case 11: return crowd_.call(port(), input_.next() % 2 ? hello_of(name()) : std::string(1, 'x'));
-    case 12: return crowd_.say_to(port(), size_t{1} << input_.next() % 11);
-    case 13: return crowd_.accept();
+    case 8: return answer_resolve();
+    case 9: return check_sample();
+    case 10: return take_events();
+    case 11: return network_.call(port(), input_.next() % 2 ? client_hello(name()) : std::string(1, 'x'));
+    case 12: return network_.send_datagram(port(), size_t{1} << input_.next() % 11);
+    case 13: return network_.accept();
     case 14: {
-      const uint8_t who = input_.next();
-      return crowd_.act(who, input_.next());
+      const uint8_t index = input_.next();
+      return network_.act(index, input_.next());
     }
     case 15: return input_.next() == 255 ? stop() : std::this_thread::yield();
   }
 }
 
-RuleConfig Session::draw() {
+RuleConfig Session::random_config() {
   RuleConfig config;
   config.id = rule_id();
   config.from = port();
@@ -117,27 +118,27 @@ RuleConfig Session::draw() {
   else config.is_fallback = shape & 8;
   if (shape & 16) config.targets.push_back({"late.test", kTargetPort, std::nullopt});
   if (shape % 64 != 0) config.targets.push_back({kTargetHost, kTargetPort, Address::parse(kTargetHost)});
-  const uint8_t times = input_.next();
-  config.probe_ms = times & 1 ? 1 : 0;
-  config.idle_ms = config.is_udp || times & 2 ? 1 + times / 64 : 0;
-  config.flow_cap = 1 + times / 16 % 4;
+  const uint8_t timing = input_.next();
+  config.probe_ms = timing & 1 ? 1 : 0;
+  config.idle_ms = config.is_udp || timing & 2 ? 1 + timing / 64 : 0;
+  config.flow_cap = 1 + timing / 16 % 4;
   config.filters = std::make_shared<Filters>();
   return config;
 }
 
 void Session::open() {
-  RuleConfig config = draw();
+  RuleConfig config = random_config();
   std::vector<int> meters;
   for (int count = input_.next() % 4; count > 0; count--) meters.push_back(meter_id());
-  const std::string wanted = expected(config, meters);
+  const std::string expected_code = expected(config, meters);
   const auto refusal = engine_.open(config, meters);
-  must((refusal ? refusal->code : "") == wanted, "a rule is opened, or refused as it should be");
+  must((refusal ? refusal->code : "") == expected_code, "opening a rule has the expected result");
   if (refusal) return;
-  Known& known = rules_[config.id];
-  known.config = config;
-  for (const int id : meters) known.meters.push_back({id, meters_.at(id)});
+  OpenRule& open_rule = rules_[config.id];
+  open_rule.config = config;
+  for (const int id : meters) open_rule.meters.push_back({id, meters_.at(id)});
   for (int port = config.from; port <= config.to; port++)
-    taken_[{config.is_udp, port}].insert(config.is_fallback ? "" : config.name.value_or("-"));
+    bound_names_[{config.is_udp, port}].insert(config.is_fallback ? "" : config.name.value_or("-"));
 }
 
 std::string Session::expected(const RuleConfig& config, const std::vector<int>& meters) const {
@@ -148,8 +149,8 @@ std::string Session::expected(const RuleConfig& config, const std::vector<int>& 
   for (const int id : meters)
     if (!meters_.contains(id)) return "EINVAL";
   for (int port = config.from; port <= config.to; port++) {
-    const auto found = taken_.find({config.is_udp, static_cast<uint16_t>(port)});
-    if (found == taken_.end()) continue;
+    const auto found = bound_names_.find({config.is_udp, static_cast<uint16_t>(port)});
+    if (found == bound_names_.end()) continue;
     const auto& names = found->second;
     if (!is_shared || names.contains("-") || names.contains(config.name.value_or(""))) return "EADDRINUSE";
   }
@@ -164,79 +165,81 @@ void Session::close() {
   if (found == rules_.end() || std::exchange(found->second.is_closing, true)) return;
   const RuleConfig& config = found->second.config;
   for (int port = config.from; port <= config.to; port++) {
-    const auto place = taken_.find({config.is_udp, static_cast<uint16_t>(port)});
-    place->second.erase(config.is_fallback ? "" : config.name.value_or("-"));
-    if (!place->second.empty()) continue;
-    taken_.erase(place);
-    if (!config.is_udp) must(is_shut(static_cast<uint16_t>(port)), "a port is shut when its rule has closed");
+    const auto names = bound_names_.find({config.is_udp, static_cast<uint16_t>(port)});
+    names->second.erase(config.is_fallback ? "" : config.name.value_or("-"));
+    if (!names->second.empty()) continue;
+    bound_names_.erase(names);
+    if (!config.is_udp)
+      must(is_port_closed(static_cast<uint16_t>(port)), "a port does not listen after its rule has closed");
   }
 }
 
 void Session::meter() {
   const int id = meter_id();
-  const uint8_t how = input_.next();
-  const auto rate = [&] { return Rate{static_cast<double>(1000 << how / 32), static_cast<double>(how)}; };
-  const Reason refusal = engine_.reasons().id_of("limit");  // without one nothing were refused
+  const uint8_t options = input_.next();
+  const auto rate = [&] { return Rate{static_cast<double>(1000 << options / 32), static_cast<double>(options)}; };
+  const Reason refusal = engine_.reasons().id_of("limit");  // kNoReason would mean that nothing is refused
   Limits limits{.refusals = {refusal, refusal, refusal, refusal}};
-  if (how & 1) limits.bytes[0] = rate();
-  if (how & 2) limits.bytes[1] = rate();
-  if (how & 4) limits.connections = how / 64;
-  if (how & 8) limits.new_connections = rate();
-  engine_.meter(id, limits);
-  if (!meters_.contains(id)) meters_[id] = ++last_meter_;
+  if (options & 1) limits.bytes[0] = rate();
+  if (options & 2) limits.bytes[1] = rate();
+  if (options & 4) limits.connections = options / 64;
+  if (options & 8) limits.new_connections = rate();
+  engine_.set_meter(id, limits);
+  if (!meters_.contains(id)) meters_[id] = ++last_meter_serial_;
 }
 
 void Session::filter() {
   auto filters = std::make_shared<Filters>();
-  Filter one;
-  one.deny.push_back({Prefix::parse("127.0.0.0/8"), std::nullopt, std::nullopt});
-  one.refusal = engine_.reasons().id_of("denied");
+  Filter filter;
+  filter.deny.push_back({Prefix::parse("127.0.0.0/8"), std::nullopt, std::nullopt});
+  filter.refusal = engine_.reasons().id_of("denied");
   const int id = rule_id();
-  const uint8_t how = input_.next();
-  if (how % 4 == 1) filters->source = one;
-  if (how % 4 == 2) filters->target = {one};
-  engine_.filter(id, filters);
+  const uint8_t options = input_.next();
+  if (options % 4 == 1) filters->source = filter;
+  if (options % 4 == 2) filters->target = {filter};
+  engine_.set_filters(id, filters);
 }
 
-/** To a question, maybe for the second time; or to none. */
-void Session::answer() {
-  const uint8_t which = input_.next();
-  const uint8_t how = input_.next();
+/** Answers a resolve event, possibly for the second time, or an unknown token. */
+void Session::answer_resolve() {
+  const uint8_t index = input_.next();
+  const uint8_t options = input_.next();
   ResolveAnswer answer;
-  answer.is_ok = how % 4 != 0;
-  if (how & 4) answer.addresses.push_back(*Address::parse(kTargetHost));
-  if (how & 8) answer.addresses.push_back(*Address::parse(kEngineHost));  // maybe its own listener
+  answer.is_ok = options % 4 != 0;
+  if (options & 4) answer.addresses.push_back(*Address::parse(kTargetHost));
+  if (options & 8)
+    answer.addresses.push_back(*Address::parse(kEngineHost));  // may be one of the engine's own listeners
   answer.reason = "nxdomain";
-  engine_.resolved(tokens_.empty() || which == 255 ? which : tokens_[which % tokens_.size()], answer);
+  engine_.resolved(tokens_.empty() || index == 255 ? index : tokens_[index % tokens_.size()], answer);
 }
 
-void Session::hear() {
+void Session::take_events() {
   for (const EngineEvent& event : engine_.take_events()) {
     if (event.kind == EngineEvent::Kind::resolve) tokens_.push_back(event.value);
-    if (event.kind == EngineEvent::Kind::closed) heard_closed(event.id);
+    if (event.kind == EngineEvent::Kind::closed) rule_closed(event.id);
   }
 }
 
-void Session::heard_closed(int id) {
+void Session::rule_closed(int id) {
   const auto found = rules_.find(id);
-  must(found != rules_.end(), "the end of a rule is told once");
-  must(found->second.is_closing || is_stopped_, "a rule ends when it is closed");
+  must(found != rules_.end(), "a rule is reported as closed once");
+  must(found->second.is_closing || is_stopped_, "a rule ends only when it is closed");
   std::vector<double> row;
   engine_.write_rule(id, row);
-  constexpr size_t kHead = 8, kPortCells = 6;
+  constexpr size_t kRuleHeader = 8, kPortValues = 6;
   const auto ports = static_cast<size_t>(row.at(1));
   double bytes = 0;
-  for (size_t at = kHead; at < kHead + ports * kPortCells; at += kPortCells) {
+  for (size_t at = kRuleHeader; at < kRuleHeader + ports * kPortValues; at += kPortValues) {
     bytes += row.at(at + 1) + row.at(at + 2);
-    must(row.at(at + 5) == 0, "nobody is left in a rule that has ended");
+    must(row.at(at + 5) == 0, "a closed rule has no active connection");
   }
-  for (const auto& meter : found->second.meters) passed_[meter] += bytes;
+  for (const auto& meter : found->second.meters) bytes_of_closed_rules_[meter] += bytes;
   engine_.forget(id);
   rules_.erase(found);
 }
 
-/** A sample has what there is; of meters that rest, what has passed them. */
-void Session::look() {
+/** A sample has every rule and meter; after the stop, meters have counted the bytes of their rules. */
+void Session::check_sample() {
   std::vector<double> row;
   engine_.write_sample(row);
   must(row.at(0) == static_cast<double>(rules_.size()), "a sample has every rule");
@@ -244,8 +247,9 @@ void Session::look() {
   must(row.at(1) == static_cast<double>(meters_.size()), "a sample has every meter");
   for (size_t at = 2; at < 2 + 5 * meters_.size(); at += 5) {
     const int id = static_cast<int>(row.at(at));
-    must(row.at(at + 1) + row.at(at + 2) == passed_[{id, meters_.at(id)}], "a meter counts what its rules do");
-    must(row.at(at + 3) == 0, "nobody is left in a meter");
+    must(row.at(at + 1) + row.at(at + 2) == bytes_of_closed_rules_[{id, meters_.at(id)}],
+         "a meter counts the bytes of its rules");
+    must(row.at(at + 3) == 0, "a meter has no active connection");
   }
 }
 
@@ -253,8 +257,8 @@ void Session::stop() {
   engine_.stop();
   may_wake_ = false;
   is_stopped_ = true;
-  taken_.clear();
-  hear();
+  bound_names_.clear();
+  take_events();
 }
 
 }  // namespace

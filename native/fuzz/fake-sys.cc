@@ -34,20 +34,20 @@ void copy(void* to, const void* from, size_t size) {
 
 int receive_many(int fd, mmsghdr* messages, int count) {
   fake::Socket& socket = kernel->sockets.at(fd);
-  int got = 0;
-  for (; got < count && !socket.arrivals.empty(); got++) {
+  int received = 0;
+  for (; received < count && !socket.arrivals.empty(); received++) {
     fake::Arrival& arrival = socket.arrivals.front();
     if (kernel->on_receive) kernel->on_receive(fd, arrival);
-    msghdr& head = messages[got].msg_hdr;
+    msghdr& head = messages[received].msg_hdr;
     copy(head.msg_iov->iov_base, arrival.bytes.data(), std::min(arrival.bytes.size(), head.msg_iov->iov_len));
-    messages[got].msg_len = static_cast<unsigned>(arrival.bytes.size());
+    messages[received].msg_len = static_cast<unsigned>(arrival.bytes.size());
     copy(head.msg_name, &arrival.from, std::min<size_t>(arrival.from_size, head.msg_namelen));
     head.msg_namelen = arrival.from_size;
     copy(head.msg_control, arrival.control.data(), std::min(arrival.control.size(), head.msg_controllen));
     head.msg_controllen = std::min(arrival.control.size(), head.msg_controllen);
     socket.arrivals.pop_front();
   }
-  if (got > 0) return got;
+  if (received > 0) return received;
   const int error = std::exchange(socket.error, 0);
   return error != 0 ? -error : -EAGAIN;
 }
@@ -95,12 +95,12 @@ int64_t descriptor_limit() { return 100; }
 int64_t descriptors_in_use() { return 0; }
 std::vector<Address> local_addresses() { return {}; }
 
-// Streams have no part in it.
+// Streams are not fuzzed with this kernel.
 int listen_on(Protocol, const Address&, Sharing, Fd&) { return -ENOSYS; }
 int accept_from(int, Address&, Fd&) { return -ENOSYS; }
 int connect_to(const Address&, Fd&) { return -ENOSYS; }
 void keep_alive(int) {}
-int error_of(int) { return ENOSYS; }
+int socket_error(int) { return ENOSYS; }
 void arm_reset(int) {}
 int shut_write(int) { return -ENOSYS; }
 ssize_t receive(int, void*, size_t) { return -ENOSYS; }

@@ -1,4 +1,4 @@
-// A kernel of make-believe for fuzzing: its sockets hold what the script puts there, its time stands still.
+// A fake kernel for fuzzing: the fuzzer fills its sockets and moves its clock.
 #pragma once
 
 #include <netinet/in.h>
@@ -22,19 +22,19 @@ struct Arrival {
 
 struct Socket {
   std::deque<Arrival> arrivals;
-  int error = 0;            // of the next call that receives
-  void* watcher = nullptr;  // who is told
+  int error = 0;            // returned by the next receive
+  void* watcher = nullptr;  // the epoll data
   Address peer;             // when connected
 };
 
 struct Kernel {
-  std::map<int, Socket> sockets;  // those that are open
+  std::map<int, Socket> sockets;  // open ones
   int last_fd = 2;
   int64_t now_us = 1'000'000'000;
-  /** Nothing is ready: the script goes on. */
+  /** Called when nothing is ready: the fuzzer's next step. */
   std::function<void()> step;
   std::function<void(int socket, Arrival&)> on_receive;
-  /** 0, or the errno that it fails with. */
+  /** Returns 0 or a positive errno. */
   std::function<int(int socket, const msghdr&)> on_send;
 
   int open() {
@@ -43,7 +43,7 @@ struct Kernel {
   }
 };
 
-/** The one that the calls go to. */
+/** The kernel that the system calls use. */
 extern Kernel* kernel;
 
 }  // namespace sluice::fake

@@ -1,4 +1,4 @@
-// What callers and targets say in a fuzzed world: each datagram tells whose it is.
+// The datagrams of simulated callers and targets. Each carries a stamp that identifies its sender.
 #pragma once
 
 #include <netinet/in.h>
@@ -17,9 +17,9 @@ inline constexpr int kPorts = 2;
 inline constexpr uint16_t kFirstPort = 5000;
 inline constexpr std::array<size_t, 12> kSizes{0, 1, 8, 8, 64, 64, 64, 100, 1200, 1200, 1472, 65'507};
 
-inline bool is_four(int caller) { return caller < kCallers / 2; }
+inline bool is_ipv4(int caller) { return caller < kCallers / 2; }
 
-/** What every datagram of at least its size begins with; the rest is a pattern of it. */
+/** The first bytes of every datagram that is long enough; the rest is a pattern derived from it. */
 struct Stamp {
   uint16_t from;  // a caller, or the descriptor of a target's socket
   uint16_t port;
@@ -42,9 +42,9 @@ std::vector<std::byte> control_of(int level, int type, const Info& info) {
   return control;
 }
 
-/** The address of ours numbered `door`, as it comes in and as replies must name it. 3: none that can reply. */
-inline std::vector<std::byte> door_of(int caller, int reply_source, bool is_reply) {
-  if (is_four(caller)) {
+/** The PKTINFO message of local address `local`, as received or as a reply must carry it. 3 cannot be replied from. */
+inline std::vector<std::byte> pktinfo_of(int caller, int reply_source, bool is_reply) {
+  if (is_ipv4(caller)) {
     in_pktinfo info{};
     if (!is_reply) info.ipi_ifindex = 7;
     if (!is_reply) info.ipi_addr.s_addr = htonl(0xffffffff);
@@ -62,14 +62,14 @@ inline std::vector<std::byte> door_of(int caller, int reply_source, bool is_repl
   return control_of(IPPROTO_IPV6, IPV6_PKTINFO, info);
 }
 
-inline sockaddr_in6 place_of(int caller, socklen_t& size) {
+inline sockaddr_in6 source_of(int caller, socklen_t& size) {
   sockaddr_in6 raw{};
-  if (is_four(caller)) {
-    sockaddr_in four{};
-    four.sin_family = AF_INET;
-    four.sin_port = htons(static_cast<uint16_t>(1000 + caller / 2));
-    four.sin_addr.s_addr = htonl(0xc6336400u + static_cast<unsigned>(caller % 2));
-    std::memcpy(&raw, &four, size = sizeof four);
+  if (is_ipv4(caller)) {
+    sockaddr_in ipv4{};
+    ipv4.sin_family = AF_INET;
+    ipv4.sin_port = htons(static_cast<uint16_t>(1000 + caller / 2));
+    ipv4.sin_addr.s_addr = htonl(0xc6336400u + static_cast<unsigned>(caller % 2));
+    std::memcpy(&raw, &ipv4, size = sizeof ipv4);
     return raw;
   }
   raw.sin6_family = AF_INET6;

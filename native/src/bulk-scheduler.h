@@ -1,5 +1,4 @@
-// Decides how long bulk transfers may keep a thread, and how long it pauses between their slices, so that
-// small exchanges on the same thread stay fast.
+// Limits how long bulk transfers keep a thread, so that small exchanges on the same thread stay fast.
 #pragma once
 
 #include <cstddef>

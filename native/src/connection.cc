@@ -57,17 +57,17 @@ void Connection::on_caller_event(uint32_t events) {
     worker().loop.arm_after(timer_, kSilentCloseMs);
 }
 
-void Connection::dial_succeeded(DialResult result) {
+void Connection::dial_succeeded(ConnectedTarget connected) {
   worker().loop.delete_later(std::move(dialer_));
   timer_.cancel();
-  target_ = std::move(result.endpoint);
+  target_ = std::move(connected.endpoint);
   target_->set_owner(*this);
-  target_index_ = result.target;
-  target_address_ = result.address;
+  target_index_ = connected.target;
+  target_address_ = connected.address;
   const Reason refusal = shard_.check_target(target_address_, shard_.rule->targets[target_index_].host);
   if (refusal != kNoReason) return dial_failed(refusal);
   shard_.counters.targets[target_index_].connections.add(1);
-  if (result.is_failover) shard_.counters.failovers.add(1);
+  if (connected.is_failover) shard_.counters.failovers.add(1);
   active_ms_ = worker().loop.now_ms();
   arm_idle_timer();
   resume();

@@ -1,5 +1,4 @@
-// A TCP connection: its caller waits while a target is dialed, then two pumps relay until both directions
-// have ended.
+// A TCP connection: dials a target for its caller, then relays with two pumps until both directions end.
 #pragma once
 
 #include <array>
@@ -58,7 +57,7 @@ class Connection final : public DeferredDelete,
 
   void endpoint_ready(Endpoint& endpoint, uint32_t events) override;
   void on_caller_event(uint32_t events);
-  void dial_succeeded(DialResult result) override;
+  void dial_succeeded(ConnectedTarget connected) override;
   void dial_failed(Reason refusal) override;
   void run_deferred() override { resume(); }
   void run_pump(Direction direction);

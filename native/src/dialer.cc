@@ -14,12 +14,8 @@ constexpr int64_t kProbeTimeoutMs = 5'000;
 
 /** Returns null for local errors, which say nothing about the target. */
 const char* failure_reason(int error) {
+  if (is_local_error(error)) return nullptr;
   switch (error) {
-    case EMFILE:
-    case ENFILE:
-    case ENOBUFS:
-    case ENOMEM:
-    case EADDRNOTAVAIL: return nullptr;
     case ECONNREFUSED: return "refused";
     case ETIMEDOUT: return "timeout";
     case ECONNRESET:

@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-struct DialResult {
+struct ConnectedTarget {
   std::unique_ptr<Endpoint> endpoint;
   int target;
   Address address;
@@ -19,7 +19,7 @@ struct DialResult {
 
 class DialerOwner {
  public:
-  virtual void dial_succeeded(DialResult result) = 0;
+  virtual void dial_succeeded(ConnectedTarget connected) = 0;
   /** `refusal`: why addresses were refused, or `kNoReason`. */
   virtual void dial_failed(Reason refusal) = 0;
 

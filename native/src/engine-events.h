@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "target-health.h"
+
 namespace sluice {
 
 struct EngineEvent {
@@ -28,8 +30,8 @@ struct EngineEvent {
   int64_t other_value = 0;
   std::string text{};  // a host, or the name of an errno
   std::string reason{};
-  uint8_t from = 0;  // TargetHealth::State
-  uint8_t to = 0;
+  TargetHealth::State from{};
+  TargetHealth::State to{};
 };
 
 class EventQueue {

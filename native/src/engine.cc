@@ -99,13 +99,13 @@ std::optional<EngineError> Engine::open(RuleConfig config, const std::vector<int
 
 std::shared_ptr<Rule> Engine::make_rule(RuleConfig config) {
   const int id = config.id;
-  auto on_health_change = [this, id](int target, TargetHealth::State from, TargetHealth::State to,
-                                     const std::string& reason) {
-    EngineEvent event{EngineEvent::Kind::target_health, id, target};
-    event.from = static_cast<uint8_t>(from);
-    event.to = static_cast<uint8_t>(to);
-    event.reason = reason;
-    context_.events.push(std::move(event));
+  auto on_health_change = [this, id](int target, auto from, auto to, const std::string& reason) {
+    context_.events.push({.kind = EngineEvent::Kind::target_health,
+                          .id = id,
+                          .target = target,
+                          .reason = reason,
+                          .from = from,
+                          .to = to});
   };
   return std::make_shared<Rule>(std::move(config), workers_.size(), std::move(on_health_change));
 }
@@ -194,7 +194,7 @@ void Engine::release_ports(const Rule& rule) {
   bindings_.erase(found);
 }
 
-void Engine::filter(int rule_id, std::shared_ptr<const Filters> filters) {
+void Engine::set_filters(int rule_id, std::shared_ptr<const Filters> filters) {
   const auto found = rules_.find(rule_id);
   if (found == rules_.end()) return;
   found->second->replace_filters(std::move(filters));
@@ -202,13 +202,13 @@ void Engine::filter(int rule_id, std::shared_ptr<const Filters> filters) {
     worker->loop.post([&worker = *worker, rule_id] { worker.filters_changed(rule_id); });
 }
 
-void Engine::meter(int id, const Limits& limits) {
+void Engine::set_meter(int id, const Limits& limits) {
   auto& meter = meters_[id];
   if (!meter) meter = std::make_shared<Meter>(id, *this);
   meter->set_limits(limits, sys::now_us());
 }
 
-bool Engine::budget(int meter_id, const std::optional<Budget>& budget) {
+bool Engine::set_budget(int meter_id, const std::optional<Budget>& budget) {
   const auto found = meters_.find(meter_id);
   if (found == meters_.end()) return false;
   found->second->set_budget(budget);
@@ -217,7 +217,7 @@ bool Engine::budget(int meter_id, const std::optional<Budget>& budget) {
 
 void Engine::budget_exhausted(Meter& meter, uint64_t epoch, int64_t hold_ms) {
   if (workers_.empty()) return;  // stopped: nobody takes events any more
-  context_.events.push(EngineEvent{EngineEvent::Kind::meter_empty, meter.id});
+  context_.events.push({.kind = EngineEvent::Kind::meter_empty, .id = meter.id});
   for (const auto& worker : workers_)
     worker->loop.post([&worker = *worker, meter = meter.shared_from_this(), epoch, hold_ms] {
       worker.start_hold(meter, epoch, hold_ms);

@@ -39,11 +39,11 @@ class Engine final : public MeterListener {
   std::optional<EngineError> open(RuleConfig config, const std::vector<int>& meters);
   /** Closes a rule. Its port no longer listens when this returns; the rest happens on the threads. */
   void close(int rule_id, int64_t drain_ms);
-  void filter(int rule_id, std::shared_ptr<const Filters> filters);
-  void meter(int id, const Limits& limits);
+  void set_filters(int rule_id, std::shared_ptr<const Filters> filters);
+  void set_meter(int id, const Limits& limits);
   /** Returns false when there is no such meter. */
-  bool budget(int meter_id, const std::optional<Budget>& budget);
-  void unmeter(int id) { meters_.erase(id); }
+  bool set_budget(int meter_id, const std::optional<Budget>& budget);
+  void remove_meter(int id) { meters_.erase(id); }
   void resolved(int64_t token, ResolveAnswer answer);
   /** Resets all connections and joins the threads. */
   void stop();
@@ -64,10 +64,10 @@ class Engine final : public MeterListener {
     uint16_t from;
     uint16_t to;
     int64_t descriptors;
-    std::shared_ptr<std::atomic<int>> active_peeks;
+    PeekCount active_peeks;
     std::map<std::string, int> rules;  // id by name; "" is the rule without a name
   };
-  using Sockets = std::vector<std::vector<BoundSocket>>;  // by thread
+  using Sockets = std::vector<BoundSockets>;  // by thread
 
   void budget_exhausted(Meter& meter, uint64_t epoch, int64_t hold_ms) override;
   void meter_changed(Meter& meter) override;

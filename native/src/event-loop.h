@@ -1,4 +1,4 @@
-// The event loop of one thread: descriptors (epoll), timers, tasks from other threads, deferred work.
+// The event loop of a thread: descriptors (epoll), timers, tasks from other threads, deferred work.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,4 @@
-// A meter counts and limits the traffic that passes it. Rates delay or drop, connection limits refuse, and an
-// exhausted budget holds live connections.
+// Counts and limits traffic: rates delay or drop, counts refuse, an exhausted budget holds connections.
 #pragma once
 
 #include <array>

@@ -80,18 +80,18 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
     std::string error;
     auto filters = convert::filters(info[1].As<Napi::Object>(), engine_->reasons(), error);
     if (!filters) return throw_error("EINVAL", error);
-    engine_->filter(info[0].As<Napi::Number>(), std::move(filters));
+    engine_->set_filters(info[0].As<Napi::Number>(), std::move(filters));
   }
   void meter(const Napi::CallbackInfo& info) {
-    engine_->meter(info[0].As<Napi::Number>(),
-                   convert::limits(info[1].As<Napi::Object>(), engine_->reasons()));
+    engine_->set_meter(info[0].As<Napi::Number>(),
+                       convert::limits(info[1].As<Napi::Object>(), engine_->reasons()));
   }
   void budget(const Napi::CallbackInfo& info) {
     const int id = info[0].As<Napi::Number>();
-    if (!engine_->budget(id, convert::budget(info[1])))
+    if (!engine_->set_budget(id, convert::budget(info[1])))
       throw_error("EINVAL", "there is no meter " + std::to_string(id));
   }
-  void unmeter(const Napi::CallbackInfo& info) { engine_->unmeter(info[0].As<Napi::Number>()); }
+  void unmeter(const Napi::CallbackInfo& info) { engine_->remove_meter(info[0].As<Napi::Number>()); }
   void resolved(const Napi::CallbackInfo& info) {
     engine_->resolved(info[0].As<Napi::Number>().Int64Value(), convert::answer(info[1].As<Napi::Object>()));
   }

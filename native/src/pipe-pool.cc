@@ -38,11 +38,10 @@ void PipePool::enlarge(const sys::Pipe& pipe) {
   }
   if (error == 0 || is_size_reported_) return;
   is_size_reported_ = true;
-  EngineEvent event{EngineEvent::Kind::pipe_size};
-  event.value = kWantedBytes;
-  event.other_value = sys::pipe_size(pipe);
-  event.text = strerrorname_np(error);
-  context_.events.push_advisory(std::move(event));
+  context_.events.push_advisory({.kind = EngineEvent::Kind::pipe_size,
+                                 .value = kWantedBytes,
+                                 .other_value = sys::pipe_size(pipe),
+                                 .text = strerrorname_np(error)});
 }
 
 void PipePool::put_back(sys::Pipe pipe) {

@@ -128,8 +128,7 @@ class PortListeners::SniPeek final : public DeferredDelete, public EndpointOwner
   MethodTimer<SniPeek, &SniPeek::on_timeout> timer_{*this};
 };
 
-PortListeners::PortListeners(Worker& worker, std::vector<BoundSocket> sockets,
-                             std::shared_ptr<std::atomic<int>> active_peeks)
+PortListeners::PortListeners(Worker& worker, BoundSockets sockets, PeekCount active_peeks)
     : worker_(worker), active_peeks_(std::move(active_peeks)) {
   for (BoundSocket& bound : sockets)
     listeners_.push_back(std::make_unique<Listener>(*this, std::move(bound)));

@@ -14,8 +14,7 @@ namespace sluice {
 
 class PortListeners final : public DeferredDelete {
  public:
-  PortListeners(Worker& worker, std::vector<BoundSocket> sockets,
-                std::shared_ptr<std::atomic<int>> active_peeks);
+  PortListeners(Worker& worker, BoundSockets sockets, PeekCount active_peeks);
   ~PortListeners() override;
 
   void add(TcpRuleShard& shard);
@@ -39,8 +38,8 @@ class PortListeners final : public DeferredDelete {
   Rule& refusal_rule() const;
 
   Worker& worker_;
-  const std::shared_ptr<std::atomic<int>> active_peeks_;  // on all threads
-  std::vector<TcpRuleShard*> shards_;                     // oldest first
+  const PeekCount active_peeks_;       // on all threads
+  std::vector<TcpRuleShard*> shards_;  // oldest first
   std::map<std::string, TcpRuleShard*> shards_by_name_;
   TcpRuleShard* default_shard_ = nullptr;  // of the rule without a name
   std::vector<std::unique_ptr<Listener>> listeners_;

@@ -16,9 +16,9 @@ RuleShard::RuleShard(Worker& worker, std::shared_ptr<Rule> rule)
 
 /** Fetches replaced filters: they apply to every caller accepted after the call that set them. */
 const Filters& RuleShard::filters() {
-  const uint32_t age = rule->filters_version.load(std::memory_order_acquire);
-  if (age != filters_version_) filters_ = rule->current_filters();
-  filters_version_ = age;
+  const uint32_t version = rule->filters_version.load(std::memory_order_acquire);
+  if (version != filters_version_) filters_ = rule->current_filters();
+  filters_version_ = version;
   return *filters_;
 }
 
@@ -44,22 +44,19 @@ Reason RuleShard::check_target(const Address& address, const std::string& host) 
 
 void RuleShard::dns_failed(const std::string& host, const std::string& reason) {
   counters.dns_failures.add(1);
-  EngineEvent event{EngineEvent::Kind::dns_failed, rule->id};
-  event.text = host;
-  event.reason = reason;
-  worker.context.events.push_advisory(std::move(event));
+  worker.context.events.push_advisory(
+      {.kind = EngineEvent::Kind::dns_failed, .id = rule->id, .text = host, .reason = reason});
 }
 
 void RuleShard::report_splice_selected() {
   if (rule->splice_reported.load(std::memory_order_relaxed) || rule->splice_reported.exchange(true)) return;
-  worker.context.events.push_advisory(EngineEvent{EngineEvent::Kind::splice_selected, rule->id});
+  worker.context.events.push_advisory({.kind = EngineEvent::Kind::splice_selected, .id = rule->id});
 }
 
 void RuleShard::report_splice_unsupported(int error) {
   if (rule->splice_unsupported_reported.exchange(true)) return;
-  EngineEvent event{EngineEvent::Kind::splice_unsupported, rule->id};
-  event.text = strerrorname_np(error);
-  worker.context.events.push_advisory(std::move(event));
+  worker.context.events.push_advisory(
+      {.kind = EngineEvent::Kind::splice_unsupported, .id = rule->id, .text = strerrorname_np(error)});
 }
 
 void RuleShard::end_when_empty() {

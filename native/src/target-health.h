@@ -1,6 +1,7 @@
 // The health of a rule's targets, from the results of the last attempts to connect. Shared by threads.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -10,6 +11,11 @@
 #include <vector>
 
 namespace sluice {
+
+/** True for a failed connect that says nothing about the target. */
+inline bool is_local_error(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM || error == EADDRNOTAVAIL;
+}
 
 class TargetHealth {
  public:

@@ -23,9 +23,9 @@ class TcpRuleShard::Probe final : public DialerOwner {
     dialer_ = std::make_unique<Dialer>(shard_, 0, *this);
     dialer_->begin_probe(target_);
   }
-  void dial_succeeded(DialResult result) override {
-    result.endpoint->close();
-    shard_.worker.loop.delete_later(std::move(result.endpoint));
+  void dial_succeeded(ConnectedTarget connected) override {
+    connected.endpoint->close();
+    shard_.worker.loop.delete_later(std::move(connected.endpoint));
     shard_.worker.loop.delete_later(std::move(dialer_));
   }
   void dial_failed(Reason) override { shard_.worker.loop.delete_later(std::move(dialer_)); }

@@ -1,5 +1,4 @@
-// A hierarchical timer wheel with a resolution of 1 ms and constant time per operation: four levels of 64
-// slots, each level 64 times coarser than the one before.
+// A hierarchical timer wheel of 1 ms: four levels of 64 slots, each level 64 times coarser than the last.
 #pragma once
 
 #include <array>

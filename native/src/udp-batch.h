@@ -1,5 +1,4 @@
-// The datagrams that a thread is forwarding: received with recvmmsg, sent with sendmmsg and UDP_SEGMENT in as
-// few calls as possible.
+// The datagrams that a thread is forwarding, received and sent with as few system calls as possible.
 #pragma once
 
 #include <netinet/in.h>

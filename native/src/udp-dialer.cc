@@ -1,21 +1,11 @@
 #include "udp-dialer.h"
 
-#include <cerrno>
 #include <utility>
 
 #include "udp-rule-shard.h"
 #include "udp-sys.h"
 
 namespace sluice {
-
-namespace {
-
-/** True for local errors, which say nothing about the target. */
-bool is_local_error(int error) {
-  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM || error == EADDRNOTAVAIL;
-}
-
-}  // namespace
 
 void UdpDialer::begin() {
   TargetHealth& health = shard_.rule->health;

@@ -9,7 +9,7 @@ namespace sluice {
 
 class UdpRuleShard;
 
-struct UdpDialResult {
+struct ConnectedUdpTarget {
   Fd socket;
   Address address;
   TargetAttempt attempt;     // succeeds with the target's first reply
@@ -18,7 +18,7 @@ struct UdpDialResult {
 
 class UdpDialerOwner {
  public:
-  virtual void dial_succeeded(UdpDialResult result) = 0;
+  virtual void dial_succeeded(ConnectedUdpTarget connected) = 0;
   /** `refusal`: why addresses were refused, or `kNoReason`. */
   virtual void dial_failed(Reason refusal) = 0;
 

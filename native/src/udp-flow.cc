@@ -34,8 +34,6 @@ UdpFlow::UdpFlow(UdpRuleShard& shard, const UdpPath& path)
       dialer_(shard, path.port_index, *this),
       last_active_ms_(shard.worker.loop.now_ms()) {}
 
-UdpFlow::~UdpFlow() = default;
-
 Reason UdpFlow::enter() { return admission_.enter(shard_.worker.loop.now_us()); }
 
 void UdpFlow::receive(SlotRange run) {
@@ -76,16 +74,16 @@ void UdpFlow::end(Reason refusal) {
   shard_.remove(*this);
 }
 
-void UdpFlow::dial_succeeded(UdpDialResult result) {
-  target_ = std::move(result.socket);
-  address_ = result.address;
-  attempt_ = std::move(result.attempt);
+void UdpFlow::dial_succeeded(ConnectedUdpTarget connected) {
+  target_ = std::move(connected.socket);
+  address_ = connected.address;
+  attempt_ = std::move(connected.attempt);
   target_index_ = attempt_.target();
   recheck_filters();
   if (has_ended_) return;
   if (shard_.worker.loop.watch(target_.get(), *this, EPOLLIN) != 0) return end(kNoReason);
   shard_.counters.targets[target_index_].connections.add(1);
-  if (result.is_failover) shard_.counters.failovers.add(1);
+  if (connected.is_failover) shard_.counters.failovers.add(1);
   send_buffered();
 }
 

@@ -19,7 +19,6 @@ struct UdpPath {
 class UdpFlow final : public FdWatcher, private UdpSender, private UdpDialerOwner {
  public:
   UdpFlow(UdpRuleShard& shard, const UdpPath& path);
-  ~UdpFlow() override;
 
   /** Enters the rule's meters, or returns the reason of the refusal. */
   Reason enter();
@@ -39,7 +38,7 @@ class UdpFlow final : public FdWatcher, private UdpSender, private UdpDialerOwne
   const UdpPath& path() const { return path_; }
 
  private:
-  void dial_succeeded(UdpDialResult result) override;
+  void dial_succeeded(ConnectedUdpTarget connected) override;
   void dial_failed(Reason refusal) override { end(refusal); }
   void on_sent(Direction direction, int count, int64_t bytes, int error) override;
   void buffer(int slot);

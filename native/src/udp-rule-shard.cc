@@ -61,7 +61,7 @@ size_t UdpRuleShard::Hash::operator()(const Key& key) const {
   return hash;
 }
 
-UdpRuleShard::UdpRuleShard(Worker& worker, std::shared_ptr<Rule> rule, std::vector<BoundSocket> sockets)
+UdpRuleShard::UdpRuleShard(Worker& worker, std::shared_ptr<Rule> rule, BoundSockets sockets)
     : RuleShard(worker, std::move(rule)), sockets_(std::move(sockets)), flows_(0, Hash{random_seed()}) {}
 
 UdpRuleShard::~UdpRuleShard() = default;
@@ -111,7 +111,10 @@ void UdpRuleShard::dispatch_run(int listener, int port_index, SlotRange run) {
 
 UdpFlow* UdpRuleShard::create_flow(const UdpPath& path, int datagrams) {
   const Reason source = check_source(path.source.address());
-  if (source != kNoReason) return refuse(source, datagrams);
+  if (source != kNoReason) {
+    rule->reject(source, datagrams);
+    return nullptr;
+  }
   if (rule->flows.fetch_add(1) >= rule->flow_cap) {
     rule->flows.fetch_sub(1);
     counters.overflow.add(datagrams);
@@ -121,7 +124,8 @@ UdpFlow* UdpRuleShard::create_flow(const UdpPath& path, int datagrams) {
   const Reason refusal = enter(*created);
   if (refusal != kNoReason) {
     rule->flows.fetch_sub(1);
-    return refuse(refusal, datagrams);
+    rule->reject(refusal, datagrams);
+    return nullptr;
   }
   UdpFlow* flow = created.get();
   flows_.emplace(Key{path.source, path.port_index}, std::move(created));
@@ -138,11 +142,6 @@ Reason UdpRuleShard::enter(UdpFlow& flow) {
   const Reason refusal = flow.enter();
   if (refusal != kNoReason) descriptors.release(1);
   return refusal;
-}
-
-UdpFlow* UdpRuleShard::refuse(Reason reason, int datagrams) {
-  rule->reject(reason, datagrams);
-  return nullptr;
 }
 
 void UdpRuleShard::remove(UdpFlow& flow) {
@@ -169,10 +168,10 @@ std::vector<Address> UdpRuleShard::dial_order(const std::vector<Address>& addres
 void UdpRuleShard::record_eviction(int target, const Address& address, int error) {
   std::erase_if(refused_, [&](const Refused& one) { return one.address == address; });
   refused_.push_back({address, worker.loop.now_ms()});
-  EngineEvent event{EngineEvent::Kind::flow_evicted, rule->id};
-  event.target = target;
-  event.text = strerrorname_np(error);
-  worker.context.events.push_advisory(std::move(event));
+  worker.context.events.push_advisory({.kind = EngineEvent::Kind::flow_evicted,
+                                       .id = rule->id,
+                                       .target = target,
+                                       .text = strerrorname_np(error)});
 }
 
 void UdpRuleShard::recheck_filters() {

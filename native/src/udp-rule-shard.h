@@ -14,7 +14,7 @@ namespace sluice {
 
 class UdpRuleShard final : public RuleShard {
  public:
-  UdpRuleShard(Worker& worker, std::shared_ptr<Rule> rule, std::vector<BoundSocket> sockets);
+  UdpRuleShard(Worker& worker, std::shared_ptr<Rule> rule, BoundSockets sockets);
   ~UdpRuleShard() override;
 
   void open();
@@ -51,14 +51,13 @@ class UdpRuleShard final : public RuleShard {
   /** Returns null, and counts every datagram, when the flow is refused. */
   UdpFlow* create_flow(const UdpPath& path, int datagrams);
   Reason enter(UdpFlow& flow);
-  UdpFlow* refuse(Reason reason, int datagrams);
   void recheck_filters() override;
   bool is_empty() const override { return flows_.empty(); }
   void sweep();
   void arm_sweep();
   std::vector<UdpFlow*> all_flows() const;
 
-  std::vector<BoundSocket> sockets_;  // until `open`
+  BoundSockets sockets_;  // until `open`
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::unordered_map<Key, std::unique_ptr<UdpFlow>, Hash> flows_;
   std::vector<Refused> refused_;

@@ -35,8 +35,7 @@ Worker::Worker(EngineContext& context, size_t index, size_t count)
 
 Worker::~Worker() = default;
 
-void Worker::open(std::shared_ptr<Rule> rule, std::vector<BoundSocket> sockets,
-                  std::shared_ptr<std::atomic<int>> active_peeks) {
+void Worker::open(std::shared_ptr<Rule> rule, BoundSockets sockets, PeekCount active_peeks) {
   const uint16_t from = rule->from;
   if (rule->is_udp) {
     auto shard = std::make_unique<UdpRuleShard>(*this, rule, std::move(sockets));
@@ -82,7 +81,7 @@ void Worker::remove_shard(RuleShard& shard) {
   loop.delete_later(std::move(found->second));
   shards_.erase(found);
   if (rule->threads_active.fetch_sub(1) == 1)
-    context.events.push(EngineEvent{EngineEvent::Kind::closed, rule->id});
+    context.events.push({.kind = EngineEvent::Kind::closed, .id = rule->id});
 }
 
 void Worker::filters_changed(int rule_id) {
@@ -105,10 +104,7 @@ void Worker::start_hold(std::shared_ptr<Meter> meter, uint64_t epoch, int64_t ho
 int64_t Worker::resolve(ResolveRequester& requester, int rule_id, const std::string& host) {
   const int64_t token = ++resolves_started_ * static_cast<int64_t>(count_) + static_cast<int64_t>(index);
   pending_resolves_[token] = &requester;
-  EngineEvent event{EngineEvent::Kind::resolve, rule_id};
-  event.value = token;
-  event.text = host;
-  context.events.push(std::move(event));
+  context.events.push({.kind = EngineEvent::Kind::resolve, .id = rule_id, .value = token, .text = host});
   return token;
 }
 

@@ -1,5 +1,4 @@
-// One thread of the engine: its event loop and its part of every rule. Everything here runs on that thread,
-// except `loop.post`.
+// One thread of the engine: its event loop and its part of each rule. Other threads only call `loop.post`.
 #pragma once
 
 #include <array>
@@ -25,6 +24,9 @@ struct BoundSocket {
   Address address;
   bool is_shared = false;
 };
+using BoundSockets = std::vector<BoundSocket>;
+/** Counts the callers of a port whose ClientHello is awaited, on all threads. */
+using PeekCount = std::shared_ptr<std::atomic<int>>;
 
 /** JavaScript's answer to a 'resolve' event. */
 struct ResolveAnswer {
@@ -46,8 +48,7 @@ class Worker {
   Worker(EngineContext& context, size_t index, size_t count);
   ~Worker();
 
-  void open(std::shared_ptr<Rule> rule, std::vector<BoundSocket> sockets,
-            std::shared_ptr<std::atomic<int>> active_peeks);
+  void open(std::shared_ptr<Rule> rule, BoundSockets sockets, PeekCount active_peeks);
   void close(int rule_id, int64_t drain_ms);
   void filters_changed(int rule_id);
   void meter_changed(Meter& meter);

@@ -1,5 +1,5 @@
-// A system that refuses, for LD_PRELOAD: DENY_SPLICE=1 refuses splice, LARGEST_PIPE=BYTES larger pipes,
-// DENY_FINE_WAIT=1 epoll_pwait2. Errno is EPERM.
+// An LD_PRELOAD library that makes system calls fail with EPERM: DENY_SPLICE=1 refuses splice, LARGEST_PIPE=BYTES
+// refuses larger pipes, DENY_FINE_WAIT=1 refuses epoll_pwait2.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,22 +14,22 @@ static int refuse(void) {
   return -1;
 }
 
-ssize_t splice(int from, off64_t* from_at, int to, off64_t* to_at, size_t size, unsigned flags) {
+ssize_t splice(int from, off64_t* from_offset, int to, off64_t* to_offset, size_t size, unsigned flags) {
   if (getenv("DENY_SPLICE")) return refuse();
   ssize_t (*real)(int, off64_t*, int, off64_t*, size_t, unsigned) = dlsym(RTLD_NEXT, "splice");
-  return real(from, from_at, to, to_at, size, flags);
+  return real(from, from_offset, to, to_offset, size, flags);
 }
 
-/** What is called by number, and takes at most six words. */
+/** Calls by number, which have at most six arguments. */
 long syscall(long number, ...) {
   if (number == kEpollPwait2 && getenv("DENY_FINE_WAIT")) return refuse();
   long (*real)(long, ...) = dlsym(RTLD_NEXT, "syscall");
   va_list rest;
   va_start(rest, number);
-  long words[6];
-  for (int i = 0; i < 6; i++) words[i] = va_arg(rest, long);
+  long arguments[6];
+  for (int i = 0; i < 6; i++) arguments[i] = va_arg(rest, long);
   va_end(rest);
-  return real(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+  return real(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
 }
 
 static int control(int fd, int command, long value) {
@@ -39,7 +39,7 @@ static int control(int fd, int command, long value) {
   return real(fd, command, value);
 }
 
-// Every command that is used takes a number or a pointer, or ignores what it is given.
+// Every fcntl command in use takes one number or pointer, or ignores its argument.
 #define VARIADIC(name)                      \
   int name(int fd, int command, ...) {      \
     va_list rest;                           \

@@ -1,4 +1,4 @@
-// Everything that forwards to the reference server: our real server with its agents, and the peers that are here.
+// Starts everything that forwards to the reference server: our server with its agents, and the installed peers.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
@@ -7,18 +7,18 @@ import { join } from 'node:path'
 import { edge, type Ground, testCluster } from '../../support/test-cluster.ts'
 import type { Forwarder } from './modes.ts'
 
-export interface Running {
+export interface Forwarding {
   readonly name: Forwarder
   readonly port: number
-  readonly pid: number // 0: nobody is charged
-  readonly carries: readonly ('tcp' | 'udp')[]
+  readonly pid: number // 0: no process is measured
+  readonly protocols: readonly ('tcp' | 'udp')[]
 }
 
 export const serverPort = 19_000
 
 const nginxModule = '/usr/lib/nginx/modules/ngx_stream_module.so'
 
-/** One thread each, as ours: what a thread costs and does is compared. */
+/** One thread each, like ours: the comparison is per thread. */
 const haproxyConfig = (port: number, pipeBytes: number | null): string => `
 global
     nbthread 1
@@ -63,13 +63,13 @@ stream {
 }
 `
 
-/** What `program` says of itself in one line, or null where it is not installed. */
+/** Returns the version line of `program`, or null when it is not installed. */
 export function versionOf(program: 'haproxy' | 'nginx'): string | null {
   const { error, stdout, stderr } = spawnSync(program, ['-v'], { encoding: 'utf8' })
   return error ? null : ((stdout || stderr).split('\n')[0] ?? null)
 }
 
-/** Resolves when the port is listened on. */
+/** Starts a program; resolves with its pid once it listens on `port`. */
 export async function run(
   t: Ground,
   program: string,
@@ -77,39 +77,40 @@ export async function run(
   port: number
 ): Promise<number> {
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] })
-  t.teardown(() => ended(child))
-  while (!(await answers(port))) if (child.exitCode !== null) throw new Error(`${program} ended at its start`)
+  t.teardown(() => stop(child))
+  while (!(await isListening(port)))
+    if (child.exitCode !== null) throw new Error(`${program} exited at its start`)
   if (child.pid === undefined) throw new Error(`${program} was not started`)
   return child.pid
 }
 
-async function ended(child: ChildProcess): Promise<void> {
+async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   child.kill('SIGTERM')
   await once(child, 'exit')
 }
 
-async function answers(port: number): Promise<boolean> {
+async function isListening(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   try {
     await once(socket, 'connect')
     return true
   } catch {
-    await new Promise(resolve => setTimeout(resolve, 50)) // not yet: it is asked again
+    await new Promise(resolve => setTimeout(resolve, 50)) // the caller tries again
     return false
   } finally {
     socket.destroy()
   }
 }
 
-export async function startPeers(t: Ground): Promise<Running[]> {
+export async function startPeers(t: Ground): Promise<Forwarding[]> {
   const dir = t.testdir()
-  const found: Running[] = []
+  const found: Forwarding[] = []
   const haproxy = async (name: Forwarder, port: number, pipeBytes: number | null) => {
     const file = join(dir, `${name}.cfg`)
     writeFileSync(file, haproxyConfig(port, pipeBytes))
     const pid = await run(t, 'haproxy', ['-db', '-q', '-f', file], port)
-    found.push({ name, port, pid, carries: ['tcp'] })
+    found.push({ name, port, pid, protocols: ['tcp'] })
   }
   if (versionOf('haproxy') !== null) {
     await haproxy('haproxy', 19_101, null)
@@ -119,7 +120,7 @@ export async function startPeers(t: Ground): Promise<Running[]> {
     const file = join(dir, 'nginx.conf')
     writeFileSync(file, nginxConfig(19_120, dir))
     const pid = await run(t, 'nginx', ['-c', file], 19_120)
-    found.push({ name: 'nginx', port: 19_120, pid, carries: ['tcp', 'udp'] })
+    found.push({ name: 'nginx', port: 19_120, pid, protocols: ['tcp', 'udp'] })
   }
   return found
 }
@@ -130,17 +131,25 @@ const engines = {
   portable: { SVC_ENGINE: 'portable' }
 } as const
 
-/** One server; an agent an engine, each with a rule for TCP and one for UDP, as anybody makes them. */
-export async function startOurs(t: Ground, threads: number): Promise<Running[]> {
-  const on = await testCluster(t)
-  const found: Running[] = []
+/** Starts one server, and for each engine an agent with a TCP rule and a UDP rule, made with the CLI. */
+export async function startOurs(t: Ground, threads: number): Promise<Forwarding[]> {
+  const cluster = await testCluster(t)
+  const found: Forwarding[] = []
   for (const [at, name] of (['native', 'native-copy', 'portable'] as const).entries()) {
     const port = 19_200 + at
     const env = { SVC_THREADS: String(threads), SVC_LOG_LEVEL: 'info', ...engines[name] }
-    const { agent } = await edge(t, on, name, { env })
+    const { agent } = await edge(t, cluster, name, { env })
     for (const protocol of ['tcp', 'udp'])
-      await on.json('rule', 'push', name, String(port), `127.0.0.1:${serverPort}`, '--protocol', protocol)
-    found.push({ name, port, pid: agent.pid, carries: ['tcp', 'udp'] })
+      await cluster.json(
+        'rule',
+        'push',
+        name,
+        String(port),
+        `127.0.0.1:${serverPort}`,
+        '--protocol',
+        protocol
+      )
+    found.push({ name, port, pid: agent.pid, protocols: ['tcp', 'udp'] })
   }
   return found
 }

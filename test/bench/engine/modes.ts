@@ -1,4 +1,4 @@
-// What is measured, and what must be reached: as data.
+// The modes of the bench and its gates, as data.
 
 export type Forwarder = 'direct' | 'native' | 'native-copy' | 'portable' | 'haproxy' | 'haproxy-1m' | 'nginx'
 export const ours = ['native', 'native-copy', 'portable'] as const satisfies readonly Forwarder[]
@@ -6,10 +6,10 @@ export const ours = ['native', 'native-copy', 'portable'] as const satisfies rea
 export interface Mode {
   readonly protocol: 'tcp' | 'udp'
   readonly load: string // arguments of the load tool
-  readonly figures: readonly string[]
-  /** Connections that it would like to hold; it takes long, and its figures are no rates: few rounds are enough. */
-  readonly holds?: number
-  /** Takes a minute: one round. */
+  readonly metrics: readonly string[]
+  /** Connections that the mode keeps open. It takes long and measures no rates, so a few rounds are enough. */
+  readonly connections?: number
+  /** The mode takes a minute, so it runs for one round. */
   readonly isLong?: true
 }
 
@@ -20,60 +20,71 @@ const datagrams = ['per_s', 'loss_pct', cpuEach]
 const bulk = ['gib_per_s', 'cpu_s_per_gib']
 
 export const modes: Readonly<Record<string, Mode>> = {
-  'bulk-up-8': { protocol: 'tcp', load: 'bulk --dir up --streams 8', figures: bulk },
-  'bulk-down-8': { protocol: 'tcp', load: 'bulk --dir down --streams 8', figures: bulk },
-  'bulk-beside-little': { protocol: 'tcp', load: 'bulk --dir up --streams 8 --beside 1', figures: bulk },
-  'exchange-200k-8': { protocol: 'tcp', load: 'exchange --conc 8 --size 200000', figures: exchange },
-  'connect-64': { protocol: 'tcp', load: 'connect --conc 64', figures: exchange },
-  'exchange-64b-64': { protocol: 'tcp', load: 'exchange --conc 64', figures: exchange },
-  'udp-64b-1': { protocol: 'udp', load: 'udp --echo yes --size 64', figures: datagrams },
-  'udp-1200b-1': { protocol: 'udp', load: 'udp --echo yes --size 1200', figures: datagrams },
-  'udp-64b-1000': { protocol: 'udp', load: 'udp --echo yes --size 64 --flows 1000', figures: datagrams },
-  'udp-1200b-1000': { protocol: 'udp', load: 'udp --echo yes --size 1200 --flows 1000', figures: datagrams },
-  'udp-flood': { protocol: 'udp', load: 'udp --size 64', figures: datagrams },
-  'udp-100k-1000': { protocol: 'udp', load: 'udp --rate 100000 --flows 1000', figures: datagrams },
-  'quiet-16': { protocol: 'tcp', load: 'exchange --conc 16', figures: exchange },
-  'beside-bulk-16': { protocol: 'tcp', load: 'exchange --conc 16 --beside 1', figures: beside },
-  'beside-2-bulks-16': { protocol: 'tcp', load: 'exchange --conc 16 --beside 2', figures: beside },
-  'udp-quiet-16': { protocol: 'udp', load: 'udp-exchange --flows 16', figures: exchange },
-  'udp-beside-bulk-16': { protocol: 'udp', load: 'udp-exchange --flows 16 --beside 1', figures: beside },
-  storm: { protocol: 'tcp', load: 'connect --conc 1000', figures: exchange },
+  'bulk-up-8': { protocol: 'tcp', load: 'bulk --dir up --streams 8', metrics: bulk },
+  'bulk-down-8': { protocol: 'tcp', load: 'bulk --dir down --streams 8', metrics: bulk },
+  'bulk-beside-little': { protocol: 'tcp', load: 'bulk --dir up --streams 8 --beside 1', metrics: bulk },
+  'exchange-200k-8': { protocol: 'tcp', load: 'exchange --conc 8 --size 200000', metrics: exchange },
+  'connect-64': { protocol: 'tcp', load: 'connect --conc 64', metrics: exchange },
+  'exchange-64b-64': { protocol: 'tcp', load: 'exchange --conc 64', metrics: exchange },
+  'udp-64b-1': { protocol: 'udp', load: 'udp --echo yes --size 64', metrics: datagrams },
+  'udp-1200b-1': { protocol: 'udp', load: 'udp --echo yes --size 1200', metrics: datagrams },
+  'udp-64b-1000': { protocol: 'udp', load: 'udp --echo yes --size 64 --flows 1000', metrics: datagrams },
+  'udp-1200b-1000': { protocol: 'udp', load: 'udp --echo yes --size 1200 --flows 1000', metrics: datagrams },
+  'udp-flood': { protocol: 'udp', load: 'udp --size 64', metrics: datagrams },
+  'udp-100k-1000': { protocol: 'udp', load: 'udp --rate 100000 --flows 1000', metrics: datagrams },
+  'quiet-16': { protocol: 'tcp', load: 'exchange --conc 16', metrics: exchange },
+  'beside-bulk-16': { protocol: 'tcp', load: 'exchange --conc 16 --beside 1', metrics: beside },
+  'beside-2-bulks-16': { protocol: 'tcp', load: 'exchange --conc 16 --beside 2', metrics: beside },
+  'udp-quiet-16': { protocol: 'udp', load: 'udp-exchange --flows 16', metrics: exchange },
+  'udp-beside-bulk-16': { protocol: 'udp', load: 'udp-exchange --flows 16 --beside 1', metrics: beside },
+  storm: { protocol: 'tcp', load: 'connect --conc 1000', metrics: exchange },
   idle: {
     protocol: 'tcp',
     load: 'idle --busy 500',
-    figures: ['held', 'bytes_each', 'idle_cores', 'per_s', 'p99_us', 'failed'],
-    holds: 9_000
+    metrics: ['connections', 'bytes_each', 'idle_cores', 'per_s', 'p99_us', 'failed'],
+    connections: 9_000
   },
   'target-never-reads': {
     protocol: 'tcp',
     load: 'stall --dir up --conc 16',
-    figures: ['held', 'taken_each', 'bytes_each', 'growth_bytes', 'quiet_p99_us', 'p99_us', 'failed'],
-    holds: 100
+    metrics: [
+      'connections',
+      'accepted_bytes_each',
+      'bytes_each',
+      'growth_bytes',
+      'quiet_p99_us',
+      'p99_us',
+      'failed'
+    ],
+    connections: 100
   },
   'caller-never-reads': {
     protocol: 'tcp',
     load: 'stall --dir down --conc 16',
-    figures: ['held', 'bytes_each', 'growth_bytes', 'quiet_p99_us', 'p99_us', 'failed'],
-    holds: 100
+    metrics: ['connections', 'bytes_each', 'growth_bytes', 'quiet_p99_us', 'p99_us', 'failed'],
+    connections: 100
   },
   'sender-stopped': {
     protocol: 'tcp',
     load: 'stopped --conc 16 --pause 60',
-    figures: ['held', 'growth_bytes', 'more_descriptors', 'quiet_p99_us', 'p99_us', 'whole'],
-    holds: 8,
+    metrics: ['connections', 'growth_bytes', 'descriptor_growth', 'quiet_p99_us', 'p99_us', 'intact'],
+    connections: 8,
     isLong: true
   }
 }
 
 export interface Gate {
-  readonly work: string
+  readonly title: string
   readonly mode: string
-  readonly figure: string
-  /** Whose figure ours is divided by, in the same round; null: ours as it stands. A mode, a figure: our own there. */
-  readonly by:
+  readonly metric: string
+  /**
+   * What our value is divided by, in the same round: another forwarder's value, or our own of another mode or metric.
+   * Null: the value itself.
+   */
+  readonly baseline:
     | { readonly forwarder: Forwarder }
     | { readonly mode: string }
-    | { readonly figure: string }
+    | { readonly metric: string }
     | null
   readonly atMost?: number
   readonly atLeast?: number
@@ -81,65 +92,107 @@ export interface Gate {
 
 const [haproxy, haproxyLarge, nginx] = (['haproxy', 'haproxy-1m', 'nginx'] as const).map(forwarder => ({
   forwarder
-})) as [{ forwarder: Forwarder }, { forwarder: Forwarder }, { forwarder: Forwarder }] // three in, three out
+})) as [{ forwarder: Forwarder }, { forwarder: Forwarder }, { forwarder: Forwarder }] // three names, three objects
 
 export const gates: readonly Gate[] = [
   ...['bulk-up-8', 'bulk-down-8'].flatMap((mode): Gate[] => {
-    const work = `8 streams ${mode === 'bulk-up-8' ? 'up' : 'down'}`
+    const title = `8 streams ${mode === 'bulk-up-8' ? 'up' : 'down'}`
     return [
-      { work: `${work}, CPU per GiB`, mode, figure: 'cpu_s_per_gib', by: haproxyLarge, atMost: 1 },
-      { work: `${work}, CPU per GiB`, mode, figure: 'cpu_s_per_gib', by: haproxy, atMost: 0.7 },
-      { work: `${work}, GiB/s`, mode, figure: 'gib_per_s', by: haproxyLarge, atLeast: 1.15 }
+      { title: `${title}, CPU per GiB`, mode, metric: 'cpu_s_per_gib', baseline: haproxyLarge, atMost: 1 },
+      { title: `${title}, CPU per GiB`, mode, metric: 'cpu_s_per_gib', baseline: haproxy, atMost: 0.7 },
+      { title: `${title}, GiB/s`, mode, metric: 'gib_per_s', baseline: haproxyLarge, atLeast: 1.15 }
     ]
   }),
-  { work: '200 KB exchanges, CPU', mode: 'exchange-200k-8', figure: cpuEach, by: haproxy, atMost: 1 },
-  { work: 'connect, 64 B, close; CPU', mode: 'connect-64', figure: cpuEach, by: nginx, atMost: 0.88 },
-  { work: 'connections per second', mode: 'connect-64', figure: 'per_s', by: nginx, atLeast: 1.2 },
-  { work: 'connections per second', mode: 'connect-64', figure: 'per_s', by: haproxy, atLeast: 1.2 },
-  { work: '64 B round trips, CPU', mode: 'exchange-64b-64', figure: cpuEach, by: nginx, atMost: 0.95 },
-  { work: 'round trips per second', mode: 'exchange-64b-64', figure: 'per_s', by: haproxy, atLeast: 1.3 },
-  { work: 'round trips, p99', mode: 'exchange-64b-64', figure: 'p99_us', by: haproxy, atMost: 0.7 },
-  { work: 'idle connection, bytes of memory', mode: 'idle', figure: 'bytes_each', by: null, atMost: 700 },
-  { work: 'UDP 64 B, 1 flow, CPU', mode: 'udp-64b-1', figure: cpuEach, by: nginx, atMost: 0.45 },
-  { work: 'UDP 1200 B, 1 flow, CPU', mode: 'udp-1200b-1', figure: cpuEach, by: nginx, atMost: 0.5 },
-  { work: 'UDP 64 B, 1000 flows, CPU', mode: 'udp-64b-1000', figure: cpuEach, by: nginx, atMost: 0.5 },
-  { work: 'UDP 1200 B, 1000 flows, CPU', mode: 'udp-1200b-1000', figure: cpuEach, by: nginx, atMost: 0.5 },
-  { work: 'UDP echoes per second', mode: 'udp-64b-1', figure: 'per_s', by: nginx, atLeast: 1.6 },
-  { work: 'UDP flood, delivered per second', mode: 'udp-flood', figure: 'per_s', by: nginx, atLeast: 2.5 },
-  { work: 'UDP loss in %, 100,000/s', mode: 'udp-100k-1000', figure: 'loss_pct', by: null, atMost: 0 },
+  { title: '200 KB exchanges, CPU', mode: 'exchange-200k-8', metric: cpuEach, baseline: haproxy, atMost: 1 },
+  { title: 'connect, 64 B, close; CPU', mode: 'connect-64', metric: cpuEach, baseline: nginx, atMost: 0.88 },
+  { title: 'connections per second', mode: 'connect-64', metric: 'per_s', baseline: nginx, atLeast: 1.2 },
+  { title: 'connections per second', mode: 'connect-64', metric: 'per_s', baseline: haproxy, atLeast: 1.2 },
+  { title: '64 B round trips, CPU', mode: 'exchange-64b-64', metric: cpuEach, baseline: nginx, atMost: 0.95 },
   {
-    work: 'p99 beside a bulk transfer, by the quiet one',
+    title: 'round trips per second',
+    mode: 'exchange-64b-64',
+    metric: 'per_s',
+    baseline: haproxy,
+    atLeast: 1.3
+  },
+  { title: 'round trips, p99', mode: 'exchange-64b-64', metric: 'p99_us', baseline: haproxy, atMost: 0.7 },
+  {
+    title: 'idle connection, bytes of memory',
+    mode: 'idle',
+    metric: 'bytes_each',
+    baseline: null,
+    atMost: 700
+  },
+  { title: 'UDP 64 B, 1 flow, CPU', mode: 'udp-64b-1', metric: cpuEach, baseline: nginx, atMost: 0.45 },
+  { title: 'UDP 1200 B, 1 flow, CPU', mode: 'udp-1200b-1', metric: cpuEach, baseline: nginx, atMost: 0.5 },
+  { title: 'UDP 64 B, 1000 flows, CPU', mode: 'udp-64b-1000', metric: cpuEach, baseline: nginx, atMost: 0.5 },
+  {
+    title: 'UDP 1200 B, 1000 flows, CPU',
+    mode: 'udp-1200b-1000',
+    metric: cpuEach,
+    baseline: nginx,
+    atMost: 0.5
+  },
+  { title: 'UDP echoes per second', mode: 'udp-64b-1', metric: 'per_s', baseline: nginx, atLeast: 1.6 },
+  {
+    title: 'UDP flood, delivered per second',
+    mode: 'udp-flood',
+    metric: 'per_s',
+    baseline: nginx,
+    atLeast: 2.5
+  },
+  { title: 'UDP loss in %, 100,000/s', mode: 'udp-100k-1000', metric: 'loss_pct', baseline: null, atMost: 0 },
+  {
+    title: 'p99 beside a bulk transfer',
     mode: 'beside-bulk-16',
-    figure: 'p99_us',
-    by: { mode: 'quiet-16' },
+    metric: 'p99_us',
+    baseline: { mode: 'quiet-16' },
     atMost: 3
   },
   {
-    work: 'p99 of datagrams beside a bulk transfer, by the quiet one',
+    title: 'p99 of datagrams beside a bulk transfer',
     mode: 'udp-beside-bulk-16',
-    figure: 'p99_us',
-    by: { mode: 'udp-quiet-16' },
+    metric: 'p99_us',
+    baseline: { mode: 'udp-quiet-16' },
     atMost: 3
   },
   {
-    work: 'bulk beside a message every 20 ms, CPU per GiB, by that alone',
+    title: 'bulk beside a message every 20 ms, CPU per GiB',
     mode: 'bulk-beside-little',
-    figure: 'cpu_s_per_gib',
-    by: { mode: 'bulk-up-8' },
+    metric: 'cpu_s_per_gib',
+    baseline: { mode: 'bulk-up-8' },
     atMost: 1.2
   },
   ...(
     [
       ['a target never reads', 'target-never-reads', 2 ** 20],
       ['a caller never reads', 'caller-never-reads', 2 ** 20],
-      ['a sender is stopped for a minute', 'sender-stopped', 2 ** 24] // in a minute the heap of the agent's Node breathes
+      ['a sender is stopped for a minute', 'sender-stopped', 2 ** 24] // the heap of the agent's Node varies within a minute
     ] as const
-  ).flatMap(([what, mode, atMost]): Gate[] => [
-    { work: `growth while ${what}, bytes`, mode, figure: 'growth_bytes', by: null, atMost },
-    { work: `p99 while ${what}`, mode, figure: 'p99_us', by: { figure: 'quiet_p99_us' }, atMost: 3 }
+  ).flatMap(([situation, mode, atMost]): Gate[] => [
+    { title: `growth while ${situation}, bytes`, mode, metric: 'growth_bytes', baseline: null, atMost },
+    {
+      title: `p99 while ${situation}`,
+      mode,
+      metric: 'p99_us',
+      baseline: { metric: 'quiet_p99_us' },
+      atMost: 3
+    }
   ]),
-  { work: 'descriptors, the same', mode: 'sender-stopped', figure: 'more_descriptors', by: null, atMost: 0 },
-  { work: 'then all arrives bit for bit', mode: 'sender-stopped', figure: 'whole', by: null, atLeast: 1 },
-  { work: 'failed in a storm of 1,000', mode: 'storm', figure: 'failed', by: null, atMost: 0 },
-  { work: 'failed beside held connections', mode: 'idle', figure: 'failed', by: null, atMost: 0 }
+  {
+    title: 'additional descriptors after a stop',
+    mode: 'sender-stopped',
+    metric: 'descriptor_growth',
+    baseline: null,
+    atMost: 0
+  },
+  {
+    title: 'all bytes arrive intact after a stop',
+    mode: 'sender-stopped',
+    metric: 'intact',
+    baseline: null,
+    atLeast: 1
+  },
+  { title: 'failed in a storm of 1,000', mode: 'storm', metric: 'failed', baseline: null, atMost: 0 },
+  { title: 'failed beside open connections', mode: 'idle', metric: 'failed', baseline: null, atMost: 0 }
 ]

@@ -1,36 +1,36 @@
-// The rounds' figures as tables: medians, how far they lie apart, ratios against the gates.
+// Formats the rounds' results as tables: medians, ranges, and ratios against the gates.
 import { type Forwarder, type Gate, gates, modes, ours } from './modes.ts'
 
-export type Figures = Readonly<Record<string, number>>
-/** Mode, forwarder, round; a round in which the forwarder failed is undefined. */
-export type Runs = Readonly<Record<string, Partial<Record<Forwarder, readonly (Figures | undefined)[]>>>>
+export type Metrics = Readonly<Record<string, number>>
+/** Results by mode, forwarder and round; undefined where the forwarder failed. */
+export type Runs = Readonly<Record<string, Partial<Record<Forwarder, readonly (Metrics | undefined)[]>>>>
 
 interface Summary {
   readonly median: number
-  readonly least: number
-  readonly most: number
+  readonly min: number
+  readonly max: number
 }
 
 export function summary(values: readonly number[]): Summary | undefined {
   const sorted = values.toSorted((a, b) => a - b)
-  const [least, most] = [sorted[0], sorted.at(-1)]
+  const [min, max] = [sorted[0], sorted.at(-1)]
   const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]]
-  if (least === undefined || most === undefined || low === undefined || high === undefined) return undefined
-  return { median: (low + high) / 2, least, most }
+  if (min === undefined || max === undefined || low === undefined || high === undefined) return undefined
+  return { median: (low + high) / 2, min, max }
 }
 
-const valuesOf = (runs: Runs, mode: string, forwarder: Forwarder, figure: string) =>
-  (runs[mode]?.[forwarder] ?? []).map(figures => figures?.[figure])
+const valuesOf = (runs: Runs, mode: string, forwarder: Forwarder, metric: string) =>
+  (runs[mode]?.[forwarder] ?? []).map(metrics => metrics?.[metric])
 
-/** Ours by the other's in the same round: what disturbs one round disturbs both. */
-export function ratios(runs: Runs, { mode, figure, by }: Gate, forwarder: Forwarder): number[] {
-  const own = valuesOf(runs, mode, forwarder, figure)
-  if (by === null) return own.filter(value => value !== undefined)
+/** Divides our value by the baseline of the same round: a disturbance affects both. */
+export function ratios(runs: Runs, { mode, metric, baseline }: Gate, forwarder: Forwarder): number[] {
+  const own = valuesOf(runs, mode, forwarder, metric)
+  if (baseline === null) return own.filter(value => value !== undefined)
   const base = valuesOf(
     runs,
-    'mode' in by ? by.mode : mode,
-    'forwarder' in by ? by.forwarder : forwarder,
-    'figure' in by ? by.figure : figure
+    'mode' in baseline ? baseline.mode : mode,
+    'forwarder' in baseline ? baseline.forwarder : forwarder,
+    'metric' in baseline ? baseline.metric : metric
   )
   return own.flatMap((value, round) => {
     const other = base[round]
@@ -38,55 +38,59 @@ export function ratios(runs: Runs, { mode, figure, by }: Gate, forwarder: Forwar
   })
 }
 
-const holds = ({ atMost, atLeast }: Gate, value: number): boolean =>
+const meetsLimit = ({ atMost, atLeast }: Gate, value: number): boolean =>
   value <= (atMost ?? Number.POSITIVE_INFINITY) && value >= (atLeast ?? Number.NEGATIVE_INFINITY)
 
-export function shown(value: number): string {
+export function formatNumber(value: number): string {
   if (value === 0) return '0'
   if (Math.abs(value) >= 1_000) return Math.round(value).toLocaleString('en')
   return Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3)
 }
 
-const spread = ({ median, least, most }: Summary): string =>
-  least === most ? shown(median) : `${shown(median)} (${shown(least)} to ${shown(most)})`
+const formatSummary = ({ median, min, max }: Summary): string =>
+  min === max
+    ? formatNumber(median)
+    : `${formatNumber(median)} (${formatNumber(min)} to ${formatNumber(max)})`
 
-const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
+const tableRow = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n')
+  [tableRow(head), tableRow(head.map(() => '---')), ...rows.map(tableRow)].join('\n')
 
-function against({ by }: Gate): string {
-  if (by === null) return 'none'
-  return Object.values(by)[0] ?? 'none'
+function baselineName({ baseline }: Gate): string {
+  if (baseline === null) return 'none'
+  return Object.values(baseline)[0] ?? 'none'
 }
 
 export function gateTable(runs: Runs): string {
   const rows = gates.flatMap(gate => {
     const cells = ours.map(forwarder => {
       const found = summary(ratios(runs, gate, forwarder))
-      return found ? `${holds(gate, found.median) ? 'holds' : '**missed**'}: ${spread(found)}` : '-'
+      return found
+        ? `${meetsLimit(gate, found.median) ? 'holds' : '**missed**'}: ${formatSummary(found)}`
+        : '-'
     })
     if (cells.every(cell => cell === '-')) return []
     const limit = gate.atMost === undefined ? `>= ${gate.atLeast}` : `<= ${gate.atMost}`
-    return [[gate.work, against(gate), limit, ...cells]]
+    return [[gate.title, baselineName(gate), limit, ...cells]]
   })
-  return table(['work', 'divided by', 'gate', ...ours], rows)
+  return table(['metric', 'divided by', 'gate', ...ours], rows)
 }
 
 export function modeTables(runs: Runs): string {
   return Object.entries(runs)
     .map(([mode, found]) => {
-      const figures = modes[mode]?.figures ?? []
+      const metrics = modes[mode]?.metrics ?? []
       const rows = (Object.keys(found) as Forwarder[]).map(forwarder => [
-        // the keys that Runs has
+        // Object.keys loses the key type
         forwarder,
-        ...figures.map(figure => {
-          const values = valuesOf(runs, mode, forwarder, figure).filter(value => value !== undefined)
-          const over = summary(values)
-          return over ? spread(over) : 'failed'
+        ...metrics.map(metric => {
+          const values = valuesOf(runs, mode, forwarder, metric).filter(value => value !== undefined)
+          const found = summary(values)
+          return found ? formatSummary(found) : 'failed'
         })
       ])
-      return `### ${mode}\n\`load ${modes[mode]?.load}\`\n\n${table(['forwarder', ...figures], rows)}`
+      return `### ${mode}\n\`load ${modes[mode]?.load}\`\n\n${table(['forwarder', ...metrics], rows)}`
     })
     .join('\n\n')
 }

@@ -1,4 +1,4 @@
-// Throughput: streams that are never done; the receiving end drops the bytes in the kernel.
+// Throughput of endless streams. The receiver discards the bytes in the kernel (MSG_TRUNC).
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 
 namespace {
 
-std::string said(bool is_up) { return std::string(64, is_up ? 'S' : 'G'); }
+std::string request(bool is_up) { return std::string(64, is_up ? 'S' : 'G'); }
 
 uint64_t move_some(int fd, bool up) {
   uint64_t moved = 0;
@@ -25,8 +25,8 @@ uint64_t move_some(int fd, bool up) {
   return moved;
 }
 
-/** Ends the streams; the server says what has arrived. */
-uint64_t arrived(const std::vector<int>& streams) {
+/** Ends the streams and returns the byte count that the server has received. */
+uint64_t finish(const std::vector<int>& streams) {
   uint64_t sum = 0;
   for (const int fd : streams) shutdown(fd, SHUT_WR);
   for (const int fd : streams) {
@@ -40,39 +40,40 @@ uint64_t arrived(const std::vector<int>& streams) {
 
 } // namespace
 
-Streams::Streams(const Options& options, Count& moved) : is_up_(options.dir == "up"), moved_(moved) {
-  const std::string wish = said(is_up_);
+BulkStreams::BulkStreams(const Options& options, Count& moved) : is_up_(options.dir == "up"), moved_(moved) {
+  const std::string message = request(is_up_);
   for (int i = 0; i < options.streams; i++) {
-    const int fd = all_.emplace_back(dial(options.to));
-    if (send(fd, wish.data(), wish.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(wish.size())) die("send");
+    const int fd = sockets_.emplace_back(dial(options.to));
+    if (send(fd, message.data(), message.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(message.size())) die("send");
     unblock(fd);
     poll_.add(fd, is_up_ ? EPOLLOUT : EPOLLIN, static_cast<uint64_t>(fd));
   }
 }
 
-void Streams::go_on(double until) {
+void BulkStreams::run_until(double until) {
   while (now() < until)
     for (const epoll_event& event : poll_.wait(100)) moved_ += move_some(static_cast<int>(event.data.u64), is_up_);
 }
 
-uint64_t Streams::delivered() {
+uint64_t BulkStreams::delivered() {
   if (!is_up_) return moved_;
-  const uint64_t count = arrived(all_);
-  if (count != moved_ + said(is_up_).size() * all_.size()) die("bytes were lost, or made up");
+  const uint64_t count = finish(sockets_);
+  if (count != moved_ + request(is_up_).size() * sockets_.size())
+    die("the server has received another number of bytes");
   return count;
 }
 
-StreamsBeside::StreamsBeside(const Options& options)
-    : beside_(options.beside > 0, [&] {
+BackgroundStreams::BackgroundStreams(const Options& options)
+    : background_(options.beside > 0, [&] {
         Options bulk = options;
         bulk.streams = options.beside;
-        Streams(bulk, *moved_).go_on(std::numeric_limits<double>::infinity());
+        BulkStreams(bulk, *moved_).run_until(std::numeric_limits<double>::infinity());
       }) {}
 
 namespace {
 
-/** One message there and back every 20 ms, as of somebody who types, or is only kept alive. */
-void whisper(const sockaddr_in& to) {
+/** Exchanges one message every 20 ms, like an interactive session or a keepalive. */
+void trickle(const sockaddr_in& to) {
   const int fd = dial(to);
   std::array<char, 64> message;
   message.fill('E');
@@ -86,17 +87,17 @@ void whisper(const sockaddr_in& to) {
 } // namespace
 
 int bulk(const Options& options) {
-  const Beside beside(options.beside > 0, [&] { whisper(options.to); });
+  const BackgroundProcess beside(options.beside > 0, [&] { trickle(options.to); });
   Count moved = 0;
-  Streams streams(options, moved);
-  pause_for(0.1); // until every path stands
+  BulkStreams streams(options, moved);
+  pause_for(0.1); // until all connections are established
 
-  const double spent_before = cpu_of(options.pid);
+  const double cpu_before = cpu_of(options.pid);
   const double begin = now();
-  streams.go_on(begin + options.secs);
+  streams.run_until(begin + options.secs);
   const double gib = static_cast<double>(streams.delivered()) / (1 << 30);
-  const double took = now() - begin;
-  const double spent = cpu_of(options.pid) - spent_before;
-  say({{"gib_per_s", gib / took}, {"cpu_s_per_gib", spent / gib}, {"cpu_cores", spent / took}});
+  const double elapsed = now() - begin;
+  const double cpu = cpu_of(options.pid) - cpu_before;
+  print_result({{"gib_per_s", gib / elapsed}, {"cpu_s_per_gib", cpu / gib}, {"cpu_cores", cpu / elapsed}});
   return 0;
 }

@@ -1,4 +1,4 @@
-// Connections that are held: what they cost, and whether others feel them.
+// Open connections: what they cost, and how they affect others.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,24 +10,24 @@
 
 namespace {
 
-/** Connections on which one message has gone through; fewer where the forwarder takes no more. */
-std::vector<int> held(const Options& options, char wish) {
+/** Opens connections that have passed one message; fewer if the forwarder accepts no more. */
+std::vector<int> hold_connections(const Options& options, char command) {
   std::vector<int> fds;
   std::array<char, 64> message{};
   for (int i = 0; i < options.conns; i++) {
     const int fd = fds.emplace_back(dial(options.to));
     block(fd, 3);
     message.fill('E');
-    message[0] = wish;
+    message[0] = command;
     if (send(fd, message.data(), message.size(), MSG_NOSIGNAL) != 64) break;
-    if (wish == 'E' && recv(fd, message.data(), message.size(), MSG_WAITALL) != 64) break;
+    if (command == 'E' && recv(fd, message.data(), message.size(), MSG_WAITALL) != 64) break;
     unblock(fd);
   }
   return fds;
 }
 
-/** How many bytes all of them take before they take no more. */
-double stuff(const std::vector<int>& fds) {
+/** Sends until nothing is accepted any more; returns the byte count. */
+double fill(const std::vector<int>& fds) {
   double sum = 0;
   for (double idle_since = now(); now() < idle_since + 0.3;)
     for (const int fd : fds) {
@@ -39,7 +39,7 @@ double stuff(const std::vector<int>& fds) {
   return sum;
 }
 
-Options speaking(const Options& options, int conc) {
+Options exchange_options(const Options& options, int conc) {
   Options own = options;
   own.conc = conc;
   own.size = 64;
@@ -50,35 +50,35 @@ Options speaking(const Options& options, int conc) {
 
 int idle(const Options& options) {
   const double memory_before = memory_of(options.pid);
-  const std::vector<int> fds = held(options, 'E');
+  const std::vector<int> fds = hold_connections(options, 'E');
   pause_for(1);
-  const double spent_before = cpu_of(options.pid);
-  const double each = (memory_of(options.pid) - memory_before) / static_cast<double>(fds.size());
+  const double cpu_before = cpu_of(options.pid);
+  const double bytes_each = (memory_of(options.pid) - memory_before) / static_cast<double>(fds.size());
   pause_for(2);
-  const double spent = cpu_of(options.pid) - spent_before;
-  Figures figures = exchanges(speaking(options, options.busy), Life::kept);
-  figures.emplace_back("held", static_cast<double>(fds.size()));
-  figures.emplace_back("bytes_each", each);
-  figures.emplace_back("idle_cores", spent / 2);
-  say(figures);
+  const double cpu = cpu_of(options.pid) - cpu_before;
+  Result result = exchanges(exchange_options(options, options.busy), ConnectionUse::reused);
+  result.emplace_back("connections", static_cast<double>(fds.size()));
+  result.emplace_back("bytes_each", bytes_each);
+  result.emplace_back("idle_cores", cpu / 2);
+  print_result(result);
   return 0;
 }
 
-/** One end of each never reads, while the other would never stop: `dir` says whence the bytes come. */
+/** One end of each connection never reads while the other always sends; `dir` is the direction of the bytes. */
 int stall(const Options& options) {
-  const Figures quiet = exchanges(speaking(options, options.conc), Life::kept);
+  const Result quiet = exchanges(exchange_options(options, options.conc), ConnectionUse::reused);
   const double memory_before = memory_of(options.pid);
-  const std::vector<int> fds = held(options, options.dir == "up" ? 'N' : 'G');
-  const double taken = options.dir == "up" ? stuff(fds) : 0;
+  const std::vector<int> fds = hold_connections(options, options.dir == "up" ? 'N' : 'G');
+  const double accepted = options.dir == "up" ? fill(fds) : 0;
   pause_for(0.5);
   const double memory_full = memory_of(options.pid);
-  Figures figures = exchanges(speaking(options, options.conc), Life::kept);
-  const double held_count = static_cast<double>(fds.size());
-  figures.emplace_back("held", held_count);
-  figures.emplace_back("quiet_p99_us", quiet[2].second);
-  figures.emplace_back("taken_each", taken / held_count);
-  figures.emplace_back("bytes_each", (memory_full - memory_before) / held_count);
-  figures.emplace_back("growth_bytes", memory_of(options.pid) - memory_full);
-  say(figures);
+  Result result = exchanges(exchange_options(options, options.conc), ConnectionUse::reused);
+  const double count = static_cast<double>(fds.size());
+  result.emplace_back("connections", count);
+  result.emplace_back("quiet_p99_us", quiet[2].second);
+  result.emplace_back("accepted_bytes_each", accepted / count);
+  result.emplace_back("bytes_each", (memory_full - memory_before) / count);
+  result.emplace_back("growth_bytes", memory_of(options.pid) - memory_full);
+  print_result(result);
   return 0;
 }

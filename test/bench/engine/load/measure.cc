@@ -31,14 +31,14 @@ void pause_for(double secs) {
 
 namespace {
 
-std::string text_of(const std::string& path) {
+std::string read_file(const std::string& path) {
   std::ifstream file(path);
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
 }
 
-void each_in(const std::string& folder, const std::function<void(const std::string&)>& visit) {
+void for_each_entry(const std::string& folder, const std::function<void(const std::string&)>& visit) {
   DIR* dir = opendir(folder.c_str());
   if (dir == nullptr) return;
   while (const dirent* entry = readdir(dir))
@@ -46,23 +46,23 @@ void each_in(const std::string& folder, const std::function<void(const std::stri
   closedir(dir);
 }
 
-void each_thread(int pid, const std::function<void(const std::string&)>& visit) {
-  each_in("/proc/" + std::to_string(pid) + "/task/", visit);
+void for_each_thread(int pid, const std::function<void(const std::string&)>& visit) {
+  for_each_entry("/proc/" + std::to_string(pid) + "/task/", visit);
 }
 
-/** What `own` says of the process and of all below it. */
-double over_tree(int pid, const std::function<double(int)>& own) {
+/** Sums `measure` over a process and its descendants. */
+double sum_over_tree(int pid, const std::function<double(int)>& measure) {
   if (pid == 0) return 0;
-  double sum = own(pid);
-  each_thread(pid, [&](const std::string& task) {
-    std::istringstream children(text_of(task + "/children"));
-    for (int child = 0; children >> child;) sum += over_tree(child, own);
+  double sum = measure(pid);
+  for_each_thread(pid, [&](const std::string& task) {
+    std::istringstream children(read_file(task + "/children"));
+    for (int child = 0; children >> child;) sum += sum_over_tree(child, measure);
   });
   return sum;
 }
 
-double ended_children(int pid) {
-  const std::string stat = text_of("/proc/" + std::to_string(pid) + "/stat");
+double cpu_of_ended_children(int pid) {
+  const std::string stat = read_file("/proc/" + std::to_string(pid) + "/stat");
   const size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos) return 0;
   std::istringstream fields(stat.substr(name_end + 2));
@@ -77,10 +77,10 @@ double ended_children(int pid) {
 } // namespace
 
 double cpu_of(int pid) {
-  return over_tree(pid, [](int one) {
-    double sum = ended_children(one);
-    each_thread(one, [&](const std::string& task) {
-      std::istringstream schedstat(text_of(task + "/schedstat"));
+  return sum_over_tree(pid, [](int process) {
+    double sum = cpu_of_ended_children(process);
+    for_each_thread(process, [&](const std::string& task) {
+      std::istringstream schedstat(read_file(task + "/schedstat"));
       double ran_ns = 0;
       if (schedstat >> ran_ns) sum += ran_ns * 1e-9;
     });
@@ -89,38 +89,38 @@ double cpu_of(int pid) {
 }
 
 double memory_of(int pid) {
-  return over_tree(pid, [](int one) {
-    const std::string rollup = text_of("/proc/" + std::to_string(one) + "/smaps_rollup");
+  return sum_over_tree(pid, [](int process) {
+    const std::string rollup = read_file("/proc/" + std::to_string(process) + "/smaps_rollup");
     const size_t at = rollup.find("Pss:");
     return at == std::string::npos ? 0 : std::strtod(rollup.c_str() + at + 4, nullptr) * 1024;
   });
 }
 
 double descriptors_of(int pid) {
-  return over_tree(pid, [](int one) {
+  return sum_over_tree(pid, [](int process) {
     double count = 0;
-    each_in("/proc/" + std::to_string(one) + "/fd/", [&](const std::string&) { count++; });
+    for_each_entry("/proc/" + std::to_string(process) + "/fd/", [&](const std::string&) { count++; });
     return count;
   });
 }
 
-void Spread::add(double us) {
+void LatencyHistogram::add(double us) {
   const int step = us > 1 ? static_cast<int>(std::log(us) / 0.03) : 0;
   counts_[static_cast<size_t>(step > 1023 ? 1023 : step)]++;
   total_++;
 }
 
-double Spread::quantile(double share) const {
+double LatencyHistogram::quantile(double share) const {
   const auto wanted = static_cast<uint64_t>(share * static_cast<double>(total_));
-  uint64_t seen = 0;
+  uint64_t count_so_far = 0;
   for (size_t step = 0; step < counts_.size(); step++)
-    if ((seen += counts_[step]) > wanted) return std::exp((static_cast<double>(step) + 0.5) * 0.03);
+    if ((count_so_far += counts_[step]) > wanted) return std::exp((static_cast<double>(step) + 0.5) * 0.03);
   return 0;
 }
 
-void say(const Figures& figures) {
+void print_result(const Result& result) {
   const char* before = "{";
-  for (const auto& [name, value] : figures) {
+  for (const auto& [name, value] : result) {
     std::printf("%s\"%s\":%.6g", before, name.c_str(), std::isfinite(value) ? value : 0.0);
     before = ",";
   }

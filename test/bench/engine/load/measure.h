@@ -1,4 +1,4 @@
-// Time, and what a process tree has cost; the one line in which a mode says its figures.
+// Time, the cost of a process tree, and the output of results.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -6,18 +6,18 @@
 #include <utility>
 #include <vector>
 
-[[noreturn]] void die(const std::string& why); // says errno too
+[[noreturn]] void die(const std::string& why); // prints errno, too
 double now();                                  // seconds
 void pause_for(double secs);
 
-/** Seconds of CPU: of live threads in nanoseconds, of ended children in ticks. 0 is nobody. */
+/** CPU seconds of a process tree: live threads to the nanosecond, ended children to the tick. Pid 0 is no process. */
 double cpu_of(int pid);
-/** What the tree holds of memory, shared pages in proportion. */
+/** Memory of a process tree in bytes (Pss: shared pages count in proportion). */
 double memory_of(int pid);
 double descriptors_of(int pid);
 
-/** Microseconds in steps of 3 %, up to 10 s. */
-class Spread {
+/** A histogram of microseconds in steps of 3 %, up to 10 s. */
+class LatencyHistogram {
  public:
   void add(double us);
   double quantile(double share) const;
@@ -27,5 +27,6 @@ class Spread {
   uint64_t total_ = 0;
 };
 
-using Figures = std::vector<std::pair<std::string, double>>;
-void say(const Figures& figures);
+using Result = std::vector<std::pair<std::string, double>>;
+/** Prints one line of JSON. */
+void print_result(const Result& result);

@@ -1,9 +1,9 @@
-// What the load tool can do; each mode runs once and says its figures.
+// The modes of the load tool. Each runs once and prints its result.
 #pragma once
 #include "measure.h"
 #include "options.h"
 
-int serve(const Options& options); // for ever
+int serve(const Options& options); // never returns
 int bulk(const Options& options);
 int connect_rate(const Options& options);
 int exchange(const Options& options);
@@ -13,6 +13,6 @@ int stopped(const Options& options);
 int udp(const Options& options);
 int udp_exchange(const Options& options);
 
-/** Messages there and back on `options.conc` connections for `options.secs`; a new connection for each, or one for all. */
-enum class Life { kept, each };
-Figures exchanges(const Options& options, Life life);
+/** Exchanges messages on `options.conc` connections for `options.secs`, on kept connections or a new one each. */
+enum class ConnectionUse { reused, per_exchange };
+Result exchanges(const Options& options, ConnectionUse use);

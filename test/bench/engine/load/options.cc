@@ -21,26 +21,36 @@ sockaddr_in address_of(const std::string& text) {
 
 } // namespace
 
-Options read_options(int count, char** words) {
+Options read_options(int count, char** arguments) {
   if (count < 2) die("load server|bulk|connect|exchange|idle|stall|stopped|udp|udp-exchange --to ADDRESS:PORT ...");
   Options options;
-  options.mode = words[1];
-  auto number = [](int& into) { return [&into](const std::string& word) { into = std::stoi(word); }; };
+  options.mode = arguments[1];
+  auto integer = [](int& into) { return [&into](const std::string& word) { into = std::stoi(word); }; };
   auto real = [](double& into) { return [&into](const std::string& word) { into = std::stod(word); }; };
-  auto place = [](sockaddr_in& into) { return [&into](const std::string& word) { into = address_of(word); }; };
-  const std::map<std::string, std::function<void(const std::string&)>> take = {
-      {"--to", place(options.to)},         {"--server", place(options.server)}, {"--port", number(options.port)},
-      {"--pid", number(options.pid)},      {"--streams", number(options.streams)}, {"--conc", number(options.conc)},
-      {"--size", number(options.size)},    {"--beside", number(options.beside)}, {"--conns", number(options.conns)},
-      {"--busy", number(options.busy)},    {"--flows", number(options.flows)},  {"--rate", real(options.rate)},
-      {"--secs", real(options.secs)},      {"--pause", real(options.pause)},
+  auto address = [](sockaddr_in& into) { return [&into](const std::string& word) { into = address_of(word); }; };
+  const std::map<std::string, std::function<void(const std::string&)>> setters = {
+      {"--to", address(options.to)},
+      {"--server", address(options.server)},
+      {"--port", integer(options.port)},
+      {"--pid", integer(options.pid)},
+      {"--streams", integer(options.streams)},
+      {"--conc", integer(options.conc)},
+      {"--size", integer(options.size)},
+      {"--beside", integer(options.beside)},
+      {"--conns", integer(options.conns)},
+      {"--busy", integer(options.busy)},
+      {"--flows", integer(options.flows)},
+      {"--rate", real(options.rate)},
+      {"--secs", real(options.secs)},
+      {"--pause", real(options.pause)},
       {"--dir", [&](const std::string& word) { options.dir = word; }},
       {"--echo", [&](const std::string& word) { options.echo = word == "yes"; }},
   };
   for (int i = 2; i < count; i += 2) {
-    const auto found = take.find(words[i]);
-    if (found == take.end() || i + 1 == count) die(std::string("unknown option, or one without a value: ") + words[i]);
-    found->second(words[i + 1]);
+    const auto found = setters.find(arguments[i]);
+    if (found == setters.end() || i + 1 == count)
+      die(std::string("unknown option, or one without a value: ") + arguments[i]);
+    found->second(arguments[i + 1]);
   }
   return options;
 }

@@ -6,16 +6,16 @@
 struct Options {
   std::string mode;
   sockaddr_in to{};       // the forwarder
-  sockaddr_in server{};   // the reference server itself, asked what has arrived
+  sockaddr_in server{};   // the reference server itself, asked for its counts
   int port = 0;           // of the server
-  int pid = 0;            // whose process tree is charged; 0: nobody
-  std::string dir = "up"; // bulk: towards the server, or from it
+  int pid = 0;            // root of the process tree to measure; 0: none
+  std::string dir = "up"; // 'up': towards the server, 'down': from it
   int streams = 8;
-  int conc = 1;     // connections at once
-  int size = 64;    // bytes of a message
-  int beside = 0;   // exchanges: bulk streams at the same time; bulk: somebody who says little
-  int conns = 1000; // idle, stall, stopped: held
-  int busy = 500;   // idle: that speak while the others are held
+  int conc = 1;      // connections at once
+  int size = 64;     // bytes of a message
+  int beside = 0;    // exchanges: bulk streams at the same time; bulk: a small exchange at the same time
+  int conns = 1000;  // idle, stall, stopped: connections kept open
+  int busy = 500;    // idle: connections that exchange meanwhile
   double pause = 60; // stopped: seconds
   int flows = 1;
   double rate = 0; // UDP: packets a second; 0: as fast as it goes
@@ -23,4 +23,4 @@ struct Options {
   double secs = 1;
 };
 
-Options read_options(int count, char** words);
+Options read_options(int count, char** arguments);

@@ -1,6 +1,6 @@
-// The server behind every forwarder: what a connection or a datagram wants is said by its first byte.
-//   TCP: E echo, S sink that answers the count of bytes at the end, G source, N is never read
-//   UDP: E echo, S sink, Q asks how many datagrams have arrived
+// The target server behind every forwarder. The first byte of a connection or datagram is a command:
+//   TCP: E echo, S sink that answers with the byte count at the end, G source, N never read
+//   UDP: E echo, S sink, Q answers with the count of datagrams received
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,139 +15,139 @@
 
 namespace {
 
-struct Guest {
-  char wish = 0;       // not known before the first byte
-  uint64_t count = 0;  // sink: bytes that came
-  std::string owed{};  // echo: what the socket did not take
+struct Session {
+  char command = 0;     // 0 until the first byte
+  uint64_t count = 0;   // sink: bytes received
+  std::string unsent{}; // echo: bytes that the socket has not taken yet
 };
 
-enum class Then { stay, close };
+enum class Next { keep, close };
 
 bool is_broken(ssize_t result) { return result < 0 && errno != EAGAIN; }
 
-Then pour(int fd) {
+Next send_source(int fd) {
   for (int i = 0; i < 8; i++) {
     const ssize_t sent = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent < 0) return is_broken(sent) ? Then::close : Then::stay;
+    if (sent < 0) return is_broken(sent) ? Next::close : Next::keep;
   }
-  return Then::stay;
+  return Next::keep;
 }
 
-/** The kernel drops the bytes, so that the forwarder is what is measured. */
-Then drain(int fd, Guest& guest) {
+/** Discards the bytes in the kernel: the server should cost as little as possible. */
+Next count_and_discard(int fd, Session& session) {
   for (int i = 0; i < 8; i++) {
-    const ssize_t got = recv(fd, nullptr, 4 << 20, MSG_TRUNC);
-    if (got < 0) return is_broken(got) ? Then::close : Then::stay;
-    guest.count += static_cast<uint64_t>(got);
-    if (got > 0) continue;
-    send(fd, &guest.count, sizeof guest.count, MSG_NOSIGNAL);
-    return Then::close;
+    const ssize_t count = recv(fd, nullptr, 4 << 20, MSG_TRUNC);
+    if (count < 0) return is_broken(count) ? Next::close : Next::keep;
+    session.count += static_cast<uint64_t>(count);
+    if (count > 0) continue;
+    send(fd, &session.count, sizeof session.count, MSG_NOSIGNAL);
+    return Next::close;
   }
-  return Then::stay;
+  return Next::keep;
 }
 
-Then repay(int fd, Guest& guest, Poll& poll) {
-  const ssize_t sent = send(fd, guest.owed.data(), guest.owed.size(), MSG_NOSIGNAL);
-  if (sent < 0) return is_broken(sent) ? Then::close : Then::stay;
-  guest.owed.erase(0, static_cast<size_t>(sent));
-  if (guest.owed.empty()) poll.change(fd, EPOLLIN, static_cast<uint64_t>(fd));
-  return Then::stay;
+Next flush_echo(int fd, Session& session, Poll& poll) {
+  const ssize_t sent = send(fd, session.unsent.data(), session.unsent.size(), MSG_NOSIGNAL);
+  if (sent < 0) return is_broken(sent) ? Next::close : Next::keep;
+  session.unsent.erase(0, static_cast<size_t>(sent));
+  if (session.unsent.empty()) poll.change(fd, EPOLLIN, static_cast<uint64_t>(fd));
+  return Next::keep;
 }
 
-Then say_again(int fd, Guest& guest, Poll& poll) {
-  static std::array<char, chunk> heard;
-  const ssize_t got = recv(fd, heard.data(), heard.size(), 0);
-  if (got <= 0) return got == 0 || is_broken(got) ? Then::close : Then::stay;
-  if (guest.wish == 0) guest.wish = heard[0];
-  if (guest.wish == 'S') guest.count += static_cast<uint64_t>(got);
-  if (guest.wish == 'G') poll.change(fd, EPOLLIN | EPOLLOUT, static_cast<uint64_t>(fd));
-  if (guest.wish == 'N') poll.change(fd, 0, static_cast<uint64_t>(fd));
-  if (guest.wish != 'E') return Then::stay;
-  const ssize_t sent = std::max<ssize_t>(0, send(fd, heard.data(), static_cast<size_t>(got), MSG_NOSIGNAL));
-  if (sent == got) return Then::stay;
-  guest.owed.assign(heard.data() + sent, static_cast<size_t>(got - sent));
+Next receive(int fd, Session& session, Poll& poll) {
+  static std::array<char, chunk> received;
+  const ssize_t count = recv(fd, received.data(), received.size(), 0);
+  if (count <= 0) return count == 0 || is_broken(count) ? Next::close : Next::keep;
+  if (session.command == 0) session.command = received[0];
+  if (session.command == 'S') session.count += static_cast<uint64_t>(count);
+  if (session.command == 'G') poll.change(fd, EPOLLIN | EPOLLOUT, static_cast<uint64_t>(fd));
+  if (session.command == 'N') poll.change(fd, 0, static_cast<uint64_t>(fd));
+  if (session.command != 'E') return Next::keep;
+  const ssize_t sent = std::max<ssize_t>(0, send(fd, received.data(), static_cast<size_t>(count), MSG_NOSIGNAL));
+  if (sent == count) return Next::keep;
+  session.unsent.assign(received.data() + sent, static_cast<size_t>(count - sent));
   poll.change(fd, EPOLLOUT, static_cast<uint64_t>(fd));
-  return Then::stay;
+  return Next::keep;
 }
 
-Then attend(int fd, Guest& guest, uint32_t events, Poll& poll) {
-  if (guest.wish == 'G') return (events & (EPOLLERR | EPOLLHUP)) != 0 ? Then::close : pour(fd);
-  if (guest.wish == 'N') return (events & (EPOLLERR | EPOLLHUP)) != 0 ? Then::close : Then::stay;
-  if (guest.wish == 'S') return drain(fd, guest);
-  return guest.owed.empty() ? say_again(fd, guest, poll) : repay(fd, guest, poll);
+Next serve_session(int fd, Session& session, uint32_t events, Poll& poll) {
+  if (session.command == 'G') return (events & (EPOLLERR | EPOLLHUP)) != 0 ? Next::close : send_source(fd);
+  if (session.command == 'N') return (events & (EPOLLERR | EPOLLHUP)) != 0 ? Next::close : Next::keep;
+  if (session.command == 'S') return count_and_discard(fd, session);
+  return session.unsent.empty() ? receive(fd, session, poll) : flush_echo(fd, session, poll);
 }
 
 class Datagrams {
  public:
   explicit Datagrams(int fd) : fd_(fd) {}
 
-  void attend() {
-    for (int round = 0; round < 8 && attend_batch() == batch; round++) {
+  void receive() {
+    for (int round = 0; round < 8 && receive_batch() == batch; round++) {
     }
   }
 
  private:
-  int attend_batch() {
+  int receive_batch() {
     for (size_t i = 0; i < batch; i++) {
-      parts_[i] = {heard_[i].data(), heard_[i].size()};
-      messages_[i].msg_hdr = {&from_[i], sizeof from_[i], &parts_[i], 1, nullptr, 0, 0};
+      buffers_[i] = {received_[i].data(), received_[i].size()};
+      messages_[i].msg_hdr = {&sources_[i], sizeof sources_[i], &buffers_[i], 1, nullptr, 0, 0};
     }
-    const int got = recvmmsg(fd_, messages_.data(), batch, MSG_DONTWAIT, nullptr);
+    const int count = recvmmsg(fd_, messages_.data(), batch, MSG_DONTWAIT, nullptr);
     int answers = 0;
-    for (int i = 0; i < got; i++) {
-      const char wish = messages_[static_cast<size_t>(i)].msg_len > 0 ? heard_[static_cast<size_t>(i)][0] : 0;
-      if (wish != 'Q') count_++;
-      if (wish == 'Q') sendto(fd_, &count_, sizeof count_, 0, address(i), sizeof(sockaddr_in));
-      if (wish == 'E') answer_later(answers++, i);
+    for (int i = 0; i < count; i++) {
+      const char command = messages_[static_cast<size_t>(i)].msg_len > 0 ? received_[static_cast<size_t>(i)][0] : 0;
+      if (command != 'Q') count_++;
+      if (command == 'Q') sendto(fd_, &count_, sizeof count_, 0, address(i), sizeof(sockaddr_in));
+      if (command == 'E') queue_answer(answers++, i);
     }
     for (int sent = 0; sent < answers;) {
       const int more = sendmmsg(fd_, messages_.data() + sent, static_cast<unsigned>(answers - sent), 0);
       if (more <= 0) break;
       sent += more;
     }
-    return got;
+    return count;
   }
 
-  void answer_later(int at, int i) {
-    parts_[static_cast<size_t>(i)].iov_len = messages_[static_cast<size_t>(i)].msg_len;
+  void queue_answer(int at, int i) {
+    buffers_[static_cast<size_t>(i)].iov_len = messages_[static_cast<size_t>(i)].msg_len;
     messages_[static_cast<size_t>(at)].msg_hdr = messages_[static_cast<size_t>(i)].msg_hdr;
   }
 
-  sockaddr* address(int i) { return reinterpret_cast<sockaddr*>(&from_[static_cast<size_t>(i)]); }
+  sockaddr* address(int i) { return reinterpret_cast<sockaddr*>(&sources_[static_cast<size_t>(i)]); }
 
   int fd_;
   uint64_t count_ = 0;
   std::array<mmsghdr, batch> messages_{};
-  std::array<iovec, batch> parts_{};
-  std::array<sockaddr_in, batch> from_{};
-  std::array<std::array<char, 2048>, batch> heard_{};
+  std::array<iovec, batch> buffers_{};
+  std::array<sockaddr_in, batch> sources_{};
+  std::array<std::array<char, 2048>, batch> received_{};
 };
 
 } // namespace
 
 int serve(const Options& options) {
-  const int listener = bound(SOCK_STREAM, options.port);
-  const int socket = bound(SOCK_DGRAM, options.port);
+  const int listener = bind_local(SOCK_STREAM, options.port);
+  const int socket = bind_local(SOCK_DGRAM, options.port);
   Datagrams datagrams(socket);
-  std::vector<std::unique_ptr<Guest>> guests;
+  std::vector<std::unique_ptr<Session>> sessions;
   Poll poll;
   poll.add(listener, EPOLLIN, static_cast<uint64_t>(listener));
   poll.add(socket, EPOLLIN, static_cast<uint64_t>(socket));
-  auto welcome = [&] {
+  auto accept_all = [&] {
     for (int i = 0, fd = 0; i < batch && (fd = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK)) >= 0; i++) {
-      if (static_cast<size_t>(fd) >= guests.size()) guests.resize(static_cast<size_t>(fd) + 1);
-      guests[static_cast<size_t>(fd)] = std::make_unique<Guest>();
+      if (static_cast<size_t>(fd) >= sessions.size()) sessions.resize(static_cast<size_t>(fd) + 1);
+      sessions[static_cast<size_t>(fd)] = std::make_unique<Session>();
       poll.add(fd, EPOLLIN, static_cast<uint64_t>(fd));
     }
   };
-  say({{"port", options.port}});
+  print_result({{"port", options.port}});
   for (;;)
     for (const epoll_event& event : poll.wait(-1)) {
       const int fd = static_cast<int>(event.data.u64);
-      if (fd == socket) datagrams.attend();
-      else if (fd == listener) welcome();
-      else if (attend(fd, *guests[event.data.u64], event.events, poll) == Then::close) {
-        guests[event.data.u64].reset();
+      if (fd == socket) datagrams.receive();
+      else if (fd == listener) accept_all();
+      else if (serve_session(fd, *sessions[event.data.u64], event.events, poll) == Next::close) {
+        sessions[event.data.u64].reset();
         close(fd);
       }
     }

@@ -13,11 +13,11 @@ std::array<char, chunk> bytes;
 
 namespace {
 
-const sockaddr* plain(const sockaddr_in& address) { return reinterpret_cast<const sockaddr*>(&address); }
+const sockaddr* to_sockaddr(const sockaddr_in& address) { return reinterpret_cast<const sockaddr*>(&address); }
 
 void set(int fd, int level, int name, int value) { setsockopt(fd, level, name, &value, sizeof value); }
 
-int opened(int type) {
+int open_socket(int type) {
   const int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
   if (fd < 0) die("socket");
   return fd;
@@ -45,22 +45,22 @@ std::span<epoll_event> Poll::wait(int timeout_ms) {
 }
 
 int dial(const sockaddr_in& to) {
-  const int fd = opened(SOCK_STREAM);
-  if (connect(fd, plain(to), sizeof to) != 0) die("connect");
+  const int fd = open_socket(SOCK_STREAM);
+  if (connect(fd, to_sockaddr(to), sizeof to) != 0) die("connect");
   set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   return fd;
 }
 
-int dial_soon(const sockaddr_in& to) {
-  static unsigned turn = 0;
-  const int fd = opened(SOCK_STREAM | SOCK_NONBLOCK);
+int dial_nonblocking(const sockaddr_in& to) {
+  static unsigned next_address = 0;
+  const int fd = open_socket(SOCK_STREAM | SOCK_NONBLOCK);
   set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   set(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
   sockaddr_in from{};
   from.sin_family = AF_INET;
-  from.sin_addr.s_addr = htonl(0x7f000002U + (turn++ & 15));
-  if (bind(fd, plain(from), sizeof from) != 0) die("bind");
-  if (connect(fd, plain(to), sizeof to) == 0 || errno == EINPROGRESS) return fd;
+  from.sin_addr.s_addr = htonl(0x7f000002U + (next_address++ & 15));
+  if (bind(fd, to_sockaddr(from), sizeof from) != 0) die("bind");
+  if (connect(fd, to_sockaddr(to), sizeof to) == 0 || errno == EINPROGRESS) return fd;
   close(fd);
   return -1;
 }
@@ -74,27 +74,27 @@ void block(int fd, double timeout_secs) {
 }
 
 int connected_udp(const sockaddr_in& to, int port) {
-  const int fd = opened(SOCK_DGRAM | SOCK_NONBLOCK);
+  const int fd = open_socket(SOCK_DGRAM | SOCK_NONBLOCK);
   sockaddr_in from{};
   from.sin_family = AF_INET;
   from.sin_addr.s_addr = htonl(port == 0 ? INADDR_LOOPBACK : 0x7f000002U);
   from.sin_port = htons(static_cast<uint16_t>(port));
-  if (bind(fd, plain(from), sizeof from) != 0) die("bind");
+  if (bind(fd, to_sockaddr(from), sizeof from) != 0) die("bind");
   set(fd, SOL_SOCKET, SO_RCVBUFFORCE, 1 << 20);
-  if (connect(fd, plain(to), sizeof to) != 0) die("connect");
+  if (connect(fd, to_sockaddr(to), sizeof to) != 0) die("connect");
   return fd;
 }
 
-int bound(int type, int port) {
-  const int fd = opened(type | SOCK_NONBLOCK);
+int bind_local(int type, int port) {
+  const int fd = open_socket(type | SOCK_NONBLOCK);
   set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
   if (type == SOCK_DGRAM) set(fd, SOL_SOCKET, SO_RCVBUFFORCE, 4 << 20);
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  at.sin_port = htons(static_cast<uint16_t>(port));
-  if (bind(fd, plain(at), sizeof at) != 0) die("bind");
-  if (type == SOCK_STREAM) set(fd, IPPROTO_TCP, TCP_NODELAY, 1); // what is accepted inherits it
+  sockaddr_in local{};
+  local.sin_family = AF_INET;
+  local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  local.sin_port = htons(static_cast<uint16_t>(port));
+  if (bind(fd, to_sockaddr(local), sizeof local) != 0) die("bind");
+  if (type == SOCK_STREAM) set(fd, IPPROTO_TCP, TCP_NODELAY, 1); // accepted sockets inherit it
   if (type == SOCK_STREAM && listen(fd, 4096) != 0) die("listen");
   return fd;
 }

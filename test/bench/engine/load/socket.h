@@ -1,4 +1,4 @@
-// Sockets and readiness, as far as the modes need them. Trouble that is not the forwarder's ends the process.
+// Sockets and epoll. Errors that the forwarder cannot cause end the process.
 #pragma once
 #include <netinet/in.h>
 #include <sys/epoll.h>
@@ -9,7 +9,7 @@
 
 inline constexpr int batch = 64;         // messages of one system call
 inline constexpr int chunk = 256 * 1024; // bytes of one read or write
-extern std::array<char, chunk> bytes;    // what is said; what is heard is thrown away
+extern std::array<char, chunk> bytes;    // content of what is sent
 
 class Poll {
  public:
@@ -24,10 +24,10 @@ class Poll {
 };
 
 int dial(const sockaddr_in& to); // blocking
-/** Does not wait. From 16 local addresses in turn, so that ports do not run short; -1 where it failed at once. */
-int dial_soon(const sockaddr_in& to);
+/** Begins to connect, from 16 local addresses in rotation so that ports suffice. Returns -1 if it fails at once. */
+int dial_nonblocking(const sockaddr_in& to);
 void unblock(int fd);
 void block(int fd, double timeout_secs);
-/** `port`: of 127.0.0.2, so that a later run is the same flow to a forwarder; 0: any of 127.0.0.1. */
+/** `port`: a fixed port of 127.0.0.2, so that a later run uses the same flow; 0: any port of 127.0.0.1. */
 int connected_udp(const sockaddr_in& to, int port);
-int bound(int type, int port); // of 127.0.0.1, with large buffers
+int bind_local(int type, int port); // on 127.0.0.1, with large buffers

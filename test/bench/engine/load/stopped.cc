@@ -1,4 +1,4 @@
-// A sender that is stopped in the midst of a transfer: what it costs, whether others feel it, whether all arrives.
+// A sender that is stopped during a transfer: what it costs, how it affects others, and whether all bytes arrive.
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,38 +14,40 @@
 
 namespace {
 
-constexpr uint64_t total = 32 << 20;       // bytes of a stream, there and back
-constexpr uint64_t words_size = 1 << 20;   // that are said again and again
-constexpr uint64_t sizes[] = {1000, chunk}; // how much is said at once, in turn: some is copied, some is spliced
+constexpr uint64_t stream_bytes = 32 << 20;      // sent and echoed
+constexpr uint64_t pattern_bytes = 1 << 20;      // repeated
+constexpr uint64_t send_sizes[] = {1000, chunk}; // alternating: small ones are copied, large ones spliced
 
 class Stream {
  public:
-  Stream(const Options& options, const std::vector<char>& words) : fd_(dial(options.to)), words_(words) { unblock(fd_); }
+  Stream(const Options& options, const std::vector<char>& pattern) : fd_(dial(options.to)), pattern_(pattern) {
+    unblock(fd_);
+  }
 
   int fd() const { return fd_; }
-  uint64_t heard() const { return heard_; }
-  bool is_whole() const { return heard_ == total; }
+  uint64_t received() const { return received_; }
+  bool is_complete() const { return received_ == stream_bytes; }
 
-  void say() {
-    while (said_ < total) {
-      const uint64_t at = said_ % words_size;
-      const uint64_t most = std::min({total - said_, words_size - at, sizes[turn_++ % 2]});
-      const ssize_t count = send(fd_, words_.data() + at, most, MSG_NOSIGNAL);
+  void send_more() {
+    while (sent_ < stream_bytes) {
+      const uint64_t at = sent_ % pattern_bytes;
+      const uint64_t limit = std::min({stream_bytes - sent_, pattern_bytes - at, send_sizes[sends_++ % 2]});
+      const ssize_t count = send(fd_, pattern_.data() + at, limit, MSG_NOSIGNAL);
       if (count < 0 && errno != EAGAIN) die("a stream broke");
       if (count < 0) return;
-      said_ += static_cast<uint64_t>(count);
+      sent_ += static_cast<uint64_t>(count);
     }
   }
-  void hear() {
+  void receive() {
     for (;;) {
       const ssize_t count = recv(fd_, bytes.data(), bytes.size(), 0);
       if (count == 0 || (count < 0 && errno != EAGAIN)) die("a stream broke");
       if (count < 0) return;
       for (uint64_t at = 0; at < static_cast<uint64_t>(count);) {
-        const uint64_t from = heard_ % words_size;
-        const uint64_t part = std::min(static_cast<uint64_t>(count) - at, words_size - from);
-        if (std::memcmp(bytes.data() + at, words_.data() + from, part) != 0) die("other bytes came than were said");
-        heard_ += part;
+        const uint64_t from = received_ % pattern_bytes;
+        const uint64_t part = std::min(static_cast<uint64_t>(count) - at, pattern_bytes - from);
+        if (std::memcmp(bytes.data() + at, pattern_.data() + from, part) != 0) die("an echoed byte differs");
+        received_ += part;
         at += part;
       }
     }
@@ -53,30 +55,30 @@ class Stream {
 
  private:
   int fd_;
-  const std::vector<char>& words_;
-  uint64_t said_ = 0;
-  uint64_t heard_ = 0;
-  unsigned turn_ = 0;
+  const std::vector<char>& pattern_;
+  uint64_t sent_ = 0;
+  uint64_t received_ = 0;
+  unsigned sends_ = 0;
 };
 
-/** Stops itself when a quarter is done. */
+/** Stops its own process after a quarter of the transfer. */
 void transfer(const Options& options) {
-  std::vector<char> words(words_size);
+  std::vector<char> pattern(pattern_bytes);
   std::minstd_rand random(1);
-  for (char& word : words) word = static_cast<char>(random());
-  words[0] = 'E'; // what the server is asked for
+  for (char& byte : pattern) byte = static_cast<char>(random());
+  pattern[0] = 'E'; // the server's command: echo
   std::vector<Stream> streams;
   Poll poll;
-  for (int i = 0; i < options.conns; i++) streams.emplace_back(options, words);
+  for (int i = 0; i < options.conns; i++) streams.emplace_back(options, pattern);
   for (size_t i = 0; i < streams.size(); i++) poll.add(streams[i].fd(), EPOLLIN | EPOLLOUT | EPOLLET, i);
-  for (bool has_stopped = false; !std::ranges::all_of(streams, &Stream::is_whole);) {
+  for (bool has_stopped = false; !std::ranges::all_of(streams, &Stream::is_complete);) {
     for (const epoll_event& event : poll.wait(1000)) {
-      streams[event.data.u64].hear();
-      streams[event.data.u64].say();
+      streams[event.data.u64].receive();
+      streams[event.data.u64].send_more();
     }
-    uint64_t heard = 0;
-    for (const Stream& stream : streams) heard += stream.heard();
-    if (has_stopped || heard < streams.size() * total / 4) continue;
+    uint64_t received = 0;
+    for (const Stream& stream : streams) received += stream.received();
+    if (has_stopped || received < streams.size() * stream_bytes / 4) continue;
     has_stopped = true;
     raise(SIGSTOP);
   }
@@ -85,7 +87,7 @@ void transfer(const Options& options) {
 double p99_beside(const Options& options) {
   Options own = options;
   own.size = 64;
-  return exchanges(own, Life::kept)[2].second;
+  return exchanges(own, ConnectionUse::reused)[2].second;
 }
 
 } // namespace
@@ -101,20 +103,20 @@ int stopped(const Options& options) {
   waitpid(sender, &status, WUNTRACED);
   if (!WIFSTOPPED(status)) die("the sender ended before it was stopped");
   const double since = now();
-  pause_for(1); // what is under way arrives
+  pause_for(1); // until bytes in flight have arrived
   const double memory = memory_of(options.pid);
   const double descriptors = descriptors_of(options.pid);
   pause_for(std::max(0.0, since + options.pause - now()));
   const double growth = memory_of(options.pid) - memory;
-  const double more = descriptors_of(options.pid) - descriptors;
+  const double descriptor_growth = descriptors_of(options.pid) - descriptors;
   const double p99 = p99_beside(options);
   kill(sender, SIGCONT);
   waitpid(sender, &status, 0);
-  say({{"held", static_cast<double>(options.conns)},
-       {"growth_bytes", growth},
-       {"more_descriptors", more},
-       {"quiet_p99_us", quiet_p99},
-       {"p99_us", p99},
-       {"whole", WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 1.0 : 0.0}});
+  print_result({{"connections", static_cast<double>(options.conns)},
+                {"growth_bytes", growth},
+                {"descriptor_growth", descriptor_growth},
+                {"quiet_p99_us", quiet_p99},
+                {"p99_us", p99},
+                {"intact", WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 1.0 : 0.0}});
   return 0;
 }

@@ -2,32 +2,32 @@
 #pragma once
 #include <vector>
 
-#include "beside.h"
+#include "background.h"
 #include "modes.h"
 #include "socket.h"
 
-class Streams {
+class BulkStreams {
  public:
-  /** `moved`: bytes so far, kept by who asks: it may be read from elsewhere. */
-  Streams(const Options& options, Count& moved);
-  void go_on(double until);
-  /** Ends them; what has arrived at the other side, all of it. */
+  /** `moved` counts bytes; it belongs to the caller, who may share it with other processes. */
+  BulkStreams(const Options& options, Count& moved);
+  void run_until(double until);
+  /** Ends the streams and returns the bytes that the other side has received. */
   uint64_t delivered();
 
  private:
   const bool is_up_;
   Count& moved_;
-  std::vector<int> all_;
+  std::vector<int> sockets_;
   Poll poll_;
 };
 
-/** `options.beside` of them in a process of their own, for as long as this lives. */
-class StreamsBeside {
+/** Runs `options.beside` bulk streams in a child process until it is destroyed. */
+class BackgroundStreams {
  public:
-  explicit StreamsBeside(const Options& options);
+  explicit BackgroundStreams(const Options& options);
   double moved_gib() const { return static_cast<double>(*moved_) / (1 << 30); }
 
  private:
   SharedCount moved_;
-  Beside beside_;
+  BackgroundProcess background_;
 };

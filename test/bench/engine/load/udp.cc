@@ -1,11 +1,11 @@
-// Datagrams: echoed in a closed loop, many at once or one a flow, or sent at a rate and counted by the server.
+// Datagrams: echoed in a closed loop (many at once or one per flow), or sent at a rate and counted by the server.
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <vector>
 
-#include "tally.h"
+#include "exchange-stats.h"
 
 namespace {
 
@@ -13,60 +13,60 @@ constexpr int first_port = 8000;
 
 class Flows {
  public:
-  explicit Flows(const Options& options) : options_(options), per_turn_(options.flows == 1 ? 32 : 4) {
+  explicit Flows(const Options& options) : options_(options), burst_(options.flows == 1 ? 32 : 4) {
     for (int i = 0; i < options.flows; i++) {
       const int fd = fds_.emplace_back(connected_udp(options.to, first_port + i));
       poll_.add(fd, EPOLLIN, static_cast<uint64_t>(fd));
     }
-    for (size_t i = 0; i < batch; i++) messages_[i].msg_hdr = {nullptr, 0, &part_, 1, nullptr, 0, 0};
+    for (size_t i = 0; i < batch; i++) messages_[i].msg_hdr = {nullptr, 0, &buffer_, 1, nullptr, 0, 0};
   }
 
-  /** One datagram on each, and time for what it sets up. */
+  /** Sends one datagram on each flow and waits until the forwarder has set the flows up. */
   void open() {
     for (size_t i = 0; i < fds_.size(); i++) {
-      send(fds_[i], bytes.data(), part_.iov_len, 0);
+      send(fds_[i], bytes.data(), buffer_.iov_len, 0);
       if (i % 16 == 15) pause_for(0.002);
     }
     pause_for(0.3);
-    for (const int fd : fds_) hear(fd);
+    for (const int fd : fds_) receive(fd);
   }
 
-  int per_turn() const { return per_turn_; }
+  int burst() const { return burst_; }
 
-  /** On the next flow. */
-  int send_turn() {
-    part_ = {bytes.data(), static_cast<size_t>(options_.size)};
-    const int sent = sendmmsg(fds_[next_], messages_.data(), static_cast<unsigned>(per_turn_), 0);
+  /** Sends a burst on the next flow. */
+  int send_burst() {
+    buffer_ = {bytes.data(), static_cast<size_t>(options_.size)};
+    const int sent = sendmmsg(fds_[next_], messages_.data(), static_cast<unsigned>(burst_), 0);
     next_ = (next_ + 1) % fds_.size();
     return sent < 0 ? 0 : sent;
   }
 
-  int hear_ready() {
-    int heard = 0;
-    for (const epoll_event& event : poll_.wait(20)) heard += hear(static_cast<int>(event.data.u64));
-    return heard;
+  int receive_ready() {
+    int received = 0;
+    for (const epoll_event& event : poll_.wait(20)) received += receive(static_cast<int>(event.data.u64));
+    return received;
   }
 
  private:
-  int hear(int fd) {
-    static std::array<char, 2048> answer; // all of a batch into one: nobody reads it
-    part_ = {answer.data(), answer.size()};
-    const int got = recvmmsg(fd, messages_.data(), batch, MSG_DONTWAIT, nullptr);
-    part_ = {bytes.data(), static_cast<size_t>(options_.size)};
-    return got < 0 ? 0 : got;
+  int receive(int fd) {
+    static std::array<char, 2048> answer; // one buffer for the whole batch: the content is not used
+    buffer_ = {answer.data(), answer.size()};
+    const int received = recvmmsg(fd, messages_.data(), batch, MSG_DONTWAIT, nullptr);
+    buffer_ = {bytes.data(), static_cast<size_t>(options_.size)};
+    return received < 0 ? 0 : received;
   }
 
   const Options& options_;
-  int per_turn_;
+  int burst_;
   std::vector<int> fds_;
   size_t next_ = 0;
   Poll poll_;
-  iovec part_{bytes.data(), 64};
+  iovec buffer_{bytes.data(), 64};
   std::array<mmsghdr, batch> messages_{};
 };
 
-/** How many datagrams have come to the server, asked without the forwarder. */
-uint64_t arrived(const Options& options) {
+/** Asks the server directly how many datagrams it has received. */
+uint64_t received_by_server(const Options& options) {
   const int fd = connected_udp(options.server.sin_port != 0 ? options.server : options.to, 0);
   block(fd, 1);
   uint64_t count = 0;
@@ -80,30 +80,30 @@ uint64_t arrived(const Options& options) {
 
 struct Sent {
   double count = 0;
-  double lost = 0; // of echoes
+  double lost = 0; // echoes that did not return
 };
 
 Sent echo(Flows& flows, double until) {
   constexpr int window = 256;
   Sent sent;
-  int under_way = 0;
+  int in_flight = 0;
   double last = now();
   while (now() < until) {
-    while (under_way + flows.per_turn() <= window) {
-      const int more = flows.send_turn();
+    while (in_flight + flows.burst() <= window) {
+      const int more = flows.send_burst();
       if (more == 0) break;
       sent.count += more;
-      under_way += more;
+      in_flight += more;
     }
-    const int heard = flows.hear_ready();
-    under_way -= heard;
-    if (heard > 0) last = now();
+    const int received = flows.receive_ready();
+    in_flight -= received;
+    if (received > 0) last = now();
     if (now() < last + 0.05) continue;
-    sent.lost += under_way;
-    under_way = 0;
+    sent.lost += in_flight;
+    in_flight = 0;
     last = now();
   }
-  sent.count -= under_way;
+  sent.count -= in_flight;
   return sent;
 }
 
@@ -111,7 +111,7 @@ Sent flood(Flows& flows, double rate, double begin, double until) {
   Sent sent;
   for (double time = now(); time < until; time = now()) {
     if (rate > 0 && sent.count > (time - begin) * rate) pause_for(0.00005);
-    else sent.count += flows.send_turn();
+    else sent.count += flows.send_burst();
   }
   return sent;
 }
@@ -123,90 +123,91 @@ int udp(const Options& options) {
   Flows flows(options);
   flows.open();
 
-  const uint64_t arrived_before = arrived(options);
-  const double spent_before = cpu_of(options.pid);
+  const uint64_t received_before = received_by_server(options);
+  const double cpu_before = cpu_of(options.pid);
   const double begin = now();
   const double end = begin + options.secs;
   const Sent sent = options.echo ? echo(flows, end) : flood(flows, options.rate, begin, end);
-  const double took = now() - begin;
-  pause_for(0.2); // what is under way
-  const double spent = cpu_of(options.pid) - spent_before;
+  const double elapsed = now() - begin;
+  pause_for(0.2); // until datagrams in flight have arrived
+  const double cpu = cpu_of(options.pid) - cpu_before;
 
-  const auto counted = static_cast<double>(arrived(options) - arrived_before);
-  const double delivered = options.echo ? sent.count - sent.lost : counted;
-  say({{"per_s", delivered / took},
-       {"loss_pct", sent.count > 0 ? 100 * (sent.count - delivered) / sent.count : 0},
-       {"cpu_us_each", delivered > 0 ? spent * 1e6 / delivered : 0},
-       {"cpu_cores", spent / took}});
+  const auto received_count = static_cast<double>(received_by_server(options) - received_before);
+  const double delivered = options.echo ? sent.count - sent.lost : received_count;
+  print_result({{"per_s", delivered / elapsed},
+                {"loss_pct", sent.count > 0 ? 100 * (sent.count - delivered) / sent.count : 0},
+                {"cpu_us_each", delivered > 0 ? cpu * 1e6 / delivered : 0},
+                {"cpu_cores", cpu / elapsed}});
   return 0;
 }
 
 namespace {
 
-/** One datagram there and back on each flow, and the next when it has come or is given up. */
-class Questions {
+/** Exchanges one datagram at a time on each flow; the next follows the answer or its timeout. */
+class UdpExchanger {
  public:
-  explicit Questions(const Options& options) : size_(static_cast<size_t>(options.size)) {
+  explicit UdpExchanger(const Options& options) : size_(static_cast<size_t>(options.size)) {
     if (size_ < 1 + sizeof(uint64_t) || size_ > chunk) die("a datagram with a number has at least 9 bytes");
     for (int i = 0; i < options.flows; i++) {
       const int fd = connected_udp(options.to, first_port + i);
       unblock(fd);
       poll_.add(fd, EPOLLIN, flows_.size());
-      ask(flows_.emplace_back(Flow{fd}));
+      send_request(flows_.emplace_back(Flow{fd}));
     }
   }
 
-  void go_on(double until) {
+  void run_until(double until) {
     while (now() < until) {
-      for (const epoll_event& event : poll_.wait(20)) hear(flows_[event.data.u64]);
+      for (const epoll_event& event : poll_.wait(20)) receive(flows_[event.data.u64]);
       for (Flow& flow : flows_) {
-        if (now() < flow.since + patience_secs) continue;
-        tally_.failed++;
-        ask(flow);
+        if (now() < flow.since + timeout_secs) continue;
+        stats_.failed++;
+        send_request(flow);
       }
     }
   }
 
-  Tally& tally() { return tally_; }
+  ExchangeStats& stats() { return stats_; }
 
  private:
-  static constexpr double patience_secs = 0.2; // less than a run takes
+  static constexpr double timeout_secs = 0.2; // less than the length of a run
 
   struct Flow {
     int fd;
-    uint64_t number = 0; // of what it asked last: an answer that was given up may still come
+    uint64_t number = 0; // of the last request: a late answer to an earlier one is ignored
     double since = 0;
   };
 
-  void ask(Flow& flow) {
+  void send_request(Flow& flow) {
     flow.number++;
     flow.since = now();
     std::memcpy(bytes.data() + 1, &flow.number, sizeof flow.number);
-    send(flow.fd, bytes.data(), size_, 0); // what is not taken is lost, and given up
+    send(flow.fd, bytes.data(), size_, 0); // a datagram that is not sent counts as lost
   }
 
-  void hear(Flow& flow) {
+  void receive(Flow& flow) {
     static std::array<char, chunk> answer;
     while (recv(flow.fd, answer.data(), answer.size(), 0) == static_cast<ssize_t>(size_)) {
       if (std::memcmp(answer.data() + 1, &flow.number, sizeof flow.number) != 0) continue;
-      tally_.spread.add((now() - flow.since) * 1e6);
-      tally_.done++;
-      ask(flow);
+      stats_.latency.add((now() - flow.since) * 1e6);
+      stats_.done++;
+      send_request(flow);
     }
   }
 
   size_t size_;
   std::vector<Flow> flows_;
   Poll poll_;
-  Tally tally_;
+  ExchangeStats stats_;
 };
 
 } // namespace
 
 int udp_exchange(const Options& options) {
   bytes.fill('E');
-  const StreamsBeside beside(options);
-  Questions questions(options);
-  say(tallied(options, beside, questions.tally(), [&](double until) { questions.go_on(until); }));
+  const BackgroundStreams beside(options);
+  UdpExchanger exchanger(options);
+  print_result(
+      measure_exchanges(options, beside, exchanger.stats(), [&](double until) { exchanger.run_until(until); }));
   return 0;
 }

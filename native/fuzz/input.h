@@ -1,4 +1,4 @@
-// What the fuzzer says, read byte by byte; and what must be so whatever it says.
+// The fuzzer's input, read byte by byte, and the assertion of all targets.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,10 @@
 
 namespace sluice::fake {
 
-inline void must(bool is_so, const char* what) {
-  if (is_so) return;
-  std::fprintf(stderr, "not so: %s\n", what);
+/** Aborts unless `condition` holds; `claim` is a sentence that says what should be true. */
+inline void must(bool condition, const char* claim) {
+  if (condition) return;
+  std::fprintf(stderr, "violated: %s\n", claim);
   std::abort();
 }
 
