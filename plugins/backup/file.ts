@@ -17,7 +17,7 @@ import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { isAtLeast } from '../../kernel/base/version.ts'
 import { openStore } from '../../kernel/store/open.ts'
-import { nextFile, presentLeaf } from '../control/exports.ts'
+import { currentCertificate, nextFile } from '../control/exports.ts'
 
 const format = '1'
 const applicationId = 0x736c6275 // 'slbu', in the header of the file
@@ -84,7 +84,7 @@ function placeOf(to: string, now: number): string {
 }
 
 function partsOf({ dataDir, keys, version, now }: Source): Parts {
-  const leaf = presentLeaf(dataDir, keys)
+  const leaf = currentCertificate(dataDir, keys)
   const text = (file: string): string | undefined =>
     existsSync(file) ? readFileSync(file, 'utf8') : undefined
   const next = text(nextFile(dataDir))

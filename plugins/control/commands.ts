@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
-import { namesOf, openRotation } from './rotation.ts'
-import { leafIn } from './settings.ts'
+import { namesOf, Rotation } from './rotation.ts'
+import { certificateSettings } from './settings.ts'
 import { showCertificate } from './show.ts'
 
 const show = defineCommand({
@@ -11,7 +11,7 @@ const show = defineCommand({
   args: Type.Object({}),
   needs: 'data',
   async run(call) {
-    const shown = await showCertificate(call.dataDir(), leafIn(call.keys()))
+    const shown = await showCertificate(call.dataDir(), certificateSettings(call.keys()))
     call.print.data({ ...shown, waiting_for: shown.waiting_for.map(({ name }) => name) })
   }
 })
@@ -38,8 +38,8 @@ const reissue = defineCommand({
       throw new Fault(wrongUsage, 'say either --san NAME... or --from FILE')
     const source =
       from === undefined ? { names: san ?? [] } : { from: { certPath: from, keyPath: key ?? from } }
-    const { reissue } = await rotationOf(call)
-    call.print.data(await reissue(source, rotate === true ? 'rotate' : 'replace'))
+    const rotation = await rotationOf(call)
+    call.print.data(await rotation.reissue(source, rotate === true ? 'rotate' : 'replace'))
     if (rotate === true) call.print.line('Start the server: clients learn it as they connect. See cert show.')
   }
 })
@@ -54,8 +54,10 @@ const activate = defineCommand({
   }),
   needs: 'data',
   async run(call) {
-    const { activate } = await rotationOf(call)
-    const { fingerprint, lost, isShadowed } = await activate(call.args.force === true ? 'force' : 'careful')
+    const rotation = await rotationOf(call)
+    const { fingerprint, lost, isShadowed } = await rotation.activate(
+      call.args.force === true ? 'force' : 'careful'
+    )
     call.print.data({ fingerprint, lost })
     if (lost.length > 0) call.print.line(`To be enrolled again: ${namesOf(lost)}`)
     if (isShadowed) call.print.line('tls_cert_path still names another certificate: point it at the new one')
@@ -66,5 +68,5 @@ export const commands = [show, reissue, activate]
 
 async function rotationOf(call: Pick<CommandCall<object>, 'open' | 'dataDir' | 'keys'>) {
   const { store } = await call.open('control')
-  return openRotation({ dir: call.dataDir(), leaf: leafIn(call.keys()), store })
+  return new Rotation({ dir: call.dataDir(), settings: certificateSettings(call.keys()), store })
 }

@@ -1,4 +1,4 @@
-// Two machines with one bundle would take the session from each other for ever.
+// Detects two machines with one bundle: they would take the session from each other without end.
 
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -14,8 +14,8 @@ const maxSwapsAMinute = 5
 export function openConflicts({ clock, log }: Pick<Kernel, 'clock' | 'log'>) {
   const swaps = new Map<string, Swaps>()
 
-  /** Has the newer one of another process taken the session too often? The older is then to wait. */
-  function isOne(older: Peer, { clientId, instanceId, remoteAddr }: Peer): boolean {
+  /** Whether two processes have swapped the session too often: more than 5 times in a minute. */
+  function isConflict(older: Peer, { clientId, instanceId, remoteAddr }: Peer): boolean {
     if (older.instanceId === instanceId) return false
     const now = clock.now()
     const { times, warnedAt } = swaps.get(clientId) ?? { times: [], warnedAt: 0 }
@@ -37,5 +37,5 @@ export function openConflicts({ clock, log }: Pick<Kernel, 'clock' | 'log'>) {
       if ((times.at(-1) ?? 0) <= clock.now() - minuteMs) swaps.delete(clientId)
   }
 
-  return { isOne, sweep }
+  return { isConflict, sweep }
 }

@@ -8,12 +8,12 @@ import type { BoundHandler } from '../../kernel/wire/message.ts'
 import { Stream } from '../../kernel/wire/stream.ts'
 import { openCertificate } from './certificate.ts'
 import { openGeneration, openHandshake } from './handshake.ts'
-import { type Entrant, openListener } from './listener.ts'
+import { type IncomingStream, Listener } from './listener.ts'
 import { openManagedObjects } from './managed-objects.ts'
 import { openCounters } from './metrics.ts'
 import { openObjectRows } from './object-rows.ts'
 import { PendingResults } from './pending-results.ts'
-import { refuseUnpinned } from './pinned.ts'
+import { requirePinned } from './pinned-certificate.ts'
 import { openRequestIds } from './request-ids.ts'
 import { Sessions } from './sessions.ts'
 import { type keys, settingsOf } from './settings.ts'
@@ -21,20 +21,20 @@ import { type keys, settingsOf } from './settings.ts'
 export async function openControl(options: ControlOptions): Promise<ControlHost> {
   const { store, clock, log, codec, preAuthHandlers } = options
   // The kernel has checked them against these keys.
-  const { listen, seed, leaf } = settingsOf(options.config as Static<typeof keys>)
-  const certificate = await openCertificate(options.dataDir, leaf)
+  const settings = settingsOf(options.config as Static<typeof keys>)
+  const certificate = await openCertificate(options.dataDir, settings.certificate)
   const generation = await openGeneration(store)
   const handshake = openHandshake({ ...options, generation })
   const requestIds = openRequestIds()
   const pending = new PendingResults(clock)
   const sessions = new Sessions({ ...options, generation, requestIds, pending })
   const kinds = () => options.filled(objectKindSlot).map(({ value }) => value)
-  const listener = openListener({ listen, certificate, clock, log, enter })
+  const listener = new Listener({ listen: settings.listen, certificate, clock, log, onStream })
   const counters = openCounters()
   const countingCodec = counters.countingCodec(codec)
   let port = 0
 
-  function enter({ socket, remoteAddr, admit }: Entrant): void {
+  function onStream({ socket, remoteAddr, admit }: IncomingStream): void {
     const hello: BoundHandler = {
       name: Hello.name,
       async run(_, bytes) {
@@ -56,14 +56,14 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
     objects: openManagedObjects({ rows: openObjectRows(requestIds), pending, kinds, sessions }),
     fingerprint: certificate.fingerprint,
     certificate: certificate.cert,
-    configuredEndpoint: seed,
+    configuredEndpoint: settings.endpoint,
     metrics: counters.metrics,
     port() {
       if (port === 0) throw new TypeError('the control stream does not listen yet: its port is not known')
       return port
     },
     async listen() {
-      await refuseUnpinned(store, certificate.fingerprint)
+      await requirePinned(store, certificate.fingerprint)
       port = await listener.start()
     },
     async close() {

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core'
 
-/** Which leaf an agent has said that it trusts next. Counts only with the token that it said it with. */
+/** The next certificate that an agent trusts. Counts only while the client has the same token. */
 export const NextPinRow = defineEntity({
   name: 'NextPinRow',
   tableName: 'control_next_pin',

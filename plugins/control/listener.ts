@@ -1,116 +1,128 @@
-// Lets streams in: TLS 1.3, this protocol and no other, and never more unknown ones than we can bear.
+// Accepts streams: TLS 1.3 and this protocol only, and a limited number of unauthenticated ones.
 import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { createSecureContext, TLSSocket } from 'node:tls'
 import ipaddr from 'ipaddr.js'
 import { Fault, listenFailed } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { alpn } from '../../kernel/wire/control.ts'
-import type { Certificate } from './leaf.ts'
+import type { Certificate } from './certificate-file.ts'
 
 const authenticateMs = 10_000
-const maxUnknown = 256
-const maxUnknownOfAddress = 16
+const maxUnauthenticated = 256
+const maxUnauthenticatedOfNetwork = 16
 
-/** A stream that nobody has vouched for yet; it is cut when its time is over, or when newer ones need the room. */
-export interface Entrant {
+/** A stream without authentication: closed after 10 s, or when newer ones need its place. */
+export interface IncomingStream {
   readonly socket: TLSSocket
   readonly remoteAddr: string
-  /** It has said who it is, and may stay. */
+  /** The stream is authenticated and stays. */
   admit(): void
 }
 
 interface Options extends Pick<Kernel, 'clock' | 'log'> {
   readonly listen: string
   readonly certificate: Certificate
-  readonly enter: (entrant: Entrant) => void
+  readonly onStream: (stream: IncomingStream) => void
 }
 
-export function openListener({ listen, certificate: { cert, key }, clock, log, enter }: Options) {
-  const secureContext = createSecureContext({ cert, key, minVersion: 'TLSv1.3' })
-  const sockets = new Set<Socket>()
-  const unknown = new Map<Socket, string>() // to the address that it counts for, the oldest first
+export class Listener {
+  readonly #options: Options
+  readonly #server: Server
+  readonly #secureContext: ReturnType<typeof createSecureContext>
+  readonly #sockets = new Set<Socket>()
+  readonly #unauthenticated = new Map<Socket, string>() // to their network, the oldest first
 
-  const server = createServer(raw => {
-    const remoteAddr = plain(raw.remoteAddress ?? '')
-    const origin = networkOf(remoteAddr)
-    makeRoom(origin)
-    unknown.set(raw, origin)
-    sockets.add(raw)
-    const cancel = clock.after(authenticateMs, () => raw.destroy())
-    const admit = (): void => {
-      cancel()
-      unknown.delete(raw)
-    }
-    const socket = new TLSSocket(raw, { isServer: true, secureContext, ALPNProtocols: [alpn] })
-    // What ends before its first frame says nothing: a scanner, a wrong pin, a health check.
-    const drop = (): void => void raw.destroy()
-    raw.on('error', drop)
-    raw.on('close', () => {
-      admit()
-      sockets.delete(raw)
-      socket.destroy()
-    })
-    socket.on('error', drop)
-    socket.once('secure', () => {
-      if (socket.alpnProtocol === alpn) enter({ socket, remoteAddr, admit })
-      else drop()
-    })
-  })
-
-  /** The newcomer is never refused: the oldest unknown one goes, of its own network first. */
-  function makeRoom(origin: string): void {
-    const neighbours = [...unknown].filter(([, other]) => other === origin)
-    if (neighbours.length >= maxUnknownOfAddress) evict(neighbours[0]?.[0])
-    else if (unknown.size >= maxUnknown) evict(unknown.keys().next().value)
+  constructor(options: Options) {
+    const { cert, key } = options.certificate
+    this.#options = options
+    this.#secureContext = createSecureContext({ cert, key, minVersion: 'TLSv1.3' })
+    this.#server = createServer(socket => this.#accept(socket))
   }
 
-  function evict(socket: Socket | undefined): void {
-    if (!socket) return
-    unknown.delete(socket)
-    socket.destroy()
-  }
-
-  async function start(): Promise<number> {
+  /** Returns the port in use. */
+  async start(): Promise<number> {
+    const { listen, log } = this.#options
     try {
       const { hostname, port } = new URL(`tcp://${listen}`)
       if (port === '') throw new Error('give host:port')
-      await listenOn(hostname.replace(/^\[|\]$/g, ''), Number(port))
+      await this.#listen(hostname.replace(/^\[|\]$/g, ''), Number(port))
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause)
       throw new Fault(listenFailed, `control_listen ${listen}: ${why}`, { cause })
     }
-    server.on('error', error => log.warn('control.accept_failed', error.message))
-    return (server.address() as AddressInfo).port // it listens on TCP
+    this.#server.on('error', error => log.warn('control.accept_failed', error.message))
+    return (this.#server.address() as AddressInfo).port // it listens on TCP
   }
 
-  async function listenOn(host: string, port: number): Promise<void> {
-    try {
-      server.listen({ host, port })
-      await once(server, 'listening')
-    } catch (error) {
-      const hasNoIpv6 = /EAFNOSUPPORT|EADDRNOTAVAIL/.test(String(error))
-      if (host !== '::' || !hasNoIpv6) throw error
-      await listenOn('0.0.0.0', port)
-    }
-  }
-
-  async function close(): Promise<void> {
-    const closed = server.listening ? once(server, 'close') : undefined
-    server.close()
-    await new Promise(resolve => setImmediate(resolve)) // last words go out
-    for (const socket of sockets) socket.destroy()
+  async close(): Promise<void> {
+    const closed = this.#server.listening ? once(this.#server, 'close') : undefined
+    this.#server.close()
+    await new Promise(resolve => setImmediate(resolve)) // the last frames go out
+    for (const socket of this.#sockets) socket.destroy()
     await closed
   }
 
-  return { start, close }
+  async #listen(host: string, port: number): Promise<void> {
+    try {
+      this.#server.listen({ host, port })
+      await once(this.#server, 'listening')
+    } catch (error) {
+      const hasNoIpv6 = /EAFNOSUPPORT|EADDRNOTAVAIL/.test(String(error))
+      if (host !== '::' || !hasNoIpv6) throw error
+      await this.#listen('0.0.0.0', port)
+    }
+  }
+
+  #accept(raw: Socket): void {
+    const { clock, onStream } = this.#options
+    const remoteAddr = plainAddress(raw.remoteAddress ?? '')
+    const network = networkOf(remoteAddr)
+    this.#makeRoom(network)
+    this.#unauthenticated.set(raw, network)
+    this.#sockets.add(raw)
+    const cancel = clock.after(authenticateMs, () => raw.destroy())
+    const admit = (): void => {
+      cancel()
+      this.#unauthenticated.delete(raw)
+    }
+    const secureContext = this.#secureContext
+    const socket = new TLSSocket(raw, { isServer: true, secureContext, ALPNProtocols: [alpn] })
+    // Not logged: a scanner, a wrong pin, a health check.
+    const drop = (): void => void raw.destroy()
+    raw.on('error', drop)
+    raw.on('close', () => {
+      admit()
+      this.#sockets.delete(raw)
+      socket.destroy()
+    })
+    socket.on('error', drop)
+    socket.once('secure', () => {
+      if (socket.alpnProtocol === alpn) onStream({ socket, remoteAddr, admit })
+      else drop()
+    })
+  }
+
+  /** A new stream is always accepted: the oldest unauthenticated one is closed, of the same network first. */
+  #makeRoom(network: string): void {
+    const neighbours = [...this.#unauthenticated].filter(([, other]) => other === network)
+    if (neighbours.length >= maxUnauthenticatedOfNetwork) this.#evict(neighbours[0]?.[0])
+    else if (this.#unauthenticated.size >= maxUnauthenticated)
+      this.#evict(this.#unauthenticated.keys().next().value)
+  }
+
+  #evict(socket: Socket | undefined): void {
+    if (!socket) return
+    this.#unauthenticated.delete(socket)
+    socket.destroy()
+  }
 }
 
-/** An IPv4 address that came in through a dual-stack socket is one. */
-const plain = (address: string): string =>
+/** Returns an IPv4 address of a dual-stack socket without its IPv6 prefix. */
+const plainAddress = (address: string): string =>
   ipaddr.isValid(address) ? ipaddr.process(address).toString() : address
 
-/** What one host can have many of counts as one: of IPv6 its /64. */
+/** Returns the addresses that one host can have: an IPv4 address, or the /64 of an IPv6 address. */
 export function networkOf(address: string): string {
   if (!ipaddr.IPv6.isValid(address)) return address
   return ipaddr.IPv6.parse(address).parts.slice(0, 4).join(':')

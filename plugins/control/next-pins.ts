@@ -1,4 +1,4 @@
-// While a leaf waits to be activated, every agent that joins is told to trust it beside the present one.
+// While a certificate is staged, every agent that joins is told to trust it beside the present one.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -10,7 +10,7 @@ export type NextPins = ReturnType<typeof openNextPins>
 
 export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>) {
   let next = '' // cannot change while the server runs
-  let mayBeStale = false // some agent may trust a leaf that no longer waits
+  let mayBeStale = false // some agent may trust a certificate that is no longer staged
 
   async function load(): Promise<void> {
     await store.read(async em => {
@@ -21,27 +21,27 @@ export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>) {
 
   function joined(peer: Peer): void {
     if (next === '' && !mayBeStale) return
-    tell(peer).catch(error => {
+    announce(peer).catch(error => {
       if (!peer.ended.aborted)
-        log.warn('certificate.next_not_told', `told again when it joins again: ${String(error)}`, {
+        log.warn('certificate.next_not_told', `announced again when it reconnects: ${String(error)}`, {
           client_id: peer.clientId
         })
     })
   }
 
-  async function tell(peer: Peer): Promise<void> {
+  async function announce(peer: Peer): Promise<void> {
     const { clientId, tokenHash } = peer
     const known = await store.read(em => em.findOne(NextPinRow, { clientId, tokenHash }))
     if ((known?.fingerprint ?? '') === next) return
     const { fingerprint } = await peer.request(NextPin, { fingerprint: next })
-    await store.change(em => keep({ clientId, fingerprint, tokenHash }, em))
+    await store.change(em => save({ clientId, fingerprint, tokenHash }, em))
     log.info('certificate.next_told', 'the agent trusts the next certificate, too', {
       client_id: clientId,
       fingerprint
     })
   }
 
-  async function keep(row: { clientId: string; fingerprint: string; tokenHash: string }, em: EntityManager) {
+  async function save(row: { clientId: string; fingerprint: string; tokenHash: string }, em: EntityManager) {
     if (row.fingerprint === '') await em.nativeDelete(NextPinRow, { clientId: row.clientId })
     else await em.upsert(NextPinRow, row)
   }

@@ -1,17 +1,17 @@
-// A leaf that we make ourselves: once in a server's life, or at a rotation, so nothing else loads what it takes.
+// Makes certificates. Needed once in a server's life and at a rotation: loaded only then.
 import 'reflect-metadata/lite' // before @peculiar/x509
 import { webcrypto } from 'node:crypto'
 import { isIP } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
 import * as x509 from '@peculiar/x509'
-import { type Certificate, isName } from './leaf.ts'
+import { type Certificate, isSanName } from './certificate-file.ts'
 
 const validDays = 3650
 
 x509.cryptoProvider.set(webcrypto as unknown as Parameters<typeof x509.cryptoProvider.set>[0]) // only types differ
 
-/** `names` beside this machine's own. */
-export async function makeLeaf(names: readonly string[]): Promise<Omit<Certificate, 'fingerprint'>> {
+/** Returns a certificate for `names` and for this machine's own names and addresses. */
+export async function makeCertificate(names: readonly string[]): Promise<Omit<Certificate, 'fingerprint'>> {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   const cert = await x509.X509CertificateGenerator.createSelfSigned({
@@ -38,5 +38,5 @@ export async function makeLeaf(names: readonly string[]): Promise<Omit<Certifica
 function hosts(names: readonly string[]): string[] {
   const own = Object.values(networkInterfaces()).flatMap(list => (list ?? []).map(({ address }) => address))
   const all = ['localhost', '127.0.0.1', '::1', hostname(), ...own, ...names].map(name => name.toLowerCase())
-  return [...new Set(all)].filter(isName)
+  return [...new Set(all)].filter(isSanName)
 }

@@ -75,7 +75,7 @@ export class Sessions {
     const peer = this.#openPeer(agent, stream)
     const { clientId } = peer
     const older = this.find(clientId)
-    older?.end(this.#conflicts.isOne(older, peer) ? 'instance_conflict' : 'replaced')
+    older?.end(this.#conflicts.isConflict(older, peer) ? 'instance_conflict' : 'replaced')
     const kinds = new Map(
       filled(objectKindSlot)
         .map(({ value }) => [value.kind, value] as const)

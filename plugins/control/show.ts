@@ -1,29 +1,29 @@
-// What agents pin, and what comes next: asked beside a running server, too.
+// Shows the pinned certificate and the next one. Works beside a running server.
 import { X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { openStore } from '../../kernel/store/open.ts'
-import { givenFiles, type Leaf, ownFile } from './certificate.ts'
-import { type Certificate, readLeaf } from './leaf.ts'
-import { enrolled, storeValue, unaware } from './store-values.ts'
+import { type CertificateSettings, configuredFiles, ownFile } from './certificate.ts'
+import { type Certificate, readCertificate } from './certificate-file.ts'
+import { countEnrolled, storeValue, unawareClients } from './store-values.ts'
 
-/** The leaf that a server with this configuration would serve; null where none was made yet. */
-export function presentLeaf(dir: string, leaf: Leaf): Certificate | null {
+/** Returns the certificate that a server with these settings would serve; null where none was made yet. */
+export function currentCertificate(dir: string, settings: CertificateSettings): Certificate | null {
   const own = ownFile(dir)
-  const files = givenFiles(leaf) ?? (existsSync(own) ? { certPath: own, keyPath: own } : null)
-  return files && readLeaf(files)
+  const files = configuredFiles(settings) ?? (existsSync(own) ? { certPath: own, keyPath: own } : null)
+  return files && readCertificate(files)
 }
 
-export async function showCertificate(dir: string, leaf: Leaf) {
-  const present = presentLeaf(dir, leaf)
+export async function showCertificate(dir: string, settings: CertificateSettings) {
+  const present = currentCertificate(dir, settings)
   if (!present)
     throw new Fault(wrongUsage, `there is no certificate in ${dir} yet; the first start makes one`)
   const { subject, subjectAltName, validFromDate, validToDate } = new X509Certificate(present.cert)
   return {
     fingerprint: present.fingerprint,
-    source: givenFiles(leaf) ? 'given' : 'self-made',
+    source: configuredFiles(settings) ? 'given' : 'self-made',
     subject,
     names: (subjectAltName ?? '').split(', ').filter(name => name !== ''),
     not_before: timestamp(validFromDate.getTime()),
@@ -41,9 +41,9 @@ async function pinsIn(dir: string) {
       const next = await storeValue('next_leaf', em)
       return {
         pinned: await storeValue('leaf', em),
-        enrolled_clients: await enrolled(em),
+        enrolled_clients: await countEnrolled(em),
         next,
-        waiting_for: next === null ? [] : await unaware(next, em)
+        waiting_for: next === null ? [] : await unawareClients(next, em)
       }
     })
   } finally {

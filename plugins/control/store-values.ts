@@ -1,14 +1,14 @@
-// What the store says of the leaf: which one the agents pin, which one comes next, and who knows of it.
+// Values of the store on the certificate: the pinned one, the next one, and the clients that do not know it yet.
 import type { EntityManager } from '@mikro-orm/sql'
 
 type Name = 'leaf' | 'next_leaf' // SHA-256, 64 hex digits
 
-export interface Waiting {
+export interface UnawareClient {
   readonly client_id: string
   readonly name: string
 }
 
-// In SQL, so that `cert show` can ask a store that a running server holds open, without its entities.
+// In SQL: `cert show` reads the store of a running server, without its entities.
 
 export async function storeValue(name: Name, em: EntityManager): Promise<string | null> {
   const rows = await em.execute<{ value: string }[]>('select value from kernel_fact where name = ?', [name])
@@ -20,17 +20,17 @@ export async function setStoreValue(name: Name, value: string | null, em: Entity
   if (value !== null) await em.execute('insert into kernel_fact (name, value) values (?, ?)', [name, value])
 }
 
-/** Enrolled clients: those whose agents hold a token, and with it a pin. */
-export async function enrolled(em: EntityManager): Promise<number> {
+/** Counts the enrolled clients: their agents have a token and pin the certificate. */
+export async function countEnrolled(em: EntityManager): Promise<number> {
   const [row] = await em.execute<{ count: number }[]>(
     'select count(*) as count from kernel_client where token_hash is not null and revoked_at is null'
   )
   return row?.count ?? 0
 }
 
-/** Enrolled clients that have not said, with the token that they have now, that they trust this leaf. */
-export const unaware = (fingerprint: string, em: EntityManager): Promise<Waiting[]> =>
-  em.execute<Waiting[]>(
+/** Returns the enrolled clients that have not confirmed, with their present token, that they trust this certificate. */
+export const unawareClients = (fingerprint: string, em: EntityManager): Promise<UnawareClient[]> =>
+  em.execute<UnawareClient[]>(
     `select c.id as client_id, c.name from kernel_client c
      left join control_next_pin p
        on p.client_id = c.id and p.token_hash = c.token_hash and p.fingerprint = ?

@@ -4,7 +4,7 @@ import { connect } from 'node:tls'
 import { isAtLeast, ownVersion } from '../../kernel/base/version.ts'
 import { alpn } from '../../kernel/wire/control.ts'
 import { judge } from '../advertised-endpoint/exports.ts'
-import { type Certificate, fingerprintOf, presentLeaf } from '../control/exports.ts'
+import { type Certificate, currentCertificate, fingerprintOf } from '../control/exports.ts'
 import { onStore } from './ask.ts'
 import type { DoctorCheck, Finding, Place } from './exports.ts'
 
@@ -13,7 +13,7 @@ const reachMs = 5_000
 export const certificate: DoctorCheck = {
   name: 'certificate',
   async run({ dataDir, keys }) {
-    const leaf = presentLeaf(dataDir, keys)
+    const leaf = currentCertificate(dataDir, keys)
     if (!leaf) return { is: 'ok', says: 'the first start makes one' }
     const facts = await onStore<{ name: string; value: string }>(
       dataDir,
@@ -48,7 +48,7 @@ export const endpoint: DoctorCheck = {
   name: 'endpoint',
   async run(place) {
     const { dataDir, keys, isRunning } = place
-    const leaf = presentLeaf(dataDir, keys)
+    const leaf = currentCertificate(dataDir, keys)
     const wanted = await endpointOf(place)
     if (!leaf) return { is: 'ok', says: 'judged when there is a certificate' }
     if (wanted === null)

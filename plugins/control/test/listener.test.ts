@@ -9,7 +9,7 @@ import { alpn } from '../../../kernel/wire/control.ts'
 import { dial } from '../../../kit/scripted-agent.ts'
 import { listen } from '../../../kit/test-server.ts'
 import { openCertificate } from '../certificate.ts'
-import { networkOf, openListener } from '../listener.ts'
+import { Listener, networkOf } from '../listener.ts'
 import { controlFixture } from './fixture.ts'
 
 async function knock(t: Test, port: number, localAddress = '127.0.0.1'): Promise<Socket> {
@@ -117,7 +117,7 @@ t.test('only TLS 1.3 and only this protocol come in, and nothing is logged of th
   t.same(log, [])
 })
 
-t.test('an agent that finds another leaf says nothing, and so does the server', async t => {
+t.test('an agent that finds another certificate says nothing, and so does the server', async t => {
   const { control, log } = await controlFixture(t)
 
   await t.rejects(dial({ port: control.port(), fingerprint: '00'.repeat(32) }), /pinned/)
@@ -128,12 +128,12 @@ t.test('an agent that finds another leaf says nothing, and so does the server', 
 t.test('a port that is taken is named', async t => {
   const { control } = await controlFixture(t)
   const certificate = await openCertificate(t.testdir())
-  const second = openListener({
+  const second = new Listener({
     listen: `127.0.0.1:${control.port()}`,
     certificate,
     clock: { now: Date.now, after: () => () => {}, every: () => () => {} },
     log: listen([]),
-    enter: () => {}
+    onStream: () => {}
   })
 
   await t.rejects(second.start(), {
@@ -152,47 +152,56 @@ t.test('an address that cannot be listened on is named, whatever is wrong with i
   const certificate = await openCertificate(t.testdir())
   const clock = { now: Date.now, after: () => () => {}, every: () => () => {} }
   for (const address of ['no address', 'localhost', '192.0.2.1:1', '127.0.0.1:70000']) {
-    const { start } = openListener({ listen: address, certificate, clock, log: listen([]), enter: () => {} })
+    const listener = new Listener({
+      listen: address,
+      certificate,
+      clock,
+      log: listen([]),
+      onStream: () => {}
+    })
 
-    await t.rejects(start(), { message: new RegExp(`control_listen ${address}`) })
+    await t.rejects(listener.start(), { message: new RegExp(`control_listen ${address}`) })
   }
 })
 
 t.test('all addresses of both families are one listener', async t => {
   const certificate = await openCertificate(t.testdir())
   const clock = { now: Date.now, after: () => () => {}, every: () => () => {} }
-  const { start, close } = openListener({
+  const listener = new Listener({
     listen: '[::]:0',
     certificate,
     clock,
     log: listen([]),
-    enter: ({ remoteAddr, socket }) => void socket.end(remoteAddr)
+    onStream: ({ remoteAddr, socket }) => void socket.end(remoteAddr)
   })
-  t.teardown(close)
-  const port = await start()
+  t.teardown(() => listener.close())
+  const port = await listener.start()
   const { socket } = await dial({ port, fingerprint: certificate.fingerprint })
 
-  const [said] = await once(socket, 'data')
+  const [received] = await once(socket, 'data')
 
-  t.equal(String(said), '127.0.0.1', 'not ::ffff:127.0.0.1')
+  t.equal(String(received), '127.0.0.1', 'not ::ffff:127.0.0.1')
 })
 
-t.test('the leaf is made once, for this machine and the names given, and kept to ourselves', async t => {
-  const dir = t.testdir()
-  const made = await openCertificate(dir, { names: ['edge.example.net', '203.0.113.7', '', 'not a name'] })
-  const again = await openCertificate(dir, { names: ['other.example.net'] })
+t.test(
+  'the certificate is made once, for this machine and the names given, and kept to ourselves',
+  async t => {
+    const dir = t.testdir()
+    const made = await openCertificate(dir, { names: ['edge.example.net', '203.0.113.7', '', 'not a name'] })
+    const again = await openCertificate(dir, { names: ['other.example.net'] })
 
-  t.equal(again.fingerprint, made.fingerprint)
-  t.match(made.fingerprint, /^[0-9a-f]{64}$/)
-  const { X509Certificate } = await import('node:crypto')
-  const leaf = new X509Certificate(made.cert)
-  for (const host of ['localhost', 'edge.example.net']) t.ok(leaf.checkHost(host), host)
-  for (const ip of ['127.0.0.1', '::1', '203.0.113.7']) t.ok(leaf.checkIP(ip), ip)
-  t.notOk(leaf.checkHost('other.example.net'))
-  t.ok(new Date(leaf.validTo).getTime() - Date.now() > 3649 * 86_400_000)
-  t.notMatch(made.cert, 'PRIVATE', 'the key lies in the same file, and goes nowhere else')
-  t.equal(statSync(join(dir, 'control.pem')).mode & 0o777, 0o600)
-})
+    t.equal(again.fingerprint, made.fingerprint)
+    t.match(made.fingerprint, /^[0-9a-f]{64}$/)
+    const { X509Certificate } = await import('node:crypto')
+    const certificate = new X509Certificate(made.cert)
+    for (const host of ['localhost', 'edge.example.net']) t.ok(certificate.checkHost(host), host)
+    for (const ip of ['127.0.0.1', '::1', '203.0.113.7']) t.ok(certificate.checkIP(ip), ip)
+    t.notOk(certificate.checkHost('other.example.net'))
+    t.ok(new Date(certificate.validTo).getTime() - Date.now() > 3649 * 86_400_000)
+    t.notMatch(made.cert, 'PRIVATE', 'the key lies in the same file, and goes nowhere else')
+    t.equal(statSync(join(dir, 'control.pem')).mode & 0o777, 0o600)
+  }
+)
 
 t.test('a given certificate is taken as it is, or refused with what to do', async t => {
   const dir = t.testdir()

@@ -1,4 +1,4 @@
-// Agents learn the next leaf as they join, and what they said is written down with their token.
+// Agents learn the next certificate as they join, and what they said is written down with their token.
 import t, { type Test } from 'tap'
 import { newId } from '../../../kernel/base/id.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
@@ -10,9 +10,9 @@ import { listen } from '../../../kit/test-server.ts'
 import { NextPinRow } from '../entities.ts'
 import { openNextPins } from '../next-pins.ts'
 import plugin from '../plugin.ts'
-import { setStoreValue, unaware } from '../store-values.ts'
+import { setStoreValue, unawareClients } from '../store-values.ts'
 
-const leaf = 'b'.repeat(64)
+const next = 'b'.repeat(64)
 
 async function place(t: Test) {
   const store = await openStore(`${t.testdir()}/sluice.db`, [kernelStore, plugin])
@@ -51,7 +51,7 @@ async function place(t: Test) {
       tokenHash = hashOf(newSecret())
       await store.change(em => em.nativeUpdate(Client, { id: clientId }, { tokenHash }))
     },
-    waiting: () => store.read(em => unaware(leaf, em))
+    waiting: () => store.read(em => unawareClients(next, em))
   }
 }
 
@@ -60,34 +60,34 @@ t.test('an agent is told once, and again after a later enrollment', async t => {
   await join()
   t.same(told, [], 'nothing waits')
 
-  await stage(leaf)
+  await stage(next)
   t.match(await waiting(), [{ name: 'paris' }])
   await join()
   await join()
-  t.same(told, [leaf])
+  t.same(told, [next])
   t.same(await waiting(), [])
 
   await reenroll()
   t.match(await waiting(), [{ name: 'paris' }])
   await join()
-  t.same(told, [leaf, leaf])
+  t.same(told, [next, next])
 })
 
 t.test('what no longer waits is taken back, and then nothing is left of it', async t => {
   const { stage, join, told, store } = await place(t)
-  await stage(leaf)
+  await stage(next)
   await join()
 
   await stage(null)
   await join()
 
-  t.same(told, [leaf, ''])
+  t.same(told, [next, ''])
   t.equal(await store.read(em => em.count(NextPinRow)), 0)
 })
 
 t.test('an agent that does not know the word is logged, and waited for', async t => {
   const { stage, join, log, waiting } = await place(t)
-  await stage(leaf)
+  await stage(next)
 
   await join('knows no such word')
 

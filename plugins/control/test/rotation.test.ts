@@ -1,4 +1,4 @@
-// The leaf's life beside a store: what is refused, what waits, who knows of it.
+// The rotation of the certificate: what is refused, what is staged, which clients know of it.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -7,21 +7,21 @@ import { Client } from '../../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../../kernel/identity/secret.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { openStore } from '../../../kernel/store/open.ts'
-import { type Leaf, openCertificate } from '../certificate.ts'
+import { type CertificateSettings, openCertificate } from '../certificate.ts'
 import { NextPinRow } from '../entities.ts'
-import { refuseUnpinned } from '../pinned.ts'
+import { requirePinned } from '../pinned-certificate.ts'
 import plugin from '../plugin.ts'
-import { openRotation } from '../rotation.ts'
+import { Rotation } from '../rotation.ts'
 import { showCertificate } from '../show.ts'
 import { storeValue } from '../store-values.ts'
 
-async function place(t: Test, leaf: Leaf = {}) {
+async function place(t: Test, settings: CertificateSettings = {}) {
   const dir = t.testdir({ data: {}, other: {} })
   const data = join(dir, 'data')
   const store = await openStore(join(data, 'sluice.db'), [kernelStore, plugin])
   t.teardown(store.close)
-  const present = await openCertificate(data, leaf)
-  await refuseUnpinned(store, present.fingerprint)
+  const present = await openCertificate(data, settings)
+  await requirePinned(store, present.fingerprint)
   await openCertificate(join(dir, 'other'))
   const enroll = async (name: string) => {
     const [clientId, tokenHash] = [newId(), hashOf(newSecret())]
@@ -30,10 +30,10 @@ async function place(t: Test, leaf: Leaf = {}) {
     return { clientId, tokenHash }
   }
   /** A start with this configuration. */
-  const start = async (leaf: Leaf = {}) =>
-    refuseUnpinned(store, (await openCertificate(data, leaf)).fingerprint)
+  const start = async (settings: CertificateSettings = {}) =>
+    requirePinned(store, (await openCertificate(data, settings)).fingerprint)
   const other = join(dir, 'other', 'control.pem')
-  const given: Leaf = { certPath: other, keyPath: other }
+  const given: CertificateSettings = { certPath: other, keyPath: other }
   return {
     data,
     store,
@@ -42,11 +42,11 @@ async function place(t: Test, leaf: Leaf = {}) {
     start,
     given,
     other,
-    rotation: openRotation({ dir: data, leaf, store })
+    rotation: new Rotation({ dir: data, settings, store })
   }
 }
 
-t.test('without clients a new leaf is there at once', async t => {
+t.test('without clients a new certificate is there at once', async t => {
   const { data, rotation, present, start } = await place(t)
 
   const { fingerprint, state } = await rotation.reissue({ names: ['gate.example'] }, 'replace')
@@ -78,30 +78,33 @@ t.test('an activation that was cut off between file and store is finished by the
   const { fingerprint } = await rotation.reissue({ names: [] }, 'rotate')
   writeFileSync(join(data, 'control.pem'), readFileSync(join(data, 'control.next.pem')), { mode: 0o600 })
 
-  await t.rejects(start(), /it waits to be activated: run sluice cert activate/)
+  await t.rejects(start(), /it is staged: run sluice cert activate/)
   t.match(await rotation.activate('force'), { fingerprint })
 
   await start()
   t.equal(await store.read(em => storeValue('next_leaf', em)), null)
 })
 
-t.test("the operator's own leaf is staged, activated, and then asked of the configuration", async t => {
-  const { rotation, enroll, other, start, given, data } = await place(t)
-  await enroll('paris')
-  await t.rejects(start(given), { errorCode: { code: 'startup.tls_invalid' }, message: /stage this one/ })
+t.test(
+  "the operator's own certificate is staged, activated, and then asked of the configuration",
+  async t => {
+    const { rotation, enroll, other, start, given, data } = await place(t)
+    await enroll('paris')
+    await t.rejects(start(given), { errorCode: { code: 'startup.tls_invalid' }, message: /stage this one/ })
 
-  const { fingerprint } = await rotation.reissue({ from: { certPath: other, keyPath: other } }, 'rotate')
-  t.match(await rotation.activate('force'), { fingerprint, isShadowed: false })
+    const { fingerprint } = await rotation.reissue({ from: { certPath: other, keyPath: other } }, 'rotate')
+    t.match(await rotation.activate('force'), { fingerprint, isShadowed: false })
 
-  await start(given)
-  await start()
-  t.notOk(existsSync(join(data, 'control.next.pem')))
-})
+    await start(given)
+    await start()
+    t.notOk(existsSync(join(data, 'control.next.pem')))
+  }
+)
 
-t.test('a leaf of the configuration that is not the new one is said to stand in its light', async t => {
+t.test('a configured certificate that shadows the new one is reported', async t => {
   const { data, given, store, enroll } = await place(t)
   const { fingerprint: old } = await openCertificate(data, given)
-  const rotation = openRotation({ dir: data, leaf: given, store })
+  const rotation = new Rotation({ dir: data, settings: given, store })
   await t.rejects(rotation.reissue({ names: [] }, 'replace'), /tls_cert_path gives the certificate/)
   await enroll('paris')
   await rotation.reissue({ names: [] }, 'rotate')
@@ -112,7 +115,7 @@ t.test('a leaf of the configuration that is not the new one is said to stand in 
   t.not(fingerprint, old)
 })
 
-t.test('what cannot be a name, the present leaf, and nothing at all are refused', async t => {
+t.test('what cannot be a name, the present certificate, and nothing at all are refused', async t => {
   const { data, rotation } = await place(t)
   const own = join(data, 'control.pem')
 
@@ -122,7 +125,7 @@ t.test('what cannot be a name, the present leaf, and nothing at all are refused'
     rotation.reissue({ from: { certPath: own, keyPath: own } }, 'rotate'),
     /present certificate/
   )
-  await t.rejects(rotation.activate('careful'), /no certificate waits/)
-  await t.rejects(rotation.activate('force'), /no certificate waits/)
+  await t.rejects(rotation.activate('careful'), /no certificate is staged/)
+  await t.rejects(rotation.activate('force'), /no certificate is staged/)
   await rotation.reissue({ names: ['*.edge.example', '10.0.0.1'] }, 'rotate')
 })

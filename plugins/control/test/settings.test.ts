@@ -7,7 +7,7 @@ import http from '../../http/plugin.ts'
 import control from '../plugin.ts'
 
 t.test(
-  'the seed is what was configured, and its host stands in the leaf made at the first start',
+  'the seed is what was configured, and its host stands in the certificate made at the first start',
   async t => {
     const keys = { advertised_endpoint: 'gate.example:7443' }
     const { server } = await testServer(t, { plugins: [], keys })

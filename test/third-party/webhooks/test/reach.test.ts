@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import t, { type Test } from 'tap'
 import { testServer } from '../../../../kit/test-server.ts'
-import { makeLeaf } from '../../../../plugins/control/self-signed.ts'
+import { makeCertificate } from '../../../../plugins/control/self-signed.ts'
 import { isPublic, lookupPublic } from '../address.ts'
 import type { TestRow } from '../schema.ts'
 import { sign } from '../signature.ts'
@@ -114,7 +114,7 @@ t.test('a test is sent at once, and its answer is told', async t => {
 })
 
 t.test('over TLS only a certificate that this machine trusts will do', async t => {
-  const leaf = await makeLeaf(['localhost'])
+  const leaf = await makeCertificate(['localhost'])
   const before = getCACertificates('default')
   t.teardown(() => setDefaultCACertificates(before))
   const on = await world(t, { hook: await receiver(t, leaf) })
