@@ -2,7 +2,6 @@
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { readConfig, throwProblems, validateConfig } from '../kernel/base/config.ts'
-import type { EngineName } from './engine-selection.ts'
 import { type Guardrails, openGuardrails } from './rules/guardrails.ts'
 
 const Section = Type.Object({ enabled: Type.Optional(Type.Boolean()) }, { additionalProperties: false })
@@ -59,16 +58,9 @@ export const agentKeys = Type.Object({
 
 type Keys = Static<typeof agentKeys>
 
-export interface AgentConfig {
-  readonly stateDir: string
-  readonly bind: readonly string[]
+export interface AgentConfig extends Keys {
+  readonly state_dir: string
   readonly guardrails: Guardrails
-  readonly engine: 'auto' | EngineName
-  readonly threads: number | null
-  readonly metricsListen: string | null
-  readonly logLevel: string
-  readonly logFormat: 'json' | 'pretty'
-  readonly plugins: Keys['plugins']
 }
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -79,9 +71,7 @@ export interface ConfigSources {
   readonly stateDir?: string | undefined
 }
 
-/**
- * Reads the configuration; flags precede the environment, the file and the defaults. Throws one Fault with all problems.
- */
+/** Reads flags, then environment, then file, then defaults. Throws one Fault with all problems. */
 export function readAgentConfig({ file, env, stateDir }: ConfigSources): AgentConfig {
   const read = readConfig(agentKeys, { file, env, flags: { state_dir: stateDir } })
   const { value, problems } = validateConfig(agentKeys, read, '')
@@ -89,17 +79,7 @@ export function readAgentConfig({ file, env, stateDir }: ConfigSources): AgentCo
   const keys = value as Keys // validateConfig has found no problems
   const guardrails = openGuardrails(keys, problems)
   throwProblems(problems)
-  return {
-    stateDir: keys.state_dir ?? defaultStateDir(env),
-    bind: keys.bind,
-    guardrails,
-    engine: keys.engine,
-    threads: keys.threads ?? null,
-    metricsListen: keys.metrics_listen ?? null,
-    logLevel: keys.log_level,
-    logFormat: keys.log_format,
-    plugins: keys.plugins
-  }
+  return { ...keys, state_dir: keys.state_dir ?? defaultStateDir(env), guardrails }
 }
 
 /** systemd sets STATE_DIRECTORY, which may hold several paths. */

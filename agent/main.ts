@@ -3,12 +3,13 @@ import { mkdirSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { agentPlugins } from '../config/agent-plugins.ts'
 import { importExternal } from '../config/external/import.ts'
-import { systemClock } from '../kernel/base/clock.ts'
+import { systemClock as clock } from '../kernel/base/clock.ts'
 import { Fault, startupInvalid, tokenRevoked } from '../kernel/base/errors.ts'
 import { type Log, openLog } from '../kernel/base/log.ts'
 import { loadPlugins } from '../kernel/loader.ts'
 import { runAgent, type Signals } from './agent.ts'
 import { type AgentConfig, type ConfigSources, readAgentConfig } from './config.ts'
+import type { EngineOptions } from './engine.ts'
 import { logSelection, selectEngine } from './engine-selection.ts'
 import { type Bundle, readBundle } from './link/bundle.ts'
 import { enroll } from './link/enroll.ts'
@@ -45,7 +46,7 @@ export async function startAgent(
   signals: Signals
 ): Promise<void> {
   const setup = await setUp(start)
-  const { bundleFile, log } = setup
+  const { config, bundleFile, version, log } = setup
   const saved = readBundle(bundleFile)
   if (!saved && uri === undefined)
     throw new Fault(startupInvalid, `there is no bundle ${bundleFile}; run sluice agent enroll first`)
@@ -56,45 +57,32 @@ export async function startAgent(
     })
     throw revoked()
   }
+  const selection = selectEngine(config.engine)
+  logSelection(selection, log)
+  const { bind, guardrails, state_dir: stateDir, threads } = config
+  const tuning = {
+    ...(threads !== undefined && { threads }),
+    ...(start.env['SVC_DISABLE_SPLICE'] === '1' && { splice: 'off' as const })
+  }
+  const openEngine = (options: EngineOptions) => selection.open({ ...options, ...tuning })
+  const plugins = await withMetrics(setup.plugins, config)
+  const resolver = openResolver({ clock })
   const keepAlive = setInterval(() => {}, 2 ** 30) // without rules and a stream nothing else keeps the process running
   try {
-    if ((await run(setup, start.env, signals)) === 'revoked') throw revoked()
+    const outcome = await runAgent(
+      { plugins, openEngine, resolver, bind, guardrails, stateDir, bundleFile, version, clock, log },
+      signals
+    )
+    if (outcome === 'revoked') throw revoked()
   } finally {
     clearInterval(keepAlive)
   }
 }
 
-async function run(setup: Setup, env: AgentStart['env'], signals: Signals) {
-  const { config, plugins, bundleFile, version, log } = setup
-  const { bind, guardrails, stateDir, threads } = config
-  const clock = systemClock
-  const selection = selectEngine(config.engine)
-  logSelection(selection, log)
-  const tuning = {
-    ...(threads !== null && { threads }),
-    ...(env['SVC_DISABLE_SPLICE'] === '1' && { splice: 'off' as const })
-  }
-  return runAgent(
-    {
-      plugins: await withMetrics(plugins, config),
-      openEngine: options => selection.open({ ...options, ...tuning }),
-      resolver: openResolver({ clock }),
-      bind,
-      guardrails,
-      stateDir,
-      bundleFile,
-      version,
-      clock,
-      log
-    },
-    signals
-  )
-}
-
 async function setUp(start: AgentStart): Promise<Setup> {
   const config = readAgentConfig(start)
-  const log = await openLog({ level: config.logLevel, format: config.logFormat })
-  const bundleFile = start.bundleFile ?? join(config.stateDir, 'bundle.json')
+  const log = await openLog({ level: config.log_level, format: config.log_format })
+  const bundleFile = start.bundleFile ?? join(config.state_dir, 'bundle.json')
   const { plugins } = await loadPlugins<AgentPlugin>({
     half: 'agent',
     builtin: agentPlugins,
@@ -107,17 +95,17 @@ async function setUp(start: AgentStart): Promise<Setup> {
 }
 
 /** Loads the metrics listener only where one is configured. */
-async function withMetrics(plugins: readonly AgentPlugin[], { metricsListen }: AgentConfig) {
-  if (metricsListen === null) return plugins
+async function withMetrics(plugins: readonly AgentPlugin[], { metrics_listen: listen }: AgentConfig) {
+  if (listen === undefined) return plugins
   const { metricsPlugin } = await import('./observe/metrics-listener.ts')
-  return [...plugins, metricsPlugin(metricsListen)]
+  return [...plugins, metricsPlugin(listen)]
 }
 
 async function enrollHere(setup: Setup, uri: string, signal: AbortSignal): Promise<Bundle> {
   const { bundleFile, plugins, version, log } = setup
   mkdirSync(dirname(bundleFile), { recursive: true, mode: 0o700 })
   const hello = openHello(plugins, version)('')
-  const bundle = await enroll({ uri, bundleFile, hello, clock: systemClock, log, signal })
+  const bundle = await enroll({ uri, bundleFile, hello, clock, log, signal })
   log.info('agent.enrolled', `enrolled as ${bundle.client_name}`, { client_id: bundle.client_id })
   return bundle
 }

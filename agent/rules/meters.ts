@@ -61,9 +61,7 @@ class EngineMeters implements Meters {
     return counters ? counters.bytesIn + counters.bytesOut : 0
   }
 
-  keyOf(meterId: number): string | undefined {
-    return this.#keys.get(meterId)
-  }
+  keyOf = (meterId: number) => this.#keys.get(meterId)
 
   join(uses: readonly MeterUse[]): readonly number[] {
     return uses.map(({ key, refusals }) => {
@@ -93,9 +91,7 @@ class EngineMeters implements Meters {
     return entry
   }
 
-  #apply({ id, limits, refusals }: Entry): void {
-    this.#engine.setMeter(id, { ...limits, refusals })
-  }
+  #apply = ({ id, limits, refusals }: Entry) => this.#engine.setMeter(id, { ...limits, refusals })
 
   #removeIfUnused({ key, id, rules, limits, budget }: Entry): void {
     if (rules > 0 || limits !== unlimited || budget) return

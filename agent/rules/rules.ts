@@ -3,7 +3,7 @@ import type { Log } from '../../kernel/base/log.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { Engine, EngineFault } from '../engine.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { AgentRules, ApplyOrder, MeterUse, RuleSettings, RuleSpec } from '../plugin.ts'
+import type { AgentRules, MeterUse, RuleSettings, RuleSpec } from '../plugin.ts'
 import type { RuleSettingsStore } from '../state/rule-settings.ts'
 import type { Meters } from './meters.ts'
 import type { Plan, Planner } from './planner.ts'
@@ -96,17 +96,10 @@ class EngineRules implements Rules {
     this.#release(engineId)
   }
 
-  applyOrderOf(spec: RuleSpec): ApplyOrder {
-    return this.#options.planner.applyOrderOf(spec, this.#options.settings.current())
-  }
-
-  configure(settings: Partial<RuleSettings>): void {
-    this.#options.settings.save(settings)
-  }
-
-  find(engineId: number): RuleSpec | undefined {
-    return this.#entries.get(engineId)?.spec
-  }
+  applyOrderOf = (spec: RuleSpec) =>
+    this.#options.planner.applyOrderOf(spec, this.#options.settings.current())
+  configure = (settings: Partial<RuleSettings>) => this.#options.settings.save(settings)
+  find = (engineId: number) => this.#entries.get(engineId)?.spec
 
   async #openNew(spec: RuleSpec, plan: Plan): Promise<void> {
     const { engine, planner, meters, journal, settings, log } = this.#options

@@ -6,10 +6,10 @@ t.test('every key has a default', async t => {
   const config = readAgentConfig({ file: null, env: { HOME: '/home/x' } })
 
   t.match(config, {
-    stateDir: '/home/x/.local/state/sluice/agent',
+    state_dir: '/home/x/.local/state/sluice/agent',
     bind: ['0.0.0.0', '::'],
-    logLevel: 'info',
-    logFormat: 'json',
+    log_level: 'info',
+    log_format: 'json',
     plugins: {}
   })
   t.throws(() =>
@@ -24,11 +24,11 @@ t.test('the state directory: flag, environment, file, STATE_DIRECTORY, XDG, home
   const systemd = { ...xdg, STATE_DIRECTORY: '/var/lib/sluice:/other' }
   const all = { ...systemd, SVC_STATE_DIR: '/from/env' }
 
-  t.equal(readAgentConfig({ file, env: all, stateDir: '/from/flag' }).stateDir, '/from/flag')
-  t.equal(readAgentConfig({ file, env: all }).stateDir, '/from/env')
-  t.equal(readAgentConfig({ file, env: systemd }).stateDir, '/from/file')
-  t.equal(readAgentConfig({ file: null, env: systemd }).stateDir, '/var/lib/sluice')
-  t.equal(readAgentConfig({ file: null, env: xdg }).stateDir, '/xdg/sluice/agent')
+  t.equal(readAgentConfig({ file, env: all, stateDir: '/from/flag' }).state_dir, '/from/flag')
+  t.equal(readAgentConfig({ file, env: all }).state_dir, '/from/env')
+  t.equal(readAgentConfig({ file, env: systemd }).state_dir, '/from/file')
+  t.equal(readAgentConfig({ file: null, env: systemd }).state_dir, '/var/lib/sluice')
+  t.equal(readAgentConfig({ file: null, env: xdg }).state_dir, '/xdg/sluice/agent')
 })
 
 t.test('lists come from the environment, too', async t => {
