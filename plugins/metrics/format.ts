@@ -4,21 +4,21 @@ import type { Histogram, Metric, MetricSample } from '../../kernel/metrics.ts'
 
 export const contentType = 'text/plain; version=0.0.4; charset=utf-8'
 
-const linesPerTurn = 2000 // some 2 ms
+const linesPerChunk = 2000 // some 2 ms
 
-/** Whole lines, piece by piece; between two pieces the thread is free for others. Figures of one name stand together. */
-export async function* render(figures: readonly Metric[]): AsyncIterable<Buffer> {
+/** Yields whole lines in chunks, and lets other work run between two chunks. Metrics of one name must be adjacent. */
+export async function* render(metrics: readonly Metric[]): AsyncIterable<Buffer> {
   let text = ''
   let lines = 0
   let last = ''
-  for (const figure of figures) {
-    const { name, labels, samples } = figure
-    if (name !== last) text += headOf(figure)
+  for (const metric of metrics) {
+    const { name, labels, samples } = metric
+    if (name !== last) text += headOf(metric)
     last = name
-    for (const reading of samples) {
-      text += linesOf(name, labels, reading)
-      if (++lines % linesPerTurn !== 0) continue
-      yield Buffer.from(text) // at once: what is kept would be a string of a million pieces
+    for (const sample of samples) {
+      text += linesOf(name, labels, sample)
+      if (++lines % linesPerChunk !== 0) continue
+      yield Buffer.from(text) // now: a longer string would be a rope of a million parts
       text = ''
       await setImmediate()
     }
@@ -33,11 +33,11 @@ function linesOf(name: string, labels: readonly string[], { labelValues, value }
   let set = ''
   for (let at = 0; at < labels.length; at++)
     set += `${at > 0 ? ',' : ''}${labels[at]}="${escaped(labelValues[at] ?? '')}"`
-  if (typeof value !== 'number') return spreadLines(name, set, value)
+  if (typeof value !== 'number') return histogramLines(name, set, value)
   return `${name}${set === '' ? '' : `{${set}}`} ${value}\n`
 }
 
-function spreadLines(name: string, set: string, { bounds, counts, sum }: Histogram): string {
+function histogramLines(name: string, set: string, { bounds, counts, sum }: Histogram): string {
   const before = set === '' ? '' : `${set},`
   const own = set === '' ? '' : `{${set}}`
   let total = 0

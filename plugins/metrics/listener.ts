@@ -1,4 +1,4 @@
-// A scraper's door: one path, no credential, and nothing else behind it.
+// Serves /metrics to scrapers, without a credential, and nothing else.
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -24,15 +24,15 @@ export interface MetricsListener {
 const limits = { headersTimeout: 10_000, requestTimeout: 10_000, keepAliveTimeout: 5_000 }
 
 export async function openListener({ listen, scrape, log }: Options): Promise<MetricsListener> {
-  const server = createServer(limits, answer(scrape, log))
+  const server = createServer(limits, handle(scrape, log))
   server.maxConnections = 64
   const { hostname, port } = new URL(`http://${listen}`)
   try {
     server.listen({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) })
     await once(server, 'listening')
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new Fault(listenFailed, `metrics_listen ${listen}: ${why}; give another address`, { cause })
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new Fault(listenFailed, `metrics_listen ${listen}: ${reason}; give another address`, { cause })
   }
   async function close(): Promise<void> {
     const closed = once(server, 'close')
@@ -40,10 +40,10 @@ export async function openListener({ listen, scrape, log }: Options): Promise<Me
     server.closeAllConnections()
     await closed
   }
-  return { port: (server.address() as AddressInfo).port, close } // it listens on TCP
+  return { port: (server.address() as AddressInfo).port, close } // of a TCP listener
 }
 
-function answer(scrape: Scrape, log: Log): RequestListener {
+function handle(scrape: Scrape, log: Log): RequestListener {
   return ({ method, url = '' }, response) => {
     if (url.split('?', 1)[0] !== '/metrics') {
       response.writeHead(404).end('not found; see /metrics\n')
@@ -54,10 +54,10 @@ function answer(scrape: Scrape, log: Log): RequestListener {
       return
     }
     const send = async (): Promise<void> => {
-      const pieces = await scrape()
+      const chunks = await scrape()
       response.setHeader('content-type', contentType)
       if (method === 'HEAD') response.end()
-      else await pipeline(Readable.from(pieces), response)
+      else await pipeline(Readable.from(chunks), response)
     }
     send().catch((error: unknown) => {
       log.debug('metrics.not_sent', String(error))

@@ -13,7 +13,7 @@ const read = defineRoute({
   access: 'superadmin',
   status: 200,
   reply: 'text',
-  summary: 'What /metrics on metrics_listen shows.',
+  summary: 'Returns the page that /metrics on metrics_listen serves.',
   schema: () => ({ reply: Type.String() }),
   run: async ({ scrape }: Deps) => Buffer.concat(await scrape()).toString()
 })

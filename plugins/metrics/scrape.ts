@@ -1,4 +1,4 @@
-// What all plugins tell, and what Node tells of this process, as one page of text.
+// Collects the metrics of all plugins and of this process as one page of text.
 import type { Registry } from 'prom-client'
 import { withTimeout } from '../../kernel/base/attribution.ts'
 import type { Log } from '../../kernel/base/log.ts'
@@ -13,24 +13,24 @@ interface Options {
   readonly log: Log
 }
 
-/** Who comes while one scrape runs gets its page: a loop of callers costs no more than one. */
+/** Concurrent calls share one scrape, so that a loop of callers costs no more than one. */
 export function openScrape({ metrics, log }: Options): Scrape {
-  let own: Registry | null = null
+  let processMetrics: Registry | null = null
   let running: Promise<readonly Buffer[]> | null = null
 
   async function scrape(): Promise<readonly Buffer[]> {
-    const told = new Map<string, Metric[]>()
-    for (const { by, value: tell } of metrics())
+    const byName = new Map<string, Metric[]>()
+    for (const { by, value: collect } of metrics())
       try {
-        for (const figure of await withTimeout(5, 'telling them', tell)) admit(figure, told)
+        for (const metric of await withTimeout(5, 'collecting them', collect)) add(metric, byName)
       } catch (error) {
-        log.error('metrics.not_told', `the figures of ${by} are missing: ${String(error)}`, { plugin: by })
+        log.error('metrics.not_told', `the metrics of ${by} are missing: ${String(error)}`, { plugin: by })
       }
-    const pieces: Buffer[] = []
-    for await (const piece of render([...told.values()].flat())) pieces.push(piece)
-    own ??= await openRegistry()
-    const process = (await own.metrics()).replaceAll(/ Nan$/gm, ' NaN') // as the format spells it
-    return [...pieces, Buffer.from(process)]
+    const chunks: Buffer[] = []
+    for await (const chunk of render([...byName.values()].flat())) chunks.push(chunk)
+    processMetrics ??= await openRegistry()
+    const process = (await processMetrics.metrics()).replaceAll(/ Nan$/gm, ' NaN') // as the format requires
+    return [...chunks, Buffer.from(process)]
   }
 
   return () => {
@@ -41,19 +41,19 @@ export function openScrape({ metrics, log }: Options): Scrape {
   }
 }
 
-/** What a scraper would refuse would cost it the whole page. Two may tell of one figure, and then mean the same. */
-function admit(figure: Metric, told: Map<string, Metric[]>): void {
-  const { name, type, labels } = figure
-  if (![name, ...labels].every(word => /^[a-zA-Z_]\w*$/.test(word)))
-    throw new TypeError(`${name} {${labels}} is no name with labels`)
-  const known = told.get(name) ?? []
+/** Throws for what a scraper would refuse, because it would refuse the whole page. Plugins may share a metric's name. */
+function add(metric: Metric, byName: Map<string, Metric[]>): void {
+  const { name, type, labels } = metric
+  if (![name, ...labels].every(text => /^[a-zA-Z_]\w*$/.test(text)))
+    throw new TypeError(`${name} {${labels}} is not a valid name with labels`)
+  const known = byName.get(name) ?? []
   const [first] = known
   if (first && (first.type !== type || String(first.labels) !== String(labels)))
-    throw new TypeError(`${name} is told as ${first.type} of ${first.labels}, too`)
-  told.set(name, [...known, figure])
+    throw new TypeError(`${name} is already a ${first.type} with the labels ${first.labels}`)
+  byName.set(name, [...known, metric])
 }
 
-/** It watches the event loop and the collector: what nobody scrapes does not begin to. */
+/** Opened by the first scrape: it measures the event loop and garbage collection from then on. */
 async function openRegistry(): Promise<Registry> {
   const { collectDefaultMetrics, Registry } = await import('prom-client')
   const register = new Registry()

@@ -1,4 +1,4 @@
-// What server and agent share: figures as a page of Prometheus' text format, and where it is served.
+// Shared by server and agent: collects metrics as a page of Prometheus' text format, and serves it.
 export type { Metric } from '../../kernel/metrics.ts'
 export { openListener } from './listener.ts'
 export { openScrape } from './scrape.ts'

@@ -11,9 +11,11 @@ const stats = defineCommand({
   args: Type.Object({
     rule: Type.String({ description: 'Id of a rule.' }),
     by: Type.Optional(
-      Type.Union([Type.Literal('port'), Type.Literal('target')], { description: 'A row for each instead.' })
+      Type.Union([Type.Literal('port'), Type.Literal('target')], {
+        description: 'Show a row for each instead.'
+      })
     ),
-    watch: Type.Optional(Type.Boolean({ description: 'Again every 5 s, until interrupted.' }))
+    watch: Type.Optional(Type.Boolean({ description: 'Repeat every 5 s until interrupted.' }))
   }),
   positional: ['rule'],
   needs: 'api',
@@ -25,13 +27,13 @@ const stats = defineCommand({
       if (by === 'port') print.data(stats.per_port ?? [])
       else if (by === 'target') print.data(stats.per_target ?? [])
       else print.data(stats)
-      if (!watch || !(await passed(everyMs, signal))) return
+      if (!watch || !(await waited(everyMs, signal))) return
     }
   }
 })
 
-/** False: the signal came first. */
-const passed = (ms: number, signal: AbortSignal): Promise<boolean> =>
+/** False if the signal came first. */
+const waited = (ms: number, signal: AbortSignal): Promise<boolean> =>
   setTimeout(ms, true, { signal }).catch(() => false)
 
 const summary = defineCommand({

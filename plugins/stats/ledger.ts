@@ -90,15 +90,21 @@ function ownRows({ clientId, rows }: Report, ownership: ReadonlyMap<string, Rule
 function logGap({ clientId, epoch, gap }: Report, log: Log): AfterCommit[] {
   if (!gap) return []
   const fields = { client_id: clientId, epoch, from: timestamp(gap.from_ms), to: timestamp(gap.to_ms) }
-  const message = 'the agent was killed or lost power: its last second of traffic may be missing'
-  return [() => log.warn('accounting.gap', message, fields)]
+  return [() => log.warn('accounting.gap', 'the agent did not stop in order: counts may be missing', fields)]
 }
 
 function logLower({ clientId, epoch }: Report, lower: readonly JournalRow[], log: Log): AfterCommit[] {
   const [first, ...others] = lower
   if (!first) return []
-  const row = { rule: first.ruleId, kind: first.kind, key: first.key, others: others.length }
-  const fields = { client_id: clientId, epoch, ...row }
-  const message = 'a report has less than was committed; the committed value stays'
-  return [() => log.warn('accounting.lower_value', message, fields)]
+  return [
+    () =>
+      log.warn('accounting.lower_value', 'a report has less than was committed; the committed value stays', {
+        client_id: clientId,
+        epoch,
+        rule: first.ruleId,
+        kind: first.kind,
+        key: first.key,
+        others: others.length
+      })
+  ]
 }

@@ -16,7 +16,7 @@ const ofRule = defineRoute({
   action: 'rule.stats',
   access: 'user',
   status: 200,
-  summary: 'What a rule has forwarded so far.',
+  summary: 'Returns what a rule has forwarded so far.',
   schema: () => ({ params: RuleParams, query: Flags, reply: RuleStats }),
   run: ({ stats }: Deps, { params, query, principal }) => stats.ofRule(params.rule_id, query, principal)
 })
@@ -25,7 +25,7 @@ const stream = defineStream({
   url: '/v1/rules/:rule_id/stats/stream',
   action: 'rule.stats-stream',
   access: 'user',
-  summary: 'The same as it changes: event `stats` at once and every 5 s, event `removed` when the rule goes.',
+  summary: 'Streams the same: event `stats` at once and every 5 s, event `removed` when the rule is deleted.',
   schema: () => ({ params: RuleParams, query: Flags, event: Type.Union([RuleStats, RuleParams]) }),
   run: ({ stats }: Deps, call) => stats.watchRule(call.params.rule_id, call.query, call)
 })
@@ -36,7 +36,7 @@ const summary = defineRoute({
   action: 'stats.summary',
   access: 'user',
   status: 200,
-  summary: 'Counts and sums of all that the caller may see.',
+  summary: 'Returns counts and sums of everything that the caller may see.',
   schema: () => ({ reply: Summary }),
   run: ({ stats }: Deps, { principal }) => stats.summary(principal)
 })

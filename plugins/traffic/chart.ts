@@ -1,12 +1,12 @@
 import type { Sample } from './samples.ts'
 
-const widest = 32
+const maxColumns = 32
 const eighths = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
 
-/** At most 32 columns, an eighth of a column fine. */
-export function bar(value: number, most: number): string {
-  const steps = most === 0 ? 0 : Math.ceil((value / most) * widest * 8)
+/** A bar of at most 32 columns, in steps of an eighth of a column. */
+export function bar(value: number, max: number): string {
+  const steps = max === 0 ? 0 : Math.ceil((value / max) * maxColumns * 8)
   return '█'.repeat(Math.floor(steps / 8)) + (steps % 8 === 0 ? '' : eighths[steps % 8])
 }
 
@@ -17,6 +17,6 @@ export function size(bytes: number): string {
   return `${power === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${units[power]}`
 }
 
-/** RFC 4180, all of it numbers. */
+/** RFC 4180; all values are numbers. */
 export const csv = (samples: readonly Sample[]): string =>
   ['ts,bytes_in,bytes_out', ...samples.map(row => `${row.ts},${row.bytes_in},${row.bytes_out}`)].join('\n')

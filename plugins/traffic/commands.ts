@@ -9,19 +9,21 @@ const Span = {
   from: Type.Optional(Type.String({ description: 'RFC 3339, or Unix seconds; default: 24 h before --to.' })),
   to: Type.Optional(Type.String({ description: 'The same; default: now.' })),
   bucket: Type.Optional(
-    Type.Union([Type.Literal('1m'), Type.Literal('1h')], { description: 'Default: what fits the span.' })
+    Type.Union([Type.Literal('1m'), Type.Literal('1h')], {
+      description: 'Default: 1m for a day or less within the last week, else 1h.'
+    })
   ),
   csv: Type.Optional(Type.Boolean({ description: 'Comma-separated values, for a spreadsheet.' }))
 }
 
-interface Given {
+interface SpanArgs {
   readonly from?: string
   readonly to?: string
   readonly bucket?: string
   readonly csv?: boolean
 }
 
-/** The route, and what of its query is not the span. */
+/** The route, and its query parameters besides the span. */
 type PathOf = (
   args: Record<string, string>,
   api: Api
@@ -34,11 +36,11 @@ const defineTraffic = <A extends TProperties>(name: string, summary: string, arg
     args: Type.Object({ ...args, ...Span }),
     positional: Object.keys(args).slice(0, 1),
     needs: 'api',
-    run: call => show(call as unknown as CommandCall<Given & Record<string, string>>, pathOf) // of `args`, all strings
+    run: call => show(call as unknown as CommandCall<SpanArgs & Record<string, string>>, pathOf) // `args` are all strings
   })
 
 async function show(
-  { api, args, print }: CommandCall<Given & Record<string, string>>,
+  { api, args, print }: CommandCall<SpanArgs & Record<string, string>>,
   pathOf: PathOf
 ): Promise<void> {
   const to = args.to === undefined ? Math.ceil(Date.now() / 1000) : secondsOf('to', args.to)
@@ -66,7 +68,7 @@ function secondsOf(name: string, text: string): number {
   if (Number.isNaN(secs))
     throw new Fault(
       invalidTimeRange,
-      `--${name} ${text} is no time; write 2026-01-31T08:00:00Z, or Unix seconds`
+      `--${name} ${text} is not a time; write 2026-01-31T08:00:00Z, or Unix seconds`
     )
   return secs
 }

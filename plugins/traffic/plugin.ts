@@ -39,6 +39,6 @@ export default definePlugin<Deps>({
   routes,
   commands,
   async start({ deps: { clock, traffic }, defer }) {
-    defer(clock.every(hourMs, () => void traffic.tidy()))
+    defer(clock.every(hourMs, () => void traffic.prune()))
   }
 })

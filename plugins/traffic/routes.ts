@@ -13,7 +13,7 @@ const ofUser = defineRoute({
   action: 'traffic.of-user',
   access: 'user',
   status: 200,
-  summary: 'What the rules of a user have forwarded, by minute or hour.',
+  summary: 'Returns what the rules of a user have forwarded, by minute or hour.',
   schema: () => ({ params: Type.Object({ id: Type.String() }), query: OfUser, reply: Reply }),
   run: async ({ traffic }: Deps, { params, query, principal }) => traffic.ofUser(params.id, query, principal)
 })
@@ -24,7 +24,7 @@ const ofClient = defineRoute({
   action: 'traffic.of-client',
   access: 'superadmin',
   status: 200,
-  summary: 'What a client has forwarded, by minute or hour.',
+  summary: 'Returns what a client has forwarded, by minute or hour.',
   schema: () => ({ params: Type.Object({ client_id: Type.String() }), query: OfClient, reply: Reply }),
   run: async ({ traffic }: Deps, { params, query }) => traffic.ofClient(params.client_id, query)
 })
@@ -35,7 +35,7 @@ const ofAll = defineRoute({
   action: 'traffic.of-all',
   access: 'superadmin',
   status: 200,
-  summary: 'What all rules have forwarded, by minute or hour.',
+  summary: 'Returns what all rules have forwarded, by minute or hour.',
   schema: () => ({ query: OfAll, reply: Reply }),
   run: ({ traffic }: Deps, { query }) => traffic.ofAll(query)
 })

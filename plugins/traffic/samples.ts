@@ -1,4 +1,4 @@
-// The tables of samples. An hour is counted up with its minutes, in their transaction: there is nothing to roll up later.
+// The tables of samples. Hours are updated together with their minutes, so no rollup is needed.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { CommittedBytes } from '../stats/exports.ts'
 import { TrafficSeries } from './entities.ts'
@@ -10,28 +10,28 @@ export interface Sample {
   readonly bytes_out: number
 }
 
-/** '*' is every one. */
+/** '*' stands for all users, or all clients. */
 export interface SeriesKey {
   readonly userId: string
   readonly clientId: string
 }
 
-interface Added extends SeriesKey {
+interface SampleRow extends SeriesKey {
   readonly spanSecs: number
   readonly ts: number
   bytesIn: number
   bytesOut: number
 }
 
-const every = '*'
-export const all: SeriesKey = { userId: every, clientId: every }
+const any = '*'
+export const all: SeriesKey = { userId: any, clientId: any }
 const perStatement = 200
 const seriesPerRound = 100
 const samplesPerRound = 1000
 
-/** Fills `stats.sink`. */
-export async function add(differences: readonly CommittedBytes[], em: EntityManager): Promise<[]> {
-  const added = sum(differences)
+/** Fills `stats.committed`. */
+export async function add(committed: readonly CommittedBytes[], em: EntityManager): Promise<[]> {
+  const added = sum(committed)
   const ids = await idsOf(added, em)
   for (const some of slices(added))
     await em.execute(
@@ -45,16 +45,16 @@ export async function add(differences: readonly CommittedBytes[], em: EntityMana
   return []
 }
 
-/** One row a series and span. */
-function sum(differences: readonly CommittedBytes[]): Added[] {
-  const rows = new Map<string, Added>()
-  for (const { owner: userId, clientId, startSecs, span, bytesIn, bytesOut } of differences) {
+/** One row for each series and span. */
+function sum(committed: readonly CommittedBytes[]): SampleRow[] {
+  const rows = new Map<string, SampleRow>()
+  for (const { owner: userId, clientId, startSecs, span, bytesIn, bytesOut } of committed) {
     const spans = span === 'minute' ? [spanSecsOf['1m'], spanSecsOf['1h']] : [spanSecsOf['1h']]
-    for (const whose of [{ userId, clientId }, { userId, clientId: every }, { userId: every, clientId }, all])
+    for (const series of [{ userId, clientId }, { userId, clientId: any }, { userId: any, clientId }, all])
       for (const spanSecs of spans) {
         const ts = Math.floor(startSecs / spanSecs) * spanSecs
-        const key = `${keyOf(whose)} ${spanSecs} ${ts}`
-        const row = rows.get(key) ?? { ...whose, spanSecs, ts, bytesIn: 0, bytesOut: 0 }
+        const key = `${keyOf(series)} ${spanSecs} ${ts}`
+        const row = rows.get(key) ?? { ...series, spanSecs, ts, bytesIn: 0, bytesOut: 0 }
         row.bytesIn += bytesIn
         row.bytesOut += bytesOut
         rows.set(key, row)
@@ -83,8 +83,8 @@ async function idsOf(rows: readonly SeriesKey[], em: EntityManager): Promise<Map
   return ids
 }
 
-export async function read(whose: Partial<SeriesKey>, window: Window, em: EntityManager): Promise<Sample[]> {
-  const series = await em.findOne(TrafficSeries, { ...all, ...whose })
+export async function read(key: Partial<SeriesKey>, window: Window, em: EntityManager): Promise<Sample[]> {
+  const series = await em.findOne(TrafficSeries, { ...all, ...key })
   if (!series) return []
   const rows = await em.execute<Sample[]>(
     `select ts, bytes_in, bytes_out from traffic_sample
@@ -98,16 +98,16 @@ export async function read(whose: Partial<SeriesKey>, window: Window, em: Entity
   }))
 }
 
-/** The user goes, what was delivered stays: under a name that nobody can have. */
-export async function disown(userId: string, nameless: string, em: EntityManager): Promise<void> {
-  await em.nativeUpdate(TrafficSeries, { userId }, { userId: nameless })
+/** Keeps the series of a deleted user under a name that no user can have. */
+export async function disown(userId: string, unusedName: string, em: EntityManager): Promise<void> {
+  await em.nativeUpdate(TrafficSeries, { userId }, { userId: unusedName })
 }
 
 /**
- * Some of what is too old in the next series after `after`, and those of them that have nothing left. Answers after
- * which to go on, null at the end. Short: it may be one of many.
+ * Deletes old samples of the next hundred series after the id `after`, and series that are then empty. Each call is
+ * short; returns the id to continue after, or null at the end.
  */
-export async function dropOld(after: number, nowSecs: number, em: EntityManager): Promise<number | null> {
+export async function pruneAfter(after: number, nowSecs: number, em: EntityManager): Promise<number | null> {
   const [{ last } = { last: null }] = await em.execute<{ last: number | null }[]>(
     'select max(id) as last from (select id from traffic_series where id > ? order by id limit ?)',
     [after, seriesPerRound]

@@ -7,7 +7,7 @@ import { Client, User } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import * as samples from './samples.ts'
-import type { Traffic as Answer } from './schema.ts'
+import type { Traffic as TrafficReply } from './schema.ts'
 import { type Query, windowOf } from './window.ts'
 
 export type Traffic = ReturnType<typeof openTraffic>
@@ -15,10 +15,14 @@ export type Traffic = ReturnType<typeof openTraffic>
 export function openTraffic({ store, clock, log }: Kernel) {
   const nowSecs = (): number => Math.floor(clock.now() / 1000)
 
-  async function read(query: Query, whose: Partial<samples.SeriesKey>, em: EntityManager): Promise<Answer> {
+  async function read(
+    query: Query,
+    series: Partial<samples.SeriesKey>,
+    em: EntityManager
+  ): Promise<TrafficReply> {
     const window = windowOf(query, nowSecs())
-    const found = await samples.read(whose, window, em)
-    const total = (count: 'bytes_in' | 'bytes_out') => found.reduce((sum, row) => sum + row[count], 0)
+    const found = await samples.read(series, window, em)
+    const total = (column: 'bytes_in' | 'bytes_out') => found.reduce((sum, row) => sum + row[column], 0)
     return {
       bucket: window.bucket,
       samples: found,
@@ -30,11 +34,11 @@ export function openTraffic({ store, clock, log }: Kernel) {
   function ofUser(
     userId: string,
     { client_id: clientId, ...query }: Query & { client_id?: string },
-    by: Principal
+    principal: Principal
   ) {
-    if (by.role !== 'superadmin' && by.userId !== userId)
+    if (principal.role !== 'superadmin' && principal.userId !== userId)
       throw new Fault(notOwner, 'this is the traffic of another user')
-    windowOf(query, nowSecs()) // what is wrong with the query is said before what it is about
+    windowOf(query, nowSecs()) // an invalid query is refused before user or client are looked up
     return store.read(async em => {
       if (userId !== operatorId && !(await em.count(User, { id: userId })))
         throw new Fault(userNotFound, `no user ${userId}`)
@@ -53,21 +57,24 @@ export function openTraffic({ store, clock, log }: Kernel) {
 
   const ofAll = (query: Query) => store.read(em => read(query, samples.all, em))
 
-  /** `~` begins no user's name. */
+  /** No user id begins with `~`. */
   const disown = (userId: string, em: EntityManager): Promise<void> =>
     samples.disown(userId, `~${newId(clock.now())}`, em)
 
-  /** In short transactions, with a breath between them: the thread answers heartbeats, too. */
-  async function tidy(): Promise<void> {
+  /** In short transactions, so that heartbeats are answered in between. */
+  async function prune(): Promise<void> {
     try {
       for (let after: number | null = 0; after !== null; await setImmediate()) {
         const from: number = after
-        after = await store.change(em => samples.dropOld(from, nowSecs(), em))
+        after = await store.change(em => samples.pruneAfter(from, nowSecs(), em))
       }
     } catch (error) {
-      log.warn('traffic.not_tidied', `tried again in an hour: ${String(error)}`)
+      log.warn(
+        'traffic.not_tidied',
+        `old samples could not be deleted; tried again in an hour: ${String(error)}`
+      )
     }
   }
 
-  return { ofUser, ofClient, ofAll, disown, tidy }
+  return { ofUser, ofClient, ofAll, disown, prune }
 }

@@ -1,4 +1,4 @@
-// Which samples a query means.
+// Turns a query into the window of samples that it asks for.
 import { timestamp } from '../../kernel/base/clock.ts'
 import { defineCode, Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
 
@@ -11,7 +11,7 @@ const daySecs = 86_400
 export const spanSecsOf: Readonly<Record<Bucket, number>> = { '1m': 60, '1h': 3600 }
 export const keptSecs: Readonly<Record<Bucket, number>> = { '1m': 7 * daySecs, '1h': 90 * daySecs }
 
-/** An hour is shown from one minute past its end on: until then it is not whole. */
+/** An hour is shown from one minute past its end on: until then reports may be missing. */
 const settleSecs = 60
 
 export interface Query {
@@ -28,10 +28,10 @@ export interface Window {
   readonly to: number
 }
 
-export function windowOf({ from, to, bucket: wanted }: Query, nowSecs: number): Window {
+export function windowOf({ from, to, bucket: given }: Query, nowSecs: number): Window {
   if (from >= to) throw new Fault(invalidTimeRange, 'from must lie before to; both are Unix seconds')
-  const isFine = to - from <= daySecs && from >= nowSecs - keptSecs['1m']
-  const bucket = wanted ?? (isFine ? '1m' : '1h')
+  const fitsMinutes = to - from <= daySecs && from >= nowSecs - keptSecs['1m']
+  const bucket = given ?? (fitsMinutes ? '1m' : '1h')
   const oldest = nowSecs - keptSecs[bucket]
   if (from < oldest)
     throw new Fault(
@@ -40,6 +40,6 @@ export function windowOf({ from, to, bucket: wanted }: Query, nowSecs: number): 
         `(${timestamp(oldest * 1000)}) or later${bucket === '1m' ? ', or ask for 1h' : ''}`
     )
   const spanSecs = spanSecsOf[bucket]
-  const whole = bucket === '1h' ? Math.floor((nowSecs - settleSecs) / spanSecs) * spanSecs : to
-  return { bucket, spanSecs, from, to: Math.min(to, whole) }
+  const end = bucket === '1h' ? Math.floor((nowSecs - settleSecs) / spanSecs) * spanSecs : to
+  return { bucket, spanSecs, from, to: Math.min(to, end) }
 }

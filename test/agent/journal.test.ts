@@ -9,7 +9,7 @@ const hour = 3_600_000
 const day = 24 * hour
 const secs = (ms: number): string => String(ms / 1000)
 
-t.test('what the engine counts becomes absolute totals by minute, rule, port, target and reason', async t => {
+t.test('engine counters become totals by minute, rule, port, target and reason', async t => {
   const clock = fakeClock(noon)
   const { journal } = start(t, t.testdir(), clock)
   journal.bind(1, web)
@@ -63,24 +63,21 @@ t.test("an answer that was long under way does not move the server's clock", asy
   t.equal(journal.now(), noon - 2000, 'it was no later when it was asked')
 })
 
-t.test(
-  'an engine rule that closed counts to its last byte, and a reopened one goes on from there',
-  async t => {
-    const { journal } = start(t, t.testdir())
-    journal.bind(1, web)
-    journal.tick([counted(1, [10, 10], { active: 1 })])
+t.test('a closed engine rule counts to its last byte, and a reopened one adds to it', async t => {
+  const { journal } = start(t, t.testdir())
+  journal.bind(1, web)
+  journal.tick([counted(1, [10, 10], { active: 1 })])
 
-    journal.recordFinal(counted(1, [12, 12]))
-    journal.tick([counted(1, [99, 99])])
-    journal.bind(2, web)
-    journal.tick([counted(2, [1, 1], { active: 2 })])
+  journal.recordFinal(counted(1, [12, 12]))
+  journal.tick([counted(1, [99, 99])])
+  journal.bind(2, web)
+  journal.tick([counted(2, [1, 1], { active: 2 })])
 
-    t.match(rowsOf(batches(journal)), { 'port 8080': { bytesIn: 13, bytesOut: 13 } })
-    t.same(journal.activePorts(), [{ ruleId: web.id, port: 8080, connections: 2 }])
-  }
-)
+  t.match(rowsOf(batches(journal)), { 'port 8080': { bytesIn: 13, bytesOut: 13 } })
+  t.same(journal.activePorts(), [{ ruleId: web.id, port: 8080, connections: 2 }])
+})
 
-t.test('only what changed since it was booked is reported again, with its whole total', async t => {
+t.test('only rows that changed since they were committed are reported again, with their totals', async t => {
   const { journal } = start(t, t.testdir())
   journal.bind(1, web)
   journal.bind(2, { ...web, id: '01RULEIDLE' })
@@ -94,7 +91,7 @@ t.test('only what changed since it was booked is reported again, with its whole 
   t.equal(again.flatMap(({ rows }) => rows).length, 3)
 })
 
-t.test('a report is cut at any row, and what is acknowledged up to there is not sent again', async t => {
+t.test('a report can be cut at any row, and acknowledged rows are not sent again', async t => {
   const { journal } = start(t, t.testdir())
   for (let id = 1; id <= 5; id++) journal.bind(id, { ...web, id: `01RULE${id}` })
   journal.tick([1, 2, 3, 4, 5].map(id => counted(id, [id, 0])))
@@ -118,7 +115,7 @@ t.test('a report is cut at any row, and what is acknowledged up to there is not 
   t.equal(new Set(sent).size, 15)
 })
 
-t.test('a row that changes while its report is on the way is not taken for booked', async t => {
+t.test('a row that changes while its report is under way stays pending', async t => {
   const { journal } = start(t, t.testdir())
   journal.bind(1, web)
   journal.tick([counted(1, [10, 0])])
@@ -130,13 +127,13 @@ t.test('a row that changes while its report is on the way is not taken for booke
   t.match(rowsOf(batches(journal)), { 'port 8080': { bytesIn: 11 } })
 })
 
-t.test('with nothing to say the last batch is empty and names the epoch', async t => {
+t.test('without pending rows the last batch is empty and has the epoch', async t => {
   const { journal } = start(t, t.testdir())
 
   t.match(batches(journal), [{ epoch: /^[0-9a-f]{32}$/, seq: 0, rows: [], isLast: true, gap: null }])
 })
 
-t.test('after an orderly end a new epoch begins, and nothing is missing between them', async t => {
+t.test('after an orderly stop a new epoch begins without a gap', async t => {
   const dir = t.testdir()
   const before = start(t, dir)
   before.journal.bind(1, web)
@@ -154,7 +151,7 @@ t.test('after an orderly end a new epoch begins, and nothing is missing between 
   t.match(current, { gap: null, isLast: true, rows: [{ bytesIn: 5 }, {}, {}] })
 })
 
-t.test('two copies of a state that was left in order count apart from each other', async t => {
+t.test('two copies of one state directory have different epochs', async t => {
   const root = t.testdir({ own: {}, copy: {} })
   const [dir, copy] = [join(root, 'own'), join(root, 'copy')]
   const before = start(t, dir)
@@ -177,33 +174,30 @@ t.test('two copies of a state that was left in order count apart from each other
   t.not(both[0]?.[0]?.epoch, both[1]?.[0]?.epoch)
 })
 
-t.test(
-  'after any other end a new epoch begins, says what may be missing, and the old one is still reported',
-  async t => {
-    const dir = t.testdir()
-    const clock = fakeClock(noon)
-    const before = start(t, dir, clock)
-    before.journal.bind(1, web)
-    before.journal.tick([counted(1, [10, 0])])
-    before.db.close()
-    await clock.advance(5000)
+t.test('after a crash a new epoch begins with a gap, and the old one is still reported', async t => {
+  const dir = t.testdir()
+  const clock = fakeClock(noon)
+  const before = start(t, dir, clock)
+  before.journal.bind(1, web)
+  before.journal.tick([counted(1, [10, 0])])
+  before.db.close()
+  await clock.advance(5000)
 
-    const { journal } = start(t, dir, clock)
-    journal.bind(1, web)
-    journal.tick([counted(1, [3, 0])])
+  const { journal } = start(t, dir, clock)
+  journal.bind(1, web)
+  journal.tick([counted(1, [3, 0])])
 
-    const [old, current] = batches(journal)
-    t.not(old!.epoch, current!.epoch)
-    t.match(old, { gap: null, isLast: false, rows: [{ bytesIn: 10 }, {}, {}] })
-    t.match(current, {
-      gap: { fromMs: noon, toMs: noon + 5000 },
-      isLast: true,
-      rows: [{ bytesIn: 3 }, {}, {}]
-    })
-  }
-)
+  const [old, current] = batches(journal)
+  t.not(old!.epoch, current!.epoch)
+  t.match(old, { gap: null, isLast: false, rows: [{ bytesIn: 10 }, {}, {}] })
+  t.match(current, {
+    gap: { fromMs: noon, toMs: noon + 5000 },
+    isLast: true,
+    rows: [{ bytesIn: 3 }, {}, {}]
+  })
+})
 
-t.test('a server that was restored gets again what it no longer knows', async t => {
+t.test('rows that a restored server does not have are reported again', async t => {
   const { journal } = start(t, t.testdir())
   journal.bind(1, web)
   journal.tick([counted(1, [10, 0])])
@@ -222,7 +216,7 @@ t.test('a server that was restored gets again what it no longer knows', async t 
   t.equal(afterLoss.length, 6)
 })
 
-t.test('a server that knows more than we were told has booked it', async t => {
+t.test('rows that the server committed without an acknowledgement are not reported again', async t => {
   const { journal } = start(t, t.testdir())
   journal.bind(1, web)
   journal.tick([counted(1, [10, 0])])
@@ -233,7 +227,7 @@ t.test('a server that knows more than we were told has booked it', async t => {
   t.match(batches(journal), [{ rows: [], isLast: true }])
 })
 
-t.test('booked minutes go after a day; totals go on', async t => {
+t.test('committed minutes are deleted after a day; totals continue', async t => {
   const clock = fakeClock(noon)
   const { journal, db } = start(t, t.testdir(), clock)
   journal.bind(1, web)
@@ -252,7 +246,7 @@ t.test('booked minutes go after a day; totals go on', async t => {
   t.match(rowsOf(batches(journal)), { 'port 8080': { bytesIn: 12 } })
 })
 
-t.test('minutes that no report carried for a week become hours, and no byte is lost', async t => {
+t.test('minutes that were not reported for a week become hours without loss', async t => {
   const clock = fakeClock(noon)
   const { journal } = start(t, t.testdir(), clock)
   journal.bind(1, web)
@@ -269,7 +263,7 @@ t.test('minutes that no report carried for a week become hours, and no byte is l
   t.equal(Object.keys(rows).filter(key => key.startsWith('minute')).length, 0)
 })
 
-t.test('a minute that a report carried stays as it was sent, however old', async t => {
+t.test('a minute that was sent is not folded, however old', async t => {
   const clock = fakeClock(noon)
   const { journal } = start(t, t.testdir(), clock)
   journal.bind(1, web)
@@ -282,7 +276,7 @@ t.test('a minute that a report carried stays as it was sent, however old', async
   t.match(rowsOf(batches(journal)), { [`minute ${secs(noon)}`]: { bytesIn: 10 } })
 })
 
-t.test('an old epoch goes a day after its last row was booked', async t => {
+t.test('an old epoch is deleted a day after its last row was committed', async t => {
   const dir = t.testdir()
   const clock = fakeClock(noon)
   const before = start(t, dir, clock)
@@ -299,7 +293,7 @@ t.test('an old epoch goes a day after its last row was booked', async t => {
   t.same(db.prepare('select count(*) as n from journal_row').get(), { n: 0 })
 })
 
-t.test('a disk that refuses costs a log line, not a count', async t => {
+t.test('a failed write is logged, and no count is lost', async t => {
   const { journal, db, log } = start(t, t.testdir())
   journal.bind(1, web)
   db.pragma('query_only = 1')
@@ -314,7 +308,7 @@ t.test('a disk that refuses costs a log line, not a count', async t => {
   t.match(rowsOf(batches(journal)), { 'port 8080': { bytesIn: 11 } })
 })
 
-t.test('a rule that the engine refused to open counts nothing', async t => {
+t.test('a rule that the engine refused to open has no counts', async t => {
   const { journal } = start(t, t.testdir())
   journal.bind(1, web)
   journal.unbind(1)

@@ -18,7 +18,7 @@ async function text(...figures: readonly Metric[]): Promise<string> {
   return all
 }
 
-t.test('a figure is its head and a line a reading', async t => {
+t.test('a metric is a header and one line for each sample', async t => {
   const figure: Metric = {
     name: 'svc_x_total',
     type: 'counter',
@@ -45,7 +45,7 @@ t.test('a figure is its head and a line a reading', async t => {
   )
 })
 
-t.test('the buckets of a histogram add up', async t => {
+t.test('histogram buckets are cumulative', async t => {
   const value = { bounds: [0.1, 1], counts: [3, 0, 2], sum: 7.5 }
   const figure = {
     ...gauge,
@@ -66,7 +66,7 @@ t.test('the buckets of a histogram add up', async t => {
   )
 })
 
-t.test('others get their turn while much is told', async t => {
+t.test('other work runs while many samples are rendered', async t => {
   const readings = Array.from({ length: 50_000 }, (_, i) => ({ labelValues: [String(i)], value: i }))
   let turns = 0
   let isOver = false

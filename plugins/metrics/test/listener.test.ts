@@ -33,7 +33,7 @@ const teller = (name: string, tell: () => number, told: Partial<Metric> = {}) =>
     ]
   })
 
-t.test('/metrics asks for no credential, and there is nothing else', async t => {
+t.test('/metrics needs no credential, and nothing else is served', async t => {
   const origin = listening(await testServer(t, { plugins: ['metrics', teller('x', () => 7)] }))
 
   const reply = await fetch(`${origin}/metrics?x=1`)
@@ -50,7 +50,7 @@ t.test('/metrics asks for no credential, and there is nothing else', async t => 
   t.equal((await fetch(`${origin}/v1/users`)).status, 404)
 })
 
-t.test('the mirror is for superadmins', async t => {
+t.test('GET /v1/metrics requires a superadmin', async t => {
   const { call, server } = await testServer(t, {
     plugins: ['metrics', 'users', 'credentials', teller('x', () => 7)]
   })
@@ -72,7 +72,7 @@ t.test('the mirror is for superadmins', async t => {
   t.match((await ask('wrong')).json(), { error: { code: 'unauthenticated' } })
 })
 
-t.test('a plugin that fails to tell takes nobody along', async t => {
+t.test('a plugin whose metrics fail does not affect the others', async t => {
   const failing = teller('x', () => {
     throw new Error('no idea')
   })
@@ -87,7 +87,7 @@ t.test('a plugin that fails to tell takes nobody along', async t => {
   )
 })
 
-t.test('two may tell of one figure, under one head, if they mean the same', async t => {
+t.test('two plugins may share a metric if its type and labels are the same', async t => {
   const shared = (by: string) => ({
     name: 'svc_shared',
     labels: ['by'],
@@ -113,7 +113,7 @@ t.test('two may tell of one figure, under one head, if they mean the same', asyn
   )
 })
 
-t.test('who comes while a scrape runs gets its page', async t => {
+t.test('concurrent scrapes share one page', async t => {
   const gate = Promise.withResolvers<void>()
   let asked = 0
   const value = async () => {
@@ -132,7 +132,7 @@ t.test('who comes while a scrape runs gets its page', async t => {
   t.equal(asked, 2)
 })
 
-t.test('a port that is taken stops the start and says which key', async t => {
+t.test('a port in use stops the start and names the configuration key', async t => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   t.teardown(() => other.close())
@@ -144,7 +144,7 @@ t.test('a port that is taken stops the start and says which key', async t => {
   })
 })
 
-t.test('the listener ends with the server', async t => {
+t.test('the listener closes with the server', async t => {
   const found = await testServer(t, { plugins: ['metrics'] })
   const origin = listening(found)
   await (await fetch(`${origin}/metrics`)).text()

@@ -70,7 +70,7 @@ function pass({ engine }: TestAgent, ruleId: number, bytes: number): void {
 
 const budgets = ({ engine }: TestAgent) => [...engine.budgets.values()]
 
-t.test('all rules of a user pass one budget, also those that already ran', async t => {
+t.test('all rules of a user share one budget, also those that are already open', async t => {
   const { on, visit, set } = await begin(t)
   await push(visit, 'rule-1', 1, 8001)
   pass(on, 1, 5000)
@@ -85,7 +85,7 @@ t.test('all rules of a user pass one budget, also those that already ran', async
   t.match(on.log.lines.filter(({ event }) => event === 'traffic_quota.applied_set').length, 1)
 })
 
-t.test('the budget is the cap, less what is booked and not forgiven, less what is not booked', async t => {
+t.test('the budget is the size less uncleared usage and less bytes that are not committed', async t => {
   const { on, visit, set } = await begin(t)
   await push(visit, 'rule-1', 1, 8001)
   pass(on, 1, 100)
@@ -112,7 +112,7 @@ t.test('the budget is the cap, less what is booked and not forgiven, less what i
   t.equal(on.engine.rules.size, 1)
 })
 
-t.test('the largest size is a size', async t => {
+t.test('the largest possible size is accepted', async t => {
   const { on, visit, set } = await begin(t)
   await push(visit, 'rule-1', 1, 8001)
   pass(on, 1, 100)
@@ -122,7 +122,7 @@ t.test('the largest size is a size', async t => {
   t.match(budgets(on), [{ mark: Number.MAX_SAFE_INTEGER }])
 })
 
-t.test('a budget is there before the first rule, and goes on after the last', async t => {
+t.test('a budget exists before the first rule and after the last', async t => {
   const { on, visit, set } = await begin(t)
   await set()
   t.match(budgets(on), [{ mark: 1000 }])
@@ -131,7 +131,7 @@ t.test('a budget is there before the first rule, and goes on after the last', as
   t.same(on.engine.opened[0]?.meters, [...on.engine.budgets.keys()])
 })
 
-t.test('consumption is saved: without the server, a new start goes on where the last ended', async t => {
+t.test('usage is saved: a restart without the server continues where the last run ended', async t => {
   const dir = t.testdir()
   const first = await begin(t, dir)
   await push(first.visit, 'rule-1', 1, 8001)
@@ -147,7 +147,7 @@ t.test('consumption is saved: without the server, a new start goes on where the 
   t.match(budgets(again), [{ mark: 400, holdMs: 60_000 }])
 })
 
-t.test('the next period begins by the clock alone, and what is delivered in it counts', async t => {
+t.test('the next period begins without the server, and bytes delivered in it count', async t => {
   const { on, visit, set, server } = await begin(t)
   await push(visit, 'rule-1', 1, 8001)
   await set()
@@ -165,7 +165,7 @@ t.test('the next period begins by the clock alone, and what is delivered in it c
   t.equal(on.log.lines.filter(({ event }) => event === 'traffic_quota.period').length, 1)
 })
 
-t.test('a full disk at the turn of a period does not end the agent', async t => {
+t.test('a full disk when a new period begins does not stop the agent', async t => {
   const dir = t.testdir()
   const { on, visit, set } = await begin(t, dir)
   await push(visit, 'rule-1', 1, 8001)
@@ -185,7 +185,7 @@ t.test('a full disk at the turn of a period does not end the agent', async t => 
   t.equal(on.log.lines.filter(({ event }) => event === 'traffic_quota.not_saved').length, 1)
 })
 
-t.test('a period that begins with a minute takes nothing of the one before along', async t => {
+t.test('a period that begins with a minute has no usage of the one before', async t => {
   const { on, visit, set } = await begin(t)
   await push(visit, 'rule-1', 1, 8001)
   await set({ anchor: Date.UTC(2025, 11, 15, 12, 1) / 1000, period_end: Date.UTC(2026, 0, 15, 12, 1) / 1000 })
@@ -198,7 +198,7 @@ t.test('a period that begins with a minute takes nothing of the one before along
   t.match(budgets(on), [{ mark: 2000 }])
 })
 
-t.test('what is spent is told once, by the name of its user', async t => {
+t.test('an exhausted quota is logged once, with its user', async t => {
   const { on, set } = await begin(t)
   await set()
   const [meterId = 0] = [...on.engine.budgets.keys()]

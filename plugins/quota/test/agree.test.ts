@@ -127,7 +127,7 @@ async function agree({ quiet, row, left }: World, t: Test, what: string): Promis
   t.equal(left(), Math.max(0, monthlyBytes - used + credit), what)
 }
 
-t.test('over changes, traffic, lost streams and restarts no byte is lost or granted', async t => {
+t.test('across changes, traffic, lost streams and restarts no byte is lost or granted twice', async t => {
   const random = openRandom(11)
   const on = await world(t)
   on.deliver(8001, 12_345) // before the quota
@@ -156,7 +156,7 @@ t.test('over changes, traffic, lost streams and restarts no byte is lost or gran
   }
 })
 
-t.test('a month that ends is over on both sides, to the byte', async t => {
+t.test('server and agent end a month at the same byte', async t => {
   const on = await world(t)
   await on.say('PUT', { monthly_bytes: 10_000, billing_anchor: Date.UTC(2025, 11, 15, 12, 2) / 1000 })
   on.deliver(8001, 6000)
@@ -175,7 +175,7 @@ t.test('a month that ends is over on both sides, to the byte', async t => {
   t.equal((await on.row()).used, 10_000)
 })
 
-t.test('an agent whose state was put back grants nothing twice', async t => {
+t.test('an agent with restored state grants nothing twice', async t => {
   const on = await world(t)
   await on.say('PUT', { monthly_bytes: 10_000 })
   on.deliver(8001, 1000)

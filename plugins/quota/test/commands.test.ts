@@ -7,7 +7,7 @@ import { quotaFixture } from './fixture.ts'
 
 type Args = Readonly<Record<string, unknown>>
 
-t.test('quotas are set, cleared, shown, listed and taken away from the command line', async t => {
+t.test('quotas are set, cleared, shown, listed and deleted from the command line', async t => {
   const { server, use, clientId: client } = await quotaFixture(t)
   const printed: unknown[] = []
   const lines: string[] = []

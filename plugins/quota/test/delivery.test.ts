@@ -10,7 +10,7 @@ import { able, plugins, quotaFixture } from './fixture.ts'
 
 const february = Date.UTC(2026, 1, 1) / 1000
 
-t.test('each change is pushed: size, usage as of a report, credit, period', async t => {
+t.test('each change is pushed: size, usage up to a report, credit, period', async t => {
   const { put, patch, use, call, clientId, agent, updates } = await quotaFixture(t)
 
   await put({ monthly_bytes: 1000 })
@@ -32,7 +32,7 @@ t.test('each change is pushed: size, usage as of a report, credit, period', asyn
   ])
 })
 
-t.test('for a client that is away it waits, and comes before the rules', async t => {
+t.test('a quota of a disconnected client is delivered when it connects, before its rules', async t => {
   const { put, away, agent, connected, clientId, push } = await quotaFixture(t)
   await away(agent)
 
@@ -46,7 +46,7 @@ t.test('for a client that is away it waits, and comes before the rules', async t
   t.match(await push({ listen_port: 81 }), { status: 201 })
 })
 
-t.test('an agent that starts anew is told again; a stream that was lost changes nothing', async t => {
+t.test('quotas are pushed again to a restarted agent, not after a lost stream', async t => {
   const { put, away, agent, connected, clientId } = await quotaFixture(t)
   await put({ monthly_bytes: 1000 })
   const { body } = await agent.until(TrafficQuotaUpdate.name)
@@ -68,7 +68,7 @@ t.test('an agent that starts anew is told again; a stream that was lost changes 
   t.ok(Number(again.body['revision']) > Number(body['revision']))
 })
 
-t.test('what was delivered before a quota is made, or usage cleared, is asked for first', async t => {
+t.test('the agent is asked for a report before a quota is created or usage is cleared', async t => {
   const { connected, enroll, call } = await quotaFixture(t)
   const asked: string[] = []
   const answers = [...(able.answers ?? []), scripted(LastReport, () => ({}))]
@@ -88,7 +88,7 @@ t.test('what was delivered before a quota is made, or usage cleared, is asked fo
   t.equal(asked.filter(name => name === LastReport.name).length, 2)
 })
 
-t.test('an agent that refuses is named in the log', async t => {
+t.test('a refusal by the agent is logged', async t => {
   const { enroll, connected, call, log } = await quotaFixture(t)
   const clientId = await enroll('stubborn')
   await connected(clientId, {
@@ -103,7 +103,7 @@ t.test('an agent that refuses is named in the log', async t => {
   t.match(log.at(-1), { fields: { client: clientId, user: 'ann', code: 'internal' } })
 })
 
-t.test('another hold time reaches the agents after a restart of the server', async t => {
+t.test('a changed hold time reaches the agents after a restart of the server', async t => {
   const first = await quotaFixture(t)
   await first.put({ monthly_bytes: 1000 })
   await first.agent.until(TrafficQuotaUpdate.name)
@@ -123,7 +123,7 @@ t.test('another hold time reaches the agents after a restart of the server', asy
   t.match(body, { hold_secs: 5, monthly_bytes: 1000 })
 })
 
-t.test('without the plugin nothing is told; with it again, the quotas come back', async t => {
+t.test('without the plugin no quota is pushed; with it again, all are', async t => {
   const first = await quotaFixture(t)
   await first.put({ monthly_bytes: 1000 })
   await first.agent.close()

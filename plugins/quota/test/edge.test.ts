@@ -97,7 +97,7 @@ async function world(t: Test, { readers = 1 } = {}) {
 }
 
 t.test(
-  'a quota ends live connections of all rules at its last byte, and what is refilled goes on',
+  'a quota stops open connections of all rules at its last byte, and they continue after a refill',
   async t => {
     // Together: whom another's bytes precede might come to a spent quota, and be refused.
     const { port, second, put, clear, spent } = await world(t, { readers: 3 })
@@ -134,7 +134,7 @@ t.test(
   }
 )
 
-t.test('a quota holds while the server is away, and over kill -9 of the agent', async t => {
+t.test('a quota holds without the server and across kill -9 of the agent', async t => {
   const { on, agent, port, put, spent } = await world(t)
   const running = read(t, port)
   await running.until(MiB)

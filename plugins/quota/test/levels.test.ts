@@ -18,7 +18,7 @@ async function begin(t: Test, bytes: number) {
   return { on, percents: () => told.map(({ percent }) => percent), told }
 }
 
-t.test('a level is told when it is reached, and then no more in the period', async t => {
+t.test('a level is notified once in a period, when it is reached', async t => {
   const { on, told, percents } = await begin(t, 35)
   await on.use(27, 1)
   t.same(percents(), [])
@@ -42,7 +42,7 @@ t.test('a level is told when it is reached, and then no more in the period', asy
   t.same(percents(), [80, 100])
 })
 
-t.test('both may be reached at once, also by a smaller size', async t => {
+t.test('both levels may be reached at once, also by a smaller size', async t => {
   const { on, percents } = await begin(t, 1000)
   await on.use(100, 1)
 

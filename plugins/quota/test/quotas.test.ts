@@ -8,7 +8,7 @@ const noonSecs = noon / 1000
 const january = Date.UTC(2026, 0, 1) / 1000
 const february = Date.UTC(2026, 1, 1) / 1000
 
-t.test('a quota is made, shown, listed, changed and taken away', async t => {
+t.test('a quota is created, shown, listed, changed and deleted', async t => {
   const { put, patch, status, call, clientId } = await quotaFixture(t)
   const path = `/v1/users/ann/quotas/${clientId}`
   const made = {
@@ -43,7 +43,7 @@ t.test('a quota is made, shown, listed, changed and taken away', async t => {
   t.same((await call('GET', '/v1/users/ann/quotas')).body, [])
 })
 
-t.test('what is no quota is refused, by its field', async t => {
+t.test('an invalid quota is refused with the name of the field', async t => {
   const { put, patch } = await quotaFixture(t)
 
   for (const body of [{}, { monthly_bytes: -1 }, { monthly_bytes: 1.5 }, { monthly_bytes: '1' }])
@@ -56,7 +56,7 @@ t.test('what is no quota is refused, by its field', async t => {
   t.match(await patch({ clear_period_usage: 1 }), refusal(400, 'validation.schema'))
 })
 
-t.test('an anchor is given once: periods follow it', async t => {
+t.test('an anchor is set once and determines the periods', async t => {
   const { put } = await quotaFixture(t)
   const billing_anchor = Date.UTC(2025, 11, 31, 18, 0, 30) / 1000
 
@@ -74,7 +74,7 @@ t.test('an anchor is given once: periods follow it', async t => {
   t.match((await put({ monthly_bytes: 5, billing_anchor: noonSecs })).status, 400)
 })
 
-t.test('a quota is of a user and of a client that are there; the operator token is no user', async t => {
+t.test('a quota needs an existing user and client; the operator token is not a user', async t => {
   const { put, call, clientId } = await quotaFixture(t)
 
   t.match(await put({ monthly_bytes: 1 }, 'nobody'), refusal(404, 'user_not_found'))
@@ -93,7 +93,7 @@ t.test('a quota is of a user and of a client that are there; the operator token 
   t.match(await call('GET', `/v1/users/_operator/quotas/${clientId}/status`), refusal(404, 'user_not_found'))
 })
 
-t.test('a user reads what is theirs, and changes nothing', async t => {
+t.test('a user reads their own quotas and changes none', async t => {
   const { put, call, clientId, ann, user } = await quotaFixture(t)
   const bob = await user('bob')
   await put({ monthly_bytes: 1000 })
@@ -109,7 +109,7 @@ t.test('a user reads what is theirs, and changes nothing', async t => {
   t.match(await call('GET', '/v1/users/nobody/quotas', undefined, bob), refusal(403, 'not_owner'))
 })
 
-t.test('an agent that cannot keep a quota is refused one, as it is and as it was last seen', async t => {
+t.test('a quota is refused if the agent does not support it now or did not when last seen', async t => {
   const on = await quotaFixture(t)
   const { enroll, connected, call, away } = on
   const set = (clientId: string) => call('PUT', `/v1/users/ann/quotas/${clientId}`, { monthly_bytes: 1 })
@@ -135,7 +135,7 @@ t.test('an agent that cannot keep a quota is refused one, as it is and as it was
   }
 })
 
-t.test('an agent that turns out to be too old is named, and gets nothing', async t => {
+t.test('an agent that connects and is too old is logged and gets no quota', async t => {
   const { enroll, connected, call, log } = await quotaFixture(t)
   const clientId = await enroll('late')
   await call('PUT', `/v1/users/ann/quotas/${clientId}`, { monthly_bytes: 1 })
@@ -151,7 +151,7 @@ t.test('an agent that turns out to be too old is named, and gets nothing', async
   t.notMatch(agent.heard, [{ name: 'sluice.quota.TrafficQuotaUpdate' }])
 })
 
-t.test('quotas go with their user and with their client', async t => {
+t.test('quotas are deleted with their user and with their client', async t => {
   const { put, call, clientId, agent } = await quotaFixture(t)
   await put({ monthly_bytes: 1000 })
   await agent.until('sluice.quota.TrafficQuotaUpdate')
@@ -168,7 +168,7 @@ t.test('quotas go with their user and with their client', async t => {
   t.same((await call('GET', '/v1/users/ann/quotas')).body, [])
 })
 
-t.test('a client keeps its quotas under another name', async t => {
+t.test('a renamed client keeps its quotas', async t => {
   const { put, status, call, clientId } = await quotaFixture(t)
   await put({ monthly_bytes: 1000 })
 
@@ -177,7 +177,7 @@ t.test('a client keeps its quotas under another name', async t => {
   t.match(await status(), { client_name: 'other', monthly_bytes: 1000 })
 })
 
-t.test('quotas of a user that went while the plugin was off do not come back', async t => {
+t.test('quotas of a user deleted while the plugin was off are deleted at start', async t => {
   const first = await quotaFixture(t)
   await first.put({ monthly_bytes: 1000 })
   await first.stop()

@@ -4,7 +4,7 @@ import { minute, noon, row } from '../../stats/test/fixture.ts'
 import { openMetrics } from '../metrics.ts'
 import { able, quotaFixture } from './fixture.ts'
 
-t.test('what was delivered since the quota was made is used, and not what was before', async t => {
+t.test('bytes delivered after the quota was created count, earlier ones do not', async t => {
   const { put, use, status, clock } = await quotaFixture(t)
   await use(400, 1)
   await clock.advance(1000)
@@ -17,7 +17,7 @@ t.test('what was delivered since the quota was made is used, and not what was be
 })
 
 t.test(
-  'minutes that were over before the quota was made do not count, however late they are reported',
+  'minutes that ended before the quota was created do not count, however late they are reported',
   async t => {
     const { put, report, connected, clientId, ruleId, status, clock } = await quotaFixture(t)
     await clock.advance(180_000)
@@ -35,7 +35,7 @@ t.test(
   }
 )
 
-t.test('a quota is exhausted when its last byte is booked, and stays so from that moment', async t => {
+t.test('a quota is exhausted from the moment when its last byte is committed', async t => {
   const { put, use, status, log } = await quotaFixture(t)
   await put({ monthly_bytes: 1000 })
 
@@ -50,7 +50,7 @@ t.test('a quota is exhausted when its last byte is booked, and stays so from tha
   t.equal(log.filter(({ event }) => event === 'traffic_quota.exhausted').length, 1)
 })
 
-t.test('a cap above what is used ends exhaustion, one at or below it begins it', async t => {
+t.test('a size above the usage ends exhaustion, one at or below it begins it', async t => {
   const { put, patch, use, status } = await quotaFixture(t)
   await put({ monthly_bytes: 1000 })
   await use(1000, 1)
@@ -67,13 +67,13 @@ t.test('a cap above what is used ends exhaustion, one at or below it begins it',
   }
 })
 
-t.test('nothing at all is legal, and is exhausted at once', async t => {
+t.test('a size of 0 is valid and exhausted at once', async t => {
   const { put } = await quotaFixture(t)
 
   t.match(await put({ monthly_bytes: 0 }), { status: 200, body: { exhausted: true, bytes_remaining: 0 } })
 })
 
-t.test('clearing usage reopens an exhausted pair without moving its period; the books stand', async t => {
+t.test('clearing usage reopens an exhausted quota; its period and the ledger stay', async t => {
   const { put, patch, use, status, stats, ruleId } = await quotaFixture(t)
   await put({ monthly_bytes: 1000 })
   await use(1200, 1)
@@ -91,7 +91,7 @@ t.test('clearing usage reopens an exhausted pair without moving its period; the 
   t.match(await patch({ clear_period_usage: false }), { body: { bytes_used: 100 } })
 })
 
-t.test('a month that is over takes usage, credit and exhaustion along, also unasked', async t => {
+t.test('a new month resets usage, credit and exhaustion, also without a request', async t => {
   const { put, patch, report, connected, clientId, ruleId, status, clock, use } = await quotaFixture(t)
   const end = noon / 1000 + 600
   await put({ monthly_bytes: 1000, billing_anchor: Date.UTC(2025, 11, 15, 12, 10) / 1000 })
@@ -113,7 +113,7 @@ t.test('a month that is over takes usage, credit and exhaustion along, also unas
   t.match(await status(), { bytes_used: 7, exhausted: false })
 })
 
-t.test('all rules of the user on the client count, and no others', async t => {
+t.test('all rules of the user on the client count, no others', async t => {
   const { put, push, report, agent, ruleId, status, clientId, edge } = await quotaFixture(t)
   await put({ monthly_bytes: 1000 })
   const second = await push({ client: clientId, listen_port: 81, owner: 'ann' })
@@ -133,7 +133,7 @@ t.test('all rules of the user on the client count, and no others', async t => {
   t.match(await status(), { bytes_used: 22 })
 })
 
-t.test('a quota that is made again begins anew', async t => {
+t.test('a quota that is created again begins without usage', async t => {
   const { put, use, status, call, clientId } = await quotaFixture(t)
   await put({ monthly_bytes: 1000 })
   await use(800, 1)
@@ -144,7 +144,7 @@ t.test('a quota that is made again begins anew', async t => {
   t.match(await status(), { bytes_used: 0 })
 })
 
-t.test('gauges of a pair are there from PUT to DELETE', async t => {
+t.test('a quota has metrics from PUT to DELETE', async t => {
   const { put, use, call, clientId, server } = await quotaFixture(t)
   const gauges = async () => {
     const figures = await openMetrics(server.depsOf('quota'))()

@@ -51,7 +51,7 @@ type On = Awaited<ReturnType<typeof begin>>['on']
 const metersOf = ({ engine }: On, at: number) =>
   (engine.opened[at]?.meters ?? []).map(id => engine.meters.get(id))
 
-t.test('a rule passes its owner, then its own caps, unlimited ones too', async t => {
+t.test('a rule passes the meter of its owner, then its own, also without limits', async t => {
   const { on, push } = await begin(t)
 
   await push('rule-1', 8001, { bandwidth_in_bps: 8_000_000, new_connections_per_sec: 3 })
@@ -69,7 +69,7 @@ t.test('a rule passes its owner, then its own caps, unlimited ones too', async t
   t.not(on.engine.opened[0]?.meters[1], on.engine.opened[1]?.meters[1])
 })
 
-t.test('caps that are added, changed and lifted reopen nothing', async t => {
+t.test('adding, changing and removing limits does not reopen the rule', async t => {
   const { on, push } = await begin(t)
   await push('rule-1', 8001, null)
 
@@ -83,7 +83,7 @@ t.test('caps that are added, changed and lifted reopen nothing', async t => {
   t.equal(on.engine.opened.length, 1)
 })
 
-t.test('an envelope is there before the first rule, reaches all, and goes on after the last', async t => {
+t.test('an envelope exists before the first rule, limits all, and stays after the last', async t => {
   const { on, push, remove, envelop, lift } = await begin(t)
   await envelop('ann', { concurrent_connections: 2 })
   await push('rule-1', 8001, null)
@@ -102,7 +102,7 @@ t.test('an envelope is there before the first rule, reaches all, and goes on aft
   t.match(metersOf(on, 2)[0], unlimited)
 })
 
-t.test('without the server a new start limits as before', async t => {
+t.test('limits hold after a restart without the server', async t => {
   const dir = t.testdir()
   const first = await begin(t, dir)
   await first.envelop('ann', { concurrent_connections: 2 })
@@ -116,7 +116,7 @@ t.test('without the server a new start limits as before', async t => {
   t.match(metersOf(again, 0), [{ connections: 2 }, { bytesIn: { perSec: 100 } }])
 })
 
-t.test('nothing of a meter is left when its rule has gone', async t => {
+t.test('the meter of a removed rule is removed', async t => {
   const { on, push, remove } = await begin(t)
   for (let i = 0; i < 20; i++) {
     await push(`rule-${i}`, 8001, { concurrent_connections: 1 })
@@ -126,7 +126,7 @@ t.test('nothing of a meter is left when its rule has gone', async t => {
   t.equal(on.engine.meters.size, 0)
 })
 
-t.test('time spent waiting is told by rule and owner, when it has grown', async t => {
+t.test('waiting time is reported by rule and owner when it has increased', async t => {
   const { on, push } = await begin(t)
   await push('rule-1', 8001, { bandwidth_in_bps: 8 })
   const [owner = 0, own = 0] = on.engine.opened[0]?.meters ?? []

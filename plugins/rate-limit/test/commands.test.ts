@@ -8,7 +8,7 @@ import { rateLimitFixture } from './fixture.ts'
 
 type Args = Readonly<Record<string, unknown>>
 
-t.test('limits of a rule and of an owner are set and lifted from the command line', async t => {
+t.test('limits of a rule and of an owner are set and removed from the command line', async t => {
   const { server, push, get, clientId: client } = await rateLimitFixture(t)
   const { body } = await push({ owner: 'ann' })
   const printed: unknown[] = []
@@ -42,7 +42,7 @@ t.test('limits of a rule and of an owner are set and lifted from the command lin
   ])
 })
 
-t.test('caps are options of a push; without one the body has none', async t => {
+t.test('limits are options of a push; without one the body has none', async t => {
   const { body } = pushOptions.make(() => ({})) as { body: (args: Args) => object } // of the slot that it fills
 
   t.same(body({ client: 'edge', concurrent_connections: 3 }), { rate_limit: { concurrent_connections: 3 } })

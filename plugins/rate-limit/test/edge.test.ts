@@ -33,7 +33,7 @@ function reader(t: Test, port: number) {
 const MiB = 1024 * 1024
 const perSec = 4 * MiB
 
-t.test('a cap slows what runs, a lifted one frees it; a connection too many is refused', async t => {
+t.test('a limit slows open connections until it is removed; one connection too many is refused', async t => {
   const on = await testCluster(t)
   await edge(t, on, 'paris')
   const [target, port] = [await zeros(t), await freePort()]
@@ -57,7 +57,7 @@ t.test('a cap slows what runs, a lifted one frees it; a connection too many is r
   t.ok(fast < 5000, `40 MiB without a cap took ${Math.round(fast)} ms`)
 })
 
-t.test('an envelope holds all rules of an owner together, also one that is made later', async t => {
+t.test('an envelope limits all rules of an owner together, also later ones', async t => {
   const on = await testCluster(t)
   const { clientId } = await edge(t, on, 'paris')
   const target = await zeros(t)

@@ -7,7 +7,7 @@ import type { EnvelopeRow } from '../schema.ts'
 import { EnvelopeRemove, EnvelopeSet, Throttled } from '../wire.ts'
 import { able, rateLimitFixture, refusal } from './fixture.ts'
 
-t.test('an envelope is set, read, changed and lifted', async t => {
+t.test('an envelope is set, read, changed and deleted', async t => {
   const { setEnvelope, call, clientId, agent, clock } = await rateLimitFixture(t)
   const path = `/v1/clients/${clientId}/owners/ann/rate-limit`
   const row = {
@@ -36,7 +36,7 @@ t.test('an envelope is set, read, changed and lifted', async t => {
   t.match(await call('GET', path), refusal(404, 'owner_rate_limit_not_found'))
 })
 
-t.test('what is no envelope is refused', async t => {
+t.test('an invalid envelope is refused', async t => {
   const { setEnvelope, call, clientId } = await rateLimitFixture(t)
 
   t.match(await setEnvelope({}), refusal(400, 'validation.rate_limit_empty'))
@@ -59,7 +59,7 @@ t.test('what is no envelope is refused', async t => {
   t.ok(clientId)
 })
 
-t.test('an owner reads the own envelope where the client is known, and nothing else', async t => {
+t.test('an owner reads only their own envelope, on clients that they may see', async t => {
   const { setEnvelope, call, push, clientId, ann, user } = await rateLimitFixture(t)
   const bob = await user('bob')
   const path = `/v1/clients/${clientId}/owners/ann/rate-limit`
@@ -74,7 +74,7 @@ t.test('an owner reads the own envelope where the client is known, and nothing e
   t.match(await call('GET', `/v1/clients/${clientId}/owners`, undefined, ann), refusal(403, 'role_required'))
 })
 
-t.test('an envelope outlives the last rule, and goes with its user and its client', async t => {
+t.test('an envelope outlives the last rule and is deleted with its user and client', async t => {
   const { setEnvelope, call, push, clientId, agent } = await rateLimitFixture(t)
   const owners = async () => (await call('GET', `/v1/clients/${clientId}/owners`)).body
   const { body } = await push({ owner: 'ann' })
@@ -98,7 +98,7 @@ t.test('an envelope outlives the last rule, and goes with its user and its clien
   t.equal((await call('DELETE', `/v1/clients/${clientId}`)).status, 204)
 })
 
-t.test('for a client that is away it waits, and comes before the rules', async t => {
+t.test('an envelope of a disconnected client is delivered when it connects, before its rules', async t => {
   const { setEnvelope, push, agent, connect, clientId } = await rateLimitFixture(t)
   await push({ owner: 'ann' })
   await agent.close()
@@ -112,30 +112,33 @@ t.test('for a client that is away it waits, and comes before the rules', async t
   t.ok(names.indexOf(EnvelopeSet.name) < names.indexOf(RulePush.name))
 })
 
-t.test('a client that cannot limit is refused an envelope, as it is and as it was last seen', async t => {
-  const { enroll, connect, call, log } = await rateLimitFixture(t)
-  for (const [version, capabilities, status] of [
-    ['0.10.9', null, 422],
-    ['0.11.0', null, 200],
-    ['2.0.0', {}, 422],
-    ['2.0.0', { 'rule.rate-limit': '0.11.0' }, 200]
-  ] as const) {
-    const clientId = await enroll(version)
-    const path = `/v1/clients/${clientId}/owners/ann/rate-limit`
-    const set = () => call<EnvelopeRow>('PUT', path, { concurrent_connections: 1 })
-    t.equal((await set()).status, 200, 'one that was never seen is judged when it joins')
-    const agent = await connect(clientId, { ...able, version, capabilities })
-    const online = await set()
-    await agent.close()
-    const offline = await set()
-    for (const reply of [online, offline])
-      t.match(reply, status === 200 ? { status } : refusal(status, 'rate_limit_unsupported_by_client'))
+t.test(
+  'an envelope is refused if the agent does not support limits now or did not when last seen',
+  async t => {
+    const { enroll, connect, call, log } = await rateLimitFixture(t)
+    for (const [version, capabilities, status] of [
+      ['0.10.9', null, 422],
+      ['0.11.0', null, 200],
+      ['2.0.0', {}, 422],
+      ['2.0.0', { 'rule.rate-limit': '0.11.0' }, 200]
+    ] as const) {
+      const clientId = await enroll(version)
+      const path = `/v1/clients/${clientId}/owners/ann/rate-limit`
+      const set = () => call<EnvelopeRow>('PUT', path, { concurrent_connections: 1 })
+      t.equal((await set()).status, 200, 'one that was never seen is judged when it joins')
+      const agent = await connect(clientId, { ...able, version, capabilities })
+      const online = await set()
+      await agent.close()
+      const offline = await set()
+      for (const reply of [online, offline])
+        t.match(reply, status === 200 ? { status } : refusal(status, 'rate_limit_unsupported_by_client'))
+    }
+    while (log.filter(({ event }) => event === 'owner_limit.unsupported').length < 2)
+      await new Promise(resolve => setImmediate(resolve))
   }
-  while (log.filter(({ event }) => event === 'owner_limit.unsupported').length < 2)
-    await new Promise(resolve => setImmediate(resolve))
-})
+)
 
-t.test('time spent waiting is summed over the lives of an agent, and goes with its rule', async t => {
+t.test('waiting time is summed over restarts of an agent and removed with its rule', async t => {
   const { agent, connect, clientId, push, server, call } = await rateLimitFixture(t)
   const { body } = await push({ owner: 'ann' })
   const id = body.rule_id

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { encodeLimits, parseLimits } from '../limits.ts'
 
-t.test('bits become bytes once, and a burst that is not given follows from its rate', async t => {
+t.test('bits become bytes, and a missing burst follows from its rate', async t => {
   for (const [given, told] of [
     [{ bandwidth_in_bps: 8_000_000 }, { bytes_in: { per_sec: 1_000_000, burst: 100_000 } }],
     [{ bandwidth_out_bps: 80_000 }, { bytes_out: { per_sec: 10_000, burst: 16_384 } }],
@@ -18,7 +18,7 @@ t.test('bits become bytes once, and a burst that is not given follows from its r
     t.same(encodeLimits(given), told, JSON.stringify(given))
 })
 
-t.test('what limits nothing is nothing; a burst needs its rate', async t => {
+t.test('an empty limit is null; a burst needs its rate', async t => {
   t.equal(parseLimits({}, ''), null)
   t.same(Object.keys(parseLimits({ concurrent_connections: 1, bandwidth_in_bps: 2 }, '') ?? {}), [
     'bandwidth_in_bps',

@@ -13,7 +13,7 @@ const all = {
   new_connections_burst: 5
 }
 
-t.test('caps are kept as they were given, shown, and told to the client', async t => {
+t.test('limits are stored as given, shown, and pushed to the client', async t => {
   const on = await rateLimitFixture(t)
 
   const made = await on.push({ rate_limit: all })
@@ -32,7 +32,7 @@ t.test('caps are kept as they were given, shown, and told to the client', async 
   t.equal(told(on, plain.body.rule_id), null)
 })
 
-t.test('what is no cap is refused, by its field', async t => {
+t.test('an invalid limit is refused with the name of the field', async t => {
   const { push, put } = await rateLimitFixture(t)
   const { body } = await push()
 
@@ -51,7 +51,7 @@ t.test('what is no cap is refused, by its field', async t => {
   t.match(await put(body.rule_id, { prefer_ipv6: true }), refusal(400, 'validation.rate_limit_missing'))
 })
 
-t.test('caps are changed and lifted while the rule runs', async t => {
+t.test('limits are changed and removed while the rule is open', async t => {
   const on = await rateLimitFixture(t)
   const { body: rule } = await on.push({ rate_limit: { concurrent_connections: 3 } })
   const id = rule.rule_id
@@ -70,7 +70,7 @@ t.test('caps are changed and lifted while the rule runs', async t => {
   t.equal((await on.call('DELETE', `/v1/rules/${id}`)).status, 204)
 })
 
-t.test('a client that cannot limit refuses the caps, at create and later', async t => {
+t.test('limits are refused if the client does not support them, at create and later', async t => {
   const { enroll, connect, push, put } = await rateLimitFixture(t)
   for (const [name, version, capabilities, status] of [
     ['old', '0.10.9', null, 422],
@@ -89,35 +89,38 @@ t.test('a client that cannot limit refuses the caps, at create and later', async
   }
 })
 
-t.test('without the plugin a limited rule is failed and off the edge; with it, it comes back', async t => {
-  const on = await rateLimitFixture(t)
-  const { body } = await on.push({ rate_limit: { concurrent_connections: 1 } })
-  await on.agent.close()
-  await on.stop()
+t.test(
+  'without the plugin a limited rule fails and is removed from the agent; with it, it comes back',
+  async t => {
+    const on = await rateLimitFixture(t)
+    const { body } = await on.push({ rate_limit: { concurrent_connections: 1 } })
+    await on.agent.close()
+    await on.stop()
 
-  const { testServer } = await import('../../../kit/test-server.ts')
-  const without = await testServer(t, {
-    plugins: ['users', 'clients', 'rules'],
-    dir: on.dir,
-    clock: on.clock
-  })
-  t.match((await without.call('GET', `/v1/rules/${body.rule_id}`)).body, {
-    state: 'failed',
-    state_reason: 'field_not_loaded'
-  })
-  await without.stop()
+    const { testServer } = await import('../../../kit/test-server.ts')
+    const without = await testServer(t, {
+      plugins: ['users', 'clients', 'rules'],
+      dir: on.dir,
+      clock: on.clock
+    })
+    t.match((await without.call('GET', `/v1/rules/${body.rule_id}`)).body, {
+      state: 'failed',
+      state_reason: 'field_not_loaded'
+    })
+    await without.stop()
 
-  const again = await testServer(t, {
-    plugins: ['users', 'clients', 'rules', 'rate-limit'],
-    dir: on.dir,
-    clock: on.clock
-  })
-  const { control } = again.server.depsOf('rules')
-  const agent = await on.connect(on.clientId, {
-    ...able,
-    port: control.port(),
-    fingerprint: control.fingerprint
-  })
-  await agent.until(RulePush.name)
-  t.ok(told({ agent, server: again.server }, body.rule_id))
-})
+    const again = await testServer(t, {
+      plugins: ['users', 'clients', 'rules', 'rate-limit'],
+      dir: on.dir,
+      clock: on.clock
+    })
+    const { control } = again.server.depsOf('rules')
+    const agent = await on.connect(on.clientId, {
+      ...able,
+      port: control.port(),
+      fingerprint: control.fingerprint
+    })
+    await agent.until(RulePush.name)
+    t.ok(told({ agent, server: again.server }, body.rule_id))
+  }
+)

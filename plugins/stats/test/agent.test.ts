@@ -64,7 +64,7 @@ function edge(t: Test, dir = t.testdir()) {
   }
 }
 
-t.test('the first report on a stream comes at once, the next only when something changed', async t => {
+t.test('the first report on a stream is sent at once, later ones only when something changed', async t => {
   const { journal, clock, reports, join } = edge(t)
   journal.bind(1, web)
 
@@ -86,7 +86,7 @@ t.test('the first report on a stream comes at once, the next only when something
   )
 })
 
-t.test('what lives is said again when only that has changed', async t => {
+t.test('a report is sent when only the active connections have changed', async t => {
   const { journal, clock, reports, join } = edge(t)
   journal.bind(1, web)
   journal.tick([counted(1, [0, 0], { active: 1, connectionsTotal: 1 })])
@@ -102,7 +102,7 @@ t.test('what lives is said again when only that has changed', async t => {
   )
 })
 
-t.test('a long report comes in parts, and what lives with the last', async t => {
+t.test('a long report is sent in parts, the active connections with the last', async t => {
   const { journal, clock, reports, join } = edge(t)
   for (let id = 1; id <= 400; id++) journal.bind(id, { ...web, id: `01RULE${id}` })
   journal.tick(Array.from({ length: 400 }, (_, i) => counted(i + 1, [1, 1], { active: 1 })))
@@ -121,7 +121,7 @@ t.test('a long report comes in parts, and what lives with the last', async t => 
   t.ok(reports.every(report => codec.encode(StatsReport, report).length < 256 * 1024))
 })
 
-t.test('a report that failed is sent again, whole', async t => {
+t.test('a report that failed is sent again completely', async t => {
   const { journal, clock, reports, log, join, refuse } = edge(t)
   journal.bind(1, web)
   journal.tick([counted(1, [10, 0], { active: 1 })])
@@ -136,7 +136,7 @@ t.test('a report that failed is sent again, whole', async t => {
   t.match(reports, [{ live: [{}], rows: [{ bytes_in: 10 }, {}, {}] }])
 })
 
-t.test('after a reconnect the server hears what came after that which it has booked', async t => {
+t.test('after a reconnect only rows after the committed seq are reported', async t => {
   const { journal, clock, reports, join } = edge(t)
   journal.bind(1, web)
   journal.tick([counted(1, [10, 0])])
@@ -156,7 +156,7 @@ t.test('after a reconnect the server hears what came after that which it has boo
   )
 })
 
-t.test('an older epoch is reported before the one that runs, with the gap between them', async t => {
+t.test('an older epoch is reported before the running one, with the gap between them', async t => {
   const dir = t.testdir()
   const before = edge(t, dir)
   before.journal.bind(1, web)
@@ -173,27 +173,24 @@ t.test('an older epoch is reported before the one that runs, with the gap betwee
   t.notOk(reports[0]?.gap)
 })
 
-t.test(
-  'asked for its last report, and before it leaves, it reports what it has counted until then',
-  async t => {
-    const { journal, clock, reports, call, join, engine } = edge(t)
-    journal.bind(1, web)
-    join()
-    await clock.advance(0)
+t.test('the agent reports everything counted so far on request and before it stops', async t => {
+  const { journal, clock, reports, call, join, engine } = edge(t)
+  journal.bind(1, web)
+  join()
+  await clock.advance(0)
 
-    engine(counted(1, [10, 0]))
-    const [handler] = bindHandlers(agent.handlers, () => call)
-    await handler?.run(codec, codec.encode(LastReport, {}))
-    t.match(reports.at(-1), { rows: [{ bytes_in: 10 }, {}, {}] })
+  engine(counted(1, [10, 0]))
+  const [handler] = bindHandlers(agent.handlers, () => call)
+  await handler?.run(codec, codec.encode(LastReport, {}))
+  t.match(reports.at(-1), { rows: [{ bytes_in: 10 }, {}, {}] })
 
-    journal.tick([counted(1, [15, 0])])
-    await agent.stopping(call)
-    t.match(reports.at(-1), { rows: [{ bytes_in: 15 }, {}, {}] })
-    t.equal(reports.length, 3)
-  }
-)
+  journal.tick([counted(1, [15, 0])])
+  await agent.stopping(call)
+  t.match(reports.at(-1), { rows: [{ bytes_in: 15 }, {}, {}] })
+  t.equal(reports.length, 3)
+})
 
-t.test('a stream that is over is reported to no more', async t => {
+t.test('no report is sent on a stream that has ended', async t => {
   const { journal, clock, reports, join, log } = edge(t)
   journal.bind(1, web)
   const stream = join()

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { operatorToken } from '../../../kit/test-server.ts'
 import { minute, row, type StatsFixture, statsFixture } from './fixture.ts'
 
-t.test('ports and targets are told apart where they are asked for', async t => {
+t.test('stats are split by port and by target on request', async t => {
   const { edge, report, call } = await statsFixture(t)
   const { agent, ruleId } = await edge()
   await report(agent, {
@@ -50,7 +50,7 @@ t.test('ports and targets are told apart where they are asked for', async t => {
   })
 })
 
-t.test('a stream tells at once, every five seconds, and when the rule goes', async t => {
+t.test('a stream sends an event at once, every five seconds, and when the rule is deleted', async t => {
   const home = await statsFixture(t)
   const { edge, report, clock, call, away } = home
   const { agent, ruleId } = await edge()
@@ -72,7 +72,7 @@ t.test('a stream tells at once, every five seconds, and when the rule goes', asy
   t.equal(await events(), null, 'and then it ends')
 })
 
-t.test('a stream of a rule that is not there is refused before its first event', async t => {
+t.test('a stream of an unknown rule is refused before its first event', async t => {
   const { call } = await statsFixture(t)
   t.match(await call('GET', '/v1/rules/01NEVERWAS/stats/stream'), {
     status: 404,

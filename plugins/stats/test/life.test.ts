@@ -12,7 +12,7 @@ import { minute, noon, otherEpoch, row, statsFixture } from './fixture.ts'
 
 const hour = 3_600_000
 
-t.test('what lives falls to zero once the client has been away for 30 s, not before', async t => {
+t.test('active connections become zero after the client has been away for 30 s, not before', async t => {
   const { edge, report, stats, clock, away } = await statsFixture(t)
   const { agent, ruleId } = await edge()
   await report(agent, { live: [{ rule_id: ruleId, port: 8080, connections: 3 }] })
@@ -24,7 +24,7 @@ t.test('what lives falls to zero once the client has been away for 30 s, not bef
   t.equal((await stats(ruleId)).active_connections, 0)
 })
 
-t.test('a client that is back within 30 s keeps what lives until it says otherwise', async t => {
+t.test('a client that reconnects within 30 s keeps its active connections until its next report', async t => {
   const { edge, report, stats, clock, connected, away } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   await report(agent, { live: [{ rule_id: ruleId, port: 8080, connections: 3 }] })
@@ -38,7 +38,7 @@ t.test('a client that is back within 30 s keeps what lives until it says otherwi
   t.equal((await stats(ruleId)).active_connections, 0)
 })
 
-t.test('stats are as private as their rule', async t => {
+t.test('only who may read a rule may read its stats', async t => {
   const { edge, call, user, server, clock } = await statsFixture(t)
   const { ruleId } = await edge()
   const stranger = await user('ann')
@@ -59,7 +59,7 @@ t.test('stats are as private as their rule', async t => {
   })
 })
 
-t.test('a rule that is gone is booked until its agent has said all, and then forgotten', async t => {
+t.test('reports of a deleted rule are committed until its agent has reported all of it', async t => {
   const { edge, report, call, server, connected, away, held } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const { store } = server.depsOf('stats')
@@ -96,7 +96,7 @@ t.test('a rule that is gone is booked until its agent has said all, and then for
   t.same(await kept(), [0, 0, 0], 'said again, it is not booked again')
 })
 
-t.test('reports that come again, late and more than once, do not cut a gone rule from the books', async t => {
+t.test('retransmitted reports do not end the accounting of a deleted rule early', async t => {
   const { edge, report, call, server, held } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const { store } = server.depsOf('stats')
@@ -127,7 +127,7 @@ t.test('reports that come again, late and more than once, do not cut a gone rule
   t.equal(await booked(), undefined)
 })
 
-t.test('a journal of long ago that is told again is not the one that was booked last', async t => {
+t.test('a retransmission of an old epoch does not become the last committed report', async t => {
   const { edge, report, server, clock } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const { stats, store } = server.depsOf('stats') as Kernel & { stats: Stats }
@@ -142,7 +142,7 @@ t.test('a journal of long ago that is told again is not the one that was booked 
   t.same(await store.read(em => stats.lastCommitted(clientId, em)), { epoch: otherEpoch, seq: 5 })
 })
 
-t.test('a rule that lived for two seconds is booked, for its owner', async t => {
+t.test('traffic of a rule that existed for two seconds is committed for its owner', async t => {
   const heard: CommittedBytes[] = []
   const sink = definePlugin({
     name: 'sink',
@@ -173,7 +173,7 @@ t.test('a rule that lived for two seconds is booked, for its owner', async t => 
   t.match(heard, [{ clientId, owner: 'ada', ruleId, bytesIn: 10, bytesOut: 20 }])
 })
 
-t.test('what went while stats were off is forgotten at the next start', async t => {
+t.test('data of rules and clients deleted while stats were off is deleted at the next start', async t => {
   const first = await statsFixture(t)
   const [one, two] = [await first.edge('one'), await first.edge('two')]
   const kept = await first.push({ client: one.clientId, listen_port: 1 })
@@ -196,7 +196,7 @@ t.test('what went while stats were off is forgotten at the next start', async t 
   t.match(await store.read(em => em.find(StatsEpoch, {})), [{ clientId: one.clientId }])
 })
 
-t.test('minutes are forgotten after two days; what they came to is not', async t => {
+t.test('minutes are deleted after two days, their totals are not', async t => {
   const { edge, report, stats, clock, server } = await statsFixture(t)
   const { agent, ruleId } = await edge()
   const minutes = () => server.depsOf('stats').store.read(em => em.find(StatsRow, { kind: 'minute' }))
@@ -212,7 +212,7 @@ t.test('minutes are forgotten after two days; what they came to is not', async t
   t.match(await stats(ruleId), { bytes_in: 20 })
 })
 
-t.test('what comes after days of a minute that was booked in part is booked once', async t => {
+t.test('the rest of a partly committed minute is committed once, even days later', async t => {
   const { edge, report, stats, clock, away, connected } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const said = (bytes_in: number) => [row(ruleId, 'minute', minute, { bytes_in })]
@@ -225,7 +225,7 @@ t.test('what comes after days of a minute that was booked in part is booked once
   t.match(await stats(ruleId), { bytes_in: 80 })
 })
 
-t.test('the journal of a start that is long over is forgotten, its sums are not', async t => {
+t.test('rows of an epoch that ended long ago are deleted, their totals are not', async t => {
   const { edge, report, stats, clock, server, away, connected } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const { store } = server.depsOf('stats')
@@ -246,7 +246,7 @@ t.test('the journal of a start that is long over is forgotten, its sums are not'
   t.match(await stats(ruleId), { bytes_in: 15 })
 })
 
-t.test('of a client that starts again and again the last thousand journals are known', async t => {
+t.test('the last thousand epochs of a client that restarts often are kept', async t => {
   const { edge, clock, server } = await statsFixture(t)
   const { clientId } = await edge()
   const { store } = server.depsOf('stats')
@@ -265,7 +265,7 @@ t.test('of a client that starts again and again the last thousand journals are k
   t.equal(epochs[0]?.epoch, 'e100')
 })
 
-t.test('a client that is deleted takes its books along', async t => {
+t.test('deleting a client deletes its stats', async t => {
   const { edge, report, call, server } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const { store } = server.depsOf('stats')
@@ -284,7 +284,7 @@ t.test('a client that is deleted takes its books along', async t => {
   )
 })
 
-t.test('before a revoked client is cut it is asked for its last report', async t => {
+t.test('a revoked client is asked for its last report before its stream ends', async t => {
   const { enroll, connect, call } = await statsFixture(t)
   const clientId = await enroll()
   const agent = await connect(clientId, {
@@ -297,7 +297,7 @@ t.test('before a revoked client is cut it is asked for its last report', async t
   t.match(await agent.until(LastReport.name), { name: LastReport.name })
 })
 
-t.test('while old minutes are dropped others have their turn', async t => {
+t.test('other work runs while old minutes are deleted', async t => {
   const { server } = await statsFixture(t)
   const { store, stats } = server.depsOf('stats') as unknown as { store: Kernel['store']; stats: Stats }
   await store.change(async em => {

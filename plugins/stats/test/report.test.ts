@@ -4,7 +4,7 @@ import { type CommittedBytes, committedSlot } from '../exports.ts'
 import { StatsReport } from '../wire.ts'
 import { committedIn, epoch, minute, noon, otherEpoch, row, statsFixture } from './fixture.ts'
 
-t.test('a rule has stats from the moment that it exists', async t => {
+t.test('a new rule has stats at once', async t => {
   const { edge, stats } = await statsFixture(t)
   const { clientId, ruleId } = await edge()
 
@@ -27,7 +27,7 @@ t.test('a rule has stats from the moment that it exists', async t => {
   })
 })
 
-t.test('what an agent reports is added up over minutes, and answered with its seq', async t => {
+t.test('reported minutes are added up, and the answer has the seq of the report', async t => {
   const { edge, report, stats } = await statsFixture(t)
   const { agent, ruleId } = await edge()
 
@@ -58,7 +58,7 @@ t.test('what an agent reports is added up over minutes, and answered with its se
   })
 })
 
-t.test('a repeated report adds nothing, a grown one its difference', async t => {
+t.test('a repeated report adds nothing, a grown one adds the difference', async t => {
   const { edge, report, stats } = await statsFixture(t)
   const { agent, ruleId } = await edge()
   const said = (bytes_in: number, connections: number) => [
@@ -75,7 +75,7 @@ t.test('a repeated report adds nothing, a grown one its difference', async t => 
   t.match(await stats(ruleId), { bytes_in: 25, connections_total: 2 })
 })
 
-t.test('a report in parts, and reports that lie together, are booked as one each', async t => {
+t.test('parts of a report and reports of one moment are each committed once', async t => {
   const { edge, report, stats } = await statsFixture(t)
   const one = await edge('one')
   const two = await edge('two')
@@ -102,7 +102,7 @@ t.test('a report in parts, and reports that lie together, are booked as one each
   t.match(await stats(two.ruleId), { bytes_out: 9 })
 })
 
-t.test('a lower value is refused and logged, and takes nothing else with it', async t => {
+t.test('a lower value is refused and logged, the other rows are committed', async t => {
   const { edge, report, stats, log } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   await report(agent, { seq: 1, rows: [row(ruleId, 'minute', minute, { bytes_in: 10, bytes_out: 10 })] })
@@ -122,7 +122,7 @@ t.test('a lower value is refused and logged, and takes nothing else with it', as
   )
 })
 
-t.test('totals of two epochs add up, and the gap between them is named once', async t => {
+t.test('totals of two epochs add up, and the gap between them is logged once', async t => {
   const { edge, report, stats, log } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const rows = [row(ruleId, 'minute', minute, { bytes_in: 10 })]
@@ -148,7 +148,7 @@ t.test('totals of two epochs add up, and the gap between them is named once', as
   t.equal(gaps.length, 1)
 })
 
-t.test('Welcome says what is booked, by epoch, also after a restart of the server', async t => {
+t.test('Welcome has the committed seq of each epoch, also after a restart of the server', async t => {
   const { edge, report, stop, dir } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const rows = [row(ruleId, 'minute', minute, { bytes_in: 10 })]
@@ -165,7 +165,7 @@ t.test('Welcome says what is booked, by epoch, also after a restart of the serve
   t.match(await next.stats(ruleId), { bytes_in: 10 })
 })
 
-t.test('an agent speaks for no rule of another client, and for none that never was', async t => {
+t.test("rows of other clients' rules and of unknown rules are ignored", async t => {
   const { edge, report, stats } = await statsFixture(t)
   const mine = await edge('mine')
   const theirs = await edge('theirs')
@@ -181,7 +181,7 @@ t.test('an agent speaks for no rule of another client, and for none that never w
   t.match(await stats(theirs.ruleId), { bytes_in: 0, active_connections: 0, updated_at: null })
 })
 
-t.test('a sink gets each difference once, in the transaction that books it, and speaks after it', async t => {
+t.test('committed bytes are passed on once, in the same transaction, and callbacks run after it', async t => {
   const heard: (readonly CommittedBytes[])[] = []
   let said = 0
   let isBroken = true
@@ -232,7 +232,7 @@ t.test('a sink gets each difference once, in the transaction that books it, and 
   t.ok(log.some(({ event }) => event === 'accounting.not_booked'))
 })
 
-t.test('a report that cannot be booked takes no other of its moment with it', async t => {
+t.test('a report that cannot be committed does not affect others of the same moment', async t => {
   const refused = new Set<string>()
   const sink = definePlugin({
     name: 'sink',
@@ -271,7 +271,7 @@ t.test('a report that cannot be booked takes no other of its moment with it', as
   t.match(await stats(bad.ruleId), { bytes_in: 0 })
 })
 
-t.test('a span without a start is not booked', async t => {
+t.test('a minute with an invalid start is not committed', async t => {
   const { edge, report, stats } = await statsFixture(t)
   const { agent, ruleId } = await edge()
 

@@ -13,13 +13,13 @@ const empty: Summary = {
   active_connections: 0
 }
 
-t.test('an empty house is summed up, too', async t => {
+t.test('the summary of an empty server is all zero', async t => {
   const { call } = await statsFixture(t)
 
   t.strictSame(await call('GET', '/v1/stats/summary').then(({ body }) => body), empty)
 })
 
-t.test('a superadmin sees sums of all, a user of what is theirs', async t => {
+t.test('a superadmin sees the sums of all rules, a user those of their own', async t => {
   const visible: string[] = []
   const grants = definePlugin({
     name: 'some-grants',
@@ -73,7 +73,7 @@ t.test('a superadmin sees sums of all, a user of what is theirs', async t => {
   t.strictSame(await summary(bob), empty)
 })
 
-t.test('a rule that is gone is in no sum, though its agent has yet to report', async t => {
+t.test('a deleted rule is in no sum, even before its last report', async t => {
   const on = await statsFixture(t)
   const { agent, ruleId } = await on.edge()
   await on.report(agent, {
@@ -91,7 +91,7 @@ t.test('a rule that is gone is in no sum, though its agent has yet to report', a
   })
 })
 
-t.test('nobody sums up without being known', async t => {
+t.test('the summary requires a credential', async t => {
   const on = await statsFixture(t)
   await on.user('ada')
 

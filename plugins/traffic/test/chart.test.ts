@@ -9,7 +9,7 @@ t.test('a bar is as long as its share, to an eighth of a column', async t => {
   t.equal(bar(1, 1_000_000), '▏', 'what is not nothing can be seen')
 })
 
-t.test('a size is short, and never a long number', async t => {
+t.test('a size is a short number with a unit', async t => {
   t.equal(size(0), '0 B')
   t.equal(size(1023), '1023 B')
   t.equal(size(1536), '1.5 KiB')
@@ -17,6 +17,6 @@ t.test('a size is short, and never a long number', async t => {
   t.equal(size(Number.MAX_SAFE_INTEGER), '8.0 PiB')
 })
 
-t.test('comma-separated values have a head', async t => {
+t.test('comma-separated values have a header line', async t => {
   t.equal(csv([{ ts: 60, bytes_in: 1, bytes_out: 2 }]), 'ts,bytes_in,bytes_out\n60,1,2')
 })

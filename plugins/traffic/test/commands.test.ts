@@ -7,7 +7,7 @@ import plugin from '../plugin.ts'
 
 type Args = Readonly<Record<string, unknown>>
 
-t.test('the traffic of a client is found by its name, not taken for none', async t => {
+t.test('the traffic of a client is found by the name of the client', async t => {
   const { server, edge, report } = await statsFixture(t, {
     plugins: ['users', 'clients', 'rules', 'stats', 'traffic']
   })

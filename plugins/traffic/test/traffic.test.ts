@@ -8,7 +8,7 @@ const hour = 3600
 const at = Number(minute)
 const plugins = ['users', 'clients', 'rules', 'stats', 'traffic']
 
-t.test('bytes are found in the minute of their delivery, by user, client and pair', async t => {
+t.test('bytes count in the minute of their delivery, for user, client and pair', async t => {
   const { edge, report, call } = await statsFixture(t, { plugins })
   const { agent, clientId, ruleId } = await edge()
   const rows = [
@@ -40,7 +40,7 @@ t.test('bytes are found in the minute of their delivery, by user, client and pai
   t.same(inside.body.samples, [], 'from is in, to is out')
 })
 
-t.test('an hour is shown at one minute past its end, and grows by what comes late', async t => {
+t.test('an hour is shown from one minute past its end on, and includes late reports', async t => {
   const { edge, report, call, clock, away, connected } = await statsFixture(t, { plugins })
   const { agent, clientId, ruleId } = await edge()
   await report(agent, { rows: [row(ruleId, 'minute', `${at + 60}`, { bytes_in: 7 })] })
@@ -60,7 +60,7 @@ t.test('an hour is shown at one minute past its end, and grows by what comes lat
   t.same(await hours(), [{ ts: at, bytes_in: 110, bytes_out: 0 }])
 })
 
-t.test('what is wrong with a query is said', async t => {
+t.test('an invalid query is refused with its reason', async t => {
   const { call, user } = await statsFixture(t, { plugins })
   const ann = await user('ann')
   const cases = [
@@ -88,7 +88,7 @@ t.test('what is wrong with a query is said', async t => {
   })
 })
 
-t.test('the default is minutes for a day of the last week, else hours', async t => {
+t.test('the default bucket is 1m for a day of the last week, else 1h', async t => {
   const { call } = await statsFixture(t, { plugins })
   const bucket = async (from: number, to: number) =>
     (await call<Traffic>('GET', `/v1/traffic/global?from=${from}&to=${to}`)).body.bucket
@@ -98,7 +98,7 @@ t.test('the default is minutes for a day of the last week, else hours', async t 
   t.equal(await bucket(at - 7 * 86_400 - 1, at - 7 * 86_400), '1h')
 })
 
-t.test('a later user of a name inherits no history, and the history of all keeps it', async t => {
+t.test('a later user of a name has no history; the global history keeps it', async t => {
   const { edge, report, call, user } = await statsFixture(t, { plugins })
   const { agent, clientId } = await edge()
   const ann = await user('ann')
@@ -122,7 +122,7 @@ t.test('a later user of a name inherits no history, and the history of all keeps
   t.equal(await total('/v1/traffic/global'), 9, 'the last byte of the rule came late')
 })
 
-t.test('samples go when their time is over', async t => {
+t.test('samples are deleted after their retention', async t => {
   const { edge, report, call, clock, server } = await statsFixture(t, { plugins })
   const { agent, ruleId } = await edge()
   await report(agent, { rows: [row(ruleId, 'minute', minute, { bytes_in: 7 })] })
@@ -139,7 +139,7 @@ t.test('samples go when their time is over', async t => {
   t.equal((await call('GET', '/v1/stats/summary')).status, 200)
 })
 
-t.test('while old samples are dropped others have their turn', async t => {
+t.test('other work runs while old samples are deleted', async t => {
   const { server } = await statsFixture(t, { plugins })
   const deps = server.depsOf('traffic') as unknown as { store: Kernel['store']; traffic: Service }
   const count = (table: string) =>
@@ -161,7 +161,7 @@ t.test('while old samples are dropped others have their turn', async t => {
   })
   t.teardown(() => clearImmediate(next))
 
-  await deps.traffic.tidy()
+  await deps.traffic.prune()
 
   t.ok(turns >= 2)
   t.equal(await count('traffic_sample'), 2, 'what is young stays')

@@ -45,31 +45,28 @@ function openRandom(seed: number): (below: number) => number {
   }
 }
 
-t.test(
-  'over 20 years of a clock that jumps, a period never comes back, and each begins with nothing',
-  async t => {
-    const random = openRandom(5)
-    let row = quota
-    let now = start
-    for (let step = 0; now < start + 20 * 365 * dayMs; step++) {
-      now += (random(10) < 7 ? 1 : -1) * random(20 * dayMs)
-      const before = row
-      row = rolledOver(row, now)
-      const period = currentPeriod(row, now)
-      const isNext = row.periodStart > before.periodStart
-      if (row.periodStart < before.periodStart) t.fail(`step ${step}: the period went back`)
-      if (isNext && row.used + row.credit > 0) t.fail(`step ${step}: usage was taken along`)
-      if (!isNext && row.used !== before.used) t.fail(`step ${step}: usage went without the period`)
-      if (periodOf(row.anchor, row.periodStart).end !== period.end) t.fail(`step ${step}: not its end`)
-      row = withCommitted(row, [delivered(now, random(300))], now)
-      if (random(8) === 0) row = withExhaustion({ ...row, credit: row.used }, now)
-      if ((row.exhaustedAt !== null) !== bytesUsedOf(row) >= row.monthlyBytes)
-        t.fail(`step ${step}: not judged`)
-    }
+t.test('over 20 years of a jumping clock, no period comes back and each begins without usage', async t => {
+  const random = openRandom(5)
+  let row = quota
+  let now = start
+  for (let step = 0; now < start + 20 * 365 * dayMs; step++) {
+    now += (random(10) < 7 ? 1 : -1) * random(20 * dayMs)
+    const before = row
+    row = rolledOver(row, now)
+    const period = currentPeriod(row, now)
+    const isNext = row.periodStart > before.periodStart
+    if (row.periodStart < before.periodStart) t.fail(`step ${step}: the period went back`)
+    if (isNext && row.used + row.credit > 0) t.fail(`step ${step}: usage was taken along`)
+    if (!isNext && row.used !== before.used) t.fail(`step ${step}: usage went without the period`)
+    if (periodOf(row.anchor, row.periodStart).end !== period.end) t.fail(`step ${step}: not its end`)
+    row = withCommitted(row, [delivered(now, random(300))], now)
+    if (random(8) === 0) row = withExhaustion({ ...row, credit: row.used }, now)
+    if ((row.exhaustedAt !== null) !== bytesUsedOf(row) >= row.monthlyBytes)
+      t.fail(`step ${step}: not judged`)
   }
-)
+})
 
-t.test('a span counts whole, where its end does', async t => {
+t.test('a span counts in the period in which it ends', async t => {
   const made = start + 30_500 // in the middle of a minute
   const row = { ...quota, createdAt: made }
   for (const [difference, used] of [
@@ -81,7 +78,7 @@ t.test('a span counts whole, where its end does', async t => {
     t.equal(withCommitted(row, [difference], made).used, used)
 })
 
-t.test('a quota of nothing is spent from the moment at which its period began', async t => {
+t.test('a quota of 0 bytes is exhausted from the start of its period', async t => {
   const next = rolledOver({ ...quota, monthlyBytes: 0 }, start + 40 * dayMs)
 
   t.equal(next.exhaustedAt, Date.UTC(2024, 1, 29, 6))

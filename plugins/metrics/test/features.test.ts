@@ -34,7 +34,7 @@ async function scraped(t: Parameters<typeof statsFixture>[0]) {
   return { ...found, scrape }
 }
 
-t.test('a client has its series from redeem to delete, and they say whether it is connected', async t => {
+t.test('a client has series from enrollment to deletion, which show whether it is connected', async t => {
   const { enroll, connected, away, call, scrape } = await scraped(t)
   const id = await enroll('ed"ge')
   const client = `client="${id}"`
@@ -52,7 +52,7 @@ t.test('a client has its series from redeem to delete, and they say whether it i
   t.same((await scrape()).naming(id), [])
 })
 
-t.test('the series of a rule are there from its beginning, and go with it', async t => {
+t.test('a rule has series from its creation to its deletion', async t => {
   const { edge, report, call, scrape } = await scraped(t)
   const { agent, clientId, ruleId } = await edge()
   const of = `client="${clientId}",owner="_operator",rule="${ruleId}"`
@@ -89,7 +89,7 @@ t.test('the series of a rule are there from its beginning, and go with it', asyn
   t.ok(naming(ruleId).length > 5)
 })
 
-t.test('who is not let in is counted by code, at both doors', async t => {
+t.test('authentication failures are counted by code, over HTTP and control', async t => {
   const { call, scrape, connect, enroll, user } = await scraped(t)
   const id = await enroll('edge')
 
@@ -110,7 +110,7 @@ t.test('who is not let in is counted by code, at both doors', async t => {
   t.equal(value('svc_audit_entries_total', 'outcome="deny"'), 2)
 })
 
-t.test('requests by route, and frames by message; what somebody makes up is no label', async t => {
+t.test('requests are counted by route and frames by message; invented names are not labels', async t => {
   const { call, scrape, edge } = await scraped(t)
   const { agent } = await edge()
   await call('GET', '/v1/clients/01K9ZJ4M5N6P7Q8R9S0TABCDEF')

@@ -6,7 +6,7 @@ import { bookAll, counted, start, web } from '../../../test/agent/journal-kit.ts
 const minuteMs = 60_000
 const nothing = { epoch: '', seq: 0, since: 0 }
 
-t.test('all of an owner is delivered, over rules, starts and acknowledgements', async t => {
+t.test('delivered bytes of an owner count across rules, restarts and acknowledgements', async t => {
   const dir = t.testdir()
   const first = start(t, dir)
   first.journal.bind(1, web)
@@ -22,7 +22,7 @@ t.test('all of an owner is delivered, over rules, starts and acknowledgements', 
   t.equal(start(t, dir).journal.delivered('ann'), 27)
 })
 
-t.test('what a report has told is not owed, whether its acknowledgement has come or not', async t => {
+t.test('bytes of a committed report are acknowledged, even if the answer was lost', async t => {
   const { journal } = start(t, t.testdir())
   journal.bind(1, web)
   journal.tick([counted(1, [100, 0])])
@@ -37,7 +37,7 @@ t.test('what a report has told is not owed, whether its acknowledgement has come
   t.equal(journal.unacknowledged('ann', nothing), 30)
 })
 
-t.test('what the server says as of an older report counts from that report on', async t => {
+t.test('unacknowledged bytes count from the report that the server names, even an older one', async t => {
   const { journal } = start(t, t.testdir())
   journal.bind(1, web)
   const marks = [100, 200, 300].map(bytes => {
@@ -54,7 +54,7 @@ t.test('what the server says as of an older report counts from that report on', 
   )
 })
 
-t.test('a report in parts is told part by part', async t => {
+t.test('a report in parts is acknowledged part by part', async t => {
   const { journal } = start(t, t.testdir())
   journal.bind(1, web)
   journal.bind(2, { ...web, id: '01RULENEXT' })
@@ -68,7 +68,7 @@ t.test('a report in parts is told part by part', async t => {
   t.equal(owed.at(-1), 0)
 })
 
-t.test('only minutes that end after a time are owed', async t => {
+t.test('only minutes that end after a given time count', async t => {
   const clock = fakeClock()
   const { journal } = start(t, t.testdir(), clock)
   journal.bind(1, web)
@@ -85,7 +85,7 @@ t.test('only minutes that end after a time are owed', async t => {
   t.equal(journal.deliveredSince('ann', since + 30), 0, 'of one that began before, what is not booked')
 })
 
-t.test('a start after a crash owes what the epochs before have not told', async t => {
+t.test('after a crash, bytes of earlier epochs stay unacknowledged', async t => {
   const dir = t.testdir()
   const first = start(t, dir)
   first.journal.bind(1, web)
@@ -101,7 +101,7 @@ t.test('a start after a crash owes what the epochs before have not told', async 
   t.equal(journal.unacknowledged('ann', { epoch, seq, since: 0 }), 45)
 })
 
-t.test('a server that has forgotten reports is owed them again', async t => {
+t.test('bytes are unacknowledged again if the server has lost their reports', async t => {
   const { journal } = start(t, t.testdir())
   journal.bind(1, web)
   journal.tick([counted(1, [100, 0])])
@@ -113,7 +113,7 @@ t.test('a server that has forgotten reports is owed them again', async t => {
   t.equal(journal.unacknowledged('ann', nothing), 100)
 })
 
-t.test('a server that was put back to an old state is owed what has long been forgotten', async t => {
+t.test('pruned deliveries are restored if the server was restored to an old state', async t => {
   const clock = fakeClock()
   const { journal } = start(t, t.testdir(), clock)
   journal.bind(1, web)
@@ -134,7 +134,7 @@ t.test('a server that was put back to an old state is owed what has long been fo
   t.equal(journal.unacknowledged('ann', old), 1000 - 120, 'once')
 })
 
-t.test('what is booked long ago leaves nothing behind', async t => {
+t.test('deliveries committed long ago are pruned', async t => {
   const { journal, db } = start(t, t.testdir())
   journal.bind(1, web)
   for (let i = 1; i <= 200; i++) {
@@ -146,7 +146,7 @@ t.test('what is booked long ago leaves nothing behind', async t => {
   t.equal(journal.delivered('ann'), 200)
 })
 
-t.test('a server that is away for long: what is owed to it does not grow by the minute for ever', async t => {
+t.test('unacknowledged deliveries are folded while the server is away for long', async t => {
   const clock = fakeClock()
   const { journal, db } = start(t, t.testdir(), clock)
   journal.bind(1, web)
