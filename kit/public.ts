@@ -3,6 +3,7 @@
 import { rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Static, TSchema } from 'typebox'
+import type { AgentObjectKind, ObjectChange } from '../agent/plugin.ts'
 import { agentPlugins } from '../config/agent-plugins.ts'
 import { plugins as builtin } from '../config/plugins.ts'
 import { newId } from '../kernel/base/id.ts'
@@ -11,9 +12,7 @@ import { hashOf } from '../kernel/identity/secret.ts'
 import type { Kernel, Plugin } from '../kernel/plugin.ts'
 import { openCodec } from '../kernel/wire/codec.ts'
 import type { Message } from '../kernel/wire/message.ts'
-import { TrafficQuotaUpdate } from '../plugins/quota/wire.ts'
-import { EnvelopeRemove, EnvelopeSet } from '../plugins/rate-limit/wire.ts'
-import { RulePush, RuleRemove } from '../plugins/rules/wire.ts'
+import { RulePush } from '../plugins/rules/wire.ts'
 import type { Stats } from '../plugins/stats/stats.ts'
 import { scratchFor } from './scratch.ts'
 import { connectAgent, type Script, type ScriptedAgent, scripted } from './scripted-agent.ts'
@@ -85,7 +84,7 @@ export async function testAgent(
       enrolledAt: clock.now()
     })
   )
-  const { messages, capabilities } = await abilities
+  const { messages, capabilities, answers } = await abilities
   const agent = await connectAgent(contextOf(t), {
     port: control.port(),
     fingerprint: control.fingerprint,
@@ -108,17 +107,19 @@ export async function testAgent(
 const abilities = Promise.all(Object.values(agentPlugins).map(async load => (await load()).default)).then(
   halves => ({
     messages: halves.flatMap(({ messages }) => messages ?? []),
-    capabilities: Object.assign({}, ...halves.map(({ capabilities }) => capabilities))
+    capabilities: Object.assign({}, ...halves.map(({ capabilities }) => capabilities)),
+    answers: halves.flatMap(({ kinds }) => (kinds ?? []).flatMap(answersOf))
   })
 )
 
-const answers = [
-  scripted(RulePush, ({ rule_id, revision }) => ({ rule_id, revision })),
-  scripted(RuleRemove, ({ rule_id, revision }) => ({ rule_id, revision })),
-  scripted(TrafficQuotaUpdate, ({ user_id, revision }) => ({ user_id, revision })),
-  scripted(EnvelopeSet, ({ owner_id, revision }) => ({ owner_id, revision })),
-  scripted(EnvelopeRemove, ({ owner_id, revision }) => ({ owner_id, revision }))
-]
+/** Answers every push and removal of the kind as applied. */
+const answersOf = ({ push, readPush, remove, readRemove, answer }: AgentObjectKind) => {
+  const applied = ({ id, revision }: ObjectChange) => answer(id, revision)
+  return [
+    scripted(push, body => applied(readPush(body))),
+    ...(remove && readRemove ? [scripted(remove, body => applied(readRemove(body)))] : [])
+  ]
+}
 
 /** Releases run in reverse: what came last goes first. */
 function contextOf(t: TestContext) {
