@@ -1,0 +1,72 @@
+// What an agent's results make of a rule.
+import type { EntityManager } from '@mikro-orm/sql'
+import type { ApplyResult, ManagedObject, ObjectKind } from '../../kernel/control/managed-objects.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { Rule } from './entities.ts'
+import { keysWith } from './field-values.ts'
+import type { Fields } from './fields.ts'
+import { portInUse } from './new-rule.ts'
+import { objectKeyOf, type RuleStates } from './rule-states.ts'
+import type { AfterCommit } from './service.ts'
+
+interface Services extends Pick<Kernel, 'control' | 'log'> {
+  readonly fields: Fields
+  readonly states: RuleStates
+}
+
+export function openResults(services: Services): Pick<ObjectKind, 'recordResult' | 'resultRecorded'> {
+  const { states } = services
+  const afterCommit = new WeakMap<ManagedObject, AfterCommit>()
+
+  async function record({ id, removal }: ManagedObject, result: ApplyResult, em: EntityManager) {
+    // One transaction may hold several results of a rule: the identity map may be behind.
+    const rule = await em.findOne(Rule, { id }, { disableIdentityMap: true })
+    if (!rule) return null
+    if (rule.state === 'draining')
+      return removal !== null && result.status === 'removed' ? states.remove(rule, em) : null
+    if (removal !== null) return null
+    if (result.status === 'refused') return refused(services, rule, result.code, em)
+    if (result.status !== 'applied') return null
+    if (rule.valuesBefore != null) await em.nativeUpdate(Rule, { id }, { valuesBefore: null })
+    return states.enter(rule, { state: 'active' }, em)
+  }
+
+  return {
+    async recordResult(row, result, em) {
+      const after = await record(row, result, em)
+      if (after) afterCommit.set(row, after)
+    },
+    resultRecorded(row) {
+      afterCommit.get(row)?.()
+      afterCommit.delete(row)
+    }
+  }
+}
+
+/** A refused change of hot fields is undone, unless the port is in use: then the agent tries the new rule again. */
+async function refused(
+  services: Services,
+  rule: Rule,
+  code: string,
+  em: EntityManager
+): Promise<AfterCommit> {
+  const { control, log, fields, states } = services
+  const { id, clientId, valuesBefore = null } = rule
+  if (valuesBefore === null) return states.fail(rule, { code }, em)
+  const isUndone = code !== portInUse.code
+  if (isUndone) await fields.replaceHot(rule, valuesBefore, em)
+  const keys = isUndone ? keysWith(rule, valuesBefore) : rule.fields
+  await em.nativeUpdate(Rule, { id }, { fields: keys, valuesBefore: null })
+  await control.objects.put(em, objectKeyOf(rule))
+  const failed = isUndone ? null : await states.fail(rule, { code }, em)
+  return () => {
+    failed?.()
+    if (isUndone)
+      log.warn('rule.change_refused', 'the client keeps the values before', {
+        rule: id,
+        client: clientId,
+        code
+      })
+    control.objects.wake(clientId)
+  }
+}
