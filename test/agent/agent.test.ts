@@ -7,13 +7,13 @@ import { machineTime } from '../support/machine-time.ts'
 import { deadEndpoint, scriptedServer } from './scripted-server.ts'
 import { push, remove, startTestAgent } from './test-agent.ts'
 
-t.test('an agent says who it is, takes a rule, and tells what it holds', async t => {
+t.test('an agent sends Hello, applies a rule, and lists it in its inventory', async t => {
   const server = await scriptedServer(t, { messages })
   const plugin: AgentPlugin = { name: 'extra', agent: '^1.0.0', capabilities: { extra: '1.2.0' } }
   const { engine } = startTestAgent(t, { dir: t.testdir(), server, plugins: [rules, plugin] })
 
-  const visit = await server.next()
-  t.match(visit.hello, {
+  const connection = await server.next()
+  t.match(connection.hello, {
     token: 'token-one',
     agent_version: '2.0.0',
     protocol_version: 1,
@@ -21,15 +21,15 @@ t.test('an agent says who it is, takes a rule, and tells what it holds', async t
     state_digest: digestOf('', [])
   })
 
-  t.match(await push(visit, 'rule-1', 4, 8080), { rule_id: 'rule-1', revision: 4 })
+  t.match(await push(connection, 'rule-1', 4, 8080), { rule_id: 'rule-1', revision: 4 })
   t.match([...engine.rules.values()], [{ from: 8080, targets: [{ host: '10.0.0.1', port: 80 }] }])
-  t.match(await visit.channel.request(Inventory, { after: '' }), {
+  t.match(await connection.channel.request(Inventory, { after: '' }), {
     rows: [{ kind: 'rule', id: 'rule-1', revision: 4, state: 'applied' }],
     more: false
   })
 })
 
-t.test('a lost stream touches no rule, and the next one begins with an equal digest', async t => {
+t.test('a lost stream changes no rule, and the next Hello has the digest of the same objects', async t => {
   const server = await scriptedServer(t, { messages })
   const { engine, clock, log } = startTestAgent(t, { dir: t.testdir(), server })
   const first = await server.next()
@@ -46,7 +46,7 @@ t.test('a lost stream touches no rule, and the next one begins with an equal dig
   t.equal(engine.closed.length, 0)
 })
 
-t.test('an agent that starts while the server is away forwards from its saved state', async t => {
+t.test('an agent that starts while the server is down forwards from its saved state', async t => {
   const dir = t.testdir()
   const server = await scriptedServer(t, { messages })
   const first = startTestAgent(t, { dir, server })
@@ -60,7 +60,7 @@ t.test('an agent that starts while the server is away forwards from its saved st
   t.match([...second.engine.rules.values()], [{ from: 8080 }])
 })
 
-t.test('a saved rule that cannot be opened is tried again and reported', async t => {
+t.test('a saved rule that cannot be opened is retried and reported', async t => {
   const dir = t.testdir()
   const server = await scriptedServer(t, { messages })
   const first = startTestAgent(t, { dir, server })
@@ -69,68 +69,73 @@ t.test('a saved rule that cannot be opened is tried again and reported', async t
 
   const second = startTestAgent(t, { dir, server })
   second.engine.refuseNextOpen('EADDRINUSE')
-  const visit = await server.next()
-  t.equal(visit.hello.state_digest, digestOf('generation-a', []))
+  const connection = await server.next()
+  t.equal(connection.hello.state_digest, digestOf('generation-a', []))
   await second.clock.advance(1000)
   await second.log.until('rule.opened')
 
-  await visit.channel.request(Inventory, { after: '' }) // what was told before is here by now
-  t.match(visit.standings, [
+  await connection.channel.request(Inventory, { after: '' }) // earlier messages have arrived by now
+  t.match(connection.statuses, [
     { kind: 'rule', id: 'rule-1', revision: 4, code: 'port_in_use' },
     { kind: 'rule', id: 'rule-1', revision: 4, code: '' }
   ])
 })
 
-t.test('a removed rule is answered when it is shut, and gone when it has drained', async t => {
-  const server = await scriptedServer(t, { messages })
-  const { engine } = startTestAgent(t, { dir: t.testdir(), server })
-  const visit = await server.next()
-  await push(visit, 'rule-1', 1, 8080)
-  engine.holdDrains()
+t.test(
+  'a removal is answered when the port is closed, and ObjectRemoved follows after the drain',
+  async t => {
+    const server = await scriptedServer(t, { messages })
+    const { engine } = startTestAgent(t, { dir: t.testdir(), server })
+    const connection = await server.next()
+    await push(connection, 'rule-1', 1, 8080)
+    engine.holdDrains()
 
-  t.match(await remove(visit, 'rule-1', 2, 'drain'), { rule_id: 'rule-1', revision: 2 })
-  t.equal(engine.rules.size, 0)
-  t.match((await visit.channel.request(Inventory, { after: '' })).rows, [{ id: 'rule-1', state: 'draining' }])
-  t.same(visit.removed, [])
+    t.match(await remove(connection, 'rule-1', 2, 'drain'), { rule_id: 'rule-1', revision: 2 })
+    t.equal(engine.rules.size, 0)
+    t.match((await connection.channel.request(Inventory, { after: '' })).rows, [
+      { id: 'rule-1', state: 'draining' }
+    ])
+    t.same(connection.removed, [])
 
-  engine.finishDrain(1)
-  await new Promise(resolve => setImmediate(resolve))
-  await visit.channel.request(Inventory, { after: '' })
-  t.match(visit.removed, [{ kind: 'rule', id: 'rule-1', revision: 2 }])
-})
+    engine.finishDrain(1)
+    await new Promise(resolve => setImmediate(resolve))
+    await connection.channel.request(Inventory, { after: '' })
+    t.match(connection.removed, [{ kind: 'rule', id: 'rule-1', revision: 2 }])
+  }
+)
 
-t.test('a stop closes listeners, waits for the drain and the last report, and keeps the rules', async t => {
+t.test('a stop closes listeners, waits for drain and last report, and keeps the saved rules', async t => {
   const dir = t.testdir()
   const server = await scriptedServer(t, { messages })
-  const story: string[] = []
+  const steps: string[] = []
   const reporter: AgentPlugin = {
     name: 'reporter',
     agent: '^1.0.0',
     async stopping() {
-      story.push('reported')
+      steps.push('reported')
     }
   }
   const agent = startTestAgent(t, { dir, server, plugins: [rules, reporter] })
-  const visit = await server.next()
-  await push(visit, 'rule-1', 1, 8080)
+  const connection = await server.next()
+  await push(connection, 'rule-1', 1, 8080)
   agent.engine.holdDrains()
 
   const stopped = agent.stop().then(outcome => {
-    story.push(outcome)
+    steps.push(outcome)
   })
   await agent.log.until('rule.closed')
   t.equal(agent.engine.rules.size, 0)
-  t.same(story, [])
-  t.notOk(visit.ended.aborted, 'the stream outlives the drain: it carries the last report')
+  t.same(steps, [])
+  t.notOk(connection.ended.aborted, 'the stream stays up for the last report')
   agent.engine.finishDrain(1)
   await stopped
 
-  t.same(story, ['reported', 'stopped'])
-  const again = startTestAgent(t, { dir, server })
-  await again.log.until('rule.opened')
+  t.same(steps, ['reported', 'stopped'])
+  const next = startTestAgent(t, { dir, server })
+  await next.log.until('rule.opened')
 })
 
-t.test('a second signal waits for nothing', async t => {
+t.test('a second signal ends the drain and the last report', async t => {
   const server = await scriptedServer(t, { messages })
   const never = Promise.withResolvers<void>()
   const plugin: AgentPlugin = { name: 'slow', agent: '^1.0.0', stopping: () => never.promise }
@@ -146,14 +151,14 @@ t.test('a second signal waits for nothing', async t => {
   t.ok(agent.engine.isStopped)
 })
 
-t.test('a last report that is not answered is given 3 s', async t => {
+t.test('the agent waits 3 s for the last report', async t => {
   const server = await scriptedServer(t, { messages })
-  const asked = Promise.withResolvers<void>()
+  const stopping = Promise.withResolvers<void>()
   const plugin: AgentPlugin = {
     name: 'slow',
     agent: '^1.0.0',
     stopping() {
-      asked.resolve()
+      stopping.resolve()
       return new Promise(() => {})
     }
   }
@@ -161,13 +166,13 @@ t.test('a last report that is not answered is given 3 s', async t => {
   await server.next()
 
   const stopped = agent.stop()
-  await asked.promise
+  await stopping.promise
   await agent.clock.advance(3000)
 
   t.equal(await stopped, 'stopped')
 })
 
-t.test('a plugin that never ends its start is given 10 s, and named', async t => {
+t.test("a plugin start that hangs fails after 10 s with the plugin's name", async t => {
   const called = Promise.withResolvers<void>()
   const plugin: AgentPlugin = {
     name: 'hung',
@@ -191,7 +196,7 @@ t.test('a plugin that never ends its start is given 10 s, and named', async t =>
   t.ok(agent.engine.isStopped)
 })
 
-t.test('a name that does not resolve is one line in 10 s, with what was left out', async t => {
+t.test('DNS failures of one name are logged once in 10 s, with the number of suppressed lines', async t => {
   const server = await scriptedServer(t, { messages })
   const { engine, log, clock } = startTestAgent(t, { dir: t.testdir(), server })
   await push(await server.next(), 'rule-1', 1, 8080)
@@ -209,7 +214,7 @@ t.test('a name that does not resolve is one line in 10 s, with what was left out
   t.equal(log.count('rule.dns_failed'), 2)
 })
 
-t.test('the engine asks for names and is answered', async t => {
+t.test('names that the engine asks for are resolved', async t => {
   const server = await scriptedServer(t, { messages })
   const { engine } = startTestAgent(t, { dir: t.testdir(), server })
   await server.next()
@@ -220,7 +225,7 @@ t.test('the engine asks for names and is answered', async t => {
   t.same(engine.answers.get(9), { ok: true, addresses: ['address of db.example'] })
 })
 
-t.test('one state directory serves one agent', async t => {
+t.test('a second agent in the same state directory is refused', async t => {
   const dir = t.testdir()
   const server = { endpoint: await deadEndpoint(), fingerprint: 'ab'.repeat(32) }
   const first = startTestAgent(t, { dir, server })

@@ -18,7 +18,7 @@ const pending = {
 }
 const bundle = { ...pending, client_id: '01J0000000000000000000000A', client_name: 'edge' }
 
-t.test('a bundle is read as it was written, and its file is ours alone', async t => {
+t.test('a bundle is read as it was written, and only its owner can read the file', async t => {
   const file = join(t.testdir(), 'bundle.json')
   t.equal(readBundle(file), null)
 
@@ -32,7 +32,7 @@ t.test('a bundle is read as it was written, and its file is ours alone', async t
   t.same(readdirSync(join(file, '..')), ['bundle.json'], 'no draft stays')
 })
 
-t.test('a bundle is marked only while it holds the refused token', async t => {
+t.test('a bundle is marked only while it has the revoked token', async t => {
   const file = join(t.testdir(), 'bundle.json')
   writeBundle(file, bundle)
 
@@ -42,7 +42,7 @@ t.test('a bundle is marked only while it holds the refused token', async t => {
   t.equal(readBundle(file)?.revoked_at, '2026-01-01T00:00:00.000Z')
 })
 
-t.test('a bundle that others may read, or that is none, is refused with what to do', async t => {
+t.test('a bundle that is invalid or that others can read is refused with a remedy', async t => {
   const file = join(t.testdir(), 'bundle.json')
   const broken: [text: string, message: RegExp][] = [
     ['{', /is not JSON/],

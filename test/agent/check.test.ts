@@ -18,13 +18,13 @@ const kind = defineObjectKind({
   withdraw: async () => ({ done: Promise.resolve() })
 })
 
-t.test('the plugins that come with sluice go together', async t => {
+t.test('the built-in plugins are compatible', async t => {
   const loaded = await Promise.all(Object.values(agentPlugins).map(async load => (await load()).default))
 
   t.doesNotThrow(() => checkPlugins(loaded))
 })
 
-t.test('what two plugins claim, or one that was written for another contract, stops the agent', async t => {
+t.test('duplicate names, or a plugin for another contract version, stop the agent', async t => {
   const wrong: [plugins: AgentPlugin[], message: RegExp][] = [
     [[plugin('a'), plugin('a')], /plugin a is in a and a/],
     [[plugin('a', { kinds: [kind] }), plugin('b', { kinds: [kind] })], /kind thing is in a and b/],

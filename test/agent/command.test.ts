@@ -8,14 +8,14 @@ import { bundleOf } from './test-agent.ts'
 
 const pin = 'ab'.repeat(32)
 
-t.test('an agent without a bundle says what to do', async t => {
+t.test('an agent without a bundle fails with a remedy', async t => {
   const { code, stderr } = await sluice(['agent', 'run', '--state-dir', t.testdir()])
 
   t.equal(code, 78)
   t.match(stderr, /startup\.config_invalid: there is no bundle .*; run sluice agent enroll first/)
 })
 
-t.test('an agent that was revoked opens nothing, says so, and exits 4', async t => {
+t.test('a revoked agent opens nothing and exits with 4', async t => {
   const dir = join(t.testdir(), 'state')
   mkdirSync(dir, { mode: 0o700 })
   const bundle = bundleOf({ endpoint: await deadEndpoint(), fingerprint: pin }, 'token-one')

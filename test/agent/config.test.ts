@@ -31,7 +31,7 @@ t.test('the state directory: flag, environment, file, STATE_DIRECTORY, XDG, home
   t.equal(readAgentConfig({ file: null, env: xdg }).state_dir, '/xdg/sluice/agent')
 })
 
-t.test('lists come from the environment, too', async t => {
+t.test('the environment can set lists', async t => {
   const env = { SVC_BIND: '127.0.0.1,::1', SVC_ALLOW_PORTS: '443,8000-8999', SVC_DENY_TARGETS: '10.0.0.0/8' }
 
   const { bind, guardrails } = readAgentConfig({ file: null, env })
@@ -42,7 +42,7 @@ t.test('lists come from the environment, too', async t => {
   t.same(guardrails.filter.deny, [{ cidr: '10.0.0.0/8' }])
 })
 
-t.test('all problems are told together, a slip with the nearest key', async t => {
+t.test('all problems are reported together, a misspelled key with the nearest one', async t => {
   const dir = t.testdir({
     'agent.toml': 'statedir = "/x"\nbind = []\n[plugins.rules]\nenabled = "no"\nenbled = true\n'
   })
@@ -55,7 +55,7 @@ t.test('all problems are told together, a slip with the nearest key', async t =>
     })
 })
 
-t.test('guardrails that cannot be read stop the agent', async t => {
+t.test('invalid guardrails stop the agent', async t => {
   t.throws(() => readAgentConfig({ file: null, env: { SVC_DENY_TARGETS: '10.0.0.0/99' } }), {
     errorCode: { exit: 78 },
     message: /deny_targets: 10\.0\.0\.0\/99/

@@ -3,7 +3,7 @@ import { openEngineLog } from '../../agent/observe/engine-log.ts'
 import { fakeClock } from '../../kit/fake-clock.ts'
 import { recordLog } from './recorded-log.ts'
 
-t.test('evicted flows of a rule are one line in 10 s, with how many were left out', async t => {
+t.test('evicted flows of a rule are logged once in 10 s, with the number of suppressed lines', async t => {
   const [clock, log] = [fakeClock(), recordLog()]
   const spec = { id: 'rule-1', protocol: 'udp' }
   const say = openEngineLog({ find: () => spec as never }, clock, log)

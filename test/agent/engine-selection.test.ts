@@ -10,7 +10,7 @@ t.test('the native engine runs where it loads', async t => {
   t.match(selectEngine('auto', found), { engine: 'native', reason: '/lib/sluice.node' })
 })
 
-t.test('else the portable one, with the reason', async t => {
+t.test('otherwise the portable engine runs, and the reason is logged', async t => {
   const choice = selectEngine('auto', missing)
   t.match(choice, { engine: 'portable', reason: 'there is no native engine for darwin' })
   const log = recordLog()
@@ -18,7 +18,7 @@ t.test('else the portable one, with the reason', async t => {
   t.match(log.lines, [{ event: 'engine.selected', fields: { engine: 'portable', reason: /darwin/ } }])
 })
 
-t.test('whoever wants one engine gets that one, or is told why not', async t => {
+t.test('a configured engine runs, or the start fails with the reason', async t => {
   t.match(selectEngine('portable', found), { engine: 'portable' })
   t.throws(() => selectEngine('native', missing), {
     message: /engine is native, and there is no native engine/

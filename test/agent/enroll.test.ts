@@ -32,12 +32,12 @@ const enrollment = (t: Test, server: Pick<ScriptedServer, 'endpoint' | 'fingerpr
   signal: never
 })
 
-t.test('a code becomes a bundle, with a token that only this machine has seen', async t => {
+t.test('enrollment writes a bundle, and the server gets only a hash of the token', async t => {
   const server = await scriptedServer(t)
   const given = enrollment(t, server)
-  let pendingThen: unknown
+  let pendingAtRedeem: unknown
   server.onRedeem = async () => {
-    pendingThen = readPending(given.bundleFile)
+    pendingAtRedeem = readPending(given.bundleFile)
     return redeemed
   }
 
@@ -47,19 +47,19 @@ t.test('a code becomes a bundle, with a token that only this machine has seen', 
   t.same(readBundle(given.bundleFile), bundle)
   t.same(server.redeems, [{ code, token_hash: hash(bundle.token) }])
   t.match(
-    pendingThen,
+    pendingAtRedeem,
     { token: bundle.token, server_endpoint: server.endpoint },
-    'on disk before it was sent'
+    'saved before the request was sent'
   )
   t.equal(readPending(given.bundleFile), null)
 })
 
-t.test('an answer that is lost is asked for again with the same token', async t => {
+t.test('a request whose response is lost is repeated with the same token', async t => {
   const server = await scriptedServer(t)
   const given = enrollment(t, server)
   let calls = 0
   server.onRedeem = async () => {
-    if (++calls === 1) throw new Refused('wire.closed', 'as if it had never come')
+    if (++calls === 1) throw new Refused('wire.closed', 'the response was lost')
     return redeemed
   }
 
@@ -71,7 +71,7 @@ t.test('an answer that is lost is asked for again with the same token', async t 
   )
 })
 
-t.test('a run that was interrupted is taken up by the next one with the pending token', async t => {
+t.test('the next run continues an interrupted one with the pending token', async t => {
   const server = await scriptedServer(t)
   const given = enrollment(t, server)
   const { endpoint: server_endpoint, fingerprint: server_cert_sha256 } = server
@@ -81,7 +81,7 @@ t.test('a run that was interrupted is taken up by the next one with the pending 
   t.equal((await enroll(given)).token, 'token-before')
 })
 
-t.test('a code that is spent by ourselves is completed by Hello', async t => {
+t.test('a code that an earlier run has redeemed is completed by Hello', async t => {
   const server = await scriptedServer(t)
   const given = enrollment(t, server)
   const { endpoint: server_endpoint, fingerprint: server_cert_sha256 } = server
@@ -97,7 +97,7 @@ t.test('a code that is spent by ourselves is completed by Hello', async t => {
   t.same(readBundle(given.bundleFile), bundle)
 })
 
-t.test('a pending token that the server refuses gives way to a fresh one', async t => {
+t.test('a pending token that the server refuses is replaced by a new one', async t => {
   const server = await scriptedServer(t)
   const given = enrollment(t, server)
   const { endpoint: server_endpoint, fingerprint: server_cert_sha256 } = server
@@ -116,7 +116,7 @@ t.test('a pending token that the server refuses gives way to a fresh one', async
   t.equal(server.redeems.at(-1)?.token_hash, hash(bundle.token))
 })
 
-t.test('a pending token for another server is not shown to this one', async t => {
+t.test('a pending token for another server is not sent to this one', async t => {
   const server = await scriptedServer(t)
   const given = enrollment(t, server)
   writePending(given.bundleFile, {
@@ -147,13 +147,13 @@ t.test('a refusal has the exit code of the error table', async t => {
   }
 })
 
-t.test('a server that cannot be reached, or is another, is exit 69', async t => {
+t.test('a server that is unreachable, or has another certificate, is exit 69', async t => {
   const server = await scriptedServer(t)
   const dead = { endpoint: await deadEndpoint(), fingerprint: server.fingerprint }
   const other = { endpoint: server.endpoint, fingerprint: '00'.repeat(32) }
 
-  for (const place of [dead, other])
-    await t.rejects(enroll(enrollment(t, place)), {
+  for (const target of [dead, other])
+    await t.rejects(enroll(enrollment(t, target)), {
       errorCode: { code: 'server_unreachable', exit: 69 },
       message: /127\.0\.0\.1/
     })
@@ -161,7 +161,7 @@ t.test('a server that cannot be reached, or is another, is exit 69', async t => 
   t.same(server.redeems, [])
 })
 
-t.test('a URI that is none is told so', async t => {
+t.test('an invalid URI is refused with its form', async t => {
   const pin = 'AB'.repeat(32)
   t.same(parseEnrollmentUri(` svc://edge.example:7443/enroll?pin=sha256:${pin}&code=xyz\n`), {
     endpoint: 'edge.example:7443',

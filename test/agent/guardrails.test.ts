@@ -6,7 +6,7 @@ const none = { allow_ports: [], allow_targets: [], deny_targets: [] }
 const rule = (host: string, port = 80, from = 8080, to = from) => ({ from, to, targets: [{ host, port }] })
 const denied = { name: 'Refused', code: 'denied_by_agent' }
 
-t.test('by default link-local, multicast and unspecified targets are denied, mapped forms too', async t => {
+t.test('by default link-local, multicast and unspecified targets are denied, also IPv4-mapped', async t => {
   const { admit } = readAgentConfig({ file: null, env: {} }).guardrails
   const bad = ['169.254.169.254', 'fe80::1', '224.0.0.1', 'ff02::1', '0.0.0.0', '::', '::ffff:169.254.1.1']
   const good = ['127.0.0.1', '::1', '10.0.0.1', '2001:db8::1', '::ffff:10.0.0.1', 'metadata.internal']
@@ -15,7 +15,7 @@ t.test('by default link-local, multicast and unspecified targets are denied, map
   for (const host of good) t.doesNotThrow(() => admit(rule(host)), host)
 })
 
-t.test('allow_ports holds every port of a rule', async t => {
+t.test('every port of a rule must be in allow_ports', async t => {
   const { admit } = openGuardrails({ ...none, allow_ports: [443, '8000-8999'] }, [])
 
   for (const [from, to] of [
@@ -31,7 +31,7 @@ t.test('allow_ports holds every port of a rule', async t => {
     t.throws(() => admit(rule('10.0.0.1', 80, from, to)), denied)
 })
 
-t.test('allow_targets is judged with its ports, a deny wins, a name waits for its dial', async t => {
+t.test('allow_targets includes ports, a deny precedes, and names are checked at the dial', async t => {
   const { admit, filter } = openGuardrails(
     {
       ...none,
@@ -59,7 +59,7 @@ t.test('allow_targets is judged with its ports, a deny wins, a name waits for it
   })
 })
 
-t.test('what cannot be read is a problem that names its key', async t => {
+t.test('an invalid entry is a problem with its key', async t => {
   const bad: [key: 'allow_ports' | 'allow_targets' | 'deny_targets', text: string][] = [
     ['allow_ports', '0'],
     ['allow_ports', '90-80'],
@@ -80,7 +80,7 @@ t.test('what cannot be read is a problem that names its key', async t => {
   }
 })
 
-t.test('an IPv4-mapped prefix is the IPv4 prefix', async t => {
+t.test('an IPv4-mapped prefix equals the IPv4 prefix', async t => {
   const { admit } = openGuardrails({ ...none, deny_targets: ['::ffff:10.0.0.0/104'] }, [])
 
   t.throws(() => admit(rule('10.1.2.3')), denied)

@@ -10,17 +10,17 @@ import { deadEndpoint, scriptedServer } from './scripted-server.ts'
 import { bundleOf, push, startTestAgent } from './test-agent.ts'
 
 const refuse = (code: string) => () => {
-  throw new Refused(code, 'not this one')
+  throw new Refused(code, 'refused')
 }
-const turns = async (count: number): Promise<void> => {
+const loopTurns = async (count: number): Promise<void> => {
   for (let i = 0; i < count; i++) await new Promise(resolve => setImmediate(resolve))
 }
 
-t.test('another leaf than the pinned one ends the handshake before a byte of ours', async t => {
+t.test('a certificate that is not pinned ends the connection before the agent sends data', async t => {
   const { cert, key, fingerprint } = await openCertificate(t.testdir(), { names: [] })
-  const heard: Buffer[] = []
+  const received: Buffer[] = []
   const tls = createTlsServer({ cert, key, minVersion: 'TLSv1.3', ALPNProtocols: [alpn] }, socket => {
-    socket.on('data', chunk => heard.push(chunk))
+    socket.on('data', chunk => received.push(chunk))
     socket.on('error', () => {})
   }).listen(0, '127.0.0.1')
   await once(tls, 'listening')
@@ -31,14 +31,14 @@ t.test('another leaf than the pinned one ends the handshake before a byte of our
   const agent = startTestAgent(t, { dir: t.testdir(), server: { endpoint, fingerprint: '00'.repeat(32) } })
   const line = await agent.log.until('control.tls_pinned_mismatch')
   t.same(line.fields, { expected: '00'.repeat(32), got: fingerprint })
-  t.same(heard, [])
+  t.same(received, [])
 
-  await turns(5)
+  await loopTurns(5)
   await agent.clock.advance(250)
   await agent.log.until('control.tls_pinned_mismatch', 2)
 })
 
-t.test('a leaf that was announced as the next is trusted, too', async t => {
+t.test('the next pinned certificate is accepted, too', async t => {
   const server = await scriptedServer(t)
   const dir = t.testdir()
   const { fingerprint: next_server_cert_sha256 } = server
@@ -50,28 +50,28 @@ t.test('a leaf that was announced as the next is trusted, too', async t => {
   t.match((await server.next()).hello, { token: 'token-one' })
 })
 
-t.test('reconnects wait a random part of 0.5 s, doubling to 30 s', async t => {
+t.test('reconnects wait a random part of 0.5 s, which doubles up to 30 s', async t => {
   const server = { endpoint: await deadEndpoint(), fingerprint: 'ab'.repeat(32) }
   const { clock, log } = startTestAgent(t, { dir: t.testdir(), server })
 
   for (const [i, ms] of [250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000].entries()) {
     await log.until('control.unreachable', i + 1)
-    await turns(5)
+    await loopTurns(5)
     await clock.advance(ms - 1)
-    await turns(5)
+    await loopTurns(5)
     t.equal(log.count('control.unreachable'), i + 1, `not before ${ms} ms`)
     await clock.advance(1)
   }
   await log.until('control.unreachable', 9)
 })
 
-t.test('a revoked agent stops, forgets its rules, marks its bundle, and is done', async t => {
+t.test('a revoked agent closes and deletes its rules, marks its bundle and stops', async t => {
   const server = await scriptedServer(t, { messages })
   const agent = startTestAgent(t, { dir: t.testdir(), server })
-  const visit = await server.next()
-  await push(visit, 'rule-1', 1, 8080)
+  const connection = await server.next()
+  await push(connection, 'rule-1', 1, 8080)
 
-  visit.dismiss('token_revoked')
+  connection.dismiss('token_revoked')
 
   t.equal(await agent.outcome, 'revoked')
   t.match(await agent.log.until('auth.failure'), { level: 'error', fields: { reason: 'token_revoked' } })
@@ -80,7 +80,7 @@ t.test('a revoked agent stops, forgets its rules, marks its bundle, and is done'
   t.equal(server.hellos.length, 1)
 })
 
-t.test('a revoked agent that was away learns it at Hello', async t => {
+t.test('an agent revoked while disconnected stops at its next Hello', async t => {
   const server = await scriptedServer(t, { messages })
   server.onHello = refuse('token_revoked')
   const agent = startTestAgent(t, { dir: t.testdir(), server })
@@ -90,7 +90,7 @@ t.test('a revoked agent that was away learns it at Hello', async t => {
   t.ok(agent.bundle()?.revoked_at)
 })
 
-t.test('a token that was changed beside a running agent is taken up without touching a rule', async t => {
+t.test('a running agent takes a new token from its bundle without a change to its rules', async t => {
   const server = await scriptedServer(t, { messages })
   const agent = startTestAgent(t, { dir: t.testdir(), server })
   const first = await server.next()
@@ -105,7 +105,7 @@ t.test('a token that was changed beside a running agent is taken up without touc
   t.equal(agent.log.count('auth.failure'), 0)
 })
 
-t.test('while a redeem is under way a revoked agent looks again each second', async t => {
+t.test('during an enrollment a revoked agent reads its bundle each second', async t => {
   const server = await scriptedServer(t, { messages })
   const agent = startTestAgent(t, { dir: t.testdir(), server })
   const first = await server.next()
@@ -115,7 +115,7 @@ t.test('while a redeem is under way a revoked agent looks again each second', as
 
   first.dismiss('token_revoked')
   await agent.log.until('control.disconnected')
-  await turns(5)
+  await loopTurns(5)
   await agent.clock.advance(10_000)
   t.equal(agent.engine.rules.size, 1)
   writeBundle(agent.bundleFile, bundleOf(server, 'token-two'))
@@ -125,7 +125,7 @@ t.test('while a redeem is under way a revoked agent looks again each second', as
   t.equal(agent.engine.opened.length, 1)
 })
 
-t.test('a redeem that leads to nothing is waited for 60 s', async t => {
+t.test('a revoked agent waits at most 60 s for an enrollment', async t => {
   const server = await scriptedServer(t, { messages })
   const agent = startTestAgent(t, { dir: t.testdir(), server })
   const first = await server.next()
@@ -134,7 +134,7 @@ t.test('a redeem that leads to nothing is waited for 60 s', async t => {
 
   first.dismiss('token_revoked')
   await agent.log.until('control.disconnected')
-  await turns(5)
+  await loopTurns(5)
   await agent.clock.advance(59_999)
   t.equal(agent.log.count('auth.failure'), 0)
   await agent.clock.advance(1001)
@@ -142,20 +142,20 @@ t.test('a redeem that leads to nothing is waited for 60 s', async t => {
   t.equal(await agent.outcome, 'revoked')
 })
 
-t.test('the mark is not set on a bundle that holds another token by then', async t => {
+t.test('a bundle with another token is not marked as revoked', async t => {
   const server = await scriptedServer(t, { messages })
   const agent = startTestAgent(t, { dir: t.testdir(), server })
-  const visit = await server.next()
-  await push(visit, 'rule-1', 1, 8080)
+  const connection = await server.next()
+  await push(connection, 'rule-1', 1, 8080)
   agent.log.until('auth.failure').then(() => writeBundle(agent.bundleFile, bundleOf(server, 'token-two')))
 
-  visit.dismiss('token_revoked')
+  connection.dismiss('token_revoked')
   await agent.outcome
 
   t.equal(agent.bundle()?.revoked_at, undefined)
 })
 
-t.test('a token that the server never saw ends nothing: it is tried every 30 s', async t => {
+t.test('an agent whose token is unknown keeps its rules and retries every 30 s', async t => {
   const server = await scriptedServer(t, { messages })
   const dir = t.testdir()
   const before = startTestAgent(t, { dir, server })
@@ -165,7 +165,7 @@ t.test('a token that the server never saw ends nothing: it is tried every 30 s',
 
   const agent = startTestAgent(t, { dir, server })
   t.match((await agent.log.until('control.disconnected')).fields, { reason: 'token_unknown' })
-  await turns(5)
+  await loopTurns(5)
   await agent.clock.advance(29_999)
   t.equal(server.hellos.length, 2)
   await agent.clock.advance(1)
@@ -175,14 +175,14 @@ t.test('a token that the server never saw ends nothing: it is tried every 30 s',
   t.equal(agent.engine.rules.size, 1)
 })
 
-t.test('one of two agents of one identity waits 30 s', async t => {
+t.test('one of two agents with the same bundle waits 30 s', async t => {
   const server = await scriptedServer(t, { messages })
   const agent = startTestAgent(t, { dir: t.testdir(), server })
 
   const first = await server.next()
   first.dismiss('instance_conflict')
   await agent.log.until('control.disconnected')
-  await turns(5)
+  await loopTurns(5)
   await agent.clock.advance(29_999)
   t.equal(server.hellos.length, 1)
   await agent.clock.advance(1)
@@ -191,13 +191,13 @@ t.test('one of two agents of one identity waits 30 s', async t => {
   t.equal(server.hellos.length, 2)
 })
 
-t.test('a server that falls silent is given up within 30 s', async t => {
+t.test('a silent server is disconnected within 30 s', async t => {
   const server = await scriptedServer(t, { messages })
   const agent = startTestAgent(t, { dir: t.testdir(), server })
   await server.next()
   await agent.log.until('control.connected')
 
-  await agent.clock.advance(30_000) // the server's clock stands still beside it: no heartbeat comes
+  await agent.clock.advance(30_000) // the server's clock stands still, so that it sends no heartbeat
 
   t.match((await agent.log.until('control.disconnected')).fields, { reason: 'silent' })
 })

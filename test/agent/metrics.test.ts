@@ -6,21 +6,21 @@ import { readExposition } from '../support/exposition.ts'
 import { scriptedServer } from './scripted-server.ts'
 import { push, remove, startTestAgent } from './test-agent.ts'
 
-async function watched(t: Test) {
+async function agentWithMetrics(t: Test) {
   const server = await scriptedServer(t, { messages })
   const found = startTestAgent(t, {
     dir: t.testdir(),
     server,
     plugins: [rules, metricsPlugin('127.0.0.1:0')]
   })
-  const visit = await server.next()
+  const connection = await server.next()
   const { fields } = await found.log.until('metrics.listening')
   const scrape = async () => {
     const reply = await fetch(`http://127.0.0.1:${fields['port']}/metrics`)
     const families = readExposition(await reply.text())
     return (name: string, labels = '') => families.get(`svc_agent_${name}`)?.series.get(labels)
   }
-  return { ...found, visit, scrape }
+  return { ...found, connection, scrape }
 }
 
 const port = (bytesIn: number, bytesOut: number, active: number) => ({
@@ -32,9 +32,9 @@ const port = (bytesIn: number, bytesOut: number, active: number) => ({
   active
 })
 
-t.test('what the engine counts is told by rule, and goes with it', async t => {
-  const { engine, visit, scrape } = await watched(t)
-  await push(visit, 'rule-1', 1, 8080)
+t.test("/metrics has the engine's counters of each rule while the rule exists", async t => {
+  const { engine, connection, scrape } = await agentWithMetrics(t)
+  await push(connection, 'rule-1', 1, 8080)
   engine.setCounters(1, { ports: [port(10, 20, 3)], connectionsTotal: 5, rejected: { loop: 2 } })
 
   const value = await scrape()
@@ -47,19 +47,19 @@ t.test('what the engine counts is told by rule, and goes with it', async t => {
   t.equal(value('rule_connections_total', 'rule="rule-1"'), 5)
   t.equal(value('rule_rejected_total', 'rule="rule-1",reason="loop"'), 2)
 
-  await remove(visit, 'rule-1', 2, 'cut')
+  await remove(connection, 'rule-1', 2, 'cut')
   const after = await scrape()
   t.equal(after('rules'), 0)
   t.equal(after('rule_connections_total', 'rule="rule-1"'), undefined)
 })
 
-t.test('a rule that is opened anew counts on', async t => {
-  const { engine, visit, scrape, log } = await watched(t)
-  await push(visit, 'rule-1', 1, 8080)
+t.test('counters of a reopened rule continue', async t => {
+  const { engine, connection, scrape, log } = await agentWithMetrics(t)
+  await push(connection, 'rule-1', 1, 8080)
   engine.setCounters(1, { ports: [port(10, 20, 0)], connectionsTotal: 5 })
   engine.holdDrains()
 
-  await push(visit, 'rule-1', 2, 8081)
+  await push(connection, 'rule-1', 2, 8081)
   await log.until('rule.opened', 2)
   engine.setCounters(2, { connectionsTotal: 1 })
   t.equal((await scrape())('rule_connections_total', 'rule="rule-1"'), 6, 'while the old one drains')
@@ -68,18 +68,18 @@ t.test('a rule that is opened anew counts on', async t => {
   t.equal((await scrape())('rule_connections_total', 'rule="rule-1"'), 6)
 })
 
-t.test('whether the control stream is up', async t => {
-  const { visit, scrape, log } = await watched(t)
+t.test('connected is 1 while the control stream is up', async t => {
+  const { connection, scrape, log } = await agentWithMetrics(t)
 
   await log.until('control.connected')
   t.equal((await scrape())('connected'), 1)
-  visit.cut()
+  connection.cut()
   await log.until('control.disconnected')
   t.equal((await scrape())('connected'), 0)
 })
 
-t.test('the wait for TLS names is a histogram in seconds', async t => {
-  const { engine, scrape } = await watched(t)
+t.test('peek durations are a histogram in seconds', async t => {
+  const { engine, scrape } = await agentWithMetrics(t)
   engine.setPeekDurations([1, ...Array(14).fill(0), 1], 3100)
 
   const value = await scrape()

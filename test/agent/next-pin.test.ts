@@ -1,4 +1,4 @@
-// The bundle's two pins: the present leaf, and the one that the server will have next.
+// The two pins of a bundle: the current certificate and the next one.
 import { join } from 'node:path'
 import t from 'tap'
 import { promoteNextPin, readBundle, saveNextPin, writeBundle } from '../../agent/link/bundle.ts'
@@ -13,7 +13,7 @@ const bundle = {
   token: 'token'
 }
 
-t.test('a next pin is kept, replaced, moved to, and taken back', async t => {
+t.test('a next pin is saved, replaced, promoted and removed', async t => {
   const file = join(t.testdir(), 'bundle.json')
   writeBundle(file, bundle)
 
@@ -27,7 +27,7 @@ t.test('a next pin is kept, replaced, moved to, and taken back', async t => {
   t.same(readBundle(file), { ...bundle, server_cert_sha256: next })
 })
 
-t.test('a bundle of another enrollment is left alone', async t => {
+t.test('a bundle of another enrollment stays unchanged', async t => {
   const file = join(t.testdir(), 'bundle.json')
   writeBundle(file, bundle)
 

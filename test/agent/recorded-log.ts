@@ -7,11 +7,11 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** A log that a test can wait on. */
+/** A log whose lines a test can read and wait for. */
 export interface RecordedLog extends Log {
   readonly lines: LogLine[]
   count(event: string): number
-  /** The `nth` line of this event, from 1 on. */
+  /** Resolves with the `nth` line of this event, counted from 1. */
   until(event: string, nth?: number): Promise<LogLine>
 }
 
@@ -22,7 +22,7 @@ export function recordLog(): RecordedLog {
     (level: string) =>
     (event: string, message: string, fields: object = {}) => {
       lines.push({ level, event, message, fields: { ...fields } })
-      for (const look of waiting) look()
+      for (const check of waiting) check()
     }
   const of = (event: string): LogLine[] => lines.filter(line => line.event === event)
   return {
@@ -34,14 +34,14 @@ export function recordLog(): RecordedLog {
     count: event => of(event).length,
     until: (event, nth = 1) =>
       new Promise(resolve => {
-        const look = (): void => {
+        const check = (): void => {
           const line = of(event)[nth - 1]
           if (!line) return
-          waiting.delete(look)
+          waiting.delete(check)
           resolve(line)
         }
-        waiting.add(look)
-        look()
+        waiting.add(check)
+        check()
       })
   }
 }

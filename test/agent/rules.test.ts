@@ -90,7 +90,7 @@ const spec = (over: Partial<RuleSpec> = {}): RuleSpec => ({
   ...over
 })
 
-t.test('a rule is planned with its fields and the guardrails, and counted from its open on', async t => {
+t.test('a rule opens as its fields and the guardrails plan it, bound to the journal', async t => {
   const { engine, rules, codec, bound, log } = open(t)
   const idle = codec.encode(Patience, { idle_secs: 7 })
 
@@ -104,7 +104,7 @@ t.test('a rule is planned with its fields and the guardrails, and counted from i
   t.match(log.lines, [{ event: 'rule.opened', fields: { rule: 'rule-1' } }])
 })
 
-t.test('an equal rule is not touched, a different one is closed and opened under a new number', async t => {
+t.test('an equal rule stays open, a different one is closed and opened with a new engine id', async t => {
   const { engine, rules } = open(t)
   await rules.open(spec())
 
@@ -119,7 +119,7 @@ t.test('an equal rule is not touched, a different one is closed and opened under
   )
 })
 
-t.test('a rule that differs in its filters alone goes on with the new ones', async t => {
+t.test('a change of filters only does not reopen the rule', async t => {
   const { engine, rules, codec } = open(t)
   await rules.open(spec())
 
@@ -129,7 +129,7 @@ t.test('a rule that differs in its filters alone goes on with the new ones', asy
   t.match(engine.filtersSet, [{ ruleId: 1, filters: { source: { allow: [{ cidr: '10.0.0.0/8' }] } } }])
 })
 
-t.test('a field that nobody plans is refused, and what runs goes on', async t => {
+t.test('an unknown field is refused, and the open rule stays', async t => {
   const { engine, rules } = open(t)
   await rules.open(spec())
 
@@ -138,7 +138,7 @@ t.test('a field that nobody plans is refused, and what runs goes on', async t =>
   t.equal(engine.rules.size, 1)
 })
 
-t.test('what the guardrails refuse is never opened', async t => {
+t.test('a rule that the guardrails refuse is not opened', async t => {
   const { engine, rules } = open(t)
 
   await t.rejects(rules.open(spec({ from: 80, to: 80 })), { code: 'denied_by_agent' })
@@ -149,7 +149,7 @@ t.test('what the guardrails refuse is never opened', async t => {
   t.equal(engine.opened.length, 0)
 })
 
-t.test('errno of the engine becomes a code of the wire, and nothing is counted', async t => {
+t.test('an engine fault becomes a refusal code, and the journal is unbound', async t => {
   const { engine, rules, unbound } = open(t)
 
   engine.refuseNextOpen('EADDRINUSE')
@@ -161,7 +161,7 @@ t.test('errno of the engine becomes a code of the wire, and nothing is counted',
   t.equal(rules.find(1), undefined)
 })
 
-t.test('a drain is over with the last connection; a second close cuts it', async t => {
+t.test('a drain ends with the last connection, or with a second close that cuts', async t => {
   const { engine, rules } = open(t)
   engine.holdDrains()
   await rules.open(spec())
@@ -180,7 +180,7 @@ t.test('a drain is over with the last connection; a second close cuts it', async
   t.equal(rules.find(1), undefined)
 })
 
-t.test('a close of what is not open is done at once', async t => {
+t.test('closing a rule that is not open is done at once', async t => {
   const { rules } = open(t)
 
   await (await rules.close('nobody', 'drain')).done
@@ -188,7 +188,7 @@ t.test('a close of what is not open is done at once', async t => {
   t.pass()
 })
 
-t.test('the server settings are kept for a start without it, and re-open nothing', async t => {
+t.test('settings of the server are saved and reopen no rule', async t => {
   const first = open(t)
   await first.rules.open(spec())
 
@@ -223,7 +223,7 @@ t.test('closeAll waits for every drain', async t => {
   t.equal(isDone, true)
 })
 
-t.test('a rule that could not be opened takes no limit from those that open later', async t => {
+t.test('a rule that failed to open does not remove limits from later rules', async t => {
   let failures = 1
   const limiting: AgentPlugin = {
     name: 'limiting',

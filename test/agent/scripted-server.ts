@@ -1,4 +1,4 @@
-// The server's end of a control stream, saying what a test lets it say.
+// A control server whose answers a test decides.
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
@@ -30,25 +30,25 @@ export interface AgentConnection {
   readonly hello: HelloBody
   readonly channel: MessageChannel
   readonly removed: Static<typeof ObjectRemoved.body>[]
-  readonly standings: Static<typeof ObjectStatus.body>[]
+  readonly statuses: Static<typeof ObjectStatus.body>[]
   readonly ended: AbortSignal
-  /** Last words, then the end. */
+  /** Sends Ended with the code and ends the stream. */
   dismiss(code: string): void
-  /** As a server that dies. */
+  /** Destroys the socket without a message. */
   cut(): void
 }
 
 export interface ScriptedServer {
   readonly endpoint: string
   readonly fingerprint: string
-  /** Every hello so far, refused ones too. */
+  /** Bodies of all Hello requests, also of refused ones. */
   readonly hellos: HelloBody[]
   readonly redeems: Static<typeof Redeem.body>[]
-  /** What it answers; a test changes it. */
+  /** Overrides members of Welcome; may be changed at any time. */
   welcome: Partial<WelcomeBody>
   onHello: (hello: HelloBody) => void
   onRedeem: (body: Static<typeof Redeem.body>) => Promise<Static<typeof Redeemed.body>>
-  /** The next agent that is welcomed. */
+  /** Resolves with the next connection that is welcomed. */
   next(): Promise<AgentConnection>
   close(): Promise<void>
 }
@@ -62,13 +62,13 @@ interface Options {
 export async function scriptedServer(t: Test, options: Options = {}): Promise<ScriptedServer> {
   const { cert, key, fingerprint } = await openCertificate(options.dir ?? t.testdir(), { names: [] })
   const codec = openCodec([...wireMessages, ...controlMessages, ...enrollment, ...(options.messages ?? [])])
-  const visits: AgentConnection[] = []
-  const waiting: ((visit: AgentConnection) => void)[] = []
+  const connections: AgentConnection[] = []
+  const waiting: ((connection: AgentConnection) => void)[] = []
   const sockets = new Set<TLSSocket>()
-  const arrive = (visit: AgentConnection): void => {
-    const taken = waiting.shift()
-    if (taken) taken(visit)
-    else visits.push(visit)
+  const arrive = (connection: AgentConnection): void => {
+    const resolve = waiting.shift()
+    if (resolve) resolve(connection)
+    else connections.push(connection)
   }
 
   const tls = createTlsServer(
@@ -79,7 +79,7 @@ export async function scriptedServer(t: Test, options: Options = {}): Promise<Sc
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     const removed: AgentConnection['removed'] = []
-    const standings: AgentConnection['standings'] = []
+    const statuses: AgentConnection['statuses'] = []
     const stream = new Stream({
       socket,
       codec,
@@ -99,7 +99,7 @@ export async function scriptedServer(t: Test, options: Options = {}): Promise<Sc
               hello,
               channel,
               removed,
-              standings,
+              statuses,
               ended,
               dismiss,
               cut: () => socket.destroy()
@@ -111,7 +111,7 @@ export async function scriptedServer(t: Test, options: Options = {}): Promise<Sc
             return script.onRedeem(body)
           }),
           on(ObjectRemoved, async (_: null, body) => void removed.push(body)),
-          on(ObjectStatus, async (_: null, body) => void standings.push(body))
+          on(ObjectStatus, async (_: null, body) => void statuses.push(body))
         ],
         () => null
       )
@@ -138,12 +138,12 @@ export async function scriptedServer(t: Test, options: Options = {}): Promise<Sc
     welcome: {},
     onHello: () => {},
     onRedeem: async () => {
-      throw new Refused('enrollment_invalid', 'the code is not known')
+      throw new Refused('enrollment_invalid', 'unknown code')
     },
     next: () =>
       new Promise(resolve => {
-        const visit = visits.shift()
-        if (visit) resolve(visit)
+        const connection = connections.shift()
+        if (connection) resolve(connection)
         else waiting.push(resolve)
       }),
     close
@@ -160,7 +160,7 @@ const welcomeOf = (): WelcomeBody => ({
   parts: {}
 })
 
-/** A port on which nobody answers. */
+/** Returns an endpoint on which nothing listens. */
 export async function deadEndpoint(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

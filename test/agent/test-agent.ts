@@ -1,4 +1,4 @@
-// An agent in this process: real state on disk, real TLS, an engine that forwards nothing, time that a test moves.
+// An agent in the test's process: real state on disk, real TLS, a fake engine, and a fake clock.
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type Outcome, runAgent } from '../../agent/agent.ts'
@@ -30,7 +30,7 @@ interface Options {
   readonly token?: string
 }
 
-/** The directory that it runs in is the test's, so that a second one can follow in it. */
+/** Starts an agent in `dir`; another one can be started there after it has stopped. */
 export function startTestAgent(
   t: Test,
   { dir, server, plugins = [rules], token = 'token-one' }: Options
@@ -57,13 +57,13 @@ export function startTestAgent(
     },
     { stop: stop.signal, cut: cut.signal }
   )
-  const end = (): Promise<Outcome> => {
+  const stopAgent = (): Promise<Outcome> => {
     stop.abort()
     return outcome
   }
   t.teardown(() => {
     cut.abort()
-    return end().catch(() => {})
+    return stopAgent().catch(() => {})
   })
   return {
     engine,
@@ -72,7 +72,7 @@ export function startTestAgent(
     bundleFile,
     outcome,
     bundle: () => readBundle(bundleFile),
-    stop: end,
+    stop: stopAgent,
     cut: () => cut.abort()
   }
 }
