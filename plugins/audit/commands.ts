@@ -76,16 +76,15 @@ async function* pages(
 
 async function follow({ args, api, print, signal }: CommandCall<Args>): Promise<void> {
   if (args.until !== undefined) throw new Fault(wrongUsage, '--follow has no end: omit --until')
-  const { outcome, since } = filterOf(args)
+  const filter = filterOf(args)
   const format = args.jsonl ? JSON.stringify : lineOf
   let newest: readonly EntryRow[] = [] // those with the newest time: the next request returns them again
-  let limit = args.limit ?? (since === undefined ? 10 : Number.POSITIVE_INFINITY)
+  let limit = args.limit ?? (args.since === undefined ? 10 : Number.POSITIVE_INFINITY)
   while (!signal.aborted) {
-    const from = newest[0]?.timestamp ?? since
-    const filter = { ...(outcome !== undefined && { outcome }), ...(from !== undefined && { since: from }) }
+    const since = newest[0]?.timestamp
     const shownIds = new Set(newest.map(({ id }) => id))
     const found: EntryRow[] = []
-    for await (const entries of pages(api, filter, limit, signal))
+    for await (const entries of pages(api, { ...filter, ...(since && { since }) }, limit, signal))
       found.push(...entries.filter(({ id }) => !shownIds.has(id)))
     for (const entry of found.toReversed()) print.line(format(entry))
     const last = found[0]?.timestamp
@@ -98,18 +97,12 @@ async function follow({ args, api, print, signal }: CommandCall<Args>): Promise<
 const lineOf = (entry: EntryRow): string =>
   escapeControlChars(columns.map(column => String(entry[column] ?? '-')).join('  '))
 
+type Filter = Readonly<Record<string, string>>
+
 /** Returns the query of the API. The server refuses times that cannot be parsed. */
 function filterOf({ outcome, since, until }: Args): Filter {
-  return {
-    ...(outcome !== undefined && { outcome }),
-    ...(since !== undefined && { since: absoluteTime(since) }),
-    ...(until !== undefined && { until: absoluteTime(until) })
-  }
-}
-interface Filter {
-  readonly outcome?: string
-  readonly since?: string
-  readonly until?: string
+  const times = Object.entries({ since, until }).map(([key, text]) => [key, text && absoluteTime(text)])
+  return Object.fromEntries([['outcome', outcome], ...times].filter(([, text]) => text !== undefined))
 }
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }

@@ -16,15 +16,11 @@ export function openRetention({ store, clock, log, config }: Kernel<typeof keys>
   let isStopped = false
 
   /** Returns how many were deleted. */
-  async function deleteOldest(
-    condition: string,
-    values: readonly number[],
-    maxRows: number
-  ): Promise<number> {
+  async function deleteOldest(where: string, values: readonly number[], max: number): Promise<number> {
     let deleted = 0
-    for (let hasMore = true; hasMore && deleted < maxRows && !isStopped; ) {
-      const limit = Math.min(rowsPerChange, maxRows - deleted)
-      const affected = await store.change(em => deleteBatch(condition, [...values, limit], em))
+    for (let hasMore = true; hasMore && deleted < max && !isStopped; ) {
+      const limit = Math.min(rowsPerChange, max - deleted)
+      const affected = await store.change(em => deleteBatch(where, [...values, limit], em))
       deleted += affected
       hasMore = affected === limit
       await setImmediate() // transactions of the embedded store do not yield to the event loop
@@ -65,10 +61,10 @@ export function openRetention({ store, clock, log, config }: Kernel<typeof keys>
   }
 }
 
-async function deleteBatch(condition: string, values: readonly number[], em: EntityManager): Promise<number> {
+async function deleteBatch(where: string, values: readonly number[], em: EntityManager): Promise<number> {
   const { affectedRows } = await em.execute<{ affectedRows: number }>(
     `delete from audit_entry where id in
-       (select id from audit_entry ${condition} order by timestamp, id limit ?)`,
+       (select id from audit_entry ${where} order by timestamp, id limit ?)`,
     [...values],
     'run'
   )

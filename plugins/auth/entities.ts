@@ -30,7 +30,7 @@ export const Session = defineEntity({
 })
 export type Session = InferEntity<typeof Session>
 
-/** Recent failures under one key; see throttle-limits.ts. */
+/** Recent failures under one key; see throttle.ts. */
 export const Failures = defineEntity({
   name: 'Failures',
   tableName: 'auth_throttle',

@@ -1,18 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault } from '../../kernel/base/errors.ts'
+import { newId } from '../../kernel/base/id.ts'
 import type { Call } from '../../kernel/http/route.ts'
-import { Credential } from '../../kernel/identity/entities.ts'
+import { Credential, User } from '../../kernel/identity/entities.ts'
+import { hashOf, newToken } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Users } from '../users/exports.ts'
-import { bootstrapSuperadmin } from './bootstrap.ts'
-import { invalidPasswordReset } from './codes.ts'
+import { alreadyBootstrapped, invalidPasswordReset } from './codes.ts'
 import type { HashPool } from './hash-pool.ts'
+import { hasSuperadmin } from './onboarding.ts'
 import { type Passwords, refuseWeak } from './passwords.ts'
 import type { ResetLimit } from './reset-limit.ts'
 import type { ResetBody, ResetReply } from './schema.ts'
 import type { Sessions } from './sessions.ts'
 import type { Throttle } from './throttle.ts'
+
+const superadminId = '_superadmin'
 
 interface Deps extends Kernel {
   readonly users: Users
@@ -89,4 +93,35 @@ function resetOptionsOf({ new_password, temporary = true, keep_api_tokens }: Res
     duration: temporary ? 'temporary' : 'permanent',
     apiTokens: keep_api_tokens ? 'keep' : 'revoke'
   }
+}
+
+/** Creates the first superadmin with a bearer token, which is returned once. */
+async function bootstrapSuperadmin({
+  store,
+  clock
+}: Pick<Kernel, 'store' | 'clock'>): Promise<{ user_id: string; token: string }> {
+  const token = newToken()
+  const createdAt = clock.now()
+  await store.change(async em => {
+    if (await hasSuperadmin(em))
+      throw new Fault(alreadyBootstrapped, 'a superadmin exists; reset-password gives it a new password')
+    await em.insert(User, {
+      id: superadminId,
+      displayName: 'bootstrap superadmin',
+      role: 'superadmin',
+      disabled: false,
+      createdAt
+    })
+    await em.insert(Credential, {
+      id: newId(),
+      userId: superadminId,
+      label: 'bootstrap-superadmin',
+      tokenHash: hashOf(token),
+      createdAt,
+      lastUsedAt: null,
+      expiresAt: null,
+      revokedAt: null
+    })
+  })
+  return { user_id: superadminId, token }
 }

@@ -18,11 +18,9 @@ export function openResetLimit({ clock }: Pick<Kernel, 'clock'>) {
     const [first] = times
     if (first === undefined || times.length < maxPerHour) return times
     const secs = Math.ceil((first + hourMs - clock.now()) / 1000)
-    throw new Fault(
-      rateLimited,
-      `${userId} was reset ${maxPerHour} times within an hour; try again in ${secs} s`,
-      { details: { retry_after_secs: secs } }
-    )
+    throw new Fault(rateLimited, `${maxPerHour} resets of ${userId} in an hour; try again in ${secs} s`, {
+      details: { retry_after_secs: secs }
+    })
   }
 
   async function record(em: EntityManager, userId: string): Promise<void> {

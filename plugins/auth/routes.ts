@@ -7,19 +7,7 @@ import type { Login } from './login.ts'
 import type { Onboarding } from './onboarding.ts'
 import type { Passwords } from './passwords.ts'
 import type { Recovery } from './recovery.ts'
-import {
-  ChangeBody,
-  LoggedIn,
-  LoginBody,
-  OnboardBody,
-  Onboarded,
-  ResetBody,
-  ResetReply,
-  SessionParams,
-  SessionRow,
-  Status,
-  UserParams
-} from './schema.ts'
+import * as schemas from './schema.ts'
 import { cookieName, logoutAction, maxAgeMs, passwordChangeAction, type Sessions } from './sessions.ts'
 
 interface Deps {
@@ -37,7 +25,7 @@ const status = defineRoute({
   access: 'public',
   status: 200,
   summary: 'Whether the first administrator is still to be made',
-  schema: () => ({ reply: Status }),
+  schema: () => ({ reply: schemas.Status }),
   run: async ({ onboarding }: Deps) => ({ onboarding_required: await onboarding.isRequired() })
 })
 
@@ -48,7 +36,7 @@ const onboard = defineRoute({
   access: 'public',
   status: 201,
   summary: 'Make the first administrator, with the setup token of the log',
-  schema: () => ({ body: OnboardBody, reply: Onboarded }),
+  schema: () => ({ body: schemas.OnboardBody, reply: schemas.Onboarded }),
   run: ({ onboarding }: Deps, call) => onboarding.onboard(call.body, call)
 })
 
@@ -59,7 +47,7 @@ const login = defineRoute({
   access: 'public',
   status: 200,
   summary: 'Open a web session: a password for the cookie svc_session',
-  schema: () => ({ body: LoginBody, reply: LoggedIn }),
+  schema: () => ({ body: schemas.LoginBody, reply: schemas.LoggedIn }),
   async run({ login }: Deps, call) {
     const { token, changeRequired } = await login(call.body, call)
     call.setCookie(cookieName, token, maxAgeMs / 1000)
@@ -93,7 +81,7 @@ const changePassword = defineRoute({
   access: 'user',
   status: 204,
   summary: 'Change your own password; your other sessions end',
-  schema: () => ({ body: ChangeBody, reply: Type.Void() }),
+  schema: () => ({ body: schemas.ChangeBody, reply: Type.Void() }),
   run: ({ passwords }: Deps, call) => passwords.changeOwn(call.body, call)
 })
 
@@ -105,7 +93,7 @@ const resetPassword = defineRoute({
   status: 200,
   summary: 'Reset a password; sessions and, unless they are kept, bearer tokens end',
   reply: 'secret',
-  schema: () => ({ params: UserParams, body: ResetBody, reply: ResetReply }),
+  schema: () => ({ params: schemas.UserParams, body: schemas.ResetBody, reply: schemas.ResetReply }),
   run: ({ recovery }: Deps, call) => recovery.resetBy(call.params.id, call.body, call)
 })
 
@@ -114,7 +102,7 @@ const listSessions = defineList({
   action: 'session.list',
   access: 'user',
   summary: 'Your own web sessions',
-  schema: () => ({ row: SessionRow }),
+  schema: () => ({ row: schemas.SessionRow }),
   run: ({ sessions }: Deps, call) => sessions.list(call)
 })
 
@@ -125,7 +113,7 @@ const endSession = defineRoute({
   access: 'user',
   status: 204,
   summary: 'End one of your own web sessions',
-  schema: () => ({ params: SessionParams, reply: Type.Void() }),
+  schema: () => ({ params: schemas.SessionParams, reply: Type.Void() }),
   run: ({ sessions }: Deps, { params: { id }, principal, change }) =>
     change({ kind: 'session', id }, em => sessions.end(em, principal.userId, id))
 })

@@ -1,22 +1,26 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
-import { Fault } from '../../kernel/base/errors.ts'
+import { Fault, userDisabled } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
+import type { AuthenticatedCaller, RequestInfo } from '../../kernel/http/principal.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Users } from '../users/exports.ts'
+import { selfReadAction, type Users } from '../users/exports.ts'
 import { sessionNotFound } from './codes.ts'
-import { Session } from './entities.ts'
+import { Password, Session } from './entities.ts'
 import type { SessionRow } from './schema.ts'
 
 export const cookieName = 'svc_session'
 export const maxAgeMs = 7 * 24 * 3_600_000
 const maxIdleMs = 8 * 3_600_000
 const maxPerUser = 20
+const touchMs = 60_000 // a busy page costs one write a minute
 
 export const passwordChangeAction = 'password.change'
 export const logoutAction = 'auth.logout'
+/** Besides the public routes, the only actions of a session while the user's password is a temporary one. */
+const temporaryActions = [selfReadAction, passwordChangeAction, logoutAction]
 
 interface Deps extends Kernel {
   readonly users: Users
@@ -78,8 +82,37 @@ export function openSessions({ store, clock, users }: Deps) {
   return { open, endAll, endOthers, list, end, sweep, currentHash }
 }
 
+/** Returns the authenticator of session cookies. */
+export function openSessionAuthenticator({ store, clock, users }: Deps) {
+  /** Stores the time of the last request, to the minute. */
+  async function touch({ id, lastSeenAt }: Session): Promise<void> {
+    const now = clock.now()
+    if (now - lastSeenAt >= touchMs)
+      await store.change(em => em.nativeUpdate(Session, { id }, { lastSeenAt: now }))
+  }
+
+  return async function authenticate({ cookies }: RequestInfo): Promise<AuthenticatedCaller | null> {
+    const token = cookies[cookieName]
+    if (token === undefined) return null
+    const found = await store.read(async em => {
+      const session = await em.findOne(Session, { tokenHash: hashOf(token), $not: expiredAt(clock.now()) })
+      const user = session && (await users.find(em, session.userId))
+      return user && { session, user, password: await em.findOne(Password, { userId: user.id }) }
+    })
+    if (!found) return null
+    const { session, user, password } = found
+    if (user.disabled) throw new Fault(userDisabled, `user ${user.id} is disabled`)
+    await touch(session)
+    return {
+      principal: { userId: user.id, role: user.role, method: 'session' },
+      requires: 'csrf',
+      ...(password?.changeRequired && { allowedActions: temporaryActions })
+    }
+  }
+}
+
 /** Condition on sessions that have expired at `now`. */
-export const expiredAt = (now: number) => ({
+const expiredAt = (now: number) => ({
   $or: [{ createdAt: { $lte: now - maxAgeMs } }, { lastSeenAt: { $lte: now - maxIdleMs } }]
 })
 

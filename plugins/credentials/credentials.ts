@@ -44,7 +44,7 @@ export function openCredentials({ store, clock, users }: Deps) {
       await makeRoom(em, userId, now)
       await em.insert(Credential, credential)
     })
-    return issuedCredential(credential, token)
+    return issuedOf(credential, token)
   }
 
   /** Gives a credential a new token, which lasts as long as it was issued for. */
@@ -58,7 +58,7 @@ export function openCredentials({ store, clock, users }: Deps) {
       const expiresAt = before.expiresAt ? now + before.expiresAt - before.createdAt : null
       const { token, ...fresh } = newTokenAt(now, expiresAt)
       await em.nativeUpdate(Credential, { id }, fresh)
-      return issuedCredential({ ...before, ...fresh }, token)
+      return issuedOf({ ...before, ...fresh }, token)
     })
   }
 
@@ -123,7 +123,7 @@ function refuseLongLabel(label: string): void {
     })
 }
 
-const issuedCredential = ({ id, userId, label, createdAt }: Credential, token: string): IssuedCredential => ({
+const issuedOf = ({ id, userId, label, createdAt }: Credential, token: string): IssuedCredential => ({
   credential_id: id,
   user_id: userId,
   token,

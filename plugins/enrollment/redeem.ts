@@ -8,15 +8,8 @@ import { Refused } from '../../kernel/wire/message.ts'
 import type { Endpoint } from '../advertised-endpoint/endpoint.ts'
 import type { Clients } from '../clients/exports.ts'
 import { Enrollment } from './entities.ts'
-import {
-  enrollmentExpired,
-  enrollmentInvalid,
-  enrollmentUsed,
-  failedPrecondition,
-  type Redeem,
-  Redeemed,
-  welcomePart
-} from './wire.ts'
+import type { Redeem, Redeemed } from './wire.ts'
+import * as wire from './wire.ts'
 
 interface Deps extends Pick<Kernel, 'store' | 'clock' | 'codec' | 'log'> {
   readonly clients: Clients
@@ -62,17 +55,20 @@ export async function welcomeParts({ store, codec, clients, endpoint }: Deps, cl
     if (!serverEndpoint) return {}
     const { name } = await clients.get(clientId, em)
     const answer = { client_id: clientId, client_name: name, server_endpoint: serverEndpoint }
-    return { [welcomePart]: codec.encode(Redeemed, answer) }
+    return { [wire.welcomePart]: codec.encode(wire.Redeemed, answer) }
   })
 }
 
 /** Returns the code if it has not expired, and is unused or was used by this agent; else throws. */
 function requireRedeemable(row: Enrollment | null, tokenHash: string, now: number): Enrollment {
   if (row === null)
-    return refuse(enrollmentInvalid, 'the code is unknown, was cancelled, or was replaced; ask for a new one')
+    return refuse(
+      wire.enrollmentInvalid,
+      'the code is unknown, was cancelled, or was replaced; ask for a new one'
+    )
   if (row.usedAt && row.tokenHash !== tokenHash)
-    return refuse(enrollmentUsed, 'the code was redeemed by another agent; ask for a new one')
-  if (row.expiresAt <= now) return refuse(enrollmentExpired, 'the code has expired; ask for a new one')
+    return refuse(wire.enrollmentUsed, 'the code was redeemed by another agent; ask for a new one')
+  if (row.expiresAt <= now) return refuse(wire.enrollmentExpired, 'the code has expired; ask for a new one')
   return row
 }
 
@@ -86,10 +82,13 @@ interface Claim {
 async function claim({ clients, clock, endpoint }: Deps, { row, tokenHash, em }: Claim): Promise<Outcome> {
   const serverEndpoint = row.endpoint ?? (await currentEndpoint(endpoint, em))
   if (!(await clients.isTokenAvailable(tokenHash, row.clientId ?? null, em)))
-    return refuse(enrollmentInvalid, 'the agent offers a token that was used before; start with a fresh one')
+    return refuse(
+      wire.enrollmentInvalid,
+      'the agent offers a token that was used before; start with a fresh one'
+    )
   const used = { usedAt: clock.now(), tokenHash, endpoint: serverEndpoint }
   if ((await em.nativeUpdate(Enrollment, { id: row.id, usedAt: null }, used)) === 0)
-    return refuse(enrollmentUsed, 'the code was redeemed by another agent; ask for a new one')
+    return refuse(wire.enrollmentUsed, 'the code was redeemed by another agent; ask for a new one')
 
   const client = row.clientId
     ? await clients.replaceToken(row.clientId, tokenHash, em)
@@ -116,7 +115,7 @@ function repeat({ clientId, name, endpoint }: Enrollment): Outcome {
 async function currentEndpoint(endpoint: Endpoint, em: EntityManager): Promise<string> {
   const { effective, fault } = await endpoint.resolve(em)
   return fault
-    ? refuse(failedPrecondition, `the server has no endpoint for its agents: ${fault.message}`)
+    ? refuse(wire.failedPrecondition, `the server has no endpoint for its agents: ${fault.message}`)
     : effective
 }
 

@@ -4,8 +4,8 @@ import { type Decision, decisionSlot } from '../../kernel/http/principal.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { bootstrapRequired } from './codes.ts'
 import type { Idempotency } from './idempotency.ts'
-import type { HttpOptions } from './options.ts'
 import { isRead, type Outcome, type RequestContext } from './request-context.ts'
+import type { HttpOptions } from './settings.ts'
 
 type Options = Pick<HttpOptions, 'store' | 'clock' | 'filled'>
 

@@ -37,19 +37,13 @@ export function sendFault(reply: FastifyReply, fault: Fault): FastifyReply {
 
 const faults: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: [codes.invalidJson, 'the body is not JSON'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
-    codes.invalidJson,
-    'the length of the body differs from Content-Length'
-  ],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [codes.invalidJson, 'Content-Length does not match the body'],
   ECONNRESET: [codes.invalidJson, 'the body ended early'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [codes.unsupportedMediaType, 'send the body as application/json'],
   FST_ERR_CTP_BODY_TOO_LARGE: [codes.bodyTooLarge, 'a body may have at most 1 MiB'],
   FST_ERR_BAD_URL: [notFound, 'the path is not a valid URL'],
   HPE_HEADER_OVERFLOW: [codes.headersTooLarge, 'headers may have at most 16 KiB'],
-  ERR_HTTP_REQUEST_TIMEOUT: [
-    codes.requestTimeout,
-    'headers must arrive within 10 s, the whole request within 30 s'
-  ]
+  ERR_HTTP_REQUEST_TIMEOUT: [codes.requestTimeout, 'headers have 10 s, the whole request has 30 s']
 }
 
 /** Returns the error as a Fault. An unexpected error becomes `internal`, without details for the caller. */

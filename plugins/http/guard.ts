@@ -2,8 +2,8 @@ import { withTimeout } from '../../kernel/base/attribution.ts'
 import { Fault, roleRequired, unauthenticated } from '../../kernel/base/errors.ts'
 import { type AuthenticatedCaller, authenticatorSlot, type RequestInfo } from '../../kernel/http/principal.ts'
 import * as codes from './codes.ts'
-import type { HttpOptions } from './options.ts'
 import { isJson, isRead, type RequestContext } from './request-context.ts'
+import type { HttpOptions } from './settings.ts'
 
 export type Authorize = (context: RequestContext) => Promise<void>
 

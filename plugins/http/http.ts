@@ -4,15 +4,15 @@ import cookie from '@fastify/cookie'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { type ErrorCode, Fault, listenFailed } from '../../kernel/base/errors.ts'
+import { type ErrorCode, Fault, listenFailed, reasonOf } from '../../kernel/base/errors.ts'
 import { kernelCodes } from '../../kernel/check.ts'
 import type { HttpHost } from '../../kernel/http/host.ts'
 import type { Kernel, Plugin } from '../../kernel/plugin.ts'
 import * as httpCodes from './codes.ts'
 import { openapi, schemaOf } from './openapi.ts'
-import type { HttpOptions } from './options.ts'
 import { openPipeline } from './pipeline.ts'
 import { openServer } from './server.ts'
+import type { HttpOptions } from './settings.ts'
 import { validator } from './validate.ts'
 
 export async function openHttp(options: HttpOptions): Promise<HttpHost> {
@@ -68,5 +68,3 @@ function warnPlainHttp(host: string, { tls, publicOrigin, log }: HttpOptions): v
     { host }
   )
 }
-
-const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))

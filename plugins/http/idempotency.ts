@@ -1,15 +1,24 @@
 // Idempotency-Key: a retry gets the first response, also after a crash, and never repeats the change.
+import { createHmac } from 'node:crypto'
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Static } from 'typebox'
 import { Fault } from '../../kernel/base/errors.ts'
-import { hashOf } from '../../kernel/identity/secret.ts'
+import type { Resource } from '../../kernel/http/route.ts'
+import { StoreValue, User } from '../../kernel/identity/entities.ts'
+import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import * as codes from './codes.ts'
-import { keyReused, openIdempotencyStore } from './idempotency-store.ts'
-import type { HttpOptions } from './options.ts'
-import { type Claim, isRead, type RequestContext } from './request-context.ts'
+import { IdempotencyRecord } from './entities.ts'
+import type { ErrorBody } from './envelope.ts'
+import { type Claim, isRead, type Outcome, type RequestContext } from './request-context.ts'
+import type { HttpOptions } from './settings.ts'
+
+const retentionMs = 24 * 3_600_000
+const maxPerPrincipal = 1000
 
 export type Idempotency = ReturnType<typeof openIdempotency>
 
 export function openIdempotency(options: Pick<HttpOptions, 'store' | 'clock'>) {
-  const { macOf, findEarlier, recordChange, recordOutcome } = openIdempotencyStore(options)
+  const { macOf, findEarlier, recordChange, recordOutcome } = openRecords(options)
   const running = new Map<string, string>() // claim id to MAC of the body
 
   /** Returns null where keys have no effect: reads, unauthenticated callers, and the auth routes. */
@@ -36,3 +45,81 @@ export function openIdempotency(options: Pick<HttpOptions, 'store' | 'clock'>) {
 
   return { claim, release: ({ id }: Claim) => running.delete(id), recordChange, recordOutcome }
 }
+
+function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
+  let macKey: Promise<string> | null = null
+
+  async function macOf(body: unknown): Promise<string> {
+    macKey ??= readMacKey(store)
+    return createHmac('sha256', await macKey)
+      .update(JSON.stringify(body))
+      .digest('hex')
+  }
+
+  async function findEarlier(id: string, bodyMac: string): Promise<Claim['earlier']> {
+    const createdAt = { $gt: clock.now() - retentionMs }
+    const record = await store.read(async em => {
+      const found = await em.findOne(IdempotencyRecord, { id, createdAt })
+      const user = found && (await em.findOne(User, { id: found.principal }))
+      return user && user.createdAt > found.createdAt ? null : found // it belongs to a deleted user of that name
+    })
+    if (!record) return null
+    if (record.bodyMac !== bodyMac) throw keyReused()
+    const { status = null, answer = null } = record
+    const resource = { kind: record.resourceKind, id: record.resourceId }
+    if (status === null) return { resource, outcome: null }
+    if (answer === null) throw secretSpent(resource)
+    const reason = status < 400 ? null : (JSON.parse(answer) as Static<typeof ErrorBody>).error.code // we wrote it
+    return { resource, outcome: { status, reason, body: answer } }
+  }
+
+  /** Runs in the transaction of the change. Deletes what is too old or too much. */
+  async function recordChange(
+    { id, principal, bodyMac }: Claim,
+    resource: Resource | null,
+    em: EntityManager
+  ) {
+    const createdAt = clock.now()
+    await em.nativeDelete(IdempotencyRecord, { principal, createdAt: { $lte: createdAt - retentionMs } })
+    const newestFirst = { createdAt: 'desc', id: 'desc' } as const
+    const page = { orderBy: newestFirst, offset: maxPerPrincipal - 1, limit: maxPerPrincipal }
+    const surplus = await em.find(IdempotencyRecord, { principal }, page)
+    if (surplus.length > 0) await em.nativeDelete(IdempotencyRecord, { id: surplus.map(row => row.id) })
+    const { kind: resourceKind, id: resourceId } = resource ?? { kind: '', id: '' }
+    await em.upsert(IdempotencyRecord, { id, principal, bodyMac, resourceKind, resourceId, createdAt })
+  }
+
+  /** Keeps the response, unless it holds a secret. */
+  async function recordOutcome(
+    claim: Claim,
+    { route, resource }: RequestContext,
+    { status, reason, body }: Outcome,
+    em: EntityManager
+  ): Promise<void> {
+    if (!resource) await recordChange(claim, null, em)
+    const isSecret = route.reply === 'secret' && reason === null
+    await em.nativeUpdate(IdempotencyRecord, { id: claim.id }, { status, answer: isSecret ? null : body })
+  }
+
+  return { macOf, findEarlier, recordChange, recordOutcome }
+}
+
+/** Bodies may hold passwords, so only a MAC is stored, under a random key of this store. */
+const readMacKey = (store: HttpOptions['store']): Promise<string> =>
+  store.change(async em => {
+    const name = 'repeat_key'
+    const found = await em.findOne(StoreValue, { name })
+    if (found) return found.value
+    const value = newSecret()
+    await em.insert(StoreValue, { name, value })
+    return value
+  })
+
+const keyReused = (): Fault =>
+  new Fault(codes.idempotencyKeyReused, 'this Idempotency-Key came with another body before')
+
+/** The change was made; its response cannot be shown again. */
+export const secretSpent = ({ kind, id }: Resource): Fault =>
+  new Fault(codes.idempotencySecretSpent, `${kind} ${id} was changed with this key; its answer is not kept`, {
+    details: { resource_kind: kind, resource_id: id }
+  })

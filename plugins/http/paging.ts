@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Listing } from '../../kernel/http/list-route.ts'
 import { invalidCursor } from './codes.ts'
-import type { HttpOptions } from './options.ts'
+import type { HttpOptions } from './settings.ts'
 
 const defaultLimit = 10_000 // rows
 

@@ -1,18 +1,18 @@
 // The steps of every request, in the order in which README.md lists them.
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { currentRequestId } from '../../kernel/base/request-id.ts'
 import type { Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { callOf, runRoute } from './call.ts'
 import { openConcurrencyLimit } from './concurrency-limit.ts'
 import { openDecisions } from './decisions.ts'
 import { openGuard } from './guard.ts'
 import { openIdempotency } from './idempotency.ts'
-import type { HttpOptions } from './options.ts'
 import { isRead, type RequestContext, requestContextOf } from './request-context.ts'
 import { openResponder } from './responder.ts'
+import { routeHandler } from './route-handler.ts'
 import { noSuchRoute, refuseMediaType } from './routing.ts'
-import { eventsOf, openStreams } from './streams.ts'
+import type { HttpOptions } from './settings.ts'
+import { openStreams } from './streams.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -22,8 +22,6 @@ declare module 'fastify' {
     requestContext: RequestContext | null // null until a route is found
   }
 }
-
-type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
 /** Adds the steps to `app`. Returns the function that makes the handler of a route. */
 export function openPipeline(app: FastifyInstance, options: HttpOptions) {
@@ -63,24 +61,7 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
     if (earlier?.outcome) return responder.send(context, reply, earlier.outcome)
   })
 
-  // Fastify validates body, query and path here (400), then calls the handler of the route
-
-  function handlerOf(route: Route<Kernel>, deps: Kernel): Handler {
-    routes.push(route)
-    return async (request, reply) => {
-      const { requestContext: context } = request
-      if (!context) throw new TypeError(`${route.action} has a handler but no request context`)
-      const disconnected = new AbortController()
-      reply.raw.once('close', () => reply.raw.writableFinished || disconnected.abort())
-      const call = callOf(context, request, reply, {
-        signal: disconnected.signal,
-        change: decisions.changeOf(context)
-      })
-      if (route.isStream) return streams.open(context, reply, disconnected, () => eventsOf(route, deps, call))
-      const result = await runRoute(deps, context, call)
-      return responder.sendResult(result, context, request, reply)
-    }
-  }
+  // Fastify validates body, query and path here (400), then calls the handler of the route: route-handler.ts
 
   app.setErrorHandler(responder.sendError)
 
@@ -93,5 +74,8 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
   app.addHook('onResponse', async (request, reply) => httpMetrics.countResponse(request, reply))
   app.addHook('preClose', async () => streams.endAll())
 
-  return handlerOf
+  return (route: Route<Kernel>, deps: Kernel) => {
+    routes.push(route)
+    return routeHandler(route, deps, { decisions, responder, streams })
+  }
 }

@@ -4,9 +4,11 @@ import type { Fault } from '../../kernel/base/errors.ts'
 import type { Listing } from '../../kernel/http/list-route.ts'
 import type { Decisions } from './decisions.ts'
 import { envelope, faultOf, jsonType, sendFault, textType, toJson } from './envelope.ts'
-import type { HttpOptions } from './options.ts'
 import { pageOf } from './paging.ts'
 import { type Outcome, pathOf, type RequestContext } from './request-context.ts'
+import type { HttpOptions } from './settings.ts'
+
+export type Responder = ReturnType<typeof openResponder>
 
 /** Sends results and errors, after the decision about the request is recorded. */
 export function openResponder({ store, log, httpMetrics }: HttpOptions, decisions: Decisions) {

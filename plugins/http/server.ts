@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { Fault, startupInvalid, tlsInvalid } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import { faultOf, refuseMalformed, sendFault } from './envelope.ts'
-import type { HttpOptions } from './options.ts'
+import type { HttpOptions } from './settings.ts'
 
 const limits = {
   headersTimeout: 10_000,

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { type Static, Type } from 'typebox'
 import { requirePrivateFile } from '../../kernel/base/config.ts'
 import { Fault, startupInvalid, tlsInvalid } from '../../kernel/base/errors.ts'
+import type { HostOptions } from '../../kernel/http/host.ts'
 import { Listen } from '../../kernel/settings.ts'
-import type { HttpSettings } from './options.ts'
+import type { HttpMetrics } from './metrics.ts'
 
 export const keys = Type.Object({
   operator_http_listen: Listen('127.0.0.1:7080', 'Address of the operator HTTP API.'),
@@ -22,6 +23,17 @@ export const keys = Type.Object({
   })
 })
 type Keys = Static<typeof keys>
+
+export interface HttpSettings {
+  readonly listen: string // 'host:port', '[::1]:0'
+  readonly tls: { readonly cert: string; readonly key: string } | null
+  readonly publicOrigin: string | null
+  readonly trustedProxies: readonly string[]
+}
+
+export interface HttpOptions extends HostOptions, HttpSettings {
+  readonly httpMetrics: HttpMetrics
+}
 
 export const settingsOf = (config: Keys): HttpSettings => ({
   listen: config.operator_http_listen,

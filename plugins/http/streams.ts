@@ -1,15 +1,23 @@
+import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { attributionOf } from '../../kernel/base/attribution.ts'
 import { Fault, rateLimited } from '../../kernel/base/errors.ts'
 import type { Call, Route } from '../../kernel/http/route.ts'
+import type { ServerEvent } from '../../kernel/http/stream-route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { type Events, eventStreamBody } from './event-stream-body.ts'
 import type { Authorize } from './guard.ts'
-import type { HttpOptions } from './options.ts'
 import type { RequestContext } from './request-context.ts'
+import type { HttpOptions } from './settings.ts'
 
 const maxPerPrincipal = 16
 const accessCheckMs = 1_000
+const commentMs = 15_000
+const retryMs = 5_000 // how long a caller waits before it reconnects
+const maxUnreadBytes = 256 * 1024
+
+type Events = AsyncIterable<ServerEvent<unknown>>
+
+export type Streams = ReturnType<typeof openStreams>
 
 /** Serves server-sent events until the caller disconnects or loses access, or the server stops. */
 export function openStreams({ clock, log }: Pick<HttpOptions, 'clock' | 'log'>, authorize: Authorize) {
@@ -67,13 +75,38 @@ export function openStreams({ clock, log }: Pick<HttpOptions, 'clock' | 'log'>, 
       .send(eventStreamBody(events, ended, clock))
   }
 
-  function endAll(): void {
+  const endAll = (): void => {
     for (const ended of [...active.values()].flatMap(streams => [...streams])) ended.abort()
   }
-
   return { open, endAll }
 }
 
 /** Returns the events of a route made by `defineStream`. */
 export const eventsOf = (route: Route<Kernel>, deps: Kernel, call: Call): Promise<Events> =>
   route.run(deps, call) as Promise<unknown> as Promise<Events>
+
+/** Returns the body of a response of server-sent events. Aborts `ended` when a slow reader leaves too much unread. */
+function eventStreamBody(events: Events, ended: AbortController, clock: HttpOptions['clock']): Readable {
+  const body = new Readable({ read() {} })
+  const write = (text: string): void => {
+    if (body.readableLength > maxUnreadBytes) ended.abort()
+    if (!ended.signal.aborted) body.push(text)
+  }
+  const stopComments = clock.every(commentMs, () => write(': still here\n\n'))
+  ended.signal.addEventListener('abort', () => {
+    stopComments()
+    body.push(null)
+  })
+  write(`retry: ${retryMs}\n\n`)
+  void writeEvents(events, write).then(
+    () => ended.abort(),
+    error => body.destroy(error)
+  )
+  return body.once('close', () => ended.abort())
+}
+
+async function writeEvents(events: Events, write: (text: string) => void): Promise<void> {
+  let id = 0
+  for await (const { event, data } of events)
+    write(`id: ${++id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+}

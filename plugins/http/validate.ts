@@ -18,8 +18,7 @@ export const validator =
     if (!Check(schema, value))
       return {
         error:
-          unknownFieldIn(schema, value, isBody ? unknownField : unknownParameter) ??
-          firstErrorIn(schema, value, codes)
+          unknownIn(schema, value, isBody ? unknownField : unknownParameter) ?? errorIn(schema, value, codes)
       }
     const unsafe = unsafeInteger(value, '')
     if (unsafe !== null) return { error: refusal(invalidSchema, unsafe, 'must be at most 2^53-1', 'maximum') }
@@ -29,12 +28,10 @@ export const validator =
 /** Paths and queries are text. Only exact numbers and booleans are converted. */
 function parseTexts(schema: TSchema, texts: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const properties = Type.IsObject(schema) ? schema.properties : {}
-  return Object.fromEntries(
-    Object.entries(texts).map(([key, text]) => [key, parseText(properties[key], text)])
-  )
+  return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, parse(properties[key], text)]))
 }
 
-function parseText(schema: TSchema | undefined, text: unknown): unknown {
+function parse(schema: TSchema | undefined, text: unknown): unknown {
   if (typeof text !== 'string') return text
   if (Type.IsInteger(schema) || Type.IsNumber(schema))
     return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
@@ -43,47 +40,44 @@ function parseText(schema: TSchema | undefined, text: unknown): unknown {
 }
 
 /** Returns the JSON pointer of an integer that JSON.parse has rounded, or null. */
-function unsafeInteger(value: unknown, pointer: string): string | null {
-  if (typeof value === 'number')
-    return Number.isInteger(value) && !Number.isSafeInteger(value) ? pointer : null
+function unsafeInteger(value: unknown, at: string): string | null {
+  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value) ? at : null
   if (typeof value !== 'object' || value === null) return null
   for (const [key, part] of Object.entries(value)) {
-    const found = unsafeInteger(part, append(pointer, key))
+    const found = unsafeInteger(part, join(at, key))
     if (found !== null) return found
   }
   return null
 }
 
 /** An unknown field is reported before other errors. */
-function unknownFieldIn(schema: TSchema, value: unknown, row: ErrorCode): Fault | null {
+function unknownIn(schema: TSchema, value: unknown, row: ErrorCode): Fault | null {
   for (const { keyword, instancePath, schemaPath, params } of Errors(schema, value)) {
     if (keyword !== 'additionalProperties') continue
     const name = (params.additionalProperties[0] ?? '').slice(0, 64)
-    const owner = schemasAlong(schema, schemaPath).at(-1)
+    const owner = schemasOn(schema, schemaPath).at(-1)
     const near = closestName(name, Type.IsObject(owner) ? Object.keys(owner.properties) : [])
     const hint = near === null ? '' : `; did you mean ${near}?`
-    return refusal(row, append(instancePath, name), `is unknown here${hint}`, keyword)
+    return refusal(row, join(instancePath, name), `is unknown here${hint}`, keyword)
   }
   return null
 }
 
-function firstErrorIn(schema: TSchema, value: unknown, codes: Codes): Fault {
+function errorIn(schema: TSchema, value: unknown, codes: Codes): Fault {
   const found = Errors(schema, value)
   // Of a nullable field, report the error of the alternative that is not null.
   const error = found.find(({ params }) => !('type' in params && params.type === 'null')) ?? found[0]
   if (!error) throw new TypeError('a value that fails its schema has no error')
   const missing = error.keyword === 'required' ? error.params.requiredProperties[0] : undefined
-  const parts = schemasAlong(
-    schema,
-    `${error.schemaPath}${missing === undefined ? '' : `/properties/${missing}`}`
-  )
+  const path = missing === undefined ? error.schemaPath : `${error.schemaPath}/properties/${missing}`
+  const parts = schemasOn(schema, path)
   const code = parts
     .map(part => ('code' in part ? part.code : undefined))
     .findLast(found => typeof found === 'string')
   const row = code === undefined ? invalidSchema : codes.get(code)
   if (!row) throw new TypeError(`a schema names code ${code}, which no loaded plugin defines`)
   if (missing !== undefined)
-    return refusal(row, append(error.instancePath, missing), 'is required', error.keyword)
+    return refusal(row, join(error.instancePath, missing), 'is required', error.keyword)
   const choice = parts
     .findLast(part => Type.IsUnion(part))
     ?.anyOf.map(one => (Type.IsLiteral(one) ? one.const : null))
@@ -92,7 +86,7 @@ function firstErrorIn(schema: TSchema, value: unknown, codes: Codes): Fault {
 }
 
 /** Returns the schemas from the root to a path such as '#/properties/targets/items'. */
-function schemasAlong(schema: TSchema, path: string): readonly TSchema[] {
+function schemasOn(schema: TSchema, path: string): readonly TSchema[] {
   const parts = [schema]
   for (const step of path.split('/').slice(1)) {
     const next = (parts.at(-1) as Readonly<Record<string, TSchema>>)[step] // an array for the alternatives of a union
@@ -104,6 +98,5 @@ function schemasAlong(schema: TSchema, path: string): readonly TSchema[] {
 const refusal = (row: ErrorCode, field: string, message: string, reason: string): Fault =>
   new Fault(row, `${field === '' ? 'the body' : field} ${message}`, { details: { field, reason } })
 
-/** Appends a key to a JSON pointer (RFC 6901). */
-const append = (pointer: string, key: string): string =>
-  `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
+/** Joins a JSON pointer (RFC 6901) and a key. */
+const join = (at: string, key: string): string => `${at}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`

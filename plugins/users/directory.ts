@@ -1,13 +1,17 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { Fault } from '../../kernel/base/errors.ts'
+import { timestamp } from '../../kernel/base/clock.ts'
+import { Fault, notOwner } from '../../kernel/base/errors.ts'
+import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { User } from '../../kernel/identity/entities.ts'
+import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
 import { cannotRemoveSelf, lastSuperadmin } from './codes.ts'
-import { creationSlot, disableSlot, type Removed, removalSlot, type Save, type Users } from './exports.ts'
-import { openReading, userRow } from './reading.ts'
-import type { CreateBody, RemovedUser, UpdateBody, UserRow } from './schema.ts'
+import type { Removed, Save, Users } from './exports.ts'
+import * as slots from './exports.ts'
+import type { CreateBody, Me, RemovedUser, UpdateBody, UserRow } from './schema.ts'
 import { normalizeDisplayName } from './users.ts'
 
 interface Deps extends Kernel {
@@ -25,7 +29,7 @@ export function openUserDirectory(deps: Deps) {
     const { user_id: userId, display_name: displayName, role = 'user' } = body
     const user = users.check({ userId, displayName, role })
     const saves: Save[] = []
-    for (const { value } of filled(creationSlot)) saves.push(await value.prepare(body))
+    for (const { value } of filled(slots.creationSlot)) saves.push(await value.prepare(body))
     return change({ kind: 'user', id: userId }, async em => {
       const inserted = await users.insert(em, user)
       for (const save of saves) await save(userId, em)
@@ -46,7 +50,7 @@ export function openUserDirectory(deps: Deps) {
       await em.nativeUpdate(User, { id }, after)
       const user: User = { id, createdAt: before.createdAt, ...after }
       if (user.disabled && !before.disabled)
-        for (const { value: onDisable } of filled(disableSlot)) await onDisable(user, em)
+        for (const { value: onDisable } of filled(slots.disableSlot)) await onDisable(user, em)
       return userRow(user, filled, em)
     })
   }
@@ -56,7 +60,7 @@ export function openUserDirectory(deps: Deps) {
       const user = await users.get(em, id)
       await refuseLoss(user, principal, em)
       const removed: (Removed & { readonly key: string | undefined })[] = []
-      for (const { value } of filled(removalSlot))
+      for (const { value } of filled(slots.removalSlot))
         removed.push({ key: value.key, ...(await value.remove(user, em)) })
       await em.nativeDelete(User, { id })
       return removed
@@ -78,4 +82,52 @@ async function refuseLoss(user: User, { userId }: Principal, em: EntityManager):
     throw new Fault(cannotRemoveSelf, 'you cannot demote, disable or delete yourself; ask another superadmin')
   if (isAdmin(user) && (await em.count(User, { role: 'superadmin', disabled: false })) === 1)
     throw new Fault(lastSuperadmin, `${user.id} is the last enabled superadmin; make another one first`)
+}
+
+function openReading({ store, filled, users }: Deps) {
+  async function readSelf({ userId, role }: Principal): Promise<Me> {
+    if (userId === operatorId) return { user_id: operatorId, role, display_name: 'operator token' }
+    const user = await store.read(em => users.get(em, userId))
+    return { user_id: user.id, role: user.role, display_name: user.displayName }
+  }
+
+  const list = (): PagedRows<UserRow> => ({
+    async page(after, take, em) {
+      const where = after === null ? {} : { id: { $gt: after } }
+      const page = await em.find(User, where, { orderBy: { id: 'asc' }, limit: take })
+      return (await userRows(page, filled, em)).map(row => ({ key: row.user_id, row }))
+    }
+  })
+
+  /** Compares the caller with the path before any look-up: the refusal does not show whether the user exists. */
+  async function read(id: string, { role, userId }: Principal): Promise<UserRow> {
+    if (role !== 'superadmin' && userId !== id) throw new Fault(notOwner, 'this is another user')
+    return store.read(async em => userRow(await users.get(em, id), filled, em))
+  }
+
+  return { readSelf, list, read }
+}
+
+/** Returns the users as the API shows them, with the fields that other plugins add. */
+async function userRows(users: readonly User[], filled: SlotReader, em: EntityManager): Promise<UserRow[]> {
+  const ids = users.map(({ id }) => id)
+  const fields: ((id: string) => readonly [string, unknown])[] = []
+  for (const { value: field } of filled(slots.rowFieldSlot)) {
+    const values = await field.load(ids, em)
+    fields.push(id => [field.key, values.get(id) ?? field.defaultValue])
+  }
+  return users.map(({ id, displayName, role, disabled, createdAt }) => ({
+    user_id: id,
+    display_name: displayName,
+    role,
+    disabled,
+    created_at: timestamp(createdAt),
+    ...Object.fromEntries(fields.map(field => field(id)))
+  }))
+}
+
+async function userRow(user: User, filled: SlotReader, em: EntityManager): Promise<UserRow> {
+  const [row] = await userRows([user], filled, em)
+  if (!row) throw new TypeError(`user ${user.id} has no row`)
+  return row
 }

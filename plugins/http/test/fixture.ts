@@ -21,8 +21,8 @@ import { type FakeClock, fakeClock } from '../../../kit/fake-clock.ts'
 import type { LogLine } from '../../../kit/test-server.ts'
 import { openHttp } from '../http.ts'
 import { openHttpMetrics } from '../metrics.ts'
-import type { HttpOptions } from '../options.ts'
 import httpPlugin from '../plugin.ts'
+import type { HttpOptions } from '../settings.ts'
 
 export const operator = { authorization: 'Bearer operator-token' }
 export const superadmin = { authorization: 'Bearer token-of-ada' }

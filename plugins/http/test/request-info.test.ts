@@ -7,7 +7,7 @@ import type { RequestInfo } from '../../../kernel/http/principal.ts'
 import { defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { openCertificate } from '../../control/certificate.ts'
-import type { HttpOptions } from '../options.ts'
+import type { HttpOptions } from '../settings.ts'
 import { httpFixture, portOf } from './fixture.ts'
 
 const routes = [

@@ -1,0 +1,47 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { withTimeout } from '../../kernel/base/attribution.ts'
+import type { Call, Route } from '../../kernel/http/route.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import type { Decisions } from './decisions.ts'
+import { secretSpent } from './idempotency.ts'
+import type { RequestContext } from './request-context.ts'
+import type { Responder } from './responder.ts'
+import { eventsOf, type Streams } from './streams.ts'
+
+const timeoutSecs = 60
+
+type Services = Readonly<{ decisions: Decisions; responder: Responder; streams: Streams }>
+
+/** Returns the Fastify handler of a route. */
+export const routeHandler =
+  (route: Route<Kernel>, deps: Kernel, { decisions, responder, streams }: Services) =>
+  async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { requestContext: context } = request
+    if (!context) throw new TypeError(`${route.action} has a handler but no request context`)
+    const disconnected = new AbortController()
+    reply.raw.once('close', () => reply.raw.writableFinished || disconnected.abort())
+    const { body, query, params } = request
+    const { requestInfo, principal, requestId } = context
+    const change = decisions.changeOf(context)
+    const setCookie = cookieSetter(reply, requestInfo.ownOrigin.startsWith('https:'))
+    const shared = { requestInfo, principal, requestId, signal: disconnected.signal, change, setCookie }
+    const call = { body, query, params, ...shared }
+    if (route.isStream) return streams.open(context, reply, disconnected, () => eventsOf(route, deps, call))
+    const result = await withTimeout(timeoutSecs, route.action, () => runRoute(deps, context, call))
+    return responder.sendResult(result, context, request, reply)
+  }
+
+/** Runs the route. If an earlier request with the same key made the change, returns the present state instead. */
+async function runRoute(deps: Kernel, { route, claim }: RequestContext, call: Call): Promise<unknown> {
+  if (!claim?.earlier) return route.run(deps, call)
+  const { resource } = claim.earlier
+  if (route.replay) return route.replay(deps, call, resource.id)
+  if (route.status === 204) return null
+  throw secretSpent(resource)
+}
+
+function cookieSetter(reply: FastifyReply, secure: boolean): Call['setCookie'] {
+  const options = { path: '/', httpOnly: true, sameSite: 'lax', secure } as const
+  return (name, value, maxAgeSecs) =>
+    void reply.setCookie(name, value, { ...options, maxAge: maxAgeSecs === 'clear' ? 0 : maxAgeSecs })
+}
