@@ -8,9 +8,9 @@ const document = defineRoute({
   action: 'openapi.read',
   access: 'public',
   status: 200,
-  summary: 'This document: OpenAPI 3.1, made from the schemas that validate.',
+  summary: 'Returns this document: OpenAPI 3.1, made from the schemas that validate requests.',
   schema: () => ({ reply: Type.Object({ openapi: Type.String() }) }),
-  run: async ({ document }: Pick<Kernel, 'document'>) => document() as { openapi: string } // OpenAPI's own
+  run: async ({ document }: Pick<Kernel, 'document'>) => document() as { openapi: string } // every OpenAPI document has it
 })
 
 export default definePlugin({

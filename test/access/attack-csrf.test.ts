@@ -1,13 +1,13 @@
 // A page of somebody else's, in a browser that holds the cookie: what it may send, and that none of it does anything.
 import t from 'tap'
-import { browser, onboarded, origin } from '../../plugins/auth/test/fixture.ts'
+import { onboardedServer, origin, signedInBrowser } from '../../plugins/auth/test/fixture.ts'
 
 const json = { 'content-type': 'application/json' }
 const proof = { origin, 'x-svc-csrf': '1' }
 
 t.test('no origin but our own writes', async t => {
-  const home = await onboarded(t)
-  const page = await browser(home)
+  const home = await onboardedServer(t)
+  const page = await signedInBrowser(home)
   const others = [
     'null',
     'http://sluice.test',
@@ -37,8 +37,8 @@ t.test('no origin but our own writes', async t => {
 })
 
 t.test('a form, a beacon or a no-cors fetch of another page changes nothing', async t => {
-  const home = await onboarded(t)
-  const page = await browser(home)
+  const home = await onboardedServer(t)
+  const page = await signedInBrowser(home)
   const simple = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']
 
   for (const type of simple) {
@@ -63,8 +63,8 @@ t.test('a form, a beacon or a no-cors fetch of another page changes nothing', as
 })
 
 t.test('a read does not become a write by a header or a parameter', async t => {
-  const home = await onboarded(t)
-  const page = await browser(home)
+  const home = await onboardedServer(t)
+  const page = await signedInBrowser(home)
   const overrides = {
     'x-http-method-override': 'DELETE',
     'x-http-method': 'DELETE',
@@ -77,8 +77,8 @@ t.test('a read does not become a write by a header or a parameter', async t => {
 })
 
 t.test('what a stranger says of proxy and host does not make its origin ours', async t => {
-  const home = await onboarded(t, { keys: { trusted_proxies: [] } })
-  const page = await browser(home)
+  const home = await onboardedServer(t, { keys: { trusted_proxies: [] } })
+  const page = await signedInBrowser(home)
   const told = {
     ...json,
     'x-svc-csrf': '1',
@@ -95,8 +95,8 @@ t.test('what a stranger says of proxy and host does not make its origin ours', a
 })
 
 t.test('no answer lets a page of another origin read it', async t => {
-  const home = await onboarded(t)
-  const page = await browser(home)
+  const home = await onboardedServer(t)
+  const page = await signedInBrowser(home)
   const foreign = { origin: 'https://evil.test', 'access-control-request-method': 'DELETE' }
 
   const read = await page.call('GET', '/v1/users/me', undefined, foreign)
@@ -112,7 +112,7 @@ t.test('no answer lets a page of another origin read it', async t => {
 })
 
 t.test('a login or an onboarding from another page plants no session', async t => {
-  const home = await onboarded(t)
+  const home = await onboardedServer(t)
   const body = JSON.stringify({ user_id: 'root', password: 'a long enough password' })
 
   for (const type of ['text/plain', 'application/x-www-form-urlencoded']) {

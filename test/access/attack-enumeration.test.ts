@@ -1,11 +1,11 @@
 // Who is here, and what is there? Answers that are the same, word for word, whether it is or not.
 import t from 'tap'
-import { addUser, type ErrorBody, login, onboarded } from '../../plugins/auth/test/fixture.ts'
+import { addUser, type ErrorBody, login, onboardedServer } from '../../plugins/auth/test/fixture.ts'
+import { accessFixture, canaryOf } from './fixture.ts'
 import { requestOf } from './requests.ts'
-import { canaryOf, world } from './world.ts'
 
 t.test('a wrong login says the same of everybody', async t => {
-  const home = await onboarded(t)
+  const home = await onboardedServer(t)
   await addUser(home, 'ada')
   await addUser(home, 'dan')
   await home.call('PATCH', '/v1/users/dan', { disabled: true })
@@ -35,7 +35,7 @@ t.test('a wrong login says the same of everybody', async t => {
 })
 
 t.test('a lock says the same of who is known and who is not', async t => {
-  const home = await onboarded(t)
+  const home = await onboardedServer(t)
   const lock = async (user_id: string) => {
     for (let i = 0; i < 5; i++) await login(home, { user_id, password: 'wrong' }, '192.0.2.7')
     return login(home, { user_id, password: 'wrong' }, '192.0.2.7')
@@ -49,16 +49,19 @@ t.test('a lock says the same of who is known and who is not', async t => {
 })
 
 t.test('what a plain user may not see answers as what is not there', async t => {
-  const on = await world(t)
-  const { body: stray } = await on.call<{ client_id: string; client_name: string }[]>('GET', '/v1/clients')
+  const access = await accessFixture(t)
+  const { body: stray } = await access.call<{ client_id: string; client_name: string }[]>(
+    'GET',
+    '/v1/clients'
+  )
   const hidden = stray.find(({ client_name }) => client_name === canaryOf('none'))
   if (!hidden) throw new Error('ada sees every client')
   const nobody = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
   const ada = { authorization: 'Bearer svct_ada' }
   const ask = (method: 'GET' | 'POST', url: string, body?: object) =>
-    on.call<ErrorBody>(method, url, body, ada)
+    access.call<ErrorBody>(method, url, body, ada)
   const push = (client: string) =>
-    ask('POST', '/v1/rules', { ...requestOf('POST /v1/rules', on).body, client, listen_port: 9 })
+    ask('POST', '/v1/rules', { ...requestOf('POST /v1/rules', access).body, client, listen_port: 9 })
   const pairs = [
     [await ask('GET', `/v1/clients/${hidden.client_id}`), await ask('GET', '/v1/clients/nonsense')],
     [await push(hidden.client_id), await push(nobody)],

@@ -1,7 +1,7 @@
 // What may be sent as a body, and what it must not become: another's right, another kind of object, a failure of ours.
 import t, { type Test } from 'tap'
 import type { TestServer } from '../../kit/test-server.ts'
-import { addUser, type ErrorBody, onboarded } from '../../plugins/auth/test/fixture.ts'
+import { addUser, type ErrorBody, onboardedServer } from '../../plugins/auth/test/fixture.ts'
 
 const plugins = [
   'users',
@@ -13,7 +13,7 @@ const plugins = [
   'rules',
   'grants'
 ]
-const all = (t: Test): Promise<TestServer> => onboarded(t, { plugins })
+const all = (t: Test): Promise<TestServer> => onboardedServer(t, { plugins })
 
 const tokenOf = async (home: TestServer, userId: string): Promise<string> =>
   (await home.call<{ token: string }>('POST', `/v1/users/${userId}/credentials`)).body.token

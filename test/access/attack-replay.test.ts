@@ -4,16 +4,16 @@ import t, { type Test } from 'tap'
 import type { Reply, TestServer } from '../../kit/test-server.ts'
 import {
   addUser,
-  browser,
   cookieOf,
   type ErrorBody,
   login,
-  onboarded,
-  root
+  onboardedServer,
+  root,
+  signedInBrowser
 } from '../../plugins/auth/test/fixture.ts'
 
 const open = (t: Test): Promise<TestServer> =>
-  onboarded(t, { plugins: ['users', 'auth', 'credentials', 'clients', 'rules', 'grants'] })
+  onboardedServer(t, { plugins: ['users', 'auth', 'credentials', 'clients', 'rules', 'grants'] })
 
 interface Issued {
   readonly credential_id: string
@@ -50,12 +50,12 @@ t.test('each login has a cookie of its own, of 256 bits', async t => {
 
 /** Each takes the session of ada's page away, one way or another. */
 const endings: Readonly<
-  Record<string, (home: TestServer, page: Awaited<ReturnType<typeof browser>>) => Promise<unknown>>
+  Record<string, (home: TestServer, page: Awaited<ReturnType<typeof signedInBrowser>>) => Promise<unknown>>
 > = {
   'its logout': (_, page) => page.call('POST', '/v1/auth/logout'),
   'a password reset': home => home.call('POST', '/v1/users/ada/password'),
   'a password change elsewhere': async home => {
-    const other = await browser(home, { user_id: 'ada' })
+    const other = await signedInBrowser(home, { user_id: 'ada' })
     const body = {
       current_password: root.password,
       new_password: 'another good one',
@@ -81,7 +81,7 @@ for (const [what, end] of Object.entries(endings))
   t.test(`a cookie is dead after ${what}`, async t => {
     const home = await open(t)
     await addUser(home, 'ada')
-    const page = await browser(home, { user_id: 'ada' })
+    const page = await signedInBrowser(home, { user_id: 'ada' })
     t.equal((await me(home, { cookie: page.cookie })).status, 200)
 
     await end(home, page)
@@ -141,7 +141,7 @@ t.test('a bearer is taken whole or not at all', async t => {
 t.test('a token or a cookie in another place opens nothing', async t => {
   const home = await open(t)
   const { token } = await issue(home, 'root')
-  const { cookie } = await browser(home)
+  const { cookie } = await signedInBrowser(home)
   const value = cookie.slice('svc_session='.length)
 
   t.match(await me(home, { cookie: `svc_session=${token}` }), refused, 'a token as a cookie')

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { controlChars } from '../../kernel/base/log.ts'
 import type { TestServer } from '../../kit/test-server.ts'
-import { onboarded } from '../../plugins/auth/test/fixture.ts'
+import { onboardedServer } from '../../plugins/auth/test/fixture.ts'
 import { openPrint } from '../../plugins/cli/print.ts'
 
 const plugins = [
@@ -20,7 +20,7 @@ const plugins = [
   'rules',
   'grants'
 ]
-const all = (t: Test): Promise<TestServer> => onboarded(t, { plugins })
+const all = (t: Test): Promise<TestServer> => onboardedServer(t, { plugins })
 
 const grant = { user_id: 'ada', client_id: '*', listen_port_start: 1, listen_port_end: 9, protocols: ['tcp'] }
 const rowsOf = ({ body }: { body: unknown }): string => JSON.stringify(body)

@@ -9,7 +9,7 @@ export const password = 'a long enough password'
 
 export interface Caller {
   readonly name: string
-  readonly is: 'plain' | 'super'
+  readonly role: 'plain' | 'super'
   readonly groups: readonly string[]
   readonly userId: string | null // null: nobody, or no user
   readonly headers: Readonly<Record<string, string>>
@@ -22,29 +22,29 @@ const nobody = { authorization: '' }
 
 type Made = Omit<Caller, 'groups'>
 const all: readonly Made[] = [
-  { name: 'none', is: 'plain', userId: null, headers: nobody },
-  { name: 'bad-bearer', is: 'plain', userId: null, headers: { authorization: 'Bearer svct_nonsense' } },
-  { name: 'expired', is: 'plain', userId: 'exa', headers: bearerOf('exa') },
-  { name: 'revoked', is: 'plain', userId: 'rex', headers: bearerOf('rex') },
-  { name: 'ended', is: 'plain', userId: 'rex', headers: { ...cookieOf('rex'), ...proof } },
-  { name: 'owner', is: 'plain', userId: 'ada', headers: bearerOf('ada') },
+  { name: 'none', role: 'plain', userId: null, headers: nobody },
+  { name: 'bad-bearer', role: 'plain', userId: null, headers: { authorization: 'Bearer svct_nonsense' } },
+  { name: 'expired', role: 'plain', userId: 'exa', headers: bearerOf('exa') },
+  { name: 'revoked', role: 'plain', userId: 'rex', headers: bearerOf('rex') },
+  { name: 'ended', role: 'plain', userId: 'rex', headers: { ...cookieOf('rex'), ...proof } },
+  { name: 'owner', role: 'plain', userId: 'ada', headers: bearerOf('ada') },
   {
     name: 'mixed',
-    is: 'plain',
+    role: 'plain',
     userId: 'ada',
     headers: { ...cookieOf('root'), ...proof, ...bearerOf('ada') }
   },
-  { name: 'stranger', is: 'plain', userId: 'eve', headers: bearerOf('eve') },
-  { name: 'ungranted', is: 'plain', userId: 'gus', headers: bearerOf('gus') },
-  { name: 'demoted', is: 'plain', userId: 'boss', headers: { ...cookieOf('boss'), ...proof } },
-  { name: 'temporary', is: 'plain', userId: 'tess', headers: { ...cookieOf('tess'), ...proof } },
-  { name: 'disabled', is: 'plain', userId: 'dan', headers: bearerOf('dan') },
-  { name: 'disabled-session', is: 'plain', userId: 'dan', headers: { ...cookieOf('dan'), ...proof } },
-  { name: 'superadmin', is: 'super', userId: 'root', headers: { ...cookieOf('root'), ...proof } },
-  { name: 'no-csrf', is: 'super', userId: 'root', headers: cookieOf('root') },
+  { name: 'stranger', role: 'plain', userId: 'eve', headers: bearerOf('eve') },
+  { name: 'ungranted', role: 'plain', userId: 'gus', headers: bearerOf('gus') },
+  { name: 'demoted', role: 'plain', userId: 'boss', headers: { ...cookieOf('boss'), ...proof } },
+  { name: 'temporary', role: 'plain', userId: 'tess', headers: { ...cookieOf('tess'), ...proof } },
+  { name: 'disabled', role: 'plain', userId: 'dan', headers: bearerOf('dan') },
+  { name: 'disabled-session', role: 'plain', userId: 'dan', headers: { ...cookieOf('dan'), ...proof } },
+  { name: 'superadmin', role: 'super', userId: 'root', headers: { ...cookieOf('root'), ...proof } },
+  { name: 'no-csrf', role: 'super', userId: 'root', headers: cookieOf('root') },
   {
     name: 'operator',
-    is: 'super',
+    role: 'super',
     userId: '_operator',
     headers: { authorization: `Bearer ${operatorToken}` }
   }
@@ -52,7 +52,10 @@ const all: readonly Made[] = [
 
 export const callers: readonly Caller[] = all.map(caller => ({
   ...caller,
-  groups: [caller.is, 'authorization' in caller.headers && caller.headers.authorization ? 'bearer' : 'cookie']
+  groups: [
+    caller.role,
+    'authorization' in caller.headers && caller.headers.authorization ? 'bearer' : 'cookie'
+  ]
 }))
 
 const users = ['exa', 'rex', 'ada', 'eve', 'gus', 'boss', 'tess', 'dan', 'root', 'zoe']
@@ -61,7 +64,7 @@ const users = ['exa', 'rex', 'ada', 'eve', 'gus', 'boss', 'tess', 'dan', 'root',
 const rowId = (kind: string, userId: string): string => `${kind}-${userId}`.toUpperCase().padEnd(26, '0')
 
 /** All of them as their names say. `hash` is of `password`. */
-export async function reset({ store, clock }: Deps, hash: string, only = users): Promise<void> {
+export async function resetUsers({ store, clock }: Deps, hash: string, only = users): Promise<void> {
   const now = clock.now()
   await store.change(async em => {
     for (const id of only) {

@@ -3,9 +3,9 @@ import { plugins as builtin } from '../../config/plugins.ts'
 import { kernelCodes } from '../../kernel/check.ts'
 import { testServer } from '../../kit/test-server.ts'
 import { type Caller, callers } from './callers.ts'
+import { type AccessFixture, accessFixture, canaryOf } from './fixture.ts'
 import { requestOf } from './requests.ts'
 import { type Kind, kindsOf, type Row, rows } from './table.ts'
-import { canaryOf, type World, world } from './world.ts'
 
 const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
 const routes = plugins.flatMap(({ routes }) => routes ?? [])
@@ -44,30 +44,32 @@ interface Cell {
 }
 
 /** Answers what is wrong with a cell; null: nothing, or there is no such cell. */
-async function wrongIn({ row, method, caller, kind }: Cell, on: World): Promise<string | null> {
+async function wrongIn({ row, method, caller, kind }: Cell, access: AccessFixture): Promise<string | null> {
   const expected = row.expect(caller, kind)
   const isDone = /^\d/.test(expected)
   const isRead = row.method === 'GET'
-  const path = await on.pathOf(row.path, caller, kind, isDone && !isRead ? 'fresh' : 'shared')
+  const path = await access.pathOf(row.path, caller, kind, isDone && !isRead ? 'fresh' : 'shared')
   if (path === null) return null
-  const { body, query = '', before } = requestOf(row.route, on)
-  if (isDone) await before?.(path, on.call)
-  const told = on.decisions.length
+  const { body, query = '', before } = requestOf(row.route, access)
+  if (isDone) await before?.(path, access.call)
+  const told = access.decisions.length
 
-  const reply = await ask(row.path, method, `${path}${query}`, { ...caller.headers }, body, on)
+  const reply = await ask(row.path, method, `${path}${query}`, { ...caller.headers }, body, access)
 
   if (isDone && !isRead && caller.userId !== null && caller.name !== 'operator')
-    await on.restore(caller.userId)
+    await access.restore(caller.userId)
   const { code = '' } = (reply.body as { error?: { code: string } } | undefined)?.error ?? {}
   const got = `${reply.status} ${code}`.trim()
   const wanted = method === 'HEAD' ? spelled(expected).slice(0, 3) : spelled(expected)
   if (got !== wanted) return `${got}, not ${wanted}: ${JSON.stringify(reply.body)}`
-  return leakIn(reply.body, caller) ?? missingIn(on.decisions.slice(told), { isRead, status: reply.status })
+  return (
+    leakIn(reply.body, caller) ?? missingIn(access.decisions.slice(told), { isRead, status: reply.status })
+  )
 }
 
 /** Refusals too are read: what others own is in no answer to a plain caller. */
-function leakIn(body: unknown, { is, userId }: Caller): string | null {
-  if (is === 'super') return null
+function leakIn(body: unknown, { role, userId }: Caller): string | null {
+  if (role === 'super') return null
   const text = JSON.stringify(body) ?? ''
   const leak = text.replaceAll(canaryOf(userId ?? ''), '').match(/canary-\w+/)
   return leak && `${leak[0]} shows: ${text}`
@@ -75,7 +77,7 @@ function leakIn(body: unknown, { is, userId }: Caller): string | null {
 
 /** A denial and a mutation are each written down, once; a read that was answered is not. */
 function missingIn(
-  decisions: World['decisions'],
+  decisions: AccessFixture['decisions'],
   { isRead, status }: { isRead: boolean; status: number }
 ): string | null {
   const isDenied = [401, 403, 429].includes(status)
@@ -92,11 +94,11 @@ async function ask(
   url: string,
   headers: Headers,
   body: object | undefined,
-  on: World
+  access: AccessFixture
 ) {
-  if (!isNoJson(pattern)) return on.call(method as 'GET', url, body, headers)
+  if (!isNoJson(pattern)) return access.call(method as 'GET', url, body, headers)
   const { authorization, ...rest } = headers
-  const reply = await fetch(on.server.origin + url, {
+  const reply = await fetch(access.server.origin + url, {
     method,
     headers: { ...rest, connection: 'close', ...(authorization && { authorization }) }
   })
@@ -106,15 +108,15 @@ async function ask(
 }
 type Headers = Record<string, string>
 
-t.test('every route answers every kind of caller as the table says', { timeout: 220_000 }, async t => {
-  const on = await world(t)
+t.test('every route responds to every kind of caller as the table says', { timeout: 220_000 }, async t => {
+  const access = await accessFixture(t)
   const wrong: string[] = []
   let seen = 0
   for (const row of rows.filter(isServed))
     for (const caller of callers)
       for (const kind of kindsOf(row.path))
         for (const method of methodsOf(row, kind)) {
-          const found = await wrongIn({ row, method, caller, kind }, on)
+          const found = await wrongIn({ row, method, caller, kind }, access)
           if (found !== null) wrong.push(`${method} ${row.path} as ${caller.name} with ${kind} ids: ${found}`)
           seen += 1
         }
@@ -123,19 +125,19 @@ t.test('every route answers every kind of caller as the table says', { timeout: 
   t.comment(`${seen} cells`)
 })
 
-t.test('until there is a superadmin, only the operator token and what is public pass', async t => {
-  const on = await testServer(t, { plugins: Object.keys(builtin).filter(name => name !== 'watchdog') })
+t.test('without a superadmin, only the operator token and public routes are accepted', async t => {
+  const server = await testServer(t, { plugins: Object.keys(builtin).filter(name => name !== 'watchdog') })
   const wrong: string[] = []
   for (const { method, url, access } of routes) {
     const path = url.replaceAll(/:\w+/g, 'x')
     for (const asked of method === 'GET' ? ['GET', 'HEAD'] : [method])
       for (const authorization of ['', 'Bearer svct_nonsense', 'Basic eA==']) {
-        const { status } = await on.call(asked as typeof method, path, undefined, { authorization })
+        const { status } = await server.call(asked as typeof method, path, undefined, { authorization })
         if ((status === 503) === (access === 'public'))
           wrong.push(`${asked} ${url} ${authorization}: ${status}`)
       }
     if (isNoJson(path)) continue
-    const { status } = await on.call(method, path)
+    const { status } = await server.call(method, path)
     if ([401, 503].includes(status) && !path.endsWith('/logout')) wrong.push(`${method} ${url}: ${status}`)
   }
 

@@ -1,13 +1,13 @@
 // What a good request needs beside its path: a line for each route that has a body, a query or a state to be in.
 import { leaseMs } from '../../plugins/apply/leases.ts'
 import { password } from './callers.ts'
-import type { World } from './world.ts'
+import type { AccessFixture } from './fixture.ts'
 
 export interface Request {
   readonly body?: object
   readonly query?: string
   /** As the operator, on the same path or one made from it: what must be there before. Only where there is something. */
-  readonly before?: (path: string, call: World['call']) => Promise<unknown>
+  readonly before?: (path: string, call: AccessFixture['call']) => Promise<unknown>
 }
 
 const root = { user_id: 'root', password }
@@ -18,7 +18,7 @@ const quota = { monthly_bytes: 1_000_000 }
 const quotaBefore: Request['before'] = (path, call) => call('PUT', path.replace(/\/status$/, ''), quota)
 const envelopeBefore: Request['before'] = (path, call) => call('PUT', path, envelope)
 
-const requests: Readonly<Record<string, (on: World) => Request>> = {
+const requests: Readonly<Record<string, (access: AccessFixture) => Request>> = {
   'POST /v1/auth/onboarding': () => ({
     body: { ...root, display_name: 'Root', password_confirm: password, setup_token: 'x' }
   }),
@@ -26,7 +26,7 @@ const requests: Readonly<Record<string, (on: World) => Request>> = {
   'POST /v1/users/me/password': () => ({
     body: { current_password: password, new_password: password, new_password_confirm: password }
   }),
-  'POST /v1/users': on => ({ body: { user_id: `new${on.next()}`, display_name: 'New' } }),
+  'POST /v1/users': access => ({ body: { user_id: `new${access.next()}`, display_name: 'New' } }),
   'PATCH /v1/users/:id': () => ({ body: { display_name: 'Other' } }),
   'POST /v1/grants': () => ({
     body: {
@@ -41,8 +41,12 @@ const requests: Readonly<Record<string, (on: World) => Request>> = {
   'PATCH /v1/clients/:client_id/name': () => ({ body: { client_name: 'other' } }),
   'DELETE /v1/clients/:client_id': () => ({ before: (path, call) => call('POST', `${path}/revoke`) }),
   'POST /v1/client-enrollments': () => ({ body: { name: 'new' } }),
-  'POST /v1/rules': on => ({
-    body: { client: on.edge, listen_port: 10_000 + on.next(), targets: [{ host: '10.0.0.1', port: 80 }] }
+  'POST /v1/rules': access => ({
+    body: {
+      client: access.edge,
+      listen_port: 10_000 + access.next(),
+      targets: [{ host: '10.0.0.1', port: 80 }]
+    }
   }),
   'PUT /v1/rules/:rule_id': () => ({ body: { rate_limit: null } }),
   'PUT /v1/settings/advertised-endpoint': () => ({ body: { advertised_endpoint: null } }),
@@ -55,7 +59,7 @@ const requests: Readonly<Record<string, (on: World) => Request>> = {
   'GET /v1/users/:user_id/traffic': () => ({ query: span }),
   'GET /v1/clients/:client_id/traffic': () => ({ query: span }),
   'GET /v1/traffic/global': () => ({ query: span }),
-  'POST /v1/apply-leases': on => ({ before: () => on.clock.advance(leaseMs) })
+  'POST /v1/apply-leases': access => ({ before: () => access.clock.advance(leaseMs) })
 }
 
-export const requestOf = (route: string, on: World): Request => requests[route]?.(on) ?? {}
+export const requestOf = (route: string, access: AccessFixture): Request => requests[route]?.(access) ?? {}

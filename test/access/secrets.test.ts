@@ -5,7 +5,7 @@ import t from 'tap'
 import { freePort } from '../support/ports.ts'
 import { start } from '../support/process.ts'
 import { edge, token as operatorToken, testCluster } from '../support/test-cluster.ts'
-import { modesIn, openPlaces } from './places.ts'
+import { modesIn, openSecretSearch } from './secret-search.ts'
 
 /** The places that are allowed, and wanted: one that is missing tells that this test no longer looks. */
 const allowed = {
@@ -31,7 +31,7 @@ const allowed = {
 type Secret = keyof typeof allowed
 
 t.test('no secret is where it must not be', { timeout: 240_000 }, async t => {
-  const places = openPlaces()
+  const places = openSecretSearch()
   const secrets = new Map<Secret, string>()
   const know = (name: Secret, value: unknown): string => {
     if (typeof value !== 'string' || value.length < 12) throw new Error(`no ${name}: ${value}`)
@@ -39,13 +39,13 @@ t.test('no secret is where it must not be', { timeout: 240_000 }, async t => {
     return value
   }
   know('operator token', operatorToken)
-  const on = await testCluster(t, { SVC_LOG_LEVEL: 'debug' })
-  places.watch('server', on.server)
+  const access = await testCluster(t, { SVC_LOG_LEVEL: 'debug' })
+  places.watchProcess('server', access.server)
   const ask = (method: string, path: string, body?: object, headers?: Record<string, string>) =>
-    places.ask(method, on.origin + path, body, headers)
+    places.ask(method, access.origin + path, body, headers)
 
   const password = know('password of the first superadmin', 'the first password of root')
-  const said = on.server.events.find(({ event }) => event === 'onboarding.setup_token')
+  const said = access.server.events.find(({ event }) => event === 'onboarding.setup_token')
   const setup = know('setup token', said?.msg.slice(-43))
   const root = { user_id: 'root', password }
   const first = { ...root, display_name: 'Root', password_confirm: password, setup_token: setup }
@@ -56,7 +56,7 @@ t.test('no secret is where it must not be', { timeout: 240_000 }, async t => {
   const cookie = (await ask('POST', '/v1/auth/login', root)).headers.get('set-cookie')
   const session = know('session cookie', /svc_session=([^;]+)/.exec(cookie ?? '')?.[1])
 
-  const page = { cookie: `svc_session=${session}`, origin: on.origin, 'x-svc-csrf': '1' }
+  const page = { cookie: `svc_session=${session}`, origin: access.origin, 'x-svc-csrf': '1' }
   const repeated = { ...page, 'idempotency-key': 'again' }
   const issued = await ask('POST', '/v1/users/root/credentials', { label: 'x' }, repeated)
   const bearer = know('credential token', issued.body['token'])
@@ -71,7 +71,7 @@ t.test('no secret is where it must not be', { timeout: 240_000 }, async t => {
     const { code, stdout, stderr } = await places.run(
       name,
       args,
-      { SVC_SERVER: on.origin, SVC_TOKEN: rotated, ...env },
+      { SVC_SERVER: access.origin, SVC_TOKEN: rotated, ...env },
       input
     )
     t.equal(code, 0, `${name}: ${stderr}`)
@@ -85,7 +85,7 @@ t.test('no secret is where it must not be', { timeout: 240_000 }, async t => {
   await places.run(
     'user reset-password --new-password',
     ['user', 'reset-password', 'ada', '--new-password'],
-    { SVC_SERVER: on.origin, SVC_TOKEN: rotated },
+    { SVC_SERVER: access.origin, SVC_TOKEN: rotated },
     'the new password of ada\n'
   )
 
@@ -95,46 +95,46 @@ t.test('no secret is where it must not be', { timeout: 240_000 }, async t => {
   know('enrollment code of the API', codeOf(enrollments.body))
   const invited = await cli('client enroll', ['lyon'])
   know('enrollment code', codeOf(invited))
-  const lyon = join(on.dir, 'lyon')
+  const lyon = join(access.dir, 'lyon')
   const enrolled = ['agent', 'enroll', String(invited['uri']), '--state-dir', lyon]
   t.equal((await places.run('agent enroll URI', enrolled)).code, 0)
-  const { agent, clientId, stateDir } = await edge(t, on, 'edge')
-  places.watch('agent', agent)
+  const { agent, clientId, stateDir } = await edge(t, access, 'edge')
+  places.watchProcess('agent', agent)
   const again = await cli('client re-enroll', [clientId])
   know('enrollment code over standard input', codeOf(again))
   const piped = ['agent', 'enroll', '-', '--state-dir', stateDir]
   t.equal((await places.run('agent enroll -', piped, {}, `${again['uri']}\n`)).code, 0)
   know('agent token', JSON.parse(readFileSync(join(stateDir, 'bundle.json'), 'utf8')).token)
-  const server = join(on.dir, 'server')
+  const server = join(access.dir, 'server')
   const files = readdirSync(server).map(name => readFileSync(join(server, name), 'latin1'))
   know('certificate key', /BEGIN PRIVATE KEY-----\s+(\S+)/.exec(files.join())?.[1])
 
   const dirs = { server, edge: stateDir, lyon }
-  places.look(dirs)
-  on.server.signal('SIGTERM')
-  t.equal(await on.server.exit, 0)
+  places.scan(dirs)
+  access.server.signal('SIGTERM')
+  t.equal(await access.server.exit, 0)
   const offline = ['--data-dir', server]
   know(
     'temporary password, server stopped',
     (await cli('reset-password', ['ada', '--temporary', ...offline]))['temporary_password']
   )
-  const fresh = join(on.dir, 'fresh')
+  const fresh = join(access.dir, 'fresh')
   know('bootstrap bearer', (await cli('bootstrap-superadmin', ['--data-dir', fresh]))['token'])
-  places.look({ ...dirs, fresh })
+  places.scan({ ...dirs, fresh })
 
   for (const [name, wanted] of Object.entries(allowed)) {
     const value = secrets.get(name as Secret) ?? ''
     t.not(value, '', `there is a ${name}`)
-    t.same([...places.of(value)].sort(), [...wanted].sort(), name)
+    t.same([...places.placesOf(value)].sort(), [...wanted].sort(), name)
   }
-  t.equal(on.server.output().split(setup).length, 2, 'the setup token is told once')
+  t.equal(access.server.output().split(setup).length, 2, 'the setup token is told once')
   for (const dir of [...Object.values(dirs), fresh])
     t.same([...new Set(modesIn(dir))].sort(), ['dir 700', 'file 600'], dir)
 })
 
 t.test('up hands its code over where no other process can read it', { timeout: 240_000 }, async t => {
   const dir = join(t.testdir(), 'data')
-  const places = openPlaces()
+  const places = openSecretSearch()
   const up = start(t, ['up'], {
     SVC_DATA_DIR: dir,
     SVC_OPERATOR_HTTP_LISTEN: `127.0.0.1:${await freePort()}`,
@@ -142,16 +142,18 @@ t.test('up hands its code over where no other process can read it', { timeout: 2
     SVC_METRICS_LISTEN: '127.0.0.1:0',
     SVC_LOG_LEVEL: 'debug'
   })
-  places.watch('up', up)
-  const looking = setInterval(() => places.look({}), 20) // whoever enrolls lives for a moment, and says nothing
+  places.watchProcess('up', up)
+  const looking = setInterval(() => places.scan({}), 20) // whoever enrolls lives for a moment, and says nothing
   t.teardown(() => clearInterval(looking))
   await up.until('client.connected')
   clearInterval(looking)
-  places.look({ up: dir })
+  places.scan({ up: dir })
   up.signal('SIGTERM')
   await up.exit
 
-  t.match(places.of('enroll\0-'), ['arguments of up'], 'the enrollment was seen')
-  t.same(places.of('svc://'), [])
-  t.same(places.of(readFileSync(join(dir, 'operator-token'), 'utf8').trim()), ['file up/operator-token'])
+  t.match(places.placesOf('enroll\0-'), ['arguments of up'], 'the enrollment was seen')
+  t.same(places.placesOf('svc://'), [])
+  t.same(places.placesOf(readFileSync(join(dir, 'operator-token'), 'utf8').trim()), [
+    'file up/operator-token'
+  ])
 })

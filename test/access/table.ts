@@ -106,7 +106,7 @@ export type Kind = 'own' | 'foreign' | 'crossed' | 'lost' | 'missing' | 'malform
 
 const one: readonly Kind[] = ['own', 'foreign', 'missing', 'malformed']
 export const kindsOf = (path: string): readonly Kind[] =>
-  [['own' as const], one, [...one, 'crossed' as const, 'lost' as const]][wordsOf(path).length] ?? []
+  [['own' as const], one, [...one, 'crossed' as const, 'lost' as const]][segmentsOf(path).length] ?? []
 
 export interface Row {
   readonly route: string // 'GET /v1/users/:id'
@@ -151,23 +151,23 @@ function expected({ method, path, access, ok, special }: Asked, caller: Caller, 
   const refusal = whoNever.get(caller.name)
   if (refusal !== undefined && !special.has(caller.name)) return refusal
   if (caller.name === 'no-csrf' && method !== 'GET') return 'csrf_origin_required'
-  if (access === 'superadmin' && caller.is === 'plain') return 'role_required'
+  if (access === 'superadmin' && caller.role === 'plain') return 'role_required'
   return told ?? verdictOf(path, caller, kind) ?? ok
 }
 
 /** The word before each id in a path. */
-export const wordsOf = (path: string): string[] =>
+export const segmentsOf = (path: string): string[] =>
   [...path.matchAll(/([\w-]+)\/:/g)].map(([, word]) => word ?? '')
 
 /** The first id of the path that leads nowhere decides; whose envelope it is, before on which client. */
 function verdictOf(path: string, caller: Caller, kind: Kind): string | null {
-  const words = wordsOf(path)
+  const words = segmentsOf(path)
   const inOrder = [...words.entries()].sort(([, a], [, b]) => Number(b === 'owners') - Number(a === 'owners'))
   for (const [at, word] of inOrder) {
     const cells = verdicts.get(word)
     if (!cells) throw new TypeError(`table.ts has no line for ids of ${word}`)
-    const relation = relationOf(caller, word, shareOf(kind, at, words.length))
-    const cell = cells[(caller.is === 'plain' ? 0 : 2) + (relation === 'missing' ? 1 : 0)] ?? '.'
+    const relation = relationOf(caller, word, relationAt(kind, at, words.length))
+    const cell = cells[(caller.role === 'plain' ? 0 : 2) + (relation === 'missing' ? 1 : 0)] ?? '.'
     if (relation !== 'own' && cell !== '.') return cell
   }
   return null
@@ -176,7 +176,7 @@ function verdictOf(path: string, caller: Caller, kind: Kind): string | null {
 type Relation = 'own' | 'foreign' | 'missing'
 
 /** What the id at a place of the path is, seen from the ids before it. */
-export function shareOf(kind: Kind, at: number, count: number): Relation {
+export function relationAt(kind: Kind, at: number, count: number): Relation {
   const isLast = at === count - 1
   if (kind === 'own') return 'own'
   if (kind === 'foreign') return at === 0 ? 'foreign' : 'own'

@@ -8,7 +8,7 @@ import { auditFixture, matchAll } from './fixture.ts'
 
 const nobody = { authorization: '' }
 
-t.test('denials without a known principal are one entry an address, code and minute', async t => {
+t.test('denials without an authenticated principal are one entry per address, code and minute', async t => {
   const { server, entries, clock } = await auditFixture(t)
   const ask = (remoteAddress: string, url: string, headers = {}) =>
     server.http.app.inject({ method: 'GET', url, remoteAddress, headers })
@@ -35,7 +35,7 @@ t.test('denials without a known principal are one entry an address, code and min
   )
 })
 
-t.test('what a stranger sends wrongly to a public route is folded, too', async t => {
+t.test('refusals of unauthenticated callers on a public route are aggregated, too', async t => {
   const { call, entries } = await auditFixture(t, { plugins: ['users', 'auth'] })
 
   for (let i = 0; i < 3; i++) await call('POST', '/v1/auth/login', { user_id: 1 }, nobody)
@@ -43,7 +43,7 @@ t.test('what a stranger sends wrongly to a public route is folded, too', async t
   matchAll(t, await entries('?limit=10'), [{ actor: null, status: 400, outcome: 'allow', count: 3 }])
 })
 
-t.test('denials of a known principal are one entry an action, code and minute', async t => {
+t.test('denials of an authenticated principal are one entry per action, code and minute', async t => {
   const { call, entries, as } = await auditFixture(t)
 
   for (let i = 0; i < 3; i++) await call('GET', '/v1/audit', undefined, as('ann'))
@@ -51,7 +51,7 @@ t.test('denials of a known principal are one entry an action, code and minute', 
   matchAll(t, await entries('?outcome=deny'), [{ actor: 'ann', reason: 'role_required', count: 3 }])
 })
 
-t.test('a minute holds at most 1,000 entries of strangers, and counts all of them', async t => {
+t.test('a minute has at most 1,000 entries of unauthenticated callers, and counts all of them', async t => {
   const { server, clock, page } = await auditFixture(t)
   const { store, auditLog } = server.depsOf('audit') as Kernel & { readonly auditLog: AuditLog }
   const denial = {
@@ -86,7 +86,7 @@ t.test('a minute holds at most 1,000 entries of strangers, and counts all of the
   t.match(first.entries[0], { remote_addr: null, reason: 'unauthenticated', count: 216 })
 })
 
-t.test('a loop of refusals writes once a second and fills no disk', async t => {
+t.test('a flood of denials writes once a second and does not fill the disk', async t => {
   const { call, entries, clock, dir } = await auditFixture(t)
   const size = (): number =>
     ['sluice.db', 'sluice.db-wal'].reduce((sum, file) => sum + statSync(join(dir, file)).size, 0)
@@ -101,7 +101,7 @@ t.test('a loop of refusals writes once a second and fills no disk', async t => {
   matchAll(t, await entries(), [{ count: 501 }])
 })
 
-t.test('what was counted is written at a stop, and a restart within the minute goes on', async t => {
+t.test('counts are written at a stop, and a restart within the minute continues them', async t => {
   const dir = t.testdir()
   const first = await auditFixture(t, { dir })
   for (let i = 0; i < 3; i++) await first.call('GET', '/v1/audit', undefined, nobody)

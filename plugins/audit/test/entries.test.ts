@@ -5,7 +5,7 @@ import { User } from '../../../kernel/identity/entities.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
 import { auditFixture, matchAll } from './fixture.ts'
 
-t.test('a change is one entry with all that is known of it', async t => {
+t.test('a change is one entry with all fields', async t => {
   const { call, entries, as } = await auditFixture(t)
 
   await call('POST', '/v1/things/t1?', undefined, { ...as('ann'), 'x-request-id': 'asked-1' })
@@ -99,7 +99,7 @@ t.test('a route that waits for a client writes at once and completes once', asyn
   matchAll(t, await entries(), [{ id: found[0]?.id, status: 201, reason: null }])
 })
 
-t.test('what a caller makes up is cut to what a row holds', async t => {
+t.test('long values of a caller are truncated to the size of the columns', async t => {
   const { call, entries } = await auditFixture(t)
 
   await call('POST', `/v1/things/${'x'.repeat(5000)}`, undefined, { authorization: '' })

@@ -9,7 +9,7 @@ type Deps = Kernel & { readonly auditLog: AuditLog }
 const dayMs = 24 * 3_600_000
 const blank = { authMethod: 'none', method: 'GET', path: '/', action: 'x', requestId: '', count: 1 } as const
 
-t.test('entries go after audit_retention_days', async t => {
+t.test('entries are deleted after audit_retention_days', async t => {
   const { server, entries, clock } = await auditFixture(t, { keys: { audit_retention_days: 2 } })
   const { store, auditLog } = server.depsOf('audit') as Deps
   await store.change(async em => {
@@ -33,7 +33,7 @@ t.test('entries go after audit_retention_days', async t => {
   )
 })
 
-t.test('beyond audit_max_rows denials go first, then the oldest', async t => {
+t.test('beyond audit_max_rows denials are deleted first, then the oldest entries', async t => {
   const { server, clock } = await auditFixture(t, { keys: { audit_max_rows: 1000 } })
   const { store, auditLog } = server.depsOf('audit') as Deps
   const add = (from: number, count: number, outcome: 'allow' | 'deny') =>
@@ -65,7 +65,7 @@ t.test('beyond audit_max_rows denials go first, then the oldest', async t => {
   t.match(await left(), { rows: 1000, denials: 0, oldest: '500'.padStart(26, '0') })
 })
 
-t.test('it forgets by itself, each minute', async t => {
+t.test('retention runs each minute', async t => {
   const { server, clock } = await auditFixture(t)
   const { store } = server.depsOf('audit')
   await store.change(em => em.insert(Entry, { ...blank, id: 'OLD', timestamp: 0, outcome: 'allow' }))

@@ -46,7 +46,7 @@ t.test('since, until or cursor give the envelope', async t => {
   t.same(await found('since=2027-01-01T00:00:00Z'), [])
 })
 
-t.test('pages join without a gap or a repeat, whatever is written between them', async t => {
+t.test('pages have no gap and no repeat, whatever is written between two requests', async t => {
   const { call, as, page } = await auditFixture(t)
   for (let i = 0; i < 7; i++) await call('POST', `/v1/things/t${i}`, undefined, as('ann')) // of one moment, too
   const seen: (string | null)[] = []
@@ -69,7 +69,7 @@ t.test('a last page that is full has no cursor', async t => {
   t.match(await page('cursor=&limit=2'), { count: 2, next_cursor: undefined })
 })
 
-t.test('what cannot be read is refused by its own code', async t => {
+t.test('invalid parameters are refused with their own codes', async t => {
   const { call } = await auditFixture(t)
 
   const table = [

@@ -2,14 +2,14 @@ import t from 'tap'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
 import type { TestServer } from '../../../kit/test-server.ts'
 import { commands } from '../commands.ts'
-import { addUser, depsOf, fresh, onboarded, refusalOf } from './fixture.ts'
+import { addUser, authServer, depsOf, onboardedServer, refusalOf } from './fixture.ts'
 
 /** Runs a command on the store of a house; answers what it printed. */
-async function run(home: TestServer, name: string, args: object = {}): Promise<unknown> {
+async function run(app: TestServer, name: string, args: object = {}): Promise<unknown> {
   const printed: unknown[] = []
   const call = {
     args,
-    open: async () => depsOf(home),
+    open: async () => depsOf(app),
     print: { data: (value: object) => printed.push(value) }
   }
   const command = commands.find(command => command.name === name)
@@ -19,16 +19,16 @@ async function run(home: TestServer, name: string, args: object = {}): Promise<u
 }
 
 t.test('bootstrap-superadmin prints the bearer of _superadmin', async t => {
-  const home = await fresh(t)
+  const app = await authServer(t)
 
-  t.match(await run(home, 'bootstrap-superadmin'), { user_id: '_superadmin', token: /^svct_[\w-]{43}$/ })
+  t.match(await run(app, 'bootstrap-superadmin'), { user_id: '_superadmin', token: /^svct_[\w-]{43}$/ })
 })
 
 t.test('reset-password prints the temporary password, and keeps bearers when it is told to', async t => {
-  const home = await onboarded(t)
-  await addUser(home, 'ann')
-  const reset = (options: object) => run(home, 'reset-password', { user: 'ann', temporary: true, ...options })
-  await home.call('POST', '/v1/users/ann/credentials')
+  const app = await onboardedServer(t)
+  await addUser(app, 'ann')
+  const reset = (options: object) => run(app, 'reset-password', { user: 'ann', temporary: true, ...options })
+  await app.call('POST', '/v1/users/ann/credentials')
 
   t.match(await reset({ keep_api_tokens: true }), {
     temporary_password: /^[\w-]{20}$/,
@@ -38,9 +38,9 @@ t.test('reset-password prints the temporary password, and keeps bearers when it 
 })
 
 t.test('reset-password wants to hear that it is temporary', async t => {
-  const home = await onboarded(t)
+  const app = await onboardedServer(t)
 
-  const refusal = await refusalOf(run(home, 'reset-password', { user: 'root' }))
+  const refusal = await refusalOf(run(app, 'reset-password', { user: 'root' }))
 
   t.match(refusal, { errorCode: { exit: 2 }, message: /--temporary/ })
 })

@@ -12,7 +12,7 @@ import type { Recovery } from '../recovery.ts'
 
 export const origin = 'https://sluice.test'
 export const root = { user_id: 'root', password: 'a long enough password' }
-export const nobody = { authorization: '' }
+export const unauthenticated = { authorization: '' }
 
 export interface Deps extends Kernel {
   readonly users: Users
@@ -27,7 +27,7 @@ export interface ErrorBody {
 
 export const depsOf = ({ server }: TestServer): Deps => server.depsOf('auth') as Deps
 
-export const fresh = (t: Test, plan: TestServerOptions = {}): Promise<TestServer> =>
+export const authServer = (t: Test, plan: TestServerOptions = {}): Promise<TestServer> =>
   testServer(t, {
     plugins: ['users', 'auth', 'credentials'],
     ...plan,
@@ -50,11 +50,11 @@ export const onboard = (home: TestServer, body: object = {}): Promise<Reply<Erro
       setup_token: setupTokenOf(home),
       ...body
     },
-    nobody
+    unauthenticated
   )
 
-export async function onboarded(t: Test, plan: TestServerOptions = {}): Promise<TestServer> {
-  const home = await fresh(t, plan)
+export async function onboardedServer(t: Test, plan: TestServerOptions = {}): Promise<TestServer> {
+  const home = await authServer(t, plan)
   const { status } = await onboard(home)
   t.equal(status, 201, 'the first administrator is made')
   return home
@@ -74,12 +74,17 @@ export const login = <B = ErrorBody>(
   body: object = {},
   remoteAddr = '192.0.2.1'
 ): Promise<Reply<B>> =>
-  home.call<B>('POST', '/v1/auth/login', { ...root, ...body }, { ...nobody, 'x-forwarded-for': remoteAddr })
+  home.call<B>(
+    'POST',
+    '/v1/auth/login',
+    { ...root, ...body },
+    { ...unauthenticated, 'x-forwarded-for': remoteAddr }
+  )
 
 export const cookieOf = ({ headers }: Reply<unknown>): string => String(headers['set-cookie'])
 
 /** A browser that has signed in: it sends its cookie, and from our page what CSRF asks for. */
-export async function browser(home: TestServer, credentials: object = {}) {
+export async function signedInBrowser(home: TestServer, credentials: object = {}) {
   const [cookie = ''] = cookieOf(await login(home, credentials)).split(';')
   const proof = { origin, 'x-svc-csrf': '1' }
   return {
@@ -89,7 +94,7 @@ export async function browser(home: TestServer, credentials: object = {}) {
       url: string,
       body?: object,
       headers: Record<string, string> = proof
-    ) => home.call<B>(method, url, body, { ...nobody, cookie, ...headers })
+    ) => home.call<B>(method, url, body, { ...unauthenticated, cookie, ...headers })
   }
 }
 

@@ -4,13 +4,13 @@ import { User } from '../../../kernel/identity/entities.ts'
 import { Password } from '../entities.ts'
 import {
   addUser,
-  browser,
   cookieOf,
   depsOf,
   type ErrorBody,
   login,
-  onboarded,
+  onboardedServer,
   root,
+  signedInBrowser,
   storeBytes
 } from './fixture.ts'
 
@@ -18,9 +18,9 @@ const invalid = { status: 401, body: { error: { code: 'invalid_login' } } }
 const limited = { status: 429, body: { error: { code: 'rate_limited' } } }
 
 t.test('a login answers whether the password must change, and sets the session cookie', async t => {
-  const home = await onboarded(t)
+  const app = await onboardedServer(t)
 
-  const reply = await login(home)
+  const reply = await login(app)
 
   t.equal(reply.status, 200)
   t.strictSame(reply.body, { password_change_required: false })
@@ -30,10 +30,10 @@ t.test('a login answers whether the password must change, and sets the session c
 })
 
 t.test('a wrong password and an unknown user are told the same', async t => {
-  const home = await onboarded(t)
+  const app = await onboardedServer(t)
 
-  const wrong = await login(home, { password: 'not the right one' })
-  const unknown = await login(home, { user_id: 'nobody' })
+  const wrong = await login(app, { password: 'not the right one' })
+  const unknown = await login(app, { user_id: 'nobody' })
 
   t.match(wrong, invalid)
   t.strictSame(unknown.body, wrong.body)
@@ -41,19 +41,19 @@ t.test('a wrong password and an unknown user are told the same', async t => {
 })
 
 t.test('a disabled user learns it by the right password only', async t => {
-  const home = await onboarded(t)
-  await addUser(home, 'ann')
-  await depsOf(home).store.change(em => em.nativeUpdate(User, { id: 'ann' }, { disabled: true }))
+  const app = await onboardedServer(t)
+  await addUser(app, 'ann')
+  await depsOf(app).store.change(em => em.nativeUpdate(User, { id: 'ann' }, { disabled: true }))
 
-  t.match(await login(home, { user_id: 'ann', password: 'not the right one' }), invalid)
-  t.match(await login(home, { user_id: 'ann' }), { status: 401, body: { error: { code: 'user_disabled' } } })
+  t.match(await login(app, { user_id: 'ann', password: 'not the right one' }), invalid)
+  t.match(await login(app, { user_id: 'ann' }), { status: 401, body: { error: { code: 'user_disabled' } } })
 })
 
 t.test('no secret lies in the store', async t => {
-  const home = await onboarded(t)
-  const { cookie } = await browser(home)
+  const app = await onboardedServer(t)
+  const { cookie } = await signedInBrowser(app)
 
-  const bytes = storeBytes(home.dir)
+  const bytes = storeBytes(app.dir)
 
   t.ok(bytes.includes('$argon2id$'))
   t.notOk(bytes.includes(root.password))
@@ -61,22 +61,22 @@ t.test('no secret lies in the store', async t => {
 })
 
 t.test('five wrong ones lock; then the right one waits, too, and costs no hash', async t => {
-  const home = await onboarded(t)
-  for (let i = 0; i < 5; i++) t.match(await login(home, { password: 'not the right one' }), invalid)
+  const app = await onboardedServer(t)
+  for (let i = 0; i < 5; i++) t.match(await login(app, { password: 'not the right one' }), invalid)
 
-  const locked = await login(home)
+  const locked = await login(app)
 
   t.match(locked, { ...limited, headers: { 'retry-after': '60' } })
-  t.equal((await login(home, {}, '192.0.2.2')).status, 200, 'from elsewhere')
-  await home.clock.advance(60_000)
-  t.equal((await login(home)).status, 200)
+  t.equal((await login(app, {}, '192.0.2.2')).status, 200, 'from elsewhere')
+  await app.clock.advance(60_000)
+  t.equal((await login(app)).status, 200)
 })
 
 t.test('many wrong ones at once do not slip past the lock', async t => {
-  const home = await onboarded(t)
+  const app = await onboardedServer(t)
 
   const replies = await Promise.all(
-    Array.from({ length: 20 }, () => login(home, { password: 'not the right one' }))
+    Array.from({ length: 20 }, () => login(app, { password: 'not the right one' }))
   )
 
   const wrong = replies.filter(({ status }) => status === 401).length
@@ -85,9 +85,9 @@ t.test('many wrong ones at once do not slip past the lock', async t => {
 })
 
 t.test('more logins than may wait are told to come again', async t => {
-  const home = await onboarded(t)
+  const app = await onboardedServer(t)
 
-  const replies = await Promise.all(Array.from({ length: 40 }, () => login(home)))
+  const replies = await Promise.all(Array.from({ length: 40 }, () => login(app)))
 
   const busy = replies.filter(({ status }) => status === 503)
   t.equal(busy.length, 6)
@@ -96,34 +96,34 @@ t.test('more logins than may wait are told to come again', async t => {
 })
 
 t.test('a hash of weaker parameters is renewed at login', async t => {
-  const home = await onboarded(t)
-  const { store } = depsOf(home)
+  const app = await onboardedServer(t)
+  const { store } = depsOf(app)
   const weak = await hash(root.password, { memoryCost: 8192, timeCost: 2, parallelism: 1 })
   await store.change(em => em.nativeUpdate(Password, { userId: 'root' }, { hash: weak }))
 
-  t.equal((await login(home)).status, 200)
+  t.equal((await login(app)).status, 200)
 
   const { hash: renewed } = await store.read(em => em.findOneOrFail(Password, { userId: 'root' }))
   t.match(renewed, /m=19456/)
-  t.equal((await login(home)).status, 200)
+  t.equal((await login(app)).status, 200)
 })
 
 t.test('a login is written down with the user it was for', async t => {
-  const home = await onboarded(t)
-  home.decisions.length = 0
+  const app = await onboardedServer(t)
+  app.decisions.length = 0
 
-  await login(home)
-  await login<ErrorBody>(home, { password: 'not the right one' })
+  await login(app)
+  await login<ErrorBody>(app, { password: 'not the right one' })
 
-  t.match(home.decisions, [
+  t.match(app.decisions, [
     { action: 'auth.login', outcome: 'allow', status: 200, resourceKind: 'user', resourceId: 'root' },
     { action: 'auth.login', outcome: 'deny', status: 401, reason: 'invalid_login' }
   ])
 })
 
 t.test('a proxy may call its caller anything', async t => {
-  const home = await onboarded(t)
+  const app = await onboardedServer(t)
 
-  t.equal((await login(home, {}, 'unknown, not an address at all, and longer than one could be')).status, 200)
-  t.match(await login(home, { password: 'not the right one' }, '_hidden'), invalid)
+  t.equal((await login(app, {}, 'unknown, not an address at all, and longer than one could be')).status, 200)
+  t.match(await login(app, { password: 'not the right one' }, '_hidden'), invalid)
 })

@@ -1,45 +1,53 @@
 import t from 'tap'
-import { fresh, login, nobody, onboard, onboarded, setupTokenOf, storeBytes } from './fixture.ts'
+import {
+  authServer,
+  login,
+  onboard,
+  onboardedServer,
+  setupTokenOf,
+  storeBytes,
+  unauthenticated
+} from './fixture.ts'
 
 const minuteMs = 60_000
 
 t.test('the first start logs a setup token, and keeps it nowhere else', async t => {
-  const home = await fresh(t)
+  const app = await authServer(t)
 
-  const lines = home.log.filter(({ message }) => message.includes('onboarding setup token'))
+  const lines = app.log.filter(({ message }) => message.includes('onboarding setup token'))
   t.equal(lines.length, 1)
   t.match(lines[0], { event: 'onboarding.setup_token', message: /: [\w-]{43}$/ })
-  t.notOk(storeBytes(home.dir).includes(setupTokenOf(home)))
+  t.notOk(storeBytes(app.dir).includes(setupTokenOf(app)))
 })
 
 t.test('until there is a superadmin the API is closed; the setup token makes one', async t => {
-  const home = await fresh(t)
+  const app = await authServer(t)
   const status = () =>
-    home.call<{ onboarding_required: boolean }>('GET', '/v1/auth/status', undefined, nobody)
+    app.call<{ onboarding_required: boolean }>('GET', '/v1/auth/status', undefined, unauthenticated)
   t.match(await status(), { status: 200, body: { onboarding_required: true } })
-  t.match(await home.call('GET', '/v1/users/me', undefined, nobody), {
+  t.match(await app.call('GET', '/v1/users/me', undefined, unauthenticated), {
     status: 503,
     body: { error: { code: 'bootstrap_required' } }
   })
 
-  const made = await onboard(home, { display_name: '  Root Smith ' })
+  const made = await onboard(app, { display_name: '  Root Smith ' })
 
   t.equal(made.status, 201)
   t.strictSame(made.body, { user_id: 'root', display_name: 'Root Smith', role: 'superadmin' })
   t.equal(made.headers['set-cookie'], undefined)
   t.match(await status(), { status: 200, body: { onboarding_required: false } })
-  t.match(await home.call('GET', '/v1/users/me', undefined, nobody), { status: 401 })
-  t.match(await login(home), { status: 200 })
+  t.match(await app.call('GET', '/v1/users/me', undefined, unauthenticated), { status: 401 })
+  t.match(await login(app), { status: 200 })
 })
 
 t.test('no token and a wrong one are refused, before anything else of the body is judged', async t => {
-  const home = await fresh(t)
+  const app = await authServer(t)
 
-  t.match(await onboard(home, { setup_token: undefined, password: 'short' }), {
+  t.match(await onboard(app, { setup_token: undefined, password: 'short' }), {
     status: 401,
     body: { error: { code: 'setup_token_required' } }
   })
-  t.match(await onboard(home, { setup_token: 'wrong', password: 'short' }), {
+  t.match(await onboard(app, { setup_token: 'wrong', password: 'short' }), {
     status: 401,
     body: { error: { code: 'setup_token_invalid' } }
   })
@@ -57,20 +65,20 @@ t.test('what onboarding refuses of a body', async t => {
     [{ role: 'superadmin' }, 400, 'validation.unknown_field'],
     [{ password: 7 }, 400, 'validation.schema']
   ]
-  const home = await fresh(t)
+  const app = await authServer(t)
   for (const [body, status, code] of cases)
-    t.match(await onboard(home, body), { status, body: { error: { code } } }, code)
-  t.equal((await onboard(home)).status, 201, 'the token is still good')
+    t.match(await onboard(app, body), { status, body: { error: { code } } }, code)
+  t.equal((await onboard(app)).status, 201, 'the token is still good')
 })
 
 t.test('the setup token ends after 30 minutes, and with the process', async t => {
-  const home = await fresh(t)
-  const first = setupTokenOf(home)
+  const app = await authServer(t)
+  const first = setupTokenOf(app)
 
-  await home.clock.advance(30 * minuteMs)
-  t.match(await onboard(home), { status: 401, body: { error: { code: 'setup_token_invalid' } } })
-  await home.stop()
-  const next = await fresh(t, { dir: home.dir, clock: home.clock })
+  await app.clock.advance(30 * minuteMs)
+  t.match(await onboard(app), { status: 401, body: { error: { code: 'setup_token_invalid' } } })
+  await app.stop()
+  const next = await authServer(t, { dir: app.dir, clock: app.clock })
 
   t.not(setupTokenOf(next), first)
   t.match(await onboard(next, { setup_token: first }), { status: 401 })
@@ -78,44 +86,44 @@ t.test('the setup token ends after 30 minutes, and with the process', async t =>
 })
 
 t.test('of two at once one wins, and the store holds one superadmin', async t => {
-  const home = await fresh(t)
+  const app = await authServer(t)
 
-  const made = await Promise.all(['ann', 'bob', 'cid'].map(user_id => onboard(home, { user_id })))
+  const made = await Promise.all(['ann', 'bob', 'cid'].map(user_id => onboard(app, { user_id })))
 
   t.strictSame(made.map(({ status }) => status).sort(), [201, 409, 409])
   t.match(made.find(({ status }) => status === 409)?.body, { error: { code: 'already_bootstrapped' } })
 })
 
 t.test('onboarding never opens again, and no later start logs a token', async t => {
-  const home = await onboarded(t)
-  t.match(await onboard(home), { status: 409, body: { error: { code: 'already_bootstrapped' } } })
-  await home.stop()
+  const app = await onboardedServer(t)
+  t.match(await onboard(app), { status: 409, body: { error: { code: 'already_bootstrapped' } } })
+  await app.stop()
 
-  const next = await fresh(t, { dir: home.dir, clock: home.clock })
+  const next = await authServer(t, { dir: app.dir, clock: app.clock })
 
   t.equal(setupTokenOf(next), '')
   t.match(await onboard(next), { status: 409 })
 })
 
 t.test('guessing at the setup token is throttled', async t => {
-  const home = await fresh(t)
-  for (let i = 0; i < 5; i++) await onboard(home, { setup_token: `guess ${i}` })
+  const app = await authServer(t)
+  for (let i = 0; i < 5; i++) await onboard(app, { setup_token: `guess ${i}` })
 
-  const locked = await onboard(home)
+  const locked = await onboard(app)
   t.match(locked, {
     status: 429,
     headers: { 'retry-after': '60' },
     body: { error: { code: 'rate_limited' } }
   })
 
-  await home.clock.advance(minuteMs)
-  t.match(await onboard(home), { status: 201 })
+  await app.clock.advance(minuteMs)
+  t.match(await onboard(app), { status: 201 })
 })
 
 t.test('the operator token works before onboarding and does not end it', async t => {
-  const home = await fresh(t)
+  const app = await authServer(t)
 
-  t.match(await home.call('GET', '/v1/users/me'), { status: 200 })
-  t.match(await onboard(home), { status: 201 })
-  t.match(await login(home), { status: 200 })
+  t.match(await app.call('GET', '/v1/users/me'), { status: 200 })
+  t.match(await onboard(app), { status: 201 })
+  t.match(await login(app), { status: 200 })
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { addUser, browser, depsOf, login, onboarded, root } from './fixture.ts'
+import { addUser, depsOf, login, onboardedServer, root, signedInBrowser } from './fixture.ts'
 
 const path = '/v1/users/me/password'
 const good = {
@@ -9,19 +9,19 @@ const good = {
 }
 
 t.test('a change ends the other sessions and keeps this one', async t => {
-  const home = await onboarded(t)
-  const page = await browser(home)
-  const other = await browser(home)
+  const app = await onboardedServer(t)
+  const page = await signedInBrowser(app)
+  const other = await signedInBrowser(app)
 
   t.equal((await page.call('POST', path, good)).status, 204)
 
   t.equal((await page.call('GET', '/v1/users/me')).status, 200)
   t.equal((await other.call('GET', '/v1/users/me')).status, 401)
-  t.equal((await login(home)).status, 401)
-  t.equal((await login(home, { password: good.new_password })).status, 200)
+  t.equal((await login(app)).status, 401)
+  t.equal((await login(app, { password: good.new_password })).status, 200)
 })
 
-t.test('what a change refuses', async t => {
+t.test('a password change refuses wrong and weak passwords', async t => {
   const cases: [object, number, string][] = [
     [{ current_password: 'not the right one' }, 401, 'invalid_login'],
     [{ new_password: 'eleven byte', new_password_confirm: 'eleven byte' }, 422, 'password_too_short'],
@@ -29,26 +29,26 @@ t.test('what a change refuses', async t => {
     [{ new_password_confirm: 'a typo in it' }, 422, 'password_mismatch'],
     [{ new_password: undefined }, 400, 'validation.schema']
   ]
-  const home = await onboarded(t)
-  const page = await browser(home)
+  const app = await onboardedServer(t)
+  const page = await signedInBrowser(app)
   for (const [body, status, code] of cases)
     t.match(await page.call('POST', path, { ...good, ...body }), { status, body: { error: { code } } }, code)
-  t.equal((await login(home)).status, 200, 'the old one still holds')
+  t.equal((await login(app)).status, 200, 'the old one still holds')
 })
 
 t.test('guessing at the current password is throttled, apart from the login', async t => {
-  const home = await onboarded(t)
-  const page = await browser(home)
+  const app = await onboardedServer(t)
+  const page = await signedInBrowser(app)
   for (let i = 0; i < 5; i++)
     await page.call('POST', path, { ...good, current_password: `guess number ${i}` })
 
   t.match(await page.call('POST', path, good), { status: 429, body: { error: { code: 'rate_limited' } } })
-  t.equal((await login(home, {}, '127.0.0.1')).status, 200)
+  t.equal((await login(app, {}, '127.0.0.1')).status, 200)
 })
 
 t.test('of two changes at once the second must know the new password', async t => {
-  const home = await onboarded(t)
-  const pages = [await browser(home), await browser(home)]
+  const app = await onboardedServer(t)
+  const pages = [await signedInBrowser(app), await signedInBrowser(app)]
 
   const replies = await Promise.all(pages.map(page => page.call('POST', path, good)))
 
@@ -56,20 +56,20 @@ t.test('of two changes at once the second must know the new password', async t =
 })
 
 t.test('the operator token has no password', async t => {
-  const home = await onboarded(t)
+  const app = await onboardedServer(t)
 
-  const reply = await home.call('POST', path, good)
+  const reply = await app.call('POST', path, good)
 
   t.match(reply, { status: 404, body: { error: { code: 'user_not_found' } } })
 })
 
-t.test('a temporary password ends after 24 hours', async t => {
-  const home = await onboarded(t)
-  await addUser(home, 'ann')
-  const { temporary_password: password } = await depsOf(home).recovery.reset('ann', 'keep')
+t.test('a temporary password expires after 24 hours', async t => {
+  const app = await onboardedServer(t)
+  await addUser(app, 'ann')
+  const { temporary_password: password } = await depsOf(app).recovery.reset('ann', 'keep')
 
-  t.match(await login(home, { user_id: 'ann', password }), { body: { password_change_required: true } })
-  await home.clock.advance(24 * 3_600_000)
+  t.match(await login(app, { user_id: 'ann', password }), { body: { password_change_required: true } })
+  await app.clock.advance(24 * 3_600_000)
 
-  t.match(await login(home, { user_id: 'ann', password }), { status: 401 })
+  t.match(await login(app, { user_id: 'ann', password }), { status: 401 })
 })

@@ -2,7 +2,16 @@ import t from 'tap'
 import { User } from '../../../kernel/identity/entities.ts'
 import { operatorToken } from '../../../kit/test-server.ts'
 import { Session } from '../entities.ts'
-import { addUser, browser, cookieOf, depsOf, type ErrorBody, onboarded, origin, root } from './fixture.ts'
+import {
+  addUser,
+  cookieOf,
+  depsOf,
+  type ErrorBody,
+  onboardedServer,
+  origin,
+  root,
+  signedInBrowser
+} from './fixture.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
@@ -15,37 +24,37 @@ interface Row {
 }
 
 t.test('a session ends after 8 hours without a request', async t => {
-  const home = await onboarded(t)
-  const page = await browser(home)
+  const app = await onboardedServer(t)
+  const page = await signedInBrowser(app)
 
-  await home.clock.advance(8 * hourMs - 1)
+  await app.clock.advance(8 * hourMs - 1)
   t.equal((await page.call('GET', '/v1/users/me')).status, 200)
-  await home.clock.advance(8 * hourMs - 1)
+  await app.clock.advance(8 * hourMs - 1)
   t.equal((await page.call('GET', '/v1/users/me')).status, 200)
-  await home.clock.advance(8 * hourMs)
+  await app.clock.advance(8 * hourMs)
 
   t.match(await page.call('GET', '/v1/users/me'), unauthenticated)
 })
 
 t.test('a session ends after 7 days, however busy', async t => {
-  const home = await onboarded(t)
-  const page = await browser(home)
+  const app = await onboardedServer(t)
+  const page = await signedInBrowser(app)
 
   for (let i = 0; i < 7 * 4 - 1; i++) {
-    await home.clock.advance(6 * hourMs)
+    await app.clock.advance(6 * hourMs)
     t.equal((await page.call('GET', '/v1/users/me')).status, 200)
   }
-  await home.clock.advance(6 * hourMs)
+  await app.clock.advance(6 * hourMs)
 
   t.match(await page.call('GET', '/v1/users/me'), unauthenticated)
-  await home.clock.advance(hourMs)
-  t.equal(await depsOf(home).store.read(em => em.count(Session)), 0, 'and is swept')
+  await app.clock.advance(hourMs)
+  t.equal(await depsOf(app).store.read(em => em.count(Session)), 0, 'and is swept')
 })
 
 t.test('a logout ends the session and clears the cookie', async t => {
-  const home = await onboarded(t)
-  const page = await browser(home)
-  const other = await browser(home)
+  const app = await onboardedServer(t)
+  const page = await signedInBrowser(app)
+  const other = await signedInBrowser(app)
 
   const reply = await page.call('POST', '/v1/auth/logout')
 
@@ -53,12 +62,12 @@ t.test('a logout ends the session and clears the cookie', async t => {
   t.match(cookieOf(reply), /^svc_session=;.*Max-Age=0/)
   t.match(await page.call('GET', '/v1/users/me'), unauthenticated)
   t.equal((await other.call('GET', '/v1/users/me')).status, 200)
-  t.match(await home.call('POST', '/v1/auth/logout'), unauthenticated, 'a bearer has no session')
+  t.match(await app.call('POST', '/v1/auth/logout'), unauthenticated, 'a bearer has no session')
 })
 
-t.test('what a page must prove before it changes something', async t => {
-  const home = await onboarded(t)
-  const page = await browser(home)
+t.test('a write with a session must pass the CSRF checks', async t => {
+  const app = await onboardedServer(t)
+  const page = await signedInBrowser(app)
   const cases: [Record<string, string>, number, string | undefined][] = [
     [{}, 403, 'csrf_origin_required'],
     [{ origin: 'https://evil.test', 'x-svc-csrf': '1' }, 403, 'csrf_origin_mismatch'],
@@ -75,43 +84,43 @@ t.test('what a page must prove before it changes something', async t => {
   t.equal((await page.call('GET', '/v1/users/me', undefined, {})).status, 200, 'a read owes nothing')
 })
 
-t.test('a request with a bearer is judged by it alone', async t => {
-  const home = await onboarded(t)
-  const { cookie } = await browser(home)
+t.test('a request with a bearer token is authenticated by it alone', async t => {
+  const app = await onboardedServer(t)
+  const { cookie } = await signedInBrowser(app)
   const me = (authorization: string) =>
-    home.call<{ user_id: string }>('GET', '/v1/users/me', undefined, { authorization, cookie })
+    app.call<{ user_id: string }>('GET', '/v1/users/me', undefined, { authorization, cookie })
 
   t.match(await me(`Bearer ${operatorToken}`), { status: 200, body: { user_id: '_operator' } })
   t.match(await me('Bearer wrong'), unauthenticated)
 })
 
-t.test('a session of a disabled user opens nothing', async t => {
-  const home = await onboarded(t)
-  await addUser(home, 'ann')
-  const page = await browser(home, { user_id: 'ann' })
+t.test('a session of a disabled user is refused', async t => {
+  const app = await onboardedServer(t)
+  await addUser(app, 'ann')
+  const page = await signedInBrowser(app, { user_id: 'ann' })
 
-  await depsOf(home).store.change(em => em.nativeUpdate(User, { id: 'ann' }, { disabled: true }))
+  await depsOf(app).store.change(em => em.nativeUpdate(User, { id: 'ann' }, { disabled: true }))
 
   t.match(await page.call('GET', '/v1/users/me'), { status: 401, body: { error: { code: 'user_disabled' } } })
   t.equal((await page.call('GET', '/v1/auth/status')).status, 200)
 })
 
-t.test('a user has 20 sessions; the oldest go', async t => {
-  const home = await onboarded(t)
-  const oldest = await browser(home)
-  const second = await browser(home)
-  for (let i = 0; i < 19; i++) await browser(home)
+t.test('a user has at most 20 sessions; the oldest end', async t => {
+  const app = await onboardedServer(t)
+  const oldest = await signedInBrowser(app)
+  const second = await signedInBrowser(app)
+  for (let i = 0; i < 19; i++) await signedInBrowser(app)
 
   t.match(await oldest.call('GET', '/v1/users/me'), unauthenticated)
   t.equal((await second.call<Row[]>('GET', '/v1/users/me/sessions')).body.length, 20)
 })
 
 t.test('sessions are listed to their user, and ended one by one', async t => {
-  const home = await onboarded(t)
-  await addUser(home, 'ann')
-  const page = await browser(home)
-  const other = await browser(home)
-  const ann = await browser(home, { user_id: 'ann' })
+  const app = await onboardedServer(t)
+  await addUser(app, 'ann')
+  const page = await signedInBrowser(app)
+  const other = await signedInBrowser(app)
+  const ann = await signedInBrowser(app, { user_id: 'ann' })
 
   const { body: rows } = await page.call<Row[]>('GET', '/v1/users/me/sessions')
   t.match(rows, [
@@ -132,18 +141,18 @@ t.test('sessions are listed to their user, and ended one by one', async t => {
 })
 
 t.test('the operator token has no sessions', async t => {
-  const home = await onboarded(t)
+  const app = await onboardedServer(t)
   const userNotFound = { status: 404, body: { error: { code: 'user_not_found' } } }
 
-  t.match(await home.call('GET', '/v1/users/me/sessions'), userNotFound)
-  t.match(await home.call('DELETE', '/v1/users/me/sessions/x'), userNotFound)
+  t.match(await app.call('GET', '/v1/users/me/sessions'), userNotFound)
+  t.match(await app.call('DELETE', '/v1/users/me/sessions/x'), userNotFound)
 })
 
-t.test('a temporary password opens a session that can only change it', async t => {
-  const home = await onboarded(t)
-  await addUser(home, 'ann')
-  const { temporary_password: temporary } = await depsOf(home).recovery.reset('ann', 'keep')
-  const page = await browser(home, { user_id: 'ann', password: temporary })
+t.test('a session with a temporary password can only change it', async t => {
+  const app = await onboardedServer(t)
+  await addUser(app, 'ann')
+  const { temporary_password: temporary } = await depsOf(app).recovery.reset('ann', 'keep')
+  const page = await signedInBrowser(app, { user_id: 'ann', password: temporary })
 
   t.match(await page.call('GET', '/v1/users/me/sessions'), {
     status: 403,

@@ -45,7 +45,7 @@ t.test('five failures lock for a minute, the next five for two, up to a quarter 
   }
 })
 
-t.test('a lock binds one subject at one address in one action', async t => {
+t.test('a lock applies to one subject at one address in one action', async t => {
   const { throttle } = await open(t)
 
   await failTimes(throttle, 5, () => ann)
@@ -56,7 +56,7 @@ t.test('a lock binds one subject at one address in one action', async t => {
   t.equal(await waitOf(throttle.check({ ...ann, action: 'password' })), 0)
 })
 
-t.test('the right secret wipes the failures before it', async t => {
+t.test('the right secret clears earlier failures', async t => {
   const { throttle } = await open(t)
   await failTimes(throttle, 4, () => ann)
 
@@ -66,7 +66,7 @@ t.test('the right secret wipes the failures before it', async t => {
   t.equal(await waitOf(throttle.check(ann)), 0)
 })
 
-t.test('a lock outlives the process', async t => {
+t.test('a lock survives a restart', async t => {
   const { throttle, dir, clock } = await open(t)
   await failTimes(throttle, 5, () => ann)
 
@@ -91,7 +91,7 @@ t.test('fifty failures in a quarter of an hour lock an address, whatever the sub
   t.equal(await waitOf(throttle.check({ ...of(99), remoteAddr: '192.0.2.2' })), 0)
 })
 
-t.test('an IPv6 caller is its /64, an IPv4-mapped one its IPv4 address', async t => {
+t.test('an IPv6 caller counts by its /64, an IPv4-mapped one by its IPv4 address', async t => {
   const { throttle } = await open(t)
 
   await failTimes(throttle, 50, i => ({ ...ann, subject: `a-${i}`, remoteAddr: `2001:db8:0:1::${i + 1}` }))
@@ -102,7 +102,7 @@ t.test('an IPv6 caller is its /64, an IPv4-mapped one its IPv4 address', async t
   t.equal(await waitOf(throttle.check({ ...ann, remoteAddr: '192.0.2.9' })), 900)
 })
 
-t.test('a subject that a hundred attempts failed on is slowed to one a second, never locked', async t => {
+t.test('a subject with a hundred failures is slowed to one attempt a second, never locked', async t => {
   const { throttle, clock } = await open(t)
   const from = (i: number) => ({ ...ann, remoteAddr: `198.51.100.${i % 250}` })
   await failTimes(throttle, 99, from)
@@ -119,7 +119,7 @@ t.test('a subject that a hundred attempts failed on is slowed to one a second, n
   t.equal(await waitOf(throttle.admit(from(201))), 0)
 })
 
-t.test('the table stays within its bound; what is oldest goes', async t => {
+t.test('the table has a maximum size; the oldest rows are deleted', async t => {
   const { throttle, store, clock } = await open(t, { rowsMax: 12 })
 
   for (let i = 0; i < 10; i++) {
@@ -132,7 +132,7 @@ t.test('the table stays within its bound; what is oldest goes', async t => {
   t.equal(rows[0]?.updatedAt, (rows.at(-1)?.updatedAt ?? 0) - 3)
 })
 
-t.test('what failed yesterday is forgotten and swept', async t => {
+t.test('failures older than a day do not count and are deleted', async t => {
   const { throttle, store, clock } = await open(t)
   await failTimes(throttle, 5, () => ann)
   await clock.advance(24 * 60 * minuteMs)

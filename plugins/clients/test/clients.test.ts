@@ -6,23 +6,23 @@ import { definePlugin } from '../../../kernel/plugin.ts'
 import { testServer } from '../../../kit/test-server.ts'
 import { visibleSlot } from '../exports.ts'
 import type { ClientRow } from '../row.ts'
-import { enrolled, notFound } from './enrolled.ts'
+import { insertClients, notFound } from './fixture.ts'
 
 t.test(
   'a client is listed with every field of its row, whoever it was before the server started',
   async t => {
-    const home = await testServer(t, { plugins: ['clients'] })
-    const [id = ''] = await enrolled(home, 'edge')
-    const { store } = home.server.depsOf('clients')
+    const app = await testServer(t, { plugins: ['clients'] })
+    const [id = ''] = await insertClients(app, 'edge')
+    const { store } = app.server.depsOf('clients')
     const seen = {
       agentVersion: '1.7.0',
       capabilities: { x: '1.0.0' },
       connectedAt: 5,
-      lastSeenAt: home.clock.now()
+      lastSeenAt: app.clock.now()
     }
     await store.change(em => em.nativeUpdate(Client, { id }, seen))
 
-    const list = await home.call<ClientRow[]>('GET', '/v1/clients')
+    const list = await app.call<ClientRow[]>('GET', '/v1/clients')
 
     t.strictSame(list.body, [
       {
@@ -40,18 +40,18 @@ t.test(
         revoked_at: null
       }
     ])
-    t.strictSame((await home.call('GET', `/v1/clients/${id}`)).body, list.body[0])
+    t.strictSame((await app.call('GET', `/v1/clients/${id}`)).body, list.body[0])
   }
 )
 
 t.test('a list comes in pages, each client once', async t => {
-  const home = await testServer(t, { plugins: ['clients'] })
-  const ids = await enrolled(home, 'a', 'b', 'c', 'd', 'e')
+  const app = await testServer(t, { plugins: ['clients'] })
+  const ids = await insertClients(app, 'a', 'b', 'c', 'd', 'e')
 
   const seen: string[] = []
   let link = '</v1/clients?limit=2>; rel="next"'
   while (link !== '') {
-    const { body, headers } = await home.call<ClientRow[]>('GET', /<([^>]+)>/.exec(link)?.[1] ?? '')
+    const { body, headers } = await app.call<ClientRow[]>('GET', /<([^>]+)>/.exec(link)?.[1] ?? '')
     seen.push(...body.map(row => row.client_id))
     link = String(headers['link'] ?? '')
   }
@@ -60,13 +60,13 @@ t.test('a list comes in pages, each client once', async t => {
 })
 
 t.test('a rename changes one row, and two clients may share a name', async t => {
-  const home = await testServer(t, { plugins: ['clients'] })
-  const [a = '', b = '', c = ''] = await enrolled(home, 'a', 'b', 'c')
+  const app = await testServer(t, { plugins: ['clients'] })
+  const [a = '', b = '', c = ''] = await insertClients(app, 'a', 'b', 'c')
 
-  const renamed = await home.call('PATCH', `/v1/clients/${a}/name`, { client_name: '  b ' })
+  const renamed = await app.call('PATCH', `/v1/clients/${a}/name`, { client_name: '  b ' })
 
   t.match(renamed, { status: 200, body: { client_id: a, client_name: 'b' } })
-  const { body } = await home.call<ClientRow[]>('GET', '/v1/clients')
+  const { body } = await app.call<ClientRow[]>('GET', '/v1/clients')
   t.strictSame(
     body.map(row => [row.client_id, row.client_name]),
     [
@@ -75,43 +75,43 @@ t.test('a rename changes one row, and two clients may share a name', async t => 
       [c, 'c']
     ]
   )
-  t.match(home.decisions, [{ action: 'client.rename', resourceKind: 'client', resourceId: a, status: 200 }])
+  t.match(app.decisions, [{ action: 'client.rename', resourceKind: 'client', resourceId: a, status: 200 }])
 })
 
-t.test('an address is set and cleared; a whole row may be sent back, a typo may not', async t => {
-  const home = await testServer(t, { plugins: ['clients'] })
-  const [id = ''] = await enrolled(home, 'edge')
+t.test('an address is set and cleared; a whole row is accepted, an unknown field is not', async t => {
+  const app = await testServer(t, { plugins: ['clients'] })
+  const [id = ''] = await insertClients(app, 'edge')
   const url = `/v1/clients/${id}`
 
-  t.match(await home.call('PUT', url, { address: 'edge.example.com' }), {
+  t.match(await app.call('PUT', url, { address: 'edge.example.com' }), {
     status: 200,
     body: { address: 'edge.example.com' }
   })
-  const { body: row } = await home.call<ClientRow>('GET', url)
+  const { body: row } = await app.call<ClientRow>('GET', url)
   const back = { ...row, client_name: 'ignored', address: '192.0.2.7' }
-  t.match(await home.call('PUT', url, back), {
+  t.match(await app.call('PUT', url, back), {
     status: 200,
     body: { address: '192.0.2.7', client_name: 'edge' }
   })
-  t.match(await home.call('PUT', url, { address: null }), { status: 200, body: { address: null } })
+  t.match(await app.call('PUT', url, { address: null }), { status: 200, body: { address: null } })
 
-  t.match(await home.call('PUT', url, { address: 'edge.example.com:443' }), {
+  t.match(await app.call('PUT', url, { address: 'edge.example.com:443' }), {
     status: 400,
     body: { error: { code: 'invalid_client_address' } }
   })
-  t.match(await home.call('PUT', url, { adress: 'x' }), {
+  t.match(await app.call('PUT', url, { adress: 'x' }), {
     status: 400,
     body: { error: { code: 'validation.unknown_field' } }
   })
-  t.match(await home.call('PATCH', `${url}/name`, { client_name: '\u202e' }), {
+  t.match(await app.call('PATCH', `${url}/name`, { client_name: '\u202e' }), {
     status: 400,
     body: { error: { code: 'invalid_client_name' } }
   })
 })
 
-t.test('an id that is unknown and one that is malformed get one answer on every route', async t => {
-  const home = await testServer(t, { plugins: ['clients'] })
-  await enrolled(home, 'edge')
+t.test('unknown and malformed ids get the same response on every route', async t => {
+  const app = await testServer(t, { plugins: ['clients'] })
+  await insertClients(app, 'edge')
   const bodies = new Set<string>()
 
   for (const id of [newId(), 'edge', 'x'.repeat(200), '%20', '..%2f'])
@@ -122,7 +122,7 @@ t.test('an id that is unknown and one that is malformed get one answer on every 
       ['POST', '/revoke'],
       ['DELETE', '']
     ] as const) {
-      const reply = await home.call(method, `/v1/clients/${id}${tail}`, body)
+      const reply = await app.call(method, `/v1/clients/${id}${tail}`, body)
       t.match(reply, notFound, `${method} ${id}`)
       bodies.add(JSON.stringify(reply.body))
     }
@@ -130,7 +130,7 @@ t.test('an id that is unknown and one that is malformed get one answer on every 
   t.equal(bodies.size, 1)
 })
 
-t.test('a user sees the clients that some filler names, and changes none', async t => {
+t.test('a user sees the clients that the slot returns, and cannot change them', async t => {
   const visible: string[] = []
   const grants = definePlugin({
     name: 'some-grants',
@@ -139,11 +139,11 @@ t.test('a user sees the clients that some filler names, and changes none', async
     needs: { clients: '^1.0.0' },
     fills: [visibleSlot.fill(async userId => (userId === 'bob' ? visible : []))]
   })
-  const home = await testServer(t, { plugins: ['clients', grants] })
-  const [mine = '', other = ''] = await enrolled(home, 'mine', 'other')
+  const app = await testServer(t, { plugins: ['clients', grants] })
+  const [mine = '', other = ''] = await insertClients(app, 'mine', 'other')
   visible.push(mine)
-  const now = home.clock.now()
-  await home.server.depsOf('clients').store.change(async em => {
+  const now = app.clock.now()
+  await app.server.depsOf('clients').store.change(async em => {
     await em.insertMany(User, [
       { id: 'root', displayName: 'Root', role: 'superadmin', disabled: false, createdAt: now },
       { id: 'bob', displayName: 'Bob', role: 'user', disabled: false, createdAt: now }
@@ -153,10 +153,10 @@ t.test('a user sees the clients that some filler names, and changes none', async
   })
   const bob = { authorization: 'Bearer token-of-bob' }
 
-  t.match(await home.call('GET', '/v1/clients', undefined, bob), { status: 200, body: [{ client_id: mine }] })
-  t.match(await home.call('GET', `/v1/clients/${mine}`, undefined, bob), { status: 200 })
-  t.match(await home.call('GET', `/v1/clients/${other}`, undefined, bob), notFound)
-  t.match(await home.call('PATCH', `/v1/clients/${mine}/name`, { client_name: 'x' }, bob), {
+  t.match(await app.call('GET', '/v1/clients', undefined, bob), { status: 200, body: [{ client_id: mine }] })
+  t.match(await app.call('GET', `/v1/clients/${mine}`, undefined, bob), { status: 200 })
+  t.match(await app.call('GET', `/v1/clients/${other}`, undefined, bob), notFound)
+  t.match(await app.call('PATCH', `/v1/clients/${mine}/name`, { client_name: 'x' }, bob), {
     status: 403,
     body: { error: { code: 'role_required' } }
   })

@@ -12,7 +12,7 @@ const codeOf = (work: () => unknown): string | null => {
   }
 }
 
-t.test('a name is trimmed and else kept as it was given', async t => {
+t.test('a name is trimmed and otherwise unchanged', async t => {
   for (const [given, kept] of [
     ['edge', 'edge'],
     ['  Köln edge 7\t', 'Köln edge 7'],
@@ -23,7 +23,7 @@ t.test('a name is trimmed and else kept as it was given', async t => {
     t.equal(normalizeName(given), kept)
 })
 
-t.test('a name that is empty, long, hidden, or of the form of an id is refused', async t => {
+t.test('a name that is empty, too long, invisible, or has the form of an id is refused', async t => {
   for (const name of [
     '',
     '   ',

@@ -5,27 +5,27 @@ import { definePlugin } from '../../../kernel/plugin.ts'
 import { testServer } from '../../../kit/test-server.ts'
 import { removingSlot, revokingSlot } from '../exports.ts'
 import type { ClientRow } from '../row.ts'
-import { enrolled, notFound } from './enrolled.ts'
+import { insertClients, notFound } from './fixture.ts'
 
 t.test('a revoked client has a spent token, may be revoked again, and only then be deleted', async t => {
-  const home = await testServer(t, { plugins: ['clients'] })
-  const [id = ''] = await enrolled(home, 'edge')
-  const { store } = home.server.depsOf('clients')
+  const app = await testServer(t, { plugins: ['clients'] })
+  const [id = ''] = await insertClients(app, 'edge')
+  const { store } = app.server.depsOf('clients')
   await store.change(em => em.insert(ManagedObjectRow, { clientId: id, kind: 'x', id: '1', revision: 1 }))
   const url = `/v1/clients/${id}`
 
-  t.match(await home.call('DELETE', url), { status: 409, body: { error: { code: 'client_not_revoked' } } })
-  t.match(await home.call('POST', `${url}/revoke`), { status: 204, body: undefined })
-  const first = await home.call<ClientRow>('GET', url)
-  await home.clock.advance(1000)
-  t.match(await home.call('POST', `${url}/revoke`), { status: 204 })
+  t.match(await app.call('DELETE', url), { status: 409, body: { error: { code: 'client_not_revoked' } } })
+  t.match(await app.call('POST', `${url}/revoke`), { status: 204, body: undefined })
+  const first = await app.call<ClientRow>('GET', url)
+  await app.clock.advance(1000)
+  t.match(await app.call('POST', `${url}/revoke`), { status: 204 })
 
   t.match(first.body, { state: 'revoked', connected: false, revoked_at: '2026-01-15T12:00:00.000Z' })
-  t.strictSame((await home.call('GET', url)).body, first.body)
+  t.strictSame((await app.call('GET', url)).body, first.body)
   t.match(await store.read(em => em.findAll(SpentToken)), [{ hash: hashOf(id), clientId: id }])
 
-  t.match(await home.call('DELETE', url), { status: 204 })
-  t.match(await home.call('GET', url), notFound)
+  t.match(await app.call('DELETE', url), { status: 204 })
+  t.match(await app.call('GET', url), notFound)
   t.equal(await store.read(em => em.count(ManagedObjectRow)), 0)
   t.equal(await store.read(em => em.count(SpentToken)), 1, 'its token is still told from one never seen')
 })
@@ -51,19 +51,19 @@ t.test(
         })
       ]
     })
-    const home = await testServer(t, { plugins: ['clients', other] })
-    const [id = ''] = await enrolled(home, 'edge')
+    const app = await testServer(t, { plugins: ['clients', other] })
+    const [id = ''] = await insertClients(app, 'edge')
     const url = `/v1/clients/${id}`
 
-    t.match(await home.call('POST', `${url}/revoke`), { status: 500 })
-    t.match(await home.call('GET', url), { body: { state: 'disconnected' } })
+    t.match(await app.call('POST', `${url}/revoke`), { status: 500 })
+    t.match(await app.call('GET', url), { body: { state: 'disconnected' } })
     isBroken = false
-    t.match(await home.call('POST', `${url}/revoke`), { status: 204 })
+    t.match(await app.call('POST', `${url}/revoke`), { status: 204 })
     isBroken = true
-    t.match(await home.call('DELETE', url), { status: 500 })
-    t.match(await home.call('GET', url), { body: { state: 'revoked' } })
+    t.match(await app.call('DELETE', url), { status: 500 })
+    t.match(await app.call('GET', url), { body: { state: 'revoked' } })
     isBroken = false
-    t.match(await home.call('DELETE', url), { status: 204 })
+    t.match(await app.call('DELETE', url), { status: 204 })
 
     t.strictSame(told, ['revoked edge', 'removed edge'])
   }

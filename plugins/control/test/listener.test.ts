@@ -125,7 +125,7 @@ t.test('an agent that finds another certificate says nothing, and so does the se
   t.same(log, [])
 })
 
-t.test('a port that is taken is named', async t => {
+t.test('a port in use is named in the error', async t => {
   const { control } = await controlFixture(t)
   const certificate = await openCertificate(t.testdir())
   const second = new Listener({

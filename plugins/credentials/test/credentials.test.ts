@@ -64,7 +64,7 @@ t.test('a credential is issued once, with its token', async t => {
   ])
 })
 
-t.test('the token is kept nowhere', async t => {
+t.test('the token is stored nowhere', async t => {
   const home = await open(t)
   const { body } = await issue(home)
 
@@ -77,7 +77,7 @@ t.test('the token is kept nowhere', async t => {
   t.notOk(store.includes(body.token))
 })
 
-t.test('a body is not needed; what is in it is judged', async t => {
+t.test('a body is optional, and is validated', async t => {
   const home = await open(t)
 
   t.equal((await home.call('POST', ofAnn)).status, 201)
@@ -93,7 +93,7 @@ t.test('a body is not needed; what is in it is judged', async t => {
   t.match(await issue(home, { lable: 'x' }), refusal(400, 'validation.unknown_field'))
 })
 
-t.test('a credential with an end ends', async t => {
+t.test('a credential expires', async t => {
   const home = await open(t)
   const { body } = await issue(home, { expires_in_secs: 60 })
 
@@ -109,7 +109,7 @@ t.test('a credential with an end ends', async t => {
   )
 })
 
-t.test('a revoked credential opens nothing and stays in the list', async t => {
+t.test('a revoked credential is refused and stays in the list', async t => {
   const home = await open(t)
   const { body } = await issue(home)
   const path = `${ofAnn}/${body.credential_id}`
@@ -123,7 +123,7 @@ t.test('a revoked credential opens nothing and stays in the list', async t => {
   t.match(await home.call('POST', `${path}/rotate`), refusal(404, 'credential_not_found'))
 })
 
-t.test('a rotation gives a new token for as long again, and ends the old one', async t => {
+t.test('a rotation gives a new token with the same lifetime, and ends the old one', async t => {
   const home = await open(t)
   const { body: before } = await issue(home, { label: 'ci', expires_in_secs: 3600 })
   await home.clock.advance(1_800_000)
@@ -144,7 +144,7 @@ t.test('a rotation gives a new token for as long again, and ends the old one', a
   t.equal(await use(home, after), 401)
 })
 
-t.test('ownership is judged on the path, before anything is looked up', async t => {
+t.test('ownership is checked by the path, before any look-up', async t => {
   const home = await open(t)
   const ann = bearer((await issue(home)).body)
   const bobs = (await issue(home, {}, 'bob')).body
@@ -166,7 +166,7 @@ t.test('ownership is judged on the path, before anything is looked up', async t 
   t.equal(await use(home, bobs), 200)
 })
 
-t.test('a user without the role does all of it for itself', async t => {
+t.test('a plain user can do all of it for itself', async t => {
   const home = await open(t)
   const ann = bearer((await issue(home)).body)
 
@@ -175,13 +175,13 @@ t.test('a user without the role does all of it for itself', async t => {
   t.equal((await home.call('DELETE', `${ofAnn}/${body.credential_id}`, undefined, ann)).status, 204)
 })
 
-t.test('who is no user has no credentials', async t => {
+t.test('an unknown user has no credentials', async t => {
   const home = await open(t)
   for (const userId of ['nobody', '_operator', 'me'])
     t.match(await issue(home, {}, userId), refusal(404, 'user_not_found'), userId)
 })
 
-t.test('a user has at most 100 that hold; the dead make room', async t => {
+t.test('a user has at most 100 active credentials; inactive ones make room', async t => {
   const home = await open(t)
   for (let i = 0; i < 100; i++) await issue(home, { label: `n${i}`, ...(i === 0 && { expires_in_secs: 60 }) })
 
@@ -205,7 +205,7 @@ t.test('the list is paged in the order of issue', async t => {
   t.equal(second.headers['link'], undefined)
 })
 
-t.test('changes are written down with the credential', async t => {
+t.test('changes are recorded with the credential', async t => {
   const home = await open(t)
   home.decisions.length = 0
 
@@ -221,7 +221,7 @@ t.test('changes are written down with the credential', async t => {
   ])
 })
 
-t.test("a user's row counts the credentials that still open something", async t => {
+t.test("a user's row counts the active credentials", async t => {
   const home = await open(t)
   const { body: first } = await issue(home)
   await issue(home, { expires_in_secs: 60 })
@@ -237,7 +237,7 @@ t.test("a user's row counts the credentials that still open something", async t 
   t.match((await home.call('GET', '/v1/users/bob')).body, { credential_count: 0 })
 })
 
-t.test('the credentials of a deleted user are named and gone, the revoked among them', async t => {
+t.test('the credentials of a deleted user are listed and deleted, also the revoked ones', async t => {
   const home = await open(t)
   const { body: first } = await issue(home)
   const { body: second } = await issue(home)

@@ -3,12 +3,12 @@ import { newId } from '../../../kernel/base/id.ts'
 import { testServer } from '../../../kit/test-server.ts'
 import { Enrollment } from '../entities.ts'
 import type { EnrollmentRow, Invitation } from '../schema.ts'
-import { codeIn, enrolled, invite, plugins, redeem } from './fixture.ts'
+import { codeIn, createCode, enrolledClient, plugins, redeem } from './fixture.ts'
 
-t.test('a code comes as a URI with endpoint, pin and code, and as the command that takes it', async t => {
-  const home = await testServer(t, { plugins })
+t.test('a code is returned as a URI with endpoint, pin and code, and as a command', async t => {
+  const app = await testServer(t, { plugins })
 
-  const { status, body } = await home.call<Invitation>('POST', '/v1/client-enrollments', {
+  const { status, body } = await app.call<Invitation>('POST', '/v1/client-enrollments', {
     name: ' edge ',
     address: 'edge.example.com'
   })
@@ -16,19 +16,19 @@ t.test('a code comes as a URI with endpoint, pin and code, and as the command th
   t.equal(status, 201)
   t.strictSame(Object.keys(body).sort(), ['client_name', 'command', 'enrollment_id', 'expires_at', 'uri'])
   t.match(body, { client_name: 'edge', expires_at: '2026-01-15T12:10:00.000Z' })
-  const { control } = home.server
+  const { control } = app.server
   const code = codeIn(body)
   t.match(code, /^[A-Za-z0-9_-]{43}$/)
   t.equal(body.uri, `svc://127.0.0.1:${control.port()}/enroll?pin=sha256:${control.fingerprint}&code=${code}`)
   t.equal(body.command, `sluice agent enroll '${body.uri}'`)
-  t.match(home.decisions, [{ action: 'enrollment.create', resourceKind: 'enrollment', status: 201 }])
-  t.notMatch(JSON.stringify([home.log, home.decisions]), code)
-  const stored = await home.server.depsOf('enrollment').store.read(em => em.findAll(Enrollment))
+  t.match(app.decisions, [{ action: 'enrollment.create', resourceKind: 'enrollment', status: 201 }])
+  t.notMatch(JSON.stringify([app.log, app.decisions]), code)
+  const stored = await app.server.depsOf('enrollment').store.read(em => em.findAll(Enrollment))
   t.notMatch(JSON.stringify(stored), code)
 })
 
-t.test('what is asked for is checked: name, address, life of the code', async t => {
-  const home = await testServer(t, { plugins, keys: { enrollment_ttl_secs: 60 } })
+t.test('name, address and lifetime of a code are validated', async t => {
+  const app = await testServer(t, { plugins, keys: { enrollment_ttl_secs: 60 } })
   for (const [body, code] of [
     [{}, 'validation.schema'],
     [{ name: '' }, 'invalid_client_name'],
@@ -38,28 +38,30 @@ t.test('what is asked for is checked: name, address, life of the code', async t 
     [{ name: 'edge', ttl_secs: 1.5 }, 'invalid_enrollment_ttl'],
     [{ name: 'edge', ttl: 5 }, 'validation.unknown_field']
   ] as const)
-    t.match(await home.call('POST', '/v1/client-enrollments', body), {
+    t.match(await app.call('POST', '/v1/client-enrollments', body), {
       status: 400,
       body: { error: { code } }
     })
 
-  t.match(await invite(home), { expires_at: '2026-01-15T12:01:00.000Z' })
-  t.match(await invite(home, { name: 'edge', ttl_secs: 86_400 }), { expires_at: '2026-01-16T12:00:00.000Z' })
-  t.match(await home.call('POST', `/v1/clients/${newId()}/enrollment`), {
+  t.match(await createCode(app), { expires_at: '2026-01-15T12:01:00.000Z' })
+  t.match(await createCode(app, { name: 'edge', ttl_secs: 86_400 }), {
+    expires_at: '2026-01-16T12:00:00.000Z'
+  })
+  t.match(await app.call('POST', `/v1/clients/${newId()}/enrollment`), {
     status: 404,
     body: { error: { code: 'client_not_found' } }
   })
 })
 
 t.test('the list shows codes that can still be redeemed, and never the code', async t => {
-  const home = await testServer(t, { plugins })
-  const open = await invite(home)
-  const used = await invite(home)
-  await invite(home, { name: 'late', ttl_secs: 1 })
-  await redeem(home, codeIn(used), 'token')
-  await home.clock.advance(1000)
+  const app = await testServer(t, { plugins })
+  const open = await createCode(app)
+  const used = await createCode(app)
+  await createCode(app, { name: 'late', ttl_secs: 1 })
+  await redeem(app, codeIn(used), 'token')
+  await app.clock.advance(1000)
 
-  const { body } = await home.call<EnrollmentRow[]>('GET', '/v1/client-enrollments')
+  const { body } = await app.call<EnrollmentRow[]>('GET', '/v1/client-enrollments')
 
   t.strictSame(body, [
     {
@@ -72,42 +74,41 @@ t.test('the list shows codes that can still be redeemed, and never the code', as
       expires_at: '2026-01-15T12:10:00.000Z'
     }
   ])
-  t.match(await home.call('DELETE', `/v1/client-enrollments/${used.enrollment_id}`), { status: 404 })
+  t.match(await app.call('DELETE', `/v1/client-enrollments/${used.enrollment_id}`), { status: 404 })
 })
 
-t.test('a new code for a client, its revocation and its removal void the older unused ones', async t => {
-  const home = await testServer(t, { plugins })
-  const id = await enrolled(home, 'token')
-  const renew = async () => (await home.call<Invitation>('POST', `/v1/clients/${id}/enrollment`)).body
+t.test('a new code for a client, its revocation and its removal delete the older unused codes', async t => {
+  const app = await testServer(t, { plugins })
+  const id = await enrolledClient(app, 'token')
+  const renew = async () => (await app.call<Invitation>('POST', `/v1/clients/${id}/enrollment`)).body
 
   const [older, newer] = [await renew(), await renew()]
-  t.equal(await redeem(home, codeIn(older), 'a'), 'enrollment_invalid')
-  await home.call('POST', `/v1/clients/${id}/revoke`)
-  t.equal(await redeem(home, codeIn(newer), 'a'), 'enrollment_invalid')
+  t.equal(await redeem(app, codeIn(older), 'a'), 'enrollment_invalid')
+  await app.call('POST', `/v1/clients/${id}/revoke`)
+  t.equal(await redeem(app, codeIn(newer), 'a'), 'enrollment_invalid')
   const last = await renew()
-  await home.call('DELETE', `/v1/clients/${id}`)
-  t.equal(await redeem(home, codeIn(last), 'a'), 'enrollment_invalid')
-  t.equal(await home.server.depsOf('enrollment').store.read(em => em.count(Enrollment)), 0)
+  await app.call('DELETE', `/v1/clients/${id}`)
+  t.equal(await redeem(app, codeIn(last), 'a'), 'enrollment_invalid')
+  t.equal(await app.server.depsOf('enrollment').store.read(em => em.count(Enrollment)), 0)
 })
 
-t.test('a code that is long over is forgotten when the next is made', async t => {
-  const home = await testServer(t, { plugins })
-  const old = await invite(home)
-  await redeem(home, codeIn(old), 'token')
-  await home.clock.advance(8 * 24 * 3_600_000)
+t.test('a code that expired long ago is deleted when the next one is made', async t => {
+  const app = await testServer(t, { plugins })
+  const old = await createCode(app)
+  await redeem(app, codeIn(old), 'token')
+  await app.clock.advance(8 * 24 * 3_600_000)
 
-  await invite(home)
+  await createCode(app)
 
-  t.equal(await redeem(home, codeIn(old), 'token'), 'enrollment_invalid')
-  t.match(await home.call('GET', '/v1/clients'), { body: [{ client_name: 'edge' }] })
+  t.equal(await redeem(app, codeIn(old), 'token'), 'enrollment_invalid')
+  t.match(await app.call('GET', '/v1/clients'), { body: [{ client_name: 'edge' }] })
 })
 
 t.test('a repeated Idempotency-Key never shows the code again', async t => {
-  const home = await testServer(t, { plugins })
-  const ask = () =>
-    home.call('POST', '/v1/client-enrollments', { name: 'edge' }, { 'idempotency-key': 'one' })
+  const app = await testServer(t, { plugins })
+  const ask = () => app.call('POST', '/v1/client-enrollments', { name: 'edge' }, { 'idempotency-key': 'one' })
 
   t.match(await ask(), { status: 201 })
   t.match(await ask(), { status: 409, body: { error: { code: 'idempotency_secret_spent' } } })
-  t.match((await home.call('GET', '/v1/client-enrollments')).body, { length: 1 })
+  t.match((await app.call('GET', '/v1/client-enrollments')).body, { length: 1 })
 })

@@ -28,13 +28,13 @@ export async function redeem(
   }
 }
 
-export async function invite(home: TestServer, body: object = { name: 'edge' }): Promise<Invitation> {
+export async function createCode(home: TestServer, body: object = { name: 'edge' }): Promise<Invitation> {
   return (await home.call<Invitation>('POST', '/v1/client-enrollments', body)).body
 }
 
 /** A client whose agent holds `token`. */
-export async function enrolled(home: TestServer, token: string): Promise<string> {
-  await redeem(home, codeIn(await invite(home)), token)
+export async function enrolledClient(home: TestServer, token: string): Promise<string> {
+  await redeem(home, codeIn(await createCode(home)), token)
   const { body } = await home.call<ClientRow[]>('GET', '/v1/clients')
   return body.at(-1)?.client_id ?? ''
 }

@@ -61,25 +61,25 @@ async function agent(t: Test, { server: { control } }: TestServer) {
   }
 }
 
-async function codeFor(home: TestServer, url: string, body?: object): Promise<string> {
-  return codeIn((await home.call<Invitation>('POST', url, body)).body)
+async function codeFor(app: TestServer, url: string, body?: object): Promise<string> {
+  return codeIn((await app.call<Invitation>('POST', url, body)).body)
 }
 
 /** An agent whose client was enrolled a moment ago, with its stream up. */
-async function joined(t: Test, home: TestServer, token: string, name = 'edge') {
-  const edge = await agent(t, home)
-  const redeemed = await edge.redeem(await codeFor(home, '/v1/client-enrollments', { name }), token)
+async function joined(t: Test, app: TestServer, token: string, name = 'edge') {
+  const edge = await agent(t, app)
+  const redeemed = await edge.redeem(await codeFor(app, '/v1/client-enrollments', { name }), token)
   if (typeof redeemed === 'string') throw new Error(`redeem: ${redeemed}`)
   await edge.hello(token)
   return { ...edge, url: `/v1/clients/${redeemed.client_id}` }
 }
 
-t.test('an agent redeems its code, says Hello with the token that it made, and is connected', async t => {
-  const home = await testServer(t, { plugins })
+t.test('an agent redeems its code, sends Hello with the token that it made, and is connected', async t => {
+  const app = await testServer(t, { plugins })
 
-  const edge = await joined(t, home, 'token')
+  const edge = await joined(t, app, 'token')
 
-  t.match(await home.call<ClientRow>('GET', edge.url), {
+  t.match(await app.call<ClientRow>('GET', edge.url), {
     body: {
       state: 'connected',
       connected: true,
@@ -92,87 +92,87 @@ t.test('an agent redeems its code, says Hello with the token that it made, and i
   })
 })
 
-t.test('Welcome tells an agent that missed the answer to its redeem what it was', async t => {
-  const home = await testServer(t, { plugins })
-  const edge = await agent(t, home)
-  const code = await codeFor(home, '/v1/client-enrollments', { name: 'edge' })
+t.test('Welcome repeats the response to an agent that missed it at redeem', async t => {
+  const app = await testServer(t, { plugins })
+  const edge = await agent(t, app)
+  const code = await codeFor(app, '/v1/client-enrollments', { name: 'edge' })
   const missed = await edge.redeem(code, 'token')
-  await home.call('PUT', setting, { advertised_endpoint: 'localhost:1' })
+  await app.call('PUT', setting, { advertised_endpoint: 'localhost:1' })
 
-  const welcome = await (await agent(t, home)).hello('token')
+  const welcome = await (await agent(t, app)).hello('token')
 
   if (typeof welcome === 'string') throw new Error(`hello: ${welcome}`)
   t.strictSame(codec.decode(Redeemed, welcome.parts[welcomePart] ?? new Uint8Array()), missed)
 })
 
-t.test('a refused code says why on the stream, which stays open for another', async t => {
-  const home = await testServer(t, { plugins })
-  const edge = await agent(t, home)
-  const late = await codeFor(home, '/v1/client-enrollments', { name: 'late', ttl_secs: 1 })
-  await home.clock.advance(1000)
+t.test('a refused code gets an error on the stream, which stays open', async t => {
+  const app = await testServer(t, { plugins })
+  const edge = await agent(t, app)
+  const late = await codeFor(app, '/v1/client-enrollments', { name: 'late', ttl_secs: 1 })
+  await app.clock.advance(1000)
 
   t.equal(await edge.redeem('x'.repeat(43), 'token'), 'enrollment_invalid')
   t.equal(await edge.redeem(late, 'token'), 'enrollment_expired')
 
-  const code = await codeFor(home, '/v1/client-enrollments', { name: 'edge' })
+  const code = await codeFor(app, '/v1/client-enrollments', { name: 'edge' })
   t.match(await edge.redeem(code, 'token'), { client_name: 'edge' })
 })
 
 t.test('a rename and a new address leave a live stream alone', async t => {
-  const home = await testServer(t, { plugins })
-  const edge = await joined(t, home, 'token')
-  const before = await home.call<ClientRow>('GET', edge.url)
+  const app = await testServer(t, { plugins })
+  const edge = await joined(t, app, 'token')
+  const before = await app.call<ClientRow>('GET', edge.url)
 
-  await home.call('PATCH', `${edge.url}/name`, { client_name: 'renamed' })
-  await home.call('PUT', edge.url, { address: 'edge.example' })
+  await app.call('PATCH', `${edge.url}/name`, { client_name: 'renamed' })
+  await app.call('PUT', edge.url, { address: 'edge.example' })
 
   const renamed = { ...before.body, client_name: 'renamed', address: 'edge.example' }
-  t.strictSame((await home.call('GET', edge.url)).body, renamed)
+  t.strictSame((await app.call('GET', edge.url)).body, renamed)
   t.ok(edge.isUp())
 })
 
-t.test('two clients of one name are connected side by side', async t => {
-  const home = await testServer(t, { plugins })
+t.test('two clients of the same name are connected at the same time', async t => {
+  const app = await testServer(t, { plugins })
 
-  const [one, two] = [await joined(t, home, 'one', 'twin'), await joined(t, home, 'two', 'twin')]
+  const [one, two] = [await joined(t, app, 'one', 'twin'), await joined(t, app, 'two', 'twin')]
 
-  t.match(await home.call('GET', '/v1/clients'), {
+  t.match(await app.call('GET', '/v1/clients'), {
     body: [
       { client_name: 'twin', connected: true },
       { client_name: 'twin', connected: true }
     ]
   })
-  await home.call('POST', `${one.url}/revoke`)
+  await app.call('POST', `${one.url}/revoke`)
   t.equal(await one.lastWord, 'token_revoked')
   t.ok(two.isUp())
 })
 
-t.test('a revoked client loses its stream, and is told so when it comes back', async t => {
-  const home = await testServer(t, { plugins })
-  const edge = await joined(t, home, 'token')
+t.test('the stream of a revoked client ends, and a reconnect is refused with token_revoked', async t => {
+  const app = await testServer(t, { plugins })
+  const edge = await joined(t, app, 'token')
 
-  t.match(await home.call('POST', `${edge.url}/revoke`), { status: 204 })
+  t.match(await app.call('POST', `${edge.url}/revoke`), { status: 204 })
 
   t.equal(await edge.lastWord, 'token_revoked')
-  t.match(await home.call('GET', edge.url), {
+  t.match(await app.call('GET', edge.url), {
     body: { state: 'revoked', connected: false, remote_addr: null }
   })
   t.match(
-    home.log.filter(({ event }) => event === 'client.disconnected'),
+    app.log.filter(({ event }) => event === 'client.disconnected'),
     [{ fields: { reason: 'token_revoked' } }]
   )
-  t.equal(await (await agent(t, home)).hello('token'), 'token_revoked')
-  await home.call('DELETE', edge.url)
-  t.equal(await (await agent(t, home)).hello('token'), 'token_revoked')
-  t.equal(await (await agent(t, home)).hello('another'), 'token_unknown')
+  t.equal(await (await agent(t, app)).hello('token'), 'token_revoked')
+  await app.call('DELETE', edge.url)
+  t.equal(await (await agent(t, app)).hello('token'), 'token_revoked')
+  t.equal(await (await agent(t, app)).hello('another'), 'token_unknown')
 })
 
-t.test('an agent that comes in with its new token before the old session is cut stays', async t => {
-  const home = await testServer(t, { plugins })
-  const old = await joined(t, home, 'old')
-  const code = await codeFor(home, `${old.url}/enrollment`)
-  const next = await agent(t, home)
-  const deps = home.server.depsOf('enrollment')
+t.test('an agent that reconnects with its new token before the old session ends stays connected', async t => {
+  const app = await testServer(t, { plugins })
+  const old = await joined(t, app, 'old')
+  const code = await codeFor(app, `${old.url}/enrollment`)
+  const next = await agent(t, app)
+  const deps = app.server.depsOf('enrollment')
   const store: Kernel['store'] = {
     read: deps.store.read,
     async change(work) {
@@ -182,27 +182,27 @@ t.test('an agent that comes in with its new token before the old session is cut 
     }
   }
 
-  await redeem(home, code, 'new', { ...deps, store })
+  await redeem(app, code, 'new', { ...deps, store })
 
   t.equal(await old.lastWord, 'replaced')
-  t.match(await home.call('GET', old.url), { body: { connected: true } })
+  t.match(await app.call('GET', old.url), { body: { connected: true } })
   t.ok(next.isUp())
 })
 
 t.test('re-enrollment ends the session of the old token, and repeating it ends no session', async t => {
-  const home = await testServer(t, { plugins })
-  const old = await joined(t, home, 'old')
-  const code = await codeFor(home, `${old.url}/enrollment`)
-  const next = await agent(t, home)
+  const app = await testServer(t, { plugins })
+  const old = await joined(t, app, 'old')
+  const code = await codeFor(app, `${old.url}/enrollment`)
+  const next = await agent(t, app)
   t.ok(old.isUp(), 'making the code changes nothing')
 
   const first = await next.redeem(code, 'new')
 
   t.equal(await old.lastWord, 'token_revoked')
-  t.equal(await (await agent(t, home)).hello('old'), 'token_revoked')
+  t.equal(await (await agent(t, app)).hello('old'), 'token_revoked')
   await next.hello('new')
-  t.match(await home.call('GET', old.url), { body: { connected: true } })
-  t.strictSame(await (await agent(t, home)).redeem(code, 'new'), first)
+  t.match(await app.call('GET', old.url), { body: { connected: true } })
+  t.strictSame(await (await agent(t, app)).redeem(code, 'new'), first)
   t.ok(next.isUp())
-  t.match(await home.call('GET', old.url), { body: { connected: true } })
+  t.match(await app.call('GET', old.url), { body: { connected: true } })
 })

@@ -52,7 +52,7 @@ t.test('a change and its decision are one, with the resource', async t => {
   t.match(decisions[0], { path: '/v1/things', status: 400, reason: 'validation.unknown_parameter' })
 })
 
-t.test('the resource may be named by what the change made', async t => {
+t.test('the resource may be named by the result of the change', async t => {
   const run = (call: Call) =>
     call.change(
       (id: string) => ({ kind: 'thing', id }),
@@ -65,7 +65,7 @@ t.test('the resource may be named by what the change made', async t => {
   t.match(decisions, [{ resourceKind: 'thing', resourceId: 'thing-7' }])
 })
 
-t.test('a mutation without a change is written down by its outcome', async t => {
+t.test('a mutation without a change is recorded with its outcome', async t => {
   const { ask, decisions } = await httpFixture(t, { routes: [post(async () => 1)] })
 
   await ask('POST', '/v1/things', plain)
@@ -91,7 +91,7 @@ t.test('a refused mutation is one entry with its status and reason', async t => 
   }
 })
 
-t.test('a read is written down only when it is denied', async t => {
+t.test('a read is recorded only when it is denied', async t => {
   const read = post(async () => Promise.reject(new Fault(clientNotFound, 'x')), {
     method: 'GET',
     access: 'superadmin',
@@ -111,7 +111,7 @@ t.test('a read is written down only when it is denied', async t => {
   ])
 })
 
-t.test('where there is no route there is no decision', async t => {
+t.test('a request without a route has no decision', async t => {
   const { ask, decisions } = await httpFixture(t, { routes: [post(rename)] })
 
   await ask('POST', '/v1/nothing')
@@ -141,7 +141,7 @@ t.test('a route that waits for a client is completed once, with its answer', asy
   t.match(decisions[0], { status: 201, reason: null })
 })
 
-t.test('a client that does not answer completes the decision, too', async t => {
+t.test('a timeout of the client completes the decision, too', async t => {
   const late = async (call: Call) => {
     await rename(call)
     throw new Fault(ackTimeout, 'no answer')
@@ -167,7 +167,7 @@ t.test('a route that fails after its change has one decision, with the status th
   t.match(decisions[0], { status: 500, reason: 'internal', resourceId: 'bob' })
 })
 
-t.test('a change whose work fails is not written down as made', async t => {
+t.test('a change whose work fails is not recorded as made', async t => {
   const broken = (call: Call) =>
     call.change({ kind: 'user', id: 'bob' }, () => Promise.reject(new Fault(clientNotFound, 'x')))
   const { ask, decisions } = await httpFixture(t, { routes: [post(broken)] })
@@ -178,7 +178,7 @@ t.test('a change whose work fails is not written down as made', async t => {
   t.match(decisions[0], { status: 404, reason: 'client_not_found', resourceId: null })
 })
 
-t.test('a change that cannot be written down is not made', async t => {
+t.test('a change that cannot be recorded is not made', async t => {
   const fails = { write: () => Promise.reject(new Error('full')), complete: async () => {} }
   const filled = (slot: { id: string }) => (slot.id === decisionSlot.id ? [{ by: 'x', value: fails }] : [])
   const { ask, store, log } = await httpFixture(t, { routes: [post(rename)], filled: filled as never })
@@ -189,7 +189,7 @@ t.test('a change that cannot be written down is not made', async t => {
   t.match(log, [{ event: 'request.failed' }])
 })
 
-t.test('who is turned away by a busy server is not written down: nothing was decided', async t => {
+t.test('a refusal of a busy server is not recorded, because nothing was decided', async t => {
   const busy = defineCode('busy', 503, 6)
   const away = post(() => Promise.reject(new Fault(busy, 'come again')))
   const { ask, decisions } = await httpFixture(t, { routes: [away] })

@@ -32,7 +32,7 @@ t.test('a failure shows its request id and nothing else, and is logged once', as
   ])
 })
 
-t.test('what is thrown but is no error is a failure, too', async t => {
+t.test('a thrown value that is not an Error is a failure, too', async t => {
   const { ask, log } = await httpFixture(t, {
     routes: [get('/v1/break', async () => Promise.reject(undefined))]
   })
@@ -53,7 +53,7 @@ t.test('every response carries a request id, taken over only when it is well-for
   }
 })
 
-t.test('a path that is no URL is an unknown path; a long parameter is a parameter', async t => {
+t.test('a path that is not a valid URL is unknown; a long parameter reaches the route', async t => {
   const { ask } = await httpFixture(t, { routes: [get('/v1/things/:id', async () => ({}))] })
 
   t.match(await ask('GET', '/v1/things/%zz'), { status: 404, body: { error: { code: 'not_found' } } })
@@ -78,7 +78,7 @@ t.test('HEAD answers as GET, without the body', async t => {
   t.match({ statusCode, body, length: headers['content-length'] }, { statusCode: 200, body: '', length: '7' })
 })
 
-t.test('a refusal that says when to come again has Retry-After', async t => {
+t.test('a refusal with a time to retry has Retry-After', async t => {
   const details = { retry_after_secs: 59.2 }
   const routes = [get('/v1/later', async () => Promise.reject(new Fault(rateLimited, 'later', { details })))]
   const { ask } = await httpFixture(t, { routes })

@@ -80,7 +80,7 @@ t.test('a key belongs to principal, method and path', async t => {
   t.equal(seen.count, 3)
 })
 
-t.test('while the first runs, a repeat is told so', async t => {
+t.test('a repeat during the first request is refused', async t => {
   const gate = Promise.withResolvers<void>()
   const { routes } = counting(async (call, count) => {
     await gate.promise
@@ -99,7 +99,7 @@ t.test('while the first runs, a repeat is told so', async t => {
   t.match(await ask('POST', '/v1/things', keyed('k'), { name: 'a' }), { status: 201, body: { count: 1 } })
 })
 
-t.test('a refusal is kept, unless it may pass', async t => {
+t.test('a refusal is kept, unless a retry may succeed', async t => {
   for (const [fault, runs] of [
     [new Fault(clientNotFound, 'gone'), 1],
     [new Fault(notOwner, 'not yours'), 2],
@@ -117,7 +117,7 @@ t.test('a refusal is kept, unless it may pass', async t => {
   }
 })
 
-t.test('a body that does not fit is an answer, too', async t => {
+t.test('a validation error is kept, too', async t => {
   const { routes } = counting(change)
   const { ask, decisions } = await httpFixture(t, { routes })
 
@@ -129,7 +129,7 @@ t.test('a body that does not fit is an answer, too', async t => {
   t.match(decisions[1], { status: 400, reason: 'validation.unknown_field' })
 })
 
-t.test('after a time-out the repeat shows the present state and makes no second', async t => {
+t.test('after a timeout the repeat returns the present state and creates nothing', async t => {
   const { seen, routes } = counting(
     async call => {
       await call.change({ kind: 'thing', id: 'thing-1' }, async () => null)
@@ -151,7 +151,7 @@ t.test('after a time-out the repeat shows the present state and makes no second'
   t.equal(seen.count, 1)
 })
 
-t.test('after a crash between change and answer the repeat shows what was changed', async t => {
+t.test('after a crash between change and response the repeat returns what was changed', async t => {
   const dir = t.testdir()
   const more = { replay: async (_deps: Kernel, _call: Call, id: string) => ({ id }) }
   const before = counting(change, more)
@@ -166,7 +166,7 @@ t.test('after a crash between change and answer the repeat shows what was change
   t.equal(after.seen.count, 0)
 })
 
-t.test('a change whose answer was lost and that cannot show it names the resource', async t => {
+t.test('a change whose response was lost and cannot be replayed names the resource', async t => {
   const fails = async (call: Call, count: number) => {
     await change(call, count)
     throw new Error('x')
@@ -185,7 +185,7 @@ t.test('a change whose answer was lost and that cannot show it names the resourc
   t.match(await removed.ask('POST', '/v1/things', keyed('k')), { status: 204 })
 })
 
-t.test('an answer with a secret is not kept', async t => {
+t.test('a response with a secret is not kept', async t => {
   const { seen, routes } = counting(
     async call => call.change({ kind: 'credential', id: 'c-1' }, async () => ({ token: 'svct_abc' })),
     { reply: 'secret' }
@@ -207,7 +207,7 @@ t.test('an answer with a secret is not kept', async t => {
   t.notMatch(JSON.stringify(await store.read(em => em.find(IdempotencyRecord, {}))), /svct_/)
 })
 
-t.test('an answer without a body is repeated without one', async t => {
+t.test('a response without a body is repeated without one', async t => {
   const { seen, routes } = counting(async (call, count) => void (await change(call, count)), { status: 204 })
   const { http } = await httpFixture(t, { routes })
   const stop = () => http.app.inject({ method: 'POST', url: '/v1/things', headers: keyed('k') })
@@ -217,7 +217,7 @@ t.test('an answer without a body is repeated without one', async t => {
   t.equal(seen.count, 1)
 })
 
-t.test('an answer is kept for a day, and 1,000 a principal', async t => {
+t.test('a response is kept for a day, and at most 1,000 per principal', async t => {
   const { seen, routes } = counting(change)
   const { ask, store, clock } = await httpFixture(t, { routes })
 

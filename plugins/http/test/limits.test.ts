@@ -43,7 +43,7 @@ t.test('headers over 16 KiB are refused in the envelope', async t => {
   t.match(bodyOf(response), { error: { code: 'headers_too_large' } })
 })
 
-t.test('what is not HTTP is refused in the envelope', async t => {
+t.test('bytes that are not HTTP are refused in the envelope', async t => {
   const { http } = await httpFixture(t, { routes: hello })
   const port = await portOf(http)
   const socket = await open(t, port)
@@ -55,7 +55,7 @@ t.test('what is not HTTP is refused in the envelope', async t => {
   t.match(bodyOf(response), { error: { code: 'validation.schema' } })
 })
 
-t.test('headers that do not come are refused in the envelope', async t => {
+t.test('late headers are refused in the envelope', async t => {
   const { http } = await httpFixture(t, { routes: hello })
   t.match(http.app.server, { headersTimeout: 10_000, requestTimeout: 30_000, maxConnections: 1024 })
   const port = await portOf(http)
@@ -93,7 +93,7 @@ t.test('nothing of a body is read before the caller is known', async t => {
   t.match(String(chunk), /^HTTP\/1\.1 401 /)
 })
 
-t.test('256 requests in flight a principal, and not one more', async t => {
+t.test('a principal has at most 256 requests in flight', async t => {
   const gate = Promise.withResolvers<void>()
   const run = async () => gate.promise
   const { ask, decisions } = await httpFixture(t, { routes: [post(run), post(run, 'public')] })
@@ -117,7 +117,7 @@ t.test('256 requests in flight a principal, and not one more', async t => {
   t.match(await ask('POST', '/v1/user', superadmin), { status: 200 })
 })
 
-t.test('a refused or broken request leaves its place', async t => {
+t.test('a refused or broken request is no longer in flight', async t => {
   const { ask } = await httpFixture(t, { routes: [post(async () => Promise.reject(new Error('x')))] })
 
   for (let i = 0; i < 300; i++) await ask('POST', '/v1/user', superadmin)
@@ -125,7 +125,7 @@ t.test('a refused or broken request leaves its place', async t => {
   t.match(await ask('POST', '/v1/user', superadmin), { status: 500 })
 })
 
-t.test('a call knows when its caller has gone', async t => {
+t.test('the signal of a call aborts when its caller disconnects', async t => {
   const arrived = Promise.withResolvers<void>()
   const left = Promise.withResolvers<void>()
   const run = async ({ signal }: Call) => {
@@ -146,7 +146,7 @@ t.test('a call knows when its caller has gone', async t => {
   t.pass('aborted')
 })
 
-t.test('a call whose caller waits is never told that it has gone', async t => {
+t.test('the signal of a call does not abort while its caller waits', async t => {
   let callSignal: AbortSignal | null = null
   const run = async ({ signal }: Call) => {
     callSignal = signal
@@ -165,7 +165,7 @@ t.test('a call whose caller waits is never told that it has gone', async t => {
   t.match(callSignal, { aborted: false })
 })
 
-t.test('a body that ends early is no failure of ours, and leaves its place', async t => {
+t.test('a body that ends early is the fault of the caller, and is no longer in flight', async t => {
   const { http, log, ask } = await httpFixture(t, { routes: hello })
   const port = await portOf(http)
   const head = `POST /v1/user HTTP/1.1\r\nhost: a\r\nauthorization: ${operator.authorization}\r\n`
@@ -206,7 +206,7 @@ t.test('on close a running request ends, and no new one begins', async t => {
   await closed
 })
 
-t.test('a port that is taken is named', async t => {
+t.test('a port in use is named in the error', async t => {
   const { http } = await httpFixture(t, { routes: hello })
   const port = await portOf(http)
   const second = await httpFixture(t, { routes: hello, listen: `127.0.0.1:${port}`, dir: t.testdir() })
@@ -214,7 +214,7 @@ t.test('a port that is taken is named', async t => {
   await t.rejects(second.http.listen(), { message: new RegExp(`127.0.0.1:${port}`) })
 })
 
-t.test('credentials in the clear are warned of, once, where others can listen', async t => {
+t.test('plain http on a non-loopback address logs one warning', async t => {
   for (const [listen, publicOrigin, count] of [
     ['0.0.0.0:0', null, 1],
     ['0.0.0.0:0', 'http://a.example', 1],

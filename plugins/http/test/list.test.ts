@@ -77,7 +77,7 @@ t.test('the link keeps the other parameters', async t => {
   t.match(nextOf(headers['link']), /^\/v1\/table\?name=a%26b&limit=2&cursor=[\w-]+$/)
 })
 
-t.test('without limit all rows come, cut at 10,000', async t => {
+t.test('without limit a list returns at most 10,000 rows', async t => {
   const it = await httpFixture(t, { routes })
 
   for (const url of ['/v1/long-array', '/v1/long-table'])
@@ -88,7 +88,7 @@ t.test('without limit all rows come, cut at 10,000', async t => {
     )
 })
 
-t.test('a limit or cursor that is none is refused by its own code', async t => {
+t.test('an invalid limit or cursor is refused with its own code', async t => {
   const { ask } = await httpFixture(t, { routes })
   const code = async (url: string, params: string) =>
     (await ask('GET', `${url}?${params}`, operator)).body.error

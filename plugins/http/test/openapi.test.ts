@@ -67,7 +67,7 @@ const routes = [
   })
 ]
 
-t.test('the document says what validation does', async t => {
+t.test('the document matches the validation', async t => {
   const { http } = await httpFixture(t, { routes })
   await http.app.ready()
 
@@ -101,7 +101,7 @@ t.test('the document says what validation does', async t => {
   t.same(names(paths['/v1/things'].get), ['name', 'limit', 'cursor'])
 })
 
-t.test('a schema that would drop a typo is not mounted', async t => {
+t.test('a schema that would ignore a misspelled field is refused at mount', async t => {
   const [put] = routes as [(typeof routes)[number]]
   const open = { ...put, schema: () => ({ body: Type.Object({}), reply: Type.Unknown() }) }
 

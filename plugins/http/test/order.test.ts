@@ -131,7 +131,7 @@ const rows = [
   ]
 ] as const
 
-t.test('the first fault in the order of checks is the one that is told', async t => {
+t.test('of several errors, the first in the order of checks is returned', async t => {
   const { ask } = await httpFixture(t, { routes, session })
 
   for (const [what, method, url, headers, status, code] of rows) {
@@ -140,7 +140,7 @@ t.test('the first fault in the order of checks is the one that is told', async t
   }
 })
 
-t.test('after JSON come the key, the body, the query', async t => {
+t.test('after JSON the key is checked, then the body, then the query', async t => {
   const { ask } = await httpFixture(t, { routes })
   const put = (url: string, headers: object, body: object) =>
     ask('PUT', url, { ...superadmin, ...headers }, body)
@@ -168,7 +168,7 @@ t.test('until there is a superadmin only the operator token and public routes pa
   t.match(await ask('PUT', '/v1/thing/1'), { status: 404 })
 })
 
-t.test('a wrong method tells the right ones, a refusal how to say who one is', async t => {
+t.test('a wrong method lists the allowed ones, and a 401 names the authentication scheme', async t => {
   const { ask } = await httpFixture(t, { routes })
 
   t.equal((await ask('DELETE', '/v1/hello')).headers['allow'], 'GET, HEAD')
@@ -176,7 +176,7 @@ t.test('a wrong method tells the right ones, a refusal how to say who one is', a
   t.equal((await ask('PUT', '/v1/things/1')).headers['www-authenticate'], 'Bearer')
 })
 
-t.test('a good cookie with proof passes', async t => {
+t.test('a valid cookie with CSRF proof passes', async t => {
   const { ask } = await httpFixture(t, { routes, session })
 
   const passed = await ask(

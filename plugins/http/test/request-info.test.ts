@@ -38,7 +38,7 @@ async function visit(t: Test, options: Partial<HttpOptions>, headers: object, re
   return { seen: reply.json<RequestInfo>(), cookies: [reply.headers['set-cookie'] ?? []].flat() }
 }
 
-t.test('a visit is what the wire shows', async t => {
+t.test('the request info has what the request contains', async t => {
   const { seen } = await visit(
     t,
     {},
@@ -74,7 +74,7 @@ t.test('forwarded headers count only from a trusted proxy, and never name the ho
     t.match(seen, { remoteAddr: '192.0.2.1', ownOrigin: 'http://sluice.example:7080' })
 })
 
-t.test('an address that a proxy was told by its caller is not believed', async t => {
+t.test('an address that the caller sent to the proxy is not believed', async t => {
   const told = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7' }
 
   const { seen } = await visit(t, { trustedProxies: ['192.0.2.1'] }, told)
@@ -87,13 +87,13 @@ t.test('an IPv4 caller on a dual-stack socket is an IPv4 caller', async t => {
   t.equal((await visit(t, {}, {}, '2001:db8::1')).seen.remoteAddr, '2001:db8::1')
 })
 
-t.test('the public origin outranks what the request says', async t => {
+t.test('the public origin has precedence over the request', async t => {
   const { seen } = await visit(t, { publicOrigin: 'https://door.example' }, {})
 
   t.equal(seen.ownOrigin, 'https://door.example')
 })
 
-t.test('cookies are ours alone, and secure where the origin is', async t => {
+t.test('cookies are limited to this site, and secure if the origin is https', async t => {
   const open = await visit(t, {}, {})
   const secure = await visit(t, { publicOrigin: 'https://door.example' }, {})
 
@@ -104,14 +104,14 @@ t.test('cookies are ours alone, and secure where the origin is', async t => {
   t.equal(secure.cookies[0], 'svc_session=secret; Max-Age=3600; Path=/; HttpOnly; Secure; SameSite=Lax')
 })
 
-t.test('a proxy that is no address stops the start, and so does a certificate that is none', async t => {
+t.test('an invalid proxy address or certificate stops the start', async t => {
   await t.rejects(httpFixture(t, { routes, trustedProxies: ['proxy'] }), { message: /trusted_proxies/ })
   await t.rejects(httpFixture(t, { routes, tls: { cert: 'x', key: 'y' }, dir: t.testdir() }), {
     message: /certificate/
   })
 })
 
-t.test('with a certificate the API speaks TLS alone, and its origin says so', async t => {
+t.test('with a certificate the API accepts only TLS, and its origin is https', async t => {
   const { cert, key } = await openCertificate(t.testdir())
   const { http, log } = await httpFixture(t, { routes, tls: { cert, key }, dir: t.testdir({ data: {} }) })
   const port = await portOf(http)

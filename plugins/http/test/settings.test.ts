@@ -16,7 +16,7 @@ async function pair(t: Test): Promise<{ cert: string; key: string; data: string 
   }
 }
 
-t.test('the origin of a server has the scheme, the address and the port that it took', async t => {
+t.test('the origin of a server has its scheme, address and actual port', async t => {
   const plain = await testServer(t, {
     plugins: [],
     dir: t.testdir(),

@@ -58,7 +58,7 @@ async function read(response: IncomingMessage, wanted: string): Promise<string> 
 
 const ended = (response: IncomingMessage): Promise<unknown> => once(response.resume(), 'close')
 
-t.test('a stream says how long to wait, numbers its events, and keeps the line warm', async t => {
+t.test('a stream sends the retry time, numbers its events and sends comments', async t => {
   const { route, say } = feed()
   const { clock, ...rest } = await httpFixture(t, { routes: [route] })
   const response = await open(t, await portOf(rest.http))
@@ -85,7 +85,7 @@ t.test('a stream ends within a second of lost access', async t => {
   await letGo
 })
 
-t.test('a caller who leaves takes the stream along', async t => {
+t.test('a stream ends when its caller disconnects', async t => {
   const { route, ended: letGo } = feed()
   const { http } = await httpFixture(t, { routes: [route] })
   const response = await open(t, await portOf(http))
@@ -104,13 +104,13 @@ t.test('a seventeenth stream of one principal is refused, and another principal 
   t.equal((await open(t, port, superadmin)).statusCode, 200)
 })
 
-t.test('a stream without access is refused as any route', async t => {
+t.test('a stream without access is refused like any route', async t => {
   const { route } = feed()
   const { ask } = await httpFixture(t, { routes: [route] })
   t.match(await ask('GET', '/v1/feed', {}), { status: 401, body: { error: { code: 'unauthenticated' } } })
 })
 
-t.test('a caller who does not read is cut, and its stream kept no more', async t => {
+t.test('the stream of a caller that does not read is cut', async t => {
   const { route, say, ended: letGo } = feed()
   const { http } = await httpFixture(t, { routes: [route] })
   const response = await open(t, await portOf(http))
@@ -119,7 +119,7 @@ t.test('a caller who does not read is cut, and its stream kept no more', async t
   await letGo
 })
 
-t.test('HEAD of a stream answers, and leaves nothing open', async t => {
+t.test('HEAD of a stream responds and leaves nothing open', async t => {
   const { route, ended: letGo } = feed()
   const { ask } = await httpFixture(t, { routes: [route] })
   t.equal((await ask('HEAD', '/v1/feed', plain)).status, 200)

@@ -78,7 +78,7 @@ const refused = [
   ['null', 400, 'validation.schema', '', /object/]
 ] as const
 
-t.test('a body that does not fit is refused by name, never bent', async t => {
+t.test('an invalid body is refused with the field, never coerced', async t => {
   const { ask } = await httpFixture(t, { routes, codes })
 
   for (const [sent, status, code, field, message] of refused) {
@@ -89,7 +89,7 @@ t.test('a body that does not fit is refused by name, never bent', async t => {
   }
 })
 
-t.test('what fits arrives as it was sent', async t => {
+t.test('a valid body reaches the route as it was sent', async t => {
   const { ask } = await httpFixture(t, { routes, codes })
   const sent = { name: 'a', address: null, size: 2 ** 53 - 1, limit: null, targets: [{ host: 'h', port: 1 }] }
 

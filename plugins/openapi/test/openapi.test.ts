@@ -21,7 +21,7 @@ t.test('the document is public, and names every route of every loaded plugin', a
   })
 })
 
-t.test('operations have ids of their own', async t => {
+t.test('operations have unique ids', async t => {
   const { call } = await testServer(t)
 
   const { body } = await call<Document>('GET', '/v1/openapi.json')

@@ -11,7 +11,7 @@ import { openPrint } from '../../cli/print.ts'
 import { openProgram, typed } from '../../cli/program.ts'
 import credentials from '../../credentials/plugin.ts'
 import users from '../plugin.ts'
-import { desk, password, signIn } from './fixture.ts'
+import { password, signIn, usersFixture } from './fixture.ts'
 
 type Args = Readonly<Record<string, unknown>>
 interface Source {
@@ -21,9 +21,9 @@ interface Source {
 const manifests = [users, auth, credentials]
 
 async function office(t: Test) {
-  const home = await desk(t)
+  const app = await usersFixture(t)
   const codes = [...kernelCodes, ...manifests.flatMap(({ codes }) => codes ?? [])]
-  const api = openApi({ origin: home.server.origin, token: operatorToken, codes, plainHttp: 'refused' })
+  const api = openApi({ origin: app.server.origin, token: operatorToken, codes, plainHttp: 'refused' })
   const commands = manifests.flatMap(({ commands }) => commands ?? [])
 
   /** What is printed, or the code of what is thrown. */
@@ -51,10 +51,10 @@ async function office(t: Test) {
   }
   const told = async (line: string, source?: Source): Promise<Record<string, unknown>> =>
     JSON.parse(await say(`${line} --output json`, source))
-  return { ...home, say, told }
+  return { ...app, say, told }
 }
 
-t.test('a user is made, listed, shown, changed and deleted', async t => {
+t.test('a user is created, listed, shown, changed and deleted', async t => {
   const { say, told } = await office(t)
 
   t.match(await told('user create ann --role superadmin'), { display_name: 'ann', role: 'superadmin' })
@@ -70,7 +70,7 @@ t.test('a user is made, listed, shown, changed and deleted', async t => {
   t.equal(await say('user create Ann'), 'invalid_user_id 3')
 })
 
-t.test('an update says what it changes, and one thing of two', async t => {
+t.test('an update needs a change, and not both --disable and --enable', async t => {
   const { say } = await office(t)
   await say('user create ann')
 
@@ -78,16 +78,16 @@ t.test('an update says what it changes, and one thing of two', async t => {
   t.equal(await say('user update ann --enable --disable'), 'usage 2')
 })
 
-t.test('a password comes from the environment or standard input, never from a flag', async t => {
-  const home = await office(t)
-  const { say } = home
+t.test('a password is read from the environment or standard input, never from an option', async t => {
+  const app = await office(t)
+  const { say } = app
   const fromInput = { input: `${password}\r\nnot this\n` }
   const fromEnv = { env: { SVC_NEW_PASSWORD: 'of the environment' } }
   await say('user create root --role superadmin --initial-password', fromInput)
   await say('user create ann --initial-password --password-change-required', fromEnv)
 
-  t.match(await signIn(home, 'root'), { status: 200, body: { password_change_required: false } })
-  t.match(await signIn(home, 'ann', 'of the environment'), {
+  t.match(await signIn(app, 'root'), { status: 200, body: { password_change_required: false } })
+  t.match(await signIn(app, 'ann', 'of the environment'), {
     status: 200,
     body: { password_change_required: true }
   })
@@ -96,26 +96,26 @@ t.test('a password comes from the environment or standard input, never from a fl
   t.equal(await say('user create eve --password-change-required'), 'initial_password_required 3')
 })
 
-t.test('a password is reset to one that is made, or to a given one that may last', async t => {
-  const home = await office(t)
-  const { say, told } = home
+t.test('a password is reset to a random one, or to a given one that may be permanent', async t => {
+  const app = await office(t)
+  const { say, told } = app
   await say('user create root --role superadmin')
 
   const { temporary_password: made } = await told('user reset-password root')
-  t.match(await signIn(home, 'root', String(made)), { status: 200, body: { password_change_required: true } })
+  t.match(await signIn(app, 'root', String(made)), { status: 200, body: { password_change_required: true } })
   const given = await told('user reset-password root --new-password --lasting', { input: password })
   t.match(given, { temporary_password: undefined, sessions_revoked: 1 })
-  t.match(await signIn(home, 'root'), { status: 200, body: { password_change_required: false } })
+  t.match(await signIn(app, 'root'), { status: 200, body: { password_change_required: false } })
   t.equal(await say('user reset-password root --lasting'), 'usage 2')
   t.equal(await say('user reset-password nobody'), 'user_not_found 8')
 })
 
 t.test('a credential is issued with its token, listed without, rotated and revoked', async t => {
-  const home = await office(t)
-  const { say, told } = home
+  const app = await office(t)
+  const { say, told } = app
   await say('user create root --role superadmin')
   const use = async ({ token }: Record<string, unknown>): Promise<number> =>
-    (await home.ask('GET', '/me', undefined, { authorization: `Bearer ${token}` })).status
+    (await app.ask('GET', '/me', undefined, { authorization: `Bearer ${token}` })).status
 
   const issued = await told('credential issue --user root --label laptop --expires-in-secs 3600')
   const { credential_id: id } = issued

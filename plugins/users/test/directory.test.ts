@@ -1,10 +1,10 @@
 import t from 'tap'
-import { cookieOf, desk, password, refusal, signIn } from './fixture.ts'
+import { cookieOf, password, refusal, signIn, usersFixture } from './fixture.ts'
 
 const ann = { user_id: 'ann', display_name: 'Ann' }
 
-t.test('a user is made, and every field of its row is there', async t => {
-  const { ask, decisions } = await desk(t)
+t.test('a created user has every field of its row', async t => {
+  const { ask, decisions } = await usersFixture(t)
 
   const { status, body } = await ask('POST', '', { ...ann, display_name: ' Ann ' })
 
@@ -24,8 +24,8 @@ t.test('a user is made, and every field of its row is there', async t => {
   t.match(decisions, [{ action: 'user.create', resourceKind: 'user', resourceId: 'ann', status: 201 }])
 })
 
-t.test('what a new user may be', async t => {
-  const { ask, user } = await desk(t)
+t.test('an invalid new user is refused', async t => {
+  const { ask, user } = await usersFixture(t)
   await user('root', 'superadmin')
   const cases: readonly (readonly [object, number, string])[] = [
     [{ user_id: 'Ann' }, 422, 'invalid_user_id'],
@@ -47,30 +47,30 @@ t.test('what a new user may be', async t => {
 })
 
 t.test('the initial password opens a session; one that must be changed opens a limited one', async t => {
-  const home = await desk(t)
-  const { user } = home
+  const app = await usersFixture(t)
+  const { user } = app
   await user('root', 'superadmin', { initial_password: password })
   await user('ann', 'user', { initial_password: password, password_change_required: true })
 
-  t.match(await signIn(home, 'root'), { status: 200, body: { password_change_required: false } })
-  t.match(await signIn(home, 'ann'), { status: 200, body: { password_change_required: true } })
-  t.match((await home.ask('GET', '/ann')).body, { password_change_required: true, credential_count: 1 })
+  t.match(await signIn(app, 'root'), { status: 200, body: { password_change_required: false } })
+  t.match(await signIn(app, 'ann'), { status: 200, body: { password_change_required: true } })
+  t.match((await app.ask('GET', '/ann')).body, { password_change_required: true, credential_count: 1 })
 })
 
 t.test('a refused user leaves no password behind', async t => {
-  const home = await desk(t)
-  await home.user('root', 'superadmin')
-  const before = await home.ask('GET', '/root')
+  const app = await usersFixture(t)
+  await app.user('root', 'superadmin')
+  const before = await app.ask('GET', '/root')
 
   const again = { ...ann, user_id: 'root', initial_password: password }
-  t.match(await home.ask('POST', '', again), refusal(409, 'user_already_exists'))
+  t.match(await app.ask('POST', '', again), refusal(409, 'user_already_exists'))
 
-  t.match(await signIn(home, 'root'), refusal(401, 'invalid_login'))
-  t.strictSame((await home.ask('GET', '/root')).body, before.body)
+  t.match(await signIn(app, 'root'), refusal(401, 'invalid_login'))
+  t.strictSame((await app.ask('GET', '/root')).body, before.body)
 })
 
-t.test('without the plugins that bring them, fields are neither shown nor taken', async t => {
-  const { ask, server } = await desk(t, { plugins: ['users'] })
+t.test('fields of plugins that are not loaded are neither shown nor accepted', async t => {
+  const { ask, server } = await usersFixture(t, { plugins: ['users'] })
 
   t.match(
     await ask('POST', '', { ...ann, initial_password: password }),
@@ -88,7 +88,7 @@ t.test('without the plugins that bring them, fields are neither shown nor taken'
 })
 
 t.test('the list comes in pages, each user once', async t => {
-  const { ask, user } = await desk(t)
+  const { ask, user } = await usersFixture(t)
   for (const userId of ['cyd', 'ann', 'bob']) await user(userId)
 
   const first = await ask('GET', '?limit=2')
@@ -101,7 +101,7 @@ t.test('the list comes in pages, each user once', async t => {
 t.test(
   'who reads whom: oneself, or a superadmin; ownership is judged before the user is looked up',
   async t => {
-    const { ask, user } = await desk(t)
+    const { ask, user } = await usersFixture(t)
     const root = await user('root', 'superadmin')
     const bob = await user('bob')
 
@@ -113,8 +113,8 @@ t.test(
   }
 )
 
-t.test('only superadmins list, make, change and delete', async t => {
-  const { ask, user } = await desk(t)
+t.test('only superadmins list, create, change and delete', async t => {
+  const { ask, user } = await usersFixture(t)
   await user('root', 'superadmin')
   const bob = await user('bob')
 
@@ -128,8 +128,8 @@ t.test('only superadmins list, make, change and delete', async t => {
     t.match(await ask(method, path, body, bob), refusal(403, 'role_required'), `${method} ${path}`)
 })
 
-t.test('name, role and state are changed; what is not named stays', async t => {
-  const { ask, user } = await desk(t)
+t.test('name, role and state are changed; fields that are not given stay', async t => {
+  const { ask, user } = await usersFixture(t)
   await user('root', 'superadmin')
   await user('ann')
 
@@ -154,25 +154,25 @@ t.test('name, role and state are changed; what is not named stays', async t => {
   t.match(await ask('PATCH', '/_operator', { role: 'user' }), refusal(404, 'user_not_found'))
 })
 
-t.test('disabling ends sessions for good and refuses bearers until the user is enabled', async t => {
-  const home = await desk(t)
-  const { ask, user } = home
+t.test('disabling ends the sessions and refuses bearer tokens until the user is enabled', async t => {
+  const app = await usersFixture(t)
+  const { ask, user } = app
   await user('root', 'superadmin')
   const bearer = await user('ann', 'user', { initial_password: password })
-  const session = { authorization: '', cookie: cookieOf(await signIn(home, 'ann')) }
+  const session = { authorization: '', cookie: cookieOf(await signIn(app, 'ann')) }
 
   t.match(await ask('PATCH', '/ann', { disabled: true }), { status: 200, body: { disabled: true } })
 
   t.match(await ask('GET', '/me', undefined, bearer), refusal(401, 'user_disabled'))
   t.match(await ask('GET', '/me', undefined, session), refusal(401, 'unauthenticated'))
-  t.match(await signIn(home, 'ann'), refusal(401, 'user_disabled'))
+  t.match(await signIn(app, 'ann'), refusal(401, 'user_disabled'))
   await ask('PATCH', '/ann', { disabled: false })
   t.match(await ask('GET', '/me', undefined, bearer), { status: 200 })
   t.match(await ask('GET', '/me', undefined, session), refusal(401, 'unauthenticated'))
 })
 
 t.test('the last enabled superadmin stays one; a disabled one does not count', async t => {
-  const { ask, user } = await desk(t)
+  const { ask, user } = await usersFixture(t)
   await user('root', 'superadmin')
   await user('eve', 'superadmin')
   await ask('PATCH', '/eve', { disabled: true })
@@ -185,7 +185,7 @@ t.test('the last enabled superadmin stays one; a disabled one does not count', a
 })
 
 t.test('nobody demotes, disables or deletes themselves', async t => {
-  const { ask, user } = await desk(t)
+  const { ask, user } = await usersFixture(t)
   await user('eve', 'superadmin')
   const root = await user('root', 'superadmin')
 
@@ -196,7 +196,7 @@ t.test('nobody demotes, disables or deletes themselves', async t => {
 })
 
 t.test('of two superadmins that demote each other at once, one wins', async t => {
-  const { ask, user } = await desk(t)
+  const { ask, user } = await usersFixture(t)
   const root = await user('root', 'superadmin')
   const eve = await user('eve', 'superadmin')
 
@@ -212,8 +212,8 @@ t.test('of two superadmins that demote each other at once, one wins', async t =>
   )
 })
 
-t.test('a repeated key shows the user, and makes no second', async t => {
-  const { call } = await desk(t)
+t.test('a repeated Idempotency-Key returns the user and creates no second one', async t => {
+  const { call } = await usersFixture(t)
   const create = (body: object) => call('POST', '/v1/users', body, { 'idempotency-key': 'one' })
 
   const first = await create(ann)

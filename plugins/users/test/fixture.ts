@@ -9,7 +9,7 @@ export interface Body {
 }
 type Headers = Readonly<Record<string, string>>
 
-export interface Desk extends TestServer {
+export interface UsersFixture extends TestServer {
   /** Makes a user; answers its Authorization header. */
   user(userId: string, role?: Role, more?: object): Promise<Headers>
   bearer(userId: string): Promise<Headers>
@@ -21,9 +21,10 @@ export interface Desk extends TestServer {
   ): Promise<Reply<Body>>
 }
 
-export async function desk(t: Test, plan: TestServerOptions = {}): Promise<Desk> {
+export async function usersFixture(t: Test, plan: TestServerOptions = {}): Promise<UsersFixture> {
   const home = await testServer(t, { plugins: ['users', 'auth', 'credentials', 'clients', 'rules'], ...plan })
-  const ask: Desk['ask'] = (method, path, body, as) => home.call<Body>(method, `/v1/users${path}`, body, as)
+  const ask: UsersFixture['ask'] = (method, path, body, as) =>
+    home.call<Body>(method, `/v1/users${path}`, body, as)
   const bearer = async (userId: string): Promise<Headers> => {
     const { body } = await ask('POST', `/${userId}/credentials`, {})
     return { authorization: `Bearer ${body['token']}` }

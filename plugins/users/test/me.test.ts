@@ -1,7 +1,7 @@
 import t from 'tap'
 import { testServer } from '../../../kit/test-server.ts'
 
-t.test('the operator token is told who it is', async t => {
+t.test('the operator token can read its own identity', async t => {
   const { call } = await testServer(t, { plugins: ['users'] })
 
   const reply = await call('GET', '/v1/users/me')

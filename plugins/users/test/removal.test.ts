@@ -4,17 +4,17 @@ import { Client, Credential } from '../../../kernel/identity/entities.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
 import { Rule } from '../../rules/entities.ts'
 import { removalSlot } from '../exports.ts'
-import { cookieOf, desk, password, refusal, signIn } from './fixture.ts'
+import { cookieOf, password, refusal, signIn, usersFixture } from './fixture.ts'
 
 t.test(
   'a user goes with credentials, sessions and password, and a later one of that name inherits nothing',
   async t => {
-    const home = await desk(t)
-    const { ask, user } = home
+    const app = await usersFixture(t)
+    const { ask, user } = app
     await user('root', 'superadmin')
     const bearer = await user('ann', 'user', { initial_password: password })
     const kept = await user('bob')
-    const session = { authorization: '', cookie: cookieOf(await signIn(home, 'ann')) }
+    const session = { authorization: '', cookie: cookieOf(await signIn(app, 'ann')) }
     const credentials = await ask('GET', '/ann/credentials')
     const [{ credential_id: id }] = credentials.body as unknown as [{ credential_id: string }]
 
@@ -27,14 +27,14 @@ t.test(
     await ask('POST', '', { user_id: 'ann', display_name: 'Another Ann' })
     t.match(await ask('GET', '/me', undefined, bearer), refusal(401, 'unauthenticated'))
     t.match(await ask('GET', '/me', undefined, session), refusal(401, 'unauthenticated'))
-    t.match(await signIn(home, 'ann'), refusal(401, 'invalid_login'))
+    t.match(await signIn(app, 'ann'), refusal(401, 'invalid_login'))
     t.strictSame((await ask('GET', '/ann/credentials')).body, [])
     t.match(await ask('GET', '/me', undefined, kept), { status: 200 })
   }
 )
 
-t.test('the rules of a user go, those of others stay', async t => {
-  const { ask, user, server, clock } = await desk(t)
+t.test('the rules of a deleted user are removed, those of others stay', async t => {
+  const { ask, user, server, clock } = await usersFixture(t)
   await user('ann')
   await user('bob')
   const { store } = server.depsOf('rules')
@@ -76,7 +76,7 @@ t.test('the rules of a user go, those of others stay', async t => {
   )
 })
 
-t.test('a removal that fails in one part takes nothing away', async t => {
+t.test('a removal that fails in one part changes nothing', async t => {
   const stuck = definePlugin({
     name: 'stuck',
     version: '1.0.0',
@@ -84,7 +84,7 @@ t.test('a removal that fails in one part takes nothing away', async t => {
     needs: { users: '^1.0.0' },
     fills: [removalSlot.fill({ remove: () => Promise.reject(new TypeError('stuck')) })]
   })
-  const { ask, user, server } = await desk(t, { plugins: ['users', 'auth', 'credentials', stuck] })
+  const { ask, user, server } = await usersFixture(t, { plugins: ['users', 'auth', 'credentials', stuck] })
   const bearer = await user('ann')
   await user('root', 'superadmin')
 

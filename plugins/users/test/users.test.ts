@@ -22,7 +22,7 @@ const codeOf = (call: () => Promise<unknown>): Promise<string | null> =>
     error => (error instanceof Fault ? error.errorCode.code : String(error))
   )
 
-t.test('a user is kept as given, enabled, with the time', async t => {
+t.test('a user is stored as given, enabled, with the time', async t => {
   const { users, store, clock } = await open(t)
 
   await store.change(em => users.insert(em, { ...ann, displayName: ' Ann Ångström 🦊 ' }))
@@ -32,7 +32,7 @@ t.test('a user is kept as given, enabled, with the time', async t => {
   ])
 })
 
-t.test('a user_id is taken once', async t => {
+t.test('a user_id is unique', async t => {
   const { users, store } = await open(t)
   const insert = () => store.change(em => users.insert(em, ann))
   await insert()
@@ -40,7 +40,7 @@ t.test('a user_id is taken once', async t => {
   t.equal(await codeOf(insert), 'user_already_exists')
 })
 
-t.test('what a user may be called', async t => {
+t.test('invalid user ids and display names are refused', async t => {
   const { users } = await open(t)
   const cases: [object, string | null][] = [
     [{ userId: 'a' }, null],

@@ -3,9 +3,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { type Process, type Ran, sluice } from '../support/process.ts'
 
-export interface Places {
+export interface SecretSearch {
   /** A process whose output counts, under this name. */
-  watch(name: string, process: Process): void
+  watchProcess(name: string, process: Process): void
   /** A command that ends; its output and arguments count. */
   run(
     name: string,
@@ -16,9 +16,9 @@ export interface Places {
   /** A request whose answer counts, headers too. */
   ask(method: string, url: string, body?: object, headers?: Readonly<Record<string, string>>): Promise<Answer>
   /** Looks at all files and processes as they are now. */
-  look(dirs: Readonly<Record<string, string>>): void
+  scan(dirs: Readonly<Record<string, string>>): void
   /** Every place in which a text was seen. */
-  of(text: string): readonly string[]
+  placesOf(text: string): readonly string[]
 }
 
 export interface Answer {
@@ -27,14 +27,14 @@ export interface Answer {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-export function openPlaces(): Places {
+export function openSecretSearch(): SecretSearch {
   const texts = new Map<string, string>()
   const put = (place: string, text: string): void =>
     void texts.set(place, `${texts.get(place) ?? ''}${text}\n`)
   const watched = new Map<string, Process>()
 
   return {
-    watch(name, process) {
+    watchProcess(name, process) {
       watched.set(name, process)
     },
     async run(name, args, env = {}, input = '') {
@@ -55,7 +55,7 @@ export function openPlaces(): Places {
       )
       return { status: reply.status, headers: reply.headers, body: text === '' ? {} : JSON.parse(text) }
     },
-    look(dirs) {
+    scan(dirs) {
       for (const [name, dir] of Object.entries(dirs))
         for (const file of filesIn(dir))
           put(`file ${name}/${relative(dir, file)}`, readFileSync(file, 'latin1'))
@@ -65,7 +65,7 @@ export function openPlaces(): Places {
           put(`environment of ${name}`, procOf(member, 'environ'))
         }
     },
-    of(text) {
+    placesOf(text) {
       for (const [name, process] of watched) texts.set(`output of ${name}`, process.output())
       return [...texts].filter(([, found]) => found.includes(text)).map(([place]) => place)
     }

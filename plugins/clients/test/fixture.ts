@@ -6,7 +6,7 @@ import type { TestServer } from '../../../kit/test-server.ts'
 export const notFound = { status: 404, body: { error: { code: 'client_not_found' } } }
 
 /** Clients as if agents had enrolled. */
-export async function enrolled(
+export async function insertClients(
   { server, clock }: TestServer,
   ...names: readonly string[]
 ): Promise<string[]> {

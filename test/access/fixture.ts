@@ -11,10 +11,10 @@ import { Grant } from '../../plugins/grants/entities.ts'
 import { capability, Targets } from '../../plugins/grants/wire.ts'
 import { type RulesFixture, rulesFixture } from '../../plugins/rules/test/fixture.ts'
 import { messages } from '../../plugins/rules/wire.ts'
-import { type Caller, callers, password, reset } from './callers.ts'
-import { type Kind, shareOf, wordsOf } from './table.ts'
+import { type Caller, callers, password, resetUsers } from './callers.ts'
+import { type Kind, relationAt, segmentsOf } from './table.ts'
 
-export interface World extends RulesFixture {
+export interface AccessFixture extends RulesFixture {
   readonly edge: string // a client on which ada has a grant; its agent is connected, and knows rules alone
   /** Everybody as callers.ts says. */
   restore(userId: string): Promise<void>
@@ -27,14 +27,14 @@ export interface World extends RulesFixture {
 /** Stands in what only this person may see, and superadmins. */
 export const canaryOf = (userId: string): string => `canary-${userId}`
 
-export async function world(t: Test): Promise<World> {
-  const on = await rulesFixture(t, {
+export async function accessFixture(t: Test): Promise<AccessFixture> {
+  const rules = await rulesFixture(t, {
     plugins: Object.keys(builtin).filter(name => name !== 'watchdog'), // its heart would beat by a clock that stands still
     keys: { operator_http_public_origin: origin, trusted_proxies: ['127.0.0.1'] }
   })
-  const deps = on.server.depsOf('auth') as Deps
+  const deps = rules.server.depsOf('auth') as Deps
   const { store } = deps
-  const { clock } = on
+  const { clock } = rules
   await store.read(em => em.execute('pragma synchronous = off')) // thousands of decisions, and nobody pulls the plug
   const hash = await deps.hashPool.run(argon => argon.hash(password))
   let count = 0
@@ -48,7 +48,7 @@ export async function world(t: Test): Promise<World> {
     return id
   }
   const [edge, depot, stray] = [await client('edge'), await client('depot'), await client(canaryOf('none'))]
-  await on.connect(edge, {
+  await rules.connect(edge, {
     capabilities: { [capability.id]: capability.since },
     messages: [...messages, Targets]
   })
@@ -71,7 +71,7 @@ export async function world(t: Test): Promise<World> {
 
   async function rule(owner: string): Promise<string> {
     const targets = [{ host: `${canaryOf(owner)}.example`, port: 80 }]
-    const reply = await on.push({ client: edge, listen_port: 10_000 + next(), targets, owner })
+    const reply = await rules.push({ client: edge, listen_port: 10_000 + next(), targets, owner })
     if (reply.status !== 201) throw new Error(JSON.stringify(reply.body))
     return reply.body.rule_id
   }
@@ -101,24 +101,27 @@ export async function world(t: Test): Promise<World> {
   /** One at a time; those before are over. Nobody's, where the caller may not have one. */
   async function lease(headers: Record<string, string>): Promise<string> {
     await clock.advance(leaseMs)
-    const { body } = await on.call<{ lease_id?: string }>('POST', '/v1/apply-leases', undefined, headers)
+    const { body } = await rules.call<{ lease_id?: string }>('POST', '/v1/apply-leases', undefined, headers)
     return body.lease_id ?? absent('apply-leases', 'missing')
   }
 
   const enrollment = async (): Promise<string> =>
-    (await on.call<{ enrollment_id: string }>('POST', '/v1/client-enrollments', { name: canaryOf('none') }))
-      .body.enrollment_id
+    (
+      await rules.call<{ enrollment_id: string }>('POST', '/v1/client-enrollments', {
+        name: canaryOf('none')
+      })
+    ).body.enrollment_id
 
-  await reset(deps, hash)
-  await demoteBoss(on, deps)
-  await endSessionOfRex(on, deps)
+  await resetUsers(deps, hash)
+  await demoteBoss(rules, deps)
+  await endSessionOfRex(rules, deps)
   await grant('ada')
   await grant('ada', depot)
   const lost = await grant('gus')
   const gus = { authorization: 'Bearer svct_gus' }
   const pushed = { client: edge, listen_port: next() + 10_000, targets: [{ host: '10.0.0.1', port: 80 }] }
-  const { rule_id: goneRule } = (await on.call<{ rule_id: string }>('POST', '/v1/rules', pushed, gus)).body
-  await on.call('DELETE', `/v1/grants/${lost}`)
+  const { rule_id: goneRule } = (await rules.call<{ rule_id: string }>('POST', '/v1/rules', pushed, gus)).body
+  await rules.call('DELETE', `/v1/grants/${lost}`)
 
   /** A thing of a person, named by the word before its id in a path; null where there is none such. */
   async function make(word: string, owner: string, of: Caller): Promise<string | null> {
@@ -135,8 +138,8 @@ export async function world(t: Test): Promise<World> {
     return isOwn && of.name === 'stranger' ? null : rule(owner)
   }
 
-  async function clientOf({ is, name }: Caller, isOwn: boolean): Promise<string | null> {
-    if (is === 'super') return client(canaryOf('none'))
+  async function clientOf({ role, name }: Caller, isOwn: boolean): Promise<string | null> {
+    if (role === 'super') return client(canaryOf('none'))
     if (!isOwn) return stray
     return name === 'stranger' || name === 'demoted' ? null : depot
   }
@@ -150,12 +153,12 @@ export async function world(t: Test): Promise<World> {
   }
 
   async function pathOf(path: string, caller: Caller, kind: Kind, life: 'shared' | 'fresh') {
-    const words = wordsOf(path)
+    const words = segmentsOf(path)
     const [thing, other] = life === 'fresh' ? [make, await user()] : [share, 'zoe']
     const me = caller.userId ?? 'ada'
     let filled = path
     for (const [at, word] of words.entries()) {
-      const relation = shareOf(kind, at, words.length)
+      const relation = relationAt(kind, at, words.length)
       const isOther = relation === 'foreign' || kind === 'foreign'
       const id = relation === 'missing' ? absent(word, kind) : await thing(word, isOther ? other : me, caller)
       if (id === null) return null
@@ -164,7 +167,7 @@ export async function world(t: Test): Promise<World> {
     return filled
   }
 
-  return { ...on, edge, next, pathOf, restore: userId => reset(deps, hash, [userId]) }
+  return { ...rules, edge, next, pathOf, restore: userId => resetUsers(deps, hash, [userId]) }
 }
 
 const headersOf = (name: string): Record<string, string> => ({
@@ -172,21 +175,21 @@ const headersOf = (name: string): Record<string, string> => ({
 })
 
 /** Its session was opened by a superadmin, and stays. */
-async function demoteBoss(on: RulesFixture, { store }: Deps): Promise<void> {
+async function demoteBoss(rules: RulesFixture, { store }: Deps): Promise<void> {
   await store.change(em => em.nativeUpdate(User, { id: 'boss' }, { role: 'superadmin' }))
-  const { status } = await on.call('GET', '/v1/users', undefined, headersOf('demoted'))
+  const { status } = await rules.call('GET', '/v1/users', undefined, headersOf('demoted'))
   if (status !== 200) throw new Error(`boss was no superadmin: ${status}`)
-  await on.call('PATCH', '/v1/users/boss', { role: 'user' })
+  await rules.call('PATCH', '/v1/users/boss', { role: 'user' })
 }
 
 /** It was a good one. */
-async function endSessionOfRex(on: RulesFixture, { store, clock }: Deps): Promise<void> {
+async function endSessionOfRex(rules: RulesFixture, { store, clock }: Deps): Promise<void> {
   const times = { createdAt: clock.now(), lastSeenAt: clock.now() }
   const tokenHash = hashOf('session-of-rex')
   await store.change(em =>
     em.insert(Session, { id: newId(), userId: 'rex', tokenHash, remoteAddr: '', ...times })
   )
-  const { status } = await on.call('POST', '/v1/auth/logout', undefined, headersOf('ended'))
+  const { status } = await rules.call('POST', '/v1/auth/logout', undefined, headersOf('ended'))
   if (status !== 204) throw new Error(`rex had no session: ${status}`)
 }
 
