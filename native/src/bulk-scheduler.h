@@ -15,8 +15,7 @@ class BulkScheduler {
   /** The same as a byte count, for one spliced transfer. */
   size_t slice_bytes(int64_t now_us);
   void slice_ended(int64_t now_us) { slice_ended_us_ = now_us; }
-  /** The pause before the next slice; 0 without a recent small read. It lets processes run that this thread
-   * has just woken on its processor. */
+  /** The pause before the next slice, in which a process can run that was just woken on this processor. */
   int64_t pause_us(int64_t now_us) const;
 
  private:

@@ -1,7 +1,5 @@
 #include "connection.h"
 
-#include <cerrno>
-
 namespace sluice {
 
 namespace {

@@ -23,7 +23,7 @@ struct Caller {
 /** Owned by its shard; uses two reserved descriptors. */
 class Connection final : public DeferredDelete,
                          public EndpointOwner,
-                         public DialerOwner,
+                         public DialerOwner<ConnectedTarget>,
                          public DeferredTask {
  public:
   Connection(TcpRuleShard& shard, Caller caller);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "endpoint.h"
@@ -17,20 +16,10 @@ struct ConnectedTarget {
   bool is_failover;  // another target was tried before
 };
 
-class DialerOwner {
- public:
-  virtual void dial_succeeded(ConnectedTarget connected) = 0;
-  /** `refusal`: why addresses were refused, or `kNoReason`. */
-  virtual void dial_failed(Reason refusal) = 0;
-
- protected:
-  ~DialerOwner() = default;
-};
-
 /** Dials once. Calls its owner exactly once, possibly from within `begin`, unless it is cancelled before. */
 class Dialer final : public DeferredDelete, public EndpointOwner, public ResolveRequester {
  public:
-  Dialer(RuleShard& shard, int port_index, DialerOwner& owner)
+  Dialer(RuleShard& shard, int port_index, DialerOwner<ConnectedTarget>& owner)
       : shard_(shard), owner_(owner), port_index_(port_index) {}
   ~Dialer() override { cancel(); }
 
@@ -65,7 +54,7 @@ class Dialer final : public DeferredDelete, public EndpointOwner, public Resolve
   const Target& target() const { return shard_.rule->targets[target_]; }
 
   RuleShard& shard_;
-  DialerOwner& owner_;
+  DialerOwner<ConnectedTarget>& owner_;
   const int port_index_;
   int target_ = -1;
   bool is_probe_ = false;

@@ -28,14 +28,6 @@ void EventLoop::post(Task task) {
   if (is_first) sys::signal_wakeup(wakeup_fd_.get());
 }
 
-int EventLoop::watch(int fd, FdWatcher& watcher) {
-  return watch(fd, watcher, EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET);
-}
-
-int EventLoop::watch(int fd, FdWatcher& watcher, uint32_t events) {
-  return sys::watch(epoll_.get(), fd, events, &watcher);
-}
-
 void EventLoop::enqueue(DeferredTask& task, std::deque<DeferredTask*>& queue) {
   if (task.is_queued_) return;
   task.is_queued_ = true;

@@ -59,15 +59,16 @@ class EventLoop {
   size_t slice_bytes() { return bulk_scheduler_.slice_bytes(now_us_); }
   void arm_after(Timer& timer, int64_t after_ms) { timers_.arm(timer, now_ms() + after_ms); }
 
-  /** Watches a traffic socket, edge-triggered, for all events. */
-  int watch(int fd, FdWatcher& watcher);
-  int watch(int fd, FdWatcher& watcher, uint32_t events);
+  /** Watches a descriptor. Traffic sockets are watched edge-triggered for all events. */
+  int watch(int fd, FdWatcher& watcher,
+            uint32_t events = EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET) {
+    return sys::watch(epoll_.get(), fd, events, &watcher);
+  }
   int unwatch(int fd) { return sys::unwatch(epoll_.get(), fd); }
   /** Runs a bulk transfer's task in the next slice. */
   void defer(DeferredTask& task) { enqueue(task, deferred_); }
   /** Runs a task once, after all events of this batch. */
   void run_after_batch(DeferredTask& task) { enqueue(task, after_batch_); }
-  /** Removes a deferred task. */
   void cancel(DeferredTask& task);
   void delete_later(std::unique_ptr<DeferredDelete> object) { to_delete_.push_back(std::move(object)); }
 

@@ -1,7 +1,6 @@
 // One thread's pipes for splice. Only empty pipes are reused, so no byte of one connection reaches another.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "engine-context.h"

@@ -7,6 +7,18 @@
 
 namespace sluice {
 
+/** Receives the result of a dial: a connected stream or datagram socket, or a failure. */
+template <class Connected>
+class DialerOwner {
+ public:
+  virtual void dial_succeeded(Connected connected) = 0;
+  /** `refusal`: why addresses were refused, or `kNoReason`. */
+  virtual void dial_failed(Reason refusal) = 0;
+
+ protected:
+  ~DialerOwner() = default;
+};
+
 class RuleShard : public DeferredDelete {
  public:
   RuleShard(Worker& worker, std::shared_ptr<Rule> rule);
@@ -42,14 +54,13 @@ class RuleShard : public DeferredDelete {
   void end_when_empty();
 
  private:
-  void on_drain_timeout() { reset_all(); }
   const Filters& filters();
 
   std::shared_ptr<const Filters> filters_;
   uint32_t filters_version_;
   bool is_closed_ = false;
   bool has_ended_ = false;
-  MethodTimer<RuleShard, &RuleShard::on_drain_timeout> drain_timer_{*this};
+  MethodTimer<RuleShard, &RuleShard::reset_all> drain_timer_{*this};
 };
 
 }  // namespace sluice

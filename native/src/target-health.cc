@@ -90,14 +90,4 @@ TargetHealth::Status TargetHealth::status(int index) {
   return targets_[index];
 }
 
-void TargetAttempt::succeed() {
-  if (TargetHealth* health = std::exchange(health_, nullptr)) health->succeeded(target_);
-}
-void TargetAttempt::fail(const std::string& reason, int64_t now_ms) {
-  if (TargetHealth* health = std::exchange(health_, nullptr)) health->failed(target_, reason, now_ms);
-}
-void TargetAttempt::abandon() {
-  if (TargetHealth* health = std::exchange(health_, nullptr)) health->abandoned(target_);
-}
-
 }  // namespace sluice

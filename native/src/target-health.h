@@ -25,7 +25,6 @@ class TargetHealth {
   TargetHealth(size_t targets, OnChange on_change);
 
   bool are_all_failed();
-  /** Returns all targets, the one that failed longest ago first. */
   std::vector<int> longest_failed_first();
   /** Begins an attempt. Not on a failed target that is being tried, or has failed a short time ago. */
   bool begin_if_due(int target, int64_t now_ms);
@@ -74,11 +73,19 @@ class TargetAttempt {
   ~TargetAttempt() { abandon(); }
 
   int target() const { return target_; }
-  void succeed();
-  void fail(const std::string& reason, int64_t now_ms);
-  void abandon();
+  void succeed() {
+    if (TargetHealth* health = take()) health->succeeded(target_);
+  }
+  void fail(const std::string& reason, int64_t now_ms) {
+    if (TargetHealth* health = take()) health->failed(target_, reason, now_ms);
+  }
+  void abandon() {
+    if (TargetHealth* health = take()) health->abandoned(target_);
+  }
 
  private:
+  TargetHealth* take() { return std::exchange(health_, nullptr); }
+
   TargetHealth* health_ = nullptr;
   int target_ = -1;
 };

@@ -16,20 +16,10 @@ struct ConnectedUdpTarget {
   bool is_failover = false;  // another target was tried before
 };
 
-class UdpDialerOwner {
- public:
-  virtual void dial_succeeded(ConnectedUdpTarget connected) = 0;
-  /** `refusal`: why addresses were refused, or `kNoReason`. */
-  virtual void dial_failed(Reason refusal) = 0;
-
- protected:
-  ~UdpDialerOwner() = default;
-};
-
 /** Dials once. Calls its owner exactly once, possibly from within `begin`, unless it is cancelled before. */
 class UdpDialer final : private ResolveRequester {
  public:
-  UdpDialer(UdpRuleShard& shard, int port_index, UdpDialerOwner& owner)
+  UdpDialer(UdpRuleShard& shard, int port_index, DialerOwner<ConnectedUdpTarget>& owner)
       : shard_(shard), owner_(owner), port_index_(port_index) {}
   ~UdpDialer() { cancel(); }
 
@@ -45,7 +35,7 @@ class UdpDialer final : private ResolveRequester {
   const Target& target() const;
 
   UdpRuleShard& shard_;
-  UdpDialerOwner& owner_;
+  DialerOwner<ConnectedUdpTarget>& owner_;
   const int port_index_;
   int target_ = -1;
   /** The order when all have failed. A flow cannot fail over later: ICMP errors come too late. */

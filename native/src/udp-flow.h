@@ -16,7 +16,7 @@ struct UdpPath {
   SourceAddress source;
 };
 
-class UdpFlow final : public FdWatcher, private UdpSender, private UdpDialerOwner {
+class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<ConnectedUdpTarget> {
  public:
   UdpFlow(UdpRuleShard& shard, const UdpPath& path);
 
