@@ -1,9 +1,9 @@
-import type { Dice } from '../bench/soak/dice.ts'
+import type { SeededRandom } from '../bench/soak/seeded-random.ts'
 
 /** One of them; there must be some. */
-export const any = <T>(of: readonly T[], dice: Dice): T => of[dice.below(of.length)] as T
+export const any = <T>(of: readonly T[], dice: SeededRandom): T => of[dice.below(of.length)] as T
 
-export function shuffled<T>(list: readonly T[], dice: Dice): T[] {
+export function shuffled<T>(list: readonly T[], dice: SeededRandom): T[] {
   const left = [...list]
   return list.map(() => left.splice(dice.below(left.length), 1)[0] as T) // as many as there are
 }

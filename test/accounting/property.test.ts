@@ -1,7 +1,7 @@
 // Whatever happens to server, agents and the stream between them, the books are what was delivered.
 //   SLUICE_ROUNDS=200 SLUICE_SEED=7 SLUICE_STEPS='cut,power cut' node test/books/property.test.ts
 import t from 'tap'
-import { openDice } from '../bench/soak/dice.ts'
+import { seededRandom } from '../bench/soak/seeded-random.ts'
 import { balance, compareMinutes, comparePeriod, read, refuseSurplus } from './audit.ts'
 import { shuffled } from './chance.ts'
 import { steps, transfer } from './steps.ts'
@@ -14,7 +14,7 @@ const isBrief = rounds === 1 // some of the steps, others with each seed
 const aheadMs = 20_000
 
 t.test(`the books are what came, with seed ${seed}`, { timeout: 60_000 + rounds * 240_000 }, async t => {
-  const dice = openDice(seed)
+  const dice = seededRandom(seed)
   const world = await openWorld(t, seed)
   const began = performance.now()
   const fromSecs = Math.floor(Date.now() / 60_000) * 60

@@ -8,7 +8,7 @@ import { alpn, controlMessages, Hello } from '../../kernel/wire/control.ts'
 import { Envelope, wireMessages } from '../../kernel/wire/envelope.ts'
 import { encodeFrame, frameLimit, frameParser } from '../../kernel/wire/frame.ts'
 import { messages, StatsReport } from '../../plugins/stats/wire.ts'
-import type { Dice } from '../bench/soak/dice.ts'
+import type { SeededRandom } from '../bench/soak/seeded-random.ts'
 import type { Ground } from '../support/test-cluster.ts'
 import { any, shuffled } from './chance.ts'
 
@@ -31,7 +31,7 @@ interface Options {
   readonly controlPort: number
   /** The server's certificate and key. */
   readonly pem: string
-  readonly dice: Dice
+  readonly dice: SeededRandom
 }
 
 interface Pair {

@@ -1,12 +1,12 @@
 // What may happen to the books, each while bytes are on the way.
-import type { Dice } from '../bench/soak/dice.ts'
+import type { SeededRandom } from '../bench/soak/seeded-random.ts'
 import { any } from './chance.ts'
 import { pause, type Rule, type World } from './world.ts'
 
-export type Step = (world: World, dice: Dice) => Promise<unknown>
+export type Step = (world: World, dice: SeededRandom) => Promise<unknown>
 
 /** Some at once; all of it comes. */
-export async function transfer({ rules }: World, dice: Dice): Promise<void> {
+export async function transfer({ rules }: World, dice: SeededRandom): Promise<void> {
   const some = Array.from({ length: 1 + dice.below(6) }, () => any(rules, dice))
   await Promise.all(
     some.map(({ route, port }) =>
@@ -16,7 +16,11 @@ export async function transfer({ rules }: World, dice: Dice): Promise<void> {
 }
 
 /** While `work` goes on, bytes run both ways through two rules of one agent. */
-async function beside(world: World, dice: Dice, work: (rule: Rule) => Promise<unknown>): Promise<void> {
+async function beside(
+  world: World,
+  dice: SeededRandom,
+  work: (rule: Rule) => Promise<unknown>
+): Promise<void> {
   const rule = any(world.rules, dice)
   const other = any(
     world.rules.filter(({ edge }) => edge === rule.edge),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { QuotaRow } from '../../plugins/quota/schema.ts'
 import type { RuleStats } from '../../plugins/stats/schema.ts'
 import type { Traffic } from '../../plugins/traffic/schema.ts'
-import { openDice } from '../bench/soak/dice.ts'
+import { seededRandom } from '../bench/soak/seeded-random.ts'
 import { freePort } from '../support/ports.ts'
 import { sluice, start } from '../support/process.ts'
 import {
@@ -49,7 +49,7 @@ export async function openWorld(t: Ground, seed: number) {
   }
   const on: TestCluster = await testCluster(t, env)
   const pem = readFileSync(join(on.dir, 'server', 'control.pem'), 'utf8')
-  const proxy = await openProxy(t, { port, controlPort, pem, dice: openDice(seed + 1) })
+  const proxy = await openProxy(t, { port, controlPort, pem, dice: seededRandom(seed + 1) })
   const { call } = on
   const events = [on.server]
   const edges = [await edge(t, on, 'paris'), await edge(t, on, 'lyon')]

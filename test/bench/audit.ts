@@ -1,8 +1,8 @@
-// Random filtered pages of a long audit log, while others write to it.
+// Latency of random filtered pages of a long audit log during writes.
 //   node test/bench/audit.ts [--entries 1000000] [--pages 200] [--writes 100]
 import { parseArgs } from 'node:util'
 import { newId } from '../../kernel/base/id.ts'
-import { quantile, type Seeded, withServer } from './seeded.ts'
+import { quantile, type SeededServer, withSeededServer } from './seeded-server.ts'
 
 const { values } = parseArgs({
   options: {
@@ -17,8 +17,8 @@ const beganMs = Date.now() - spanMs
 
 const random = (below: number): number => Math.floor(Math.random() * below)
 
-/** A filter, and perhaps a place deep inside it: what an operator clicks together. */
-function anyPage(cursor: string | undefined): string {
+/** A random filter, sometimes with a cursor deep inside. */
+function randomPage(cursor: string | undefined): string {
   const since = beganMs + random(spanMs)
   const parts = {
     limit: String([20, 100, 100, 500][random(4)]),
@@ -30,16 +30,16 @@ function anyPage(cursor: string | undefined): string {
   return `/v1/audit?${new URLSearchParams(parts)}`
 }
 
-async function bench({ ask }: Seeded): Promise<void> {
-  let isOver = false
+async function bench({ request }: SeededServer): Promise<void> {
+  let isDone = false
   let written = 0
   const writeAll = (async () => {
     const began = performance.now()
-    while (!isOver) {
+    while (!isDone) {
       const due = ((performance.now() - began) / 1000) * writes
       for (; written < due; written++) {
         const body = JSON.stringify({ name: `edge-${written}` })
-        await (await ask('/v1/client-enrollments', { method: 'POST', body })).text()
+        await (await request('/v1/client-enrollments', { method: 'POST', body })).text()
       }
       await new Promise(resolve => setTimeout(resolve, 5))
     }
@@ -49,9 +49,9 @@ async function bench({ ask }: Seeded): Promise<void> {
   let cursor: string | undefined
   const start = performance.now()
   for (let i = 0; i < pages; i++) {
-    const path = anyPage(cursor)
+    const path = randomPage(cursor)
     const began = performance.now()
-    const reply = await ask(path)
+    const reply = await request(path)
     const page = (await reply.json()) as { next_cursor?: string; error?: object }
     times.push(performance.now() - began)
     if (page.error) throw new Error(`${path}: ${JSON.stringify(page.error)}`)
@@ -59,14 +59,14 @@ async function bench({ ask }: Seeded): Promise<void> {
     await new Promise(resolve => setTimeout(resolve, 20))
   }
   const secs = (performance.now() - start) / 1000
-  isOver = true
+  isDone = true
   await writeAll
   console.log(`${entries} entries; ${(written / secs).toFixed(0)} writes/s over ${secs.toFixed(1)} s`)
   const shown = [0.5, 0.95, 0.99].map(share => `p${share * 100} ${quantile(times, share).toFixed(1)} ms`)
   console.log(`${pages} pages: ${shown.join(', ')}, worst ${Math.max(...times).toFixed(1)} ms`)
 }
 
-await withServer(db => {
+await withSeededServer(db => {
   const row =
     db.prepare(`insert into audit_entry (id, timestamp, actor, role, auth_method, remote_addr, method, path,
     action, resource_kind, resource_id, outcome, status, reason, request_id, count)

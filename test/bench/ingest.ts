@@ -1,5 +1,4 @@
-// CPU time that the server needs to commit the reports of many agents, each every five seconds. It runs in a process
-// of its own.
+// CPU time of the server for committing the reports of many agents, one every five seconds each.
 //   node test/bench/ingest.ts [--agents 1000] [--rules 5] [--rounds 12]
 import { parseArgs } from 'node:util'
 import type { Database } from 'better-sqlite3'
@@ -7,7 +6,7 @@ import { newId } from '../../kernel/base/id.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import { connectAgent, type ScriptedAgent } from '../../kit/scripted-agent.ts'
 import { encodeRow, messages, noCounts, type ReportRow, StatsReport } from '../../plugins/stats/wire.ts'
-import { quantile, type Seeded, withServer } from './seeded.ts'
+import { quantile, type SeededServer, withSeededServer } from './seeded-server.ts'
 
 const { values } = parseArgs({
   options: {
@@ -18,7 +17,7 @@ const { values } = parseArgs({
 })
 const [agents, rules, rounds] = [Number(values.agents), Number(values.rules), Number(values.rounds)]
 const everyMs = 5000
-const together = 8 // handshakes
+const parallelHandshakes = 8
 const owners = 100
 
 interface Edge {
@@ -49,7 +48,7 @@ function seed(db: Database): void {
   }
 }
 
-/** All rules forwarded something since the report before. */
+/** A report in which every rule has new bytes. */
 function rowsOf({ ruleIds }: Edge, round: number): ReportRow[] {
   const [bytes, connections] = [(round + 1) * 1_000_003, round + 1]
   const minute = String(Math.floor(Date.now() / 60_000) * 60)
@@ -64,21 +63,21 @@ function rowsOf({ ruleIds }: Edge, round: number): ReportRow[] {
   })
 }
 
-async function bench({ metricsPort, controlPort, fingerprint }: Seeded): Promise<void> {
+async function bench({ metricsPort, controlPort, fingerprint }: SeededServer): Promise<void> {
   const releases: (() => unknown)[] = []
   const t = { teardown: (release: () => unknown) => void releases.push(release) }
-  const lines: ScriptedAgent[] = []
+  const connected: ScriptedAgent[] = []
   const connect = ({ token }: Edge) =>
     connectAgent(t, { port: controlPort, fingerprint, token, messages, digest: '' })
-  for (let at = 0; at < agents; at += together)
-    lines.push(...(await Promise.all(fleet.slice(at, at + together).map(connect))))
+  for (let at = 0; at < agents; at += parallelHandshakes)
+    connected.push(...(await Promise.all(fleet.slice(at, at + parallelHandshakes).map(connect))))
   const cpuSecs = async (): Promise<number> => {
     const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
     return Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1])
   }
   const waits: number[] = []
   async function report(i: number, round: number): Promise<void> {
-    const [agent, edge] = [lines[i], fleet[i]]
+    const [agent, edge] = [connected[i], fleet[i]]
     if (!agent || !edge) throw new RangeError(`there is no agent ${i}`)
     const began = performance.now()
     const body = { epoch: edge.epoch, seq: round + 1, part: 0, last: true, live: [] }
@@ -105,4 +104,4 @@ async function bench({ metricsPort, controlPort, fingerprint }: Seeded): Promise
   for (const release of releases) await release()
 }
 
-await withServer(seed, bench)
+await withSeededServer(seed, bench)

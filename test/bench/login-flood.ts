@@ -1,5 +1,5 @@
-// How long a bearer holder waits while a flood of wrong logins comes from many addresses: latency of its reads and
-// writes, before and during the flood, and the memory of the server.
+// Latency of reads and writes with a bearer token, and memory of the server, before and during a flood of wrong logins
+// from many addresses.
 //   node test/bench/login-flood.ts [--per-second 500] [--seconds 20]
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -15,7 +15,7 @@ const { values } = parseArgs({
   options: { 'per-second': { type: 'string', default: '500' }, seconds: { type: 'string', default: '20' } }
 })
 const [perSecond, seconds] = [Number(values['per-second']), Number(values.seconds)]
-const ourPauseMs = 20
+const pauseMs = 20
 
 const releases: (() => unknown)[] = []
 const t = { teardown: (release: () => unknown) => void releases.push(release) }
@@ -29,7 +29,7 @@ const server = start(t, ['server', '--data-dir', dir], {
   SVC_TRUSTED_PROXIES: '127.0.0.1'
 })
 
-/** In a thread of its own, that the asker's clock shows the server's delay and not the flood's. */
+/** Runs in its own thread, so that it does not delay the measured requests. */
 const flood = `
 import { Agent, request } from 'node:http'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -61,8 +61,8 @@ const timer = setInterval(() => {
 
 const agent = new Agent({ keepAlive: true })
 
-/** Milliseconds until the answer is whole. */
-function ask(url: string, method: string, body?: object): Promise<number> {
+/** Returns the milliseconds until the response is complete. */
+function timeRequest(url: string, method: string, body?: object): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const began = performance.now()
   const headers = { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) }
@@ -77,7 +77,7 @@ function ask(url: string, method: string, body?: object): Promise<number> {
 const memoryMib = (): number =>
   Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1024)
 
-/** Three reads and a write in turn, with a pause, until `over`. */
+/** Three reads, a write and a pause, repeated until `over`. */
 async function measure(what: string, origin: string, over: Promise<unknown>): Promise<void> {
   const [reads, writes]: [number[], number[]] = [[], []]
   let [isOver, mostMib] = [false, 0]
@@ -86,17 +86,19 @@ async function measure(what: string, origin: string, over: Promise<unknown>): Pr
   })
   while (!isOver) {
     for (const path of ['/v1/users/me', '/v1/clients', '/v1/users'])
-      reads.push(await ask(origin + path, 'GET'))
-    writes.push(await ask(`${origin}/v1/users/root`, 'PATCH', { display_name: `Root ${writes.length}` }))
+      reads.push(await timeRequest(origin + path, 'GET'))
+    writes.push(
+      await timeRequest(`${origin}/v1/users/root`, 'PATCH', { display_name: `Root ${writes.length}` })
+    )
     mostMib = Math.max(mostMib, memoryMib())
-    await setTimeout(ourPauseMs)
+    await setTimeout(pauseMs)
   }
   process.stdout.write(
-    `${what}: ${told('reads', reads)}; ${told('writes', writes)}; at most ${mostMib} MiB\n`
+    `${what}: ${summarize('reads', reads)}; ${summarize('writes', writes)}; at most ${mostMib} MiB\n`
   )
 }
 
-function told(what: string, all: readonly number[]): string {
+function summarize(what: string, all: readonly number[]): string {
   const sorted = all.toSorted((a, b) => a - b)
   const at = (share: number) => `${sorted[Math.ceil(sorted.length * share) - 1]?.toFixed(1)} ms`
   return `${all.length} ${what}, median ${at(0.5)}, p99 ${at(0.99)}, worst ${at(1)}`
@@ -107,7 +109,7 @@ async function main(): Promise<void> {
   const setup_token = (await server.until('onboarding.setup_token')).msg.slice(-43)
   const password = newSecret()
   const root = { user_id: 'root', display_name: 'Root', password, password_confirm: password, setup_token }
-  await ask(`${origin}/v1/auth/onboarding`, 'POST', root)
+  await timeRequest(`${origin}/v1/auth/onboarding`, 'POST', root)
 
   await measure('before', origin, setTimeout(5000))
   const attackers = new Worker(flood, { eval: true, workerData: { origin, perSecond, seconds } })

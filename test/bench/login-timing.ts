@@ -1,5 +1,5 @@
-// Can a stopwatch tell who has an account? Wrong logins for known and for unknown users, interleaved; medians must lie
-// within 10 % of each other.
+// Does timing reveal which users exist? Interleaves wrong logins of known and unknown users; the medians must be within
+// 10 % of each other.
 //   node test/bench/login-timing.ts [--samples 1000]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { start } from '../support/process.ts'
 
 const { values } = parseArgs({ options: { samples: { type: 'string', default: '1000' } } })
 const samples = Number(values.samples)
-const triesPerUser = 90 // below the 100 after which one subject is slowed
+const triesPerUser = 90 // a subject is slowed down after 100
 
 const releases: (() => unknown)[] = []
 const t = { teardown: (release: () => unknown) => void releases.push(release) }
@@ -36,8 +36,8 @@ async function main(): Promise<void> {
     })
 
   let caller = 0
-  /** From an address of its own: what is measured is no lock. */
-  async function tryAs(userId: string): Promise<number> {
+  /** Each attempt has its own address, so that no lockout is measured. */
+  async function timeLogin(userId: string): Promise<number> {
     caller += 1
     const from = { 'x-forwarded-for': `10.0.${caller >> 8}.${caller & 255}` }
     const began = performance.now()
@@ -55,8 +55,8 @@ async function main(): Promise<void> {
   for (let at = 0; at < samples; at++) {
     const user = Math.floor(at / triesPerUser)
     const both = [
-      () => tryAs(`known-${user}`).then(ms => known.push(ms)),
-      () => tryAs(`other-${user}`).then(ms => unknown.push(ms))
+      () => timeLogin(`known-${user}`).then(ms => known.push(ms)),
+      () => timeLogin(`other-${user}`).then(ms => unknown.push(ms))
     ]
     for (const one of at % 2 === 0 ? both : both.reverse()) await one()
   }

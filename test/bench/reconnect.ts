@@ -1,4 +1,4 @@
-// A fleet that comes back at once: 100 agents with 10 rules each against the real server process.
+// All agents reconnect at once: 100 agents with 10 rules each, against a real server process.
 //   node test/bench/reconnect.ts [--agents 100] [--rules 10]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ const server = start(t, ['server', '--data-dir', dir], {
 })
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
-interface Fleet {
+interface FleetMember {
   readonly clientId: string
   readonly token: string
   readonly localAddress: string
@@ -54,20 +54,20 @@ async function main(): Promise<void> {
   }
   const codec = openCodec([...wireMessages, ...controlMessages, ...enrollmentMessages])
 
-  async function enroll(at: number): Promise<Fleet> {
+  async function enroll(at: number): Promise<FleetMember> {
     const { uri } = await call<{ uri: string }>('/v1/client-enrollments', { name: `edge-${at}` })
     const code = new URL(uri).searchParams.get('code') ?? ''
     const localAddress = `127.0.${1 + (at >> 8)}.${1 + (at & 0xff)}`
     const { socket } = await dial({ port, fingerprint, localAddress })
     const { channel, end } = new Stream({ socket, codec, handlers: [], clock: systemClock, log: quiet })
-    const own = newSecret()
-    const { client_id: clientId } = await channel.request(Redeem, { code, token_hash: hashOf(own) })
+    const secret = newSecret()
+    const { client_id: clientId } = await channel.request(Redeem, { code, token_hash: hashOf(secret) })
     end('enrolled')
-    return { clientId, token: own, localAddress, stock: new Map() }
+    return { clientId, token: secret, localAddress, stock: new Map() }
   }
 
   let generation = ''
-  async function connect(one: Fleet): Promise<ScriptedAgent> {
+  async function connect(one: FleetMember): Promise<ScriptedAgent> {
     const agent = await connectAgent(t, {
       port,
       fingerprint,
@@ -88,7 +88,7 @@ async function main(): Promise<void> {
     return agent
   }
 
-  const fleet: Fleet[] = []
+  const fleet: FleetMember[] = []
   for (let at = 0; at < agents; at++) fleet.push(await enroll(at))
   const first = await Promise.all(fleet.map(connect))
   for (const { clientId } of fleet)
@@ -105,11 +105,11 @@ async function main(): Promise<void> {
 
   let began = performance.now()
   const unchanged = await Promise.all(fleet.map(connect))
-  const letInMs = performance.now() - began
-  await new Promise(resolve => setTimeout(resolve, 3000)) // what would still come
+  const welcomedMs = performance.now() - began
+  await new Promise(resolve => setTimeout(resolve, 3000)) // for late messages
   const bytes = unchanged.map(({ bytesReceived }) => bytesReceived())
   process.stdout.write(
-    `unchanged: ${agents} agents let in after ${Math.round(letInMs)} ms, ${pushed(unchanged)} rules pushed, ` +
+    `unchanged: ${agents} agents welcomed after ${Math.round(welcomedMs)} ms, ${pushed(unchanged)} rules pushed, ` +
       `at most ${Math.max(...bytes)} bytes to one agent\n`
   )
   await Promise.all(unchanged.map(agent => agent.close()))
@@ -117,11 +117,11 @@ async function main(): Promise<void> {
   for (const one of fleet) one.stock.clear()
   began = performance.now()
   const emptied = await Promise.all(fleet.map(connect))
-  const inMs = performance.now() - began
+  const reconnectedMs = performance.now() - began
   await Promise.all(emptied.map(agent => agent.until(RulePush.name, rules)))
   process.stdout.write(
-    `state lost: let in after ${Math.round(inMs)} ms, ${pushed(emptied)} rules pushed ` +
-      `${Math.round(performance.now() - began - inMs)} ms after that\n`
+    `state lost: welcomed after ${Math.round(reconnectedMs)} ms, ${pushed(emptied)} rules pushed ` +
+      `${Math.round(performance.now() - began - reconnectedMs)} ms after that\n`
   )
 }
 

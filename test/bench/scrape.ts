@@ -1,8 +1,8 @@
-// /metrics of a server with many rules, and what it costs a caller of the API meanwhile.
+// The cost of /metrics on a server with many rules, and the latency of API requests meanwhile.
 //   node test/bench/scrape.ts [--rules 10000] [--scrapes 20]
 import { parseArgs } from 'node:util'
 import { newId } from '../../kernel/base/id.ts'
-import { quantile, type Seeded, withServer } from './seeded.ts'
+import { quantile, type SeededServer, withSeededServer } from './seeded-server.ts'
 
 const { values } = parseArgs({
   options: { rules: { type: 'string', default: '10000' }, scrapes: { type: 'string', default: '20' } }
@@ -10,13 +10,13 @@ const { values } = parseArgs({
 const [rules, scrapes] = [Number(values.rules), Number(values.scrapes)]
 const clients = 100
 
-async function bench({ metricsPort, ask }: Seeded): Promise<void> {
+async function bench({ metricsPort, request }: SeededServer): Promise<void> {
   const waits: number[] = []
-  let isOver = false
+  let isDone = false
   const caller = (async () => {
-    while (!isOver) {
+    while (!isDone) {
       const began = performance.now()
-      await (await ask('/v1/users/me')).text()
+      await (await request('/v1/users/me')).text()
       waits.push(performance.now() - began)
       await new Promise(resolve => setTimeout(resolve, 5))
     }
@@ -30,7 +30,7 @@ async function bench({ metricsPort, ask }: Seeded): Promise<void> {
     page = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).arrayBuffer()
     times.push(performance.now() - began)
   }
-  isOver = true
+  isDone = true
   await caller
   const text = Buffer.from(page).toString()
   const lines = text.split('\n').filter(line => !line.startsWith('#')).length
@@ -45,7 +45,7 @@ async function bench({ metricsPort, ask }: Seeded): Promise<void> {
   )
 }
 
-await withServer(db => {
+await withSeededServer(db => {
   const client = db.prepare(`insert into kernel_client (id, name, revision, enrolled_at) values (?, ?, 0, 0)`)
   const rule =
     db.prepare(`insert into rules (id, client_id, owner, placed_by_superadmin, protocol, listen_from,

@@ -1,5 +1,5 @@
-// An engine, played with at random for as long as you like; ends with 1 at the first thing that may not be, and not
-// before 200,000 connections, 500 changes and 50 kills in 30 minutes, or as much as that is of the time asked for.
+// Runs random operations against an engine. Exits with 1 at the first failure. Continues until there were 200,000
+// transfers, 500 changes and 50 kills in 30 minutes, or that share of it for another time.
 //   npm run soak -- [--minutes 30] [--seed N] [--epoch-secs 10] [--engine native|portable] [--asan | --tsan]
 import { parseArgs } from 'node:util'
 import { openPortableEngine } from '../../agent/portable-engine/index.ts'
@@ -26,24 +26,24 @@ function chosen(): OpenEngine {
   return native.openEngine
 }
 
-async function play(): Promise<void> {
+async function main(): Promise<void> {
   console.log(`seed ${values.seed}`)
   const share = Number(values.minutes) / 30
-  const { wrong, rssMib, ...figures } = await soak({
+  const { failures, rssMib, ...counts } = await soak({
     openEngine: chosen(),
     seed: Number(values.seed),
     secs: Number(values.minutes) * 60,
-    epochSecs: Number(values['epoch-secs']),
-    least: { talks: 200_000 * share, changes: 500 * share, kills: 50 * share },
-    say: console.log
+    runSecs: Number(values['epoch-secs']),
+    atLeast: { transfers: 200_000 * share, changes: 500 * share, kills: 50 * share },
+    log: console.log
   })
-  console.log(JSON.stringify(figures), `${Math.min(...rssMib)} to ${Math.max(...rssMib)} MiB`)
-  for (const what of wrong) console.error(what)
-  process.exitCode = wrong.length === 0 ? 0 : 1
+  console.log(JSON.stringify(counts), `${Math.min(...rssMib)} to ${Math.max(...rssMib)} MiB`)
+  for (const what of failures) console.error(what)
+  process.exitCode = failures.length === 0 ? 0 : 1
 }
 
 if (values.asan || values.tsan) {
   const { minutes, seed, 'epoch-secs': epochSecs } = values
   const again = ['--minutes', minutes, '--seed', seed, '--epoch-secs', epochSecs]
   run(process.execPath, [import.meta.filename, ...again], underJudge(values.asan ? 'asan' : 'tsan'))
-} else await play()
+} else await main()

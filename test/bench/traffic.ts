@@ -1,10 +1,10 @@
-// Traffic history at its full size: how long a query takes, and how large the file is.
+// Traffic history at full size: query times and the size of the database.
 //   node test/bench/traffic.ts [--pairs 10000] [--days 90] [--queries 50]
 import { statSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { Database } from 'better-sqlite3'
 import { newId } from '../../kernel/base/id.ts'
-import { quantile, type Seeded, withServer } from './seeded.ts'
+import { quantile, type SeededServer, withSeededServer } from './seeded-server.ts'
 
 const { values } = parseArgs({
   options: {
@@ -24,7 +24,7 @@ const daySecs = 24 * hourSecs
 
 let file = ''
 
-/** Every pair in every hour; minutes of the last week for each user, each client and all. */
+/** Hours for every pair; minutes of the last week for each user, each client and the total. */
 function seed(db: Database): void {
   file = db.name
   const user = db.prepare(
@@ -53,24 +53,24 @@ function seed(db: Database): void {
   spans(firstMinute, 60, `where series.user_id = '*' or series.client_id = '*'`)
 }
 
-async function bench({ ask, metricsPort }: Seeded): Promise<void> {
-  await fetch(`http://127.0.0.1:${metricsPort}/metrics`) // what the asker does for the first time is not timed
+async function bench({ request, metricsPort }: SeededServer): Promise<void> {
+  await fetch(`http://127.0.0.1:${metricsPort}/metrics`) // the client's first request is slower, and not timed
   console.log(`${pairs} pairs, ${days} days of hours: ${(statSync(file).size / 2 ** 20).toFixed(0)} MiB`)
   const hours = `from=${first + hourSecs}&to=${last}&bucket=1h`
   const minutes = `from=${last - daySecs}&to=${last}&bucket=1m`
   for (const [what, path] of [
-    ['a pair', (i: number) => `/v1/users/${of(users, i)}/traffic?client_id=${of(clients, i)}&${hours}`],
-    ['a user', (i: number) => `/v1/users/${of(users, i)}/traffic?${hours}`],
-    ['a client', (i: number) => `/v1/clients/${of(clients, i)}/traffic?${hours}`],
+    ['a pair', (i: number) => `/v1/users/${pick(users, i)}/traffic?client_id=${pick(clients, i)}&${hours}`],
+    ['a user', (i: number) => `/v1/users/${pick(users, i)}/traffic?${hours}`],
+    ['a client', (i: number) => `/v1/clients/${pick(clients, i)}/traffic?${hours}`],
     ['all', () => `/v1/traffic/global?${hours}`],
-    ["a user's minutes", (i: number) => `/v1/users/${of(users, i)}/traffic?${minutes}`],
+    ["a user's minutes", (i: number) => `/v1/users/${pick(users, i)}/traffic?${minutes}`],
     ['minutes of all', () => `/v1/traffic/global?${minutes}`]
   ] as const) {
     const times: number[] = []
     let samples = 0
     for (let i = 0; i < queries; i++) {
       const began = performance.now()
-      const reply = await ask(path(i))
+      const reply = await request(path(i))
       const body = (await reply.json()) as { samples: unknown[] } // as the route's schema says
       times.push(performance.now() - began)
       if (!reply.ok) throw new Error(JSON.stringify(body))
@@ -84,6 +84,6 @@ async function bench({ ask, metricsPort }: Seeded): Promise<void> {
   }
 }
 
-const of = (list: readonly string[], i: number): string => list[(i * 37) % list.length] ?? ''
+const pick = (list: readonly string[], i: number): string => list[(i * 37) % list.length] ?? ''
 
-await withServer(seed, bench)
+await withSeededServer(seed, bench)

@@ -8,14 +8,14 @@ const seed = Date.now() % 1_000_000
 if (!native.ok) t.plan(0, native.reason)
 else
   t.test(`two engines survive random operations (seed ${seed}) without a wrong byte or counter`, async t => {
-    const { wrong } = await soak({
+    const { failures } = await soak({
       openEngine: native.openEngine,
       seed,
       secs: 8,
-      epochSecs: 4,
-      least: { talks: 1, changes: 1, kills: 1 },
-      say: line => t.comment(line)
+      runSecs: 4,
+      atLeast: { transfers: 1, changes: 1, kills: 1 },
+      log: line => t.comment(line)
     })
 
-    t.same(wrong, [])
+    t.same(failures, [])
   })

@@ -1,34 +1,42 @@
-// At full speed, through every way of forwarding. The same at its full size: test/bench/quota-overshoot.ts.
+// Quotas at full speed in every engine mode. test/bench/quota-overshoot.ts does the same at full size.
 import t from 'tap'
-import { allowed, exhaust, race } from '../../../test/bench/overshoot/measure.ts'
-import { kinds, openStage, type Way, ways } from '../../../test/bench/overshoot/stage.ts'
+import { allowedBytes, exhaust, race } from '../../../test/bench/overshoot/measure.ts'
+import {
+  type EngineMode,
+  engineModes,
+  overshootFixture,
+  ruleKinds
+} from '../../../test/bench/overshoot/overshoot-fixture.ts'
 
 const MiB = 1024 * 1024
 const connections = 5
 
-t.test('a quota lets at most 64 KiB a connection through beyond its size', { timeout: 240_000 }, async t => {
-  const wanted = Object.keys(ways) as Way[]
-  const stage = await openStage(t, wanted)
+t.test('at most 64 KiB per connection pass above a quota', { timeout: 240_000 }, async t => {
+  const wanted = Object.keys(engineModes) as EngineMode[]
+  const fixture = await overshootFixture(t, wanted)
   const cells = []
-  for (const way of wanted)
-    for (const kind of kinds) {
-      const place = await stage.place(way, kind, `user-${cells.length}`)
-      cells.push({ what: `${way}, ${kind}`, over: await exhaust(place, connections, 2 * MiB) })
+  for (const mode of wanted)
+    for (const kind of ruleKinds) {
+      const rule = await fixture.openRule(mode, kind, `user-${cells.length}`)
+      cells.push({ what: `${mode}, ${kind}`, over: await exhaust(rule, connections, 2 * MiB) })
     }
 
   for (const { what, over } of cells) {
-    const booked = await over.booked()
-    t.ok(booked >= 0 && booked <= connections * allowed, `${what}: ${booked} bytes over by the books`)
-    t.ok(over.received <= booked, `${what}: ${over.received} at the receivers`)
+    const committed = await over.committed()
+    t.ok(
+      committed >= 0 && committed <= connections * allowedBytes,
+      `${what}: ${committed} bytes over were committed`
+    )
+    t.ok(over.received <= committed, `${what}: ${over.received} at the receivers`)
   }
 })
 
-t.test('changes of a quota under traffic lose no byte and grant none', { timeout: 240_000 }, async t => {
-  const stage = await openStage(t, ['native, splice'])
-  const place = await stage.place('native, splice', 'plain', 'ann')
+t.test('changing a quota under traffic neither loses nor grants bytes', { timeout: 240_000 }, async t => {
+  const fixture = await overshootFixture(t, ['native, splice'])
+  const rule = await fixture.openRule('native, splice', 'plain', 'ann')
 
-  const { over, lost } = await race(place, 30, connections)
+  const { over, lost } = await race(rule, 30, connections)
 
   t.equal(lost, 0)
-  t.ok(over >= 0 && over <= connections * allowed, `${over} bytes over`)
+  t.ok(over >= 0 && over <= connections * allowedBytes, `${over} bytes over`)
 })

@@ -1,31 +1,31 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Event } from '../../support/process.ts'
-import type { Place } from './stage.ts'
+import type { QuotaRule } from './overshoot-fixture.ts'
 
 const quietMs = 300
 const MiB = 1024 * 1024
-export const allowed = 64 * 1024 // bytes over, of a live connection
+export const allowedBytes = 64 * 1024 // bytes over the quota, per live connection
 
-/** Bytes beyond the size: at the receivers, and, once they are asked for, in the books. */
+/** Bytes above the quota: at the receivers, and committed by the server. */
 export interface Overshoot {
   readonly received: number
-  booked(): Promise<number>
+  committed(): Promise<number>
 }
 
-/** All of it at full speed, until nothing comes any more. */
-export async function exhaust(place: Place, count: number, size: number): Promise<Overshoot> {
-  await place.quota('PUT', { monthly_bytes: size })
-  const isMine = (event: Event): boolean => event['user'] === place.user
-  const empty = place.agent.until('traffic_quota.exhausted', isMine)
-  const pour = place.pour(count)
+/** Uses up the quota at full speed, until no bytes arrive any more. */
+export async function exhaust(rule: QuotaRule, count: number, size: number): Promise<Overshoot> {
+  await rule.quota('PUT', { monthly_bytes: size })
+  const isOfUser = (event: Event): boolean => event['user'] === rule.user
+  const empty = rule.agent.until('traffic_quota.exhausted', isOfUser)
+  const load = rule.startLoad(count)
   await empty
-  for (let before = -1; before !== pour.received(); await setTimeout(quietMs)) before = pour.received()
-  pour.end()
+  for (let before = -1; before !== load.received(); await setTimeout(quietMs)) before = load.received()
+  load.end()
   return {
-    received: pour.received() - size,
-    async booked() {
+    received: load.received() - size,
+    async committed() {
       for (let before = -1; ; await setTimeout(1000)) {
-        const { exhausted, bytes_used } = await place.status()
+        const { exhausted, bytes_used } = await rule.status()
         if (exhausted && bytes_used === before) return bytes_used - size
         before = bytes_used
       }
@@ -34,28 +34,28 @@ export async function exhaust(place: Place, count: number, size: number): Promis
 }
 
 /**
- * A size that grows, and usage that is cleared, while bytes run at full speed. Throws where more passes than is left.
- * Answers the bytes over at the end, and those that were counted and did not come.
+ * Raises the quota and clears its usage while bytes flow at full speed. Throws when more bytes pass than are left.
+ * Returns the bytes over the quota at the end, and those that were committed and not received.
  */
-export async function race(place: Place, changes: number, connections: number) {
+export async function race(rule: QuotaRule, changes: number, connections: number) {
   let size = MiB
-  let row = await place.quota('PUT', { monthly_bytes: size })
-  const pour = place.pour(connections)
+  let row = await rule.quota('PUT', { monthly_bytes: size })
+  const load = rule.startLoad(connections)
   for (let i = 0; i < changes; i++) {
     const isClear = i % 100 === 99
     if (!isClear) size += Math.floor(Math.random() * 512 * 1024)
     const body = isClear ? { clear_period_usage: true } : { monthly_bytes: size }
-    row = await place.quota(i % 2 === 0 || isClear ? 'PATCH' : 'PUT', body)
+    row = await rule.quota(i % 2 === 0 || isClear ? 'PATCH' : 'PUT', body)
     const over = row.bytes_used - size
-    if (over > connections * allowed)
+    if (over > connections * allowedBytes)
       throw new Error(`after ${i} changes ${over} bytes too many were granted`)
     if (isClear && row.bytes_used !== 0) throw new Error(`${row.bytes_used} bytes were not cleared`)
   }
-  for (let before = -1; before !== pour.received() || !row.exhausted; row = await place.status()) {
-    before = pour.received()
-    await setTimeout(6000) // more than a report is away
+  for (let before = -1; before !== load.received() || !row.exhausted; row = await rule.status()) {
+    before = load.received()
+    await setTimeout(6000) // longer than the report interval
   }
-  const received = pour.received()
-  pour.end()
-  return { over: row.bytes_used - size, lost: (await place.booked()) - received }
+  const received = load.received()
+  load.end()
+  return { over: row.bytes_used - size, lost: (await rule.committedBytes()) - received }
 }

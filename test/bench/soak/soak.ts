@@ -1,74 +1,81 @@
-// Life after life at random, until the time is over: no byte wrong, no descriptor and no memory kept.
+// Runs engine after engine with random operations. Checks all bytes and counters, descriptors and memory.
 import { readdirSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { OpenEngine } from '../../engine/engine-fixture.ts'
 import { freePort } from '../../support/ports.ts'
-import { scenePorts } from './acts.ts'
-import { playEpoch } from './epoch.ts'
+import { runEngine } from './engine-run.ts'
+import { portCount } from './operations.ts'
 
 export interface SoakOptions {
   readonly openEngine: OpenEngine
   readonly seed: number
   readonly secs: number
-  readonly epochSecs: number
-  /** It goes on beyond its time until so much has been played. */
-  readonly least: Readonly<Record<'talks' | 'changes' | 'kills', number>>
-  readonly say: (line: string) => void
+  readonly runSecs: number
+  /** Continues beyond its time until these are reached. */
+  readonly atLeast: Readonly<Record<'transfers' | 'changes' | 'kills', number>>
+  readonly log: (line: string) => void
 }
 
-export interface Soaked {
-  readonly talks: number
+export interface SoakResult {
+  readonly transfers: number
   readonly whole: number
   readonly changes: number
   readonly hangUps: number
-  readonly kills: number // of engines, in the midst of it
-  readonly epochs: number
-  readonly rssMib: readonly number[] // after each epoch
-  readonly wrong: readonly string[]
+  readonly kills: number // engines that were stopped during traffic
+  readonly runs: number
+  readonly rssMib: readonly number[] // after each run
+  readonly failures: readonly string[]
 }
 
-const slackDescriptors = 50 // the last engine, while it is not collected
-const slackMib = 600 // what V8 and a sanitizer put aside; a leak of every epoch goes beyond it
-const warmEpochs = 5 // the first ones fill pools and heaps
+const slackDescriptors = 50 // of the last engine, until it is garbage-collected
+const slackMib = 600 // what V8 and a sanitizer keep; a leak in every run exceeds it
+const warmupRuns = 5 // the first ones fill pools and heaps
 
 setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void // the flag has just put it there
+const collect = runInNewContext('gc') as () => void // the flag above exposes it
 
 const descriptors = (): number => readdirSync('/proc/self/fd').length
 
-/** The epoch `n` of a seed has the seed + n: to play one again, begin with that. An odd one ends with a kill. */
-export async function soak({ openEngine, seed, secs, epochSecs, least, say }: SoakOptions): Promise<Soaked> {
-  const total = { talks: 0, whole: 0, changes: 0, hangUps: 0, kills: 0 }
-  const firstPort = await freePort(scenePorts)
-  const wrong: string[] = []
+/** Run `n` uses `seed + n`: begin with that seed to repeat it. Runs with an odd seed end with a kill. */
+export async function soak({
+  openEngine,
+  seed,
+  secs,
+  runSecs,
+  atLeast,
+  log
+}: SoakOptions): Promise<SoakResult> {
+  const total = { transfers: 0, whole: 0, changes: 0, hangUps: 0, kills: 0 }
+  const firstPort = await freePort(portCount)
+  const failures: string[] = []
   const rssMib: number[] = []
   const endsAt = performance.now() + secs * 1_000
-  let heldBefore = 0
-  let epochs = 0
+  let descriptorsBefore = 0
+  let runs = 0
   const isEnough = () =>
     performance.now() >= endsAt &&
-    total.talks >= least.talks &&
-    total.changes >= least.changes &&
-    total.kills >= least.kills
-  for (; wrong.length === 0 && !isEnough(); epochs++) {
-    const own = seed + epochs
-    const ending = own % 2 === 0 ? 'drain' : 'kill'
-    const plan = { seed: own, ms: epochSecs * 1_000, firstPort, ending } as const
-    const { wrong: found, ...epoch } = await playEpoch(openEngine, plan)
-    for (const figure of ['talks', 'whole', 'changes', 'hangUps'] as const) total[figure] += epoch[figure]
+    total.transfers >= atLeast.transfers &&
+    total.changes >= atLeast.changes &&
+    total.kills >= atLeast.kills
+  for (; failures.length === 0 && !isEnough(); runs++) {
+    const runSeed = seed + runs
+    const ending = runSeed % 2 === 0 ? 'drain' : 'kill'
+    const plan = { seed: runSeed, ms: runSecs * 1_000, firstPort, ending } as const
+    const { failures: found, ...counts } = await runEngine(openEngine, plan)
+    for (const name of ['transfers', 'whole', 'changes', 'hangUps'] as const) total[name] += counts[name]
     if (ending === 'kill') total.kills++
-    wrong.push(...found.map(what => `seed ${own}: ${what}`))
+    failures.push(...found.map(what => `seed ${runSeed}: ${what}`))
 
-    collect() // a stopped engine keeps its pipes until it is collected
-    const held = descriptors()
-    if (epochs === 0) heldBefore = held // Node has opened its own for good
-    if (held > heldBefore + slackDescriptors)
-      wrong.push(`seed ${own}: ${held} descriptors, ${heldBefore} before`)
+    collect() // a stopped engine keeps its pipes until it is garbage-collected
+    const open = descriptors()
+    if (runs === 0) descriptorsBefore = open // by now Node has opened all of its own
+    if (open > descriptorsBefore + slackDescriptors)
+      failures.push(`seed ${runSeed}: ${open} descriptors, ${descriptorsBefore} before`)
     rssMib.push(Math.round(process.memoryUsage.rss() / 2 ** 20))
-    const [warm, now = 0] = [Math.max(...rssMib.slice(0, warmEpochs)), rssMib.at(-1)]
-    if (now > warm + slackMib) wrong.push(`seed ${own}: ${now} MiB, ${warm} before`)
-    say(`seed ${own}, ${ending}: ${JSON.stringify(epoch)}, ${held} descriptors, ${now} MiB`)
+    const [warm, now = 0] = [Math.max(...rssMib.slice(0, warmupRuns)), rssMib.at(-1)]
+    if (now > warm + slackMib) failures.push(`seed ${runSeed}: ${now} MiB, ${warm} before`)
+    log(`seed ${runSeed}, ${ending}: ${JSON.stringify(counts)}, ${open} descriptors, ${now} MiB`)
   }
-  return { ...total, epochs, rssMib, wrong }
+  return { ...total, runs, rssMib, failures }
 }

@@ -1,27 +1,27 @@
-// A real server process over a store that was filled by hand, and what a bench needs to ask it.
+// A real server process over a seeded database.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import SQLite from 'better-sqlite3'
 import { newSecret } from '../../kernel/identity/secret.ts'
 import { start } from '../support/process.ts'
 
-export interface Seeded {
+export interface SeededServer {
   readonly origin: string
   readonly metricsPort: number
   readonly controlPort: number
   readonly fingerprint: string
-  ask(path: string, init?: RequestInit): Promise<Response>
+  request(path: string, init?: RequestInit): Promise<Response>
 }
 
-/** Makes the schema by a first start, lets `seed` write into it, and runs `bench` against a second. */
-export async function withServer(
+/** Starts a server once to create the schema, lets `seed` fill it, and runs `bench` against a second server. */
+export async function withSeededServer(
   seed: (db: SQLite.Database) => void,
-  bench: (server: Seeded) => Promise<void>
+  bench: (server: SeededServer) => Promise<void>
 ): Promise<void> {
   const releases: (() => unknown)[] = []
   const dir = mkdtempSync(join(import.meta.dirname, '.bench-'))
   const token = newSecret()
-  const up = () =>
+  const startServer = () =>
     start(
       { teardown: release => void releases.push(release as () => unknown) },
       ['server', '--data-dir', dir],
@@ -33,7 +33,7 @@ export async function withServer(
       }
     )
   try {
-    const first = up()
+    const first = startServer()
     await first.until('server.started')
     first.signal('SIGTERM')
     await first.exit
@@ -41,10 +41,10 @@ export async function withServer(
     db.transaction(() => seed(db))()
     db.close()
 
-    const server = up()
+    const server = startServer()
     const { port: metricsPort } = await server.until('metrics.listening')
     const { origin, control_port, server_cert_sha256 } = await server.until('server.started')
-    const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
+    const request = (path: string, init: RequestInit = {}): Promise<Response> =>
       fetch(`${origin}${path}`, {
         ...init,
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
@@ -54,7 +54,7 @@ export async function withServer(
       metricsPort: Number(metricsPort),
       controlPort: Number(control_port),
       fingerprint: String(server_cert_sha256),
-      ask
+      request
     })
   } finally {
     for (const release of releases.reverse()) await release()
@@ -62,6 +62,6 @@ export async function withServer(
   }
 }
 
-/** The value below which the given share of them lies. */
+/** The value that the given share (0 to 1) of the values does not exceed. */
 export const quantile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? 0

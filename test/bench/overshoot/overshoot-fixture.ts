@@ -1,4 +1,4 @@
-// A server, an agent for each way of forwarding, and targets that give and take without end.
+// A server, one agent for each engine mode, and targets that send and receive without end.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
@@ -7,56 +7,57 @@ import { clientHello } from '../../engine/client-hellos.ts'
 import { freePort } from '../../support/ports.ts'
 import { type Edge, edge, type Ground, testCluster } from '../../support/test-cluster.ts'
 
-/** How an agent forwards: its environment. */
-export const ways = {
+/** The environment of the agent for each mode. */
+export const engineModes = {
   'native, splice': {},
   'native, copying': { SVC_DISABLE_SPLICE: '1' },
   portable: { SVC_ENGINE: 'portable' }
 } as const
-export type Way = keyof typeof ways
+export type EngineMode = keyof typeof engineModes
 
-export const kinds = ['plain', 'SNI', 'UDP'] as const
-export type Kind = (typeof kinds)[number]
+export const ruleKinds = ['plain', 'SNI', 'UDP'] as const
+export type RuleKind = (typeof ruleKinds)[number]
 
 const name = 'shop.example.org'
 export const datagramBytes = 1400
 const block = Buffer.alloc(64 * 1024)
 
-/** A rule of a user of its own, with a quota. */
-export interface Place {
+/** A rule with a quota; its user has no other rule. */
+export interface QuotaRule {
   readonly user: string
   readonly agent: Edge['agent']
   quota(method: 'PUT' | 'PATCH', body: object): Promise<QuotaRow>
   status(): Promise<QuotaRow>
-  /** Bytes that the books have of the rule. */
-  booked(): Promise<number>
-  /** So many connections, or flows, at full speed; `received` is what has come through so far. */
-  pour(count: number): Pour
+  /** Bytes that the server has committed for the rule. */
+  committedBytes(): Promise<number>
+  /** Starts `count` connections or flows at full speed. */
+  startLoad(count: number): Load
 }
 
-export interface Pour {
+export interface Load {
+  /** Bytes that have come through so far. */
   received(): number
   end(): void
 }
 
-export type Stage = Awaited<ReturnType<typeof openStage>>
+export type OvershootFixture = Awaited<ReturnType<typeof overshootFixture>>
 
-export async function openStage(t: Ground, wanted: readonly Way[]) {
+export async function overshootFixture(t: Ground, wanted: readonly EngineMode[]) {
   const on = await testCluster(t)
   const { call } = on
   const [source, sink] = [await openSource(t), await openSink(t)]
   const hello = await clientHello({ servername: name })
-  const edges = new Map<Way, Edge>()
-  for (const way of wanted) {
-    const at = await edge(t, on, way.replace(', ', '-'), { env: ways[way] })
+  const edges = new Map<EngineMode, Edge>()
+  for (const mode of wanted) {
+    const at = await edge(t, on, mode.replace(', ', '-'), { env: engineModes[mode] })
     const { message, msg = message } = await at.agent.until('engine.selected')
-    if (way !== 'portable' && !String(msg).includes('native')) console.log(`${way}: ${msg}`)
-    edges.set(way, at)
+    if (mode !== 'portable' && !String(msg).includes('native')) console.log(`${mode}: ${msg}`)
+    edges.set(mode, at)
   }
 
-  async function place(way: Way, kind: Kind, user: string): Promise<Place> {
-    const at = edges.get(way)
-    if (!at) throw new TypeError(`${way} is not on this stage`)
+  async function openRule(mode: EngineMode, kind: RuleKind, user: string): Promise<QuotaRule> {
+    const at = edges.get(mode)
+    if (!at) throw new TypeError(`${mode} has no agent here`)
     const { clientId, agent } = at
     const port = await freePort()
     await call('POST', '/v1/users', { user_id: user, display_name: user })
@@ -74,28 +75,29 @@ export async function openStage(t: Ground, wanted: readonly Way[]) {
       agent,
       quota: (method, body) => call(method, path, body),
       status: () => call('GET', `${path}/status`),
-      async booked() {
+      async committedBytes() {
         const stats = await call<{ bytes_in: number; bytes_out: number }>('GET', `/v1/rules/${rule_id}/stats`)
         return stats.bytes_in + stats.bytes_out
       },
-      pour: count => (kind === 'UDP' ? flood(port, count, sink.received) : read(port, count, hello, kind))
+      startLoad: count =>
+        kind === 'UDP' ? flood(port, count, sink.received) : read(port, count, hello, kind)
     }
   }
 
-  return { place }
+  return { openRule }
 }
 
-/** Sends to whoever connects, for as long as it is taken. */
+/** Sends to every caller, as fast as it reads. */
 async function openSource(t: Ground): Promise<number> {
   const server = createServer(socket => {
-    const pour = (): void => {
+    const send = (): void => {
       while (!socket.destroyed && socket.write(block));
     }
     socket
-      .on('drain', pour)
+      .on('drain', send)
       .on('error', () => {})
       .resume()
-    pour()
+    send()
   }).listen(0, '127.0.0.1')
   t.teardown(() => server.close())
   await once(server, 'listening')
@@ -113,8 +115,8 @@ async function openSink(t: Ground) {
   return { port: socket.address().port, received: () => bytes }
 }
 
-/** What the callers say counts too: it has been delivered where anything comes back. */
-function read(port: number, count: number, hello: Buffer, kind: Kind): Pour {
+/** Counts the ClientHello, too: it was delivered once anything comes back. */
+function read(port: number, count: number, hello: Buffer, kind: RuleKind): Load {
   let bytes = 0
   const sockets = Array.from({ length: count }, () => {
     const socket = connect(port, '127.0.0.1')
@@ -135,22 +137,22 @@ function read(port: number, count: number, hello: Buffer, kind: Kind): Pour {
   }
 }
 
-function flood(port: number, count: number, received: () => number): Pour {
+function flood(port: number, count: number, received: () => number): Load {
   const before = received()
   const senders = Array.from({ length: count }, () => createSocket('udp4'))
   const datagram = Buffer.alloc(datagramBytes)
-  let isOver = false
-  const pour = (): void => {
-    if (isOver) return
+  let hasEnded = false
+  const send = (): void => {
+    if (hasEnded) return
     for (const sender of senders)
       for (let i = 0; i < 32 / count; i++) sender.send(datagram, port, '127.0.0.1')
-    setImmediate(pour)
+    setImmediate(send)
   }
-  pour()
+  send()
   return {
     received: () => received() - before,
     end() {
-      isOver = true
+      hasEnded = true
       for (const sender of senders) sender.close()
     }
   }

@@ -1,13 +1,13 @@
-export interface Dice {
+export interface SeededRandom {
   below(count: number): number
   oneIn(count: number): boolean
-  of<T>(list: readonly T[]): T | undefined
-  /** 1 to 2^bits, small ones as often as large ones. */
+  pick<T>(list: readonly T[]): T | undefined
+  /** 1 to 2^bits, each order of magnitude equally often. */
   size(bits: number): number
 }
 
-/** mulberry32: the same numbers from the same seed. */
-export function openDice(seed: number): Dice {
+/** The generator mulberry32: the same seed gives the same numbers. */
+export function seededRandom(seed: number): SeededRandom {
   let state = seed
   const next = () => {
     state = (state + 0x6d2b79f5) | 0
@@ -19,7 +19,7 @@ export function openDice(seed: number): Dice {
   return {
     below,
     oneIn: count => below(count) === 0,
-    of: list => list[below(list.length)],
+    pick: list => list[below(list.length)],
     size: bits => Math.floor(2 ** (next() * bits))
   }
 }
