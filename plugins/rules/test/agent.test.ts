@@ -1,9 +1,13 @@
 // The agent's half: a push becomes a managed object, and that becomes a rule of the engine.
 import t from 'tap'
+import { ManagedObjects } from '../../../agent/objects/managed-objects.ts'
 import { objectHandlers } from '../../../agent/objects/object-handlers.ts'
+import { openObjectStore } from '../../../agent/objects/object-store.ts'
 import type { AgentApplyResult, AgentCall, AgentObject, RuleSpec } from '../../../agent/plugin.ts'
+import { openStateDatabase } from '../../../agent/state/database.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { bindHandlers } from '../../../kernel/wire/message.ts'
+import { fakeClock } from '../../../kit/fake-clock.ts'
 import agent from '../agent.ts'
 import { messages, RulePush, RuleRemove, Settings } from '../wire.ts'
 
@@ -76,6 +80,26 @@ t.test('a push is saved as it came, and a rule is equal whatever the revision of
   t.equal(Buffer.compare(first![0].bytes!, bytes), 0)
   t.ok(agent.kinds[0]?.isEqual?.(first![0].value, second![0].value))
   t.notOk(agent.kinds[0]?.isEqual?.(first![0].value, third![0].value))
+})
+
+t.test('a rule that an older agent saved is not opened again by a push of the same rule', async t => {
+  const db = openStateDatabase(t.testdir())
+  t.teardown(() => db.close())
+  const store = openObjectStore(db)
+  const { seen, call } = testCall()
+  const own = { ...call, clock: fakeClock() }
+  const objects = new ManagedObjects({ ...own, store, kinds: agent.kinds, call: () => own })
+  const bytes = codec.encode(RulePush, { ...push, revision: 0, retry: false }) // as it once was saved
+  store.save({ kind: 'rule', id: 'r', revision: 2, bytes })
+  await objects.restore()
+  const [onPush] = bindHandlers(agent.kinds.flatMap(objectHandlers), () => ({ ...own, objects }))
+
+  await onPush?.run(codec, codec.encode(RulePush, push))
+  t.equal(seen.opened.length, 1)
+  t.match(store.all(), [{ id: 'r', revision: 3 }])
+
+  await onPush?.run(codec, codec.encode(RulePush, { ...push, revision: 4, owner: 'bob' }))
+  t.equal(seen.opened.length, 2)
 })
 
 t.test('a saved push becomes a rule of the engine, its targets in the order of their priority', async t => {

@@ -1,0 +1,75 @@
+// A plugin waits for the agent's result for an object.
+import t from 'tap'
+import type { Asked, Reaction } from '../../../kit/scripted-agent.ts'
+import { controlFixture, Put } from './fixture.ts'
+
+const capability = { id: 'things', since: '1.0.0' }
+const objectOf = (clientId: string, id = 'a') => ({ clientId, kind: 'thing', id })
+
+t.test("a delivery resolves with the agent's result", async t => {
+  const { enroll, agent, put, drop, control } = await controlFixture(t)
+  const { clientId, token } = await enroll()
+  const react = ({ body }: Asked): Reaction => (body['id'] === 'bad' ? { refuse: 'port_in_use' } : 'take')
+  await agent(token, { react })
+
+  await put(clientId, 'a')
+  t.same(await control.objects.deliver(objectOf(clientId), 'push'), { status: 'applied' })
+  await put(clientId, 'bad')
+  t.match(await control.objects.deliver(objectOf(clientId, 'bad'), 'push'), {
+    status: 'refused',
+    code: 'port_in_use'
+  })
+  await drop(clientId, 'a', 'cut')
+  t.same(await control.objects.deliver(objectOf(clientId), 'remove'), { status: 'removed' })
+})
+
+t.test('a delivery does not wait for a client that is offline', async t => {
+  const { enroll, put, control } = await controlFixture(t)
+  const { clientId } = await enroll()
+  await put(clientId, 'a')
+
+  t.equal(await control.objects.deliver(objectOf(clientId), 'push'), null)
+})
+
+t.test('an agent without the capability of a kind gets no object of it, and is not waited for', async t => {
+  const { enroll, agent, put, drop, settled, control } = await controlFixture(t, { kinds: [{ capability }] })
+  const { clientId, token } = await enroll()
+  const { heard } = await agent(token, { capabilities: {} })
+  await put(clientId, 'a', 'b')
+
+  t.equal(await control.objects.deliver(objectOf(clientId), 'push'), null)
+  await drop(clientId, 'b', 'cut')
+  await settled(1)
+
+  t.notOk(heard.some(({ name }) => name === Put.name))
+})
+
+t.test('a delivery ends without a result after its time-out, and with the stream', async t => {
+  const { enroll, agent, put, control, clock } = await controlFixture(t)
+  const { clientId, token } = await enroll()
+  const edge = await agent(token, { react: () => 'never' })
+  await put(clientId, 'a')
+  await edge.until(Put.name)
+  const [short, long] = [2, 60].map(secs => control.objects.deliver(objectOf(clientId), 'push', secs))
+
+  await clock.advance(2_000)
+  t.equal(await short, null)
+
+  await edge.close()
+  t.equal(await long, null)
+})
+
+t.test('a removal, and a refusal by the plugin itself, end the waits for pushes', async t => {
+  const { enroll, agent, put, control } = await controlFixture(t)
+  const { clientId, token } = await enroll()
+  const edge = await agent(token, { react: () => 'never' })
+  await put(clientId, 'a', 'b')
+  await edge.until(Put.name)
+  const [removed, refused] = ['a', 'b'].map(id => control.objects.deliver(objectOf(clientId, id), 'push'))
+
+  void control.objects.deliver(objectOf(clientId), 'remove')
+  control.objects.refuse(objectOf(clientId, 'b'), { code: 'internal', message: 'not encodable' })
+
+  t.same(await removed, { status: 'removed' })
+  t.same(await refused, { status: 'refused', code: 'internal', message: 'not encodable' })
+})
