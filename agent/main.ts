@@ -5,7 +5,7 @@ import { agentPlugins } from '../config/agent-plugins.ts'
 import { importExternal } from '../config/external/import.ts'
 import { systemClock as clock } from '../kernel/base/clock.ts'
 import { Fault, startupInvalid, tokenRevoked } from '../kernel/base/errors.ts'
-import { type Log, openLog } from '../kernel/base/log.ts'
+import { openLog } from '../kernel/base/log.ts'
 import { loadPlugins } from '../kernel/loader.ts'
 import { runAgent, type Signals } from './agent.ts'
 import { type AgentConfig, type ConfigSources, readAgentConfig } from './config.ts'
@@ -23,13 +23,7 @@ export interface AgentStart extends ConfigSources {
   readonly version: string
 }
 
-interface Setup {
-  readonly config: AgentConfig
-  readonly bundleFile: string
-  readonly plugins: readonly AgentPlugin[]
-  readonly version: string
-  readonly log: Log
-}
+type Setup = Awaited<ReturnType<typeof setUp>>
 
 /** Makes this machine a client: redeems the code in `uri` and writes the bundle. Throws Fault. */
 export async function enrollAgent(start: AgentStart, uri: string, signal: AbortSignal): Promise<Bundle> {
@@ -79,7 +73,7 @@ export async function startAgent(
   }
 }
 
-async function setUp(start: AgentStart): Promise<Setup> {
+async function setUp(start: AgentStart) {
   const config = readAgentConfig(start)
   const log = await openLog({ level: config.log_level, format: config.log_format })
   const bundleFile = start.bundleFile ?? join(config.state_dir, 'bundle.json')

@@ -16,12 +16,9 @@ export class PinMismatch extends Error {
   }
 }
 
-export interface PinnedEndpoint {
+export interface ConnectOptions {
   readonly endpoint: string // host:port
   readonly pins: readonly string[] // accepted fingerprints, see `fingerprintOf`; the first is the current one
-}
-
-export interface ConnectOptions {
   readonly clock: Clock
   readonly signal: AbortSignal
 }
@@ -36,10 +33,7 @@ export const fingerprintOf = (socket: TLSSocket): string =>
  * Opens a TLS connection to a server whose certificate is pinned. The pin is checked before the agent sends any data.
  * Rejects with PinMismatch, with the error of the socket, after 10 s, or when `signal` is aborted.
  */
-export function connectPinned(
-  { endpoint, pins }: PinnedEndpoint,
-  { clock, signal }: ConnectOptions
-): Promise<TLSSocket> {
+export function connectPinned({ endpoint, pins, clock, signal }: ConnectOptions): Promise<TLSSocket> {
   const colon = endpoint.lastIndexOf(':')
   const socket = connect({
     host: endpoint.slice(0, colon).replace(/^\[(.+)\]$/, '$1'),

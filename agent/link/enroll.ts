@@ -118,7 +118,7 @@ async function requestOnce<A>(
   { server_endpoint: endpoint, server_cert_sha256: pin }: PendingBundle,
   request: (channel: MessageChannel) => Promise<A>
 ): Promise<A | Refused> {
-  const socket = await connectPinned({ endpoint, pins: [pin] }, { clock, signal }).catch((cause: Error) => {
+  const socket = await connectPinned({ endpoint, pins: [pin], clock, signal }).catch((cause: Error) => {
     throw new Fault(serverUnreachable, `${endpoint}: ${cause.message}`, { cause })
   })
   const codec = openCodec([...wireMessages, ...controlMessages, ...messages])

@@ -81,7 +81,7 @@ async function connect({ clock, log }: SessionOptions, bundle: Bundle, signal: A
   const { server_endpoint: endpoint, server_cert_sha256: pin, next_server_cert_sha256: next } = bundle
   const pins = next === undefined ? [pin] : [pin, next]
   try {
-    return await connectPinned({ endpoint, pins }, { clock, signal })
+    return await connectPinned({ endpoint, pins, clock, signal })
   } catch (error) {
     if (signal.aborted) return null
     if (error instanceof PinMismatch)

@@ -38,11 +38,8 @@ interface RunningRule {
   plan: Plan
 }
 
-interface ClosingRule {
-  readonly ruleId: string
-  readonly done: Promise<void>
-  readonly resolve: () => void
-}
+/** `promise` resolves when the rule has ended. */
+type ClosingRule = PromiseWithResolvers<void> & { readonly ruleId: string }
 
 /**
  * A rule is running, then closing while it drains, then gone. A changed rule is closed and opened again under a new
@@ -74,13 +71,13 @@ class EngineRules implements Rules {
     const { engine, settings, log } = this.#options
     const running = this.#running.get(ruleId)
     this.#running.delete(ruleId)
-    if (running) this.#closing.set(running.engineId, closingRule(ruleId))
+    if (running) this.#closing.set(running.engineId, { ruleId, ...Promise.withResolvers<void>() })
     const closing = [...this.#closing].filter(([, rule]) => rule.ruleId === ruleId)
     const toClose = closing.filter(([engineId]) => removal === 'cut' || engineId === running?.engineId)
     const drainMs = removal === 'cut' ? 0 : settings.current().drainMs
     await Promise.all(toClose.map(([engineId]) => engine.close(engineId, drainMs)))
     if (running) log.info('rule.closed', `no longer listens on ${portsOf(running.plan)}`, { rule: ruleId })
-    return { done: Promise.all(closing.map(([, { done }]) => done)).then(() => {}) }
+    return { done: Promise.all(closing.map(([, { promise }]) => promise)).then(() => {}) }
   }
 
   async closeAll(removal: 'drain' | 'cut'): Promise<void> {
@@ -141,11 +138,6 @@ class EngineRules implements Rules {
     const hasSuccessor = [...this.#entries.values()].some(({ spec }) => spec.id === entry.spec.id)
     if (!hasSuccessor) planner.setMeters(entry.spec, meters, 'ended')
   }
-}
-
-function closingRule(ruleId: string): ClosingRule {
-  const { promise: done, resolve } = Promise.withResolvers<void>()
-  return { ruleId, done, resolve }
 }
 
 const filtersOf = ({ source, target }: Plan) => ({ source, target })
