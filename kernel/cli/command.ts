@@ -1,4 +1,4 @@
-import type { Static, TObject, TProperties } from 'typebox'
+import { type Static, type TObject, type TProperties, Type } from 'typebox'
 import type { Kernel } from '../services.ts'
 import type { Filled, Slot } from '../slot.ts'
 
@@ -6,17 +6,22 @@ import type { Filled, Slot } from '../slot.ts'
  * A command of the executable. `args` defines names, types and help of its arguments: those in `positional` are
  * positional (the last may be an array), all others are `--kebab-case` options.
  */
-export interface Command<A extends TObject = TObject> {
+export interface CommandDefinition<A extends TObject = TObject> {
   readonly name: string // 'client enroll': one or two words
   readonly summary: string
-  readonly args: A
+  readonly args?: A
   readonly positional?: readonly string[]
   readonly extraArgs?: (filled: CommandCall<object>['filled']) => TProperties // options that plugins add through a slot
-  /** 'api': calls a server over HTTP. 'data': works on the data directory of a stopped server. 'server': runs one. */
-  readonly needs: 'api' | 'data' | 'server' | 'nothing'
+  /** 'api' (default): calls a server over HTTP. 'data': works on the data directory of a stopped server. 'server': runs one. */
+  readonly needs?: 'api' | 'data' | 'server' | 'nothing'
   /** 'stopped': runs until the first signal aborts `signal`; the second aborts `forceSignal`. */
   readonly until?: 'stopped'
   run(call: CommandCall<Static<A>>): Promise<void>
+}
+
+export interface Command<A extends TObject = TObject> extends CommandDefinition<A> {
+  readonly args: A
+  readonly needs: NonNullable<CommandDefinition['needs']>
 }
 
 export interface CommandCall<A> {
@@ -72,6 +77,8 @@ export interface Print {
   line(text: string): void
 }
 
-export function defineCommand<A extends TObject>(command: Command<A>): Command {
-  return command as unknown as Command // arguments are validated against `args` before it runs
+const noArgs = Type.Object({})
+
+export function defineCommand<A extends TObject>(command: CommandDefinition<A>): Command {
+  return { args: noArgs, needs: 'api', ...command } as unknown as Command // `args` is validated before it runs
 }

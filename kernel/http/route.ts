@@ -10,12 +10,12 @@ export interface Schemas {
   readonly reply: TSchema
 }
 
-export interface Route<D, S extends Schemas = Schemas> {
+export interface RouteDefinition<D, S extends Schemas = Schemas> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly url: string // '/v1/...', parameters as ':name'
   readonly action: string // 'client.rename'; in decisions, and the operation's id in OpenAPI
   readonly access: 'public' | 'user' | 'superadmin'
-  readonly status: 200 | 201 | 204
+  readonly status?: 200 | 201 | 204 // default: 200
   readonly summary: string // one line for OpenAPI
   /** 'deferred': the decision is written with the change, and gets its status when the client has answered. */
   readonly outcome?: 'deferred'
@@ -26,6 +26,10 @@ export interface Route<D, S extends Schemas = Schemas> {
   run(deps: D, call: Call<S>): Promise<Static<S['reply']>>
   /** Answers a repeated Idempotency-Key when the first reply was lost: the resource as it is now. */
   replay?(deps: D, call: Call<S>, resourceId: string): Promise<Static<S['reply']>>
+}
+
+export interface Route<D, S extends Schemas = Schemas> extends RouteDefinition<D, S> {
+  readonly status: 200 | 201 | 204
   /** Set by defineList. */
   readonly isList?: true
   /** Set by defineStream. */
@@ -57,6 +61,6 @@ type Part<S extends Schemas, K extends keyof Schemas> =
   S extends Record<K, infer T extends TSchema> ? Static<T> : unknown
 
 /** Infers S from `schema`, and D from the annotation in `run`. */
-export function defineRoute<D, S extends Schemas>(route: Route<D, S>): Route<D> {
-  return route
+export function defineRoute<D, S extends Schemas>(route: RouteDefinition<D, S>): Route<D> {
+  return { status: 200, ...route }
 }

@@ -9,8 +9,6 @@ const put = (api: Api, advertised_endpoint: string | null) =>
 const show = defineCommand({
   name: 'settings show',
   summary: 'Show the endpoint that enrollment URIs carry.',
-  args: Type.Object({}),
-  needs: 'api',
   run: async ({ api, print }) => print.data(await api.get<Setting>(url))
 })
 
@@ -21,15 +19,12 @@ const set = defineCommand({
     endpoint: Type.String({ description: 'HOST:PORT that the server certificate covers.' })
   }),
   positional: ['endpoint'],
-  needs: 'api',
   run: async ({ api, args, print }) => print.data(await put(api, args.endpoint))
 })
 
 const clear = defineCommand({
   name: 'settings clear-endpoint',
   summary: 'Go back to the configured endpoint.',
-  args: Type.Object({}),
-  needs: 'api',
   run: async ({ api, print }) => print.data(await put(api, null))
 })
 

@@ -39,7 +39,6 @@ const read = defineRoute({
   url,
   action: 'settings.read',
   access: 'superadmin',
-  status: 200,
   summary: 'The endpoint that enrollment URIs carry, and where it comes from.',
   schema: () => ({ reply: Setting }),
   run: async ({ endpoint, store }: Deps) => shown(await store.read(endpoint.resolve))
@@ -50,7 +49,6 @@ const update = defineRoute({
   url,
   action: 'settings.update',
   access: 'superadmin',
-  status: 200,
   summary: 'Sets the override, or clears it with null; what GET answered may be sent along and is ignored.',
   schema: () => ({
     body: Type.Object({ ...Type.Partial(Setting).properties, advertised_endpoint: Text() }, closed),

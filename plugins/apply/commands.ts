@@ -51,7 +51,6 @@ const exportAll = defineCommand({
       })
     )
   }),
-  needs: 'api',
   async run(call) {
     const context = await contextOf(call)
     const lists = kindsIn(call).map(
@@ -67,7 +66,6 @@ const diff = defineCommand({
   summary: 'Show what `apply` would do, and from which value to which.',
   args: Type.Object({ file: File, prune }),
   positional: ['file'],
-  needs: 'api',
   async run(call) {
     const { file, prune } = call.args
     const document = readDocument(file, kindNamesIn(call))
@@ -80,7 +78,6 @@ const apply = defineCommand({
   summary: 'Bring rules, grants and other objects into the state of a file; shows its plan first.',
   args: Type.Object({ file: File, prune, yes: Type.Optional(Type.Boolean({ description: 'Do not ask.' })) }),
   positional: ['file'],
-  needs: 'api',
   async run(call) {
     const { file, prune, yes } = call.args
     const document = readDocument(file, kindNamesIn(call))

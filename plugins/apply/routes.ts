@@ -27,7 +27,6 @@ const renew = defineRoute({
   url: '/v1/apply-leases/:lease_id',
   action: 'apply.renew',
   access: 'user',
-  status: 200,
   summary: 'Goes on with it.',
   schema: () => ({ params: Params, reply: Lease }),
   async run({ leases }: Deps, { params, principal }) {

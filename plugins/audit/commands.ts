@@ -40,7 +40,6 @@ const audit = defineCommand({
   name: 'audit',
   summary: 'Show who changed what, and who was refused.',
   args,
-  needs: 'api',
   until: 'stopped',
   async run(call) {
     const { args, api, print, signal } = call

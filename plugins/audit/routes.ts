@@ -13,7 +13,6 @@ const list = defineRoute({
   url: '/v1/audit',
   action: 'audit.list',
   access: 'superadmin',
-  status: 200,
   summary: 'Who changed what, and who was refused, the newest first; a page with since, until or cursor.',
   schema: () => ({ query: Query, reply: Type.Union([Type.Array(EntryRow), Page]) }),
   async run({ auditLog }: Deps, { query }) {

@@ -19,7 +19,6 @@ const bootstrap = defineCommand({
   name: 'bootstrap-superadmin',
   summary:
     'Create the user _superadmin with a bearer token, which is printed once; the server must be stopped.',
-  args: Type.Object({}),
   needs: 'data',
   async run(call) {
     const recovery = await recoveryOf(call)
@@ -64,7 +63,6 @@ const resetRemotely = defineCommand({
     )
   }),
   positional: ['user'],
-  needs: 'api',
   async run(call) {
     const { user, new_password: asksPassword = false, lasting = false, ...rest } = call.args
     if (lasting && !asksPassword)

@@ -23,7 +23,6 @@ const status = defineRoute({
   url: '/v1/auth/status',
   action: 'auth.status',
   access: 'public',
-  status: 200,
   summary: 'Whether the first administrator is still to be made',
   schema: () => ({ reply: schemas.Status }),
   run: async ({ onboarding }: Deps) => ({ onboarding_required: await onboarding.isRequired() })
@@ -45,7 +44,6 @@ const login = defineRoute({
   url: '/v1/auth/login',
   action: 'auth.login',
   access: 'public',
-  status: 200,
   summary: 'Open a web session: a password for the cookie svc_session',
   schema: () => ({ body: schemas.LoginBody, reply: schemas.LoggedIn }),
   async run({ login }: Deps, call) {
@@ -90,7 +88,6 @@ const resetPassword = defineRoute({
   url: '/v1/users/:id/password',
   action: 'password.reset',
   access: 'superadmin',
-  status: 200,
   summary: 'Reset a password; sessions and, unless they are kept, bearer tokens end',
   reply: 'secret',
   schema: () => ({ params: schemas.UserParams, body: schemas.ResetBody, reply: schemas.ResetReply }),

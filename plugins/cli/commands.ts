@@ -21,7 +21,6 @@ export const commands: readonly Command[] = [
   defineCommand({
     name: 'gen-token',
     summary: 'Print a fresh operator token, for the key operator_token or SVC_OPERATOR_TOKEN.',
-    args: Type.Object({}),
     needs: 'nothing',
     async run({ print }) {
       print.value('operator_token', newSecret())

@@ -10,8 +10,6 @@ const columns = ['client_id', 'client_name', 'state', 'address', 'agent_version'
 const list = defineCommand({
   name: 'client list',
   summary: 'List the clients.',
-  args: Type.Object({}),
-  needs: 'api',
   run: async ({ api, print }) => print.data(await api.list<ClientRow>('/v1/clients'), columns)
 })
 
@@ -20,7 +18,6 @@ const show = defineCommand({
   summary: 'Show one client.',
   args: Type.Object({ client: Client }),
   positional: ['client'],
-  needs: 'api',
   run: async ({ api, args, print }) => print.data(await findClient(api, args.client))
 })
 
@@ -29,7 +26,6 @@ const rename = defineCommand({
   summary: 'Rename a client; its id, rules and connections stay.',
   args: Type.Object({ client: Client, name: Type.String({ description: 'The new name.' }) }),
   positional: ['client', 'name'],
-  needs: 'api',
   async run({ api, args, print }) {
     const { client_id: id } = await findClient(api, args.client)
     print.data(await api.send<ClientRow>('PATCH', `/v1/clients/${id}/name`, { client_name: args.name }))
@@ -45,7 +41,6 @@ const setAddress = defineCommand({
     clear: Type.Optional(Type.Boolean({ description: 'Remove the address.' }))
   }),
   positional: ['client', 'address'],
-  needs: 'api',
   async run({ api, args, print }) {
     if ((args.address === undefined) !== (args.clear === true))
       throw new Fault(wrongUsage, 'give either an ADDRESS or --clear')
@@ -64,7 +59,6 @@ const actionCommand = (
     summary,
     args: Type.Object({ client: Client }),
     positional: ['client'],
-    needs: 'api',
     async run({ api, args, print }) {
       const { client_id: id, client_name: clientName } = await findClient(api, args.client)
       await api.send(method, `/v1/clients/${id}${suffix}`)

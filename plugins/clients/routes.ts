@@ -27,7 +27,6 @@ const read = defineRoute({
   url: '/v1/clients/:client_id',
   action: 'client.read',
   access: 'user',
-  status: 200,
   summary: 'Returns one client.',
   schema: () => ({ params, reply: ClientRow }),
   run: ({ clients }: Deps, call) => clients.read(call.params.client_id, call.principal)
@@ -38,7 +37,6 @@ const setAddress = defineRoute({
   url: '/v1/clients/:client_id',
   action: 'client.update',
   access: 'superadmin',
-  status: 200,
   summary: 'Sets the public address. Other fields of the row are accepted and ignored.',
   schema: () => ({
     params,
@@ -60,7 +58,6 @@ const rename = defineRoute({
   url: '/v1/clients/:client_id/name',
   action: 'client.rename',
   access: 'superadmin',
-  status: 200,
   summary: 'Renames a client. Its id, rules and control stream do not change.',
   schema: () => ({
     params,

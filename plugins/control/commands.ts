@@ -8,7 +8,6 @@ import { showCertificate } from './show.ts'
 const show = defineCommand({
   name: 'cert show',
   summary: 'Show the certificate that agents pin, and the next one; the server may run.',
-  args: Type.Object({}),
   needs: 'data',
   async run(call) {
     const shown = await showCertificate(call.dataDir(), certificateSettings(call.keys()))

@@ -18,7 +18,6 @@ const issue = defineCommand({
     label: Type.Optional(Type.String({ description: 'Free text; at most 255 bytes.' })),
     expires_in_secs: Type.Optional(Type.Integer({ description: 'Never expires without it.' }))
   }),
-  needs: 'api',
   async run({ api, args: { user, ...body }, print }) {
     print.data(await api.send<IssuedCredential>('POST', await pathOf(api, user), body))
   }
@@ -28,7 +27,6 @@ const list = defineCommand({
   name: 'credential list',
   summary: 'List the credentials of a user, without their tokens.',
   args: Type.Object({ user: User }),
-  needs: 'api',
   run: async ({ api, args, print }) => print.data(await api.list<CredentialRow>(await pathOf(api, args.user)))
 })
 
@@ -37,7 +35,6 @@ const revoke = defineCommand({
   summary: 'Revoke a credential.',
   args: Type.Object({ credential: Id, user: User }),
   positional: ['credential'],
-  needs: 'api',
   async run({ api, args: { credential, user }, print }) {
     await api.send('DELETE', `${await pathOf(api, user)}/${encodeURIComponent(credential)}`)
     print.line(`${credential} is revoked`)
@@ -49,7 +46,6 @@ const rotate = defineCommand({
   summary: 'Give a credential a new token, printed once; the old one ends.',
   args: Type.Object({ credential: Id, user: User }),
   positional: ['credential'],
-  needs: 'api',
   async run({ api, args: { credential, user }, print }) {
     const path = `${await pathOf(api, user)}/${encodeURIComponent(credential)}/rotate`
     print.data(await api.send<IssuedCredential>('POST', path))

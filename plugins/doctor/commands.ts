@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { Type } from 'typebox'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { lockStore } from '../../kernel/store/lock.ts'
@@ -11,7 +10,6 @@ export const doctorFailed = defineCode('doctor_failed', 500, 1)
 const doctor = defineCommand({
   name: 'doctor',
   summary: 'Look at ports, disk, clock, certificate, endpoint and agents; the server may run.',
-  args: Type.Object({}),
   needs: 'data',
   async run({ dataDir, keys, filled, print }) {
     const dir = dataDir()

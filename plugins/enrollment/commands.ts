@@ -14,7 +14,6 @@ const enroll = defineCommand({
     ttl_secs: Ttl
   }),
   positional: ['name'],
-  needs: 'api',
   run: async ({ api, args, print }) =>
     printInvitation(print, await api.send('POST', '/v1/client-enrollments', args))
 })
@@ -27,7 +26,6 @@ const reEnroll = defineCommand({
     ttl_secs: Ttl
   }),
   positional: ['client'],
-  needs: 'api',
   async run({ api, args: { client, ...body }, print }) {
     const { client_id: id } = await findClient(api, client)
     printInvitation(print, await api.send('POST', `/v1/clients/${id}/enrollment`, body))

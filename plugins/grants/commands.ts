@@ -32,7 +32,6 @@ const create = defineCommand({
     note: Type.Optional(Type.String({ description: 'For people.' }))
   }),
   positional: ['user', 'client', 'ports'],
-  needs: 'api',
   async run({ api, args: { user, client, ports, protocol = ['tcp'], target, note }, print }) {
     const body = {
       user_id: user,
@@ -53,7 +52,6 @@ const list = defineCommand({
     user: Type.Optional(Type.String({ description: 'user_id' })),
     own: Type.Optional(Type.Boolean({ description: "The caller's, without the superadmin role." }))
   }),
-  needs: 'api',
   async run({ api, args: { user, own }, print }) {
     if (own && user !== undefined) throw new Fault(wrongUsage, 'give either --user or --own')
     const all = user === undefined ? '/v1/grants' : `/v1/grants?user_id=${encodeURIComponent(user)}`
@@ -66,7 +64,6 @@ const remove = defineCommand({
   summary: 'Take a grant away, and the rules that nothing else allows.',
   args: Type.Object({ grant: Type.String({ description: 'grant_id' }) }),
   positional: ['grant'],
-  needs: 'api',
   run: async ({ api, args, print }) =>
     print.data(await api.send<object>('DELETE', `/v1/grants/${encodeURIComponent(args.grant)}`))
 })

@@ -43,7 +43,6 @@ const remove = defineRoute({
   url: '/v1/grants/:id',
   action: 'grant.delete',
   access: 'superadmin',
-  status: 200,
   summary: 'Takes a grant away, and the rules that nothing else allows.',
   schema: () => ({ params: GrantParams, reply: Removed }),
   run: ({ grants }: Deps, call) => grants.remove(call.params.id, call)

@@ -11,7 +11,6 @@ const read = defineRoute({
   url: '/v1/metrics',
   action: 'metrics.read',
   access: 'superadmin',
-  status: 200,
   reply: 'text',
   summary: 'Returns the page that /metrics on metrics_listen serves.',
   schema: () => ({ reply: Type.String() }),

@@ -31,7 +31,6 @@ const set = defineCommand({
     )
   }),
   positional: ['user', 'client', 'monthly_bytes'],
-  needs: 'api',
   async run({ api, args: { user, client, ...body }, print }) {
     print.data(await api.send<QuotaRow>('PUT', await pathOf(api, { user, client }), body), columns)
   }
@@ -42,7 +41,6 @@ const clear = defineCommand({
   summary: 'Set the usage of this period to 0; the period stays.',
   args: pair,
   positional: ['user', 'client'],
-  needs: 'api',
   run: async ({ api, args, print }) =>
     print.data(
       await api.send<QuotaRow>('PATCH', await pathOf(api, args), { clear_period_usage: true }),
@@ -55,7 +53,6 @@ const show = defineCommand({
   summary: 'Show usage against a quota.',
   args: pair,
   positional: ['user', 'client'],
-  needs: 'api',
   run: async ({ api, args, print }) =>
     print.data(await api.get<QuotaRow>(`${await pathOf(api, args)}/status`), columns)
 })
@@ -68,7 +65,6 @@ const list = defineCommand({
     client: Type.Optional(Client)
   }),
   positional: ['user'],
-  needs: 'api',
   async run({ api, args: { user, client }, print }) {
     const userId = async () => user ?? (await api.get<{ user_id: string }>('/v1/users/me')).user_id
     const path =
@@ -86,7 +82,6 @@ const remove = defineCommand({
   summary: 'Take a quota away; what it held goes on.',
   args: pair,
   positional: ['user', 'client'],
-  needs: 'api',
   async run({ api, args, print }) {
     await api.send('DELETE', await pathOf(api, args))
     print.line(`${args.user} has no quota on ${args.client}`)

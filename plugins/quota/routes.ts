@@ -33,7 +33,6 @@ const set = defineRoute({
   url,
   action: 'quota.set',
   access: 'superadmin',
-  status: 200,
   summary:
     "Sets what a user's rules may deliver on a client in a month; an existing quota keeps its usage and period.",
   schema: () => ({ params: PairParams, body: SetBody, reply: QuotaRow }),
@@ -46,7 +45,6 @@ const change = defineRoute({
   url,
   action: 'quota.update',
   access: 'superadmin',
-  status: 200,
   summary: 'Changes the size, or sets the usage of this period to 0.',
   schema: () => ({ params: PairParams, body: ChangeBody, reply: QuotaRow }),
   run: ({ quotas }: Deps, call) => quotas.patch(call.params, call.body, call),
@@ -69,7 +67,6 @@ const status = defineRoute({
   url: `${url}/status`,
   action: 'quota.status',
   access: 'user',
-  status: 200,
   summary: 'Returns the usage and size of this period.',
   schema: () => ({ params: PairParams, reply: QuotaRow }),
   run: ({ quotas }: Deps, { params, principal }) => quotas.read(params, principal)

@@ -13,7 +13,6 @@ const set = defineCommand({
   summary: 'Limit all rules of an owner on a client together.',
   args: Type.Object({ client: Client, owner: Owner, ...properties }),
   positional: ['client', 'owner'],
-  needs: 'api',
   async run({ api, args: { client, owner, ...limits }, print }) {
     print.data(
       flat(await api.send<EnvelopeRow>('PUT', await pathOf(api, { client, owner }), limits)),
@@ -27,7 +26,6 @@ const show = defineCommand({
   summary: 'Show the limits for all rules of an owner on a client together.',
   args: Type.Object({ client: Client, owner: Owner }),
   positional: ['client', 'owner'],
-  needs: 'api',
   run: async ({ api, args, print }) =>
     print.data(flat(await api.get<EnvelopeRow>(await pathOf(api, args))), columns)
 })
@@ -37,7 +35,6 @@ const list = defineCommand({
   summary: 'List the owners of rules on a client, and whether they are limited.',
   args: Type.Object({ client: Client }),
   positional: ['client'],
-  needs: 'api',
   run: async ({ api, args: { client }, print }) =>
     print.data(await api.list<OwnerRow>(`/v1/clients/${await findClientId(api, client)}/owners`), [
       'owner_id',
@@ -51,7 +48,6 @@ const remove = defineCommand({
   summary: 'Remove the limits of an owner on a client.',
   args: Type.Object({ client: Client, owner: Owner }),
   positional: ['client', 'owner'],
-  needs: 'api',
   async run({ api, args, print }) {
     await api.send('DELETE', await pathOf(api, args))
     print.line(`the rules of ${args.owner} on ${args.client} have no common limit any more`)
@@ -63,7 +59,6 @@ const setRule = defineCommand({
   summary: 'Limit a rule, open connections included; without options, remove all its limits.',
   args: Type.Object({ rule: Type.String({ description: 'rule_id' }), ...properties }),
   positional: ['rule'],
-  needs: 'api',
   async run({ api, args: { rule, ...limits }, print }) {
     const path = `/v1/rules/${encodeURIComponent(rule)}`
     const { rate_limit } = await api.send<{ rate_limit: object | null }>('PUT', path, { rate_limit: limits })

@@ -24,7 +24,6 @@ const read = defineRoute({
   url,
   action: 'owner_rate_limit.read',
   access: 'user',
-  status: 200,
   summary: 'Returns the limits for all rules of an owner on a client together.',
   schema: () => ({ params: OwnerParams, reply: EnvelopeRow }),
   run: ({ envelopes }: Deps, { params, principal }) => envelopes.read(params, principal)
@@ -35,7 +34,6 @@ const set = defineRoute({
   url,
   action: 'owner_rate_limit.set',
   access: 'superadmin',
-  status: 200,
   summary: 'Limits all rules of an owner on a client together, open connections included.',
   schema: () => ({ params: OwnerParams, body: EnvelopeBody, reply: EnvelopeRow }),
   run: ({ envelopes }: Deps, call) => envelopes.set(call.params, call.body, call),

@@ -47,7 +47,6 @@ const push = defineCommand({
   }),
   positional: ['client', 'listen', 'target'],
   extraArgs: filled => Object.assign({}, ...filled(pushOptionsSlot).map(({ value }) => value.args)),
-  needs: 'api',
   async run({ api, args, filled, print }) {
     const { client, listen, target, protocol, prefer_ipv6, owner, ack_timeout_secs: secs } = args
     const own = { client, protocol, prefer_ipv6, owner, ...portsOf(listen), targets: target.map(targetOf) }
@@ -61,7 +60,6 @@ const list = defineCommand({
   name: 'rule list',
   summary: 'List the rules.',
   args: Filter,
-  needs: 'api',
   async run({ api, args, filled, print }) {
     const query = new URLSearchParams(args).toString()
     const rules = await api.list<RuleRecord>(`/v1/rules${query === '' ? '' : `?${query}`}`)
@@ -74,7 +72,6 @@ const show = defineCommand({
   summary: 'Show one rule.',
   args: Type.Object({ rule: Rule }),
   positional: ['rule'],
-  needs: 'api',
   run: async ({ api, args, print }) => print.data(await api.get<RuleRecord>(pathOf(args.rule)))
 })
 
@@ -83,7 +80,6 @@ const remove = defineCommand({
   summary: 'Shut the port of a rule; its live connections may drain.',
   args: Type.Object({ rule: Rule, ack_timeout_secs: Wait }),
   positional: ['rule'],
-  needs: 'api',
   async run({ api, args, print }) {
     await api.send('DELETE', `${pathOf(args.rule)}${waiting(args.ack_timeout_secs)}`)
     print.line(`rule ${args.rule} is removed`)

@@ -35,7 +35,6 @@ const read = defineRoute({
   url: '/v1/rules/:rule_id',
   action: 'rule.read',
   access: 'user',
-  status: 200,
   summary: 'One rule.',
   schema: filled => ({ params: RuleParams, reply: ruleRecord(filled) }),
   run: ({ rules }: Deps, { params, principal }) => rules.read(params.rule_id, principal)
@@ -46,7 +45,6 @@ const update = defineRoute({
   url: '/v1/rules/:rule_id',
   action: 'rule.update',
   access: 'user',
-  status: 200,
   summary: 'Changes what may change while a rule runs, and answers when the client has applied it.',
   outcome: 'deferred',
   schema: filled => ({

@@ -18,7 +18,6 @@ const stats = defineCommand({
     watch: Type.Optional(Type.Boolean({ description: 'Repeat every 5 s until interrupted.' }))
   }),
   positional: ['rule'],
-  needs: 'api',
   until: 'stopped',
   async run({ api, args: { rule, by, watch }, print, signal }) {
     const path = `/v1/rules/${encodeURIComponent(rule)}/stats${by ? `?per_${by}=true` : ''}`
@@ -39,8 +38,6 @@ const waited = (ms: number, signal: AbortSignal): Promise<boolean> =>
 const summary = defineCommand({
   name: 'stats summary',
   summary: 'Show how many clients and rules there are, and what they forward.',
-  args: Type.Object({}),
-  needs: 'api',
   run: async ({ api, print }) => print.data(await api.get<Summary>('/v1/stats/summary'))
 })
 

@@ -15,7 +15,6 @@ const ofRule = defineRoute({
   url: '/v1/rules/:rule_id/stats',
   action: 'rule.stats',
   access: 'user',
-  status: 200,
   summary: 'Returns what a rule has forwarded so far.',
   schema: () => ({ params: RuleParams, query: Flags, reply: RuleStats }),
   run: ({ stats }: Deps, { params, query, principal }) => stats.ofRule(params.rule_id, query, principal)
@@ -35,7 +34,6 @@ const summary = defineRoute({
   url: '/v1/stats/summary',
   action: 'stats.summary',
   access: 'user',
-  status: 200,
   summary: 'Returns counts and sums of everything that the caller may see.',
   schema: () => ({ reply: Summary }),
   run: ({ stats }: Deps, { principal }) => stats.summary(principal)

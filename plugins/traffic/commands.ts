@@ -35,7 +35,6 @@ const defineTraffic = <A extends TProperties>(name: string, summary: string, arg
     summary,
     args: Type.Object({ ...args, ...Span }),
     positional: Object.keys(args).slice(0, 1),
-    needs: 'api',
     run: call => show(call as unknown as CommandCall<SpanArgs & Record<string, string>>, pathOf) // `args` are all strings
   })
 

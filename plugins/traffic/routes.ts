@@ -12,7 +12,6 @@ const ofUser = defineRoute({
   url: '/v1/users/:id/traffic',
   action: 'traffic.of-user',
   access: 'user',
-  status: 200,
   summary: 'Returns what the rules of a user have forwarded, by minute or hour.',
   schema: () => ({ params: Type.Object({ id: Type.String() }), query: OfUser, reply: Reply }),
   run: async ({ traffic }: Deps, { params, query, principal }) => traffic.ofUser(params.id, query, principal)
@@ -23,7 +22,6 @@ const ofClient = defineRoute({
   url: '/v1/clients/:client_id/traffic',
   action: 'traffic.of-client',
   access: 'superadmin',
-  status: 200,
   summary: 'Returns what a client has forwarded, by minute or hour.',
   schema: () => ({ params: Type.Object({ client_id: Type.String() }), query: OfClient, reply: Reply }),
   run: async ({ traffic }: Deps, { params, query }) => traffic.ofClient(params.client_id, query)
@@ -34,7 +32,6 @@ const ofAll = defineRoute({
   url: '/v1/traffic/global',
   action: 'traffic.of-all',
   access: 'superadmin',
-  status: 200,
   summary: 'Returns what all rules have forwarded, by minute or hour.',
   schema: () => ({ query: OfAll, reply: Reply }),
   run: ({ traffic }: Deps, { query }) => traffic.ofAll(query)

@@ -24,7 +24,6 @@ const create = defineCommand({
     )
   }),
   positional: ['user'],
-  needs: 'api',
   async run(call) {
     const { user, display_name = user, initial_password: asksPassword, ...rest } = call.args
     const password = asksPassword === true ? { initial_password: await askPassword(call) } : {}
@@ -36,8 +35,6 @@ const create = defineCommand({
 const list = defineCommand({
   name: 'user list',
   summary: 'List the users.',
-  args: Type.Object({}),
-  needs: 'api',
   run: async ({ api, print }) => print.data(await api.list<UserRow>('/v1/users'))
 })
 
@@ -46,7 +43,6 @@ const show = defineCommand({
   summary: 'Show one user.',
   args: Type.Object({ user: User }),
   positional: ['user'],
-  needs: 'api',
   run: async ({ api, args, print }) => print.data(await api.get<UserRow>(pathOf(args.user)))
 })
 
@@ -63,7 +59,6 @@ const update = defineCommand({
     enable: Type.Optional(Type.Boolean({ description: 'Allow the user to sign in again.' }))
   }),
   positional: ['user'],
-  needs: 'api',
   async run({ api, args, print }) {
     const { user, disable = false, enable = false, ...rest } = args
     if (disable && enable) throw new Fault(wrongUsage, 'give --disable or --enable, not both')
@@ -79,7 +74,6 @@ const remove = defineCommand({
   summary: 'Delete a user and everything that belongs to it; its live connections are cut.',
   args: Type.Object({ user: User }),
   positional: ['user'],
-  needs: 'api',
   run: async ({ api, args, print }) => print.data(await api.send<RemovedUser>('DELETE', pathOf(args.user)))
 })
 

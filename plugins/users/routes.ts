@@ -13,7 +13,6 @@ const me = defineRoute({
   url: '/v1/users/me',
   action: selfReadAction,
   access: 'user',
-  status: 200,
   summary: 'Who is calling',
   schema: () => ({ reply: Me }),
   run: ({ directory }: Deps, { principal }) => directory.readSelf(principal)
@@ -45,7 +44,6 @@ const read = defineRoute({
   url: '/v1/users/:id',
   action: 'user.read',
   access: 'user',
-  status: 200,
   summary: 'One user; without the superadmin role only yourself',
   schema: filled => ({ params: UserParams, reply: userRow(filled) }),
   run: ({ directory }: Deps, { params, principal }) => directory.read(params.id, principal)
@@ -56,7 +54,6 @@ const update = defineRoute({
   url: '/v1/users/:id',
   action: 'user.update',
   access: 'superadmin',
-  status: 200,
   summary: 'Rename a user, change the role, disable or enable',
   schema: filled => ({ params: UserParams, body: UpdateBody, reply: userRow(filled) }),
   run: ({ directory }: Deps, call) => directory.update(call.params.id, call.body, call),
@@ -68,7 +65,6 @@ const remove = defineRoute({
   url: '/v1/users/:id',
   action: 'user.delete',
   access: 'superadmin',
-  status: 200,
   summary: 'Delete a user with all that belongs to it',
   schema: filled => ({ params: UserParams, reply: removedUser(filled) }),
   run: ({ directory }: Deps, call) => directory.remove(call.params.id, call)

@@ -12,7 +12,6 @@ const set = defineCommand({
     deny: List('One that may not; it wins.')
   }),
   positional: ['rule'],
-  needs: 'api',
   async run({ api, args: { rule, allow = [], deny = [] }, print }) {
     const lists = allow.length + deny.length === 0 ? null : { allow, deny }
     print.data(await api.send<object>('PUT', `/v1/rules/${encodeURIComponent(rule)}`, { [key]: lists }))

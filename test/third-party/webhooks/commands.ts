@@ -5,8 +5,6 @@ import type { DeadRow, EndpointRow, TestRow } from './schema.ts'
 const list = defineCommand({
   name: 'webhook list',
   summary: 'Show who is told of events, and what waits for them.',
-  args: Type.Object({}),
-  needs: 'api',
   run: async ({ api, print }) =>
     print.data(await api.list<EndpointRow>('/v1/webhooks'), [
       'name',
@@ -24,7 +22,6 @@ const test = defineCommand({
   summary: 'Send a test event now.',
   args: Type.Object({ endpoint: Type.String({ description: 'Its name.' }) }),
   positional: ['endpoint'],
-  needs: 'api',
   async run({ api, args: { endpoint }, print }) {
     const row = await api.send<TestRow>('POST', `/v1/webhooks/${encodeURIComponent(endpoint)}/test`)
     print.data(row)
@@ -36,7 +33,6 @@ const dead = defineCommand({
   name: 'webhook dead',
   summary: 'List events that were given up, the oldest first.',
   args: Type.Object({ endpoint: Type.Optional(Type.String({ description: 'Only of this one.' })) }),
-  needs: 'api',
   run: async ({ api, args: { endpoint }, print }) =>
     print.data(await deadOf(api, endpoint), [
       'delivery_id',
@@ -59,7 +55,6 @@ const retry = defineCommand({
   summary: 'Try given-up events again.',
   args: Type.Object(Letters),
   positional: ['delivery'],
-  needs: 'api',
   async run({ api, args: { delivery }, print }) {
     const rows: DeadRow[] = []
     for (const id of delivery) rows.push(await api.send<DeadRow>('POST', `${letterOf(id)}/retry`))
@@ -72,7 +67,6 @@ const forget = defineCommand({
   summary: 'Forget given-up events.',
   args: Type.Object(Letters),
   positional: ['delivery'],
-  needs: 'api',
   async run({ api, args: { delivery }, print }) {
     for (const id of delivery) {
       await api.send('DELETE', letterOf(id))

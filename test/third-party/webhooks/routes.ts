@@ -28,7 +28,6 @@ const test = defineRoute({
   url: '/v1/webhooks/:name/test',
   action: 'webhook.test',
   access,
-  status: 200,
   summary: 'Sends a test event now, and says what came of it.',
   schema: () => ({ params: Name, reply: TestRow }),
   async run({ desk, courier }: Deps, { params: { name }, change }) {
@@ -58,7 +57,6 @@ const retry = defineRoute({
   url: '/v1/webhooks/dead-letters/:id/retry',
   action: 'webhook.retry',
   access,
-  status: 200,
   summary: 'Puts a dead letter back into the line, before all that has waited since.',
   schema: () => ({ params: Letter, reply: DeadRow }),
   run: ({ desk }: Deps, { params: { id }, change }) =>
