@@ -1,15 +1,15 @@
 import { type AgentCall, type AgentPlugin, defineObjectKind } from '../../agent/plugin.ts'
-import { capability, Kept, messages, periodOf, quotaKind, TrafficQuotaUpdate } from './wire.ts'
+import { capability, messages, periodOf, quotaKind, SavedQuota, TrafficQuotaUpdate } from './wire.ts'
 
 const tickMs = 1000
 
-/** What is in force, by user, by the agent's journal: a process may hold several agents. */
-const inForce = new WeakMap<AgentCall['journal'], Map<string, Kept>>()
+/** Quotas in force by user, for each agent of this process by its journal. */
+const inForce = new WeakMap<AgentCall['journal'], Map<string, SavedQuota>>()
 
-const keptOf = ({ journal }: Pick<AgentCall, 'journal'>): Map<string, Kept> => {
-  const kept = inForce.get(journal) ?? new Map<string, Kept>()
-  inForce.set(journal, kept)
-  return kept
+const quotasOf = ({ journal }: Pick<AgentCall, 'journal'>): Map<string, SavedQuota> => {
+  const quotas = inForce.get(journal) ?? new Map<string, SavedQuota>()
+  inForce.set(journal, quotas)
+  return quotas
 }
 
 const meterOf = (user: string): string => `quota ${user}`
@@ -31,22 +31,22 @@ export default {
       }),
       answer: (user_id, revision) => ({ user_id, revision }),
       saved: {
-        message: Kept,
+        message: SavedQuota,
         from: (update, call) => ({
           ...termsOf(update),
-          limit: plus(call.journal.delivered(update.user_id), leftOf(update, call))
+          limit: plus(call.journal.delivered(update.user_id), remainingBytes(update, call))
         })
       },
-      async apply(user, kept, call) {
-        keptOf(call).set(user, kept)
-        enforce(user, kept, call)
+      async apply(user, quota, call) {
+        quotasOf(call).set(user, quota)
+        enforce(user, quota, call)
       },
       applied({ user_id: user, monthly_bytes, period_end }, { log }) {
         const fields = { user, monthly_bytes, period_end }
         log.info('traffic_quota.applied_set', 'the quota of a user is in force', fields)
       },
       async withdraw(user, _, call) {
-        keptOf(call).delete(user)
+        quotasOf(call).delete(user)
         call.meters.setBudget(meterOf(user), null)
         return { done: Promise.resolve() }
       }
@@ -55,10 +55,13 @@ export default {
   event(event, { meters, log }) {
     if (event.kind !== 'meter-empty') return
     const [, user] = /^quota (.+)$/.exec(meters.keyOf(event.meterId) ?? '') ?? []
-    if (user) log.info('traffic_quota.exhausted', 'nothing of the user is forwarded any more', { user })
+    if (user)
+      log.info('traffic_quota.exhausted', 'the quota of a user is used up: its rules forward nothing more', {
+        user
+      })
   },
   async start({ call, defer }) {
-    defer(call.clock.every(tickMs, () => turnAll(call)))
+    defer(call.clock.every(tickMs, () => beginNextPeriods(call)))
   }
 } satisfies AgentPlugin
 
@@ -77,41 +80,45 @@ const termsOf = ({ revision, monthly_bytes, anchor, period_end, hold_secs }: Tra
   hold_secs
 })
 
-/** The cap, less what is booked and not forgiven, less what the server did not know of when it said so. */
-function leftOf(update: TrafficQuotaUpdate, { journal }: AgentCall): number {
+/** The size, less uncleared usage, less bytes that the server had not committed when it sent the update. */
+function remainingBytes(update: TrafficQuotaUpdate, { journal }: AgentCall): number {
   const { user_id, monthly_bytes, booked, credit } = update
   return Math.max(0, monthly_bytes - booked + credit - journal.unacknowledged(user_id, update))
 }
 
-/** A size may be as large as a number can be. */
-const plus = (passed: number, left: number): number => Math.min(Number.MAX_SAFE_INTEGER, passed + left)
+/** A sum of bytes that stays a safe integer: the size of a quota may be the largest one. */
+const plus = (a: number, b: number): number => Math.min(Number.MAX_SAFE_INTEGER, a + b)
 
-/** The mark is a distance from what has passed at this instant; what is kept is a total that outlives the process. */
-function enforce(user: string, { limit, hold_secs }: Kept, { meters, journal, takeSample }: AgentCall): void {
+/** Converts the saved limit, a total over all runs, to a mark for the meter, a total since this run began. */
+function enforce(
+  user: string,
+  { limit, hold_secs }: SavedQuota,
+  { meters, journal, takeSample }: AgentCall
+): void {
   const sample = takeSample()
   const left = Math.max(0, limit - journal.delivered(user))
   const mark = plus(meters.totalBytes(meterOf(user), sample), left)
   meters.setBudget(meterOf(user), { mark, holdMs: hold_secs * 1000 })
 }
 
-/** A period that is over is followed by the next, with the server or without. */
-function turnAll(call: AgentCall): void {
+/** Begins the next period of each quota whose period has ended, with or without the server. */
+function beginNextPeriods(call: AgentCall): void {
   const now = Math.floor(call.journal.now() / 1000)
-  for (const [user, kept] of keptOf(call)) {
-    if (now < kept.period_end) continue
-    const { start, end } = periodOf(kept.anchor, now)
-    const left = Math.max(0, kept.monthly_bytes - call.journal.deliveredSince(user, start))
-    const next = { ...kept, period_end: end, limit: plus(call.journal.delivered(user), left) }
-    keptOf(call).set(user, next) // once, while it is being saved
+  for (const [user, quota] of quotasOf(call)) {
+    if (now < quota.period_end) continue
+    const { start, end } = periodOf(quota.anchor, now)
+    const left = Math.max(0, quota.monthly_bytes - call.journal.deliveredSince(user, start))
+    const next = { ...quota, period_end: end, limit: plus(call.journal.delivered(user), left) }
+    quotasOf(call).set(user, next) // now, so that the next tick does not begin it again
     call.objects
-      .put({ kind: quotaKind, id: user, revision: kept.revision, value: next }, 'retry')
-      .catch(error => holdUnsaved(user, next, String(error), call))
+      .put({ kind: quotaKind, id: user, revision: quota.revision, value: next }, 'retry')
+      .catch(error => enforceUnsaved(user, next, String(error), call))
     call.log.info('traffic_quota.period', 'the next period begins', { user, period_end: end })
   }
 }
 
-/** It holds until this process ends; the next begins the period once more. */
-function holdUnsaved(user: string, next: Kept, error: string, call: AgentCall): void {
-  if (keptOf(call).get(user) === next) enforce(user, next, call)
+/** The period stays in force until this process ends; after a restart it begins again. */
+function enforceUnsaved(user: string, next: SavedQuota, error: string, call: AgentCall): void {
+  if (quotasOf(call).get(user) === next) enforce(user, next, call)
   call.log.error('traffic_quota.not_saved', `the next period could not be saved: ${error}`, { user })
 }

@@ -79,7 +79,7 @@ const list = defineCommand({
 
 const remove = defineCommand({
   name: 'quota delete',
-  summary: 'Take a quota away; what it held goes on.',
+  summary: 'Delete a quota; connections that it held continue.',
   args: pair,
   positional: ['user', 'client'],
   async run({ api, args, print }) {

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { type Capability, defineMessage, defineRequest } from '../../kernel/wire/message.ts'
 
-export { periodOf } from './period.ts' // both halves open the next period, each by its clock
+export { periodOf } from './period.ts' // both halves begin the next period, each by its clock
 
 const proto = new URL('./quota.proto', import.meta.url)
 
@@ -9,7 +9,7 @@ export const quotaKind = 'quota'
 export const capability: Capability = { id: 'traffic.quota', since: '1.4.0' }
 
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
-const Secs = Type.Integer({ minimum: 0, maximum: 8.64e12 }) // what a Date holds
+const Secs = Type.Integer({ minimum: 0, maximum: 8.64e12 }) // the range of a Date
 
 const QuotaTaken = defineMessage({
   name: 'sluice.quota.QuotaTaken',
@@ -38,7 +38,8 @@ export const TrafficQuotaUpdate = defineRequest({
 })
 export type TrafficQuotaUpdate = Static<typeof TrafficQuotaUpdate.body>
 
-export const Kept = defineMessage({
+/** State of a quota that the agent saves. */
+export const SavedQuota = defineMessage({
   name: 'sluice.quota.Kept',
   proto,
   body: Type.Object({
@@ -50,6 +51,6 @@ export const Kept = defineMessage({
     hold_secs: Type.Integer({ minimum: 0 })
   })
 })
-export type Kept = Static<typeof Kept.body>
+export type SavedQuota = Static<typeof SavedQuota.body>
 
-export const messages = [TrafficQuotaUpdate, QuotaTaken, Kept]
+export const messages = [TrafficQuotaUpdate, QuotaTaken, SavedQuota]

@@ -15,7 +15,7 @@ import {
 const everyMs = 5_000
 const waitsPerMessage = 1_000
 
-/** Names of meters: the scope, and whose it is. */
+/** The key of a meter: its scope, and the id of the rule or owner. */
 const meterOf = (scope: Wait['scope'], id: string): string => `${scope} ${id}`
 
 const refusals = {
@@ -68,18 +68,20 @@ export default {
     })
   ],
   connected(stream, { meters, takeSample, clock }) {
-    const told = new Map<number, number>()
-    const tell = (): void => {
-      const changed = takeSample().meters.filter(({ id, throttledMs }) => throttledMs !== (told.get(id) ?? 0))
+    const reported = new Map<number, number>()
+    const report = (): void => {
+      const changed = takeSample().meters.filter(
+        ({ id, throttledMs }) => throttledMs !== (reported.get(id) ?? 0)
+      )
       const waits = changed.flatMap(({ id, throttledMs: ms }): Wait[] => {
-        told.set(id, ms)
+        reported.set(id, ms)
         const [, scope, of] = /^(rule|owner) (.+)$/.exec(meters.keyOf(id) ?? '') ?? []
         return scope && of ? [{ scope: scope as Wait['scope'], id: of, ms }] : []
       })
       for (let at = 0; at < waits.length; at += waitsPerMessage)
         stream.send(Throttled, { waits: waits.slice(at, at + waitsPerMessage) })
     }
-    stream.signal.addEventListener('abort', clock.every(everyMs, tell), { once: true })
+    stream.signal.addEventListener('abort', clock.every(everyMs, report), { once: true })
   }
 } satisfies AgentPlugin
 

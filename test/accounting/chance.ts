@@ -1,6 +1,6 @@
 import type { SeededRandom } from '../bench/soak/seeded-random.ts'
 
-/** One of them; there must be some. */
+/** A random element of a list that is not empty. */
 export const any = <T>(of: readonly T[], dice: SeededRandom): T => of[dice.below(of.length)] as T
 
 export function shuffled<T>(list: readonly T[], dice: SeededRandom): T[] {

@@ -1,12 +1,12 @@
-// Both ends of a UDP rule: a question says how long its answer is to be, and nobody has two under way.
+// Both ends of a UDP rule. A request names the size of its response; each caller has one request under way.
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import type { Ground } from '../support/test-cluster.ts'
 import { newFlow, note, type Route } from './ends.ts'
 
-const most = 1400
-const headBytes = 8 // number, bytes of the answer, both of 4
-const againMs = 500 // a question whose answer has not come: whoever is between may be gone
+const maxBytes = 1400
+const headBytes = 8 // number and size of the response, 4 bytes each
+const retryMs = 500 // a request without a response: the agent may have been killed
 
 export async function openDatagrams(t: Ground): Promise<Route> {
   const flows = { in: newFlow(), out: newFlow() }
@@ -14,14 +14,14 @@ export async function openDatagrams(t: Ground): Promise<Route> {
   let lastNumber = 0
 
   const far = createSocket('udp4')
-  far.on('message', (question, { port, address }) => {
-    const number = question.readUInt32BE(0)
-    note(flows.in, begun.get(`in ${number}`) ?? 0, question)
-    const answer = Buffer.alloc(question.readUInt32BE(4))
-    answer.writeUInt32BE(number)
+  far.on('message', (request, { port, address }) => {
+    const number = request.readUInt32BE(0)
+    note(flows.in, begun.get(`in ${number}`) ?? 0, request)
+    const response = Buffer.alloc(request.readUInt32BE(4))
+    response.writeUInt32BE(number)
     begun.set(`out ${number}`, Date.now())
-    flows.out.sent += answer.length
-    far.send(answer, port, address)
+    flows.out.sent += response.length
+    far.send(response, port, address)
   })
   far.bind(0, '127.0.0.1')
   await once(far, 'listening')
@@ -31,36 +31,38 @@ export async function openDatagrams(t: Ground): Promise<Route> {
     const near = createSocket('udp4')
     near.connect(port, '127.0.0.1')
     await once(near, 'connect')
-    near.on('error', () => {}) // nobody listens: it is asked again
-    near.on('message', answer => note(flows.out, begun.get(`out ${answer.readUInt32BE(0)}`) ?? 0, answer))
+    near.on('error', () => {}) // no listener: the request is sent again
+    near.on('message', response =>
+      note(flows.out, begun.get(`out ${response.readUInt32BE(0)}`) ?? 0, response)
+    )
     return near
   }
 
-  /** One question and its answer. Asked again under another number until it is answered, or `isOver`. */
-  async function ask(
+  /** One request and its response. Repeats it under a new number until it is answered, or `isOver`. */
+  async function send(
     near: Socket,
     bytes: { readonly in: number; readonly out: number },
     isOver = () => false
   ) {
     for (let isAnswered = false; !isAnswered && !isOver(); ) {
       const number = ++lastNumber
-      const question = Buffer.alloc(sized(bytes.in))
-      question.writeUInt32BE(number)
-      question.writeUInt32BE(sized(bytes.out), 4)
+      const request = Buffer.alloc(sized(bytes.in))
+      request.writeUInt32BE(number)
+      request.writeUInt32BE(sized(bytes.out), 4)
       isAnswered = await new Promise(resolve => {
-        const hear = (answer: Buffer): void => {
-          if (answer.readUInt32BE(0) === number) settle(true)
+        const receive = (response: Buffer): void => {
+          if (response.readUInt32BE(0) === number) settle(true)
         }
-        const settle = (is: boolean): void => {
+        const settle = (isAnswered: boolean): void => {
           clearTimeout(timer)
-          near.off('message', hear)
-          resolve(is)
+          near.off('message', receive)
+          resolve(isAnswered)
         }
-        const timer = setTimeout(() => settle(false), againMs)
-        near.on('message', hear)
+        const timer = setTimeout(() => settle(false), retryMs)
+        near.on('message', receive)
         begun.set(`in ${number}`, Date.now())
-        flows.in.sent += question.length
-        near.send(question)
+        flows.in.sent += request.length
+        near.send(request)
       })
     }
   }
@@ -72,20 +74,20 @@ export async function openDatagrams(t: Ground): Promise<Route> {
       const near = await caller(port)
       const left = { in: Math.min(bytes.in, 1 << 16), out: Math.min(bytes.out, 1 << 16) }
       while (left.in > 0 || left.out > 0) {
-        await ask(near, left)
-        left.in -= most
-        left.out -= most
+        await send(near, left)
+        left.in -= maxBytes
+        left.out -= maxBytes
       }
       near.close()
     },
     async pour(port) {
       const near = await caller(port)
       let isOver = false
-      async function askOn(): Promise<void> {
-        while (!isOver) await ask(near, { in: most, out: most }, () => isOver)
+      async function sendOn(): Promise<void> {
+        while (!isOver) await send(near, { in: maxBytes, out: maxBytes }, () => isOver)
         near.close()
       }
-      const over = askOn()
+      const over = sendOn()
       return {
         over,
         stop() {
@@ -96,4 +98,4 @@ export async function openDatagrams(t: Ground): Promise<Route> {
   }
 }
 
-const sized = (bytes: number): number => Math.min(Math.max(bytes, headBytes), most)
+const sized = (bytes: number): number => Math.min(Math.max(bytes, headBytes), maxBytes)

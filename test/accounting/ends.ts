@@ -1,9 +1,9 @@
-// Both ends of every transfer, in this process: what was sent, and what came and when.
+// Both ends of every transfer, in this process: records what was sent, and what arrived and when.
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Ground } from '../support/test-cluster.ts'
 
-/** Bytes that came; what carried them was begun at `sinceMs`. */
+/** Bytes that arrived at `atMs`, on a connection or datagram begun at `sinceMs`. */
 export interface Arrival {
   readonly sinceMs: number
   readonly atMs: number
@@ -13,32 +13,34 @@ export interface Arrival {
 /** One direction of one rule. */
 export interface Flow {
   sent: number
-  readonly came: Arrival[]
+  readonly arrivals: Arrival[]
 }
 
-/** What goes through one listen port to a target of its own. */
+/** Transfers through one listen port to a target of its own. */
 export interface Route {
   readonly target: number
   readonly in: Flow
   readonly out: Flow
-  /** Settles when both ends have all of it: a connection that is closed in order or reset then, or datagrams. */
+  /** Resolves when both ends have all bytes. A connection is then closed or reset. */
   transfer(port: number, bytes: { readonly in: number; readonly out: number }, end: End): Promise<void>
-  /** Sends both ways until whoever is between them goes; `over` resolves when both ends know. */
+  /** Sends in both directions until the agent ends or `stop`; `over` resolves when both ends are closed. */
   pour(port: number): Promise<{ readonly over: Promise<void>; stop(): void }>
 }
 
 export type End = 'close' | 'reset'
 
-export const newFlow = (): Flow => ({ sent: 0, came: [] })
+export const newFlow = (): Flow => ({ sent: 0, arrivals: [] })
 
-export const cameIn = ({ came }: Flow, isMeant: (arrival: Arrival) => boolean = () => true): number =>
-  came.reduce((sum, arrival) => (isMeant(arrival) ? sum + arrival.bytes : sum), 0)
+export const arrivedBytes = (
+  { arrivals }: Flow,
+  matches: (arrival: Arrival) => boolean = () => true
+): number => arrivals.reduce((sum, arrival) => (matches(arrival) ? sum + arrival.bytes : sum), 0)
 
 const block = Buffer.alloc(16 * 1024, 7)
 const pieceMs = 5
-const most = 256 * 1024 // on the way: nobody knows what becomes of it when whoever carries it is killed
+const maxUnderWay = 256 * 1024 // under way: bytes that may be lost when the agent is killed
 
-/** `hello` is what callers begin with: the first record of TLS, or nothing. */
+/** Callers send `hello` first: a TLS ClientHello, or nothing. */
 export async function openRoute(t: Ground, hello: Buffer = Buffer.alloc(0)): Promise<Route> {
   const flows = { in: newFlow(), out: newFlow() }
   const fars = new Set<Socket>()
@@ -105,8 +107,8 @@ export async function openRoute(t: Ground, hello: Buffer = Buffer.alloc(0)): Pro
     async pour(port) {
       const { near, far } = await open(port)
       const timer = setInterval(() => {
-        if (near.bytesWritten - far.bytesRead < most) send(near, flows.in, block)
-        if (far.bytesWritten - near.bytesRead < most) send(far, flows.out, block)
+        if (near.bytesWritten - far.bytesRead < maxUnderWay) send(near, flows.in, block)
+        if (far.bytesWritten - near.bytesRead < maxUnderWay) send(far, flows.out, block)
       }, pieceMs)
       const over = Promise.all([closed(near), closed(far)]).then(() => clearInterval(timer))
       const stop = (): void => {
@@ -121,7 +123,7 @@ export async function openRoute(t: Ground, hello: Buffer = Buffer.alloc(0)): Pro
 }
 
 export const note = (flow: Flow, sinceMs: number, chunk: Buffer): void =>
-  void flow.came.push({ sinceMs, atMs: Date.now(), bytes: chunk.length })
+  void flow.arrivals.push({ sinceMs, atMs: Date.now(), bytes: chunk.length })
 
 function send(socket: Socket, flow: Flow, data: Buffer): void {
   if (socket.destroyed || socket.writableEnded) return
@@ -131,11 +133,13 @@ function send(socket: Socket, flow: Flow, data: Buffer): void {
 
 const reached = (socket: Socket, bytes: number): Promise<void> =>
   new Promise((resolve, reject) => {
-    const look = (): void => {
+    const check = (): void => {
       if (socket.bytesRead >= bytes) resolve()
     }
-    socket.on('data', look).on('close', () => reject(new Error('it ended before all had come')))
-    look()
+    socket
+      .on('data', check)
+      .on('close', () => reject(new Error('the connection ended before all bytes arrived')))
+    check()
   })
 
 const closed = (socket: Socket): Promise<void> =>

@@ -1,16 +1,16 @@
-// What a killed agent may not have counted lies in the gap that its next start names.
+// Bytes that a killed agent may not have counted lie in the gap that its next start reports.
 import t from 'tap'
 import { fakeClock } from '../../kit/fake-clock.ts'
-import { batches, bookAll, counted, start, web } from '../agent/journal-kit.ts'
+import { acknowledgeAll, batches, counted, start, web } from '../agent/journal-kit.ts'
 
 const noon = Date.UTC(2026, 0, 15, 12)
 const other = { ...web, id: '01RULEAPI' }
 
-for (const [what, happens] of [
-  ['the server tells the time', ({ journal }) => journal.setServerTime(noon + 90_900, noon + 900)],
-  ['another rule has its last word', ({ journal }) => journal.recordFinal(counted(2, [5, 0]))]
+for (const [what, act] of [
+  ['the server time is set', ({ journal }) => journal.setServerTime(noon + 90_900, noon + 900)],
+  ['another rule is closed', ({ journal }) => journal.recordFinal(counted(2, [5, 0]))]
 ] as const satisfies readonly [string, (opened: ReturnType<typeof start>) => void][])
-  t.test(`a gap begins where all rules were counted, though ${what} after that`, async t => {
+  t.test(`a gap begins where all rules were counted, although ${what} after that`, async t => {
     const clock = fakeClock(noon)
     const dir = t.testdir()
     const opened = start(t, dir, clock)
@@ -20,21 +20,21 @@ for (const [what, happens] of [
     opened.journal.tick([counted(1, [10, 0]), counted(2, [4, 0])])
 
     await clock.advance(900)
-    happens(opened)
-    opened.db.close() // as a kill leaves it
+    act(opened)
+    opened.db.close() // as after a kill
     await clock.advance(5_000)
     const next = start(t, dir, clock)
 
     t.match(batches(next.journal).at(-1)?.gap, { fromMs: noon + 90_000, toMs: noon + 95_900 })
   })
 
-t.test('a gap is named once, though the agent is killed again before it could name it', async t => {
+t.test('a gap is reported once, although the agent is killed again before it could report it', async t => {
   const clock = fakeClock(noon)
   const dir = t.testdir()
   const first = start(t, dir, clock)
   first.journal.bind(1, web)
   first.journal.tick([counted(1, [10, 0])])
-  first.db.close() // as a kill leaves it
+  first.db.close() // as after a kill
   await clock.advance(2_000)
   start(t, dir, clock).db.close()
   await clock.advance(61_000)
@@ -46,6 +46,6 @@ t.test('a gap is named once, though the agent is killed again before it could na
     { fromMs: noon, toMs: noon + 2_000 },
     { fromMs: noon + 2_000, toMs: noon + 63_000 }
   ])
-  bookAll(journal)
+  acknowledgeAll(journal)
   t.same(gaps(), [])
 })

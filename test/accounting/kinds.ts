@@ -1,23 +1,23 @@
-// What a rule can be: plain, off the fast path, by TLS name, of datagrams.
+// Kinds of rules: plain, without splice, by TLS name, UDP.
 import { clientHello } from '../engine/client-hellos.ts'
 import { freePort } from '../support/ports.ts'
 import type { Ground } from '../support/test-cluster.ts'
 import { openDatagrams } from './datagrams.ts'
 import { openRoute, type Route } from './ends.ts'
 
-/** `open` makes its ends; `body` is of the rule. */
+/** `open` makes both ends; `body` is the request that creates the rule. */
 export interface Kind {
   readonly name: string
   readonly open: (t: Ground) => Promise<Route>
   readonly body: (target: object) => object
 }
 
-/** Of a user, whose name is part of the TLS name. */
+/** The kinds for a user; the TLS name includes the user id. */
 export async function kindsOf(owner: string): Promise<readonly Kind[]> {
   const dead = { host: '127.0.0.1', port: await freePort() }
   const name = `${owner}.example.org`
   const hello = await clientHello({ servername: name })
-  const slow = { bandwidth_in_bps: 400_000_000 } // enough, and no splice
+  const slow = { bandwidth_in_bps: 400_000_000 } // fast enough, but prevents splice
   return [
     { name: 'plain', open: t => openRoute(t), body: target => ({ targets: [target] }) },
     {

@@ -3,10 +3,10 @@ import { readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
 
 const logHead = 32
 const frameHead = 24
-// Of the index: how much of the log is valid, and how much of that is in the database, which had it confirmed before.
+// Offsets in the index: valid frames of the log, and those of them that were copied into the synced database.
 const at = { pageBytes: 14, frames: 16, copied: 96 }
 
-/** The end of the log is gone: of the frames that were perhaps not confirmed, `keep` says how many are there. */
+/** Cuts off the end of the log: `keep` returns how many of the unsynced frames remain. */
 export function loseLog(file: string, keep: (frames: number) => number): void {
   const index = readFileSync(`${file}-shm`)
   const [frames, copied] = [index.readUInt32LE(at.frames), index.readUInt32LE(at.copied)]

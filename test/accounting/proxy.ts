@@ -1,5 +1,5 @@
-// Stands between agents and their server, with the server's own certificate: it cuts, holds back, and has its way
-// with reports. Each goes on in pieces of any size, often as several, among others that were booked before.
+// A proxy between agents and their server, with the server's certificate. It cuts and delays connections, splits reports,
+// and repeats reports that were committed before. Data is forwarded in chunks of random size.
 import { once } from 'node:events'
 import { connect, createServer, type TLSSocket } from 'node:tls'
 import type { Static } from 'typebox'
@@ -13,16 +13,16 @@ import type { Ground } from '../support/test-cluster.ts'
 import { any, shuffled } from './chance.ts'
 
 export interface ControlProxy {
-  /** Whole connections, in the middle of whatever they say. */
+  /** Cuts all connections, in the middle of a message. */
   cut(): void
-  /** Cuts a connection at the next answer to a report: that is booked, and the agent does not know. */
+  /** Cuts a connection at the next response to a report: it is committed, but not acknowledged. */
   cutBeforeAnswer(): void
-  /** Cuts an agent off at its next report, which arrives when the agent comes again. */
+  /** Cuts a connection at its next report, which is forwarded when the agent has reconnected. */
   delay(): void
-  /** Nothing passes until `go`. */
+  /** Pauses all connections until `resume`. */
   hold(): void
-  go(): void
-  /** The server has forgotten what it had booked: none of it is repeated. */
+  resume(): void
+  /** Repeats no earlier reports: the server was restored and does not have them. */
   forget(): void
 }
 
@@ -37,45 +37,53 @@ interface Options {
 interface Pair {
   readonly near: TLSSocket
   readonly far: TLSSocket
-  readonly asked: Map<number, Uint8Array> // reports whose answer has not come, by id
+  readonly asked: Map<number, Uint8Array> // reports without a response, by id
   token: string
-  late: Uint8Array | null // a report that waits until the agent has come again
+  late: Uint8Array | null // a report to forward when the agent has reconnected
 }
 
-type Said = Static<typeof Envelope.body>
+type Message = Static<typeof Envelope.body>
 
-const ours = 2 ** 30 // ids from here on are of questions that no agent has asked
-const remembered = 50
+const ownIds = 2 ** 30 // ids from here on are of requests that the proxy made
+const reportsKept = 50
 const to = { host: '127.0.0.1', ALPNProtocols: [alpn], rejectUnauthorized: false }
 
 export async function openProxy(t: Ground, options: Options): Promise<ControlProxy> {
   const { port, controlPort, pem, dice } = options
   const codec = openCodec([...wireMessages, ...controlMessages, ...messages])
   const pairs = new Set<Pair>()
-  const booked = new Map<string, Uint8Array[]>() // reports, by the agent's token
-  const mode = { isHeld: false, isDeaf: false, isDelayed: false }
-  let lastId = ours
+  const committed = new Map<string, Uint8Array[]>() // reports, by the agent's token
+  const mode = { isHeld: false, cutsAnswer: false, isDelayed: false }
+  let lastId = ownIds
 
-  const ask = (body: Uint8Array): Said => ({ name: StatsReport.name, body, id: ++lastId, re: 0, request: '' })
+  const newRequest = (body: Uint8Array): Message => ({
+    name: StatsReport.name,
+    body,
+    id: ++lastId,
+    re: 0,
+    request: ''
+  })
 
-  /** Rows in any order, in several reports, of which the last says how far it is. */
-  function several(said: Said): Said[] {
-    const report = codec.decode(StatsReport, said.body)
+  /** Splits a report: rows in random order, in several reports, of which the last has the seq. */
+  function split(message: Message): Message[] {
+    const report = codec.decode(StatsReport, message.body)
     const rows = shuffled(report.rows, dice)
     const parts = Array.from({ length: dice.below(4) }, () => rows.splice(0, dice.below(rows.length + 1)))
     const part = { ...report, seq: 0, last: false, live: [] }
-    const before = parts.map(rows => ask(codec.encode(StatsReport, { ...part, rows })))
-    return [...before, { ...said, body: codec.encode(StatsReport, { ...report, rows }) }]
+    const before = parts.map(rows => newRequest(codec.encode(StatsReport, { ...part, rows })))
+    return [...before, { ...message, body: codec.encode(StatsReport, { ...report, rows }) }]
   }
 
-  /** Among some that the server has booked, perhaps long ago. */
-  function repeated(said: readonly Said[], token: string): Said[] {
-    const known = booked.get(token) ?? []
-    const again = Array.from({ length: known.length > 0 ? dice.below(3) : 0 }, () => ask(any(known, dice)))
-    return [...shuffled([...said.slice(0, -1), ...again], dice), ...said.slice(-1)]
+  /** Adds some reports that the server committed before. */
+  function withRepeats(message: readonly Message[], token: string): Message[] {
+    const known = committed.get(token) ?? []
+    const again = Array.from({ length: known.length > 0 ? dice.below(3) : 0 }, () =>
+      newRequest(any(known, dice))
+    )
+    return [...shuffled([...message.slice(0, -1), ...again], dice), ...message.slice(-1)]
   }
 
-  /** So that a frame seldom arrives as it was written. */
+  /** Writes a frame in chunks of random size. */
   function write(socket: TLSSocket, body: Uint8Array): void {
     const bytes = encodeFrame(body)
     for (let at = 0; at < bytes.length; ) {
@@ -85,21 +93,21 @@ export async function openProxy(t: Ground, options: Options): Promise<ControlPro
     }
   }
 
-  function report(pair: Pair, said: Said): void {
+  function report(pair: Pair, message: Message): void {
     if (mode.isDelayed) {
       mode.isDelayed = false
-      pair.late = codec.encode(Envelope, said)
+      pair.late = codec.encode(Envelope, message)
       return void pair.near.destroy()
     }
-    pair.asked.set(said.id, said.body)
-    for (const each of repeated(several(said), pair.token)) write(pair.far, codec.encode(Envelope, each))
+    pair.asked.set(message.id, message.body)
+    for (const each of withRepeats(split(message), pair.token)) write(pair.far, codec.encode(Envelope, each))
   }
 
   function up(pair: Pair, body: Uint8Array): void {
-    const said = body.length > 0 ? codec.decode(Envelope, body) : null
-    if (said?.name === StatsReport.name) return void report(pair, said)
-    if (said?.name === Hello.name) {
-      pair.token = codec.decode(Hello, said.body).token
+    const message = body.length > 0 ? codec.decode(Envelope, body) : null
+    if (message?.name === StatsReport.name) return void report(pair, message)
+    if (message?.name === Hello.name) {
+      pair.token = codec.decode(Hello, message.body).token
       for (const { far, token, late } of pairs) if (late && token === pair.token) write(far, late)
     }
     write(pair.far, body)
@@ -107,10 +115,11 @@ export async function openProxy(t: Ground, options: Options): Promise<ControlPro
 
   function down(pair: Pair, body: Uint8Array): void {
     const { re } = body.length > 0 ? codec.decode(Envelope, body) : { re: 0 }
-    if (re > ours) return
+    if (re > ownIds) return
     const answered = pair.asked.get(re)
-    if (answered && mode.isDeaf) return void pair.near.destroy()
-    if (answered) booked.set(pair.token, [...(booked.get(pair.token) ?? []), answered].slice(-remembered))
+    if (answered && mode.cutsAnswer) return void pair.near.destroy()
+    if (answered)
+      committed.set(pair.token, [...(committed.get(pair.token) ?? []), answered].slice(-reportsKept))
     write(pair.near, body)
   }
 
@@ -126,8 +135,8 @@ export async function openProxy(t: Ground, options: Options): Promise<ControlPro
     near.on('data', take(up)).on('error', () => {}) // 'close' follows
     far.on('data', take(down)).on('error', () => {})
     near.on('close', () => {
-      mode.isDeaf = false
-      if (!pair.late) far.destroy() // else the server ends it when the agent has come again
+      mode.cutsAnswer = false
+      if (!pair.late) far.destroy() // else the server closes it when the agent has reconnected
     })
     far.on('close', () => {
       pairs.delete(pair)
@@ -153,7 +162,7 @@ export async function openProxy(t: Ground, options: Options): Promise<ControlPro
   return {
     cut: () => all('destroy'),
     cutBeforeAnswer() {
-      mode.isDeaf = true
+      mode.cutsAnswer = true
     },
     delay() {
       mode.isDelayed = true
@@ -162,10 +171,10 @@ export async function openProxy(t: Ground, options: Options): Promise<ControlPro
       mode.isHeld = true
       all('pause')
     },
-    go() {
+    resume() {
       mode.isHeld = false
       all('resume')
     },
-    forget: () => booked.clear()
+    forget: () => committed.clear()
   }
 }

@@ -1,4 +1,4 @@
-// The books as somebody reads them beside traffic: gauges, the stream over HTTP, the commands.
+// Reads counters during traffic: the stream over HTTP, and the commands.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -10,7 +10,7 @@ import { token } from '../support/test-cluster.ts'
 import { openWorld } from './world.ts'
 
 t.test(
-  'what lives is seen in the stream of a rule, by curl, and falls to zero when it ends',
+  'the stream of a rule shows active connections, and zero when they end',
   { timeout: 240_000 },
   async t => {
     const world = await openWorld(t, 1)
@@ -40,26 +40,23 @@ t.test(
   }
 )
 
-t.test(
-  'the commands watch a rule until they are told to stop, and draw and export what was forwarded',
-  async t => {
-    const world = await openWorld(t, 2)
-    const [rule] = world.rules
-    if (!rule) throw new Error('there is no rule')
-    const env = { SVC_SERVER: world.origin, SVC_TOKEN: token }
-    const watching = start(t, ['rule', 'stats', rule.id, '--watch', '--output', 'json'], env)
-    const stdout = watching.child.stdout
-    if (!stdout) throw new Error('it has no output')
-    await once(stdout, 'data')
+t.test('the commands watch a rule until they are stopped, and draw and export the traffic', async t => {
+  const world = await openWorld(t, 2)
+  const [rule] = world.rules
+  if (!rule) throw new Error('there is no rule')
+  const env = { SVC_SERVER: world.origin, SVC_TOKEN: token }
+  const watching = start(t, ['rule', 'stats', rule.id, '--watch', '--output', 'json'], env)
+  const stdout = watching.child.stdout
+  if (!stdout) throw new Error('it has no output')
+  await once(stdout, 'data')
 
-    await rule.route.transfer(rule.port, { in: 1000, out: 200_000 }, 'close')
-    while (!watching.output().includes('"bytes_out": 200000')) await once(stdout, 'data')
-    watching.signal('SIGINT')
-    t.equal(await watching.exit, 0)
+  await rule.route.transfer(rule.port, { in: 1000, out: 200_000 }, 'close')
+  while (!watching.output().includes('"bytes_out": 200000')) await once(stdout, 'data')
+  watching.signal('SIGINT')
+  t.equal(await watching.exit, 0)
 
-    const chart = await world.cli(['traffic', 'global', '--bucket', '1m'])
-    t.match(chart.stdout, /1004 B +195 KiB +█{32}\n/)
-    const csv = await world.cli(['traffic', 'user', rule.owner, '--bucket', '1m', '--csv'])
-    t.match(csv.stdout, /^ts,bytes_in,bytes_out\n\d{10},1004,200000\n$/)
-  }
-)
+  const chart = await world.cli(['traffic', 'global', '--bucket', '1m'])
+  t.match(chart.stdout, /1004 B +195 KiB +█{32}\n/)
+  const csv = await world.cli(['traffic', 'user', rule.owner, '--bucket', '1m', '--csv'])
+  t.match(csv.stdout, /^ts,bytes_in,bytes_out\n\d{10},1004,200000\n$/)
+})

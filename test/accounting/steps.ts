@@ -1,11 +1,11 @@
-// What may happen to the books, each while bytes are on the way.
+// Disturbances of the accounting, each during traffic.
 import type { SeededRandom } from '../bench/soak/seeded-random.ts'
 import { any } from './chance.ts'
 import { pause, type Rule, type World } from './world.ts'
 
 export type Step = (world: World, dice: SeededRandom) => Promise<unknown>
 
-/** Some at once; all of it comes. */
+/** Some transfers at the same time; all bytes arrive. */
 export async function transfer({ rules }: World, dice: SeededRandom): Promise<void> {
   const some = Array.from({ length: 1 + dice.below(6) }, () => any(rules, dice))
   await Promise.all(
@@ -15,8 +15,8 @@ export async function transfer({ rules }: World, dice: SeededRandom): Promise<vo
   )
 }
 
-/** While `work` goes on, bytes run both ways through two rules of one agent. */
-async function beside(
+/** Runs `work` while bytes flow in both directions through two rules of one agent. */
+async function duringTraffic(
   world: World,
   dice: SeededRandom,
   work: (rule: Rule) => Promise<unknown>
@@ -35,33 +35,33 @@ async function beside(
 
 export const steps: Readonly<Record<string, Step>> = {
   transfers: transfer,
-  cut: (world, dice) => beside(world, dice, async () => world.proxy.cut()),
+  cut: (world, dice) => duringTraffic(world, dice, async () => world.proxy.cut()),
   'report without an answer': (world, dice) =>
-    beside(world, dice, async () => {
+    duringTraffic(world, dice, async () => {
       world.proxy.cutBeforeAnswer()
       await transfer(world, dice)
     }),
   'report that comes late': (world, dice) =>
-    beside(world, dice, async () => {
+    duringTraffic(world, dice, async () => {
       world.proxy.delay()
       await transfer(world, dice)
       await pause(dice.below(6000))
     }),
   stall: (world, dice) =>
-    beside(world, dice, async () => {
+    duringTraffic(world, dice, async () => {
       world.proxy.hold()
       await transfer(world, dice)
       await pause(dice.below(2000))
-      world.proxy.go()
+      world.proxy.resume()
     }),
   'server killed': (world, dice) =>
-    beside(world, dice, async () => {
+    duringTraffic(world, dice, async () => {
       await world.killServer()
       await transfer(world, dice)
       await world.startServer()
     }),
   'server restored': (world, dice) =>
-    beside(world, dice, async () => {
+    duringTraffic(world, dice, async () => {
       const file = await world.backup()
       await transfer(world, dice)
       await pause(dice.below(6000))
@@ -71,17 +71,17 @@ export const steps: Readonly<Record<string, Step>> = {
       await world.connected()
     }),
   'agent killed': (world, dice) =>
-    beside(world, dice, async ({ edge }) => {
+    duringTraffic(world, dice, async ({ edge }) => {
       await world.killAgent(edge)
       await world.startAgent(edge)
     }),
   'both killed': (world, dice) =>
-    beside(world, dice, async ({ edge }) => {
+    duringTraffic(world, dice, async ({ edge }) => {
       await Promise.all([world.killServer(), world.killAgent(edge)])
       await Promise.all([world.startServer(), world.startAgent(edge)])
     }),
   'power cut': (world, dice) =>
-    beside(world, dice, async ({ edge }) => {
+    duringTraffic(world, dice, async ({ edge }) => {
       const copy = await world.copyAtOnce(edge, frames => dice.below(frames + 1))
       await transfer(world, dice)
       await pause(dice.below(6000))
@@ -95,8 +95,8 @@ export const steps: Readonly<Record<string, Step>> = {
     await world.stopAgent(edge)
     await world.startAgent(edge)
   },
-  'agent told twice to stop': (world, dice) =>
-    beside(world, dice, async ({ edge }) => {
+  'agent stopped twice': (world, dice) =>
+    duringTraffic(world, dice, async ({ edge }) => {
       edge.agent.signal('SIGTERM')
       await edge.agent.until('agent.stopping')
       await pause(dice.below(1500))
@@ -116,8 +116,8 @@ export const steps: Readonly<Record<string, Step>> = {
     await world.startAgent(edge)
   },
   renamed: (world, dice) =>
-    beside(world, dice, ({ edge }) => world.rename(edge, `edge-${dice.below(1_000_000)}`)),
-  'enrolled again': (world, dice) => beside(world, dice, ({ edge }) => world.enrollAgain(edge)),
+    duringTraffic(world, dice, ({ edge }) => world.rename(edge, `edge-${dice.below(1_000_000)}`)),
+  'enrolled again': (world, dice) => duringTraffic(world, dice, ({ edge }) => world.enrollAgain(edge)),
   'pushed again': async (world, dice) => {
     await transfer(world, dice)
     await world.pushAgain(any(world.rules, dice))

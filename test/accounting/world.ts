@@ -1,4 +1,4 @@
-// A server, two agents behind a proxy, and rules of two users: real processes, whose both ends the test holds.
+// A server, two agents behind a proxy, and rules of two users: real processes between the two ends that the test has.
 import { cpSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { QuotaRow } from '../../plugins/quota/schema.ts'
@@ -30,7 +30,7 @@ export interface Rule {
   readonly route: Route
 }
 
-/** Bytes that an agent may not have counted: its own word. */
+/** A time in which an agent may not have counted all bytes, as it reported. */
 export interface Gap {
   readonly clientId: string
   readonly fromMs: number
@@ -64,7 +64,7 @@ export async function openWorld(t: Ground, seed: number) {
     return { ...rule, id: made.rule_id, route }
   }
 
-  const sniPorts = await Promise.all(edges.map(() => freePort())) // names of both users share it
+  const sniPorts = await Promise.all(edges.map(() => freePort())) // rules of both users share it
   for (const owner of users) {
     await call('POST', '/v1/users', { user_id: owner, display_name: owner })
     for (const kind of await kindsOf(owner))
@@ -113,7 +113,7 @@ export async function openWorld(t: Ground, seed: number) {
       await succeeds(['backup', file, '--data-dir', dataDir])
       return file
     },
-    /** In the place of the server that was killed. */
+    /** Replaces the server that was killed. */
     async restore(file: string): Promise<void> {
       proxy.forget()
       dataDir = join(on.dir, `server-${++restored}`)
@@ -125,7 +125,7 @@ export async function openWorld(t: Ground, seed: number) {
       agent.signal('SIGKILL')
       await agent.exit
     },
-    /** In order, within what its last report and its connections have. */
+    /** Stops it in order: it reports and drains first. */
     async stopAgent({ agent }: Edge): Promise<void> {
       agent.signal('SIGTERM')
       const code = await agent.exit
@@ -137,14 +137,14 @@ export async function openWorld(t: Ground, seed: number) {
       const open = rules.filter(rule => rule.edge === at).length
       while (at.agent.count('rule.opened') < open) await pause(20)
     },
-    /** Of an agent that has stopped. */
+    /** Copies the state of a stopped agent. */
     copyState({ stateDir }: Edge): string {
       const copy = `${stateDir}-copy`
       rmSync(copy, { recursive: true, force: true })
       cpSync(stateDir, copy, { recursive: true })
       return copy
     },
-    /** As a power cut would leave it now: all at one moment, without the end of what no disk has confirmed. */
+    /** Copies the state as a power cut would leave it now, without the end of the unsynced log. */
     async copyAtOnce({ agent, stateDir }: Edge, keep: (frames: number) => number): Promise<string> {
       agent.signal('SIGSTOP')
       const copy = `${stateDir}-copy`
@@ -154,7 +154,7 @@ export async function openWorld(t: Ground, seed: number) {
       loseLog(join(copy, 'state.db'), keep)
       return copy
     },
-    /** The agent's state is the copy, and the copy what its state was. */
+    /** Exchanges the agent's state and the copy. */
     swapState({ stateDir }: Edge, copy: string): void {
       const aside = `${stateDir}-aside`
       renameSync(stateDir, aside)
@@ -168,13 +168,13 @@ export async function openWorld(t: Ground, seed: number) {
       const { uri } = await call<{ uri: string }>('POST', `/v1/clients/${clientId}/enrollment`, {})
       await succeeds(['agent', 'enroll', '-', '--state-dir', stateDir], `${uri}\n`)
     },
-    /** The rule goes and comes anew, with ends of its own: its own count begins anew. */
+    /** Deletes the rule and creates it again, with new ends and new counters. */
     async pushAgain(rule: Rule): Promise<void> {
       await call('DELETE', `/v1/rules/${rule.id}`)
       rules.splice(rules.indexOf(rule), 1, await push(rule))
     },
     stats: (rule: Rule) => call<RuleStats>('GET', `/v1/rules/${rule.id}/stats`),
-    /** `path` ends where its query goes on. */
+    /** `path` ends with `?` or `&`. */
     traffic: (path: string, fromSecs: number) =>
       call<Traffic>('GET', `${path}from=${fromSecs}&to=${Math.floor(Date.now() / 1000) + 120}`),
     setQuota: (pair: Pair, body: object) => call<QuotaRow>('PUT', quotaOf(pair), body),

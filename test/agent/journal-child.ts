@@ -1,4 +1,4 @@
-// An agent's journal in a process of its own, to be killed: says after each tick what it has counted so far.
+// An agent's journal in a process of its own, which a test kills. Prints the counted bytes after each tick.
 import { openJournal } from '../../agent/journal/journal.ts'
 import { openStateDatabase } from '../../agent/state/database.ts'
 import { systemClock } from '../../kernel/base/clock.ts'

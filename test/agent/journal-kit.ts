@@ -7,14 +7,14 @@ import { type LogLine, listen } from '../../kit/test-server.ts'
 
 export const web = { id: '01RULEWEB', owner: 'ann', targets: [{ host: 'web.internal', port: 80 }] }
 
-const unjudged = {
+const unknownHealth = {
   health: 'unknown',
   consecutiveFailures: 0,
   lastFailureAt: null,
   lastSuccessAt: null
 } as const
 
-/** What an engine says of a rule with one port and one target, all of it cumulative. */
+/** Cumulative engine counters of a rule with one port and one target. */
 export const counted = (
   ruleId: number,
   [bytesIn, bytesOut]: readonly [number, number],
@@ -24,7 +24,7 @@ export const counted = (
   return {
     ruleId,
     ports: [{ port: 8080, bytesIn, bytesOut, datagramsIn: 0, datagramsOut: 0, active }],
-    targets: [{ bytesIn, bytesOut, connectionsTotal: 0, ...unjudged }],
+    targets: [{ bytesIn, bytesOut, connectionsTotal: 0, ...unknownHealth }],
     connectionsTotal: 0,
     dnsFailures: 0,
     targetFailovers: 0,
@@ -50,7 +50,7 @@ export function start(t: Test, dir: string, clock: FakeClock = fakeClock()): Ope
 
 export const batches = (journal: Journal, limit = 500): Batch[] => [...journal.pending(limit)]
 
-/** Rows by `kind key`, of all batches; a row is there once. */
+/** Rows of all batches by `kind key`; throws if a row occurs twice. */
 export function rowsOf(all: readonly Batch[]) {
   const rows = all.flatMap(batch => batch.rows.map(row => [`${row.kind} ${row.key}`.trim(), row] as const))
   const found = Object.fromEntries(rows)
@@ -58,12 +58,12 @@ export function rowsOf(all: readonly Batch[]) {
   return found
 }
 
-/** As the server does: all that is there is booked. Answers how far. */
-export function bookAll(journal: Journal, limit = 500): Record<string, number> {
-  const booked: Record<string, number> = {}
+/** Acknowledges all pending rows, as the server does. Returns the committed seq of each epoch. */
+export function acknowledgeAll(journal: Journal, limit = 500): Record<string, number> {
+  const committed: Record<string, number> = {}
   for (const { epoch, seq } of journal.pending(limit)) {
     journal.acknowledge(epoch, seq)
-    booked[epoch] = seq
+    committed[epoch] = seq
   }
-  return booked
+  return committed
 }

@@ -2,7 +2,7 @@ import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { fakeClock } from '../../kit/fake-clock.ts'
-import { batches, bookAll, counted, rowsOf, start, web } from './journal-kit.ts'
+import { acknowledgeAll, batches, counted, rowsOf, start, web } from './journal-kit.ts'
 
 const noon = Date.UTC(2026, 0, 15, 12)
 const hour = 3_600_000
@@ -82,7 +82,7 @@ t.test('only rows that changed since they were committed are reported again, wit
   journal.bind(1, web)
   journal.bind(2, { ...web, id: '01RULEIDLE' })
   journal.tick([counted(1, [10, 0]), counted(2, [7, 0])])
-  bookAll(journal)
+  acknowledgeAll(journal)
 
   journal.tick([counted(1, [30, 0]), counted(2, [7, 0])])
 
@@ -157,7 +157,7 @@ t.test('two copies of one state directory have different epochs', async t => {
   const before = start(t, dir)
   before.journal.bind(1, web)
   before.journal.tick([counted(1, [10, 0])])
-  const told = bookAll(before.journal)
+  const committed = acknowledgeAll(before.journal)
   before.journal.close()
   before.db.close()
   cpSync(dir, copy, { recursive: true })
@@ -166,7 +166,7 @@ t.test('two copies of one state directory have different epochs', async t => {
     const { journal } = start(t, place)
     journal.bind(1, web)
     journal.tick([counted(1, [100 + i, 0])])
-    journal.reconcile(told)
+    journal.reconcile(committed)
     return batches(journal).filter(({ rows }) => rows.length > 0)
   })
 
@@ -202,10 +202,10 @@ t.test('rows that a restored server does not have are reported again', async t =
   journal.bind(1, web)
   journal.tick([counted(1, [10, 0])])
   const [first] = batches(journal)
-  bookAll(journal)
+  acknowledgeAll(journal)
   journal.bind(2, { ...web, id: '01RULENEXT' })
   journal.tick([counted(1, [10, 0]), counted(2, [4, 0])])
-  bookAll(journal)
+  acknowledgeAll(journal)
 
   journal.reconcile({ [first!.epoch]: first!.seq })
   const afterBackup = batches(journal).flatMap(({ rows }) => rows)
@@ -232,7 +232,7 @@ t.test('committed minutes are deleted after a day; totals continue', async t => 
   const { journal, db } = start(t, t.testdir(), clock)
   journal.bind(1, web)
   journal.tick([counted(1, [10, 0])])
-  bookAll(journal)
+  acknowledgeAll(journal)
   const minutes = () => db.prepare(`select count(*) as n from journal_row where kind = 'minute'`).get()
 
   await clock.advance(day - 60_000)
@@ -284,7 +284,7 @@ t.test('an old epoch is deleted a day after its last row was committed', async t
   before.journal.tick([counted(1, [10, 0])])
   before.db.close()
   const { journal, db } = start(t, dir, clock)
-  bookAll(journal)
+  acknowledgeAll(journal)
 
   await clock.advance(day + 60_000)
   journal.tick([])

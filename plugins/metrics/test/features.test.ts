@@ -1,4 +1,4 @@
-// What the built-in features tell, as a scraper sees it.
+// Metrics of the built-in plugins, as a scraper sees them.
 import t from 'tap'
 import { operatorToken } from '../../../kit/test-server.ts'
 import { readExposition } from '../../../test/support/exposition.ts'

@@ -12,14 +12,14 @@ const gauge: Metric = {
   samples: [{ labelValues: [], value: 1 }]
 }
 
-async function text(...figures: readonly Metric[]): Promise<string> {
+async function text(...metrics: readonly Metric[]): Promise<string> {
   let all = ''
-  for await (const piece of render(figures)) all += piece
+  for await (const chunk of render(metrics)) all += chunk
   return all
 }
 
 t.test('a metric is a header and one line for each sample', async t => {
-  const figure: Metric = {
+  const metric: Metric = {
     name: 'svc_x_total',
     type: 'counter',
     help: 'One\nand \\ two.',
@@ -31,7 +31,7 @@ t.test('a metric is a header and one line for each sample', async t => {
   }
 
   t.equal(
-    await text(figure, gauge),
+    await text(metric, gauge),
     [
       '# HELP svc_x_total One\\nand \\\\ two.',
       '# TYPE svc_x_total counter',
@@ -47,7 +47,7 @@ t.test('a metric is a header and one line for each sample', async t => {
 
 t.test('histogram buckets are cumulative', async t => {
   const value = { bounds: [0.1, 1], counts: [3, 0, 2], sum: 7.5 }
-  const figure = {
+  const metric = {
     ...gauge,
     type: 'histogram',
     labels: ['c'],
@@ -55,7 +55,7 @@ t.test('histogram buckets are cumulative', async t => {
   } as const
 
   t.same(
-    [...(readExposition(await text(figure)).get('a')?.series ?? [])],
+    [...(readExposition(await text(metric)).get('a')?.series ?? [])],
     [
       ['_bucket{c="x",le="0.1"}', 3],
       ['_bucket{c="x",le="1"}', 3],
@@ -67,17 +67,17 @@ t.test('histogram buckets are cumulative', async t => {
 })
 
 t.test('other work runs while many samples are rendered', async t => {
-  const readings = Array.from({ length: 50_000 }, (_, i) => ({ labelValues: [String(i)], value: i }))
-  let turns = 0
+  const samples = Array.from({ length: 50_000 }, (_, i) => ({ labelValues: [String(i)], value: i }))
+  let iterations = 0
   let isOver = false
   const others = (async () => {
-    for (; !isOver; turns++) await setImmediate()
+    for (; !isOver; iterations++) await setImmediate()
   })()
 
-  const all = await text({ ...gauge, labels: ['i'], samples: readings })
+  const all = await text({ ...gauge, labels: ['i'], samples })
   isOver = true
   await others
 
   t.equal(all.split('\n').length, 50_003)
-  t.ok(turns > 20, `${turns} turns`)
+  t.ok(iterations > 20, `${iterations} iterations`)
 })

@@ -14,7 +14,7 @@ const listening = ({ log }: TestServer): string => {
   return `http://127.0.0.1:${port}`
 }
 
-const teller = (name: string, tell: () => number, told: Partial<Metric> = {}) =>
+const pluginWithMetric = (name: string, value: () => number, metric: Partial<Metric> = {}) =>
   definePlugin({
     name,
     version: '1.0.0',
@@ -26,15 +26,15 @@ const teller = (name: string, tell: () => number, told: Partial<Metric> = {}) =>
           type: 'gauge',
           help: 'For a test.',
           labels: [],
-          samples: [{ labelValues: [], value: tell() }],
-          ...told
+          samples: [{ labelValues: [], value: value() }],
+          ...metric
         }
       ])
     ]
   })
 
 t.test('/metrics needs no credential, and nothing else is served', async t => {
-  const origin = listening(await testServer(t, { plugins: ['metrics', teller('x', () => 7)] }))
+  const origin = listening(await testServer(t, { plugins: ['metrics', pluginWithMetric('x', () => 7)] }))
 
   const reply = await fetch(`${origin}/metrics?x=1`)
 
@@ -52,7 +52,7 @@ t.test('/metrics needs no credential, and nothing else is served', async t => {
 
 t.test('GET /v1/metrics requires a superadmin', async t => {
   const { call, server } = await testServer(t, {
-    plugins: ['metrics', 'users', 'credentials', teller('x', () => 7)]
+    plugins: ['metrics', 'users', 'credentials', pluginWithMetric('x', () => 7)]
   })
   await server
     .depsOf('metrics')
@@ -73,10 +73,10 @@ t.test('GET /v1/metrics requires a superadmin', async t => {
 })
 
 t.test('a plugin whose metrics fail does not affect the others', async t => {
-  const failing = teller('x', () => {
+  const failing = pluginWithMetric('x', () => {
     throw new Error('no idea')
   })
-  const found = await testServer(t, { plugins: ['metrics', failing, teller('y', () => 1)] })
+  const found = await testServer(t, { plugins: ['metrics', failing, pluginWithMetric('y', () => 1)] })
 
   const families = readExposition(await (await fetch(`${listening(found)}/metrics`)).text())
 
@@ -96,11 +96,11 @@ t.test('two plugins may share a metric if its type and labels are the same', asy
   const found = await testServer(t, {
     plugins: [
       'metrics',
-      teller('x', () => 1, shared('x')),
-      teller('other', () => 1),
-      teller('y', () => 1, shared('y')),
-      teller('z-counting', () => 1, { ...shared('z'), type: 'counter' }),
-      teller('nameless', () => 1, { name: 'svc-shared' })
+      pluginWithMetric('x', () => 1, shared('x')),
+      pluginWithMetric('other', () => 1),
+      pluginWithMetric('y', () => 1, shared('y')),
+      pluginWithMetric('z-counting', () => 1, { ...shared('z'), type: 'counter' }),
+      pluginWithMetric('nameless', () => 1, { name: 'svc-shared' })
     ]
   })
 

@@ -1,4 +1,4 @@
-// The agent's half: an engine that forwards nothing, and says of itself what the test wants.
+// The agent half with a fake engine, whose counters the test sets.
 import t, { type Test } from 'tap'
 import { openStateDatabase } from '../../../agent/state/database.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
@@ -98,13 +98,13 @@ t.test('the budget is the size less uncleared usage and less bytes that are not 
   t.match(budgets(on), [{ mark: 150 }], 'what is spent twice over is spent')
 
   await set({ revision: 9, monthly_bytes: 9 })
-  t.match(budgets(on), [{ mark: 150 }], 'an older word changes nothing')
+  t.match(budgets(on), [{ mark: 150 }], 'an older update changes nothing')
   t.same(
     on.log.lines
       .filter(({ event }) => event === 'traffic_quota.applied_set')
       .map(({ fields }) => fields['monthly_bytes']),
     [1000, 1000],
-    'and is not said to hold'
+    'and is not reported as applied'
   )
 
   await set({ revision: 12, action: 'REMOVE' })
@@ -159,7 +159,7 @@ t.test('the next period begins without the server, and bytes delivered in it cou
 
   await on.clock.advance(1000)
 
-  // The minute in which it begins is not booked: it counts as a whole.
+  // The minute in which it begins is not committed: all of it counts.
   t.match(budgets(on), [{ mark: 1000 + 1000 - 1000 }])
   await on.clock.advance(61_000)
   t.equal(on.log.lines.filter(({ event }) => event === 'traffic_quota.period').length, 1)

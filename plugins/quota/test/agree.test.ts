@@ -1,4 +1,4 @@
-// Server and agent, each with its books and its clock: whatever happens between them, they agree on what is left.
+// Server and agent count with clocks of their own. Whatever happens between them, they agree on the remaining bytes.
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -23,14 +23,14 @@ function openRandom(seed: number): (below: number) => number {
 
 const ports = [8001, 8002]
 
-/** A server with a quota of ann's, and an agent with two rules of hers; nothing moves but what a test moves. */
+/** A server with a quota of ann, and an agent with two of her rules. Clocks and traffic move only as a test moves them. */
 async function world(t: Test) {
   const server = fakeClock()
-  const home = await rulesFixture(t, { plugins, clock: server })
-  const { control, store } = home.server.depsOf('quota')
+  const fixture = await rulesFixture(t, { plugins, clock: server })
+  const { control, store } = fixture.server.depsOf('quota')
   const dir = t.testdir({ agent: {} })
-  const clientId = await home.enroll('edge')
-  await home.user('ann')
+  const clientId = await fixture.enroll('edge')
+  await fixture.user('ann')
   const at = { endpoint: `127.0.0.1:${control.port()}`, fingerprint: control.fingerprint }
   writeBundle(join(dir, 'agent', 'bundle.json'), { ...bundleOf(at, clientId), client_id: clientId })
   const begin = (): TestAgent =>
@@ -56,7 +56,7 @@ async function world(t: Test) {
   }
   for (const listen_port of ports) {
     while (!control.peers.find(clientId)) await advance(50)
-    await during(home.push({ client: clientId, listen_port, owner: 'ann' }))
+    await during(fixture.push({ client: clientId, listen_port, owner: 'ann' }))
   }
 
   const passed = new Map<number, number>() // by rule of the engine that runs
@@ -80,7 +80,7 @@ async function world(t: Test) {
     engine.setMeterCounters(meterId, { bytesIn: meter.bytesIn + bytes })
     return bytes
   }
-  /** Null where nothing is limited. */
+  /** Null if there is no limit. */
   function left(): number | null {
     const [[meterId, budget] = []] = [...on.engine.budgets]
     const meter = on.engine.sample().meters.find(({ id }) => id === meterId)
@@ -94,8 +94,8 @@ async function world(t: Test) {
     up,
     deliver,
     left,
-    say: (method: 'PUT' | 'PATCH' | 'DELETE', body?: object) =>
-      during(home.call(method, `/v1/users/ann/quotas/${clientId}`, body)),
+    send: (method: 'PUT' | 'PATCH' | 'DELETE', body?: object) =>
+      during(fixture.call(method, `/v1/users/ann/quotas/${clientId}`, body)),
     row: () => store.read(em => em.findOneOrFail(Quota, { clientId }, { disableIdentityMap: true })),
     cutStream: () => control.peers.find(clientId)?.end('test'),
     copyState: () => cpSync(join(dir, 'agent'), join(dir, 'copy'), { recursive: true }),
@@ -131,13 +131,13 @@ t.test('across changes, traffic, lost streams and restarts no byte is lost or gr
   const random = openRandom(11)
   const on = await world(t)
   on.deliver(8001, 12_345) // before the quota
-  await on.say('PUT', { monthly_bytes: 10_000 })
+  await on.send('PUT', { monthly_bytes: 10_000 })
   let delivered = 0
 
   const steps: (() => unknown)[] = [
-    () => on.say('PATCH', { monthly_bytes: random(50_000) }),
-    () => on.say('PUT', { monthly_bytes: random(90_000) }),
-    () => on.say('PATCH', { clear_period_usage: true }),
+    () => on.send('PATCH', { monthly_bytes: random(50_000) }),
+    () => on.send('PUT', { monthly_bytes: random(90_000) }),
+    () => on.send('PATCH', { clear_period_usage: true }),
     () => on.advance(random(7000)),
     () => on.advance(random(400)),
     () => on.cutStream(),
@@ -152,13 +152,13 @@ t.test('across changes, traffic, lost streams and restarts no byte is lost or gr
     await racing
     if (run % 10 !== 9) continue
     await agree(on, t, `after ${run + 1} steps`)
-    t.equal((await on.row()).used, delivered, 'the books hold what was delivered')
+    t.equal((await on.row()).used, delivered, 'all delivered bytes are committed')
   }
 })
 
 t.test('server and agent end a month at the same byte', async t => {
   const on = await world(t)
-  await on.say('PUT', { monthly_bytes: 10_000, billing_anchor: Date.UTC(2025, 11, 15, 12, 2) / 1000 })
+  await on.send('PUT', { monthly_bytes: 10_000, billing_anchor: Date.UTC(2025, 11, 15, 12, 2) / 1000 })
   on.deliver(8001, 6000)
   await on.advance(20_000)
   await agree(on, t, 'before')
@@ -177,7 +177,7 @@ t.test('server and agent end a month at the same byte', async t => {
 
 t.test('an agent with restored state grants nothing twice', async t => {
   const on = await world(t)
-  await on.say('PUT', { monthly_bytes: 10_000 })
+  await on.send('PUT', { monthly_bytes: 10_000 })
   on.deliver(8001, 1000)
   await on.advance(2300)
   on.copyState()

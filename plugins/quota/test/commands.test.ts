@@ -11,7 +11,7 @@ t.test('quotas are set, cleared, shown, listed and deleted from the command line
   const { server, use, clientId: client } = await quotaFixture(t)
   const printed: unknown[] = []
   const lines: string[] = []
-  const say = async (name: string, args: Args = {}) => {
+  const run = async (name: string, args: Args = {}) => {
     const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
       args,
       api: openApi({ origin: server.origin, token: operatorToken, codes: [], plainHttp: 'refused' }),
@@ -22,15 +22,15 @@ t.test('quotas are set, cleared, shown, listed and deleted from the command line
   }
   const pair = { user: 'ann', client: 'edge' }
 
-  await say('quota set', { ...pair, monthly_bytes: 1000 })
+  await run('quota set', { ...pair, monthly_bytes: 1000 })
   await use(600, 1)
-  await say('quota show', pair)
-  await say('quota list', { user: 'ann' })
-  await say('quota list', { client })
-  await say('quota list', { ...pair, user: 'bob' })
-  await say('quota clear', pair)
-  await say('quota delete', pair)
-  await say('quota list', { user: 'ann' })
+  await run('quota show', pair)
+  await run('quota list', { user: 'ann' })
+  await run('quota list', { client })
+  await run('quota list', { ...pair, user: 'bob' })
+  await run('quota clear', pair)
+  await run('quota delete', pair)
+  await run('quota list', { user: 'ann' })
 
   t.match(printed, [
     { monthly_bytes: 1000, bytes_used: 0 },

@@ -1,4 +1,4 @@
-// What the agents are told of quotas, and when.
+// Which quotas are pushed to agents, and when.
 import t from 'tap'
 import { scripted } from '../../../kit/scripted-agent.ts'
 import { testServer } from '../../../kit/test-server.ts'

@@ -1,4 +1,4 @@
-// Through the real program: what is spent is held and refused, what is refilled goes on, with the server or without.
+// With real processes: an exhausted quota holds and refuses connections, a refilled one continues, with or without the server.
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { freePort } from '../../../test/support/ports.ts'
@@ -12,7 +12,7 @@ interface Reader {
   bytes(): number
   /** Resolves when so many have come. */
   until(bytes: number): Promise<void>
-  /** Resolves with what has come when nothing more does. */
+  /** Resolves with the received bytes when no more arrive. */
   quiet(): Promise<number>
 }
 
@@ -99,7 +99,7 @@ async function world(t: Test, { readers = 1 } = {}) {
 t.test(
   'a quota stops open connections of all rules at its last byte, and they continue after a refill',
   async t => {
-    // Together: whom another's bytes precede might come to a spent quota, and be refused.
+    // At the same time: a connection after another's bytes might find the quota exhausted.
     const { port, second, put, clear, spent } = await world(t, { readers: 3 })
     await put(4 * MiB)
     const readers = [read(t, port), read(t, port), read(t, second)]
@@ -138,7 +138,7 @@ t.test('a quota holds without the server and across kill -9 of the agent', async
   const { on, agent, port, put, spent } = await world(t)
   const running = read(t, port)
   await running.until(MiB)
-  running.socket.pause() // and soon nothing passes any more: what follows is of the quota
+  running.socket.pause() // so nothing passes because of back pressure; what follows is due to the quota
   await running.quiet()
   await put(6 * MiB)
   on.server.signal('SIGKILL')

@@ -1,4 +1,4 @@
-// A server with quotas and books, a user, and a client whose agent takes quotas.
+// A server with quotas and stats, a user, and a client whose agent supports quotas.
 import type { Test } from 'tap'
 import { type Script, type ScriptedAgent, scripted } from '../../../kit/scripted-agent.ts'
 import type { Reply, TestServerOptions } from '../../../kit/test-server.ts'

@@ -5,27 +5,27 @@ import { type Level, levelSlot } from '../exports.ts'
 import { plugins, quotaFixture } from './fixture.ts'
 
 async function begin(t: Test, bytes: number) {
-  const told: Level[] = []
+  const notified: Level[] = []
   const listener = definePlugin({
     name: 'listener',
     version: '1.0.0',
     kernel: '^1.0.0',
     needs: { quota: '^1.0.0' },
-    fills: [levelSlot.fill(async level => void told.push(level))]
+    fills: [levelSlot.fill(async level => void notified.push(level))]
   })
   const on = await quotaFixture(t, { plugins: [...plugins, listener] })
   await on.put({ monthly_bytes: bytes })
-  return { on, percents: () => told.map(({ percent }) => percent), told }
+  return { on, percents: () => notified.map(({ percent }) => percent), notified }
 }
 
 t.test('a level is notified once in a period, when it is reached', async t => {
-  const { on, told, percents } = await begin(t, 35)
+  const { on, notified, percents } = await begin(t, 35)
   await on.use(27, 1)
   t.same(percents(), [])
 
   await on.use(28, 2)
   await on.use(34, 3)
-  t.same(told, [
+  t.same(notified, [
     {
       userId: 'ann',
       clientId: on.clientId,

@@ -1,4 +1,4 @@
-// What may be said of quotas, by whom, and what is answered.
+// The quota API: requests, access and responses.
 import t from 'tap'
 import { testServer } from '../../../kit/test-server.ts'
 import { noon } from '../../stats/test/fixture.ts'
@@ -121,7 +121,7 @@ t.test('a quota is refused if the agent does not support it now or did not when 
     ['2.0.0', { 'traffic.quota': '1.4.0' }, 200]
   ] as const) {
     const clientId = await enroll(`${version} ${JSON.stringify(capabilities)}`)
-    t.equal((await set(clientId)).status, 200, 'one that was never seen is judged when it joins')
+    t.equal((await set(clientId)).status, 200, 'a client that never connected is checked when it does')
     t.equal((await call('DELETE', `/v1/users/ann/quotas/${clientId}`)).status, 204)
     const agent = await connected(clientId, { ...able, version, capabilities })
 

@@ -62,7 +62,7 @@ t.test('over 20 years of a jumping clock, no period comes back and each begins w
     row = withCommitted(row, [delivered(now, random(300))], now)
     if (random(8) === 0) row = withExhaustion({ ...row, credit: row.used }, now)
     if ((row.exhaustedAt !== null) !== bytesUsedOf(row) >= row.monthlyBytes)
-      t.fail(`step ${step}: not judged`)
+      t.fail(`step ${step}: wrong exhaustion`)
   }
 })
 

@@ -1,10 +1,10 @@
-// What the agent's journal says of an owner's bytes, beside what the server has booked.
+// Bytes of an owner in the agent's journal that the server has not acknowledged.
 import t from 'tap'
 import { fakeClock } from '../../../kit/fake-clock.ts'
-import { bookAll, counted, start, web } from '../../../test/agent/journal-kit.ts'
+import { acknowledgeAll, counted, start, web } from '../../../test/agent/journal-kit.ts'
 
 const minuteMs = 60_000
-const nothing = { epoch: '', seq: 0, since: 0 }
+const noReport = { epoch: '', seq: 0, since: 0 }
 
 t.test('delivered bytes of an owner count across rules, restarts and acknowledgements', async t => {
   const dir = t.testdir()
@@ -13,7 +13,7 @@ t.test('delivered bytes of an owner count across rules, restarts and acknowledge
   first.journal.bind(2, { ...web, id: '01RULENEXT' })
   first.journal.bind(3, { ...web, id: '01RULEBOB', owner: 'bob' })
   first.journal.tick([counted(1, [10, 5]), counted(2, [1, 1]), counted(3, [7, 0])])
-  bookAll(first.journal)
+  acknowledgeAll(first.journal)
   first.journal.recordFinal(counted(1, [20, 5]))
 
   t.equal(first.journal.delivered('ann'), 27)
@@ -26,15 +26,15 @@ t.test('bytes of a committed report are acknowledged, even if the answer was los
   const { journal } = start(t, t.testdir())
   journal.bind(1, web)
   journal.tick([counted(1, [100, 0])])
-  const [told] = [...journal.pending(500)]
-  const { epoch = '', seq = 0 } = told ?? {}
+  const [batch] = [...journal.pending(500)]
+  const { epoch = '', seq = 0 } = batch ?? {}
   journal.tick([counted(1, [130, 0])])
 
-  t.equal(journal.unacknowledged('ann', nothing), 130)
-  t.equal(journal.unacknowledged('ann', { epoch, seq, since: 0 }), 30, 'the server has booked it already')
+  t.equal(journal.unacknowledged('ann', noReport), 130)
+  t.equal(journal.unacknowledged('ann', { epoch, seq, since: 0 }), 30, 'the server has committed the report')
   journal.acknowledge(epoch, seq)
   t.equal(journal.unacknowledged('ann', { epoch, seq, since: 0 }), 30)
-  t.equal(journal.unacknowledged('ann', nothing), 30)
+  t.equal(journal.unacknowledged('ann', noReport), 30)
 })
 
 t.test('unacknowledged bytes count from the report that the server names, even an older one', async t => {
@@ -60,12 +60,12 @@ t.test('a report in parts is acknowledged part by part', async t => {
   journal.bind(2, { ...web, id: '01RULENEXT' })
   journal.tick([counted(1, [100, 0]), counted(2, [10, 0])])
 
-  const owed = [...journal.pending(1)].map(({ epoch, seq }) =>
+  const unacknowledged = [...journal.pending(1)].map(({ epoch, seq }) =>
     journal.unacknowledged('ann', { epoch, seq, since: 0 })
   )
 
-  t.equal(owed[0], 10, 'the first row is the minute of the first rule')
-  t.equal(owed.at(-1), 0)
+  t.equal(unacknowledged[0], 10, 'the first row is the minute of the first rule')
+  t.equal(unacknowledged.at(-1), 0)
 })
 
 t.test('only minutes that end after a given time count', async t => {
@@ -77,12 +77,16 @@ t.test('only minutes that end after a given time count', async t => {
   await clock.advance(minuteMs)
   journal.tick([counted(1, [130, 0])])
 
-  t.equal(journal.unacknowledged('ann', { ...nothing, since }), 30)
-  t.equal(journal.unacknowledged('ann', { ...nothing, since: since - 1 }), 130)
+  t.equal(journal.unacknowledged('ann', { ...noReport, since }), 30)
+  t.equal(journal.unacknowledged('ann', { ...noReport, since: since - 1 }), 130)
   t.equal(journal.deliveredSince('ann', since), 30)
-  bookAll(journal)
-  t.equal(journal.deliveredSince('ann', since), 30, 'a whole minute is of the period, booked or not')
-  t.equal(journal.deliveredSince('ann', since + 30), 0, 'of one that began before, what is not booked')
+  acknowledgeAll(journal)
+  t.equal(journal.deliveredSince('ann', since), 30, 'a minute within the period counts, committed or not')
+  t.equal(
+    journal.deliveredSince('ann', since + 30),
+    0,
+    'of a minute that began earlier, only unacknowledged bytes count'
+  )
 })
 
 t.test('after a crash, bytes of earlier epochs stay unacknowledged', async t => {
@@ -105,12 +109,12 @@ t.test('bytes are unacknowledged again if the server has lost their reports', as
   const { journal } = start(t, t.testdir())
   journal.bind(1, web)
   journal.tick([counted(1, [100, 0])])
-  bookAll(journal)
-  t.equal(journal.unacknowledged('ann', nothing), 0)
+  acknowledgeAll(journal)
+  t.equal(journal.unacknowledged('ann', noReport), 0)
 
   journal.reconcile({})
 
-  t.equal(journal.unacknowledged('ann', nothing), 100)
+  t.equal(journal.unacknowledged('ann', noReport), 100)
 })
 
 t.test('pruned deliveries are restored if the server was restored to an old state', async t => {
@@ -139,7 +143,7 @@ t.test('deliveries committed long ago are pruned', async t => {
   journal.bind(1, web)
   for (let i = 1; i <= 200; i++) {
     journal.tick([counted(1, [i, 0])])
-    bookAll(journal)
+    acknowledgeAll(journal)
   }
 
   t.ok(db.prepare<[], number>('select count(*) from journal_owed').pluck().get()! < 70)
@@ -162,15 +166,15 @@ t.test('unacknowledged deliveries are folded while the server is away for long',
   journal.tick([counted(1, [61, 0])])
 
   t.same(rows(), { n: 2 })
-  t.equal(journal.unacknowledged('ann', nothing), 61)
+  t.equal(journal.unacknowledged('ann', noReport), 61)
   t.equal(
-    journal.unacknowledged('ann', { ...nothing, since: hour + 3599 }),
+    journal.unacknowledged('ann', { ...noReport, since: hour + 3599 }),
     61,
     'an hour counts whole where it ends'
   )
-  t.equal(journal.unacknowledged('ann', { ...nothing, since: hour + 3600 }), 1)
-  const [told] = [...journal.pending(500)]
-  t.equal(journal.unacknowledged('ann', { epoch: told?.epoch ?? '', seq: told?.seq ?? 0, since: 0 }), 0)
-  bookAll(journal)
-  t.equal(journal.unacknowledged('ann', nothing), 0)
+  t.equal(journal.unacknowledged('ann', { ...noReport, since: hour + 3600 }), 1)
+  const [batch] = [...journal.pending(500)]
+  t.equal(journal.unacknowledged('ann', { epoch: batch?.epoch ?? '', seq: batch?.seq ?? 0, since: 0 }), 0)
+  acknowledgeAll(journal)
+  t.equal(journal.unacknowledged('ann', noReport), 0)
 })

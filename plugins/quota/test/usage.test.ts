@@ -1,4 +1,4 @@
-// What was booked, against what was allowed.
+// Committed usage against the size of a quota.
 import t from 'tap'
 import { minute, noon, row } from '../../stats/test/fixture.ts'
 import { openMetrics } from '../metrics.ts'
@@ -147,8 +147,8 @@ t.test('a quota that is created again begins without usage', async t => {
 t.test('a quota has metrics from PUT to DELETE', async t => {
   const { put, use, call, clientId, server } = await quotaFixture(t)
   const gauges = async () => {
-    const figures = await openMetrics(server.depsOf('quota'))()
-    return figures.map(({ name, samples }) => [name, ...samples])
+    const metrics = await openMetrics(server.depsOf('quota'))()
+    return metrics.map(({ name, samples }) => [name, ...samples])
   }
   t.same(await gauges(), [
     ['svc_traffic_quota_exhausted'],

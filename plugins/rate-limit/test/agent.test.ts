@@ -1,4 +1,4 @@
-// The agent's half: an engine that forwards nothing shows which meters it was given.
+// The agent half with a fake engine, which shows the meters that it received.
 import t, { type Test } from 'tap'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { scriptedServer } from '../../../test/agent/scripted-server.ts'

@@ -12,7 +12,7 @@ t.test('limits of a rule and of an owner are set and removed from the command li
   const { server, push, get, clientId: client } = await rateLimitFixture(t)
   const { body } = await push({ owner: 'ann' })
   const printed: unknown[] = []
-  const say = async (name: string, args: Args = {}) => {
+  const run = async (name: string, args: Args = {}) => {
     const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
       args,
       api: openApi({ origin: server.origin, token: operatorToken, codes: [], plainHttp: 'refused' }),
@@ -23,14 +23,14 @@ t.test('limits of a rule and of an owner are set and removed from the command li
   }
   const pair = { client: 'edge', owner: 'ann' }
 
-  await say('rule set-limit', { rule: body.rule_id, concurrent_connections: 3 })
+  await run('rule set-limit', { rule: body.rule_id, concurrent_connections: 3 })
   t.same((await get(body.rule_id))['rate_limit'], { concurrent_connections: 3 })
-  await say('rule set-limit', { rule: body.rule_id })
+  await run('rule set-limit', { rule: body.rule_id })
   t.equal((await get(body.rule_id))['rate_limit'], null)
-  await say('owner-limit set', { ...pair, bandwidth_in_bps: 8000 })
-  await say('owner-limit show', pair)
-  await say('owner-limit list', { client })
-  await say('owner-limit delete', pair)
+  await run('owner-limit set', { ...pair, bandwidth_in_bps: 8000 })
+  await run('owner-limit show', pair)
+  await run('owner-limit list', { client })
+  await run('owner-limit delete', pair)
 
   t.match(printed, [
     { rule_id: body.rule_id, concurrent_connections: 3 },

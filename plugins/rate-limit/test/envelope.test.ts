@@ -125,7 +125,7 @@ t.test(
       const clientId = await enroll(version)
       const path = `/v1/clients/${clientId}/owners/ann/rate-limit`
       const set = () => call<EnvelopeRow>('PUT', path, { concurrent_connections: 1 })
-      t.equal((await set()).status, 200, 'one that was never seen is judged when it joins')
+      t.equal((await set()).status, 200, 'a client that never connected is checked when it does')
       const agent = await connect(clientId, { ...able, version, capabilities })
       const online = await set()
       await agent.close()
@@ -144,7 +144,7 @@ t.test('waiting time is summed over restarts of an agent and removed with its ru
   const id = body.rule_id
   const deps = server.depsOf('rate-limit') as unknown as Parameters<typeof openMetrics>[0] // its own services
   const waited = async () => [...((await openMetrics(deps)())[0]?.samples ?? [])]
-  const say = async (line: typeof agent.channel, ms: number, sum: number) => {
+  const report = async (line: typeof agent.channel, ms: number, sum: number) => {
     const waits = [
       { scope: 'rule' as const, id, ms },
       { scope: 'owner' as const, id: 'ann', ms: ms * 2 }
@@ -152,11 +152,11 @@ t.test('waiting time is summed over restarts of an agent and removed with its ru
     line.send(Throttled, { waits })
     await until(waited, ([of]) => of?.value === sum)
   }
-  await say(agent.channel, 1000, 1)
-  await say(agent.channel, 1500, 1.5)
+  await report(agent.channel, 1000, 1)
+  await report(agent.channel, 1500, 1.5)
   await agent.close()
   const again = await connect(clientId, { ...able, instanceId: 'another' })
-  await say(again.channel, 500, 2)
+  await report(again.channel, 500, 2)
 
   t.same(await waited(), [
     { labelValues: [clientId, 'ann', id], value: 2 },

@@ -1,4 +1,4 @@
-// A server with limits, a user with a rule, and a client whose agent takes limits.
+// A server with limits, a user with a rule, and a client whose agent supports limits.
 import type { Test } from 'tap'
 import { type Script, type ScriptedAgent, scripted } from '../../../kit/scripted-agent.ts'
 import type { Reply, TestServerOptions } from '../../../kit/test-server.ts'
@@ -51,8 +51,8 @@ export async function rateLimitFixture(t: Test, plan: TestServerOptions = {}): P
   }
 }
 
-/** What the agent was told last of the rule's limits; null: none. */
-export function told(
+/** The limits of the rule as pushed to the agent last; null if it has none. */
+export function pushedLimits(
   { agent, server }: Pick<RateLimitFixture, 'agent' | 'server'>,
   ruleId: string
 ): Limits | null {

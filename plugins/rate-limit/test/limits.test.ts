@@ -2,7 +2,7 @@ import t from 'tap'
 import { encodeLimits, parseLimits } from '../limits.ts'
 
 t.test('bits become bytes, and a missing burst follows from its rate', async t => {
-  for (const [given, told] of [
+  for (const [given, encoded] of [
     [{ bandwidth_in_bps: 8_000_000 }, { bytes_in: { per_sec: 1_000_000, burst: 100_000 } }],
     [{ bandwidth_out_bps: 80_000 }, { bytes_out: { per_sec: 10_000, burst: 16_384 } }],
     [{ bandwidth_out_bps: 1 }, { bytes_out: { per_sec: 0.125, burst: 16_384 } }],
@@ -15,7 +15,7 @@ t.test('bits become bytes, and a missing burst follows from its rate', async t =
     ],
     [{}, {}]
   ] as const)
-    t.same(encodeLimits(given), told, JSON.stringify(given))
+    t.same(encodeLimits(given), encoded, JSON.stringify(given))
 })
 
 t.test('an empty limit is null; a burst needs its rate', async t => {

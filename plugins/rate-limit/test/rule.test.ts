@@ -1,7 +1,7 @@
-// The caps of a rule: said at create, changed while it runs, refused to agents that cannot.
+// The limits of a rule: set at create, changed while it is open, refused if the agent does not support them.
 import t from 'tap'
 import { RulePush } from '../../rules/wire.ts'
-import { able, rateLimitFixture, refusal, told } from './fixture.ts'
+import { able, pushedLimits, rateLimitFixture, refusal } from './fixture.ts'
 
 const all = {
   bandwidth_in_bps: 8000,
@@ -21,7 +21,7 @@ t.test('limits are stored as given, shown, and pushed to the client', async t =>
   t.match(made, { status: 201 })
   t.strictSame(made.body['rate_limit'], all)
   t.strictSame((await on.get(made.body.rule_id))['rate_limit'], all)
-  t.same(told(on, made.body.rule_id), {
+  t.same(pushedLimits(on, made.body.rule_id), {
     bytes_in: { per_sec: 1000, burst: 100 },
     bytes_out: { per_sec: 2000, burst: 200 },
     connections: 3,
@@ -29,7 +29,7 @@ t.test('limits are stored as given, shown, and pushed to the client', async t =>
   })
   const plain = await on.push({ listen_port: 1, rate_limit: {} })
   t.equal(plain.body['rate_limit'], null)
-  t.equal(told(on, plain.body.rule_id), null)
+  t.equal(pushedLimits(on, plain.body.rule_id), null)
 })
 
 t.test('an invalid limit is refused with the name of the field', async t => {
@@ -60,11 +60,11 @@ t.test('limits are changed and removed while the rule is open', async t => {
     status: 200,
     body: { rate_limit: { bandwidth_in_bps: 8 }, state: 'active' }
   })
-  t.same(told(on, id), { bytes_in: { per_sec: 1, burst: 16_384 } })
+  t.same(pushedLimits(on, id), { bytes_in: { per_sec: 1, burst: 16_384 } })
 
   for (const rate_limit of [null, {}]) {
     t.match(await on.put(id, { rate_limit }), { status: 200, body: { rate_limit: null } })
-    t.equal(told(on, id), null)
+    t.equal(pushedLimits(on, id), null)
     await on.put(id, { rate_limit: { concurrent_connections: 1 } })
   }
   t.equal((await on.call('DELETE', `/v1/rules/${id}`)).status, 204)
@@ -121,6 +121,6 @@ t.test(
       fingerprint: control.fingerprint
     })
     await agent.until(RulePush.name)
-    t.ok(told({ agent, server: again.server }, body.rule_id))
+    t.ok(pushedLimits({ agent, server: again.server }, body.rule_id))
   }
 )

@@ -1,4 +1,4 @@
-// The agent's half over a real journal, told and answered by hand.
+// The agent half with a real journal and a scripted stream.
 import t, { type Test } from 'tap'
 import type { Counters } from '../../../agent/engine.ts'
 import { openJournal } from '../../../agent/journal/journal.ts'
@@ -28,10 +28,10 @@ function edge(t: Test, dir = t.testdir()) {
   const reports: StatsReport[] = []
   let refusal: string | null = null
 
-  /** A stream whose server books everything, unless it refuses. */
-  function join(booked: Readonly<Record<string, number>> = {}): AbortController {
+  /** A stream whose server commits everything, unless it refuses. */
+  function join(committed: Readonly<Record<string, number>> = {}): AbortController {
     const over = new AbortController()
-    const welcome = codec.encode(CommittedEpochs, { booked })
+    const welcome = codec.encode(CommittedEpochs, { booked: committed })
     const ask = async (_: unknown, report: StatsReport) => {
       if (over.signal.aborted) throw new Refused('wire.closed', 'the stream has ended')
       if (refusal !== null) throw new Refused(refusal, refusal)
@@ -54,7 +54,7 @@ function edge(t: Test, dir = t.testdir()) {
     call,
     reports,
     join,
-    /** What the engine will say when it is asked. */
+    /** The counters of the next sample. */
     engine: (...counters: Counters[]) => {
       sample = counters
     },

@@ -51,10 +51,10 @@ t.test('stats are split by port and by target on request', async t => {
 })
 
 t.test('a stream sends an event at once, every five seconds, and when the rule is deleted', async t => {
-  const home = await statsFixture(t)
-  const { edge, report, clock, call, away } = home
+  const fixture = await statsFixture(t)
+  const { edge, report, clock, call, away } = fixture
   const { agent, ruleId } = await edge()
-  const events = await watch(t, home, `/v1/rules/${ruleId}/stats/stream?per_target=true`)
+  const events = await watch(t, fixture, `/v1/rules/${ruleId}/stats/stream?per_target=true`)
 
   t.match(await events(), {
     event: 'stats',
@@ -66,7 +66,7 @@ t.test('a stream sends an event at once, every five seconds, and when the rule i
   await clock.advance(5_000)
   t.match(await events(), { event: 'stats', data: { bytes_in: 30 } }, 'without a change, too')
 
-  await away(agent) // nothing is left to drain
+  await away(agent) // no connection left to drain
   t.equal((await call('DELETE', `/v1/rules/${ruleId}`)).status, 204)
   t.match(await events(), { event: 'removed', data: { rule_id: ruleId } })
   t.equal(await events(), null, 'and then it ends')

@@ -62,13 +62,13 @@ function gathering(): { readonly clock: FakeClock; armed(): Promise<void> } {
 
 export async function statsFixture(t: Test, plan: TestServerOptions = {}): Promise<StatsFixture> {
   const { clock, armed } = gathering()
-  const home = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', 'stats'], clock, ...plan })
+  const fixture = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', 'stats'], clock, ...plan })
   const connected: StatsFixture['connected'] = (clientId, script = {}) =>
-    home.connect(clientId, { messages: [...rulesMessages, ...messages], ...script })
+    fixture.connect(clientId, { messages: [...rulesMessages, ...messages], ...script })
   let port = 8080
 
   return {
-    ...home,
+    ...fixture,
     connected,
     async report(agent, report) {
       const body = { epoch, seq: 1, part: 0, last: true, rows: [], live: [], ...report }
@@ -76,16 +76,16 @@ export async function statsFixture(t: Test, plan: TestServerOptions = {}): Promi
       const [answer] = await Promise.all([agent.channel.request(StatsReport, body), gathered])
       return answer
     },
-    stats: async id => (await home.call<RuleStats>('GET', `/v1/rules/${id}/stats`)).body,
+    stats: async id => (await fixture.call<RuleStats>('GET', `/v1/rules/${id}/stats`)).body,
     async away(agent) {
       await agent.close()
-      const left = async () => home.log.some(({ event }) => event === 'client.disconnected')
+      const left = async () => fixture.log.some(({ event }) => event === 'client.disconnected')
       await until(left, isOver => isOver)
     },
     async edge(name = 'edge') {
-      const clientId = await home.enroll(name)
+      const clientId = await fixture.enroll(name)
       const agent = await connected(clientId)
-      const { body } = await home.push({ client: clientId, listen_port: port++ })
+      const { body } = await fixture.push({ client: clientId, listen_port: port++ })
       return { clientId, agent, ruleId: body.rule_id }
     }
   }

@@ -93,7 +93,7 @@ t.test('reports of a deleted rule are committed until its agent has reported all
 
   t.same(await kept(), [0, 0, 0])
   await report(draining, { seq: 6, rows: bytes(6) })
-  t.same(await kept(), [0, 0, 0], 'said again, it is not booked again')
+  t.same(await kept(), [0, 0, 0], 'a retransmission is not committed again')
 })
 
 t.test('retransmitted reports do not end the accounting of a deleted rule early', async t => {
@@ -101,7 +101,7 @@ t.test('retransmitted reports do not end the accounting of a deleted rule early'
   const { agent, clientId, ruleId } = await edge()
   const { store } = server.depsOf('stats')
   const bytes = (bytes_in: number) => [row(ruleId, 'minute', minute, { bytes_in })]
-  const booked = async () =>
+  const committed = async () =>
     (await store.read(em => em.findOne(StatsTotal, { ruleId, kind: 'rule' })))?.bytesIn
   await report(agent, { seq: 1, rows: bytes(1) })
   await report(agent, { seq: 2, rows: bytes(2) })
@@ -116,15 +116,15 @@ t.test('retransmitted reports do not end the accounting of a deleted rule early'
   await report(agent, { seq: 1, rows: bytes(1) })
   await report(agent, { epoch: otherEpoch, seq: 0 })
   await report(agent, { seq: 3, rows: bytes(3) })
-  t.equal(await booked(), 3)
+  t.equal(await committed(), 3)
   await report(agent, { seq: 3, rows: bytes(3) })
   await report(agent, { seq: 2, rows: bytes(2) })
-  t.equal(await booked(), 3, 'what was under way may have more')
+  t.equal(await committed(), 3, 'a report under way may include more')
   await report(agent, { seq: 4, last: false, rows: bytes(4) })
-  t.equal(await booked(), 4)
+  t.equal(await committed(), 4)
 
   await report(agent, { seq: 4, part: 1 })
-  t.equal(await booked(), undefined)
+  t.equal(await committed(), undefined)
 })
 
 t.test('a retransmission of an old epoch does not become the last committed report', async t => {
@@ -143,15 +143,15 @@ t.test('a retransmission of an old epoch does not become the last committed repo
 })
 
 t.test('traffic of a rule that existed for two seconds is committed for its owner', async t => {
-  const heard: CommittedBytes[] = []
+  const received: CommittedBytes[] = []
   const sink = definePlugin({
     name: 'sink',
     version: '1.0.0',
     kernel: '^1.0.0',
     needs: { stats: '^1.0.0' },
     fills: [
-      committedSlot.fill(async differences => {
-        heard.push(...differences)
+      committedSlot.fill(async bytes => {
+        received.push(...bytes)
         return []
       })
     ]
@@ -170,7 +170,7 @@ t.test('traffic of a rule that existed for two seconds is committed for its owne
 
   await on.report(agent, { rows: [row(ruleId, 'minute', minute, { bytes_in: 10, bytes_out: 20 })] })
 
-  t.match(heard, [{ clientId, owner: 'ada', ruleId, bytesIn: 10, bytesOut: 20 }])
+  t.match(received, [{ clientId, owner: 'ada', ruleId, bytesIn: 10, bytesOut: 20 }])
 })
 
 t.test('data of rules and clients deleted while stats were off is deleted at the next start', async t => {
@@ -215,12 +215,12 @@ t.test('minutes are deleted after two days, their totals are not', async t => {
 t.test('the rest of a partly committed minute is committed once, even days later', async t => {
   const { edge, report, stats, clock, away, connected } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
-  const said = (bytes_in: number) => [row(ruleId, 'minute', minute, { bytes_in })]
-  await report(agent, { rows: said(50) })
+  const rows = (bytes_in: number) => [row(ruleId, 'minute', minute, { bytes_in })]
+  await report(agent, { rows: rows(50) })
   await away(agent)
 
   for (let hours = 0; hours < 50; hours++) await clock.advance(hour)
-  await report(await connected(clientId), { seq: 2, rows: said(80) })
+  await report(await connected(clientId), { seq: 2, rows: rows(80) })
 
   t.match(await stats(ruleId), { bytes_in: 80 })
 })
@@ -230,12 +230,12 @@ t.test('rows of an epoch that ended long ago are deleted, their totals are not',
   const { agent, clientId, ruleId } = await edge()
   const { store } = server.depsOf('stats')
   const rows = () => store.read(em => em.find(StatsRow, {}, { orderBy: { epoch: 'asc' } }))
-  const said = (bytes_in: number) => ({ rows: [row(ruleId, 'minute', minute, { bytes_in })] })
-  await report(agent, { epoch: 'a'.repeat(32), ...said(10) })
+  const reported = (bytes_in: number) => [row(ruleId, 'minute', minute, { bytes_in })]
+  await report(agent, { epoch: 'a'.repeat(32), rows: reported(10) })
   await away(agent)
   await clock.advance(hour)
   const back = await connected(clientId)
-  await report(back, { epoch: 'b'.repeat(32), ...said(5) })
+  await report(back, { epoch: 'b'.repeat(32), rows: reported(5) })
   t.equal((await rows()).length, 2)
   await away(back)
 
@@ -307,15 +307,15 @@ t.test('other work runs while old minutes are deleted', async t => {
        select 'c', 'e', 'r' || i, 'minute', '1000000000', ${Array(9).fill('0')} from n`
     )
   })
-  let turns = 0
-  let next = setImmediate(function turn() {
-    turns++
-    next = setImmediate(turn)
+  let iterations = 0
+  let next = setImmediate(function iterate() {
+    iterations++
+    next = setImmediate(iterate)
   })
   t.teardown(() => clearImmediate(next))
 
   await stats.prune()
 
-  t.ok(turns >= 2)
+  t.ok(iterations >= 2)
   t.equal(await store.read(em => em.count(StatsRow)), 0)
 })

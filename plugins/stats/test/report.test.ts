@@ -31,7 +31,7 @@ t.test('reported minutes are added up, and the answer has the seq of the report'
   const { edge, report, stats } = await statsFixture(t)
   const { agent, ruleId } = await edge()
 
-  const booked = await report(agent, {
+  const answer = await report(agent, {
     seq: 7,
     rows: [
       row(ruleId, 'minute', minute, { bytes_in: 10, bytes_out: 20 }),
@@ -45,7 +45,7 @@ t.test('reported minutes are added up, and the answer has the seq of the report'
     live: [{ rule_id: ruleId, port: 8080, connections: 2 }]
   })
 
-  t.same(booked, { epoch, seq: 7 })
+  t.same(answer, { epoch, seq: 7 })
   t.match(await stats(ruleId), {
     bytes_in: 111,
     bytes_out: 222,
@@ -61,17 +61,17 @@ t.test('reported minutes are added up, and the answer has the seq of the report'
 t.test('a repeated report adds nothing, a grown one adds the difference', async t => {
   const { edge, report, stats } = await statsFixture(t)
   const { agent, ruleId } = await edge()
-  const said = (bytes_in: number, connections: number) => [
+  const rows = (bytes_in: number, connections: number) => [
     row(ruleId, 'minute', minute, { bytes_in }),
     row(ruleId, 'rule', '', { connections })
   ]
 
-  await report(agent, { seq: 2, rows: said(10, 1) })
-  await report(agent, { seq: 2, rows: said(10, 1) })
+  await report(agent, { seq: 2, rows: rows(10, 1) })
+  await report(agent, { seq: 2, rows: rows(10, 1) })
   t.match(await stats(ruleId), { bytes_in: 10, connections_total: 1 })
 
-  await report(agent, { seq: 4, rows: said(25, 2) })
-  await report(agent, { seq: 2, rows: said(25, 2) })
+  await report(agent, { seq: 4, rows: rows(25, 2) })
+  await report(agent, { seq: 2, rows: rows(25, 2) })
   t.match(await stats(ruleId), { bytes_in: 25, connections_total: 2 })
 })
 
@@ -182,8 +182,8 @@ t.test("rows of other clients' rules and of unknown rules are ignored", async t 
 })
 
 t.test('committed bytes are passed on once, in the same transaction, and callbacks run after it', async t => {
-  const heard: (readonly CommittedBytes[])[] = []
-  let said = 0
+  const received: (readonly CommittedBytes[])[] = []
+  let callbacks = 0
   let isBroken = true
   const sink = definePlugin({
     name: 'sink',
@@ -191,9 +191,9 @@ t.test('committed bytes are passed on once, in the same transaction, and callbac
     kernel: '^1.0.0',
     needs: { stats: '^1.0.0' },
     fills: [
-      committedSlot.fill(async differences => {
-        heard.push(differences)
-        return [() => said++]
+      committedSlot.fill(async bytes => {
+        received.push(bytes)
+        return [() => callbacks++]
       }),
       committedSlot.fill(async () => {
         if (isBroken) throw new Error('no room')
@@ -212,7 +212,7 @@ t.test('committed bytes are passed on once, in the same transaction, and callbac
 
   await t.rejects(report(agent, { rows }), { code: 'internal' })
   t.match(await stats(ruleId), { bytes_in: 0, connections_total: 0 })
-  t.equal(said, 0)
+  t.equal(callbacks, 0)
   isBroken = false
   await report(agent, { rows })
   await report(agent, { rows })
@@ -226,8 +226,8 @@ t.test('committed bytes are passed on once, in the same transaction, and callbac
     bytesIn: 10,
     bytesOut: 1
   }
-  t.strictSame(heard, [[difference], [difference]])
-  t.equal(said, 1)
+  t.strictSame(received, [[difference], [difference]])
+  t.equal(callbacks, 1)
   t.match(await stats(ruleId), { bytes_in: 10, connections_total: 1 })
   t.ok(log.some(({ event }) => event === 'accounting.not_booked'))
 })
@@ -240,8 +240,8 @@ t.test('a report that cannot be committed does not affect others of the same mom
     kernel: '^1.0.0',
     needs: { stats: '^1.0.0' },
     fills: [
-      committedSlot.fill(async differences => {
-        if (differences.some(({ clientId }) => refused.has(clientId))) throw new Error('no room')
+      committedSlot.fill(async bytes => {
+        if (bytes.some(({ clientId }) => refused.has(clientId))) throw new Error('no room')
         return []
       })
     ]

@@ -6,7 +6,7 @@ t.test('a bar is as long as its share, to an eighth of a column', async t => {
   t.equal(bar(0, 100), '')
   t.equal(bar(100, 100), '█'.repeat(32))
   t.equal(bar(50, 100), '█'.repeat(16))
-  t.equal(bar(1, 1_000_000), '▏', 'what is not nothing can be seen')
+  t.equal(bar(1, 1_000_000), '▏', 'any value above 0 is visible')
 })
 
 t.test('a size is a short number with a unit', async t => {

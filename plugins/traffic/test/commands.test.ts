@@ -15,7 +15,7 @@ t.test('the traffic of a client is found by the name of the client', async t => 
   await report(agent, { rows: [row(ruleId, 'minute', minute, { bytes_in: 7 })] })
   const printed: unknown[] = []
   const span = { from: minute, to: String(Number(minute) + 60) }
-  const say = async (name: string, args: Args) => {
+  const run = async (name: string, args: Args) => {
     const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
       args: { ...args, ...span },
       api: openApi({ origin: server.origin, token: operatorToken, codes: [], plainHttp: 'refused' }),
@@ -26,13 +26,13 @@ t.test('the traffic of a client is found by the name of the client', async t => 
   }
 
   for (const client of ['paris', clientId]) {
-    await say('traffic client', { client })
-    await say('traffic client', { client, user: '_operator' })
-    await say('traffic user', { user: '_operator', client })
+    await run('traffic client', { client })
+    await run('traffic client', { client, user: '_operator' })
+    await run('traffic user', { user: '_operator', client })
   }
-  await say('traffic user', { user: '_operator', csv: true })
+  await run('traffic user', { user: '_operator', csv: true })
 
   const samples = [{ ts: Number(minute), bytes_in: 7, bytes_out: 0 }]
   t.match(printed, [...Array.from({ length: 6 }, () => samples), `ts,bytes_in,bytes_out\n${minute},7,0`])
-  await t.rejects(say('traffic user', { user: '_operator', client: 'nowhere' }), { message: /nowhere/ })
+  await t.rejects(run('traffic user', { user: '_operator', client: 'nowhere' }), { message: /nowhere/ })
 })

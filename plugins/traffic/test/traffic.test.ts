@@ -35,7 +35,7 @@ t.test('bytes count in the minute of their delivery, for user, client and pair',
     t.same(answer, { status: 200, body, headers: answer.headers }, path)
   }
   const { body } = await call<Traffic>('GET', `/v1/clients/${clientId}/traffic?user_id=nobody&${span}`)
-  t.same(body.samples, [], 'of a user who forwarded nothing there')
+  t.same(body.samples, [], 'the user forwarded nothing there')
   const inside = await call<Traffic>('GET', `/v1/traffic/global?from=${at - 7199}&to=${at}`)
   t.same(inside.body.samples, [], 'from is in, to is out')
 })
@@ -154,16 +154,16 @@ t.test('other work runs while old samples are deleted', async t => {
     )
     await em.execute(`insert into traffic_sample values (1, 60, ${at}, 1, 1), (3, 3600, ${at}, 1, 1)`)
   })
-  let turns = 0
-  let next = setImmediate(function turn() {
-    turns++
-    next = setImmediate(turn)
+  let iterations = 0
+  let next = setImmediate(function iterate() {
+    iterations++
+    next = setImmediate(iterate)
   })
   t.teardown(() => clearImmediate(next))
 
   await deps.traffic.prune()
 
-  t.ok(turns >= 2)
+  t.ok(iterations >= 2)
   t.equal(await count('traffic_sample'), 2, 'what is young stays')
-  t.equal(await count('traffic_series'), 2, 'who has nothing left is forgotten')
+  t.equal(await count('traffic_series'), 2, 'empty series are deleted')
 })
