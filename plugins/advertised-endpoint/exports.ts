@@ -1,2 +1,3 @@
-// For whoever judges an endpoint without a server: the doctor.
+// What other plugins may use of advertised-endpoint.
+export type { Endpoint } from './endpoint.ts'
 export { judge } from './judge.ts'

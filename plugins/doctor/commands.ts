@@ -3,21 +3,20 @@ import { join } from 'node:path'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { lockStore } from '../../kernel/store/lock.ts'
-import { checkSlot, type DoctorCheck, type Finding, type Place } from './exports.ts'
+import { checkSlot, type DoctorCheck, type DoctorContext, type Finding } from './exports.ts'
 
 export const doctorFailed = defineCode('doctor_failed', 500, 1)
 
 const doctor = defineCommand({
   name: 'doctor',
-  summary: 'Look at ports, disk, clock, certificate, endpoint and agents; the server may run.',
+  summary: 'Check ports, disk, clock, certificate, endpoint and agents; the server may run.',
   needs: 'data',
   async run({ dataDir, keys, filled, print }) {
     const dir = dataDir()
-    const place = { dataDir: dir, keys: keys(), isRunning: isHeld(dir) }
+    const context = { dataDir: dir, keys: keys(), isRunning: isLocked(dir) }
     const rows = []
     for (const { value: check } of filled(checkSlot))
-      for (const finding of await examine(check, place))
-        rows.push({ check: check.name, remedy: null, ...finding })
+      for (const finding of await examine(check, context)) rows.push(rowOf(check, finding))
     print.data(rows, ['check', 'is', 'says'])
     for (const { check, is, says, remedy } of rows)
       if (remedy !== null) print.line(`\n${is}, ${check}: ${says}\n  ${remedy}`)
@@ -28,18 +27,27 @@ const doctor = defineCommand({
 
 export const commands = [doctor]
 
-async function examine({ run }: DoctorCheck, place: Place): Promise<readonly Finding[]> {
+/** A finding as the command prints it. */
+const rowOf = ({ name }: DoctorCheck, { status, message, ...more }: Finding) => ({
+  check: name,
+  remedy: null,
+  is: status,
+  says: message,
+  ...more
+})
+
+async function examine({ run }: DoctorCheck, context: DoctorContext): Promise<readonly Finding[]> {
   try {
-    const found = await run(place)
+    const found = await run(context)
     return Array.isArray(found) ? found : [found as Finding] // readonly arrays escape isArray
   } catch (error) {
-    const says = error instanceof Error ? error.message : String(error)
-    return [{ is: 'fail', says, remedy: 'put that right first' }]
+    const message = error instanceof Error ? error.message : String(error)
+    return [{ status: 'fail', message, remedy: 'solve this problem first' }]
   }
 }
 
-/** By its lock: held for a moment ourselves, when nobody has it. */
-function isHeld(dataDir: string): boolean {
+/** Tries the lock of the data directory, and releases it at once. */
+function isLocked(dataDir: string): boolean {
   if (!existsSync(join(dataDir, 'lock.db'))) return false
   try {
     void lockStore(dataDir)()

@@ -1,4 +1,4 @@
-// Which data plane an agent on this machine would run, and why not the other.
+// The engine that an agent on this machine would run, and why.
 import { type EngineSelection, selectEngine } from '../../agent/engine-selection.ts'
 import type { DoctorCheck, Finding } from './exports.ts'
 
@@ -6,9 +6,9 @@ export const engine: DoctorCheck = { name: 'engine', run: async () => findingOf(
 
 export const findingOf = ({ engine, reason }: EngineSelection): Finding =>
   engine === 'native'
-    ? { is: 'ok', says: `an agent here forwards with the native engine, ${reason}` }
+    ? { status: 'ok', message: `an agent here forwards with the native engine, ${reason}` }
     : {
-        is: 'warn',
-        says: `an agent here forwards with the portable engine: ${reason}`,
+        status: 'warn',
+        message: `an agent here forwards with the portable engine: ${reason}`,
         remedy: 'on Linux install make and g++ (C++20), then run: npm rebuild sluice'
       }

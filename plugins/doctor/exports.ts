@@ -1,25 +1,25 @@
-// What can be looked at on a machine, beside a server that runs and without one.
+// Checks of a machine, with or without a running server.
 import { defineSlot } from '../../kernel/slot.ts'
 
-/** What a check stands on. */
-export interface Place {
+/** The server that is examined. */
+export interface DoctorContext {
   readonly dataDir: string
   /** Top-level keys of the configuration, with defaults, checked. */
   readonly keys: Readonly<Record<string, unknown>>
-  /** A server holds the data directory. */
+  /** True if a running server has locked the data directory. */
   readonly isRunning: boolean
 }
 
-/** `remedy` says what to do; an 'ok' has none. */
+/** The result of a check; `remedy` says what to do. */
 export type Finding =
-  | { readonly is: 'ok'; readonly says: string }
-  | { readonly is: 'warn' | 'fail'; readonly says: string; readonly remedy: string }
+  | { readonly status: 'ok'; readonly message: string }
+  | { readonly status: 'warn' | 'fail'; readonly message: string; readonly remedy: string }
 
 export interface DoctorCheck {
   readonly name: string // 'ports'
-  /** What it throws is a 'fail' with its message. */
-  run(place: Place): Promise<Finding | readonly Finding[]>
+  /** An error that it throws is a 'fail' with the error's message. */
+  run(context: DoctorContext): Promise<Finding | readonly Finding[]>
 }
 
-/** Filled with bare values: nothing is wired when they are asked. */
+/** Read by a command: fill it with bare values. */
 export const checkSlot = defineSlot<DoctorCheck>('doctor.check', { keyOf: ({ name }) => name })

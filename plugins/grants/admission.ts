@@ -1,8 +1,8 @@
-// What grants does for rules: who may place which, and where their dials may go.
+// Grants as rules uses them: who may place which rule, and to which targets agents may connect.
 import { defineCode } from '../../kernel/base/errors.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import { type Admission, derivedField } from '../rules/exports.ts'
-import { admit, listOf } from './coverage.ts'
+import { admit, allowedTargets } from './coverage.ts'
 import { Grant } from './entities.ts'
 import { capability, key, Targets } from './wire.ts'
 
@@ -20,7 +20,7 @@ export const admission: Admission = {
   }
 }
 
-/** The lists of the grants that cover a rule. */
+/** The target lists of the grants that cover a rule; a rule without a list may go anywhere. */
 export const grantTargets = derivedField({
   key,
   requires: { capability, refusal: targetFilterUnsupported },
@@ -29,7 +29,7 @@ export const grantTargets = derivedField({
     const bound = rules.filter(({ placedBySuperadmin }) => !placedBySuperadmin)
     const owners = [...new Set(bound.map(({ owner }) => owner))]
     const grants = await em.find(Grant, { userId: { $in: owners } })
-    const lists = bound.map(rule => [rule.id, listOf(grants, rule)] as const)
+    const lists = bound.map(rule => [rule.id, allowedTargets(grants, rule)] as const)
     return new Map(lists.flatMap(([id, list]) => (list ? [[id, { allow: [...list] }]] : [])))
   }
 })

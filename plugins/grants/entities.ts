@@ -2,7 +2,7 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 
 export type Protocol = 'tcp' | 'udp'
 
-/** What a user may have forwarded. Client and user are ids, not foreign keys: their plugins take grants along by hand. */
+/** Client and user are ids, not foreign keys: this plugin deletes grants with them by its slot fills. */
 export const Grant = defineEntity({
   name: 'Grant',
   tableName: 'grants',

@@ -18,7 +18,7 @@ import { covers } from './coverage.ts'
 import { Grant } from './entities.ts'
 import { rowsOf, shown } from './row.ts'
 import { type CreateBody, type GrantRow, invalidPortRange } from './schema.ts'
-import { parseTarget, spell } from './targets.ts'
+import { formatTarget, parseTarget } from './targets.ts'
 
 export const grantNotFound = defineCode('grant_not_found', 404, 8)
 
@@ -29,12 +29,12 @@ export type Grants = ReturnType<typeof openGrants>
 
 type Change = Pick<Call, 'change'>
 
-// What one user's lists hold in all goes to an agent in one message.
+// Bounds the message that takes the lists of one user to an agent.
 const maxTargetsPerUser = 500
 const maxGrantsPerUser = 1000
 
-/** The rules that a grant may cover; a superadmin's placing needs none. */
-const inReachOf = ({ userId, clientId, protocols, portFrom, portTo }: Grant) => ({
+/** Matches the rules that the grant may cover. A rule placed by a superadmin needs none. */
+const coverableRules = ({ userId, clientId, protocols, portFrom, portTo }: Grant) => ({
   owner: userId,
   placedBySuperadmin: false,
   ...(clientId != null && { clientId }),
@@ -54,23 +54,23 @@ export function openGrants({ store, clock, rules }: Services) {
       const grant: Grant = { ...given, id, clientId, createdAt: clock.now() }
       await requireRoom(grant, em)
       await em.insert(Grant, grant)
-      return { row: await shown(grant, em), after: await rules.refresh(inReachOf(grant), em) }
+      return { row: await shown(grant, em), after: await rules.refresh(coverableRules(grant), em) }
     })
     after()
     return row
   }
 
-  /** What no other grant covers now goes, on the edge too; what another covers may have a shorter list. */
+  /** Also removes the rules that no other grant covers; the others may get a shorter target list. */
   async function remove(id: string, { change }: Change) {
     const { removed, refreshed } = await change({ kind: 'grant', id }, async em => {
       const grant = await em.findOne(Grant, { id })
       if (!grant) throw new Fault(grantNotFound, `there is no grant ${id}`)
       await em.nativeDelete(Grant, { id })
       const left = await em.find(Grant, { userId: grant.userId, id: { $ne: id } })
-      const reached = await rules.matching(inReachOf(grant), em)
-      const bare = reached.filter(rule => !left.some(other => covers(other, rule)))
-      const removed = await rules.removeAll({ id: { $in: bare.map(({ id }) => id) } }, em, 'cut')
-      return { removed, refreshed: await rules.refresh(inReachOf(grant), em) }
+      const covered = await rules.matching(coverableRules(grant), em)
+      const uncovered = covered.filter(rule => !left.some(other => covers(other, rule)))
+      const removed = await rules.removeAll({ id: { $in: uncovered.map(({ id }) => id) } }, em, 'cut')
+      return { removed, refreshed: await rules.refresh(coverableRules(grant), em) }
     })
     refreshed()
     removed.afterCommit()
@@ -92,19 +92,19 @@ export function openGrants({ store, clock, rules }: Services) {
       return shown(grant, em)
     })
 
-  /** At start: of users and clients that went while this plugin was off. A later user of that name inherits nothing. */
-  async function sweep(em: EntityManager): Promise<void> {
-    const users = new Map((await em.find(User, {})).map(({ id, createdAt }) => [id, createdAt]))
-    const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
-    const lost = (await em.find(Grant, {})).filter(
-      ({ userId, clientId, createdAt }) =>
-        (users.get(userId) ?? Number.POSITIVE_INFINITY) > createdAt ||
-        (clientId != null && !clients.has(clientId))
-    )
-    for (const { id } of lost) await em.nativeDelete(Grant, { id })
-  }
+  return { create, remove, list, read }
+}
 
-  return { create, remove, list, read, sweep }
+/** At start: deletes grants of users and clients deleted while this plugin was disabled, also if the user exists anew. */
+export async function sweep(em: EntityManager): Promise<void> {
+  const users = new Map((await em.find(User, {})).map(({ id, createdAt }) => [id, createdAt]))
+  const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
+  const orphaned = (await em.find(Grant, {})).filter(
+    ({ userId, clientId, createdAt }) =>
+      (users.get(userId) ?? Number.POSITIVE_INFINITY) > createdAt ||
+      (clientId != null && !clients.has(clientId))
+  )
+  for (const { id } of orphaned) await em.nativeDelete(Grant, { id })
 }
 
 async function requireRoom({ userId, targets }: Grant, em: EntityManager): Promise<void> {
@@ -131,11 +131,11 @@ function parse(body: CreateBody): Omit<Grant, 'id' | 'clientId' | 'createdAt'> {
     })
   const given = new Set(body.protocols.map(protocol => protocol.toLowerCase()))
   const protocols = (['tcp', 'udp'] as const).filter(protocol => given.has(protocol))
-  const spelled = body.targets?.map((target, at) => spell(parseTarget(target, `/targets/${at}`)))
+  const spelled = body.targets?.map((target, at) => formatTarget(parseTarget(target, `/targets/${at}`)))
   return { userId, portFrom, portTo, protocols, targets: spelled ? [...new Set(spelled)] : null, note }
 }
 
-/** null: every client. */
+/** Returns null for every client. */
 async function clientIdOf({ client_id: id, client }: CreateBody, em: EntityManager): Promise<string | null> {
   if (client !== undefined) return (await requireClient(client, em)).id
   if (id === undefined || id === '*') return null

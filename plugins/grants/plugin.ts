@@ -9,7 +9,7 @@ import { commands } from './commands.ts'
 import { portOutsideGrant, protocolNotGranted, targetNotGranted } from './coverage.ts'
 import { grantsKind } from './document-kind.ts'
 import { Grant } from './entities.ts'
-import { type Grants, grantNotFound, openGrants } from './grants.ts'
+import { type Grants, grantNotFound, openGrants, sweep } from './grants.ts'
 import { Grants0001 } from './migrations/0001-grants.ts'
 import { deletedGrants } from './revocation.ts'
 import { routes } from './routes.ts'
@@ -55,5 +55,5 @@ export default definePlugin<Deps>({
   messages: [Targets],
   routes,
   commands,
-  start: ({ deps: { grants, store } }) => store.change(grants.sweep)
+  start: ({ deps: { store } }) => store.change(sweep)
 })

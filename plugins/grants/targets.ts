@@ -54,8 +54,8 @@ function isName(text: string): boolean {
   return name.length <= 253 && labels.every(part => label.test(part)) && !/^\d+$/.test(labels.at(-1) ?? '')
 }
 
-/** One spelling for what means the same. */
-export function spell({ cidr = '', host = cidr, port_from: from, port_to: to }: Match): string {
+/** Returns the normal form: equal targets have equal text. */
+export function formatTarget({ cidr = '', host = cidr, port_from: from, port_to: to }: Match): string {
   if (from === undefined) return host
   const place = host.includes(':') ? `[${host}]` : host
   return from === to ? `${place}:${from}` : `${place}:${from}-${to}`
@@ -68,8 +68,8 @@ interface Span {
 }
 
 /**
- * Whether the list lets every port of a target through, as far as can be said before a dial: the addresses of a name
- * are judged when they are dialled.
+ * True if the list allows every port of the target. A name may have allowed addresses: the agent checks them when it
+ * connects.
  */
 export function allows(list: readonly Match[], { host, from, to }: Span): boolean {
   const fitting = list.filter(match => mayReach(match, host))

@@ -1,4 +1,4 @@
-// What grants adds to users: a field of the row, and what goes when a user does.
+// Grants in the row of a user, and their removal with the user.
 import { Type } from 'typebox'
 import type { Removal, RowField } from '../users/exports.ts'
 import { Grant } from './entities.ts'

@@ -24,7 +24,7 @@ const unknown: TargetHealth = {
   last_success_at: null
 }
 
-/** No honest agent has as many: the rest of what it says is not kept. */
+/** More than an agent can have: reports beyond it are dropped, so that an agent cannot fill the memory. */
 const maxRulesPerClient = 20_000
 
 export type Healths = ReturnType<typeof openHealths>
@@ -32,10 +32,13 @@ export type Healths = ReturnType<typeof openHealths>
 export function openHealths() {
   const sessions = new Map<string, { sessionId: string; rules: Map<string, RuleHealth['targets']> }>()
 
-  function hear({ clientId, sessionId }: Pick<Peer, 'clientId' | 'sessionId'>, said: readonly RuleHealth[]) {
+  function receive(
+    { clientId, sessionId }: Pick<Peer, 'clientId' | 'sessionId'>,
+    reported: readonly RuleHealth[]
+  ) {
     const session = sessions.get(clientId)
     if (session?.sessionId !== sessionId) return
-    for (const { rule_id: id, targets } of said)
+    for (const { rule_id: id, targets } of reported)
       if (session.rules.has(id) || session.rules.size < maxRulesPerClient) session.rules.set(id, targets)
   }
 
@@ -47,9 +50,9 @@ export function openHealths() {
   }
 
   function of({ id, clientId, targets }: Pick<RuleCore, 'id' | 'clientId' | 'targets'>): TargetHealth[] {
-    const said = sessions.get(clientId)?.rules.get(id) ?? []
+    const reported = sessions.get(clientId)?.rules.get(id) ?? []
     const shown = targets.map(() => unknown)
-    for (const [at, index] of inFailoverOrder(targets).entries()) shown[index] = shownOf(said[at])
+    for (const [at, index] of inFailoverOrder(targets).entries()) shown[index] = shownOf(reported[at])
     return shown
   }
 
@@ -62,7 +65,7 @@ export function openHealths() {
   const forget = ({ id, clientId }: { readonly id: string; readonly clientId: string }): void =>
     void sessions.get(clientId)?.rules.delete(id)
 
-  return { hear, connection, view, forget }
+  return { receive, connection, view, forget }
 }
 
 /** Indices of the targets as an agent has them. */
@@ -72,14 +75,14 @@ const inFailoverOrder = (targets: RuleCore['targets']): number[] =>
     .toSorted((a, b) => a.priority - b.priority)
     .map(({ index }) => index)
 
-const shownOf = (said: RuleHealth['targets'][number] | undefined): TargetHealth =>
-  said === undefined
+const shownOf = (reported: RuleHealth['targets'][number] | undefined): TargetHealth =>
+  reported === undefined
     ? unknown
     : {
-        state: said.state,
-        consecutive_failures: said.consecutive_failures,
-        last_failure_at: timeOf(said.last_failure_ms),
-        last_success_at: timeOf(said.last_success_ms)
+        state: reported.state,
+        consecutive_failures: reported.consecutive_failures,
+        last_failure_at: timeOf(reported.last_failure_ms),
+        last_success_at: timeOf(reported.last_success_ms)
       }
 
 const timeOf = (ms: number | undefined): string | null => (ms === undefined ? null : timestamp(ms))

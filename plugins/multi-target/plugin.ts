@@ -41,5 +41,7 @@ export default definePlugin<Deps>({
     pushOptionsSlot.fill(pushOptions)
   ],
   messages,
-  handlers: [on(Health, async ({ peer, deps }: PeerCall<Deps>, { rules }) => deps.healths.hear(peer, rules))]
+  handlers: [
+    on(Health, async ({ peer, deps }: PeerCall<Deps>, { rules }) => deps.healths.receive(peer, rules))
+  ]
 })

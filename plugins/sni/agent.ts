@@ -1,7 +1,7 @@
 import { type AgentPlugin, defineField } from '../../agent/plugin.ts'
 import { capability, Fallback, fallbackKey, messages, Pattern, Peeks, patternKey } from './wire.ts'
 
-const everyMs = 5_000
+const reportEveryMs = 5_000
 
 export default {
   name: 'sni',
@@ -25,15 +25,15 @@ export default {
     })
   ],
   connected(stream, { takeSample, clock }) {
-    let told = ''
-    const tell = (): void => {
+    let lastReported = ''
+    const report = (): void => {
       const { counts, sumMs } = takeSample().peekDurations
-      const said = counts.join()
-      if (said === told || counts.every(count => count === 0)) return
-      told = said
+      const current = counts.join()
+      if (current === lastReported || counts.every(count => count === 0)) return
+      lastReported = current
       stream.send(Peeks, { counts: [...counts], sum_ms: sumMs })
     }
-    stream.signal.addEventListener('abort', clock.every(everyMs, tell), { once: true })
-    tell()
+    stream.signal.addEventListener('abort', clock.every(reportEveryMs, report), { once: true })
+    report()
   }
 } satisfies AgentPlugin

@@ -1,4 +1,4 @@
-// The two fields of a rule that shares its port by TLS server names.
+// The two fields by which rules share a port.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Type } from 'typebox'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'

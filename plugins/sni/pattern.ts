@@ -1,4 +1,4 @@
-// What a rule may ask of a TLS server name. Pure.
+// Parses and compares the TLS server names of rules.
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { patternKey } from './wire.ts'
 
@@ -7,7 +7,7 @@ export const patternMalformed = defineCode('validation.sni_pattern_malformed', 4
 const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/
 const maxLength = 253
 
-/** Lower-case, without a trailing dot. */
+/** Returns the name in lower case without a trailing dot. Throws `validation.sni_pattern_malformed`. */
 export function parsePattern(given: string): string {
   const pattern = given.toLowerCase().replace(/\.$/, '')
   const isWildcard = pattern.startsWith('*.')
@@ -21,7 +21,7 @@ export function parsePattern(given: string): string {
 
 export const isWildcard = (pattern: string): boolean => pattern.startsWith('*.')
 
-/** A wildcard covers one label. */
+/** True if the pattern is a wildcard that matches the name; it stands for exactly one label. */
 export const covers = (pattern: string, name: string): boolean =>
   isWildcard(pattern) && name.slice(name.indexOf('.')) === pattern.slice(1)
 

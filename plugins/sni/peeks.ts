@@ -1,11 +1,12 @@
-// How long agents awaited TLS names: summed over their lives, so that it never goes back while the server runs.
+// How long connections waited for their TLS names. Counts are summed over agent restarts, so that they never decrease
+// while the server runs.
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Histogram, Metrics } from '../../kernel/metrics.ts'
 import { boundsMs, type Peeks } from './wire.ts'
 
 interface Sum {
   readonly instanceId: string
-  readonly past: Peeks // of lives that are over
+  readonly past: Peeks // of earlier agent processes
   readonly now: Peeks
 }
 
@@ -17,10 +18,10 @@ export type PeekSums = ReturnType<typeof openPeeks>
 export function openPeeks() {
   const sums = new Map<string, Sum>()
 
-  function hear({ clientId, instanceId }: Pick<Peer, 'clientId' | 'instanceId'>, said: Peeks): void {
-    const known = sums.get(clientId) ?? { instanceId, past: nothing, now: nothing }
-    const past = known.instanceId === instanceId ? known.past : plus(known.past, known.now)
-    sums.set(clientId, { instanceId, past, now: said })
+  function receive({ clientId, instanceId }: Pick<Peer, 'clientId' | 'instanceId'>, reported: Peeks): void {
+    const sum = sums.get(clientId) ?? { instanceId, past: nothing, now: nothing }
+    const past = sum.instanceId === instanceId ? sum.past : plus(sum.past, sum.now)
+    sums.set(clientId, { instanceId, past, now: reported })
   }
 
   const metrics: Metrics = async () => [
@@ -29,11 +30,11 @@ export function openPeeks() {
       type: 'histogram',
       help: 'Time that connections waited for the TLS server name.',
       labels: ['client'],
-      samples: [...sums].map(([clientId, sum]) => ({ labelValues: [clientId], value: spreadOf(sum) }))
+      samples: [...sums].map(([clientId, sum]) => ({ labelValues: [clientId], value: histogramOf(sum) }))
     }
   ]
 
-  return { hear, metrics, forgetClient: (clientId: string): void => void sums.delete(clientId) }
+  return { receive, metrics, forgetClient: (clientId: string): void => void sums.delete(clientId) }
 }
 
 const plus = (a: Peeks, b: Peeks): Peeks => ({
@@ -41,7 +42,7 @@ const plus = (a: Peeks, b: Peeks): Peeks => ({
   sum_ms: a.sum_ms + b.sum_ms
 })
 
-function spreadOf({ past, now }: Sum): Histogram {
+function histogramOf({ past, now }: Sum): Histogram {
   const { counts, sum_ms } = plus(past, now)
   return { bounds: boundsMs.map(ms => ms * secsPerMs), counts, sum: sum_ms * secsPerMs }
 }

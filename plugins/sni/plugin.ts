@@ -39,5 +39,7 @@ export default definePlugin<Deps>({
     tlsName
   ],
   messages,
-  handlers: [on(Peeks, async ({ peer, deps }: PeerCall<Deps>, said) => deps.peeks.hear(peer, said))]
+  handlers: [
+    on(Peeks, async ({ peer, deps }: PeerCall<Deps>, reported) => deps.peeks.receive(peer, reported))
+  ]
 })

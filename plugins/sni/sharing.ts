@@ -1,4 +1,4 @@
-// Rules that have a port together: names may, and one fallback; a plain rule never does.
+// Which rules may share a port: rules with server names, and one fallback. A rule without either has its port alone.
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault, roleRequired } from '../../kernel/base/errors.ts'
 import type { PortSharing, RuleWithFields } from '../rules/exports.ts'
@@ -15,12 +15,12 @@ const isNamed = ({ fields }: RuleWithFields): boolean => fields.includes(pattern
 const isSni = (rule: RuleWithFields): boolean => isNamed(rule) || isFallback(rule)
 
 export const sharing: PortSharing = {
-  async mayJoin(rule, holders, em) {
-    const others = holders.filter(holder => isSni(holder) !== isSni(rule))
-    if (others[0]) throw clash(legacyToSni, others[0], wordsOf(rule))
+  async mayJoin(rule, present, em) {
+    const [plain] = present.filter(other => isSni(other) !== isSni(rule))
+    if (plain) throw conflict(legacyToSni, plain, whyNotShared(rule))
     if (!isSni(rule)) return false
-    judgeFallbacks(rule, holders)
-    if (isNamed(rule)) judgeNames(rule, holders, await patternsOf([rule, ...holders], em))
+    checkFallbacks(rule, present)
+    if (isNamed(rule)) checkNames(rule, present, await patternsOf([rule, ...present], em))
     return true
   },
   async ranks(rules, em) {
@@ -37,41 +37,40 @@ const patternsOf = (rules: readonly RuleWithFields[], em: EntityManager): Promis
     em
   )
 
-/** Else a name would go where it should not while its own rule is still shut. */
+/** Names open first: otherwise a connection would go to a wildcard or the fallback while its own rule is still closed. */
 const rankOf = (rule: RuleWithFields, patterns: Patterns): number => {
   if (isFallback(rule)) return 2
   return isWildcard(patterns.get(rule.id) ?? '') ? 1 : 0
 }
 
-/** One a port. Names take traffic from it, so that beside another's rules only a superadmin sets it up. */
-function judgeFallbacks(rule: RuleWithFields, holders: readonly RuleWithFields[]): void {
-  const twin = holders.find(isFallback)
-  if (twin && isFallback(rule)) throw clash(fallbackDuplicate, twin, 'is the fallback of this port already')
+/** Allows one fallback for each port. Names take traffic from it, so only a superadmin may mix it with rules of others. */
+function checkFallbacks(rule: RuleWithFields, present: readonly RuleWithFields[]): void {
+  const fallback = present.find(isFallback)
+  if (fallback && isFallback(rule))
+    throw conflict(fallbackDuplicate, fallback, 'is the fallback of this port already')
   if (rule.placedBySuperadmin) return
-  const foreign = holders.filter(({ owner }) => owner !== rule.owner)
-  if (
-    isFallback(rule) ? foreign[0] : foreign.find(holder => isFallback(holder) && !holder.placedBySuperadmin)
-  )
+  const foreign = present.filter(({ owner }) => owner !== rule.owner)
+  if (isFallback(rule) ? foreign[0] : foreign.find(other => isFallback(other) && !other.placedBySuperadmin))
     throw new Fault(
       roleRequired,
-      'a fallback beside rules of another owner takes a superadmin: names and fallback share their traffic'
+      'only a superadmin may place a fallback beside rules of another owner: names take traffic from the fallback'
     )
 }
 
-function judgeNames(rule: RuleWithFields, holders: readonly RuleWithFields[], patterns: Patterns): void {
-  const mine = patterns.get(rule.id) ?? ''
-  for (const holder of holders.filter(isNamed)) {
-    const theirs = patterns.get(holder.id) ?? ''
-    if (mine === theirs) throw clash(routeDuplicate, holder, `has ${mine} on this port already`)
-    if (holder.owner !== rule.owner && (covers(mine, theirs) || covers(theirs, mine)))
-      throw clash(routeDuplicate, holder, 'of another owner has a name that matches this one, or the reverse')
+function checkNames(rule: RuleWithFields, present: readonly RuleWithFields[], patterns: Patterns): void {
+  const pattern = patterns.get(rule.id) ?? ''
+  for (const other of present.filter(isNamed)) {
+    const otherPattern = patterns.get(other.id) ?? ''
+    if (pattern === otherPattern) throw conflict(routeDuplicate, other, `has ${pattern} on this port already`)
+    if (other.owner !== rule.owner && (covers(pattern, otherPattern) || covers(otherPattern, pattern)))
+      throw conflict(routeDuplicate, other, 'of another owner has an overlapping name')
   }
 }
 
-const wordsOf = (rule: RuleWithFields): string =>
+const whyNotShared = (rule: RuleWithFields): string =>
   isSni(rule)
     ? 'has this port for itself; it cannot be shared by server names'
     : 'has this port for server names; a rule without one takes a port of its own'
 
-const clash = (row: typeof legacyToSni, { id }: RuleWithFields, why: string): Fault =>
-  new Fault(row, `rule ${id} ${why}`, { details: { rule_id: id } })
+const conflict = (code: typeof legacyToSni, { id }: RuleWithFields, why: string): Fault =>
+  new Fault(code, `rule ${id} ${why}`, { details: { rule_id: id } })

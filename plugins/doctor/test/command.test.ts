@@ -11,14 +11,14 @@ const free = {
   SVC_METRICS_LISTEN: '127.0.0.1:0'
 }
 
-t.test('nothing fails: 0, and every finding is a row', async t => {
+t.test('no check fails: exit 0, and every finding is a row', async t => {
   const { code, stdout } = await sluice(['doctor', '--data-dir', t.testdir(), '--output', 'json'], free)
 
   t.equal(code, 0, stdout)
   t.match(JSON.parse(stdout)[0], { check: 'data_dir', is: 'ok', remedy: null })
 })
 
-t.test('a port that another holds: 1, with what to do about it', async t => {
+t.test('a port that another process has: exit 1, with a remedy', async t => {
   const holder = createServer().listen(0, '127.0.0.1')
   await once(holder, 'listening')
   t.teardown(() => holder.close())
@@ -30,10 +30,10 @@ t.test('a port that another holds: 1, with what to do about it', async t => {
   })
 
   t.match(ran, { code: 1, stderr: /^doctor_failed: 1 of \d+ checks failed/ })
-  t.match(ran.stdout, /fail, ports: control_listen .*EADDRINUSE.*\n {2}stop who holds it/)
+  t.match(ran.stdout, /fail, ports: control_listen .*EADDRINUSE.*\n {2}stop the process that has it/)
 })
 
-t.test('a server that should hold the port, and does not, is noticed by its lock', async t => {
+t.test('a running server that does not listen is noticed by its lock', async t => {
   const dir = t.testdir()
   t.teardown(lockStore(dir))
 

@@ -35,19 +35,19 @@ t.test('a directory that is not there yet is fine; one that others read is not',
   chmodSync(dir, 0o755)
   chmodSync(join(dir, 'sluice.db'), 0o600)
 
-  t.match(await directory.run(place(join(dir, 'none'))), { is: 'ok' })
-  t.match(await directory.run(place(dir)), { is: 'fail', remedy: /chmod go=/ })
+  t.match(await directory.run(place(join(dir, 'none'))), { status: 'ok' })
+  t.match(await directory.run(place(dir)), { status: 'fail', remedy: /chmod go=/ })
   chmodSync(dir, 0o700)
-  t.match(await directory.run(place(dir)), { is: 'ok' })
+  t.match(await directory.run(place(dir)), { status: 'ok' })
 })
 
 t.test('a clock behind what the store has seen is wrong', async t => {
   const dir = t.testdir()
-  t.match(await clock.run(place(dir)), { is: 'ok' })
+  t.match(await clock.run(place(dir)), { status: 'ok' })
 
   await write(dir, seen('2.0.0', Date.now() + 3_600_000))
 
-  t.match(await clock.run(place(dir)), { is: 'fail', remedy: /NTP/ })
+  t.match(await clock.run(place(dir)), { status: 'fail', remedy: /NTP/ })
 })
 
 t.test('a port is free, held by our server, or held by another', async t => {
@@ -60,24 +60,24 @@ t.test('a port is free, held by our server, or held by another', async t => {
   const stopped = (await ports.run(place('', keys))) as readonly Finding[]
   const running = (await ports.run(place('', keys, true))) as readonly Finding[]
 
-  t.match(stopped, [{ is: 'fail', remedy: /stop who holds it/ }, { is: 'ok' }])
-  t.match(running, [{ is: 'ok', says: /held by the server that runs/ }, { is: 'ok' }])
+  t.match(stopped, [{ status: 'fail', remedy: /stop the process that has it/ }, { status: 'ok' }])
+  t.match(running, [{ status: 'ok', message: /in use by the running server/ }, { status: 'ok' }])
   holder.close()
   await once(holder, 'close')
-  t.match(await ports.run(place('', keys, true)), [{ is: 'fail', remedy: /--config/ }, { is: 'ok' }])
+  t.match(await ports.run(place('', keys, true)), [{ status: 'fail', remedy: /--config/ }, { status: 'ok' }])
 })
 
 t.test('the certificate is the one that agents pin', async t => {
   const dir = t.testdir()
-  t.match(await certificate.run(place(dir)), { is: 'ok', says: /first start/ })
+  t.match(await certificate.run(place(dir)), { status: 'ok', message: /first start/ })
   const { fingerprint } = await openCertificate(dir)
   await write(dir, `insert into kernel_fact values ('leaf', '${fingerprint}')`)
-  t.match(await certificate.run(place(dir)), { is: 'ok', says: fingerprint })
+  t.match(await certificate.run(place(dir)), { status: 'ok', message: fingerprint })
 
   await write(dir, "insert into kernel_fact values ('next_leaf', 'x')")
-  t.match(await certificate.run(place(dir)), { is: 'warn', remedy: /cert activate/ })
+  t.match(await certificate.run(place(dir)), { status: 'warn', remedy: /cert activate/ })
   await write(dir, "update kernel_fact set value = 'other' where name = 'leaf'")
-  t.match(await certificate.run(place(dir)), { is: 'fail', says: /agents pin other/ })
+  t.match(await certificate.run(place(dir)), { status: 'fail', message: /agents pin other/ })
 })
 
 t.test('the endpoint is covered, and answered with our certificate', async t => {
@@ -85,22 +85,22 @@ t.test('the endpoint is covered, and answered with our certificate', async t => 
   const at = (advertised_endpoint: string, isRunning = true) =>
     endpoint.run(place(dir, { advertised_endpoint }, isRunning))
 
-  t.match(await at(''), { is: 'warn' })
-  t.match(await at('gate.example:7443'), { is: 'fail', says: /does not cover gate\.example/ })
-  t.match(await at(`localhost:${server.control.port()}`, false), { is: 'ok', says: /not tried/ })
-  t.match(await at(`127.0.0.1:${server.control.port()}`), { is: 'ok', says: /answers/ })
+  t.match(await at(''), { status: 'warn' })
+  t.match(await at('gate.example:7443'), { status: 'fail', message: /does not cover gate\.example/ })
+  t.match(await at(`localhost:${server.control.port()}`, false), { status: 'ok', message: /not tried/ })
+  t.match(await at(`127.0.0.1:${server.control.port()}`), { status: 'ok', message: /answers/ })
   await server.stop()
-  t.match(await at(`127.0.0.1:${server.control.port()}`), { is: 'fail', says: /ECONNREFUSED/ })
+  t.match(await at(`127.0.0.1:${server.control.port()}`), { status: 'fail', message: /ECONNREFUSED/ })
 })
 
 t.test('agents that are older than the server are named', async t => {
   const dir = t.testdir()
   await write(dir, seen('2.0.0', 1))
-  t.match(await agents.run(place(dir)), { is: 'ok', says: /1 enrolled/ })
+  t.match(await agents.run(place(dir)), { status: 'ok', message: /1 enrolled/ })
 
   await write(dir, seen('1.9.0', 1))
 
-  t.match(await agents.run(place(dir)), { is: 'warn', says: /edge 1\.9\.0/ })
+  t.match(await agents.run(place(dir)), { status: 'warn', message: /edge 1\.9\.0/ })
 })
 
 t.test('the engine that an agent would run is told, and why it is not the native one', async t => {
@@ -108,12 +108,12 @@ t.test('the engine that an agent would run is told, and why it is not the native
     throw new TypeError('nobody opens it')
   }
   t.match(findingOf({ engine: 'native', reason: '/lib/sluice.node', open }), {
-    is: 'ok',
-    says: /native.*sluice.node/
+    status: 'ok',
+    message: /native.*sluice.node/
   })
   t.match(findingOf({ engine: 'portable', reason: 'no binary was built', open }), {
-    is: 'warn',
-    says: /portable engine: no binary was built/,
+    status: 'warn',
+    message: /portable engine: no binary was built/,
     remedy: /npm rebuild/
   })
 })

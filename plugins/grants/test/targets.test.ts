@@ -1,5 +1,5 @@
 import t from 'tap'
-import { allows, parseTarget, spell } from '../targets.ts'
+import { allows, formatTarget, parseTarget } from '../targets.ts'
 
 t.test('an entry has one spelling', async t => {
   for (const [given, kept] of [
@@ -13,8 +13,8 @@ t.test('an entry has one spelling', async t => {
     ['::ffff:10.0.0.0/104', '10.0.0.0/8'],
     ['DB.Example.:5000-5010', 'db.example:5000-5010']
   ] as const) {
-    t.equal(spell(parseTarget(given, '/targets/0')), kept, given)
-    t.equal(spell(parseTarget(kept, '/targets/0')), kept)
+    t.equal(formatTarget(parseTarget(given, '/targets/0')), kept, given)
+    t.equal(formatTarget(parseTarget(kept, '/targets/0')), kept)
   }
 })
 

@@ -17,12 +17,12 @@ t.test('what one agent awaited is shown in seconds, and never goes back when it 
   const peeks = openPeeks()
   const first = { clientId: 'edge', instanceId: 'a' }
 
-  peeks.hear(first, said(3, 30))
-  peeks.hear(first, said(5, 50))
+  peeks.receive(first, said(3, 30))
+  peeks.receive(first, said(5, 50))
   t.same(await shown(peeks, 'edge'), [5, 0.05])
-  peeks.hear({ ...first, instanceId: 'b' }, said(1, 7))
+  peeks.receive({ ...first, instanceId: 'b' }, said(1, 7))
   t.same(await shown(peeks, 'edge'), [6, 0.057])
-  peeks.hear({ clientId: 'other', instanceId: 'c' }, said(2, 2))
+  peeks.receive({ clientId: 'other', instanceId: 'c' }, said(2, 2))
   t.same(await shown(peeks, 'edge'), [6, 0.057])
   peeks.forgetClient('edge')
   t.equal([...((await peeks.metrics())[0]?.samples ?? [])].length, 1)
