@@ -11,7 +11,7 @@ export const Password = defineEntity({
     hash: p.string().length(255), // Argon2id, with its parameters and salt
     changeRequired: p.boolean(),
     changedAt: time(),
-    expiresAt: time().nullable() // of a temporary one
+    expiresAt: time().nullable() // null: permanent
   }
 })
 export type Password = InferEntity<typeof Password>

@@ -23,7 +23,7 @@ const status = defineRoute({
   url: '/v1/auth/status',
   action: 'auth.status',
   access: 'public',
-  summary: 'Whether the first administrator is still to be made',
+  summary: 'Tells whether the first administrator must still be created.',
   schema: () => ({ reply: schemas.Status }),
   run: async ({ onboarding }: Deps) => ({ onboarding_required: await onboarding.isRequired() })
 })
@@ -34,7 +34,7 @@ const onboard = defineRoute({
   action: 'auth.onboard',
   access: 'public',
   status: 201,
-  summary: 'Make the first administrator, with the setup token of the log',
+  summary: 'Creates the first administrator, with the setup token from the log.',
   schema: () => ({ body: schemas.OnboardBody, reply: schemas.Onboarded }),
   run: ({ onboarding }: Deps, call) => onboarding.onboard(call.body, call)
 })
@@ -44,7 +44,7 @@ const login = defineRoute({
   url: '/v1/auth/login',
   action: 'auth.login',
   access: 'public',
-  summary: 'Open a web session: a password for the cookie svc_session',
+  summary: 'Opens a web session: checks a password and sets the cookie svc_session.',
   schema: () => ({ body: schemas.LoginBody, reply: schemas.LoggedIn }),
   async run({ login }: Deps, call) {
     const { token, changeRequired } = await login(call.body, call)
@@ -59,7 +59,7 @@ const logout = defineRoute({
   action: logoutAction,
   access: 'user',
   status: 204,
-  summary: 'End the web session of the cookie',
+  summary: 'Ends the web session of the cookie.',
   schema: () => ({ reply: Type.Void() }),
   async run({ sessions }: Deps, call) {
     const tokenHash = sessions.currentHash(call)
@@ -78,7 +78,7 @@ const changePassword = defineRoute({
   action: passwordChangeAction,
   access: 'user',
   status: 204,
-  summary: 'Change your own password; your other sessions end',
+  summary: 'Changes your own password; your other sessions end.',
   schema: () => ({ body: schemas.ChangeBody, reply: Type.Void() }),
   run: ({ passwords }: Deps, call) => passwords.changeOwn(call.body, call)
 })
@@ -88,7 +88,7 @@ const resetPassword = defineRoute({
   url: '/v1/users/:id/password',
   action: 'password.reset',
   access: 'superadmin',
-  summary: 'Reset a password; sessions and, unless they are kept, bearer tokens end',
+  summary: 'Resets a password; sessions and, unless they are kept, bearer tokens end.',
   reply: 'secret',
   schema: () => ({ params: schemas.UserParams, body: schemas.ResetBody, reply: schemas.ResetReply }),
   run: ({ recovery }: Deps, call) => recovery.resetBy(call.params.id, call.body, call)
@@ -98,7 +98,7 @@ const listSessions = defineList({
   url: '/v1/users/me/sessions',
   action: 'session.list',
   access: 'user',
-  summary: 'Your own web sessions',
+  summary: 'Lists your own web sessions.',
   schema: () => ({ row: schemas.SessionRow }),
   run: ({ sessions }: Deps, call) => sessions.list(call)
 })
@@ -109,7 +109,7 @@ const endSession = defineRoute({
   action: 'session.end',
   access: 'user',
   status: 204,
-  summary: 'End one of your own web sessions',
+  summary: 'Ends one of your own web sessions.',
   schema: () => ({ params: schemas.SessionParams, reply: Type.Void() }),
   run: ({ sessions }: Deps, { params: { id }, principal, change }) =>
     change({ kind: 'session', id }, em => sessions.end(em, principal.userId, id))

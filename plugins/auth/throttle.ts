@@ -127,7 +127,7 @@ function addFailure(row: Failures | null, limit: Limit, now: number) {
   return { times: [], locks: locks + 1, lockedUntil: now + limit.lockMs(locks) }
 }
 
-/** An IPv6 caller usually has a whole /64. A proxy may name its callers by something that is no address. */
+/** Returns the /64 of an IPv6 address, and any text that is not an address as it is. */
 function networkOf(remoteAddr: string): string {
   if (!ipaddr.isValid(remoteAddr)) return remoteAddr
   const address = ipaddr.process(remoteAddr)

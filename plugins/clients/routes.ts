@@ -91,7 +91,7 @@ const remove = defineRoute({
   action: 'client.delete',
   access: 'superadmin',
   status: 204,
-  summary: 'Deletes a revoked client with its rules, quotas and grants.',
+  summary: 'Deletes a revoked client and everything that belongs to it.',
   schema: () => ({ params, reply: Type.Void() }),
   run: ({ clients }: Deps, { change, params: { client_id: id } }) =>
     change(client(id), em => clients.remove(id, em))

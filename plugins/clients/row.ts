@@ -8,8 +8,8 @@ const OrNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.N
 
 export const ClientRow = Type.Object(
   {
-    client_id: Type.String({ description: 'ULID, for life.' }),
-    client_name: Type.String({ description: 'A label; two clients may share it.' }),
+    client_id: Type.String({ description: 'ULID; never changes.' }),
+    client_name: Type.String({ description: 'Two clients may have the same name.' }),
     address: OrNull(Type.String({ description: 'Public host of the forwarded ports.' })),
     state: Type.Union([Type.Literal('connected'), Type.Literal('disconnected'), Type.Literal('revoked')]),
     connected: Type.Boolean(),

@@ -14,7 +14,7 @@ const issue = defineRoute({
   action: 'credential.issue',
   access: 'user',
   status: 201,
-  summary: 'Issue a bearer token; it is shown once',
+  summary: 'Issues a bearer token, which is shown once.',
   reply: 'secret',
   schema: () => ({ params: UserParams, body: IssueBody, reply: IssuedCredential }),
   run: ({ credentials }: Deps, call) => credentials.issue(call.params.id, call.body, call)
@@ -24,7 +24,7 @@ const list = defineList({
   url: '/v1/users/:id/credentials',
   action: 'credential.list',
   access: 'user',
-  summary: 'The credentials of a user, without their tokens',
+  summary: 'Lists the credentials of a user, without their tokens.',
   schema: () => ({ params: UserParams, row: CredentialRow }),
   run: ({ credentials }: Deps, { params, principal }) => credentials.list(params.id, principal)
 })
@@ -35,7 +35,7 @@ const revoke = defineRoute({
   action: 'credential.revoke',
   access: 'user',
   status: 204,
-  summary: 'Revoke a credential',
+  summary: 'Revokes a credential.',
   schema: () => ({ params: CredentialParams, reply: Type.Void() }),
   run: ({ credentials }: Deps, call) => credentials.revoke(call.params.id, call.params.cred_id, call)
 })
@@ -46,7 +46,7 @@ const rotate = defineRoute({
   action: 'credential.rotate',
   access: 'user',
   status: 201,
-  summary: 'Give a credential a new token; the old one ends',
+  summary: 'Gives a credential a new token; the old one ends.',
   reply: 'secret',
   schema: () => ({ params: CredentialParams, reply: IssuedCredential }),
   run: ({ credentials }: Deps, call) => credentials.rotate(call.params.id, call.params.cred_id, call)

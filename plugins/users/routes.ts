@@ -13,7 +13,7 @@ const me = defineRoute({
   url: '/v1/users/me',
   action: selfReadAction,
   access: 'user',
-  summary: 'Who is calling',
+  summary: 'Returns the caller.',
   schema: () => ({ reply: Me }),
   run: ({ directory }: Deps, { principal }) => directory.readSelf(principal)
 })
@@ -24,7 +24,7 @@ const create = defineRoute({
   action: 'user.create',
   access: 'superadmin',
   status: 201,
-  summary: 'Make a user',
+  summary: 'Creates a user.',
   schema: filled => ({ body: createBody(filled), reply: userRow(filled) }),
   run: ({ directory }: Deps, call) => directory.create(call.body, call),
   replay: ({ directory }, { principal }, id) => directory.read(id, principal)
@@ -34,7 +34,7 @@ const list = defineList({
   url: '/v1/users',
   action: 'user.list',
   access: 'superadmin',
-  summary: 'All users',
+  summary: 'Lists all users.',
   schema: filled => ({ row: userRow(filled) }),
   run: async ({ directory }: Deps) => directory.list()
 })
@@ -44,7 +44,7 @@ const read = defineRoute({
   url: '/v1/users/:id',
   action: 'user.read',
   access: 'user',
-  summary: 'One user; without the superadmin role only yourself',
+  summary: 'Returns one user; without the superadmin role only yourself.',
   schema: filled => ({ params: UserParams, reply: userRow(filled) }),
   run: ({ directory }: Deps, { params, principal }) => directory.read(params.id, principal)
 })
@@ -54,7 +54,7 @@ const update = defineRoute({
   url: '/v1/users/:id',
   action: 'user.update',
   access: 'superadmin',
-  summary: 'Rename a user, change the role, disable or enable',
+  summary: 'Renames a user, changes its role, disables or enables it.',
   schema: filled => ({ params: UserParams, body: UpdateBody, reply: userRow(filled) }),
   run: ({ directory }: Deps, call) => directory.update(call.params.id, call.body, call),
   replay: ({ directory }, { principal }, id) => directory.read(id, principal)
@@ -65,7 +65,7 @@ const remove = defineRoute({
   url: '/v1/users/:id',
   action: 'user.delete',
   access: 'superadmin',
-  summary: 'Delete a user with all that belongs to it',
+  summary: 'Deletes a user with everything that belongs to it.',
   schema: filled => ({ params: UserParams, reply: removedUser(filled) }),
   run: ({ directory }: Deps, call) => directory.remove(call.params.id, call)
 })

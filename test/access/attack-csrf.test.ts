@@ -5,9 +5,9 @@ import { onboardedServer, origin, signedInBrowser } from '../../plugins/auth/tes
 const json = { 'content-type': 'application/json' }
 const proof = { origin, 'x-svc-csrf': '1' }
 
-t.test('no origin but our own writes', async t => {
-  const home = await onboardedServer(t)
-  const page = await signedInBrowser(home)
+t.test('only our own origin can write', async t => {
+  const api = await onboardedServer(t)
+  const page = await signedInBrowser(api)
   const others = [
     'null',
     'http://sluice.test',
@@ -36,9 +36,9 @@ t.test('no origin but our own writes', async t => {
   t.same((await page.call('GET', '/v1/users/root/credentials')).body, [])
 })
 
-t.test('a form, a beacon or a no-cors fetch of another page changes nothing', async t => {
-  const home = await onboardedServer(t)
-  const page = await signedInBrowser(home)
+t.test('a form, a beacon or a no-cors fetch of another page cannot change anything', async t => {
+  const api = await onboardedServer(t)
+  const page = await signedInBrowser(api)
   const simple = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']
 
   for (const type of simple) {
@@ -63,8 +63,8 @@ t.test('a form, a beacon or a no-cors fetch of another page changes nothing', as
 })
 
 t.test('a read does not become a write by a header or a parameter', async t => {
-  const home = await onboardedServer(t)
-  const page = await signedInBrowser(home)
+  const api = await onboardedServer(t)
+  const page = await signedInBrowser(api)
   const overrides = {
     'x-http-method-override': 'DELETE',
     'x-http-method': 'DELETE',
@@ -76,9 +76,9 @@ t.test('a read does not become a write by a header or a parameter', async t => {
   t.equal((await page.call('GET', '/v1/users/root', undefined, {})).status, 200, 'still there')
 })
 
-t.test('what a stranger says of proxy and host does not make its origin ours', async t => {
-  const home = await onboardedServer(t, { keys: { trusted_proxies: [] } })
-  const page = await signedInBrowser(home)
+t.test('forged proxy and host headers do not make a foreign origin ours', async t => {
+  const api = await onboardedServer(t, { keys: { trusted_proxies: [] } })
+  const page = await signedInBrowser(api)
   const told = {
     ...json,
     'x-svc-csrf': '1',
@@ -94,13 +94,13 @@ t.test('what a stranger says of proxy and host does not make its origin ours', a
   t.match(reply, { status: 403, body: { error: { code: 'csrf_origin_mismatch' } } })
 })
 
-t.test('no answer lets a page of another origin read it', async t => {
-  const home = await onboardedServer(t)
-  const page = await signedInBrowser(home)
+t.test('no response allows a page of another origin to read it', async t => {
+  const api = await onboardedServer(t)
+  const page = await signedInBrowser(api)
   const foreign = { origin: 'https://evil.test', 'access-control-request-method': 'DELETE' }
 
   const read = await page.call('GET', '/v1/users/me', undefined, foreign)
-  const raw = await home.server.http.app.inject({ method: 'OPTIONS', url: '/v1/users/me', headers: foreign })
+  const raw = await api.server.http.app.inject({ method: 'OPTIONS', url: '/v1/users/me', headers: foreign })
 
   for (const headers of [read.headers, raw.headers])
     t.same(
@@ -111,12 +111,12 @@ t.test('no answer lets a page of another origin read it', async t => {
   t.match(read.headers, { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
 })
 
-t.test('a login or an onboarding from another page plants no session', async t => {
-  const home = await onboardedServer(t)
+t.test('a login or an onboarding from another page opens no session', async t => {
+  const api = await onboardedServer(t)
   const body = JSON.stringify({ user_id: 'root', password: 'a long enough password' })
 
   for (const type of ['text/plain', 'application/x-www-form-urlencoded']) {
-    const reply = await home.server.http.app.inject({
+    const reply = await api.server.http.app.inject({
       method: 'POST',
       url: '/v1/auth/login',
       headers: { 'content-type': type, origin: 'https://evil.test' },

@@ -4,14 +4,14 @@ import { addUser, type ErrorBody, login, onboardedServer } from '../../plugins/a
 import { accessFixture, canaryOf } from './fixture.ts'
 import { requestOf } from './requests.ts'
 
-t.test('a wrong login says the same of everybody', async t => {
-  const home = await onboardedServer(t)
-  await addUser(home, 'ada')
-  await addUser(home, 'dan')
-  await home.call('PATCH', '/v1/users/dan', { disabled: true })
-  await home.call('POST', '/v1/users', { user_id: 'tokenonly', display_name: 'No password' })
-  await home.call('POST', '/v1/users/ada/password', { new_password: 'a temporary password' })
-  await home.clock.advance(25 * 3_600_000) // the temporary one has expired
+t.test('a wrong login gets the same response for known and unknown users', async t => {
+  const api = await onboardedServer(t)
+  await addUser(api, 'ada')
+  await addUser(api, 'dan')
+  await api.call('PATCH', '/v1/users/dan', { disabled: true })
+  await api.call('POST', '/v1/users', { user_id: 'tokenonly', display_name: 'No password' })
+  await api.call('POST', '/v1/users/ada/password', { new_password: 'a temporary password' })
+  await api.clock.advance(25 * 3_600_000) // the temporary one has expired
   const tries = [
     { user_id: 'root', password: 'wrong wrong wrong' },
     { user_id: 'ada', password: 'a temporary password' },
@@ -24,7 +24,7 @@ t.test('a wrong login says the same of everybody', async t => {
     { user_id: '', password: '' }
   ]
 
-  const answers = await Promise.all(tries.map(body => login(home, body)))
+  const answers = await Promise.all(tries.map(body => login(api, body)))
 
   t.same(new Set(answers.map(({ status }) => status)), new Set([401]))
   t.equal(new Set(answers.map(({ body }) => JSON.stringify(body))).size, 1)
@@ -34,11 +34,11 @@ t.test('a wrong login says the same of everybody', async t => {
   )
 })
 
-t.test('a lock says the same of who is known and who is not', async t => {
-  const home = await onboardedServer(t)
+t.test('a lock gets the same response for known and unknown users', async t => {
+  const api = await onboardedServer(t)
   const lock = async (user_id: string) => {
-    for (let i = 0; i < 5; i++) await login(home, { user_id, password: 'wrong' }, '192.0.2.7')
-    return login(home, { user_id, password: 'wrong' }, '192.0.2.7')
+    for (let i = 0; i < 5; i++) await login(api, { user_id, password: 'wrong' }, '192.0.2.7')
+    return login(api, { user_id, password: 'wrong' }, '192.0.2.7')
   }
 
   const [known, unknown] = [await lock('root'), await lock('no-one')]
@@ -48,7 +48,7 @@ t.test('a lock says the same of who is known and who is not', async t => {
   t.equal(unknown.headers['retry-after'], known.headers['retry-after'])
 })
 
-t.test('what a plain user may not see answers as what is not there', async t => {
+t.test('a resource that a plain user may not see gets the response of a missing one', async t => {
   const access = await accessFixture(t)
   const { body: stray } = await access.call<{ client_id: string; client_name: string }[]>(
     'GET',

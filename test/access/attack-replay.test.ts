@@ -19,30 +19,30 @@ interface Issued {
   readonly credential_id: string
   readonly token: string
 }
-const issue = async (home: TestServer, userId: string): Promise<Issued> =>
-  (await home.call<Issued>('POST', `/v1/users/${userId}/credentials`)).body
+const issue = async (api: TestServer, userId: string): Promise<Issued> =>
+  (await api.call<Issued>('POST', `/v1/users/${userId}/credentials`)).body
 
-const me = (home: TestServer, headers: Record<string, string>): Promise<Reply<ErrorBody>> =>
-  home.call<ErrorBody>('GET', '/v1/users/me', undefined, { authorization: '', ...headers })
-const withToken = (home: TestServer, token: string) => me(home, { authorization: `Bearer ${token}` })
+const me = (api: TestServer, headers: Record<string, string>): Promise<Reply<ErrorBody>> =>
+  api.call<ErrorBody>('GET', '/v1/users/me', undefined, { authorization: '', ...headers })
+const withToken = (api: TestServer, token: string) => me(api, { authorization: `Bearer ${token}` })
 
 const refused = { status: 401, body: { error: { code: 'unauthenticated' } } }
 
-t.test('a cookie that was planted before the login is worth nothing after it', async t => {
-  const home = await open(t)
+t.test('a cookie that was set before the login is invalid after it', async t => {
+  const api = await open(t)
   const planted = { cookie: 'svc_session=chosen-by-the-attacker-chosen-by-the-attack' }
 
-  const reply = await home.call('POST', '/v1/auth/login', root, { authorization: '', ...planted })
+  const reply = await api.call('POST', '/v1/auth/login', root, { authorization: '', ...planted })
 
   t.equal(reply.status, 200)
   t.notMatch(cookieOf(reply), 'chosen')
-  t.match(await me(home, planted), refused)
+  t.match(await me(api, planted), refused)
 })
 
-t.test('each login has a cookie of its own, of 256 bits', async t => {
-  const home = await open(t)
+t.test('each login has a new cookie of 256 bits', async t => {
+  const api = await open(t)
   const values = []
-  for (let i = 0; i < 3; i++) values.push(/svc_session=([\w-]{43});/.exec(cookieOf(await login(home)))?.[1])
+  for (let i = 0; i < 3; i++) values.push(/svc_session=([\w-]{43});/.exec(cookieOf(await login(api)))?.[1])
 
   t.equal(new Set(values).size, 3)
   t.notOk(values.includes(undefined))
@@ -50,12 +50,12 @@ t.test('each login has a cookie of its own, of 256 bits', async t => {
 
 /** Each takes the session of ada's page away, one way or another. */
 const endings: Readonly<
-  Record<string, (home: TestServer, page: Awaited<ReturnType<typeof signedInBrowser>>) => Promise<unknown>>
+  Record<string, (api: TestServer, page: Awaited<ReturnType<typeof signedInBrowser>>) => Promise<unknown>>
 > = {
   'its logout': (_, page) => page.call('POST', '/v1/auth/logout'),
-  'a password reset': home => home.call('POST', '/v1/users/ada/password'),
-  'a password change elsewhere': async home => {
-    const other = await signedInBrowser(home, { user_id: 'ada' })
+  'a password reset': api => api.call('POST', '/v1/users/ada/password'),
+  'a password change elsewhere': async api => {
+    const other = await signedInBrowser(api, { user_id: 'ada' })
     const body = {
       current_password: root.password,
       new_password: 'another good one',
@@ -63,13 +63,13 @@ const endings: Readonly<
     }
     await other.call('POST', '/v1/users/me/password', body)
   },
-  'a time of being disabled': async home => {
-    await home.call('PATCH', '/v1/users/ada', { disabled: true })
-    await home.call('PATCH', '/v1/users/ada', { disabled: false })
+  'a time of being disabled': async api => {
+    await api.call('PATCH', '/v1/users/ada', { disabled: true })
+    await api.call('PATCH', '/v1/users/ada', { disabled: false })
   },
-  'a deletion, and a new user of that name': async home => {
-    await home.call('DELETE', '/v1/users/ada')
-    await home.call('POST', '/v1/users', {
+  'a deletion, and a new user of that name': async api => {
+    await api.call('DELETE', '/v1/users/ada')
+    await api.call('POST', '/v1/users', {
       user_id: 'ada',
       display_name: 'Other',
       initial_password: root.password
@@ -79,48 +79,48 @@ const endings: Readonly<
 
 for (const [what, end] of Object.entries(endings))
   t.test(`a cookie is dead after ${what}`, async t => {
-    const home = await open(t)
-    await addUser(home, 'ada')
-    const page = await signedInBrowser(home, { user_id: 'ada' })
-    t.equal((await me(home, { cookie: page.cookie })).status, 200)
+    const api = await open(t)
+    await addUser(api, 'ada')
+    const page = await signedInBrowser(api, { user_id: 'ada' })
+    t.equal((await me(api, { cookie: page.cookie })).status, 200)
 
-    await end(home, page)
+    await end(api, page)
 
-    t.match(await me(home, { cookie: page.cookie }), refused)
+    t.match(await me(api, { cookie: page.cookie }), refused)
   })
 
 /** Each takes ada's token away. */
-const revocations: Readonly<Record<string, (home: TestServer, path: string) => Promise<unknown>>> = {
-  'a revocation': (home, path) => home.call('DELETE', path),
-  'a rotation': (home, path) => home.call('POST', `${path}/rotate`),
-  'a password reset': home => home.call('POST', '/v1/users/ada/password'),
-  'a deletion, and a new user of that name': async home => {
-    await home.call('DELETE', '/v1/users/ada')
-    await home.call('POST', '/v1/users', { user_id: 'ada', display_name: 'Other' })
+const revocations: Readonly<Record<string, (api: TestServer, path: string) => Promise<unknown>>> = {
+  'a revocation': (api, path) => api.call('DELETE', path),
+  'a rotation': (api, path) => api.call('POST', `${path}/rotate`),
+  'a password reset': api => api.call('POST', '/v1/users/ada/password'),
+  'a deletion, and a new user of that name': async api => {
+    await api.call('DELETE', '/v1/users/ada')
+    await api.call('POST', '/v1/users', { user_id: 'ada', display_name: 'Other' })
   }
 }
 
 for (const [what, revoke] of Object.entries(revocations))
   t.test(`a token is dead after ${what}`, async t => {
-    const home = await open(t)
-    await addUser(home, 'ada')
-    const { credential_id: id, token } = await issue(home, 'ada')
-    t.equal((await withToken(home, token)).status, 200)
+    const api = await open(t)
+    await addUser(api, 'ada')
+    const { credential_id: id, token } = await issue(api, 'ada')
+    t.equal((await withToken(api, token)).status, 200)
 
-    await revoke(home, `/v1/users/ada/credentials/${id}`)
+    await revoke(api, `/v1/users/ada/credentials/${id}`)
 
-    t.match(await withToken(home, token), refused)
+    t.match(await withToken(api, token), refused)
     t.match(
-      await home.call('POST', `/v1/users/ada/credentials/${id}/rotate`, undefined, {
+      await api.call('POST', `/v1/users/ada/credentials/${id}/rotate`, undefined, {
         authorization: `Bearer ${token}`
       }),
       refused
     )
   })
 
-t.test('a bearer is taken whole or not at all', async t => {
-  const home = await open(t)
-  const { token } = await issue(home, 'root')
+t.test('only a complete bearer token is accepted', async t => {
+  const api = await open(t)
+  const { token } = await issue(api, 'root')
   const near = [
     token.slice(0, -1),
     `${token}x`,
@@ -132,31 +132,31 @@ t.test('a bearer is taken whole or not at all', async t => {
     ''
   ]
 
-  for (const one of near) t.match(await withToken(home, one), refused, JSON.stringify(one))
+  for (const one of near) t.match(await withToken(api, one), refused, JSON.stringify(one))
   for (const scheme of ['Basic', 'Token', 'bearer\t', ''])
-    t.match(await me(home, { authorization: `${scheme} ${token}`.trim() }), refused, scheme)
-  t.equal((await me(home, { authorization: `bearer ${token}` })).status, 200, 'the scheme in any case')
+    t.match(await me(api, { authorization: `${scheme} ${token}`.trim() }), refused, scheme)
+  t.equal((await me(api, { authorization: `bearer ${token}` })).status, 200, 'the scheme in any case')
 })
 
-t.test('a token or a cookie in another place opens nothing', async t => {
-  const home = await open(t)
-  const { token } = await issue(home, 'root')
-  const { cookie } = await signedInBrowser(home)
+t.test('a token or a cookie in another place is not accepted', async t => {
+  const api = await open(t)
+  const { token } = await issue(api, 'root')
+  const { cookie } = await signedInBrowser(api)
   const value = cookie.slice('svc_session='.length)
 
-  t.match(await me(home, { cookie: `svc_session=${token}` }), refused, 'a token as a cookie')
-  t.match(await me(home, { authorization: `Bearer ${value}` }), refused, 'a cookie as a token')
+  t.match(await me(api, { cookie: `svc_session=${token}` }), refused, 'a token as a cookie')
+  t.match(await me(api, { authorization: `Bearer ${value}` }), refused, 'a cookie as a token')
   t.match(
-    await home.call('GET', `/v1/users/me?access_token=${token}`, undefined, { authorization: '' }),
+    await api.call('GET', `/v1/users/me?access_token=${token}`, undefined, { authorization: '' }),
     refused
   )
-  t.match(await me(home, { 'x-api-key': token, 'proxy-authorization': `Bearer ${token}` }), refused)
-  t.match(await me(home, { cookie: cookie.replace('svc_session', 'SVC_SESSION') }), refused)
+  t.match(await me(api, { 'x-api-key': token, 'proxy-authorization': `Bearer ${token}` }), refused)
+  t.match(await me(api, { cookie: cookie.replace('svc_session', 'SVC_SESSION') }), refused)
 })
 
-t.test('a hash that was read from the store is no token', async t => {
-  const home = await open(t)
-  const { token } = await issue(home, 'root')
+t.test('a hash from the store is not accepted as a token', async t => {
+  const api = await open(t)
+  const { token } = await issue(api, 'root')
 
-  t.match(await withToken(home, createHash('sha256').update(token).digest('hex')), refused)
+  t.match(await withToken(api, createHash('sha256').update(token).digest('hex')), refused)
 })

@@ -25,8 +25,8 @@ const all = (t: Test): Promise<TestServer> => onboardedServer(t, { plugins })
 const grant = { user_id: 'ada', client_id: '*', listen_port_start: 1, listen_port_end: 9, protocols: ['tcp'] }
 const rowsOf = ({ body }: { body: unknown }): string => JSON.stringify(body)
 
-t.test('what looks like SQL is a name of nothing', async t => {
-  const home = await all(t)
+t.test('SQL in ids and parameters has no effect', async t => {
+  const api = await all(t)
   const hostile = [
     "' OR '1'='1",
     "root'--",
@@ -38,44 +38,44 @@ t.test('what looks like SQL is a name of nothing', async t => {
     '\0',
     "'\0"
   ]
-  const before = rowsOf(await home.call('GET', '/v1/users'))
+  const before = rowsOf(await api.call('GET', '/v1/users'))
 
   for (const word of hostile) {
     const id = encodeURIComponent(word)
     const answers = [
-      await home.call('GET', `/v1/users/${id}`),
-      await home.call('DELETE', `/v1/users/${id}`),
-      await home.call('DELETE', `/v1/users/root/credentials/${id}`),
-      await home.call('GET', `/v1/clients/${id}`),
-      await home.call('DELETE', `/v1/rules/${id}`),
-      await home.call('DELETE', `/v1/grants/${id}`),
-      await home.call('POST', '/v1/grants', { ...grant, user_id: word }),
-      await home.call('POST', '/v1/grants', { ...grant, user_id: 'root', client: word, client_id: undefined })
+      await api.call('GET', `/v1/users/${id}`),
+      await api.call('DELETE', `/v1/users/${id}`),
+      await api.call('DELETE', `/v1/users/root/credentials/${id}`),
+      await api.call('GET', `/v1/clients/${id}`),
+      await api.call('DELETE', `/v1/rules/${id}`),
+      await api.call('DELETE', `/v1/grants/${id}`),
+      await api.call('POST', '/v1/grants', { ...grant, user_id: word }),
+      await api.call('POST', '/v1/grants', { ...grant, user_id: 'root', client: word, client_id: undefined })
     ]
     t.same(new Set(answers.map(({ status }) => status)), new Set([404]), JSON.stringify(word))
     for (const list of [`/v1/grants?user_id=${id}`, `/v1/rules?client=${id}`, `/v1/rules?owner=${id}`])
-      t.same(await home.call('GET', list).then(({ status, body }) => [status, body]), [200, []], list)
-    t.equal((await home.call('GET', `/v1/users?cursor=${id}`)).status, 400, 'a cursor')
+      t.same(await api.call('GET', list).then(({ status, body }) => [status, body]), [200, []], list)
+    t.equal((await api.call('GET', `/v1/users?cursor=${id}`)).status, 400, 'a cursor')
   }
-  t.same(rowsOf(await home.call('GET', '/v1/users')), before)
+  t.same(rowsOf(await api.call('GET', '/v1/users')), before)
 })
 
-t.test('a label is kept to the letter, whatever its letters are', async t => {
-  const home = await all(t)
+t.test('a label is stored exactly as given', async t => {
+  const api = await all(t)
   const labels = ["it's", '?', '??', ':a', '\\?', '\0', "a\0'b", '$1', '--', '\u202e', '{"a":1}', '💧', ' x ']
 
-  for (const label of labels) await home.call('POST', '/v1/users/root/credentials', { label })
+  for (const label of labels) await api.call('POST', '/v1/users/root/credentials', { label })
 
-  const { body } = await home.call<{ label: string }[]>('GET', '/v1/users/root/credentials')
+  const { body } = await api.call<{ label: string }[]>('GET', '/v1/users/root/credentials')
   t.same(
     body.map(({ label }) => label),
     labels
   )
 })
 
-t.test('nothing that was sent becomes a header or a second answer', async t => {
-  const home = await all(t)
-  const { port } = new URL(home.server.origin)
+t.test('no input becomes a header or a second response', async t => {
+  const api = await all(t)
+  const { port } = new URL(api.server.origin)
   const raw = async (lines: readonly string[]): Promise<string> => {
     const socket = connect(Number(port), '127.0.0.1')
     t.teardown(() => socket.destroy())
@@ -111,23 +111,23 @@ t.test('nothing that was sent becomes a header or a second answer', async t => {
   }
 })
 
-t.test('no name moves a cursor: refused where it names something, escaped where it is free text', async t => {
-  const home = await all(t)
+t.test('control characters are refused in names and escaped in free text', async t => {
+  const api = await all(t)
   const evil = '\u001b[2J\u202egnp.exe\r\nx'
   const refusals = [
-    await home.call('POST', '/v1/users', { user_id: evil, display_name: 'x' }),
-    await home.call('POST', '/v1/users', { user_id: 'eve', display_name: evil }),
-    await home.call('PATCH', '/v1/users/root', { display_name: evil }),
-    await home.call('POST', '/v1/client-enrollments', { name: evil }),
-    await home.call('POST', '/v1/client-enrollments', { name: 'x', address: evil }),
-    await home.call('PUT', '/v1/settings/advertised-endpoint', { advertised_endpoint: `${evil}:1` })
+    await api.call('POST', '/v1/users', { user_id: evil, display_name: 'x' }),
+    await api.call('POST', '/v1/users', { user_id: 'eve', display_name: evil }),
+    await api.call('PATCH', '/v1/users/root', { display_name: evil }),
+    await api.call('POST', '/v1/client-enrollments', { name: evil }),
+    await api.call('POST', '/v1/client-enrollments', { name: 'x', address: evil }),
+    await api.call('PUT', '/v1/settings/advertised-endpoint', { advertised_endpoint: `${evil}:1` })
   ]
   for (const { status } of refusals) t.ok([400, 422].includes(status), `${status}`)
 
-  await home.call('POST', '/v1/users/root/credentials', { label: evil })
-  await home.call('POST', '/v1/grants', { ...grant, user_id: 'root', note: evil })
-  await home.call('POST', '/v1/auth/login', { user_id: evil, password: evil })
-  await home.call('GET', `/v1/${encodeURIComponent(evil)}`)
+  await api.call('POST', '/v1/users/root/credentials', { label: evil })
+  await api.call('POST', '/v1/grants', { ...grant, user_id: 'root', note: evil })
+  await api.call('POST', '/v1/auth/login', { user_id: evil, password: evil })
+  await api.call('GET', `/v1/${encodeURIComponent(evil)}`)
 
   for (const url of ['/v1/users/root/credentials', '/v1/grants']) {
     const shown: string[] = []
@@ -136,14 +136,14 @@ t.test('no name moves a cursor: refused where it names something, escaped where 
       line => void shown.push(line),
       () => {}
     )
-    print.data((await home.call<object[]>('GET', url)).body)
+    print.data((await api.call<object[]>('GET', url)).body)
     for (const line of shown.join('\n').split('\n')) t.notMatch(line, controlChars, url)
     t.match(shown.join('\n'), '\\u001b[2J', 'and still legible')
   }
-  for (const { message } of home.log) t.notMatch(message, controlChars)
+  for (const { message } of api.log) t.notMatch(message, controlChars)
 })
 
-t.test('a log moves no cursor, for people or for programs', async t => {
+t.test('control characters are escaped in both log formats', async t => {
   const evil = 'a\u001b[2J\u009b\u202eb'
   for (const format of ['json', 'pretty']) {
     const script = `

@@ -1,4 +1,4 @@
-// Every kind of caller, and how each stands in the store: put back as it was before each request.
+// Every kind of caller, and its state in the store, which is restored before each request.
 import { Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
 import { operatorToken } from '../../kit/test-server.ts'
@@ -11,7 +11,7 @@ export interface Caller {
   readonly name: string
   readonly role: 'plain' | 'super'
   readonly groups: readonly string[]
-  readonly userId: string | null // null: nobody, or no user
+  readonly userId: string | null // null: unauthenticated, or not a user
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -60,10 +60,10 @@ export const callers: readonly Caller[] = all.map(caller => ({
 
 const users = ['exa', 'rex', 'ada', 'eve', 'gus', 'boss', 'tess', 'dan', 'root', 'zoe']
 
-/** The id of a row that is the only one of its user. */
+/** Returns the id of a row of which each user has one. */
 const rowId = (kind: string, userId: string): string => `${kind}-${userId}`.toUpperCase().padEnd(26, '0')
 
-/** All of them as their names say. `hash` is of `password`. */
+/** Resets users to the state that the names of the callers describe. `hash` is of `password`. */
 export async function resetUsers({ store, clock }: Deps, hash: string, only = users): Promise<void> {
   const now = clock.now()
   await store.change(async em => {

@@ -1,4 +1,4 @@
-// A server with every plugin, a connected edge, and things of several people: what the ids of a path may name.
+// A server with every plugin, a connected client, and resources of several users for the ids of paths.
 import type { Test } from 'tap'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { newId } from '../../kernel/base/id.ts'
@@ -15,27 +15,27 @@ import { type Caller, callers, password, resetUsers } from './callers.ts'
 import { type Kind, relationAt, segmentsOf } from './table.ts'
 
 export interface AccessFixture extends RulesFixture {
-  readonly edge: string // a client on which ada has a grant; its agent is connected, and knows rules alone
-  /** Everybody as callers.ts says. */
+  readonly edge: string // a client on which ada has a grant; its agent is connected and supports only rules
+  /** Restores a user to its state in callers.ts. */
   restore(userId: string): Promise<void>
-  /** A number that was not given before: for names and ports. */
+  /** Returns a new number, for names and ports. */
   next(): number
-  /** With ids of the kind that is asked for, `fresh` ones for a request that uses them up; null: there are none. */
+  /** Fills in ids of the given kind, `fresh` ones for a request that deletes them. Null: there are none. */
   pathOf(path: string, caller: Caller, kind: Kind, life: 'shared' | 'fresh'): Promise<string | null>
 }
 
-/** Stands in what only this person may see, and superadmins. */
+/** A marker in data that only this user and superadmins may see. */
 export const canaryOf = (userId: string): string => `canary-${userId}`
 
 export async function accessFixture(t: Test): Promise<AccessFixture> {
   const rules = await rulesFixture(t, {
-    plugins: Object.keys(builtin).filter(name => name !== 'watchdog'), // its heart would beat by a clock that stands still
+    plugins: Object.keys(builtin).filter(name => name !== 'watchdog'), // it needs a real clock
     keys: { operator_http_public_origin: origin, trusted_proxies: ['127.0.0.1'] }
   })
   const deps = rules.server.depsOf('auth') as Deps
   const { store } = deps
   const { clock } = rules
-  await store.read(em => em.execute('pragma synchronous = off')) // thousands of decisions, and nobody pulls the plug
+  await store.read(em => em.execute('pragma synchronous = off')) // thousands of decisions, which need not survive a power failure
   const hash = await deps.hashPool.run(argon => argon.hash(password))
   let count = 0
   const next = (): number => ++count
@@ -98,7 +98,7 @@ export async function accessFixture(t: Test): Promise<AccessFixture> {
     return id
   }
 
-  /** One at a time; those before are over. Nobody's, where the caller may not have one. */
+  /** Creates a lease after all earlier ones have expired. Returns an unknown id if the caller may not have one. */
   async function lease(headers: Record<string, string>): Promise<string> {
     await clock.advance(leaseMs)
     const { body } = await rules.call<{ lease_id?: string }>('POST', '/v1/apply-leases', undefined, headers)
@@ -123,7 +123,7 @@ export async function accessFixture(t: Test): Promise<AccessFixture> {
   const { rule_id: goneRule } = (await rules.call<{ rule_id: string }>('POST', '/v1/rules', pushed, gus)).body
   await rules.call('DELETE', `/v1/grants/${lost}`)
 
-  /** A thing of a person, named by the word before its id in a path; null where there is none such. */
+  /** Creates a resource of the type that the path segment names, for this owner. Null: impossible for this caller. */
   async function make(word: string, owner: string, of: Caller): Promise<string | null> {
     const isOwn = owner === of.userId
     if (word === 'users' || word === 'owners') return owner
@@ -174,7 +174,7 @@ const headersOf = (name: string): Record<string, string> => ({
   ...callers.find(caller => caller.name === name)?.headers
 })
 
-/** Its session was opened by a superadmin, and stays. */
+/** Demotes boss after it used its session as a superadmin. */
 async function demoteBoss(rules: RulesFixture, { store }: Deps): Promise<void> {
   await store.change(em => em.nativeUpdate(User, { id: 'boss' }, { role: 'superadmin' }))
   const { status } = await rules.call('GET', '/v1/users', undefined, headersOf('demoted'))
@@ -182,7 +182,7 @@ async function demoteBoss(rules: RulesFixture, { store }: Deps): Promise<void> {
   await rules.call('PATCH', '/v1/users/boss', { role: 'user' })
 }
 
-/** It was a good one. */
+/** Ends a session of rex that was valid. */
 async function endSessionOfRex(rules: RulesFixture, { store, clock }: Deps): Promise<void> {
   const times = { createdAt: clock.now(), lastSeenAt: clock.now() }
   const tokenHash = hashOf('session-of-rex')

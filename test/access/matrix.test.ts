@@ -12,11 +12,11 @@ const routes = plugins.flatMap(({ routes }) => routes ?? [])
 const statusOf = new Map(
   [...kernelCodes, ...plugins.flatMap(({ codes }) => codes ?? [])].map(({ code, http }) => [code, http])
 )
-/** '200' and '404 rule_not_found': what an answer is compared with. */
+/** Returns the expected status and code, such as '200' or '404 rule_not_found'. */
 const spelled = (expected: string): string =>
   /^\d/.test(expected) ? expected : `${statusOf.get(expected)} ${expected}`
 
-/** What an id is called in the path makes no other route. */
+/** Routes are equal if they differ only in the names of their parameters. */
 const nameless = (route: string): string => route.replaceAll(/:\w+/g, ':id')
 const nameOf = ({ method, url }: { method: string; url: string }): string => nameless(`${method} ${url}`)
 const accessOf = new Map(routes.map(route => [nameOf(route), route.access]))
@@ -32,7 +32,7 @@ t.test('every route has a line in the table, and every line a route', async t =>
   for (const row of rows.filter(isServed)) t.equal(accessOf.get(nameless(row.route)), row.access, row.route)
 })
 
-/** HEAD answers as GET, without a body: a line is of both, and another's ids (where a path has ids) tell it. */
+/** A line for GET is also for HEAD, which is tested with one kind of ids. */
 const methodsOf = ({ method, path }: Pick<Row, 'method' | 'path'>, kind: Kind): string[] =>
   method === 'GET' && kind === (kindsOf(path)[1] ?? 'own') ? ['GET', 'HEAD'] : [method]
 
@@ -43,7 +43,7 @@ interface Cell {
   readonly kind: Kind
 }
 
-/** Answers what is wrong with a cell; null: nothing, or there is no such cell. */
+/** Returns what is wrong with a cell; null: nothing, or the cell does not exist. */
 async function wrongIn({ row, method, caller, kind }: Cell, access: AccessFixture): Promise<string | null> {
   const expected = row.expect(caller, kind)
   const isDone = /^\d/.test(expected)
@@ -52,7 +52,7 @@ async function wrongIn({ row, method, caller, kind }: Cell, access: AccessFixtur
   if (path === null) return null
   const { body, query = '', before } = requestOf(row.route, access)
   if (isDone) await before?.(path, access.call)
-  const told = access.decisions.length
+  const decisionsBefore = access.decisions.length
 
   const reply = await ask(row.path, method, `${path}${query}`, { ...caller.headers }, body, access)
 
@@ -63,11 +63,12 @@ async function wrongIn({ row, method, caller, kind }: Cell, access: AccessFixtur
   const wanted = method === 'HEAD' ? spelled(expected).slice(0, 3) : spelled(expected)
   if (got !== wanted) return `${got}, not ${wanted}: ${JSON.stringify(reply.body)}`
   return (
-    leakIn(reply.body, caller) ?? missingIn(access.decisions.slice(told), { isRead, status: reply.status })
+    leakIn(reply.body, caller) ??
+    missingIn(access.decisions.slice(decisionsBefore), { isRead, status: reply.status })
   )
 }
 
-/** Refusals too are read: what others own is in no answer to a plain caller. */
+/** No response to a plain caller, refusals included, may contain data of others. */
 function leakIn(body: unknown, { role, userId }: Caller): string | null {
   if (role === 'super') return null
   const text = JSON.stringify(body) ?? ''
@@ -75,7 +76,7 @@ function leakIn(body: unknown, { role, userId }: Caller): string | null {
   return leak && `${leak[0]} shows: ${text}`
 }
 
-/** A denial and a mutation are each written down, once; a read that was answered is not. */
+/** Each denial and each mutation is recorded once; a successful read is not. */
 function missingIn(
   decisions: AccessFixture['decisions'],
   { isRead, status }: { isRead: boolean; status: number }

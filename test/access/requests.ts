@@ -1,4 +1,4 @@
-// What a good request needs beside its path: a line for each route that has a body, a query or a state to be in.
+// What a valid request needs besides its path, for each route that has a body, a query or a required state.
 import { leaseMs } from '../../plugins/apply/leases.ts'
 import { password } from './callers.ts'
 import type { AccessFixture } from './fixture.ts'
@@ -6,7 +6,7 @@ import type { AccessFixture } from './fixture.ts'
 export interface Request {
   readonly body?: object
   readonly query?: string
-  /** As the operator, on the same path or one made from it: what must be there before. Only where there is something. */
+  /** Creates what the request needs, as the operator, on the same path or one made from it. */
   readonly before?: (path: string, call: AccessFixture['call']) => Promise<unknown>
 }
 

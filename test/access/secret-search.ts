@@ -1,23 +1,23 @@
-// Where a text can be found after a run: in what processes said, in files, in answers, in the process list.
+// Searches for a text after a run: in the output of processes, in files, in responses and in the process list.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { type Process, type Ran, sluice } from '../support/process.ts'
 
 export interface SecretSearch {
-  /** A process whose output counts, under this name. */
+  /** Includes the output of a process, under this name. */
   watchProcess(name: string, process: Process): void
-  /** A command that ends; its output and arguments count. */
+  /** Runs a command and includes its output and arguments. */
   run(
     name: string,
     args: readonly string[],
     env?: Readonly<Record<string, string>>,
     input?: string
   ): Promise<Ran>
-  /** A request whose answer counts, headers too. */
+  /** Sends a request and includes its response with the headers. */
   ask(method: string, url: string, body?: object, headers?: Readonly<Record<string, string>>): Promise<Answer>
-  /** Looks at all files and processes as they are now. */
+  /** Includes all files and processes as they are now. */
   scan(dirs: Readonly<Record<string, string>>): void
-  /** Every place in which a text was seen. */
+  /** Returns every place in which the text was found. */
   placesOf(text: string): readonly string[]
 }
 
@@ -38,20 +38,20 @@ export function openSecretSearch(): SecretSearch {
       watched.set(name, process)
     },
     async run(name, args, env = {}, input = '') {
-      const ran = await sluice(args, env, input)
-      put(`output of ${name}`, ran.stdout + ran.stderr)
+      const result = await sluice(args, env, input)
+      put(`output of ${name}`, result.stdout + result.stderr)
       put(`arguments of ${name}`, args.join(' '))
-      return ran
+      return result
     },
     async ask(method, url, body, headers = {}) {
       const sent = body && { body: JSON.stringify(body) }
       const type = body && { 'content-type': 'application/json' }
       const reply = await fetch(url, { method, headers: { ...type, ...headers }, ...sent })
       const text = await reply.text()
-      const told = [...reply.headers].map(([key, value]) => `${key}: ${value}`).join('\n')
+      const headerText = [...reply.headers].map(([key, value]) => `${key}: ${value}`).join('\n')
       put(
         `answer to ${method} ${new URL(url).pathname.replaceAll(/[0-9A-Z]{26}/g, ':id')}`,
-        `${told}\n${text}`
+        `${headerText}\n${text}`
       )
       return { status: reply.status, headers: reply.headers, body: text === '' ? {} : JSON.parse(text) }
     },
@@ -77,14 +77,14 @@ const filesIn = (dir: string): string[] =>
     .filter(entry => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))
 
-/** Every file and folder from here on, with its permissions in octal. */
+/** Returns type and octal permissions of every file and folder in `dir`. */
 export const modesIn = (dir: string): readonly string[] =>
   ['.', ...readdirSync(dir, { recursive: true, encoding: 'utf8' })].map(name => {
     const stat = statSync(join(dir, name))
     return `${stat.isDirectory() ? 'dir' : 'file'} ${(stat.mode & 0o777).toString(8)}`
   })
 
-/** A process and all that it has started. */
+/** Returns a process and its descendants. */
 function familyOf(pid: number): readonly number[] {
   const children = readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))
@@ -93,10 +93,10 @@ function familyOf(pid: number): readonly number[] {
   return [pid, ...children.flatMap(familyOf)]
 }
 
-/** The name of the program stands in brackets, and may hold some. */
+/** The name of the program is in brackets, and may contain brackets. */
 const parentOf = (pid: number): number => Number(procOf(pid, 'stat').split(')').at(-1)?.trim().split(' ')[1])
 
-/** Empty for a process that has ended meanwhile. */
+/** Returns an empty text for a process that has ended meanwhile. */
 function procOf(pid: number, file: 'cmdline' | 'environ' | 'stat'): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'latin1')

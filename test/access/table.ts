@@ -1,8 +1,8 @@
-// Who meets what, on every route. A new route is a new line:
-//   METHOD PATH ACCESS OK [CALLER[.ID]=OTHERWISE ...]      and, where it needs a body or a query, a line in requests.ts.
-// OK is what whoever may gets: a status, or the code of a refusal. What all routes share is said once, below the table;
-// a line says only what is special: CALLER is a name or a group of callers.ts, ID one of `kinds`.
-// A line that begins with `?` is of a route that need not be there yet.
+// The expected response to every caller on every route. A new route needs a new line:
+//   METHOD PATH ACCESS OK [CALLER[.ID]=OTHERWISE ...]      and, if it needs a body or a query, a line in requests.ts.
+// OK is the response to a caller with access: a status, or an error code. Rules for all routes are below the table; a line
+// only has the exceptions. CALLER is a name or a group of callers.ts, ID a `Kind`.
+// A line that begins with `?` is for a route that may not exist yet.
 import type { Caller } from './callers.ts'
 
 const table = `
@@ -79,7 +79,7 @@ const table = `
   DELETE /v1/apply-leases/:lease_id                       user        204
 `
 
-// Where an id of the path is not the caller's own; `.` is OK. The word is the one before the id in the path.
+// The response to an id that is not the caller's own, by the path segment before the id; `.` is OK.
 const ids = `
                       to a plain caller                             to a superadmin
   id of               another's              nobody's               another's              nobody's
@@ -95,13 +95,13 @@ const ids = `
   apply-leases        not_found              not_found              not_found              not_found
 `
 
-// Who gets no further on any route that is not public.
+// Callers that every route refuses, except public ones.
 const refused = `
   none=unauthenticated bad-bearer=unauthenticated expired=unauthenticated revoked=unauthenticated
   ended=unauthenticated disabled=user_disabled disabled-session=user_disabled temporary=password_change_required
 `
 
-/** Whose ids a path is given; of two, `crossed` says one's own and then another's, `lost` nobody's and then one's own. */
+/** Whose ids are in the path. Of two: `crossed` is the caller's own, then another's; `lost` is unknown, then the caller's own. */
 export type Kind = 'own' | 'foreign' | 'crossed' | 'lost' | 'missing' | 'malformed'
 
 const one: readonly Kind[] = ['own', 'foreign', 'missing', 'malformed']
@@ -128,7 +128,7 @@ export const rows: readonly Row[] = lines(table).map(line => {
   return { route: `${method} ${path}`, method, path, access, isPlanned: line.startsWith('?'), expect }
 })
 
-const whoNever = pairs(refused.trim().split(/\s+/))
+const refusedCallers = pairs(refused.trim().split(/\s+/))
 const verdicts = new Map(
   lines(ids)
     .slice(2)
@@ -143,23 +143,23 @@ interface Asked extends Pick<Row, 'method' | 'path' | 'access'> {
   readonly special: ReadonlyMap<string, string>
 }
 
-/** In the order of checks: who, CSRF, role, then what the path names. */
+/** Follows the order of checks: authentication, CSRF, role, then the ids of the path. */
 function expected({ method, path, access, ok, special }: Asked, caller: Caller, kind: Kind): string {
   const named = [caller.name, ...caller.groups].flatMap(who => [`${who}.${kind}`, who])
-  const told = [...named, `any.${kind}`].map(key => special.get(key)).find(value => value !== undefined)
-  if (access === 'public') return told ?? ok
-  const refusal = whoNever.get(caller.name)
+  const exception = [...named, `any.${kind}`].map(key => special.get(key)).find(value => value !== undefined)
+  if (access === 'public') return exception ?? ok
+  const refusal = refusedCallers.get(caller.name)
   if (refusal !== undefined && !special.has(caller.name)) return refusal
   if (caller.name === 'no-csrf' && method !== 'GET') return 'csrf_origin_required'
   if (access === 'superadmin' && caller.role === 'plain') return 'role_required'
-  return told ?? verdictOf(path, caller, kind) ?? ok
+  return exception ?? verdictOf(path, caller, kind) ?? ok
 }
 
-/** The word before each id in a path. */
+/** Returns the path segment before each id. */
 export const segmentsOf = (path: string): string[] =>
   [...path.matchAll(/([\w-]+)\/:/g)].map(([, word]) => word ?? '')
 
-/** The first id of the path that leads nowhere decides; whose envelope it is, before on which client. */
+/** The first id without access decides; the owner of an envelope is checked before its client. */
 function verdictOf(path: string, caller: Caller, kind: Kind): string | null {
   const words = segmentsOf(path)
   const inOrder = [...words.entries()].sort(([, a], [, b]) => Number(b === 'owners') - Number(a === 'owners'))
@@ -175,7 +175,7 @@ function verdictOf(path: string, caller: Caller, kind: Kind): string | null {
 
 type Relation = 'own' | 'foreign' | 'missing'
 
-/** What the id at a place of the path is, seen from the ids before it. */
+/** Returns the relation of the caller to the id at position `at`. */
 export function relationAt(kind: Kind, at: number, count: number): Relation {
   const isLast = at === count - 1
   if (kind === 'own') return 'own'
@@ -185,7 +185,7 @@ export function relationAt(kind: Kind, at: number, count: number): Relation {
   return kind === 'crossed' ? 'foreign' : 'missing'
 }
 
-/** The operator is no user; whose grant went has lost the rule, and sees the client no more. */
+/** The operator is not a user; a caller whose grant was deleted has lost the rule and cannot see the client. */
 function relationOf({ name }: Caller, word: string, share: Relation): Relation {
   if (share !== 'own') return share
   if (name === 'operator' && word === 'users') return 'missing'
