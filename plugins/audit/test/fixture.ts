@@ -11,13 +11,13 @@ import type { EntryRow, Page } from '../schema.ts'
 const refused = defineCode('thing_refused', 409, 5)
 
 export interface AuditFixture extends TestServer {
-  /** As superadmin root, or as ann, who is none. */
+  /** Returns the headers of the superadmin root, or of the plain user ann. */
   as(user: 'root' | 'ann'): { readonly authorization: string }
   entries(query?: string): Promise<readonly EntryRow[]>
   page(query: string): Promise<Page>
 }
 
-/** A server with a route that changes, one that refuses, and one that waits for `answer`. */
+/** A server with a route that makes a change, one that refuses, and one that waits for `answer`. */
 export async function auditFixture(
   t: Test,
   { answer = Promise.resolve(), ...plan }: TestServerOptions & { readonly answer?: Promise<void> } = {}
@@ -83,7 +83,7 @@ export async function auditFixture(
   }
 }
 
-/** These and no others: `t.match` alone lets a list be longer. */
+/** Matches exactly these entries: `t.match` alone accepts a longer list. */
 export function matchAll(t: Test, found: readonly EntryRow[], wanted: readonly object[]): void {
   t.equal(found.length, wanted.length)
   t.match(found, wanted)

@@ -39,29 +39,29 @@ export const setupTokenOf = ({ log }: TestServer): string => {
   return line?.message.slice(-43) ?? ''
 }
 
-export const onboard = (home: TestServer, body: object = {}): Promise<Reply<ErrorBody>> =>
-  home.call(
+export const onboard = (app: TestServer, body: object = {}): Promise<Reply<ErrorBody>> =>
+  app.call(
     'POST',
     '/v1/auth/onboarding',
     {
       ...root,
       display_name: 'Root',
       password_confirm: root.password,
-      setup_token: setupTokenOf(home),
+      setup_token: setupTokenOf(app),
       ...body
     },
     unauthenticated
   )
 
 export async function onboardedServer(t: Test, plan: TestServerOptions = {}): Promise<TestServer> {
-  const home = await authServer(t, plan)
-  const { status } = await onboard(home)
-  t.equal(status, 201, 'the first administrator is made')
-  return home
+  const app = await authServer(t, plan)
+  const { status } = await onboard(app)
+  t.equal(status, 201, 'the first administrator is created')
+  return app
 }
 
-export async function addUser(home: TestServer, userId: string, role: Role = 'user'): Promise<void> {
-  const { store, users, passwords, hashPool } = depsOf(home)
+export async function addUser(app: TestServer, userId: string, role: Role = 'user'): Promise<void> {
+  const { store, users, passwords, hashPool } = depsOf(app)
   const hash = await hashPool.run(argon => argon.hash(root.password))
   await store.change(async em => {
     await users.insert(em, { userId, displayName: userId, role })
@@ -70,11 +70,11 @@ export async function addUser(home: TestServer, userId: string, role: Role = 'us
 }
 
 export const login = <B = ErrorBody>(
-  home: TestServer,
+  app: TestServer,
   body: object = {},
   remoteAddr = '192.0.2.1'
 ): Promise<Reply<B>> =>
-  home.call<B>(
+  app.call<B>(
     'POST',
     '/v1/auth/login',
     { ...root, ...body },
@@ -83,9 +83,9 @@ export const login = <B = ErrorBody>(
 
 export const cookieOf = ({ headers }: Reply<unknown>): string => String(headers['set-cookie'])
 
-/** A browser that has signed in: it sends its cookie, and from our page what CSRF asks for. */
-export async function signedInBrowser(home: TestServer, credentials: object = {}) {
-  const [cookie = ''] = cookieOf(await login(home, credentials)).split(';')
+/** Signs in; the calls send the cookie and, by default, the CSRF proof. */
+export async function signedInBrowser(app: TestServer, credentials: object = {}) {
+  const [cookie = ''] = cookieOf(await login(app, credentials)).split(';')
   const proof = { origin, 'x-svc-csrf': '1' }
   return {
     cookie,
@@ -94,18 +94,18 @@ export async function signedInBrowser(home: TestServer, credentials: object = {}
       url: string,
       body?: object,
       headers: Record<string, string> = proof
-    ) => home.call<B>(method, url, body, { ...unauthenticated, cookie, ...headers })
+    ) => app.call<B>(method, url, body, { ...unauthenticated, cookie, ...headers })
   }
 }
 
-/** All bytes of the store, its log included. */
+/** Returns all bytes of the store, including its write-ahead log. */
 export const storeBytes = (dir: string): string =>
   readdirSync(dir)
     .filter(name => /\.db(-wal)?$/.test(name))
     .map(name => readFileSync(join(dir, name), 'latin1'))
     .join('')
 
-/** What a call of a service threw; null where it did not. */
+/** Returns what the call threw, or null. */
 export const refusalOf = (call: Promise<unknown>): Promise<unknown> =>
   call.then(
     () => null,

@@ -5,7 +5,7 @@ import type { TestServer } from '../../../kit/test-server.ts'
 
 export const notFound = { status: 404, body: { error: { code: 'client_not_found' } } }
 
-/** Clients as if agents had enrolled. */
+/** Inserts clients as if agents had enrolled, and returns their ids. */
 export async function insertClients(
   { server, clock }: TestServer,
   ...names: readonly string[]

@@ -21,26 +21,26 @@ const ofAnn = '/v1/users/ann/credentials'
 const refusal = (status: number, code: string) => ({ status, body: { error: { code } } })
 
 async function open(t: Test): Promise<TestServer> {
-  const home = await testServer(t, { plugins: ['users', 'credentials'] })
-  const { store, users } = home.server.depsOf('credentials') as Deps // of this plugin, by its name
+  const app = await testServer(t, { plugins: ['users', 'credentials'] })
+  const { store, users } = app.server.depsOf('credentials') as Deps // of this plugin, by its name
   await store.change(async em => {
     await users.insert(em, { userId: 'root', displayName: 'Root', role: 'superadmin' })
     for (const userId of ['ann', 'bob']) await users.insert(em, { userId, displayName: userId, role: 'user' })
   })
-  return home
+  return app
 }
 
-const issue = (home: TestServer, body: object = {}, userId = 'ann') =>
-  home.call<Issued>('POST', `/v1/users/${userId}/credentials`, body)
+const issue = (app: TestServer, body: object = {}, userId = 'ann') =>
+  app.call<Issued>('POST', `/v1/users/${userId}/credentials`, body)
 const bearer = ({ token }: Pick<Issued, 'token'>) => ({ authorization: `Bearer ${token}` })
-const use = async (home: TestServer, issued: Pick<Issued, 'token'>): Promise<number> =>
-  (await home.call('GET', '/v1/users/me', undefined, bearer(issued))).status
-const rows = async (home: TestServer): Promise<Row[]> => (await home.call<Row[]>('GET', ofAnn)).body
+const use = async (app: TestServer, issued: Pick<Issued, 'token'>): Promise<number> =>
+  (await app.call('GET', '/v1/users/me', undefined, bearer(issued))).status
+const rows = async (app: TestServer): Promise<Row[]> => (await app.call<Row[]>('GET', ofAnn)).body
 
 t.test('a credential is issued once, with its token', async t => {
-  const home = await open(t)
+  const app = await open(t)
 
-  const { status, body } = await issue(home, { label: 'laptop' })
+  const { status, body } = await issue(app, { label: 'laptop' })
 
   t.equal(status, 201)
   t.match(body, {
@@ -50,8 +50,8 @@ t.test('a credential is issued once, with its token', async t => {
     label: 'laptop',
     created_at: '2026-01-15T12:00:00.000Z'
   })
-  t.equal(await use(home, body), 200)
-  t.strictSame(await rows(home), [
+  t.equal(await use(app, body), 200)
+  t.strictSame(await rows(app), [
     {
       credential_id: body.credential_id,
       user_id: 'ann',
@@ -65,12 +65,12 @@ t.test('a credential is issued once, with its token', async t => {
 })
 
 t.test('the token is stored nowhere', async t => {
-  const home = await open(t)
-  const { body } = await issue(home)
+  const app = await open(t)
+  const { body } = await issue(app)
 
-  const store = readdirSync(home.dir)
+  const store = readdirSync(app.dir)
     .filter(name => /\.db(-wal)?$/.test(name))
-    .map(name => readFileSync(join(home.dir, name), 'latin1'))
+    .map(name => readFileSync(join(app.dir, name), 'latin1'))
     .join('')
 
   t.ok(store.includes(body.credential_id))
@@ -78,10 +78,10 @@ t.test('the token is stored nowhere', async t => {
 })
 
 t.test('a body is optional, and is validated', async t => {
-  const home = await open(t)
+  const app = await open(t)
 
-  t.equal((await home.call('POST', ofAnn)).status, 201)
-  t.equal((await issue(home, { label: 'é'.repeat(127) })).status, 201)
+  t.equal((await app.call('POST', ofAnn)).status, 201)
+  t.equal((await issue(app, { label: 'é'.repeat(127) })).status, 201)
   for (const body of [
     { label: 'é'.repeat(128) },
     { label: 7 },
@@ -89,46 +89,46 @@ t.test('a body is optional, and is validated', async t => {
     { expires_in_secs: 315_360_001 },
     { expires_in_secs: 60.5 }
   ])
-    t.match(await issue(home, body), refusal(400, 'validation.schema'), JSON.stringify(body))
-  t.match(await issue(home, { lable: 'x' }), refusal(400, 'validation.unknown_field'))
+    t.match(await issue(app, body), refusal(400, 'validation.schema'), JSON.stringify(body))
+  t.match(await issue(app, { lable: 'x' }), refusal(400, 'validation.unknown_field'))
 })
 
 t.test('a credential expires', async t => {
-  const home = await open(t)
-  const { body } = await issue(home, { expires_in_secs: 60 })
+  const app = await open(t)
+  const { body } = await issue(app, { expires_in_secs: 60 })
 
-  await home.clock.advance(59_999)
-  t.equal(await use(home, body), 200)
-  await home.clock.advance(1)
+  await app.clock.advance(59_999)
+  t.equal(await use(app, body), 200)
+  await app.clock.advance(1)
 
-  t.equal(await use(home, body), 401)
+  t.equal(await use(app, body), 401)
   t.match(
-    await home.call('POST', `${ofAnn}/${body.credential_id}/rotate`),
+    await app.call('POST', `${ofAnn}/${body.credential_id}/rotate`),
     refusal(404, 'credential_not_found'),
     'it does not come back'
   )
 })
 
 t.test('a revoked credential is refused and stays in the list', async t => {
-  const home = await open(t)
-  const { body } = await issue(home)
+  const app = await open(t)
+  const { body } = await issue(app)
   const path = `${ofAnn}/${body.credential_id}`
 
-  t.equal((await home.call('DELETE', path)).status, 204)
-  await home.clock.advance(1000)
-  t.equal((await home.call('DELETE', path)).status, 204, 'again, and nothing changes')
+  t.equal((await app.call('DELETE', path)).status, 204)
+  await app.clock.advance(1000)
+  t.equal((await app.call('DELETE', path)).status, 204, 'again, and nothing changes')
 
-  t.equal(await use(home, body), 401)
-  t.match(await rows(home), [{ revoked_at: '2026-01-15T12:00:00.000Z' }])
-  t.match(await home.call('POST', `${path}/rotate`), refusal(404, 'credential_not_found'))
+  t.equal(await use(app, body), 401)
+  t.match(await rows(app), [{ revoked_at: '2026-01-15T12:00:00.000Z' }])
+  t.match(await app.call('POST', `${path}/rotate`), refusal(404, 'credential_not_found'))
 })
 
 t.test('a rotation gives a new token with the same lifetime, and ends the old one', async t => {
-  const home = await open(t)
-  const { body: before } = await issue(home, { label: 'ci', expires_in_secs: 3600 })
-  await home.clock.advance(1_800_000)
+  const app = await open(t)
+  const { body: before } = await issue(app, { label: 'ci', expires_in_secs: 3600 })
+  await app.clock.advance(1_800_000)
 
-  const { status, body: after } = await home.call<Issued>(
+  const { status, body: after } = await app.call<Issued>(
     'POST',
     `${ofAnn}/${before.credential_id}/rotate`,
     undefined,
@@ -137,17 +137,17 @@ t.test('a rotation gives a new token with the same lifetime, and ends the old on
 
   t.equal(status, 201)
   t.match(after, { credential_id: before.credential_id, user_id: 'ann', label: 'ci', token: /^svct_/ })
-  t.equal(await use(home, before), 401)
-  await home.clock.advance(3_599_999)
-  t.equal(await use(home, after), 200)
-  await home.clock.advance(1)
-  t.equal(await use(home, after), 401)
+  t.equal(await use(app, before), 401)
+  await app.clock.advance(3_599_999)
+  t.equal(await use(app, after), 200)
+  await app.clock.advance(1)
+  t.equal(await use(app, after), 401)
 })
 
 t.test('ownership is checked by the path, before any look-up', async t => {
-  const home = await open(t)
-  const ann = bearer((await issue(home)).body)
-  const bobs = (await issue(home, {}, 'bob')).body
+  const app = await open(t)
+  const ann = bearer((await issue(app)).body)
+  const bobs = (await issue(app, {}, 'bob')).body
 
   for (const userId of ['bob', 'root', 'nobody', '_operator']) {
     const path = `/v1/users/${userId}/credentials`
@@ -157,61 +157,61 @@ t.test('ownership is checked by the path, before any look-up', async t => {
       ['DELETE', `${path}/${bobs.credential_id}`],
       ['POST', `${path}/${bobs.credential_id}/rotate`]
     ] as const)
-      t.match(await home.call(method, url, undefined, ann), refusal(403, 'not_owner'), `${method} ${url}`)
+      t.match(await app.call(method, url, undefined, ann), refusal(403, 'not_owner'), `${method} ${url}`)
   }
   t.match(
-    await home.call('DELETE', `${ofAnn}/${bobs.credential_id}`, undefined, ann),
+    await app.call('DELETE', `${ofAnn}/${bobs.credential_id}`, undefined, ann),
     refusal(404, 'credential_not_found')
   )
-  t.equal(await use(home, bobs), 200)
+  t.equal(await use(app, bobs), 200)
 })
 
 t.test('a plain user can do all of it for itself', async t => {
-  const home = await open(t)
-  const ann = bearer((await issue(home)).body)
+  const app = await open(t)
+  const ann = bearer((await issue(app)).body)
 
-  const { body } = await home.call<Issued>('POST', ofAnn, { label: 'own' }, ann)
-  t.equal((await home.call<Row[]>('GET', ofAnn, undefined, ann)).body.length, 2)
-  t.equal((await home.call('DELETE', `${ofAnn}/${body.credential_id}`, undefined, ann)).status, 204)
+  const { body } = await app.call<Issued>('POST', ofAnn, { label: 'own' }, ann)
+  t.equal((await app.call<Row[]>('GET', ofAnn, undefined, ann)).body.length, 2)
+  t.equal((await app.call('DELETE', `${ofAnn}/${body.credential_id}`, undefined, ann)).status, 204)
 })
 
 t.test('an unknown user has no credentials', async t => {
-  const home = await open(t)
+  const app = await open(t)
   for (const userId of ['nobody', '_operator', 'me'])
-    t.match(await issue(home, {}, userId), refusal(404, 'user_not_found'), userId)
+    t.match(await issue(app, {}, userId), refusal(404, 'user_not_found'), userId)
 })
 
 t.test('a user has at most 100 active credentials; inactive ones make room', async t => {
-  const home = await open(t)
-  for (let i = 0; i < 100; i++) await issue(home, { label: `n${i}`, ...(i === 0 && { expires_in_secs: 60 }) })
+  const app = await open(t)
+  for (let i = 0; i < 100; i++) await issue(app, { label: `n${i}`, ...(i === 0 && { expires_in_secs: 60 }) })
 
-  const full = await issue(home)
+  const full = await issue(app)
   t.match(full, { status: 422, body: { error: { code: 'limit_reached', details: { limit: 100 } } } })
-  await home.clock.advance(60_000)
-  t.equal((await issue(home)).status, 201)
-  t.match(await issue(home), refusal(422, 'limit_reached'))
+  await app.clock.advance(60_000)
+  t.equal((await issue(app)).status, 201)
+  t.match(await issue(app), refusal(422, 'limit_reached'))
 })
 
 t.test('the list is paged in the order of issue', async t => {
-  const home = await open(t)
-  for (const label of ['a', 'b', 'c']) await issue(home, { label })
+  const app = await open(t)
+  for (const label of ['a', 'b', 'c']) await issue(app, { label })
 
-  const first = await home.call<Row[]>('GET', `${ofAnn}?limit=2`)
+  const first = await app.call<Row[]>('GET', `${ofAnn}?limit=2`)
   t.match(first.body, [{ label: 'a' }, { label: 'b' }])
   const [, next = ''] = /<([^>]+)>; rel="next"/.exec(String(first.headers['link'])) ?? []
-  const second = await home.call<Row[]>('GET', next)
+  const second = await app.call<Row[]>('GET', next)
 
   t.match(second.body, [{ label: 'c' }])
   t.equal(second.headers['link'], undefined)
 })
 
 t.test('changes are recorded with the credential', async t => {
-  const home = await open(t)
-  home.decisions.length = 0
+  const app = await open(t)
+  app.decisions.length = 0
 
-  const { body } = await issue(home)
+  const { body } = await issue(app)
 
-  t.match(home.decisions, [
+  t.match(app.decisions, [
     {
       action: 'credential.issue',
       actor: '_operator',
@@ -222,31 +222,31 @@ t.test('changes are recorded with the credential', async t => {
 })
 
 t.test("a user's row counts the active credentials", async t => {
-  const home = await open(t)
-  const { body: first } = await issue(home)
-  await issue(home, { expires_in_secs: 60 })
-  await issue(home)
-  const count = async () => (await home.call('GET', '/v1/users/ann')).body
+  const app = await open(t)
+  const { body: first } = await issue(app)
+  await issue(app, { expires_in_secs: 60 })
+  await issue(app)
+  const count = async () => (await app.call('GET', '/v1/users/ann')).body
   t.match(await count(), { credential_count: 3 })
 
-  await home.call('DELETE', `${ofAnn}/${first.credential_id}`)
+  await app.call('DELETE', `${ofAnn}/${first.credential_id}`)
   t.match(await count(), { credential_count: 2 })
-  await home.clock.advance(60_000)
+  await app.clock.advance(60_000)
 
   t.match(await count(), { credential_count: 1 })
-  t.match((await home.call('GET', '/v1/users/bob')).body, { credential_count: 0 })
+  t.match((await app.call('GET', '/v1/users/bob')).body, { credential_count: 0 })
 })
 
 t.test('the credentials of a deleted user are listed and deleted, also the revoked ones', async t => {
-  const home = await open(t)
-  const { body: first } = await issue(home)
-  const { body: second } = await issue(home)
-  const { body: other } = await issue(home, {}, 'bob')
-  await home.call('DELETE', `${ofAnn}/${first.credential_id}`)
+  const app = await open(t)
+  const { body: first } = await issue(app)
+  const { body: second } = await issue(app)
+  const { body: other } = await issue(app, {}, 'bob')
+  await app.call('DELETE', `${ofAnn}/${first.credential_id}`)
 
-  const { body } = await home.call('DELETE', '/v1/users/ann')
+  const { body } = await app.call('DELETE', '/v1/users/ann')
 
   t.match(body, { removed_credential_ids: [first.credential_id, second.credential_id].sort() })
-  t.equal(await use(home, second), 401)
-  t.equal(await use(home, other), 200)
+  t.equal(await use(app, second), 401)
+  t.equal(await use(app, other), 200)
 })

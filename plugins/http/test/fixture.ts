@@ -1,4 +1,4 @@
-// The HTTP host alone, over a real store, with a plugin of the test's own.
+// The HTTP host alone, with a real store and a plugin of the test.
 import type { Test } from 'tap'
 import type { ErrorCode } from '../../../kernel/base/errors.ts'
 import type { HttpHost } from '../../../kernel/http/host.ts'
@@ -41,7 +41,7 @@ export interface HttpFixture {
 
 export interface Answer {
   readonly status: number
-  /** Whatever the route says; an error, when it refuses. */
+  /** The body of the route, or an error. */
   readonly body: Record<string, unknown> & { readonly error: { readonly message: string } }
   readonly headers: Readonly<Record<string, string | string[] | number | undefined>>
 }
@@ -89,7 +89,7 @@ export async function httpFixture(
     ...options
   })
   if (users !== 'none') await addUsers(store, clock.now())
-  await http.mount(plugin, { filled: () => [], store } as unknown as Kernel) // all that these routes use
+  await http.mount(plugin, { filled: () => [], store } as unknown as Kernel) // all that the test's routes use
   let isOpen = true
   const close = async () => {
     if (!isOpen) return
@@ -119,11 +119,11 @@ export async function httpFixture(
   }
 }
 
-/** Listens, and answers where. */
+/** Starts to listen and returns the port. */
 export const portOf = async (http: HttpHost): Promise<number> =>
   Number(new URL((await http.listen()).origin).port)
 
-/** ada, a superadmin, and bob, who is none: each with a token. */
+/** Adds ada, a superadmin, and bob, a plain user, each with a token. */
 const addUsers = (store: Database, createdAt: number): Promise<void> =>
   store.change(async em => {
     for (const [id, role] of [

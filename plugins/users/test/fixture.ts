@@ -10,7 +10,7 @@ export interface Body {
 type Headers = Readonly<Record<string, string>>
 
 export interface UsersFixture extends TestServer {
-  /** Makes a user; answers its Authorization header. */
+  /** Creates a user and returns its Authorization header. */
   user(userId: string, role?: Role, more?: object): Promise<Headers>
   bearer(userId: string): Promise<Headers>
   ask(
@@ -22,20 +22,20 @@ export interface UsersFixture extends TestServer {
 }
 
 export async function usersFixture(t: Test, plan: TestServerOptions = {}): Promise<UsersFixture> {
-  const home = await testServer(t, { plugins: ['users', 'auth', 'credentials', 'clients', 'rules'], ...plan })
+  const app = await testServer(t, { plugins: ['users', 'auth', 'credentials', 'clients', 'rules'], ...plan })
   const ask: UsersFixture['ask'] = (method, path, body, as) =>
-    home.call<Body>(method, `/v1/users${path}`, body, as)
+    app.call<Body>(method, `/v1/users${path}`, body, as)
   const bearer = async (userId: string): Promise<Headers> => {
     const { body } = await ask('POST', `/${userId}/credentials`, {})
     return { authorization: `Bearer ${body['token']}` }
   }
   return {
-    ...home,
+    ...app,
     ask,
     bearer,
     async user(userId, role = 'user', more = {}) {
       const made = await ask('POST', '', { user_id: userId, display_name: userId, role, ...more })
-      t.equal(made.status, 201, `${userId} is made`)
+      t.equal(made.status, 201, `${userId} is created`)
       return bearer(userId)
     }
   }
@@ -45,8 +45,8 @@ export const refusal = (status: number, code: string) => ({ status, body: { erro
 
 export const password = 'a long enough password'
 
-export const signIn = (home: TestServer, userId: string, word = password): Promise<Reply<Body>> =>
-  home.call<Body>('POST', '/v1/auth/login', { user_id: userId, password: word }, { authorization: '' })
+export const signIn = (app: TestServer, userId: string, userPassword = password): Promise<Reply<Body>> =>
+  app.call<Body>('POST', '/v1/auth/login', { user_id: userId, password: userPassword }, { authorization: '' })
 
 export const cookieOf = ({ headers }: Reply<unknown>): string =>
   String(headers['set-cookie']).split(';')[0] ?? ''
