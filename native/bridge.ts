@@ -13,10 +13,10 @@ export interface NativeEngine {
   open(rule: EngineRule): void
   /** The port no longer listens when this returns. */
   close(ruleId: number, drainMs: number): void
-  filter(ruleId: number, filters: Filters): void
-  meter(id: number, meter: Meter): void
-  budget(meterId: number, budget: Budget | null): void
-  unmeter(id: number): void
+  setFilters(ruleId: number, filters: Filters): void
+  setMeter(id: number, meter: Meter): void
+  setBudget(meterId: number, budget: Budget | null): void
+  removeMeter(id: number): void
   resolved(token: number, answer: Resolved): void
   sample(): Float64Array
   /** The names of rejection reasons, indexed by number. The list only grows. */
@@ -43,9 +43,9 @@ export interface NativeEvent {
   readonly kind: number
   readonly id: number
   readonly target: number
-  readonly number: number
-  readonly other: number
-  readonly words: string
+  readonly value: number
+  readonly otherValue: number
+  readonly text: string
   readonly reason: string
   readonly from: number
   readonly to: number

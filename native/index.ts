@@ -36,10 +36,10 @@ export function openNativeEngine({ NativeEngine }: NativeModule, options: Engine
     async close(ruleId, drainMs) {
       if (!isStopped) native.close(ruleId, drainMs)
     },
-    setFilters: (ruleId, filters) => native.filter(ruleId, filters),
-    setMeter: (id, meter) => native.meter(id, meter),
-    setBudget: (meterId, budget) => native.budget(meterId, budget),
-    removeMeter: id => native.unmeter(id),
+    setFilters: (ruleId, filters) => native.setFilters(ruleId, filters),
+    setMeter: (id, meter) => native.setMeter(id, meter),
+    setBudget: (meterId, budget) => native.setBudget(meterId, budget),
+    removeMeter: id => native.removeMeter(id),
     resolved(token, answer) {
       if (!isStopped) native.resolved(token, answer)
     },
@@ -65,20 +65,20 @@ function cachedReasons(native: NativeEngine): ReasonOf {
 }
 
 function translate(event: NativeEvent, reasonOf: ReasonOf): EngineEvent {
-  const { id, target, number, other, words, reason, from, to, counters } = event
+  const { id, target, value, otherValue, text, reason, from, to, counters } = event
   const kind = eventKinds[event.kind]
   if (kind === undefined)
     throw new RangeError(`the native engine sent an event of unknown kind ${event.kind}`)
   const health = (state: number) => healths[state] ?? 'unknown'
   switch (kind) {
     case 'resolve':
-      return { kind, token: number, ruleId: id, host: words }
+      return { kind, token: value, ruleId: id, host: text }
     case 'closed':
       return { kind, counters: readCounters(counters ?? new Float64Array(), reasonOf) }
     case 'dns-failed':
-      return { kind, ruleId: id, host: words, reason }
+      return { kind, ruleId: id, host: text, reason }
     case 'flow-evicted':
-      return { kind, ruleId: id, target, errno: words }
+      return { kind, ruleId: id, target, errno: text }
     case 'target-health':
       return { kind, ruleId: id, target, from: health(from), to: health(to), reason }
     case 'meter-empty':
@@ -86,8 +86,8 @@ function translate(event: NativeEvent, reasonOf: ReasonOf): EngineEvent {
     case 'splice-selected':
       return { kind, ruleId: id }
     case 'splice-unsupported':
-      return { kind, ruleId: id, errno: words }
+      return { kind, ruleId: id, errno: text }
     case 'pipe-size':
-      return { kind, requestedBytes: number, actualBytes: other, errno: words }
+      return { kind, requestedBytes: value, actualBytes: otherValue, errno: text }
   }
 }

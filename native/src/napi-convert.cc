@@ -139,9 +139,9 @@ Napi::Object event(Napi::Env env, const EngineEvent& event, Engine& engine) {
   object.Set("kind", static_cast<int>(event.kind));
   object.Set("id", event.id);
   object.Set("target", event.target);
-  object.Set("number", static_cast<double>(event.value));
-  object.Set("other", static_cast<double>(event.other_value));
-  object.Set("words", event.text);
+  object.Set("value", static_cast<double>(event.value));
+  object.Set("otherValue", static_cast<double>(event.other_value));
+  object.Set("text", event.text);
   object.Set("reason", event.reason);
   object.Set("from", static_cast<int>(event.from));
   object.Set("to", static_cast<int>(event.to));

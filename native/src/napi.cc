@@ -15,10 +15,10 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
                        {
                            InstanceMethod<&NativeEngine::open>("open"),
                            InstanceMethod<&NativeEngine::close>("close"),
-                           InstanceMethod<&NativeEngine::filter>("filter"),
-                           InstanceMethod<&NativeEngine::meter>("meter"),
-                           InstanceMethod<&NativeEngine::budget>("budget"),
-                           InstanceMethod<&NativeEngine::unmeter>("unmeter"),
+                           InstanceMethod<&NativeEngine::set_filters>("setFilters"),
+                           InstanceMethod<&NativeEngine::set_meter>("setMeter"),
+                           InstanceMethod<&NativeEngine::set_budget>("setBudget"),
+                           InstanceMethod<&NativeEngine::remove_meter>("removeMeter"),
                            InstanceMethod<&NativeEngine::resolved>("resolved"),
                            InstanceMethod<&NativeEngine::sample>("sample"),
                            InstanceMethod<&NativeEngine::reasons>("reasons"),
@@ -76,22 +76,22 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
   void close(const Napi::CallbackInfo& info) {
     engine_->close(info[0].As<Napi::Number>(), info[1].As<Napi::Number>().Int64Value());
   }
-  void filter(const Napi::CallbackInfo& info) {
+  void set_filters(const Napi::CallbackInfo& info) {
     std::string error;
     auto filters = convert::filters(info[1].As<Napi::Object>(), engine_->reasons(), error);
     if (!filters) return throw_error("EINVAL", error);
     engine_->set_filters(info[0].As<Napi::Number>(), std::move(filters));
   }
-  void meter(const Napi::CallbackInfo& info) {
+  void set_meter(const Napi::CallbackInfo& info) {
     engine_->set_meter(info[0].As<Napi::Number>(),
                        convert::limits(info[1].As<Napi::Object>(), engine_->reasons()));
   }
-  void budget(const Napi::CallbackInfo& info) {
+  void set_budget(const Napi::CallbackInfo& info) {
     const int id = info[0].As<Napi::Number>();
     if (!engine_->set_budget(id, convert::budget(info[1])))
       throw_error("EINVAL", "there is no meter " + std::to_string(id));
   }
-  void unmeter(const Napi::CallbackInfo& info) { engine_->remove_meter(info[0].As<Napi::Number>()); }
+  void remove_meter(const Napi::CallbackInfo& info) { engine_->remove_meter(info[0].As<Napi::Number>()); }
   void resolved(const Napi::CallbackInfo& info) {
     engine_->resolved(info[0].As<Napi::Number>().Int64Value(), convert::answer(info[1].As<Napi::Object>()));
   }
