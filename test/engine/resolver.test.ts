@@ -9,8 +9,8 @@ import { openDns } from '../support/dns.ts'
 
 type Answer = readonly Address[] | string | Promise<readonly Address[]>
 
-/** A resolver that asks a table, A then AAAA: addresses, or the code of a failure. */
-function scene(t: Test, table: Record<string, readonly [four: Answer, six: Answer]> = {}) {
+/** A resolver over a table of answers, A then AAAA: addresses, or an error code. */
+function resolverFixture(t: Test, table: Record<string, readonly [four: Answer, six: Answer]> = {}) {
   const clock: FakeClock = fakeClock()
   const asked: string[] = []
   const lookup: Lookup = async (name, family) => {
@@ -29,8 +29,8 @@ const never = new Promise<readonly Address[]>(() => {})
 const found = (...addresses: string[]) => ({ ok: true, addresses })
 const failed = (reason: string) => ({ ok: false, reason })
 
-t.test('both families answer, IPv4 first, whatever case and trailing dot the name has', async t => {
-  const { resolve, asked } = scene(t, { 'web.test': [a('10.0.0.1'), a('fd00::1')] })
+t.test('both families are returned, IPv4 first; case and a trailing dot do not matter', async t => {
+  const { resolve, asked } = resolverFixture(t, { 'web.test': [a('10.0.0.1'), a('fd00::1')] })
 
   t.same(await resolve('Web.Test.'), found('10.0.0.1', 'fd00::1'))
   t.same(await resolve('web.test'), found('10.0.0.1', 'fd00::1'))
@@ -38,8 +38,8 @@ t.test('both families answer, IPv4 first, whatever case and trailing dot the nam
   t.same(asked, ['web.test 4', 'web.test 6'])
 })
 
-t.test('either family is enough', async t => {
-  const { resolve } = scene(t, {
+t.test('one family is enough', async t => {
+  const { resolve } = resolverFixture(t, {
     'four.test': [a('10.0.0.1'), 'ENODATA'],
     'six.test': ['ESERVFAIL', a('fd00::1')]
   })
@@ -49,9 +49,9 @@ t.test('either family is enough', async t => {
 })
 
 t.test(
-  'a family that does not answer holds the other up for a quarter of a second, and is asked again soon',
+  'a family that does not answer delays the other by a quarter of a second, and is asked again soon',
   async t => {
-    const { resolve, clock, asked } = scene(t, { 'web.test': [a('10.0.0.1', 3_600), never] })
+    const { resolve, clock, asked } = resolverFixture(t, { 'web.test': [a('10.0.0.1', 3_600), never] })
 
     const pending = resolve('web.test')
     await clock.advance(250)
@@ -68,22 +68,22 @@ t.test(
   }
 )
 
-t.test('an address is its own answer', async t => {
-  const { resolve, asked } = scene(t)
+t.test('an address resolves to itself', async t => {
+  const { resolve, asked } = resolverFixture(t)
 
   t.same(await resolve('10.0.0.1'), found('10.0.0.1'))
   t.same(await resolve('fd00::1'), found('fd00::1'))
   t.same(asked, [])
 })
 
-t.test('the time to live of an answer is kept to between a second and an hour', async t => {
+t.test('the TTL of an answer is limited to between a second and an hour', async t => {
   for (const [ttl, freshMs] of [
     [0, 1_000],
     [1, 1_000],
     [90, 90_000],
     [86_400, 3_600_000]
   ] as const) {
-    const { resolve, clock, asked } = scene(t, { 'web.test': [a('10.0.0.1', ttl), 'ENODATA'] })
+    const { resolve, clock, asked } = resolverFixture(t, { 'web.test': [a('10.0.0.1', ttl), 'ENODATA'] })
     await resolve('web.test')
 
     await clock.advance(freshMs - 1)
@@ -95,8 +95,8 @@ t.test('the time to live of an answer is kept to between a second and an hour', 
   }
 })
 
-t.test("the shortest time to live of an answer is the answer's", async t => {
-  const { resolve, clock, asked } = scene(t, { 'web.test': [a('10.0.0.1', 300), a('fd00::1', 5)] })
+t.test('the shortest TTL of its records is the TTL of an answer', async t => {
+  const { resolve, clock, asked } = resolverFixture(t, { 'web.test': [a('10.0.0.1', 300), a('fd00::1', 5)] })
   await resolve('web.test')
 
   await clock.advance(5_000)
@@ -105,8 +105,8 @@ t.test("the shortest time to live of an answer is the answer's", async t => {
   t.equal(asked.length, 4)
 })
 
-t.test('a failure says why there are no addresses', async t => {
-  const { resolve } = scene(t, {
+t.test('a failure has a reason', async t => {
+  const { resolve } = resolverFixture(t, {
     'gone.test': ['ENOTFOUND', 'ENOTFOUND'],
     'half-gone.test': ['ESERVFAIL', 'ENOTFOUND'],
     'broken.test': ['ESERVFAIL', 'ENODATA'],
@@ -125,7 +125,7 @@ t.test('a failure says why there are no addresses', async t => {
   t.same(await resolve('slow.test'), failed('timeout'))
 })
 
-t.test('an attempt ends after 3 s, and who asked is told to let go', async t => {
+t.test('an attempt times out after 3 s, and its lookup is aborted', async t => {
   const clock = fakeClock()
   const signals: AbortSignal[] = []
   const lookup: Lookup = (_name, _family, signal) => {
@@ -143,8 +143,8 @@ t.test('an attempt ends after 3 s, and who asked is told to let go', async t => 
   t.ok(signals.every(({ aborted }) => aborted))
 })
 
-t.test('a failure is kept for 3 s', async t => {
-  const { resolve, clock, asked, table } = scene(t, { 'web.test': ['ENOTFOUND', 'ENOTFOUND'] })
+t.test('a failure is cached for 3 s', async t => {
+  const { resolve, clock, asked, table } = resolverFixture(t, { 'web.test': ['ENOTFOUND', 'ENOTFOUND'] })
   await resolve('web.test')
   table['web.test'] = [a('10.0.0.1'), 'ENODATA']
 
@@ -155,8 +155,8 @@ t.test('a failure is kept for 3 s', async t => {
   t.same(await resolve('web.test'), found('10.0.0.1'))
 })
 
-t.test('what was known stands in for at most 60 s after a refresh has failed', async t => {
-  const { resolve, clock, asked, table } = scene(t, { 'web.test': [a('10.0.0.1', 10), 'ENODATA'] })
+t.test('after a failed refresh the old answer is used for at most 60 s', async t => {
+  const { resolve, clock, asked, table } = resolverFixture(t, { 'web.test': [a('10.0.0.1', 10), 'ENODATA'] })
   await resolve('web.test')
   table['web.test'] = ['ESERVFAIL', 'ESERVFAIL']
   await clock.advance(100_000)
@@ -175,8 +175,8 @@ t.test('what was known stands in for at most 60 s after a refresh has failed', a
   t.same(await resolve('web.test'), found('10.0.0.2'))
 })
 
-t.test('a name that is gone is gone, whatever was known', async t => {
-  const { resolve, clock, table } = scene(t, { 'web.test': [a('10.0.0.1', 10), 'ENODATA'] })
+t.test('a name that no longer exists fails at once, whatever was cached', async t => {
+  const { resolve, clock, table } = resolverFixture(t, { 'web.test': [a('10.0.0.1', 10), 'ENODATA'] })
   await resolve('web.test')
   table['web.test'] = ['ENOTFOUND', 'ENOTFOUND']
   await clock.advance(10_000)
@@ -184,9 +184,9 @@ t.test('a name that is gone is gone, whatever was known', async t => {
   t.same(await resolve('web.test'), failed('nxdomain'))
 })
 
-t.test('one look-up a name at a time', async t => {
+t.test('there is one lookup per name at a time', async t => {
   const { promise, resolve: answer } = Promise.withResolvers<readonly Address[]>()
-  const { resolve, asked } = scene(t, { 'web.test': [promise, 'ENODATA'] })
+  const { resolve, asked } = resolverFixture(t, { 'web.test': [promise, 'ENODATA'] })
 
   const all = Promise.all(Array.from({ length: 10 }, () => resolve('web.test')))
   answer(a('10.0.0.1'))
@@ -195,10 +195,10 @@ t.test('one look-up a name at a time', async t => {
   t.equal(asked.length, 2)
 })
 
-t.test('64 look-ups are in flight at most', async t => {
+t.test('at most 64 lookups are in flight', async t => {
   const { promise, resolve: answer } = Promise.withResolvers<readonly Address[]>()
   const names = Array.from({ length: 65 }, (_, i) => `web${i}.test`)
-  const { resolve } = scene(t, Object.fromEntries(names.map(name => [name, [promise, 'ENODATA']])))
+  const { resolve } = resolverFixture(t, Object.fromEntries(names.map(name => [name, [promise, 'ENODATA']])))
 
   const pending = names.slice(0, 64).map(resolve)
   t.same(await resolve('web64.test'), failed('overloaded'))
@@ -208,10 +208,10 @@ t.test('64 look-ups are in flight at most', async t => {
   t.same(await resolve('web64.test'), found('10.0.0.1'))
 })
 
-t.test('while too many look-ups are in flight, what was known stands in', async t => {
+t.test('while too many lookups are in flight, the old answer is used', async t => {
   const { promise, resolve: answer } = Promise.withResolvers<readonly Address[]>()
   const names = Array.from({ length: 64 }, (_, i) => `web${i}.test`)
-  const { resolve, clock, asked } = scene(t, {
+  const { resolve, clock, asked } = resolverFixture(t, {
     'known.test': [a('10.0.0.7', 10), 'ENODATA'],
     ...Object.fromEntries(names.map(name => [name, [promise, 'ENODATA'] as const]))
   })
@@ -228,9 +228,9 @@ t.test('while too many look-ups are in flight, what was known stands in', async 
   await Promise.all(pending)
 })
 
-t.test('an answer that comes when its attempt is over changes nothing', async t => {
+t.test('an answer that arrives after the timeout changes nothing', async t => {
   const { promise, resolve: answer } = Promise.withResolvers<readonly Address[]>()
-  const { resolve, clock, asked } = scene(t, { 'web.test': [promise, promise] })
+  const { resolve, clock, asked } = resolverFixture(t, { 'web.test': [promise, promise] })
   const pending = resolve('web.test')
   await clock.advance(3_000)
   t.same(await pending, failed('timeout'))
@@ -244,9 +244,9 @@ t.test('an answer that comes when its attempt is over changes nothing', async t 
   t.equal(asked.length, 4)
 })
 
-t.test('of 4,096 names a failure makes room before an address that lasts', async t => {
+t.test('a full cache of 4,096 names evicts failures before addresses', async t => {
   const table: Record<string, [Answer, Answer]> = {}
-  const { resolve, asked } = scene(t, table)
+  const { resolve, asked } = resolverFixture(t, table)
   await resolve('gone.test')
   for (let i = 0; i < 4_096; i++) {
     table[`web${i}.test`] = [a('10.0.0.1'), 'ENODATA']
@@ -261,9 +261,9 @@ t.test('of 4,096 names a failure makes room before an address that lasts', async
   t.equal(asked.length, 2)
 })
 
-t.test('of 4,096 names the one closest to expiry goes', async t => {
+t.test('a full cache of 4,096 names evicts the one closest to expiry', async t => {
   const table: Record<string, [Answer, Answer]> = {}
-  const { resolve, asked } = scene(t, table)
+  const { resolve, asked } = resolverFixture(t, table)
   for (let i = 0; i < 4_096; i++) {
     table[`web${i}.test`] = [a('10.0.0.1', i === 77 ? 30 : 600), 'ENODATA']
     await resolve(`web${i}.test`)
@@ -280,8 +280,8 @@ t.test('of 4,096 names the one closest to expiry goes', async t => {
   t.equal(asked.length, 2)
 })
 
-t.test('the hosts file is honoured, and read again when it has changed', async t => {
-  const { resolve, asked, hosts } = scene(t)
+t.test('the hosts file is used, and read again when it changes', async t => {
+  const { resolve, asked, hosts } = resolverFixture(t)
   writeFileSync(
     hosts,
     '# 10.9.9.9 web.test\n10.0.0.1\tWeb.test web # ours\nfd00::1 web.test\nfe80::1%lo0 web.test\n'
@@ -299,7 +299,7 @@ t.test('the hosts file is honoured, and read again when it has changed', async t
   t.same(asked, [])
 })
 
-t.test('a real server is asked, and its times are honoured', async t => {
+t.test('a real DNS server is asked, and its TTLs are used', async t => {
   const { address, questions } = await openDns(
     t,
     { 'web.test': ['192.0.2.7', '2001:db8::7'], 'broken.test': 'SERVFAIL' },
