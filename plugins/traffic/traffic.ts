@@ -61,20 +61,20 @@ export function openTraffic({ store, clock, log }: Kernel) {
   const disown = (userId: string, em: EntityManager): Promise<void> =>
     samples.disown(userId, `~${newId(clock.now())}`, em)
 
-  /** In short transactions, so that heartbeats are answered in between. */
-  async function prune(): Promise<void> {
-    try {
-      for (let after: number | null = 0; after !== null; await setImmediate()) {
-        const from: number = after
-        after = await store.change(em => samples.pruneAfter(from, nowSecs(), em))
-      }
-    } catch (error) {
-      log.warn(
-        'traffic.not_tidied',
-        `old samples could not be deleted; tried again in an hour: ${String(error)}`
-      )
-    }
-  }
+  return { ofUser, ofClient, ofAll, disown, prune: () => prune({ store, log }, nowSecs) }
+}
 
-  return { ofUser, ofClient, ofAll, disown, prune }
+/** In short transactions, so that heartbeats are answered in between. */
+async function prune({ store, log }: Pick<Kernel, 'store' | 'log'>, nowSecs: () => number): Promise<void> {
+  try {
+    for (let after: number | null = 0; after !== null; await setImmediate()) {
+      const from: number = after
+      after = await store.change(em => samples.pruneAfter(from, nowSecs(), em))
+    }
+  } catch (error) {
+    log.warn(
+      'traffic.not_tidied',
+      `old samples could not be deleted; tried again in an hour: ${String(error)}`
+    )
+  }
 }
