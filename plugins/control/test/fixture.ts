@@ -1,4 +1,4 @@
-// A control stream with one kind of held object, 'thing', and no plugin at all.
+// A control stream with one kind of managed object, 'thing', and no plugin.
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { Type } from 'typebox'
@@ -57,7 +57,7 @@ export const things = [Put, Drop, Holding, Echo]
 
 export const codec = openCodec([...wireMessages, ...controlMessages, ...things])
 
-/** `kind id@revision is`, in the order of settling. */
+/** `id@revision` and the result's status or code. */
 export const resultText = (row: ManagedObject, result: ApplyResult): string =>
   `${row.id}@${row.revision} ${result.status === 'refused' ? result.code : result.status}`
 
@@ -75,7 +75,7 @@ export interface ControlFixture {
   rows(clientId: string): Promise<string[]>
   /** `keeper` closes it at its end; the test, when it is not given. */
   agent(token: string, script?: Partial<Script>, keeper?: Pick<Test, 'teardown'>): Promise<ScriptedAgent>
-  /** Resolves when the store has settled the n-th word. */
+  /** Resolves when the n-th result is recorded. */
   settled(n: number): Promise<readonly string[]>
   events(name: string): readonly LogLine[]
 }

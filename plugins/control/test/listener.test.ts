@@ -1,4 +1,4 @@
-// Who may come in, and what those who may not cost: nothing that another notices.
+// Which streams are accepted, and that refused ones affect no others.
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp, type Socket } from 'node:net'
@@ -24,7 +24,7 @@ const isOpen = ({ closed, destroyed, readableEnded }: Socket): boolean =>
   !closed && !destroyed && !readableEnded
 const closed = (socket: Socket): unknown => socket.closed || once(socket.resume(), 'close')
 
-t.test('who does not say who it is within 10 s is cut, with or without TLS', async t => {
+t.test('a stream without authentication within 10 s is closed, with or without TLS', async t => {
   const { control, clock, log } = await controlFixture(t)
   const { fingerprint } = control
   const bare = await knock(t, control.port())
@@ -40,7 +40,7 @@ t.test('who does not say who it is within 10 s is cut, with or without TLS', asy
   t.same(log, [])
 })
 
-t.test('who comes a byte at a time has no more time than others', async t => {
+t.test('a stream that sends a byte at a time has no more time than others', async t => {
   const { control, clock } = await controlFixture(t)
   const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
   socket.on('error', () => {})
@@ -54,21 +54,24 @@ t.test('who comes a byte at a time has no more time than others', async t => {
   await closed(socket)
 })
 
-t.test('of one address 16 may be unknown: the newcomer is let in, the oldest goes', async t => {
-  const { control } = await controlFixture(t)
-  const sockets: Socket[] = []
-  for (let i = 0; i < 16; i++) sockets.push(await knock(t, control.port()))
-  const other = await knock(t, control.port(), '127.0.0.2')
+t.test(
+  'one address may have 16 unauthenticated streams: a new one is accepted, the oldest is closed',
+  async t => {
+    const { control } = await controlFixture(t)
+    const sockets: Socket[] = []
+    for (let i = 0; i < 16; i++) sockets.push(await knock(t, control.port()))
+    const other = await knock(t, control.port(), '127.0.0.2')
 
-  const newcomer = await knock(t, control.port())
-  await closed(sockets[0]!)
+    const newcomer = await knock(t, control.port())
+    await closed(sockets[0]!)
 
-  t.ok(sockets.slice(1).every(isOpen))
-  t.ok(isOpen(other))
-  t.ok(isOpen(newcomer))
-})
+    t.ok(sockets.slice(1).every(isOpen))
+    t.ok(isOpen(other))
+    t.ok(isOpen(newcomer))
+  }
+)
 
-t.test('256 may be unknown in all: the oldest of all goes', async t => {
+t.test('all addresses together may have 256 unauthenticated streams: the oldest is closed', async t => {
   const { control } = await controlFixture(t)
   const sockets: Socket[] = []
   for (let i = 0; i < 256; i++) sockets.push(await knock(t, control.port(), `127.0.1.${1 + (i % 32)}`))
@@ -98,7 +101,7 @@ t.test('a thousand half-open streams and garbage do not keep an agent out', asyn
   )
 })
 
-t.test('only TLS 1.3 and only this protocol come in, and nothing is logged of the rest', async t => {
+t.test('only TLS 1.3 and this protocol are accepted, and nothing else is logged', async t => {
   const { control, log } = await controlFixture(t)
   const base = { port: control.port(), host: '127.0.0.1', rejectUnauthorized: false }
   for (const [name, options] of Object.entries({
@@ -117,7 +120,7 @@ t.test('only TLS 1.3 and only this protocol come in, and nothing is logged of th
   t.same(log, [])
 })
 
-t.test('an agent that finds another certificate says nothing, and so does the server', async t => {
+t.test('an agent that finds another certificate sends nothing, and the server logs nothing', async t => {
   const { control, log } = await controlFixture(t)
 
   await t.rejects(dial({ port: control.port(), fingerprint: '00'.repeat(32) }), /pinned/)

@@ -55,7 +55,7 @@ async function place(t: Test) {
   }
 }
 
-t.test('an agent is told once, and again after a later enrollment', async t => {
+t.test('the next pin is announced once, and again after a later enrollment', async t => {
   const { stage, join, told, waiting, reenroll } = await place(t)
   await join()
   t.same(told, [], 'nothing waits')
@@ -73,7 +73,7 @@ t.test('an agent is told once, and again after a later enrollment', async t => {
   t.same(told, [next, next])
 })
 
-t.test('what no longer waits is taken back, and then nothing is left of it', async t => {
+t.test('a certificate that is no longer staged is taken back, and its row deleted', async t => {
   const { stage, join, told, store } = await place(t)
   await stage(next)
   await join()
@@ -85,7 +85,7 @@ t.test('what no longer waits is taken back, and then nothing is left of it', asy
   t.equal(await store.read(em => em.count(NextPinRow)), 0)
 })
 
-t.test('an agent that does not know the word is logged, and waited for', async t => {
+t.test('an agent that does not know the message is logged, and stays unaware', async t => {
   const { stage, join, log, waiting } = await place(t)
   await stage(next)
 

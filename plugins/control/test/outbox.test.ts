@@ -1,4 +1,4 @@
-// What is told to a connected agent: each change once, in order, until there is an answer.
+// What is sent to a connected agent: each change once, in order, until there is an answer.
 import t from 'tap'
 import { Client } from '../../../kernel/identity/entities.ts'
 import type { Asked, Reaction } from '../../../kit/scripted-agent.ts'
@@ -36,7 +36,7 @@ t.test('a cut is never softened, a drain may become a cut, and what was dropped 
   t.same(await rows(clientId), ['a@4'])
 })
 
-t.test('nothing can live on a client that is not there', async t => {
+t.test('an unknown client can have no objects', async t => {
   const { put } = await controlFixture(t)
 
   await t.rejects(put('01J00000000000000000000000', 'a'), { message: /not enrolled/ })
@@ -56,7 +56,7 @@ t.test('a change that is rolled back takes no revision', async t => {
   t.same(await rows(clientId), ['b@1'])
 })
 
-t.test('a refusal is settled once, with its code, and not repeated on this stream', async t => {
+t.test('a refusal is recorded once, with its code, and the object not sent again on this stream', async t => {
   const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const react = ({ body }: Asked): Reaction => (body['id'] === 'bad' ? { refuse: 'port_in_use' } : 'take')
@@ -70,7 +70,7 @@ t.test('a refusal is settled once, with its code, and not repeated on this strea
   t.same(idsOf(edge.heard).slice(1), ['bad', 'good'])
 })
 
-t.test('what was refused is tried again on the next stream', async t => {
+t.test('a refused object is sent again on the next stream', async t => {
   const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const first = await agent(token, { react: () => ({ refuse: 'activation_failed' }) })
@@ -83,7 +83,7 @@ t.test('what was refused is tried again on the next stream', async t => {
   t.same(await settled(2), ['a@1 activation_failed', 'a@1 applied'])
 })
 
-t.test('without an answer nothing is settled, and it is said again every 15 s', async t => {
+t.test('without an answer nothing is recorded, and the object is sent again every 15 s', async t => {
   const { enroll, agent, put, settled, results, clock, texts } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const reactions: Reaction[] = ['never', 'never', 'take']
@@ -122,7 +122,7 @@ t.test('a removal overtakes the push that has no answer', async t => {
   t.same(await rows(clientId), [])
 })
 
-t.test("an answer on a revision that is no longer the row's settles nothing", async t => {
+t.test("an answer on a revision that is no longer the row's is not recorded", async t => {
   const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const held = Promise.withResolvers<void>()
@@ -137,7 +137,7 @@ t.test("an answer on a revision that is no longer the row's settles nothing", as
   t.same(await settled(1), ['a@2 applied'])
 })
 
-t.test('a stream that ends while an answer is awaited settles nothing', async t => {
+t.test('a stream that ends before an answer records nothing', async t => {
   const { enroll, agent, put, settled, results } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token, { react: () => 'never' })
@@ -176,7 +176,7 @@ t.test('many changes at once arrive in the order in which they were made', async
   t.same(idsOf(edge.heard).slice(1), ids)
 })
 
-t.test('a drained removal is taken first and gone later; its row waits until then', async t => {
+t.test('a drained removal is applied first and removed later; its row stays until then', async t => {
   const { enroll, agent, put, drop, settled, rows } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)
@@ -194,7 +194,7 @@ t.test('a drained removal is taken first and gone later; its row waits until the
   t.same(await rows(clientId), [])
 })
 
-t.test('Gone says nothing of what shall be there', async t => {
+t.test('ObjectRemoved changes nothing for an object that is wanted', async t => {
   const { enroll, agent, put, settled, rows } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)
@@ -208,7 +208,7 @@ t.test('Gone says nothing of what shall be there', async t => {
   t.same(await rows(clientId), ['a@1'])
 })
 
-t.test('an agent says by itself how an object stands', async t => {
+t.test('an agent reports the status of an object by itself', async t => {
   const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)
@@ -222,7 +222,7 @@ t.test('an agent says by itself how an object stands', async t => {
   t.same(await settled(3), ['a@1 applied', 'a@1 port_in_use', 'a@1 applied'])
 })
 
-t.test('many words at once are all written down', async t => {
+t.test('many reports at once are all recorded', async t => {
   const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)
@@ -240,7 +240,7 @@ t.test('many words at once are all written down', async t => {
   t.notOk(edge.ended.aborted)
 })
 
-t.test('an owner that cannot take a word down does not keep others from theirs', async t => {
+t.test('a kind that cannot record a result does not affect others', async t => {
   const { enroll, agent, put, settled, events } = await controlFixture(t, {
     kinds: [
       {
@@ -259,7 +259,7 @@ t.test('an owner that cannot take a word down does not keep others from theirs',
   t.match(events('held.settle_failed'), [{ level: 'error', fields: { client_id: clientId } }])
 })
 
-t.test('an owner that fails to load is begun again after 15 s', async t => {
+t.test('after a failed load the outbox reconciles again after 15 s', async t => {
   let isBroken = true
   const { enroll, agent, put, settled, events, clock } = await controlFixture(t, {
     kinds: [
@@ -285,7 +285,7 @@ t.test('an owner that fails to load is begun again after 15 s', async t => {
   t.same(await settled(1), ['a@1 applied'])
 })
 
-t.test("a body that cannot be put into words is the owner's refusal", async t => {
+t.test('a body that cannot be encoded is recorded as a refusal', async t => {
   const { enroll, agent, put, settled, events } = await controlFixture(t, {
     kinds: [{ load: async rows => new Map(rows.map(({ id }) => [id, { nothing: 'of the schema' }])) }]
   })
@@ -298,7 +298,7 @@ t.test("a body that cannot be put into words is the owner's refusal", async t =>
   t.equal(events('held.send_failed').length, 1)
 })
 
-t.test('a client that is deleted while it is connected disturbs nobody', async t => {
+t.test('a client that is deleted while it is connected affects no other', async t => {
   const { enroll, agent, put, settled, store, control, log } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { Inventory } from '../../../kernel/wire/control.ts'
 import { controlFixture, Drop, Put } from './fixture.ts'
 
-t.test('a change reaches a connected agent and is settled by its answer', async t => {
+t.test('a change is sent to a connected agent, and its answer recorded', async t => {
   const { enroll, agent, put, settled, rows } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)
@@ -15,24 +15,21 @@ t.test('a change reaches a connected agent and is settled by its answer', async 
   t.same(await rows(clientId), ['a@1'])
 })
 
-t.test(
-  'what was stored while the agent was away is sent when it comes, in order of its revisions',
-  async t => {
-    const { enroll, agent, put, settled } = await controlFixture(t)
-    const { clientId, token } = await enroll()
-    await put(clientId, 'b', 'a', 'c')
+t.test('changes made while the agent was away are sent when it joins, in order of revision', async t => {
+  const { enroll, agent, put, settled } = await controlFixture(t)
+  const { clientId, token } = await enroll()
+  await put(clientId, 'b', 'a', 'c')
 
-    const edge = await agent(token)
+  const edge = await agent(token)
 
-    t.same(await settled(3), ['b@1 applied', 'a@2 applied', 'c@3 applied'])
-    t.same(
-      edge.heard.map(({ body: { id } }) => id),
-      [undefined, 'b', 'a', 'c']
-    )
-  }
-)
+  t.same(await settled(3), ['b@1 applied', 'a@2 applied', 'c@3 applied'])
+  t.same(
+    edge.heard.map(({ body: { id } }) => id),
+    [undefined, 'b', 'a', 'c']
+  )
+})
 
-t.test("an agent whose digest is the server's is sent nothing, and its rows are settled", async t => {
+t.test("an agent with the server's digest is sent nothing, and its rows are recorded as applied", async t => {
   const { enroll, agent, put, settled, control } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a', 'b')
@@ -53,7 +50,7 @@ t.test("an agent whose digest is the server's is sent nothing, and its rows are 
   t.ok(control.peers.find(clientId))
 })
 
-t.test('only the difference is sent: what is unchanged is not touched', async t => {
+t.test('only the difference is sent', async t => {
   const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'same', 'changed', 'new')
@@ -103,7 +100,7 @@ t.test('removals come first, then kinds, the last first, each answered before th
 })
 
 t.test(
-  'a removal found at reconnect: gone where nothing is left, cut or drained as its tombstone says',
+  'a removal at a reconnect is recorded where nothing is left, else sent as its tombstone says',
   async t => {
     const { enroll, agent, drop, settled, rows } = await controlFixture(t)
     const { clientId, token } = await enroll()
@@ -137,7 +134,7 @@ t.test(
   }
 )
 
-t.test('what no row knows is cut, what drains is left to its end', async t => {
+t.test('an object without a row is cut, and one that drains is left alone', async t => {
   const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const stock = [
@@ -162,7 +159,7 @@ t.test('what no row knows is cut, what drains is left to its end', async t => {
 })
 
 t.test(
-  'what waits at the agent and no row knows is cut when it is told of, though the digest is equal',
+  'a failed object without a row is cut when the agent reports it, although the digests are equal',
   async t => {
     const { enroll, agent, put, settled } = await controlFixture(t)
     const { clientId, token } = await enroll()
@@ -187,7 +184,7 @@ t.test(
   }
 )
 
-t.test('an object whose owner has nothing to send is not sent, and goes from the agent', async t => {
+t.test('an object without a body is not sent, and removed from the agent', async t => {
   const { enroll, agent, put, texts, settled, rows } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'whole', 'in parts')
@@ -208,7 +205,7 @@ t.test('an object whose owner has nothing to send is not sent, and goes from the
   t.same(await rows(clientId), ['whole@1', 'in parts@2'])
 })
 
-t.test('what waits at the agent is sent again: its answer says how it stands', async t => {
+t.test('an object that failed on the agent is sent again, and the answer recorded', async t => {
   const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
@@ -219,7 +216,7 @@ t.test('what waits at the agent is sent again: its answer says how it stands', a
   t.same(await settled(1), ['a@1 port_in_use'])
 })
 
-t.test('an agent that knows another generation is told everything again', async t => {
+t.test('an agent of another generation is sent everything again', async t => {
   const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
@@ -231,7 +228,7 @@ t.test('an agent that knows another generation is told everything again', async 
   t.match(edge.heard.slice(1), [{ name: Put.name, body: { id: 'a', revision: 1 } }])
 })
 
-t.test('a server that meets revisions above its counter counts on from them', async t => {
+t.test("revisions above the server's counter raise it", async t => {
   const { enroll, agent, put, drop, settled, rows } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'ahead', 'behind')
@@ -255,7 +252,7 @@ t.test('a server that meets revisions above its counter counts on from them', as
   t.same(await rows(clientId), ['behind@2', 'ahead@61', 'next@63'])
 })
 
-t.test('an inventory comes in as many parts as it needs', async t => {
+t.test('an inventory is read page by page', async t => {
   const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const ids = Array.from({ length: 350 }, (_, i) => `thing-${String(i).padStart(3, '0')}`)

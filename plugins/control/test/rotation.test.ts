@@ -46,7 +46,7 @@ async function place(t: Test, settings: CertificateSettings = {}) {
   }
 }
 
-t.test('without clients a new certificate is there at once', async t => {
+t.test('without clients a new certificate is in use at once', async t => {
   const { data, rotation, present, start } = await place(t)
 
   const { fingerprint, state } = await rotation.reissue({ names: ['gate.example'] }, 'replace')
@@ -57,7 +57,7 @@ t.test('without clients a new certificate is there at once', async t => {
   t.match(await showCertificate(data, {}), { fingerprint, pinned: fingerprint, next: null })
 })
 
-t.test('with clients it waits, and an acknowledgement counts only with the token of today', async t => {
+t.test('with clients it is staged, and a confirmation counts only with the present token', async t => {
   const { data, store, rotation, enroll } = await place(t)
   const { clientId, tokenHash } = await enroll('paris')
   await t.rejects(rotation.reissue({ names: [] }, 'replace'), /1 enrolled clients pin .*--rotate/)
@@ -72,7 +72,7 @@ t.test('with clients it waits, and an acknowledgement counts only with the token
   t.match(await rotation.activate('force'), { fingerprint, lost: [{ name: 'paris' }] })
 })
 
-t.test('an activation that was cut off between file and store is finished by the next', async t => {
+t.test('an activation that was interrupted between file and store is finished by the next', async t => {
   const { data, store, rotation, enroll, start } = await place(t)
   await enroll('paris')
   const { fingerprint } = await rotation.reissue({ names: [] }, 'rotate')
@@ -115,17 +115,20 @@ t.test('a configured certificate that shadows the new one is reported', async t 
   t.not(fingerprint, old)
 })
 
-t.test('what cannot be a name, the present certificate, and nothing at all are refused', async t => {
-  const { data, rotation } = await place(t)
-  const own = join(data, 'control.pem')
+t.test(
+  'an invalid name, the present certificate, and an activation without a staged one are refused',
+  async t => {
+    const { data, rotation } = await place(t)
+    const own = join(data, 'control.pem')
 
-  await t.rejects(rotation.reissue({ names: ['not a name'] }, 'rotate'), /is no DNS name/)
-  await t.rejects(rotation.reissue({ names: ['a.*.example'] }, 'rotate'), /is no DNS name/)
-  await t.rejects(
-    rotation.reissue({ from: { certPath: own, keyPath: own } }, 'rotate'),
-    /present certificate/
-  )
-  await t.rejects(rotation.activate('careful'), /no certificate is staged/)
-  await t.rejects(rotation.activate('force'), /no certificate is staged/)
-  await rotation.reissue({ names: ['*.edge.example', '10.0.0.1'] }, 'rotate')
-})
+    await t.rejects(rotation.reissue({ names: ['not a name'] }, 'rotate'), /is no DNS name/)
+    await t.rejects(rotation.reissue({ names: ['a.*.example'] }, 'rotate'), /is no DNS name/)
+    await t.rejects(
+      rotation.reissue({ from: { certPath: own, keyPath: own } }, 'rotate'),
+      /present certificate/
+    )
+    await t.rejects(rotation.activate('careful'), /no certificate is staged/)
+    await t.rejects(rotation.activate('force'), /no certificate is staged/)
+    await rotation.reissue({ names: ['*.edge.example', '10.0.0.1'] }, 'rotate')
+  }
+)

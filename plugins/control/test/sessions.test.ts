@@ -15,7 +15,7 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await turn()
 }
 
-t.test('a token that no client has is unknown; one that no longer holds is revoked', async t => {
+t.test('a token that no client has is unknown; a replaced one is revoked', async t => {
   const { agent, enroll, store, control } = await controlFixture(t)
   const spent = await enroll()
   const revoked = await enroll()
@@ -30,7 +30,7 @@ t.test('a token that no client has is unknown; one that no longer holds is revok
   t.same(control.peers.all(), [])
 })
 
-t.test('an agent of another protocol is told so', async t => {
+t.test('an agent with another protocol version is refused with a reason', async t => {
   const { control, enroll } = await controlFixture(t)
   const { token } = await enroll()
   const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
@@ -42,7 +42,7 @@ t.test('an agent of another protocol is told so', async t => {
   await t.rejects(channel.request(Hello, hello), { code: 'wire.protocol_version', message: /version 1/ })
 })
 
-t.test('Hello is written down with its client, and speaks for it while it is away', async t => {
+t.test('version and capabilities of Hello are saved, and count while the client is offline', async t => {
   const { agent, enroll, store, control, clock, events } = await controlFixture(t)
   const { token, clientId } = await enroll('berlin')
   const client = () => store.read(em => em.findOneOrFail(Client, { id: clientId }))
@@ -81,7 +81,7 @@ t.test('Hello is written down with its client, and speaks for it while it is awa
   t.equal((await client()).lastSeenAt, clock.now())
 })
 
-t.test('an agent that names no capabilities is judged by its version', async t => {
+t.test('the capabilities of an agent that names none follow from its version', async t => {
   const { agent, enroll, store, control } = await controlFixture(t)
   const { token, clientId } = await enroll()
 
@@ -93,22 +93,25 @@ t.test('an agent that names no capabilities is judged by its version', async t =
   t.equal((await store.read(em => em.findOneOrFail(Client, { id: clientId }))).capabilities ?? null, null)
 })
 
-t.test('before Hello only greetings are heard, and Hello may follow one on the same stream', async t => {
-  const { agent, enroll, control } = await controlFixture(t, { greetings: echo })
-  const { token } = await enroll()
-  const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
-  const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
-  const { channel } = new Stream({ socket, codec, handlers: [], clock, log: listen([]) })
-  t.teardown(() => socket.destroy())
+t.test(
+  'before Hello only pre-authentication messages are handled, and Hello may follow on the same stream',
+  async t => {
+    const { agent, enroll, control } = await controlFixture(t, { greetings: echo })
+    const { token } = await enroll()
+    const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
+    const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
+    const { channel } = new Stream({ socket, codec, handlers: [], clock, log: listen([]) })
+    t.teardown(() => socket.destroy())
 
-  t.same(await channel.request(Echo, { text: 'redeem' }), { text: 'redeem' })
-  await t.rejects(channel.request(Put, { id: '', revision: 1, text: '' }), { code: 'wire.unknown_message' })
-  const hello = { token, agent_version: '', protocol_version: 1, instance_id: '', state_digest: '' }
-  t.match(await channel.request(Hello, hello), { server_version: '2.0.0' })
+    t.same(await channel.request(Echo, { text: 'redeem' }), { text: 'redeem' })
+    await t.rejects(channel.request(Put, { id: '', revision: 1, text: '' }), { code: 'wire.unknown_message' })
+    const hello = { token, agent_version: '', protocol_version: 1, instance_id: '', state_digest: '' }
+    t.match(await channel.request(Hello, hello), { server_version: '2.0.0' })
 
-  const joined = await agent((await enroll()).token)
-  await t.rejects(joined.channel.request(Echo, { text: 'redeem' }), { code: 'wire.unknown_message' })
-})
+    const joined = await agent((await enroll()).token)
+    await t.rejects(joined.channel.request(Echo, { text: 'redeem' }), { code: 'wire.unknown_message' })
+  }
+)
 
 t.test('frames are small before Hello, and may be large after it', async t => {
   const { agent, enroll, control } = await controlFixture(t, { greetings: echo, handlers: echo })
@@ -122,7 +125,7 @@ t.test('frames are small before Hello, and may be large after it', async t => {
   await t.rejects(channel.request(Echo, { text: 'x'.repeat(5_000) }), { code: 'wire.closed' })
 })
 
-t.test('what features have to say is in Welcome; they are told of join and end', async t => {
+t.test('Welcome has the parts of plugins, and their hooks are called at join and end', async t => {
   const story: string[] = []
   const { agent, enroll } = await controlFixture(t, {
     connection: {
@@ -156,7 +159,7 @@ t.test('the newer session of a client replaces the older', async t => {
   t.equal(control.peers.all().length, 1)
 })
 
-t.test('two agents with one bundle are told apart, warned of once a minute, and slowed', async t => {
+t.test('two agents with one bundle are detected, logged once a minute, and slowed down', async t => {
   const { agent, enroll, events, clock } = await controlFixture(t)
   const { token, clientId } = await enroll()
   const ends: (string | null)[] = []
@@ -180,7 +183,7 @@ t.test('two agents with one bundle are told apart, warned of once a minute, and 
   t.equal(ends.at(-1), 'replaced')
 })
 
-t.test('one agent that comes again and again is no conflict', async t => {
+t.test('one agent that reconnects again and again is no conflict', async t => {
   const { agent, enroll, events } = await controlFixture(t)
   const { token } = await enroll()
 
@@ -189,7 +192,7 @@ t.test('one agent that comes again and again is no conflict', async t => {
   t.same(events('client.instance_conflict'), [])
 })
 
-t.test('a revoked agent is asked for its last word, told why, and sent away', async t => {
+t.test('a revoked agent is asked for a last report, told why, and disconnected', async t => {
   const asked: unknown[] = []
   const { agent, enroll, control, events } = await controlFixture(t, {
     connection: {
@@ -209,7 +212,7 @@ t.test('a revoked agent is asked for its last word, told why, and sent away', as
   t.match(events('client.disconnected'), [{ fields: { reason: 'token_revoked' } }])
 })
 
-t.test('a last word that does not come is waited for 1 s', async t => {
+t.test('a last report is waited for 1 s at most', async t => {
   const { agent, enroll, control, clock } = await controlFixture(t, {
     connection: { leaving: () => new Promise(() => {}) }
   })
@@ -225,7 +228,7 @@ t.test('a last word that does not come is waited for 1 s', async t => {
   t.equal(edge.toldEnd(), 'token_revoked')
 })
 
-t.test('a token that is revoked while its stream joins does not slip through', async t => {
+t.test('a token that is revoked while its stream joins ends the session', async t => {
   const { agent, enroll, store, control } = await controlFixture(t, {
     connection: {
       async welcome({ clientId }) {
@@ -263,7 +266,7 @@ t.test('the store makes its generation once', async t => {
   t.equal((await agent(token)).welcome.generation, generation)
 })
 
-t.test('while agents are connected, the time when they were seen goes on', async t => {
+t.test('the last-seen time of connected agents is updated', async t => {
   const { agent, enroll, clock, store } = await controlFixture(t)
   const { token, clientId } = await enroll()
   const edge = await agent(token, { clock })

@@ -7,7 +7,7 @@ import http from '../../http/plugin.ts'
 import control from '../plugin.ts'
 
 t.test(
-  'the seed is what was configured, and its host stands in the certificate made at the first start',
+  'the endpoint is the configured one, and its host is in the certificate made at the first start',
   async t => {
     const keys = { advertised_endpoint: 'gate.example:7443' }
     const { server } = await testServer(t, { plugins: [], keys })
@@ -17,7 +17,7 @@ t.test(
   }
 )
 
-t.test('without a seed, and with an empty one, there is none', async t => {
+t.test('an absent or empty endpoint is null', async t => {
   for (const keys of [{}, { advertised_endpoint: '' }]) {
     const { server } = await testServer(t, { plugins: [], keys })
 
@@ -32,7 +32,7 @@ t.test('a certificate without its key stops the start', async t => {
   })
 })
 
-t.test('a house that is wired and not started does not listen', async t => {
+t.test('a server that is wired and not started does not listen', async t => {
   const { control: stream, releases } = await wire({
     plugins: [control, http],
     keys: { control_listen: '127.0.0.1:0' },
