@@ -2,7 +2,7 @@ import { type Decision, decisionSlot } from '../kernel/http/principal.ts'
 import { definePlugin, type Plugin } from '../kernel/plugin.ts'
 
 /** Stands in for whoever keeps the record: a list of what was decided, completed in place. */
-export const watch = (decisions: Decision[]): Plugin =>
+export const decisionRecorder = (decisions: Decision[]): Plugin =>
   definePlugin({
     name: 'watch',
     version: '1.0.0',

@@ -15,14 +15,14 @@ import type { Message } from '../kernel/wire/message.ts'
 import { RulePush } from '../plugins/rules/wire.ts'
 import type { Stats } from '../plugins/stats/stats.ts'
 import { scratchFor } from './scratch.ts'
-import { connectAgent, type Script, type ScriptedAgent, scripted } from './scripted-agent.ts'
+import { connectAgent, type Script, type ScriptedAgent, scriptedResponse } from './scripted-agent.ts'
 import { type Delivered, openJournal } from './test-journal.ts'
 import { testServer as open, type TestServer } from './test-server.ts'
 
 export { type Conformance, conform } from './conformance.ts'
 export { type FakeClock, fakeClock } from './fake-clock.ts'
 export { type FakeEngine, fakeEngine } from './fake-engine.ts'
-export { type Script, type ScriptedAgent, scripted } from './scripted-agent.ts'
+export { type Script, type ScriptedAgent, scriptedResponse } from './scripted-agent.ts'
 
 /** A test of node:test (`after`) or of tap (`teardown`). */
 export type TestContext = { after(release: () => unknown): void } | { teardown(release: () => unknown): void }
@@ -35,7 +35,7 @@ export interface TestServerOptions {
   readonly sections?: Readonly<Record<string, unknown>>
 }
 
-export interface TestHome extends TestServer {
+export interface KitServer extends TestServer {
   decode<B extends TSchema>(message: Message<B>, bytes: Uint8Array | undefined): Static<B>
 }
 
@@ -43,7 +43,7 @@ export interface TestHome extends TestServer {
 export async function testServer(
   t: TestContext,
   { plugins = [], ...plan }: TestServerOptions = {}
-): Promise<TestHome> {
+): Promise<KitServer> {
   const home = await open(contextOf(t), {
     ...plan,
     plugins: [...Object.keys(builtin), ...plugins],
@@ -92,7 +92,7 @@ export async function testAgent(
     ...script,
     messages: [...messages, ...(script.messages ?? [])],
     capabilities: script.capabilities === null ? null : { ...capabilities, ...script.capabilities },
-    answers: [...answers, ...(script.answers ?? [])]
+    responses: [...answers, ...(script.responses ?? [])]
   })
   const books = (): Stats => (server.depsOf('stats') as Kernel & { readonly stats: Stats }).stats // its own export
   return {
@@ -116,8 +116,8 @@ const abilities = Promise.all(Object.values(agentPlugins).map(async load => (awa
 const answersOf = ({ push, readPush, remove, readRemove, answer }: AgentObjectKind) => {
   const applied = ({ id, revision }: ObjectChange) => answer(id, revision)
   return [
-    scripted(push, body => applied(readPush(body))),
-    ...(remove && readRemove ? [scripted(remove, body => applied(readRemove(body)))] : [])
+    scriptedResponse(push, body => applied(readPush(body))),
+    ...(remove && readRemove ? [scriptedResponse(remove, body => applied(readRemove(body)))] : [])
   ]
 }
 

@@ -1,4 +1,4 @@
-// An agent of any version that does as a test says: a real TLS client, and nothing behind it.
+// An agent that a test controls: a real TLS client with scripted responses, of any version.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { connect as connectRaw } from 'node:net'
@@ -34,30 +34,30 @@ import {
 import type { MessageChannel } from '../kernel/wire/rpc.ts'
 import { Stream } from '../kernel/wire/stream.ts'
 
-/** What it holds, as Stock says it. */
-export interface Stocked {
+/** An object that the agent reports in its inventory. */
+export interface InventoryRow {
   readonly kind: string
   readonly id: string
   readonly revision: number
   readonly state?: 'applied' | 'waiting' | 'draining'
 }
 
-/** A question of the server that came in; `body` as its schema says. */
-export interface Asked {
+/** A message or request of the server, decoded. */
+export interface ReceivedMessage {
   readonly name: string
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** `take` answers well, `never` not at all; a promise: when it settles, and what comes after it waits, as at a real agent. */
+/** 'take' sends the response, 'never' sends none, a promise delays it and, as at a real agent, all later messages. */
 export type Reaction =
   | 'take'
   | 'never'
   | { readonly refuse: string; readonly message?: string }
   | Promise<void>
 
-/** One question that the script knows. `reply` makes the good answer; the agent's stock follows by itself. */
-export interface Scripted {
-  readonly question: Request<TSchema, TSchema>
+/** A request of the server, and the function that makes its response. */
+export interface ScriptedResponse {
+  readonly request: Request<TSchema, TSchema>
   readonly reply: (body: never) => unknown
 }
 
@@ -66,83 +66,74 @@ export interface Script {
   readonly fingerprint: string
   readonly token: string
   readonly host?: string
-  readonly localAddress?: string // 127.0.0.2 and so on: an address of its own
+  readonly localAddress?: string // for example 127.0.0.2
   readonly version?: string
   readonly capabilities?: Readonly<Record<string, string>> | null // null: a Hello without the map
   readonly instanceId?: string
-  readonly generation?: string // of the stock
-  readonly stock?: readonly Stocked[]
-  readonly digest?: string // in place of the stock's own
-  readonly messages?: readonly Message[] // of the plugins that it speaks with
-  /** Pushes and removals that it answers, see `scripted`. */
-  readonly answers?: readonly Scripted[]
-  readonly react?: (asked: Asked) => Reaction
-  readonly clock?: Clock // the machine's, when absent: it beats in real time, whatever a fake clock does
+  readonly generation?: string // of the inventory
+  readonly inventory?: readonly InventoryRow[]
+  readonly digest?: string // overrides the digest of the inventory
+  readonly messages?: readonly Message[] // of the plugins under test
+  /** See `scriptedResponse`. */
+  readonly responses?: readonly ScriptedResponse[]
+  readonly react?: (asked: ReceivedMessage) => Reaction
+  readonly clock?: Clock // default: real time, also when the server has a fake clock
 }
 
 export interface ScriptedAgent {
   readonly welcome: Static<typeof Welcome.body>
   readonly channel: MessageChannel
-  /** Every question and message of the server, in order. */
-  readonly heard: Asked[]
-  /** Bytes of TLS payload and handshake that came from the server. */
+  /** Every message and request of the server, in order. */
+  readonly received: ReceivedMessage[]
+  /** Bytes received from the server, TLS handshake included. */
   readonly bytesReceived: () => number
-  /** Why the server ended the stream, when it said so. */
-  readonly toldEnd: () => string | null
+  /** The code of the server's `Ended` message. */
+  readonly endCode: () => string | null
   readonly ended: AbortSignal
   /** Resolves with the n-th (from 1) message of this name. */
-  until(name: string, n?: number): Promise<Asked>
-  gone(row: { kind: string; id: string; revision: number }): void
-  standing(row: { kind: string; id: string; revision: number; code?: string; message?: string }): void
-  /** Resolves when the stream is over. */
-  over(): Promise<void>
+  until(name: string, n?: number): Promise<ReceivedMessage>
+  sendRemoved(row: { kind: string; id: string; revision: number }): void
+  sendStatus(row: { kind: string; id: string; revision: number; code?: string; message?: string }): void
+  /** Resolves when the stream has ended. */
+  closed(): Promise<void>
   close(): Promise<void>
 }
 
-export const scripted = <B extends TSchema, A extends TSchema>(
-  question: Request<B, A>,
+export const scriptedResponse = <B extends TSchema, A extends TSchema>(
+  request: Request<B, A>,
   reply: (body: Static<B>) => Static<A>
-): Scripted => ({ question, reply }) as unknown as Scripted // the script calls it with bodies of its own question
+): ScriptedResponse => ({ request, reply }) as unknown as ScriptedResponse // called with bodies of this request only
 
-/** Connects and says Hello; rejects with Refused when the server refuses. */
+/** Connects and sends Hello. Rejects with Refused when the server refuses. */
 export async function connectAgent(t: Pick<Test, 'teardown'>, script: Script): Promise<ScriptedAgent> {
-  const heard: Asked[] = []
-  const watchers = new Set<() => void>()
-  let toldEnd: string | null = null
+  const { socket, raw } = await dial(script)
+  const messages = new ReceivedMessages()
+  let endCode: string | null = null
   const codec = codecOf(script.messages ?? none)
-
-  const hear = (name: string, body: unknown): Asked => {
-    const asked: Asked = { name, body: body as Asked['body'] } // messages are objects
-    heard.push(asked)
-    for (const look of watchers) look()
-    return asked
-  }
   const handlers: BoundHandler[] = [
     ...bindHandlers(
       [
         on(Ended, async (_: null, body) => {
-          hear(Ended.name, body)
-          toldEnd = body.code
+          messages.add(Ended.name, body)
+          endCode = body.code
         }),
         respond(Inventory, async (_: null, body) => {
-          hear(Inventory.name, body)
-          return page(script.stock ?? [], body.after)
+          messages.add(Inventory.name, body)
+          return page(script.inventory ?? [], body.after)
         })
       ],
       () => null
     ),
-    ...(script.answers ?? []).map(entry => reacting(entry, codec, script, hear))
+    ...(script.responses ?? []).map(response => handlerOf(response, codec, script, messages))
   ]
-
-  const { socket, raw } = await dial(script)
   const stream = new Stream({ socket, codec, handlers, clock: script.clock ?? systemClock, log: silent })
+  const { ended, channel } = stream
   const close = async (): Promise<void> => {
     stream.end('stopped')
     socket.destroy()
     if (!socket.closed) await once(socket, 'close')
   }
   t.teardown(close)
-  const { ended, channel } = stream
   const welcome = await channel.request(Hello, helloOf(script)).catch(async error => {
     await close()
     throw error
@@ -151,45 +142,56 @@ export async function connectAgent(t: Pick<Test, 'teardown'>, script: Script): P
   return {
     welcome,
     channel,
-    heard,
+    received: messages.all,
     ended,
     close,
     bytesReceived: () => raw.bytesRead,
-    toldEnd: () => toldEnd,
-    gone: row => channel.send(ObjectRemoved, row),
-    standing: row => channel.send(ObjectStatus, { code: '', message: '', ...row }),
-    over: () =>
-      new Promise(resolve => {
-        if (ended.aborted) resolve()
-        else ended.addEventListener('abort', () => resolve(), { once: true })
-      }),
-    until: (name, n = 1) =>
-      new Promise((resolve, reject) => {
-        const look = (): void => {
-          const found = heard.filter(asked => asked.name === name)[n - 1]
-          if (!found && !ended.aborted) return
-          watchers.delete(look)
-          if (found) resolve(found)
-          else reject(new Error(`the stream ended (${ended.reason}) before ${name} came`))
-        }
-        watchers.add(look)
-        ended.addEventListener('abort', look, { once: true })
-        look()
-      })
+    endCode: () => endCode,
+    sendRemoved: row => channel.send(ObjectRemoved, row),
+    sendStatus: row => channel.send(ObjectStatus, { code: '', message: '', ...row }),
+    closed: async () => void (ended.aborted || (await once(ended, 'abort'))),
+    until: (name, n = 1) => messages.until(ended, name, n)
+  }
+}
+
+class ReceivedMessages {
+  readonly all: ReceivedMessage[] = []
+  readonly #waiting = new Set<() => void>()
+
+  add(name: string, body: unknown): ReceivedMessage {
+    const message: ReceivedMessage = { name, body: body as ReceivedMessage['body'] } // messages are objects
+    this.all.push(message)
+    for (const check of this.#waiting) check()
+    return message
+  }
+
+  until(ended: AbortSignal, name: string, n: number): Promise<ReceivedMessage> {
+    return new Promise((resolve, reject) => {
+      const check = (): void => {
+        const found = this.all.filter(message => message.name === name)[n - 1]
+        if (!found && !ended.aborted) return
+        this.#waiting.delete(check)
+        if (found) resolve(found)
+        else reject(new Error(`the stream ended (${ended.reason}) before ${name} came`))
+      }
+      this.#waiting.add(check)
+      ended.addEventListener('abort', check, { once: true })
+      check()
+    })
   }
 }
 
 const none: readonly Message[] = []
 const codecs = new WeakMap<readonly Message[], Codec>()
 
-/** Reading the .proto files costs more than all the rest: once for a list. */
+/** Cached by list: reading the .proto files is slow. */
 function codecOf(messages: readonly Message[]): Codec {
   const codec = codecs.get(messages) ?? openCodec([...wireMessages, ...controlMessages, ...messages])
   codecs.set(messages, codec)
   return codec
 }
 
-/** TLS as an agent does it: the pin is judged before a byte is sent. */
+/** Opens TLS and checks the pin before anything is sent, as agents do. */
 export async function dial({ port, fingerprint, host = '127.0.0.1', localAddress }: Dialled) {
   const raw = connectRaw({ port, host, ...(localAddress !== undefined && { localAddress }) })
   const socket = connect({
@@ -202,7 +204,7 @@ export async function dial({ port, fingerprint, host = '127.0.0.1', localAddress
   const got = createHash('sha256').update(socket.getPeerCertificate().raw).digest('hex')
   if (got === fingerprint) return { socket, raw }
   socket.destroy()
-  throw new Error(`the server's leaf is ${got}, pinned is ${fingerprint}`)
+  throw new Error(`the server's certificate is ${got}, pinned is ${fingerprint}`)
 }
 type Dialled = Pick<Script, 'port' | 'fingerprint' | 'host' | 'localAddress'>
 
@@ -216,36 +218,37 @@ const helloOf = (script: Script): Static<typeof Hello.body> => ({
     script.digest ??
     digestOf(
       script.generation ?? '',
-      (script.stock ?? []).filter(({ state = 'applied' }) => state === 'applied')
+      (script.inventory ?? []).filter(({ state = 'applied' }) => state === 'applied')
     )
 })
 
 const pageSize = 100
 
-function page(stock: readonly Stocked[], after: string) {
-  const lineOf = ({ kind, id }: Stocked): string => `${kind} ${id}`
-  const left = stock
+function page(inventory: readonly InventoryRow[], after: string) {
+  const lineOf = ({ kind, id }: InventoryRow): string => `${kind} ${id}`
+  const left = inventory
     .filter(row => lineOf(row) > after)
     .sort((a, b) => (lineOf(a) < lineOf(b) ? -1 : 1))
     .map(row => ({ state: 'applied' as const, ...row }))
   return { rows: left.slice(0, pageSize), more: left.length > pageSize }
 }
 
-type Hear = (name: string, body: unknown) => Asked
-
-function reacting({ question, reply }: Scripted, codec: Codec, { react }: Script, hear: Hear): BoundHandler {
+function handlerOf(
+  { request, reply }: ScriptedResponse,
+  codec: Codec,
+  { react }: Script,
+  messages: ReceivedMessages
+): BoundHandler {
   return {
-    name: question.name,
+    name: request.name,
     async run(_, bytes): Promise<Response | null> {
-      const asked = hear(question.name, codec.decode(question, bytes))
-      const reaction = react?.(asked) ?? 'take'
+      const message = messages.add(request.name, codec.decode(request, bytes))
+      const reaction = react?.(message) ?? 'take'
       if (reaction === 'never') return null
       if (reaction instanceof Promise) await reaction
       else if (reaction !== 'take') throw new Refused(reaction.refuse, reaction.message ?? reaction.refuse)
-      return {
-        name: question.response.name,
-        body: codec.encode(question.response, reply(asked.body as never))
-      }
+      const body = codec.encode(request.response, reply(message.body as never))
+      return { name: request.response.name, body }
     }
   }
 }

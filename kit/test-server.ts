@@ -4,7 +4,7 @@ import type { Log } from '../kernel/base/log.ts'
 import type { Decision } from '../kernel/http/principal.ts'
 import { boot, type Server } from '../kernel/kernel.ts'
 import type { Plugin } from '../kernel/plugin.ts'
-import { watch } from './decision-recorder.ts'
+import { decisionRecorder } from './decision-recorder.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 
 export const operatorToken = 'operator-token-of-the-test-kit-0123456789'
@@ -17,7 +17,7 @@ export interface LogLine {
 }
 
 /** A log that a test can read. */
-export function listen(lines: LogLine[]): Log {
+export function recordLog(lines: LogLine[]): Log {
   const put =
     (level: string) =>
     (event: string, message: string, fields: object = {}) =>
@@ -66,7 +66,7 @@ export async function testServer(
   const decisions: Decision[] = []
   const log: LogLine[] = []
   const server = await boot({
-    plugins: [...(await load(new Set(['control', 'http', ...named]))), watch(decisions)],
+    plugins: [...(await load(new Set(['control', 'http', ...named]))), decisionRecorder(decisions)],
     keys: {
       operator_http_listen: '127.0.0.1:0',
       control_listen: '127.0.0.1:0',
@@ -77,7 +77,7 @@ export async function testServer(
     sections,
     dataDir: dir,
     version: '2.0.0',
-    log: listen(log),
+    log: recordLog(log),
     clock
   })
   let isStopped = false

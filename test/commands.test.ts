@@ -8,14 +8,14 @@ import { plugins as builtin } from '../config/plugins.ts'
 import { Fault } from '../kernel/base/errors.ts'
 import { kernelCodes } from '../kernel/check.ts'
 import { completion } from '../plugins/cli/completion.ts'
-import { openProgram, typed } from '../plugins/cli/program.ts'
-import { withMore } from '../plugins/cli/run.ts'
+import { convertArgs, openProgram } from '../plugins/cli/program.ts'
+import { withExtraArgs } from '../plugins/cli/run.ts'
 
 const root = join(import.meta.dirname, '..')
 const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
 const known = [
   ...agentCommands,
-  ...plugins.flatMap(({ commands }) => commands ?? []).map(command => withMore(command, plugins))
+  ...plugins.flatMap(({ commands }) => commands ?? []).map(command => withExtraArgs(command, plugins))
 ]
 const all = [...known, completion(known)]
 
@@ -93,7 +93,7 @@ async function read(words: readonly string[]): Promise<{ readonly code: string; 
   const write = (line: string): void => {
     text += line
   }
-  const program = openProgram('2.0.0', all, async (command, args) => void typed(command.args, args))
+  const program = openProgram('2.0.0', all, async (command, args) => void convertArgs(command.args, args))
   for (const part of [program, ...program.commands, ...program.commands.flatMap(group => group.commands)])
     part.configureOutput({ writeOut: write, writeErr: write })
   try {

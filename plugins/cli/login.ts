@@ -5,7 +5,7 @@ import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, unauthenticated } from '../../kernel/base/errors.ts'
 import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import type { CliApi } from './api.ts'
-import { askSecret } from './ask.ts'
+import { askSecret } from './ask-secret.ts'
 import { credentialFile, type Login, readLogin, writeLogin } from './credential-file.ts'
 import { originIn } from './origin.ts'
 

@@ -2,7 +2,7 @@ import { lchownSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** What root has made in the directory of a service would be closed to the service: it becomes its user's. */
-export function giveBack(dir: string): void {
+export function restoreOwner(dir: string): void {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = statSync(dir, { throwIfNoEntry: false }) ?? { uid: 0, gid: 0 }
   if (uid === 0) return

@@ -106,7 +106,7 @@ const snake = (options: Args): Args =>
   )
 
 /** The arguments as the command's schema wants them; what the command line adds for all stays out. */
-export function typed(args: TObject, given: Args): Args {
+export function convertArgs(args: TObject, given: Args): Args {
   const own = Object.fromEntries(
     Object.keys(args.properties)
       .filter(key => given[key] !== undefined)

@@ -15,15 +15,15 @@ import { type Builtin, loadPlugins, pluginSections } from '../../kernel/loader.t
 import type { Plugin } from '../../kernel/plugin.ts'
 import { type Filled, ownerOf, type Slot, slotReader } from '../../kernel/slot.ts'
 import { openApi } from './api.ts'
-import { refuseTwins } from './claims.ts'
 import { completion } from './completion.ts'
 import { checkedKeys, dataDirOf, givenKeys, logOf } from './config.ts'
 import { tokenFor } from './credential-file.ts'
+import { refuseDuplicateCommands } from './duplicate-commands.ts'
 import { originIn } from './origin.ts'
-import { giveBack } from './owner.ts'
+import { restoreOwner } from './owner.ts'
 import { openPrint } from './print.ts'
-import { openProgram, typed } from './program.ts'
-import { heedSignals, serve } from './serve.ts'
+import { convertArgs, openProgram } from './program.ts'
+import { handleSignals, serve } from './serve.ts'
 
 interface Source {
   readonly plugins: Builtin<Plugin>
@@ -50,10 +50,10 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
     })
     const known = [
       ...source.agentCommands,
-      ...plugins.flatMap(({ commands }) => commands ?? []).map(command => withMore(command, plugins))
+      ...plugins.flatMap(({ commands }) => commands ?? []).map(command => withExtraArgs(command, plugins))
     ]
     const complete = completion(known)
-    refuseTwins(plugins, [...source.agentCommands, complete])
+    refuseDuplicateCommands(plugins, [...source.agentCommands, complete])
     const commands = [...known, complete]
     const context = { version, plugins, sections, configFile }
     const program = openProgram(version, commands, (command, args) => execute(command, args, context))
@@ -86,12 +86,12 @@ async function execute(command: Command, given: Args, context: Context): Promise
   const stop = new AbortController()
   const cut = new AbortController()
   const acquired = new Releases() // by `open`: it goes with the command
-  if (command.until === 'stopped') heedSignals(stop, cut)
+  if (command.until === 'stopped') handleSignals(stop, cut)
 
   const origin = originIn(given['server'], env)
   const keys = (): Args => givenKeys(context, given)
   const call: CommandCall<Args> = {
-    args: typed(command.args, given),
+    args: convertArgs(command.args, given),
     api: connect(origin, command.needs === 'api' ? tokenFor(origin, env) : undefined),
     connect,
     keys: () => checkedKeys(context, keys()),
@@ -124,7 +124,7 @@ async function execute(command: Command, given: Args, context: Context): Promise
     stop.abort()
     await acquired.run()
     const dir = command.needs === 'data' ? dataDirOf(keys()) : given['state_dir']
-    if (typeof dir === 'string') giveBack(dir)
+    if (typeof dir === 'string') restoreOwner(dir)
   }
 }
 
@@ -147,7 +147,7 @@ const filledBare: <T>(slot: Slot<T>, plugins: readonly Plugin[]) => readonly Fil
     throw new TypeError(`${name} fills ${slot.id} with a value that needs services`)
   })(slot)
 
-export const withMore = (command: Command, plugins: readonly Plugin[]): Command => {
+export const withExtraArgs = (command: Command, plugins: readonly Plugin[]): Command => {
   const more = command.extraArgs?.(slot => filledBare(slot, plugins))
   return more ? { ...command, args: Type.Object({ ...command.args.properties, ...more }) } : command
 }

@@ -33,7 +33,7 @@ export async function serve({ options, log: logOptions, onLog, signal }: Wanted)
 }
 
 /** The first signal asks, the second cuts; a terminal that closes is no reason to stop a daemon. */
-export function heedSignals(stop: AbortController, cut: AbortController): void {
+export function handleSignals(stop: AbortController, cut: AbortController): void {
   const heed = (): void => (stop.signal.aborted ? cut : stop).abort()
   process.on('SIGTERM', heed)
   process.on('SIGINT', heed)

@@ -1,11 +1,11 @@
-// The half on the edge, where a plugin that holds the agent up cannot be asked any more, and no start may be silent.
+// Listed first in config/agent-plugins.ts, so that it also watches the start of the other plugins.
 import type { AgentPlugin } from '../../agent/plugin.ts'
-import { keepWatch } from './wire.ts'
+import { startWatchdog } from './watchdog.ts'
 
 export default {
   name: 'watchdog',
   agent: '^1.0.0',
   async start({ call: { log }, defer }) {
-    keepWatch({ whom: 'agent', patienceMs: 5000, log, defer })
+    startWatchdog({ watched: 'agent', patienceMs: 5000, log, defer })
   }
 } satisfies AgentPlugin

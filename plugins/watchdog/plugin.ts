@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { keepWatch } from './wire.ts'
+import { startWatchdog } from './watchdog.ts'
 
 const config = Type.Object(
   {
@@ -24,6 +24,6 @@ export default definePlugin<Deps>({
   kernel: '^1.0.0',
   config,
   async start({ deps: { config, log }, defer }) {
-    keepWatch({ whom: 'server', patienceMs: config.patience_secs * 1000, log, defer })
+    startWatchdog({ watched: 'server', patienceMs: config.patience_secs * 1000, log, defer })
   }
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { freePort } from '../support/ports.ts'
 import { start } from '../support/process.ts'
-import { edge, token as operatorToken, testCluster } from '../support/test-cluster.ts'
+import { token as operatorToken, startAgent, testCluster } from '../support/test-cluster.ts'
 import { modesIn, openSecretSearch } from './secret-search.ts'
 
 /** The places that are allowed, and wanted: one that is missing tells that this test no longer looks. */
@@ -98,7 +98,7 @@ t.test('no secret appears where it must not', { timeout: 240_000 }, async t => {
   const lyon = join(access.dir, 'lyon')
   const enrolled = ['agent', 'enroll', String(invited['uri']), '--state-dir', lyon]
   t.equal((await places.run('agent enroll URI', enrolled)).code, 0)
-  const { agent, clientId, stateDir } = await edge(t, access, 'edge')
+  const { agent, clientId, stateDir } = await startAgent(t, access, 'edge')
   places.watchProcess('agent', agent)
   const again = await cli('client re-enroll', [clientId])
   know('enrollment code over standard input', codeOf(again))

@@ -1,14 +1,14 @@
 // Both ends of a UDP rule. A request names the size of its response; each caller has one request under way.
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import type { Ground } from '../support/test-cluster.ts'
+import type { TestFolder } from '../support/test-cluster.ts'
 import { newFlow, note, type Route } from './ends.ts'
 
 const maxBytes = 1400
 const headBytes = 8 // number and size of the response, 4 bytes each
 const retryMs = 500 // a request without a response: the agent may have been killed
 
-export async function openDatagrams(t: Ground): Promise<Route> {
+export async function openDatagrams(t: TestFolder): Promise<Route> {
   const flows = { in: newFlow(), out: newFlow() }
   const begun = new Map<string, number>() // when each datagram was sent, by its number and way
   let lastNumber = 0

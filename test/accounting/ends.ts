@@ -1,7 +1,7 @@
 // Both ends of every transfer, in this process: records what was sent, and what arrived and when.
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import type { Ground } from '../support/test-cluster.ts'
+import type { TestFolder } from '../support/test-cluster.ts'
 
 /** Bytes that arrived at `atMs`, on a connection or datagram begun at `sinceMs`. */
 export interface Arrival {
@@ -41,7 +41,7 @@ const pieceMs = 5
 const maxUnderWay = 256 * 1024 // under way: bytes that may be lost when the agent is killed
 
 /** Callers send `hello` first: a TLS ClientHello, or nothing. */
-export async function openRoute(t: Ground, hello: Buffer = Buffer.alloc(0)): Promise<Route> {
+export async function openRoute(t: TestFolder, hello: Buffer = Buffer.alloc(0)): Promise<Route> {
   const flows = { in: newFlow(), out: newFlow() }
   const fars = new Set<Socket>()
   const arrivals = new Map<number, PromiseWithResolvers<Socket>>() // by the number that follows the hello

@@ -1,14 +1,14 @@
 // Kinds of rules: plain, without splice, by TLS name, UDP.
 import { clientHello } from '../engine/client-hellos.ts'
 import { freePort } from '../support/ports.ts'
-import type { Ground } from '../support/test-cluster.ts'
+import type { TestFolder } from '../support/test-cluster.ts'
 import { openDatagrams } from './datagrams.ts'
 import { openRoute, type Route } from './ends.ts'
 
 /** `open` makes both ends; `body` is the request that creates the rule. */
 export interface Kind {
   readonly name: string
-  readonly open: (t: Ground) => Promise<Route>
+  readonly open: (t: TestFolder) => Promise<Route>
   readonly body: (target: object) => object
 }
 

@@ -9,7 +9,7 @@ import { Envelope, wireMessages } from '../../kernel/wire/envelope.ts'
 import { encodeFrame, frameLimit, frameParser } from '../../kernel/wire/frame.ts'
 import { messages, StatsReport } from '../../plugins/stats/wire.ts'
 import type { SeededRandom } from '../bench/soak/seeded-random.ts'
-import type { Ground } from '../support/test-cluster.ts'
+import type { TestFolder } from '../support/test-cluster.ts'
 import { any, shuffled } from './chance.ts'
 
 export interface ControlProxy {
@@ -48,7 +48,7 @@ const ownIds = 2 ** 30 // ids from here on are of requests that the proxy made
 const reportsKept = 50
 const to = { host: '127.0.0.1', ALPNProtocols: [alpn], rejectUnauthorized: false }
 
-export async function openProxy(t: Ground, options: Options): Promise<ControlProxy> {
+export async function openProxy(t: TestFolder, options: Options): Promise<ControlProxy> {
   const { port, controlPort, pem, dice } = options
   const codec = openCodec([...wireMessages, ...controlMessages, ...messages])
   const pairs = new Set<Pair>()

@@ -8,10 +8,10 @@ import { seededRandom } from '../bench/soak/seeded-random.ts'
 import { freePort } from '../support/ports.ts'
 import { sluice, start } from '../support/process.ts'
 import {
-  type Edge,
-  edge,
-  type Ground,
+  type RunningAgent,
+  startAgent,
   type TestCluster,
+  type TestFolder,
   testCluster,
   token
 } from '../support/test-cluster.ts'
@@ -24,7 +24,7 @@ import { openProxy } from './proxy.ts'
 export interface Rule {
   readonly id: string
   readonly owner: string
-  readonly edge: Edge
+  readonly edge: RunningAgent
   readonly kind: Kind
   readonly port: number
   readonly route: Route
@@ -41,7 +41,7 @@ export type World = Awaited<ReturnType<typeof openWorld>>
 
 const users = ['ann', 'bob']
 
-export async function openWorld(t: Ground, seed: number) {
+export async function openWorld(t: TestFolder, seed: number) {
   const [controlPort, port] = [await freePort(), await freePort()]
   const env = {
     SVC_CONTROL_LISTEN: `127.0.0.1:${controlPort}`,
@@ -52,7 +52,7 @@ export async function openWorld(t: Ground, seed: number) {
   const proxy = await openProxy(t, { port, controlPort, pem, dice: seededRandom(seed + 1) })
   const { call } = on
   const events = [on.server]
-  const edges = [await edge(t, on, 'paris'), await edge(t, on, 'lyon')]
+  const edges = [await startAgent(t, on, 'paris'), await startAgent(t, on, 'lyon')]
   const rules: Rule[] = []
 
   async function push(rule: Omit<Rule, 'id' | 'route'>): Promise<Rule> {
@@ -121,31 +121,31 @@ export async function openWorld(t: Ground, seed: number) {
       await serverFrom(dataDir)
     },
     restored: () => restored,
-    async killAgent({ agent }: Edge): Promise<void> {
+    async killAgent({ agent }: RunningAgent): Promise<void> {
       agent.signal('SIGKILL')
       await agent.exit
     },
     /** Stops it in order: it reports and drains first. */
-    async stopAgent({ agent }: Edge): Promise<void> {
+    async stopAgent({ agent }: RunningAgent): Promise<void> {
       agent.signal('SIGTERM')
       const code = await agent.exit
       if (code !== 0) throw new Error(`the agent ended with ${code}:\n${agent.output().slice(-2000)}`)
     },
-    async startAgent(at: Edge): Promise<void> {
+    async startAgent(at: RunningAgent): Promise<void> {
       at.restart()
       await at.agent.until('control.connected')
       const open = rules.filter(rule => rule.edge === at).length
       while (at.agent.count('rule.opened') < open) await pause(20)
     },
     /** Copies the state of a stopped agent. */
-    copyState({ stateDir }: Edge): string {
+    copyState({ stateDir }: RunningAgent): string {
       const copy = `${stateDir}-copy`
       rmSync(copy, { recursive: true, force: true })
       cpSync(stateDir, copy, { recursive: true })
       return copy
     },
     /** Copies the state as a power cut would leave it now, without the end of the unsynced log. */
-    async copyAtOnce({ agent, stateDir }: Edge, keep: (frames: number) => number): Promise<string> {
+    async copyAtOnce({ agent, stateDir }: RunningAgent, keep: (frames: number) => number): Promise<string> {
       agent.signal('SIGSTOP')
       const copy = `${stateDir}-copy`
       rmSync(copy, { recursive: true, force: true })
@@ -155,16 +155,16 @@ export async function openWorld(t: Ground, seed: number) {
       return copy
     },
     /** Exchanges the agent's state and the copy. */
-    swapState({ stateDir }: Edge, copy: string): void {
+    swapState({ stateDir }: RunningAgent, copy: string): void {
       const aside = `${stateDir}-aside`
       renameSync(stateDir, aside)
       renameSync(copy, stateDir)
       renameSync(aside, copy)
     },
-    async rename({ clientId }: Edge, name: string): Promise<void> {
+    async rename({ clientId }: RunningAgent, name: string): Promise<void> {
       await call('PATCH', `/v1/clients/${clientId}/name`, { client_name: name })
     },
-    async enrollAgain({ clientId, stateDir }: Edge): Promise<void> {
+    async enrollAgain({ clientId, stateDir }: RunningAgent): Promise<void> {
       const { uri } = await call<{ uri: string }>('POST', `/v1/clients/${clientId}/enrollment`, {})
       await succeeds(['agent', 'enroll', '-', '--state-dir', stateDir], `${uri}\n`)
     },

@@ -3,7 +3,7 @@ import type { Counters } from '../../agent/engine.ts'
 import { type Batch, type Journal, openJournal } from '../../agent/journal/journal.ts'
 import { openStateDatabase, type StateDatabase } from '../../agent/state/database.ts'
 import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'
-import { type LogLine, listen } from '../../kit/test-server.ts'
+import { type LogLine, recordLog } from '../../kit/test-server.ts'
 
 export const web = { id: '01RULEWEB', owner: 'ann', targets: [{ host: 'web.internal', port: 80 }] }
 
@@ -45,7 +45,7 @@ export function start(t: Test, dir: string, clock: FakeClock = fakeClock()): Ope
   const db = openStateDatabase(dir, 'normal')
   t.teardown(() => db.close())
   const log: LogLine[] = []
-  return { journal: openJournal({ db, clock, log: listen(log) }), db, log }
+  return { journal: openJournal({ db, clock, log: recordLog(log) }), db, log }
 }
 
 export const batches = (journal: Journal, limit = 500): Batch[] => [...journal.pending(limit)]

@@ -9,7 +9,13 @@ import { openCodec } from '../../kernel/wire/codec.ts'
 import { controlMessages } from '../../kernel/wire/control.ts'
 import { wireMessages } from '../../kernel/wire/envelope.ts'
 import { Stream } from '../../kernel/wire/stream.ts'
-import { connectAgent, dial, type ScriptedAgent, type Stocked, scripted } from '../../kit/scripted-agent.ts'
+import {
+  connectAgent,
+  dial,
+  type InventoryRow,
+  type ScriptedAgent,
+  scriptedResponse
+} from '../../kit/scripted-agent.ts'
 import { messages as enrollmentMessages, Redeem } from '../../plugins/enrollment/wire.ts'
 import { RulePush, RuleRemove, messages as ruleMessages } from '../../plugins/rules/wire.ts'
 import { start } from '../support/process.ts'
@@ -36,7 +42,7 @@ interface FleetMember {
   readonly clientId: string
   readonly token: string
   readonly localAddress: string
-  readonly stock: Map<string, Stocked>
+  readonly stock: Map<string, InventoryRow>
 }
 
 async function main(): Promise<void> {
@@ -74,14 +80,14 @@ async function main(): Promise<void> {
       token: one.token,
       localAddress: one.localAddress,
       generation,
-      stock: [...one.stock.values()],
+      inventory: [...one.stock.values()],
       messages: ruleMessages,
-      answers: [
-        scripted(RulePush, ({ rule_id, revision }) => {
+      responses: [
+        scriptedResponse(RulePush, ({ rule_id, revision }) => {
           one.stock.set(rule_id, { kind: 'rule', id: rule_id, revision })
           return { rule_id, revision }
         }),
-        scripted(RuleRemove, ({ rule_id, revision }) => ({ rule_id, revision }))
+        scriptedResponse(RuleRemove, ({ rule_id, revision }) => ({ rule_id, revision }))
       ]
     })
     generation = agent.welcome.generation
@@ -101,7 +107,7 @@ async function main(): Promise<void> {
   await Promise.all(first.map(agent => agent.close()))
 
   const pushed = (all: readonly ScriptedAgent[]): number =>
-    all.reduce((sum, { heard }) => sum + heard.filter(({ name }) => name === RulePush.name).length, 0)
+    all.reduce((sum, { received }) => sum + received.filter(({ name }) => name === RulePush.name).length, 0)
 
   let began = performance.now()
   const unchanged = await Promise.all(fleet.map(connect))

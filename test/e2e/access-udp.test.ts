@@ -3,7 +3,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { freePort } from '../support/ports.ts'
-import { edge, testCluster } from '../support/test-cluster.ts'
+import { startAgent, testCluster } from '../support/test-cluster.ts'
 
 async function bound(t: Test): Promise<Socket> {
   const socket = createSocket('udp4')
@@ -15,7 +15,7 @@ async function bound(t: Test): Promise<Socket> {
 
 t.test('revoking a grant ends its UDP flows on the agent and closes the port', async t => {
   const cluster = await testCluster(t)
-  const { clientId } = await edge(t, cluster, 'paris')
+  const { clientId } = await startAgent(t, cluster, 'paris')
   await cluster.call('POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
   await cluster.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
   const { token: bearer } = await cluster.call<{ token: string }>('POST', '/v1/users/ann/credentials', {})

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { freePort } from '../support/ports.ts'
-import { type Edge, edge, type TestCluster, testCluster } from '../support/test-cluster.ts'
+import { type RunningAgent, startAgent, type TestCluster, testCluster } from '../support/test-cluster.ts'
 import { web } from '../support/web.ts'
 
 const withinMs = 2000
@@ -25,7 +25,7 @@ async function open(t: Test): Promise<TestCluster> {
 /** A user with a grant and with rules that forward. */
 async function tenant(
   cluster: TestCluster,
-  { clientId }: Edge,
+  { clientId }: RunningAgent,
   userId: string,
   page: number
 ): Promise<Tenant> {
@@ -99,7 +99,13 @@ const deleteClient: Take = async (cluster, of, clientId) => {
 }
 
 /** Measures from the moment the command returned. */
-async function seeItShut(t: Test, cluster: TestCluster, at: Edge, of: Tenant, take: Take): Promise<void> {
+async function seeItShut(
+  t: Test,
+  cluster: TestCluster,
+  at: RunningAgent,
+  of: Tenant,
+  take: Take
+): Promise<void> {
   const [first, second] = [await endless(t, of.ports[0] ?? 0), await endless(t, of.ports[1] ?? 0)]
 
   await take(cluster, of, at.clientId)
@@ -118,7 +124,7 @@ t.test(
   { timeout: 240_000 },
   async t => {
     const cluster = await open(t)
-    const paris = await edge(t, cluster, 'paris')
+    const paris = await startAgent(t, cluster, 'paris')
     const page = await web(t)
     const other = await tenant(cluster, paris, 'other', page)
     const bystander = await endless(t, other.ports[0] ?? 0)
@@ -137,7 +143,7 @@ t.test(
       await seeItShut(t, cluster, paris, other, revoke)
       t.equal(await paris.agent.exit, 4)
     })
-    const lyon = await edge(t, cluster, 'lyon')
+    const lyon = await startAgent(t, cluster, 'lyon')
     await t.test('the client is deleted', async t => {
       await seeItShut(t, cluster, lyon, await tenant(cluster, lyon, 'eve', page), deleteClient)
       t.equal(await lyon.agent.exit, 4)
@@ -147,7 +153,7 @@ t.test(
 
 t.test('a disconnected agent cuts the traffic when it connects again', { timeout: 240_000 }, async t => {
   const cluster = await open(t)
-  const paris = await edge(t, cluster, 'paris')
+  const paris = await startAgent(t, cluster, 'paris')
   const page = await web(t)
 
   for (const [at, [what, take]] of Object.entries({

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freePort } from '../support/ports.ts'
 import { sluice, start } from '../support/process.ts'
-import { edge, statsOf, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
+import { startAgent, statsOf, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
 import { get, web } from '../support/web.ts'
 
 const dataDir = (cluster: TestCluster): string => join(cluster.dir, 'server')
@@ -33,7 +33,7 @@ t.test(
   { timeout: 240_000 },
   async t => {
     const cluster = await testCluster(t)
-    const [paris, lyon] = [await edge(t, cluster, 'paris'), await edge(t, cluster, 'lyon')]
+    const [paris, lyon] = [await startAgent(t, cluster, 'paris'), await startAgent(t, cluster, 'lyon')]
     const [page, port, later] = [await web(t), await freePort(), await freePort()]
     const url = `http://127.0.0.1:${port}/`
     const push = (listen: number) =>

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openCertificate } from '../../plugins/control/certificate.ts'
 import { sluice } from '../support/process.ts'
-import { edge, type TestCluster, testCluster } from '../support/test-cluster.ts'
+import { startAgent, type TestCluster, testCluster } from '../support/test-cluster.ts'
 
 const bundleOf = (stateDir: string) => JSON.parse(readFileSync(join(stateDir, 'bundle.json'), 'utf8'))
 const cert = (cluster: TestCluster, ...args: string[]) =>
@@ -19,7 +19,7 @@ t.test(
   'a new certificate is announced to the agents first, and activation names the clients that have not seen it',
   async t => {
     const cluster = await testCluster(t)
-    const [paris, lyon] = [await edge(t, cluster, 'paris'), await edge(t, cluster, 'lyon')]
+    const [paris, lyon] = [await startAgent(t, cluster, 'paris'), await startAgent(t, cluster, 'lyon')]
     lyon.agent.signal('SIGKILL')
     await lyon.agent.exit
 
@@ -74,7 +74,7 @@ t.test(
   'a certificate that enrolled clients do not pin stops the start until the operator accepts it',
   async t => {
     const cluster = await testCluster(t)
-    await edge(t, cluster, 'paris')
+    await startAgent(t, cluster, 'paris')
     await stop(cluster)
     const own = join(cluster.dir, 'server', 'control.pem')
     const given = join(cluster.dir, 'given')

@@ -2,7 +2,7 @@
 import { connect } from 'node:net'
 import t from 'tap'
 import { freePort } from '../support/ports.ts'
-import { edge, statsOf, testCluster, token } from '../support/test-cluster.ts'
+import { startAgent, statsOf, testCluster, token } from '../support/test-cluster.ts'
 
 const callers = 1_000
 const atOnce = 100
@@ -11,7 +11,7 @@ t.test(
   'after a thousand failed DNS lookups the rule is still active, and each failure is counted',
   async t => {
     const cluster = await testCluster(t)
-    await edge(t, cluster, 'paris')
+    await startAgent(t, cluster, 'paris')
     const port = await freePort()
     const targets = [{ host: 'nowhere.invalid', port: 80 }] // RFC 6761: it never resolves
     const body = { client: 'paris', listen_port: port, targets }

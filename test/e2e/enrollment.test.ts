@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { freePort } from '../support/ports.ts'
 import { sluice } from '../support/process.ts'
-import { edge, testCluster } from '../support/test-cluster.ts'
+import { startAgent, testCluster } from '../support/test-cluster.ts'
 import { download, hashOfMib, web } from '../support/web.ts'
 
 const heldMs = 10_000
@@ -43,7 +43,7 @@ t.test(
   { timeout: 240_000 },
   async t => {
     const cluster = await testCluster(t)
-    const { agent, clientId, stateDir } = await edge(t, cluster, 'paris')
+    const { agent, clientId, stateDir } = await startAgent(t, cluster, 'paris')
     const [page, port] = [await web(t), await freePort()]
     await cluster.json('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
     const body = download(`http://127.0.0.1:${port}/mib/64`, 8 << 20)

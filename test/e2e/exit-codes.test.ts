@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { freePort } from '../support/ports.ts'
 import { type Ran, sluice, start } from '../support/process.ts'
-import { edge, testCluster } from '../support/test-cluster.ts'
+import { startAgent, testCluster } from '../support/test-cluster.ts'
 
 const codeOf = ({ stderr }: Ran): string => stderr.split(':', 1)[0] ?? ''
 
@@ -14,8 +14,8 @@ t.test(
   'a refused command exits with the code of the error, and prints the error code first on standard error',
   async t => {
     const cluster = await testCluster(t)
-    const paris = await edge(t, cluster, 'paris')
-    const lyon = await edge(t, cluster, 'lyon')
+    const paris = await startAgent(t, cluster, 'paris')
+    const lyon = await startAgent(t, cluster, 'lyon')
     lyon.agent.signal('SIGTERM')
     await lyon.agent.exit
     const taken = createServer().listen(0, '127.0.0.1')
@@ -51,7 +51,7 @@ t.test(
 
 t.test('an agent that does not answer in time: exit code 7, and the rule is applied later', async t => {
   const cluster = await testCluster(t)
-  const { agent } = await edge(t, cluster, 'paris')
+  const { agent } = await startAgent(t, cluster, 'paris')
   const port = await freePort()
   agent.signal('SIGSTOP')
 

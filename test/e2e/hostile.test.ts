@@ -7,14 +7,14 @@ import { connect as connectTls } from 'node:tls'
 import t from 'tap'
 import { freePort } from '../support/ports.ts'
 import { sluice, start } from '../support/process.ts'
-import { edge, testCluster } from '../support/test-cluster.ts'
+import { startAgent, testCluster } from '../support/test-cluster.ts'
 import { get, web } from '../support/web.ts'
 
 t.test(
   'the agent ends the handshake if the certificate is not the pinned one, and the server logs nothing',
   async t => {
     const cluster = await testCluster(t)
-    const { agent, stateDir } = await edge(t, cluster, 'paris')
+    const { agent, stateDir } = await startAgent(t, cluster, 'paris')
     agent.signal('SIGTERM')
     await agent.exit
     await cluster.server.until('client.disconnected')
@@ -34,7 +34,7 @@ t.test(
   'a revoked agent stops with exit code 4, and does not start again before a new enrollment',
   async t => {
     const cluster = await testCluster(t)
-    const { agent, clientId, stateDir } = await edge(t, cluster, 'paris')
+    const { agent, clientId, stateDir } = await startAgent(t, cluster, 'paris')
     const [page, port] = [await web(t), await freePort()]
     await cluster.json('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
     t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
@@ -77,7 +77,7 @@ t.test(
   'garbage, slow bytes and a thousand half-open connections on the control port do not disturb connected agents',
   async t => {
     const cluster = await testCluster(t)
-    const { agent } = await edge(t, cluster, 'paris')
+    const { agent } = await startAgent(t, cluster, 'paris')
     const [page, port] = [await web(t), await freePort()]
     const sockets: { destroy(): void }[] = []
     t.teardown(() => {
@@ -125,7 +125,7 @@ t.test(
     )
     t.equal(rule.state, 'active')
     t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
-    await (await edge(t, cluster, 'lyon')).agent.until('control.connected')
+    await (await startAgent(t, cluster, 'lyon')).agent.until('control.connected')
     t.equal(agent.count('control.disconnected'), 0)
   }
 )

@@ -1,7 +1,7 @@
 // The main job in real processes: a rule carries real traffic, and the counters are exact.
 import t from 'tap'
 import { freePort } from '../support/ports.ts'
-import { edge, statsOf, type TestCluster, testCluster } from '../support/test-cluster.ts'
+import { startAgent, statsOf, type TestCluster, testCluster } from '../support/test-cluster.ts'
 import { download, get, hashOfMib, web } from '../support/web.ts'
 
 interface Rule {
@@ -14,7 +14,7 @@ const push = (cluster: TestCluster, client: string, listen: number, target: stri
 
 t.test('a page is fetched through a pushed rule, over IPv4 and IPv6', async t => {
   const cluster = await testCluster(t)
-  await edge(t, cluster, 'paris')
+  await startAgent(t, cluster, 'paris')
   const [page, port] = [await web(t), await freePort()]
 
   const rule = await push(cluster, 'paris', port, `127.0.0.1:${page}`)
@@ -29,7 +29,7 @@ t.test(
   { timeout: 240_000 },
   async t => {
     const cluster = await testCluster(t)
-    await edge(t, cluster, 'paris')
+    await startAgent(t, cluster, 'paris')
     const [page, port] = [await web(t), await freePort()]
     const rule = await push(cluster, 'paris', port, `127.0.0.1:${page}`)
 
@@ -60,7 +60,7 @@ t.test(
   'a rename during a download changes one row and no connection; two clients may have the same name',
   async t => {
     const cluster = await testCluster(t)
-    const { clientId, agent } = await edge(t, cluster, 'paris')
+    const { clientId, agent } = await startAgent(t, cluster, 'paris')
     const [page, port] = [await web(t), await freePort()]
     await push(cluster, 'paris', port, `127.0.0.1:${page}`)
     const body = download(`http://127.0.0.1:${port}/mib/64`, 8 << 20)
@@ -72,7 +72,7 @@ t.test(
     t.equal(await body.hash, hashOfMib(64))
     t.equal(agent.count('rule.opened'), 1)
     t.equal(cluster.server.count('client.disconnected'), 0)
-    await edge(t, cluster, 'twin')
+    await startAgent(t, cluster, 'twin')
     const twin = (await cluster.json<{ client_id: string; client_name: string }[]>('client', 'list')).find(
       ({ client_name }) => client_name === 'twin'
     )

@@ -7,11 +7,11 @@ import { setTimeout } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { freePort } from '../support/ports.ts'
-import { type Edge, edge, testCluster } from '../support/test-cluster.ts'
+import { type RunningAgent, startAgent, testCluster } from '../support/test-cluster.ts'
 import { get, web } from '../support/web.ts'
 
 /** Resolves when the agent has no rule on its disk. */
-async function emptied({ stateDir }: Edge): Promise<void> {
+async function emptied({ stateDir }: RunningAgent): Promise<void> {
   const db = new Database(join(stateDir, 'state.db'), { readonly: true })
   const count = db.prepare<[], number>(`select count(*) from held where kind = 'rule'`).pluck()
   try {
@@ -23,7 +23,7 @@ async function emptied({ stateDir }: Edge): Promise<void> {
 
 t.test('a deleted rule from the old disk that cannot be opened is dropped', async t => {
   const cluster = await testCluster(t)
-  const paris = await edge(t, cluster, 'paris')
+  const paris = await startAgent(t, cluster, 'paris')
   const [page, port] = [await web(t), await freePort()]
   const body = { client: 'paris', listen_port: port, targets: [{ host: '127.0.0.1', port: page }] }
   const stop = async () => {

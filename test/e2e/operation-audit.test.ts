@@ -4,7 +4,7 @@ import t from 'tap'
 import type { EntryRow } from '../../plugins/audit/schema.ts'
 import { freePort } from '../support/ports.ts'
 import { type Process, start } from '../support/process.ts'
-import { edge, testCluster, token } from '../support/test-cluster.ts'
+import { startAgent, testCluster, token } from '../support/test-cluster.ts'
 
 const shownBy = async (process: Process, text: string): Promise<void> => {
   while (!process.output().includes(text)) await once(process.child.stdout ?? process.child, 'data')
@@ -62,7 +62,7 @@ t.test(
 )
 
 t.test("a request's id is in the audit log, in the server's log and in the agent's", async t => {
-  const { agent } = await edge(t, cluster, 'berlin')
+  const { agent } = await startAgent(t, cluster, 'berlin')
   const body = JSON.stringify({
     client: 'berlin',
     listen_port: await freePort(),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { type Family, readExposition } from '../support/exposition.ts'
 import { freePort } from '../support/ports.ts'
-import { edge, testCluster } from '../support/test-cluster.ts'
+import { startAgent, testCluster } from '../support/test-cluster.ts'
 import { get, web } from '../support/web.ts'
 
 const config = join(import.meta.dirname, '..', '..', 'config/deploy')
@@ -25,7 +25,9 @@ const named = (text: string): { name: string; labels: string[] }[] =>
 
 t.test('a server and an agent expose every metric that the dashboard and the alerts use', async t => {
   const cluster = await testCluster(t)
-  const { agent, clientId } = await edge(t, cluster, 'berlin', { env: { SVC_METRICS_LISTEN: '127.0.0.1:0' } })
+  const { agent, clientId } = await startAgent(t, cluster, 'berlin', {
+    env: { SVC_METRICS_LISTEN: '127.0.0.1:0' }
+  })
   const listen = await freePort()
   const { rule_id: rule } = await cluster.json<{ rule_id: string }>(
     'rule',

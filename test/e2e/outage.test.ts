@@ -4,12 +4,12 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { freePort } from '../support/ports.ts'
-import { edge, testCluster } from '../support/test-cluster.ts'
+import { startAgent, testCluster } from '../support/test-cluster.ts'
 import { download, get, hashOfMib, web } from '../support/web.ts'
 
 async function forwarding(t: Test) {
   const cluster = await testCluster(t)
-  const paris = await edge(t, cluster, 'paris')
+  const paris = await startAgent(t, cluster, 'paris')
   const [page, port] = [await web(t), await freePort()]
   const rule = await cluster.json<{ rule_id: string }>(
     'rule',
@@ -94,7 +94,7 @@ t.test(
       SVC_CONTROL_LISTEN: `127.0.0.1:${controlPort}`,
       SVC_ADVERTISED_ENDPOINT: `127.0.0.1:${proxyPort}`
     })
-    const paris = await edge(t, cluster, 'paris')
+    const paris = await startAgent(t, cluster, 'paris')
     const [seenByServer, seenByAgent] = [cluster.server.events.length, paris.agent.events.length]
 
     for (const [near, far] of pairs) {

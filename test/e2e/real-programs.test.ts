@@ -12,13 +12,13 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { openDns } from '../support/dns.ts'
 import { freePort } from '../support/ports.ts'
-import { edge, testCluster, token } from '../support/test-cluster.ts'
+import { startAgent, testCluster, token } from '../support/test-cluster.ts'
 
 const run = promisify(execFile)
 const host = '127.0.0.1'
 
 const cluster = await testCluster(t)
-const { agent } = await edge(t, cluster, 'paris')
+const { agent } = await startAgent(t, cluster, 'paris')
 
 /** Creates a rule to a local target. Returns its listen port. */
 async function forward(target: number, more: object = {}, listen_port?: number): Promise<number> {

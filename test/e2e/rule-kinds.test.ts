@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { clientHello } from '../engine/client-hellos.ts'
 import { freePort } from '../support/ports.ts'
-import { edge, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
+import { startAgent, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
 
 interface Rule {
   readonly rule_id: string
@@ -102,7 +102,7 @@ async function until(cluster: TestCluster, id: string, fits: (rule: Rule) => boo
 
 async function kinds(t: Test) {
   const cluster = await testCluster(t)
-  const paris = await edge(t, cluster, 'paris')
+  const paris = await startAgent(t, cluster, 'paris')
   const push = async (...args: string[]): Promise<string> =>
     (await cluster.json<Rule>('rule', 'push', 'paris', ...args)).rule_id
   return { on: cluster, paris, push }
@@ -235,7 +235,7 @@ t.test('an agent with a disabled plugin closes its rules, and opens them again w
   const cluster = await testCluster(t)
   const config = join(cluster.dir, 'agent.toml')
   writeFileSync(config, '')
-  const paris = await edge(t, cluster, 'paris', { args: ['--config', config] })
+  const paris = await startAgent(t, cluster, 'paris', { args: ['--config', config] })
   const [udp, port, target] = [await freePort(), await freePort(), await udpEcho(t)]
   const lost = await make(cluster, udp, target, { protocol: 'udp' })
   const kept = await make(cluster, port, await greeter(t, 'hello'))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { withAcme, writeAcme } from '../support/acme.ts'
 import { start } from '../support/process.ts'
-import { edge, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
+import { startAgent, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
 
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
 
@@ -34,7 +34,7 @@ t.test('a plugin start that hangs ends the server, and the error names the plugi
 
 t.test('a plugin start that hangs ends the agent, and the error names the plugin', beside, async t => {
   const cluster = await testCluster(t)
-  const { stateDir, agent } = await edge(t, cluster, 'paris')
+  const { stateDir, agent } = await startAgent(t, cluster, 'paris')
   agent.signal('SIGTERM')
   await agent.exit
   writeAcme(

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { withAcme, writeAcme } from '../support/acme.ts'
 import { freePort } from '../support/ports.ts'
-import { edge, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
+import { startAgent, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
 import { download, get, hashOfMib, web } from '../support/web.ts'
 
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
@@ -123,7 +123,7 @@ t.test('an agent plugin that loops forever does not stop the native engine', asy
   writeAcme(cluster.dir, 'agent', spinning)
   const configFile = join(cluster.dir, 'agent.toml')
   writeFileSync(configFile, withAcme)
-  const paris = await edge(t, cluster, 'paris', {
+  const paris = await startAgent(t, cluster, 'paris', {
     args: ['--config', configFile],
     env: { SVC_ENGINE: 'native' }
   })

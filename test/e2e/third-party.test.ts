@@ -5,14 +5,14 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { freePort } from '../support/ports.ts'
-import { edge, testCluster, token } from '../support/test-cluster.ts'
+import { startAgent, testCluster, token } from '../support/test-cluster.ts'
 import { web } from '../support/web.ts'
 
 const withNote = `[plugins."${join(import.meta.dirname, '..', 'third-party', 'note')}"]\n`
 
 t.test('it adds a route, a table, and a rule field that its agent half enforces', async t => {
   const cluster = await testCluster(t, {}, withNote)
-  await edge(t, cluster, 'paris', { args: ['--config', cluster.configFile] })
+  await startAgent(t, cluster, 'paris', { args: ['--config', cluster.configFile] })
   const [page, port] = [await web(t), await freePort()]
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const body = {
@@ -39,7 +39,7 @@ t.test('it adds a route, a table, and a rule field that its agent half enforces'
 
 t.test('without the plugin its rule fails and is never pushed, and it returns with the plugin', async t => {
   const cluster = await testCluster(t, {}, withNote)
-  await edge(t, cluster, 'paris', { args: ['--config', cluster.configFile] })
+  await startAgent(t, cluster, 'paris', { args: ['--config', cluster.configFile] })
   const port = await freePort()
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const body = {

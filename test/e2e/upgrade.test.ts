@@ -9,7 +9,7 @@ import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openStore, type PluginStore } from '../../kernel/store/open.ts'
 import { freePort } from '../support/ports.ts'
 import { start } from '../support/process.ts'
-import { edge, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
+import { startAgent, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
 import { get, web } from '../support/web.ts'
 
 const today: readonly PluginStore[] = [
@@ -92,7 +92,7 @@ async function bytesOut(cluster: TestCluster, rule: string, connections: number)
 
 async function inhabited(t: Test) {
   const cluster = await testCluster(t)
-  const paris = await edge(t, cluster, 'paris')
+  const paris = await startAgent(t, cluster, 'paris')
   const [target, port] = [await web(t), await freePort()]
   await api(cluster, '/users', { user_id: 'ann', display_name: 'Ann', role: 'superadmin' })
   const issued = await api<{ token: string }>(cluster, '/users/ann/credentials', { label: 'laptop' })

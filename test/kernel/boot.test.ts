@@ -8,7 +8,7 @@ import { boot } from '../../kernel/kernel.ts'
 import { definePlugin, type Kernel, type Plugin } from '../../kernel/plugin.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 import { defineMessage } from '../../kernel/wire/message.ts'
-import { type LogLine, listen, testServer } from '../../kit/test-server.ts'
+import { type LogLine, recordLog, testServer } from '../../kit/test-server.ts'
 import control from '../../plugins/control/plugin.ts'
 import http from '../../plugins/http/plugin.ts'
 import { Echo } from '../support/echo.ts'
@@ -29,7 +29,7 @@ const up = (
     sections,
     dataDir: t.testdir(),
     version: '2.0.0',
-    log: listen(lines)
+    log: recordLog(lines)
   })
 
 const route = {
@@ -227,7 +227,7 @@ t.test('what was acquired is released last-first, also when a later plugin does 
 })
 
 t.test('one plugin serves the routes, and one keeps the control stream: no more, and no less', async t => {
-  const rest = { sections: {}, dataDir: t.testdir(), version: '2.0.0', log: listen([]) }
+  const rest = { sections: {}, dataDir: t.testdir(), version: '2.0.0', log: recordLog([]) }
   for (const [slot, host, other] of [
     ['kernel.host', http, control],
     ['kernel.control', control, http]
@@ -257,7 +257,7 @@ t.test('a value that needs services is not read before there are any', async t =
     sections: {},
     dataDir: t.testdir(),
     version: '2.0.0',
-    log: listen([])
+    log: recordLog([])
   })
 
   await t.rejects(booting, { message: /eager is not wired yet/ })
@@ -388,7 +388,7 @@ t.test('a migration that the database refuses is named, and what it was in is no
       sections: {},
       dataDir,
       version: '2.0.0',
-      log: listen([])
+      log: recordLog([])
     })
 
   await t.rejects(start(acme('create tabel "acme_more"')), {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { Type } from 'typebox'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { openPrint } from '../../plugins/cli/print.ts'
-import { openProgram, typed } from '../../plugins/cli/program.ts'
+import { convertArgs, openProgram } from '../../plugins/cli/program.ts'
 
 const push = defineCommand({
   name: 'rule push',
@@ -24,7 +24,7 @@ t.test('words become the arguments that the schema names, in their types', async
   const program = openProgram(
     '2.0.0',
     [push],
-    async (command, args) => void seen.push(typed(command.args, args))
+    async (command, args) => void seen.push(convertArgs(command.args, args))
   )
 
   await program.parseAsync(
@@ -50,7 +50,7 @@ t.test('words become the arguments that the schema names, in their types', async
 })
 
 t.test('an argument of another type is named', async t => {
-  t.throws(() => typed(push.args, { client: 'x', listen: 'abc', targets: ['a'] }), {
+  t.throws(() => convertArgs(push.args, { client: 'x', listen: 'abc', targets: ['a'] }), {
     errorCode: { exit: 2 },
     message: /LISTEN/
   })

@@ -16,7 +16,7 @@ import {
 } from '../../kernel/wire/message.ts'
 import { Stream } from '../../kernel/wire/stream.ts'
 import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'
-import { type LogLine, listen } from '../../kit/test-server.ts'
+import { type LogLine, recordLog } from '../../kit/test-server.ts'
 import { Echo } from '../support/echo.ts'
 
 const codec = openCodec([...wireMessages, ...controlMessages, Echo])
@@ -54,8 +54,8 @@ async function pair(
   const [a, b] = await sockets(t)
   const clock = fakeClock()
   const log: LogLine[] = []
-  const near = new Stream({ socket: a, codec, handlers: handlersNear, clock, log: listen(log) })
-  const far = new Stream({ socket: b, codec, handlers, clock, log: listen(log) })
+  const near = new Stream({ socket: a, codec, handlers: handlersNear, clock, log: recordLog(log) })
+  const far = new Stream({ socket: b, codec, handlers, clock, log: recordLog(log) })
   t.teardown(() => {
     near.end('test over')
     far.end('test over')
@@ -132,8 +132,8 @@ t.test('a name as long as a frame is refused, and harms nobody', async t => {
   }
   const [a, b] = await sockets(t)
   const clock = fakeClock()
-  const asker = new Stream({ socket: a, codec: careless, handlers: [], clock, log: listen([]) })
-  new Stream({ socket: b, codec, handlers: serve(async text => text), clock, log: listen([]) })
+  const asker = new Stream({ socket: a, codec: careless, handlers: [], clock, log: recordLog([]) })
+  new Stream({ socket: b, codec, handlers: serve(async text => text), clock, log: recordLog([]) })
 
   await t.rejects(asker.channel.request(endless, { text: '' }), { code: 'wire.unknown_message' })
 
@@ -230,7 +230,7 @@ t.test('two ends that have nothing to say keep the stream up', async t => {
 t.test('an end that is silent for 30 s is given up', async t => {
   const [near] = await sockets(t)
   const clock = fakeClock()
-  const stream = new Stream({ socket: near, codec, handlers: [], clock, log: listen([]) })
+  const stream = new Stream({ socket: near, codec, handlers: [], clock, log: recordLog([]) })
 
   await clock.advance(24_999)
   t.notOk(stream.ended.aborted)
@@ -242,7 +242,7 @@ t.test('an end that is silent for 30 s is given up', async t => {
 t.test('an end that does not read is given up before it costs more than 1 MiB', async t => {
   const [near, far] = await sockets(t)
   far.pause()
-  const stream = new Stream({ socket: near, codec, handlers: [], clock: fakeClock(), log: listen([]) })
+  const stream = new Stream({ socket: near, codec, handlers: [], clock: fakeClock(), log: recordLog([]) })
 
   const message = 'x'.repeat(100_000)
   for (let sent = 0; sent < 200 && !stream.ended.aborted; sent++) {
@@ -270,7 +270,7 @@ t.test('a sender that waits for room is not slow', async t => {
 t.test('who waits for room is let go when the stream ends', async t => {
   const [near, far] = await sockets(t)
   far.pause()
-  const stream = new Stream({ socket: near, codec, handlers: [], clock: fakeClock(), log: listen([]) })
+  const stream = new Stream({ socket: near, codec, handlers: [], clock: fakeClock(), log: recordLog([]) })
   while (near.writableLength < 400_000) stream.channel.send(Ended, { code: '', message: 'x'.repeat(200_000) })
 
   const room = stream.drained()
@@ -285,7 +285,7 @@ t.test('a frame that is no message ends the stream, and so does one that is too 
     [Buffer.from('GET / HTTP/1.1\r\n\r\n'), 'oversized']
   ] as const) {
     const [near, far] = await sockets(t)
-    const stream = new Stream({ socket: near, codec, handlers: [], clock: fakeClock(), log: listen([]) })
+    const stream = new Stream({ socket: near, codec, handlers: [], clock: fakeClock(), log: recordLog([]) })
     far.write(bytes)
 
     t.equal(await over(stream), reason)
@@ -312,7 +312,7 @@ t.test('a stream that has ended leaves no timer behind', async t => {
   }
   const clock = { now: () => 0, after: held, every: held }
   const [near] = await sockets(t)
-  const stream = new Stream({ socket: near, codec, handlers: [], clock, log: listen([]) })
+  const stream = new Stream({ socket: near, codec, handlers: [], clock, log: recordLog([]) })
   const asked = stream.channel.request(Echo, { text: '' })
 
   stream.end('over')

@@ -6,7 +6,13 @@ import { loadNative } from '../../native/index.ts'
 import { readExposition } from '../support/exposition.ts'
 import { freePort } from '../support/ports.ts'
 import type { Process } from '../support/process.ts'
-import { type Edge, edge, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
+import {
+  type RunningAgent,
+  startAgent,
+  type TestCluster,
+  testCluster,
+  token
+} from '../support/test-cluster.ts'
 import { dial, openTarget } from './callers.ts'
 
 type Families = ReturnType<typeof readExposition>
@@ -56,7 +62,7 @@ const config = 'quota_hold_secs = 2\n'
 export async function openWorld(t: Test, engine: EngineName, more = ''): Promise<World> {
   const on = await testCluster(t, {}, config + more)
   const env = { SVC_ENGINE: engine, SVC_METRICS_LISTEN: '127.0.0.1:0' }
-  const paris = await edge(t, on, 'paris', { env })
+  const paris = await startAgent(t, on, 'paris', { env })
   const request = requester(on)
   const call = caller(request)
   const scrape = async (): Promise<Families> => {
@@ -135,7 +141,7 @@ function readingOf(families: Families, family: string, labels: Readonly<Record<s
   return series.find(([written]) => wanted.every(label => written.split(',').includes(label)))?.[1] ?? 0
 }
 
-async function goAway(on: TestCluster, paris: Edge, ruleIds: readonly string[]): Promise<void> {
+async function goAway(on: TestCluster, paris: RunningAgent, ruleIds: readonly string[]): Promise<void> {
   on.server.signal('SIGKILL')
   paris.agent.signal('SIGKILL')
   await Promise.all([on.server.exit, paris.agent.exit])

@@ -27,10 +27,10 @@ export interface TestCluster {
 type Env = Readonly<Record<string, string>>
 
 /** A test, or whoever else gives a folder and ends what was begun. */
-export type Ground = Pick<Test, 'teardown' | 'testdir'>
+export type TestFolder = Pick<Test, 'teardown' | 'testdir'>
 
 /** `config` is TOML; a later start of either half reads what `configure` has written since. */
-export async function testCluster(t: Ground, env: Env = {}, config = ''): Promise<TestCluster> {
+export async function testCluster(t: TestFolder, env: Env = {}, config = ''): Promise<TestCluster> {
   const dir = t.testdir()
   const configFile = join(dir, 'sluice.toml')
   const configure = (text: string): void => writeFileSync(configFile, text)
@@ -90,7 +90,7 @@ export async function testCluster(t: Ground, env: Env = {}, config = ''): Promis
   return found
 }
 
-export interface Edge {
+export interface RunningAgent {
   readonly clientId: string
   readonly stateDir: string
   agent: Process
@@ -104,12 +104,12 @@ interface How {
 }
 
 /** An enrolled agent, connected. */
-export async function edge(
-  t: Ground,
+export async function startAgent(
+  t: TestFolder,
   on: TestCluster,
   name: string,
   { env = {}, args = [] }: How = {}
-): Promise<Edge> {
+): Promise<RunningAgent> {
   const stateDir = join(on.dir, name)
   mkdirSync(stateDir, { mode: 0o700 })
   const { uri } = await on.call<{ uri: string }>('POST', '/v1/client-enrollments', { name })
@@ -125,7 +125,7 @@ export async function edge(
     throw new Error(`agent run: ${code}\n${agent.output()}`)
   })
   const { client_id: clientId } = await Promise.race([connected, ended])
-  const found: Edge = {
+  const found: RunningAgent = {
     clientId: String(clientId),
     stateDir,
     agent,

@@ -4,7 +4,7 @@ import { Fault } from '../../../kernel/base/errors.ts'
 import type { Api } from '../../../kernel/cli/command.ts'
 import { inDependencyOrder } from '../../../kernel/dependency-order.ts'
 import { ownerOf, type SlotReader, slotReader } from '../../../kernel/slot.ts'
-import { type TestHome, testAgent, testServer } from '../../../kit/public.ts'
+import { type KitServer, testAgent, testServer } from '../../../kit/public.ts'
 import { capability as rateLimit } from '../../rate-limit/wire.ts'
 import { contextOf, kindsIn } from '../context.ts'
 import { type Document, formatDocument, readDocument } from '../document.ts'
@@ -176,7 +176,7 @@ const filled: SlotReader = slot =>
   })(slot)
 
 /** The API as the command line has it, without the network. */
-function apiOf({ call }: TestHome): Api {
+function apiOf({ call }: KitServer): Api {
   const ask = async <T>(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object) => {
     const reply = await call<T & { error: { code: string; message: string } }>(method, path, body)
     if (reply.status < 300) return reply.body as T

@@ -1,7 +1,7 @@
 import { chownSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { giveBack } from '../owner.ts'
+import { restoreOwner } from '../owner.ts'
 
 const skip = process.getuid?.() === 0 ? false : 'only root makes files for others'
 const nobody = 65534
@@ -16,13 +16,13 @@ t.test(
     for (const file of [mine, foreign]) writeFileSync(file, '')
     chownSync(foreign, 1, 1)
 
-    giveBack(dir)
+    restoreOwner(dir)
     t.equal(statSync(mine).uid, 0, "root's own directory stays as it is")
     chownSync(dir, nobody, nobody)
-    giveBack(dir)
+    restoreOwner(dir)
 
     t.equal(statSync(mine).uid, nobody)
     t.equal(statSync(foreign).uid, 1)
-    giveBack(join(dir, 'none'))
+    restoreOwner(join(dir, 'none'))
   }
 )

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { typed } from '../program.ts'
+import { convertArgs } from '../program.ts'
 
 t.test('an argument that is none of a choice is told what there is to choose from', async t => {
   const bucket = Type.Optional(Type.Union([Type.Literal('1m'), Type.Literal('1h')]))
   const args = Type.Object({ bucket, size: Type.Optional(Type.Integer({ minimum: 0 })) })
 
-  t.same(typed(args, { bucket: '1h', size: '5' }), { bucket: '1h', size: 5 })
-  t.throws(() => typed(args, { bucket: '5m' }), { message: 'BUCKET must be one of 1m, 1h' })
-  t.throws(() => typed(args, { size: '-5' }), { message: 'SIZE must be >= 0' })
+  t.same(convertArgs(args, { bucket: '1h', size: '5' }), { bucket: '1h', size: 5 })
+  t.throws(() => convertArgs(args, { bucket: '5m' }), { message: 'BUCKET must be one of 1m, 1h' })
+  t.throws(() => convertArgs(args, { size: '-5' }), { message: 'SIZE must be >= 0' })
 })

@@ -1,6 +1,6 @@
 // A plugin waits for the agent's result for an object.
 import t from 'tap'
-import type { Asked, Reaction } from '../../../kit/scripted-agent.ts'
+import type { Reaction, ReceivedMessage } from '../../../kit/scripted-agent.ts'
 import { controlFixture, Put } from './fixture.ts'
 
 const capability = { id: 'things', since: '1.0.0' }
@@ -9,7 +9,8 @@ const objectOf = (clientId: string, id = 'a') => ({ clientId, kind: 'thing', id 
 t.test("a delivery resolves with the agent's result", async t => {
   const { enroll, agent, put, drop, control } = await controlFixture(t)
   const { clientId, token } = await enroll()
-  const react = ({ body }: Asked): Reaction => (body['id'] === 'bad' ? { refuse: 'port_in_use' } : 'take')
+  const react = ({ body }: ReceivedMessage): Reaction =>
+    body['id'] === 'bad' ? { refuse: 'port_in_use' } : 'take'
   await agent(token, { react })
 
   await put(clientId, 'a')
@@ -34,14 +35,14 @@ t.test('a delivery does not wait for a client that is offline', async t => {
 t.test('an agent without the capability of a kind gets no object of it, and is not waited for', async t => {
   const { enroll, agent, put, drop, settled, control } = await controlFixture(t, { kinds: [{ capability }] })
   const { clientId, token } = await enroll()
-  const { heard } = await agent(token, { capabilities: {} })
+  const { received } = await agent(token, { capabilities: {} })
   await put(clientId, 'a', 'b')
 
   t.equal(await control.objects.deliver(objectOf(clientId), 'push'), null)
   await drop(clientId, 'b', 'cut')
   await settled(1)
 
-  t.notOk(heard.some(({ name }) => name === Put.name))
+  t.notOk(received.some(({ name }) => name === Put.name))
 })
 
 t.test('a delivery ends without a result after its time-out, and with the stream', async t => {

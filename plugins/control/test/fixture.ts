@@ -28,8 +28,13 @@ import {
   respond
 } from '../../../kernel/wire/message.ts'
 import { type FakeClock, fakeClock } from '../../../kit/fake-clock.ts'
-import { connectAgent, type Script, type ScriptedAgent, scripted } from '../../../kit/scripted-agent.ts'
-import { type LogLine, listen } from '../../../kit/test-server.ts'
+import {
+  connectAgent,
+  type Script,
+  type ScriptedAgent,
+  scriptedResponse
+} from '../../../kit/scripted-agent.ts'
+import { type LogLine, recordLog } from '../../../kit/test-server.ts'
 import { Echo } from '../../../test/support/echo.ts'
 import { openControl } from '../control.ts'
 import plugin from '../plugin.ts'
@@ -125,7 +130,7 @@ export async function controlFixture(t: Test, plan: Plan = {}): Promise<ControlF
     version: '2.0.0',
     store,
     clock: plan.clock ?? clock,
-    log: listen(log),
+    log: recordLog(log),
     codec,
     filled: <T>(slot: Slot<T>) => slotReader('kernel', [{ name: 'things', fills }], () => ({}))(slot),
     handlers: () => plan.handlers ?? [],
@@ -182,10 +187,10 @@ export async function controlFixture(t: Test, plan: Plan = {}): Promise<ControlF
         fingerprint: control.fingerprint,
         token,
         messages: things,
-        answers: [
-          scripted(Put, ({ revision }) => ({ revision })),
-          scripted(Drop, ({ revision }) => ({ revision })),
-          scripted(Echo, body => body)
+        responses: [
+          scriptedResponse(Put, ({ revision }) => ({ revision })),
+          scriptedResponse(Drop, ({ revision }) => ({ revision })),
+          scriptedResponse(Echo, body => body)
         ],
         ...script
       }),

@@ -7,7 +7,7 @@ import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
 import { alpn } from '../../../kernel/wire/control.ts'
 import { dial } from '../../../kit/scripted-agent.ts'
-import { listen } from '../../../kit/test-server.ts'
+import { recordLog } from '../../../kit/test-server.ts'
 import { openCertificate } from '../certificate.ts'
 import { Listener, networkOf } from '../listener.ts'
 import { controlFixture } from './fixture.ts'
@@ -135,7 +135,7 @@ t.test('a port in use is named in the error', async t => {
     listen: `127.0.0.1:${control.port()}`,
     certificate,
     clock: { now: Date.now, after: () => () => {}, every: () => () => {} },
-    log: listen([]),
+    log: recordLog([]),
     onStream: () => {}
   })
 
@@ -159,7 +159,7 @@ t.test('an address that cannot be listened on is named, whatever is wrong with i
       listen: address,
       certificate,
       clock,
-      log: listen([]),
+      log: recordLog([]),
       onStream: () => {}
     })
 
@@ -174,7 +174,7 @@ t.test('all addresses of both families are one listener', async t => {
     listen: '[::]:0',
     certificate,
     clock,
-    log: listen([]),
+    log: recordLog([]),
     onStream: ({ remoteAddr, socket }) => void socket.end(remoteAddr)
   })
   t.teardown(() => listener.close())

@@ -67,9 +67,9 @@ t.test(`${agents} agents with ${objects} objects each come back at once`, async 
   const { generation } = first[0]!.welcome
   await Promise.all(first.map(({ close }) => close()))
 
-  const stock = ids.map((id, i) => ({ kind: 'thing', id, revision: i + 1 }))
+  const inventory = ids.map((id, i) => ({ kind: 'thing', id, revision: i + 1 }))
   before = performance.now()
-  const again = await come({ stock, generation })
+  const again = await come({ inventory, generation })
   await settled(2 * agents * objects)
   const againMs = performance.now() - before
 
@@ -78,7 +78,7 @@ t.test(`${agents} agents with ${objects} objects each come back at once`, async 
     `all to be sent: ${firstMs.toFixed()} ms; nothing to be sent: ${againMs.toFixed()} ms, ${bytes} bytes each`
   )
   t.ok(bytes < 10 * 1024, 'an unchanged agent costs under 10 KiB')
-  t.ok(again.every(({ heard }) => heard.length === 0))
+  t.ok(again.every(({ received }) => received.length === 0))
   t.same(
     log.filter(({ level }) => level === 'error'),
     []
@@ -90,12 +90,12 @@ t.test(`${reconnects} reconnects of one agent leave nothing behind`, async t => 
   const { enroll, put, agent, control, events, log, results } = await controlFixture(t, { clock })
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
-  const stock = [{ kind: 'thing', id: 'a', revision: 1 }]
+  const inventory = [{ kind: 'thing', id: 'a', revision: 1 }]
   const first = await agent(token)
   const { generation } = first.welcome
   const come = async (times: number): Promise<void> => {
     for (let i = 0; i < times; i++) {
-      const edge = await agent(token, { stock, generation }, { teardown: () => {} })
+      const edge = await agent(token, { inventory, generation }, { teardown: () => {} })
       if (i % 2 === 0) await edge.close() // the other half is replaced by the next
     }
     while (control.peers.all().some(({ ended }) => ended.aborted)) await new Promise(setImmediate)

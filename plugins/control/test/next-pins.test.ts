@@ -6,7 +6,7 @@ import { hashOf, newSecret } from '../../../kernel/identity/secret.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { openStore } from '../../../kernel/store/open.ts'
 import type { LogLine } from '../../../kit/test-server.ts'
-import { listen } from '../../../kit/test-server.ts'
+import { recordLog } from '../../../kit/test-server.ts'
 import { NextPinRow } from '../entities.ts'
 import { openNextPins } from '../next-pins.ts'
 import plugin from '../plugin.ts'
@@ -18,7 +18,7 @@ async function place(t: Test) {
   const store = await openStore(`${t.testdir()}/sluice.db`, [kernelStore, plugin])
   t.teardown(store.close)
   const log: LogLine[] = []
-  const pins = openNextPins({ store, log: listen(log) })
+  const pins = openNextPins({ store, log: recordLog(log) })
   const clientId = newId()
   let tokenHash = hashOf(newSecret())
   const made = { id: clientId, name: 'paris', address: null, tokenHash, revision: 0, enrolledAt: 0 }

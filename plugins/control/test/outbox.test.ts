@@ -1,10 +1,10 @@
 // What is sent to a connected agent: each change once, in order, until there is an answer.
 import t from 'tap'
 import { Client } from '../../../kernel/identity/entities.ts'
-import type { Asked, Reaction } from '../../../kit/scripted-agent.ts'
+import type { Reaction, ReceivedMessage } from '../../../kit/scripted-agent.ts'
 import { controlFixture, Drop, Put } from './fixture.ts'
 
-const idsOf = (heard: readonly Asked[]): unknown[] => heard.map(({ body }) => body['id'])
+const idsOf = (heard: readonly ReceivedMessage[]): unknown[] => heard.map(({ body }) => body['id'])
 const turns = async (n: number): Promise<void> => {
   for (let i = 0; i < n; i++) await new Promise(resolve => setImmediate(resolve))
 }
@@ -59,7 +59,8 @@ t.test('a change that is rolled back takes no revision', async t => {
 t.test('a refusal is recorded once, with its code, and the object not sent again on this stream', async t => {
   const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
-  const react = ({ body }: Asked): Reaction => (body['id'] === 'bad' ? { refuse: 'port_in_use' } : 'take')
+  const react = ({ body }: ReceivedMessage): Reaction =>
+    body['id'] === 'bad' ? { refuse: 'port_in_use' } : 'take'
   const edge = await agent(token, { react })
 
   await put(clientId, 'bad')
@@ -67,7 +68,7 @@ t.test('a refusal is recorded once, with its code, and the object not sent again
   await put(clientId, 'good')
 
   t.same(await settled(2), ['bad@1 port_in_use', 'good@2 applied'])
-  t.same(idsOf(edge.heard).slice(1), ['bad', 'good'])
+  t.same(idsOf(edge.received).slice(1), ['bad', 'good'])
 })
 
 t.test('a refused object is sent again on the next stream', async t => {
@@ -118,7 +119,7 @@ t.test('a removal overtakes the push that has no answer', async t => {
     await clock.advance(1_000)
     await turns(3)
   }
-  t.same(edge.heard.map(({ name }) => name).slice(1), [Put.name, Drop.name], 'the push is not said again')
+  t.same(edge.received.map(({ name }) => name).slice(1), [Put.name, Drop.name], 'the push is not said again')
   t.same(await rows(clientId), [])
 })
 
@@ -161,7 +162,7 @@ t.test('at most 64 pushes are unanswered', async t => {
   await edge.until(Put.name, 64)
   await turns(100)
 
-  t.equal(edge.heard.filter(({ name }) => name === Put.name).length, 64)
+  t.equal(edge.received.filter(({ name }) => name === Put.name).length, 64)
 })
 
 t.test('many changes at once arrive in the order in which they were made', async t => {
@@ -173,7 +174,7 @@ t.test('many changes at once arrive in the order in which they were made', async
   await put(clientId, ...ids)
 
   t.equal((await settled(200)).length, 200)
-  t.same(idsOf(edge.heard).slice(1), ids)
+  t.same(idsOf(edge.received).slice(1), ids)
 })
 
 t.test('a drained removal is applied first and removed later; its row stays until then', async t => {
@@ -186,9 +187,9 @@ t.test('a drained removal is applied first and removed later; its row stays unti
   await drop(clientId, 'a', 'drain')
   t.same(await settled(2), ['a@1 applied', 'a@2 applied'])
   t.same(await rows(clientId), ['a@2 drain'])
-  edge.gone({ kind: 'thing', id: 'a', revision: 1 })
-  edge.gone({ kind: 'nothing', id: 'a', revision: 2 })
-  edge.gone({ kind: 'thing', id: 'a', revision: 2 })
+  edge.sendRemoved({ kind: 'thing', id: 'a', revision: 1 })
+  edge.sendRemoved({ kind: 'nothing', id: 'a', revision: 2 })
+  edge.sendRemoved({ kind: 'thing', id: 'a', revision: 2 })
 
   t.same((await settled(3)).slice(2), ['a@2 removed'])
   t.same(await rows(clientId), [])
@@ -201,8 +202,8 @@ t.test('ObjectRemoved changes nothing for an object that is wanted', async t => 
   await put(clientId, 'a')
   await settled(1)
 
-  edge.gone({ kind: 'thing', id: 'a', revision: 1 })
-  edge.standing({ kind: 'thing', id: 'a', revision: 1 })
+  edge.sendRemoved({ kind: 'thing', id: 'a', revision: 1 })
+  edge.sendStatus({ kind: 'thing', id: 'a', revision: 1 })
 
   t.same(await settled(2), ['a@1 applied', 'a@1 applied'])
   t.same(await rows(clientId), ['a@1'])
@@ -215,9 +216,9 @@ t.test('an agent reports the status of an object by itself', async t => {
   await put(clientId, 'a')
   await settled(1)
 
-  edge.standing({ kind: 'thing', id: 'a', revision: 1, code: 'port_in_use', message: 'taken' })
-  edge.standing({ kind: 'thing', id: 'a', revision: 7, code: 'stale' })
-  edge.standing({ kind: 'thing', id: 'a', revision: 1 })
+  edge.sendStatus({ kind: 'thing', id: 'a', revision: 1, code: 'port_in_use', message: 'taken' })
+  edge.sendStatus({ kind: 'thing', id: 'a', revision: 7, code: 'stale' })
+  edge.sendStatus({ kind: 'thing', id: 'a', revision: 1 })
 
   t.same(await settled(3), ['a@1 applied', 'a@1 port_in_use', 'a@1 applied'])
 })
@@ -230,7 +231,7 @@ t.test('many reports at once are all recorded', async t => {
   await put(clientId, ...ids)
   await settled(600)
 
-  for (const [i, id] of ids.entries()) edge.standing({ kind: 'thing', id, revision: i + 1, code: 'down' })
+  for (const [i, id] of ids.entries()) edge.sendStatus({ kind: 'thing', id, revision: i + 1, code: 'down' })
 
   const words = (await settled(1200)).slice(600)
   t.same(
@@ -307,7 +308,7 @@ t.test('a client that is deleted while it is connected affects no other', async 
 
   await store.change(em => em.nativeDelete(Client, { id: clientId }))
   control.peers.find(clientId)!.end('token_revoked')
-  await edge.over()
+  await edge.closed()
   await store.change(async () => {})
 
   t.same(

@@ -24,7 +24,7 @@ t.test('changes made while the agent was away are sent when it joins, in order o
 
   t.same(await settled(3), ['b@1 applied', 'a@2 applied', 'c@3 applied'])
   t.same(
-    edge.heard.map(({ body: { id } }) => id),
+    edge.received.map(({ body: { id } }) => id),
     [undefined, 'b', 'a', 'c']
   )
 })
@@ -38,14 +38,14 @@ t.test("an agent with the server's digest is sent nothing, and its rows are reco
   await settled(2)
   await first.close()
 
-  const stock = [
+  const inventory = [
     { kind: 'thing', id: 'b', revision: 2 },
     { kind: 'thing', id: 'a', revision: 1 }
   ]
-  const again = await agent(token, { stock, generation })
+  const again = await agent(token, { inventory, generation })
 
   t.same((await settled(4)).slice(2), ['a@1 applied', 'b@2 applied'])
-  t.same(again.heard, [])
+  t.same(again.received, [])
   t.ok(again.bytesReceived() < 10_240, `${again.bytesReceived()} bytes`)
   t.ok(control.peers.find(clientId))
 })
@@ -55,17 +55,17 @@ t.test('only the difference is sent', async t => {
   const { clientId, token } = await enroll()
   await put(clientId, 'same', 'changed', 'new')
   await put(clientId, 'changed')
-  const stock = [
+  const inventory = [
     { kind: 'thing', id: 'same', revision: 1 },
     { kind: 'thing', id: 'changed', revision: 2 },
     { kind: 'thing', id: 'stray', revision: 9 }
   ]
 
-  const edge = await agent(token, { stock })
+  const edge = await agent(token, { inventory })
   await settled(3)
 
   t.match(
-    edge.heard.map(({ name, body: { id } }) => [name, id]),
+    edge.received.map(({ name, body: { id } }) => [name, id]),
     [
       [Inventory.name, undefined],
       [Drop.name, 'stray'],
@@ -89,11 +89,11 @@ t.test('removals come first, then kinds, the last first, each answered before th
     await control.objects.drop(em, { clientId, kind: 'thing', id: 'old' }, 'drain')
   })
 
-  const edge = await agent(token, { stock: [{ kind: 'thing', id: 'old', revision: 1 }] })
+  const edge = await agent(token, { inventory: [{ kind: 'thing', id: 'old', revision: 1 }] })
   await settled(5)
 
   t.same(
-    edge.heard.slice(1).map(({ body }) => body['id']),
+    edge.received.slice(1).map(({ body }) => body['id']),
     ['old', 'l1', 'l2', 't1', 't2']
   )
   t.same(edge.welcome.kinds, names)
@@ -108,17 +108,17 @@ t.test(
     await drop(clientId, 'live', 'drain')
     await drop(clientId, 'shut', 'drain')
     await drop(clientId, 'barred', 'cut')
-    const stock = [
+    const inventory = [
       { kind: 'thing', id: 'live', revision: 0 },
       { kind: 'thing', id: 'shut', revision: 3, state: 'draining' as const },
       { kind: 'thing', id: 'barred', revision: 0, state: 'draining' as const }
     ]
 
-    const edge = await agent(token, { stock })
+    const edge = await agent(token, { inventory })
     await settled(4)
 
     t.match(
-      edge.heard.slice(1).map(({ body: { id, removal } }) => [id, removal]),
+      edge.received.slice(1).map(({ body: { id, removal } }) => [id, removal]),
       [
         ['live', 'drain'],
         ['barred', 'cut']
@@ -137,19 +137,19 @@ t.test(
 t.test('an object without a row is cut, and one that drains is left alone', async t => {
   const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
-  const stock = [
+  const inventory = [
     { kind: 'thing', id: 'stray', revision: 1 },
     { kind: 'thing', id: 'waits', revision: 1, state: 'waiting' as const },
     { kind: 'thing', id: 'drains', revision: 1, state: 'draining' as const },
     { kind: 'unheard of', id: 'x', revision: 1 }
   ]
 
-  const edge = await agent(token, { stock })
+  const edge = await agent(token, { inventory })
   await put(clientId, 'last')
   await settled(1)
 
   t.match(
-    edge.heard.slice(1).map(({ name, body: { id, removal } }) => [name, id, removal]),
+    edge.received.slice(1).map(({ name, body: { id, removal } }) => [name, id, removal]),
     [
       [Drop.name, 'stray', 'cut'],
       [Drop.name, 'waits', 'cut'],
@@ -168,15 +168,15 @@ t.test(
     const { generation } = first.welcome
     await settled(1)
     await first.close()
-    const stock = [
+    const inventory = [
       { kind: 'thing', id: 'a', revision: 1 },
       { kind: 'thing', id: 'stray', revision: 1, state: 'waiting' as const }
     ]
-    const edge = await agent(token, { stock, generation })
+    const edge = await agent(token, { inventory, generation })
     await settled(2)
-    t.same(edge.heard, [])
+    t.same(edge.received, [])
 
-    edge.standing({ kind: 'thing', id: 'stray', revision: 1, code: 'port_in_use', message: 'taken' })
+    edge.sendStatus({ kind: 'thing', id: 'stray', revision: 1, code: 'port_in_use', message: 'taken' })
 
     t.match(await edge.until(Drop.name), { body: { id: 'stray', removal: 'cut' } })
     await put(clientId, 'b')
@@ -189,16 +189,16 @@ t.test('an object without a body is not sent, and removed from the agent', async
   const { clientId, token } = await enroll()
   await put(clientId, 'whole', 'in parts')
   texts.delete('in parts')
-  const stock = [
+  const inventory = [
     { kind: 'thing', id: 'whole', revision: 1 },
     { kind: 'thing', id: 'in parts', revision: 2 }
   ]
 
-  const edge = await agent(token, { stock })
+  const edge = await agent(token, { inventory })
   await edge.until(Drop.name)
 
   t.match(
-    edge.heard.slice(1).map(({ name, body: { id, removal } }) => [name, id, removal]),
+    edge.received.slice(1).map(({ name, body: { id, removal } }) => [name, id, removal]),
     [[Drop.name, 'in parts', 'cut']]
   )
   t.same(await settled(1), ['whole@1 applied'])
@@ -209,9 +209,9 @@ t.test('an object that failed on the agent is sent again, and the answer recorde
   const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
-  const stock = [{ kind: 'thing', id: 'a', revision: 1, state: 'waiting' as const }]
+  const inventory = [{ kind: 'thing', id: 'a', revision: 1, state: 'waiting' as const }]
 
-  await agent(token, { stock, react: () => ({ refuse: 'port_in_use' }) })
+  await agent(token, { inventory, react: () => ({ refuse: 'port_in_use' }) })
 
   t.same(await settled(1), ['a@1 port_in_use'])
 })
@@ -220,12 +220,12 @@ t.test('an agent of another generation is sent everything again', async t => {
   const { enroll, agent, put, settled } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
-  const stock = [{ kind: 'thing', id: 'a', revision: 0 }]
+  const inventory = [{ kind: 'thing', id: 'a', revision: 0 }]
 
-  const edge = await agent(token, { stock, generation: 'of another store' })
+  const edge = await agent(token, { inventory, generation: 'of another store' })
 
   t.same(await settled(1), ['a@1 applied'])
-  t.match(edge.heard.slice(1), [{ name: Put.name, body: { id: 'a', revision: 1 } }])
+  t.match(edge.received.slice(1), [{ name: Put.name, body: { id: 'a', revision: 1 } }])
 })
 
 t.test("revisions above the server's counter raise it", async t => {
@@ -233,13 +233,13 @@ t.test("revisions above the server's counter raise it", async t => {
   const { clientId, token } = await enroll()
   await put(clientId, 'ahead', 'behind')
   await drop(clientId, 'dropped', 'cut')
-  const stock = [
+  const inventory = [
     { kind: 'thing', id: 'ahead', revision: 40 },
     { kind: 'thing', id: 'dropped', revision: 50 },
     { kind: 'thing', id: 'stray', revision: 60 }
   ]
 
-  await agent(token, { stock })
+  await agent(token, { inventory })
   await settled(3)
   t.equal(await put(clientId, 'next'), 63)
 
@@ -257,14 +257,14 @@ t.test('an inventory is read page by page', async t => {
   const { clientId, token } = await enroll()
   const ids = Array.from({ length: 350 }, (_, i) => `thing-${String(i).padStart(3, '0')}`)
   await put(clientId, ...ids)
-  const stock = ids.slice(1).map((id, i) => ({ kind: 'thing', id, revision: i + 2 }))
+  const inventory = ids.slice(1).map((id, i) => ({ kind: 'thing', id, revision: i + 2 }))
 
-  const edge = await agent(token, { stock })
+  const edge = await agent(token, { inventory })
   await settled(350)
 
-  t.equal(edge.heard.filter(({ name }) => name === Inventory.name).length, 4)
+  t.equal(edge.received.filter(({ name }) => name === Inventory.name).length, 4)
   t.match(
-    edge.heard.filter(({ name }) => name === Put.name),
+    edge.received.filter(({ name }) => name === Put.name),
     [{ body: { id: ids[0] } }]
   )
 })

@@ -5,7 +5,7 @@ import { hashOf } from '../../../kernel/identity/secret.ts'
 import { Hello } from '../../../kernel/wire/control.ts'
 import { Stream } from '../../../kernel/wire/stream.ts'
 import { dial } from '../../../kit/scripted-agent.ts'
-import { listen } from '../../../kit/test-server.ts'
+import { recordLog } from '../../../kit/test-server.ts'
 import { Echo } from '../../../test/support/echo.ts'
 import { codec, controlFixture, echo, Put } from './fixture.ts'
 
@@ -36,7 +36,7 @@ t.test('an agent with another protocol version is refused with a reason', async 
   const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
   t.teardown(() => socket.destroy())
   const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
-  const { channel } = new Stream({ socket, codec, handlers: [], clock, log: listen([]) })
+  const { channel } = new Stream({ socket, codec, handlers: [], clock, log: recordLog([]) })
   const hello = { token, agent_version: '9.0.0', protocol_version: 2, instance_id: '', state_digest: '' }
 
   await t.rejects(channel.request(Hello, hello), { code: 'wire.protocol_version', message: /version 1/ })
@@ -100,7 +100,7 @@ t.test(
     const { token } = await enroll()
     const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
     const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
-    const { channel } = new Stream({ socket, codec, handlers: [], clock, log: listen([]) })
+    const { channel } = new Stream({ socket, codec, handlers: [], clock, log: recordLog([]) })
     t.teardown(() => socket.destroy())
 
     t.same(await channel.request(Echo, { text: 'redeem' }), { text: 'redeem' })
@@ -117,7 +117,7 @@ t.test('frames are small before Hello, and may be large after it', async t => {
   const { agent, enroll, control } = await controlFixture(t, { greetings: echo, handlers: echo })
   const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
   const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
-  const { channel } = new Stream({ socket, codec, handlers: [], clock, log: listen([]) })
+  const { channel } = new Stream({ socket, codec, handlers: [], clock, log: recordLog([]) })
 
   const edge = await agent((await enroll()).token)
 
@@ -151,9 +151,9 @@ t.test('the newer session of a client replaces the older', async t => {
   const older = await agent(token, { instanceId: 'one' })
 
   const newer = await agent(token, { instanceId: 'two' })
-  await older.over()
+  await older.closed()
 
-  t.equal(older.toldEnd(), 'replaced')
+  t.equal(older.endCode(), 'replaced')
   t.equal(control.peers.find(clientId)?.sessionId, newer.welcome.session_id)
   t.match(events('client.disconnected'), [{ fields: { client_id: clientId, reason: 'replaced' } }])
   t.equal(control.peers.all().length, 1)
@@ -166,8 +166,8 @@ t.test('two agents with one bundle are detected, logged once a minute, and slowe
   let before = await agent(token, { instanceId: '0' })
   const swap = async (instanceId: string): Promise<void> => {
     const next = await agent(token, { instanceId })
-    await before.over()
-    ends.push(before.toldEnd())
+    await before.closed()
+    ends.push(before.endCode())
     before = next
   }
 
@@ -205,10 +205,10 @@ t.test('a revoked agent is asked for a last report, told why, and disconnected',
 
   control.peers.find(clientId)!.end('token_revoked')
   t.equal(control.peers.find(clientId), undefined)
-  await edge.over()
+  await edge.closed()
 
   t.same(asked, ['token_revoked', { revision: 1 }])
-  t.equal(edge.toldEnd(), 'token_revoked')
+  t.equal(edge.endCode(), 'token_revoked')
   t.match(events('client.disconnected'), [{ fields: { reason: 'token_revoked' } }])
 })
 
@@ -221,11 +221,11 @@ t.test('a last report is waited for 1 s at most', async t => {
 
   control.peers.find(clientId)!.end('token_revoked')
   await clock.advance(999)
-  t.equal(edge.toldEnd(), null)
+  t.equal(edge.endCode(), null)
   await clock.advance(1)
 
-  await edge.over()
-  t.equal(edge.toldEnd(), 'token_revoked')
+  await edge.closed()
+  t.equal(edge.endCode(), 'token_revoked')
 })
 
 t.test('a token that is revoked while its stream joins ends the session', async t => {
@@ -240,9 +240,9 @@ t.test('a token that is revoked while its stream joins ends the session', async 
   const { token } = await enroll()
 
   const edge = await agent(token)
-  await edge.over()
+  await edge.closed()
 
-  t.equal(edge.toldEnd(), 'token_revoked')
+  t.equal(edge.endCode(), 'token_revoked')
   t.same(control.peers.all(), [])
 })
 
@@ -252,8 +252,8 @@ t.test('a server that stops tells its agents', async t => {
 
   await control.close()
 
-  await edge.over()
-  t.equal(edge.toldEnd(), 'shutting_down')
+  await edge.closed()
+  t.equal(edge.endCode(), 'shutting_down')
 })
 
 t.test('the store makes its generation once', async t => {

@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto'
 import t from 'tap'
 import { wire } from '../../../kernel/kernel.ts'
-import { listen, testServer } from '../../../kit/test-server.ts'
+import { recordLog, testServer } from '../../../kit/test-server.ts'
 import http from '../../http/plugin.ts'
 import control from '../plugin.ts'
 
@@ -39,7 +39,7 @@ t.test('a server that is wired and not started does not listen', async t => {
     sections: {},
     dataDir: t.testdir(),
     version: '2.0.0',
-    log: listen([])
+    log: recordLog([])
   })
   t.teardown(() => releases.run())
 

@@ -8,7 +8,7 @@ import { Client } from '../../../kernel/identity/entities.ts'
 import { operatorToken, testServer } from '../../../kit/test-server.ts'
 import { openApi } from '../../cli/api.ts'
 import { openPrint } from '../../cli/print.ts'
-import { openProgram, typed } from '../../cli/program.ts'
+import { convertArgs, openProgram } from '../../cli/program.ts'
 import clients from '../../clients/plugin.ts'
 import enrollment from '../plugin.ts'
 
@@ -29,7 +29,7 @@ async function desk(t: Test, ...names: readonly string[]) {
     const program = openProgram('2.0.0', commands, async (command, given) => {
       const print = openPrint(given['output'] === 'json' ? 'json' : 'table', out.push.bind(out), () => {})
       const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
-        args: typed(command.args, given),
+        args: convertArgs(command.args, given),
         api,
         print
       }

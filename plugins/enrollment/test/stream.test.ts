@@ -10,7 +10,7 @@ import { alpn, controlMessages, Ended, Hello, protocolVersion } from '../../../k
 import { wireMessages } from '../../../kernel/wire/envelope.ts'
 import { on } from '../../../kernel/wire/message.ts'
 import { Stream } from '../../../kernel/wire/stream.ts'
-import { listen, type TestServer, testServer } from '../../../kit/test-server.ts'
+import { recordLog, type TestServer, testServer } from '../../../kit/test-server.ts'
 import type { ClientRow } from '../../clients/row.ts'
 import type { Invitation } from '../schema.ts'
 import { messages, Redeem, Redeemed, welcomePart } from '../wire.ts'
@@ -37,7 +37,7 @@ async function agent(t: Test, { server: { control } }: TestServer) {
     codec,
     handlers,
     clock: systemClock,
-    log: listen([])
+    log: recordLog([])
   })
   closed.addEventListener('abort', () => resolve('closed'))
   const refusal = (error: { code: string }): string => error.code

@@ -3,10 +3,10 @@ import type { Command } from '../../../kernel/cli/command.ts'
 import type { Plugin } from '../../../kernel/plugin.ts'
 import { fieldOf, type Schema } from './fields.ts'
 import { type Chapter, code, fieldsTable } from './markdown.ts'
-import type { Still } from './still.ts'
+import type { Preview } from './preview.ts'
 
 /** With the options that other plugins add. */
-export const commandsOf = ({ commands = [] }: Plugin, { filled }: Still): Chapter[] =>
+export const commandsOf = ({ commands = [] }: Plugin, { filled }: Preview): Chapter[] =>
   commands.map(command => {
     const { positional = [] } = command
     const args: Readonly<Record<string, TSchema>> = {

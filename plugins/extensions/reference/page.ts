@@ -7,23 +7,23 @@ import type { Loaded, Picked } from '../catalogue.ts'
 import { type Described, describe } from '../described.ts'
 import { commandsOf } from './commands.ts'
 import { type Chapter, codes, pageOf } from './markdown.ts'
+import { openPreview, type Preview } from './preview.ts'
 import { routesOf } from './routes.ts'
 import {
   codesTable,
-  figuresText,
   keysTable,
   messagesText,
+  metricsText,
   ruleFieldsText,
   sectionText,
   slotsText,
   tablesText,
   topOf
 } from './sections.ts'
-import { openStill, type Still } from './still.ts'
 
 /** Of the one that was picked, or of all that are loaded and the kernel. */
 export async function referenceOf(loaded: Loaded | Picked): Promise<string> {
-  const still = await openStill(loaded.servers)
+  const still = await openPreview(loaded.servers)
   const chapters = still.plugins
     .filter(({ name }) => !('name' in loaded) || name === loaded.name)
     .map(plugin => chapter(plugin, still, loaded))
@@ -46,7 +46,7 @@ const kernel: Chapter = {
   ]
 }
 
-function chapter(plugin: Plugin, still: Still, { agents, fromOf }: Loaded): Chapter {
+function chapter(plugin: Plugin, still: Preview, { agents, fromOf }: Loaded): Chapter {
   const agent = agents.find(({ name }) => name === plugin.name) ?? null
   const described = describe({ server: plugin, agent }, fromOf(plugin.name))
   const { name, version, keys, codes: rows = [] } = plugin
@@ -59,7 +59,7 @@ function chapter(plugin: Plugin, still: Still, { agents, fromOf }: Loaded): Chap
       { title: 'Routes', text: '', parts: routesOf(plugin, still) },
       { title: 'Commands', text: '', parts: commandsOf(plugin, still) },
       { title: 'Tables', text: tablesText(plugin, still) },
-      { title: 'Metrics', text: figuresText(plugin, still) },
+      { title: 'Metrics', text: metricsText(plugin, still) },
       { title: 'Slots', text: slotsText(described) },
       { title: 'Messages', text: messagesText(plugin) },
       { title: 'Error codes', text: codesTable(rows) }

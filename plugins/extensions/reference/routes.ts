@@ -2,7 +2,7 @@ import type { Plugin } from '../../../kernel/plugin.ts'
 import { type Found, operationsOf } from './document.ts'
 import { type Field, fieldOf, fieldsOf, type Schema } from './fields.ts'
 import { type Chapter, code, fieldsTable } from './markdown.ts'
-import type { Still } from './still.ts'
+import type { Preview } from './preview.ts'
 
 const whoMay: Readonly<Record<string, string>> = {
   public: 'Anybody may call it.',
@@ -11,7 +11,7 @@ const whoMay: Readonly<Record<string, string>> = {
 }
 
 /** As the OpenAPI document has them. */
-export const routesOf = ({ name, routes = [] }: Plugin, { document }: Still): Chapter[] =>
+export const routesOf = ({ name, routes = [] }: Plugin, { document }: Preview): Chapter[] =>
   operationsOf(document, name).map(found => {
     const route = routes.find(({ action }) => action === found.operation.operationId)
     const said = `${found.operation.summary} ${whoMay[route?.access ?? ''] ?? ''}`

@@ -3,7 +3,7 @@ import type { Plugin } from '../../../kernel/plugin.ts'
 import type { Described } from '../described.ts'
 import { fieldOf, fieldsOf, type Schema } from './fields.ts'
 import { type Chapter, code, codes, fieldsTable, table } from './markdown.ts'
-import type { Still } from './still.ts'
+import type { Preview } from './preview.ts'
 
 export const sectionText = ({ name, from }: Described, { config }: Plugin): string => {
   const rows = config ? fieldsTable(fieldsOf(config as Schema), 'Key') : ''
@@ -42,7 +42,7 @@ interface RuleField {
   readonly requires: { readonly capability: { readonly id: string; readonly since: string } }
 }
 
-export function ruleFieldsText({ name, fills = [] }: Plugin, { filled }: Still): string {
+export function ruleFieldsText({ name, fills = [] }: Plugin, { filled }: Preview): string {
   const slot = fills.map(fill => fill.slot).find(({ id }) => id === 'rules.field')
   const mine = (slot ? filled<RuleField>(slot as never) : []).filter(({ by }) => by === name)
   return table(
@@ -61,7 +61,7 @@ export function ruleFieldsText({ name, fills = [] }: Plugin, { filled }: Still):
   )
 }
 
-export const tablesText = ({ store }: Plugin, { columns }: Still): string =>
+export const tablesText = ({ store }: Plugin, { columns }: Preview): string =>
   (store?.entities ?? [])
     .map(({ meta }) => {
       const rows = columns.filter(column => column.table === meta.tableName)
@@ -71,8 +71,8 @@ export const tablesText = ({ store }: Plugin, { columns }: Still): string =>
     })
     .join('\n\n')
 
-export function figuresText({ name }: Plugin, { figures }: Still): string {
-  const told = figures.get(name)
+export function metricsText({ name }: Plugin, { metrics }: Preview): string {
+  const told = metrics.get(name)
   if (told === null) return 'A running server tells them at `/v1/metrics`.'
   return table(
     ['Metric', 'Type', 'Labels', 'Means'],

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { freePort } from '../../../test/support/ports.ts'
-import { edge, type TestCluster, testCluster, token } from '../../../test/support/test-cluster.ts'
+import { startAgent, type TestCluster, testCluster, token } from '../../../test/support/test-cluster.ts'
 
 async function echo(t: Test): Promise<number> {
   const port = await freePort()
@@ -45,7 +45,7 @@ t.test(
   'a list that comes into force cuts what it does not allow, and one that goes lets it pass again',
   async t => {
     const on = await testCluster(t)
-    await edge(t, on, 'paris')
+    await startAgent(t, on, 'paris')
     const [target, port] = [await echo(t), await freePort()]
     await ask(on, 'POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
     await ask(on, 'POST', '/v1/users', { user_id: 'ada', display_name: 'Ada' })

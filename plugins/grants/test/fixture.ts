@@ -50,7 +50,7 @@ export async function grantsFixture(t: Test, plan: TestServerOptions = {}): Prom
 
 /** What the agent was told of the rule's targets last; null: anywhere. */
 export function told({ agent, server }: GrantsFixture, ruleId: string) {
-  const push = agent.heard.findLast(({ body }) => body['rule_id'] === ruleId && 'fields' in body)
+  const push = agent.received.findLast(({ body }) => body['rule_id'] === ruleId && 'fields' in body)
   const { grant_targets: bytes } = (push?.body['fields'] ?? {}) as Record<string, Uint8Array>
   return bytes ? server.depsOf('rules').codec.decode(Targets, bytes).allow : null
 }

@@ -102,7 +102,7 @@ t.test('the lists of all covering grants go to the agent, and none where one has
   await on.call('DELETE', `/v1/grants/${wide}`)
   await on.agent.until(RulePush.name, 4)
   t.equal(told(on, id)?.length, 2)
-  const pushes = on.agent.heard.filter(({ name }) => name === RulePush.name)
+  const pushes = on.agent.received.filter(({ name }) => name === RulePush.name)
   t.same(
     pushes.map(({ body }) => [body['rule_id'], body['revision']]),
     [id, byRoot, id, id].map((of, at) => [of, at + 1])
@@ -149,8 +149,8 @@ t.test('a rule whose client cannot filter the list that now applies is failed an
   const { rule_id: id } = (await on.place({ client: 'old' })).body
 
   await on.call('DELETE', `/v1/grants/${wide}`)
-  await first.over()
-  const second = await on.connect(old, { capabilities: {}, stock: [{ kind: 'rule', id, revision: 1 }] })
+  await first.closed()
+  const second = await on.connect(old, { capabilities: {}, inventory: [{ kind: 'rule', id, revision: 1 }] })
 
   t.match((await second.until(RuleRemove.name)).body, { rule_id: id, removal: 'cut' })
   await until(

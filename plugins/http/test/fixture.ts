@@ -16,7 +16,7 @@ import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
 import { slotReader } from '../../../kernel/slot.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { type Database, openStore } from '../../../kernel/store/open.ts'
-import { watch } from '../../../kit/decision-recorder.ts'
+import { decisionRecorder } from '../../../kit/decision-recorder.ts'
 import { type FakeClock, fakeClock } from '../../../kit/fake-clock.ts'
 import type { LogLine } from '../../../kit/test-server.ts'
 import { openHttp } from '../http.ts'
@@ -82,7 +82,7 @@ export async function httpFixture(
     store,
     clock,
     log: { debug: put('debug'), info: put('info'), warn: put('warn'), error: put('error') },
-    filled: slotReader('kernel', [plugin, watch(decisions)], () => ({})),
+    filled: slotReader('kernel', [plugin, decisionRecorder(decisions)], () => ({})),
     identity: openIdentity({ store, clock, operatorToken: 'operator-token' }),
     version: '2.0.0',
     httpMetrics: openHttpMetrics(),

@@ -83,7 +83,7 @@ t.test('a rule has series from its creation to its deletion', async t => {
   const removal = call('DELETE', `/v1/rules/${ruleId}`)
   const removed = await agent.until('sluice.rules.RuleRemove')
   await removal
-  agent.gone({ kind: 'rule', id: ruleId, revision: Number(removed.body['revision']) })
+  agent.sendRemoved({ kind: 'rule', id: ruleId, revision: Number(removed.body['revision']) })
   while ((await call<unknown[]>('GET', '/v1/rules')).body.length > 0) await new Promise(setImmediate)
   t.same((await scrape()).naming(ruleId), [])
   t.ok(naming(ruleId).length > 5)

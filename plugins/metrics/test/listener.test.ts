@@ -5,7 +5,7 @@ import t from 'tap'
 import { User } from '../../../kernel/identity/entities.ts'
 import { type Metric, metricsSlot } from '../../../kernel/metrics.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
-import { listen, operatorToken, type TestServer, testServer } from '../../../kit/test-server.ts'
+import { operatorToken, recordLog, type TestServer, testServer } from '../../../kit/test-server.ts'
 import { readExposition } from '../../../test/support/exposition.ts'
 import { openScrape } from '../scrape.ts'
 
@@ -121,7 +121,7 @@ t.test('concurrent scrapes share one page', async t => {
     await gate.promise
     return []
   }
-  const scrape = openScrape({ metrics: () => [{ by: 'x', value }], log: listen([]) })
+  const scrape = openScrape({ metrics: () => [{ by: 'x', value }], log: recordLog([]) })
 
   const all = [scrape(), scrape(), scrape()]
   gate.resolve()

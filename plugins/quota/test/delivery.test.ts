@@ -1,6 +1,6 @@
 // Which quotas are pushed to agents, and when.
 import t from 'tap'
-import { scripted } from '../../../kit/scripted-agent.ts'
+import { scriptedResponse } from '../../../kit/scripted-agent.ts'
 import { testServer } from '../../../kit/test-server.ts'
 import { RulePush } from '../../rules/wire.ts'
 import { epoch, noon } from '../../stats/test/fixture.ts'
@@ -40,7 +40,7 @@ t.test('a quota of a disconnected client is delivered when it connects, before i
   const again = await connected(clientId, able)
   await again.until(RulePush.name)
 
-  const names = again.heard.map(({ name }) => name)
+  const names = again.received.map(({ name }) => name)
   t.ok(names.indexOf(TrafficQuotaUpdate.name) !== -1)
   t.ok(names.indexOf(TrafficQuotaUpdate.name) < names.indexOf(RulePush.name))
   t.match(await push({ listen_port: 81 }), { status: 201 })
@@ -50,34 +50,34 @@ t.test('quotas are pushed again to a restarted agent, not after a lost stream', 
   const { put, away, agent, connected, clientId } = await quotaFixture(t)
   await put({ monthly_bytes: 1000 })
   const { body } = await agent.until(TrafficQuotaUpdate.name)
-  const stock = [
+  const inventory = [
     { kind: 'quota', id: 'ann', revision: Number(body['revision']) },
-    ...agent.heard
+    ...agent.received
       .filter(({ name }) => name === RulePush.name)
       .map(({ body }) => ({ kind: 'rule', id: String(body['rule_id']), revision: Number(body['revision']) }))
   ]
   const { generation } = agent.welcome
   await away(agent)
-  const same = await connected(clientId, { ...able, stock, generation })
+  const same = await connected(clientId, { ...able, inventory, generation })
   await same.close()
 
-  const other = await connected(clientId, { ...able, stock, generation, instanceId: 'another' })
+  const other = await connected(clientId, { ...able, inventory, generation, instanceId: 'another' })
   const again = await other.until(TrafficQuotaUpdate.name)
 
-  t.notMatch(same.heard, [{ name: TrafficQuotaUpdate.name }])
+  t.notMatch(same.received, [{ name: TrafficQuotaUpdate.name }])
   t.ok(Number(again.body['revision']) > Number(body['revision']))
 })
 
 t.test('the agent is asked for a report before a quota is created or usage is cleared', async t => {
   const { connected, enroll, call } = await quotaFixture(t)
   const asked: string[] = []
-  const answers = [...(able.answers ?? []), scripted(LastReport, () => ({}))]
+  const answers = [...(able.responses ?? []), scriptedResponse(LastReport, () => ({}))]
   const clientId = await enroll('asked')
   const react = ({ name }: { name: string }) => {
     asked.push(name)
     return 'take' as const
   }
-  await connected(clientId, { ...able, answers, react })
+  await connected(clientId, { ...able, responses: answers, react })
   const path = `/v1/users/ann/quotas/${clientId}`
 
   await call('PUT', path, { monthly_bytes: 1 })
@@ -138,7 +138,7 @@ t.test('without the plugin no quota is pushed; with it again, all are', async t 
   const without = await join(plugins.slice(0, -1))
   await without.agent.until(RulePush.name)
   t.notOk(without.agent.welcome.kinds.includes('quota'), 'and its agent drops what it has')
-  t.notMatch(without.agent.heard, [{ name: TrafficQuotaUpdate.name }])
+  t.notMatch(without.agent.received, [{ name: TrafficQuotaUpdate.name }])
   await without.agent.close()
   await without.server.stop()
 

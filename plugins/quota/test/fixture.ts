@@ -1,6 +1,6 @@
 // A server with quotas and stats, a user, and a client whose agent supports quotas.
 import type { Test } from 'tap'
-import { type Script, type ScriptedAgent, scripted } from '../../../kit/scripted-agent.ts'
+import { type Script, type ScriptedAgent, scriptedResponse } from '../../../kit/scripted-agent.ts'
 import type { Reply, TestServerOptions } from '../../../kit/test-server.ts'
 import { type Answered, answers as rulesAnswers } from '../../rules/test/fixture.ts'
 import { messages as rulesMessages } from '../../rules/wire.ts'
@@ -14,7 +14,10 @@ export const plugins = ['users', 'clients', 'rules', 'stats', 'quota']
 export const able: Partial<Script> = {
   capabilities: { [capability.id]: capability.since },
   messages: [...rulesMessages, ...statsMessages, ...messages],
-  answers: [...rulesAnswers, scripted(TrafficQuotaUpdate, ({ user_id, revision }) => ({ user_id, revision }))]
+  responses: [
+    ...rulesAnswers,
+    scriptedResponse(TrafficQuotaUpdate, ({ user_id, revision }) => ({ user_id, revision }))
+  ]
 }
 
 export const refusal = (status: number, code: string) => ({ status, body: { error: { code } } })
@@ -50,6 +53,7 @@ export async function quotaFixture(t: Test, plan: TestServerOptions = {}): Promi
     status: async () => (await on.call<QuotaRow>('GET', `${path('ann')}/status`)).body,
     use: (bytes, seq) =>
       on.report(agent, { seq, rows: [row(body.rule_id, 'minute', minute, { bytes_in: bytes })] }),
-    updates: () => agent.heard.flatMap(({ name, body }) => (name === TrafficQuotaUpdate.name ? [body] : []))
+    updates: () =>
+      agent.received.flatMap(({ name, body }) => (name === TrafficQuotaUpdate.name ? [body] : []))
   }
 }

@@ -148,7 +148,7 @@ t.test('an agent that connects and is too old is logged and gets no quota', asyn
     client: clientId,
     quotas: 1
   })
-  t.notMatch(agent.heard, [{ name: 'sluice.quota.TrafficQuotaUpdate' }])
+  t.notMatch(agent.received, [{ name: 'sluice.quota.TrafficQuotaUpdate' }])
 })
 
 t.test('quotas are deleted with their user and with their client', async t => {

@@ -2,7 +2,7 @@
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { freePort } from '../../../test/support/ports.ts'
-import { edge, testCluster } from '../../../test/support/test-cluster.ts'
+import { startAgent, testCluster } from '../../../test/support/test-cluster.ts'
 import { zeros } from '../../../test/support/web.ts'
 
 function reader(t: Test, port: number) {
@@ -35,7 +35,7 @@ const perSec = 4 * MiB
 
 t.test('a limit slows open connections until it is removed; one connection too many is refused', async t => {
   const on = await testCluster(t)
-  await edge(t, on, 'paris')
+  await startAgent(t, on, 'paris')
   const [target, port] = [await zeros(t), await freePort()]
   const { rule_id } = await on.json<{ rule_id: string }>(
     ...['rule', 'push', 'paris', String(port), `127.0.0.1:${target}`],
@@ -59,7 +59,7 @@ t.test('a limit slows open connections until it is removed; one connection too m
 
 t.test('an envelope limits all rules of an owner together, also later ones', async t => {
   const on = await testCluster(t)
-  const { clientId } = await edge(t, on, 'paris')
+  const { clientId } = await startAgent(t, on, 'paris')
   const target = await zeros(t)
   const ports = [await freePort(), await freePort(), await freePort()]
   const path = `/v1/clients/${clientId}/owners/_operator/rate-limit`

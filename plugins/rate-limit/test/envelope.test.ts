@@ -84,7 +84,7 @@ t.test('an envelope outlives the last rule and is deleted with its user and clie
 
   t.strictSame(await owners(), [operator, { owner_id: 'ann', rule_count: 1, has_rate_limit: true }])
   await call('DELETE', `/v1/rules/${body.rule_id}`)
-  agent.gone({ kind: 'rule', id: body.rule_id, revision: 4 })
+  agent.sendRemoved({ kind: 'rule', id: body.rule_id, revision: 4 })
   t.match(await owners(), [operator, { owner_id: 'ann', has_rate_limit: true }])
 
   t.equal((await call('DELETE', '/v1/users/ann')).status, 200)
@@ -107,7 +107,7 @@ t.test('an envelope of a disconnected client is delivered when it connects, befo
   const again = await connect(clientId, able)
   await again.until(RulePush.name)
 
-  const names = again.heard.map(({ name }) => name)
+  const names = again.received.map(({ name }) => name)
   t.ok(names.indexOf(EnvelopeSet.name) !== -1)
   t.ok(names.indexOf(EnvelopeSet.name) < names.indexOf(RulePush.name))
 })
@@ -163,7 +163,7 @@ t.test('waiting time is summed over restarts of an agent and removed with its ru
     { labelValues: [clientId, 'ann', ''], value: 4 }
   ])
   await call('DELETE', `/v1/rules/${id}`)
-  again.gone({ kind: 'rule', id, revision: 2 })
+  again.sendRemoved({ kind: 'rule', id, revision: 2 })
   t.same(await until(waited, readings => readings.length === 1), [
     { labelValues: [clientId, 'ann', ''], value: 4 }
   ])

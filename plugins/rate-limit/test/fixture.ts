@@ -1,6 +1,6 @@
 // A server with limits, a user with a rule, and a client whose agent supports limits.
 import type { Test } from 'tap'
-import { type Script, type ScriptedAgent, scripted } from '../../../kit/scripted-agent.ts'
+import { type Script, type ScriptedAgent, scriptedResponse } from '../../../kit/scripted-agent.ts'
 import type { Reply, TestServerOptions } from '../../../kit/test-server.ts'
 import type { RuleRecord } from '../../rules/exports.ts'
 import {
@@ -18,10 +18,10 @@ export const plugins = ['users', 'clients', 'rules', 'rate-limit']
 export const able: Partial<Script> = {
   capabilities: { [capability.id]: capability.since },
   messages: [...rulesMessages, ...messages],
-  answers: [
+  responses: [
     ...rulesAnswers,
-    scripted(EnvelopeSet, ({ owner_id, revision }) => ({ owner_id, revision })),
-    scripted(EnvelopeRemove, ({ owner_id, revision }) => ({ owner_id, revision }))
+    scriptedResponse(EnvelopeSet, ({ owner_id, revision }) => ({ owner_id, revision })),
+    scriptedResponse(EnvelopeRemove, ({ owner_id, revision }) => ({ owner_id, revision }))
   ]
 }
 
@@ -56,7 +56,7 @@ export function pushedLimits(
   { agent, server }: Pick<RateLimitFixture, 'agent' | 'server'>,
   ruleId: string
 ): Limits | null {
-  const push = agent.heard.findLast(({ body }) => body['rule_id'] === ruleId && 'fields' in body)
+  const push = agent.received.findLast(({ body }) => body['rule_id'] === ruleId && 'fields' in body)
   const { [key]: bytes } = (push?.body['fields'] ?? {}) as Record<string, Uint8Array>
   return bytes ? server.depsOf('rules').codec.decode(Limits, bytes) : null
 }

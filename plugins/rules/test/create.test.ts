@@ -146,7 +146,7 @@ t.test('a refusal by the client fails the rule for good', async t => {
     const second = await on.connect(clientId)
     await on.push({ listen_port: 9 })
     t.same(
-      second.heard.filter(({ name }) => name === RulePush.name).map(({ body }) => body['listen_from']),
+      second.received.filter(({ name }) => name === RulePush.name).map(({ body }) => body['listen_from']),
       [9],
       'it is not tried again'
     )

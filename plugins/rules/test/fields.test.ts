@@ -98,10 +98,10 @@ t.test('a rule whose part lost its owner is failed and cut, and returns with the
     const without = await rulesFixture(t, { dir: first.dir }) // a second start says no more than the first
     t.match(await without.get(id), { state: 'failed', state_reason: reason })
     t.same(await without.held(clientId), [{ id, revision: 2, removal: 'cut' }])
-    const stock = [{ kind: 'rule', id, revision: 1 }]
-    const agent = await without.connect(clientId, { ...script, stock })
+    const inventory = [{ kind: 'rule', id, revision: 1 }]
+    const agent = await without.connect(clientId, { ...script, inventory })
     t.match((await agent.until(RuleRemove.name)).body, { rule_id: id, removal: 'cut' })
-    t.notOk(agent.heard.some(({ name }) => name === RulePush.name))
+    t.notOk(agent.received.some(({ name }) => name === RulePush.name))
     t.match(await without.push({ ...body, listen_port: 1 }), { status: body.protocol ? 422 : 400 })
     await without.stop()
 
@@ -165,17 +165,17 @@ t.test('an agent that was made older loses the rules that it cannot do, until it
   const clientId = await on.enroll()
   const first = await on.connect(clientId, able)
   const { rule_id: id } = (await on.push({ note_idle_secs: 90 })).body
-  const stock = [{ kind: 'rule', id, revision: 1 }]
+  const inventory = [{ kind: 'rule', id, revision: 1 }]
   await first.close()
 
-  const older = await on.connect(clientId, { stock, capabilities: {} })
+  const older = await on.connect(clientId, { inventory, capabilities: {} })
   t.match((await older.until(RuleRemove.name)).body, { rule_id: id, removal: 'cut' })
   await until(
     () => on.get(id),
     ({ state_reason }) => state_reason === 'rule_field_unsupported_by_client'
   )
   t.match(on.log.find(({ event }) => event === 'rule.unsupported')?.fields, { rule: id, client: clientId })
-  t.notOk(older.heard.some(({ name }) => name === RulePush.name))
+  t.notOk(older.received.some(({ name }) => name === RulePush.name))
   await older.close()
 
   await on.connect(clientId, able)
@@ -268,15 +268,15 @@ t.test('a rule that lost the row of its field is taken off the client, and retur
   await first.close()
   mood.values.clear()
 
-  const stock = [{ kind: 'rule', id, revision: 1 }]
-  const agent = await on.connect(clientId, { ...able, stock, digest: 'another' })
+  const inventory = [{ kind: 'rule', id, revision: 1 }]
+  const agent = await on.connect(clientId, { ...able, inventory, digest: 'another' })
 
   t.match((await agent.until(RuleRemove.name)).body, { rule_id: id, removal: 'cut' })
   await until(
     () => on.get(id),
     ({ state_reason }) => state_reason === 'field_not_loaded'
   )
-  t.notOk(agent.heard.some(({ name }) => name === RulePush.name))
+  t.notOk(agent.received.some(({ name }) => name === RulePush.name))
   await on.stop()
 
   mood.values.set(id, 1)

@@ -5,13 +5,13 @@ import { Client, Credential, ManagedObjectRow, User } from '../../../kernel/iden
 import { hashOf } from '../../../kernel/identity/secret.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import {
-  type Asked,
   connectAgent,
+  type InventoryRow,
   type Reaction,
+  type ReceivedMessage,
   type Script,
   type ScriptedAgent,
-  type Stocked,
-  scripted
+  scriptedResponse
 } from '../../../kit/scripted-agent.ts'
 import { type Reply, type TestServer, type TestServerOptions, testServer } from '../../../kit/test-server.ts'
 import type { RuleRecord } from '../record.ts'
@@ -62,7 +62,7 @@ export async function rulesFixture(t: Test, plan: TestServerOptions = {}): Promi
         fingerprint: control.fingerprint,
         token: clientId,
         messages,
-        answers,
+        responses: answers,
         ...script
       }),
     push: (body = {}, query = '') => home.call('POST', `/v1/rules${query}`, { ...rule, ...body }),
@@ -88,11 +88,11 @@ export async function rulesFixture(t: Test, plan: TestServerOptions = {}): Promi
 }
 
 export const answers = [
-  scripted(RulePush, ({ rule_id, revision }) => ({ rule_id, revision })),
-  scripted(RuleRemove, ({ rule_id, revision }) => ({ rule_id, revision }))
+  scriptedResponse(RulePush, ({ rule_id, revision }) => ({ rule_id, revision })),
+  scriptedResponse(RuleRemove, ({ rule_id, revision }) => ({ rule_id, revision }))
 ]
 
-export const stockOf = (asked: Asked, state: Stocked['state'] = 'applied'): Stocked => ({
+export const stockOf = (asked: ReceivedMessage, state: InventoryRow['state'] = 'applied'): InventoryRow => ({
   kind: 'rule',
   id: String(asked.body['rule_id']),
   revision: Number(asked.body['revision']),

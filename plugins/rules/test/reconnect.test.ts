@@ -4,25 +4,25 @@ import { Inventory } from '../../../kernel/wire/control.ts'
 import { RulePush, RuleRemove, Settings, settingsPart } from '../wire.ts'
 import { type Deps, inOrder, rulesFixture, stockOf, until } from './fixture.ts'
 
-const pushes = (agent: { heard: readonly { name: string; body: Readonly<Record<string, unknown>> }[] }) =>
-  agent.heard.filter(({ name }) => name === RulePush.name).map(({ body }) => body['listen_from'])
+const pushes = (agent: { received: readonly { name: string; body: Readonly<Record<string, unknown>> }[] }) =>
+  agent.received.filter(({ name }) => name === RulePush.name).map(({ body }) => body['listen_from'])
 
 t.test('an agent that holds all of it is told nothing; else only what differs', async t => {
   const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const first = await on.connect(clientId)
   for (const listen_port of [1, 2, 3]) t.equal((await on.push({ listen_port })).status, 201)
-  const stock = first.heard.filter(({ name }) => name === RulePush.name).map(asked => stockOf(asked))
+  const inventory = first.received.filter(({ name }) => name === RulePush.name).map(asked => stockOf(asked))
   const { generation } = first.welcome
   await first.close()
 
-  const whole = await on.connect(clientId, { stock, generation })
+  const whole = await on.connect(clientId, { inventory, generation })
   await on.push({ listen_port: 4 })
   t.same(pushes(whole), [4])
-  t.notOk(whole.heard.some(({ name }) => name === Inventory.name))
+  t.notOk(whole.received.some(({ name }) => name === Inventory.name))
   await whole.close()
 
-  const parted = await on.connect(clientId, { stock: stock.slice(1), generation })
+  const parted = await on.connect(clientId, { inventory: inventory.slice(1), generation })
   await parted.until(RulePush.name, 2)
   t.same(pushes(parted), [1, 4])
 })
@@ -45,7 +45,7 @@ t.test(
     t.equal(failed.state_reason, 'port_in_use')
     t.same(await on.held(clientId), [{ id, revision: 1, removal: null }])
 
-    second.standing({ kind: 'rule', id, revision: 1 })
+    second.sendStatus({ kind: 'rule', id, revision: 1 })
     const back = await until(
       () => on.get(id),
       ({ state }) => state === 'active'
@@ -112,11 +112,11 @@ t.test(
 
 t.test('a rule that the server does not know is cut', async t => {
   const on = await rulesFixture(t)
-  const stock = [{ kind: 'rule', id: '01ARZ3NDEKTSV4RRFFQ69G5FAV', revision: 7 }]
+  const inventory = [{ kind: 'rule', id: '01ARZ3NDEKTSV4RRFFQ69G5FAV', revision: 7 }]
 
-  const agent = await on.connect(await on.enroll(), { stock })
+  const agent = await on.connect(await on.enroll(), { inventory })
 
-  t.match((await agent.until(RuleRemove.name)).body, { rule_id: stock[0]?.id, removal: 'cut' })
+  t.match((await agent.until(RuleRemove.name)).body, { rule_id: inventory[0]?.id, removal: 'cut' })
 })
 
 t.test('drain and idle times come with the welcome', async t => {

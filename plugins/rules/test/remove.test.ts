@@ -23,7 +23,7 @@ t.test('a removal answers when the port is shut, and the rule drains until it is
   t.equal((await on.call('DELETE', `/v1/rules/${id}`)).status, 204, 'a second one is as good')
   t.equal((await on.push()).status, 201, 'its port is free')
 
-  agent.gone({ kind: 'rule', id, revision: 2 })
+  agent.sendRemoved({ kind: 'rule', id, revision: 2 })
   await until(
     () => on.call('GET', `/v1/rules/${id}`),
     ({ status }) => status === 404
@@ -52,7 +52,7 @@ t.test('a removal that is not answered in time goes on by itself', async t => {
   })
   t.match(await on.get(id), draining)
   late.resolve()
-  agent.gone({ kind: 'rule', id, revision: 2 })
+  agent.sendRemoved({ kind: 'rule', id, revision: 2 })
   await until(
     () => on.call('GET', `/v1/rules/${id}`),
     ({ status }) => status === 404
@@ -66,7 +66,7 @@ t.test(
     const clientId = await on.enroll()
     const first = await on.connect(clientId)
     const { rule_id: id } = (await on.push()).body
-    const stock = [stockOf(await first.until(RulePush.name))]
+    const inventory = [stockOf(await first.until(RulePush.name))]
     await first.close()
     await until(
       async () => on.server.control.peers.find(clientId),
@@ -77,9 +77,9 @@ t.test(
 
     t.equal((await on.call('GET', `/v1/rules/${id}`)).status, 404)
     t.same(await on.held(clientId), [{ id, revision: 2, removal: 'drain' }])
-    const second = await on.connect(clientId, { stock })
+    const second = await on.connect(clientId, { inventory })
     t.match((await second.until(RuleRemove.name)).body, { rule_id: id, removal: 'drain' })
-    second.gone({ kind: 'rule', id, revision: 2 })
+    second.sendRemoved({ kind: 'rule', id, revision: 2 })
     await until(
       () => on.held(clientId),
       rows => rows.length === 0
@@ -114,7 +114,7 @@ t.test('a rule that failed at create goes at once: the client has nothing of it'
   t.equal((await on.call('GET', `/v1/rules/${id}`)).status, 404)
   t.equal((await on.push()).status, 201)
   t.same(
-    agent.heard.filter(({ name }) => name === RuleRemove.name),
+    agent.received.filter(({ name }) => name === RuleRemove.name),
     []
   )
 })
@@ -123,7 +123,7 @@ t.test('a rule that failed later is taken off the client', async t => {
   const on = await rulesFixture(t)
   const agent = await on.connect(await on.enroll())
   const { rule_id: id } = (await on.push()).body
-  agent.standing({ kind: 'rule', id, revision: 1, code: 'port_in_use', message: 'taken' })
+  agent.sendStatus({ kind: 'rule', id, revision: 1, code: 'port_in_use', message: 'taken' })
   await until(
     () => on.get(id),
     ({ state }) => state === 'failed'
@@ -217,7 +217,7 @@ t.test('whatever removes a rule, others take leave of it in the same transaction
 
   await on.call('DELETE', `/v1/rules/${drained}`)
   t.equal(left.length, 0, 'it drains')
-  agent.gone({ kind: 'rule', id: drained, revision: 5 })
+  agent.sendRemoved({ kind: 'rule', id: drained, revision: 5 })
   await until(
     async () => left.length,
     length => length === 1

@@ -18,7 +18,7 @@ async function desk(t: Test, script: Partial<Script> = {}) {
 
 /** The pace that the agent was told last; null: none. */
 function told(on: RulesFixture, agent: ScriptedAgent): number | null {
-  const push = agent.heard.findLast(({ name }) => name === RulePush.name)
+  const push = agent.received.findLast(({ name }) => name === RulePush.name)
   const { pace: bytes } = (push?.body['fields'] ?? {}) as Record<string, Uint8Array>
   return bytes ? on.server.depsOf('rules').codec.decode(Idle, bytes).secs : null
 }
@@ -127,7 +127,7 @@ t.test('while the client is away a change is stored, and comes with the reconnec
 
   t.match(await put(id, { pace: 4 }), { status: 200, body: { pace: 4 } })
 
-  const again = await on.connect(clientId, { ...able, stock: [{ kind: 'rule', id, revision: 1 }] })
+  const again = await on.connect(clientId, { ...able, inventory: [{ kind: 'rule', id, revision: 1 }] })
   t.match((await again.until(RulePush.name)).body, { rule_id: id, revision: 2 })
   t.equal(told(on, again), 4)
 })
@@ -169,7 +169,7 @@ t.test('what the client refuses is taken back under a new revision', async t => 
   t.match(await on.get(id), { pace: 2, state: 'active' })
   t.match(await on.held(clientId), [{ id, revision: 4 }])
   t.match(
-    agent.heard.filter(({ name }) => name === RulePush.name).map(({ body }) => body['retry']),
+    agent.received.filter(({ name }) => name === RulePush.name).map(({ body }) => body['retry']),
     [false, false, false, true],
     'a change is refused as a whole, or taken'
   )
@@ -231,7 +231,7 @@ t.test('without an answer in time the change stays, and settles by itself', asyn
   t.match(await answer, { status: 504, body: { error: { code: 'ack_timeout', details: { rule_id: id } } } })
   t.match(await on.get(id), { pace: 5, state: 'active' })
   await agent.close()
-  const again = await on.connect(clientId, { ...able, stock: [{ kind: 'rule', id, revision: 1 }] })
+  const again = await on.connect(clientId, { ...able, inventory: [{ kind: 'rule', id, revision: 1 }] })
   await again.until(RulePush.name)
   t.equal(told(on, again), 5)
 })
@@ -244,8 +244,12 @@ t.test('a refusal that comes late is taken back, too', async t => {
   await agent.close()
   t.match(await answer, { status: 504 })
 
-  const stock = [{ kind: 'rule', id, revision: 1 }]
-  const again = await on.connect(clientId, { ...able, stock, react: inOrder({ refuse: 'no_pace' }, 'take') })
+  const inventory = [{ kind: 'rule', id, revision: 1 }]
+  const again = await on.connect(clientId, {
+    ...able,
+    inventory,
+    react: inOrder({ refuse: 'no_pace' }, 'take')
+  })
 
   await again.until(RulePush.name, 2)
   t.equal(told(on, again), 1)
@@ -281,7 +285,7 @@ t.test('a repeated key changes once, and shows the rule', async t => {
       { status: 200, body: { pace: 5 } }
     ]
   )
-  t.equal(agent.heard.filter(({ name }) => name === RulePush.name).length, 2)
+  t.equal(agent.received.filter(({ name }) => name === RulePush.name).length, 2)
 })
 
 t.test('where no plugin has a hot field nothing may change', async t => {
@@ -299,7 +303,7 @@ t.test('where no plugin has a hot field nothing may change', async t => {
 t.test('a rule that is tried again takes a change without waiting: it cannot be in force', async t => {
   const { on, put, agent, clientId } = await desk(t)
   const { rule_id: id } = (await on.push({ pace: 1 })).body
-  agent.standing({ kind: 'rule', id, revision: 1, code: 'port_in_use' })
+  agent.sendStatus({ kind: 'rule', id, revision: 1, code: 'port_in_use' })
   await until(
     () => on.get(id),
     ({ state }) => state === 'failed'

@@ -19,7 +19,7 @@ t.test('a pattern is kept, shown, and sent to the client; so is a fallback', asy
   t.match(named.body, { sni_pattern: '*.example.org', sni_fallback: false })
   t.match(rest.body, { sni_pattern: null, sni_fallback: true })
   t.match(plain.body, { sni_pattern: null, sni_fallback: false })
-  const fields = agent.heard
+  const fields = agent.received
     .filter(({ name }) => name === RulePush.name)
     .map(({ body }) => body['fields'] as Record<string, Uint8Array>)
   t.same(codec.decode(Pattern, fields[0]!['sni_pattern']!), { pattern: '*.example.org' })
@@ -120,7 +120,7 @@ t.test('a rule that failed keeps its name, one that drains does not', async t =>
   t.equal(await outcome({ listen_port: 9000, sni_pattern: 'a.example' }), 'port_in_use', 'as the client says')
   t.equal(await outcome({ listen_port: 9000, sni_pattern: 'a.example' }), duplicate)
   t.equal(await outcome({ listen_port: 9000 }), legacy)
-  t.equal(wary.heard.filter(({ name }) => name === RulePush.name).length, 1)
+  t.equal(wary.received.filter(({ name }) => name === RulePush.name).length, 1)
   const { rule_id } = (await place({ sni_pattern: 'a.example' })).body
   await on.call('DELETE', `/v1/rules/${rule_id}`)
 
@@ -145,7 +145,7 @@ t.test(
     const fresh = await on.connect(clientId, able)
 
     await fresh.until(RulePush.name, 5)
-    const order = fresh.heard
+    const order = fresh.received
       .filter(({ name }) => name === RulePush.name)
       .map(({ body }) => ids.indexOf(String(body['rule_id'])))
     t.same(order, [2, 3, 4, 1, 0])

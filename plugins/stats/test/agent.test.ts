@@ -7,7 +7,7 @@ import { openStateDatabase } from '../../../agent/state/database.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { bindHandlers, Refused } from '../../../kernel/wire/message.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
-import { type LogLine, listen } from '../../../kit/test-server.ts'
+import { type LogLine, recordLog } from '../../../kit/test-server.ts'
 import { counted, web } from '../../../test/agent/journal-kit.ts'
 import agent from '../agent.ts'
 import { CommittedEpochs, LastReport, messages, StatsReport, welcomePart } from '../wire.ts'
@@ -20,11 +20,11 @@ function edge(t: Test, dir = t.testdir()) {
   t.teardown(() => db.close())
   const clock = fakeClock(noon)
   const log: LogLine[] = []
-  const journal = openJournal({ db, clock, log: listen(log) })
+  const journal = openJournal({ db, clock, log: recordLog(log) })
   let sample: Counters[] = []
   const takeSample = () => journal.tick(sample)
   // What this half uses of it.
-  const call = { journal, takeSample, codec, clock, log: listen(log) } as unknown as AgentCall
+  const call = { journal, takeSample, codec, clock, log: recordLog(log) } as unknown as AgentCall
   const reports: StatsReport[] = []
   let refusal: string | null = null
 

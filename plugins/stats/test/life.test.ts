@@ -1,7 +1,7 @@
 import t from 'tap'
 import { User } from '../../../kernel/identity/entities.ts'
 import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
-import { scripted } from '../../../kit/scripted-agent.ts'
+import { scriptedResponse } from '../../../kit/scripted-agent.ts'
 import { until } from '../../rules/test/fixture.ts'
 import { messages as rulesMessages } from '../../rules/wire.ts'
 import { StatsEpoch, StatsRemovedRule, StatsRow, StatsTotal } from '../entities.ts'
@@ -75,11 +75,11 @@ t.test('reports of a deleted rule are committed until its agent has reported all
   t.match(await call('DELETE', `/v1/rules/${ruleId}`), { status: 204 })
 
   // It drains on at the agent, which comes back and reports meanwhile, as often as it likes.
-  const stock = [{ kind: 'rule', id: ruleId, revision: 1 }]
-  const draining = await connected(clientId, { stock })
+  const inventory = [{ kind: 'rule', id: ruleId, revision: 1 }]
+  const draining = await connected(clientId, { inventory })
   for (const seq of [2, 3, 4]) await report(draining, { seq, rows: bytes(seq) })
   t.same(await kept(), [1, 1, 1])
-  draining.gone({ kind: 'rule', id: ruleId, revision: 2 })
+  draining.sendRemoved({ kind: 'rule', id: ruleId, revision: 2 })
   await until(
     () => held(clientId),
     rows => rows.length === 0
@@ -106,7 +106,7 @@ t.test('retransmitted reports do not end the accounting of a deleted rule early'
   await report(agent, { seq: 1, rows: bytes(1) })
   await report(agent, { seq: 2, rows: bytes(2) })
   t.match(await call('DELETE', `/v1/rules/${ruleId}`), { status: 204 })
-  agent.gone({ kind: 'rule', id: ruleId, revision: 2 })
+  agent.sendRemoved({ kind: 'rule', id: ruleId, revision: 2 })
   await until(
     () => held(clientId),
     rows => rows.length === 0
@@ -162,7 +162,7 @@ t.test('traffic of a rule that existed for two seconds is committed for its owne
   const { rule_id: ruleId } = (await on.push({ listen_port: 1, owner: 'ada' })).body
   await on.clock.advance(2_000)
   await on.call('DELETE', `/v1/rules/${ruleId}`)
-  agent.gone({ kind: 'rule', id: ruleId, revision: 3 })
+  agent.sendRemoved({ kind: 'rule', id: ruleId, revision: 3 })
   await until(
     () => on.call('GET', `/v1/rules/${ruleId}`),
     ({ status }) => status === 404
@@ -289,7 +289,7 @@ t.test('a revoked client is asked for its last report before its stream ends', a
   const clientId = await enroll()
   const agent = await connect(clientId, {
     messages: [...rulesMessages, ...messages],
-    answers: [scripted(LastReport, () => ({}))]
+    responses: [scriptedResponse(LastReport, () => ({}))]
   })
 
   await call('POST', `/v1/clients/${clientId}/revoke`)

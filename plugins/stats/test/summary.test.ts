@@ -37,7 +37,7 @@ t.test('a superadmin sees the sums of all rules, a user those of their own', asy
   visible.push(one.clientId, three)
   const mine = (await on.push({ client: one.clientId, listen_port: 1, owner: 'ada' })).body.rule_id
   const failed = (await on.push({ client: one.clientId, listen_port: 2, owner: 'ada' })).body.rule_id
-  one.agent.standing({ kind: 'rule', id: failed, revision: 3, code: 'port_in_use', message: 'taken' })
+  one.agent.sendStatus({ kind: 'rule', id: failed, revision: 3, code: 'port_in_use', message: 'taken' })
   await until(
     () => on.get(failed),
     ({ state }) => state === 'failed'

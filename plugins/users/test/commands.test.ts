@@ -8,7 +8,7 @@ import { operatorToken } from '../../../kit/test-server.ts'
 import auth from '../../auth/plugin.ts'
 import { openApi } from '../../cli/api.ts'
 import { openPrint } from '../../cli/print.ts'
-import { openProgram, typed } from '../../cli/program.ts'
+import { convertArgs, openProgram } from '../../cli/program.ts'
 import credentials from '../../credentials/plugin.ts'
 import users from '../plugin.ts'
 import { password, signIn, usersFixture } from './fixture.ts'
@@ -31,7 +31,7 @@ async function office(t: Test) {
     const out: string[] = []
     const program = openProgram('2.0.0', commands, async (command, given) => {
       const print = openPrint(given['output'] === 'json' ? 'json' : 'table', out.push.bind(out), () => {})
-      const args = typed(command.args, given)
+      const args = convertArgs(command.args, given)
       const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print' | 'input' | 'env'> = {
         args,
         api,

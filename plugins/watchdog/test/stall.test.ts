@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { freePort } from '../../../test/support/ports.ts'
-import { edge, testCluster, token } from '../../../test/support/test-cluster.ts'
+import { startAgent, testCluster, token } from '../../../test/support/test-cluster.ts'
 import { get, web } from '../../../test/support/web.ts'
-import { ownerOfScript, ownerOfStack } from '../owner.ts'
+import { pluginOfScript, pluginOfStack } from '../plugin-of.ts'
 
 const looper = join(import.meta.dirname, 'looper')
 const dropper = join(import.meta.dirname, 'dropper')
@@ -19,7 +19,7 @@ t.test(
 patience_secs = 0.5
 `
     )
-    await edge(t, on, 'paris')
+    await startAgent(t, on, 'paris')
     const [page, port] = [await web(t), await freePort()]
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const body = JSON.stringify({
@@ -44,7 +44,7 @@ patience_secs = 0.5
 
 t.test('code that holds an agent up is named in its log, and its engine forwards on', async t => {
   const on = await testCluster(t, {}, `[plugins."${looper}"]\n`)
-  const { agent } = await edge(t, on, 'paris', { args: ['--config', on.configFile] })
+  const { agent } = await startAgent(t, on, 'paris', { args: ['--config', on.configFile] })
   const [page, port, next] = [await web(t), await freePort(), await freePort()]
   const push = (listen_port: number) =>
     on.call('POST', '/v1/rules', {
@@ -77,25 +77,25 @@ t.test('an error that nobody catches is named with its plugin, and ends the serv
 })
 
 t.test('a script is of its plugin, its package, or the server', async t => {
-  t.equal(ownerOfScript(new URL('../../rules/routes.ts', import.meta.url).href, 'server'), 'rules')
-  t.equal(ownerOfScript(new URL('../../../kernel/kernel.ts', import.meta.url).href, 'server'), 'the server')
-  t.equal(ownerOfScript('node:internal/timers', 'server'), 'the server')
+  t.equal(pluginOfScript(new URL('../../rules/routes.ts', import.meta.url).href, 'server'), 'rules')
+  t.equal(pluginOfScript(new URL('../../../kernel/kernel.ts', import.meta.url).href, 'server'), 'the server')
+  t.equal(pluginOfScript('node:internal/timers', 'server'), 'the server')
   const [kernel, rules, library] = [
     'kernel/kernel.ts',
     'plugins/rules/routes.ts',
     'node_modules/pino/pino.js'
   ].map(file => new URL(`../../../${file}`, import.meta.url).href)
   t.equal(
-    ownerOfStack(`Error\n at a (${library}:1:2)\n at b (${kernel}:3:4)\n at ${rules}:5:6`, 'server'),
+    pluginOfStack(`Error\n at a (${library}:1:2)\n at b (${kernel}:3:4)\n at ${rules}:5:6`, 'server'),
     'rules'
   )
-  t.equal(ownerOfStack(`Error\n at a (node:fs:1:2)`, 'server'), 'the server')
+  t.equal(pluginOfStack(`Error\n at a (node:fs:1:2)`, 'server'), 'the server')
 })
 
 t.test('an error that nobody catches is named with its plugin, and ends the agent', async t => {
   const on = await testCluster(t)
   const config = join(t.testdir({ 'agent.toml': `[plugins."${dropper}"]\n` }), 'agent.toml')
-  const { agent } = await edge(t, on, 'paris', { args: ['--config', config] })
+  const { agent } = await startAgent(t, on, 'paris', { args: ['--config', config] })
   const targets = [{ host: '127.0.0.1', port: 9 }]
   void on
     .call('POST', '/v1/rules', { client: 'paris', listen_port: await freePort(), targets })

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { edge, type Ground, testCluster } from '../../support/test-cluster.ts'
+import { startAgent, type TestFolder, testCluster } from '../../support/test-cluster.ts'
 import type { Forwarder } from './modes.ts'
 
 export interface Forwarding {
@@ -71,7 +71,7 @@ export function versionOf(program: 'haproxy' | 'nginx'): string | null {
 
 /** Starts a program; resolves with its pid once it listens on `port`. */
 export async function run(
-  t: Ground,
+  t: TestFolder,
   program: string,
   args: readonly string[],
   port: number
@@ -103,7 +103,7 @@ async function isListening(port: number): Promise<boolean> {
   }
 }
 
-export async function startPeers(t: Ground): Promise<Forwarding[]> {
+export async function startPeers(t: TestFolder): Promise<Forwarding[]> {
   const dir = t.testdir()
   const found: Forwarding[] = []
   const haproxy = async (name: Forwarder, port: number, pipeBytes: number | null) => {
@@ -132,13 +132,13 @@ const engines = {
 } as const
 
 /** Starts one server, and for each engine an agent with a TCP rule and a UDP rule, made with the CLI. */
-export async function startOurs(t: Ground, threads: number): Promise<Forwarding[]> {
+export async function startOurs(t: TestFolder, threads: number): Promise<Forwarding[]> {
   const cluster = await testCluster(t)
   const found: Forwarding[] = []
   for (const [at, name] of (['native', 'native-copy', 'portable'] as const).entries()) {
     const port = 19_200 + at
     const env = { SVC_THREADS: String(threads), SVC_LOG_LEVEL: 'info', ...engines[name] }
-    const { agent } = await edge(t, cluster, name, { env })
+    const { agent } = await startAgent(t, cluster, name, { env })
     for (const protocol of ['tcp', 'udp'])
       await cluster.json(
         'rule',

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { arch, availableParallelism, cpus, loadavg, release, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Ground } from '../../support/test-cluster.ts'
+import type { TestFolder } from '../../support/test-cluster.ts'
 import { type Forwarding, run, serverPort, startOurs, startPeers, versionOf } from './forwarders.ts'
 import { type Forwarder, type Mode, modes, ours } from './modes.ts'
 import { gateTable, type Metrics, modeTables, type Runs } from './table.ts'
@@ -44,7 +44,7 @@ const autogroups = '/proc/sys/kernel/sched_autogroup_enabled'
  * Turns autogroups off (sched(7)). With them the scheduler shares CPU between sessions, and which processes share one
  * changes results more than the forwarder does: UDP costs a third less, small exchanges beside bulk wait ten times longer.
  */
-function withoutAutogroups(t: Ground): boolean {
+function withoutAutogroups(t: TestFolder): boolean {
   try {
     const before = readFileSync(autogroups, 'utf8')
     writeFileSync(autogroups, '0')

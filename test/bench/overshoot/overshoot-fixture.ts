@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import type { QuotaRow } from '../../../plugins/quota/schema.ts'
 import { clientHello } from '../../engine/client-hellos.ts'
 import { freePort } from '../../support/ports.ts'
-import { type Edge, edge, type Ground, testCluster } from '../../support/test-cluster.ts'
+import { type RunningAgent, startAgent, type TestFolder, testCluster } from '../../support/test-cluster.ts'
 
 /** The environment of the agent for each mode. */
 export const engineModes = {
@@ -25,7 +25,7 @@ const block = Buffer.alloc(64 * 1024)
 /** A rule with a quota; its user has no other rule. */
 export interface QuotaRule {
   readonly user: string
-  readonly agent: Edge['agent']
+  readonly agent: RunningAgent['agent']
   quota(method: 'PUT' | 'PATCH', body: object): Promise<QuotaRow>
   status(): Promise<QuotaRow>
   /** Bytes that the server has committed for the rule. */
@@ -42,14 +42,14 @@ export interface Load {
 
 export type OvershootFixture = Awaited<ReturnType<typeof overshootFixture>>
 
-export async function overshootFixture(t: Ground, wanted: readonly EngineMode[]) {
+export async function overshootFixture(t: TestFolder, wanted: readonly EngineMode[]) {
   const on = await testCluster(t)
   const { call } = on
   const [source, sink] = [await openSource(t), await openSink(t)]
   const hello = await clientHello({ servername: name })
-  const edges = new Map<EngineMode, Edge>()
+  const edges = new Map<EngineMode, RunningAgent>()
   for (const mode of wanted) {
-    const at = await edge(t, on, mode.replace(', ', '-'), { env: engineModes[mode] })
+    const at = await startAgent(t, on, mode.replace(', ', '-'), { env: engineModes[mode] })
     const { message, msg = message } = await at.agent.until('engine.selected')
     if (mode !== 'portable' && !String(msg).includes('native')) console.log(`${mode}: ${msg}`)
     edges.set(mode, at)
@@ -88,7 +88,7 @@ export async function overshootFixture(t: Ground, wanted: readonly EngineMode[])
 }
 
 /** Sends to every caller, as fast as it reads. */
-async function openSource(t: Ground): Promise<number> {
+async function openSource(t: TestFolder): Promise<number> {
   const server = createServer(socket => {
     const send = (): void => {
       while (!socket.destroyed && socket.write(block));
@@ -104,7 +104,7 @@ async function openSource(t: Ground): Promise<number> {
   return (server.address() as AddressInfo).port // of a TCP listener
 }
 
-async function openSink(t: Ground) {
+async function openSink(t: TestFolder) {
   let bytes = 0
   const socket = createSocket('udp4').bind(0, '127.0.0.1')
   socket.on('message', message => {

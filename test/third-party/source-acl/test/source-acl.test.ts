@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { conform } from '../../../../kit/conformance.ts'
 import { freePort } from '../../../support/ports.ts'
-import { edge, testCluster, token } from '../../../support/test-cluster.ts'
+import { startAgent, testCluster, token } from '../../../support/test-cluster.ts'
 import { parsePrefix } from '../prefix.ts'
 
 const folder = join(import.meta.dirname, '..')
@@ -36,7 +36,7 @@ t.test('a prefix has one spelling, and what is none is null', async t => {
 
 /** A server and an edge with the plugin, for all tests below. */
 const home = testCluster(t, {}, `[plugins."${folder}"]\n`).then(async on => {
-  await edge(t, on, 'paris', { args: ['--config', on.configFile] })
+  await startAgent(t, on, 'paris', { args: ['--config', on.configFile] })
   return on
 })
 

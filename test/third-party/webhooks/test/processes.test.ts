@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { sluice } from '../../../support/process.ts'
-import { edge, testCluster, token } from '../../../support/test-cluster.ts'
+import { startAgent, testCluster, token } from '../../../support/test-cluster.ts'
 import { receiver } from './receiver.ts'
 
 const folder = join(import.meta.dirname, '..')
@@ -28,7 +28,7 @@ t.test('a client connects and the hook is told; the command line shows who canno
     return stdout === '' ? { stderr } : JSON.parse(stdout)
   }
 
-  const { clientId } = await edge(t, on, 'paris')
+  const { clientId } = await startAgent(t, on, 'paris')
 
   t.match((await hook.until(1)).json, {
     event: 'client.connected',

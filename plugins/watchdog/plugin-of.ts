@@ -2,29 +2,29 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export type Whom = 'server' | 'agent'
+export type Watched = 'server' | 'agent'
 
-/** Neither Node's nor a library's: what is installed as a package is ours where it has a plugin, as sluice itself has. */
-export function isOurs(url: string): boolean {
+/** Code of sluice or of a plugin, not of Node or a library. A package counts when it exports a plugin, as sluice does. */
+export function isPluginCode(url: string): boolean {
   if (!url.startsWith('file:')) return false
   return !url.includes('/node_modules/') || './plugin' in manifestOf(dirname(fileURLToPath(url))).exports
 }
 
-/** The plugin that a script is of: a built-in one by its folder, another by its package, or by its folder. */
-export function ownerOfScript(url: string, whom: Whom): string {
-  if (!url.startsWith('file:')) return `the ${whom}`
+/** Returns the plugin that a script belongs to: built-in ones by folder, others by package name or folder. */
+export function pluginOfScript(url: string, watched: Watched): string {
+  if (!url.startsWith('file:')) return `the ${watched}`
   const file = fileURLToPath(url)
   const { name } = manifestOf(dirname(file))
   if (name !== null && name !== 'sluice') return name
   const [, builtin] = /\/plugins\/([^/]+)\//.exec(file) ?? []
-  return builtin ?? (/\/(kernel|config|agent)\//.test(file) ? `the ${whom}` : basename(dirname(file)))
+  return builtin ?? (/\/(kernel|config|agent)\//.test(file) ? `the ${watched}` : basename(dirname(file)))
 }
 
-/** Whose code is nearest to where an error was thrown; the program's own is passed over. */
-export function ownerOfStack(stack: string, whom: Whom): string {
+/** Returns the plugin nearest to the top of the stack, or the program when there is none. */
+export function pluginOfStack(stack: string, watched: Watched): string {
   const scripts = stack.match(/file:\/\/[^\n)]+?(?=:\d+:\d+)/g) ?? []
-  const owners = scripts.filter(isOurs).map(script => ownerOfScript(script, whom))
-  return owners.find(owner => owner !== `the ${whom}`) ?? `the ${whom}`
+  const owners = scripts.filter(isPluginCode).map(script => pluginOfScript(script, watched))
+  return owners.find(owner => owner !== `the ${watched}`) ?? `the ${watched}`
 }
 
 interface Manifest {

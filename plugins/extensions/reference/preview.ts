@@ -18,21 +18,21 @@ export interface Column {
   readonly of: 'key' | 'nullable' | 'value'
 }
 
-export interface Still {
+export interface Preview {
   /** In the order of their needs. */
   readonly plugins: readonly Plugin[]
   filled<T>(slot: Slot<T>): readonly Filled<T>[]
   /** The one that `/v1/openapi.json` gives. */
   readonly document: Document
   readonly columns: readonly Column[]
-  readonly figures: ReadonlyMap<string, Told>
+  readonly metrics: ReadonlyMap<string, Told>
 }
 
 /** What a plugin tells of itself; null where that can be asked of a running server only. */
 type Told = readonly Metric[] | null
 
 /** Sections and keys are at their defaults; tables lie in memory; nothing listens. Rejects with what a start would refuse. */
-export async function openStill(given: readonly Plugin[]): Promise<Still> {
+export async function openPreview(given: readonly Plugin[]): Promise<Preview> {
   const plugins = inDependencyOrder(given)
   const store = await openStore(':memory:', [kernelStore, ...plugins])
   try {
@@ -44,7 +44,7 @@ export async function openStill(given: readonly Plugin[]): Promise<Still> {
       filled: slot => filledFor(ownerOf(slot))(slot),
       document: http ? await documentOf(http, plugins, kernelOf) : { paths: {} },
       columns: await store.read(async em => columnsIn(em)),
-      figures: new Map(
+      metrics: new Map(
         await Promise.all(
           plugins.map(async plugin => [plugin.name, await toldBy(filledFor('kernel', [plugin]))] as const)
         )

@@ -4,7 +4,7 @@ import type { Command } from '../../kernel/cli/command.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 
 /** `own`: commands that are no plugin's. Throws Fault with all that clash. */
-export function refuseTwins(plugins: readonly Plugin[], own: readonly Command[]): void {
+export function refuseDuplicateCommands(plugins: readonly Plugin[], own: readonly Command[]): void {
   const claims = [{ name: 'sluice', commands: own }, ...plugins].flatMap(({ name: by, commands = [] }) =>
     commands.map(({ name }) => ({ name, words: `command ${name} of ${by}` }))
   )

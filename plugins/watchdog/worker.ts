@@ -1,0 +1,68 @@
+// The worker thread: when the main thread has stalled, it pauses it with the inspector, reads its stack, and logs the
+// plugin whose code is running.
+import { writeSync } from 'node:fs'
+import inspector, { type Debugger } from 'node:inspector'
+import { workerData } from 'node:worker_threads'
+import { timestamp } from '../../kernel/base/clock.ts'
+import { isPluginCode, pluginOfScript, type Watched } from './plugin-of.ts'
+
+export interface WatchdogData {
+  readonly watched: Watched
+  /** Incremented while the main thread's event loop runs. */
+  readonly beats: SharedArrayBuffer
+  readonly patienceMs: number
+}
+
+const { watched, beats, patienceMs } = workerData as WatchdogData // from watchdog.ts
+const standardError = 2 // a worker's process.stderr goes through the main thread
+const count = new Int32Array(beats)
+let lastCount = -1
+let movedAt = Date.now()
+let isStallLogged = false
+
+setInterval(() => {
+  const now = Atomics.load(count, 0)
+  if (now !== lastCount) {
+    if (isStallLogged)
+      log(`${watched}.moves_again`, `the ${watched} goes on`, { stalled_ms: Date.now() - movedAt })
+    lastCount = now
+    movedAt = Date.now()
+    isStallLogged = false
+  } else if (!isStallLogged && Date.now() - movedAt >= patienceMs) {
+    isStallLogged = true
+    inspectMainThread()
+  }
+}, patienceMs / 5)
+
+/** Pauses the main thread for an instant. */
+function inspectMainThread(): void {
+  const session = new inspector.Session()
+  session.connectToMainThread()
+  const urls = new Map<string, string>()
+  session.on('Debugger.scriptParsed', ({ params }) => urls.set(params.scriptId, params.url))
+  session.once('Debugger.paused', ({ params }) => {
+    session.post('Debugger.resume', () => session.disconnect()) // first, so that the pause stays short
+    logStall(params.callFrames, ({ location }) => urls.get(location.scriptId) ?? '')
+  })
+  session.post('Debugger.enable')
+  session.post('Debugger.pause')
+}
+
+function logStall(frames: readonly Debugger.CallFrame[], urlOf: (frame: Debugger.CallFrame) => string): void {
+  const culprit = frames.find(frame => isPluginCode(urlOf(frame)))
+  const script = culprit ? urlOf(culprit) : ''
+  const plugin = pluginOfScript(script, watched)
+  const still = watched === 'server' ? 'agents forward on' : 'the native engine forwards on'
+  log(`${watched}.stalled`, `${plugin} has held the ${watched} up for ${patienceMs / 1000} s; ${still}`, {
+    plugin,
+    script,
+    function: culprit?.functionName ?? '',
+    line: (culprit?.location.lineNumber ?? -1) + 1
+  })
+}
+
+/** Writes directly: the main thread's log is blocked. */
+function log(event: string, msg: string, fields: object): void {
+  const line = { level: 'error', timestamp: timestamp(Date.now()), event, msg, ...fields }
+  writeSync(standardError, `${JSON.stringify(line)}\n`)
+}
