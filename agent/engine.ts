@@ -208,6 +208,12 @@ export type EngineFault = Error & {
   readonly code: 'EADDRINUSE' | 'EACCES' | 'EINVAL' | 'EMFILE' | 'ESTOPPED'
 }
 
+export const engineFault = (
+  code: EngineFault['code'],
+  message: string,
+  options?: ErrorOptions
+): EngineFault => Object.assign(new Error(message, options), { code })
+
 export interface EngineOptions {
   /** Local addresses on which rules listen: ['0.0.0.0', '::'] for all addresses of both families. */
   readonly bind: readonly string[]

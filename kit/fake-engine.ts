@@ -6,6 +6,7 @@ import {
   type EngineFault,
   type EngineOptions,
   type EngineRule,
+  engineFault,
   type Filters,
   type Meter,
   type MeterCounters,
@@ -46,7 +47,7 @@ export class FakeEngine implements Engine {
     this.opened.push(rule)
     const code = this.isStopped ? 'ESTOPPED' : this.#refusal
     this.#refusal = null
-    if (code !== null) throw Object.assign(new Error(`port ${rule.from}: ${code}`), { code })
+    if (code !== null) throw engineFault(code, `port ${rule.from}: ${code}`)
     this.rules.set(rule.id, rule)
     this.#counters.set(rule.id, zeroCounters(rule))
   }

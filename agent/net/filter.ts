@@ -1,6 +1,5 @@
 import { BlockList, isIP } from 'node:net'
-import type { Filter, Filters, Match } from '../engine.ts'
-import { fault } from '../portable-engine/engine-fault.ts'
+import { engineFault, type Filter, type Filters, type Match } from '../engine.ts'
 import { canonicalAddress, familyOf } from './address.ts'
 
 /**
@@ -57,7 +56,7 @@ function parsePrefix(cidr: string): BlockList {
   const skipped = family === 'ipv4' && address.includes(':') ? 96 : 0
   const bits = length === undefined ? full : Number(length) - skipped
   if (isIP(address) === 0 || bits < 0 || bits > full)
-    throw fault('EINVAL', `${cidr} is not an address prefix`)
+    throw engineFault('EINVAL', `${cidr} is not an address prefix`)
   const list = new BlockList()
   list.addSubnet(canonicalAddress(address), bits, family)
   return list

@@ -1,10 +1,10 @@
 // The data plane over Node's net and dgram, for any platform. It runs where the native engine does not load, and is
 // the reference that the native engine is tested against.
-import type { Engine, EngineOptions, EngineRule, Resolved } from '../engine.ts'
+import { type Engine, type EngineOptions, type EngineRule, engineFault, type Resolved } from '../engine.ts'
 import { snapshot } from './counters.ts'
 import type { EngineContext } from './engine-context.ts'
 import { batchEvents } from './engine-events.ts'
-import { checkRule, fault } from './engine-fault.ts'
+import { checkRule } from './engine-fault.ts'
 import { Meters } from './meters/meters.ts'
 import { Descriptors } from './net/descriptors.ts'
 import { OwnPorts } from './net/own-ports.ts'
@@ -84,7 +84,7 @@ class PortableEngine implements Engine {
   }
 
   #refuseWhenStopped({ from }: EngineRule): void {
-    if (this.#stopping) throw fault('ESTOPPED', `port ${from} is not opened: the engine has stopped`)
+    if (this.#stopping) throw engineFault('ESTOPPED', `port ${from} is not opened: the engine has stopped`)
   }
 
   async #removeWhenEnded({ state }: TcpRule | UdpRule): Promise<void> {

@@ -1,5 +1,4 @@
-import type { Budget, MeterCounters, Meter as MeterLimits } from '../../engine.ts'
-import { fault } from '../engine-fault.ts'
+import { type Budget, engineFault, type MeterCounters, type Meter as MeterLimits } from '../../engine.ts'
 import { Meter } from './meter.ts'
 import { MeterChain } from './meter-chain.ts'
 
@@ -45,7 +44,7 @@ export class Meters {
 
   #find(id: number): Meter {
     const meter = this.#meters.get(id)
-    if (!meter) throw fault('EINVAL', `meter ${id} does not exist`)
+    if (!meter) throw engineFault('EINVAL', `meter ${id} does not exist`)
     return meter
   }
 }

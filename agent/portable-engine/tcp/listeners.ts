@@ -1,7 +1,7 @@
 // The TCP listeners of an engine: a rule has its ports alone, or shares one port with other rules by name.
 import type { Socket } from 'node:net'
+import { engineFault } from '../../engine.ts'
 import type { EngineContext } from '../engine-context.ts'
-import { fault } from '../engine-fault.ts'
 import { type Acceptor, SharedPort } from './shared-port.ts'
 import { listenTcp, type PortRange } from './tcp-listener.ts'
 
@@ -62,7 +62,8 @@ export class Listeners {
   ): Promise<() => void> {
     const { bind, descriptors, ownPorts } = this.#context
     const count = (to - from + 1) * bind.length
-    if (!descriptors.take(count)) throw fault('EMFILE', `port ${from}: not enough file descriptors are left`)
+    if (!descriptors.take(count))
+      throw engineFault('EMFILE', `port ${from}: not enough file descriptors are left`)
     const shut = await listenTcp({ from, to }, bind, onCaller).catch(error => {
       descriptors.give(count)
       throw error

@@ -1,7 +1,7 @@
 // A port that several rules share. The TLS name that a caller asks for selects the rule.
 import type { Socket } from 'node:net'
+import { engineFault } from '../../engine.ts'
 import type { EngineContext } from '../engine-context.ts'
-import { fault } from '../engine-fault.ts'
 import type { RuleState } from '../rule-state.ts'
 import { type PeekOutcome, peekClientHello } from './peek.ts'
 import { resetSocket } from './reset-socket.ts'
@@ -34,7 +34,7 @@ export class SharedPort {
   join(acceptor: Acceptor): void {
     const name = nameOf(acceptor)
     if (this.#acceptors.has(name))
-      throw fault('EADDRINUSE', `port ${this.#port} already has ${name || 'a fallback'}`)
+      throw engineFault('EADDRINUSE', `port ${this.#port} already has ${name || 'a fallback'}`)
     this.#acceptors.set(name, acceptor)
   }
 

@@ -1,8 +1,8 @@
 import { networkInterfaces } from 'node:os'
-import type { EngineRule } from '../../engine.ts'
+import { type EngineRule, engineFault } from '../../engine.ts'
 import { type Family, familyOf, isUnspecified } from '../../net/address.ts'
 import type { EngineContext } from '../engine-context.ts'
-import { fault, faultOf } from '../engine-fault.ts'
+import { faultOf } from '../engine-fault.ts'
 import type { Descriptors } from '../net/descriptors.ts'
 import { bindSocket, type SocketAddress, type UdpSocket } from './udp-socket.ts'
 
@@ -63,7 +63,7 @@ class UdpPort {
         throw faultOf(error, `${address} port ${this.#port}`)
       }
     if (this.#sockets.size === 0)
-      throw fault('EINVAL', `port ${this.#port}: no address of ${bind.join(', ')} is usable`)
+      throw engineFault('EINVAL', `port ${this.#port}: no address of ${bind.join(', ')} is usable`)
   }
 
   /** Resolves when the last socket is closed. */
@@ -98,7 +98,7 @@ class UdpPort {
     const port = this.#port
     const isWildcard = isUnspecified(address) && sharing === 'shared'
     if (!this.#descriptors.take(1))
-      throw fault('EMFILE', `port ${port}: not enough file descriptors are left`)
+      throw engineFault('EMFILE', `port ${port}: not enough file descriptors are left`)
     try {
       const socket = bindSocket({ address, port }, sharing, {
         onMessage: (bytes, from) => {
