@@ -1,4 +1,4 @@
-// The house keeps its shape: who may import whom, how large the kernel is, and which words it does not know.
+// The rules between folders: who may import whom, how large the kernel and a function may be, which words the kernel does not know.
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import t from 'tap'
@@ -12,24 +12,24 @@ const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
 interface Import {
   readonly from: string
   readonly to: string // relative to the root, or a package
-  readonly isType: boolean
+  readonly isLazy: boolean // import()
 }
 
 const imports: readonly Import[] = files.flatMap(from =>
-  [
-    ...textOf(from).matchAll(/(?:import|export)\s+(type\s)?[^'"();]*?from\s+'([^']+)'|import\('([^']+)'\)/g)
-  ].map(([, type, still, dynamic]) => {
-    const specifier = still ?? dynamic ?? ''
-    const to = specifier.startsWith('.') ? normalize(join(dirname(from), specifier)) : specifier
-    return { from, to, isType: type !== undefined }
-  })
+  [...textOf(from).matchAll(/(?:import|export)\s[^'"();]*?from\s+'([^']+)'|import\('([^']+)'\)/g)].map(
+    ([, fixed, lazy]) => {
+      const specifier = fixed ?? lazy ?? ''
+      const to = specifier.startsWith('.') ? normalize(join(dirname(from), specifier)) : specifier
+      return { from, to, isLazy: lazy !== undefined }
+    }
+  )
 )
 
-const refused = (where: (found: Import) => boolean): string[] =>
-  imports.filter(where).map(({ from, to }) => `${from} -> ${to}`)
+const importsThat = (match: (found: Import) => boolean): string[] =>
+  imports.filter(match).map(({ from, to }) => `${from} -> ${to}`)
 
-t.test('the kernel imports neither plugins nor the agent, its entry apart', async t => {
-  const found = refused(
+t.test('the kernel imports neither plugins nor the agent, except in its entry point', async t => {
+  const found = importsThat(
     ({ from, to }) =>
       from.startsWith('kernel/') && from !== 'kernel/bin.ts' && /^(plugins|agent|config|native)\//.test(to)
   )
@@ -37,37 +37,72 @@ t.test('the kernel imports neither plugins nor the agent, its entry apart', asyn
   t.same(found, [])
 })
 
+t.test('a plugin imports another one only if it needs it, and only its exports.ts', async t => {
+  const found = importsThat(({ from, to }) => {
+    const [, own] = /^plugins\/([^/]+)\//.exec(from) ?? []
+    const [, other, file] = /^plugins\/([^/]+)\/(.+)$/.exec(to) ?? []
+    if (own === undefined || other === undefined || own === other) return false
+    const isNeeded = new RegExp(`['"]?${other}['"]?: '\\^`).test(textOf(`plugins/${own}/plugin.ts`))
+    return !isNeeded || file !== 'exports.ts'
+  })
+
+  t.same(found, [])
+})
+
+t.test('no file imports itself through others, not even for a type', async t => {
+  const targets = Map.groupBy(
+    imports.filter(({ isLazy }) => !isLazy),
+    ({ from }) => from
+  )
+  const finished = new Set<string>()
+  const circles: string[] = []
+  const visit = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' -> '))
+    if (path.includes(file) || finished.has(file)) return
+    for (const { to } of targets.get(file) ?? []) visit(to, [...path, file])
+    finished.add(file)
+  }
+  for (const file of files) visit(file, [])
+
+  t.same(circles, [])
+})
+
+t.test('no function is longer than 60 lines', async t => {
+  const found = files.flatMap(file => {
+    const lines = textOf(file).split('\n')
+    return lines.flatMap((line, start) => {
+      const [, indent] = functionStart.exec(line) ?? []
+      if (indent === undefined) return []
+      const length = lines.slice(start).findIndex(end => end.startsWith(`${indent}}`)) + 1
+      return length > 60 ? [`${file}:${start + 1} ${length} lines`] : []
+    })
+  })
+
+  t.same(found, [])
+})
+
+/** A line that opens the body of a function, as the formatter writes it: arrow, function or method. */
+const functionStart = /^( *)(?!.*\b(?:if|for|while|switch|catch) \().*(?:=>|\)(?:: [^={]+)?) \{$/
+
 t.test(
-  'a plugin imports another only through its exports, its wire, or a type, and only if it needs it',
+  "an agent half imports only its own wire, the agent's contract, and what both halves share",
   async t => {
-    const found = refused(({ from, to, isType }) => {
-      const [, mine] = /^plugins\/([^/]+)\//.exec(from) ?? []
-      const [, theirs, file] = /^plugins\/([^/]+)\/(.+)$/.exec(to) ?? []
-      if (mine === undefined || theirs === undefined || mine === theirs) return false
-      const isNeeded = new RegExp(`['"]?${theirs}['"]?: '\\^`).test(textOf(`plugins/${mine}/plugin.ts`))
-      return !isNeeded || !(isType || file === 'exports.ts' || file === 'wire.ts')
+    const shared = /^(agent\/plugin\.ts|kernel\/(wire|base)\/.*)$/
+    const found = importsThat(({ from, to }) => {
+      const [, own] = /^plugins\/([^/]+)\/agent\.ts$/.exec(from) ?? []
+      return own !== undefined && to.includes('/') && /^(kernel|agent|plugins)\//.test(to)
+        ? !shared.test(to) && ![`plugins/${own}/wire.ts`, `plugins/${own}/${own}.ts`].includes(to)
+        : false
     })
 
     t.same(found, [])
   }
 )
 
-t.test("an agent's half sees its own wire, the agent's contract, and what both halves share", async t => {
-  const shared = /^(agent\/plugin\.ts|kernel\/(wire|base)\/.*)$/
-  const found = refused(({ from, to }) => {
-    const [, mine] = /^plugins\/([^/]+)\/agent\.ts$/.exec(from) ?? []
-    return mine !== undefined && to.includes('/') && /^(kernel|agent|plugins)\//.test(to)
-      ? !shared.test(to) && ![`plugins/${mine}/wire.ts`, `plugins/${mine}/${mine}.ts`].includes(to)
-      : false
-  })
-
-  t.same(found, [])
-})
-
 t.test('the agent imports nothing of the server', async t => {
   const allowed =
     /^(agent\/|kernel\/(wire|base)\/|kernel\/cli\/command\.ts|config\/(agent-plugins\.ts|external\/)|kernel\/loader\.ts|native\/index\.ts|plugins\/[^/]+\/(wire|codes)\.ts)/
-  const found = refused(
+  const found = importsThat(
     ({ from, to }) =>
       from.startsWith('agent/') && /^(kernel|plugins|config|native)\//.test(to) && !allowed.test(to)
   )
@@ -76,7 +111,7 @@ t.test('the agent imports nothing of the server', async t => {
 })
 
 t.test('only the store knows SQLite', async t => {
-  const found = refused(
+  const found = importsThat(
     ({ from, to }) =>
       /^(@mikro-orm\/sqlite|better-sqlite3)$/.test(to) && !/^(kernel\/store|agent)\//.test(from)
   )
@@ -120,5 +155,5 @@ const withoutComments = (text: string): string =>
     .replaceAll(/\/\*[\s\S]*?\*\//g, comment => comment.replaceAll(/[^\n]/g, ''))
     .replaceAll(/(^|[^:'])\/\/.*$/gm, '$1')
 
-/** ruleId is three words to a reader. */
+/** Splits identifiers: ruleId becomes `rule Id`. */
 const words = (line: string): string => line.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').replaceAll('_', ' ')

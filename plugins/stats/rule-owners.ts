@@ -1,8 +1,7 @@
 // The client and owner of each rule; of a deleted rule until its agent has reported all of it.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Client, ManagedObjectRow } from '../../kernel/identity/entities.ts'
-import type { RuleOwnership, Rules } from '../rules/exports.ts'
-import { ruleKind } from '../rules/wire.ts'
+import { type RuleOwnership, type Rules, ruleKind } from '../rules/exports.ts'
 import { StatsEpoch, StatsRemovedRule, StatsRow, StatsTotal } from './entities.ts'
 import { slices } from './tables.ts'
 
