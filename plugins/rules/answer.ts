@@ -2,7 +2,7 @@
 import { ackTimeout, defineCode, Fault } from '../../kernel/base/errors.ts'
 import type { ApplyResult } from '../../kernel/control/managed-objects.ts'
 import { portInUse } from './new-rule.ts'
-import { ruleNotFound } from './service.ts'
+import { ruleNotFound } from './slots.ts'
 
 export const activationFailed = defineCode('activation_failed', 422, 6)
 

@@ -1,40 +1,30 @@
 // POST: stores a rule, and answers when its client has opened it.
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
-import type { Call } from '../../kernel/http/route.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
 import { defaultAckSecs, refuse, removedMeanwhile } from './answer.ts'
 import { Rule } from './entities.ts'
-import type { Fields } from './fields.ts'
 import { newRule, parse, requireFreePort, requireRoom } from './new-rule.ts'
-import type { Placing } from './placing.ts'
-import type { Reading } from './reading.ts'
+import { admit, place } from './placing.ts'
+import { missingPart, unsupported } from './requirements.ts'
 import { objectKeyOf } from './rule-states.ts'
 import type { CreateBody } from './schema.ts'
-import type { keys } from './settings.ts'
+import type { Change, Services } from './services.ts'
 
 export const clientNotConnected = defineCode('client_not_connected', 422, 4)
 
-interface Services extends Pick<Kernel<typeof keys>, 'config' | 'store' | 'clock' | 'control' | 'filled'> {
-  readonly fields: Fields
-  readonly placing: Placing
-  readonly reading: Reading
-}
-
-type Change = Pick<Call, 'principal' | 'change'>
-
 export const openCreate =
-  ({ config, store, clock, control, filled, fields, placing, reading }: Services) =>
+  (services: Services) =>
   async (body: CreateBody, ackSecs = defaultAckSecs, { principal, change }: Change) => {
+    const { config, store, clock, control, filled, fields, reading } = services
     const draft = parse(body)
     const values = fields.parse(body, draft)
     const id = newId(clock.now())
     const clientId = await change({ kind: 'rule', id }, async em => {
-      const place = await placing.place(body, principal, em)
-      const given = newRule({ ...draft, ...place, id, fields: Object.keys(values) }, clock.now())
-      await placing.admit(given, em)
+      const placed = await place(body, principal, filled, em)
+      const given = newRule({ ...draft, ...placed, id, fields: Object.keys(values) }, clock.now())
+      await admit(given, filled, em)
       const [rule = given] = await fields.withDerived([given], em)
-      requireAblePeer(rule, { control, fields })
+      requireAblePeer(services, rule)
       await em.insert(Rule, rule)
       await fields.save(rule, values, em)
       await requireFreePort(rule, filled, em)
@@ -50,12 +40,12 @@ export const openCreate =
   }
 
 /** Throws when the client is not connected, or cannot take the rule. */
-function requireAblePeer(rule: Rule, { control, fields }: Pick<Services, 'control' | 'fields'>): void {
-  const missing = fields.missingPart(rule)
+function requireAblePeer({ control, filled }: Services, rule: Rule): void {
+  const missing = missingPart(filled, rule)
   if (missing) throw missing
   const peer = control.peers.find(rule.clientId)
   if (!peer)
     throw new Fault(clientNotConnected, `client ${rule.clientId} is not connected; nothing is stored`)
-  const unsupported = fields.unsupported(rule, peer)
-  if (unsupported) throw unsupported
+  const lacking = unsupported(filled, rule, peer)
+  if (lacking) throw lacking
 }

@@ -1,60 +1,32 @@
 // Sends rules to agents.
 import type { EntityManager } from '@mikro-orm/sql'
-import { attributionOf } from '../../kernel/base/attribution.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import { defineObjectKind, type ManagedObject } from '../../kernel/control/managed-objects.ts'
-import type { Peer } from '../../kernel/control/peers.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
-import type { Encoded } from './encoding.ts'
 import { Rule } from './entities.ts'
-import type { Fields } from './fields.ts'
-import { openOrder } from './order.ts'
+import type { Encoded } from './fields.ts'
+import { logUnchecked, refusalOf } from './reconciliation.ts'
 import { openResults } from './results.ts'
-import { objectKeyOf, type RuleStates, runAll } from './rule-states.ts'
-import type { AfterCommit } from './service.ts'
+import { objectKeyOf, runAll } from './rule-states.ts'
+import type { Services } from './services.ts'
+import { portSharingSlot } from './slots.ts'
 import { RulePush, RuleRemove, ruleKind } from './wire.ts'
 
-interface Services extends Pick<Kernel, 'store' | 'control' | 'log' | 'filled'> {
-  readonly fields: Fields
-  readonly states: RuleStates
-}
-
-export function openDelivery(services: Services) {
-  const kind = defineObjectKind({
+export const openDelivery = (services: Services) =>
+  defineObjectKind({
     kind: ruleKind,
     push: RulePush,
     remove: RuleRemove,
     load: (rows, em) => load(services, rows, em),
-    order: openOrder(services.filled),
+    order: (rows, em) => inOpenOrder(services, rows, em),
     removal: ({ id, revision, removal }) => ({ rule_id: id, revision, removal: removal ?? 'cut' }),
     ...openResults(services)
   })
-  return { kind, joined: (peer: Peer) => failUnsupported(services, peer) }
-}
 
-/** The rules that the client cannot take become failed: its agent may have been replaced by an older version. */
-function failUnsupported(services: Services, { clientId }: Peer): void {
-  const { store, log, states } = services
-  const checked = store.change(async em => {
-    const after: AfterCommit[] = []
-    for (const rule of await em.find(Rule, { clientId, state: { $in: ['pending', 'active'] } })) {
-      const refusal = refusalOf(services, rule)
-      if (!refusal) continue
-      const { code } = refusal.errorCode
-      const fields = { rule: rule.id, client: clientId, code }
-      after.push(
-        () => log.warn('rule.unsupported', refusal.message, fields),
-        await states.fail(rule, { code }, em)
-      )
-    }
-    return after
-  })
-  checked.then(runAll, error => logUnchecked(services, error, clientId))
-}
+const rulesOf = (rows: readonly ManagedObject[], em: EntityManager): Promise<Rule[]> =>
+  em.find(Rule, { id: { $in: rows.map(({ id }) => id) } })
 
 async function load(services: Services, rows: readonly ManagedObject[], em: EntityManager) {
-  const found = await em.find(Rule, { id: { $in: rows.map(({ id }) => id) } })
-  const rules = found.filter(rule => !refusalOf(services, rule))
+  const rules = (await rulesOf(rows, em)).filter(rule => !refusalOf(services, rule))
   const encoded = await services.fields.encodeAll(rules, em)
   const bodies = new Map<string, RulePush>()
   for (const { id, revision } of rows) {
@@ -67,21 +39,23 @@ async function load(services: Services, rows: readonly ManagedObject[], em: Enti
   return bodies
 }
 
-/** Returns why the rule is not sent: a part of it is missing, or the connected agent does not support one. */
-function refusalOf({ fields, control }: Services, rule: Rule): Fault | null {
-  const peer = control.peers.find(rule.clientId)
-  return fields.missingPart(rule) ?? (peer ? fields.unsupported(rule, peer) : null)
+/** Sorts by the ranks of rules that share a port: out of order, a connection could go to the wrong rule. */
+async function inOpenOrder({ filled }: Services, rows: readonly ManagedObject[], em: EntityManager) {
+  const [sharing] = filled(portSharingSlot)
+  if (!sharing) return rows
+  const ranks = await sharing.value.ranks(await rulesOf(rows, em), em)
+  const rankOf = ({ id }: ManagedObject): number => ranks.get(id) ?? 0
+  return rows.toSorted((a, b) => rankOf(a) - rankOf(b))
 }
 
 /** The rule is not sent and becomes failed, in a transaction of its own: `load` only reads. */
 function failUnencodable(
   services: Services,
-  rule: Rule,
+  { id, clientId, stateReason }: Rule,
   { errorCode: { code }, message, cause }: Fault
 ): void {
-  const { store, states, control } = services
-  const { id, clientId, stateReason } = rule
   if (stateReason === code) return
+  const { store, states, control } = services
   const failed = store.change(async em => {
     const rule = await em.findOne(Rule, { id, state: { $ne: 'draining' } })
     const error = String(cause ?? message)
@@ -96,9 +70,6 @@ function failUnencodable(
     error => logUnchecked(services, error, clientId, id)
   )
 }
-
-const logUnchecked = ({ log }: Services, error: unknown, client: string, rule?: string): void =>
-  log.error('rule.unjudged', String(error), { client, rule, ...attributionOf(error) })
 
 const pushOf = (rule: Rule, revision: number, fields: Encoded): RulePush => ({
   rule_id: rule.id,

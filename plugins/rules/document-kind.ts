@@ -4,13 +4,13 @@ import {
   type DocumentContext,
   type DocumentEntry,
   type DocumentItem,
-  type DocumentKind,
+  documentKindSlot,
   hasSameBody
 } from './document.ts'
 import { type RuleField, ruleFieldSlot } from './rule-field.ts'
 import { liveTrafficSlot } from './slots.ts'
 
-export const rulesKind: DocumentKind = {
+export const rulesKind = documentKindSlot.fill({
   name: 'rules',
   role: 'object',
   replace: 'remove first',
@@ -61,16 +61,11 @@ export const rulesKind: DocumentKind = {
   },
   create: ({ body }, { api }) => api.send('POST', '/v1/rules', body),
   change(from, to, context) {
-    const hot = fieldsIn(context).filter(({ change }) => change === 'hot')
-    const isHot = hasSameBody(
-      from,
-      to,
-      hot.map(({ key }) => key)
-    )
-    return isHot ? () => context.api.send('PUT', pathOf(from), to.body) : null
+    const hot = fieldsIn(context).flatMap(({ key, change }) => (change === 'hot' ? [key] : []))
+    return hasSameBody(from, to, hot) ? () => context.api.send('PUT', pathOf(from), to.body) : null
   },
   remove: (item, { api }) => api.send('DELETE', pathOf(item))
-}
+})
 
 type Context = Pick<DocumentContext, 'filled'>
 

@@ -1,17 +1,142 @@
+// The values of rule fields. The plugins that own the fields parse, store and encode them.
+import type { EntityManager } from '@mikro-orm/sql'
+import { Fault, internal } from '../../kernel/base/errors.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import type { Codec } from '../../kernel/wire/message.ts'
-import { openDerivedValues } from './derived-values.ts'
-import { openEncoding } from './encoding.ts'
-import { openFieldValues } from './field-values.ts'
-import { fieldOf, openRequirements } from './requirements.ts'
+import type { Rule } from './entities.ts'
+import type { Values } from './record.ts'
+import { fieldNotLoaded, fieldOf } from './requirements.ts'
+import { derivedFieldSlot, type RuleCore, type RuleDraft, type RuleField } from './rule-field.ts'
+import { fieldsIn } from './schema.ts'
+import { shapeSlot } from './slots.ts'
 
-export type Fields = ReturnType<typeof openFields>
+type ValuesByRule = ReadonlyMap<string, Values>
+type FieldKeys = Pick<Rule, 'id' | 'fields'>
 
-/** Everything that rules does with fields and shapes, none of which it knows by name. */
-export function openFields(filled: SlotReader, codec: Codec) {
-  const values = openFieldValues(filled)
-  const derived = openDerivedValues(filled)
-  const find = (key: string) => fieldOf(filled, key)
-  const encodeAll = openEncoding({ codec, find, load: values.load, derive: derived.derive })
-  return { ...openRequirements(filled), ...values, ...derived, encodeAll }
+/** Encoded messages by field key. */
+export type Encoded = Readonly<Record<string, Uint8Array>>
+
+export class Fields {
+  readonly #filled: SlotReader
+  readonly #codec: Codec
+
+  constructor(filled: SlotReader, codec: Codec) {
+    this.#filled = filled
+    this.#codec = codec
+  }
+
+  #all = () => fieldsIn(this.#filled)
+  #derived = () => this.#filled(derivedFieldSlot).map(({ value }) => value)
+
+  frozenFields = () => this.#all().filter(field => field.change === 'frozen')
+  hotFields = () => this.#all().filter(field => field.change === 'hot')
+
+  /** Returns the normalised value of one field of the body, or null. */
+  parseField(field: RuleField, body: Values, rule: RuleDraft): unknown {
+    const value = body[field.key] ?? null
+    return value === null ? null : field.parse(value, rule, body)
+  }
+
+  /** Validates the shape of a new rule, and returns the normalised values that its body has. */
+  parse(body: Values, rule: RuleDraft): Values {
+    for (const { value: shape } of this.#filled(shapeSlot)) shape.validate?.(rule)
+    const values = this.#all().map(field => [field.key, this.parseField(field, body, rule)] as const)
+    return Object.fromEntries(values.filter(([, value]) => value !== null))
+  }
+
+  async save(rule: RuleCore, values: Values, em: EntityManager): Promise<void> {
+    for (const field of this.#all().filter(({ key }) => key in values)) {
+      await field.check(values[field.key], rule, em)
+      await field.save(rule.id, values[field.key], em)
+    }
+  }
+
+  /** Replaces the values of hot fields; null clears. */
+  async replaceHot(rule: RuleCore, values: Values, em: EntityManager): Promise<void> {
+    for (const field of this.hotFields().filter(({ key }) => key in values)) {
+      const value = values[field.key]
+      await (value === null ? field.clear(rule.id, em) : field.save(rule.id, value, em))
+    }
+  }
+
+  /** Returns, by rule, the value or null of every loaded field. A field is asked only for the rules that have it. */
+  async load(rules: readonly FieldKeys[], em: EntityManager): Promise<ValuesByRule> {
+    const columns: (readonly [string, ReadonlyMap<string, unknown>])[] = []
+    for (const field of this.#all()) {
+      const ids = rules.filter(({ fields }) => fields.includes(field.key)).map(({ id }) => id)
+      columns.push([field.key, ids.length === 0 ? new Map() : await field.load(ids, em)])
+    }
+    return new Map(
+      rules.map(({ id }) => [id, Object.fromEntries(columns.map(([key, of]) => [key, of.get(id) ?? null]))])
+    )
+  }
+
+  /** Returns the values as a record shows them. */
+  shown(values: Values): Values {
+    return Object.fromEntries(this.#all().map(({ key, absent = null }) => [key, values[key] ?? absent]))
+  }
+
+  /** Returns, by rule, the derived values that it has now, by field key. */
+  async #derive(rules: readonly RuleCore[], em: EntityManager): Promise<ValuesByRule> {
+    const derived = new Map(rules.map(({ id }) => [id, {} as Values]))
+    for (const field of this.#derived())
+      for (const [id, value] of await field.derive(rules, em))
+        derived.set(id, { ...derived.get(id), [field.key]: value })
+    return derived
+  }
+
+  hasDerived(rule: Rule): boolean {
+    return this.#derived().some(({ key }) => rule.fields.includes(key))
+  }
+
+  /** Returns the rules with the keys of the derived values that they have now. */
+  async withDerived(rules: readonly Rule[], em: EntityManager): Promise<Rule[]> {
+    const derived = await this.#derive(rules, em)
+    const derivedKeys = this.#derived().map(({ key }) => key)
+    return rules.map(rule => {
+      const stored = rule.fields.filter(key => !derivedKeys.includes(key))
+      return { ...rule, fields: [...stored, ...Object.keys(derived.get(rule.id) ?? {})] }
+    })
+  }
+
+  /** Returns the encoded fields by rule, or the fault of a rule whose fields cannot be encoded. */
+  async encodeAll(rules: readonly Rule[], em: EntityManager): Promise<Map<string, Encoded | Fault>> {
+    try {
+      const [values, derived] = [await this.load(rules, em), await this.#derive(rules, em)]
+      return new Map(
+        rules.map(rule => [rule.id, this.#encode(rule, values.get(rule.id), derived.get(rule.id))])
+      )
+    } catch (cause) {
+      const [only, ...others] = rules
+      if (only && others.length === 0) return new Map([[only.id, cannotEncode(cause)]])
+    }
+    // One rule failed the whole batch: encode each by itself, so that only that one is left out.
+    const each = new Map<string, Encoded | Fault>()
+    for (const rule of rules)
+      for (const [id, encoded] of await this.encodeAll([rule], em)) each.set(id, encoded)
+    return each
+  }
+
+  /** Derived values are sent even when the rule's keys lack them; an agent that does not know the key refuses. */
+  #encode(rule: Rule, values: Values = {}, derived: Values = {}): Encoded {
+    const keys = new Set([...rule.fields, ...Object.keys(derived)])
+    const encode = (key: string) => {
+      const field = fieldOf(this.#filled, key)
+      const value = derived[key] ?? values[key] ?? null
+      if (!field || value === null) throw new Fault(fieldNotLoaded, `the rule's value of ${key} is missing`)
+      return this.#codec.encode(field.message, 'encode' in field ? field.encode(value, rule) : value)
+    }
+    return Object.fromEntries([...keys].map(key => [key, encode(key)]))
+  }
 }
+
+const cannotEncode = (cause: unknown): Fault =>
+  cause instanceof Fault
+    ? cause
+    : new Fault(internal, 'a field of the rule cannot be encoded for the client', { cause })
+
+/** Returns the keys of the rule's fields once it has these values; null removes a key. */
+export const keysWith = (rule: FieldKeys, values: Values): string[] => [
+  ...rule.fields.filter(key => !(key in values)),
+  ...Object.keys(values).filter(key => values[key] !== null)
+]

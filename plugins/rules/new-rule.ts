@@ -1,9 +1,11 @@
 // A new rule: its body parsed, and the checks of its transaction.
 import type { EntityManager } from '@mikro-orm/sql'
+import type { Static } from 'typebox'
 import { defineCode, Fault, limitReached } from '../../kernel/base/errors.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { type Protocol, Rule } from './entities.ts'
 import type { CreateBody } from './schema.ts'
+import type { keys } from './settings.ts'
 import { portSharingSlot } from './slots.ts'
 import { parseTargets } from './targets.ts'
 
@@ -14,16 +16,13 @@ export type Draft = Pick<Rule, 'protocol' | 'listenFrom' | 'listenTo' | 'targets
 
 type ParsedBody = Pick<CreateBody, 'protocol' | 'listen_port' | 'listen_port_end' | 'targets' | 'prefer_ipv6'>
 
-export function parse(body: ParsedBody): Draft {
-  const { protocol, listen_port, listen_port_end, targets, prefer_ipv6 = false } = body
-  return {
-    protocol: parseProtocol(protocol ?? 'tcp'),
-    listenFrom: listen_port,
-    listenTo: listen_port_end ?? listen_port,
-    targets: parseTargets(targets),
-    preferIpv6: prefer_ipv6
-  }
-}
+export const parse = (body: ParsedBody): Draft => ({
+  protocol: parseProtocol(body.protocol ?? 'tcp'),
+  listenFrom: body.listen_port,
+  listenTo: body.listen_port_end ?? body.listen_port,
+  targets: parseTargets(body.targets),
+  preferIpv6: body.prefer_ipv6 ?? false
+})
 
 function parseProtocol(given: string): Protocol {
   const protocol = given.toLowerCase()
@@ -64,23 +63,14 @@ export async function requireFreePort(rule: Rule, filled: SlotReader, em: Entity
   for (const { value: sharing } of filled(portSharingSlot))
     if (await sharing.mayJoin(rule, holders, em)) return
   const details = { rule_id: holder.id }
-  throw new Fault(
-    portInUse,
-    `rule ${holder.id} has ${protocol} port ${Math.max(listenFrom, holder.listenFrom)} of this client`,
-    {
-      details
-    }
-  )
+  const port = Math.max(listenFrom, holder.listenFrom)
+  throw new Fault(portInUse, `rule ${holder.id} has ${protocol} port ${port} of this client`, { details })
 }
 
-export interface Limits {
-  readonly max_rules_per_client: number
-  readonly max_rules_per_owner_per_client: number
-}
-
+/** Throws if the client, or the owner on it, has as many rules as the settings allow. */
 export async function requireRoom(
   { id, clientId, owner }: Rule,
-  limits: Limits,
+  limits: Static<typeof keys>,
   em: EntityManager
 ): Promise<void> {
   const bounds = [

@@ -7,22 +7,20 @@ import { rowFieldSlot, removalSlot as userRemovingSlot } from '../users/exports.
 import { activationFailed } from './answer.ts'
 import { commands } from './commands.ts'
 import { clientNotConnected } from './create.ts'
-import { documentKindSlot } from './document.ts'
 import { rulesKind } from './document-kind.ts'
 import { Rule } from './entities.ts'
 import { Rules0001 } from './migrations/0001-rules.ts'
 import { Rules0002 } from './migrations/0002-values-before.ts'
 import { portInUse, validationProtocol } from './new-rule.ts'
+import { ruleCount } from './queries.ts'
 import { fieldNotLoaded, shapeNotLoaded } from './requirements.ts'
 import { routes } from './routes.ts'
 import { fieldUnsupported } from './rule-field.ts'
 import { openRules, type RulesService } from './rules.ts'
-import { ruleNotFound } from './service.ts'
 import { keys } from './settings.ts'
-import { clientNotGranted, slots } from './slots.ts'
+import { clientNotGranted, ruleNotFound, slots } from './slots.ts'
 import { targetCodes } from './targets.ts'
 import { bodyEmpty, immutableField } from './update-body.ts'
-import { ownersRules, ruleCount } from './users.ts'
 import { messages, Settings, settingsPart } from './wire.ts'
 
 interface Deps extends Kernel<typeof keys> {
@@ -70,8 +68,8 @@ export default definePlugin<Deps>({
     }),
     visibleSlot.fillWith(({ rules }: Deps) => rules.clientsOfOwner),
     rowFieldSlot.fill(ruleCount),
-    userRemovingSlot.fillWith((deps: Deps) => ownersRules(deps)),
-    documentKindSlot.fill(rulesKind)
+    userRemovingSlot.fillWith(({ rules }: Deps) => rules.userRemoval),
+    rulesKind
   ],
   messages,
   routes,

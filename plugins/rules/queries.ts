@@ -1,42 +1,62 @@
 // What other plugins ask about rules, in their own transactions.
 import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
+import { Type } from 'typebox'
 import type { Principal } from '../../kernel/http/principal.ts'
+import type { RowField } from '../users/exports.ts'
 import { Rule } from './entities.ts'
 import type { RuleCore, RuleOwnership } from './rule-field.ts'
-import type { RuleCount, Rules } from './service.ts'
 
 const idsPerQuery = 1000
 
-async function count({ role, userId }: Principal, em: EntityManager): Promise<RuleCount> {
-  const where = role === 'superadmin' ? {} : { owner: userId }
-  const [total, active, failed] = await Promise.all([
-    em.count(Rule, where),
-    em.count(Rule, { ...where, state: 'active' }),
-    em.count(Rule, { ...where, state: 'failed' })
-  ])
-  return { total, active, failed }
+export const queries = {
+  /** Counts the rules that the caller may see. */
+  async count({ role, userId }: Principal, em: EntityManager) {
+    const where = role === 'superadmin' ? {} : { owner: userId }
+    const [total, active, failed] = await Promise.all([
+      em.count(Rule, where),
+      em.count(Rule, { ...where, state: 'active' }),
+      em.count(Rule, { ...where, state: 'failed' })
+    ])
+    return { total, active, failed }
+  },
+
+  /** Returns client and owner by rule id; ids without a rule are left out. */
+  async ownershipOf(ids: readonly string[], em: EntityManager): Promise<Map<string, RuleOwnership>> {
+    const found = new Map<string, RuleOwnership>()
+    for (let at = 0; at < ids.length; at += idsPerQuery) {
+      const some = { id: { $in: ids.slice(at, at + idsPerQuery) } }
+      const rules = await em.find(Rule, some, { fields: ['clientId', 'owner'], disableIdentityMap: true })
+      for (const { id, clientId, owner } of rules) found.set(id, { clientId, owner })
+    }
+    return found
+  },
+
+  /** Returns all matching rules in the order of creation. */
+  matching: (where: FilterQuery<Rule>, em: EntityManager): Promise<RuleCore[]> =>
+    em.find(Rule, where, { orderBy: { id: 'asc' } }),
+
+  /** Returns up to `take` rules in the order of their ids, which is the order of creation, from behind `after`. */
+  page: (
+    after: string,
+    take: number,
+    em: EntityManager
+  ): Promise<(RuleOwnership & Pick<Rule, 'id' | 'protocol'>)[]> =>
+    em.execute(
+      'select id, client_id as clientId, owner, protocol from rules where id > ? order by id limit ?',
+      [after, take]
+    ),
+
+  clientsOfOwner: async (owner: string, em: EntityManager): Promise<string[]> =>
+    Object.keys(await em.countBy(Rule, 'clientId', { where: { owner } }))
 }
 
-async function ownershipOf(ids: readonly string[], em: EntityManager): Promise<Map<string, RuleOwnership>> {
-  const found = new Map<string, RuleOwnership>()
-  for (let at = 0; at < ids.length; at += idsPerQuery) {
-    const some = { id: { $in: ids.slice(at, at + idsPerQuery) } }
-    const rules = await em.find(Rule, some, { fields: ['clientId', 'owner'], disableIdentityMap: true })
-    for (const { id, clientId, owner } of rules) found.set(id, { clientId, owner })
+/** Adds the number of rules to the row of a user. */
+export const ruleCount: RowField = {
+  key: 'rule_count',
+  schema: Type.Integer({ minimum: 0, description: 'In any state.' }),
+  defaultValue: 0,
+  async load(userIds, em) {
+    const where = { owner: { $in: [...userIds] } }
+    return new Map(Object.entries(await em.countBy(Rule, 'owner', { where })))
   }
-  return found
 }
-
-const matching = (where: FilterQuery<Rule>, em: EntityManager): Promise<RuleCore[]> =>
-  em.find(Rule, where, { orderBy: { id: 'asc' } })
-
-const page: Rules['page'] = (after, take, em) =>
-  em.execute(
-    'select id, client_id as clientId, owner, protocol from rules where id > ? order by id limit ?',
-    [after, take]
-  )
-
-const clientsOfOwner = async (owner: string, em: EntityManager): Promise<string[]> =>
-  Object.keys(await em.countBy(Rule, 'clientId', { where: { owner } }))
-
-export const queries = { count, ownershipOf, matching, page, clientsOfOwner }

@@ -1,21 +1,26 @@
 // Rules as their owners and superadmins see them.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
+import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, notOwner } from '../../kernel/base/errors.ts'
 import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Rule } from './entities.ts'
-import { clientsNamed } from './find-client.ts'
+import type { Fields } from './fields.ts'
+import { clientsNamed } from './placing.ts'
 import type { RuleRecord } from './record.ts'
-import type { Records } from './records.ts'
 import type { Filter } from './schema.ts'
-import { ruleNotFound } from './service.ts'
+import { ruleNotFound, targetViewSlot } from './slots.ts'
+
+interface Services extends Pick<Kernel, 'store' | 'filled'> {
+  readonly fields: Fields
+}
 
 export type Reading = ReturnType<typeof openReading>
 
-export function openReading({ store }: Pick<Kernel, 'store'>, records: Records) {
+export function openReading(services: Services) {
   /** Throws `rule_not_found` or `not_owner`. */
   async function find(id: string, { role, userId }: Principal, em: EntityManager): Promise<Rule> {
     const rule = await em.findOne(Rule, { id })
@@ -25,10 +30,10 @@ export function openReading({ store }: Pick<Kernel, 'store'>, records: Records) 
     return rule
   }
 
+  /** Returns one rule as its owner or a superadmin sees it; throws `rule_not_found` or `not_owner`. */
   const read = (id: string, principal: Principal): Promise<RuleRecord> =>
-    store.read(async em => {
-      const rule = await find(id, principal, em)
-      const [record] = await records([rule], em)
+    services.store.read(async em => {
+      const [record] = await recordsOf([await find(id, principal, em)], services, em)
       if (!record) throw new TypeError(`rule ${id} has no record`)
       return record
     })
@@ -46,14 +51,51 @@ export function openReading({ store }: Pick<Kernel, 'store'>, records: Records) 
           ...(filter.client !== undefined && { clientId: { $in: await clientIds(filter.client, em) } })
         }
         const rules = await em.find(Rule, where, { orderBy: { id: 'asc' }, limit: take })
-        return (await records(rules, em)).map(row => ({ key: row.rule_id, row }))
+        return (await recordsOf(rules, services, em)).map(row => ({ key: row.rule_id, row }))
       }
     }
   }
 
-  async function clientIds(client: string, em: EntityManager): Promise<string[]> {
-    return (await em.find(Client, clientsNamed(client), { fields: ['id'] })).map(({ id }) => id)
-  }
-
   return { find, read, list }
 }
+
+async function clientIds(client: string, em: EntityManager): Promise<string[]> {
+  return (await em.find(Client, clientsNamed(client), { fields: ['id'] })).map(({ id }) => id)
+}
+
+async function recordsOf(
+  rules: readonly Rule[],
+  { filled, fields }: Services,
+  em: EntityManager
+): Promise<RuleRecord[]> {
+  const clientIds = [...new Set(rules.map(({ clientId }) => clientId))]
+  const clients = await em.find(Client, { id: { $in: clientIds } }, { fields: ['name'] })
+  const names = new Map(clients.map(({ id, name }) => [id, name]))
+  const values = await fields.load(rules, em)
+  const views = filled(targetViewSlot).map(({ value }) => [value.key, value.load(rules)] as const)
+  return rules.map(rule => ({
+    ...coreRecordOf(rule, names.get(rule.clientId) ?? ''),
+    targets: rule.targets.map((target, index) => ({
+      ...target,
+      port_end: rule.listenTo > rule.listenFrom ? target.port + rule.listenTo - rule.listenFrom : null,
+      ...Object.fromEntries(views.map(([key, view]) => [key, view.get(rule.id)?.[index]]))
+    })),
+    ...fields.shown(values.get(rule.id) ?? {})
+  }))
+}
+
+const coreRecordOf = (rule: Rule, clientName: string) => ({
+  rule_id: rule.id,
+  client_id: rule.clientId,
+  client_name: clientName,
+  listen_port: rule.listenFrom,
+  listen_port_end: rule.listenTo > rule.listenFrom ? rule.listenTo : null,
+  protocol: rule.protocol,
+  prefer_ipv6: rule.preferIpv6,
+  owner: rule.owner,
+  state: rule.state,
+  state_reason: rule.stateReason ?? null,
+  created_at: timestamp(rule.createdAt),
+  updated_at: timestamp(rule.updatedAt),
+  state_changed_at: timestamp(rule.stateChangedAt)
+})

@@ -1,19 +1,10 @@
 // DELETE, and the removal of many rules for other plugins.
 import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
-import type { Call } from '../../kernel/http/route.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
+import type { Removal } from '../users/exports.ts'
 import { defaultAckSecs, refuse } from './answer.ts'
 import { Rule } from './entities.ts'
-import type { Reading } from './reading.ts'
-import { belongsOnAgent, objectKeyOf, type RuleStates, runAll } from './rule-states.ts'
-import type { AfterCommit } from './service.ts'
-
-interface Services extends Pick<Kernel, 'control'> {
-  readonly reading: Reading
-  readonly states: RuleStates
-}
-
-type Change = Pick<Call, 'principal' | 'change'>
+import { type AfterCommit, belongsOnAgent, objectKeyOf, runAll } from './rule-states.ts'
+import type { Change, Services } from './services.ts'
 
 export function openRemoval({ control, reading, states }: Services) {
   /** Resolves when the client has closed the port; live connections drain on. */
@@ -34,6 +25,7 @@ export function openRemoval({ control, reading, states }: Services) {
     else control.objects.wake(rule.clientId)
   }
 
+  /** Deletes rules in the caller's transaction. 'drain' lets live connections end, 'cut' resets them. */
   async function removeAll(where: FilterQuery<Rule>, em: EntityManager, removal: 'drain' | 'cut') {
     const rules = await em.find(Rule, where, { orderBy: { id: 'asc' } })
     const actions: AfterCommit[] = []
@@ -48,5 +40,11 @@ export function openRemoval({ control, reading, states }: Services) {
     return { ids: rules.map(({ id }) => id), afterCommit }
   }
 
-  return { remove, removeAll }
+  /** Deletes the rules of a user together with the user. */
+  const userRemoval: Removal = {
+    key: 'removed_rule_ids',
+    remove: ({ id: owner }, em) => removeAll({ owner }, em, 'cut')
+  }
+
+  return { remove, removeAll, userRemoval }
 }

@@ -4,67 +4,47 @@ import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { type AgentCapabilities, isCapable } from '../../kernel/control/peers.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import type { Rule } from './entities.ts'
-import {
-  type CapabilityRequirement,
-  type DerivedField,
-  derivedFieldSlot,
-  type RuleCore,
-  type RuleField,
-  ruleFieldSlot
-} from './rule-field.ts'
+import { derivedFieldSlot, type RuleDraft, ruleFieldSlot } from './rule-field.ts'
 import { type ShapeSupport, shapeSlot } from './slots.ts'
 
 export const fieldNotLoaded = defineCode('field_not_loaded', 422, 6)
 export const shapeNotLoaded = defineCode('rule_shape_not_loaded', 422, 6)
 
 /** Finds a field, derived or not, by its key. */
-export const fieldOf = (filled: SlotReader, key: string): RuleField | DerivedField | undefined =>
+export const fieldOf = (filled: SlotReader, key: string) =>
   [...filled(ruleFieldSlot), ...filled(derivedFieldSlot)].find(({ value }) => value.key === key)?.value
 
-export function openRequirements(filled: SlotReader) {
-  const supportOf = (shape: string): ShapeSupport | undefined =>
-    filled(shapeSlot).find(({ value }) => value.shape === shape)?.value
+const supportOf = (filled: SlotReader, shape: ShapeSupport['shape']) =>
+  filled(shapeSlot).find(({ value }) => value.shape === shape)?.value
 
-  /** Returns a fault if a field or shape has no loaded owner: without that part the rule could match everything. */
-  function missingPart(rule: Omit<Rule, 'id'>): Fault | null {
-    const key = rule.fields.find(key => !fieldOf(filled, key))
-    if (key !== undefined) return new Fault(fieldNotLoaded, `no loaded plugin owns the rule's field ${key}`)
-    const shape = shapesOf(rule).find(shape => !supportOf(shape))
-    return shape ? new Fault(shapeNotLoaded, `no loaded plugin supports ${shapeNames[shape]}`) : null
-  }
-
-  /** Returns the fault of the first capability that the client lacks, or null if it can take the rule. */
-  function unsupported(rule: Rule, client: AgentCapabilities): Fault | null {
-    for (const { requires, field } of [...requirementsOfShapes(rule), ...requirementsOfFields(rule)]) {
-      if (!requires || isCapable(client, requires.capability)) continue
-      const { id, since } = requires.capability
-      const message = `client ${rule.clientId} runs ${client.agentVersion}, without ${id} ${since}; update its agent`
-      return new Fault(requires.refusal, message, { details: field === undefined ? {} : { field } })
-    }
-    return null
-  }
-
-  const requirementsOfShapes = (rule: Rule): Requirement[] =>
-    shapesOf(rule).map(shape => {
-      const support = supportOf(shape)
-      return { requires: support?.requires, field: support?.bodyField }
-    })
-
-  const requirementsOfFields = (rule: Rule): Requirement[] =>
-    rule.fields.map(key => ({ requires: fieldOf(filled, key)?.requires, field: key }))
-
-  return { missingPart, unsupported }
+/** Returns a fault if a field or shape has no loaded owner: without that part the rule could match everything. */
+export function missingPart(filled: SlotReader, rule: Rule): Fault | null {
+  const key = rule.fields.find(key => !fieldOf(filled, key))
+  if (key !== undefined) return new Fault(fieldNotLoaded, `no loaded plugin owns the rule's field ${key}`)
+  const shape = shapesOf(rule).find(shape => !supportOf(filled, shape))
+  return shape ? new Fault(shapeNotLoaded, `no loaded plugin supports ${shapeNames[shape]}`) : null
 }
 
-interface Requirement {
-  readonly requires: CapabilityRequirement | undefined
-  readonly field: string | undefined // named in the details of a refusal
+/** Returns the fault of the first capability that the client lacks, or null if it can take the rule. */
+export function unsupported(filled: SlotReader, rule: Rule, client: AgentCapabilities): Fault | null {
+  const shapes = shapesOf(rule).map(shape => supportOf(filled, shape))
+  const requirements = [
+    ...shapes.map(support => ({ requires: support?.requires, field: support?.bodyField })),
+    ...rule.fields.map(key => ({ requires: fieldOf(filled, key)?.requires, field: key }))
+  ]
+  for (const { requires, field } of requirements) {
+    if (!requires || isCapable(client, requires.capability)) continue
+    const { id, since } = requires.capability
+    const message = `client ${rule.clientId} runs ${client.agentVersion}, without ${id} ${since}; update its agent`
+    return new Fault(requires.refusal, message, { details: field === undefined ? {} : { field } })
+  }
+  return null
 }
 
 const shapeNames = { udp: 'UDP rules', range: 'port ranges', targets: 'several targets' } as const
 
-function shapesOf(rule: Pick<RuleCore, 'protocol' | 'listenFrom' | 'listenTo' | 'targets'>) {
-  const has: Readonly<Record<ShapeSupport['shape'], boolean>> = {
+function shapesOf(rule: RuleDraft) {
+  const has = {
     udp: rule.protocol === 'udp',
     range: rule.listenTo > rule.listenFrom,
     targets: rule.targets.length > 1

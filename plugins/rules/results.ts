@@ -1,18 +1,11 @@
 // What an agent's results make of a rule.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { ApplyResult, ManagedObject, ObjectKind } from '../../kernel/control/managed-objects.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
 import { Rule } from './entities.ts'
-import { keysWith } from './field-values.ts'
-import type { Fields } from './fields.ts'
+import { keysWith } from './fields.ts'
 import { portInUse } from './new-rule.ts'
-import { objectKeyOf, type RuleStates } from './rule-states.ts'
-import type { AfterCommit } from './service.ts'
-
-interface Services extends Pick<Kernel, 'control' | 'log'> {
-  readonly fields: Fields
-  readonly states: RuleStates
-}
+import { type AfterCommit, objectKeyOf } from './rule-states.ts'
+import type { Services } from './services.ts'
 
 export function openResults(services: Services): Pick<ObjectKind, 'recordResult' | 'resultRecorded'> {
   const { states } = services
@@ -61,12 +54,8 @@ async function refused(
   const failed = isUndone ? null : await states.fail(rule, { code }, em)
   return () => {
     failed?.()
-    if (isUndone)
-      log.warn('rule.change_refused', 'the client keeps the values before', {
-        rule: id,
-        client: clientId,
-        code
-      })
+    const details = { rule: id, client: clientId, code }
+    if (isUndone) log.warn('rule.change_refused', 'the client keeps the values before', details)
     control.objects.wake(clientId)
   }
 }

@@ -10,9 +10,11 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Rule, type State } from './entities.ts'
 import { fieldNotLoaded, shapeNotLoaded } from './requirements.ts'
-import type { AfterCommit } from './service.ts'
 import { removedSlot, type StateChange, stateSlot } from './slots.ts'
 import { ruleKind } from './wire.ts'
+
+/** Logs, and wakes agents. Must be called after the commit of the transaction, and only then. */
+export type AfterCommit = () => void
 
 export function runAll(actions: readonly AfterCommit[]): void {
   for (const action of actions) action()
@@ -42,17 +44,12 @@ export const belongsOnAgent = (rule: Rule): boolean =>
 
 export type RuleStates = ReturnType<typeof openRuleStates>
 
-export function openRuleStates({
-  control,
-  clock,
-  log,
-  filled
-}: Pick<Kernel, 'control' | 'clock' | 'log' | 'filled'>) {
-  const nothing: AfterCommit = () => {}
+export function openRuleStates(kernel: Pick<Kernel, 'control' | 'clock' | 'log' | 'filled'>) {
+  const { control, clock, log, filled } = kernel
 
   async function enter(rule: Rule, { state, ...why }: Entered, em: EntityManager): Promise<AfterCommit> {
     const { code = null } = why
-    if (rule.state === state && (rule.stateReason ?? null) === code) return nothing
+    if (rule.state === state && (rule.stateReason ?? null) === code) return () => {}
     const now = clock.now()
     const activatedAt = rule.activatedAt ?? (state === 'active' ? now : null)
     const entered = { state, stateReason: code, stateChangedAt: now, updatedAt: now, activatedAt }

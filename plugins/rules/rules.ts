@@ -1,34 +1,37 @@
 import type { Kernel } from '../../kernel/plugin.ts'
 import { openCreate } from './create.ts'
 import { openDelivery } from './delivery.ts'
-import { openFields } from './fields.ts'
-import { openMissingParts } from './missing-parts.ts'
-import { openPlacing } from './placing.ts'
+import { Fields } from './fields.ts'
 import { queries } from './queries.ts'
 import { openReading } from './reading.ts'
-import { openRecords } from './records.ts'
-import { openRefresh } from './refresh.ts'
+import { openReconciliation } from './reconciliation.ts'
 import { openRemoval } from './remove.ts'
 import { openRuleStates } from './rule-states.ts'
+import type { Services } from './services.ts'
 import type { keys } from './settings.ts'
 import { openUpdate } from './update.ts'
 
-/** The service as this plugin itself uses it; other plugins see `Rules`. */
+/** The service as this plugin itself uses it. */
 export type RulesService = ReturnType<typeof openRules>
 
+/** The service as other plugins use it. */
+export type Rules = Pick<
+  RulesService,
+  'read' | 'count' | 'ownershipOf' | 'page' | 'matching' | 'removeAll' | 'refresh'
+>
+
 export function openRules({ config, store, clock, control, codec, log, filled }: Kernel<typeof keys>) {
-  const fields = openFields(filled, codec)
-  const reading = openReading({ store }, openRecords(filled, fields))
-  const placing = openPlacing(filled)
+  const fields = new Fields(filled, codec)
+  const reading = openReading({ store, filled, fields })
   const states = openRuleStates({ control, clock, log, filled })
+  const services: Services = { config, store, clock, control, log, filled, fields, reading, states }
   return {
     ...reading,
     ...queries,
-    ...openDelivery({ store, control, log, filled, fields, states }),
-    ...openMissingParts({ store, control, fields, states }),
-    ...openRemoval({ control, reading, states }),
-    create: openCreate({ config, store, clock, control, filled, fields, placing, reading }),
-    update: openUpdate({ store, clock, control, fields, reading }),
-    refresh: openRefresh(control, fields)
+    ...openReconciliation(services),
+    ...openRemoval(services),
+    kind: openDelivery(services),
+    create: openCreate(services),
+    update: openUpdate(services)
   }
 }

@@ -16,6 +16,7 @@ import {
   ruleFieldSlot
 } from './rule-field.ts'
 
+export const ruleNotFound = defineCode('rule_not_found', 404, 8)
 export const clientNotGranted = defineCode('client_not_granted', 403, 5)
 
 /** Deletes what belongs to a rule: called for every cause, in the transaction that then deletes the rule's row. */

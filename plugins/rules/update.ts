@@ -2,39 +2,31 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault } from '../../kernel/base/errors.ts'
-import type { Call } from '../../kernel/http/route.ts'
 import { Client } from '../../kernel/identity/entities.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
 import { activationFailed, defaultAckSecs, refuse, removedMeanwhile } from './answer.ts'
 import { Rule } from './entities.ts'
-import { keysWith } from './field-values.ts'
-import type { Fields } from './fields.ts'
-import type { Reading } from './reading.ts'
+import { keysWith } from './fields.ts'
 import type { Values } from './record.ts'
+import { missingPart, unsupported } from './requirements.ts'
 import { belongsOnAgent, objectKeyOf } from './rule-states.ts'
 import type { UpdateBody } from './schema.ts'
-import { ruleNotFound } from './service.ts'
+import type { Change, Services } from './services.ts'
+import { ruleNotFound } from './slots.ts'
 import { requestedValues, requireContent } from './update-body.ts'
 
-interface Services extends Pick<Kernel, 'store' | 'clock' | 'control'> {
-  readonly fields: Fields
-  readonly reading: Reading
-}
-
-type Change = Pick<Call, 'principal' | 'change'>
-
 export const openUpdate =
-  ({ store, clock, control, fields, reading }: Services) =>
+  (services: Services) =>
   async (id: string, body: UpdateBody, ackSecs = defaultAckSecs, { principal, change }: Change) => {
+    const { store, control, filled, fields, reading } = services
     requireContent(body, fields)
     const { isAwaited, clientId } = await change({ kind: 'rule', id }, async em => {
       const rule = await reading.find(id, principal, em)
-      const missing = fields.missingPart(rule)
+      const missing = missingPart(filled, rule)
       if (rule.state === 'draining') throw new Fault(ruleNotFound, `rule ${id} is being removed`)
       if (missing) throw missing
       const stored = (await fields.load([rule], em)).get(id) ?? {}
       const values = await requestedValues({ rule, stored, body, fields }, em)
-      const isAwaited = await replaceHotFields({ clock, control, fields }, { rule, stored, values }, em)
+      const isAwaited = await replaceHotFields(services, { rule, stored, values }, em)
       const isConnected = control.peers.find(rule.clientId) !== undefined
       return { clientId: rule.clientId, isAwaited: isAwaited && isConnected }
     })
@@ -52,10 +44,11 @@ export const openUpdate =
 
 /** Stores the values that differ. Returns true if the agent is to answer before the request is. */
 async function replaceHotFields(
-  { clock, control, fields }: Pick<Services, 'clock' | 'control' | 'fields'>,
+  services: Services,
   { rule, stored, values }: { rule: Rule; stored: Values; values: Values },
   em: EntityManager
 ): Promise<boolean> {
+  const { clock, control, fields } = services
   const isAwaited = rule.state === 'active' || rule.state === 'pending'
   const changed = Object.entries(values).filter(
     ([key, value]) => !isDeepStrictEqual(value, stored[key] ?? null)
@@ -63,7 +56,7 @@ async function replaceHotFields(
   if (changed.length === 0) return isAwaited && rule.valuesBefore != null
   const next = { ...rule, fields: keysWith(rule, values) }
   const added = changed.flatMap(([key, value]) => (value === null ? [] : [key]))
-  await requireSupport({ control, fields }, { ...next, fields: added }, em)
+  await requireSupport(services, { ...next, fields: added }, em)
   for (const { key, check } of fields.hotFields())
     if (values[key] !== null) await check(values[key], next, em)
   await fields.replaceHot(next, Object.fromEntries(changed), em)
@@ -76,14 +69,10 @@ async function replaceHotFields(
 }
 
 /** Throws if the client lacks a capability of these fields. A disconnected client is judged by its last connection. */
-async function requireSupport(
-  { control, fields }: Pick<Services, 'control' | 'fields'>,
-  rule: Rule,
-  em: EntityManager
-): Promise<void> {
+async function requireSupport({ control, filled }: Services, rule: Rule, em: EntityManager): Promise<void> {
   if (rule.fields.length === 0) return
   const { agentVersion = null, capabilities = null } =
     control.peers.find(rule.clientId) ?? (await em.findOneOrFail(Client, { id: rule.clientId }))
-  const fault = agentVersion !== null && fields.unsupported(rule, { agentVersion, capabilities })
+  const fault = agentVersion !== null && unsupported(filled, rule, { agentVersion, capabilities })
   if (fault) throw fault
 }

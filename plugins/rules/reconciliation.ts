@@ -1,0 +1,98 @@
+// Checks stored rules again: at start, when a client connects, and when derived fields change.
+import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
+import { attributionOf } from '../../kernel/base/attribution.ts'
+import type { Fault } from '../../kernel/base/errors.ts'
+import type { Peer } from '../../kernel/control/peers.ts'
+import { Client } from '../../kernel/identity/entities.ts'
+import { Rule } from './entities.ts'
+import { missingPart, unsupported } from './requirements.ts'
+import { type AfterCommit, belongsOnAgent, lacksPart, objectKeyOf, runAll } from './rule-states.ts'
+import type { Services } from './services.ts'
+
+export function openReconciliation(services: Services) {
+  const { store, control, fields, log, states } = services
+
+  /** The rules that the client cannot take become failed: its agent may have been replaced by an older version. */
+  async function failUnsupported(clientId: string, em: EntityManager): Promise<AfterCommit[]> {
+    const after: AfterCommit[] = []
+    for (const rule of await em.find(Rule, { clientId, state: { $in: ['pending', 'active'] } })) {
+      const refusal = refusalOf(services, rule)
+      if (!refusal) continue
+      const { code } = refusal.errorCode
+      const fields = { rule: rule.id, client: clientId, code }
+      after.push(
+        () => log.warn('rule.unsupported', refusal.message, fields),
+        await states.fail(rule, { code }, em)
+      )
+    }
+    return after
+  }
+
+  /** Computes derived fields again, in the transaction that changed what they are derived from. */
+  async function refresh(where: FilterQuery<Rule>, em: EntityManager): Promise<AfterCommit> {
+    const before = await em.find(Rule, { $and: [where, { state: { $ne: 'draining' } }] })
+    const after = await fields.withDerived(before, em)
+    const touched = after.filter((rule, index) =>
+      [rule, before[index]].some(rule => rule && fields.hasDerived(rule))
+    )
+    for (const rule of touched) {
+      await em.nativeUpdate(Rule, { id: rule.id }, { fields: rule.fields })
+      if (belongsOnAgent(rule)) await control.objects.put(em, objectKeyOf(rule))
+    }
+    return () => wakeCapable(services, touched)
+  }
+
+  return {
+    start: async (): Promise<void> => runAll(await store.change(em => reconcileAll(services, em))),
+    joined: ({ clientId }: Peer): void => {
+      const failed = store.change(em => failUnsupported(clientId, em))
+      failed.then(runAll, error => logUnchecked(services, error, clientId))
+    },
+    refresh
+  }
+}
+
+/**
+ * At start: a rule with a part that no loaded plugin owns is taken off its agent, and comes back with the owner. Also
+ * deletes the rules of clients that were deleted while this plugin was disabled.
+ */
+async function reconcileAll(
+  { control, filled, states }: Services,
+  em: EntityManager
+): Promise<AfterCommit[]> {
+  const afterCommit: AfterCommit[] = []
+  const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
+  for (const rule of await em.find(Rule, {})) {
+    if (!clients.has(rule.clientId)) afterCommit.push(await states.remove(rule, em))
+    if (!clients.has(rule.clientId) || rule.state === 'draining') continue
+    const missing = missingPart(filled, rule)
+    if (missing && belongsOnAgent(rule)) {
+      afterCommit.push(await states.enter(rule, { state: 'failed', code: missing.errorCode.code }, em))
+      await control.objects.drop(em, objectKeyOf(rule), 'cut')
+    }
+    if (!missing && lacksPart(rule)) {
+      afterCommit.push(await states.enter(rule, { state: 'pending' }, em))
+      await control.objects.put(em, objectKeyOf(rule))
+    }
+  }
+  return afterCommit
+}
+
+/** Returns why the rule is not sent: a part of it is missing, or the connected agent does not support one. */
+export function refusalOf({ filled, control }: Services, rule: Rule): Fault | null {
+  const peer = control.peers.find(rule.clientId)
+  return missingPart(filled, rule) ?? (peer ? unsupported(filled, rule, peer) : null)
+}
+
+/** Sends to the clients of these rules. One that lacks a capability now is disconnected, and checked when it joins. */
+function wakeCapable({ control, filled }: Services, rules: readonly Rule[]): void {
+  for (const clientId of new Set(rules.map(({ clientId }) => clientId))) {
+    const peer = control.peers.find(clientId)
+    if (peer && rules.some(rule => rule.clientId === clientId && unsupported(filled, rule, peer)))
+      peer.end('rule.unsupported')
+    else control.objects.wake(clientId)
+  }
+}
+
+export const logUnchecked = ({ log }: Services, error: unknown, client: string, rule?: string): void =>
+  log.error('rule.unjudged', String(error), { client, rule, ...attributionOf(error) })

@@ -1,0 +1,16 @@
+// What the operations on rules share.
+import type { Call } from '../../kernel/http/route.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import type { Fields } from './fields.ts'
+import type { Reading } from './reading.ts'
+import type { RuleStates } from './rule-states.ts'
+import type { keys } from './settings.ts'
+
+export interface Services
+  extends Pick<Kernel<typeof keys>, 'config' | 'store' | 'clock' | 'control' | 'log' | 'filled'> {
+  readonly fields: Fields
+  readonly reading: Reading
+  readonly states: RuleStates
+}
+
+export type Change = Pick<Call, 'principal' | 'change'>
