@@ -4,7 +4,7 @@ import { Releases } from '../kernel/base/releases.ts'
 import { type AgentOptions, type Components, openComponents } from './components.ts'
 import { type Bundle, markRevoked } from './link/bundle.ts'
 import { openHello } from './link/hello.ts'
-import { type LinkOptions, runLink } from './link/link.ts'
+import { Link, type LinkOptions } from './link/link.ts'
 import { aborted } from './link/wait.ts'
 import { guardPlugin } from './plugins/guard.ts'
 
@@ -33,7 +33,7 @@ export async function runAgent(given: AgentOptions, { stop, cut }: Signals): Pro
     await objects.restore()
     releases.defer(options.clock.every(sampleMs, call.takeSample))
 
-    const link = runLink(linkOptions(options, components), unlink.signal)
+    const link = new Link(linkOptions(options, components), unlink.signal).run()
     const revoked = await Promise.race([link, aborted(stop)])
     if (revoked) await closeRevoked(options, components, revoked)
     else await stopInOrder(options, components, cut)

@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers'
-import { Type } from 'typebox'
+import { type Static, type TObject, Type } from 'typebox'
 import { Fault, wrongUsage } from '../kernel/base/errors.ts'
 import { ownVersion } from '../kernel/base/version.ts'
 import { type Command, defineCommand } from '../kernel/cli/command.ts'
@@ -11,13 +11,9 @@ const commonArgs = {
   state_dir: Type.Optional(Type.String({ description: 'Directory of rules, journal and bundle.' }))
 }
 
-interface Args {
-  readonly config?: string
-  readonly bundle?: string
-  readonly state_dir?: string
-}
+type CommonArgs = Static<TObject<typeof commonArgs>>
 
-const startOf = (args: Args, env: AgentStart['env']): AgentStart => ({
+const startOf = (args: CommonArgs, env: AgentStart['env']): AgentStart => ({
   file: args.config ?? null,
   env,
   stateDir: args.state_dir,
@@ -44,8 +40,7 @@ export const commands: readonly Command[] = [
       if (source === undefined)
         throw new Fault(wrongUsage, 'give the URI, - to read it from standard input, or set SVC_ENROLL_URI')
       const uri = source === '-' ? await text(input) : source
-      const bundle = await enrollAgent(startOf(args, env), uri, signal)
-      const { token: _, ...shown } = bundle
+      const { token: _, ...shown } = await enrollAgent(startOf(args, env), uri, signal)
       print.data(shown, ['client_id', 'client_name', 'server_endpoint'])
     }
   }),

@@ -5,17 +5,17 @@ import type { Release } from '../kernel/base/releases.ts'
 import { openCodec } from '../kernel/wire/codec.ts'
 import { controlMessages, Inventory } from '../kernel/wire/control.ts'
 import { wireMessages } from '../kernel/wire/envelope.ts'
-import { type BoundHandler, bindHandlers, type Codec, respond } from '../kernel/wire/message.ts'
+import { bindHandlers, respond } from '../kernel/wire/message.ts'
 import type { Engine, EngineEvent, EngineOptions, Resolved } from './engine.ts'
-import { type Journal, openJournal } from './journal/journal.ts'
+import { openJournal } from './journal/journal.ts'
 import { ManagedObjects } from './objects/managed-objects.ts'
 import { openObjectStore } from './objects/object-store.ts'
 import { openEngineLog } from './observe/engine-log.ts'
 import type { AgentCall, AgentPlugin } from './plugin.ts'
 import type { Guardrails } from './rules/guardrails.ts'
-import { openMeters } from './rules/meters.ts'
+import { Meters } from './rules/meters.ts'
 import { openPlanner } from './rules/planner.ts'
-import { openRules, type Rules } from './rules/rules.ts'
+import { Rules } from './rules/rules.ts'
 import { lockStateDir, openStateDatabase } from './state/database.ts'
 import { openRuleSettings } from './state/rule-settings.ts'
 
@@ -33,16 +33,7 @@ export interface AgentOptions {
   readonly random?: () => number // in [0, 1), for reconnect delays
 }
 
-export interface Components {
-  readonly codec: Codec
-  readonly engine: Engine
-  readonly rules: Rules
-  readonly objects: ManagedObjects
-  readonly journal: Journal
-  readonly handlers: readonly BoundHandler[]
-  /** What plugins get with every call. */
-  readonly call: AgentCall
-}
+export type Components = ReturnType<typeof openComponents>
 
 /**
  * A sample belongs to the time at which it was requested, less this: on an overloaded machine an engine thread may
@@ -51,7 +42,7 @@ export interface Components {
 const countingDelayMs = 100
 
 /** Opens all components; `defer` gets their releases, which run in reverse order. */
-export function openComponents(options: AgentOptions, defer: (release: Release) => void): Components {
+export function openComponents(options: AgentOptions, defer: (release: Release) => void) {
   const { plugins, stateDir, guardrails, clock, log } = options
   defer(lockStateDir(stateDir))
   const db = openStateDatabase(stateDir)
@@ -68,8 +59,8 @@ export function openComponents(options: AgentOptions, defer: (release: Release) 
   defer(engine.stop)
 
   const planner = openPlanner({ plugins, codec, guardrails })
-  const meters = openMeters(engine)
-  const rules = openRules({ engine, planner, meters, journal, settings: openRuleSettings(db), log })
+  const meters = new Meters(engine)
+  const rules = new Rules({ engine, planner, meters, journal, settings: openRuleSettings(db), log })
   const kinds = plugins.flatMap(({ kinds }) => kinds ?? [])
   const objects = new ManagedObjects({ store: openObjectStore(db), kinds, call: () => call, clock, log })
   const takeSample = () => {
@@ -82,7 +73,7 @@ export function openComponents(options: AgentOptions, defer: (release: Release) 
   const dispatch = openDispatch(options, engine, rules, call)
   const inventory = respond(Inventory, async (_: AgentCall, { after }) => objects.inventory(after))
   const handlers = bindHandlers([inventory, ...plugins.flatMap(({ handlers }) => handlers ?? [])], () => call)
-  return { codec, engine, rules, objects, journal, handlers, call }
+  return { codec, rules, objects, journal, handlers, call }
 }
 
 /** Returns the receiver of engine events. Plugins see an event first: after 'closed' its rule can no longer be found. */

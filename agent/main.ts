@@ -91,7 +91,7 @@ async function setUp(start: AgentStart) {
 /** Loads the metrics listener only where one is configured. */
 async function withMetrics(plugins: readonly AgentPlugin[], { metrics_listen: listen }: AgentConfig) {
   if (listen === undefined) return plugins
-  const { metricsPlugin } = await import('./observe/metrics-listener.ts')
+  const { metricsPlugin } = await import('./observe/metrics.ts')
   return [...plugins, metricsPlugin(listen)]
 }
 

@@ -16,7 +16,7 @@ export class PinMismatch extends Error {
   }
 }
 
-export interface ConnectOptions {
+interface ConnectOptions {
   readonly endpoint: string // host:port
   readonly pins: readonly string[] // accepted fingerprints, see `fingerprintOf`; the first is the current one
   readonly clock: Clock

@@ -13,22 +13,18 @@ import { Stream } from '../../kernel/wire/stream.ts'
 import { messages, Redeem, Redeemed, redeemCodes } from '../../plugins/enrollment/wire.ts'
 import { type Bundle, type PendingBundle, readPending, writeBundle, writePending } from './bundle.ts'
 import { connectPinned } from './connect.ts'
+import type { HelloBody } from './hello.ts'
 
 export interface Enrollment {
   readonly uri: string
   readonly bundleFile: string
-  readonly hello: Omit<Static<typeof Hello.body>, 'token'>
+  readonly hello: HelloBody
   readonly clock: Clock
   readonly log: Log
   readonly signal: AbortSignal
 }
 
-export interface EnrollmentUri {
-  readonly endpoint: string // host:port
-  readonly pin: string // SHA-256 of the server's certificate, 64 lower-case hex digits
-  readonly code: string
-}
-
+type EnrollmentUri = ReturnType<typeof parseEnrollmentUri>
 type Identity = Static<typeof Redeemed.body>
 
 /**
@@ -44,15 +40,20 @@ export async function enroll(enrollment: Enrollment): Promise<Bundle> {
     const identity = response instanceof Refused ? await findIdentity(enrollment, pending) : response
     if (identity) return complete(enrollment, pending, identity)
   }
-  const pending = newPending(uri)
+  const pending: PendingBundle = {
+    version: 1,
+    server_endpoint: uri.endpoint,
+    server_cert_sha256: uri.pin,
+    token: randomBytes(32).toString('base64url')
+  }
   writePending(enrollment.bundleFile, pending)
   const response = await redeem(enrollment, uri, pending)
   if (response instanceof Refused) throw faultOf(response)
   return complete(enrollment, pending, response)
 }
 
-/** Parses svc://HOST:PORT/enroll?pin=sha256:HEX&code=CODE; throws Fault. */
-export function parseEnrollmentUri(uri: string): EnrollmentUri {
+/** Parses svc://HOST:PORT/enroll?pin=sha256:HEX&code=CODE, where HEX is `fingerprintOf` the server. Throws Fault. */
+export function parseEnrollmentUri(uri: string) {
   const [, endpoint, query] = /^svc:\/\/([^/?#\s]+:\d{1,5})\/enroll\?(.+)$/.exec(uri.trim()) ?? []
   const params = new URLSearchParams(query)
   const [, pin] = /^sha256:([0-9a-f]{64})$/i.exec(params.get('pin') ?? '') ?? []
@@ -64,13 +65,6 @@ export function parseEnrollmentUri(uri: string): EnrollmentUri {
     )
   return { endpoint, pin: pin.toLowerCase(), code }
 }
-
-const newPending = ({ endpoint, pin }: EnrollmentUri): PendingBundle => ({
-  version: 1,
-  server_endpoint: endpoint,
-  server_cert_sha256: pin,
-  token: randomBytes(32).toString('base64url')
-})
 
 function redeem(enrollment: Enrollment, { code }: EnrollmentUri, pending: PendingBundle) {
   const token_hash = createHash('sha256').update(pending.token).digest('hex')

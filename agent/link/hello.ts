@@ -3,21 +3,19 @@ import { newId } from '../../kernel/base/id.ts'
 import { type Hello, protocolVersion } from '../../kernel/wire/control.ts'
 import type { AgentPlugin } from '../plugin.ts'
 
-type HelloBody = Omit<Static<typeof Hello.body>, 'token'>
+/** Hello without the token. */
+export type HelloBody = Omit<Static<typeof Hello.body>, 'token'>
 
 /**
  * Builds the body of Hello for the streams of one process: only the digest of the saved objects differs between them.
  * The instance id lets the server tell a reconnect from a second agent with the same bundle.
  */
-export function openHello(
-  plugins: readonly AgentPlugin[],
-  version: string
-): (stateDigest: string) => HelloBody {
+export function openHello(plugins: readonly AgentPlugin[], version: string) {
   const constant = {
     agent_version: version,
     protocol_version: protocolVersion,
     capabilities: { versions: Object.assign({}, ...plugins.map(({ capabilities }) => capabilities ?? {})) },
     instance_id: newId()
   }
-  return state_digest => ({ ...constant, state_digest })
+  return (state_digest: string): HelloBody => ({ ...constant, state_digest })
 }

@@ -1,6 +1,7 @@
 // Keeps a control stream to the server: a state machine, drawn in agent/README.md.
-import { type Bundle, hasPending, promoteNextPin, readBundle } from './bundle.ts'
-import { nextPinHandlers } from './next-pin.ts'
+import { NextPin } from '../../kernel/wire/control.ts'
+import { bindHandlers, Refused, respond } from '../../kernel/wire/message.ts'
+import { type Bundle, hasPending, promoteNextPin, readBundle, saveNextPin } from './bundle.ts'
 import { runSession, type SessionOptions } from './session.ts'
 import { pause } from './wait.ts'
 
@@ -9,10 +10,6 @@ export interface LinkOptions extends Omit<SessionOptions, 'certificateChanged'> 
   readonly random?: () => number // in [0, 1)
 }
 
-/** Resolves with null when `signal` is aborted, or with the bundle whose token the server has revoked. */
-export const runLink = (options: LinkOptions, signal: AbortSignal): Promise<Bundle | null> =>
-  new Link(options, signal).run()
-
 type LinkState = 'session' | 'backing off' | 'awaiting token' | 'revoked'
 
 /** Delays after refusals that no quick retry can change. */
@@ -20,7 +17,7 @@ const refusalDelayMs: Readonly<Record<string, number>> = { token_unknown: 30_000
 const enrollmentMs = 60_000
 const pollMs = 1000
 
-class Link {
+export class Link {
   readonly #options: LinkOptions
   readonly #signal: AbortSignal
   #bundle: Bundle
@@ -35,16 +32,16 @@ class Link {
     this.#bundle = bundle
   }
 
+  /** Resolves with null when the agent stops, or with the bundle whose token the server has revoked. */
   async run(): Promise<Bundle | null> {
+    const states = {
+      session: () => this.#session(),
+      'backing off': () => this.#backOff(),
+      'awaiting token': () => this.#awaitToken()
+    }
     let state: LinkState = 'session'
-    while (state !== 'revoked' && !this.#signal.aborted) state = await this.#leave(state)
+    while (state !== 'revoked' && !this.#signal.aborted) state = await states[state]()
     return this.#signal.aborted ? null : this.#bundle
-  }
-
-  /** Does what belongs to a state and returns the state that follows. */
-  #leave(state: Exclude<LinkState, 'revoked'>): Promise<LinkState> {
-    if (state === 'session') return this.#session()
-    return state === 'backing off' ? this.#backOff() : this.#awaitToken()
   }
 
   async #session(): Promise<LinkState> {
@@ -94,12 +91,17 @@ class Link {
   /** Pins that the server announces or changes during a session go into the bundle with which it was opened. */
   #sessionOptions(): SessionOptions {
     const { bundleFile, handlers, log } = this.#options
-    const bundle = this.#bundle
+    const { token } = this.#bundle
+    const nextPin = respond(NextPin, async (_: null, { fingerprint }) => {
+      if (!saveNextPin(bundleFile, token, fingerprint))
+        throw new Refused('bundle_replaced', 'the bundle now has another token')
+      return { fingerprint }
+    })
     return {
       ...this.#options,
-      handlers: [...handlers, ...nextPinHandlers(bundleFile, bundle)],
+      handlers: [...handlers, ...bindHandlers([nextPin], () => null)],
       certificateChanged() {
-        promoteNextPin(bundleFile, bundle.token)
+        promoteNextPin(bundleFile, token)
         log.info(
           'control.pin_moved',
           'the server uses its next certificate; the previous one is no longer trusted'

@@ -8,6 +8,7 @@ import type { MessageChannel } from '../../kernel/wire/rpc.ts'
 import { Stream } from '../../kernel/wire/stream.ts'
 import type { Bundle } from './bundle.ts'
 import { connectPinned, fingerprintOf, PinMismatch } from './connect.ts'
+import type { HelloBody } from './hello.ts'
 import { aborted } from './wait.ts'
 
 type WelcomeBody = Static<typeof Welcome.body>
@@ -15,8 +16,7 @@ type WelcomeBody = Static<typeof Welcome.body>
 export interface SessionOptions {
   readonly codec: Codec
   readonly handlers: readonly BoundHandler[]
-  /** Returns the body of Hello, except for the token. */
-  readonly hello: () => Omit<Static<typeof Hello.body>, 'token'>
+  readonly hello: () => HelloBody
   /** Processes Welcome. Messages of the server are not handled before the promise has settled. */
   readonly welcomed: (welcome: WelcomeBody) => Promise<void>
   /** Called when the agent may send messages; `ended` is aborted when the stream has ended. */
@@ -29,29 +29,22 @@ export interface SessionOptions {
   readonly log: Log
 }
 
-export interface SessionEnd {
-  /** A code of the server, the reason of `Stream.ended`, or 'unreachable' where no stream came up. */
-  readonly reason: string
-  readonly wasWelcomed: boolean
-}
-
-/** Connects, authenticates and serves one stream. Resolves when it has ended; never rejects. */
-export async function runSession(
-  options: SessionOptions,
-  bundle: Bundle,
-  signal: AbortSignal
-): Promise<SessionEnd> {
+/**
+ * Connects, authenticates and serves one stream. Resolves when it has ended; never rejects. `reason` is a code of the
+ * server, the reason of `Stream.ended`, or 'unreachable' where no stream came up.
+ */
+export async function runSession(options: SessionOptions, bundle: Bundle, signal: AbortSignal) {
   const { codec, clock, log } = options
   const socket = await connect(options, bundle, signal)
   if (!socket) return { reason: 'unreachable', wasWelcomed: false }
 
   const usesNextCertificate = fingerprintOf(socket) === bundle.next_server_cert_sha256
   const reasons: string[] = [] // the first one counts
-  const ended = on(Ended, async (_: null, { code }) => void reasons.push(code))
+  const onEnded = on(Ended, async (_: null, { code }) => void reasons.push(code))
   const ready = Promise.withResolvers<void>()
   const handlers = [
-    ...bindHandlers([ended], () => null),
-    ...options.handlers.map(delayedUntil(ready.promise))
+    ...bindHandlers([onEnded], () => null),
+    ...options.handlers.map(handler => delayed(handler, ready.promise))
   ]
   const stream = new Stream({ socket, codec, handlers, clock, log })
   const stop = (): void => stream.end('stopped')
@@ -91,9 +84,10 @@ async function connect({ clock, log }: SessionOptions, bundle: Bundle, signal: A
   }
 }
 
-const delayedUntil =
-  (ready: Promise<void>) =>
-  ({ name, run }: BoundHandler): BoundHandler => ({ name, run: (...args) => ready.then(() => run(...args)) })
+const delayed = ({ name, run }: BoundHandler, ready: Promise<void>): BoundHandler => ({
+  name,
+  run: (...args) => ready.then(() => run(...args))
+})
 
 /** An error in the agent's own code ends this stream only; forwarding goes on. */
 function codeOf(error: unknown, log: Log): string {

@@ -3,16 +3,18 @@ import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { EngineEvent } from '../engine.ts'
 import type { AgentRules } from '../plugin.ts'
-import { openLogThrottle } from './log-throttle.ts'
+
+const throttleMs = 10_000
 
 export function openEngineLog(rules: Pick<AgentRules, 'find'>, clock: Clock, log: Log) {
-  const throttled = openLogThrottle(clock)
+  const throttled = openThrottle(clock)
 
   return (event: EngineEvent): void => {
-    const { id: rule, protocol } = ('ruleId' in event && rules.find(event.ruleId)) || {}
+    const spec = 'ruleId' in event ? rules.find(event.ruleId) : undefined
+    const rule = spec?.id
     if (event.kind === 'dns-failed') {
       const { host, reason } = event
-      const name = protocol === 'udp' ? 'rule.udp_dns_failed' : 'rule.dns_failed'
+      const name = spec?.protocol === 'udp' ? 'rule.udp_dns_failed' : 'rule.dns_failed'
       throttled(`${rule} ${host} ${reason}`, suppressed =>
         log.warn(name, `${host} did not resolve: ${reason}`, { rule, host, reason, suppressed })
       )
@@ -39,5 +41,32 @@ export function openEngineLog(rules: Pick<AgentRules, 'find'>, clock: Clock, log
         errno_name: event.errno
       })
     }
+  }
+}
+
+type Write = (suppressed: number) => void
+
+/**
+ * Writes the first line of a key at once. Repetitions are counted, and written as one line every 10 s with their number;
+ * after 10 s without one the key starts anew.
+ */
+function openThrottle(clock: Clock) {
+  const suppressed = new Map<string, number>()
+
+  const schedule = (key: string, write: Write): void =>
+    void clock.after(throttleMs, () => {
+      const count = suppressed.get(key) ?? 0
+      if (count === 0) return void suppressed.delete(key)
+      suppressed.set(key, 0)
+      write(count)
+      schedule(key, write)
+    })
+
+  return (key: string, write: Write): void => {
+    const count = suppressed.get(key)
+    suppressed.set(key, count === undefined ? 0 : count + 1)
+    if (count !== undefined) return
+    write(0)
+    schedule(key, write)
   }
 }

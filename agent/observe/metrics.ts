@@ -1,48 +1,81 @@
-import type { Metric } from '../../plugins/metrics/wire.ts'
+// The agent's /metrics: counters of the engine since the start, and whether the control stream is up.
+import { type Metric, openListener, openScrape } from '../../plugins/metrics/wire.ts'
 import { type Counters, type PortCounters, peekBoundsMs, type Sample } from '../engine.ts'
+import type { AgentPlugin } from '../plugin.ts'
 
 /** A rule, and the counters of each of its runs in the engine. */
-export type RuleCounters = readonly [rule: string, runs: readonly Counters[]]
+type RuleCounters = readonly [rule: string, runs: readonly Counters[]]
 
-interface MetricsInput {
-  readonly rules: readonly RuleCounters[]
-  readonly sample: Sample
-  readonly isConnected: boolean
+/** Serves /metrics. An internal plugin, so that no other part of the agent depends on metrics. */
+export function metricsPlugin(listen: string): AgentPlugin {
+  // The engine counts anew when a rule is reopened; the sums include the counters of its earlier runs.
+  const ended = new Map<string, Counters[]>()
+  let streams = 0
+
+  return {
+    name: 'metrics',
+    agent: '^1.0.0',
+    event(event, { rules }) {
+      if (event.kind !== 'closed') return
+      const rule = rules.find(event.counters.ruleId)?.id
+      if (rule !== undefined) ended.set(rule, [...(ended.get(rule) ?? []), event.counters])
+    },
+    connected({ signal }) {
+      streams++
+      signal.addEventListener('abort', () => streams--, { once: true })
+    },
+    async start({ call: { rules, takeSample, log }, defer }) {
+      async function collect(): Promise<readonly Metric[]> {
+        const sample = takeSample()
+        const live = Map.groupBy(sample.rules, ({ ruleId }) => rules.find(ruleId)?.id ?? '')
+        live.delete('')
+        for (const rule of ended.keys()) if (!live.has(rule)) ended.delete(rule) // a removed rule has no series
+        const all = [...live].map(
+          ([rule, runs]): RuleCounters => [rule, [...(ended.get(rule) ?? []), ...runs]]
+        )
+        return metricsOf(all, sample, streams > 0)
+      }
+      const scrape = openScrape({ metrics: () => [{ by: 'agent', value: collect }], log })
+      const { port, close } = await openListener({ listen, scrape, log })
+      defer(close)
+      log.info('metrics.listening', `/metrics is served on port ${port}`, { port })
+    }
+  }
 }
 
 /** Names differ from the server's, so that a query over server and agents does not count a byte twice. */
-export function metricsOf({ rules, sample, isConnected }: MetricsInput): readonly Metric[] {
+function metricsOf(rules: readonly RuleCounters[], sample: Sample, isConnected: boolean): readonly Metric[] {
+  const single = (name: string, help: string, value: number): Metric => ({
+    name: `svc_agent_${name}`,
+    type: typeOf(name),
+    help,
+    labels: [],
+    samples: [{ labelValues: [], value }]
+  })
   const perRule = (name: string, help: string, count: Count): Metric => ({
     name: `svc_agent_rule_${name}`,
-    type: name.endsWith('_total') ? 'counter' : 'gauge',
+    type: typeOf(name),
     help,
     labels: ['rule'],
     samples: rules.map(([rule, runs]) => ({ labelValues: [rule], value: sum(runs, count) }))
   })
-  const inAndOut = (what: string, help: string, countIn: Count, countOut: Count): Metric => ({
-    ...perRule(`${what}_total`, help, countIn),
+  const inAndOut = (name: string, help: string, countIn: Count, countOut: Count): Metric => ({
+    ...perRule(name, help, countIn),
     labels: ['rule', 'direction'],
     samples: rules.flatMap(([rule, runs]) => [
       { labelValues: [rule, 'in'], value: sum(runs, countIn) },
       { labelValues: [rule, 'out'], value: sum(runs, countOut) }
     ])
   })
-  const single = (name: string, type: 'gauge' | 'counter', help: string, value: number): Metric => ({
-    name: `svc_agent_${name}`,
-    type,
-    help,
-    labels: [],
-    samples: [{ labelValues: [], value }]
-  })
   const throttledMs = sum(sample.meters, meter => meter.throttledMs)
   return [
-    single('connected', 'gauge', '1 while the control stream is up.', isConnected ? 1 : 0),
-    single('rules', 'gauge', 'Rules that are open.', rules.length),
-    single('meters', 'gauge', 'Meters in use: of rules, owners and quotas.', sample.meters.length),
-    single('throttle_wait_seconds', 'gauge', 'Waits for bandwidth, of meters in use.', throttledMs / 1000),
-    single('engine_events_dropped_total', 'counter', 'Advisory events dropped.', sample.eventsDropped),
-    inAndOut('bytes', 'Payload bytes delivered.', ofPorts('bytesIn'), ofPorts('bytesOut')),
-    inAndOut('datagrams', 'Datagrams delivered.', ofPorts('datagramsIn'), ofPorts('datagramsOut')),
+    single('connected', '1 while the control stream is up.', isConnected ? 1 : 0),
+    single('rules', 'Rules that are open.', rules.length),
+    single('meters', 'Meters in use: of rules, owners and quotas.', sample.meters.length),
+    single('throttle_wait_seconds', 'Waits for bandwidth, of meters in use.', throttledMs / 1000),
+    single('engine_events_dropped_total', 'Advisory events dropped.', sample.eventsDropped),
+    inAndOut('bytes_total', 'Payload bytes delivered.', ofPorts('bytesIn'), ofPorts('bytesOut')),
+    inAndOut('datagrams_total', 'Datagrams delivered.', ofPorts('datagramsIn'), ofPorts('datagramsOut')),
     perRule('active', 'Open connections and flows.', ofPorts('active')),
     perRule('connections_total', 'Connections and flows.', counters => counters.connectionsTotal),
     perRule('dns_failures_total', 'Failed lookups of targets.', counters => counters.dnsFailures),
@@ -52,6 +85,8 @@ export function metricsOf({ rules, sample, isConnected }: MetricsInput): readonl
     peekDurations(sample)
   ]
 }
+
+const typeOf = (name: string) => (name.endsWith('_total') ? 'counter' : 'gauge')
 
 type Count = (counters: Counters) => number
 

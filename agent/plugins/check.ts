@@ -30,11 +30,8 @@ export function checkPlugins(plugins: readonly AgentPlugin[]): void {
 }
 
 function duplicates(what: string, namesOf: NamesOf, plugins: readonly AgentPlugin[]): string[] {
-  const owners = Map.groupBy(
-    plugins.flatMap(plugin => namesOf(plugin).map(name => ({ name, owner: plugin.name }))),
-    ({ name }) => name
-  )
-  return [...owners]
+  const named = plugins.flatMap(plugin => namesOf(plugin).map(name => ({ name, owner: plugin.name })))
+  return [...Map.groupBy(named, ({ name }) => name)]
     .filter(([, found]) => found.length > 1)
     .map(([name, found]) => `${what} ${name} is in ${found.map(({ owner }) => owner).join(' and ')}`)
 }

@@ -92,11 +92,9 @@ class Guard {
   }
 
   async orRefuseIn<T>(secs: number, hook: string, work: () => Promise<T>): Promise<T> {
-    try {
-      return await withTimeout(secs, hook, work)
-    } catch (error) {
+    return withTimeout(secs, hook, work).catch(error => {
       throw this.#refusalOf(hook, error)
-    }
+    })
   }
 
   /** Starts the work at once and never rejects. */

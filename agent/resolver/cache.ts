@@ -15,27 +15,18 @@ interface Entry {
   readonly failure: { readonly reason: Reason; readonly firstAt: number; readonly until: number } | null
 }
 
-export interface Cache {
-  /** Returns an answer that has not expired; for a recent failure a stale answer, or the failure. */
-  fresh(name: string): Resolved | null
-  /** Returns expired addresses, for 60 s after they expired or lookups began to fail. */
-  stale(name: string): Resolved | null
-  /** Stores a result and returns the answer to give. */
-  store(name: string, found: LookupResult): Resolved
-}
-
-export function openCache(clock: Clock): Cache {
+export function openCache(clock: Clock) {
   const entries = new Map<string, Entry>()
 
-  const evictFor = (name: string) => {
-    if (entries.size < maxNames || entries.has(name)) return
-    const [next] = [...entries].reduce((a, b) => (b[1].expiresAt < a[1].expiresAt ? b : a))
-    entries.delete(next)
-  }
+  /** Evicts the entry that expires first where the cache is full. */
   const put = (name: string, entry: Entry) => {
-    evictFor(name)
+    if (entries.size >= maxNames && !entries.has(name)) {
+      const [next] = [...entries].reduce((a, b) => (b[1].expiresAt < a[1].expiresAt ? b : a))
+      entries.delete(next)
+    }
     entries.set(name, entry)
   }
+  /** Returns expired addresses, for 60 s after they expired or lookups began to fail. */
   const stale = (name: string): Resolved | null => {
     const { addresses = null, expiresAt = 0, failure = null } = entries.get(name) ?? {}
     const since = failure?.firstAt ?? expiresAt
@@ -44,14 +35,16 @@ export function openCache(clock: Clock): Cache {
 
   return {
     stale,
-    fresh(name) {
+    /** Returns an answer that has not expired; for a recent failure a stale answer, or the failure. */
+    fresh(name: string): Resolved | null {
       const now = clock.now()
       const { addresses = null, expiresAt = 0, failure = null } = entries.get(name) ?? {}
       if (addresses && now < expiresAt) return { ok: true, addresses }
       if (failure && now < failure.until) return stale(name) ?? { ok: false, reason: failure.reason }
       return null
     },
-    store(name, found) {
+    /** Stores a result and returns the answer to give. */
+    store(name: string, found: LookupResult): Resolved {
       const now = clock.now()
       if (found.ok) {
         const { addresses, ttlMs } = found
@@ -62,11 +55,8 @@ export function openCache(clock: Clock): Cache {
       const until = now + failureMs
       const { addresses = null, expiresAt = until, failure: earlier = null } = entries.get(name) ?? {}
       const failure = { reason: found.reason, firstAt: earlier?.firstAt ?? now, until }
-      const keepsAddresses = addresses !== null && !isFinal(found.reason)
-      put(
-        name,
-        keepsAddresses ? { addresses, expiresAt, failure } : { addresses: null, expiresAt: until, failure }
-      )
+      if (addresses && !isFinal(found.reason)) put(name, { addresses, expiresAt, failure })
+      else put(name, { addresses: null, expiresAt: until, failure })
       return stale(name) ?? found
     }
   }

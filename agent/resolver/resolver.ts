@@ -6,12 +6,7 @@ import { openCache } from './cache.ts'
 import { dnsLookup, type Lookup, lookUpAddresses } from './dns.ts'
 import { openHosts } from './hosts.ts'
 
-export interface Resolver {
-  /** Returns IPv4 before IPv6, each in the order of its answer; the engine interleaves families. Never rejects. */
-  resolve(host: string): Promise<Resolved>
-}
-
-export interface ResolverOptions {
+interface Options {
   readonly clock: Clock
   readonly lookup?: Lookup
   readonly hosts?: string // path of a file in the format of /etc/hosts; default: the system's
@@ -19,7 +14,7 @@ export interface ResolverOptions {
 
 const maxInFlight = 64
 
-export function openResolver({ clock, lookup = dnsLookup(), hosts }: ResolverOptions): Resolver {
+export function openResolver({ clock, lookup = dnsLookup(), hosts }: Options) {
   const addressesInHosts = openHosts(hosts)
   const cache = openCache(clock)
   const inFlight = new Map<string, Promise<Resolved>>()
@@ -35,7 +30,8 @@ export function openResolver({ clock, lookup = dnsLookup(), hosts }: ResolverOpt
   }
 
   return {
-    async resolve(host) {
+    /** Returns IPv4 before IPv6, each in the order of its answer; the engine interleaves families. Never rejects. */
+    async resolve(host: string): Promise<Resolved> {
       if (isIP(host) !== 0) return { ok: true, addresses: [host] }
       const name = host.toLowerCase().replace(/\.$/, '')
       const addresses = addressesInHosts(name)

@@ -2,12 +2,6 @@
 import type { Budget, Engine, Meter, Sample } from '../engine.ts'
 import type { AgentMeters, MeterLimits, MeterUse } from '../plugin.ts'
 
-export interface Meters extends AgentMeters {
-  /** Returns the engine's ids of the meters that a rule passes. Each `join` is followed by one `leave`. */
-  join(uses: readonly MeterUse[]): readonly number[]
-  leave(uses: readonly MeterUse[]): void
-}
-
 interface Entry {
   readonly key: string
   readonly id: number
@@ -27,9 +21,7 @@ const defaultRefusals: Meter['refusals'] = {
 
 type MeterEngine = Pick<Engine, 'setMeter' | 'removeMeter' | 'setBudget'>
 
-export const openMeters = (engine: MeterEngine): Meters => new EngineMeters(engine)
-
-class EngineMeters implements Meters {
+export class Meters implements AgentMeters {
   readonly #engine: MeterEngine
   readonly #entries = new Map<string, Entry>()
   readonly #keys = new Map<number, string>()
@@ -63,6 +55,7 @@ class EngineMeters implements Meters {
 
   keyOf = (meterId: number) => this.#keys.get(meterId)
 
+  /** Returns the engine's ids of the meters that a rule passes. Each `join` is followed by one `leave`. */
   join(uses: readonly MeterUse[]): readonly number[] {
     return uses.map(({ key, refusals }) => {
       const entry = this.#entry(key)

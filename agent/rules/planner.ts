@@ -15,17 +15,7 @@ import type { Guardrails } from './guardrails.ts'
 /** A rule for the engine, without the ids of the rule and its meters. */
 export type Plan = Omit<EngineRule, 'id' | 'meters'>
 
-export interface Planner {
-  /**
-   * Plans the rule from its fields, without an effect. Throws Refused for an unknown field or shape, which could
-   * otherwise widen what the rule matches, and for what the guardrails forbid.
-   */
-  plan(spec: RuleSpec, settings: RuleSettings): Plan
-  /** Lets the fields set the meters of an open rule, or reset those of an ended one. */
-  setMeters(spec: RuleSpec, meters: AgentMeters, state: 'open' | 'ended'): void
-  metersOf(spec: RuleSpec): readonly MeterUse[]
-  applyOrderOf(spec: RuleSpec, settings: RuleSettings): ApplyOrder
-}
+export type Planner = ReturnType<typeof openPlanner>
 
 interface Options {
   readonly plugins: readonly AgentPlugin[]
@@ -33,29 +23,15 @@ interface Options {
   readonly guardrails: Guardrails
 }
 
-export function openPlanner({ plugins, codec, guardrails }: Options): Planner {
+export function openPlanner({ plugins, codec, guardrails }: Options) {
   const fields = new Map(
     plugins.flatMap(({ fields = [] }) => fields.map(field => [field.key, field] as const))
   )
   const supported = new Set(plugins.flatMap(({ shapes = [] }) => shapes.map(({ claims }) => claims)))
 
-  function draftOf(spec: RuleSpec, { tcpIdleMs, udpIdleMs, udpFlowCap }: RuleSettings): EngineRuleDraft {
-    const { protocol, from, to, targets, preferIpv6, fields: values } = spec
-    const draft: EngineRuleDraft = {
-      protocol,
-      from,
-      to,
-      name: null,
-      fallback: false,
-      targets,
-      preferIpv6,
-      probeMs: 0,
-      idleMs: protocol === 'udp' ? udpIdleMs : tcpIdleMs,
-      flowCap: udpFlowCap,
-      source: null,
-      target: []
-    }
-    for (const [key, bytes] of Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1))) {
+  function draftOf(spec: RuleSpec, settings: RuleSettings): EngineRuleDraft {
+    const draft = draftWithoutFields(spec, settings)
+    for (const [key, bytes] of Object.entries(spec.fields).sort(([a], [b]) => (a < b ? -1 : 1))) {
       const field = fields.get(key)
       if (!field) throw new Refused('field_unknown', `this agent does not know the field ${key}`)
       const value = codec.decode(field.message, bytes) // refuses a bad value also where only `setMeters` reads it
@@ -64,6 +40,10 @@ export function openPlanner({ plugins, codec, guardrails }: Options): Planner {
     return draft
   }
 
+  /**
+   * Plans the rule from its fields, without an effect. Throws Refused for an unknown field or shape, which could
+   * otherwise widen what the rule matches, and for what the guardrails forbid.
+   */
   function plan(spec: RuleSpec, settings: RuleSettings): Plan {
     for (const shape of shapesOf(spec))
       if (!supported.has(shape))
@@ -73,6 +53,7 @@ export function openPlanner({ plugins, codec, guardrails }: Options): Planner {
     return { ...draft, target: [guardrails.filter, ...draft.target] }
   }
 
+  /** Lets the fields set the meters of an open rule, or reset those of an ended one. */
   function setMeters(spec: RuleSpec, meters: AgentMeters, state: 'open' | 'ended'): void {
     for (const field of fields.values()) {
       const bytes = state === 'open' ? spec.fields[field.key] : undefined
@@ -86,19 +67,32 @@ export function openPlanner({ plugins, codec, guardrails }: Options): Planner {
     return { group: `${protocol} ${from}`, rank: fallback ? 2 : name?.startsWith('*.') ? 1 : 0 }
   }
 
-  return {
-    plan,
-    setMeters,
-    applyOrderOf,
-    metersOf: spec => plugins.flatMap(plugin => plugin.meters?.(spec) ?? [])
-  }
+  const metersOf = (spec: RuleSpec): readonly MeterUse[] =>
+    plugins.flatMap(plugin => plugin.meters?.(spec) ?? [])
+
+  return { plan, setMeters, applyOrderOf, metersOf }
 }
 
-function shapesOf({ protocol, from, to, targets }: RuleSpec): AgentShape['claims'][] {
-  const has: Readonly<Record<AgentShape['claims'], boolean>> = {
-    udp: protocol === 'udp',
-    range: to > from,
-    targets: targets.length > 1
-  }
-  return (['udp', 'range', 'targets'] as const).filter(shape => has[shape])
+const draftWithoutFields = (
+  { protocol, from, to, targets, preferIpv6 }: RuleSpec,
+  { tcpIdleMs, udpIdleMs, udpFlowCap }: RuleSettings
+): EngineRuleDraft => ({
+  protocol,
+  from,
+  to,
+  name: null,
+  fallback: false,
+  targets,
+  preferIpv6,
+  probeMs: 0,
+  idleMs: protocol === 'udp' ? udpIdleMs : tcpIdleMs,
+  flowCap: udpFlowCap,
+  source: null,
+  target: []
+})
+
+function* shapesOf({ protocol, from, to, targets }: RuleSpec): Generator<AgentShape['claims']> {
+  if (protocol === 'udp') yield 'udp'
+  if (to > from) yield 'range'
+  if (targets.length > 1) yield 'targets'
 }

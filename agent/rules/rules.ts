@@ -17,16 +17,7 @@ interface Options {
   readonly log: Log
 }
 
-export interface Rules extends AgentRules {
-  /** Releases a rule whose last connection has ended: the engine has sent 'closed'. */
-  ended(engineId: number): void
-  /** Closes all rules, when the agent stops; resolves when every drain has ended. */
-  closeAll(removal: 'drain' | 'cut'): Promise<void>
-}
-
-export const openRules = (options: Options): Rules => new EngineRules(options)
-
-/** What is known of a rule in the engine from its opening until it has ended. */
+/** A rule in the engine, from its opening until its last connection has ended. */
 interface EngineEntry {
   spec: RuleSpec
   readonly meters: readonly MeterUse[]
@@ -45,7 +36,7 @@ type ClosingRule = PromiseWithResolvers<void> & { readonly ruleId: string }
  * A rule is running, then closing while it drains, then gone. A changed rule is closed and opened again under a new
  * engine id, so that one rule id can have several closing rules and one running.
  */
-class EngineRules implements Rules {
+export class Rules implements AgentRules {
   readonly #options: Options
   readonly #entries = new Map<number, EngineEntry>() // running and closing, by engine id
   readonly #running = new Map<string, RunningRule>() // by rule id
@@ -80,6 +71,7 @@ class EngineRules implements Rules {
     return { done: Promise.all(closing.map(([, { promise }]) => promise)).then(() => {}) }
   }
 
+  /** Closes all rules, when the agent stops; resolves when every drain has ended. */
   async closeAll(removal: 'drain' | 'cut'): Promise<void> {
     const closing = [...this.#closing.values()].map(({ ruleId }) => ruleId)
     const ids = new Set([...this.#running.keys(), ...closing])
@@ -87,6 +79,7 @@ class EngineRules implements Rules {
     await Promise.all(closed.map(({ done }) => done))
   }
 
+  /** Releases a rule whose last connection has ended: the engine has sent 'closed'. */
   ended(engineId: number): void {
     this.#closing.get(engineId)?.resolve()
     this.#closing.delete(engineId)

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { metricsPlugin } from '../../agent/observe/metrics-listener.ts'
+import { metricsPlugin } from '../../agent/observe/metrics.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages } from '../../plugins/rules/wire.ts'
 import { readExposition } from '../support/exposition.ts'

@@ -2,9 +2,9 @@ import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { type AgentPlugin, defineField, type RuleSpec } from '../../agent/plugin.ts'
 import { openGuardrails } from '../../agent/rules/guardrails.ts'
-import { openMeters } from '../../agent/rules/meters.ts'
+import { Meters } from '../../agent/rules/meters.ts'
 import { openPlanner } from '../../agent/rules/planner.ts'
-import { openRules } from '../../agent/rules/rules.ts'
+import { Rules } from '../../agent/rules/rules.ts'
 import { openStateDatabase } from '../../agent/state/database.ts'
 import { openRuleSettings } from '../../agent/state/rule-settings.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
@@ -58,8 +58,8 @@ function open(t: Test, dir = t.testdir(), plugin = patience) {
     { allow_ports: ['8000-8999'], allow_targets: [], deny_targets: ['169.254.0.0/16'] },
     []
   )
-  const meters = openMeters(engine)
-  const rules = openRules({
+  const meters = new Meters(engine)
+  const rules = new Rules({
     engine,
     meters,
     planner: openPlanner({ plugins: [plugin], codec, guardrails }),
