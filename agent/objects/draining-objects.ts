@@ -5,18 +5,6 @@ import type { MessageChannel } from '../../kernel/wire/rpc.ts'
 
 type Row = Static<typeof ObjectRemoved.body>
 
-/** Dropped objects. When the live connections of one have drained, the server is told. */
-export interface DrainingObjects {
-  add(row: Row, done: Promise<void>): void
-  /** The revision of a drop that is not forgotten yet. */
-  revisionOf(kind: string, id: string): number | undefined
-  draining(): readonly Row[]
-  /** Reports again what may have been lost with the stream before. */
-  attach(channel: MessageChannel): void
-  detach(): void
-  resetRevisions(): void
-}
-
 interface Entry {
   row: Row
   status: 'draining' | 'removed'
@@ -26,7 +14,8 @@ interface Entry {
 /** A dead stream is noticed within 30 s: a report sent on it longer before has arrived. */
 const arrivedAfterMs = 60_000
 
-export function openDrainingObjects(clock: Clock): DrainingObjects {
+/** Dropped objects. When the live connections of one have drained, the server is told. */
+export function openDrainingObjects(clock: Clock) {
   const entries = new Map<string, Entry>()
   let channel: MessageChannel | null = null
 
@@ -48,24 +37,27 @@ export function openDrainingObjects(clock: Clock): DrainingObjects {
   }
 
   return {
-    add(row, done) {
+    add(row: Row, done: Promise<void>): void {
       const entry: Entry = { row, status: 'draining', sentAt: null }
       entries.set(objectKey(row), entry)
       // A turn of the event loop later: the answer to the drop goes first.
       done.then(() => setImmediate(removed, entry))
     },
-    revisionOf: (kind, id) => entries.get(objectKey({ kind, id }))?.row.revision,
+    /** Returns the revision of a drop that is not forgotten yet; otherwise 0. */
+    revisionOf: (object: Pick<Row, 'kind' | 'id'>): number =>
+      entries.get(objectKey(object))?.row.revision ?? 0,
     draining: () => [...entries.values()].filter(({ status }) => status === 'draining').map(({ row }) => row),
-    attach(next) {
+    /** Reports again what may have been lost with the stream before. */
+    attach(next: MessageChannel): void {
       channel = next
       for (const entry of entries.values()) if (entry.status === 'removed') report(entry)
     },
-    detach() {
+    detach(): void {
       channel = null
       forgetArrived()
       for (const entry of entries.values()) entry.sentAt = null
     },
-    resetRevisions() {
+    resetRevisions(): void {
       for (const entry of entries.values()) entry.row = { ...entry.row, revision: 0 }
     }
   }

@@ -14,11 +14,10 @@ import type {
   ApplyOrder,
   Attempts
 } from '../plugin.ts'
-import { type DrainingObjects, openDrainingObjects } from './draining-objects.ts'
+import { openDrainingObjects } from './draining-objects.ts'
 import { type Failure, ObjectKinds } from './object-kinds.ts'
 import { ObjectReporter } from './object-reporter.ts'
 import type { ObjectStore, SavedObject } from './object-store.ts'
-import { SerialQueue } from './serial-queue.ts'
 
 interface Options {
   readonly store: ObjectStore
@@ -27,8 +26,6 @@ interface Options {
   readonly clock: Clock
   readonly log: Log
 }
-
-type Key = Pick<SavedObject, 'kind' | 'id'>
 
 /** `failure` null: applied. Otherwise failed: applied again when the retry is due. See README.md for the states. */
 interface Entry {
@@ -47,32 +44,40 @@ export class ManagedObjects implements AgentObjects {
   readonly #clock: Clock
   readonly #log: Log
   readonly #entries = new Map<string, Entry>()
-  readonly #draining: DrainingObjects
+  readonly #draining: ReturnType<typeof openDrainingObjects>
   readonly #reporter = new ObjectReporter()
-  readonly #queue = new SerialQueue()
+  #lastChange: Promise<unknown> = Promise.resolve()
+  #isClosed = false
 
   constructor({ store, kinds, call, clock, log }: Options) {
     this.#store = store
-    this.#kinds = new ObjectKinds({ kinds, call, log })
+    this.#kinds = new ObjectKinds(kinds, call, log)
     this.#clock = clock
     this.#log = log
     this.#draining = openDrainingObjects(clock)
   }
 
   put(object: AgentObject, attempts: Attempts): Promise<AgentApplyResult> {
-    return this.#queue.run(() => this.#put(object, attempts))
+    return this.#serially(() => this.#put(object, attempts))
   }
 
   drop(object: Omit<SavedObject, 'bytes'>, removal: 'drain' | 'cut'): Promise<AgentApplyResult> {
-    return this.#queue.run(() => this.#drop(object, removal))
+    return this.#serially(() => this.#drop(object, removal))
   }
 
-  /** At start: applies everything that was saved, without a server. */
+  /** At start: applies everything that was saved, without a server. A failure shows in the log alone. */
   restore(): Promise<void> {
-    return this.#queue.run(async () => {
+    return this.#serially(async () => {
       const byRank = Map.groupBy(this.#store.all(), object => rankOf(this.#kinds.orderOf(object)))
       for (const [, objects] of [...byRank].sort(([a], [b]) => a - b))
-        await Promise.all(objects.map(object => this.#restore(object)))
+        await Promise.all(
+          objects.map(async object => {
+            const { kind, id } = object
+            const failure = await this.#load(object)
+            if (failure)
+              this.#log.warn('held.not_restored', failure.message, { kind, id, code: failure.code })
+          })
+        )
     })
   }
 
@@ -80,19 +85,17 @@ export class ManagedObjects implements AgentObjects {
   digest(): string {
     this.#reporter.digestTaken()
     const applied = [...this.#entries.values()].filter(({ failure }) => failure === null)
-    return digestOf(
-      this.#store.generation(),
-      applied.map(({ object }) => object)
-    )
+    const objects = applied.map(({ object }) => object)
+    return digestOf(this.#store.generation(), objects)
   }
 
   /** From Welcome: the generation of the server's store and the kinds it keeps; objects of other kinds are dropped. */
   welcome(generation: string, kinds: readonly string[]): Promise<void> {
-    return this.#queue.run(async () => {
-      this.#adopt(generation)
-      const foreign = [...this.#entries.values()].filter(({ object }) => !kinds.includes(object.kind))
-      for (const { object } of foreign)
-        await this.#drop(object, 'drain').catch(this.#logWithdrawFailed(object))
+    return this.#serially(async () => {
+      if (generation !== this.#store.generation()) this.#adopt(generation)
+      for (const { object } of [...this.#entries.values()])
+        if (!kinds.includes(object.kind))
+          await this.#drop(object, 'drain').catch(this.#logWithdrawFailed(object))
     })
   }
 
@@ -121,10 +124,11 @@ export class ManagedObjects implements AgentObjects {
 
   /** Cuts and deletes everything: the server has revoked this agent. */
   clear(): Promise<void> {
-    return this.#queue.run(async () => {
-      const objects = [...this.#entries.values()].map(({ object }) => object)
+    return this.#serially(async () => {
       await Promise.all(
-        objects.map(object => this.#drop(object, 'cut').catch(this.#logWithdrawFailed(object)))
+        [...this.#entries.values()].map(({ object }) =>
+          this.#drop(object, 'cut').catch(this.#logWithdrawFailed(object))
+        )
       )
       this.#store.clear()
     })
@@ -132,15 +136,22 @@ export class ManagedObjects implements AgentObjects {
 
   /** The agent stops: nothing changes any more, and new changes stay unanswered. */
   close(): void {
-    this.#queue.close()
+    this.#isClosed = true
     for (const { cancelRetry } of this.#entries.values()) cancelRetry()
   }
 
+  /** Runs one change after another. A change that has not begun when the agent stops never settles. */
+  #serially<T>(change: () => Promise<T>): Promise<T> {
+    const done = this.#lastChange.then(() => (this.#isClosed ? new Promise<T>(() => {}) : change()))
+    this.#lastChange = done.catch(() => {})
+    return done
+  }
+
   async #put(given: AgentObject, attempts: Attempts): Promise<AgentApplyResult> {
-    const { kind, id, revision, value } = given
+    const { revision, value } = given
     const present = this.#entries.get(objectKey(given))
     if (present && revision < present.object.revision) return resultOf(present)
-    const dropped = this.#draining.revisionOf(kind, id) ?? 0
+    const dropped = this.#draining.revisionOf(given)
     if (revision < dropped) return { status: 'applied', revision: dropped }
 
     const object = this.#kinds.saved(given)
@@ -149,7 +160,7 @@ export class ManagedObjects implements AgentObjects {
     if (present?.object.revision !== revision || !isSame) this.#store.save(object)
     const failure = isSame ? null : await this.#kinds.apply(object, value)
     if (failure && attempts === 'once') {
-      await this.#bringBack(object, present?.object)
+      await this.#bringBack(present?.object, object)
       return resultOf({ object, failure })
     }
     // Fail closed: the object that it replaces may allow more than the server wants by now.
@@ -158,9 +169,9 @@ export class ManagedObjects implements AgentObjects {
     return resultOf(this.#enter({ object, order: this.#kinds.orderOf(object, value), failure, retries: 0 }))
   }
 
-  /** After a refusal: the object that was there before, or none. */
-  async #bringBack({ kind, id }: Key, before: SavedObject | undefined): Promise<void> {
-    if (!before) return this.#store.remove(kind, id)
+  /** Undoes a refused put: the object that was there before, or none, is back. */
+  async #bringBack(before: SavedObject | undefined, refused: SavedObject): Promise<void> {
+    if (!before) return this.#store.remove(refused)
     this.#store.save(before)
     await this.#load(before)
   }
@@ -172,38 +183,26 @@ export class ManagedObjects implements AgentObjects {
     return failure
   }
 
-  /** Without a server, a failure shows in the log alone. */
-  async #restore(object: SavedObject): Promise<void> {
-    const { kind, id } = object
-    const failure = await this.#load(object)
-    if (failure) this.#log.warn('held.not_restored', failure.message, { kind, id, code: failure.code })
-  }
-
   /** Sets the object's state; one that failed is applied again, unless no plugin owns its kind. */
   #enter(given: Omit<Entry, 'cancelRetry'>): Entry {
     const entry: Entry = { ...given, cancelRetry: () => {} }
     this.#entries.set(objectKey(given.object), entry)
     if (given.failure && this.#kinds.has(given.object.kind)) {
       const ms = Math.min(1000 * 2 ** given.retries, 60_000)
-      entry.cancelRetry = this.#clock.after(ms, () => void this.#queue.run(() => this.#retryDue(entry)))
+      entry.cancelRetry = this.#clock.after(ms, () => void this.#serially(() => this.#retryGroup(entry)))
     }
     return entry
   }
 
-  async #retryDue(entry: Entry): Promise<void> {
-    if (this.#entries.get(objectKey(entry.object)) !== entry) return
-    for (const one of this.#failedGroup(entry)) await this.#retry(one)
-  }
-
-  /** The failed objects of the entry's group, in their order: what they wait for may be there for all. */
-  #failedGroup(entry: Entry): readonly Entry[] {
-    const { object, order } = entry
-    if (!order) return [entry]
-    return [...this.#entries.values()]
-      .filter(
-        other => other.failure && other.object.kind === object.kind && other.order?.group === order.group
-      )
-      .toSorted((a, b) => rankOf(a.order) - rankOf(b.order))
+  /** Applies the failed objects of the entry's group again, in their order: they may all wait for the same thing. */
+  async #retryGroup(due: Entry): Promise<void> {
+    if (this.#entries.get(objectKey(due.object)) !== due) return
+    const group = [...this.#entries.values()].filter(
+      ({ object, order, failure }) =>
+        failure && order && object.kind === due.object.kind && order.group === due.order?.group
+    )
+    const inOrder = group.sort((a, b) => rankOf(a.order) - rankOf(b.order))
+    for (const entry of due.order ? inOrder : [due]) await this.#retry(entry)
   }
 
   async #retry({ object, order, failure: before, retries, cancelRetry }: Entry): Promise<void> {
@@ -219,20 +218,19 @@ export class ManagedObjects implements AgentObjects {
     if (present && revision < present.object.revision) return resultOf(present)
     present?.cancelRetry()
     const { done } = await this.#kinds.withdraw(object, removal)
-    this.#store.remove(kind, id)
+    this.#store.remove(object)
     this.#entries.delete(objectKey(object))
     this.#draining.add({ kind, id, revision }, done)
     return { status: 'applied', revision }
   }
 
   #adopt(generation: string): void {
-    if (generation === this.#store.generation()) return
     this.#store.adopt(generation)
     this.#draining.resetRevisions()
     for (const entry of this.#entries.values()) entry.object = { ...entry.object, revision: 0 }
   }
 
-  #logWithdrawFailed({ kind, id }: Key) {
+  #logWithdrawFailed({ kind, id }: SavedObject) {
     return (error: unknown): void =>
       this.#log.error('held.withdraw_failed', `it may still be in force: ${String(error)}`, { kind, id })
   }

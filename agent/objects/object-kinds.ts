@@ -7,18 +7,12 @@ import type { SavedObject } from './object-store.ts'
 
 export type Failure = Pick<Refused, 'code' | 'message'>
 
-interface Options {
-  readonly kinds: readonly AgentObjectKind[]
-  readonly call: () => AgentCall
-  readonly log: Log
-}
-
 export class ObjectKinds {
   readonly #kinds: ReadonlyMap<string, AgentObjectKind>
   readonly #call: () => AgentCall
   readonly #log: Log
 
-  constructor({ kinds, call, log }: Options) {
+  constructor(kinds: readonly AgentObjectKind[], call: () => AgentCall, log: Log) {
     this.#kinds = new Map(kinds.map(kind => [kind.kind, kind]))
     this.#call = call
     this.#log = log

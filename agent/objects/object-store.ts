@@ -8,16 +8,7 @@ export interface SavedObject {
   readonly bytes: Uint8Array
 }
 
-/** The managed objects on disk. Every change is synced when the call returns. */
-export interface ObjectStore {
-  generation(): string
-  all(): SavedObject[]
-  save(object: SavedObject): void
-  remove(kind: string, id: string): void
-  /** Sets the generation. Revisions of another one mean nothing in it: all become 0. */
-  adopt(generation: string): void
-  clear(): void
-}
+export type ObjectStore = ReturnType<typeof openObjectStore>
 
 const schema = `
   create table if not exists held (
@@ -26,7 +17,8 @@ const schema = `
   create table if not exists held_generation (only integer primary key check (only = 1), name text not null) strict;
 `
 
-export function openObjectStore(db: StateDatabase): ObjectStore {
+/** Opens the managed objects on disk. Every change is synced when the call returns. */
+export function openObjectStore(db: StateDatabase) {
   db.exec(schema)
   const all = db.prepare<[], SavedObject>('select kind, id, revision, bytes from held order by kind, id')
   const put = db.prepare<SavedObject>('insert or replace into held values (@kind, @id, @revision, @bytes)')
@@ -37,15 +29,16 @@ export function openObjectStore(db: StateDatabase): ObjectStore {
   const clear = db.prepare('delete from held')
 
   return {
-    generation: () => generation.get() ?? '',
+    generation: (): string => generation.get() ?? '',
     // Not Buffers: an object that was pushed and the same one read from disk compare as equal.
-    all: () => all.all().map(object => ({ ...object, bytes: Uint8Array.from(object.bytes) })),
-    save: object => void put.run(object),
-    remove: (kind, id) => void remove.run(kind, id),
+    all: (): SavedObject[] => all.all().map(object => ({ ...object, bytes: Uint8Array.from(object.bytes) })),
+    save: (object: SavedObject): void => void put.run(object),
+    remove: ({ kind, id }: Pick<SavedObject, 'kind' | 'id'>): void => void remove.run(kind, id),
+    /** Sets the generation. Revisions of another one mean nothing in it: all become 0. */
     adopt: db.transaction((name: string) => {
       resetRevisions.run()
       rename.run(name)
     }),
-    clear: () => void clear.run()
+    clear: (): void => void clear.run()
   }
 }

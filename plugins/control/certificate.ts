@@ -1,18 +1,23 @@
 // The certificate that agents pin: made once and kept, or configured by the operator. It is never replaced by itself.
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { requirePrivateFile } from '../../kernel/base/config.ts'
 import { Fault, tlsInvalid } from '../../kernel/base/errors.ts'
-import {
-  type Certificate,
-  type CertificateFiles,
-  readCertificate,
-  saveCertificate
-} from './certificate-file.ts'
+
+export interface Certificate {
+  readonly cert: string // PEM, the server's own first
+  readonly key: string // PEM
+  readonly fingerprint: string // SHA-256 of the server's own, 64 hex digits
+}
+
+export interface CertificateFiles {
+  readonly certPath: string
+  readonly keyPath?: string // default: the same file
+}
 
 /** The operator's settings of the certificate. */
-export interface CertificateSettings {
-  readonly certPath?: string
-  readonly keyPath?: string
+export interface CertificateSettings extends Partial<CertificateFiles> {
   /** Hosts that a self-made certificate covers, beside this machine's own. */
   readonly names?: readonly string[]
 }
@@ -21,20 +26,60 @@ export const ownFile = (dir: string): string => join(dir, 'control.pem')
 /** The staged certificate, until `cert activate`. */
 export const nextFile = (dir: string): string => join(dir, 'control.next.pem')
 
-/** Returns the operator's own certificate; null when none is configured. */
+/** Returns the files of the operator's own certificate; null when none is configured. */
 export function configuredFiles({ certPath, keyPath }: CertificateSettings): CertificateFiles | null {
   if (certPath !== undefined && keyPath !== undefined) return { certPath, keyPath }
   if (certPath === undefined && keyPath === undefined) return null
   throw new Fault(tlsInvalid, 'tls_cert_path and tls_key_path belong together: give both, or none')
 }
 
-export async function openCertificate(dir: string, settings: CertificateSettings = {}): Promise<Certificate> {
-  const given = configuredFiles(settings)
-  if (given) return readCertificate(given)
+/** Returns the certificate that a server with these settings would serve; null where none was made yet. */
+export function currentCertificate(dir: string, settings: CertificateSettings): Certificate | null {
   const own = ownFile(dir)
-  if (!existsSync(own)) {
-    const { makeCertificate } = await import('./self-signed.ts')
-    saveCertificate(own, await makeCertificate(settings.names ?? []))
+  const files = configuredFiles(settings) ?? (existsSync(own) ? { certPath: own } : null)
+  return files && readCertificate(files)
+}
+
+/** Returns the current certificate, and makes one where there is none. */
+export async function openCertificate(dir: string, settings: CertificateSettings = {}): Promise<Certificate> {
+  const current = currentCertificate(dir, settings)
+  if (current) return current
+  const { makeCertificate } = await import('./self-signed.ts')
+  saveCertificate(ownFile(dir), await makeCertificate(settings.names ?? []))
+  return readCertificate({ certPath: ownFile(dir) })
+}
+
+const certificates = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+
+export function readCertificate({ certPath, keyPath = certPath }: CertificateFiles): Certificate {
+  try {
+    requirePrivateFile(keyPath, 'a private key')
+    const [text, key] = [readFileSync(certPath, 'utf8'), readFileSync(keyPath, 'utf8')]
+    const cert = text.match(certificates)?.join('\n') ?? '' // without a key in the same file
+    const own = new X509Certificate(cert)
+    if (!own.checkPrivateKey(createPrivateKey(key))) throw new Error('the key belongs to another certificate')
+    return { cert, key, fingerprint: fingerprintOf(own) }
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause
+    const why = cause instanceof Error ? cause.message : String(cause)
+    const message = `${certPath} and ${keyPath} must be a PEM certificate and its key: ${why}`
+    throw new Fault(tlsInvalid, message, { cause })
   }
-  return readCertificate({ certPath: own, keyPath: own })
+}
+
+export const fingerprintOf = ({ raw }: X509Certificate): string =>
+  createHash('sha256').update(raw).digest('hex')
+
+/** Saves certificate and key in one file, so that they change together. */
+export function saveCertificate(file: string, { cert, key }: Omit<Certificate, 'fingerprint'>): void {
+  writeFileSync(`${file}.new`, `${cert.trim()}\n${key.trim()}\n`, { mode: 0o600, flush: true })
+  renameSync(`${file}.new`, file)
+  syncDir(dirname(file))
+}
+
+export function syncDir(dir: string): void {
+  if (process.platform === 'win32') return // directories cannot be opened
+  const fd = openSync(dir, 'r')
+  fsyncSync(fd)
+  closeSync(fd)
 }

@@ -11,15 +11,15 @@ import { openGeneration, openHandshake } from './handshake.ts'
 import { type IncomingStream, Listener } from './listener.ts'
 import { openManagedObjects } from './managed-objects.ts'
 import { openCounters } from './metrics.ts'
-import { openObjectRows } from './object-rows.ts'
 import { PendingResults } from './pending-results.ts'
 import { requirePinned } from './pinned-certificate.ts'
+import { openRecordResult } from './record-result.ts'
 import { openRequestIds } from './request-ids.ts'
 import { Sessions } from './sessions.ts'
 import { type keys, settingsOf } from './settings.ts'
 
 export async function openControl(options: ControlOptions): Promise<ControlHost> {
-  const { store, clock, log, codec, preAuthHandlers } = options
+  const { store, clock, log, codec, filled, preAuthHandlers } = options
   // The kernel has checked them against these keys.
   const settings = settingsOf(options.config as Static<typeof keys>)
   const certificate = await openCertificate(options.dataDir, settings.certificate)
@@ -27,8 +27,15 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   const handshake = openHandshake({ ...options, generation })
   const requestIds = openRequestIds()
   const pending = new PendingResults(clock)
-  const sessions = new Sessions({ ...options, generation, requestIds, pending })
-  const kinds = () => options.filled(objectKindSlot).map(({ value }) => value)
+  // In the order in which they are sent: what limits an object comes before it.
+  const kinds = () =>
+    new Map(
+      filled(objectKindSlot)
+        .map(({ value }) => [value.kind, value] as const)
+        .reverse()
+    )
+  const record = openRecordResult({ store, log, kinds, pending })
+  const sessions = new Sessions({ ...options, generation, requestIds, kinds, record })
   const listener = new Listener({ listen: settings.listen, certificate, clock, log, onStream })
   const counters = openCounters()
   const countingCodec = counters.countingCodec(codec)
@@ -53,7 +60,7 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
 
   return {
     peers: sessions,
-    objects: openManagedObjects({ rows: openObjectRows(requestIds), pending, kinds, sessions }),
+    objects: openManagedObjects({ requestIds, pending, kinds, sessions }),
     fingerprint: certificate.fingerprint,
     certificate: certificate.cert,
     configuredEndpoint: settings.endpoint,

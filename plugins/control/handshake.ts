@@ -1,10 +1,11 @@
-// Answers Hello: authenticates the agent by its token, and collects what Welcome says.
+// Answers Hello: authenticates the agent by its token, and collects the parts of Welcome.
 import { randomBytes } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
 import { withTimeout } from '../../kernel/base/attribution.ts'
 import { tokenRevoked, tokenUnknown } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
+import type { ControlOptions } from '../../kernel/control/host.ts'
 import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { Client, SpentToken, StoreValue } from '../../kernel/identity/entities.ts'
@@ -23,19 +24,17 @@ export interface AuthenticatedAgent {
   readonly hello: Omit<Static<typeof Hello.body>, 'token'>
 }
 
-interface Options extends Pick<Kernel, 'store' | 'clock' | 'filled'> {
-  readonly version: string
+interface Options extends Pick<ControlOptions, 'store' | 'clock' | 'filled' | 'version'> {
   readonly generation: string
 }
 
-export type Handshake = (
-  hello: Static<typeof Hello.body>,
-  remoteAddr: string
-) => Promise<{ readonly agent: AuthenticatedAgent; readonly welcome: Static<typeof Welcome.body> }>
-
+/** Returns the function that answers Hello. It throws Refused where the agent is not let in. */
 export const openHandshake =
-  ({ store, clock, filled, version, generation }: Options): Handshake =>
-  async ({ token, ...hello }, remoteAddr) => {
+  ({ store, clock, filled, version, generation }: Options) =>
+  async (
+    { token, ...hello }: Static<typeof Hello.body>,
+    remoteAddr: string
+  ): Promise<{ agent: AuthenticatedAgent; welcome: Static<typeof Welcome.body> }> => {
     if (hello.protocol_version !== protocolVersion)
       throw new Refused(
         'wire.protocol_version',

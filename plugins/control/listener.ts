@@ -6,7 +6,7 @@ import ipaddr from 'ipaddr.js'
 import { Fault, listenFailed } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { alpn } from '../../kernel/wire/control.ts'
-import type { Certificate } from './certificate-file.ts'
+import type { Certificate } from './certificate.ts'
 
 const authenticateMs = 10_000
 const maxUnauthenticated = 256

@@ -1,25 +1,18 @@
 // Metrics of the control stream: frames by message, and failed authentications.
 import type { Static } from 'typebox'
 import { Fault } from '../../kernel/base/errors.ts'
-import type { MetricSample, Metrics } from '../../kernel/metrics.ts'
+import type { Metric, MetricSample } from '../../kernel/metrics.ts'
 import { Envelope } from '../../kernel/wire/envelope.ts'
 import { type BoundHandler, type Codec, Refused } from '../../kernel/wire/message.ts'
 
-export interface Counters {
-  /** Returns the codec, counting each message that goes through it on a stream. */
-  countingCodec(codec: Codec): Codec
-  /** Returns the handler, counting each refusal as a failed authentication. */
-  countingFailures(handler: BoundHandler): BoundHandler
-  readonly metrics: Metrics
-}
-
-export function openCounters(): Counters {
+export function openCounters() {
   const frames = new Map<string, number>()
   const failures = new Map<string, number>()
   const add = (to: Map<string, number>, key: string): void => void to.set(key, (to.get(key) ?? 0) + 1)
 
   return {
-    countingCodec(codec) {
+    /** Returns the codec, counting each message that goes through it on a stream. */
+    countingCodec(codec: Codec): Codec {
       // A name that an unauthenticated peer made up does not become a label.
       const count = (direction: 'in' | 'out', body: unknown): void => {
         const { name } = body as Static<typeof Envelope.body>
@@ -38,7 +31,8 @@ export function openCounters(): Counters {
         }
       }
     },
-    countingFailures: handler => ({
+    /** Returns the handler, counting each refusal as a failed authentication. */
+    countingFailures: (handler: BoundHandler): BoundHandler => ({
       ...handler,
       run: (codec, body) =>
         handler.run(codec, body).catch((error: unknown) => {
@@ -47,7 +41,7 @@ export function openCounters(): Counters {
           throw error
         })
     }),
-    metrics: async () => [
+    metrics: async (): Promise<readonly Metric[]> => [
       {
         name: 'svc_control_frames_total',
         type: 'counter',

@@ -1,10 +1,9 @@
 // While a certificate is staged, every agent that joins is told to trust it beside the present one.
-import type { EntityManager } from '@mikro-orm/sql'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { NextPin } from '../../kernel/wire/control.ts'
 import { NextPinRow } from './entities.ts'
-import { storeValue } from './store-values.ts'
+import { storeValue } from './pinned-certificate.ts'
 
 export type NextPins = ReturnType<typeof openNextPins>
 
@@ -34,16 +33,14 @@ export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>) {
     const known = await store.read(em => em.findOne(NextPinRow, { clientId, tokenHash }))
     if ((known?.fingerprint ?? '') === next) return
     const { fingerprint } = await peer.request(NextPin, { fingerprint: next })
-    await store.change(em => save({ clientId, fingerprint, tokenHash }, em))
+    await store.change(async em => {
+      if (fingerprint === '') await em.nativeDelete(NextPinRow, { clientId })
+      else await em.upsert(NextPinRow, { clientId, fingerprint, tokenHash })
+    })
     log.info('certificate.next_told', 'the agent trusts the next certificate, too', {
       client_id: clientId,
       fingerprint
     })
-  }
-
-  async function save(row: { clientId: string; fingerprint: string; tokenHash: string }, em: EntityManager) {
-    if (row.fingerprint === '') await em.nativeDelete(NextPinRow, { clientId: row.clientId })
-    else await em.upsert(NextPinRow, row)
   }
 
   return { load, joined }

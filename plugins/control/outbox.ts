@@ -47,7 +47,7 @@ export class Outbox {
   async report(object: Pick<ManagedObject, 'kind' | 'id' | 'revision'>, result: ApplyResult): Promise<void> {
     const { clientId } = this.#options.peer
     const removal = result.status === 'removed' ? 'drain' : null
-    const recorded = this.#record({ clientId, ...object, removal }, result)
+    const recorded = this.#options.record({ clientId, ...object, removal }, result)
     if (result.status !== 'removed')
       this.#checkKnown(object).catch(error => logSendFailed(this.#options, error))
     this.#unrecorded.add(recorded)
@@ -60,15 +60,15 @@ export class Outbox {
     this.#cursor = 0
     this.#mustReconcile = false
     const rows = await this.#changedRows()
-    const [window, record, wake] = [this.#window, this.#record, () => this.wake()]
-    await reconcile({ ...this.#options, rows, digest, window, record, wake })
+    await reconcile({ ...this.#options, rows, digest, window: this.#window, wake: () => this.wake() })
   }
 
   /** Returns when the stream has ended or the agent is to be reconciled again. */
   async #sendChanges(): Promise<void> {
+    const { ended } = this.#options.stream
     for (;;) {
-      await this.#changes()
-      if (this.#mustReconcile || this.#options.stream.ended.aborted) return
+      if (!this.#hasChanges && !ended.aborted) await this.#wait('idle')
+      if (this.#mustReconcile || ended.aborted) return
       this.#state = 'sending'
       await this.#window.send(await this.#changedRows())
     }
@@ -91,11 +91,6 @@ export class Outbox {
       .map(({ clientId, kind, id, revision, removal = null }) => ({ clientId, kind, id, revision, removal }))
   }
 
-  readonly #record = (row: ManagedObject, result: ApplyResult): Promise<void> => {
-    const kind = this.#options.kinds.get(row.kind)
-    return kind ? this.#options.record(kind, row, result) : Promise.resolve()
-  }
-
   /** Reconciles where the agent has an object without a row: it was refused or removed, and a crash left it there. */
   async #checkKnown({ kind, id }: Pick<ManagedObject, 'kind' | 'id'>): Promise<void> {
     const { store, peer, kinds } = this.#options
@@ -105,19 +100,18 @@ export class Outbox {
     this.wake()
   }
 
-  async #changes(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#state = 'idle'
-    this.#resume = resolve
-    if (!this.#hasChanges && !this.#options.stream.ended.aborted) await promise
+  async #pause(): Promise<void> {
+    const paused = this.#wait('paused')
+    const cancel = this.#options.clock.after(retryMs, this.#resume)
+    await paused
+    await cancel()
   }
 
-  async #pause(): Promise<void> {
+  /** Resolves when `#resume` is called. */
+  #wait(state: 'idle' | 'paused'): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const cancel = this.#options.clock.after(retryMs, resolve)
-    this.#state = 'paused'
+    this.#state = state
     this.#resume = resolve
-    await promise
-    await cancel()
+    return promise
   }
 }

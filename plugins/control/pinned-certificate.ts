@@ -1,6 +1,45 @@
+// What the store knows of the certificate: the pinned one, the next one, and the clients that do not know it yet. In SQL:
+// `cert show` reads the store of a running server, without its entities.
+import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, tlsInvalid } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { countEnrolled, setStoreValue, storeValue } from './store-values.ts'
+
+/** Names of the pinned certificate and of the next one; the value is its fingerprint. */
+type Name = 'leaf' | 'next_leaf'
+
+export interface UnawareClient {
+  readonly client_id: string
+  readonly name: string
+}
+
+export async function storeValue(name: Name, em: EntityManager): Promise<string | null> {
+  const rows = await em.execute<{ value: string }[]>('select value from kernel_fact where name = ?', [name])
+  return rows[0]?.value ?? null
+}
+
+export async function setStoreValue(name: Name, value: string | null, em: EntityManager): Promise<void> {
+  await em.execute('delete from kernel_fact where name = ?', [name])
+  if (value !== null) await em.execute('insert into kernel_fact (name, value) values (?, ?)', [name, value])
+}
+
+/** Counts the enrolled clients: their agents have a token and pin the certificate. */
+export async function countEnrolled(em: EntityManager): Promise<number> {
+  const [row] = await em.execute<{ count: number }[]>(
+    'select count(*) as count from kernel_client where token_hash is not null and revoked_at is null'
+  )
+  return row?.count ?? 0
+}
+
+/** Returns the enrolled clients that have not confirmed, with their present token, that they trust this certificate. */
+export const unawareClients = (fingerprint: string, em: EntityManager): Promise<UnawareClient[]> =>
+  em.execute<UnawareClient[]>(
+    `select c.id as client_id, c.name from kernel_client c
+     left join control_next_pin p
+       on p.client_id = c.id and p.token_hash = c.token_hash and p.fingerprint = ?
+     where c.token_hash is not null and c.revoked_at is null and p.client_id is null
+     order by c.name, c.id`,
+    [fingerprint]
+  )
 
 /** Refuses a start with another certificate than the one that enrolled clients pin: they could not connect. */
 export async function requirePinned(store: Kernel['store'], fingerprint: string): Promise<void> {

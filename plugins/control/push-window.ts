@@ -1,12 +1,11 @@
 // Sends objects to one agent and waits for its answers.
-import { attributionOf } from '../../kernel/base/attribution.ts'
 import type { ApplyResult, ManagedObject, ObjectKind } from '../../kernel/control/managed-objects.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { objectKey } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { Stream } from '../../kernel/wire/stream.ts'
-import type { RecordResult } from './record-result.ts'
+import { failureFields, type RecordResult } from './record-result.ts'
 import type { RequestIds } from './request-ids.ts'
 
 export interface OutboxOptions extends Pick<Kernel, 'store' | 'clock' | 'log'> {
@@ -78,7 +77,7 @@ export class PushWindow {
     this.#waiting.clear()
     if (result === 'timeout' && isNewest)
       void this.send([row]).catch(error => logSendFailed(this.#options, error))
-    if (typeof result === 'object') await this.#options.record(kind, row, result)
+    if (typeof result === 'object') await this.#options.record(row, result)
   }
 
   /** 'none': the stream has ended, or the agent has answered with an older revision. */
@@ -105,11 +104,7 @@ export class PushWindow {
 }
 
 export const logSendFailed = ({ log, peer }: Pick<OutboxOptions, 'log' | 'peer'>, error: unknown): void =>
-  log.error('held.send_failed', 'objects could not be sent to the agent', {
-    client_id: peer.clientId,
-    ...attributionOf(error),
-    error: error instanceof Error ? (error.stack ?? error.message) : String(error)
-  })
+  log.error('held.send_failed', 'objects could not be sent to the agent', failureFields(peer, error))
 
 const revisionIn = (answer: unknown): number =>
   typeof answer === 'object' && answer !== null && 'revision' in answer ? Number(answer.revision) : 0

@@ -4,17 +4,16 @@ import type { ApplyResult, ManagedObject } from '../../kernel/control/managed-ob
 import { Client, ManagedObjectRow } from '../../kernel/identity/entities.ts'
 import { digestOf, Inventory, type InventoryPage, objectKey } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
-import { openObjectRows } from './object-rows.ts'
+import { writeRow } from './managed-objects.ts'
 import type { OutboxOptions, PushWindow } from './push-window.ts'
 
 type InventoryRow = Static<typeof InventoryPage.body>['rows'][number]
 type ObjectsOfAgent = ReadonlyMap<string, InventoryRow>
 
-interface Options extends Omit<OutboxOptions, 'record'> {
+interface Options extends OutboxOptions {
   readonly rows: readonly ManagedObject[] // all of this client, of loaded kinds
   readonly digest: string // from the agent; '': unknown
   readonly window: Pick<PushWindow, 'load' | 'send'>
-  readonly record: (row: ManagedObject, result: ApplyResult) => Promise<void>
   readonly wake: () => void
 }
 
@@ -99,17 +98,15 @@ async function recordRemovals(
  * After a restore, the agent may have revisions that this store has not given yet. The client's counter goes on from the
  * highest, and rows that are behind get a new revision; they are sent as changes. Returns their keys.
  */
-async function catchUp({ rows, peer, store, requestIds, wake }: Options, present: ObjectsOfAgent) {
+async function catchUp({ rows, peer, store, wake }: Options, present: ObjectsOfAgent) {
   const { clientId } = peer
   const highest = [...present.values()].reduce((max, { revision }) => Math.max(max, revision), 0)
   const behind = rows.filter(row => (present.get(objectKey(row))?.revision ?? 0) > row.revision)
   await store.change(async em => {
     await em.nativeUpdate(Client, { id: clientId, revision: { $lt: highest } }, { revision: highest })
-    const objects = openObjectRows(requestIds)
     for (const { kind, id } of behind) {
       const row = await em.findOne(ManagedObjectRow, { clientId, kind, id })
-      if (row?.removal) await objects.drop(em, row, row.removal)
-      else if (row) await objects.put(em, row)
+      if (row) await writeRow(em, row, row.removal ?? null)
     }
   })
   if (behind.length > 0) wake()

@@ -7,7 +7,7 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import type { PendingResults } from './pending-results.ts'
 
 /** Resolves when the result is on disk, or was dropped because the row has another revision by now. */
-export type RecordResult = (kind: ObjectKind, row: ManagedObject, result: ApplyResult) => Promise<void>
+export type RecordResult = (row: ManagedObject, result: ApplyResult) => Promise<void>
 
 interface Entry {
   readonly kind: ObjectKind
@@ -18,10 +18,12 @@ interface Entry {
 
 const groupSize = 256
 
-export function openRecordResult(
-  { store, log }: Pick<Kernel, 'store' | 'log'>,
-  pending: PendingResults
-): RecordResult {
+interface Options extends Pick<Kernel, 'store' | 'log'> {
+  readonly kinds: () => ReadonlyMap<string, ObjectKind>
+  readonly pending: PendingResults
+}
+
+export function openRecordResult({ store, log, kinds, pending }: Options): RecordResult {
   const queue: Entry[] = []
   let isWriting = false
 
@@ -52,15 +54,15 @@ export function openRecordResult(
       }
   }
 
-  const logFailed = ({ row }: Entry, error: unknown): void =>
-    log.error('held.settle_failed', `the result for ${row.kind} ${row.id} could not be recorded`, {
-      client_id: row.clientId,
-      ...attributionOf(error),
-      error: error instanceof Error ? (error.stack ?? error.message) : String(error)
-    })
+  const logFailed = ({ row }: Entry, error: unknown): void => {
+    const what = `the result for ${row.kind} ${row.id} could not be recorded`
+    log.error('held.settle_failed', what, failureFields(row, error))
+  }
 
-  return (kind, row, result) =>
+  return (row, result) =>
     new Promise(done => {
+      const kind = kinds().get(row.kind)
+      if (!kind) return done()
       queue.push({ kind, row, result, done })
       setImmediate(() => void writeAll()) // results of the same turn of the event loop share a group
     })
@@ -71,8 +73,7 @@ async function write(group: readonly Entry[], em: EntityManager): Promise<Entry[
   const recorded: Entry[] = []
   for (const entry of group) {
     const { kind, row, result } = entry
-    const { clientId, id, revision } = row
-    const where = { clientId, kind: kind.kind, id, revision }
+    const where = { clientId: row.clientId, kind: row.kind, id: row.id, revision: row.revision }
     const found =
       result.status === 'removed'
         ? await em.nativeDelete(ManagedObjectRow, { ...where, removal: { $ne: null } })
@@ -83,3 +84,10 @@ async function write(group: readonly Entry[], em: EntityManager): Promise<Entry[
   }
   return recorded
 }
+
+/** Returns the log fields of an error on the way to or from a client's agent. */
+export const failureFields = ({ clientId }: Pick<ManagedObject, 'clientId'>, error: unknown) => ({
+  client_id: clientId,
+  ...attributionOf(error),
+  error: error instanceof Error ? (error.stack ?? error.message) : String(error)
+})

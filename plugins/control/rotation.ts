@@ -4,26 +4,23 @@ import { dirname } from 'node:path'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import {
+  type CertificateFiles,
   type CertificateSettings,
   configuredFiles,
   nextFile,
   openCertificate,
-  ownFile
-} from './certificate.ts'
-import {
-  type CertificateFiles,
-  isSanName,
+  ownFile,
   readCertificate,
   saveCertificate,
   syncDir
-} from './certificate-file.ts'
+} from './certificate.ts'
 import {
   countEnrolled,
   setStoreValue,
   storeValue,
   type UnawareClient,
   unawareClients
-} from './store-values.ts'
+} from './pinned-certificate.ts'
 
 interface Options {
   readonly dir: string // of the data
@@ -74,7 +71,7 @@ export class Rotation {
       )
     saveCertificate(this.#own, made)
     rmSync(this.#next, { force: true })
-    const { fingerprint } = readCertificate(bothIn(this.#own))
+    const { fingerprint } = readCertificate({ certPath: this.#own })
     await this.#pin(fingerprint)
     return { fingerprint, state: 'current' }
   }
@@ -100,17 +97,17 @@ export class Rotation {
   }
 
   async #make(names: readonly string[]) {
+    const { isSanName, makeCertificate } = await import('./self-signed.ts')
     const wrong = names.find(name => !isSanName(name.toLowerCase()))
     if (wrong !== undefined)
       throw new Fault(wrongUsage, `--san ${wrong} is no DNS name (perhaps with a leading *.) and no address`)
-    const { makeCertificate } = await import('./self-signed.ts')
     return makeCertificate([...(this.#options.settings.names ?? []), ...names])
   }
 
   async #stage(made: { cert: string; key: string }): Promise<Reissued> {
     const { dir, settings, store } = this.#options
     saveCertificate(this.#next, made)
-    const { fingerprint } = readCertificate(bothIn(this.#next))
+    const { fingerprint } = readCertificate({ certPath: this.#next })
     const { fingerprint: present } = await openCertificate(dir, settings)
     const isNew = fingerprint !== present
     await store.change(em => setStoreValue('next_leaf', isNew ? fingerprint : null, em))
@@ -121,8 +118,9 @@ export class Rotation {
 
   /** Moves the file before the store changes: after a crash in between, the start is refused and points back here. */
   #promote(fingerprint: string): void {
-    if (!existsSync(this.#next) && readCertificate(bothIn(this.#own)).fingerprint === fingerprint) return
-    if (readCertificate(bothIn(this.#next)).fingerprint !== fingerprint)
+    if (!existsSync(this.#next) && readCertificate({ certPath: this.#own }).fingerprint === fingerprint)
+      return
+    if (readCertificate({ certPath: this.#next }).fingerprint !== fingerprint)
       throw new Fault(wrongUsage, `${this.#next} is not the certificate that was staged; stage it again`)
     renameSync(this.#next, this.#own)
     syncDir(dirname(this.#own))
@@ -145,9 +143,6 @@ export class Rotation {
     })
   }
 }
-
-/** One file with certificate and key. */
-const bothIn = (file: string): CertificateFiles => ({ certPath: file, keyPath: file })
 
 export const namesOf = (clients: readonly UnawareClient[]): string =>
   clients

@@ -4,14 +4,13 @@ import { webcrypto } from 'node:crypto'
 import { isIP } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
 import * as x509 from '@peculiar/x509'
-import { type Certificate, isSanName } from './certificate-file.ts'
 
 const validDays = 3650
 
 x509.cryptoProvider.set(webcrypto as unknown as Parameters<typeof x509.cryptoProvider.set>[0]) // only types differ
 
 /** Returns a certificate for `names` and for this machine's own names and addresses. */
-export async function makeCertificate(names: readonly string[]): Promise<Omit<Certificate, 'fingerprint'>> {
+export async function makeCertificate(names: readonly string[]) {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   const cert = await x509.X509CertificateGenerator.createSelfSigned({
@@ -40,3 +39,7 @@ function hosts(names: readonly string[]): string[] {
   const all = ['localhost', '127.0.0.1', '::1', hostname(), ...own, ...names].map(name => name.toLowerCase())
   return [...new Set(all)].filter(isSanName)
 }
+
+/** Whether a SAN can hold it: an address, or a DNS name whose first label may be a wildcard. */
+export const isSanName = (name: string): boolean =>
+  isIP(name) !== 0 || /^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name)

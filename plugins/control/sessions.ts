@@ -1,9 +1,8 @@
 // Connected agents: one session for each client. A newer session replaces the older one.
 import { attributionOf } from '../../kernel/base/attribution.ts'
-import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
+import type { ControlOptions } from '../../kernel/control/host.ts'
 import { type ConnectionHooks, connectionSlot, isCapable, type Peer } from '../../kernel/control/peers.ts'
 import { Client } from '../../kernel/identity/entities.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
 import { Ended, ObjectRemoved, ObjectStatus } from '../../kernel/wire/control.ts'
 import { frameLimit } from '../../kernel/wire/frame.ts'
 import { type BoundHandler, bindHandlers, on } from '../../kernel/wire/message.ts'
@@ -11,20 +10,12 @@ import type { Stream } from '../../kernel/wire/stream.ts'
 import { openConflicts } from './conflicts.ts'
 import type { AuthenticatedAgent } from './handshake.ts'
 import { Outbox } from './outbox.ts'
-import type { PendingResults } from './pending-results.ts'
-import { openRecordResult, type RecordResult } from './record-result.ts'
-import type { RequestIds } from './request-ids.ts'
+import type { OutboxOptions } from './push-window.ts'
 
-interface Options extends Pick<Kernel, 'store' | 'clock' | 'log' | 'filled'> {
-  readonly generation: string
-  readonly requestIds: RequestIds
-  readonly pending: PendingResults
-  readonly handlers: (peer: Peer) => readonly BoundHandler[]
-}
-
-interface Session {
-  readonly peer: Peer
-  readonly outbox: Outbox
+interface Options
+  extends Omit<OutboxOptions, 'peer' | 'stream' | 'kinds'>,
+    Pick<ControlOptions, 'filled' | 'handlers'> {
+  readonly kinds: () => OutboxOptions['kinds']
 }
 
 const lastReportMs = 1_000
@@ -39,9 +30,8 @@ const endMessages: Readonly<Record<string, string>> = {
 
 export class Sessions {
   readonly #options: Options
-  readonly #sessions = new Map<string, Session>()
+  readonly #sessions = new Map<string, { readonly peer: Peer; readonly outbox: Outbox }>()
   readonly #conflicts: ReturnType<typeof openConflicts>
-  readonly #record: RecordResult
   readonly #running = new Set<Promise<void>>()
   /** Streams that end soon, and wait for the last report of their agent. */
   readonly #ending = new Set<() => void>()
@@ -51,7 +41,6 @@ export class Sessions {
   constructor(options: Options) {
     this.#options = options
     this.#conflicts = openConflicts(options)
-    this.#record = openRecordResult(options, options.pending)
     this.#stopUpkeep = options.clock.every(minuteMs, () => this.#run(this.#upkeep()))
   }
 
@@ -71,17 +60,12 @@ export class Sessions {
   join(agent: AuthenticatedAgent, stream: Stream): void {
     if (this.#isClosing) stream.end('shutting_down')
     if (stream.ended.aborted) return
-    const { filled, handlers, log } = this.#options
+    const { kinds, handlers, log } = this.#options
     const peer = this.#openPeer(agent, stream)
     const { clientId } = peer
     const older = this.find(clientId)
     older?.end(this.#conflicts.isConflict(older, peer) ? 'instance_conflict' : 'replaced')
-    const kinds = new Map(
-      filled(objectKindSlot)
-        .map(({ value }) => [value.kind, value] as const)
-        .reverse()
-    )
-    const outbox = new Outbox({ ...this.#options, peer, stream, kinds, record: this.#record })
+    const outbox = new Outbox({ ...this.#options, peer, stream, kinds: kinds() })
     this.#sessions.set(clientId, { peer, outbox })
     stream.serve([...reportHandlers(outbox), ...handlers(peer)], frameLimit)
     stream.ended.addEventListener('abort', () => this.#left(peer), { once: true })

@@ -16,18 +16,12 @@ export const keys = Type.Object({
   tls_key_path: Type.Optional(Type.String({ description: 'PEM key of the control stream.' }))
 })
 
-interface ControlSettings {
-  readonly listen: string // '[::]:7443' (dual stack, else 0.0.0.0), '127.0.0.1:0'
-  readonly endpoint: string | null
-  readonly certificate: CertificateSettings
-}
-
 /** An empty environment variable counts as absent. */
-export function settingsOf(config: Static<typeof keys>): ControlSettings {
+export function settingsOf(config: Static<typeof keys>) {
   const endpoint = config.advertised_endpoint || null
   return {
     listen: config.control_listen,
-    endpoint,
+    endpoint, // not validated
     certificate: {
       names: endpoint === null ? [] : [endpoint.slice(0, Math.max(0, endpoint.lastIndexOf(':')))],
       ...(config.tls_cert_path && { certPath: config.tls_cert_path }),
@@ -41,5 +35,5 @@ export function certificateSettings(given: Readonly<Record<string, unknown>>): C
   const own = Object.entries(given).filter(([key]) => key in keys.properties)
   const { value, problems } = validateConfig(keys, Object.fromEntries(own), '')
   throwProblems(problems)
-  return settingsOf(value as Static<typeof keys>).certificate // settle found no problem
+  return settingsOf(value as Static<typeof keys>).certificate // it has no problems
 }

@@ -5,16 +5,8 @@ import { join } from 'node:path'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { openStore } from '../../kernel/store/open.ts'
-import { type CertificateSettings, configuredFiles, ownFile } from './certificate.ts'
-import { type Certificate, readCertificate } from './certificate-file.ts'
-import { countEnrolled, storeValue, unawareClients } from './store-values.ts'
-
-/** Returns the certificate that a server with these settings would serve; null where none was made yet. */
-export function currentCertificate(dir: string, settings: CertificateSettings): Certificate | null {
-  const own = ownFile(dir)
-  const files = configuredFiles(settings) ?? (existsSync(own) ? { certPath: own, keyPath: own } : null)
-  return files && readCertificate(files)
-}
+import { type CertificateSettings, configuredFiles, currentCertificate } from './certificate.ts'
+import { countEnrolled, storeValue, unawareClients } from './pinned-certificate.ts'
 
 export async function showCertificate(dir: string, settings: CertificateSettings) {
   const present = currentCertificate(dir, settings)

@@ -9,8 +9,8 @@ import type { LogLine } from '../../../kit/test-server.ts'
 import { recordLog } from '../../../kit/test-server.ts'
 import { NextPinRow } from '../entities.ts'
 import { openNextPins } from '../next-pins.ts'
+import { setStoreValue, unawareClients } from '../pinned-certificate.ts'
 import plugin from '../plugin.ts'
-import { setStoreValue, unawareClients } from '../store-values.ts'
 
 const next = 'b'.repeat(64)
 

@@ -9,11 +9,10 @@ import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { openStore } from '../../../kernel/store/open.ts'
 import { type CertificateSettings, openCertificate } from '../certificate.ts'
 import { NextPinRow } from '../entities.ts'
-import { requirePinned } from '../pinned-certificate.ts'
+import { requirePinned, storeValue } from '../pinned-certificate.ts'
 import plugin from '../plugin.ts'
 import { Rotation } from '../rotation.ts'
 import { showCertificate } from '../show.ts'
-import { storeValue } from '../store-values.ts'
 
 async function place(t: Test, settings: CertificateSettings = {}) {
   const dir = t.testdir({ data: {}, other: {} })
