@@ -22,3 +22,5 @@ export const systemClock: Clock = {
 
 /** RFC 3339, UTC. */
 export const timestamp = (ms: number): string => new Date(ms).toISOString()
+
+export const timestampOrNull = (ms: number | null | undefined): string | null => (ms ? timestamp(ms) : null)

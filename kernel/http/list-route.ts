@@ -7,8 +7,8 @@ import type { Call, Route, Schemas } from './route.ts'
 export type Listing<R> = readonly R[] | PagedRows<R>
 
 export interface PagedRows<R> {
-  /** Returns at most `take` rows in ascending order of the key, starting above `after` (null: from the start). */
-  page(after: string | null, take: number, em: EntityManager): Promise<readonly { key: string; row: R }[]>
+  /** Returns at most `take` rows in ascending order of the key, starting above `after` ('': from the start). */
+  page(after: string, take: number, em: EntityManager): Promise<readonly { key: string; row: R }[]>
 }
 
 interface ListRoute<D, Q extends TSchema, P extends TSchema, R extends TSchema>

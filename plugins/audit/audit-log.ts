@@ -7,9 +7,8 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { openDenials } from './denials.ts'
 import { Entry } from './entities.ts'
 import { formatCursor, parseCursor, parseTime } from './parsing.ts'
-import { openRetention } from './retention.ts'
+import { type keys, openRetention } from './retention.ts'
 import type { EntryRow, Page, Query } from './schema.ts'
-import type { keys } from './settings.ts'
 
 const defaultLimit = 100
 

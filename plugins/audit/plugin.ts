@@ -1,18 +1,14 @@
 import { asFunction } from 'awilix'
 import { decisionSlot } from '../../kernel/http/principal.ts'
 import { metricsSlot } from '../../kernel/metrics.ts'
-import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { type AuditLog, openAuditLog } from './audit-log.ts'
+import { definePlugin } from '../../kernel/plugin.ts'
+import { openAuditLog } from './audit-log.ts'
 import { commands } from './commands.ts'
 import { Entry } from './entities.ts'
 import { Audit0001 } from './migrations/0001-entry.ts'
-import { routes } from './routes.ts'
+import { keys } from './retention.ts'
+import { type Deps, routes } from './routes.ts'
 import { invalidOutcome, invalidTimestamp } from './schema.ts'
-import { keys } from './settings.ts'
-
-interface Deps extends Kernel<typeof keys> {
-  readonly auditLog: AuditLog
-}
 
 const secondMs = 1_000
 const minuteMs = 60_000
@@ -34,13 +30,9 @@ export default definePlugin<Deps>({
   async start({ deps: { auditLog, clock, log }, defer }) {
     await auditLog.load()
     defer(auditLog.release)
-    const flush = () =>
-      auditLog
-        .flush()
-        .catch(error =>
-          log.error('audit.not_counted', `counts of denials were not written, retrying: ${String(error)}`)
-        )
-    defer(clock.every(secondMs, () => void flush()))
+    const report = (error: unknown) =>
+      log.error('audit.not_counted', `counts of denials were not written, retrying: ${String(error)}`)
+    defer(clock.every(secondMs, () => void auditLog.flush().catch(report)))
     defer(clock.every(minuteMs, () => void auditLog.tidy()))
   }
 })

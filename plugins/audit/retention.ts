@@ -1,9 +1,24 @@
 // Deletes entries that are too old or too many; denials go first.
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
+import { Type } from 'typebox'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Entry } from './entities.ts'
-import type { keys } from './settings.ts'
+
+export const keys = Type.Object({
+  audit_retention_days: Type.Integer({
+    minimum: 1,
+    maximum: 3650,
+    default: 90,
+    description: 'Older entries are deleted.'
+  }),
+  audit_max_rows: Type.Integer({
+    minimum: 1,
+    maximum: 100_000_000,
+    default: 1_000_000,
+    description: 'Beyond this, entries are deleted: denials first, then the oldest.'
+  })
+})
 
 const dayMs = 24 * 3_600_000
 const rowsPerChange = 1000 // short transactions, so that other writes and requests run in between

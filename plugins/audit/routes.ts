@@ -1,9 +1,11 @@
 import { Type } from 'typebox'
 import { defineRoute } from '../../kernel/http/route.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
 import type { AuditLog } from './audit-log.ts'
+import type { keys } from './retention.ts'
 import { EntryRow, Page, Query } from './schema.ts'
 
-interface Deps {
+export interface Deps extends Kernel<typeof keys> {
   readonly auditLog: AuditLog
 }
 

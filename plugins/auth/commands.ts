@@ -4,16 +4,15 @@ import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { askPassword } from '../users/exports.ts'
 import type { Recovery } from './recovery.ts'
-import type { ResetReply } from './schema.ts'
+import { ResetBody, type ResetReply } from './schema.ts'
 
 interface Deps extends Kernel {
   readonly recovery: Recovery
 }
 
-const recoveryOf = async ({ open }: Pick<CommandCall<object>, 'open'>): Promise<Recovery> => {
-  const { recovery } = (await open('auth')) as Deps // the container of this plugin
-  return recovery
-}
+const { keep_api_tokens } = ResetBody.properties
+
+const openAuth = (call: Pick<CommandCall<object>, 'open'>) => call.open('auth') as Promise<Deps> // its container
 
 const bootstrap = defineCommand({
   name: 'bootstrap-superadmin',
@@ -21,7 +20,7 @@ const bootstrap = defineCommand({
     'Create the user _superadmin with a bearer token, which is printed once; the server must be stopped.',
   needs: 'data',
   async run(call) {
-    const recovery = await recoveryOf(call)
+    const { recovery } = await openAuth(call)
     call.print.data(await recovery.bootstrap())
   }
 })
@@ -34,9 +33,7 @@ const resetPassword = defineCommand({
     temporary: Type.Optional(
       Type.Boolean({ description: 'It must be changed at the next login, within 24 hours.' })
     ),
-    keep_api_tokens: Type.Optional(
-      Type.Boolean({ description: 'Do not revoke the bearer tokens of the user.' })
-    )
+    keep_api_tokens
   }),
   positional: ['user'],
   needs: 'data',
@@ -44,7 +41,7 @@ const resetPassword = defineCommand({
     const { user, temporary, keep_api_tokens: keep } = call.args
     if (temporary !== true)
       throw new Fault(wrongUsage, 'add --temporary: only the user sets a permanent password')
-    const recovery = await recoveryOf(call)
+    const { recovery } = await openAuth(call)
     call.print.data(await recovery.reset(user, keep === true ? 'keep' : 'revoke'))
   }
 })
@@ -58,9 +55,7 @@ const resetRemotely = defineCommand({
       Type.Boolean({ description: 'Take it from SVC_NEW_PASSWORD, a prompt or standard input.' })
     ),
     lasting: Type.Optional(Type.Boolean({ description: 'The new password need not be changed.' })),
-    keep_api_tokens: Type.Optional(
-      Type.Boolean({ description: 'Do not revoke the bearer tokens of the user.' })
-    )
+    keep_api_tokens
   }),
   positional: ['user'],
   async run(call) {

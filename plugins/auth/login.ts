@@ -15,18 +15,14 @@ interface Deps {
   readonly sessions: Sessions
 }
 
-export interface LoggedIn {
-  readonly token: string // value of the session cookie
-  readonly changeRequired: boolean
-}
-
 export type Login = ReturnType<typeof openLogin>
 
+/** Returns the function that checks a password and opens a session; `token` is the value of its cookie. */
 export function openLogin({ users, attempt, passwords, sessions }: Deps) {
   return async function login(
     { user_id: userId, password }: LoginBody,
     { requestInfo: { remoteAddr }, change }: Pick<Call, 'requestInfo' | 'change'>
-  ): Promise<LoggedIn> {
+  ) {
     const verified = await attempt({ action: 'login', subject: userId, remoteAddr }, async argon => {
       const row = await passwords.verify(argon, userId, password)
       return row && { row, rehashed: argon.isOutdated(row.hash) ? await argon.hash(password) : null }

@@ -4,7 +4,7 @@ import type { Call } from '../../kernel/http/route.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import { hashOf, isSame, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { NewUser, Users } from '../users/exports.ts'
+import type { Users } from '../users/exports.ts'
 import type { Attempts } from './attempts.ts'
 import { alreadyBootstrapped, setupTokenInvalid, setupTokenRequired } from './codes.ts'
 import type { HashPool } from './hash-pool.ts'
@@ -60,18 +60,15 @@ export function openOnboarding({ clock, log, identity, users, attempt, hashPool,
   async function onboard(body: OnboardBody, { requestInfo, change }: Pick<Call, 'requestInfo' | 'change'>) {
     await refuseIfBootstrapped()
     await verifyToken(body.setup_token ?? '', body.user_id, requestInfo.remoteAddr)
-    const user: NewUser = users.check({
-      userId: body.user_id,
-      displayName: body.display_name,
-      role: 'superadmin'
-    })
+    const { user_id: userId, display_name: displayName } = body
+    const user = users.check({ userId, displayName, role: 'superadmin' })
     refuseNew(body.password, body.password_confirm)
     const hash = await hashPool.run(argon => argon.hash(body.password))
 
     await change({ kind: 'user', id: user.userId }, async em => {
       if (await hasSuperadmin(em)) throw new Fault(alreadyBootstrapped, 'another caller was first; sign in')
       await users.insert(em, user)
-      await passwords.set(em, user.userId, hash)
+      await passwords.set(em, user.userId, hash, 'permanent')
     })
     token = null
     return { user_id: user.userId, display_name: user.displayName, role: user.role }

@@ -18,6 +18,7 @@ interface Deps extends Kernel {
   readonly attempt: Attempts
   readonly hashPool: HashPool
 }
+export type Duration = 'temporary' | 'permanent'
 type Caller = Pick<Call, 'principal' | 'requestInfo' | 'change'>
 
 export type Passwords = ReturnType<typeof openPasswords>
@@ -30,20 +31,9 @@ export function openPasswords({ store, clock, users, sessions, attempt, hashPool
     return row && isMatch && clock.now() < (row.expiresAt ?? Infinity) ? row : null
   }
 
-  const set = async (em: EntityManager, userId: string, hash: string): Promise<void> => {
-    await em.upsert(Password, { userId, ...permanent(hash, clock.now()) })
-  }
-
-  /** Sets a password whose sessions may do little else than change it. */
-  async function setTemporary(em: EntityManager, userId: string, hash: string): Promise<void> {
-    const now = clock.now()
-    await em.upsert(Password, {
-      userId,
-      hash,
-      changeRequired: true,
-      changedAt: now,
-      expiresAt: now + temporaryMs
-    })
+  /** Sessions of a temporary password may do little else than change it. */
+  async function set(em: EntityManager, userId: string, hash: string, duration: Duration): Promise<void> {
+    await em.upsert(Password, { userId, ...columnsOf(hash, duration, clock.now()) })
   }
 
   async function changeOwn(body: ChangeBody, caller: Caller): Promise<void> {
@@ -58,22 +48,21 @@ export function openPasswords({ store, clock, users, sessions, attempt, hashPool
     if (!before) throw new Fault(invalidLogin, 'current_password is wrong or has expired')
     const hash = await hashPool.run(argon => argon.hash(body.new_password))
     await change({ kind: 'user', id: userId }, async em => {
-      if (
-        (await em.nativeUpdate(Password, { userId, hash: before.hash }, permanent(hash, clock.now()))) === 0
-      )
+      const after = columnsOf(hash, 'permanent', clock.now())
+      if ((await em.nativeUpdate(Password, { userId, hash: before.hash }, after)) === 0)
         throw new Fault(invalidLogin, 'the password was changed meanwhile; sign in with the new one')
       await sessions.endOthers(em, userId, caller)
     })
   }
 
-  return { verify, set, setTemporary, changeOwn }
+  return { verify, set, changeOwn }
 }
 
-const permanent = (hash: string, now: number) => ({
+const columnsOf = (hash: string, duration: Duration, now: number) => ({
   hash,
-  changeRequired: false,
+  changeRequired: duration === 'temporary',
   changedAt: now,
-  expiresAt: null
+  expiresAt: duration === 'temporary' ? now + temporaryMs : null
 })
 
 export function refuseWeak(password: string): void {

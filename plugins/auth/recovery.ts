@@ -10,7 +10,7 @@ import type { Users } from '../users/exports.ts'
 import { alreadyBootstrapped, invalidPasswordReset } from './codes.ts'
 import type { HashPool } from './hash-pool.ts'
 import { hasSuperadmin } from './onboarding.ts'
-import { type Passwords, refuseWeak } from './passwords.ts'
+import { type Duration, type Passwords, refuseWeak } from './passwords.ts'
 import type { ResetLimit } from './reset-limit.ts'
 import type { ResetBody, ResetReply } from './schema.ts'
 import type { Sessions } from './sessions.ts'
@@ -29,7 +29,7 @@ interface Deps extends Kernel {
 
 interface ResetOptions {
   readonly newPassword: string | null // null: a random one is made and returned
-  readonly duration: 'temporary' | 'permanent'
+  readonly duration: Duration
   readonly apiTokens: 'keep' | 'revoke'
 }
 
@@ -46,7 +46,7 @@ export function openRecovery(deps: Deps) {
     const hash = await hashPool.run(argon => argon.hash(password))
     return async (em: EntityManager): Promise<ResetReply> => {
       await users.get(em, userId) // may be deleted meanwhile
-      await (duration === 'temporary' ? passwords.setTemporary : passwords.set)(em, userId, hash)
+      await passwords.set(em, userId, hash, duration)
       const sessionsRevoked = await sessions.endAll(em, userId)
       const tokensRevoked =
         apiTokens === 'keep'
@@ -96,10 +96,7 @@ function resetOptionsOf({ new_password, temporary = true, keep_api_tokens }: Res
 }
 
 /** Creates the first superadmin with a bearer token, which is returned once. */
-async function bootstrapSuperadmin({
-  store,
-  clock
-}: Pick<Kernel, 'store' | 'clock'>): Promise<{ user_id: string; token: string }> {
+async function bootstrapSuperadmin({ store, clock }: Kernel) {
   const token = newToken()
   const createdAt = clock.now()
   await store.change(async em => {

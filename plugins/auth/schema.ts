@@ -1,9 +1,7 @@
-import { type Static, type TProperties, Type } from 'typebox'
+import { type Static, Type } from 'typebox'
+import { closed, Time } from '../../kernel/http/schema.ts'
 
-const closed = <P extends TProperties>(properties: P) =>
-  Type.Object(properties, { additionalProperties: false })
 const Text = () => Type.String()
-const Time = () => Type.String({ format: 'date-time' })
 
 export const Status = closed({ onboarding_required: Type.Boolean() })
 
@@ -56,9 +54,9 @@ export const SessionParams = closed({ id: Text() })
 
 export const SessionRow = closed({
   session_id: Text(),
-  created_at: Time(),
-  last_seen_at: Time(),
-  expires_at: Time(),
+  created_at: Time,
+  last_seen_at: Time,
+  expires_at: Time,
   remote_addr: Text(),
   current: Type.Boolean()
 })

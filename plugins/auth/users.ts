@@ -9,16 +9,21 @@ import { type Passwords, refuseWeak } from './passwords.ts'
 import type { ResetLimit } from './reset-limit.ts'
 import type { Sessions } from './sessions.ts'
 
+interface Deps {
+  readonly hashPool: HashPool
+  readonly passwords: Passwords
+  readonly sessions: Sessions
+  readonly resetLimit: ResetLimit
+}
+
 export const changeRequired: RowField = {
   key: 'password_change_required',
   schema: Type.Boolean({ description: 'The password is a temporary one.' }),
   defaultValue: false,
   async load(userIds, em) {
     const where = { userId: { $in: [...userIds] } }
-    const found = await em.find(Password, where, {
-      fields: ['userId', 'changeRequired'],
-      disableIdentityMap: true
-    })
+    const options = { fields: ['userId', 'changeRequired'], disableIdentityMap: true } as const
+    const found = await em.find(Password, where, options)
     return new Map(found.map(({ userId, changeRequired }) => [userId, changeRequired]))
   }
 }
@@ -32,32 +37,27 @@ const InitialPassword = Type.Object({
   )
 })
 
-export const initialPassword = (deps: {
-  readonly hashPool: HashPool
-  readonly passwords: Passwords
-}): Creation => ({
+export const initialPassword = ({ hashPool, passwords }: Deps): Creation => ({
   properties: InitialPassword.properties,
   async prepare(body) {
-    const { initial_password: password, password_change_required: isTemporary } = body as Type.Static<
-      typeof InitialPassword
-    >
+    const given = body as Type.Static<typeof InitialPassword>
+    const { initial_password: password, password_change_required: isTemporary } = given
     if (password === undefined) {
       if (isTemporary)
         throw new Fault(initialPasswordRequired, 'initial_password is missing: there is nothing to change')
       return async () => {}
     }
     refuseWeak(password)
-    const hash = await deps.hashPool.run(argon => argon.hash(password))
-    const { set, setTemporary } = deps.passwords
-    return (userId, em) => (isTemporary ? setTemporary : set)(em, userId, hash)
+    const hash = await hashPool.run(argon => argon.hash(password))
+    return (userId, em) => passwords.set(em, userId, hash, isTemporary ? 'temporary' : 'permanent')
   }
 })
 
-export const removal = (deps: { readonly sessions: Sessions; readonly resetLimit: ResetLimit }): Removal => ({
+export const removal = ({ sessions, resetLimit }: Deps): Removal => ({
   async remove({ id }, em) {
     await em.nativeDelete(Password, { userId: id })
-    await deps.sessions.endAll(em, id)
-    await deps.resetLimit.forget(em, id)
+    await sessions.endAll(em, id)
+    await resetLimit.forget(em, id)
     return { ids: [] }
   }
 })

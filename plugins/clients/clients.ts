@@ -95,8 +95,7 @@ function openReading({ store, control, filled }: Kernel) {
 
   const list = (principal: Principal): PagedRows<ClientRow> => ({
     async page(after, take, em) {
-      const above = after === null ? {} : { id: { $gt: after } }
-      const where = { $and: [await visibleTo(principal, em), above] }
+      const where = { $and: [await visibleTo(principal, em), { id: { $gt: after } }] }
       const page = await em.find(Client, where, { orderBy: { id: 'asc' }, limit: take })
       return page.map(client => ({ key: client.id, row: clientRowOf(client, control.peers) }))
     }

@@ -1,16 +1,12 @@
 import { asFunction } from 'awilix'
 import { metricsSlot } from '../../kernel/metrics.ts'
-import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { type ClientAdministration, clientNotRevoked, openClients } from './clients.ts'
+import { definePlugin } from '../../kernel/plugin.ts'
+import { clientNotRevoked, openClients } from './clients.ts'
 import { commands } from './commands.ts'
 import { clientNameAmbiguous, removingSlot, revokingSlot, visibleSlot } from './exports.ts'
 import { openMetrics } from './metrics.ts'
 import { invalidClientAddress, invalidClientName } from './name-and-address.ts'
-import { routes } from './routes.ts'
-
-interface Deps extends Kernel {
-  readonly clients: ClientAdministration
-}
+import { type Deps, routes } from './routes.ts'
 
 /** The table of clients belongs to the kernel, which checks tokens before any plugin runs. */
 export default definePlugin<Deps>({

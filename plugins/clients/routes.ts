@@ -1,16 +1,17 @@
 import { Type } from 'typebox'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
+import { closed } from '../../kernel/http/schema.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
 import type { ClientAdministration } from './clients.ts'
 import { normalizeAddress, normalizeName } from './name-and-address.ts'
 import { ClientRow } from './row.ts'
 
-interface Deps {
+export interface Deps extends Kernel {
   readonly clients: ClientAdministration
 }
 
 const params = Type.Object({ client_id: Type.String() })
-const closed = { additionalProperties: false }
 const client = (id: string) => ({ kind: 'client', id })
 
 const list = defineList({
@@ -40,10 +41,7 @@ const setAddress = defineRoute({
   summary: 'Sets the public address. Other fields of the row are accepted and ignored.',
   schema: () => ({
     params,
-    body: Type.Object(
-      { ...Type.Partial(ClientRow).properties, address: ClientRow.properties.address },
-      closed
-    ),
+    body: closed({ ...Type.Partial(ClientRow).properties, address: ClientRow.properties.address }),
     reply: ClientRow
   }),
   run: ({ clients }: Deps, { body, change, params: { client_id: id } }) => {
@@ -59,11 +57,7 @@ const rename = defineRoute({
   action: 'client.rename',
   access: 'superadmin',
   summary: 'Renames a client. Its id, rules and control stream do not change.',
-  schema: () => ({
-    params,
-    body: Type.Object({ client_name: Type.String() }, closed),
-    reply: ClientRow
-  }),
+  schema: () => ({ params, body: closed({ client_name: Type.String() }), reply: ClientRow }),
   run: ({ clients }: Deps, { body, change, params: { client_id: id } }) => {
     const name = normalizeName(body.client_name)
     return change(client(id), em => clients.update(id, { name }, em))

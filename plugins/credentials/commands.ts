@@ -3,7 +3,11 @@ import { type Api, defineCommand } from '../../kernel/cli/command.ts'
 import type { CredentialRow, IssuedCredential } from './schema.ts'
 
 const User = Type.Optional(Type.String({ description: 'user_id; default is the caller.' }))
-const Id = Type.String({ description: 'credential_id' })
+
+const oneCredential = {
+  args: Type.Object({ credential: Type.String({ description: 'credential_id' }), user: User }),
+  positional: ['credential']
+}
 
 async function pathOf(api: Api, userId: string | undefined): Promise<string> {
   const user = userId ?? (await api.get<{ user_id: string }>('/v1/users/me')).user_id
@@ -33,8 +37,7 @@ const list = defineCommand({
 const revoke = defineCommand({
   name: 'credential revoke',
   summary: 'Revoke a credential.',
-  args: Type.Object({ credential: Id, user: User }),
-  positional: ['credential'],
+  ...oneCredential,
   async run({ api, args: { credential, user }, print }) {
     await api.send('DELETE', `${await pathOf(api, user)}/${encodeURIComponent(credential)}`)
     print.line(`${credential} is revoked`)
@@ -44,8 +47,7 @@ const revoke = defineCommand({
 const rotate = defineCommand({
   name: 'credential rotate',
   summary: 'Give a credential a new token, printed once; the old one ends.',
-  args: Type.Object({ credential: Id, user: User }),
-  positional: ['credential'],
+  ...oneCredential,
   async run({ api, args: { credential, user }, print }) {
     const path = `${await pathOf(api, user)}/${encodeURIComponent(credential)}/rotate`
     print.data(await api.send<IssuedCredential>('POST', path))

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { timestamp } from '../../kernel/base/clock.ts'
+import { timestamp, timestampOrNull } from '../../kernel/base/clock.ts'
 import { defineCode, Fault, invalidSchema, limitReached, notOwner } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import type { PagedRows } from '../../kernel/http/list-route.ts'
@@ -16,14 +16,11 @@ export const credentialNotFound = defineCode('credential_not_found', 404, 8)
 const maxActive = 100 // of one user
 const maxInactive = 100 // revoked or expired, of one user; the oldest are deleted
 
-interface Deps extends Kernel {
-  readonly users: Users
-}
 type Caller = Pick<Call, 'principal' | 'change'>
 
 export type Credentials = ReturnType<typeof openCredentials>
 
-export function openCredentials({ store, clock, users }: Deps) {
+export function openCredentials({ store, clock, users }: Kernel & { readonly users: Users }) {
   /** Compares the caller with the path before any look-up: the refusal does not show whether the user exists. */
   async function requireOwner(userId: string, { role, userId: callerId }: Principal): Promise<void> {
     if (role !== 'superadmin' && callerId !== userId)
@@ -74,7 +71,7 @@ export function openCredentials({ store, clock, users }: Deps) {
     await requireOwner(userId, principal)
     return {
       async page(after, take, em) {
-        const where = { userId, ...(after !== null && { id: { $gt: after } }) }
+        const where = { userId, id: { $gt: after } }
         const page = await em.find(Credential, where, { orderBy: { id: 'asc' }, limit: take })
         return page.map(credential => ({ key: credential.id, row: rowOf(credential) }))
       }
@@ -140,5 +137,3 @@ const rowOf = (credential: Credential): CredentialRow => ({
   expires_at: timestampOrNull(credential.expiresAt),
   revoked_at: timestampOrNull(credential.revokedAt)
 })
-
-const timestampOrNull = (ms: number | null | undefined): string | null => (ms ? timestamp(ms) : null)

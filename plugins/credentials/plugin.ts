@@ -1,14 +1,10 @@
 import { asFunction } from 'awilix'
-import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { definePlugin } from '../../kernel/plugin.ts'
 import { removalSlot, rowFieldSlot } from '../users/exports.ts'
 import { commands } from './commands.ts'
-import { type Credentials, credentialNotFound, openCredentials } from './credentials.ts'
-import { routes } from './routes.ts'
+import { credentialNotFound, openCredentials } from './credentials.ts'
+import { type Deps, routes } from './routes.ts'
 import { credentialCount, removal } from './users.ts'
-
-interface Deps extends Kernel {
-  readonly credentials: Credentials
-}
 
 export default definePlugin<Deps>({
   name: 'credentials',

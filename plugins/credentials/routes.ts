@@ -1,10 +1,11 @@
 import { Type } from 'typebox'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
 import type { Credentials } from './credentials.ts'
 import { CredentialParams, CredentialRow, IssueBody, IssuedCredential, UserParams } from './schema.ts'
 
-interface Deps {
+export interface Deps extends Kernel {
   readonly credentials: Credentials
 }
 

@@ -1,15 +1,16 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
-import { Fault } from '../../kernel/base/errors.ts'
+import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Client } from '../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Endpoint } from '../advertised-endpoint/exports.ts'
-import { enrollmentNotFound } from './codes.ts'
 import { Enrollment } from './entities.ts'
 import type { EnrollmentRow, Invitation } from './schema.ts'
+
+export const enrollmentNotFound = defineCode('enrollment_not_found', 404, 8)
 
 /** How long a used or expired code gets its own error, rather than that of an unknown code. */
 const retentionMs = 7 * 24 * 3_600_000
@@ -58,12 +59,8 @@ export function openEnrollments({ clock, control, endpoint }: Deps) {
   /** Lists the codes that can still be redeemed. */
   const list = (): PagedRows<EnrollmentRow> => ({
     async page(after, take, em) {
-      const above = after === null ? {} : { id: { $gt: after } }
-      const page = await em.find(
-        Enrollment,
-        { ...redeemable(), ...above },
-        { orderBy: { id: 'asc' }, limit: take }
-      )
+      const where = { ...redeemable(), id: { $gt: after } }
+      const page = await em.find(Enrollment, where, { orderBy: { id: 'asc' }, limit: take })
       return page.map(row => ({ key: row.id, row: rowOf(row) }))
     }
   })

@@ -1,19 +1,18 @@
 import { asFunction } from 'awilix'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { revocationSlot } from '../../kernel/store/revocation.ts'
 import { respond } from '../../kernel/wire/message.ts'
 import type { Endpoint } from '../advertised-endpoint/exports.ts'
 import { type Clients, removingSlot, revokingSlot } from '../clients/exports.ts'
-import { codes } from './codes.ts'
 import { commands } from './commands.ts'
-import { type Enrollments, openEnrollments } from './enrollments.ts'
+import { type Enrollments, enrollmentNotFound, openEnrollments } from './enrollments.ts'
 import { Enrollment } from './entities.ts'
 import { Enrollment0001 } from './migrations/0001-enrollment.ts'
 import { redeem, welcomeParts } from './redeem.ts'
-import { unusedCodes } from './revocation.ts'
 import { routes } from './routes.ts'
-import { keys } from './schema.ts'
-import { messages, Redeem } from './wire.ts'
+import { invalidEnrollmentTtl, keys } from './schema.ts'
+import { messages, Redeem, redeemCodes } from './wire.ts'
 
 interface Deps extends Kernel<typeof keys> {
   readonly clients: Clients
@@ -27,17 +26,18 @@ export default definePlugin<Deps>({
   kernel: '^1.0.0',
   needs: { clients: '^1.0.0', 'advertised-endpoint': '^1.0.0' },
   keys,
-  codes,
-  store: {
-    entities: [Enrollment],
-    migrations: [{ name: '0001-enrollment', class: Enrollment0001 }]
-  },
+  codes: [invalidEnrollmentTtl, enrollmentNotFound, ...redeemCodes],
+  store: { entities: [Enrollment], migrations: [{ name: '0001-enrollment', class: Enrollment0001 }] },
   services: { enrollments: asFunction(openEnrollments).singleton() },
   fills: [
     connectionSlot.fillWith((deps: Deps) => ({ welcome: ({ clientId }) => welcomeParts(deps, clientId) })),
     revokingSlot.fillWith(({ enrollments }: Deps) => enrollments.deleteUnused),
     removingSlot.fillWith(({ enrollments }: Deps) => enrollments.deleteAll),
-    unusedCodes
+    revocationSlot.fill({
+      table: 'enrollment',
+      sql: 'delete from enrollment where used_at is null',
+      isUnconditional: true
+    })
   ],
   messages,
   preAuthHandlers: [respond(Redeem, redeem)],

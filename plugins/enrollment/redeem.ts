@@ -8,7 +8,6 @@ import { Refused } from '../../kernel/wire/message.ts'
 import type { Endpoint } from '../advertised-endpoint/exports.ts'
 import type { Clients } from '../clients/exports.ts'
 import { Enrollment } from './entities.ts'
-import type { Redeem, Redeemed } from './wire.ts'
 import * as wire from './wire.ts'
 
 interface Deps extends Pick<Kernel, 'store' | 'clock' | 'codec' | 'log'> {
@@ -17,7 +16,7 @@ interface Deps extends Pick<Kernel, 'store' | 'clock' | 'codec' | 'log'> {
 }
 
 interface Outcome {
-  readonly redeemed: Static<typeof Redeemed.body>
+  readonly redeemed: Static<typeof wire.Redeemed.body>
   /** 'repeated': the client has this token already, and its session goes on. */
   readonly result: 'enrolled' | 're-enrolled' | 'repeated'
   /** Hash of the token that was replaced. */
@@ -26,8 +25,8 @@ interface Outcome {
 
 export async function redeem(
   { peer, deps }: UnauthenticatedCall<Deps>,
-  { code, token_hash: tokenHash }: Static<typeof Redeem.body>
-): Promise<Static<typeof Redeemed.body>> {
+  { code, token_hash: tokenHash }: Static<typeof wire.Redeem.body>
+): Promise<Static<typeof wire.Redeemed.body>> {
   const { store, clients, log } = deps
   const { redeemed, result, replacedTokenHash } = await store.change(async em => {
     const row = requireRedeemable(

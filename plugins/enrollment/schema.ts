@@ -1,11 +1,13 @@
 import { type Static, Type } from 'typebox'
+import { defineCode } from '../../kernel/base/errors.ts'
+import { closed, orNull, Time } from '../../kernel/http/schema.ts'
 
-const closed = { additionalProperties: false }
-const Time = () => Type.String({ format: 'date-time' })
+export const invalidEnrollmentTtl = defineCode('invalid_enrollment_ttl', 400, 3)
+
 const Ttl = Type.Integer({
   minimum: 1,
   maximum: 86_400,
-  code: 'invalid_enrollment_ttl',
+  code: invalidEnrollmentTtl.code,
   description: 'Lifetime of the code; default enrollment_ttl_secs.'
 })
 
@@ -18,43 +20,34 @@ export const keys = Type.Object({
   })
 })
 
-export const EnrollBody = Type.Object(
-  {
-    name: Type.String({ description: 'Name of the new client.' }),
-    address: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'Bare host, no port.' })),
-    ttl_secs: Type.Optional(Ttl)
-  },
-  closed
-)
+export const EnrollBody = closed({
+  name: Type.String({ description: 'Name of the new client.' }),
+  address: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'Bare host, no port.' })),
+  ttl_secs: Type.Optional(Ttl)
+})
 
-export const ReEnrollBody = Type.Object({ ttl_secs: Type.Optional(Ttl) }, closed)
+export const ReEnrollBody = closed({ ttl_secs: Type.Optional(Ttl) })
 
-export const Invitation = Type.Object(
-  {
-    enrollment_id: Type.String(),
-    client_name: Type.String(),
-    expires_at: Time(),
-    command: Type.String({
-      description: 'Run it on the edge host. It contains the code and is shown only in this response.'
-    }),
-    uri: Type.String()
-  },
-  closed
-)
+export const Invitation = closed({
+  enrollment_id: Type.String(),
+  client_name: Type.String(),
+  expires_at: Time,
+  command: Type.String({
+    description: 'Run it on the edge host. It contains the code and is shown only in this response.'
+  }),
+  uri: Type.String()
+})
 export type Invitation = Static<typeof Invitation>
 
-export const EnrollmentRow = Type.Object(
-  {
-    enrollment_id: Type.String(),
-    client_id: Type.Union([Type.String(), Type.Null()], {
-      description: 'Null: the code creates a new client.'
-    }),
-    client_name: Type.String(),
-    address: Type.Union([Type.String(), Type.Null()]),
-    created_by: Type.String(),
-    created_at: Time(),
-    expires_at: Time()
-  },
-  closed
-)
+export const EnrollmentRow = closed({
+  enrollment_id: Type.String(),
+  client_id: Type.Union([Type.String(), Type.Null()], {
+    description: 'Null: the code creates a new client.'
+  }),
+  client_name: Type.String(),
+  address: orNull(Type.String()),
+  created_by: Type.String(),
+  created_at: Time,
+  expires_at: Time
+})
 export type EnrollmentRow = Static<typeof EnrollmentRow>

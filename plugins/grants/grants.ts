@@ -79,8 +79,11 @@ export function openGrants({ store, clock, rules }: Services) {
 
   const list = (where: { readonly userId?: string }): PagedRows<GrantRow> => ({
     async page(after, take, em) {
-      const above = after === null ? {} : { id: { $gt: after } }
-      const found = await em.find(Grant, { ...where, ...above }, { orderBy: { id: 'asc' }, limit: take })
+      const found = await em.find(
+        Grant,
+        { ...where, id: { $gt: after } },
+        { orderBy: { id: 'asc' }, limit: take }
+      )
       return (await rowsOf(found, em)).map(row => ({ key: row.grant_id, row }))
     }
   })

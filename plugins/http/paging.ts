@@ -41,10 +41,10 @@ interface Page {
   readonly next: string | null
 }
 
-type Read = (after: string | null) => Promise<readonly { key: string; row: unknown }[]>
+type Read = (after: string) => Promise<readonly { key: string; row: unknown }[]>
 
 async function pageByKey(read: Read, limit: number, cursor: string | undefined): Promise<Page> {
-  const found = await read(cursor === undefined ? null : decode('=', cursor))
+  const found = await read(cursor === undefined ? '' : decode('=', cursor))
   const rows = found.slice(0, limit)
   const last = found.length > limit ? rows.at(-1) : undefined
   return { rows: rows.map(({ row }) => row), next: last ? encode('=', last.key) : null }

@@ -50,10 +50,9 @@ export function openReading({ store, clock, clients, users }: Services) {
 
   const list = (where: FilterQuery<Quota>, by: 'userId' | 'clientId'): PagedRows<QuotaRow> => ({
     async page(after, take, em) {
-      const above = after === null ? {} : { [by]: { $gt: after } }
       const found = await em.find(
         Quota,
-        { $and: [where, above] },
+        { $and: [where, { [by]: { $gt: after } }] },
         { orderBy: { [by]: 'asc' }, limit: take, disableIdentityMap: true }
       )
       const rows = await rowsOf(found, clock.now(), em)

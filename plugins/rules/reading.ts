@@ -46,7 +46,7 @@ export function openReading(services: Services) {
     return {
       async page(after, take, em) {
         const where = {
-          ...(after !== null && { id: { $gt: after } }),
+          id: { $gt: after },
           ...(owner !== undefined && { owner }),
           ...(filter.client !== undefined && { clientId: { $in: await clientIds(filter.client, em) } })
         }

@@ -93,8 +93,7 @@ function openReading({ store, filled, users }: Deps) {
 
   const list = (): PagedRows<UserRow> => ({
     async page(after, take, em) {
-      const where = after === null ? {} : { id: { $gt: after } }
-      const page = await em.find(User, where, { orderBy: { id: 'asc' }, limit: take })
+      const page = await em.find(User, { id: { $gt: after } }, { orderBy: { id: 'asc' }, limit: take })
       return (await userRows(page, filled, em)).map(row => ({ key: row.user_id, row }))
     }
   })

@@ -1,16 +1,11 @@
 import { asFunction } from 'awilix'
-import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { definePlugin } from '../../kernel/plugin.ts'
 import * as codes from './codes.ts'
 import { commands } from './commands.ts'
-import { openUserDirectory, type UserDirectory } from './directory.ts'
-import { creationSlot, disableSlot, removalSlot, rowFieldSlot, type Users } from './exports.ts'
-import { routes } from './routes.ts'
+import { openUserDirectory } from './directory.ts'
+import { creationSlot, disableSlot, removalSlot, rowFieldSlot } from './exports.ts'
+import { type Deps, routes } from './routes.ts'
 import { openUsers } from './users.ts'
-
-interface Deps extends Kernel {
-  readonly users: Users
-  readonly directory: UserDirectory
-}
 
 export default definePlugin<Deps>({
   name: 'users',

@@ -1,10 +1,12 @@
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
 import type { UserDirectory } from './directory.ts'
-import { selfReadAction } from './exports.ts'
+import { selfReadAction, type Users } from './exports.ts'
 import { createBody, Me, removedUser, UpdateBody, UserParams, userRow } from './schema.ts'
 
-interface Deps {
+export interface Deps extends Kernel {
+  readonly users: Users
   readonly directory: UserDirectory
 }
 

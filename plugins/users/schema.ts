@@ -1,17 +1,17 @@
 import { type Static, type TProperties, type TSchema, type TSchemaOptions, Type } from 'typebox'
+import { closed, Time } from '../../kernel/http/schema.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { invalidRole } from './codes.ts'
 import { creationSlot, removalSlot, rowFieldSlot } from './exports.ts'
 
-const closed = { additionalProperties: false }
 const roleOf = (options: TSchemaOptions) =>
   Type.Union([Type.Literal('superadmin'), Type.Literal('user')], options)
 const Role = roleOf({})
 const roleCode = { code: invalidRole.code }
 
-export const UserParams = Type.Object({ id: Type.String() }, closed)
+export const UserParams = closed({ id: Type.String() })
 
-export const Me = Type.Object({ user_id: Type.String(), role: Role, display_name: Type.String() }, closed)
+export const Me = closed({ user_id: Type.String(), role: Role, display_name: Type.String() })
 export type Me = Static<typeof Me>
 
 // users.ts checks the form of user_id and display_name, with error codes of their own.
@@ -21,16 +21,13 @@ const Create = Type.Object({
   role: Type.Optional(roleOf({ ...roleCode, default: 'user' }))
 })
 
-export const UpdateBody = Type.Object(
-  {
-    display_name: Type.Optional(Type.String({ description: '1 to 64 characters.' })),
-    role: Type.Optional(roleOf(roleCode)),
-    disabled: Type.Optional(
-      Type.Boolean({ description: 'Ends the sessions and refuses the credentials; the rules keep running.' })
-    )
-  },
-  closed
-)
+export const UpdateBody = closed({
+  display_name: Type.Optional(Type.String({ description: '1 to 64 characters.' })),
+  role: Type.Optional(roleOf(roleCode)),
+  disabled: Type.Optional(
+    Type.Boolean({ description: 'Ends the sessions and refuses the credentials; the rules keep running.' })
+  )
+})
 export type UpdateBody = Static<typeof UpdateBody>
 
 const Row = Type.Object({
@@ -38,7 +35,7 @@ const Row = Type.Object({
   display_name: Type.String(),
   role: Role,
   disabled: Type.Boolean(),
-  created_at: Type.String({ format: 'date-time' })
+  created_at: Time
 })
 
 const Removed = Type.Object({ user_id: Type.String() })
@@ -69,4 +66,4 @@ const propertiesOf = ({ value }: { readonly value: { readonly properties: TPrope
 
 /** `added` is known only at boot, so the static type T is given. */
 const composed = <T>(core: TProperties, added: Record<string, TSchema>): Type.TUnsafe<T> =>
-  Type.Unsafe<T>(Type.Object({ ...core, ...added }, closed))
+  Type.Unsafe<T>(closed({ ...core, ...added }))

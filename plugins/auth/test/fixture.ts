@@ -65,7 +65,7 @@ export async function addUser(app: TestServer, userId: string, role: Role = 'use
   const hash = await hashPool.run(argon => argon.hash(root.password))
   await store.change(async em => {
     await users.insert(em, { userId, displayName: userId, role })
-    await passwords.set(em, userId, hash)
+    await passwords.set(em, userId, hash, 'permanent')
   })
 }
 

@@ -24,7 +24,7 @@ const keyOf = (row: number) => String(row).padStart(6, '0')
 const table = (count: number): Listing<number> => ({
   page: async (after, take) =>
     upTo(count)
-      .filter(row => after === null || keyOf(row) > after)
+      .filter(row => keyOf(row) > after)
       .slice(0, take)
       .map(row => ({ key: keyOf(row), row }))
 })

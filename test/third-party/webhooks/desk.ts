@@ -39,11 +39,11 @@ export function openDesk({ config: { endpoints }, store, clock }: Services) {
 
   /** Oldest first; also those whose endpoint is not configured any more. */
   const dead = (endpoint: string | undefined) => ({
-    async page(after: string | null, take: number, em: EntityManager) {
+    async page(after: string, take: number, em: EntityManager) {
       const where = {
         deadAt: { $ne: null },
         ...(endpoint !== undefined && { endpoint }),
-        ...(after !== null && { id: { $gt: after } })
+        id: { $gt: after }
       }
       const found = await em.find(Delivery, where, { orderBy: { id: 'asc' }, limit: take })
       return found.map(row => ({ key: row.id, row: deadRowOf(row) }))
