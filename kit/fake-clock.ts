@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/base/clock.ts'
 
 export interface FakeClock extends Clock {
-  /** Moves time on, and runs what falls due, in order; between two it lets promises settle. */
+  /** Advances the time and runs the timers that are due, in order. Promises settle before and after each. */
   advance(ms: number): Promise<void>
 }
 
@@ -11,7 +11,7 @@ interface Timer {
   readonly work: () => void
 }
 
-/** Time that stands still until a test moves it. */
+/** Returns a clock that moves only by `advance`. */
 export function fakeClock(startMs = Date.UTC(2026, 0, 15, 12)): FakeClock {
   const timers = new Set<Timer>()
   let now = startMs

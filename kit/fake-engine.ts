@@ -16,19 +16,15 @@ import {
 } from '../agent/engine.ts'
 import { zeroCounters } from '../agent/portable-engine/counters.ts'
 
-/** Records all calls, reports the counters and events that a test sets, forwards nothing. */
+/** Records all calls and reports the counters and events that a test sets. It forwards nothing. */
 export class FakeEngine implements Engine {
-  /** Open now, by id. */
-  readonly rules = new Map<number, EngineRule>()
-  /** Every call of `open`, refused ones too, in order. */
-  readonly opened: EngineRule[] = []
+  readonly rules = new Map<number, EngineRule>() // open, by id
+  readonly opened: EngineRule[] = [] // every call of `open`, in order; also refused ones
   readonly closed: { readonly ruleId: number; readonly drainMs: number }[] = []
   readonly filtersSet: { readonly ruleId: number; readonly filters: Filters }[] = []
-  /** The current ones, by meter id. */
-  readonly meters = new Map<number, Meter>()
-  readonly budgets = new Map<number, Budget>()
-  /** Of `resolve` events, by token. */
-  readonly answers = new Map<number, Resolved>()
+  readonly meters = new Map<number, Meter>() // by id
+  readonly budgets = new Map<number, Budget>() // by meter id
+  readonly answers = new Map<number, Resolved>() // to 'resolve' events, by token
   isStopped = false
   readonly #counters = new Map<number, Counters>() // of open and draining rules
   readonly #meterCounters = new Map<number, MeterCounters>()
@@ -37,7 +33,7 @@ export class FakeEngine implements Engine {
   #peekDurations: Sample['peekDurations'] = { counts: peekBoundsMs.map(() => 0).concat(0), sumMs: 0 }
   #holdsDrains = false
 
-  /** Takes the place of the function that opens a real engine. */
+  /** Stands in for the function that opens a real engine. */
   readonly start = (options: EngineOptions): FakeEngine => {
     this.#onEvents = options.onEvents
     return this
@@ -95,7 +91,7 @@ export class FakeEngine implements Engine {
     for (const ruleId of [...this.#counters.keys()]) this.finishDrain(ruleId)
   }
 
-  /** Sets what `sample` and `closed` report of a rule; omitted counters stay. */
+  /** Sets counters of a rule for `sample` and 'closed'; omitted ones stay. */
   setCounters(ruleId: number, changes: Partial<Counters>): void {
     const counters = this.#counters.get(ruleId)
     if (!counters) throw new TypeError(`the fake engine has no rule ${ruleId}`)
@@ -116,7 +112,7 @@ export class FakeEngine implements Engine {
     this.#refusal = code
   }
 
-  /** From now on a drain lasts until `finishDrain`, no longer just until the next microtask. */
+  /** Makes every later drain last until `finishDrain`, not only until the next microtask. */
   holdDrains(): void {
     this.#holdsDrains = true
   }

@@ -1,5 +1,4 @@
-// `sluice/kit`: a server in this process and agents that do as a test says, for node:test, tap, and whatever else can
-// clean up after a test.
+// `sluice/kit`: a server in this process and scripted agents, for node:test, tap and other test runners.
 import { rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Static, TSchema } from 'typebox'
@@ -28,29 +27,28 @@ export { type Script, type ScriptedAgent, scriptedResponse } from './scripted-ag
 export type TestContext = { after(release: () => unknown): void } | { teardown(release: () => unknown): void }
 
 export interface TestServerOptions {
-  /** Beside all built-in ones. */
+  /** Run in addition to all built-in plugins. */
   readonly plugins?: readonly Plugin[]
-  /** Top-level keys of the configuration, and sections by plugin. */
-  readonly keys?: Readonly<Record<string, unknown>>
-  readonly sections?: Readonly<Record<string, unknown>>
+  readonly keys?: Readonly<Record<string, unknown>> // top level of the configuration
+  readonly sections?: Readonly<Record<string, unknown>> // of the configuration, by plugin
 }
 
 export interface KitServer extends TestServer {
   decode<B extends TSchema>(message: Message<B>, bytes: Uint8Array | undefined): Static<B>
 }
 
-/** Real SQLite and real sockets on free ports of this machine; time stands still until `clock.advance`. */
+/** Starts a server with a real SQLite store and real sockets on free ports. Its time moves only by `clock.advance`. */
 export async function testServer(
   t: TestContext,
   { plugins = [], ...plan }: TestServerOptions = {}
 ): Promise<KitServer> {
-  const home = await open(contextOf(t), {
+  const server = await open(contextOf(t), {
     ...plan,
     plugins: [...Object.keys(builtin), ...plugins],
     keys: { metrics_listen: '127.0.0.1:0', ...plan.keys }
   })
   return {
-    ...home,
+    ...server,
     decode(message, bytes) {
       if (!bytes) throw new TypeError(`there is no ${message.name} to decode`)
       return openCodec([message]).decode(message, bytes)
@@ -60,13 +58,13 @@ export async function testServer(
 
 export interface TestAgent extends ScriptedAgent {
   readonly clientId: string
-  /** The n-th rule that it was given, from 1. */
+  /** Resolves with the n-th (from 1) rule that the server has pushed. */
   pushed(n?: number): Promise<Static<(typeof RulePush)['body']>>
-  /** So many more bytes of the rule have been delivered; resolves when stats, quotas and whoever else counts have booked them. */
+  /** Reports that more bytes of the rule were delivered; resolves when stats, quotas and other plugins have counted them. */
   deliver(ruleId: string, bytes: Delivered): Promise<void>
 }
 
-/** A client by that name, its agent connected: it can do what an agent of this version can, and takes rules, quotas and limits. */
+/** Creates a client and connects its agent, which has all built-in capabilities and accepts every object. */
 export async function testAgent(
   t: TestContext,
   { server, clock }: TestServer,
@@ -84,7 +82,7 @@ export async function testAgent(
       enrolledAt: clock.now()
     })
   )
-  const { messages, capabilities, answers } = await abilities
+  const { messages, capabilities, responses } = await builtinAgent
   const agent = await connectAgent(contextOf(t), {
     port: control.port(),
     fingerprint: control.fingerprint,
@@ -92,28 +90,27 @@ export async function testAgent(
     ...script,
     messages: [...messages, ...(script.messages ?? [])],
     capabilities: script.capabilities === null ? null : { ...capabilities, ...script.capabilities },
-    responses: [...answers, ...(script.responses ?? [])]
+    responses: [...responses, ...(script.responses ?? [])]
   })
-  const books = (): Stats => (server.depsOf('stats') as Kernel & { readonly stats: Stats }).stats // its own export
+  const stats = () => (server.depsOf('stats') as Kernel & { readonly stats: Stats }).stats // its own export
   return {
     ...agent,
     clientId,
     pushed: async n => (await agent.until(RulePush.name, n)).body as Static<(typeof RulePush)['body']>,
-    deliver: openJournal({ clientId, books, clock })
+    deliver: openJournal(clientId, stats, clock)
   }
 }
 
-/** Of the agent's halves that come with sluice. */
-const abilities = Promise.all(Object.values(agentPlugins).map(async load => (await load()).default)).then(
+const builtinAgent = Promise.all(Object.values(agentPlugins).map(async load => (await load()).default)).then(
   halves => ({
     messages: halves.flatMap(({ messages }) => messages ?? []),
     capabilities: Object.assign({}, ...halves.map(({ capabilities }) => capabilities)),
-    answers: halves.flatMap(({ kinds }) => (kinds ?? []).flatMap(answersOf))
+    responses: halves.flatMap(({ kinds }) => (kinds ?? []).flatMap(responsesOf))
   })
 )
 
 /** Answers every push and removal of the kind as applied. */
-const answersOf = ({ push, readPush, remove, readRemove, answer }: AgentObjectKind) => {
+const responsesOf = ({ push, readPush, remove, readRemove, answer }: AgentObjectKind) => {
   const applied = ({ id, revision }: ObjectChange) => answer(id, revision)
   return [
     scriptedResponse(push, body => applied(readPush(body))),
@@ -121,7 +118,7 @@ const answersOf = ({ push, readPush, remove, readRemove, answer }: AgentObjectKi
   ]
 }
 
-/** Releases run in reverse: what came last goes first. */
+/** Adapts the runner's test context. Releases run in reverse order. */
 function contextOf(t: TestContext) {
   const releases: (() => unknown)[] = []
   const run = async (): Promise<void> => {

@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /**
- * A folder for a while, on the disk of `dir`: many a /tmp is one that a store refuses. In the node_modules that serve
- * it, for what lies in a plugin's own folder is a part of what is trusted.
+ * Creates a temporary folder on the disk of `dir`, because a store refuses many file systems of /tmp. It lies in
+ * node_modules: the content of a plugin's own folder is part of its trusted hash.
  */
 export function scratchFor(dir: string, prefix: string): string {
   for (let at = dir; at !== dirname(at); at = dirname(at)) {

@@ -1,10 +1,10 @@
 // An agent that a test controls: a real TLS client with scripted responses, of any version.
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { connect as connectRaw } from 'node:net'
 import { connect } from 'node:tls'
 import type { Test } from 'tap'
 import type { Static, TSchema } from 'typebox'
+import { fingerprintOf } from '../agent/link/connect.ts'
 import { type Clock, systemClock } from '../kernel/base/clock.ts'
 import { openCodec } from '../kernel/wire/codec.ts'
 import {
@@ -201,7 +201,7 @@ export async function dial({ port, fingerprint, host = '127.0.0.1', localAddress
     rejectUnauthorized: false
   })
   await once(socket, 'secureConnect')
-  const got = createHash('sha256').update(socket.getPeerCertificate().raw).digest('hex')
+  const got = fingerprintOf(socket)
   if (got === fingerprint) return { socket, raw }
   socket.destroy()
   throw new Error(`the server's certificate is ${got}, pinned is ${fingerprint}`)

@@ -1,20 +1,14 @@
-// What an agent's journal would report, in the words of a test.
+// Reports traffic to the plugin stats as an agent's journal does.
 import type { Clock } from '../kernel/base/clock.ts'
 import type { Stats } from '../plugins/stats/exports.ts'
 import { encodeRow, type JournalRow, noCounts } from '../plugins/stats/wire.ts'
-
-interface Options {
-  readonly clientId: string
-  readonly books: () => Pick<Stats, 'ingest' | 'flush'>
-  readonly clock: Clock
-}
 
 export type Delivered = Readonly<Partial<Record<'in' | 'out', number>>> // bytes
 
 const epoch = '0'.repeat(32)
 
-/** Reports hold the total of each minute; a test says what has come since. */
-export function openJournal({ clientId, books, clock }: Options) {
+/** Returns a function that reports further bytes of a rule. Reports carry the total of a minute, so it adds them up. */
+export function openJournal(clientId: string, stats: () => Stats, clock: Clock) {
   const rows = new Map<string, JournalRow>()
   let seq = 0
 
@@ -24,10 +18,9 @@ export function openJournal({ clientId, books, clock }: Options) {
     const row = { ...before, bytesIn: before.bytesIn + bytesIn, bytesOut: before.bytesOut + bytesOut }
     rows.set(`${ruleId} ${minute}`, row)
     seq += 1
-    const stats = books()
     const report = { clientId, epoch, seq, part: 0, last: true, rows: [encodeRow(row)], live: [] }
-    const committed = stats.ingest(report)
-    await stats.flush()
+    const committed = stats().ingest(report)
+    await stats().flush()
     await committed
   }
 }

@@ -1,10 +1,9 @@
 import type { Test } from 'tap'
 import { plugins as builtin } from '../config/plugins.ts'
 import type { Log } from '../kernel/base/log.ts'
-import type { Decision } from '../kernel/http/principal.ts'
+import { type Decision, decisionSlot } from '../kernel/http/principal.ts'
 import { boot, type Server } from '../kernel/kernel.ts'
-import type { Plugin } from '../kernel/plugin.ts'
-import { decisionRecorder } from './decision-recorder.ts'
+import { definePlugin, type Plugin } from '../kernel/plugin.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 
 export const operatorToken = 'operator-token-of-the-test-kit-0123456789'
@@ -16,7 +15,7 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** A log that a test can read. */
+/** Returns a log that appends to `lines`. */
 export function recordLog(lines: LogLine[]): Log {
   const put =
     (level: string) =>
@@ -37,7 +36,7 @@ export interface TestServer {
   readonly decisions: Decision[]
   readonly log: LogLine[]
   readonly dir: string
-  /** One request, as `_operator` unless headers say otherwise: `{authorization: ''}` for nobody. */
+  /** Sends one request, as `_operator` unless `headers` have another authorization; '' is none. */
   call<B = Record<string, never>>(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD',
     url: string,
@@ -48,7 +47,7 @@ export interface TestServer {
 }
 
 export interface TestServerOptions {
-  /** Names of built-in plugins, or manifests, beside control and http; all built-in ones when absent. */
+  /** Names of built-in plugins, or manifests; control and http are always included. Default: all built-in plugins. */
   readonly plugins?: readonly (string | Plugin)[]
   readonly keys?: Readonly<Record<string, unknown>>
   readonly sections?: Readonly<Record<string, unknown>>
@@ -56,7 +55,7 @@ export interface TestServerOptions {
   readonly clock?: FakeClock
 }
 
-/** A server in this process: real SQLite and real sockets on free ports, time that the test moves. */
+/** Starts a server in this process, with a real SQLite store, real sockets on free ports and a fake clock. */
 export async function testServer(
   t: Pick<Test, 'teardown'> & { testdir(): string },
   plan: TestServerOptions = {}
@@ -111,3 +110,23 @@ const load = (plugins: ReadonlySet<string | Plugin>): Promise<Plugin[]> =>
       return (await load()).default
     })
   )
+
+/** A plugin that keeps all authorization decisions in a list, in place of the audit plugin. */
+export const decisionRecorder = (decisions: Decision[]): Plugin =>
+  definePlugin({
+    name: 'watch',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    fills: [
+      decisionSlot.fill({
+        async write(decision) {
+          decisions.push(decision)
+        },
+        async complete(id, status, reason) {
+          const at = decisions.findIndex(decision => decision.id === id)
+          const found = decisions[at]
+          if (found) decisions[at] = { ...found, status, reason }
+        }
+      })
+    ]
+  })
