@@ -1,7 +1,6 @@
 // What happened between two samples of an engine rule, as changes of journal rows.
 import { type Counter, type Counts, counters, targetKey } from '../../plugins/stats/wire.ts'
-import type { Counters } from '../engine.ts'
-import { portCounts, ruleBytes, ruleCounts, targetCounts } from './engine-counts.ts'
+import type { Counters, PortCounters, TargetCounters } from '../engine.ts'
 
 type RowKind = 'minute' | 'hour' | 'rule' | 'port' | 'target' | 'rejected'
 
@@ -64,3 +63,36 @@ function keyOf(target: JournalRule['targets'][number] | undefined): string {
   if (!target) throw new TypeError('the engine counts a target that the rule does not have')
   return targetKey(target)
 }
+
+// The engine's counters under the names of the ledger.
+
+const ruleBytes = ({ ports }: Counters) => ({
+  bytesIn: sum(ports, 'bytesIn'),
+  bytesOut: sum(ports, 'bytesOut')
+})
+
+/** Of the whole rule, without its bytes and rejections. */
+const ruleCounts = ({ ports, ...rule }: Counters) => ({
+  datagramsIn: sum(ports, 'datagramsIn'),
+  datagramsOut: sum(ports, 'datagramsOut'),
+  connections: rule.connectionsTotal,
+  dnsFailures: rule.dnsFailures,
+  failovers: rule.targetFailovers,
+  overflows: rule.flowsDroppedOverflow
+})
+
+const portCounts = ({ bytesIn, bytesOut, datagramsIn, datagramsOut }: PortCounters) => ({
+  bytesIn,
+  bytesOut,
+  datagramsIn,
+  datagramsOut
+})
+
+const targetCounts = ({ bytesIn, bytesOut, connectionsTotal }: TargetCounters) => ({
+  bytesIn,
+  bytesOut,
+  connections: connectionsTotal
+})
+
+const sum = (ports: readonly PortCounters[], counter: keyof ReturnType<typeof portCounts>): number =>
+  ports.reduce((total, port) => total + port[counter], 0)

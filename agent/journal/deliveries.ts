@@ -11,12 +11,6 @@ interface Delivery {
   readonly bytes: number
 }
 
-/** The report that the server had committed last when it sent something. */
-interface CommittedReport {
-  readonly epoch: number // 0: none of this journal
-  readonly seq: number
-}
-
 // `told` counts the reports that were begun. Bytes between two reports share a row, and the first report that
 // carries them has passed the row's seq.
 const tables = `
@@ -110,8 +104,8 @@ export function openDeliveries(db: StateDatabase) {
     },
     /** All bytes that were ever delivered. */
     total: (owner: string): number => statements.total.get(owner) ?? 0,
-    /** In spans that end after `since`: bytes after the report, and of other epochs what is not committed. */
-    unacknowledged: (owner: string, since: number, after: CommittedReport): number =>
+    /** In spans that end after `since`: bytes after `seq` in the epoch (0: no epoch of ours), uncommitted ones in others. */
+    unacknowledged: (owner: string, since: number, after: { epoch: number; seq: number }): number =>
       statements.unacknowledged.get({ owner, since, ...after }) ?? 0,
     /** Since a recent moment; of the minute containing it, only unacknowledged bytes. */
     since: (owner: string, since: number): number => statements.since.get({ owner, since }) ?? 0

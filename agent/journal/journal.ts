@@ -1,14 +1,11 @@
 // The agent's record of delivered bytes: on disk each second, reported until the server has committed it.
-import type { Clock } from '../../kernel/base/clock.ts'
-import type { Log } from '../../kernel/base/log.ts'
 import type { ActivePort, JournalRow } from '../../plugins/stats/wire.ts'
 import type { Counters } from '../engine.ts'
-import type { StateDatabase } from '../state/database.ts'
 import type { JournalRule } from './changes.ts'
 import { openDeliveries } from './deliveries.ts'
 import { openEngineCounters } from './engine-counters.ts'
 import { type Gap, openJournalStore } from './journal-store.ts'
-import { JournalWriter } from './writer.ts'
+import { JournalWriter, type WriterOptions } from './writer.ts'
 
 /** A part of a report. */
 export interface Batch {
@@ -17,12 +14,6 @@ export interface Batch {
   readonly gap: Gap | null
   readonly rows: readonly JournalRow[]
   readonly isLast: boolean // nothing is left, and the epoch is the running one
-}
-
-/** The last report that the server had committed when it sent something. */
-interface CommittedReport {
-  readonly epoch: string
-  readonly seq: number
 }
 
 export interface Journal {
@@ -45,10 +36,10 @@ export interface Journal {
   /** Bytes of the owner's rules that were ever written, committed or not. Never decreases. */
   delivered(owner: string): number
   /**
-   * Bytes that were not part of the committed report, or of other epochs not acknowledged. Only those of minutes that
-   * end after `since` (Unix seconds).
+   * Bytes after the report that the server had committed last when it sent something, and unacknowledged ones of other
+   * epochs. Only those of minutes that end after `since` (Unix seconds).
    */
-  unacknowledged(owner: string, report: CommittedReport & { readonly since: number }): number
+  unacknowledged(owner: string, report: Pick<Batch, 'epoch' | 'seq'> & { readonly since: number }): number
   /** Bytes delivered since `secs`, which is recent; of the minute containing it, only unacknowledged bytes. */
   deliveredSince(owner: string, secs: number): number
   /** Ms on the server's clock. */
@@ -57,14 +48,8 @@ export interface Journal {
   close(): void
 }
 
-interface Options {
-  /** A connection of its own, of durability 'normal': a killed process loses nothing that was written. */
-  readonly db: StateDatabase
-  readonly clock: Clock
-  readonly log: Log
-}
-
-export function openJournal({ db, clock, log }: Options): Journal {
+/** `db` is a connection of its own, of durability 'normal': a killed process loses nothing that was written. */
+export function openJournal({ db, clock, log }: Pick<WriterOptions, 'db' | 'clock' | 'log'>): Journal {
   const store = openJournalStore(db)
   const deliveries = openDeliveries(db)
   const counters = openEngineCounters()

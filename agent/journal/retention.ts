@@ -8,13 +8,7 @@ const committedKeptMs = dayMs // a server that was restored asks for them again
 const minutesKeptMs = 7 * dayMs
 const totalsKeptMs = 30 * dayMs // of a rule that is no longer open
 
-interface PendingHour {
-  readonly epoch: number
-  readonly ruleId: string
-  readonly hour: number
-  readonly bytesIn: number
-  readonly bytesOut: number
-}
+type PendingHour = Readonly<Record<'epoch' | 'hour' | 'bytesIn' | 'bytesOut', number> & { ruleId: string }>
 
 const unsentMinutes = `from journal_row where booked_at is null and sent = 0 and kind = 'minute' and key < ?`
 

@@ -8,7 +8,7 @@ import type { EngineCounters } from './engine-counters.ts'
 import type { JournalStore } from './journal-store.ts'
 import { fold, prune } from './retention.ts'
 
-interface Options {
+export interface WriterOptions {
   readonly db: StateDatabase
   readonly clock: Clock
   readonly log: Log
@@ -23,14 +23,14 @@ const failureLogMs = 60_000
 
 export class JournalWriter {
   readonly epoch: number
-  readonly #options: Options
+  readonly #options: WriterOptions
   #offsetMs = 0 // server's clock less ours
   #countedAt: number // everything delivered until then is written
   #syncedAt: number
   #prunedAt = 0
   #failedAt = 0
 
-  constructor(options: Options) {
+  constructor(options: WriterOptions) {
     this.#options = options
     this.#countedAt = options.clock.now()
     this.epoch = this.#beginEpoch()

@@ -1,4 +1,6 @@
+import { type ErrorCode, Fault } from '../base/errors.ts'
 import { isAtLeast } from '../base/version.ts'
+import type { Client } from '../identity/entities.ts'
 import { defineSlot } from '../slot.ts'
 import type { Capability } from '../wire/message.ts'
 import type { MessageChannel } from '../wire/rpc.ts'
@@ -14,6 +16,17 @@ export const isCapable = (
   { agentVersion, capabilities }: AgentCapabilities,
   { id, since }: Capability
 ): boolean => isAtLeast(capabilities === null ? agentVersion : (capabilities[id] ?? ''), since)
+
+/** Throws `refusal` if the agent, as it was last seen, lacks the capability. One never seen is checked when it joins. */
+export function requireCapability(client: Client, capability: Capability, refusal: ErrorCode): void {
+  const { agentVersion, capabilities = null } = client
+  if (agentVersion == null || isCapable({ agentVersion, capabilities }, capability)) return
+  const { id, since } = capability
+  throw new Fault(
+    refusal,
+    `client ${client.id} runs ${agentVersion}, without ${id} ${since}; update its agent`
+  )
+}
 
 /** A connected agent. */
 export interface Peer extends MessageChannel, AgentCapabilities {

@@ -6,7 +6,6 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Fault, listenFailed } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
-import type { Release } from '../../kernel/base/releases.ts'
 import { contentType } from './format.ts'
 import type { Scrape } from './scrape.ts'
 
@@ -16,14 +15,9 @@ interface Options {
   readonly scrape: Scrape
 }
 
-export interface MetricsListener {
-  readonly port: number
-  readonly close: Release
-}
-
 const limits = { headersTimeout: 10_000, requestTimeout: 10_000, keepAliveTimeout: 5_000 }
 
-export async function openListener({ listen, scrape, log }: Options): Promise<MetricsListener> {
+export async function openListener({ listen, scrape, log }: Options) {
   const server = createServer(limits, handle(scrape, log))
   server.maxConnections = 64
   const { hostname, port } = new URL(`http://${listen}`)

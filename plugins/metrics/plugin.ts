@@ -1,9 +1,14 @@
 import { asFunction } from 'awilix'
+import { Type } from 'typebox'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { Listen } from '../../kernel/settings.ts'
 import { openListener } from './listener.ts'
 import { routes } from './routes.ts'
 import { openScrape, type Scrape } from './scrape.ts'
-import { keys } from './settings.ts'
+
+const keys = Type.Object({
+  metrics_listen: Listen('127.0.0.1:7081', 'Address of /metrics, which needs no credential.')
+})
 
 interface Deps extends Kernel<typeof keys> {
   readonly scrape: Scrape

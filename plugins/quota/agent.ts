@@ -32,10 +32,11 @@ export default {
       answer: (user_id, revision) => ({ user_id, revision }),
       saved: {
         message: SavedQuota,
-        from: (update, call) => ({
-          ...termsOf(update),
-          limit: plus(call.journal.delivered(update.user_id), remainingBytes(update, call))
-        })
+        from(update, call) {
+          const { revision, monthly_bytes, anchor, period_end, hold_secs } = update
+          const limit = plus(call.journal.delivered(update.user_id), remainingBytes(update, call))
+          return { revision, monthly_bytes, anchor, period_end, limit, hold_secs }
+        }
       },
       async apply(user, quota, call) {
         quotasOf(call).set(user, quota)
@@ -71,14 +72,6 @@ const refusals = {
   bytes: 'traffic_quota',
   budget: 'traffic_quota_exhausted'
 }
-
-const termsOf = ({ revision, monthly_bytes, anchor, period_end, hold_secs }: TrafficQuotaUpdate) => ({
-  revision,
-  monthly_bytes,
-  anchor,
-  period_end,
-  hold_secs
-})
 
 /** The size, less uncleared usage, less bytes that the server had not committed when it sent the update. */
 function remainingBytes(update: TrafficQuotaUpdate, { journal }: AgentCall): number {

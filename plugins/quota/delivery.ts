@@ -17,26 +17,10 @@ export const objectKeyOf = ({ clientId, userId: id }: Pick<Quota, 'clientId' | '
   id
 })
 
-export function openDelivery({ store, control, clock, log, stats }: Services) {
-  function updateOf(quota: Quota, revision: number, position: JournalPosition | null): TrafficQuotaUpdate {
-    const now = rolledOver(quota, clock.now())
-    return {
-      action: 'SET',
-      user_id: now.userId,
-      revision,
-      monthly_bytes: now.monthlyBytes,
-      anchor: now.anchor,
-      period_end: currentPeriod(now, clock.now()).end,
-      since: countedSince(now),
-      booked: now.used,
-      credit: now.credit,
-      epoch: position?.epoch ?? '',
-      seq: position?.seq ?? 0,
-      hold_secs: now.holdSecs
-    }
-  }
+export const openDelivery = (deps: Services) => ({ kind: openKind(deps), connection: openConnection(deps) })
 
-  const kind = defineObjectKind({
+const openKind = ({ clock, log, stats }: Services) =>
+  defineObjectKind({
     kind: quotaKind,
     capability,
     push: TrafficQuotaUpdate,
@@ -44,12 +28,15 @@ export function openDelivery({ store, control, clock, log, stats }: Services) {
     /** Usage, and the report up to which it counts, come from one transaction. */
     async load(rows, em) {
       const clientId = rows[0]?.clientId ?? ''
-      const where = { clientId, userId: { $in: rows.map(({ id }) => id) } }
+      const revisions = new Map(rows.map(({ id, revision }) => [id, revision]))
+      const where = { clientId, userId: { $in: [...revisions.keys()] } }
       const quotas = await em.find(Quota, where, { disableIdentityMap: true })
       const position = await stats.lastCommitted(clientId, em)
-      const revisions = new Map(rows.map(({ id, revision }) => [id, revision]))
       return new Map(
-        quotas.map(quota => [quota.userId, updateOf(quota, revisions.get(quota.userId) ?? 0, position)])
+        quotas.map(quota => {
+          const revision = revisions.get(quota.userId) ?? 0
+          return [quota.userId, { ...updateOf(quota, position, clock.now()), revision }]
+        })
       )
     },
     removal: ({ id, revision }) => ({ ...removal, user_id: id, revision }),
@@ -60,45 +47,21 @@ export function openDelivery({ store, control, clock, log, stats }: Services) {
     }
   })
 
-  const instances = new Map<string, string>() // by client: the agent process that joined last
-
-  /** A new process of an agent may have state older than its revisions say: a restored copy, a disk that lost power. */
-  function replay({ clientId, instanceId }: Peer): void {
-    const last = instances.get(clientId)
-    instances.set(clientId, instanceId)
-    if (last === undefined || last === instanceId) return
-    store
-      .change(async em => {
-        for (const quota of await em.find(Quota, { clientId }))
-          await control.objects.put(em, objectKeyOf(quota))
-      })
-      .then(
-        () => control.objects.wake(clientId),
-        error => log.error('traffic_quota.not_replayed', String(error), { client: clientId })
-      )
+function updateOf(quota: Quota, position: JournalPosition | null, nowMs: number) {
+  const now = rolledOver(quota, nowMs)
+  return {
+    action: 'SET' as const,
+    user_id: now.userId,
+    monthly_bytes: now.monthlyBytes,
+    anchor: now.anchor,
+    period_end: currentPeriod(now, nowMs).end,
+    since: countedSince(now),
+    booked: now.used,
+    credit: now.credit,
+    epoch: position?.epoch ?? '',
+    seq: position?.seq ?? 0,
+    hold_secs: now.holdSecs
   }
-
-  /** Only a connected agent shows whether it can enforce the quotas of its client. */
-  const connection: ConnectionHooks = {
-    joined(peer) {
-      if (peer.can(capability)) return replay(peer)
-      const { clientId, agentVersion } = peer
-      store
-        .read(em => em.count(Quota, { clientId }))
-        .then(
-          quotas => {
-            if (quotas > 0)
-              log.warn('traffic_quota.unsupported', `agent ${agentVersion} keeps no quota; update it`, {
-                client: clientId,
-                quotas
-              })
-          },
-          error => log.error('traffic_quota.unjudged', String(error), { client: clientId })
-        )
-    }
-  }
-
-  return { kind, connection }
 }
 
 /** A removal: the other fields mean nothing. */
@@ -113,4 +76,45 @@ const removal = {
   epoch: '',
   seq: 0,
   hold_secs: 0
+}
+
+function openConnection({ store, control, log }: Services): ConnectionHooks {
+  const instances = new Map<string, string>() // by client: the agent process that joined last
+
+  async function replay(clientId: string): Promise<void> {
+    try {
+      await store.change(async em => {
+        for (const quota of await em.find(Quota, { clientId }))
+          await control.objects.put(em, objectKeyOf(quota))
+      })
+      control.objects.wake(clientId)
+    } catch (error) {
+      log.error('traffic_quota.not_replayed', String(error), { client: clientId })
+    }
+  }
+
+  async function warnIfLimited({ clientId, agentVersion }: Peer): Promise<void> {
+    try {
+      const quotas = await store.read(em => em.count(Quota, { clientId }))
+      if (quotas === 0) return
+      log.warn('traffic_quota.unsupported', `agent ${agentVersion} keeps no quota; update it`, {
+        client: clientId,
+        quotas
+      })
+    } catch (error) {
+      log.error('traffic_quota.unjudged', String(error), { client: clientId })
+    }
+  }
+
+  return {
+    /** Only a connected agent shows whether it can enforce the quotas of its client. */
+    joined(peer) {
+      if (!peer.can(capability)) return void warnIfLimited(peer)
+      const { clientId, instanceId } = peer
+      const last = instances.get(clientId)
+      instances.set(clientId, instanceId)
+      // A new process of an agent may have state older than its revisions say: a restored copy, a disk that lost power.
+      if (last !== undefined && last !== instanceId) void replay(clientId)
+    }
+  }
 }

@@ -1,8 +1,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { defineCode, Fault } from '../../kernel/base/errors.ts'
-import { isCapable } from '../../kernel/control/peers.ts'
+import { defineCode } from '../../kernel/base/errors.ts'
+import { requireCapability } from '../../kernel/control/peers.ts'
 import type { Call } from '../../kernel/http/route.ts'
-import type { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { Clients } from '../clients/exports.ts'
@@ -12,8 +11,7 @@ import { objectKeyOf, openDelivery } from './delivery.ts'
 import { Quota } from './entities.ts'
 import { notifyLevels } from './levels.ts'
 import { openLifecycle } from './lifecycle.ts'
-import { openReading, quotaMissing } from './reading.ts'
-import { rowOf } from './row.ts'
+import { openReading, quotaMissing, rowOf } from './reading.ts'
 import {
   type ChangeBody,
   checkAnchor,
@@ -48,11 +46,11 @@ export function openQuotas(deps: Services) {
   async function set(pair: PairParams, body: SetBody, { change }: Change): Promise<QuotaRow> {
     const anchor = checkAnchor(body.billing_anchor, clock.now())
     const { client, found } = await store.read(em => find(pair, deps, em))
-    requireSupport(client)
+    requireCapability(client, capability, unsupported)
     if (!found) await requestReport(pair.client_id, deps)
     return save(pair, change, deps, async em => {
       const { client, found } = await find(pair, deps, em)
-      requireSupport(client)
+      requireCapability(client, capability, unsupported)
       if (found && anchor !== undefined && anchor !== found.anchor)
         throw invalidAnchor('cannot be changed; delete the quota and make another')
       const ids = { userId: pair.user_id, clientId: pair.client_id }
@@ -66,7 +64,7 @@ export function openQuotas(deps: Services) {
     return save(pair, change, deps, async em => {
       const { client, found } = await find(pair, deps, em)
       const quota = found ?? quotaMissing(pair)
-      requireSupport(client)
+      requireCapability(client, capability, unsupported)
       const monthlyBytes = body.monthly_bytes ?? quota.monthlyBytes
       return { ...quota, monthlyBytes, credit: isCleared ? quota.used : quota.credit }
     })
@@ -129,13 +127,6 @@ async function requestReport(clientId: string, { stats, log }: Services): Promis
     if (!(error instanceof Refused)) throw error
     log.debug('traffic_quota.no_report', error.message, { client: clientId })
   }
-}
-
-/** Checks the agent as it is or was last seen; one that was never seen is checked when it joins. */
-function requireSupport({ id, agentVersion, capabilities = null }: Client): void {
-  if (agentVersion == null || isCapable({ agentVersion, capabilities }, capability)) return
-  const message = `client ${id} runs ${agentVersion}, without ${capability.id} ${capability.since}; update its agent`
-  throw new Fault(unsupported, message)
 }
 
 const resourceOf = ({ user_id, client_id }: PairParams) => ({ kind: 'quota', id: `${user_id}/${client_id}` })

@@ -1,14 +1,15 @@
 // Reads quotas for their users and for superadmins.
-import type { FilterQuery } from '@mikro-orm/sql'
+import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
 import { defineCode, Fault, notOwner } from '../../kernel/base/errors.ts'
 import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
+import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/exports.ts'
 import type { Users } from '../users/exports.ts'
 import { Quota } from './entities.ts'
-import { rowsOf } from './row.ts'
 import type { PairParams, QuotaRow } from './schema.ts'
+import { bytesUsedOf, currentPeriod, rolledOver } from './usage.ts'
 
 export const quotaNotFound = defineCode('quota_not_found', 404, 8)
 
@@ -66,3 +67,33 @@ export function openReading({ store, clock, clients, users }: Services) {
 export function quotaMissing({ user_id, client_id }: PairParams): never {
   throw new Fault(quotaNotFound, `${user_id} has no quota on client ${client_id}`)
 }
+
+async function rowsOf(quotas: readonly Quota[], nowMs: number, em: EntityManager): Promise<QuotaRow[]> {
+  const ids = [...new Set(quotas.map(({ clientId }) => clientId))]
+  const clients = await em.find(Client, { id: { $in: ids } }, { fields: ['name'] })
+  const names = new Map(clients.map(({ id, name }) => [id, name]))
+  return quotas.map(quota => rowOf(quota, names.get(quota.clientId) ?? '', nowMs))
+}
+
+export function rowOf(quota: Quota, clientName: string, nowMs: number): QuotaRow {
+  const now = rolledOver(quota, nowMs)
+  const { start, end } = currentPeriod(now, nowMs)
+  const used = bytesUsedOf(now)
+  return {
+    user_id: now.userId,
+    client_id: now.clientId,
+    client_name: clientName,
+    monthly_bytes: now.monthlyBytes,
+    billing_anchor: now.anchor,
+    bytes_used: used,
+    bytes_remaining: Math.max(0, now.monthlyBytes - used),
+    period_start: start,
+    period_end: end,
+    exhausted: now.exhaustedAt != null,
+    exhausted_at: now.exhaustedAt == null ? null : secs(now.exhaustedAt),
+    created_at: secs(now.createdAt),
+    updated_at: secs(now.updatedAt)
+  }
+}
+
+const secs = (ms: number): number => Math.floor(ms / 1000)

@@ -1,12 +1,10 @@
 // Sends owner envelopes to agents.
 import { defineObjectKind, type ObjectKey } from '../../kernel/control/managed-objects.ts'
-import type { ConnectionHooks } from '../../kernel/control/peers.ts'
+import type { ConnectionHooks, Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Envelope } from './entities.ts'
 import { encodeLimits } from './limits.ts'
 import { capability, EnvelopeRemove, EnvelopeSet, envelopeKind } from './wire.ts'
-
-type Services = Pick<Kernel, 'store' | 'log'>
 
 export const objectKeyOf = ({
   clientId,
@@ -17,7 +15,7 @@ export const objectKeyOf = ({
   id
 })
 
-export function openDelivery({ store, log }: Services) {
+export function openDelivery({ store, log }: Pick<Kernel, 'store' | 'log'>) {
   const kind = defineObjectKind({
     kind: envelopeKind,
     capability,
@@ -42,24 +40,22 @@ export function openDelivery({ store, log }: Services) {
     }
   })
 
+  async function warnIfLimited({ clientId, agentVersion }: Peer): Promise<void> {
+    try {
+      const envelopes = await store.read(em => em.count(Envelope, { clientId }))
+      if (envelopes === 0) return
+      log.warn('owner_limit.unsupported', `agent ${agentVersion} limits no owner; update it`, {
+        client: clientId,
+        envelopes
+      })
+    } catch (error) {
+      log.error('owner_limit.unjudged', String(error), { client: clientId })
+    }
+  }
+
   /** Only a connected agent shows whether it can enforce the envelopes of its client. */
   const connection: ConnectionHooks = {
-    joined(peer) {
-      if (peer.can(capability)) return
-      const { clientId, agentVersion } = peer
-      store
-        .read(em => em.count(Envelope, { clientId }))
-        .then(
-          envelopes => {
-            if (envelopes > 0)
-              log.warn('owner_limit.unsupported', `agent ${agentVersion} limits no owner; update it`, {
-                client: clientId,
-                envelopes
-              })
-          },
-          error => log.error('owner_limit.unjudged', String(error), { client: clientId })
-        )
-    }
+    joined: peer => void (peer.can(capability) || warnIfLimited(peer))
   }
 
   return { kind, connection }

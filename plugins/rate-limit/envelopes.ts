@@ -1,10 +1,9 @@
 // The envelope of an owner on a client limits all of the owner's rules there together. It outlives the last rule.
 import { timestamp } from '../../kernel/base/clock.ts'
 import { defineCode, Fault, notOwner } from '../../kernel/base/errors.ts'
-import { isCapable } from '../../kernel/control/peers.ts'
+import { requireCapability } from '../../kernel/control/peers.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Call } from '../../kernel/http/route.ts'
-import type { Client } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/exports.ts'
@@ -44,7 +43,7 @@ export function openEnvelopes(deps: Services) {
     const row = await change(resourceOf(at), async em => {
       const client = await clients.get(clientId, em)
       if (ownerId !== operatorId) await users.get(em, ownerId)
-      requireSupport(client)
+      requireCapability(client, capability, unsupported)
       const now = clock.now()
       const known = await em.findOne(Envelope, { clientId, ownerId })
       const envelope = { clientId, ownerId, limits, createdAt: known?.createdAt ?? now, updatedAt: now }
@@ -91,13 +90,6 @@ export function openEnvelopes(deps: Services) {
     })
 
   return { set, remove, read, owners, lifecycle, ...openDelivery(deps) }
-}
-
-/** Checks the agent as it is or was last seen; one that was never seen is checked when it joins. */
-function requireSupport({ id, agentVersion, capabilities = null }: Client): void {
-  if (agentVersion == null || isCapable({ agentVersion, capabilities }, capability)) return
-  const message = `client ${id} runs ${agentVersion}, without ${capability.id} ${capability.since}; update its agent`
-  throw new Fault(unsupported, message)
 }
 
 const resourceOf = ({ client_id, owner_id }: OwnerParams) => ({

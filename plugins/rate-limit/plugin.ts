@@ -12,11 +12,10 @@ import { Envelope, RuleLimit } from './entities.ts'
 import { type Envelopes, envelopeNotFound, openEnvelopes, type Services, unsupported } from './envelopes.ts'
 import { field, limitMissing, pushOptions } from './field.ts'
 import { burstWithoutRate, limitRange } from './limits.ts'
-import { openMetrics } from './metrics.ts'
 import { RateLimit0001 } from './migrations/0001-rate-limit.ts'
 import { routes } from './routes.ts'
 import { limitsEmpty } from './schema.ts'
-import { openThrottles, type Throttles } from './throttles.ts'
+import { openMetrics, openThrottles, type Throttles } from './throttles.ts'
 import { messages, Throttled } from './wire.ts'
 
 interface Deps extends Services {
@@ -44,11 +43,7 @@ export default definePlugin<Deps>({
     objectKindSlot.fillWith(({ envelopes }: Deps) => envelopes.kind),
     connectionSlot.fillWith(({ envelopes }: Deps) => envelopes.connection),
     metricsSlot.fillWith(openMetrics),
-    removedSlot.fillWith(
-      ({ throttles }: Deps) =>
-        async rule =>
-          throttles.forgetRule(rule)
-    ),
+    removedSlot.fillWith(({ throttles }: Deps) => throttles.forgetRule),
     removingSlot.fillWith(({ envelopes, throttles }: Deps) => async (client, em) => {
       await envelopes.lifecycle.clientRemoved(client, em)
       throttles.forgetClient(client.id)

@@ -1,11 +1,9 @@
 // How long connections have waited for a rate limit, by rule and owner, summed over restarts of the agent.
 import type { Peer } from '../../kernel/control/peers.ts'
+import type { Metrics } from '../../kernel/metrics.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import type { Rules } from '../rules/exports.ts'
 import type { Wait } from './wire.ts'
-
-export interface Throttle extends Pick<Wait, 'scope' | 'id'> {
-  readonly clientId: string
-  readonly ms: number
-}
 
 interface Sum {
   readonly wait: Pick<Wait, 'scope' | 'id'>
@@ -32,7 +30,7 @@ export function openThrottles() {
     }
   }
 
-  const all = (): Throttle[] =>
+  const all = () =>
     [...clients].flatMap(([clientId, sums]) =>
       [...sums.values()].map(({ wait, ms }) => ({ ...wait, clientId, ms }))
     )
@@ -40,11 +38,37 @@ export function openThrottles() {
   return {
     record,
     all,
-    forgetRule: ({ id, clientId }: { readonly id: string; readonly clientId: string }): void =>
+    forgetRule: async ({ id, clientId }: { readonly id: string; readonly clientId: string }): Promise<void> =>
       void clients.get(clientId)?.delete(`rule ${id}`),
-    forgetClient: (clientId: string): void => void clients.delete(clientId),
-    forgetOwner(ownerId: string): void {
-      for (const sums of clients.values()) sums.delete(`owner ${ownerId}`)
-    }
+    forgetClient: (clientId: string): void => void clients.delete(clientId)
   }
 }
+
+interface Services extends Pick<Kernel, 'store'> {
+  readonly rules: Rules
+  readonly throttles: Throttles
+}
+
+/** The series of an envelope has an empty rule. */
+export const openMetrics =
+  ({ store, rules, throttles }: Services): Metrics =>
+  async () => {
+    const all = throttles.all()
+    const ids = all.flatMap(({ scope, id }) => (scope === 'rule' ? [id] : []))
+    const owners = await store.read(em => rules.ownershipOf(ids, em))
+    const samples = all.flatMap(({ clientId, scope, id, ms }) => {
+      const owner = scope === 'owner' ? id : owners.get(id)?.owner
+      return owner === undefined
+        ? []
+        : [{ labelValues: [clientId, owner, scope === 'rule' ? id : ''], value: ms / 1000 }]
+    })
+    return [
+      {
+        name: 'svc_rate_limit_throttle_seconds_total',
+        type: 'counter',
+        help: 'Time that connections waited for the rate limit of their rule, or of their owner (without a rule).',
+        labels: ['client', 'owner', 'rule'],
+        samples
+      }
+    ]
+  }

@@ -67,10 +67,8 @@ function totalsOf(ids: readonly string[], em: EntityManager): Promise<JournalRow
 }
 
 function metricsOf(rules: readonly RuleSample[]): readonly Metric[] {
-  const [tcp, udp] = [
-    rules.filter(rule => rule.protocol === 'tcp'),
-    rules.filter(rule => rule.protocol === 'udp')
-  ]
+  const tcp = rules.filter(({ protocol }) => protocol === 'tcp')
+  const udp = rules.filter(({ protocol }) => protocol === 'udp')
   return [
     inAndOut('svc_rule_bytes_total', 'Payload bytes delivered.', rules, ['bytesIn', 'bytesOut']),
     counter('svc_rule_connections_total', 'Connections and flows.', rules, 'connections'),

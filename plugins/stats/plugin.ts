@@ -3,21 +3,19 @@ import { connectionSlot } from '../../kernel/control/peers.ts'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
 import { respond } from '../../kernel/wire/message.ts'
-import type { Clients } from '../clients/exports.ts'
-import { removingSlot } from '../clients/exports.ts'
-import type { Rules } from '../rules/exports.ts'
-import { liveTrafficSlot, removedSlot } from '../rules/exports.ts'
+import { type Clients, removingSlot } from '../clients/exports.ts'
+import { liveTrafficSlot, type Rules, removedSlot } from '../rules/exports.ts'
 import { removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { commands } from './commands.ts'
 import { StatsEpoch, StatsRemovedRule, StatsRow, StatsTotal } from './entities.ts'
 import { committedSlot } from './exports.ts'
-import { liveTrafficOf } from './live-traffic.ts'
 import { Stats0001 } from './migrations/0001-stats.ts'
 import { Stats0002 } from './migrations/0002-datagrams.ts'
 import { Stats0003 } from './migrations/0003-minute.ts'
 import { Stats0004 } from './migrations/0004-whole.ts'
 import { routes } from './routes.ts'
 import { forgetClient } from './rule-owners.ts'
+import type { RuleStats } from './schema.ts'
 import { openStats, type Stats } from './stats.ts'
 import { messages, StatsReport } from './wire.ts'
 
@@ -56,7 +54,10 @@ export default definePlugin<Deps>({
         return { ids: [] }
       }
     })),
-    liveTrafficSlot.fill(liveTrafficOf)
+    liveTrafficSlot.fill(async (ruleId, api) => {
+      const { active_connections, active_flows } = await api.get<RuleStats>(`/v1/rules/${ruleId}/stats`)
+      return active_connections + active_flows
+    })
   ],
   messages,
   handlers: [

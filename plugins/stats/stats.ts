@@ -1,12 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
+import type { ConnectionHooks } from '../../kernel/control/peers.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { Refused } from '../../kernel/wire/message.ts'
 import type { Clients } from '../clients/exports.ts'
 import type { Rules } from '../rules/exports.ts'
 import { openActiveConnections } from './active-connections.ts'
-import { openConnection } from './connection.ts'
 import type { Stats as ExportedStats } from './exports.ts'
 import { epochsSent, openLedger } from './ledger.ts'
 import { openMetrics } from './metrics.ts'
@@ -17,7 +18,7 @@ import type { Flags, RuleStats } from './schema.ts'
 import { openSummary } from './summary.ts'
 import { pruneEnded, pruneEpochs, pruneSpans } from './tables.ts'
 import { openWatch } from './watch.ts'
-import { LastReport } from './wire.ts'
+import { CommittedEpochs, LastReport, welcomePart } from './wire.ts'
 
 export type Stats = ReturnType<typeof openStats>
 
@@ -43,18 +44,20 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
     await control.peers.find(clientId)?.request(LastReport, {}, options)
   }
 
-  /** In short transactions, so that heartbeats are answered in between. */
-  async function prune(): Promise<void> {
-    try {
-      const before = Math.floor((clock.now() - spansKeptMs) / 1000)
-      for (let isMore = true; isMore; await setImmediate())
-        isMore = await store.change(em => pruneSpans(before, em))
-      const ended = clock.now() - endedKeptMs
-      for (let isMore = true; isMore; await setImmediate())
-        isMore = await store.change(em => pruneEnded(ended, em))
-      await store.change(em => pruneEpochs(epochsSent, ended, em))
-    } catch (error) {
-      log.warn('stats.not_tidied', `old rows could not be deleted; tried again in an hour: ${String(error)}`)
+  const connection: ConnectionHooks = {
+    async welcome({ clientId }) {
+      const booked = await store.read(em => ledger.committedSeqs(clientId, em))
+      return { [welcomePart]: codec.encode(CommittedEpochs, { booked }) }
+    },
+    joined: ({ clientId }) => activeConnections.joined(clientId),
+    left: ({ clientId }) => activeConnections.left(clientId),
+    async leaving(peer) {
+      try {
+        await peer.request(LastReport, {})
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error
+        log.debug('stats.no_last_report', error.message, { client_id: peer.clientId })
+      }
     }
   }
 
@@ -64,10 +67,10 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
     ofRule,
     watchRule,
     summary: openSummary({ store, clients, rules, activeConnections }),
-    connection: openConnection({ store, log, codec, ledger, activeConnections }),
+    connection,
     lastCommitted: ledger.lastCommitted,
     metrics: openMetrics({ store, rules, activeConnections }),
-    prune,
+    prune: () => prune(deps),
     async ruleRemoved(rule: RemovedRule, em: EntityManager): Promise<void> {
       await owners.remember(rule, em)
       watch.wake(rule.id) // its read waits for the end of this transaction
@@ -76,4 +79,19 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
     start: () => store.change(owners.reconcile),
     release: activeConnections.release
   } satisfies ExportedStats & Record<string, unknown>
+}
+
+/** In short transactions, so that heartbeats are answered in between. */
+async function prune({ store, clock, log }: Kernel): Promise<void> {
+  try {
+    const before = Math.floor((clock.now() - spansKeptMs) / 1000)
+    for (let isMore = true; isMore; await setImmediate())
+      isMore = await store.change(em => pruneSpans(before, em))
+    const ended = clock.now() - endedKeptMs
+    for (let isMore = true; isMore; await setImmediate())
+      isMore = await store.change(em => pruneEnded(ended, em))
+    await store.change(em => pruneEpochs(epochsSent, ended, em))
+  } catch (error) {
+    log.warn('stats.not_tidied', `old rows could not be deleted; tried again in an hour: ${String(error)}`)
+  }
 }

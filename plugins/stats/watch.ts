@@ -7,8 +7,6 @@ import type { RuleStats } from './schema.ts'
 
 const everyMs = 5_000
 
-export type Watch = ReturnType<typeof openWatch>
-
 export function openWatch({ clock }: Pick<Kernel, 'clock'>) {
   const watched = new Map<string, Set<() => void>>()
 

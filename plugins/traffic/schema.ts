@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
+import { closed } from '../../kernel/http/schema.ts'
 import { invalidBucket } from './window.ts'
 
-const closed = { additionalProperties: false }
 const Count = () => Type.Integer({ minimum: 0 })
 const Secs = (description: string) => Type.Integer({ minimum: 0, description })
 
@@ -16,26 +16,20 @@ const span = {
   )
 }
 
-export const OfUser = Type.Object({ ...span, client_id: Type.Optional(Type.String()) }, closed)
-export const OfClient = Type.Object({ ...span, user_id: Type.Optional(Type.String()) }, closed)
-export const OfAll = Type.Object(span, closed)
+export const OfUser = closed({ ...span, client_id: Type.Optional(Type.String()) })
+export const OfClient = closed({ ...span, user_id: Type.Optional(Type.String()) })
+export const OfAll = closed(span)
 
-export const Traffic = Type.Object(
-  {
-    bucket: Type.Union([Type.Literal('1m'), Type.Literal('1h')]),
-    samples: Type.Array(
-      Type.Object(
-        {
-          ts: Type.Integer({ description: 'Start of the minute or hour of delivery, Unix seconds.' }),
-          bytes_in: Count(),
-          bytes_out: Count()
-        },
-        closed
-      )
-    ),
-    total_bytes_in: Count(),
-    total_bytes_out: Count()
-  },
-  closed
-)
+export const Traffic = closed({
+  bucket: Type.Union([Type.Literal('1m'), Type.Literal('1h')]),
+  samples: Type.Array(
+    closed({
+      ts: Type.Integer({ description: 'Start of the minute or hour of delivery, Unix seconds.' }),
+      bytes_in: Count(),
+      bytes_out: Count()
+    })
+  ),
+  total_bytes_in: Count(),
+  total_bytes_out: Count()
+})
 export type Traffic = Static<typeof Traffic>

@@ -5,7 +5,7 @@ import { defineCode, Fault, invalidTimeRange } from '../../kernel/base/errors.ts
 export const invalidBucket = defineCode('invalid_bucket', 400, 3)
 export const outOfRetention = defineCode('quota_bucket_out_of_retention', 422, 3)
 
-export type Bucket = '1m' | '1h'
+type Bucket = '1m' | '1h'
 
 const daySecs = 86_400
 export const spanSecsOf: Readonly<Record<Bucket, number>> = { '1m': 60, '1h': 3600 }

@@ -2,8 +2,8 @@
 import t from 'tap'
 import { until } from '../../rules/test/fixture.ts'
 import { RulePush } from '../../rules/wire.ts'
-import { openMetrics } from '../metrics.ts'
 import type { EnvelopeRow } from '../schema.ts'
+import { openMetrics } from '../throttles.ts'
 import { EnvelopeRemove, EnvelopeSet, Throttled } from '../wire.ts'
 import { able, rateLimitFixture, refusal } from './fixture.ts'
 
