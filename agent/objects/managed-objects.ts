@@ -1,7 +1,5 @@
 // The objects that the server keeps on this agent: applied and saved. They outlive the stream and the process.
 import type { Static } from 'typebox'
-import type { Clock } from '../../kernel/base/clock.ts'
-import type { Log } from '../../kernel/base/log.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 import { digestOf, type InventoryPage, objectKey } from '../../kernel/wire/control.ts'
 import type { MessageChannel } from '../../kernel/wire/rpc.ts'
@@ -19,12 +17,10 @@ import { type Failure, ObjectKinds } from './object-kinds.ts'
 import { ObjectReporter } from './object-reporter.ts'
 import type { ObjectStore, SavedObject } from './object-store.ts'
 
-interface Options {
+interface Options extends Pick<AgentCall, 'clock' | 'log'> {
   readonly store: ObjectStore
   readonly kinds: readonly AgentObjectKind[]
   readonly call: () => AgentCall
-  readonly clock: Clock
-  readonly log: Log
 }
 
 /** `failure` null: applied. Otherwise failed: applied again when the retry is due. See README.md for the states. */
@@ -39,21 +35,20 @@ interface Entry {
 const pageRows = 500
 
 export class ManagedObjects implements AgentObjects {
+  readonly #options: Options
   readonly #store: ObjectStore
   readonly #kinds: ObjectKinds
-  readonly #clock: Clock
-  readonly #log: Log
   readonly #entries = new Map<string, Entry>()
   readonly #draining: ReturnType<typeof openDrainingObjects>
   readonly #reporter = new ObjectReporter()
   #lastChange: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
-  constructor({ store, kinds, call, clock, log }: Options) {
+  constructor(options: Options) {
+    const { store, kinds, call, clock, log } = options
+    this.#options = options
     this.#store = store
     this.#kinds = new ObjectKinds(kinds, call, log)
-    this.#clock = clock
-    this.#log = log
     this.#draining = openDrainingObjects(clock)
   }
 
@@ -68,14 +63,14 @@ export class ManagedObjects implements AgentObjects {
   /** At start: applies everything that was saved, without a server. A failure shows in the log alone. */
   restore(): Promise<void> {
     return this.#serially(async () => {
+      const { log } = this.#options
       const byRank = Map.groupBy(this.#store.all(), object => rankOf(this.#kinds.orderOf(object)))
       for (const [, objects] of [...byRank].sort(([a], [b]) => a - b))
         await Promise.all(
           objects.map(async object => {
             const { kind, id } = object
             const failure = await this.#load(object)
-            if (failure)
-              this.#log.warn('held.not_restored', failure.message, { kind, id, code: failure.code })
+            if (failure) log.warn('held.not_restored', failure.message, { kind, id, code: failure.code })
           })
         )
     })
@@ -189,7 +184,10 @@ export class ManagedObjects implements AgentObjects {
     this.#entries.set(objectKey(given.object), entry)
     if (given.failure && this.#kinds.has(given.object.kind)) {
       const ms = Math.min(1000 * 2 ** given.retries, 60_000)
-      entry.cancelRetry = this.#clock.after(ms, () => void this.#serially(() => this.#retryGroup(entry)))
+      entry.cancelRetry = this.#options.clock.after(
+        ms,
+        () => void this.#serially(() => this.#retryGroup(entry))
+      )
     }
     return entry
   }
@@ -232,7 +230,10 @@ export class ManagedObjects implements AgentObjects {
 
   #logWithdrawFailed({ kind, id }: SavedObject) {
     return (error: unknown): void =>
-      this.#log.error('held.withdraw_failed', `it may still be in force: ${String(error)}`, { kind, id })
+      this.#options.log.error('held.withdraw_failed', `it may still be in force: ${String(error)}`, {
+        kind,
+        id
+      })
   }
 }
 

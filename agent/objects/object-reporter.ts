@@ -3,8 +3,8 @@ import type { MessageChannel } from '../../kernel/wire/rpc.ts'
 import type { Failure } from './object-kinds.ts'
 import type { SavedObject } from './object-store.ts'
 
-/** An object and why it is not in force; null: it is. */
-export interface ReportedObject {
+/** An object, and why it is not in force; null: it is. */
+interface ReportedObject {
   readonly object: SavedObject
   readonly failure: Failure | null
 }

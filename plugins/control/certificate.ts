@@ -45,8 +45,7 @@ export async function openCertificate(dir: string, settings: CertificateSettings
   const current = currentCertificate(dir, settings)
   if (current) return current
   const { makeCertificate } = await import('./self-signed.ts')
-  saveCertificate(ownFile(dir), await makeCertificate(settings.names ?? []))
-  return readCertificate({ certPath: ownFile(dir) })
+  return saveCertificate(ownFile(dir), await makeCertificate(settings.names ?? []))
 }
 
 const certificates = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
@@ -70,11 +69,12 @@ export function readCertificate({ certPath, keyPath = certPath }: CertificateFil
 export const fingerprintOf = ({ raw }: X509Certificate): string =>
   createHash('sha256').update(raw).digest('hex')
 
-/** Saves certificate and key in one file, so that they change together. */
-export function saveCertificate(file: string, { cert, key }: Omit<Certificate, 'fingerprint'>): void {
+/** Saves certificate and key in one file, so that they change together, and reads them back. */
+export function saveCertificate(file: string, { cert, key }: Omit<Certificate, 'fingerprint'>): Certificate {
   writeFileSync(`${file}.new`, `${cert.trim()}\n${key.trim()}\n`, { mode: 0o600, flush: true })
   renameSync(`${file}.new`, file)
   syncDir(dirname(file))
+  return readCertificate({ certPath: file })
 }
 
 export function syncDir(dir: string): void {

@@ -34,28 +34,22 @@ export async function reconcile(options: Options): Promise<void> {
   const present = await inventory(options)
   const outdated = await catchUp(options, present)
   const isCurrent = (row: ManagedObject): boolean => !outdated.has(objectKey(row))
+  const isInForce = (row: ManagedObject): boolean => {
+    const object = present.get(objectKey(row))
+    return object?.state === 'applied' && object.revision === row.revision
+  }
 
   const cuts = await recordRemovals(options, removals.filter(isCurrent), present)
   await (await window.send([...strays(options, present, wanted), ...cuts])).answered
 
   for (const [name, { order }] of options.kinds) {
-    const [inForce, missing] = partition(
-      wanted.filter(row => row.kind === name && isCurrent(row)),
-      row => {
-        const object = present.get(objectKey(row))
-        return object?.state === 'applied' && object.revision === row.revision
-      }
-    )
+    const due = wanted.filter(row => row.kind === name && isCurrent(row))
+    const [inForce, missing] = partition(due, isInForce)
     await Promise.all(inForce.map(row => record(row, applied)))
     const ordered = order ? await options.store.read(em => order(missing, em)) : missing
     await (await window.send(ordered)).answered
   }
 }
-
-const partition = <T>(all: readonly T[], is: (one: T) => boolean): [T[], T[]] => [
-  all.filter(is),
-  all.filter(one => !is(one))
-]
 
 /** Rows with a body to send. The others must not be on the agent, for example a rule whose field no plugin owns. */
 async function sendable({ rows, window }: Options): Promise<ManagedObject[]> {
@@ -85,11 +79,9 @@ async function recordRemovals(
   removals: readonly ManagedObject[],
   present: ObjectsOfAgent
 ): Promise<ManagedObject[]> {
+  const isDraining = (row: ManagedObject): boolean => present.get(objectKey(row))?.state === 'draining'
   const [left, gone] = partition(removals, row => present.has(objectKey(row)))
-  const [draining, unsent] = partition(
-    left,
-    row => row.removal === 'drain' && present.get(objectKey(row))?.state === 'draining'
-  )
+  const [draining, unsent] = partition(left, row => row.removal === 'drain' && isDraining(row))
   await Promise.all([...gone.map(row => record(row, removed)), ...draining.map(row => record(row, applied))])
   return unsent
 }
@@ -124,3 +116,8 @@ function strays(
     .filter(row => kinds.has(row.kind) && row.state !== 'draining' && !known.has(objectKey(row)))
     .map(({ kind, id, revision }) => ({ clientId, kind, id, revision, removal: 'cut' }))
 }
+
+const partition = <T>(all: readonly T[], is: (one: T) => boolean): [T[], T[]] => [
+  all.filter(is),
+  all.filter(one => !is(one))
+]

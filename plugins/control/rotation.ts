@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import {
+  type Certificate,
   type CertificateFiles,
   type CertificateSettings,
   configuredFiles,
@@ -23,7 +24,7 @@ import {
 } from './pinned-certificate.ts'
 
 interface Options {
-  readonly dir: string // of the data
+  readonly dir: string // the data directory
   readonly settings: CertificateSettings
   readonly store: Kernel['store']
 }
@@ -59,19 +60,14 @@ export class Rotation {
     const count = await store.read(countEnrolled)
     if (how === 'rotate') return this.#stage(made)
     if (count > 0)
-      throw new Fault(
-        wrongUsage,
+      throw refused(
         `${count} enrolled clients pin the present certificate; with --rotate they learn the new one first`
       )
     const configured = configuredFiles(settings)
     if (configured)
-      throw new Fault(
-        wrongUsage,
-        `tls_cert_path gives the certificate; put the new one at ${configured.certPath}`
-      )
-    saveCertificate(this.#own, made)
+      throw refused(`tls_cert_path gives the certificate; put the new one at ${configured.certPath}`)
+    const { fingerprint } = saveCertificate(this.#own, made)
     rmSync(this.#next, { force: true })
-    const { fingerprint } = readCertificate({ certPath: this.#own })
     await this.#pin(fingerprint)
     return { fingerprint, state: 'current' }
   }
@@ -84,8 +80,7 @@ export class Rotation {
     if (fingerprint === null) return this.#adopt(present, how)
     const lost = await store.read(em => unawareClients(fingerprint, em))
     if (lost.length > 0 && how === 'careful')
-      throw new Fault(
-        wrongUsage,
+      throw refused(
         `${lost.length} clients do not know the next certificate yet: ${namesOf(lost)}; start the server until ` +
           'they have connected, or say --force and enroll them again'
       )
@@ -100,20 +95,19 @@ export class Rotation {
     const { isSanName, makeCertificate } = await import('./self-signed.ts')
     const wrong = names.find(name => !isSanName(name.toLowerCase()))
     if (wrong !== undefined)
-      throw new Fault(wrongUsage, `--san ${wrong} is no DNS name (perhaps with a leading *.) and no address`)
+      throw refused(`--san ${wrong} is no DNS name (perhaps with a leading *.) and no address`)
     return makeCertificate([...(this.#options.settings.names ?? []), ...names])
   }
 
-  async #stage(made: { cert: string; key: string }): Promise<Reissued> {
+  async #stage(made: Omit<Certificate, 'fingerprint'>): Promise<Reissued> {
     const { dir, settings, store } = this.#options
-    saveCertificate(this.#next, made)
-    const { fingerprint } = readCertificate({ certPath: this.#next })
+    const { fingerprint } = saveCertificate(this.#next, made)
     const { fingerprint: present } = await openCertificate(dir, settings)
     const isNew = fingerprint !== present
     await store.change(em => setStoreValue('next_leaf', isNew ? fingerprint : null, em))
     if (isNew) return { fingerprint, state: 'next' }
     rmSync(this.#next)
-    throw new Fault(wrongUsage, 'this is the present certificate; none is staged any more')
+    throw refused('this is the present certificate; none is staged any more')
   }
 
   /** Moves the file before the store changes: after a crash in between, the start is refused and points back here. */
@@ -121,7 +115,7 @@ export class Rotation {
     if (!existsSync(this.#next) && readCertificate({ certPath: this.#own }).fingerprint === fingerprint)
       return
     if (readCertificate({ certPath: this.#next }).fingerprint !== fingerprint)
-      throw new Fault(wrongUsage, `${this.#next} is not the certificate that was staged; stage it again`)
+      throw refused(`${this.#next} is not the certificate that was staged; stage it again`)
     renameSync(this.#next, this.#own)
     syncDir(dirname(this.#own))
   }
@@ -130,7 +124,7 @@ export class Rotation {
     const { store } = this.#options
     const pinned = await store.read(em => storeValue('leaf', em))
     if (how === 'careful' || pinned === present)
-      throw new Fault(wrongUsage, 'no certificate is staged; stage one with sluice cert reissue --rotate')
+      throw refused('no certificate is staged; stage one with sluice cert reissue --rotate')
     const lost = await store.read(em => unawareClients(present, em))
     await this.#pin(present)
     return { fingerprint: present, lost, isShadowed: false }
@@ -143,6 +137,8 @@ export class Rotation {
     })
   }
 }
+
+const refused = (message: string): Fault => new Fault(wrongUsage, message)
 
 export const namesOf = (clients: readonly UnawareClient[]): string =>
   clients

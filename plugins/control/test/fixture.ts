@@ -88,7 +88,7 @@ export interface ControlFixture {
 interface Plan {
   readonly connection?: ConnectionHooks
   readonly handlers?: readonly BoundHandler[]
-  readonly greetings?: readonly BoundHandler[]
+  readonly preAuthHandlers?: readonly BoundHandler[]
   readonly clock?: Clock
   readonly kinds?: readonly Partial<ObjectKind>[]
 }
@@ -134,7 +134,7 @@ export async function controlFixture(t: Test, plan: Plan = {}): Promise<ControlF
     codec,
     filled: <T>(slot: Slot<T>) => slotReader('kernel', [{ name: 'things', fills }], () => ({}))(slot),
     handlers: () => plan.handlers ?? [],
-    preAuthHandlers: () => plan.greetings ?? []
+    preAuthHandlers: () => plan.preAuthHandlers ?? []
   })
   await control.listen()
   t.teardown(async () => {
@@ -208,7 +208,7 @@ export async function controlFixture(t: Test, plan: Plan = {}): Promise<ControlF
   }
 }
 
-/** A handler of the server that says a text back. */
+/** A handler of the server that returns the text it gets. */
 export const echo: readonly BoundHandler[] = bindHandlers(
   [respond(Echo, async (_: null, body) => body)],
   () => null

@@ -1,4 +1,4 @@
-// A fleet that comes back at once, and an agent that comes back for ever. Small here; for the figures of record:
+// A fleet that reconnects at once, and an agent that reconnects without end. Small here; in full size:
 //   SLUICE_RECONNECTS=10000 node plugins/control/test/load.test.ts
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

@@ -1,4 +1,4 @@
-// Agents learn the next certificate as they join, and what they said is written down with their token.
+// Agents learn the next certificate when they join. Their confirmation is stored with their token.
 import t, { type Test } from 'tap'
 import { newId } from '../../../kernel/base/id.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
@@ -14,7 +14,7 @@ import plugin from '../plugin.ts'
 
 const next = 'b'.repeat(64)
 
-async function place(t: Test) {
+async function nextPinsFixture(t: Test) {
   const store = await openStore(`${t.testdir()}/sluice.db`, [kernelStore, plugin])
   t.teardown(store.close)
   const log: LogLine[] = []
@@ -23,24 +23,24 @@ async function place(t: Test) {
   let tokenHash = hashOf(newSecret())
   const made = { id: clientId, name: 'paris', address: null, tokenHash, revision: 0, enrolledAt: 0 }
   await store.change(em => em.insert(Client, made))
-  const told: string[] = []
-  /** Its end of a join: what it was told, once that is written down or given up. */
-  const join = async (react: 'keeps' | 'knows no such word' = 'keeps'): Promise<void> => {
+  const announced: string[] = []
+  /** The agent joins. Resolves when its confirmation is stored, or the announcement has failed. */
+  const join = async (reaction: 'confirms' | 'fails' = 'confirms'): Promise<void> => {
     const lines = log.length
     const request = async (_: unknown, { fingerprint }: { fingerprint: string }) => {
-      if (react !== 'keeps') throw new Error('wire.unknown')
-      told.push(fingerprint)
+      if (reaction === 'fails') throw new Error('wire.unknown')
+      announced.push(fingerprint)
       return { fingerprint }
     }
     const peer = { clientId, tokenHash, ended: new AbortController().signal, request }
-    pins.joined(peer as never) // all that it looks at
+    pins.joined(peer as never) // all that is read of it
     for (let turns = 0; log.length === lines && turns < 50; turns++)
       await new Promise(resolve => setImmediate(resolve))
   }
   return {
     store,
     pins,
-    told,
+    announced,
     log,
     join,
     stage: async (fingerprint: string | null) => {
@@ -56,40 +56,40 @@ async function place(t: Test) {
 }
 
 t.test('the next pin is announced once, and again after a later enrollment', async t => {
-  const { stage, join, told, waiting, reenroll } = await place(t)
+  const { stage, join, announced, waiting, reenroll } = await nextPinsFixture(t)
   await join()
-  t.same(told, [], 'nothing waits')
+  t.same(announced, [], 'nothing is staged')
 
   await stage(next)
   t.match(await waiting(), [{ name: 'paris' }])
   await join()
   await join()
-  t.same(told, [next])
+  t.same(announced, [next])
   t.same(await waiting(), [])
 
   await reenroll()
   t.match(await waiting(), [{ name: 'paris' }])
   await join()
-  t.same(told, [next, next])
+  t.same(announced, [next, next])
 })
 
 t.test('a certificate that is no longer staged is taken back, and its row deleted', async t => {
-  const { stage, join, told, store } = await place(t)
+  const { stage, join, announced, store } = await nextPinsFixture(t)
   await stage(next)
   await join()
 
   await stage(null)
   await join()
 
-  t.same(told, [next, ''])
+  t.same(announced, [next, ''])
   t.equal(await store.read(em => em.count(NextPinRow)), 0)
 })
 
 t.test('an agent that does not know the message is logged, and stays unaware', async t => {
-  const { stage, join, log, waiting } = await place(t)
+  const { stage, join, log, waiting } = await nextPinsFixture(t)
   await stage(next)
 
-  await join('knows no such word')
+  await join('fails')
 
   t.match(log, [{ level: 'warn', event: 'certificate.next_not_told' }])
   t.match(await waiting(), [{ name: 'paris' }])

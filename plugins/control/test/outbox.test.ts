@@ -233,9 +233,9 @@ t.test('many reports at once are all recorded', async t => {
 
   for (const [i, id] of ids.entries()) edge.sendStatus({ kind: 'thing', id, revision: i + 1, code: 'down' })
 
-  const words = (await settled(1200)).slice(600)
+  const recorded = (await settled(1200)).slice(600)
   t.same(
-    words,
+    recorded,
     ids.map((id, i) => `${id}@${i + 1} down`)
   )
   t.notOk(edge.ended.aborted)

@@ -1,4 +1,4 @@
-// What an agent holds, and what it is told: by difference, in order, and until it is settled.
+// Reconciling sends the difference between the agent's objects and the rows, in order, until results are recorded.
 import t from 'tap'
 import { Inventory } from '../../../kernel/wire/control.ts'
 import { controlFixture, Drop, Put } from './fixture.ts'

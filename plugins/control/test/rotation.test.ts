@@ -1,4 +1,4 @@
-// The rotation of the certificate: what is refused, what is staged, which clients know of it.
+// The rotation of the certificate: refusals, staging, and the clients that know the next one.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -14,7 +14,7 @@ import plugin from '../plugin.ts'
 import { Rotation } from '../rotation.ts'
 import { showCertificate } from '../show.ts'
 
-async function place(t: Test, settings: CertificateSettings = {}) {
+async function rotationFixture(t: Test, settings: CertificateSettings = {}) {
   const dir = t.testdir({ data: {}, other: {} })
   const data = join(dir, 'data')
   const store = await openStore(join(data, 'sluice.db'), [kernelStore, plugin])
@@ -46,7 +46,7 @@ async function place(t: Test, settings: CertificateSettings = {}) {
 }
 
 t.test('without clients a new certificate is in use at once', async t => {
-  const { data, rotation, present, start } = await place(t)
+  const { data, rotation, present, start } = await rotationFixture(t)
 
   const { fingerprint, state } = await rotation.reissue({ names: ['gate.example'] }, 'replace')
 
@@ -57,7 +57,7 @@ t.test('without clients a new certificate is in use at once', async t => {
 })
 
 t.test('with clients it is staged, and a confirmation counts only with the present token', async t => {
-  const { data, store, rotation, enroll } = await place(t)
+  const { data, store, rotation, enroll } = await rotationFixture(t)
   const { clientId, tokenHash } = await enroll('paris')
   await t.rejects(rotation.reissue({ names: [] }, 'replace'), /1 enrolled clients pin .*--rotate/)
   const { fingerprint } = await rotation.reissue({ names: [] }, 'rotate')
@@ -72,7 +72,7 @@ t.test('with clients it is staged, and a confirmation counts only with the prese
 })
 
 t.test('an activation that was interrupted between file and store is finished by the next', async t => {
-  const { data, store, rotation, enroll, start } = await place(t)
+  const { data, store, rotation, enroll, start } = await rotationFixture(t)
   await enroll('paris')
   const { fingerprint } = await rotation.reissue({ names: [] }, 'rotate')
   writeFileSync(join(data, 'control.pem'), readFileSync(join(data, 'control.next.pem')), { mode: 0o600 })
@@ -87,7 +87,7 @@ t.test('an activation that was interrupted between file and store is finished by
 t.test(
   "the operator's own certificate is staged, activated, and then asked of the configuration",
   async t => {
-    const { rotation, enroll, other, start, given, data } = await place(t)
+    const { rotation, enroll, other, start, given, data } = await rotationFixture(t)
     await enroll('paris')
     await t.rejects(start(given), { errorCode: { code: 'startup.tls_invalid' }, message: /stage this one/ })
 
@@ -101,7 +101,7 @@ t.test(
 )
 
 t.test('a configured certificate that shadows the new one is reported', async t => {
-  const { data, given, store, enroll } = await place(t)
+  const { data, given, store, enroll } = await rotationFixture(t)
   const { fingerprint: old } = await openCertificate(data, given)
   const rotation = new Rotation({ dir: data, settings: given, store })
   await t.rejects(rotation.reissue({ names: [] }, 'replace'), /tls_cert_path gives the certificate/)
@@ -117,7 +117,7 @@ t.test('a configured certificate that shadows the new one is reported', async t 
 t.test(
   'an invalid name, the present certificate, and an activation without a staged one are refused',
   async t => {
-    const { data, rotation } = await place(t)
+    const { data, rotation } = await rotationFixture(t)
     const own = join(data, 'control.pem')
 
     await t.rejects(rotation.reissue({ names: ['not a name'] }, 'rotate'), /is no DNS name/)

@@ -1,4 +1,4 @@
-// Hello and what follows: who is let in, who is replaced, who is sent away, and what the log says of it.
+// Hello and sessions: agents are accepted, replaced and disconnected, and the log shows it.
 import t from 'tap'
 import { Client, SpentToken } from '../../../kernel/identity/entities.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
@@ -96,7 +96,7 @@ t.test('the capabilities of an agent that names none follow from its version', a
 t.test(
   'before Hello only pre-authentication messages are handled, and Hello may follow on the same stream',
   async t => {
-    const { agent, enroll, control } = await controlFixture(t, { greetings: echo })
+    const { agent, enroll, control } = await controlFixture(t, { preAuthHandlers: echo })
     const { token } = await enroll()
     const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
     const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
@@ -114,7 +114,7 @@ t.test(
 )
 
 t.test('frames are small before Hello, and may be large after it', async t => {
-  const { agent, enroll, control } = await controlFixture(t, { greetings: echo, handlers: echo })
+  const { agent, enroll, control } = await controlFixture(t, { preAuthHandlers: echo, handlers: echo })
   const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
   const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
   const { channel } = new Stream({ socket, codec, handlers: [], clock, log: recordLog([]) })
