@@ -2,9 +2,7 @@
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { readConfig, throwProblems, validateConfig } from '../kernel/base/config.ts'
-import { type Guardrails, openGuardrails } from './rules/guardrails.ts'
-
-const Section = Type.Object({ enabled: Type.Optional(Type.Boolean()) }, { additionalProperties: false })
+import { openGuardrails } from './rules/guardrails.ts'
 
 export const agentKeys = Type.Object({
   state_dir: Type.Optional(Type.String({ description: 'Directory of rules, journal and bundle.' })),
@@ -50,40 +48,35 @@ export const agentKeys = Type.Object({
     default: 'json',
     description: 'json: one object per line; pretty: the same for people.'
   }),
-  plugins: Type.Record(Type.String(), Section, {
-    default: {},
-    description: '[plugins.<name>]: enabled = false turns a plugin off; a path or a package name adds one.'
-  })
+  plugins: Type.Record(
+    Type.String(),
+    Type.Object({ enabled: Type.Optional(Type.Boolean()) }, { additionalProperties: false }),
+    {
+      default: {},
+      description: '[plugins.<name>]: enabled = false turns a plugin off; a path or a package name adds one.'
+    }
+  )
 })
-
-type Keys = Static<typeof agentKeys>
-
-export interface AgentConfig extends Keys {
-  readonly state_dir: string
-  readonly guardrails: Guardrails
-}
-
-type Env = Readonly<Record<string, string | undefined>>
 
 export interface ConfigSources {
   readonly file: string | null
-  readonly env: Env
+  readonly env: Readonly<Record<string, string | undefined>>
   readonly stateDir?: string | undefined
 }
 
 /** Reads flags, then environment, then file, then defaults. Throws one Fault with all problems. */
-export function readAgentConfig({ file, env, stateDir }: ConfigSources): AgentConfig {
+export function readAgentConfig({ file, env, stateDir }: ConfigSources) {
   const read = readConfig(agentKeys, { file, env, flags: { state_dir: stateDir } })
   const { value, problems } = validateConfig(agentKeys, read, '')
   throwProblems(problems)
-  const keys = value as Keys // validateConfig has found no problems
+  const keys = value as Static<typeof agentKeys> // validateConfig has found no problems
   const guardrails = openGuardrails(keys, problems)
   throwProblems(problems)
   return { ...keys, state_dir: keys.state_dir ?? defaultStateDir(env), guardrails }
 }
 
 /** systemd sets STATE_DIRECTORY, which may hold several paths. */
-function defaultStateDir(env: Env): string {
+function defaultStateDir(env: ConfigSources['env']): string {
   const [first] = (env['STATE_DIRECTORY'] ?? '').split(':')
   if (first) return first
   const home = env['XDG_STATE_HOME'] || join(env['HOME'] ?? '.', '.local', 'state')

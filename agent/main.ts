@@ -8,7 +8,7 @@ import { Fault, startupInvalid, tokenRevoked } from '../kernel/base/errors.ts'
 import { openLog } from '../kernel/base/log.ts'
 import { loadPlugins } from '../kernel/loader.ts'
 import { runAgent, type Signals } from './agent.ts'
-import { type AgentConfig, type ConfigSources, readAgentConfig } from './config.ts'
+import { type ConfigSources, readAgentConfig } from './config.ts'
 import type { EngineOptions } from './engine.ts'
 import { logSelection, selectEngine } from './engine-selection.ts'
 import { type Bundle, readBundle } from './link/bundle.ts'
@@ -54,12 +54,13 @@ export async function startAgent(
   const selection = selectEngine(config.engine)
   logSelection(selection, log)
   const { bind, guardrails, state_dir: stateDir, threads } = config
-  const tuning = {
-    ...(threads !== undefined && { threads }),
-    ...(start.env['SVC_DISABLE_SPLICE'] === '1' && { splice: 'off' as const })
-  }
-  const openEngine = (options: EngineOptions) => selection.open({ ...options, ...tuning })
-  const plugins = await withMetrics(setup.plugins, config)
+  const openEngine = (options: EngineOptions) =>
+    selection.open({
+      ...options,
+      ...(threads !== undefined && { threads }),
+      ...(start.env['SVC_DISABLE_SPLICE'] === '1' && { splice: 'off' as const })
+    })
+  const plugins = [...setup.plugins, ...(await metricsPlugins(config.metrics_listen))]
   const resolver = openResolver({ clock })
   const keepAlive = setInterval(() => {}, 2 ** 30) // without rules and a stream nothing else keeps the process running
   try {
@@ -88,11 +89,11 @@ async function setUp(start: AgentStart) {
   return { config, bundleFile, plugins, version: start.version, log }
 }
 
-/** Loads the metrics listener only where one is configured. */
-async function withMetrics(plugins: readonly AgentPlugin[], { metrics_listen: listen }: AgentConfig) {
-  if (listen === undefined) return plugins
+/** Loads the module only where /metrics is configured. */
+async function metricsPlugins(listen: string | undefined): Promise<readonly AgentPlugin[]> {
+  if (listen === undefined) return []
   const { metricsPlugin } = await import('./observe/metrics.ts')
-  return [...plugins, metricsPlugin(listen)]
+  return [metricsPlugin(listen)]
 }
 
 async function enrollHere(setup: Setup, uri: string, signal: AbortSignal): Promise<Bundle> {

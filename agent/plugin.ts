@@ -95,12 +95,12 @@ export interface AgentObjectKind<
   readonly kind: string
   readonly push: Request<P, A>
   readPush(push: Static<P>): ObjectChange
-  /** Left out where a push can also ask for a removal. */
+  /** Absent where a push can also ask for a removal. */
   readonly remove?: Request<R, A>
   readRemove?(removal: Static<R>): ObjectChange
   /** The answer to a push or a removal; `revision` is the one that the agent has now. */
   answer(id: string, revision: number): Static<A>
-  /** What is saved and applied in place of the push, worked out when the push arrives. */
+  /** Derives, when a push arrives, the object to save and apply in its place. */
   readonly saved?: {
     readonly message: Message<S>
     from(push: Static<P>, call: AgentCall): Static<S>
@@ -109,7 +109,7 @@ export interface AgentObjectKind<
   isEqual?(object: Static<S>, other: Static<S>): boolean
   /** Puts the object in force; throws Refused where it cannot. At a restart it is called for every saved object. */
   apply(id: string, object: Static<S>, call: AgentCall): Promise<void>
-  /** A push is in force, and its answer is about to be sent. */
+  /** Called when a push is in force, before its answer is sent. */
   applied?(push: Static<P>, call: AgentCall): void
   /** Objects of one `group` come into force in the order of their `rank`, the lowest first. Default: all at once. */
   applyOrder?(object: Static<S>, call: AgentCall): ApplyOrder
@@ -127,12 +127,11 @@ export function defineObjectKind<
   return kind
 }
 
-/** What a push or a removal asks for. */
+/** The change that a push or a removal asks for. */
 export interface ObjectChange {
   readonly id: string
   readonly revision: number
-  /** Set: the object is to go. */
-  readonly removal?: 'drain' | 'cut'
+  readonly removal?: 'drain' | 'cut' // absent: the object is put in force
   /** What to do with an object that cannot be applied now, see `AgentObjects.put`. Default: 'retry'. */
   readonly attempts?: Attempts
 }
@@ -221,12 +220,11 @@ export interface AgentObjects {
   /** Takes an object out of force and deletes it; reports its removal when the drain has ended. */
   drop(object: Omit<AgentObject, 'value' | 'bytes'>, removal: 'drain' | 'cut'): Promise<AgentApplyResult>
 }
+
 export interface AgentObject {
   readonly kind: string
   readonly id: string
   readonly revision: number
-  /** Of the message that the kind saves. */
-  readonly value: unknown
-  /** The encoded value, where the caller has it. */
-  readonly bytes?: Uint8Array
+  readonly value: unknown // body of the message that the kind saves
+  readonly bytes?: Uint8Array // the encoded value, where the caller has it
 }

@@ -16,7 +16,11 @@ import type { Stats } from '../plugins/stats/stats.ts'
 import { scratchFor } from './scratch.ts'
 import { connectAgent, type Script, type ScriptedAgent, scriptedResponse } from './scripted-agent.ts'
 import { type Delivered, openJournal } from './test-journal.ts'
-import { testServer as open, type TestServer } from './test-server.ts'
+import {
+  testServer as open,
+  type TestServerOptions as ServerOptions,
+  type TestServer
+} from './test-server.ts'
 
 export { type Conformance, conform } from './conformance.ts'
 export { type FakeClock, fakeClock } from './fake-clock.ts'
@@ -26,11 +30,9 @@ export { type Script, type ScriptedAgent, scriptedResponse } from './scripted-ag
 /** A test of node:test (`after`) or of tap (`teardown`). */
 export type TestContext = { after(release: () => unknown): void } | { teardown(release: () => unknown): void }
 
-export interface TestServerOptions {
+export interface TestServerOptions extends Pick<ServerOptions, 'keys' | 'sections'> {
   /** Run in addition to all built-in plugins. */
   readonly plugins?: readonly Plugin[]
-  readonly keys?: Readonly<Record<string, unknown>> // top level of the configuration
-  readonly sections?: Readonly<Record<string, unknown>> // of the configuration, by plugin
 }
 
 export interface KitServer extends TestServer {

@@ -61,12 +61,15 @@ export interface ScriptedResponse {
   readonly reply: (body: never) => unknown
 }
 
-export interface Script {
+interface Endpoint {
   readonly port: number
   readonly fingerprint: string
-  readonly token: string
   readonly host?: string
   readonly localAddress?: string // for example 127.0.0.2
+}
+
+export interface Script extends Endpoint {
+  readonly token: string
   readonly version?: string
   readonly capabilities?: Readonly<Record<string, string>> | null // null: a Hello without the map
   readonly instanceId?: string
@@ -192,7 +195,7 @@ function codecOf(messages: readonly Message[]): Codec {
 }
 
 /** Opens TLS and checks the pin before anything is sent, as agents do. */
-export async function dial({ port, fingerprint, host = '127.0.0.1', localAddress }: Dialled) {
+export async function dial({ port, fingerprint, host = '127.0.0.1', localAddress }: Endpoint) {
   const raw = connectRaw({ port, host, ...(localAddress !== undefined && { localAddress }) })
   const socket = connect({
     socket: raw,
@@ -206,7 +209,6 @@ export async function dial({ port, fingerprint, host = '127.0.0.1', localAddress
   socket.destroy()
   throw new Error(`the server's certificate is ${got}, pinned is ${fingerprint}`)
 }
-type Dialled = Pick<Script, 'port' | 'fingerprint' | 'host' | 'localAddress'>
 
 const helloOf = (script: Script): Static<typeof Hello.body> => ({
   token: script.token,

@@ -49,8 +49,8 @@ export interface TestServer {
 export interface TestServerOptions {
   /** Names of built-in plugins, or manifests; control and http are always included. Default: all built-in plugins. */
   readonly plugins?: readonly (string | Plugin)[]
-  readonly keys?: Readonly<Record<string, unknown>>
-  readonly sections?: Readonly<Record<string, unknown>>
+  readonly keys?: Readonly<Record<string, unknown>> // top level of the configuration
+  readonly sections?: Readonly<Record<string, unknown>> // of the configuration, by plugin
   readonly dir?: string
   readonly clock?: FakeClock
 }

@@ -1,14 +1,13 @@
 // Enrollment: the agent makes a token and redeems a one-time code, so that the server accepts the token.
 import { createHash, randomBytes } from 'node:crypto'
-import type { Static } from 'typebox'
+import type { Static, TSchema } from 'typebox'
 import type { Clock } from '../../kernel/base/clock.ts'
 import { Fault, internal, serverUnreachable, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import { controlMessages, Hello } from '../../kernel/wire/control.ts'
 import { wireMessages } from '../../kernel/wire/envelope.ts'
-import { Refused } from '../../kernel/wire/message.ts'
-import type { MessageChannel } from '../../kernel/wire/rpc.ts'
+import { Refused, type Request } from '../../kernel/wire/message.ts'
 import { Stream } from '../../kernel/wire/stream.ts'
 import { messages, Redeem, Redeemed, redeemCodes } from '../../plugins/enrollment/wire.ts'
 import { type Bundle, type PendingBundle, readPending, writeBundle, writePending } from './bundle.ts'
@@ -68,16 +67,13 @@ export function parseEnrollmentUri(uri: string) {
 
 function redeem(enrollment: Enrollment, { code }: EnrollmentUri, pending: PendingBundle) {
   const token_hash = createHash('sha256').update(pending.token).digest('hex')
-  return requestWithRetry(enrollment, pending, channel =>
-    channel.request(Redeem, { code, token_hash }, { deadlineMs })
-  )
+  return requestWithRetry(enrollment, pending, Redeem, { code, token_hash })
 }
 
 /** The code was refused, perhaps because an earlier run redeemed it: then the server already accepts the token. */
 async function findIdentity(enrollment: Enrollment, pending: PendingBundle): Promise<Identity | null> {
-  const welcome = await requestWithRetry(enrollment, pending, channel =>
-    channel.request(Hello, { ...enrollment.hello, token: pending.token }, { deadlineMs })
-  )
+  const hello = { ...enrollment.hello, token: pending.token }
+  const welcome = await requestWithRetry(enrollment, pending, Hello, hello)
   if (welcome instanceof Refused) return null
   const part = welcome.parts['enrollment']
   const unnamed = { client_id: '', client_name: '', server_endpoint: pending.server_endpoint }
@@ -94,37 +90,38 @@ const attempts = 3
 const deadlineMs = 15_000 // longer than the 10 s after which a server drops an unauthenticated stream
 
 /** Returns the response, or the server's refusal. Without either, it tries again on a new stream; throws Fault. */
-async function requestWithRetry<A>(
+async function requestWithRetry<B extends TSchema, A extends TSchema>(
   enrollment: Enrollment,
   pending: PendingBundle,
-  request: (channel: MessageChannel) => Promise<A>
-): Promise<A | Refused> {
+  request: Request<B, A>,
+  body: Static<B>
+): Promise<Static<A> | Refused> {
   for (let attempt = 1; ; attempt++) {
-    const outcome = await requestOnce(enrollment, pending, request)
+    const stream = await openStream(enrollment, pending)
+    const outcome = await stream.channel
+      .request(request, body, { deadlineMs })
+      .catch(refusalOf)
+      .finally(() => stream.end('answered'))
     if (!(outcome instanceof Refused) || !outcome.code.startsWith('wire.')) return outcome
     if (attempt === attempts || enrollment.signal.aborted)
       throw new Fault(serverUnreachable, `no answer: ${outcome.message}; run the same command again`)
   }
 }
 
-async function requestOnce<A>(
+async function openStream(
   { clock, log, signal }: Enrollment,
-  { server_endpoint: endpoint, server_cert_sha256: pin }: PendingBundle,
-  request: (channel: MessageChannel) => Promise<A>
-): Promise<A | Refused> {
+  { server_endpoint: endpoint, server_cert_sha256: pin }: PendingBundle
+): Promise<Stream> {
   const socket = await connectPinned({ endpoint, pins: [pin], clock, signal }).catch((cause: Error) => {
     throw new Fault(serverUnreachable, `${endpoint}: ${cause.message}`, { cause })
   })
   const codec = openCodec([...wireMessages, ...controlMessages, ...messages])
-  const stream = new Stream({ socket, codec, handlers: [], clock, log })
-  try {
-    return await request(stream.channel)
-  } catch (error) {
-    if (error instanceof Refused) return error
-    throw error
-  } finally {
-    stream.end('answered')
-  }
+  return new Stream({ socket, codec, handlers: [], clock, log })
+}
+
+function refusalOf(error: unknown): Refused {
+  if (error instanceof Refused) return error
+  throw error
 }
 
 function faultOf({ code, message }: Refused): Fault {

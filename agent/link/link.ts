@@ -26,7 +26,7 @@ export class Link {
 
   constructor(options: LinkOptions, signal: AbortSignal) {
     const bundle = readBundle(options.bundleFile)
-    if (!bundle) throw new TypeError(`${options.bundleFile} existed when the agent started`)
+    if (!bundle) throw new TypeError(`bundle ${options.bundleFile} was deleted after the start`)
     this.#options = options
     this.#signal = signal
     this.#bundle = bundle

@@ -1,11 +1,11 @@
+import { once } from 'node:events'
 import type { Clock } from '../../kernel/base/clock.ts'
 
 /** Resolves when `signal` is aborted. */
-export const aborted = (signal: AbortSignal): Promise<null> =>
-  new Promise(resolve => {
-    if (signal.aborted) return resolve(null)
-    signal.addEventListener('abort', () => resolve(null), { once: true })
-  })
+export async function aborted(signal: AbortSignal): Promise<null> {
+  if (!signal.aborted) await once(signal, 'abort')
+  return null
+}
 
 /** Resolves after `ms` milliseconds, or when `signal` is aborted, whichever comes first. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {

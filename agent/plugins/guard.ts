@@ -14,7 +14,7 @@ const handlerSecs = 15 // longer than `kindSecs`: a handler may apply objects
 /** Wraps every function of a plugin: where a result is awaited an error becomes a refusal, else it is only logged. */
 export function guardPlugin(plugin: AgentPlugin, log: Log): AgentPlugin {
   const { name, handlers = [], fields = [], kinds = [] } = plugin
-  const guard = new Guard(name, log)
+  const guard = openGuard(name, log)
   return {
     ...plugin,
     handlers: [...handlers, ...kinds.flatMap(objectHandlers)].map(({ name, run }) => ({
@@ -66,66 +66,64 @@ const guardKind = ({ applyOrder, ...kind }: AgentObjectKind, guard: Guard): Agen
   })
 })
 
-class Guard {
-  readonly #plugin: string
-  readonly #log: Log
-  readonly #calls = new WeakMap<AgentCall, AgentCall>()
+type Guard = ReturnType<typeof openGuard>
 
-  constructor(plugin: string, log: Log) {
-    this.#plugin = plugin
-    this.#log = log
-  }
+function openGuard(plugin: string, log: Log) {
+  const calls = new WeakMap<AgentCall, AgentCall>()
 
   /** Returns the call with a guarded clock: always the same object, because plugins use it as a key. */
-  call(call: AgentCall): AgentCall {
-    const guarded = this.#calls.get(call) ?? { ...call, clock: this.#clock(call.clock) }
-    this.#calls.set(call, guarded)
+  function guardCall(call: AgentCall): AgentCall {
+    const { clock } = call
+    const guardedClock: Clock = {
+      ...clock,
+      after: (ms, work) => clock.after(ms, () => void orLog('clock.after', work)),
+      every: (ms, work) => clock.every(ms, () => void orLog('clock.every', work))
+    }
+    const guarded = calls.get(call) ?? { ...call, clock: guardedClock }
+    calls.set(call, guarded)
     return guarded
   }
 
-  orRefuse<T>(hook: string, work: () => T): T {
+  function orRefuse<T>(hook: string, work: () => T): T {
     try {
       return work()
     } catch (error) {
-      throw this.#refusalOf(hook, error)
+      throw refusalOf(hook, error)
     }
   }
 
-  async orRefuseIn<T>(secs: number, hook: string, work: () => Promise<T>): Promise<T> {
-    return withTimeout(secs, hook, work).catch(error => {
-      throw this.#refusalOf(hook, error)
+  const orRefuseIn = <T>(secs: number, hook: string, work: () => Promise<T>): Promise<T> =>
+    withTimeout(secs, hook, work).catch(error => {
+      throw refusalOf(hook, error)
     })
-  }
 
   /** Starts the work at once and never rejects. */
-  async orLog(hook: string, work: () => unknown): Promise<void> {
+  async function orLog(hook: string, work: () => unknown): Promise<void> {
     try {
       await work()
     } catch (error) {
-      this.#logFailure(hook, error)
+      logFailure(hook, error)
     }
   }
 
-  #clock(clock: Clock): Clock {
-    return {
-      ...clock,
-      after: (ms, work) => clock.after(ms, () => void this.orLog('clock.after', work)),
-      every: (ms, work) => clock.every(ms, () => void this.orLog('clock.every', work))
-    }
-  }
-
-  #refusalOf(hook: string, error: unknown): Refused | Fault {
+  function refusalOf(hook: string, error: unknown): Refused | Fault {
     if (error instanceof Refused || error instanceof Fault) return error
-    this.#logFailure(hook, error)
-    const message = `plugin ${this.#plugin} failed at ${hook}; the agent's log says why`
-    return new Refused('internal', message, { cause: error })
+    logFailure(hook, error)
+    return new Refused('internal', `plugin ${plugin} failed at ${hook}; the agent's log says why`, {
+      cause: error
+    })
   }
 
-  #logFailure(hook: string, error: unknown): void {
-    const plugin = this.#plugin
-    const stack = error instanceof Error ? error.stack : null
+  function logFailure(hook: string, error: unknown): void {
     if (error instanceof Refused && error.code === 'wire.closed')
-      this.#log.debug('plugin.unheard', error.message, { plugin, hook })
-    else this.#log.error('plugin.failed', String(error), { plugin, hook, error: stack })
+      log.debug('plugin.unheard', error.message, { plugin, hook })
+    else
+      log.error('plugin.failed', String(error), {
+        plugin,
+        hook,
+        error: error instanceof Error ? error.stack : null
+      })
   }
+
+  return { call: guardCall, orRefuse, orRefuseIn, orLog }
 }

@@ -5,25 +5,20 @@ import type { EngineRule, Filter, Match } from '../engine.ts'
 import { canonicalAddress } from '../net/address.ts'
 import { compileFilters } from '../net/filter.ts'
 
-export interface Guardrails {
-  /** Checks, before a rule opens, its ports and the targets given as addresses. Throws Refused. */
-  admit(rule: Pick<EngineRule, 'from' | 'to' | 'targets'>): void
-  /** Checks the addresses of DNS names, at every dial. */
-  readonly filter: Filter
-}
-
 export interface GuardrailKeys {
   readonly allow_ports: readonly (number | string)[] // empty: all
   readonly allow_targets: readonly string[] // empty: all
   readonly deny_targets: readonly string[]
 }
 
+export type Guardrails = ReturnType<typeof openGuardrails>
+
 type Ports = readonly [from: number, to: number]
 
 const refusal = 'denied_by_agent'
 
 /** Parses the keys; adds a message to `problems` for each entry that is invalid. */
-export function openGuardrails(keys: GuardrailKeys, problems: string[]): Guardrails {
+export function openGuardrails(keys: GuardrailKeys, problems: string[]) {
   const read = <V>(key: keyof GuardrailKeys, parse: (text: string) => V | null): V[] =>
     keys[key].flatMap(text => {
       const value = parse(String(text))
@@ -32,6 +27,7 @@ export function openGuardrails(keys: GuardrailKeys, problems: string[]): Guardra
     })
   const ports = read('allow_ports', parsePorts)
   const allow = read('allow_targets', parseMatch)
+  /** Checks the addresses of DNS names, at every dial. */
   const filter: Filter = {
     allow: allow.length > 0 ? allow : null,
     deny: read('deny_targets', parseMatch),
@@ -40,6 +36,7 @@ export function openGuardrails(keys: GuardrailKeys, problems: string[]): Guardra
 
   const check = problems.length > 0 ? null : compileFilters({ source: null, target: [filter] }).target
 
+  /** Checks, before a rule opens, its ports and the targets given as addresses. Throws Refused. */
   function admit({ from, to, targets }: Pick<EngineRule, 'from' | 'to' | 'targets'>): void {
     for (let port = from; port <= to; port++) {
       if (ports.length > 0 && !ports.some(range => includes(range, port)))
