@@ -1,7 +1,7 @@
 // The server's side of the control stream: listener, handshake, sessions and managed objects.
 import type { Static } from 'typebox'
 import type { ControlHost, ControlOptions } from '../../kernel/control/host.ts'
-import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
+import { type ObjectKind, objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { Hello } from '../../kernel/wire/control.ts'
 import { handshakeFrameLimit } from '../../kernel/wire/frame.ts'
 import type { BoundHandler } from '../../kernel/wire/message.ts'
@@ -27,13 +27,7 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   const handshake = openHandshake({ ...options, generation })
   const requestIds = openRequestIds()
   const pending = new PendingResults(clock)
-  // In the order in which they are sent: what limits an object comes before it.
-  const kinds = () =>
-    new Map(
-      filled(objectKindSlot)
-        .map(({ value }) => [value.kind, value] as const)
-        .reverse()
-    )
+  const kinds = () => sendOrder(filled(objectKindSlot))
   const record = openRecordResult({ store, log, kinds, pending })
   const sessions = new Sessions({ ...options, generation, requestIds, kinds, record })
   const listener = new Listener({ listen: settings.listen, certificate, clock, log, onStream })
@@ -79,3 +73,7 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
     }
   }
 }
+
+/** The kinds by name, in the order in which they are sent: what limits an object comes before it. */
+const sendOrder = (filled: readonly { readonly value: ObjectKind }[]): ReadonlyMap<string, ObjectKind> =>
+  new Map(filled.toReversed().map(({ value }) => [value.kind, value]))
