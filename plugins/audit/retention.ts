@@ -59,7 +59,7 @@ export function openRetention({ store, clock, log, config }: Kernel<typeof keys>
   }
 
   return {
-    /** Deletes what is too old or too much. One run at a time. */
+    /** Deletes entries that are too old or beyond the maximum. One run at a time. */
     tidy(): Promise<void> {
       running ??= run().finally(() => {
         running = null

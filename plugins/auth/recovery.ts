@@ -48,10 +48,9 @@ export function openRecovery(deps: Deps) {
       await users.get(em, userId) // may be deleted meanwhile
       await passwords.set(em, userId, hash, duration)
       const sessionsRevoked = await sessions.endAll(em, userId)
+      const active = { userId, revokedAt: null }
       const tokensRevoked =
-        apiTokens === 'keep'
-          ? 0
-          : await em.nativeUpdate(Credential, { userId, revokedAt: null }, { revokedAt: clock.now() })
+        apiTokens === 'keep' ? 0 : await em.nativeUpdate(Credential, active, { revokedAt: clock.now() })
       return {
         user_id: userId,
         ...(newPassword === null && { temporary_password: password }),

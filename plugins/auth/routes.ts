@@ -64,7 +64,7 @@ const logout = defineRoute({
   async run({ sessions }: Deps, call) {
     const tokenHash = sessions.currentHash(call)
     if (tokenHash === null)
-      throw new Fault(unauthenticated, 'only a web session logs out; a bearer is revoked')
+      throw new Fault(unauthenticated, 'only a web session can log out; revoke a bearer token instead')
     await call.change({ kind: 'user', id: call.principal.userId }, em =>
       em.nativeDelete(Session, { tokenHash })
     )

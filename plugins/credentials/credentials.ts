@@ -44,7 +44,7 @@ export function openCredentials({ store, clock, users }: Kernel & { readonly use
     return issuedOf(credential, token)
   }
 
-  /** Gives a credential a new token, which lasts as long as it was issued for. */
+  /** Gives a credential a new token with the lifetime it was issued for. */
   async function rotate(userId: string, id: string, { principal, change }: Caller) {
     await requireOwner(userId, principal)
     return change({ kind: 'credential', id }, async em => {

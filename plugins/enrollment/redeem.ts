@@ -29,32 +29,27 @@ export async function redeem(
 ): Promise<Static<typeof wire.Redeemed.body>> {
   const { store, clients, log } = deps
   const { redeemed, result, replacedTokenHash } = await store.change(async em => {
-    const row = requireRedeemable(
-      await em.findOne(Enrollment, { codeHash: hashOf(code) }),
-      tokenHash,
-      deps.clock.now()
-    )
+    const found = await em.findOne(Enrollment, { codeHash: hashOf(code) })
+    const row = requireRedeemable(found, tokenHash, deps.clock.now())
     return row.usedAt ? repeat(row) : claim(deps, { row, tokenHash, em })
   })
   if (replacedTokenHash !== null) clients.endSession(redeemed.client_id, replacedTokenHash)
-  const fields = { client_id: redeemed.client_id, client_name: redeemed.client_name }
-  log.info('enrollment.redeemed', `an enrollment code was redeemed: ${result}`, {
-    ...fields,
-    remote_addr: peer.remoteAddr
-  })
+  const { client_id, client_name } = redeemed
+  const fields = { client_id, client_name, remote_addr: peer.remoteAddr }
+  log.info('enrollment.redeemed', `an enrollment code was redeemed: ${result}`, fields)
   return redeemed
 }
 
 /** Returns the part of Welcome that completes the bundle of an agent that missed the response to its redeem. */
 export async function welcomeParts({ store, codec, clients, endpoint }: Deps, clientId: string) {
   return store.read(async em => {
-    const redeemed = { clientId, usedAt: { $ne: null } }
-    const last = await em.findOne(Enrollment, redeemed, { orderBy: { usedAt: 'desc' } })
+    const used = { clientId, usedAt: { $ne: null } }
+    const last = await em.findOne(Enrollment, used, { orderBy: { usedAt: 'desc' } })
     const serverEndpoint = last?.endpoint ?? (await endpoint.resolve(em)).effective
     if (!serverEndpoint) return {}
     const { name } = await clients.get(clientId, em)
-    const answer = { client_id: clientId, client_name: name, server_endpoint: serverEndpoint }
-    return { [wire.welcomePart]: codec.encode(wire.Redeemed, answer) }
+    const redeemed = { client_id: clientId, client_name: name, server_endpoint: serverEndpoint }
+    return { [wire.welcomePart]: codec.encode(wire.Redeemed, redeemed) }
   })
 }
 

@@ -73,7 +73,7 @@ function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
     return { resource, outcome: { status, reason, body: answer } }
   }
 
-  /** Runs in the transaction of the change. Deletes what is too old or too much. */
+  /** Runs in the transaction of the change. Deletes records that are too old, and the oldest beyond the maximum. */
   async function recordChange(
     { id, principal, bodyMac }: Claim,
     resource: Resource | null,
@@ -120,6 +120,6 @@ const keyReused = (): Fault =>
 
 /** The change was made; its response cannot be shown again. */
 export const secretSpent = ({ kind, id }: Resource): Fault =>
-  new Fault(codes.idempotencySecretSpent, `${kind} ${id} was changed with this key; its answer is not kept`, {
+  new Fault(codes.idempotencySecretSpent, `${kind} ${id} was changed with this key; no response is kept`, {
     details: { resource_kind: kind, resource_id: id }
   })

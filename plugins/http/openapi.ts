@@ -1,11 +1,12 @@
 import type { FastifySchema } from 'fastify'
 import { Type } from 'typebox'
 import type { Route, Schemas } from '../../kernel/http/route.ts'
+import { closed } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { ErrorBody } from './envelope.ts'
 import { pageQuery } from './paging.ts'
 
-const nothing = Type.Object({}, { additionalProperties: false })
+const nothing = closed({})
 
 /** Returns the schemas of a route, for validation and for the document. */
 export function schemaOf(plugin: string, route: Route<Kernel>, schemas: Schemas): FastifySchema {
@@ -15,23 +16,20 @@ export function schemaOf(plugin: string, route: Route<Kernel>, schemas: Schemas)
       throw new TypeError(
         `${route.action}: an open schema would ignore a misspelled field; add additionalProperties: false`
       )
-  const listQuery = route.isList && Type.IsObject(query) ? { ...query.properties, ...pageQuery } : null
+  const hasPages = route.isList && Type.IsObject(query)
   return {
     tags: [plugin],
     operationId: route.action,
     summary: route.summary,
     security: route.access === 'public' ? [] : [{ bearer: [] }, { session: [] }],
-    querystring: listQuery ? Type.Object(listQuery, { additionalProperties: false }) : query,
+    querystring: hasPages ? closed({ ...query.properties, ...pageQuery }) : query,
     ...(params && { params }),
     ...(route.method !== 'GET' && { body }),
-    response: {
-      [route.status]: answerOf(route, reply),
-      default: ErrorBody
-    }
+    response: { [route.status]: replySchemaOf(route, reply), default: ErrorBody }
   }
 }
 
-function answerOf({ status, isStream, reply: format }: Route<Kernel>, reply: Schemas['reply']): object {
+function replySchemaOf({ status, isStream, reply: format }: Route<Kernel>, reply: Schemas['reply']): object {
   if (status === 204) return Type.Null({ description: 'Done.' })
   if (format === 'text') return { description: 'Text.', content: { 'text/plain': { schema: reply } } }
   if (!isStream) return reply

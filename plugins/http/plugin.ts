@@ -18,10 +18,7 @@ export default definePlugin<Deps>({
   kernel: '^1.0.0',
   keys,
   codes: Object.values(codes),
-  store: {
-    entities: [IdempotencyRecord],
-    migrations: [{ name: '0001-repeat', class: Http0001 }]
-  },
+  store: { entities: [IdempotencyRecord], migrations: [{ name: '0001-repeat', class: Http0001 }] },
   services: { httpMetrics: asFunction(() => openHttpMetrics()).singleton() },
   fills: [
     hostSlot.fillWith(({ config, httpMetrics }: Deps) => async options => {

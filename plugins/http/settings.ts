@@ -24,29 +24,19 @@ export const keys = Type.Object({
 })
 type Keys = Static<typeof keys>
 
-export interface HttpSettings {
-  readonly listen: string // 'host:port', '[::1]:0'
-  readonly tls: { readonly cert: string; readonly key: string } | null
-  readonly publicOrigin: string | null
-  readonly trustedProxies: readonly string[]
-}
-
-export interface HttpOptions extends HostOptions, HttpSettings {
+export interface HttpOptions extends HostOptions, ReturnType<typeof settingsOf> {
   readonly httpMetrics: HttpMetrics
 }
 
-export const settingsOf = (config: Keys): HttpSettings => ({
-  listen: config.operator_http_listen,
+export const settingsOf = (config: Keys) => ({
+  listen: config.operator_http_listen, // 'host:port', '[::1]:0'
   tls: openTls(config),
   publicOrigin: config.operator_http_public_origin ?? null,
   trustedProxies: config.trusted_proxies
 })
 
 /** Reads the certificate and key of the operator API; null if neither path is set. */
-function openTls({
-  operator_http_tls_cert_path: certPath,
-  operator_http_tls_key_path: keyPath
-}: Keys): HttpSettings['tls'] {
+function openTls({ operator_http_tls_cert_path: certPath, operator_http_tls_key_path: keyPath }: Keys) {
   if (certPath === undefined && keyPath === undefined) return null
   if (certPath === undefined || keyPath === undefined)
     throw new Fault(

@@ -50,10 +50,8 @@ export function openStreams({ clock, log }: Pick<HttpOptions, 'clock' | 'log'>, 
       })
       isChecking = false
     }
-    ended.signal.addEventListener(
-      'abort',
-      clock.every(accessCheckMs, () => void check())
-    )
+    const stop = clock.every(accessCheckMs, () => void check())
+    ended.signal.addEventListener('abort', stop)
   }
 
   /** Responds with the events of `start`, which is called only if the caller may have one more stream. */

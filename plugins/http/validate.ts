@@ -15,11 +15,10 @@ export const validator =
   input => {
     const isBody = httpPart === 'body'
     const value: unknown = isBody ? input : parseTexts(schema, input)
-    if (!Check(schema, value))
-      return {
-        error:
-          unknownIn(schema, value, isBody ? unknownField : unknownParameter) ?? errorIn(schema, value, codes)
-      }
+    if (!Check(schema, value)) {
+      const unknown = unknownIn(schema, value, isBody ? unknownField : unknownParameter)
+      return { error: unknown ?? errorIn(schema, value, codes) }
+    }
     const unsafe = unsafeInteger(value, '')
     if (unsafe !== null) return { error: refusal(invalidSchema, unsafe, 'must be at most 2^53-1', 'maximum') }
     return { value }
@@ -51,14 +50,14 @@ function unsafeInteger(value: unknown, at: string): string | null {
 }
 
 /** An unknown field is reported before other errors. */
-function unknownIn(schema: TSchema, value: unknown, row: ErrorCode): Fault | null {
+function unknownIn(schema: TSchema, value: unknown, errorCode: ErrorCode): Fault | null {
   for (const { keyword, instancePath, schemaPath, params } of Errors(schema, value)) {
     if (keyword !== 'additionalProperties') continue
     const name = (params.additionalProperties[0] ?? '').slice(0, 64)
     const owner = schemasOn(schema, schemaPath).at(-1)
     const near = closestName(name, Type.IsObject(owner) ? Object.keys(owner.properties) : [])
     const hint = near === null ? '' : `; did you mean ${near}?`
-    return refusal(row, join(instancePath, name), `is unknown here${hint}`, keyword)
+    return refusal(errorCode, join(instancePath, name), `is unknown here${hint}`, keyword)
   }
   return null
 }
@@ -74,15 +73,20 @@ function errorIn(schema: TSchema, value: unknown, codes: Codes): Fault {
   const code = parts
     .map(part => ('code' in part ? part.code : undefined))
     .findLast(found => typeof found === 'string')
-  const row = code === undefined ? invalidSchema : codes.get(code)
-  if (!row) throw new TypeError(`a schema names code ${code}, which no loaded plugin defines`)
+  const errorCode = code === undefined ? invalidSchema : codes.get(code)
+  if (!errorCode) throw new TypeError(`a schema names code ${code}, which no loaded plugin defines`)
   if (missing !== undefined)
-    return refusal(row, join(error.instancePath, missing), 'is required', error.keyword)
+    return refusal(errorCode, join(error.instancePath, missing), 'is required', error.keyword)
   const choice = parts
     .findLast(part => Type.IsUnion(part))
     ?.anyOf.map(one => (Type.IsLiteral(one) ? one.const : null))
   const message = error.keyword === 'const' && choice ? `must be one of ${choice.join(', ')}` : error.message
-  return refusal(row, error.instancePath, message, error.keyword === '~refine' ? 'format' : error.keyword)
+  return refusal(
+    errorCode,
+    error.instancePath,
+    message,
+    error.keyword === '~refine' ? 'format' : error.keyword
+  )
 }
 
 /** Returns the schemas from the root to a path such as '#/properties/targets/items'. */
@@ -95,8 +99,8 @@ function schemasOn(schema: TSchema, path: string): readonly TSchema[] {
   return parts
 }
 
-const refusal = (row: ErrorCode, field: string, message: string, reason: string): Fault =>
-  new Fault(row, `${field === '' ? 'the body' : field} ${message}`, { details: { field, reason } })
+const refusal = (errorCode: ErrorCode, field: string, message: string, reason: string): Fault =>
+  new Fault(errorCode, `${field === '' ? 'the body' : field} ${message}`, { details: { field, reason } })
 
 /** Joins a JSON pointer (RFC 6901) and a key. */
 const join = (at: string, key: string): string => `${at}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`

@@ -45,24 +45,21 @@ export type CreateBody = Static<typeof Create> & Readonly<Record<string, unknown
 export type UserRow = Static<typeof Row> & Readonly<Record<string, unknown>>
 export type RemovedUser = Static<typeof Removed> & Readonly<Record<string, unknown>>
 
-export const createBody = (filled: SlotReader) =>
-  composed<CreateBody>(Create.properties, Object.assign({}, ...filled(creationSlot).map(propertiesOf)))
+export function createBody(filled: SlotReader) {
+  const added = filled(creationSlot).map(({ value }) => value.properties)
+  return composed<CreateBody>(Create.properties, Object.assign({}, ...added))
+}
 
-export const userRow = (filled: SlotReader) =>
-  composed<UserRow>(
-    Row.properties,
-    Object.fromEntries(filled(rowFieldSlot).map(({ value: { key, schema } }) => [key, schema]))
-  )
+export function userRow(filled: SlotReader) {
+  const added = filled(rowFieldSlot).map(({ value: { key, schema } }) => [key, schema] as const)
+  return composed<UserRow>(Row.properties, Object.fromEntries(added))
+}
 
-export const removedUser = (filled: SlotReader) =>
-  composed<RemovedUser>(
-    Removed.properties,
-    Object.fromEntries(
-      filled(removalSlot).flatMap(({ value: { key } }) => (key ? [[key, Type.Array(Type.String())]] : []))
-    )
-  )
-
-const propertiesOf = ({ value }: { readonly value: { readonly properties: TProperties } }) => value.properties
+export function removedUser(filled: SlotReader) {
+  const keys = filled(removalSlot).flatMap(({ value }) => value.key ?? [])
+  const lists = Object.fromEntries(keys.map(key => [key, Type.Array(Type.String())]))
+  return composed<RemovedUser>(Removed.properties, lists)
+}
 
 /** `added` is known only at boot, so the static type T is given. */
 const composed = <T>(core: TProperties, added: Record<string, TSchema>): Type.TUnsafe<T> =>
