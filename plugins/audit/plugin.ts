@@ -7,13 +7,13 @@ import { commands } from './commands.ts'
 import { Entry } from './entities.ts'
 import { Audit0001 } from './migrations/0001-entry.ts'
 import { keys } from './retention.ts'
-import { type Deps, routes } from './routes.ts'
+import { type RouteDeps, routes } from './routes.ts'
 import { invalidOutcome, invalidTimestamp } from './schema.ts'
 
 const secondMs = 1_000
 const minuteMs = 60_000
 
-export default definePlugin<Deps>({
+export default definePlugin<RouteDeps>({
   name: 'audit',
   version: '1.0.0',
   kernel: '^1.0.0',
@@ -22,8 +22,8 @@ export default definePlugin<Deps>({
   store: { entities: [Entry], migrations: [{ name: '0001-entry', class: Audit0001 }] },
   services: { auditLog: asFunction(openAuditLog).singleton() },
   fills: [
-    decisionSlot.fillWith(({ auditLog }: Deps) => auditLog.sink),
-    metricsSlot.fillWith(({ auditLog }: Deps) => auditLog.metrics)
+    decisionSlot.fillWith(({ auditLog }: RouteDeps) => auditLog.sink),
+    metricsSlot.fillWith(({ auditLog }: RouteDeps) => auditLog.metrics)
   ],
   routes,
   commands,

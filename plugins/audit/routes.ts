@@ -5,7 +5,7 @@ import type { AuditLog } from './audit-log.ts'
 import type { keys } from './retention.ts'
 import { EntryRow, Page, Query } from './schema.ts'
 
-export interface Deps extends Kernel<typeof keys> {
+export interface RouteDeps extends Kernel<typeof keys> {
   readonly auditLog: AuditLog
 }
 
@@ -17,7 +17,7 @@ const list = defineRoute({
   access: 'superadmin',
   summary: 'Who changed what, and who was refused, the newest first; a page with since, until or cursor.',
   schema: () => ({ query: Query, reply: Type.Union([Type.Array(EntryRow), Page]) }),
-  async run({ auditLog }: Deps, { query }) {
+  async run({ auditLog }: RouteDeps, { query }) {
     const page = await auditLog.page(query)
     const isPage = query.since !== undefined || query.until !== undefined || query.cursor !== undefined
     return isPage ? page : page.entries

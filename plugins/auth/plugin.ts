@@ -7,29 +7,24 @@ import * as codes from './codes.ts'
 import { commands } from './commands.ts'
 import { Failures, Password, Session } from './entities.ts'
 import { type HashPool, openHashPool } from './hash-pool.ts'
-import { type Login, openLogin } from './login.ts'
+import { openLogin } from './login.ts'
 import { Auth0001 } from './migrations/0001-auth.ts'
-import { type Onboarding, openOnboarding } from './onboarding.ts'
-import { openPasswords, type Passwords } from './passwords.ts'
-import { openRecovery, type Recovery } from './recovery.ts'
+import { openOnboarding } from './onboarding.ts'
+import { openPasswords } from './passwords.ts'
+import { openRecovery } from './recovery.ts'
 import { openResetLimit, type ResetLimit } from './reset-limit.ts'
 import { revocations } from './revocations.ts'
-import { routes } from './routes.ts'
-import { openSessionAuthenticator, openSessions, type Sessions } from './sessions.ts'
+import { type RouteDeps, routes } from './routes.ts'
+import { openSessionAuthenticator, openSessions } from './sessions.ts'
 import { openThrottle, type Throttle } from './throttle.ts'
 import { changeRequired, initialPassword, removal } from './users.ts'
 
-interface Deps extends Kernel {
+interface Deps extends RouteDeps {
   readonly users: Users
   readonly hashPool: HashPool
   readonly throttle: Throttle
   readonly attempt: Attempts
-  readonly sessions: Sessions
-  readonly passwords: Passwords
-  readonly login: Login
-  readonly onboarding: Onboarding
   readonly resetLimit: ResetLimit
-  readonly recovery: Recovery
 }
 
 export default definePlugin<Deps>({

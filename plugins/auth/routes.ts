@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { Fault, unauthenticated } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
 import { Session } from './entities.ts'
 import type { Login } from './login.ts'
 import type { Onboarding } from './onboarding.ts'
@@ -10,7 +11,8 @@ import type { Recovery } from './recovery.ts'
 import * as schemas from './schema.ts'
 import { cookieName, logoutAction, maxAgeMs, passwordChangeAction, type Sessions } from './sessions.ts'
 
-interface Deps {
+/** The services that the routes use. */
+export interface RouteDeps extends Kernel {
   readonly login: Login
   readonly onboarding: Onboarding
   readonly passwords: Passwords
@@ -25,7 +27,7 @@ const status = defineRoute({
   access: 'public',
   summary: 'Tells whether the first administrator must still be created.',
   schema: () => ({ reply: schemas.Status }),
-  run: async ({ onboarding }: Deps) => ({ onboarding_required: await onboarding.isRequired() })
+  run: async ({ onboarding }: RouteDeps) => ({ onboarding_required: await onboarding.isRequired() })
 })
 
 const onboard = defineRoute({
@@ -36,7 +38,7 @@ const onboard = defineRoute({
   status: 201,
   summary: 'Creates the first administrator, with the setup token from the log.',
   schema: () => ({ body: schemas.OnboardBody, reply: schemas.Onboarded }),
-  run: ({ onboarding }: Deps, call) => onboarding.onboard(call.body, call)
+  run: ({ onboarding }: RouteDeps, call) => onboarding.onboard(call.body, call)
 })
 
 const login = defineRoute({
@@ -46,7 +48,7 @@ const login = defineRoute({
   access: 'public',
   summary: 'Opens a web session: checks a password and sets the cookie svc_session.',
   schema: () => ({ body: schemas.LoginBody, reply: schemas.LoggedIn }),
-  async run({ login }: Deps, call) {
+  async run({ login }: RouteDeps, call) {
     const { token, changeRequired } = await login(call.body, call)
     call.setCookie(cookieName, token, maxAgeMs / 1000)
     return { password_change_required: changeRequired }
@@ -61,7 +63,7 @@ const logout = defineRoute({
   status: 204,
   summary: 'Ends the web session of the cookie.',
   schema: () => ({ reply: Type.Void() }),
-  async run({ sessions }: Deps, call) {
+  async run({ sessions }: RouteDeps, call) {
     const tokenHash = sessions.currentHash(call)
     if (tokenHash === null)
       throw new Fault(unauthenticated, 'only a web session can log out; revoke a bearer token instead')
@@ -80,7 +82,7 @@ const changePassword = defineRoute({
   status: 204,
   summary: 'Changes your own password; your other sessions end.',
   schema: () => ({ body: schemas.ChangeBody, reply: Type.Void() }),
-  run: ({ passwords }: Deps, call) => passwords.changeOwn(call.body, call)
+  run: ({ passwords }: RouteDeps, call) => passwords.changeOwn(call.body, call)
 })
 
 const resetPassword = defineRoute({
@@ -91,7 +93,7 @@ const resetPassword = defineRoute({
   summary: 'Resets a password; sessions and, unless they are kept, bearer tokens end.',
   reply: 'secret',
   schema: () => ({ params: schemas.UserParams, body: schemas.ResetBody, reply: schemas.ResetReply }),
-  run: ({ recovery }: Deps, call) => recovery.resetBy(call.params.id, call.body, call)
+  run: ({ recovery }: RouteDeps, call) => recovery.resetBy(call.params.id, call.body, call)
 })
 
 const listSessions = defineList({
@@ -100,7 +102,7 @@ const listSessions = defineList({
   access: 'user',
   summary: 'Lists your own web sessions.',
   schema: () => ({ row: schemas.SessionRow }),
-  run: ({ sessions }: Deps, call) => sessions.list(call)
+  run: ({ sessions }: RouteDeps, call) => sessions.list(call)
 })
 
 const endSession = defineRoute({
@@ -111,7 +113,7 @@ const endSession = defineRoute({
   status: 204,
   summary: 'Ends one of your own web sessions.',
   schema: () => ({ params: schemas.SessionParams, reply: Type.Void() }),
-  run: ({ sessions }: Deps, { params: { id }, principal, change }) =>
+  run: ({ sessions }: RouteDeps, { params: { id }, principal, change }) =>
     change({ kind: 'session', id }, em => sessions.end(em, principal.userId, id))
 })
 

@@ -5,6 +5,7 @@ import { findClient } from './client-argument.ts'
 import type { ClientRow } from './row.ts'
 
 const Client = Type.String({ description: 'Id of a client, or a name that only one has.' })
+const oneClient = { args: Type.Object({ client: Client }), positional: ['client'] }
 const columns = ['client_id', 'client_name', 'state', 'address', 'agent_version', 'last_seen_at'] as const
 
 const list = defineCommand({
@@ -16,8 +17,7 @@ const list = defineCommand({
 const show = defineCommand({
   name: 'client show',
   summary: 'Show one client.',
-  args: Type.Object({ client: Client }),
-  positional: ['client'],
+  ...oneClient,
   run: async ({ api, args, print }) => print.data(await findClient(api, args.client))
 })
 
@@ -57,8 +57,7 @@ const actionCommand = (
   defineCommand({
     name,
     summary,
-    args: Type.Object({ client: Client }),
-    positional: ['client'],
+    ...oneClient,
     async run({ api, args, print }) {
       const { client_id: id, client_name: clientName } = await findClient(api, args.client)
       await api.send(method, `/v1/clients/${id}${suffix}`)

@@ -6,10 +6,10 @@ import { commands } from './commands.ts'
 import { clientNameAmbiguous, removingSlot, revokingSlot, visibleSlot } from './exports.ts'
 import { openMetrics } from './metrics.ts'
 import { invalidClientAddress, invalidClientName } from './name-and-address.ts'
-import { type Deps, routes } from './routes.ts'
+import { type RouteDeps, routes } from './routes.ts'
 
 /** The table of clients belongs to the kernel, which checks tokens before any plugin runs. */
-export default definePlugin<Deps>({
+export default definePlugin<RouteDeps>({
   name: 'clients',
   version: '1.0.0',
   kernel: '^1.0.0',

@@ -7,7 +7,7 @@ import type { ClientAdministration } from './clients.ts'
 import { normalizeAddress, normalizeName } from './name-and-address.ts'
 import { ClientRow } from './row.ts'
 
-export interface Deps extends Kernel {
+export interface RouteDeps extends Kernel {
   readonly clients: ClientAdministration
 }
 
@@ -20,7 +20,7 @@ const list = defineList({
   access: 'user',
   summary: 'Lists the clients that the caller may see.',
   schema: () => ({ row: ClientRow }),
-  run: async ({ clients }: Deps, { principal }) => clients.list(principal)
+  run: async ({ clients }: RouteDeps, { principal }) => clients.list(principal)
 })
 
 const read = defineRoute({
@@ -30,7 +30,7 @@ const read = defineRoute({
   access: 'user',
   summary: 'Returns one client.',
   schema: () => ({ params, reply: ClientRow }),
-  run: ({ clients }: Deps, call) => clients.read(call.params.client_id, call.principal)
+  run: ({ clients }: RouteDeps, call) => clients.read(call.params.client_id, call.principal)
 })
 
 const setAddress = defineRoute({
@@ -44,7 +44,7 @@ const setAddress = defineRoute({
     body: closed({ ...Type.Partial(ClientRow).properties, address: ClientRow.properties.address }),
     reply: ClientRow
   }),
-  run: ({ clients }: Deps, { body, change, params: { client_id: id } }) => {
+  run: ({ clients }: RouteDeps, { body, change, params: { client_id: id } }) => {
     const address = normalizeAddress(body.address)
     return change(client(id), em => clients.update(id, { address }, em))
   },
@@ -58,7 +58,7 @@ const rename = defineRoute({
   access: 'superadmin',
   summary: 'Renames a client. Its id, rules and control stream do not change.',
   schema: () => ({ params, body: closed({ client_name: Type.String() }), reply: ClientRow }),
-  run: ({ clients }: Deps, { body, change, params: { client_id: id } }) => {
+  run: ({ clients }: RouteDeps, { body, change, params: { client_id: id } }) => {
     const name = normalizeName(body.client_name)
     return change(client(id), em => clients.update(id, { name }, em))
   },
@@ -73,7 +73,7 @@ const revoke = defineRoute({
   status: 204,
   summary: "Revokes the client's token and ends its control stream. A re-enrollment lifts the revocation.",
   schema: () => ({ params, reply: Type.Void() }),
-  run: async ({ clients }: Deps, { change, params: { client_id: id } }) => {
+  run: async ({ clients }: RouteDeps, { change, params: { client_id: id } }) => {
     const tokenHash = await change(client(id), em => clients.revoke(id, em))
     clients.endSession(id, tokenHash)
   }
@@ -87,7 +87,7 @@ const remove = defineRoute({
   status: 204,
   summary: 'Deletes a revoked client and everything that belongs to it.',
   schema: () => ({ params, reply: Type.Void() }),
-  run: ({ clients }: Deps, { change, params: { client_id: id } }) =>
+  run: ({ clients }: RouteDeps, { change, params: { client_id: id } }) =>
     change(client(id), em => clients.remove(id, em))
 })
 

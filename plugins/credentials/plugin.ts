@@ -3,17 +3,17 @@ import { definePlugin } from '../../kernel/plugin.ts'
 import { removalSlot, rowFieldSlot } from '../users/exports.ts'
 import { commands } from './commands.ts'
 import { credentialNotFound, openCredentials } from './credentials.ts'
-import { type Deps, routes } from './routes.ts'
+import { type RouteDeps, routes } from './routes.ts'
 import { credentialCount, removal } from './users.ts'
 
-export default definePlugin<Deps>({
+export default definePlugin<RouteDeps>({
   name: 'credentials',
   version: '1.0.0',
   kernel: '^1.0.0',
   needs: { users: '^1.0.0' },
   codes: [credentialNotFound],
   services: { credentials: asFunction(openCredentials).singleton() },
-  fills: [rowFieldSlot.fillWith((deps: Deps) => credentialCount(deps)), removalSlot.fill(removal)],
+  fills: [rowFieldSlot.fillWith((deps: RouteDeps) => credentialCount(deps)), removalSlot.fill(removal)],
   routes,
   commands
 })

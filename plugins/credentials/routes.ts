@@ -5,7 +5,7 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import type { Credentials } from './credentials.ts'
 import { CredentialParams, CredentialRow, IssueBody, IssuedCredential, UserParams } from './schema.ts'
 
-export interface Deps extends Kernel {
+export interface RouteDeps extends Kernel {
   readonly credentials: Credentials
 }
 
@@ -18,7 +18,7 @@ const issue = defineRoute({
   summary: 'Issues a bearer token, which is shown once.',
   reply: 'secret',
   schema: () => ({ params: UserParams, body: IssueBody, reply: IssuedCredential }),
-  run: ({ credentials }: Deps, call) => credentials.issue(call.params.id, call.body, call)
+  run: ({ credentials }: RouteDeps, call) => credentials.issue(call.params.id, call.body, call)
 })
 
 const list = defineList({
@@ -27,7 +27,7 @@ const list = defineList({
   access: 'user',
   summary: 'Lists the credentials of a user, without their tokens.',
   schema: () => ({ params: UserParams, row: CredentialRow }),
-  run: ({ credentials }: Deps, { params, principal }) => credentials.list(params.id, principal)
+  run: ({ credentials }: RouteDeps, { params, principal }) => credentials.list(params.id, principal)
 })
 
 const revoke = defineRoute({
@@ -38,7 +38,7 @@ const revoke = defineRoute({
   status: 204,
   summary: 'Revokes a credential.',
   schema: () => ({ params: CredentialParams, reply: Type.Void() }),
-  run: ({ credentials }: Deps, call) => credentials.revoke(call.params.id, call.params.cred_id, call)
+  run: ({ credentials }: RouteDeps, call) => credentials.revoke(call.params.id, call.params.cred_id, call)
 })
 
 const rotate = defineRoute({
@@ -50,7 +50,7 @@ const rotate = defineRoute({
   summary: 'Gives a credential a new token; the old one ends.',
   reply: 'secret',
   schema: () => ({ params: CredentialParams, reply: IssuedCredential }),
-  run: ({ credentials }: Deps, call) => credentials.rotate(call.params.id, call.params.cred_id, call)
+  run: ({ credentials }: RouteDeps, call) => credentials.rotate(call.params.id, call.params.cred_id, call)
 })
 
 export const routes = [issue, list, revoke, rotate]

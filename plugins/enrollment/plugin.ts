@@ -1,23 +1,21 @@
 import { asFunction } from 'awilix'
 import { connectionSlot } from '../../kernel/control/peers.ts'
-import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { definePlugin } from '../../kernel/plugin.ts'
 import { revocationSlot } from '../../kernel/store/revocation.ts'
 import { respond } from '../../kernel/wire/message.ts'
 import type { Endpoint } from '../advertised-endpoint/exports.ts'
-import { type Clients, removingSlot, revokingSlot } from '../clients/exports.ts'
+import { removingSlot, revokingSlot } from '../clients/exports.ts'
 import { commands } from './commands.ts'
-import { type Enrollments, enrollmentNotFound, openEnrollments } from './enrollments.ts'
+import { enrollmentNotFound, openEnrollments } from './enrollments.ts'
 import { Enrollment } from './entities.ts'
 import { Enrollment0001 } from './migrations/0001-enrollment.ts'
 import { redeem, welcomeParts } from './redeem.ts'
-import { routes } from './routes.ts'
+import { type RouteDeps, routes } from './routes.ts'
 import { invalidEnrollmentTtl, keys } from './schema.ts'
 import { messages, Redeem, redeemCodes } from './wire.ts'
 
-interface Deps extends Kernel<typeof keys> {
-  readonly clients: Clients
+interface Deps extends RouteDeps {
   readonly endpoint: Endpoint
-  readonly enrollments: Enrollments
 }
 
 export default definePlugin<Deps>({

@@ -6,7 +6,7 @@ import type { Clients } from '../clients/exports.ts'
 import type { Enrollments } from './enrollments.ts'
 import { EnrollBody, EnrollmentRow, Invitation, type keys, ReEnrollBody } from './schema.ts'
 
-interface Deps extends Pick<Kernel<typeof keys>, 'config'> {
+export interface RouteDeps extends Kernel<typeof keys> {
   readonly clients: Clients
   readonly enrollments: Enrollments
 }
@@ -22,7 +22,7 @@ const create = defineRoute({
   reply: 'secret',
   summary: 'Makes a one-time code for a new client. The client exists once the code is redeemed.',
   schema: () => ({ body: EnrollBody, reply: Invitation }),
-  run: ({ config, clients, enrollments }: Deps, { body, change, principal }) => {
+  run: ({ config, clients, enrollments }: RouteDeps, { body, change, principal }) => {
     const request = {
       name: clients.normalizeName(body.name),
       address: clients.normalizeAddress(body.address ?? null),
@@ -48,7 +48,7 @@ const renew = defineRoute({
     body: ReEnrollBody,
     reply: Invitation
   }),
-  run: ({ config, clients, enrollments }: Deps, { body, change, params, principal }) =>
+  run: ({ config, clients, enrollments }: RouteDeps, { body, change, params, principal }) =>
     change(resourceOf, async em => {
       const { id: clientId, name, address } = await clients.get(params.client_id, em)
       const ttlSecs = body.ttl_secs ?? config.enrollment_ttl_secs
@@ -62,7 +62,7 @@ const list = defineList({
   access: 'superadmin',
   summary: 'Lists the codes that can still be redeemed.',
   schema: () => ({ row: EnrollmentRow }),
-  run: async ({ enrollments }: Deps) => enrollments.list()
+  run: async ({ enrollments }: RouteDeps) => enrollments.list()
 })
 
 const cancel = defineRoute({
@@ -73,7 +73,7 @@ const cancel = defineRoute({
   status: 204,
   summary: 'Cancels an unused code.',
   schema: () => ({ params: Type.Object({ enrollment_id: Type.String() }), reply: Type.Void() }),
-  run: ({ enrollments }: Deps, { change, params: { enrollment_id: id } }) =>
+  run: ({ enrollments }: RouteDeps, { change, params: { enrollment_id: id } }) =>
     change({ kind: 'enrollment', id }, em => enrollments.cancel(id, em))
 })
 

@@ -5,6 +5,7 @@ import { askPassword } from './ask-password.ts'
 import type { RemovedUser, UserRow } from './schema.ts'
 
 const User = Type.String({ description: 'user_id' })
+const oneUser = { args: Type.Object({ user: User }), positional: ['user'] }
 const Role = Type.Optional(Type.String({ description: 'superadmin or user' }))
 
 const pathOf = (userId: string): string => `/v1/users/${encodeURIComponent(userId)}`
@@ -41,8 +42,7 @@ const list = defineCommand({
 const show = defineCommand({
   name: 'user show',
   summary: 'Show one user.',
-  args: Type.Object({ user: User }),
-  positional: ['user'],
+  ...oneUser,
   run: async ({ api, args, print }) => print.data(await api.get<UserRow>(pathOf(args.user)))
 })
 
@@ -72,8 +72,7 @@ const update = defineCommand({
 const remove = defineCommand({
   name: 'user delete',
   summary: 'Delete a user and everything that belongs to it; its live connections are cut.',
-  args: Type.Object({ user: User }),
-  positional: ['user'],
+  ...oneUser,
   run: async ({ api, args, print }) => print.data(await api.send<RemovedUser>('DELETE', pathOf(args.user)))
 })
 

@@ -3,9 +3,13 @@ import { definePlugin } from '../../kernel/plugin.ts'
 import * as codes from './codes.ts'
 import { commands } from './commands.ts'
 import { openUserDirectory } from './directory.ts'
-import { creationSlot, disableSlot, removalSlot, rowFieldSlot } from './exports.ts'
-import { type Deps, routes } from './routes.ts'
+import { creationSlot, disableSlot, removalSlot, rowFieldSlot, type Users } from './exports.ts'
+import { type RouteDeps, routes } from './routes.ts'
 import { openUsers } from './users.ts'
+
+interface Deps extends RouteDeps {
+  readonly users: Users
+}
 
 export default definePlugin<Deps>({
   name: 'users',

@@ -2,11 +2,10 @@ import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { UserDirectory } from './directory.ts'
-import { selfReadAction, type Users } from './exports.ts'
+import { selfReadAction } from './exports.ts'
 import { createBody, Me, removedUser, UpdateBody, UserParams, userRow } from './schema.ts'
 
-export interface Deps extends Kernel {
-  readonly users: Users
+export interface RouteDeps extends Kernel {
   readonly directory: UserDirectory
 }
 
@@ -17,7 +16,7 @@ const me = defineRoute({
   access: 'user',
   summary: 'Returns the caller.',
   schema: () => ({ reply: Me }),
-  run: ({ directory }: Deps, { principal }) => directory.readSelf(principal)
+  run: ({ directory }: RouteDeps, { principal }) => directory.readSelf(principal)
 })
 
 const create = defineRoute({
@@ -28,7 +27,7 @@ const create = defineRoute({
   status: 201,
   summary: 'Creates a user.',
   schema: filled => ({ body: createBody(filled), reply: userRow(filled) }),
-  run: ({ directory }: Deps, call) => directory.create(call.body, call),
+  run: ({ directory }: RouteDeps, call) => directory.create(call.body, call),
   replay: ({ directory }, { principal }, id) => directory.read(id, principal)
 })
 
@@ -38,7 +37,7 @@ const list = defineList({
   access: 'superadmin',
   summary: 'Lists all users.',
   schema: filled => ({ row: userRow(filled) }),
-  run: async ({ directory }: Deps) => directory.list()
+  run: async ({ directory }: RouteDeps) => directory.list()
 })
 
 const read = defineRoute({
@@ -48,7 +47,7 @@ const read = defineRoute({
   access: 'user',
   summary: 'Returns one user; without the superadmin role only yourself.',
   schema: filled => ({ params: UserParams, reply: userRow(filled) }),
-  run: ({ directory }: Deps, { params, principal }) => directory.read(params.id, principal)
+  run: ({ directory }: RouteDeps, { params, principal }) => directory.read(params.id, principal)
 })
 
 const update = defineRoute({
@@ -58,7 +57,7 @@ const update = defineRoute({
   access: 'superadmin',
   summary: 'Renames a user, changes its role, disables or enables it.',
   schema: filled => ({ params: UserParams, body: UpdateBody, reply: userRow(filled) }),
-  run: ({ directory }: Deps, call) => directory.update(call.params.id, call.body, call),
+  run: ({ directory }: RouteDeps, call) => directory.update(call.params.id, call.body, call),
   replay: ({ directory }, { principal }, id) => directory.read(id, principal)
 })
 
@@ -69,7 +68,7 @@ const remove = defineRoute({
   access: 'superadmin',
   summary: 'Deletes a user with everything that belongs to it.',
   schema: filled => ({ params: UserParams, reply: removedUser(filled) }),
-  run: ({ directory }: Deps, call) => directory.remove(call.params.id, call)
+  run: ({ directory }: RouteDeps, call) => directory.remove(call.params.id, call)
 })
 
 export const routes = [me, create, list, read, update, remove]
