@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { type Static, type TSchema, Type } from 'typebox'
 import type { SlotReader } from '../slot.ts'
-import type { Call, Route, Schemas } from './route.ts'
+import type { Call, Route } from './route.ts'
 
 /** The result of a list route: all rows, or a reader of which the host takes one page. */
 export type Listing<R> = readonly R[] | PagedRows<R>
@@ -21,7 +21,7 @@ interface ListRoute<D, Q extends TSchema, P extends TSchema, R extends TSchema>
 export function defineList<D, R extends TSchema, Q extends TSchema = TSchema, P extends TSchema = TSchema>(
   list: ListRoute<D, Q, P, R>
 ): Route<D> {
-  const route: Route<D, Schemas> = {
+  return {
     ...list,
     method: 'GET',
     status: 200,
@@ -32,5 +32,4 @@ export function defineList<D, R extends TSchema, Q extends TSchema = TSchema, P 
     },
     run: (deps, call) => list.run(deps, call as never)
   }
-  return route
 }

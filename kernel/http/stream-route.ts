@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import type { SlotReader } from '../slot.ts'
-import type { Call, Route, Schemas } from './route.ts'
+import type { Call, Route } from './route.ts'
 
 /** One server-sent event (WHATWG HTML, 9.2). */
 export interface ServerEvent<E> {
@@ -22,7 +22,7 @@ interface StreamRoute<D, Q extends TSchema, P extends TSchema, E extends TSchema
 export function defineStream<D, E extends TSchema, Q extends TSchema = TSchema, P extends TSchema = TSchema>(
   stream: StreamRoute<D, Q, P, E>
 ): Route<D> {
-  const route: Route<D, Schemas> = {
+  return {
     ...stream,
     method: 'GET',
     status: 200,
@@ -33,5 +33,4 @@ export function defineStream<D, E extends TSchema, Q extends TSchema = TSchema, 
     },
     run: (deps, call) => stream.run(deps, call as never) as Promise<never>
   }
-  return route
 }

@@ -57,11 +57,7 @@ export type Client = InferEntity<typeof Client>
 export const SpentToken = defineEntity({
   name: 'SpentToken',
   tableName: 'kernel_spent_token',
-  properties: {
-    hash: p.string().length(64).primary(),
-    clientId: p.string().length(26),
-    spentAt: time()
-  }
+  properties: { hash: p.string().length(64).primary(), clientId: p.string().length(26), spentAt: time() }
 })
 
 /** See ManagedObject in ../control/managed-objects.ts. */
