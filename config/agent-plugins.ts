@@ -1,9 +1,9 @@
-// The agent's halves of the features that come with sluice.
+// The agent halves of the built-in plugins.
 import type { AgentPlugin } from '../agent/plugin.ts'
 import type { Builtin } from '../kernel/loader.ts'
 
 export const agentPlugins: Builtin<AgentPlugin> = {
-  watchdog: () => import('../plugins/watchdog/agent.ts'), // before all that it watches
+  watchdog: () => import('../plugins/watchdog/agent.ts'), // first, so that it also watches the start of the others
   grants: () => import('../plugins/grants/agent.ts'),
   quota: () => import('../plugins/quota/agent.ts'),
   'rate-limit': () => import('../plugins/rate-limit/agent.ts'),

@@ -1,5 +1,4 @@
-// The features that come with sluice. A configuration may disable each (`[plugins.<name>] enabled = false`) and add others.
-
+// The built-in plugins. A configuration may disable each (`[plugins.<name>] enabled = false`) and add others.
 import type { Builtin } from '../kernel/loader.ts'
 import type { Plugin } from '../kernel/plugin.ts'
 

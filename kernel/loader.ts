@@ -59,9 +59,12 @@ export async function loadPlugins<P extends { readonly name: string }>(
       const module = await (builtin[specifier]?.() ?? importExternal(specifier, half, baseDir))
       if (module === null) continue
       const { default: plugin } = module as { readonly default?: P }
-      if (typeof plugin?.name !== 'string') throw new Error('its default export is missing, or no manifest')
+      if (typeof plugin?.name !== 'string')
+        throw new Error('its default export is missing or is not a manifest')
       if (Object.hasOwn(specifiers, plugin.name))
-        throw new Error(`its name ${plugin.name} is that of ${specifiers[plugin.name]}; take one of them out`)
+        throw new Error(
+          `its name ${plugin.name} is also that of ${specifiers[plugin.name]}; remove one of them`
+        )
       plugins.push(plugin)
       sections[plugin.name] = section
       specifiers[plugin.name] = specifier

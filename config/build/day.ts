@@ -1,4 +1,4 @@
-// Plays the operator's day, by the documentation alone.
+// Runs the commands of docs/OPERATING.md as they are printed.
 import { play } from './play.ts'
 
 await play({ document: 'docs/OPERATING.md', listings: 25, withinSecs: 400 })

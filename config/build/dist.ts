@@ -1,4 +1,4 @@
-// Makes dist/: what the published package runs. Types are checked, .proto files go along, the program is executable.
+// Builds dist/, the code of the published package: checks types, copies .proto files, makes the program executable.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, globSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ for (const proto of globSync('{kernel,plugins,agent}/**/*.proto', { cwd: root, e
 cpSync(join(root, 'plugins/extensions/template'), join(root, 'dist/plugins/extensions/template'), {
   recursive: true
 })
-// The native engine of this machine goes along for those who have no compiler.
+// Includes the native engine of this machine, for installations without a compiler.
 const built = join(root, 'native/build/Release/sluice.node')
 if (existsSync(built))
   cpSync(built, join(root, `native/prebuilds/${process.platform}-${process.arch}/sluice.node`))

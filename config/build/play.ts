@@ -1,5 +1,5 @@
-// Plays the listings of a document, one after another in one shell, in an empty folder against the packed tarball:
-// ```sh is run, ```toml FILE (or whatever it holds) becomes that file.
+// Runs the listings of a document in order, in one shell and an empty folder, with the packed tarball installed:
+// ```sh is run; ```toml FILE, or any other type with a file name, is written to that file.
 import { spawnSync } from 'node:child_process'
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -8,39 +8,39 @@ import { dirname, join } from 'node:path'
 
 const root = join(import.meta.dirname, '..', '..')
 
-export interface Play {
-  readonly document: string // of the checkout
-  readonly listings: number // fewer: it has lost some
+export interface PlayOptions {
+  readonly document: string // path in the checkout
+  readonly listings: number // at least so many must be found
   readonly withinSecs: number
-  /** 'folder': what it does outside of its folder, or to what is installed there, is a fault. */
+  /** 'folder': writing outside the folder, or changing installed packages, is an error. */
   readonly writes?: 'folder' | 'home'
 }
 
-export async function play({ document, listings, withinSecs, writes = 'home' }: Play): Promise<void> {
+export async function play({ document, listings, withinSecs, writes = 'home' }: PlayOptions): Promise<void> {
   const began = Date.now()
   const found = listingsOf(document)
-  if (found.length < listings) throw new Error(`${document} has lost listings: ${found.length} are left`)
+  if (found.length < listings)
+    throw new Error(`${document} has only ${found.length} listings, not ${listings}`)
   const dir = mkdtempSync(join(root, 'dist', 'play-')) // on the checkout's disk: the store refuses tmpfs
   const [work, outside] = [mkdtempSync(join(dir, 'empty-')), join(dir, 'outside')]
   for (const name of ['home', 'tmp']) mkdirSync(join(outside, name), { recursive: true })
   const mark = join(dir, 'installed')
-  const { env, metrics } = await listens()
-  // The native engine is built, and tested, before: the tarball has it.
-  const script = guarded(found, { tarball: packed(dir), metrics, mark })
+  const { env, metrics } = await listenAddresses()
+  const script = scriptOf(found, { tarball: packed(dir), metrics, mark })
   const { status, signal } = spawnSync('bash', ['-c', script], {
     cwd: work,
     stdio: ['ignore', 'inherit', 'inherit'],
     timeout: withinSecs * 1000,
-    killSignal: 'SIGTERM', // the trap ends what was begun
-    env: { ...clean(), ...tools(), HOME: join(outside, 'home'), TMPDIR: join(outside, 'tmp'), ...env }
+    killSignal: 'SIGTERM', // the trap then kills the background jobs
+    env: { ...cleanEnv(), ...toolEnv(), HOME: join(outside, 'home'), TMPDIR: join(outside, 'tmp'), ...env }
   })
   if (status !== 0) throw new Error(`${document} ended with ${status ?? signal}; see ${work}`)
-  if (writes === 'folder') refuseTraces(work, outside, mark)
+  if (writes === 'folder') requireNoTraces(work, outside, mark)
   rmSync(dir, { recursive: true })
-  process.stdout.write(`${document} holds, ${Math.round((Date.now() - began) / 1000)} s\n`)
+  process.stdout.write(`${document} works, ${Math.round((Date.now() - began) / 1000)} s\n`)
 }
 
-/** As parts of a script. A listing that is neither run nor a file would be believed unread. */
+/** Returns the listings as parts of a script. Throws for a listing that is neither run nor written to a file. */
 function listingsOf(document: string): string[] {
   const text = readFileSync(join(root, document), 'utf8')
   return [...text.matchAll(/^```(\S*) ?(.*)\n([\s\S]*?)^```$/gm)].map(([, kind, file = '', body = '']) => {
@@ -51,17 +51,18 @@ function listingsOf(document: string): string[] {
   })
 }
 
-interface Here {
+interface Setup {
   readonly tarball: string
   readonly metrics: string
-  readonly mark: string // written when all is installed
+  readonly mark: string // path of a file that is written when the installation is complete
 }
 
 /**
- * What differs from the listings: what is not published yet comes from the tarball, and ports of this machine are free
- * (an agent would take `SVC_METRICS_LISTEN`, too). It says at what it fails, and leaves no process behind.
+ * Returns the listings as one script. It installs the tarball instead of the published package, and uses free ports;
+ * SVC_METRICS_LISTEN is set for single commands only, since an agent would use it too. Prints the command that fails,
+ * and kills its background jobs at the end.
  */
-const guarded = ([install = '', ...others]: readonly string[], { tarball, metrics, mark }: Here): string =>
+const scriptOf = ([install = '', ...others]: readonly string[], { tarball, metrics, mark }: Setup): string =>
   `set -Eeuo pipefail
 trap 'echo "failed: $BASH_COMMAND" >&2' ERR
 trap 'jobs -p | xargs -r kill -9 2> /dev/null || true' EXIT
@@ -73,8 +74,8 @@ ${others
   .replaceAll('127.0.0.1:7081', metrics)
   .replaceAll(/^(?=sluice (?:server|doctor) )/gm, `SVC_METRICS_LISTEN=${metrics} `)}`
 
-/** Whoever writes a plugin changes nothing but their own folder: not their home, not what is installed. */
-function refuseTraces(work: string, outside: string, mark: string): void {
+/** Throws if files were created in the home or temporary folder, or installed files were changed. */
+function requireNoTraces(work: string, outside: string, mark: string): void {
   const { ctimeMs: installedMs } = lstatSync(mark)
   const filesIn = (dir: string): string[] =>
     readdirSync(dir, { recursive: true, encoding: 'utf8' })
@@ -92,24 +93,24 @@ function packed(dir: string): string {
     cwd: root,
     encoding: 'utf8'
   })
-  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }] // npm's own form
+  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }] // the output of npm pack --json
   return join(dir, filename)
 }
 
-/** The environment of whoever plays, without what would configure sluice. */
-const clean = (): NodeJS.ProcessEnv =>
+/** Returns the environment of this process without variables that configure sluice. */
+const cleanEnv = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([key]) => !/^(SVC_|XDG_|STATE_)/.test(key)))
 
-/** What npm and tsc keep for themselves stays where it is, or away. */
-const tools = (): NodeJS.ProcessEnv => ({
+/** Keeps the caches of npm and Node out of the folder. */
+const toolEnv = (): NodeJS.ProcessEnv => ({
   NODE_DISABLE_COMPILE_CACHE: '1',
   npm_config_cache: process.env['npm_config_cache'] ?? join(homedir(), '.npm'),
   npm_config_userconfig: process.env['npm_config_userconfig'] ?? join(homedir(), '.npmrc'),
   npm_config_update_notifier: 'false'
 })
 
-/** Where the server listens, for it and for those who look for it. */
-async function listens(): Promise<{ readonly env: NodeJS.ProcessEnv; readonly metrics: string }> {
+/** Chooses free ports for the server; returns the variables that set them, and the address for metrics. */
+async function listenAddresses(): Promise<{ readonly env: NodeJS.ProcessEnv; readonly metrics: string }> {
   const [api, control, metrics] = await Promise.all([freePort(), freePort(), freePort()])
   const env = {
     SVC_OPERATOR_HTTP_LISTEN: `127.0.0.1:${api}`,
@@ -122,7 +123,7 @@ async function listens(): Promise<{ readonly env: NodeJS.ProcessEnv; readonly me
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise(resolve => server.once('listening', resolve))
-  const { port } = server.address() as { port: number } // of a TCP server
+  const { port } = server.address() as { port: number } // a TCP server has one
   await new Promise(resolve => server.close(resolve))
   return port
 }

@@ -1,26 +1,26 @@
-// The native engine under its judges: the engine's cases and a soak of a minute under AddressSanitizer with
-// UndefinedBehaviorSanitizer, and under ThreadSanitizer; then each fuzz target for a while from its kept corpus.
-// Two at a time: they wait, or have one busy thread.
+// Runs the native engine with sanitizers: its test cases and a soak of one minute, with AddressSanitizer and
+// UndefinedBehaviorSanitizer, and with ThreadSanitizer. Then runs each fuzz target from its corpus.
+// Two at a time: each of them uses at most one core.
 import { spawnSync } from 'node:child_process'
-import { run, runAside, underJudge } from './judges.ts'
+import { buildWith, run, runAsync } from './sanitizers.ts'
 
 const fuzzSecs = 20
 
-const judges = (['asan', 'tsan'] as const).map(judge => ({ judge, env: underJudge(judge) }))
+const sanitizers = (['asan', 'tsan'] as const).map(name => ({ name, env: buildWith(name) }))
 for (const test of ['native', 'native-splice', 'native-exit'])
   await Promise.all(
-    judges.map(({ env }) =>
-      runAside(process.execPath, [`test/engine/${test}.test.ts`], { ...env, TAP_TIMEOUT: '300' })
+    sanitizers.map(({ env }) =>
+      runAsync(process.execPath, [`test/engine/${test}.test.ts`], { ...env, TAP_TIMEOUT: '300' })
     )
   )
 await Promise.all(
-  judges.map(({ judge }) =>
-    runAside(process.execPath, ['test/bench/soak.ts', '--minutes', '1', `--${judge}`])
+  sanitizers.map(({ name }) =>
+    runAsync(process.execPath, ['test/bench/soak.ts', '--minutes', '1', `--${name}`])
   )
 )
 
 const fuzz = (target: string) =>
-  runAside(`native/build/Fuzz/${target}`, [
+  runAsync(`native/build/Fuzz/${target}`, [
     `-max_total_time=${fuzzSecs}`,
     '-verbosity=0',
     `native/build/Fuzz/corpus/${target}`,
@@ -28,7 +28,7 @@ const fuzz = (target: string) =>
   ])
 
 if (spawnSync('clang++', ['--version']).status !== 0)
-  process.stdout.write('clang++ is not installed: nothing is fuzzed\n')
+  process.stdout.write('clang++ is not installed: the fuzz targets are skipped\n')
 else {
   run('make', ['-C', 'native', '-s', '-j2', 'fuzz'])
   await Promise.all([fuzz('client-hello'), fuzz('udp')])

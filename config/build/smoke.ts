@@ -1,4 +1,4 @@
-// Packs the package, installs the tarball into an empty folder, and asks the installed program for its version and an answer.
+// Installs the packed tarball into an empty folder, starts the installed server, and calls its API.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -38,4 +38,4 @@ if (server.exitCode === null) await once(server, 'exit')
 if (server.exitCode !== 0 || JSON.stringify(answer) !== '{"onboarding_required":true}')
   throw new Error(`the installed server ended with ${server.exitCode} and answered ${JSON.stringify(answer)}`)
 rmSync(dir, { recursive: true })
-process.stdout.write('the packed tarball serves\n')
+process.stdout.write('the packed tarball works\n')

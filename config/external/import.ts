@@ -5,12 +5,12 @@ import { pathToFileURL } from 'node:url'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
 import type { ImportExternal } from '../../kernel/loader.ts'
-import { HalfNotFound, resolvePlugin } from './resolve.ts'
+import { findHalf, resolvePlugin } from './resolve.ts'
 import { requireTrusted } from './trust.ts'
 
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
 
-/** Like `exports` of package.json. */
+/** The modules of `exports` in package.json. */
 const publicModules: Readonly<Record<string, URL>> = {
   'sluice/plugin': new URL(`../../plugins/public.${extension}`, import.meta.url),
   'sluice/agent-plugin': new URL(`../../agent/public.${extension}`, import.meta.url),
@@ -30,30 +30,14 @@ export function offerPublicModules(): void {
   })
 }
 
-/** For the loader: resolves a half, requires that its files are trusted, and imports it. */
+/** Resolves a half, requires that its files are trusted, and imports it. */
 export const importExternal: ImportExternal = async (specifier, half, baseDir) => {
-  const file = half === 'agent' ? agentHalf(specifier, baseDir) : resolvePlugin(specifier, half, baseDir)
-  if (file === null) return null
+  // An agent skips a plugin that has only a server half. If both are missing, the specifier is wrong.
+  if (half === 'agent' && !findHalf(specifier, half, baseDir) && findHalf(specifier, 'plugin', baseDir))
+    return null
+  const file = resolvePlugin(specifier, half, baseDir)
   requireTrusted(specifier, file, baseDir)
   return importPlugin(file)
-}
-
-/** An agent skips a plugin that has only a server half. Where both are missing, the specifier is wrong. */
-function agentHalf(specifier: string, baseDir: string): string | null {
-  try {
-    return resolvePlugin(specifier, 'agent', baseDir)
-  } catch (error) {
-    if (error instanceof HalfNotFound && hasServerHalf(specifier, baseDir)) return null
-    throw error
-  }
-}
-
-function hasServerHalf(specifier: string, baseDir: string): boolean {
-  try {
-    return resolvePlugin(specifier, 'plugin', baseDir) !== ''
-  } catch {
-    return false
-  }
 }
 
 /** Imports a plugin's file. Errors name the file and line, or the export that this version of sluice does not have. */

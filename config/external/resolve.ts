@@ -3,9 +3,7 @@ import { createRequire } from 'node:module'
 import { isAbsolute, join, resolve } from 'node:path'
 import type { Half } from '../../kernel/loader.ts'
 
-export class HalfNotFound extends Error {}
-
-/** Returns the file of a half. A path names a folder with plugin.ts (and agent.ts), or the file itself. */
+/** Returns the file of a half, or throws. A path names a folder with plugin.ts (and agent.ts), or the file itself. */
 export function resolvePlugin(specifier: string, half: Half, baseDir: string): string {
   if (!specifier.startsWith('.') && !isAbsolute(specifier)) return resolvePackage(specifier, half, baseDir)
   const path = resolve(baseDir, specifier)
@@ -14,7 +12,7 @@ export function resolvePlugin(specifier: string, half: Half, baseDir: string): s
   const names =
     half === 'plugin' && !isFolder ? [path] : ['ts', 'js'].map(end => join(folder, `${half}.${end}`))
   const found = names.find(existsSync)
-  if (found === undefined) throw new HalfNotFound(`there is no ${names.join(' or ')}`)
+  if (found === undefined) throw new Error(`there is no ${names.join(' or ')}`)
   return found
 }
 
@@ -24,6 +22,15 @@ function resolvePackage(name: string, half: Half, baseDir: string): string {
     return createRequire(join(baseDir, 'noop.js')).resolve(`${name}/${half}`)
   } catch (cause) {
     const message = `no built-in plugin has this name, and no package ${name}/${half} is installed`
-    throw new HalfNotFound(message, { cause })
+    throw new Error(message, { cause })
+  }
+}
+
+/** Like `resolvePlugin`, but returns null for a half that does not exist. */
+export function findHalf(specifier: string, half: Half, baseDir: string): string | null {
+  try {
+    return resolvePlugin(specifier, half, baseDir)
+  } catch {
+    return null
   }
 }

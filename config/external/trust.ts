@@ -33,7 +33,7 @@ export function requireTrusted(specifier: string, file: string, baseDir: string)
   if (trusted.sha256 !== hashOf(folder, lockFileIn(baseDir)))
     throw new Error(
       `its files in ${folder} are not those of ${trusted.name} ${trusted.version} that were trusted; ` +
-        `look at what changed, then run: sluice plugin trust ${specifier}`
+        `check what changed, then run: sluice plugin trust ${specifier}`
     )
 }
 
@@ -50,7 +50,7 @@ export function trust(specifier: string, file: string, baseDir: string): Trusted
     renameSync(temporary, lockFile)
   } catch (cause) {
     const remedy = `as its owner run: sluice plugin trust ${specifier}`
-    throw new Error(`it is not in ${lockFile}, which cannot be written; ${remedy}`, { cause })
+    throw new Error(`it cannot be recorded in ${lockFile}, which is not writable; ${remedy}`, { cause })
   }
   return entry
 }
@@ -63,7 +63,7 @@ export function readLock(baseDir: string): Readonly<Record<string, TrustedPlugin
     if (Check(Lock, lock)) return lock
     throw new Error('not every entry has name, version and sha256')
   } catch (cause) {
-    const remedy = 'delete it to trust what is there now'
+    const remedy = 'delete it to trust the present files'
     throw new Error(`${file} cannot be read: ${String(cause)}; ${remedy}`, { cause })
   }
 }
@@ -84,7 +84,7 @@ function manifestOf(folder: string): { name: string; version: string } {
   return { name: String(name), version: String(version) }
 }
 
-/** SHA-256 of all files, by path. Throws where another user could change one: nothing may replace what was hashed. */
+/** Returns the SHA-256 of all files, by path. Throws if another user could change a file after it was hashed. */
 function hashOf(folder: string, lockFile: string): string {
   const hash = createHash('sha256')
   refuseWritable(folder, folder)
@@ -105,7 +105,7 @@ function* entriesOf(folder: string, under = ''): Generator<string> {
     const path = join(under, entry.name)
     if (entry.isSymbolicLink())
       throw new Error(
-        `${join(folder, path)} is a link, and what it leads to could change; put what is meant there itself`
+        `${join(folder, path)} is a symbolic link, whose target could change unnoticed; replace it by the file or folder`
       )
     yield path
     if (entry.isDirectory()) yield* entriesOf(folder, path)
@@ -116,7 +116,7 @@ function refuseWritable(path: string, folder: string): void {
   const { mode, uid: owner } = statSync(path)
   const uid = process.getuid?.()
   if (uid !== undefined && owner !== uid && owner !== 0)
-    throw new Error(`${path} belongs to another user (${owner}), who could change what runs; chown it`)
+    throw new Error(`${path} belongs to another user (${owner}), who could change the code; chown it`)
   if ((mode & 0o022) !== 0)
     throw new Error(`others may write ${relative(dirname(folder), path)}; run: chmod -R go-w ${folder}`)
 }

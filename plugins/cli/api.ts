@@ -16,30 +16,30 @@ interface ErrorBody {
   }
 }
 
-interface More {
+interface RequestParts {
   readonly body?: object | undefined
   readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface CliApi extends Api {
-  /** The bare answer, when it is no refusal. */
-  request(method: string, path: string, more?: More): Promise<Response>
+  /** Returns the response; throws a Fault for an error response. */
+  request(method: string, path: string, parts?: RequestParts): Promise<Response>
 }
 
-/** The operator HTTP API over fetch. A token of '' stands for another secret, sent by the caller. */
+/** Calls the operator API with fetch. Token '': the caller sends another secret itself. */
 export function openApi({ origin, token, codes, plainHttp }: Options): CliApi {
-  const rows = new Map(codes.map(row => [row.code, row]))
+  const codesByName = new Map(codes.map(row => [row.code, row]))
 
   async function request(
     method: string,
     path: string,
-    { body, headers: extra }: More = {}
+    { body, headers: extra }: RequestParts = {}
   ): Promise<Response> {
     const url = urlOf(path, origin)
     if (token !== undefined && plainHttp === 'refused' && isExposed(url))
       throw new Fault(
         wrongUsage,
-        `a secret over plain http to ${url.hostname} can be read on the way; use https or --insecure-http`
+        `plain http to ${url.hostname} would expose the secret; use https, or allow it with --insecure-http`
       )
     const headers = {
       ...extra,
@@ -57,20 +57,8 @@ export function openApi({ origin, token, codes, plainHttp }: Options): CliApi {
         )
       }
     )
-    if (!reply.ok) throw refusal(reply.status, await reply.text())
+    if (!reply.ok) throw refusalOf(reply.status, await reply.text(), codesByName)
     return reply
-  }
-
-  function refusal(status: number, text: string): Fault {
-    const { error } = parse(text) as ErrorBody
-    const row = rows.get(error?.code ?? '') ?? { code: error?.code ?? internal.code, http: status, exit: 1 }
-    const message = error?.message ?? `the server answered ${status}, and not as a sluice server does`
-    return new Fault(row, message, error?.details && { details: error.details })
-  }
-
-  const read = async <T>(reply: Response): Promise<T> => {
-    const text = await reply.text()
-    return (text === '' ? undefined : JSON.parse(text)) as T // the server's own schemas have checked it
   }
 
   return {
@@ -90,11 +78,29 @@ export function openApi({ origin, token, codes, plainHttp }: Options): CliApi {
   }
 }
 
+async function read<T>(reply: Response): Promise<T> {
+  const text = await reply.text()
+  return (text === '' ? undefined : JSON.parse(text)) as T // checked by the server's own schemas
+}
+
+function refusalOf(status: number, text: string, codes: ReadonlyMap<string, ErrorCode>): Fault {
+  const { error } = parse(text) as ErrorBody
+  const row = codes.get(error?.code ?? '') ?? { code: error?.code ?? internal.code, http: status, exit: 1 }
+  const message = error?.message ?? `status ${status} with a body that is not from a sluice server`
+  return new Fault(row, message, error?.details && { details: error.details })
+}
+
+/** Returns the origin of the operator API for a command. */
+export const originIn = (given: unknown, env: Readonly<Record<string, string | undefined>>): string =>
+  String(given ?? env['SVC_SERVER'] ?? 'http://127.0.0.1:7080')
+
 function urlOf(path: string, origin: string): URL {
   try {
     return new URL(path, origin)
   } catch (cause) {
-    throw new Fault(wrongUsage, `${origin} is no origin; give http://HOST:PORT or https://HOST`, { cause })
+    throw new Fault(wrongUsage, `${origin} is not an origin; give http://HOST:PORT or https://HOST`, {
+      cause
+    })
   }
 }
 
@@ -105,6 +111,6 @@ function parse(text: string): object {
   try {
     return Object(JSON.parse(text))
   } catch {
-    return {} // a proxy's page, not our envelope: the caller says so
+    return {} // not JSON, for example the error page of a proxy
   }
 }

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { CommandCall } from '../../kernel/cli/command.ts'
 
-/** A secret: of the environment, a prompt without echo, or the first line of standard input. */
+/** Reads a secret from the environment, a prompt without echo, or the first line of standard input. */
 export async function askSecret(
   { env, input }: Pick<CommandCall<unknown>, 'env' | 'input'>,
   { variable, prompt }: { readonly variable: string; readonly prompt: string }
@@ -11,12 +11,12 @@ export async function askSecret(
   const given = env[variable]
   if (given !== undefined && given !== '') return given
   const isTerminal = 'isTTY' in input && input.isTTY === true
-  const silence = new Writable({ write: (_chunk, _encoding, done) => done() }) // readline would echo
-  const lines = createInterface({ input, output: silence, terminal: isTerminal })
+  const discard = new Writable({ write: (_chunk, _encoding, done) => done() }) // readline would echo
+  const lines = createInterface({ input, output: discard, terminal: isTerminal })
   if (isTerminal) process.stderr.write(prompt)
   try {
     for await (const line of lines) if (line !== '') return line
-    throw new Fault(wrongUsage, `nothing came by ${variable}, a prompt or standard input`)
+    throw new Fault(wrongUsage, `no secret was given by ${variable}, the prompt or standard input`)
   } finally {
     lines.close()
     if (isTerminal) process.stderr.write('\n')

@@ -1,15 +1,15 @@
-// Words and options of all commands, as a script that a shell reads once: a key press starts no program.
+// Prints a script with the names and options of all commands. The shell reads it once; completion starts no program.
 import { Type } from 'typebox'
 import { type Command, defineCommand } from '../../kernel/cli/command.ts'
 import { optionsOf } from './program.ts'
 
 type Shell = 'bash' | 'zsh' | 'fish'
 
-/** A command of all commands. */
+/** Returns the command `completion` for these commands and itself. */
 export function completion(commands: readonly Command[]): Command {
   const self: Command = defineCommand({
     name: 'completion',
-    summary: 'Print what lets a shell complete the commands.',
+    summary: 'Print a script that completes commands in a shell.',
     args: Type.Object({
       shell: Type.Union([Type.Literal('bash'), Type.Literal('zsh'), Type.Literal('fish')], {
         description: 'bash, zsh or fish: eval "$(sluice completion bash)"; sluice completion fish | source.'
@@ -25,11 +25,11 @@ export function completion(commands: readonly Command[]): Command {
 }
 
 interface Entry {
-  readonly name: string // '' is the program itself; 'client' a group; 'client list' a command
+  readonly name: string // '': the program; 'client': a group; 'client list': a command
   readonly words: readonly string[]
 }
 
-/** What may follow: in a group its commands; after a command its options, and what an argument may be. */
+/** Returns the words that may follow: the commands of a group; options and argument choices of a command. */
 function tableOf(commands: readonly Command[]): Entry[] {
   const groups = new Map<string, Set<string>>([['', new Set(['--config', '--help', '--version'])]])
   for (const { name } of commands) {
@@ -46,7 +46,7 @@ function tableOf(commands: readonly Command[]): Entry[] {
   ]
 }
 
-/** Of arguments that are one of a few words. */
+/** Returns the choices of arguments that are a union of literals. */
 const choicesOf = ({ args, positional = [] }: Command): string[] =>
   positional.flatMap(name => {
     const schema = args.properties[name]
@@ -54,7 +54,7 @@ const choicesOf = ({ args, positional = [] }: Command): string[] =>
     return schema.anyOf.flatMap(choice => (Type.IsLiteral(choice) ? [String(choice.const)] : []))
   })
 
-/** The words of the line before the cursor, without options, name the entry; files where it has nothing. */
+/** Cases by the words before the cursor, without options. Without a case the shell completes files. */
 const posix = (entries: readonly Entry[]): string =>
   entries.map(({ name, words }) => `    '${name}') words='${words.join(' ')}' ;;`).join('\n')
 

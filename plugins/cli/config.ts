@@ -1,4 +1,4 @@
-// The server's configuration, as a command line finds it.
+// The server's configuration for commands.
 import { join, resolve } from 'node:path'
 import { type TObject, Type } from 'typebox'
 import {
@@ -24,7 +24,7 @@ const keysOf = (plugins: readonly Plugin[]): TObject =>
     ...Object.assign({}, ...plugins.map(plugin => plugin.keys?.properties ?? {}))
   })
 
-/** Top-level keys of file, environment and flags; not checked yet: a start checks them with all sections. */
+/** Reads top-level keys from file, environment and flags. A start checks them later, with all sections. */
 export function givenKeys({ plugins, configFile }: Source, given: Args): Args {
   const keys = keysOf(plugins)
   const flags = Object.fromEntries(Object.keys(keys.properties).map(key => [key, given[key]]))
@@ -34,14 +34,14 @@ export function givenKeys({ plugins, configFile }: Source, given: Args): Args {
   return table
 }
 
-/** Checked, with defaults: for commands that start nothing. */
+/** Returns checked keys with defaults, for commands that do not start a server. */
 export function checkedKeys({ plugins }: Source, given: Args): Args {
   const { value, problems } = validateConfig(keysOf(plugins), given, '')
   throwProblems(problems)
   return value
 }
 
-/** Where the data lies when no flag and no key says so. STATE_DIRECTORY is systemd's, and may name several. */
+/** STATE_DIRECTORY is set by systemd and may list several directories. */
 function defaultDataDir(env: Readonly<Record<string, string | undefined>>): string {
   const [given] = (env['STATE_DIRECTORY'] ?? '').split(':')
   return given || join(env['XDG_STATE_HOME'] || join(env['HOME'] ?? '.', '.local', 'state'), 'sluice')
@@ -50,7 +50,7 @@ function defaultDataDir(env: Readonly<Record<string, string | undefined>>): stri
 export const dataDirOf = (keys: Args): string =>
   resolve(String(keys['data_dir'] ?? defaultDataDir(process.env)))
 
-/** A level that is none is told with the configuration's other problems, at the default level. */
+/** An invalid level is reported later with the other problems of the configuration; until then the default applies. */
 export const logOf = (keys: Args) => ({
   level: /^(debug|info|warn|error)$/.exec(String(keys['log_level']))?.[0] ?? 'info',
   format: keys['log_format'] === 'pretty' ? ('pretty' as const) : ('json' as const)

@@ -1,4 +1,4 @@
-// What `sluice login` leaves behind: a credential for each server, in a file of the user's own.
+// The file of `sluice login`: one credential for each server, readable by its user only.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Static, Type } from 'typebox'
@@ -25,7 +25,7 @@ export function readLogin(file: string, origin: string): Login | undefined {
   return read(file)[keyOf(origin)]
 }
 
-/** Of the environment; else of a login on this machine. */
+/** Returns the token from the environment, else from a login on this machine. */
 export function tokenFor(origin: string, env: Env): string | undefined {
   const given = env['SVC_TOKEN'] ?? env['SVC_OPERATOR_TOKEN']
   if (given !== undefined) return given
@@ -38,7 +38,7 @@ export function tokenFor(origin: string, env: Env): string | undefined {
   return login?.token
 }
 
-/** null: there is none any more. */
+/** Stores the login; null deletes it. */
 export function writeLogin(file: string, origin: string, login: Login | null): void {
   const { [keyOf(origin)]: _, ...others } = read(file)
   const servers = login === null ? others : { ...others, [keyOf(origin)]: login }
@@ -55,13 +55,13 @@ function read(file: string): Static<typeof File>['servers'] {
     const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
     if (Check(File, value)) return value.servers
   } catch (cause) {
-    throw new Fault(wrongUsage, `${file} is no JSON; remove it and log in again`, { cause })
+    throw new Fault(wrongUsage, `${file} is not JSON; remove it and log in again`, { cause })
   }
   throw new Fault(
     wrongUsage,
-    `${file} is not of the form that this version knows; remove it and log in again`
+    `${file} has a format that this version does not support; remove it and log in again`
   )
 }
 
-/** Scheme, host and port: a path says nothing of who answers. */
+/** Scheme, host and port: a path does not identify the server. */
 const keyOf = (origin: string): string => new URL(origin).origin

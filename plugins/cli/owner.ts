@@ -1,7 +1,7 @@
 import { lchownSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What root has made in the directory of a service would be closed to the service: it becomes its user's. */
+/** Gives files that root has created in a service's directory to the owner of the directory. */
 export function restoreOwner(dir: string): void {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = statSync(dir, { throwIfNoEntry: false }) ?? { uid: 0, gid: 0 }

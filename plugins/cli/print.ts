@@ -5,7 +5,7 @@ import { cut, fit, pad, widthOf } from './width.ts'
 type Row = Readonly<Record<string, unknown>>
 type Cell = Column<never>
 
-/** Results on standard output: a table for people, JSON for programs. `width` is the terminal's, if it is one. */
+/** Prints results as tables or JSON. `out`: standard output; `aside`: standard error; `width`: of the terminal. */
 export function openPrint(
   output: 'table' | 'json',
   out: (text: string) => void,
@@ -17,7 +17,7 @@ export function openPrint(
       if (output === 'json') return out(JSON.stringify(value, null, 2))
       out(
         Array.isArray(value) ? table(value as readonly Row[], columns, width) : record(value as Row, columns)
-      ) // of the API
+      ) // rows of the API
       if (last !== undefined) out(last)
     },
     value: (name, text) => out(output === 'json' ? JSON.stringify({ [name]: text }, null, 2) : text),
@@ -43,22 +43,22 @@ function table(rows: readonly Row[], given: readonly Cell[] | undefined, width: 
 const nameOf = (column: Cell): string => (typeof column === 'string' ? column : column[0])
 
 const cellOf = (row: Row, column: Cell): string =>
-  text(typeof column === 'string' ? row[column] : column[1](row as never)) // the row that its command handed over
+  text(typeof column === 'string' ? row[column] : column[1](row as never)) // the row that the command passed
 
 const scalars = (rows: readonly Row[]): string[] =>
   Object.entries(rows[0] ?? {})
     .filter(([, value]) => value === null || typeof value !== 'object')
     .map(([key]) => key)
 
-interface Room {
+interface Layout {
   readonly width: number
   readonly isId: readonly boolean[]
 }
 
-/** A record is not cut: who asks for one wants it whole. */
-const endless: Room = { width: Number.POSITIVE_INFINITY, isId: [] }
+/** For a single record, which is never cut. */
+const unlimited: Layout = { width: Number.POSITIVE_INFINITY, isId: [] }
 
-function align(rows: readonly (readonly string[])[], { width, isId }: Room = endless): string {
+function align(rows: readonly (readonly string[])[], { width, isId }: Layout = unlimited): string {
   const natural = rows[0]?.map((_, at) => rows.reduce((max, row) => Math.max(max, widthOf(row[at] ?? '')), 0))
   const widths = fit(natural ?? [], isId, width)
   const line = (row: readonly string[]): string =>
@@ -66,7 +66,7 @@ function align(rows: readonly (readonly string[])[], { width, isId }: Room = end
   return rows.map(row => line(row).trimEnd()).join('\n')
 }
 
-/** One line a cell; what could move the cursor is escaped. */
+/** Returns the text of a cell on one line; control characters are escaped. */
 const text = (value: unknown): string => {
   if (value === null || value === undefined) return '-'
   if (Array.isArray(value)) return value.map(text).join(', ')

@@ -8,7 +8,7 @@ type Args = Readonly<Record<string, unknown>>
 
 type Option = readonly [flags: string, help: string, fallback?: string]
 
-/** Of every command, before it or behind it: the file also says which plugins bring commands. */
+/** Allowed before and after every command, since the file also defines which plugins and commands are loaded. */
 export const configOption: Option = [
   '--config <file>',
   'TOML configuration of the server; default SVC_CONFIG'
@@ -16,22 +16,22 @@ export const configOption: Option = [
 
 const needsOptions: Readonly<Record<Command['needs'], readonly Option[]>> = {
   api: [
-    ['--server <origin>', 'the operator API; default SVC_SERVER, else http://127.0.0.1:7080'],
+    ['--server <origin>', 'origin of the operator API; default SVC_SERVER, else http://127.0.0.1:7080'],
     ['--insecure-http', 'send the token over plain http to another host']
   ],
   data: [['--data-dir <dir>', 'data directory of the server']],
-  server: [['--data-dir <dir>', 'where the store, keys and backups live']],
+  server: [['--data-dir <dir>', 'directory of the database, keys and backups']],
   nothing: []
 }
 
-/** What the command line adds to a command's own options. */
+/** Returns the options that every command has beside its own. */
 const addedTo = ({ args, needs }: Command): readonly Option[] => [
   ...('config' in args.properties ? [] : [configOption]),
   ...needsOptions[needs],
   ['--output <format>', 'table or json', 'table']
 ]
 
-/** Commands as data become a program of commander: groups of two words, help, and typed arguments. */
+/** Builds the commander program: groups of two words, help, and typed arguments. */
 export function openProgram(
   version: string,
   commands: readonly Command[],
@@ -85,7 +85,7 @@ function describe(sub: Program, command: Command): void {
   for (const [flag, help, fallback] of addedTo(command)) sub.option(flag, help, fallback)
 }
 
-/** '--ack-timeout-secs', in the order of help. */
+/** Returns the flags of a command in the order of its help: '--ack-timeout-secs'. */
 export const optionsOf = (command: Command): string[] => [
   ...Object.keys(command.args.properties)
     .filter(name => !command.positional?.includes(name))
@@ -105,14 +105,14 @@ const snake = (options: Args): Args =>
     ])
   )
 
-/** The arguments as the command's schema wants them; what the command line adds for all stays out. */
+/** Converts and checks the arguments by the command's schema; leaves out options that every command has. */
 export function convertArgs(args: TObject, given: Args): Args {
   const own = Object.fromEntries(
     Object.keys(args.properties)
       .filter(key => given[key] !== undefined)
       .map(key => [key, given[key]])
   )
-  const value = Convert(args, own) as Args // an object schema makes an object
+  const value = Convert(args, own) as Args // the schema is an object
   const errors = Errors(args, value)
   const [error] = errors
   if (!error) return value

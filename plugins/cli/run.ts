@@ -14,12 +14,11 @@ import { type ServerOptions, wire } from '../../kernel/kernel.ts'
 import { type Builtin, loadPlugins, pluginSections } from '../../kernel/loader.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import { type Filled, ownerOf, type Slot, slotReader } from '../../kernel/slot.ts'
-import { openApi } from './api.ts'
+import { openApi, originIn } from './api.ts'
 import { completion } from './completion.ts'
 import { checkedKeys, dataDirOf, givenKeys, logOf } from './config.ts'
 import { tokenFor } from './credential-file.ts'
 import { refuseDuplicateCommands } from './duplicate-commands.ts'
-import { originIn } from './origin.ts'
 import { restoreOwner } from './owner.ts'
 import { openPrint } from './print.ts'
 import { convertArgs, openProgram } from './program.ts'
@@ -31,16 +30,16 @@ interface Source {
 }
 type Args = Readonly<Record<string, unknown>>
 
-/** The command line: answers the exit code. Results on standard output, everything else on standard error. */
+/** Runs the command line and returns the exit code. Results go to standard output, everything else to standard error. */
 export async function runCommandLine(argv: readonly string[], source: Source): Promise<number> {
   process.umask(0o077)
   const version = ownVersion()
-  const aside = (text: string): void => void process.stderr.write(`${text}\n`)
+  const printError = (text: string): void => void process.stderr.write(`${text}\n`)
   try {
-    // The agent's configuration is its own, and what is wrong with a plugin is not in the way of looking after it;
-    // for all else the file says which plugins bring commands.
-    const isApart = /^(agent|plugin)$/.test(groupIn(argv))
-    const configFile = isApart ? null : (configIn(argv) ?? process.env['SVC_CONFIG'] ?? null)
+    // `agent` commands have a configuration of their own, and `plugin` commands must work while a plugin is broken. For
+    // all others the file defines which plugins are loaded.
+    const isWithoutPlugins = /^(agent|plugin)$/.test(groupIn(argv))
+    const configFile = isWithoutPlugins ? null : (configIn(argv) ?? process.env['SVC_CONFIG'] ?? null)
     const { plugins, sections } = await loadPlugins<Plugin>({
       half: 'plugin',
       builtin: source.plugins,
@@ -62,9 +61,9 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : wrongUsage.exit
     if (!(error instanceof Fault)) throw error
-    aside(`${error.errorCode.code}: ${escapeControlChars(error.message).replaceAll('\\u000a', '\n')}`)
+    printError(`${error.errorCode.code}: ${escapeControlChars(error.message).replaceAll('\\u000a', '\n')}`)
     for (const [key, value] of Object.entries(error.details ?? {}))
-      aside(`  ${key}: ${escapeControlChars(typeof value === 'string' ? value : JSON.stringify(value))}`)
+      printError(`  ${key}: ${escapeControlChars(typeof value === 'string' ? value : JSON.stringify(value))}`)
     return error.errorCode.exit
   }
 }
@@ -84,9 +83,9 @@ async function execute(command: Command, given: Args, context: Context): Promise
   const output = given['output']
   if (output !== 'table' && output !== 'json') throw new Fault(wrongUsage, '--output is table or json')
   const stop = new AbortController()
-  const cut = new AbortController()
-  const acquired = new Releases() // by `open`: it goes with the command
-  if (command.until === 'stopped') handleSignals(stop, cut)
+  const force = new AbortController()
+  const acquired = new Releases() // by `open`; released when the command ends
+  if (command.until === 'stopped') handleSignals(stop, force)
 
   const origin = originIn(given['server'], env)
   const keys = (): Args => givenKeys(context, given)
@@ -98,14 +97,14 @@ async function execute(command: Command, given: Args, context: Context): Promise
     dataDir: () => dataDirOf(keys()),
     filled: slot => filledBare(slot, context.plugins),
     async open(plugin) {
-      const settled = keys()
-      const { depsOf, releases } = await wire(optionsOf(context, settled, await openLog(logOf(settled))))
+      const current = keys()
+      const { depsOf, releases } = await wire(optionsOf(context, current, await openLog(logOf(current))))
       acquired.defer(() => releases.run())
       return depsOf(plugin)
     },
     serve: ({ signal = stop.signal, keys: set = {}, onLog }) => {
-      const settled = { ...keys(), ...set }
-      return serve({ options: log => optionsOf(context, settled, log), log: logOf(settled), onLog, signal })
+      const current = { ...keys(), ...set }
+      return serve({ options: log => optionsOf(context, current, log), log: logOf(current), onLog, signal })
     },
     print: openPrint(
       output,
@@ -116,7 +115,7 @@ async function execute(command: Command, given: Args, context: Context): Promise
     input: process.stdin,
     env,
     signal: stop.signal,
-    forceSignal: cut.signal
+    forceSignal: force.signal
   }
   try {
     await command.run(call)
@@ -141,7 +140,7 @@ const optionsOf = (
   dataDir: dataDirOf(keys)
 })
 
-/** Nothing is wired: a value that needs services has no place in a slot that commands read. */
+/** Reads a slot without services: throws for values that need them. */
 const filledBare: <T>(slot: Slot<T>, plugins: readonly Plugin[]) => readonly Filled<T>[] = (slot, plugins) =>
   slotReader(ownerOf(slot), inDependencyOrder(plugins), name => {
     throw new TypeError(`${name} fills ${slot.id} with a value that needs services`)
@@ -152,12 +151,12 @@ export const withExtraArgs = (command: Command, plugins: readonly Plugin[]): Com
   return more ? { ...command, args: Type.Object({ ...command.args.properties, ...more }) } : command
 }
 
-/** The last one holds, as for every option. */
+/** Returns the last --config, as commander does for every option. */
 function configIn(argv: readonly string[]): string | undefined {
   const at = argv.findLastIndex(word => /^--config(=|$)/.test(word))
   return at < 0 ? undefined : argv[at] === '--config' ? argv[at + 1] : argv[at]?.slice('--config='.length)
 }
 
-/** The first word of the command's name; only --config may stand before it. */
+/** Returns the first word of the command's name; only --config may stand before it. */
 const groupIn = (argv: readonly string[]): string =>
   argv.find((word, at) => !word.startsWith('-') && argv[at - 1] !== '--config') ?? ''

@@ -1,17 +1,17 @@
-// A server for as long as a command runs.
 import { Fault, internal } from '../../kernel/base/errors.ts'
 import { type Log, openLog } from '../../kernel/base/log.ts'
 import type { RunningServer, ServeOptions } from '../../kernel/cli/command.ts'
 import { boot, logReleaseFailure, type ServerOptions } from '../../kernel/kernel.ts'
 
-interface Wanted {
+interface Options {
   readonly onLog: ServeOptions['onLog'] | undefined
   readonly options: (log: Log) => ServerOptions
   readonly log: Parameters<typeof openLog>[0]
   readonly signal: AbortSignal
 }
 
-export async function serve({ options, log: logOptions, onLog, signal }: Wanted): Promise<RunningServer> {
+/** Runs a server until `signal` is aborted or the store fails. */
+export async function serve({ options, log: logOptions, onLog, signal }: Options): Promise<RunningServer> {
   const log = await openLog(logOptions, onLog)
   const failed = Promise.withResolvers<void>()
   const onStoreFailure = (error: Error): void => {
@@ -24,18 +24,18 @@ export async function serve({ options, log: logOptions, onLog, signal }: Wanted)
   const done = failed.promise.finally(async () => {
     await server.stop().catch(failures => {
       logReleaseFailure(log)(failures)
-      throw new Fault(internal, 'stopped, but not in order; the log says why')
+      throw new Fault(internal, 'some resources were not released in order; see the log')
     })
-    log.info('server.stopped', 'stopped; agents go on with what they have')
+    log.info('server.stopped', 'stopped; agents keep forwarding')
   })
-  done.catch(() => {}) // whoever awaits it later still sees it
+  done.catch(() => {}) // the caller may await it later
   return { origin: server.origin, done }
 }
 
-/** The first signal asks, the second cuts; a terminal that closes is no reason to stop a daemon. */
-export function handleSignals(stop: AbortController, cut: AbortController): void {
-  const heed = (): void => (stop.signal.aborted ? cut : stop).abort()
-  process.on('SIGTERM', heed)
-  process.on('SIGINT', heed)
+/** The first signal aborts `stop`, the second `force`. SIGHUP is ignored, so that a closed terminal stops nothing. */
+export function handleSignals(stop: AbortController, force: AbortController): void {
+  const onSignal = (): void => (stop.signal.aborted ? force : stop).abort()
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
   process.on('SIGHUP', () => {})
 }

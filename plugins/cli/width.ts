@@ -1,4 +1,4 @@
-// How many columns of a terminal a text takes, and the most of it that fits.
+// Widths of texts in terminal columns.
 
 // East Asian wide and full-width forms, and emoji: two columns each.
 const wide =
@@ -16,29 +16,29 @@ export const widthOf = (text: string): number =>
 export const pad = (text: string, width: number): string =>
   text + ' '.repeat(Math.max(0, width - widthOf(text)))
 
-/** With an ellipsis where something is left out. */
+/** Cuts the text to `width` columns, with an ellipsis at the end. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text
-  let room = width - 1
+  let left = width - 1
   let kept = ''
   for (const char of chars(text)) {
-    room -= charWidth(char)
-    if (room < 0) break
+    left -= charWidth(char)
+    if (left < 0) break
     kept += char
   }
   return `${kept}…`
 }
 
-const least = 8
+const minWidth = 8
 const gap = 2
 
-/** Widths of columns that fit: the widest give way first, and ids, of which a part is of no use, last. */
+/** Shrinks columns until they fit into `limit`: the widest first, and ids last, since a part of an id is useless. */
 export function fit(widths: readonly number[], isId: readonly boolean[], limit: number): number[] {
   const fitted = [...widths]
   const sum = (): number => fitted.reduce((total, width) => total + width, gap * (fitted.length - 1))
   for (const mayShrink of [(at: number) => isId[at] !== true, () => true])
     while (sum() > limit) {
-      const open = fitted.map((width, at) => (mayShrink(at) && width > least ? width : 0))
+      const open = fitted.map((width, at) => (mayShrink(at) && width > minWidth ? width : 0))
       const widest = Math.max(...open)
       if (widest === 0) break
       fitted[open.indexOf(widest)] = widest - 1

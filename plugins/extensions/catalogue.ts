@@ -1,10 +1,10 @@
-// All plugins that a configuration means, in both halves.
+// The plugins of a configuration, in both halves.
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { agentPlugins } from '../../config/agent-plugins.ts'
 import { importExternal, importPlugin } from '../../config/external/import.ts'
-import { HalfNotFound, resolvePlugin } from '../../config/external/resolve.ts'
+import { findHalf } from '../../config/external/resolve.ts'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { parseFile } from '../../kernel/base/config.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
@@ -12,12 +12,10 @@ import { type Half, loadPlugins, pluginSections } from '../../kernel/loader.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import type { Settings } from '../../kit/conformance.ts'
 
-type Table = Readonly<Record<string, unknown>>
-
 export interface Loaded {
   readonly servers: readonly Plugin[]
   readonly agents: readonly AgentPlugin[]
-  /** 'built in', or as the configuration names it: a path, or an npm package. */
+  /** Returns 'built in', or what the configuration calls the plugin: a path or an npm package. */
   readonly fromOf: (name: string) => string
 }
 
@@ -25,16 +23,16 @@ export interface Picked extends Loaded {
   readonly name: string
 }
 
-/** `[plugins]` of a configuration, and where its paths begin. */
+/** Returns `[plugins]` of a configuration, and the directory from which its paths are resolved. */
 export function sourceOf(configFile: string | undefined): {
-  readonly table: Readonly<Record<string, Table>>
+  readonly table: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly baseDir: string
 } {
   if (configFile === undefined) return { table: {}, baseDir: process.cwd() }
   return { table: pluginSections(parseFile(configFile)), baseDir: dirname(resolve(configFile)) }
 }
 
-/** What a configuration has for the plugin in a folder, however it names it; nothing without a configuration. */
+/** Returns the settings of the plugin in a folder, whatever the configuration calls it. */
 export function settingsFor(dir: string, configFile: string | undefined): Settings {
   if (configFile === undefined) return {}
   const { table, baseDir } = sourceOf(configFile)
@@ -61,7 +59,7 @@ export async function load(configFile: string | undefined): Promise<Loaded> {
   }
 }
 
-/** The name of one that is loaded, or of the one at a path, which is then loaded beside the others. */
+/** Picks a loaded plugin by name, or loads the one at a path in addition to the others. */
 export async function pick(loaded: Loaded, wanted: string): Promise<Picked> {
   const { servers, agents, fromOf } = loaded
   const known = servers.find(({ name }) => name === wanted || fromOf(name) === wanted)
@@ -89,12 +87,8 @@ async function halfAt<P>(path: string, half: Half): Promise<P | undefined> {
   return plugin
 }
 
-/** Its file, whatever links lead there. */
+/** Returns the real path of the half's file, without links. */
 function halfOf(specifier: string, half: Half, baseDir: string): string | null {
-  try {
-    return realpathSync(resolvePlugin(specifier, half, baseDir))
-  } catch (error) {
-    if (error instanceof HalfNotFound) return null
-    throw error
-  }
+  const file = findHalf(specifier, half, baseDir)
+  return file === null ? null : realpathSync(file)
 }

@@ -5,7 +5,8 @@ import { trust as record } from '../../config/external/trust.ts'
 import { Fault, pluginFailed } from '../../kernel/base/errors.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { load, pick, settingsFor, sourceOf } from './catalogue.ts'
-import { described, overview, whole } from './listing.ts'
+import { describe } from './described.ts'
+import { details, overview } from './listing.ts'
 import { scaffold } from './scaffold.ts'
 
 const config = Type.Optional(
@@ -14,36 +15,40 @@ const config = Type.Optional(
 
 const list = defineCommand({
   name: 'plugin list',
-  summary: 'Show what is loaded, what it brings, and what it may do.',
+  summary: 'List the loaded plugins, what they add, and what they may do.',
   args: Type.Object({
-    plugin: Type.Optional(Type.String({ description: 'One of them, with all that it has.' })),
+    plugin: Type.Optional(Type.String({ description: 'Show only this plugin, in full.' })),
     config
   }),
   positional: ['plugin'],
   needs: 'nothing',
   async run({ args: { plugin, config }, env, print }) {
     const loaded = await load(config ?? env['SVC_CONFIG'])
-    if (plugin !== undefined)
-      return print.data(described(await naming(plugin, () => pick(loaded, plugin))), whole)
+    if (plugin !== undefined) {
+      const picked = await naming(plugin, () => pick(loaded, plugin))
+      return print.data(describe(picked, picked.name), details)
+    }
     const names = new Set([...loaded.servers, ...loaded.agents].map(({ name }) => name))
-    const rows = [...names].sort().map(name => described({ ...loaded, name }))
-    print.data(rows, overview, 'With a name it shows that one whole: sluice plugin list NAME')
+    const rows = [...names].sort().map(name => describe(loaded, name))
+    print.data(rows, overview, 'Show one plugin in full: sluice plugin list NAME')
   }
 })
 
 const reference = defineCommand({
   name: 'plugin reference',
-  summary: 'Print the reference of a plugin, or of all that are loaded, as Markdown.',
+  summary: 'Print the reference of one or all loaded plugins as Markdown.',
   args: Type.Object({
     plugin: Type.Optional(
-      Type.String({ description: 'Its name, as the configuration names it, or its folder; default: all.' })
+      Type.String({
+        description: 'Name of the plugin, as in the configuration, or its folder; default: all.'
+      })
     ),
     config
   }),
   positional: ['plugin'],
   needs: 'nothing',
   async run({ args: { plugin, config }, env, print }) {
-    const { referenceOf } = await import('./reference/page.ts') // all that makes tables and routes, for this one command
+    const { referenceOf } = await import('./reference/page.ts') // a large module that only this command needs
     const loaded = await load(config ?? env['SVC_CONFIG'])
     const page = await naming(plugin ?? 'reference', async () =>
       referenceOf(plugin === undefined ? loaded : await pick(loaded, plugin))
@@ -54,10 +59,10 @@ const reference = defineCommand({
 
 const make = defineCommand({
   name: 'plugin new',
-  summary: 'Write a plugin that passes its own tests, to begin with.',
+  summary: 'Create a plugin with tests that pass, as a start for your own.',
   args: Type.Object({
-    name: Type.String({ description: 'Like rate-limit.' }),
-    dir: Type.Optional(Type.String({ description: 'Where; default: a folder of that name.' }))
+    name: Type.String({ description: 'Name of the plugin, like rate-limit.' }),
+    dir: Type.Optional(Type.String({ description: 'Folder; default: the name.' }))
   }),
   positional: ['name'],
   needs: 'nothing',
@@ -69,9 +74,9 @@ const make = defineCommand({
 
 const check = defineCommand({
   name: 'plugin check',
-  summary: 'Judge a plugin as a server and an agent will: manifest, tables, halves, a boot and a stop.',
+  summary: 'Check a plugin as server and agent do: manifest, tables, both halves, start and stop.',
   args: Type.Object({
-    path: Type.String({ description: 'Its folder.' }),
+    path: Type.String({ description: 'Folder of the plugin.' }),
     config: Type.Optional(
       Type.String({ description: "TOML configuration with the plugin's settings; default SVC_CONFIG." })
     )
@@ -79,7 +84,7 @@ const check = defineCommand({
   positional: ['path'],
   needs: 'nothing',
   async run({ args: { path, config }, env, print }) {
-    const { conform } = await import('../../kit/conformance.ts') // all that boots a server, for this one command
+    const { conform } = await import('../../kit/conformance.ts') // a large module that only this command needs
     const dir = resolve(path)
     const { name, version, problems } = await conform(dir, settingsFor(dir, config ?? env['SVC_CONFIG']))
     if (problems.length > 0) throw new Fault(pluginFailed, problems.join('\n'))
@@ -89,9 +94,9 @@ const check = defineCommand({
 
 const trust = defineCommand({
   name: 'plugin trust',
-  summary: 'Let the files of a plugin run as they are now.',
+  summary: 'Trust the present files of a plugin.',
   args: Type.Object({
-    plugin: Type.String({ description: 'As the configuration names it: a path, or an npm package.' }),
+    plugin: Type.String({ description: 'Path or npm package, as in the configuration.' }),
     config
   }),
   positional: ['plugin'],
@@ -104,7 +109,7 @@ const trust = defineCommand({
 
 export const commands = [list, reference, make, check, trust]
 
-/** What is wrong with a plugin is told as a start would tell it. */
+/** Reports errors of a plugin as a start does. */
 async function naming<T>(plugin: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()

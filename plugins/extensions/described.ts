@@ -1,44 +1,41 @@
-// A plugin as its operator wants to know it: what it brings, and what it may do.
-import type { AgentPlugin } from '../../agent/plugin.ts'
-import type { Plugin } from '../../kernel/plugin.ts'
+// Describes a plugin for operators: what it adds, and what it may do.
+import type { Loaded } from './catalogue.ts'
 
 export interface Described {
   readonly name: string
   readonly version: string
   readonly from: string // 'built in', a path, or an npm package
-  readonly contracts: Readonly<Record<string, string>> // 'kernel', 'agent' to the range it was written for
+  readonly contracts: Readonly<Record<string, string>> // 'kernel', 'agent' to version range
   readonly needs: Readonly<Record<string, string>> // plugin to range
   readonly routes: readonly string[]
   readonly commands: readonly string[]
   readonly tables: readonly string[]
-  readonly slots: readonly string[] // its own
+  readonly slots: readonly string[] // that it owns
   readonly fills: readonly string[]
-  readonly fields: readonly string[] // rule fields that its half on agents plans
+  readonly fields: readonly string[] // rule fields of its agent half
   readonly capabilities: Readonly<Record<string, string>>
   readonly may: readonly string[]
 }
 
-export interface Halves {
-  readonly server: Plugin | null
-  readonly agent: AgentPlugin | null
-}
-
-/** What filling a place of the kernel's means for whoever trusts the plugin. */
+/** What a plugin may do by filling a slot, in words for the operator who trusts it. */
 const powers: Readonly<Record<string, string>> = {
-  'kernel.authenticator': 'say who a caller is',
-  'kernel.connection': 'see agents come and go',
+  'kernel.authenticator': 'authenticate callers',
+  'kernel.connection': 'see agents connect and disconnect',
   'kernel.control': 'serve the control stream',
-  'kernel.decision': 'see every change and every denial',
-  'kernel.metrics': 'tell figures',
+  'kernel.decision': 'see every change and every denied request',
+  'kernel.metrics': 'export metrics',
   'kernel.host': 'serve the operator API',
   'kernel.object-kind': 'keep objects on agents',
-  'rules.admit': 'say who may place rules'
+  'rules.admit': 'decide who may place rules'
 }
 
-export function describe({ server, agent }: Halves, from: string): Described {
+export function describe({ servers, agents, fromOf }: Loaded, plugin: string): Described {
+  const server = servers.find(({ name }) => name === plugin)
+  const agent = agents.find(({ name }) => name === plugin)
+  const from = fromOf(plugin)
   const fills = [...new Set((server?.fills ?? []).map(({ slot }) => slot.id))]
   return {
-    name: server?.name ?? agent?.name ?? '',
+    name: plugin,
     version: server?.version ?? '',
     from,
     contracts: { ...(server && { kernel: server.kernel }), ...(agent && { agent: agent.agent }) },
@@ -53,8 +50,10 @@ export function describe({ server, agent }: Halves, from: string): Described {
     may: [
       ...(from === 'built in' ? [] : ['run any code as the user of the process']),
       ...(server?.routes?.length ? ['answer requests'] : []),
-      ...(server?.routes?.some(({ access }) => access === 'public') ? ['answer strangers'] : []),
-      ...(server?.handlers?.length ? ['hear agents'] : []),
+      ...(server?.routes?.some(({ access }) => access === 'public')
+        ? ['answer unauthenticated requests']
+        : []),
+      ...(server?.handlers?.length ? ['receive messages of agents'] : []),
       ...(server?.store ? ['keep tables'] : []),
       ...fills.flatMap(id => powers[id] ?? []),
       ...(agent?.fields?.length ? ['change how rules are forwarded'] : [])

@@ -1,16 +1,6 @@
-// How `plugin list` shows them: all in a line each, or one whole.
+// The columns of `plugin list`.
 import type { Column } from '../../kernel/cli/command.ts'
-import type { Picked } from './catalogue.ts'
-import { type Described, describe } from './described.ts'
-
-export const described = ({ servers, agents, fromOf, name }: Picked): Described =>
-  describe(
-    {
-      server: servers.find(plugin => plugin.name === name) ?? null,
-      agent: agents.find(plugin => plugin.name === name) ?? null
-    },
-    fromOf(name)
-  )
+import type { Described } from './described.ts'
 
 const pairs = (of: Readonly<Record<string, string>>): string =>
   Object.entries(of)
@@ -22,6 +12,7 @@ const count =
   (plugin: Described): string =>
     String(of(plugin).length)
 
+/** For a list of plugins, one on each line. */
 export const overview: readonly Column<Described>[] = [
   'name',
   'version',
@@ -34,7 +25,8 @@ export const overview: readonly Column<Described>[] = [
   'may'
 ]
 
-export const whole: readonly Column<Described>[] = [
+/** For one plugin. */
+export const details: readonly Column<Described>[] = [
   'name',
   'version',
   'from',

@@ -1,4 +1,4 @@
-// `sluice plugin new`: a package that passes its own tests before anything is written in it.
+// Creates a plugin from the template, for `sluice plugin new`.
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { plugins as builtin } from '../../config/plugins.ts'
@@ -7,23 +7,23 @@ import { ownVersion } from '../../kernel/base/version.ts'
 
 const template = join(import.meta.dirname, 'template')
 
-/** Answers the files that it has written. What is there already is not touched. */
+/** Returns the paths of the files that it writes. Refuses a folder that is not empty. */
 export function scaffold(name: string, dir: string): string[] {
   if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name) || name.length > 32)
     throw new Fault(
       wrongUsage,
-      `${name} is no plugin's name: write it like rate-limit, at most 32 characters`
+      `${name} is not a name for a plugin: write it like rate-limit, at most 32 characters`
     )
   if (name === 'kernel' || Object.hasOwn(builtin, name))
     throw new Fault(wrongUsage, `${name} is a part of sluice; take another name, like acme-${name}`)
   if (existsSync(dir) && (!statSync(dir).isDirectory() || readdirSync(dir).length > 0))
-    throw new Fault(wrongUsage, `${dir} is not empty; give an empty folder, or one that is not there`)
+    throw new Fault(wrongUsage, `${dir} is not empty; give an empty folder, or one that does not exist`)
   try {
     mkdirSync(dir, { recursive: true })
   } catch (cause) {
-    throw new Fault(wrongUsage, `${dir} cannot be made: ${reasonOf(cause)}`, { cause })
+    throw new Fault(wrongUsage, `${dir} cannot be created: ${reasonOf(cause)}`, { cause })
   }
-  const words: Readonly<Record<string, string>> = {
+  const placeholders: Readonly<Record<string, string>> = {
     name,
     snake: name.replaceAll('-', '_'),
     pascal: name.replaceAll(/(^|-)(.)/g, (_, _dash, letter: string) => letter.toUpperCase()),
@@ -33,8 +33,8 @@ export function scaffold(name: string, dir: string): string[] {
     .filter(entry => entry.isFile())
     .map(entry => {
       const from = join(entry.parentPath, entry.name)
-      const path = filledIn(from.slice(template.length + 1).replace(/\.txt$/, ''), words)
-      const text = filledIn(readFileSync(from, 'utf8'), words)
+      const path = fillIn(from.slice(template.length + 1).replace(/\.txt$/, ''), placeholders)
+      const text = fillIn(readFileSync(from, 'utf8'), placeholders)
       mkdirSync(join(dir, dirname(path)), { recursive: true })
       writeFileSync(join(dir, path), text)
       return path
@@ -42,5 +42,5 @@ export function scaffold(name: string, dir: string): string[] {
     .sort()
 }
 
-const filledIn = (text: string, words: Readonly<Record<string, string>>): string =>
-  text.replaceAll(/__(\w+?)__/g, (all, word) => words[word] ?? all)
+const fillIn = (text: string, placeholders: Readonly<Record<string, string>>): string =>
+  text.replaceAll(/__(\w+?)__/g, (all, key) => placeholders[key] ?? all)

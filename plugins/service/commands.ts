@@ -7,15 +7,17 @@ import { isHidden, type Role, unitOf } from './unit.ts'
 
 const install = defineCommand({
   name: 'service install',
-  summary: 'Write a unit of systemd that runs server or agent, sandboxed.',
+  summary: 'Write a sandboxed systemd unit for server or agent.',
   args: Type.Object({
     role: Type.Union([Type.Literal('server'), Type.Literal('agent')], { description: 'server or agent' }),
     user: Type.Optional(
-      Type.String({ description: 'System user that it runs as; default: one that systemd makes.' })
+      Type.String({ description: 'System user of the service; default: one that systemd allocates.' })
     ),
     config_file: Type.Optional(Type.String({ description: 'TOML configuration, passed as --config.' })),
-    unit_dir: Type.Optional(Type.String({ description: 'Default: /etc/systemd/system.' })),
-    print: Type.Optional(Type.Boolean({ description: 'Print it, and write nothing.' }))
+    unit_dir: Type.Optional(
+      Type.String({ description: 'Directory of the unit; default: /etc/systemd/system.' })
+    ),
+    print: Type.Optional(Type.Boolean({ description: 'Print the unit and write nothing.' }))
   }),
   positional: ['role'],
   needs: 'nothing',
@@ -45,7 +47,7 @@ function write(file: string, unit: string): void {
     writeFileSync(file, unit, { mode: 0o644 })
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    throw new Fault(wrongUsage, `${file} cannot be written: ${why}; run it as root, or say --print`, {
+    throw new Fault(wrongUsage, `${file} cannot be written: ${why}; run it as root, or use --print`, {
       cause
     })
   }

@@ -1,4 +1,4 @@
-// A unit of systemd from its template in config/: the same sandbox for both halves.
+// Fills in the template of a systemd unit from config/deploy. Server and agent have the same sandbox.
 import { readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
@@ -7,11 +7,11 @@ export type Role = 'server' | 'agent'
 
 export interface Unit {
   readonly role: Role
-  readonly user: string | null // null: one of systemd's own making
+  readonly user: string | null // null: allocated by systemd
   readonly configFile: string | null
 }
 
-// Not here: MemoryDenyWriteExecute, for V8 compiles; PrivateUsers, in which a port below 1024 cannot be bound.
+// Left out: MemoryDenyWriteExecute, since V8 compiles code; PrivateUsers, since it prevents ports below 1024.
 const sandbox = `
 CapabilityBoundingSet=CAP_NET_BIND_SERVICE
 AmbientCapabilities=CAP_NET_BIND_SERVICE
@@ -43,33 +43,33 @@ SystemCallFilter=~@privileged @resources
 SystemCallErrorNumber=EPERM
 UMask=0077`.trim()
 
-/** `argv` as in process.argv: the program that runs now is the one that shall be started. */
+/** The unit starts the present program: `argv` is process.argv. */
 export function unitOf(
   { role, user, configFile }: Unit,
   [node = '', program = '']: readonly string[]
 ): string {
   if (user !== null && !/^[a-z_][a-z0-9_-]{0,31}$/.test(user))
-    throw new Fault(wrongUsage, `${JSON.stringify(user)} is no name of a system user`)
-  const words: Readonly<Record<string, string>> = {
+    throw new Fault(wrongUsage, `${JSON.stringify(user)} is not a valid name of a system user`)
+  const values: Readonly<Record<string, string>> = {
     EXEC: [node, realpathSync(program)].map(quote).join(' '),
     ARGS: configFile === null ? '' : ` --config ${quote(configFile)}`,
     USER: user === null ? 'DynamicUser=yes' : `User=${user}\nGroup=${user}`,
     SANDBOX: sandbox
   }
-  const [, ...lines] = template(role).split('\n') // without the remark on the template
-  return lines.join('\n').replaceAll(/@([A-Z]+)@/g, (_, word: string) => words[word] ?? '')
+  const [, ...lines] = template(role).split('\n') // without the comment about the template
+  return lines.join('\n').replaceAll(/@([A-Z]+)@/g, (_, key: string) => values[key] ?? '')
 }
 
-/** Where the unit's user may not look: ProtectHome hides it. */
+/** True for a program that ProtectHome hides from the service. */
 export const isHidden = (program: string): boolean => /^\/(home|root|run\/user)\//.test(realpathSync(program))
 
-/** As systemd splits a command line; its own specifiers stay words. */
+/** Quotes a word for systemd, and escapes its specifiers. */
 const quote = (word: string): string => {
   const plain = word.replaceAll('%', '%%').replaceAll('$', '$$$$')
   return /^[\w./:@%+=-]+$/.test(plain) ? plain : `"${plain.replaceAll(/["\\]/g, '\\$&')}"`
 }
 
-/** In a checkout the folder lies two above, in the published build a folder higher. */
+/** The folder config/ is two levels up in a checkout, and three in the published build. */
 function template(role: Role): string {
   for (const up of ['../..', '../../..']) {
     try {
@@ -78,5 +78,5 @@ function template(role: Role): string {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error // what readFileSync throws
     }
   }
-  throw new TypeError('the package lacks its units')
+  throw new TypeError('the package has no systemd units')
 }

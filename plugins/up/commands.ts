@@ -10,10 +10,10 @@ const up = defineCommand({
   summary: 'Run a server and an agent on this machine, ready for a first rule.',
   args: Type.Object({
     advertised_endpoint: Type.Optional(
-      Type.String({ description: 'HOST:PORT under which other agents reach this server' })
+      Type.String({ description: 'HOST:PORT at which other agents reach this server' })
     ),
     public: Type.Optional(
-      Type.Boolean({ description: 'listen for agents on all addresses, not on loopback alone' })
+      Type.Boolean({ description: 'listen for agents on all addresses, not only on loopback' })
     )
   }),
   needs: 'server',
@@ -24,7 +24,7 @@ const up = defineCommand({
     const agentIsDone = new AbortController()
     let setupToken: string | undefined
     const server = await serve({
-      signal: agentIsDone.signal, // the agent's last report wants a server
+      signal: agentIsDone.signal, // stops after the agent, so that it receives the last report
       keys: { operator_token: token.value, ...(isLocal && { control_listen: '127.0.0.1:7443' }) },
       onLog: (event, message) => {
         if (event === 'onboarding.setup_token') setupToken = /[\w-]{43}$/.exec(message)?.[0]
@@ -32,8 +32,8 @@ const up = defineCommand({
     })
     const stateDir = join(dataDir(), 'agent')
     await enrollOnce(connect(server.origin, token.value), stateDir)
-    const agent = runAgent({ stateDir, signal, cut: forceSignal })
-    for (const line of greeting(server.origin, token.file, setupToken)) print.line(line)
+    const agent = runAgent({ stateDir, signal, force: forceSignal })
+    for (const line of nextSteps(server.origin, token.file, setupToken)) print.line(line)
     try {
       await Promise.race([server.done, agent.failed, agent.done])
     } finally {
@@ -45,14 +45,14 @@ const up = defineCommand({
 
 export const commands = [up]
 
-/** The first run enrolls this machine's agent; every later one finds its bundle. */
+/** Enrolls the local agent, unless an earlier run has done so. */
 async function enrollOnce(api: Api, stateDir: string): Promise<void> {
   if (existsSync(join(stateDir, 'bundle.json'))) return
   const { uri } = await api.send<{ uri: string }>('POST', '/v1/client-enrollments', { name: 'local' })
   await enrollAgent(uri, stateDir)
 }
 
-function greeting(origin: string, tokenFile: string, setupToken: string | undefined): string[] {
+function nextSteps(origin: string, tokenFile: string, setupToken: string | undefined): string[] {
   const run = `SVC_SERVER=${origin} SVC_TOKEN=$(cat ${quote(tokenFile)}) ${self()}`
   const { host } = new URL(origin)
   return [
@@ -71,7 +71,7 @@ function greeting(origin: string, tokenFile: string, setupToken: string | undefi
   ]
 }
 
-/** The command line that started this process, for pasting. */
+/** Returns the command of this process, quoted for a shell. */
 const self = (): string => [process.execPath, process.argv[1] ?? ''].map(quote).join(' ')
 
 const quote = (word: string): string =>

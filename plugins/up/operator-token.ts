@@ -8,7 +8,7 @@ export interface OperatorToken {
   readonly value: string
 }
 
-/** The operator token of this data directory, made on first sight; only its owner may read the file. */
+/** Returns the operator token of the data directory; creates it at the first call. Only the owner may read the file. */
 export function operatorTokenIn(dataDir: string): OperatorToken {
   const file = join(dataDir, 'operator-token')
   if (!existsSync(file)) {

@@ -8,7 +8,7 @@ const config = Type.Object(
       minimum: 0.1,
       maximum: 60,
       default: 5,
-      description: 'How long code may hold the server up before the log names it.'
+      description: 'How long code may block the event loop before it is logged.'
     })
   },
   { additionalProperties: false }

@@ -24,7 +24,9 @@ setInterval(() => {
   const now = Atomics.load(count, 0)
   if (now !== lastCount) {
     if (isStallLogged)
-      log(`${watched}.moves_again`, `the ${watched} goes on`, { stalled_ms: Date.now() - movedAt })
+      log(`${watched}.moves_again`, `the event loop of the ${watched} moves again`, {
+        stalled_ms: Date.now() - movedAt
+      })
     lastCount = now
     movedAt = Date.now()
     isStallLogged = false
@@ -52,13 +54,17 @@ function logStall(frames: readonly Debugger.CallFrame[], urlOf: (frame: Debugger
   const culprit = frames.find(frame => isPluginCode(urlOf(frame)))
   const script = culprit ? urlOf(culprit) : ''
   const plugin = pluginOfScript(script, watched)
-  const still = watched === 'server' ? 'agents forward on' : 'the native engine forwards on'
-  log(`${watched}.stalled`, `${plugin} has held the ${watched} up for ${patienceMs / 1000} s; ${still}`, {
-    plugin,
-    script,
-    function: culprit?.functionName ?? '',
-    line: (culprit?.location.lineNumber ?? -1) + 1
-  })
+  const forwarding = watched === 'server' ? 'agents keep forwarding' : 'the native engine keeps forwarding'
+  log(
+    `${watched}.stalled`,
+    `${plugin} has blocked the ${watched} for ${patienceMs / 1000} s; ${forwarding}`,
+    {
+      plugin,
+      script,
+      function: culprit?.functionName ?? '',
+      line: (culprit?.location.lineNumber ?? -1) + 1
+    }
+  )
 }
 
 /** Writes directly: the main thread's log is blocked. */

@@ -3,7 +3,7 @@
 //   npm run soak -- [--minutes 30] [--seed N] [--epoch-secs 10] [--engine native|portable] [--asan | --tsan]
 import { parseArgs } from 'node:util'
 import { openPortableEngine } from '../../agent/portable-engine/index.ts'
-import { run, underJudge } from '../../config/build/judges.ts'
+import { buildWith, run } from '../../config/build/sanitizers.ts'
 import type { OpenEngine } from '../engine/engine-fixture.ts'
 import { nativeUnderTest } from '../engine/native-under-test.ts'
 import { soak } from './soak/soak.ts'
@@ -45,5 +45,5 @@ async function main(): Promise<void> {
 if (values.asan || values.tsan) {
   const { minutes, seed, 'epoch-secs': epochSecs } = values
   const again = ['--minutes', minutes, '--seed', seed, '--epoch-secs', epochSecs]
-  run(process.execPath, [import.meta.filename, ...again], underJudge(values.asan ? 'asan' : 'tsan'))
+  run(process.execPath, [import.meta.filename, ...again], buildWith(values.asan ? 'asan' : 'tsan'))
 } else await main()

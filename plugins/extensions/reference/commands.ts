@@ -5,7 +5,7 @@ import { fieldOf, type Schema } from './fields.ts'
 import { type Chapter, code, fieldsTable } from './markdown.ts'
 import type { Preview } from './preview.ts'
 
-/** With the options that other plugins add. */
+/** Returns a chapter for each command, with the options that other plugins add. */
 export const commandsOf = ({ commands = [] }: Plugin, { filled }: Preview): Chapter[] =>
   commands.map(command => {
     const { positional = [] } = command
@@ -16,27 +16,27 @@ export const commandsOf = ({ commands = [] }: Plugin, { filled }: Preview): Chap
     const inOrder = [...positional, ...Object.keys(args).filter(name => !positional.includes(name))]
     const rows = inOrder.map(name => {
       const part = args[name] ?? Type.Unknown()
-      const path = positional.includes(name) ? wordOf(name, part) : `--${name.replaceAll('_', '-')}`
+      const path = positional.includes(name) ? placeholderOf(name, part) : `--${name.replaceAll('_', '-')}`
       return fieldOf({ path, part: part as Schema, isRequired: !Type.IsOptional(part) })
     })
-    const words = positional.map(name => bracketed(name, args[name] ?? Type.Unknown()))
+    const words = positional.map(name => usageOf(name, args[name] ?? Type.Unknown()))
     return {
       title: code(['sluice', command.name, ...words].join(' ')),
-      text: [said(command), fieldsTable(rows, 'Argument')].filter(text => text !== '').join('\n\n')
+      text: [`${command.summary}${usesText[command.needs]}`, fieldsTable(rows, 'Argument')]
+        .filter(text => text !== '')
+        .join('\n\n')
     }
   })
 
-const wordOf = (name: string, schema: TSchema): string =>
+const placeholderOf = (name: string, schema: TSchema): string =>
   `${name.toUpperCase()}${Type.IsArray(schema) ? '...' : ''}`
 
-const bracketed = (name: string, schema: TSchema): string =>
-  Type.IsOptional(schema) ? `[${wordOf(name, schema)}]` : wordOf(name, schema)
+const usageOf = (name: string, schema: TSchema): string =>
+  Type.IsOptional(schema) ? `[${placeholderOf(name, schema)}]` : placeholderOf(name, schema)
 
-const asksFor: Readonly<Record<Command['needs'], string>> = {
-  api: ' It asks the API: `--server ORIGIN`, `--insecure-http`.',
-  data: ' It works on the data directory: `--data-dir DIR`.',
-  server: ' It is a server: `--data-dir DIR`.',
+const usesText: Readonly<Record<Command['needs'], string>> = {
+  api: ' Uses the API: `--server ORIGIN`, `--insecure-http`.',
+  data: ' Uses the data directory: `--data-dir DIR`.',
+  server: ' Runs a server: `--data-dir DIR`.',
   nothing: ''
 }
-
-const said = ({ summary, needs }: Command): string => `${summary}${asksFor[needs]}`

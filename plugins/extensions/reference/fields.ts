@@ -1,12 +1,12 @@
-// A schema in words: one row a field, with its type and bounds, its default, and what it says of itself.
+// Describes a schema: one row for each field, with type and bounds, default and description.
 
-/** JSON Schema, as TypeBox writes it and OpenAPI shows it. */
+/** JSON Schema, as TypeBox and OpenAPI have it. */
 export interface Schema {
   readonly type?: string
   readonly description?: string
   readonly default?: unknown
   readonly const?: unknown
-  readonly enum?: readonly unknown[] // as OpenAPI's form of a const
+  readonly enum?: readonly unknown[] // OpenAPI's form of a const
   readonly anyOf?: readonly Schema[]
   readonly items?: Schema
   readonly properties?: Readonly<Record<string, Schema>>
@@ -29,7 +29,7 @@ export interface Field {
   readonly description: string
 }
 
-/** Those of an object, or of the rows of an array, and what they hold, to the last. */
+/** Returns the fields of an object, or of the items of an array, at every depth. */
 export function fieldsOf(schema: Schema, at = ''): Field[] {
   const inner = innerOf(schema)
   const under = (key: string): string => `${at}${at === '' ? '' : '.'}${key}`
@@ -52,7 +52,7 @@ export const fieldOf = ({ path, part, isRequired }: Part): Field => ({
   type: typeOf(part),
   given:
     part.default !== undefined ? `default ${literal(part.default)}` : isRequired ? 'required' : 'optional',
-  description: part.description ?? alternativesOf(part).find(one => one.description)?.description ?? ''
+  description: part.description ?? part.anyOf?.find(one => one.description)?.description ?? ''
 })
 
 /** 'integer, 1 to 65535', 'list of string, 1 to 8', '"tcp" or "udp"', 'string or null'. */
@@ -75,23 +75,17 @@ export function typeOf(schema: Schema): string {
 
 const literal = (value: unknown): string => `\`${JSON.stringify(value)}\``
 
-function range(least: number | undefined, most: number | undefined, unit = ''): string {
-  if (least === undefined && most === undefined) return ''
-  if (most === undefined) return `, at least ${least}${unit}`
-  if (least === undefined) return `, at most ${most}${unit}`
-  return least === most ? `, ${least}${unit}` : `, ${least} to ${most}${unit}`
+function range(min: number | undefined, max: number | undefined, unit = ''): string {
+  if (min === undefined && max === undefined) return ''
+  if (max === undefined) return `, at least ${min}${unit}`
+  if (min === undefined) return `, at most ${max}${unit}`
+  return min === max ? `, ${min}${unit}` : `, ${min} to ${max}${unit}`
 }
 
-const alternativesOf = ({ anyOf = [] }: Schema): readonly Schema[] => anyOf
-
-/** What has the fields: the object itself, that of a list, or the one among alternatives such as null. */
+/** Returns the schema that has the fields: the object itself, the items of a list, or one of the alternatives. */
 function innerOf(schema: Schema): Schema {
   if (schema.items) return innerOf(schema.items)
-  return (
-    alternativesOf(schema)
-      .map(innerOf)
-      .find(one => one.properties) ?? schema
-  )
+  return schema.anyOf?.map(innerOf).find(one => one.properties) ?? schema
 }
 
-const isList = (schema: Schema): boolean => schema.items !== undefined || alternativesOf(schema).some(isList)
+const isList = (schema: Schema): boolean => schema.items !== undefined || schema.anyOf?.some(isList) === true

@@ -2,7 +2,7 @@ import type { Field } from './fields.ts'
 
 export type Row = readonly string[]
 
-/** Nothing where there are no rows; a cell that is empty in all of them is no column. */
+/** Returns '' without rows. Leaves out columns that are empty in all rows. */
 export function table(head: Row, rows: readonly Row[]): string {
   if (rows.length === 0) return ''
   const shown = head.map((_, at) => rows.some(row => row[at] !== ''))
@@ -14,14 +14,13 @@ export function table(head: Row, rows: readonly Row[]): string {
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
-/** `what` heads the first column. */
-export const fieldsTable = (fields: readonly Field[], what: string): string =>
+export const fieldsTable = (fields: readonly Field[], firstColumn: string): string =>
   table(
-    [what, 'Type', 'Given', 'Means'],
+    [firstColumn, 'Type', 'Given', 'Meaning'],
     fields.map(({ path, type, given, description }) => [code(path), type, given, description])
   )
 
-/** Also within code a bar would end the cell. */
+/** A bar ends a cell, also within code. */
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll(/\s*\n\s*/g, ' ')
 
 export const code = (text: string): string => `\`${text}\``
@@ -30,7 +29,7 @@ export const codes = (texts: readonly string[]): string => texts.map(code).join(
 
 export interface Chapter {
   readonly title: string
-  readonly text: string // '' : there is nothing to say here
+  readonly text: string // may be ''
   readonly parts?: readonly Chapter[]
 }
 

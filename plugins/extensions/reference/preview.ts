@@ -1,4 +1,4 @@
-// A house in which nothing is started: what the schemas of plugins are made of, and what is made of them.
+// Wires plugins without starting anything, to read their routes, tables and metrics.
 import type { EntityManager } from '@mikro-orm/sql'
 import { ownVersion } from '../../../kernel/base/version.ts'
 import { inDependencyOrder } from '../../../kernel/dependency-order.ts'
@@ -8,7 +8,7 @@ import type { Kernel, Plugin } from '../../../kernel/plugin.ts'
 import { type Filled, ownerOf, type Slot, type SlotReader } from '../../../kernel/slot.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { openStore } from '../../../kernel/store/open.ts'
-import type { Document } from './document.ts'
+import type { Document } from './routes.ts'
 import { openServices } from './services.ts'
 
 export interface Column {
@@ -19,19 +19,17 @@ export interface Column {
 }
 
 export interface Preview {
-  /** In the order of their needs. */
+  /** In dependency order. */
   readonly plugins: readonly Plugin[]
   filled<T>(slot: Slot<T>): readonly Filled<T>[]
-  /** The one that `/v1/openapi.json` gives. */
+  /** The document of `/v1/openapi.json`. */
   readonly document: Document
   readonly columns: readonly Column[]
-  readonly metrics: ReadonlyMap<string, Told>
+  /** Metrics by plugin; null where only a running server has them. */
+  readonly metrics: ReadonlyMap<string, readonly Metric[] | null>
 }
 
-/** What a plugin tells of itself; null where that can be asked of a running server only. */
-type Told = readonly Metric[] | null
-
-/** Sections and keys are at their defaults; tables lie in memory; nothing listens. Rejects with what a start would refuse. */
+/** Uses default settings and a database in memory, and opens no listener. Rejects with errors of a start. */
 export async function openPreview(given: readonly Plugin[]): Promise<Preview> {
   const plugins = inDependencyOrder(given)
   const store = await openStore(':memory:', [kernelStore, ...plugins])
@@ -46,7 +44,7 @@ export async function openPreview(given: readonly Plugin[]): Promise<Preview> {
       columns: await store.read(async em => columnsIn(em)),
       metrics: new Map(
         await Promise.all(
-          plugins.map(async plugin => [plugin.name, await toldBy(filledFor('kernel', [plugin]))] as const)
+          plugins.map(async plugin => [plugin.name, await metricsBy(filledFor('kernel', [plugin]))] as const)
         )
       )
     }
@@ -65,11 +63,11 @@ async function documentOf(http: HttpHost, plugins: readonly Plugin[], kernelOf: 
   }
 }
 
-async function toldBy(filled: SlotReader): Promise<Told> {
+async function metricsBy(filled: SlotReader): Promise<readonly Metric[] | null> {
   try {
-    return (await Promise.all(filled(metricsSlot).map(({ value: figures }) => figures()))).flat()
+    return (await Promise.all(filled(metricsSlot).map(({ value: collect }) => collect()))).flat()
   } catch {
-    return null // it counts what runs: the page says so
+    return null // it needs a running server
   }
 }
 

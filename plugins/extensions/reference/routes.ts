@@ -1,25 +1,54 @@
 import type { Plugin } from '../../../kernel/plugin.ts'
-import { type Found, operationsOf } from './document.ts'
 import { type Field, fieldOf, fieldsOf, type Schema } from './fields.ts'
 import { type Chapter, code, fieldsTable } from './markdown.ts'
 import type { Preview } from './preview.ts'
 
-const whoMay: Readonly<Record<string, string>> = {
-  public: 'Anybody may call it.',
-  user: 'Every user may call it, for what is theirs.',
-  superadmin: 'Superadmins may call it.'
+/** The parts of the OpenAPI document that the reference needs. */
+export interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
-/** As the OpenAPI document has them. */
+interface Operation {
+  readonly operationId: string
+  readonly summary: string
+  readonly tags: readonly string[] // the plugin's name
+  readonly parameters?: readonly Parameter[]
+  readonly requestBody?: { readonly required?: boolean; readonly content: Content }
+  readonly responses: Readonly<Record<string, { readonly description?: string; readonly content?: Content }>>
+}
+
+interface Parameter {
+  readonly in: 'path' | 'query' | 'header'
+  readonly name: string
+  readonly required?: boolean
+  readonly description?: string
+  readonly schema: Schema
+}
+
+type Content = Readonly<Record<string, { readonly schema: Schema }>>
+
+interface Found {
+  readonly method: string // 'GET'
+  readonly path: string // '/v1/rules/{rule_id}'
+  readonly operation: Operation
+}
+
+const accessText: Readonly<Record<string, string>> = {
+  public: 'Access: public.',
+  user: 'Access: users, for their own objects.',
+  superadmin: 'Access: superadmins.'
+}
+
+/** Returns a chapter for each route of the plugin, from the OpenAPI document. */
 export const routesOf = ({ name, routes = [] }: Plugin, { document }: Preview): Chapter[] =>
   operationsOf(document, name).map(found => {
     const route = routes.find(({ action }) => action === found.operation.operationId)
-    const said = `${found.operation.summary} ${whoMay[route?.access ?? ''] ?? ''}`
-    const parts = [...askedOf(found), ...answeredBy(found)].filter(text => text !== '')
-    return { title: code(`${found.method} ${found.path}`), text: [said, ...parts].join('\n\n') }
+    const text = `${found.operation.summary} ${accessText[route?.access ?? ''] ?? ''}`
+    const parts = [...requestOf(found), ...responsesOf(found)].filter(part => part !== '')
+    return { title: code(`${found.method} ${found.path}`), text: [text, ...parts].join('\n\n') }
   })
 
-function askedOf({ operation: { parameters = [], requestBody } }: Found): string[] {
+function requestOf({ operation: { parameters = [], requestBody } }: Found): string[] {
   const inPlace = (place: string): Field[] =>
     parameters
       .filter(parameter => parameter.in === place && !(parameter.name in pageParameters))
@@ -38,10 +67,10 @@ function askedOf({ operation: { parameters = [], requestBody } }: Found): string
   ]
 }
 
-/** The page says them once, for all lists. */
+/** Described once, at the top of the page. */
 const pageParameters = { limit: '', cursor: '' }
 
-function answeredBy({ operation: { responses } }: Found): string[] {
+function responsesOf({ operation: { responses } }: Found): string[] {
   return Object.entries(responses)
     .filter(([status]) => status !== 'default')
     .flatMap(([status, { content = {} }]) => {
@@ -50,12 +79,23 @@ function answeredBy({ operation: { responses } }: Found): string[] {
         ...field,
         given: field.given === 'optional' ? 'may be absent' : ''
       }))
-      return [`Answers ${status}${wordOf(media, schema)}.`, fieldsTable(fields, 'In the answer')]
+      return [`Response ${status}${contentText(media, schema)}.`, fieldsTable(fields, 'In the response')]
     })
 }
 
-function wordOf(media: string, { items }: Schema): string {
-  if (media === '') return ', and no body'
+function contentText(media: string, { items }: Schema): string {
+  if (media === '') return ', without a body'
   if (media !== 'application/json') return `, as ${media}`
   return items ? ', a list' : ''
 }
+
+const operationsOf = ({ paths }: Document, plugin: string): Found[] =>
+  Object.entries(paths)
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({
+        method: method.toUpperCase(),
+        path,
+        operation
+      }))
+    )
+    .filter(({ operation }) => operation.tags.includes(plugin))

@@ -1,4 +1,4 @@
-// What a chapter of the reference says besides routes and commands; '' where there is nothing to say.
+// The other sections of a plugin's chapter; '' for an empty one.
 import type { Plugin } from '../../../kernel/plugin.ts'
 import type { Described } from '../described.ts'
 import { fieldOf, fieldsOf, type Schema } from './fields.ts'
@@ -17,24 +17,21 @@ export const topOf = (keys: Plugin['keys']): Chapter => ({
   text: keys ? keysTable(keys) : ''
 })
 
-/** Keys at the top have a variable of the environment each. */
+/** Each key at the top also has an environment variable. */
 export function keysTable(keys: NonNullable<Plugin['keys']>): string {
   return table(
-    ['Key', 'Environment', 'Type', 'Given', 'Means'],
-    fieldsOf(keys as Schema).map(
-      // TypeBox's are JSON Schema
-      ({ path, type, given, description }) => [
-        code(path),
-        code(`SVC_${path.toUpperCase()}`),
-        type,
-        given,
-        description
-      ]
-    )
+    ['Key', 'Environment', 'Type', 'Given', 'Meaning'],
+    fieldsOf(keys as Schema).map(({ path, type, given, description }) => [
+      code(path),
+      code(`SVC_${path.toUpperCase()}`),
+      type,
+      given,
+      description
+    ])
   )
 }
 
-/** As plugins/rules has them; a slot is known by its id, for nobody needs rules who wants to read. */
+/** As in plugins/rules, found by the id of its slot: this plugin does not need rules. */
 interface RuleField {
   readonly key: string
   readonly body: Schema
@@ -44,15 +41,15 @@ interface RuleField {
 
 export function ruleFieldsText({ name, fills = [] }: Plugin, { filled }: Preview): string {
   const slot = fills.map(fill => fill.slot).find(({ id }) => id === 'rules.field')
-  const mine = (slot ? filled<RuleField>(slot as never) : []).filter(({ by }) => by === name)
+  const own = (slot ? filled<RuleField>(slot as never) : []).filter(({ by }) => by === name)
   return table(
-    ['Field', 'Type', 'After create', 'Agents need', 'Means'],
-    mine.flatMap(({ value: { key, body, change, requires } }) =>
+    ['Field', 'Type', 'After create', 'Agents need', 'Meaning'],
+    own.flatMap(({ value: { key, body, change, requires } }) =>
       [fieldOf({ path: key, part: body, isRequired: false }), ...fieldsOf(body, key)].map(
         ({ path, type, description }) => [
           code(path),
           type,
-          change === 'hot' ? 'may change' : 'stays',
+          change === 'hot' ? 'may change' : 'fixed',
           code(`${requires.capability.id} ${requires.capability.since}`),
           description
         ]
@@ -72,11 +69,11 @@ export const tablesText = ({ store }: Plugin, { columns }: Preview): string =>
     .join('\n\n')
 
 export function metricsText({ name }: Plugin, { metrics }: Preview): string {
-  const told = metrics.get(name)
-  if (told === null) return 'A running server tells them at `/v1/metrics`.'
+  const samples = metrics.get(name)
+  if (samples === null) return 'See `/v1/metrics` of a running server.'
   return table(
-    ['Metric', 'Type', 'Labels', 'Means'],
-    (told ?? []).map(({ name, type, labels, help }) => [code(name), type, codes(labels), help])
+    ['Metric', 'Type', 'Labels', 'Meaning'],
+    (samples ?? []).map(({ name, type, labels, help }) => [code(name), type, codes(labels), help])
   )
 }
 

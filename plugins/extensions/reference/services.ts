@@ -1,4 +1,4 @@
-// Services of plugins that nothing is started for.
+// Services for plugins of which nothing is started.
 import { asFunction, asValue, createContainer } from 'awilix'
 import { type TObject, Type } from 'typebox'
 import { systemClock } from '../../../kernel/base/clock.ts'
@@ -12,7 +12,7 @@ import type { Database } from '../../../kernel/store/open.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { wireMessages } from '../../../kernel/wire/envelope.ts'
 
-/** Services are made when a value of a slot wants them, and no earlier: most are never. */
+/** Services are created when a slot value needs them; most never are. */
 export function openServices(plugins: readonly Plugin[], store: Database) {
   const made = new Map<string, Kernel>()
   const codec = openCodec([...wireMessages, ...plugins.flatMap(({ messages }) => messages ?? [])])
@@ -49,10 +49,10 @@ export function openServices(plugins: readonly Plugin[], store: Database) {
 }
 
 const notRunning = async (): Promise<never> => {
-  throw new Error('nothing runs here')
+  throw new Error('there is no running server')
 }
 
-/** That no agent has joined. */
+/** A control stream without agents. */
 const control: Control = {
   peers: { find: () => undefined, all: () => [] },
   objects: {

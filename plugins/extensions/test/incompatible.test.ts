@@ -1,4 +1,4 @@
-// A plugin that was written for another sluice is refused by either half, and told what would do.
+// A plugin that was written for another version is refused by both halves; the error names the versions that work.
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -8,17 +8,17 @@ import { sluice } from '../../../test/support/process.ts'
 const manifest = (more: object): string =>
   `export default ${JSON.stringify({ name: 'acme', version: '3.1.0', kernel: '^1.0.0', agent: '^1.0.0', ...more })}\n`
 
-/** What a start of either half says of a plugin of these files. */
+/** Starts a half with a plugin of these files; returns the exit code and the error. */
 async function refusal(t: Test, half: 'server' | 'agent', files: Record<string, string>) {
   const dir = t.testdir({ acme: files, 'sluice.toml': '[plugins."./acme"]\n' })
   chmodSync(join(dir, 'acme'), 0o755)
   for (const file of Object.keys(files)) chmodSync(join(dir, 'acme', file), 0o644)
   const words = half === 'server' ? ['server', '--data-dir'] : ['agent', 'run', '--state-dir']
   const { code, stderr } = await sluice([...words, join(dir, 'state'), '--config', join(dir, 'sluice.toml')])
-  return { code, says: stderr }
+  return { code, stderr }
 }
 
-t.test('the text says what was asked, what is here, and which versions would do', async t => {
+t.test('the error names the required, the present and the supported versions', async t => {
   const table: readonly ['server' | 'agent', Record<string, string>, RegExp][] = [
     [
       'server',

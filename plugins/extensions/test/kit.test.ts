@@ -1,11 +1,11 @@
-// The kit, as a stranger's test uses it: an edge that takes what an agent takes, and books that count.
+// The kit as tests of other plugins use it: an agent that accepts objects and reports bytes.
 import t from 'tap'
 import { testAgent, testServer } from '../../../kit/public.ts'
 import { definePlugin, quota } from '../../public.ts'
 
 const rule = { client: 'paris', listen_port: 8080, targets: [{ host: '10.0.0.1', port: 80 }], owner: 'ann' }
 
-t.test('a plugin is told of a quota in a test, and bytes are counted everywhere', async t => {
+t.test('delivered bytes are counted and reach the quota slot of a plugin', async t => {
   const told: object[] = []
   const acme = definePlugin({
     name: 'acme',
@@ -14,16 +14,16 @@ t.test('a plugin is told of a quota in a test, and bytes are counted everywhere'
     needs: { quota: '^1.0.0' },
     fills: [quota.levelSlot.fill(async ({ userId, percent }) => void told.push({ userId, percent }))]
   })
-  const home = await testServer(t, { plugins: [acme] })
-  const paris = await testAgent(t, home, 'paris')
-  await home.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
-  const set = await home.call('PUT', `/v1/users/ann/quotas/${paris.clientId}`, { monthly_bytes: 1000 })
-  const { body } = await home.call<{ rule_id: string }>('POST', '/v1/rules', rule)
+  const server = await testServer(t, { plugins: [acme] })
+  const paris = await testAgent(t, server, 'paris')
+  await server.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+  const set = await server.call('PUT', `/v1/users/ann/quotas/${paris.clientId}`, { monthly_bytes: 1000 })
+  const { body } = await server.call<{ rule_id: string }>('POST', '/v1/rules', rule)
 
   await paris.deliver(body.rule_id, { in: 700 })
   t.same(told, [])
   await paris.deliver(body.rule_id, { in: 50, out: 50 })
-  await home.clock.advance(60_000)
+  await server.clock.advance(60_000)
   await paris.deliver(body.rule_id, { out: 300 })
 
   t.equal(set.status, 200)
@@ -31,36 +31,39 @@ t.test('a plugin is told of a quota in a test, and bytes are counted everywhere'
     { userId: 'ann', percent: 80 },
     { userId: 'ann', percent: 100 }
   ])
-  t.match(await home.call('GET', `/v1/users/ann/quotas/${paris.clientId}/status`), {
+  t.match(await server.call('GET', `/v1/users/ann/quotas/${paris.clientId}/status`), {
     body: { bytes_used: 1100, exhausted: true }
   })
-  const day = Math.floor(home.clock.now() / 86_400_000) * 86_400
-  t.match(await home.call('GET', `/v1/users/ann/traffic?from=${day}&to=${day + 86_400}`), {
+  const day = Math.floor(server.clock.now() / 86_400_000) * 86_400
+  t.match(await server.call('GET', `/v1/users/ann/traffic?from=${day}&to=${day + 86_400}`), {
     body: { total_bytes_in: 750, total_bytes_out: 350 }
   })
 })
 
-t.test('an edge takes limits of rules and of owners, and can all that an agent can', async t => {
-  const home = await testServer(t)
-  const paris = await testAgent(t, home, 'paris')
-  await home.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+t.test('the agent accepts limits of rules and owners, and has all built-in capabilities', async t => {
+  const server = await testServer(t)
+  const paris = await testAgent(t, server, 'paris')
+  await server.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
 
   const limited = { ...rule, rate_limit: { concurrent_connections: 3 } }
-  t.match(await home.call('POST', '/v1/rules', limited), { status: 201, body: { state: 'active' } })
-  t.match(await home.call('POST', '/v1/rules', { ...rule, listen_port: 443, sni_pattern: 'a.example.org' }), {
-    status: 201
-  })
+  t.match(await server.call('POST', '/v1/rules', limited), { status: 201, body: { state: 'active' } })
+  t.match(
+    await server.call('POST', '/v1/rules', { ...rule, listen_port: 443, sni_pattern: 'a.example.org' }),
+    {
+      status: 201
+    }
+  )
   const path = `/v1/clients/${paris.clientId}/owners/ann/rate-limit`
-  t.match(await home.call('PUT', path, { concurrent_connections: 9 }), { status: 200 })
+  t.match(await server.call('PUT', path, { concurrent_connections: 9 }), { status: 200 })
   await paris.until('sluice.rate_limit.EnvelopeSet')
 })
 
-t.test('an agent of before names no capabilities, and is judged by its version', async t => {
-  const home = await testServer(t)
-  await testAgent(t, home, 'paris', { version: '0.1.0', capabilities: null })
+t.test('an old agent without capabilities is classified by its version', async t => {
+  const server = await testServer(t)
+  await testAgent(t, server, 'paris', { version: '0.1.0', capabilities: null })
 
   const { owner: _, ...mine } = rule
-  t.match(await home.call('POST', '/v1/rules', { ...mine, protocol: 'udp' }), {
+  t.match(await server.call('POST', '/v1/rules', { ...mine, protocol: 'udp' }), {
     status: 422,
     body: { error: { code: /unsupported/ } }
   })

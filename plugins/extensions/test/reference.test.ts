@@ -1,4 +1,4 @@
-// The reference of plugins is made from what runs: schemas and manifests.
+// The reference of plugins is generated from schemas and manifests.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -19,7 +19,7 @@ import { scaffold } from '../scaffold.ts'
 
 const closed = { additionalProperties: false }
 
-/** One schema, as its author would write it down once. */
+/** A plugin that uses one schema as setting, body and arguments. */
 const acme = (fields: TProperties): Plugin =>
   definePlugin({
     name: 'acme',
@@ -73,7 +73,7 @@ const helpOf = (plugin: Plugin): string =>
     .map(command => command.helpInformation())
     .join('\n')
 
-t.test('a field that is added to a schema is in all four: validation, OpenAPI, help, reference', async t => {
+t.test('a field added to a schema appears in validation, OpenAPI, help and reference', async t => {
   for (const [fields, isThere] of [
     [before, false],
     [added, true]
@@ -100,7 +100,7 @@ t.test('a field that is added to a schema is in all four: validation, OpenAPI, h
 })
 
 t.test(
-  'the page of the whole server names all that its plugins declare, and is the same each time',
+  'the page of the whole server names everything that plugins declare, and is always the same',
   async t => {
     const loaded = await load(undefined)
 
@@ -128,7 +128,7 @@ t.test(
         ...(slots ?? []).map(({ id }) => `\`${id}\``)
       ])
         t.ok(page.includes(expected), `${name}: ${expected}`)
-    t.match(page, /\| `sni_pattern` \| string \| stays \| `rule\.sni 0\.9\.0` \|/)
+    t.match(page, /\| `sni_pattern` \| string \| fixed \| `rule\.sni 0\.9\.0` \|/)
     t.match(page, /\| `targets\[\]\.health\.state` \| `"healthy"` or `"failed"` or `"unknown"` \|/)
     t.match(page, /\| `svc_traffic_quota_bytes_used` \| gauge \| `user`, `client` \|/)
     t.match(
@@ -152,8 +152,8 @@ t.test("a stranger's folder is read where it lies: nothing starts, and nothing i
   for (const expected of [
     /^# acme-idle 1\.0\.0$/m,
     /^- May: run any code as the user of the process, answer requests, keep tables/m,
-    /^\| `acme_idle_idle_secs` \| integer, 1 to 86400 \| stays \| `rule\.acme-idle 1\.0\.0` \| Idle time of this rule, in seconds\. \|$/m,
-    /^### `GET \/v1\/acme-idle`\n\nRules with an idle time of their own\. Superadmins may call it\.$/m,
+    /^\| `acme_idle_idle_secs` \| integer, 1 to 86400 \| fixed \| `rule\.acme-idle 1\.0\.0` \| Idle time of this rule, in seconds\. \|$/m,
+    /^### `GET \/v1\/acme-idle`\n\nRules with an idle time of their own\. Access: superadmins\.$/m,
     /^### `sluice acme-idle list`$/m,
     /^\| `acme_idle_rules` \| gauge \| Rules with an idle time of their own\. \|$/m,
     /^`acme_idle_idle`\n\n\| Column \| Type \| +\|\n\| --- \| --- \| --- \|\n\| `rule_id` \| text \| primary key \|\n\| `secs` \| integer \| +\|$/m,
@@ -165,7 +165,7 @@ t.test("a stranger's folder is read where it lies: nothing starts, and nothing i
   t.same(readdirSync(join(dir, 'work')), [])
 })
 
-t.test('a plugin is found by its name, as the configuration names it, and by its folder', async t => {
+t.test('a plugin is found by its name, by its entry in the configuration, and by its folder', async t => {
   const loaded = await load(undefined)
   const note = join(import.meta.dirname, '../../../test/third-party/note')
 
@@ -178,7 +178,7 @@ t.test('a plugin is found by its name, as the configuration names it, and by its
   })
 })
 
-t.test('what a plugin can only tell while it runs is said to be so', async t => {
+t.test('metrics that only a running server has are not listed', async t => {
   const plugin = definePlugin({
     ...acme({}),
     fills: [
@@ -190,10 +190,10 @@ t.test('what a plugin can only tell while it runs is said to be so', async t => 
     ]
   })
 
-  t.match(await referenceOf(await beside(plugin)), /## Metrics\n\nA running server tells them at/)
+  t.match(await referenceOf(await beside(plugin)), /## Metrics\n\nSee `\/v1\/metrics` of a running server/)
 })
 
-t.test('types are told with their bounds', async t => {
+t.test('types are shown with their bounds', async t => {
   const table: readonly [object, string][] = [
     [Type.Integer({ minimum: 1, maximum: 65535 }), 'integer, 1 to 65535'],
     [Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), 'integer, at least 0'],
@@ -209,7 +209,7 @@ t.test('types are told with their bounds', async t => {
   for (const [schema, text] of table) t.equal(typeOf(schema), text)
 })
 
-t.test('fields within fields are told by their paths', async t => {
+t.test('nested fields are shown by their paths', async t => {
   const Inner = Type.Object({ at: Type.Integer(), name: Type.Optional(Type.String()) })
   const schema = Type.Object({
     one: Type.Union([Inner, Type.Null()]),

@@ -18,7 +18,7 @@ const replace = (dir: string, file: string, from: string, to: string): void => {
   writeFileSync(path, text.replaceAll(from, to))
 }
 
-t.test('a new plugin conforms as it is written', async t => {
+t.test('a new plugin passes sluice plugin check', async t => {
   const dir = written(t)
   const before = readdirSync(dir, { recursive: true }).sort()
 
@@ -28,14 +28,14 @@ t.test('a new plugin conforms as it is written', async t => {
     t.notMatch(readFileSync(join(dir, file), 'utf8'), /__\w+__/, file)
 })
 
-t.test('a name that is none, and a folder that is not empty, are refused', async t => {
+t.test('an invalid name and a folder that is not empty are refused', async t => {
   const dir = t.testdir({ taken: { file: 'mine' } })
   t.throws(() => scaffold('Acme Idle', join(dir, 'a')), { message: /write it like/ })
   t.throws(() => scaffold('acme', join(dir, 'taken')), { message: /is not empty/ })
   t.equal(readFileSync(join(dir, 'taken/file'), 'utf8'), 'mine')
 })
 
-t.test('a name that sluice has, and a path that can be no folder, are refused, not thrown', async t => {
+t.test('the name of a built-in plugin and a path that cannot be a folder are refused', async t => {
   const dir = t.testdir({ file: 'mine' })
   for (const name of ['rules', 'kernel'])
     t.throws(() => scaffold(name, join(dir, 'a')), {

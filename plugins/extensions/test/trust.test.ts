@@ -36,7 +36,7 @@ function place(t: Test) {
   return { dir, file, load }
 }
 
-t.test('the first load records what was trusted, the next finds it the same', async t => {
+t.test('the first load records the files, and later loads accept the same files', async t => {
   const { dir, load } = place(t)
   t.match(await load(), { plugins: [{ name: 'acme' }] })
   t.match(JSON.parse(readFileSync(lockFileIn(dir), 'utf8')), {
@@ -45,7 +45,7 @@ t.test('the first load records what was trusted, the next finds it the same', as
   await t.resolves(load())
 })
 
-t.test('files that changed do not run until they are trusted again', async t => {
+t.test('changed files do not run until they are trusted again', async t => {
   const { dir, file, load } = place(t)
   await load()
   writeFileSync(file, text('two'))
@@ -58,7 +58,7 @@ t.test('files that changed do not run until they are trusted again', async t => 
   await t.resolves(load())
 })
 
-t.test('hidden files that changed do not run either', async t => {
+t.test('changes of hidden files are noticed', async t => {
   const { dir, load } = place(t)
   mkdirSync(join(dir, 'acme/.lib'))
   writeFileSync(join(dir, 'acme/.lib/.more.js'), '')
@@ -67,13 +67,13 @@ t.test('hidden files that changed do not run either', async t => {
   await t.rejects(load(), { message: /acme 1.2.3 that were trusted/ })
 })
 
-t.test('a link in a plugin is refused: what it leads to could change unseen', async t => {
+t.test('a symbolic link in a plugin is refused', async t => {
   const { dir, load } = place(t)
   symlinkSync('.', join(dir, 'acme/lib'))
-  await t.rejects(load(), { message: /acme\/lib is a link.*put what is meant there itself/s })
+  await t.rejects(load(), { message: /acme\/lib is a symbolic link.*replace it by the file or folder/s })
 })
 
-t.test('what an administrator has trusted the user of the service reads, whatever the umask', async t => {
+t.test('the lock file is readable by the service user, whatever the umask', async t => {
   const { dir, file, load } = place(t)
   const umask = process.umask(0o077)
   t.teardown(() => process.umask(umask))
@@ -83,13 +83,13 @@ t.test('what an administrator has trusted the user of the service reads, whateve
 })
 
 for (const broken of ['', 'null', '[]', '{"./acme":null}', '{"./acme":{}}'])
-  t.test(`a lock that is ${broken || 'empty'} trusts nobody, and is said to be broken`, async t => {
+  t.test(`an invalid lock file (${broken || 'empty'}) trusts no plugin and is reported`, async t => {
     const { dir, load } = place(t)
     writeFileSync(lockFileIn(dir), broken)
     await t.rejects(load(), { message: /plugins\.lock cannot be read: .*delete it/s })
   })
 
-t.test("a plugin without a package of its own is not the configuration's whole folder", async t => {
+t.test("the hash of a plugin without a package does not cover the configuration's folder", async t => {
   const { dir, load } = place(t)
   rmSync(join(dir, 'acme/package.json'))
   writeFileSync(join(dir, 'package.json'), '{"type":"module"}')
@@ -98,7 +98,7 @@ t.test("a plugin without a package of its own is not the configuration's whole f
   await t.resolves(load())
 })
 
-t.test('a configuration in the folder of the plugin: the lock is none of its files', async t => {
+t.test('the hash does not cover a lock file in the folder of the plugin', async t => {
   const { dir } = place(t)
   const load = () =>
     loadPlugins({
@@ -112,7 +112,7 @@ t.test('a configuration in the folder of the plugin: the lock is none of its fil
   await t.resolves(load())
 })
 
-t.test('files that others may write are refused, and nothing is recorded', async t => {
+t.test('files that other users may write are refused and not recorded', async t => {
   const { dir, file, load } = place(t)
   chmodSync(file, 0o666)
   await t.rejects(load(), { message: /others may write acme\/plugin.js.*chmod/s })
@@ -126,7 +126,7 @@ t.test('files that others may write are refused, and nothing is recorded', async
   await t.rejects(load(), { message: /others may write acme\/lib;/ })
 })
 
-t.test('what lies in node_modules of the plugin is not its own', async t => {
+t.test('the hash does not cover node_modules of the plugin', async t => {
   const { dir, load } = place(t)
   await load()
   mkdirSync(join(dir, 'acme/node_modules/x'), { recursive: true })
@@ -134,7 +134,7 @@ t.test('what lies in node_modules of the plugin is not its own', async t => {
   await t.resolves(load())
 })
 
-t.test('a plugin that is being checked is still the one that was trusted', async t => {
+t.test('a check of a plugin leaves the lock file unchanged', async t => {
   const { dir, file, load } = place(t)
   writeFileSync(join(dir, 'acme/README.md'), '# acme\n')
   writeFileSync(

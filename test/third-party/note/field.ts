@@ -6,7 +6,6 @@ import { capability, Idle, key } from './wire.ts'
 
 export const notTcp = defineCode('validation.note_idle_on_udp', 400, 3)
 
-/** The idle time of one rule, in place of the server's for all. */
 export const field = ruleField({
   key,
   change: 'frozen',

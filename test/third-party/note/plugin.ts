@@ -1,4 +1,4 @@
-// As a stranger would write it: a route, a table, and a rule field with its agent's half. Loaded by path.
+// A plugin that tests load by path: a route, a table, and a rule field with its agent half.
 import { Type } from 'typebox'
 import { defineList } from '../../../kernel/http/list-route.ts'
 import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'

@@ -1,5 +1,5 @@
-// The half on the edge. The engine judges every caller's address at accept, and every flow's at its first datagram;
-// a change reaches those who are there already.
+// The agent half. The engine checks the caller's address of a connection at accept, and of a flow at its first datagram.
+// A change also ends live connections and flows that are no longer allowed.
 import { type AgentPlugin, defineField, type Match } from 'sluice/agent-plugin'
 import { capability, key, Lists } from './wire.ts'
 

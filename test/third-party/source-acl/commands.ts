@@ -5,11 +5,11 @@ const List = (description: string) => Type.Optional(Type.Array(Type.String(), { 
 
 const set = defineCommand({
   name: 'source-acl set',
-  summary: 'Say which source addresses may use a rule; without lists all may.',
+  summary: 'Set which source addresses may use a rule; without lists all may.',
   args: Type.Object({
     rule: Type.String({ description: 'Id of a rule.' }),
-    allow: List('An address or prefix that may; may be given several times.'),
-    deny: List('One that may not; it wins.')
+    allow: List('Address or prefix that is allowed; may be repeated.'),
+    deny: List('Address or prefix that is denied, also when it is allowed; may be repeated.')
   }),
   positional: ['rule'],
   async run({ api, args: { rule, allow = [], deny = [] }, print }) {

@@ -1,4 +1,4 @@
-// The rule's property `source_acl`, which may be changed while the rule runs.
+// The rule field `source_acl`, which may change while the rule runs.
 import { defineCode, Fault, rules, type Static, Type } from 'sluice/plugin'
 import { SourceAcl } from './entities.ts'
 import { parsePrefix } from './prefix.ts'
@@ -17,20 +17,25 @@ const Body = Type.Object(
   { allow: Type.Optional(List), deny: Type.Optional(List) },
   {
     additionalProperties: false,
-    description: 'Who may use the rule. A deny wins; without allow all others may.'
+    description:
+      'Source addresses that may use the rule. Deny takes precedence; without allow, all others may.'
   }
 )
 
-/** One spelling for what means the same, and each once. */
-function spelled(list: readonly string[], field: string): string[] {
+/** Returns the entries in their normal form, each once. */
+function normalized(list: readonly string[], field: string): string[] {
   return [
     ...new Set(
       list.map((text, i) => {
         const prefix = parsePrefix(text)
         if (prefix !== null) return prefix
-        throw new Fault(notAPrefix, `${field}/${i} ${text} is no address and no prefix like 192.0.2.0/24`, {
-          details: { field: `${field}/${i}`, reason: 'prefix' }
-        })
+        throw new Fault(
+          notAPrefix,
+          `${field}/${i} ${text} is neither an address nor a prefix like 192.0.2.0/24`,
+          {
+            details: { field: `${field}/${i}`, reason: 'prefix' }
+          }
+        )
       })
     )
   ]
@@ -44,7 +49,7 @@ export const field = rules.ruleField({
   requires: { capability, refusal: rules.fieldUnsupported },
   message: Lists,
   parse({ allow = [], deny = [] }: Static<typeof Body>) {
-    const lists = { allow: spelled(allow, `/${key}/allow`), deny: spelled(deny, `/${key}/deny`) }
+    const lists = { allow: normalized(allow, `/${key}/allow`), deny: normalized(deny, `/${key}/deny`) }
     return lists.allow.length + lists.deny.length === 0 ? null : lists
   },
   async check() {},

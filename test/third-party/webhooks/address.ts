@@ -1,9 +1,9 @@
-// Which addresses a hook may reach. The judged address is the one that is dialled: between look-up and connection there
-// is no second question that a name could answer in another way.
+// Restricts endpoints to public addresses. The connection uses the address that was checked: there is no second
+// look-up, which could return another address.
 import { type LookupAddress, lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-/** Of IPv4 what IANA lists as not globally reachable; of IPv6 all that is not 2000::/3, and what therein leads elsewhere. */
+// IPv4: what IANA lists as not globally reachable. IPv6: everything outside 2000::/3, and the exceptions within it.
 const special4 = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -44,10 +44,7 @@ export type Resolve = (
   done: (error: Error | null, addresses: LookupAddress[]) => void
 ) => void
 
-/**
- * For `net.connect`: offers it public addresses alone. A literal address is never looked up: judge it before.
- * `resolve` is the system's, unless a test brings another.
- */
+/** For `net.connect`: returns only public addresses. It is not called for literal addresses; see `refusePrivate`. */
 export const lookupPublic =
   (resolve: Resolve = lookup): LookupFunction =>
   (name, { all }, done) =>
@@ -55,14 +52,14 @@ export const lookupPublic =
       const allowed = addresses?.filter(({ address }) => isPublic(address)) ?? []
       const [first] = allowed
       if (error) done(error, [])
-      else if (!first) done(new Error(`${name} is at no public address; see allow_private`), [])
+      else if (!first) done(new Error(`${name} has no public address; see allow_private`), [])
       else if (all) done(null, allowed)
       else done(null, first.address, first.family)
     })
 
-/** Throws where the URL names an address that is not public. */
+/** Throws if the URL contains a literal address that is not public. */
 export function refusePrivate({ hostname }: URL): void {
   const address = hostname.replace(/^\[|\]$/g, '')
   if (isIP(address) !== 0 && !isPublic(address))
-    throw new Error(`${address} is no public address; see allow_private`)
+    throw new Error(`${address} is not a public address; see allow_private`)
 }

@@ -1,10 +1,10 @@
 import { defineCommand, Fault, Type } from 'sluice/plugin'
-import { webhookNotDelivered } from './desk.ts'
+import { webhookNotDelivered } from './admin.ts'
 import type { DeadRow, EndpointRow, TestRow } from './schema.ts'
 
 const list = defineCommand({
   name: 'webhook list',
-  summary: 'Show who is told of events, and what waits for them.',
+  summary: 'List endpoints and the events that wait for them.',
   run: async ({ api, print }) =>
     print.data(await api.list<EndpointRow>('/v1/webhooks'), [
       'name',
@@ -20,7 +20,7 @@ const list = defineCommand({
 const test = defineCommand({
   name: 'webhook test',
   summary: 'Send a test event now.',
-  args: Type.Object({ endpoint: Type.String({ description: 'Its name.' }) }),
+  args: Type.Object({ endpoint: Type.String({ description: 'Name of the endpoint.' }) }),
   positional: ['endpoint'],
   async run({ api, args: { endpoint }, print }) {
     const row = await api.send<TestRow>('POST', `/v1/webhooks/${encodeURIComponent(endpoint)}/test`)
@@ -31,8 +31,10 @@ const test = defineCommand({
 
 const dead = defineCommand({
   name: 'webhook dead',
-  summary: 'List events that were given up, the oldest first.',
-  args: Type.Object({ endpoint: Type.Optional(Type.String({ description: 'Only of this one.' })) }),
+  summary: 'List dead letters, the oldest first.',
+  args: Type.Object({
+    endpoint: Type.Optional(Type.String({ description: 'Only those of this endpoint.' }))
+  }),
   run: async ({ api, args: { endpoint }, print }) =>
     print.data(await deadOf(api, endpoint), [
       'delivery_id',
@@ -45,32 +47,32 @@ const dead = defineCommand({
     ])
 })
 
-const Letters = {
+const DeliveryIds = {
   delivery: Type.Array(Type.String(), { description: 'delivery_id, as `webhook dead` shows it.' })
 }
-const letterOf = (id: string): string => `/v1/webhooks/dead-letters/${encodeURIComponent(id)}`
+const pathOf = (id: string): string => `/v1/webhooks/dead-letters/${encodeURIComponent(id)}`
 
 const retry = defineCommand({
   name: 'webhook retry',
-  summary: 'Try given-up events again.',
-  args: Type.Object(Letters),
+  summary: 'Deliver dead letters again.',
+  args: Type.Object(DeliveryIds),
   positional: ['delivery'],
   async run({ api, args: { delivery }, print }) {
     const rows: DeadRow[] = []
-    for (const id of delivery) rows.push(await api.send<DeadRow>('POST', `${letterOf(id)}/retry`))
+    for (const id of delivery) rows.push(await api.send<DeadRow>('POST', `${pathOf(id)}/retry`))
     print.data(rows, ['delivery_id', 'endpoint', 'event'])
   }
 })
 
 const forget = defineCommand({
   name: 'webhook forget',
-  summary: 'Forget given-up events.',
-  args: Type.Object(Letters),
+  summary: 'Delete dead letters.',
+  args: Type.Object(DeliveryIds),
   positional: ['delivery'],
   async run({ api, args: { delivery }, print }) {
     for (const id of delivery) {
-      await api.send('DELETE', letterOf(id))
-      print.line(`${id} is forgotten`)
+      await api.send('DELETE', pathOf(id))
+      print.line(`${id} is deleted`)
     }
   }
 })

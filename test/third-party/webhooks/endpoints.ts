@@ -1,4 +1,4 @@
-// Endpoints as the configuration has them, with their secrets: read once, at start, and never shown.
+// The configured endpoints with their secrets. They are read once, at start; secrets are never shown.
 import { readFileSync, statSync } from 'node:fs'
 import type { Config, EndpointConfig } from './settings.ts'
 
@@ -6,32 +6,32 @@ export interface Endpoint {
   readonly name: string
   readonly url: URL
   readonly key: Buffer // of the signature
-  readonly reach: 'public' | 'any'
+  readonly addresses: 'public' | 'any' // to which it may connect
 }
 
 type Env = Readonly<Record<string, string | undefined>>
 
-const leastKeyBytes = 24
+const minKeyBytes = 24
 
-/** Throws at the first that cannot be used; the message names it, and never holds its secret or URL. */
+/** Throws for the first endpoint that is not valid. The message names it, and never contains its secret or URL. */
 export function readEndpoints({ endpoints }: Config, env: Env): readonly Endpoint[] {
-  const twin = endpoints.find(({ name }, i) => endpoints.findIndex(other => other.name === name) < i)
-  if (twin) throw new Error(`two endpoints are named ${twin.name}; give each a name of its own`)
+  const duplicate = endpoints.find(({ name }, i) => endpoints.findIndex(other => other.name === name) < i)
+  if (duplicate) throw new Error(`two endpoints are named ${duplicate.name}; give each a name of its own`)
   return endpoints.map(endpoint => ({
     name: endpoint.name,
-    url: addressOf(endpoint),
+    url: urlOf(endpoint),
     key: keyOf(endpoint, env),
-    reach: endpoint.allow_private ? 'any' : 'public'
+    addresses: endpoint.allow_private ? 'any' : 'public'
   }))
 }
 
-function addressOf({ name, url: text, allow_private }: EndpointConfig): URL {
+function urlOf({ name, url: text, allow_private }: EndpointConfig): URL {
   const url = URL.parse(text)
   if (!url) throw new Error(`url of endpoint ${name} cannot be read`)
   if (url.username !== '' || url.password !== '')
-    throw new Error(`url of endpoint ${name} holds a credential; the signature says who calls`)
+    throw new Error(`url of endpoint ${name} holds a credential; the signature authenticates the request`)
   if (url.protocol === 'http:' && !allow_private)
-    throw new Error(`url of endpoint ${name} must be https; plain http is for allow_private`)
+    throw new Error(`url of endpoint ${name} must be https; plain http needs allow_private`)
   return url
 }
 
@@ -41,9 +41,9 @@ function keyOf(endpoint: EndpointConfig, env: Env): Buffer {
   const key = secret.startsWith('whsec_')
     ? Buffer.from(secret.slice('whsec_'.length), 'base64')
     : Buffer.from(secret)
-  if (key.length < leastKeyBytes)
+  if (key.length < minKeyBytes)
     throw new Error(
-      `the secret of endpoint ${name} must have ${leastKeyBytes} bytes or more, and ` +
+      `the secret of endpoint ${name} must have ${minKeyBytes} bytes or more, and ` +
         `${endpoint.secret_file ?? `the variable ${endpoint.secret_env}`} has ${key.length}`
     )
   return key

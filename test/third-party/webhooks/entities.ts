@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from 'sluice/plugin'
 
-/** One event for one endpoint: here from the event's transaction until it is delivered, or given up and deleted. */
+/** An event for one endpoint. Inserted in the event's transaction, deleted when it is delivered or forgotten. */
 export const Delivery = defineEntity({
   name: 'WebhooksDelivery',
   tableName: 'webhooks_delivery',
@@ -11,12 +11,12 @@ export const Delivery = defineEntity({
     id: p.string().length(26).primary(), // ascending: the order of delivery
     endpoint: p.string().length(32),
     event: p.string().length(32),
-    body: p.text(), // as it is sent
+    body: p.text(), // the JSON that is sent
     attempts: p.integer(),
     nextAt: p.bigint('number'), // ms
     error: p.string().length(255).nullable(), // of the last attempt
     createdAt: p.bigint('number'), // ms
-    deadAt: p.bigint('number').nullable() // ms; given up
+    deadAt: p.bigint('number').nullable() // ms; set when it became a dead letter
   }
 })
 export type Delivery = InferEntity<typeof Delivery>

@@ -1,11 +1,11 @@
-// What is to be said, on the disk with what it is about: written in the transaction of the event, gone once delivered.
+// The queue of events in the database. An event is written in the transaction that causes it, and deleted once delivered.
 import { type EntityManager, type Kernel, newId, timestamp } from 'sluice/plugin'
 import { Delivery } from './entities.ts'
 import type { Outcome } from './post.ts'
 import type { config, EventName } from './settings.ts'
 
-export const maxWaiting = 10_000 // an endpoint
-export const maxDead = 1_000 // an endpoint
+export const maxWaiting = 10_000 // for each endpoint
+export const maxDead = 1_000 // for each endpoint
 export const maxAttempts = 12
 const firstRetryMs = 10_000
 const lastRetryMs = 3_600_000
@@ -27,7 +27,7 @@ export function openOutbox({ config: { endpoints }, store, clock, log }: Service
 
   const wants = (name: EventName): boolean => endpoints.some(({ events }) => events.includes(name))
 
-  /** In the transaction of what it tells of. */
+  /** Queues the event for its endpoints, in the transaction that causes it. */
   async function put({ name, at, data }: Event, em: EntityManager): Promise<void> {
     for (const { name: endpoint } of endpoints.filter(({ events }) => events.includes(name))) {
       if (await isFull(endpoint, em)) continue
@@ -42,11 +42,15 @@ export function openOutbox({ config: { endpoints }, store, clock, log }: Service
     const count = (dropped.get(endpoint) ?? 0) + 1
     dropped.set(endpoint, count)
     if (Number.isInteger(Math.log2(count)))
-      log.warn('webhook.dropped', `${maxWaiting} events wait for this endpoint already`, { endpoint, count })
+      log.warn(
+        'webhook.dropped',
+        `the queue of this endpoint is full (${maxWaiting} events): the event is dropped`,
+        { endpoint, count }
+      )
     return true
   }
 
-  /** The first in line, when its time has come: those behind it wait with it. */
+  /** Returns the first event of an endpoint if it is due. Later events wait for it. */
   async function due(endpoint: string): Promise<Delivery | null> {
     const [first] = await store.read(em =>
       em.find(
@@ -58,9 +62,9 @@ export function openOutbox({ config: { endpoints }, store, clock, log }: Service
     return first && first.nextAt <= clock.now() ? first : null
   }
 
-  async function settle(row: Delivery, outcome: Outcome): Promise<void> {
+  async function recordOutcome(row: Delivery, outcome: Outcome): Promise<void> {
     const { id, endpoint, event } = row
-    if (outcome.is === 'delivered')
+    if (outcome.result === 'delivered')
       return store.change(async em => void (await em.nativeDelete(Delivery, { id })))
     const { error } = outcome
     const attempts = row.attempts + 1
@@ -73,7 +77,7 @@ export function openOutbox({ config: { endpoints }, store, clock, log }: Service
     })
     const fields = { endpoint, delivery: id, about: event, attempts, error }
     if (isDead) log.error('webhook.dead', `given up after ${attempts} attempts`, fields)
-    else log.warn('webhook.failed', 'it is tried again', fields)
+    else log.warn('webhook.failed', 'the delivery failed and will be retried', fields)
   }
 
   async function forgetOldest(endpoint: string, em: EntityManager): Promise<void> {
@@ -85,14 +89,14 @@ export function openOutbox({ config: { endpoints }, store, clock, log }: Service
     if (tooMany.length > 0) await em.nativeDelete(Delivery, { id: { $in: tooMany.map(({ id }) => id) } })
   }
 
-  /** What waits for an endpoint that is not configured any more would wait for ever. */
+  /** Makes dead letters of events whose endpoint is no longer configured. */
   async function start(): Promise<void> {
     const left = { endpoint: { $nin: endpoints.map(({ name }) => name) }, deadAt: null }
-    const error = 'the endpoint is not configured any more'
+    const error = 'the endpoint is no longer configured'
     await store.change(em => em.nativeUpdate(Delivery, left, { deadAt: clock.now(), error }))
   }
 
-  return { wants, put, due, settle, start, dropped: (endpoint: string) => dropped.get(endpoint) ?? 0 }
+  return { wants, put, due, recordOutcome, start, dropped: (endpoint: string) => dropped.get(endpoint) ?? 0 }
 }
 
 export const bodyOf = ({ id, name, at, data }: Omit<Event, 'name'> & { id: string; name: string }): string =>

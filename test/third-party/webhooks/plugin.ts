@@ -7,22 +7,22 @@ import {
   quota,
   rules
 } from 'sluice/plugin'
+import { type Admin, deadLetterNotFound, openAdmin, webhookNotDelivered, webhookNotFound } from './admin.ts'
 import { commands } from './commands.ts'
-import { type Courier, openCourier } from './courier.ts'
-import { type Desk, deadLetterNotFound, openDesk, webhookNotDelivered, webhookNotFound } from './desk.ts'
+import { type Dispatcher, openDispatcher } from './dispatcher.ts'
 import { Delivery } from './entities.ts'
-import { openFigures } from './figures.ts'
+import { type EventSources, openEventSources } from './event-sources.ts'
+import { openMetrics } from './metrics.ts'
 import { Webhooks0001 } from './migrations/0001-delivery.ts'
 import { type Outbox, openOutbox } from './outbox.ts'
 import { routes } from './routes.ts'
 import { config } from './settings.ts'
-import { openTellers, type Tellers } from './tellers.ts'
 
 interface Deps extends Kernel<typeof config> {
   readonly outbox: Outbox
-  readonly tellers: Tellers
-  readonly courier: Courier
-  readonly desk: Desk
+  readonly eventSources: EventSources
+  readonly dispatcher: Dispatcher
+  readonly admin: Admin
 }
 
 export default definePlugin<Deps>({
@@ -35,22 +35,22 @@ export default definePlugin<Deps>({
   store: { entities: [Delivery], migrations: [{ name: '0001-delivery', class: Webhooks0001 }] },
   services: {
     outbox: asFunction(openOutbox).singleton(),
-    tellers: asFunction(openTellers).singleton(),
-    courier: asFunction(openCourier).singleton(),
-    desk: asFunction(openDesk).singleton()
+    eventSources: asFunction(openEventSources).singleton(),
+    dispatcher: asFunction(openDispatcher).singleton(),
+    admin: asFunction(openAdmin).singleton()
   },
   fills: [
-    connectionSlot.fillWith(({ tellers }: Deps) => tellers.connection),
-    rules.stateSlot.fillWith(({ tellers }: Deps) => tellers.state),
-    quota.levelSlot.fillWith(({ tellers }: Deps) => tellers.level),
-    metricsSlot.fillWith(openFigures)
+    connectionSlot.fillWith(({ eventSources }: Deps) => eventSources.connection),
+    rules.stateSlot.fillWith(({ eventSources }: Deps) => eventSources.state),
+    quota.levelSlot.fillWith(({ eventSources }: Deps) => eventSources.level),
+    metricsSlot.fillWith(openMetrics)
   ],
   routes,
   commands,
-  async start({ deps: { courier, tellers, clock }, defer }) {
-    await courier.start(process.env)
-    defer(tellers.written)
-    defer(courier.stop)
-    defer(clock.every(courier.lookMs, courier.look))
+  async start({ deps: { dispatcher, eventSources, clock }, defer }) {
+    await dispatcher.start(process.env)
+    defer(eventSources.flush)
+    defer(dispatcher.stop)
+    defer(clock.every(dispatcher.pollMs, dispatcher.poll))
   }
 })

@@ -1,4 +1,4 @@
-// One attempt: a signed POST, no redirects, a deadline over all of it, and little patience with what comes back.
+// One delivery attempt: a signed POST without redirects, with one deadline and a limit for the response body.
 import { type IncomingMessage, request as requestPlain } from 'node:http'
 import { type RequestOptions, request as requestTls } from 'node:https'
 import type { Clock } from 'sluice/plugin'
@@ -6,14 +6,14 @@ import { lookupPublic, refusePrivate } from './address.ts'
 import type { Endpoint } from './endpoints.ts'
 import { sign } from './signature.ts'
 
-export interface Parcel {
+export interface Payload {
   readonly id: string
   readonly body: string
 }
 
 export type Outcome =
-  | { readonly is: 'delivered'; readonly status: number }
-  | { readonly is: 'failed'; readonly status: number | null; readonly error: string }
+  | { readonly result: 'delivered'; readonly status: number }
+  | { readonly result: 'failed'; readonly status: number | null; readonly error: string }
 
 const deadlineMs = 10_000
 const maxReplyBytes = 4_096
@@ -23,36 +23,43 @@ export type Post = ReturnType<typeof openPost>
 export function openPost({ clock }: { readonly clock: Clock }) {
   const lookup = lookupPublic()
 
-  return async function post(endpoint: Endpoint, parcel: Parcel, stop: AbortSignal): Promise<Outcome> {
-    const late = new AbortController()
-    const cancel = clock.after(deadlineMs, () => late.abort())
+  return async function post(endpoint: Endpoint, payload: Payload, stop: AbortSignal): Promise<Outcome> {
+    const timeout = new AbortController()
+    const cancel = clock.after(deadlineMs, () => timeout.abort())
     try {
-      const signal = AbortSignal.any([stop, late.signal])
-      const reply = await send(endpoint, parcel, { signal, ...(endpoint.reach === 'public' && { lookup }) })
+      const signal = AbortSignal.any([stop, timeout.signal])
+      const reply = await send(endpoint, payload, {
+        signal,
+        ...(endpoint.addresses === 'public' && { lookup })
+      })
       await drain(reply)
-      return judge(reply.statusCode ?? 0)
+      return outcomeOf(reply.statusCode ?? 0)
     } catch (error) {
-      return { is: 'failed', status: null, error: late.signal.aborted ? tooLate : said(error) }
+      return {
+        result: 'failed',
+        status: null,
+        error: timeout.signal.aborted ? timeoutText : messageOf(error)
+      }
     } finally {
       await cancel()
     }
   }
 
-  function send(endpoint: Endpoint, parcel: Parcel, options: RequestOptions): Promise<IncomingMessage> {
-    const { url, reach } = endpoint
-    if (reach === 'public') refusePrivate(url)
-    const headers = headersOf(endpoint, parcel, Math.floor(clock.now() / 1000))
+  function send(endpoint: Endpoint, payload: Payload, options: RequestOptions): Promise<IncomingMessage> {
+    const { url, addresses } = endpoint
+    if (addresses === 'public') refusePrivate(url)
+    const headers = headersOf(endpoint, payload, Math.floor(clock.now() / 1000))
     const request = url.protocol === 'https:' ? requestTls : requestPlain
     return new Promise((resolve, reject) => {
       request(url, { ...options, method: 'POST', headers, agent: false })
         .on('error', reject)
         .on('response', resolve)
-        .end(parcel.body)
+        .end(payload.body)
     })
   }
 }
 
-const headersOf = ({ key }: Endpoint, { id, body }: Parcel, atSecs: number) => ({
+const headersOf = ({ key }: Endpoint, { id, body }: Payload, atSecs: number) => ({
   'content-type': 'application/json',
   'content-length': Buffer.byteLength(body),
   'user-agent': 'sluice-webhooks/1',
@@ -61,7 +68,7 @@ const headersOf = ({ key }: Endpoint, { id, body }: Parcel, atSecs: number) => (
   'webhook-signature': sign(key, { id, atSecs, body })
 })
 
-/** So that a polite server sees an orderly end; what it says is of no interest, and an endless answer is cut. */
+/** Reads and ignores the body, so that the connection closes in order. A body over the limit is cut off. */
 async function drain(reply: IncomingMessage): Promise<void> {
   let bytes = 0
   try {
@@ -70,20 +77,20 @@ async function drain(reply: IncomingMessage): Promise<void> {
       if (bytes > maxReplyBytes) return
     }
   } catch {
-    // The status was there before: it is the answer, however its body ended.
+    // The status decides, even if the body fails.
   }
 }
 
-function judge(status: number): Outcome {
-  if (status >= 200 && status < 300) return { is: 'delivered', status }
+function outcomeOf(status: number): Outcome {
+  if (status >= 200 && status < 300) return { result: 'delivered', status }
   const why = status >= 300 && status < 400 ? '; redirects are not followed' : ''
-  return { is: 'failed', status, error: `it answered ${status}${why}` }
+  return { result: 'failed', status, error: `response status ${status}${why}` }
 }
 
-const tooLate = `no answer within ${deadlineMs / 1000} s`
+const timeoutText = `no answer within ${deadlineMs / 1000} s`
 
-/** Of several addresses that all failed, Node's error has only a code. */
-const said = (error: unknown): string => {
+/** If several addresses failed, Node's error has only a code. */
+const messageOf = (error: unknown): string => {
   const { message = '', code = '' } = error as NodeJS.ErrnoException // whatever a socket throws is an Error
-  return (message || code || 'it failed').slice(0, 255)
+  return (message || code || 'the request failed').slice(0, 255)
 }

@@ -1,26 +1,29 @@
 import { defineList, defineRoute, Type } from 'sluice/plugin'
-import type { Courier } from './courier.ts'
-import type { Desk } from './desk.ts'
+import type { Admin } from './admin.ts'
+import type { Dispatcher } from './dispatcher.ts'
 import { DeadRow, EndpointRow, TestRow } from './schema.ts'
 
 interface Deps {
-  readonly desk: Desk
-  readonly courier: Courier
+  readonly admin: Admin
+  readonly dispatcher: Dispatcher
 }
 
 const access = 'superadmin'
 const closed = { additionalProperties: false } as const
-const Name = Type.Object({ name: Type.String({ description: 'Of an endpoint.' }) }, closed)
-const Letter = Type.Object({ id: Type.String({ description: 'delivery_id of a dead letter.' }) }, closed)
+const Name = Type.Object({ name: Type.String({ description: 'Name of an endpoint.' }) }, closed)
+const DeadLetterId = Type.Object(
+  { id: Type.String({ description: 'delivery_id of a dead letter.' }) },
+  closed
+)
 const Filter = Type.Object({ endpoint: Type.Optional(Type.String()) }, closed)
 
 const list = defineList({
   url: '/v1/webhooks',
   action: 'webhook.list',
   access,
-  summary: 'Who is told of events, and what waits for them.',
+  summary: 'Lists endpoints and the events that wait for them.',
   schema: () => ({ row: EndpointRow }),
-  run: ({ desk }: Deps) => desk.list()
+  run: ({ admin }: Deps) => admin.list()
 })
 
 const test = defineRoute({
@@ -28,16 +31,16 @@ const test = defineRoute({
   url: '/v1/webhooks/:name/test',
   action: 'webhook.test',
   access,
-  summary: 'Sends a test event now, and says what came of it.',
+  summary: 'Sends a test event now and returns the result.',
   schema: () => ({ params: Name, reply: TestRow }),
-  async run({ desk, courier }: Deps, { params: { name }, change }) {
-    await change({ kind: 'webhook', id: name }, async () => desk.requireEndpoint(name))
-    const outcome = await courier.test(name)
+  async run({ admin, dispatcher }: Deps, { params: { name }, change }) {
+    await change({ kind: 'webhook', id: name }, async () => admin.requireEndpoint(name))
+    const outcome = await dispatcher.test(name)
     return {
       delivery_id: outcome.id,
-      delivered: outcome.is === 'delivered',
+      delivered: outcome.result === 'delivered',
       status: outcome.status,
-      error: outcome.is === 'failed' ? outcome.error : null,
+      error: outcome.result === 'failed' ? outcome.error : null,
       took_ms: outcome.tookMs
     }
   }
@@ -47,9 +50,9 @@ const dead = defineList({
   url: '/v1/webhooks/dead-letters',
   action: 'webhook.list-dead',
   access,
-  summary: 'Events that were given up, the oldest first.',
+  summary: 'Lists dead letters, the oldest first.',
   schema: () => ({ query: Filter, row: DeadRow }),
-  run: async ({ desk }: Deps, { query }) => desk.dead(query.endpoint)
+  run: async ({ admin }: Deps, { query }) => admin.dead(query.endpoint)
 })
 
 const retry = defineRoute({
@@ -57,10 +60,10 @@ const retry = defineRoute({
   url: '/v1/webhooks/dead-letters/:id/retry',
   action: 'webhook.retry',
   access,
-  summary: 'Puts a dead letter back into the line, before all that has waited since.',
-  schema: () => ({ params: Letter, reply: DeadRow }),
-  run: ({ desk }: Deps, { params: { id }, change }) =>
-    change({ kind: 'webhook_delivery', id }, em => desk.retry(id, em))
+  summary: 'Queues a dead letter again, before newer events.',
+  schema: () => ({ params: DeadLetterId, reply: DeadRow }),
+  run: ({ admin }: Deps, { params: { id }, change }) =>
+    change({ kind: 'webhook_delivery', id }, em => admin.retry(id, em))
 })
 
 const remove = defineRoute({
@@ -69,10 +72,10 @@ const remove = defineRoute({
   action: 'webhook.forget',
   access,
   status: 204,
-  summary: 'Forgets a dead letter.',
-  schema: () => ({ params: Letter, reply: Type.Void() }),
-  run: ({ desk }: Deps, { params: { id }, change }) =>
-    change({ kind: 'webhook_delivery', id }, em => desk.remove(id, em))
+  summary: 'Deletes a dead letter.',
+  schema: () => ({ params: DeadLetterId, reply: Type.Void() }),
+  run: ({ admin }: Deps, { params: { id }, change }) =>
+    change({ kind: 'webhook_delivery', id }, em => admin.remove(id, em))
 })
 
 export const routes = [list, test, dead, retry, remove]

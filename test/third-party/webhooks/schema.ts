@@ -6,13 +6,13 @@ const Nullable = <T extends ReturnType<typeof Type.String>>(schema: T) => Type.U
 
 export const EndpointRow = Type.Object({
   name: Type.String(),
-  host: Type.String({ description: 'Of its URL, whose path may be a secret.' }),
+  host: Type.String({ description: 'Host of its URL. The path is not shown, since it may be a secret.' }),
   events: Type.Array(EventName),
   allow_private: Type.Boolean(),
-  waiting: Type.Integer({ description: 'Events that are still to be delivered.' }),
-  next_at: Nullable(Time('When the first of them is tried next.')),
-  error: Nullable(Type.String({ description: 'Why the first of them failed last.' })),
-  dead: Type.Integer({ description: 'Events that were given up.' })
+  waiting: Type.Integer({ description: 'Number of events that wait.' }),
+  next_at: Nullable(Time('Time of the next attempt for the first of them.')),
+  error: Nullable(Type.String({ description: 'Error of the last attempt for the first of them.' })),
+  dead: Type.Integer({ description: 'Number of dead letters.' })
 })
 export type EndpointRow = Static<typeof EndpointRow>
 
@@ -20,11 +20,11 @@ export const DeadRow = Type.Object({
   delivery_id: Type.String(),
   endpoint: Type.String(),
   event: Type.String(),
-  body: Type.String({ description: 'JSON, as it was sent.' }),
+  body: Type.String({ description: 'The JSON that was sent.' }),
   attempts: Type.Integer(),
   error: Nullable(Type.String()),
-  created_at: Time('When it happened.'),
-  dead_at: Time('When it was given up.')
+  created_at: Time('Time of the event.'),
+  dead_at: Time('Time of the last attempt.')
 })
 export type DeadRow = Static<typeof DeadRow>
 

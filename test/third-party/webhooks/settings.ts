@@ -16,34 +16,40 @@ const Endpoint = Type.Object(
   {
     name: Type.String({
       pattern: '^[a-z][a-z0-9-]{0,31}$',
-      description: 'How routes, logs and metrics call it.'
+      description: 'Its name in routes, logs and metrics.'
     }),
     url: Type.String({
       pattern: '^https?://',
       maxLength: 2048,
-      description: 'Plain http only with allow_private.'
+      description: 'Plain http needs allow_private.'
     }),
     secret_file: Type.Optional(
-      Type.String({ pattern: '^/', description: 'An absolute path; only its owner may read it.' })
+      Type.String({
+        pattern: '^/',
+        description: 'Absolute path of the file with the secret; only its owner may read it.'
+      })
     ),
     secret_env: Type.Optional(
-      Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$', description: 'Name of a variable.' })
+      Type.String({
+        pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
+        description: 'Name of the environment variable with the secret.'
+      })
     ),
     events: Type.Array(EventName, {
       minItems: 1,
       default: EventName.anyOf.map(literal => literal.const),
-      description: 'What it is told; default: everything.'
+      description: 'Events that are sent to it; default: all.'
     }),
     allow_private: Type.Boolean({
       default: false,
-      description: 'It may be on this machine or in a private network.'
+      description: 'Allows addresses on this machine and in private networks, and plain http.'
     })
   },
   closed
 )
 
 export const config = Type.Object({
-  endpoints: Type.Array(Endpoint, { default: [], maxItems: 16, description: 'Who is told.' })
+  endpoints: Type.Array(Endpoint, { default: [], maxItems: 16, description: 'Receivers of events.' })
 })
 export type Config = Static<typeof config>
 export type EndpointConfig = Config['endpoints'][number]

@@ -1,4 +1,4 @@
-// Loaded by path, as a stranger's would be: real server, real agent, real callers from several loopback addresses.
+// The plugin loaded by path: a real server, a real agent, and callers from two loopback addresses.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
@@ -10,14 +10,14 @@ import { startAgent, testCluster, token } from '../../../support/test-cluster.ts
 import { parsePrefix } from '../prefix.ts'
 
 const folder = join(import.meta.dirname, '..')
-const friend = '127.0.0.1'
-const stranger = '127.0.0.2'
+const allowedAddress = '127.0.0.1'
+const deniedAddress = '127.0.0.2'
 
-t.test('it conforms', async t => {
+t.test('the plugin passes sluice plugin check', async t => {
   t.same((await conform(folder)).problems, [])
 })
 
-t.test('a prefix has one spelling, and what is none is null', async t => {
+t.test('a prefix is normalised, and any other text is null', async t => {
   t.equal(parsePrefix(' 192.0.2.7/32'), '192.0.2.7')
   t.equal(parsePrefix('192.0.2.0/24'), '192.0.2.0/24')
   t.equal(parsePrefix('2001:DB8:0::/32'), '2001:db8::/32')
@@ -34,48 +34,51 @@ t.test('a prefix has one spelling, and what is none is null', async t => {
     t.equal(parsePrefix(bad), null, bad)
 })
 
-/** A server and an edge with the plugin, for all tests below. */
-const home = testCluster(t, {}, `[plugins."${folder}"]\n`).then(async on => {
+/** A server and an agent with the plugin, for all tests below. */
+const cluster = testCluster(t, {}, `[plugins."${folder}"]\n`).then(async on => {
   await startAgent(t, on, 'paris', { args: ['--config', on.configFile] })
   return on
 })
 
-t.test('who may use a TCP rule is judged at accept, and a change cuts who may no longer', async t => {
-  const { rule, put, rejected } = await place(t, 'tcp', await echoTcp(t), { deny: [stranger] })
-  const mine = await call(t, rule.listen_port, friend)
-  t.equal(await answer(mine), 'hello')
-  await t.rejects(call(t, rule.listen_port, stranger).then(answer), 'reset')
-  await rejected(1)
+t.test(
+  'source addresses are checked at accept, and a change ends connections that are no longer allowed',
+  async t => {
+    const { rule, put, rejected } = await createRule(t, 'tcp', await echoTcp(t), { deny: [deniedAddress] })
+    const mine = await call(t, rule.listen_port, allowedAddress)
+    t.equal(await answer(mine), 'hello')
+    await t.rejects(call(t, rule.listen_port, deniedAddress).then(answer), 'reset')
+    await rejected(1)
 
-  const cut = new Promise(resolve => mine.once('error', () => {}).once('close', resolve))
-  t.equal(await put({ allow: ['10.0.0.0/8'] }), 200)
-  await cut
-  t.equal(await put(null), 200)
-  t.equal(await answer(await call(t, rule.listen_port, stranger)), 'hello')
-})
+    const cut = new Promise(resolve => mine.once('error', () => {}).once('close', resolve))
+    t.equal(await put({ allow: ['10.0.0.0/8'] }), 200)
+    await cut
+    t.equal(await put(null), 200)
+    t.equal(await answer(await call(t, rule.listen_port, deniedAddress)), 'hello')
+  }
+)
 
-t.test('of a rule with a TLS name strangers are refused, too', async t => {
-  const { rule, rejected } = await place(
+t.test('source addresses are also checked for a rule with a TLS name', async t => {
+  const { rule, rejected } = await createRule(
     t,
     'tcp',
     await echoTcp(t),
-    { deny: [stranger] },
+    { deny: [deniedAddress] },
     { sni_pattern: 'a.example' }
   )
   const hello = await clientHello('a.example')
-  t.same(await answer(await call(t, rule.listen_port, friend), hello), hello.toString('latin1'))
+  t.same(await answer(await call(t, rule.listen_port, allowedAddress), hello), hello.toString('latin1'))
   await t.rejects(
-    call(t, rule.listen_port, stranger).then(socket => answer(socket, hello)),
+    call(t, rule.listen_port, deniedAddress).then(socket => answer(socket, hello)),
     'reset'
   )
   await rejected(1)
 })
 
-t.test("a UDP flow is judged at its first datagram, and a stranger's gets no answer", async t => {
-  const { rule, rejected } = await place(t, 'udp', await echoUdp(t), { allow: [friend] })
-  const mine = await udp(t, rule.listen_port, friend)
-  const theirs = await udp(t, rule.listen_port, stranger)
-  theirs.on('message', () => t.fail('a stranger was answered'))
+t.test('a denied UDP flow gets no answer', async t => {
+  const { rule, rejected } = await createRule(t, 'udp', await echoUdp(t), { allow: [allowedAddress] })
+  const mine = await udp(t, rule.listen_port, allowedAddress)
+  const theirs = await udp(t, rule.listen_port, deniedAddress)
+  theirs.on('message', () => t.fail('a denied caller got an answer'))
   theirs.send('hello')
   mine.send('hello')
   const [message] = await once(mine, 'message')
@@ -83,9 +86,9 @@ t.test("a UDP flow is judged at its first datagram, and a stranger's gets no ans
   await rejected(1)
 })
 
-/** A rule on the one edge. */
-async function place(t: Test, protocol: string, target: number, acl: object, more: object = {}) {
-  const on = await home
+/** Creates a rule on the agent. */
+async function createRule(t: Test, protocol: string, target: number, acl: object, more: object = {}) {
+  const on = await cluster
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const send = (method: string, path: string, body: object) =>
     fetch(`${on.origin}${path}`, { method, headers, body: JSON.stringify(body) })
@@ -103,7 +106,7 @@ async function place(t: Test, protocol: string, target: number, acl: object, mor
     rule,
     put: async (source_acl: object | null) =>
       (await send('PUT', `/v1/rules/${rule.rule_id}`, { source_acl })).status,
-    /** Until the stats say so: the agent reports every 5 s. */
+    /** Resolves when the stats show so many denied callers; the agent reports every 5 s. */
     async rejected(count: number) {
       const { body } = await fetch(`${on.origin}/v1/rules/${rule.rule_id}/stats/stream`, { headers })
       let text = ''
@@ -138,7 +141,7 @@ async function call(t: Test, port: number, localAddress: string): Promise<Socket
   return socket
 }
 
-/** What comes back; rejects when the connection is reset, or ends without a word. */
+/** Resolves with the echo; rejects when the connection is reset or ends before it. */
 async function answer(socket: Socket, text: string | Buffer = 'hello'): Promise<string> {
   socket.write(text)
   let got = ''
@@ -146,7 +149,7 @@ async function answer(socket: Socket, text: string | Buffer = 'hello'): Promise<
     got += (chunk as Buffer).toString('latin1')
     if (got.length >= text.length) return got
   }
-  throw new Error('it ended')
+  throw new Error('the connection ended')
 }
 
 async function udp(t: Test, port: number, address: string) {
@@ -159,7 +162,7 @@ async function udp(t: Test, port: number, address: string) {
   return socket
 }
 
-/** As OpenSSL writes it. */
+/** Returns the ClientHello of Node's TLS. */
 async function clientHello(servername: string): Promise<Buffer> {
   const { connect } = await import('node:tls')
   const server = createServer()

@@ -1,4 +1,4 @@
-// Who is told: a real HTTP server on loopback that answers as a test says, and remembers.
+// A real HTTP server on loopback that keeps the requests it receives.
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createTls } from 'node:https'
@@ -6,33 +6,33 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 
-export interface Got {
+export interface ReceivedRequest {
   readonly headers: IncomingHttpHeaders
   readonly text: string
   readonly path: string
   readonly json: { readonly id: string; readonly event: string; readonly data: Record<string, unknown> }
 }
 
-export type Answering = number | ((response: ServerResponse) => void)
+export type ResponseBehavior = number | ((response: ServerResponse) => void)
 
 export interface Receiver {
   readonly url: string
   readonly port: number
-  readonly got: readonly Got[]
-  /** From now on; 200 at first. */
-  answer(how: Answering): void
-  /** When so many have come. */
-  until(count: number): Promise<Got>
+  readonly got: readonly ReceivedRequest[]
+  /** Sets the response of later requests: a status, or a function. Default: 200. */
+  answer(how: ResponseBehavior): void
+  /** Resolves with request number `count`, from 1. */
+  until(count: number): Promise<ReceivedRequest>
 }
 
-/** With a certificate it speaks TLS, as localhost. */
+/** With a certificate it serves HTTPS, as localhost. */
 export async function receiver(
   t: Pick<Test, 'teardown'>,
-  leaf?: { readonly cert: string; readonly key: string }
+  certificate?: { readonly cert: string; readonly key: string }
 ): Promise<Receiver> {
-  const got: Got[] = []
+  const got: ReceivedRequest[] = []
   const waiting = new Set<() => void>()
-  let how: Answering = 200
+  let how: ResponseBehavior = 200
   const serve: RequestListener = async (request, response) => {
     const body = await text(request)
     got.push({ headers: request.headers, text: body, path: request.url ?? '', json: JSON.parse(body) })
@@ -40,7 +40,7 @@ export async function receiver(
     if (typeof how === 'function') how(response)
     else response.writeHead(how, how < 400 && how >= 300 ? { location: '/elsewhere' } : {}).end()
   }
-  const server = leaf ? createTls(leaf, serve) : createServer(serve)
+  const server = certificate ? createTls(certificate, serve) : createServer(serve)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => {
@@ -49,7 +49,7 @@ export async function receiver(
   })
   const { port } = server.address() as AddressInfo
   return {
-    url: leaf ? `https://localhost:${port}/hook` : `http://127.0.0.1:${port}/hook`,
+    url: certificate ? `https://localhost:${port}/hook` : `http://127.0.0.1:${port}/hook`,
     port,
     got,
     answer(next) {

@@ -1,21 +1,21 @@
-// What happens in a server reaches who is told of it.
+// Events of the server arrive at a receiver.
 import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { conform } from '../../../../kit/conformance.ts'
 import { quotaFixture } from '../../../../plugins/quota/test/fixture.ts'
 import { rulesFixture, until } from '../../../../plugins/rules/test/fixture.ts'
-import { type Got, receiver } from './receiver.ts'
-import { plugin, plugins, secret, sectionOf } from './world.ts'
+import { plugin, plugins, secret, sectionOf } from './fixture.ts'
+import { type ReceivedRequest, receiver } from './receiver.ts'
 
 const second = 1_000
 
-t.test('it conforms', async t => {
+t.test('the plugin passes sluice plugin check', async t => {
   t.same((await conform(join(import.meta.dirname, '..'))).problems, [])
 })
 
-/** As a receiver would do it, from the README alone. */
-function isGenuine({ headers, text }: Got): boolean {
+/** Verifies the signature as the README describes it. */
+function isGenuine({ headers, text }: ReceivedRequest): boolean {
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
   const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`
   const mac = createHmac('sha256', key).update(signed).digest('base64')
@@ -33,7 +33,7 @@ async function begin(t: Test) {
   return { hook, on, queued: (count: number) => until(waiting, seen => seen === count) }
 }
 
-t.test('a client that comes and goes is told of, signed and in order', async t => {
+t.test('connects and disconnects of a client are sent, signed and in order', async t => {
   const { hook, on, queued } = await begin(t)
   const clientId = await on.enroll('paris')
   const agent = await on.connect(clientId)
@@ -43,16 +43,19 @@ t.test('a client that comes and goes is told of, signed and in order', async t =
 
   await on.clock.advance(second)
 
-  const left = await hook.until(2)
-  const [came] = hook.got
-  t.match(came?.json, {
+  const disconnected = await hook.until(2)
+  const [connected] = hook.got
+  t.match(connected?.json, {
     id: /^[0-9A-Z]{26}$/,
     event: 'client.connected',
     created_at: '2026-01-15T12:00:00.000Z',
     data: { client_id: clientId, client_name: 'paris', agent_version: '2.0.0', remote_addr: '127.0.0.1' }
   })
-  t.match(left.json, { event: 'client.disconnected', data: { client_id: clientId, client_name: 'paris' } })
-  t.same(came?.json.data['session_id'], left.json.data['session_id'])
+  t.match(disconnected.json, {
+    event: 'client.disconnected',
+    data: { client_id: clientId, client_name: 'paris' }
+  })
+  t.same(connected?.json.data['session_id'], disconnected.json.data['session_id'])
   for (const got of hook.got) {
     t.ok(isGenuine(got))
     t.equal(got.headers['webhook-id'], got.json.id)
@@ -61,7 +64,7 @@ t.test('a client that comes and goes is told of, signed and in order', async t =
   await queued(0)
 })
 
-t.test('a rule that fails is told of, with its reason, and one that does not is not', async t => {
+t.test('a failed rule is sent with its reason, a working rule is not', async t => {
   const { hook, on, queued } = await begin(t)
   const clientId = await on.enroll('paris')
   const refusing = ({ body }: { body: Record<string, unknown> }) =>
@@ -85,7 +88,7 @@ t.test('a rule that fails is told of, with its reason, and one that does not is 
   })
 })
 
-t.test('a quota is told of at 80 % and when it is spent', async t => {
+t.test('a quota is sent at 80 % and at 100 %', async t => {
   const hook = await receiver(t)
   const on = await quotaFixture(t, {
     plugins: [...plugins, plugin],

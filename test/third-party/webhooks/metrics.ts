@@ -1,19 +1,19 @@
 import type { Metric } from 'sluice/plugin'
-import type { Courier } from './courier.ts'
-import type { Desk } from './desk.ts'
+import type { Admin } from './admin.ts'
+import type { Dispatcher } from './dispatcher.ts'
 import type { Outbox } from './outbox.ts'
 import type { EndpointRow } from './schema.ts'
 
 interface Services {
-  readonly desk: Desk
-  readonly courier: Courier
+  readonly admin: Admin
+  readonly dispatcher: Dispatcher
   readonly outbox: Outbox
 }
 
-export const openFigures =
-  ({ desk, courier, outbox }: Services) =>
+export const openMetrics =
+  ({ admin, dispatcher, outbox }: Services) =>
   async (): Promise<readonly Metric[]> => {
-    const rows = await desk.list()
+    const rows = await admin.list()
     const gauge = (name: string, help: string, read: (row: EndpointRow) => number): Metric => ({
       name,
       type: 'gauge',
@@ -22,24 +22,24 @@ export const openFigures =
       samples: rows.map(row => ({ labelValues: [row.name], value: read(row) }))
     })
     return [
-      gauge('webhooks_waiting', 'Events that are still to be delivered', ({ waiting }) => waiting),
-      gauge('webhooks_dead', 'Events that were given up', ({ dead }) => dead),
+      gauge('webhooks_waiting', 'Events that wait for delivery', ({ waiting }) => waiting),
+      gauge('webhooks_dead', 'Dead letters', ({ dead }) => dead),
       {
         name: 'webhooks_attempts_total',
         type: 'counter',
-        help: 'Attempts to deliver, tests among them',
+        help: 'Delivery attempts, including test events',
         labels: ['endpoint', 'outcome'],
         samples: rows.flatMap(({ name }) =>
-          (['delivered', 'failed'] as const).map(is => ({
-            labelValues: [name, is],
-            value: courier.count(name, is)
+          (['delivered', 'failed'] as const).map(result => ({
+            labelValues: [name, result],
+            value: dispatcher.count(name, result)
           }))
         )
       },
       {
         name: 'webhooks_dropped_total',
         type: 'counter',
-        help: 'Events that found the line full',
+        help: 'Events dropped because the queue was full',
         labels: ['endpoint'],
         samples: rows.map(({ name }) => ({ labelValues: [name], value: outbox.dropped(name) }))
       }

@@ -1,4 +1,4 @@
-// Endpoints and dead letters as superadmins see them.
+// Lists endpoints, and manages dead letters.
 import { defineCode, type EntityManager, Fault, type Kernel, timestamp } from 'sluice/plugin'
 import { Delivery } from './entities.ts'
 import type { DeadRow, EndpointRow } from './schema.ts'
@@ -8,22 +8,22 @@ export const webhookNotFound = defineCode('webhook_not_found', 404, 8)
 export const webhookNotDelivered = defineCode('webhook_not_delivered', 502, 1)
 export const deadLetterNotFound = defineCode('dead_letter_not_found', 404, 8)
 
-export type Desk = ReturnType<typeof openDesk>
+export type Admin = ReturnType<typeof openAdmin>
 type Services = Pick<Kernel<typeof config>, 'config' | 'store' | 'clock'>
 
-export function openDesk({ config: { endpoints }, store, clock }: Services) {
+export function openAdmin({ config: { endpoints }, store, clock }: Services) {
   const list = (): Promise<EndpointRow[]> =>
     store.read(em =>
       Promise.all(
         endpoints.map(async ({ name, url, events, allow_private }) => {
-          const waits = { endpoint: name, deadAt: null }
-          const [first] = await em.find(Delivery, waits, { orderBy: { id: 'asc' }, limit: 1 })
+          const queued = { endpoint: name, deadAt: null }
+          const [first] = await em.find(Delivery, queued, { orderBy: { id: 'asc' }, limit: 1 })
           return {
             name,
             host: URL.parse(url)?.host ?? '',
             events: [...events],
             allow_private,
-            waiting: await em.count(Delivery, waits),
+            waiting: await em.count(Delivery, queued),
             next_at: first ? timestamp(first.nextAt) : null,
             error: first?.error ?? null,
             dead: await em.count(Delivery, { endpoint: name, deadAt: { $ne: null } })
@@ -37,7 +37,7 @@ export function openDesk({ config: { endpoints }, store, clock }: Services) {
     throw new Fault(webhookNotFound, `no endpoint is named ${name}`)
   }
 
-  /** Oldest first; also those whose endpoint is not configured any more. */
+  /** Pages of dead letters, the oldest first; includes those of endpoints that are no longer configured. */
   const dead = (endpoint: string | undefined) => ({
     async page(after: string, take: number, em: EntityManager) {
       const where = {
@@ -50,23 +50,23 @@ export function openDesk({ config: { endpoints }, store, clock }: Services) {
     }
   })
 
-  /** With all its attempts, and before what has waited since: it is older. */
+  /** Queues a dead letter again with all its attempts. It is delivered before newer events. */
   async function retry(id: string, em: EntityManager): Promise<DeadRow> {
     const found = await em.findOne(Delivery, { id, deadAt: { $ne: null } }, { disableIdentityMap: true })
-    if (!found) return unknown()
+    if (!found) return throwNotFound()
     requireEndpoint(found.endpoint)
     await em.nativeUpdate(Delivery, { id }, { deadAt: null, attempts: 0, nextAt: clock.now() })
     return deadRowOf(found)
   }
 
   async function remove(id: string, em: EntityManager): Promise<void> {
-    if ((await em.nativeDelete(Delivery, { id, deadAt: { $ne: null } })) === 0) unknown()
+    if ((await em.nativeDelete(Delivery, { id, deadAt: { $ne: null } })) === 0) throwNotFound()
   }
 
   return { list, requireEndpoint, dead, retry, remove }
 }
 
-function unknown(): never {
+function throwNotFound(): never {
   throw new Fault(deadLetterNotFound, 'no dead letter has this id')
 }
 

@@ -1,4 +1,4 @@
-// From what happens in the server to events: each slot's filler.
+// Turns what happens in the server into events: the plugin's values for the slots of kernel, rules and quota.
 import type { ConnectionHooks, EntityManager, Kernel, Peer, quota, rules } from 'sluice/plugin'
 import type { Event, Outbox } from './outbox.ts'
 import type { config } from './settings.ts'
@@ -8,28 +8,28 @@ interface Services extends Pick<Kernel<typeof config>, 'store' | 'clock' | 'log'
   readonly clients: { get(id: string, em: EntityManager): Promise<{ readonly name: string }> }
 }
 
-interface Waiting extends Event {
+interface BufferedEvent extends Event {
   readonly clientId: string
 }
 
-const batch = 100
+const maxBatch = 100
 
-export type Tellers = ReturnType<typeof openTellers>
+export type EventSources = ReturnType<typeof openEventSources>
 
-export function openTellers({ outbox, clients, store, clock, log }: Services) {
-  const waiting: Waiting[] = []
+export function openEventSources({ outbox, clients, store, clock, log }: Services) {
+  const buffered: BufferedEvent[] = []
   let writing: Promise<void> | null = null
 
-  /** Streams come and go outside of any transaction: theirs are written right after, many in one. */
-  function tell(name: Event['name'], { clientId, sessionId }: Peer, more: object): void {
+  /** Buffers an event that has no transaction of its own; `writeAll` writes many in one. */
+  function buffer(name: Event['name'], { clientId, sessionId }: Peer, more: object): void {
     if (!outbox.wants(name)) return
-    waiting.push({ name, clientId, at: clock.now(), data: { session_id: sessionId, ...more } })
+    buffered.push({ name, clientId, at: clock.now(), data: { session_id: sessionId, ...more } })
     writing ??= writeAll()
   }
 
   async function writeAll(): Promise<void> {
-    while (waiting.length > 0) {
-      const events = waiting.splice(0, batch)
+    while (buffered.length > 0) {
+      const events = buffered.splice(0, maxBatch)
       await store
         .change(async em => {
           for (const { clientId, data, ...event } of events) {
@@ -42,7 +42,7 @@ export function openTellers({ outbox, clients, store, clock, log }: Services) {
     writing = null
   }
 
-  /** Null for a client that has been deleted since. */
+  /** Returns null for a client that has since been deleted. */
   const nameOf = (id: string, em: EntityManager): Promise<string | null> =>
     clients.get(id, em).then(
       ({ name }) => name,
@@ -51,8 +51,8 @@ export function openTellers({ outbox, clients, store, clock, log }: Services) {
 
   const connection: ConnectionHooks = {
     joined: peer =>
-      tell('client.connected', peer, { agent_version: peer.agentVersion, remote_addr: peer.remoteAddr }),
-    left: (peer, reason) => tell('client.disconnected', peer, { reason })
+      buffer('client.connected', peer, { agent_version: peer.agentVersion, remote_addr: peer.remoteAddr }),
+    left: (peer, reason) => buffer('client.disconnected', peer, { reason })
   }
 
   async function state(
@@ -77,5 +77,7 @@ export function openTellers({ outbox, clients, store, clock, log }: Services) {
     await outbox.put({ name, at: clock.now(), data }, em)
   }
 
-  return { connection, state, level, written: async () => void (await writing) }
+  const flush = async (): Promise<void> => void (await writing)
+
+  return { connection, state, level, flush }
 }

@@ -1,4 +1,4 @@
-// Takes what waits to its endpoints: one at a time and in order to each, all endpoints beside one another.
+// Delivers waiting events: to each endpoint one at a time and in order, to all endpoints in parallel.
 import { type Kernel, newId } from 'sluice/plugin'
 import { type Endpoint, readEndpoints } from './endpoints.ts'
 import { bodyOf, type Outbox } from './outbox.ts'
@@ -9,49 +9,49 @@ interface Services extends Pick<Kernel<typeof config>, 'config' | 'clock' | 'log
   readonly outbox: Outbox
 }
 
-const lookMs = 1_000
+const pollMs = 1_000
 
-export type Courier = ReturnType<typeof openCourier>
+export type Dispatcher = ReturnType<typeof openDispatcher>
 
-export function openCourier({ config, clock, log, outbox }: Services) {
+export function openDispatcher({ config, clock, log, outbox }: Services) {
   const post = openPost({ clock })
-  const rounds = new Map<string, Promise<void>>()
+  const running = new Map<string, Promise<void>>()
   const stopping = new AbortController()
   const outcomes = new Map<string, number>()
   let endpoints: readonly Endpoint[] = []
 
-  function look(): void {
-    for (const endpoint of endpoints.filter(({ name }) => !rounds.has(name)))
-      rounds.set(
+  function poll(): void {
+    for (const endpoint of endpoints.filter(({ name }) => !running.has(name)))
+      running.set(
         endpoint.name,
-        round(endpoint)
+        deliverDue(endpoint)
           .catch(error => log.error('webhook.round_failed', String(error), { endpoint: endpoint.name }))
-          .finally(() => rounds.delete(endpoint.name))
+          .finally(() => running.delete(endpoint.name))
       )
   }
 
-  /** Until nothing is due. What a stop cuts off counts as no attempt. */
-  async function round(endpoint: Endpoint): Promise<void> {
+  /** Delivers until no event is due. An attempt that `stop` interrupts does not count. */
+  async function deliverDue(endpoint: Endpoint): Promise<void> {
     while (!stopping.signal.aborted) {
       const row = await outbox.due(endpoint.name)
       if (!row) return
       const outcome = await attempt(endpoint, row)
-      if (outcome.is === 'failed' && stopping.signal.aborted) return
-      await outbox.settle(row, outcome)
+      if (outcome.result === 'failed' && stopping.signal.aborted) return
+      await outbox.recordOutcome(row, outcome)
     }
   }
 
-  async function attempt(endpoint: Endpoint, parcel: { id: string; body: string }): Promise<Outcome> {
-    const outcome = await post(endpoint, parcel, stopping.signal)
-    const key = `${endpoint.name} ${outcome.is}`
+  async function attempt(endpoint: Endpoint, payload: { id: string; body: string }): Promise<Outcome> {
+    const outcome = await post(endpoint, payload, stopping.signal)
+    const key = `${endpoint.name} ${outcome.result}`
     outcomes.set(key, (outcomes.get(key) ?? 0) + 1)
     return outcome
   }
 
-  /** At once, past whatever waits. */
+  /** Sends a test event at once, before all events that wait. */
   async function test(name: string): Promise<Outcome & { readonly id: string; readonly tookMs: number }> {
     const endpoint = endpoints.find(endpoint => endpoint.name === name)
-    if (!endpoint) throw new TypeError(`${name} is no endpoint: it was to be looked up before`)
+    if (!endpoint) throw new TypeError(`${name} is not an endpoint; check with requireEndpoint first`)
     const at = clock.now()
     const id = newId(at)
     const outcome = await attempt(endpoint, { id, body: bodyOf({ id, name: 'webhook.test', at, data: {} }) })
@@ -65,9 +65,10 @@ export function openCourier({ config, clock, log, outbox }: Services) {
 
   async function stop(): Promise<void> {
     stopping.abort()
-    await Promise.all(rounds.values())
+    await Promise.all(running.values())
   }
 
-  const count = (endpoint: string, is: Outcome['is']): number => outcomes.get(`${endpoint} ${is}`) ?? 0
-  return { start, stop, test, look, lookMs, count }
+  const count = (endpoint: string, result: Outcome['result']): number =>
+    outcomes.get(`${endpoint} ${result}`) ?? 0
+  return { start, stop, test, poll, pollMs, count }
 }

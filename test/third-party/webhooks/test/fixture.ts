@@ -1,4 +1,4 @@
-// A server in this process with the plugin, and somebody who is told.
+// A server in this process with the plugin, and a receiver.
 import type { Test } from 'tap'
 import { offerPublicModules } from '../../../../config/external/import.ts'
 import type { Plugin } from '../../../../kernel/plugin.ts'
@@ -9,29 +9,29 @@ import type { DeadRow, EndpointRow } from '../schema.ts'
 import { type Receiver, receiver } from './receiver.ts'
 
 offerPublicModules()
-export const { default: plugin } = (await import('../plugin.ts')) as { default: Plugin } // after the line above
+export const { default: plugin } = (await import('../plugin.ts')) as { default: Plugin } // needs the modules of the line above
 
 export const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 export const plugins = ['users', 'clients', 'rules', 'stats', 'quota']
 
-export interface World extends RulesFixture {
+export interface WebhooksFixture extends RulesFixture {
   readonly hook: Receiver
-  /** One look of the courier, and what follows of it until `fits` of the endpoint's row. */
+  /** Resolves with the row of an endpoint that `fits`. */
   settled(fits: (row: EndpointRow) => boolean): Promise<EndpointRow>
   dead(): Promise<DeadRow[]>
 }
 
-export interface Given {
+export interface FixtureOptions {
   readonly endpoint?: object
   readonly dir?: string
   readonly clock?: FakeClock
   readonly hook?: Receiver
 }
 
-const variable = 'HOOK_SECRET_OF_THE_TESTS'
+const variable = 'TEST_HOOK_SECRET'
 process.env[variable] = secret
 
-/** The section of endpoints that are told everything, each as `more` has it. */
+/** Returns the plugin's section with one endpoint for each of `more`, which overrides its settings. */
 export const sectionOf = (hook: Receiver, ...more: readonly object[]): object => ({
   endpoints: more.map(part => ({ ...endpointOf(hook), ...part }))
 })
@@ -43,16 +43,19 @@ export const endpointOf = ({ url }: Receiver) => ({
   allow_private: true
 })
 
-export async function world(t: Test, { endpoint = {}, ...given }: Given = {}): Promise<World> {
+export async function webhooksFixture(
+  t: Test,
+  { endpoint = {}, ...given }: FixtureOptions = {}
+): Promise<WebhooksFixture> {
   const hook = given.hook ?? (await receiver(t))
-  const home = await rulesFixture(t, {
+  const fixture = await rulesFixture(t, {
     plugins: [...plugins, plugin],
     sections: { webhooks: sectionOf(hook, endpoint) },
     ...given
   })
-  const { call } = home
+  const { call } = fixture
   return {
-    ...home,
+    ...fixture,
     hook,
     async settled(fits) {
       for (let tries = 0; tries < 5_000; tries++) {
@@ -61,20 +64,20 @@ export async function world(t: Test, { endpoint = {}, ...given }: Given = {}): P
         if (found) return found
         await new Promise(resolve => setImmediate(resolve))
       }
-      throw new Error('it never came to this')
+      throw new Error('no endpoint fits')
     },
     dead: async () => (await call<DeadRow[]>('GET', '/v1/webhooks/dead-letters')).body
   }
 }
 
-/** What the service does on its own, put in by hand: an event in a transaction. */
-export function event({ server }: Pick<TestServer, 'server'>, rule = 'rule-1'): Promise<void> {
-  const { store, outbox } = server.depsOf('webhooks') as unknown as Inner // the plugin's own container
+/** Puts an event into the outbox, as a slot function does. */
+export function putEvent({ server }: Pick<TestServer, 'server'>, rule = 'rule-1'): Promise<void> {
+  const { store, outbox } = server.depsOf('webhooks') as unknown as OutboxServices // the plugin's own container
   const data = { rule_id: rule }
   return store.change(em => outbox.put({ name: 'rule.failed', at: 0, data }, em))
 }
 
-interface Inner {
+interface OutboxServices {
   readonly store: { change(work: (em: unknown) => Promise<void>): Promise<void> }
   readonly outbox: { put(event: object, em: unknown): Promise<void> }
 }

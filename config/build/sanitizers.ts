@@ -1,5 +1,4 @@
-// The native engine built under a judge of the compiler's: AddressSanitizer with UndefinedBehaviorSanitizer, or
-// ThreadSanitizer.
+// Builds of the native engine with a sanitizer: AddressSanitizer with UndefinedBehaviorSanitizer, or ThreadSanitizer.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -7,11 +6,11 @@ import { buffer } from 'node:stream/consumers'
 
 const root = join(import.meta.dirname, '..', '..')
 
-const kinds = {
+const builds = {
   asan: {
     module: 'native/build/Asan/sluice.node',
     preload: ['libasan.so', 'libubsan.so'],
-    // An exit code that nothing else ends with: some tests expect a 1.
+    // An exit code that is used for nothing else: some tests expect 1.
     env: { ASAN_OPTIONS: 'detect_leaks=0:exitcode=86', UBSAN_OPTIONS: 'print_stacktrace=1:exitcode=86' }
   },
   tsan: {
@@ -20,12 +19,12 @@ const kinds = {
     env: { TSAN_OPTIONS: 'ignore_noninstrumented_modules=1' }
   }
 } as const
-export type Judge = keyof typeof kinds
+export type Sanitizer = keyof typeof builds
 
-const library = (name: string): string =>
+const libraryPath = (name: string): string =>
   spawnSync('g++', [`-print-file-name=${name}`], { encoding: 'utf8' }).stdout.trim()
 
-/** Runs to its end, with what it prints; throws where it fails. */
+/** Runs a command and shows its output; throws if it fails. */
 export function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): void {
   const { status, signal } = spawnSync(command, args, {
     cwd: root,
@@ -35,8 +34,8 @@ export function run(command: string, args: readonly string[], env: NodeJS.Proces
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status ?? signal}`)
 }
 
-/** As `run`, but others go on meanwhile: what it prints comes when it is over. */
-export async function runAside(
+/** Like `run`, but asynchronous; shows the output when the command has ended. */
+export async function runAsync(
   command: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv = {}
@@ -46,19 +45,19 @@ export async function runAside(
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe']
   })
-  const [said, complained, [status, signal]] = await Promise.all([
+  const [output, errors, [status, signal]] = await Promise.all([
     buffer(child.stdout),
     buffer(child.stderr),
     once(child, 'close')
   ])
-  process.stdout.write(said)
-  process.stderr.write(complained)
+  process.stdout.write(output)
+  process.stderr.write(errors)
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status ?? signal}`)
 }
 
-/** Builds it; gives what Node needs in its environment so that tests load it. */
-export function underJudge(judge: Judge): NodeJS.ProcessEnv {
-  const { module, preload, env } = kinds[judge]
-  run('make', ['-C', 'native', '-s', '-j2', judge])
-  return { ...env, SLUICE_TEST_NATIVE: module, LD_PRELOAD: preload.map(library).join(' ') }
+/** Builds the engine. Returns the environment in which tests load this build. */
+export function buildWith(sanitizer: Sanitizer): NodeJS.ProcessEnv {
+  const { module, preload, env } = builds[sanitizer]
+  run('make', ['-C', 'native', '-s', '-j2', sanitizer])
+  return { ...env, SLUICE_TEST_NATIVE: module, LD_PRELOAD: preload.map(libraryPath).join(' ') }
 }

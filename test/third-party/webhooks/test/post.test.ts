@@ -1,4 +1,4 @@
-// Whom a hook can reach, and for how long it listens.
+// Requests to endpoints: signature, allowed addresses, TLS, limits, and the configuration.
 import { once } from 'node:events'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type LookupFunction } from 'node:net'
@@ -10,19 +10,19 @@ import { makeCertificate } from '../../../../plugins/control/self-signed.ts'
 import { isPublic, lookupPublic } from '../address.ts'
 import type { TestRow } from '../schema.ts'
 import { sign } from '../signature.ts'
+import { plugin, plugins, secret, type WebhooksFixture, webhooksFixture } from './fixture.ts'
 import { receiver } from './receiver.ts'
-import { plugin, plugins, secret, type World, world } from './world.ts'
 
-const test = async ({ call }: World) => (await call<TestRow>('POST', '/v1/webhooks/ops/test')).body
+const test = async ({ call }: WebhooksFixture) => (await call<TestRow>('POST', '/v1/webhooks/ops/test')).body
 
-t.test('the signature is that of Standard Webhooks', async t => {
+t.test('the signature follows Standard Webhooks', async t => {
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
   const signed = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', atSecs: 1_614_265_330, body: '{"test": 2432232314}' }
 
   t.equal(sign(key, signed), 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
 })
 
-t.test('only what is globally reachable is public', async t => {
+t.test('only globally reachable addresses are public', async t => {
   for (const address of ['1.1.1.1', '172.32.0.1', '100.128.0.1', '2606:4700::1111', '2a00::1'])
     t.ok(isPublic(address), address)
   for (const address of [
@@ -52,51 +52,54 @@ t.test('only what is globally reachable is public', async t => {
     t.notOk(isPublic(address), address)
 })
 
-t.test('a name that leads inside is not dialled, whatever else it leads to', async t => {
-  const asked: string[] = []
+t.test('private addresses of a name are not used, whatever other addresses it has', async t => {
+  const queries: string[] = []
   const answers = [
     { address: '10.0.0.1', family: 4 },
     { address: '1.1.1.1', family: 4 },
     { address: '::1', family: 6 }
   ]
   const lookup = lookupPublic((name, _, done) => {
-    asked.push(name)
+    queries.push(name)
     done(null, answers)
   })
 
-  t.same(await looked(lookup, 'a.example', true), [{ address: '1.1.1.1', family: 4 }])
-  t.same(await looked(lookup, 'a.example', false), '1.1.1.1')
+  t.same(await resolveWith(lookup, 'a.example', true), [{ address: '1.1.1.1', family: 4 }])
+  t.same(await resolveWith(lookup, 'a.example', false), '1.1.1.1')
   answers.splice(0, 2)
-  await t.rejects(looked(lookup, 'b.example', true), {
-    message: 'b.example is at no public address; see allow_private'
+  await t.rejects(resolveWith(lookup, 'b.example', true), {
+    message: 'b.example has no public address; see allow_private'
   })
-  t.same(asked, ['a.example', 'a.example', 'b.example'], 'one question a connection')
+  t.same(queries, ['a.example', 'a.example', 'b.example'], 'one look-up for each connection')
 })
 
-const looked = (lookup: LookupFunction, name: string, all: boolean): Promise<unknown> =>
+const resolveWith = (lookup: LookupFunction, name: string, all: boolean): Promise<unknown> =>
   new Promise((resolve, reject) =>
     lookup(name, { all }, (error, found) => (error ? reject(error) : resolve(found)))
   )
 
-t.test('without allow_private nothing on this machine is dialled, by address or by name', async t => {
-  const door = createServer(() => t.fail('somebody came in'))
-  door.listen(0, '127.0.0.1')
-  await once(door, 'listening')
-  t.teardown(() => door.close())
-  const { port } = door.address() as { port: number }
+t.test('without allow_private there is no connection to this machine, by address or by name', async t => {
+  const listener = createServer(() => t.fail('a connection was made'))
+  listener.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  t.teardown(() => listener.close())
+  const { port } = listener.address() as { port: number }
   for (const host of ['127.0.0.1', '[::ffff:127.0.0.1]', 'localhost', '2130706433']) {
-    const on = await world(t, { endpoint: { url: `https://${host}:${port}/`, allow_private: false } })
-    t.match(await test(on), { delivered: false, status: null, error: /no public address/ }, host)
+    const on = await webhooksFixture(t, {
+      endpoint: { url: `https://${host}:${port}/`, allow_private: false }
+    })
+    const error = host === 'localhost' ? /has no public address/ : /is not a public address/
+    t.match(await test(on), { delivered: false, status: null, error }, host)
     await on.stop()
   }
   const control = connect(port, '127.0.0.1')
-  door.removeAllListeners('connection')
+  listener.removeAllListeners('connection')
   await once(control, 'connect')
   control.destroy()
 })
 
-t.test('a test is sent at once, and its answer is told', async t => {
-  const on = await world(t)
+t.test('a test event is sent at once, and its result is returned', async t => {
+  const on = await webhooksFixture(t)
 
   t.match(await test(on), { delivered: true, status: 200, error: null, took_ms: 0 })
 
@@ -113,33 +116,33 @@ t.test('a test is sent at once, and its answer is told', async t => {
   })
 })
 
-t.test('over TLS only a certificate that this machine trusts will do', async t => {
-  const leaf = await makeCertificate(['localhost'])
+t.test('a certificate that this machine does not trust is refused', async t => {
+  const certificate = await makeCertificate(['localhost'])
   const before = getCACertificates('default')
   t.teardown(() => setDefaultCACertificates(before))
-  const on = await world(t, { hook: await receiver(t, leaf) })
+  const on = await webhooksFixture(t, { hook: await receiver(t, certificate) })
   t.match(await test(on), { delivered: false, status: null, error: /self-signed/ })
   t.equal(on.hook.got.length, 0)
 
-  setDefaultCACertificates([leaf.cert])
+  setDefaultCACertificates([certificate.cert])
 
   t.match(await test(on), { delivered: true, status: 200 })
 })
 
-t.test('a redirect is an answer like any other that is not 2xx', async t => {
-  const on = await world(t)
+t.test('a redirect is not followed and is a failure', async t => {
+  const on = await webhooksFixture(t)
   on.hook.answer(307)
 
   t.match(await test(on), {
     delivered: false,
     status: 307,
-    error: 'it answered 307; redirects are not followed'
+    error: 'response status 307; redirects are not followed'
   })
   t.equal(on.hook.got.length, 1)
 })
 
-t.test('an answer without an end is not read on', async t => {
-  const on = await world(t)
+t.test('an endless response body is cut off', async t => {
+  const on = await webhooksFixture(t)
   const cut = Promise.withResolvers<void>()
   on.hook.answer(response => {
     response.once('close', cut.resolve)
@@ -154,8 +157,8 @@ t.test('an answer without an end is not read on', async t => {
   await cut.promise
 })
 
-t.test('silence ends after 10 s', async t => {
-  const on = await world(t)
+t.test('an attempt without a response ends after 10 s', async t => {
+  const on = await webhooksFixture(t)
   on.hook.answer(() => {})
   const tested = test(on)
   await on.hook.until(1)
@@ -165,8 +168,8 @@ t.test('silence ends after 10 s', async t => {
   t.match(await tested, { delivered: false, status: null, error: 'no answer within 10 s', took_ms: 10_000 })
 })
 
-t.test('only superadmins see hooks, and of the address only the host', async t => {
-  const on = await world(t)
+t.test('only superadmins may see endpoints, and they see only the host of the URL', async t => {
+  const on = await webhooksFixture(t)
   const { body } = await on.call('GET', '/v1/webhooks')
   t.match(body, [{ name: 'ops', host: `127.0.0.1:${on.hook.port}` }])
   t.notMatch(JSON.stringify([body, on.log]), /\/hook|whsec_/)
@@ -183,7 +186,7 @@ t.test('only superadmins see hooks, and of the address only the host', async t =
   }
 })
 
-t.test('an endpoint that cannot work stops the start, and says why without its secret', async t => {
+t.test('an invalid endpoint stops the start with an error that does not contain the secret', async t => {
   const dir = t.testdir({ data: {} })
   const file = join(dir, 'key')
   writeFileSync(file, secret, { mode: 0o600 })
