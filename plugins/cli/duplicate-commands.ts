@@ -11,7 +11,7 @@ export function refuseDuplicateCommands(plugins: readonly Plugin[], own: readonl
     claims
       .slice(at + 1)
       .filter(other => clash(one.name, other.name))
-      .map(other => `${one.words} and ${other.words} have the same name: disable one of the plugins`)
+      .map(other => `${one.words} and ${other.words} conflict: disable one of the plugins`)
   )
   if (problems.length > 0) throw new Fault(pluginFailed, problems.join('\n'))
 }

@@ -31,7 +31,7 @@ function place(t: Test): string {
   return join(dir, 'sluice.toml')
 }
 
-t.test('the command of a plugin is found by --config before it, behind it, and by SVC_CONFIG', async t => {
+t.test('the command of a plugin is found with --config before or after it, and with SVC_CONFIG', async t => {
   const file = place(t)
   const none = join(dirname(file), 'none.toml')
   const table: readonly [string[], Record<string, string>][] = [
@@ -70,7 +70,7 @@ t.test('every kind of command takes --config on either side', async t => {
     }
 })
 
-t.test("before an agent's command it is the agent's configuration", async t => {
+t.test("--config before an agent command names the agent's configuration", async t => {
   const dir = t.testdir({ 'agent.toml': 'bindd = []\n' })
 
   t.match(await sluice(['--config', join(dir, 'agent.toml'), 'agent', 'run', '--state-dir', dir]), {
@@ -79,7 +79,7 @@ t.test("before an agent's command it is the agent's configuration", async t => {
   })
 })
 
-t.test('a configuration that is not there is named, whatever the command', async t => {
+t.test('a missing configuration is named by every command', async t => {
   const file = join(t.testdir(), 'none.toml')
 
   for (const words of [['client', 'list'], ['gen-token'], ['plugin', 'list']])

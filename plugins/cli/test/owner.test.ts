@@ -7,7 +7,7 @@ const skip = process.getuid?.() === 0 ? false : 'only root makes files for other
 const nobody = 65534
 
 t.test(
-  "what root makes in a service's directory becomes the service's, and no more than that",
+  "files that root creates in a service's directory get its owner, other files do not",
   { skip },
   async t => {
     const dir = t.testdir({ sub: {} })

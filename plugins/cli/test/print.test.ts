@@ -14,7 +14,7 @@ function shown(rows: readonly object[], width?: number): string {
   return out.join('\n')
 }
 
-t.test('a table is no wider than the terminal: texts give way, ids do not', async t => {
+t.test('a table is no wider than the terminal: texts are cut, ids are not', async t => {
   const rows = [
     { client_id: '01K9ZJ4M5N6P7Q8R9S0TABCDEF', client_name: 'a name that is longer than it needs to be' }
   ]
@@ -25,11 +25,11 @@ t.test('a table is no wider than the terminal: texts give way, ids do not', asyn
   t.match(lines[1], /^01K9ZJ4M5N6P7Q8R9S0TABCDEF {2}a name that is longer…$/)
 })
 
-t.test('in a pipe nothing is left out', async t => {
+t.test('nothing is cut in a pipe', async t => {
   t.match(shown([{ name: 'x'.repeat(500) }]), 'x'.repeat(500))
 })
 
-t.test('columns line up by what is seen, not by what is stored', async t => {
+t.test('columns align by display width', async t => {
   const lines = shown([
     { name: '東京', state: 'up' },
     { name: 'e\u0301te\u0301', state: 'up' },
@@ -40,13 +40,13 @@ t.test('columns line up by what is seen, not by what is stored', async t => {
   t.same(columns, [6, 6, 6])
 })
 
-t.test('a cut never splits a character, and says that it is one', async t => {
+t.test('a cut never splits a character and ends with an ellipsis', async t => {
   t.equal(cut('東京都', 4), '東…')
   t.equal(cut('abc', 3), 'abc')
   t.equal(cut('abcd', 3), 'ab…')
 })
 
-t.test('where nothing fits, each column keeps the least that can be read', async t => {
+t.test('each column keeps a minimum width, even if the table does not fit', async t => {
   t.same(fit([40, 26], [false, true], 10), [8, 8])
   t.same(fit([4, 5], [false, false], 80), [4, 5])
 })

@@ -15,7 +15,7 @@ const free = {
 
 const refused = async (dir: string, env: Record<string, string> = {}, ...args: string[]) => {
   const { code, stderr } = await sluice(['server', '--data-dir', dir, ...args], { ...free, ...env })
-  return { exit: code, says: stderr }
+  return { exit: code, stderr }
 }
 
 t.test('a data directory that another server holds: 75', async t => {
@@ -24,11 +24,11 @@ t.test('a data directory that another server holds: 75', async t => {
 
   t.match(await refused(dir), {
     exit: 75,
-    says: /^startup\.store_in_use: .*stop it, or give another data_dir/
+    stderr: /^startup\.store_in_use: .*stop it, or give another data_dir/
   })
 })
 
-t.test('a database of a newer build: 78, and it is told which', async t => {
+t.test('a database of a newer build: 78, with its migration', async t => {
   const dir = t.testdir()
   const store = await openStore(join(dir, 'sluice.db'), [])
   await store.change(em => em.execute("insert into schema_migration (name) values ('kernel/9999-later')"))
@@ -36,24 +36,24 @@ t.test('a database of a newer build: 78, and it is told which', async t => {
 
   t.match(await refused(dir), {
     exit: 78,
-    says: /^startup\.schema_version_too_new: kernel: .*schema 9999.*start the newer build/
+    stderr: /^startup\.schema_version_too_new: kernel: .*schema 9999.*start the newer build/
   })
 })
 
 const memory = '/dev/shm'
 const skip = refusedKind(statfsSync(memory).type) === 'tmpfs' ? false : 'there is no tmpfs at /dev/shm'
 
-t.test('a filesystem that forgets: 78', { skip }, async t => {
+t.test('a filesystem without durable storage: 78', { skip }, async t => {
   const dir = mkdtempSync(join(memory, 'sluice-test-'))
   t.teardown(() => rmSync(dir, { recursive: true, force: true }))
 
   t.match(await refused(dir), {
     exit: 78,
-    says: /^startup\.unsupported_filesystem: .* is on tmpfs; give a data_dir on a local disk/
+    stderr: /^startup\.unsupported_filesystem: .* is on tmpfs; give a data_dir on a local disk/
   })
 })
 
-t.test('what cannot be a directory, a certificate or a plugin: 78 each', async t => {
+t.test('an invalid directory, certificate or plugin: 78 each', async t => {
   const dir = t.testdir({ file: '', 'other.pem': 'no certificate' })
   const config = join(dir, 'server.toml')
   const pem = join(dir, 'other.pem')
@@ -78,13 +78,13 @@ t.test('what cannot be a directory, a certificate or a plugin: 78 each', async t
     ],
     [/^startup\.config_invalid: operator_token/, refused(join(dir, 'f'), { SVC_OPERATOR_TOKEN: 'short' })]
   ]
-  for (const [says, ran] of table) t.match(await ran, { exit: 78, says }, String(says))
+  for (const [stderr, ran] of table) t.match(await ran, { exit: 78, stderr }, String(stderr))
 })
 
 const plugin = (name: string, command: string) =>
   `export default { name: '${name}', version: '1.0.0', kernel: '^1.0.0', commands: [{ name: '${command}', summary: '', args: { properties: {} }, needs: 'nothing' }] }`
 
-t.test('two plugins that want the same word of the command line are both named: 78', async t => {
+t.test('two plugins with the same command are both named: 78', async t => {
   const dir = t.testdir({
     a: { 'plugin.js': plugin('a', 'shout loud') },
     b: { 'plugin.js': plugin('b', 'shout loud') },
@@ -95,16 +95,16 @@ t.test('two plugins that want the same word of the command line are both named: 
   const config = join(dir, 'server.toml')
   writeFileSync(config, ['a', 'b', 'c', 'd'].map(name => `[plugins."./${name}"]\n`).join(''))
 
-  const { exit, says } = await refused(join(dir, 'data'), {}, '--config', config)
+  const { exit, stderr } = await refused(join(dir, 'data'), {}, '--config', config)
 
   t.equal(exit, 78)
-  t.match(says, /^startup\.plugin_failed: .*agent run of sluice and command agent run of d cannot both be/)
-  t.match(says, /command shout loud of a and command shout loud of b cannot both be/)
-  t.match(says, /command rule list of rules and command rule of c cannot both be/)
-  t.notMatch(says, / at /)
+  t.match(stderr, /^startup\.plugin_failed: .*agent run of sluice and command agent run of d conflict/)
+  t.match(stderr, /command shout loud of a and command shout loud of b conflict/)
+  t.match(stderr, /command rule list of rules and command rule of c conflict/)
+  t.notMatch(stderr, / at /)
 })
 
-t.test('two plugins of one name are told by what the configuration calls them: 78', async t => {
+t.test('two plugins with one name are reported by their entries in the configuration: 78', async t => {
   const dir = t.testdir({
     a: { 'plugin.js': plugin('a', 'shout') },
     b: { 'plugin.js': plugin('a', 'shout') }
@@ -114,24 +114,24 @@ t.test('two plugins of one name are told by what the configuration calls them: 7
   writeFileSync(config, '[plugins."./a"]\n[plugins."./b"]\n')
   t.match(await refused(join(dir, 'data'), {}, '--config', config), {
     exit: 78,
-    says: /plugin \.\/b: its name a is that of \.\/a; take one of them out/
+    stderr: /plugin \.\/b: its name a is also that of \.\/a; remove one of them/
   })
 })
 
-t.test('what is no table of plugins, and a plugin that is half off, stop the start: 78', async t => {
+t.test('an invalid plugins table or enabled value stops the start: 78', async t => {
   const dir = t.testdir()
   const config = join(dir, 'server.toml')
-  for (const [text, says] of [
+  for (const [text, stderr] of [
     ['plugins = 3', /plugins must be object/],
     ['[plugins]\n"./acme" = "x"', /plugins\."\.\/acme" must be object/],
     ['[plugins."./acme"]\nenabled = "no"', /plugins\."\.\/acme"\.enabled must be boolean/]
   ] as const) {
     writeFileSync(config, text)
-    t.match(await refused(join(dir, 'data'), {}, '--config', config), { exit: 78, says }, text)
+    t.match(await refused(join(dir, 'data'), {}, '--config', config), { exit: 78, stderr }, text)
   }
 })
 
-t.test('a plugin that cannot be released is named in the log at a stop, which ends with 1', async t => {
+t.test('a plugin whose release fails is named in the log, and the stop ends with 1', async t => {
   const stuck = `export default { name: 'stuck', version: '1.0.0', kernel: '^1.0.0',
     async start({ defer }) { defer(() => Promise.reject(new Error('no way back'))) } }`
   const dir = t.testdir({ stuck: { 'plugin.js': stuck }, 'server.toml': '[plugins."./stuck"]' })
@@ -147,6 +147,6 @@ t.test('a plugin that cannot be released is named in the log at a stop, which en
 
   t.equal(await server.exit, 1)
   t.match(await server.until('server.not_released'), { msg: 'plugin stuck did not stop: no way back' })
-  t.match(server.output(), /^internal: stopped, but not in order; the log says why$/m)
+  t.match(server.output(), /^internal: some resources were not released in order; see the log$/m)
   t.notMatch(server.output(), /^ +at /m)
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { Type } from 'typebox'
 import { convertArgs } from '../program.ts'
 
-t.test('an argument that is none of a choice is told what there is to choose from', async t => {
+t.test('an invalid choice is refused with the list of choices', async t => {
   const bucket = Type.Optional(Type.Union([Type.Literal('1m'), Type.Literal('1h')]))
   const args = Type.Object({ bucket, size: Type.Optional(Type.Integer({ minimum: 0 })) })
 

@@ -139,7 +139,7 @@ t.test(
   }
 )
 
-t.test("a stranger's folder is read where it lies: nothing starts, and nothing is written", async t => {
+t.test('the reference of a folder starts nothing and writes nothing', async t => {
   const dir = t.testdir({ work: {} })
   scaffold('acme-idle', join(dir, 'acme-idle'))
   const files = readdirSync(join(dir, 'acme-idle'), { recursive: true }).sort()

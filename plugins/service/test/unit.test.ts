@@ -29,7 +29,7 @@ for (const role of roles)
     }
   })
 
-t.test('one capability, descriptors for a fleet, and no restart of a revoked agent', async t => {
+t.test('the units have one capability, many descriptors, and no restart of a revoked agent', async t => {
   const [server, agent] = roles.map(role => unitOf({ ...plain, role }, argv))
 
   for (const unit of [server, agent]) {
@@ -43,16 +43,13 @@ t.test('one capability, descriptors for a fleet, and no restart of a revoked age
   t.match(agent, new RegExp(`^ExecStart=${process.execPath} ${import.meta.filename} agent run$`, 'm'))
 })
 
-t.test(
-  'a user and a configuration are taken over, and nothing that systemd would read otherwise',
-  async t => {
-    const unit = unitOf({ role: 'server', user: 'sluice', configFile: '/etc/my sluice/100%.toml' }, argv)
+t.test('user and configuration are inserted with everything quoted for systemd', async t => {
+  const unit = unitOf({ role: 'server', user: 'sluice', configFile: '/etc/my sluice/100%.toml' }, argv)
 
-    t.match(unit, /^User=sluice\nGroup=sluice$/m)
-    t.match(unit, / server --config "\/etc\/my sluice\/100%%\.toml"$/m)
-    t.throws(
-      () => unitOf({ role: 'server', user: 'a\nExecStartPre=x', configFile: null }, argv),
-      /no name of a system user/
-    )
-  }
-)
+  t.match(unit, /^User=sluice\nGroup=sluice$/m)
+  t.match(unit, / server --config "\/etc\/my sluice\/100%%\.toml"$/m)
+  t.throws(
+    () => unitOf({ role: 'server', user: 'a\nExecStartPre=x', configFile: null }, argv),
+    /no name of a system user/
+  )
+})

@@ -9,7 +9,7 @@ const looper = join(import.meta.dirname, 'looper')
 const dropper = join(import.meta.dirname, 'dropper')
 
 t.test(
-  'code that holds the server up is named in the log, forwarding goes on, and so does the server',
+  'code that blocks the server is named in the log, forwarding continues, and the server recovers',
   async t => {
     const on = await testCluster(
       t,
@@ -42,7 +42,7 @@ patience_secs = 0.5
   }
 )
 
-t.test('code that holds an agent up is named in its log, and its engine forwards on', async t => {
+t.test('code that blocks an agent is named in its log, and its engine keeps forwarding', async t => {
   const on = await testCluster(t, {}, `[plugins."${looper}"]\n`)
   const { agent } = await startAgent(t, on, 'paris', { args: ['--config', on.configFile] })
   const [page, port, next] = [await web(t), await freePort(), await freePort()]
@@ -65,7 +65,7 @@ t.test('code that holds an agent up is named in its log, and its engine forwards
   await agent.until('agent.moves_again')
 })
 
-t.test('an error that nobody catches is named with its plugin, and ends the server', async t => {
+t.test('an uncaught error ends the server, and the log names the plugin', async t => {
   for (const by of ['timer', 'promise']) {
     const on = await testCluster(t, {}, `[plugins."${looper}"]\n`)
     const headers = { authorization: `Bearer ${token}` }
@@ -76,7 +76,7 @@ t.test('an error that nobody catches is named with its plugin, and ends the serv
   }
 })
 
-t.test('a script is of its plugin, its package, or the server', async t => {
+t.test('a script belongs to a plugin, a package or the server', async t => {
   t.equal(pluginOfScript(new URL('../../rules/routes.ts', import.meta.url).href, 'server'), 'rules')
   t.equal(pluginOfScript(new URL('../../../kernel/kernel.ts', import.meta.url).href, 'server'), 'the server')
   t.equal(pluginOfScript('node:internal/timers', 'server'), 'the server')
@@ -92,7 +92,7 @@ t.test('a script is of its plugin, its package, or the server', async t => {
   t.equal(pluginOfStack(`Error\n at a (node:fs:1:2)`, 'server'), 'the server')
 })
 
-t.test('an error that nobody catches is named with its plugin, and ends the agent', async t => {
+t.test('an uncaught error ends the agent, and the log names the plugin', async t => {
   const on = await testCluster(t)
   const config = join(t.testdir({ 'agent.toml': `[plugins."${dropper}"]\n` }), 'agent.toml')
   const { agent } = await startAgent(t, on, 'paris', { args: ['--config', config] })
