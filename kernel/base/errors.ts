@@ -22,6 +22,10 @@ export class Fault extends Error {
   }
 }
 
+/** Returns the stack of an error for the log, or the text of any other thrown value. */
+export const stackOf = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error)
+
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 export function defineCode(code: string, http: number, exit: number): ErrorCode {

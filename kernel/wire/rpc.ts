@@ -2,7 +2,7 @@
 import type { Static, TSchema } from 'typebox'
 import { attributionOf, withTimeout } from '../base/attribution.ts'
 import type { Clock } from '../base/clock.ts'
-import { Fault } from '../base/errors.ts'
+import { Fault, stackOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { currentRequestId } from '../base/request-id.ts'
 import { Envelope, Refusal } from './envelope.ts'
@@ -159,7 +159,7 @@ export class Rpc implements MessageChannel {
       message: name,
       plugin,
       ...attributionOf(error),
-      error: error instanceof Error ? (error.stack ?? error.message) : String(error)
+      error: stackOf(error)
     })
     return { code: 'internal', message: `the handler of ${name} failed; the log of its end has the error` }
   }

@@ -1,11 +1,13 @@
 // Sends objects to one agent and waits for its answers.
+import { attributionOf } from '../../kernel/base/attribution.ts'
+import { stackOf } from '../../kernel/base/errors.ts'
 import type { ApplyResult, ManagedObject, ObjectKind } from '../../kernel/control/managed-objects.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { objectKey } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { Stream } from '../../kernel/wire/stream.ts'
-import { failureFields, type RecordResult } from './record-result.ts'
+import type { RecordResult } from './record-result.ts'
 import type { RequestIds } from './request-ids.ts'
 
 export interface OutboxOptions extends Pick<Kernel, 'store' | 'clock' | 'log'> {
@@ -104,7 +106,11 @@ export class PushWindow {
 }
 
 export const logSendFailed = ({ log, peer }: Pick<OutboxOptions, 'log' | 'peer'>, error: unknown): void =>
-  log.error('held.send_failed', 'objects could not be sent to the agent', failureFields(peer, error))
+  log.error('held.send_failed', 'objects could not be sent to the agent', {
+    client_id: peer.clientId,
+    ...attributionOf(error),
+    error: stackOf(error)
+  })
 
 const revisionIn = (answer: unknown): number =>
   typeof answer === 'object' && answer !== null && 'revision' in answer ? Number(answer.revision) : 0

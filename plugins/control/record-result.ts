@@ -1,6 +1,7 @@
 // Stores the agents' results in groups: one commit costs one sync of the disk, whatever the number of rows.
 import type { EntityManager } from '@mikro-orm/sql'
 import { attributionOf } from '../../kernel/base/attribution.ts'
+import { stackOf } from '../../kernel/base/errors.ts'
 import type { ApplyResult, ManagedObject, ObjectKind } from '../../kernel/control/managed-objects.ts'
 import { ManagedObjectRow } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -55,8 +56,11 @@ export function openRecordResult({ store, log, kinds, pending }: Options): Recor
   }
 
   const logFailed = ({ row }: Entry, error: unknown): void => {
-    const what = `the result for ${row.kind} ${row.id} could not be recorded`
-    log.error('held.settle_failed', what, failureFields(row, error))
+    log.error('held.settle_failed', `the result for ${row.kind} ${row.id} could not be recorded`, {
+      client_id: row.clientId,
+      ...attributionOf(error),
+      error: stackOf(error)
+    })
   }
 
   return (row, result) =>
@@ -84,10 +88,3 @@ async function write(group: readonly Entry[], em: EntityManager): Promise<Entry[
   }
   return recorded
 }
-
-/** Returns the log fields of an error on the way to or from a client's agent. */
-export const failureFields = ({ clientId }: Pick<ManagedObject, 'clientId'>, error: unknown) => ({
-  client_id: clientId,
-  ...attributionOf(error),
-  error: error instanceof Error ? (error.stack ?? error.message) : String(error)
-})
