@@ -1,4 +1,4 @@
-// What stops a boot, and whose name it says.
+// Errors that stop a boot, and the plugins that they name.
 import { Migration } from '@mikro-orm/migrations'
 import { asFunction } from 'awilix'
 import t, { type Test } from 'tap'
@@ -45,7 +45,7 @@ const route = {
 const placeSlot = defineSlot<string>('owner.place', { keyOf: value => value })
 const a = definePlugin({ ...base, name: 'a' })
 
-t.test('a set of plugins that does not fit stops the boot and names the owners', async t => {
+t.test('conflicting plugins stop the boot and are named', async t => {
   const table: readonly [string, Plugin[], RegExp][] = [
     [
       'cycle',
@@ -154,7 +154,7 @@ t.test('a set of plugins that does not fit stops the boot and names the owners',
   for (const [name, plugins, problem] of table) await t.rejects(up(t, plugins), { message: problem }, name)
 })
 
-t.test('one key of a slot has one owner', async t => {
+t.test('two plugins cannot fill a slot with the same key', async t => {
   const needs = { owner: '^1.0.0' }
   const owner = definePlugin({
     ...base,
@@ -171,7 +171,7 @@ t.test('one key of a slot has one owner', async t => {
   })
 })
 
-t.test('problems of the configuration are reported together, with the nearest name', async t => {
+t.test('all problems of the configuration are reported together, with the nearest name', async t => {
   const tuned = definePlugin({ ...base, name: 'tuned', config: Type.Object({ knob: Type.Integer() }) })
   const keys = { contol_listen: 'x', log_format: 'xml', operator_token: 'short' }
 
@@ -182,7 +182,7 @@ t.test('problems of the configuration are reported together, with the nearest na
   })
 })
 
-t.test('a plugin gets its section with defaults, and the keys that it owns', async t => {
+t.test('a plugin gets its section with defaults, and its own keys', async t => {
   const seen: unknown[] = []
   const tuned = definePlugin({
     ...base,
@@ -201,7 +201,7 @@ t.test('a plugin gets its section with defaults, and the keys that it owns', asy
   ])
 })
 
-t.test('what was acquired is released last-first, also when a later plugin does not start', async t => {
+t.test('resources are released in reverse order, also when a later plugin fails to start', async t => {
   const order: string[] = []
   const good = (name: string, needs?: Record<string, string>) =>
     definePlugin({
@@ -226,7 +226,7 @@ t.test('what was acquired is released last-first, also when a later plugin does 
   t.same(order, ['b', 'a'])
 })
 
-t.test('one plugin serves the routes, and one keeps the control stream: no more, and no less', async t => {
+t.test('exactly one plugin fills the slots of HTTP host and control stream', async t => {
   const rest = { sections: {}, dataDir: t.testdir(), version: '2.0.0', log: recordLog([]) }
   for (const [slot, host, other] of [
     ['kernel.host', http, control],
@@ -243,7 +243,7 @@ t.test('one plugin serves the routes, and one keeps the control stream: no more,
   }
 })
 
-t.test('a value that needs services is not read before there are any', async t => {
+t.test('a slot value that needs services cannot be read before they exist', async t => {
   const eager = definePlugin({
     ...base,
     name: 'eager',
@@ -280,7 +280,7 @@ t.test('a start that hangs is named', async t => {
   await failed
 })
 
-t.test('a release that hangs or fails is named, and the others still run', async t => {
+t.test('a release that hangs or fails is named, and the other releases run', async t => {
   const begun = Promise.withResolvers<void>()
   const released: string[] = []
   const named = (name: string, release: () => void | Promise<void>) =>
@@ -310,7 +310,7 @@ t.test('a release that hangs or fails is named, and the others still run', async
   t.same(released, ['a'])
 })
 
-t.test('what does not start is named though what had started cannot be released', async t => {
+t.test('a plugin that fails to start is named, even if another one cannot be released', async t => {
   const defers = definePlugin({
     ...base,
     name: 'defers',
@@ -327,7 +327,7 @@ t.test('what does not start is named though what had started cannot be released'
   t.match(lines, [{ event: 'server.not_released', message: 'plugin defers did not stop: no way back' }])
 })
 
-t.test('the whole house starts, stops, and starts again on the same data', async t => {
+t.test('all plugins start, stop, and start again on the same data', async t => {
   const first = await testServer(t)
   t.match(await first.call('GET', '/v1/auth/status'), { status: 200 })
   await first.stop()
@@ -337,7 +337,7 @@ t.test('the whole house starts, stops, and starts again on the same data', async
   t.equal(second.server.control.fingerprint, first.server.control.fingerprint)
 })
 
-t.test('a value that cannot be made is blamed on who fills the slot, not on who reads it', async t => {
+t.test('an error while creating a slot value names the filling plugin, not the reader', async t => {
   const owner = definePlugin({
     ...base,
     name: 'owner',
@@ -361,7 +361,7 @@ t.test('a value that cannot be made is blamed on who fills the slot, not on who 
   })
 })
 
-t.test('a migration that the database refuses is named, and what it was in is not changed', async t => {
+t.test('a migration that fails is named, and the database is unchanged', async t => {
   const asking = (sql: string) =>
     class extends Migration {
       override up(): void {

@@ -19,7 +19,7 @@ const push = defineCommand({
   async run() {}
 })
 
-t.test('words become the arguments that the schema names, in their types', async t => {
+t.test('arguments are converted to the types of the schema', async t => {
   const seen: unknown[] = []
   const program = openProgram(
     '2.0.0',
@@ -49,14 +49,14 @@ t.test('words become the arguments that the schema names, in their types', async
   ])
 })
 
-t.test('an argument of another type is named', async t => {
+t.test('an argument with an invalid type is named', async t => {
   t.throws(() => convertArgs(push.args, { client: 'x', listen: 'abc', targets: ['a'] }), {
     errorCode: { exit: 2 },
     message: /LISTEN/
   })
 })
 
-t.test('a table shows one line a row, and escapes what could move the cursor', async t => {
+t.test('a table has one line for each row, and escapes control characters', async t => {
   const out: string[] = []
   const print = openPrint(
     'table',
@@ -74,7 +74,7 @@ t.test('a table shows one line a row, and escapes what could move the cursor', a
   t.equal(out[1], 'none')
 })
 
-t.test('with --output json only the data is on standard output', async t => {
+t.test('with --output json, standard output has only the data', async t => {
   const [out, aside]: [string[], string[]] = [[], []]
   const print = openPrint(
     'json',

@@ -19,7 +19,7 @@ const schema = Type.Object({
   level: Type.Union([Type.Literal('info'), Type.Literal('warn')], { default: 'info' })
 })
 
-t.test('a value that is none of a few is told them all, a place as the file would spell it', async t => {
+t.test('an invalid choice is reported with all choices and the path as in the file', async t => {
   const table = Type.Object({
     mode: Type.Optional(Type.Enum(['slow', 'fast'])),
     paths: Type.Record(Type.String(), Type.Object({ size: Type.Integer() }), { default: {} })
@@ -35,32 +35,29 @@ t.test('a value that is none of a few is told them all, a place as the file woul
   )
 })
 
-t.test(
-  'a flag goes before the environment, the environment before the file, the file before the default',
-  async t => {
-    const file = join(t.testdir({ 'server.toml': 'port = 1\nname = "file"\n' }), 'server.toml')
-    const env = { SVC_PORT: '2', SVC_NAME: 'environment', SVC_HOSTS: 'a,b', SVC_IS_ON: 'true' }
+t.test('flags take precedence over the environment, the file and defaults, in this order', async t => {
+  const file = join(t.testdir({ 'server.toml': 'port = 1\nname = "file"\n' }), 'server.toml')
+  const env = { SVC_PORT: '2', SVC_NAME: 'environment', SVC_HOSTS: 'a,b', SVC_IS_ON: 'true' }
 
-    const table = readConfig(schema, { file, env, flags: { name: 'flag' } })
+  const table = readConfig(schema, { file, env, flags: { name: 'flag' } })
 
-    t.same(validateConfig(schema, table, '').value, {
-      port: 2,
-      name: 'flag',
-      hosts: ['a', 'b'],
-      is_on: true,
-      level: 'info'
-    })
-    t.same(validateConfig(schema, readConfig(schema, { file, env: {}, flags: {} }), '').value, {
-      port: 1,
-      name: 'file',
-      hosts: [],
-      is_on: false,
-      level: 'info'
-    })
-  }
-)
+  t.same(validateConfig(schema, table, '').value, {
+    port: 2,
+    name: 'flag',
+    hosts: ['a', 'b'],
+    is_on: true,
+    level: 'info'
+  })
+  t.same(validateConfig(schema, readConfig(schema, { file, env: {}, flags: {} }), '').value, {
+    port: 1,
+    name: 'file',
+    hosts: [],
+    is_on: false,
+    level: 'info'
+  })
+})
 
-t.test('every problem is reported, a misspelt key with the name that was meant', async t => {
+t.test('all problems are reported, and a misspelt key with the nearest name', async t => {
   const { problems } = validateConfig(
     schema,
     { prot: 1, port: 0, is_on: 'no', level: 'loud', wholly_else: 1 },
@@ -79,14 +76,14 @@ t.test('every problem is reported, a misspelt key with the name that was meant',
   })
 })
 
-t.test('a file that is no TOML, or is not there, is named', async t => {
+t.test('a file that is missing or not TOML is named', async t => {
   const dir = t.testdir({ 'bad.toml': 'port = = 1' })
 
   t.throws(() => parseFile(join(dir, 'bad.toml')), { errorCode: { exit: 78 }, message: /bad\.toml/ })
   t.throws(() => parseFile(join(dir, 'none.toml')), { errorCode: { exit: 78 }, message: /none\.toml/ })
 })
 
-t.test('a file with a secret that others may read is refused, with the remedy', async t => {
+t.test('a file with a secret that other users may read is refused, with a remedy', async t => {
   const file = join(t.testdir(), 'key')
   writeFileSync(file, 'secret')
 
@@ -99,7 +96,7 @@ t.test('a file with a secret that others may read is refused, with the remedy', 
   t.doesNotThrow(() => requirePrivateFile(file, 'a key'))
 })
 
-t.test('the nearest name is a slip away, not a guess', async t => {
+t.test('the nearest name differs by a typing error only', async t => {
   const names = ['operator_http_listen', 'control_listen', 'log_level']
 
   t.equal(closestName('contol_listen', names), 'control_listen')

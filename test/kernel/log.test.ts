@@ -22,7 +22,7 @@ function logging(format: (typeof formats)[number], text: string, path?: string) 
   }
 }
 
-t.test('whatever ends or holds up the process next, the lines before it are out', async t => {
+t.test('lines are written before a crash, an exit or a blocked event loop', async t => {
   for (const format of formats) {
     const killed = logging(
       format,
@@ -35,7 +35,7 @@ t.test('whatever ends or holds up the process next, the lines before it are out'
   }
 })
 
-t.test('a log that nobody takes ends nothing', async t => {
+t.test('a full disk or a closed pipe does not end the process', async t => {
   for (const format of formats) {
     const full = logging(
       format,
@@ -57,7 +57,7 @@ t.test('a log that nobody takes ends nothing', async t => {
   }
 })
 
-t.test('what cannot be written is not heaped up', async t => {
+t.test('lines that cannot be written do not use unbounded memory', async t => {
   const mib = 1 << 20
   for (const format of formats) {
     const full = logging(
@@ -73,7 +73,7 @@ t.test('what cannot be written is not heaped up', async t => {
   }
 })
 
-t.test('a disk that was full for a while has all lines in the end', async t => {
+t.test('all lines are written after the disk was full for a while', async t => {
   const dir = t.testdir()
   for (const format of formats) {
     const path = join(dir, format)

@@ -18,7 +18,7 @@ const everything = async (): Promise<PluginStore[]> => [
 ]
 const ann: User = { id: 'ann', displayName: 'Ann', role: 'user', disabled: false, createdAt: 0 }
 
-t.test('migrations make exactly what the entities describe', async t => {
+t.test('migrations create exactly the tables of the entities', async t => {
   const stores = await everything()
   const dbName = join(t.testdir(), 'sluice.db')
   await (await openStore(dbName, stores)).close()
@@ -44,7 +44,7 @@ t.test('a database newer than this build is refused', async t => {
   })
 })
 
-t.test('what a change has written is gone when the change throws, and there when it does not', async t => {
+t.test('a change is rolled back when it throws, and committed otherwise', async t => {
   const store = await openStore(join(t.testdir(), 'sluice.db'), [kernelStore])
   t.teardown(store.close)
 
@@ -61,7 +61,7 @@ t.test('what a change has written is gone when the change throws, and there when
   t.equal(await store.read(em => em.count(User)), 1)
 })
 
-t.test('a transaction sees nothing of another that runs beside it', async t => {
+t.test('a transaction does not see uncommitted writes of another', async t => {
   const store = await openStore(join(t.testdir(), 'sluice.db'), [kernelStore])
   t.teardown(store.close)
   const order: string[] = []
@@ -79,7 +79,7 @@ t.test('a transaction sees nothing of another that runs beside it', async t => {
   t.same(order, ['a in', 'a out', 'b in', 'b out', 'c in', 'c out'])
 })
 
-t.test('one process a data directory; it is free again when the process was killed', async t => {
+t.test('a data directory has one process, and is free again after a kill', async t => {
   const dir = join(t.testdir(), 'data')
   const module = join(import.meta.dirname, '../../kernel/store/data-dir.ts')
   const holder = spawn(process.execPath, [
@@ -101,7 +101,7 @@ t.test('one process a data directory; it is free again when the process was kill
   t.equal(statSync(dir).mode & 0o777, 0o700)
 })
 
-t.test('filesystems that lose locks or data are refused by their statfs number', async t => {
+t.test('filesystems that lose locks or data are refused by their statfs type', async t => {
   const table: readonly [number, string | null][] = [
     [0xef53, null], // ext4
     [0x58465342, null], // xfs

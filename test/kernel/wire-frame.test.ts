@@ -6,7 +6,7 @@ const bodies = [0, 1, 3, 4, 5, 255, 256, 4096, 70_000].map((size, seed) =>
 )
 const bytes = Buffer.concat(bodies.map(encodeFrame))
 
-t.test('frames come out whole, however the stream is cut', async t => {
+t.test('frames are complete, however the bytes are split', async t => {
   for (const step of [1, 2, 3, 4, 5, 7, 64, 4099, bytes.length]) {
     const taken: Buffer[] = []
     const push = frameParser(
@@ -20,7 +20,7 @@ t.test('frames come out whole, however the stream is cut', async t => {
   }
 })
 
-t.test('random cuts change nothing', async t => {
+t.test('frames are complete with random splits', async t => {
   for (let round = 0; round < 50; round++) {
     const taken: Buffer[] = []
     const push = frameParser(
@@ -63,7 +63,7 @@ t.test('the limit may change between two frames', async t => {
   t.same(taken, [2, 100])
 })
 
-t.test('a body that no frame may hold is not sent', async t => {
+t.test('a body over the limit is not sent', async t => {
   t.throws(() => encodeFrame(new Uint8Array(frameLimit + 1)), { code: 'wire.oversized' })
   t.equal(encodeFrame(new Uint8Array(frameLimit)).length, frameLimit + 4)
 })

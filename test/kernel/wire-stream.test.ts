@@ -1,4 +1,4 @@
-// Two ends of a stream over a real socket pair: order, deadlines, silence, and how a stream ends.
+// Two ends of a stream over a real socket pair: order, deadlines, heartbeats, and how a stream ends.
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
@@ -70,7 +70,7 @@ const over = ({ ended }: Stream): Promise<string> =>
     else ended.addEventListener('abort', told, { once: true })
   })
 
-t.test('questions of a stream are handled one after another, in order', async t => {
+t.test('requests of a stream are handled one at a time and in order', async t => {
   const story: string[] = []
   const { near } = await pair(
     t,
@@ -87,7 +87,7 @@ t.test('questions of a stream are handled one after another, in order', async t 
   t.same(story, ['begin 1', 'end 1', 'begin 2', 'end 2', 'begin 3', 'end 3'])
 })
 
-t.test('an answer overtakes the questions that wait', async t => {
+t.test('a response is not delayed by waiting requests', async t => {
   const held = Promise.withResolvers<void>()
   const { near, far } = await pair(
     t,
@@ -102,7 +102,7 @@ t.test('an answer overtakes the questions that wait', async t => {
   t.same(await waiting, { text: 'waits' })
 })
 
-t.test('a handler may ask back on the line that it serves', async t => {
+t.test('a handler may send a request on its own channel', async t => {
   const pairing: { far?: Stream } = {}
   const both = await pair(
     t,
@@ -114,7 +114,7 @@ t.test('a handler may ask back on the line that it serves', async t => {
   t.same(await both.near.channel.request(Echo, { text: 'there' }), { text: 'there, back' })
 })
 
-t.test('a question that nobody knows is refused by name, and the stream lives', async t => {
+t.test('an unknown request is refused by name, and the stream stays up', async t => {
   const { near, far } = await pair(t, [])
 
   await t.rejects(near.channel.request(Echo, { text: '' }), { code: 'wire.unknown_message', message: /Echo/ })
@@ -123,7 +123,7 @@ t.test('a question that nobody knows is refused by name, and the stream lives', 
   t.same(await near.channel.request(Echo, { text: 'now' }), { text: 'now' })
 })
 
-t.test('a name as long as a frame is refused, and harms nobody', async t => {
+t.test('a name as long as a frame is refused, and the stream stays up', async t => {
   const endless = { ...Echo, name: 'x'.repeat(frameLimit - 100) }
   const careless: Codec = {
     ...codec,
@@ -140,7 +140,7 @@ t.test('a name as long as a frame is refused, and harms nobody', async t => {
   t.same(await asker.channel.request(Echo, { text: 'still here' }), { text: 'still here' })
 })
 
-t.test('what is told and not known is passed over in silence by both ends', async t => {
+t.test('unknown messages are ignored by both ends', async t => {
   const { near, log } = await pair(
     t,
     serve(async text => text)
@@ -152,7 +152,7 @@ t.test('what is told and not known is passed over in silence by both ends', asyn
   t.match(log, [{ level: 'debug', event: 'control.message_refused' }])
 })
 
-t.test('a refusal keeps its code; a failure is named in the log, and on the wire only its place', async t => {
+t.test('a refusal keeps its code; the text of an error is in the log only', async t => {
   const { near, log } = await pair(
     t,
     serve(async text => {
@@ -169,7 +169,7 @@ t.test('a refusal keeps its code; a failure is named in the log, and on the wire
   t.match(log, [{ level: 'error', event: 'control.handler_failed', fields: { error: /a secret path/ } }])
 })
 
-t.test('a question has a deadline, and a late answer harms nobody', async t => {
+t.test('a request has a deadline, and a late response is ignored', async t => {
   const held = Promise.withResolvers<void>()
   const { near, clock } = await pair(
     t,
@@ -186,7 +186,7 @@ t.test('a question has a deadline, and a late answer harms nobody', async t => {
   t.same(await patient, { text: 'patient' })
 })
 
-t.test('questions end with their stream', async t => {
+t.test('pending requests are rejected when the stream ends', async t => {
   const { near, far } = await pair(
     t,
     serve(() => new Promise(() => {}))
@@ -201,7 +201,7 @@ t.test('questions end with their stream', async t => {
   t.equal(await over(far), 'enough')
 })
 
-t.test('what was said before the end arrives', async t => {
+t.test('messages sent before the end arrive', async t => {
   const heard: string[] = []
   const { near, far } = await pair(
     t,
@@ -215,7 +215,7 @@ t.test('what was said before the end arrives', async t => {
   t.same(heard, ['last words'])
 })
 
-t.test('two ends that have nothing to say keep the stream up', async t => {
+t.test('heartbeats keep an idle stream up', async t => {
   const { near, far, clock } = await pair(t, [])
 
   for (let second = 0; second < 120; second++) {
@@ -227,7 +227,7 @@ t.test('two ends that have nothing to say keep the stream up', async t => {
   t.notOk(far.ended.aborted)
 })
 
-t.test('an end that is silent for 30 s is given up', async t => {
+t.test('a stream without data for 30 s is closed', async t => {
   const [near] = await sockets(t)
   const clock = fakeClock()
   const stream = new Stream({ socket: near, codec, handlers: [], clock, log: recordLog([]) })
@@ -239,7 +239,7 @@ t.test('an end that is silent for 30 s is given up', async t => {
   t.equal(await over(stream), 'silent')
 })
 
-t.test('an end that does not read is given up before it costs more than 1 MiB', async t => {
+t.test('a stream whose other end does not read is closed before it buffers more than 1 MiB', async t => {
   const [near, far] = await sockets(t)
   far.pause()
   const stream = new Stream({ socket: near, codec, handlers: [], clock: fakeClock(), log: recordLog([]) })
@@ -254,7 +254,7 @@ t.test('an end that does not read is given up before it costs more than 1 MiB', 
   t.ok(near.writableLength < 1_500_000)
 })
 
-t.test('a sender that waits for room is not slow', async t => {
+t.test('a sender that waits for buffer space is not closed as slow', async t => {
   const { near, far } = await pair(t, [])
   far.serve(serve(async text => text))
 
@@ -267,7 +267,7 @@ t.test('a sender that waits for room is not slow', async t => {
   t.same(await near.channel.request(Echo, { text: 'there' }), { text: 'there' })
 })
 
-t.test('who waits for room is let go when the stream ends', async t => {
+t.test('waiting for buffer space ends with the stream', async t => {
   const [near, far] = await sockets(t)
   far.pause()
   const stream = new Stream({ socket: near, codec, handlers: [], clock: fakeClock(), log: recordLog([]) })
@@ -279,7 +279,7 @@ t.test('who waits for room is let go when the stream ends', async t => {
   await t.resolves(room)
 })
 
-t.test('a frame that is no message ends the stream, and so does one that is too large', async t => {
+t.test('an invalid frame and a frame that is too large end the stream', async t => {
   for (const [bytes, reason] of [
     [encodeFrame(Buffer.from('no message at all')), 'malformed'],
     [Buffer.from('GET / HTTP/1.1\r\n\r\n'), 'oversized']
@@ -292,7 +292,7 @@ t.test('a frame that is no message ends the stream, and so does one that is too 
   }
 })
 
-t.test('a stream that says more than can be handled ends', async t => {
+t.test('a stream with too many unhandled requests ends', async t => {
   const { near, far } = await pair(
     t,
     serve(() => new Promise(() => {}))
@@ -303,7 +303,7 @@ t.test('a stream that says more than can be handled ends', async t => {
   await Promise.all(asked)
 })
 
-t.test('a stream that has ended leaves no timer behind', async t => {
+t.test('a stream that has ended leaves no timers', async t => {
   const timers = new Set<object>()
   const held = (): (() => void) => {
     const timer = {}

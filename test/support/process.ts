@@ -1,11 +1,11 @@
-// Real processes for end-to-end tests: each in a process group of its own, its log read as events.
+// Real processes for end-to-end tests, each in a process group of its own; log lines are parsed as events.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 
-/** Less than a test file may take: who waits in vain is shown the log. */
+/** Less than the time limit of a test file, so that the error shows the log. */
 const patienceMs = 120_000
 
 const bin = join(import.meta.dirname, '..', '..', 'kernel', 'bin.ts')
@@ -23,17 +23,17 @@ export interface Process {
   /** Every event so far. */
   readonly events: readonly Event[]
   readonly output: () => string
-  /** The next event of this name that `fits`, from the start of the log or from `after` events on. */
+  /** Resolves with the first event of this name that `fits`, after the first `after` events. */
   until(event: string, fits?: (event: Event) => boolean, after?: number): Promise<Event>
   count(event: string): number
-  /** To the whole group. */
+  /** Sends a signal to the process group. */
   signal(signal: NodeJS.Signals): void
   readonly exit: Promise<number | NodeJS.Signals>
 }
 
 type Env = Readonly<Record<string, string>>
 
-/** The environment of whoever runs the tests, without what would configure sluice. */
+/** Returns the environment of this process without variables that configure sluice. */
 const cleanEnv = (env: Env): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(Object.entries(process.env).filter(([key]) => !/^(SVC_|XDG_|STATE_)/.test(key))),
   ...env
@@ -47,23 +47,11 @@ export function start(t: Pick<Test, 'teardown'>, args: readonly string[], env: E
   })
   const pid = child.pid
   if (pid === undefined) throw new Error('no process')
-  const events: Event[] = []
-  const waiting = new Set<() => void>()
-  let output = ''
-  const wake = (): void => {
-    for (const look of waiting) look()
-  }
-  child.stdout.on('data', chunk => {
-    output += chunk
-  })
-  createInterface({ input: child.stderr }).on('line', line => {
-    output += `${line}\n`
-    if (!line.startsWith('{')) return
-    events.push(JSON.parse(line) as Event)
-    wake()
-  })
+  const log = new EventLog(args.join(' '))
+  child.stdout.on('data', chunk => log.addOutput(String(chunk)))
+  createInterface({ input: child.stderr }).on('line', line => log.addLine(line))
   const exit = once(child, 'close').then(([code, signal]) => {
-    wake()
+    log.end()
     return (code ?? signal) as number | NodeJS.Signals
   })
   const signal = (name: NodeJS.Signals): void => {
@@ -79,34 +67,69 @@ export function start(t: Pick<Test, 'teardown'>, args: readonly string[], env: E
   return {
     child,
     pid,
-    events,
-    output: () => output,
-    count: event => events.filter(found => found.event === event).length,
-    until: (event, fits = () => true, after = 0) =>
-      new Promise((resolve, reject) => {
-        const look = (): void => {
-          const found = events.slice(after).find(candidate => candidate.event === event && fits(candidate))
-          const isOver = child.exitCode !== null || child.signalCode !== null
-          if (!found && !isOver) return
-          settle()
-          if (found) resolve(found)
-          else reject(missing('ended without'))
-        }
-        const missing = (why: string): Error =>
-          new Error(`${args.join(' ')} ${why} ${event}:\n${output.slice(-4000)}`)
-        const settle = (): void => {
-          waiting.delete(look)
-          clearTimeout(late)
-        }
-        const late = setTimeout(() => {
-          settle()
-          reject(missing(`has for ${patienceMs / 1000} s not said`))
-        }, patienceMs).unref()
-        waiting.add(look)
-        look()
-      }),
+    events: log.events,
+    output: () => log.output,
+    count: event => log.events.filter(found => found.event === event).length,
+    until: (event, fits, after) => log.until(event, fits, after),
     signal,
     exit
+  }
+}
+
+/** The output of a process, and those who wait for an event in it. */
+class EventLog {
+  readonly events: Event[] = []
+  output = ''
+  readonly #command: string
+  readonly #checks = new Set<() => void>()
+  #hasEnded = false
+
+  constructor(command: string) {
+    this.#command = command
+  }
+
+  addOutput(text: string): void {
+    this.output += text
+  }
+
+  addLine(line: string): void {
+    this.output += `${line}\n`
+    if (!line.startsWith('{')) return
+    this.events.push(JSON.parse(line) as Event)
+    this.#checkAll()
+  }
+
+  end(): void {
+    this.#hasEnded = true
+    this.#checkAll()
+  }
+
+  until(event: string, fits: (event: Event) => boolean = () => true, after = 0): Promise<Event> {
+    return new Promise((resolve, reject) => {
+      const fail = (reason: string): void =>
+        reject(new Error(`${this.#command} ${reason} ${event}:\n${this.output.slice(-4000)}`))
+      const stop = (): void => {
+        this.#checks.delete(check)
+        clearTimeout(timer)
+      }
+      const check = (): void => {
+        const found = this.events.slice(after).find(one => one.event === event && fits(one))
+        if (!found && !this.#hasEnded) return
+        stop()
+        if (found) resolve(found)
+        else fail('ended without')
+      }
+      const timer = setTimeout(() => {
+        stop()
+        fail(`has not logged within ${patienceMs / 1000} s`)
+      }, patienceMs).unref()
+      this.#checks.add(check)
+      check()
+    })
+  }
+
+  #checkAll(): void {
+    for (const check of this.#checks) check()
   }
 }
 
@@ -116,7 +139,7 @@ export interface Ran {
   readonly stderr: string
 }
 
-/** A command that ends by itself. */
+/** Runs a command to its end. */
 export async function sluice(args: readonly string[], env: Env = {}, input = ''): Promise<Ran> {
   const child = spawn(process.execPath, [bin, ...args], { env: cleanEnv(env), stdio: 'pipe' })
   child.stdin.on('error', () => {}) // it may end without reading

@@ -1,4 +1,4 @@
-// A real server with agent, in processes of their own, on free ports; what an end-to-end test stands on.
+// A real server and agents in processes of their own, on free ports, for end-to-end tests.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -18,33 +18,31 @@ export interface TestCluster {
   /** Starts the server again on the same ports and data. */
   restart(): Promise<void>
   cli(args: readonly string[], input?: string): Promise<Ran>
-  /** The command's result, which must succeed. */
+  /** Returns the result of a command; throws if it fails. */
   json<T>(...args: string[]): Promise<T>
-  /** The API's answer, which must be good, at the cost of no process. */
+  /** Returns the reply of the API without starting a process; throws for an error response. */
   call<T>(method: string, path: string, body?: object, bearer?: string): Promise<T>
 }
 
 type Env = Readonly<Record<string, string>>
 
-/** A test, or whoever else gives a folder and ends what was begun. */
+/** The parts of a test that these helpers use; also implemented outside of tests. */
 export type TestFolder = Pick<Test, 'teardown' | 'testdir'>
 
-/** `config` is TOML; a later start of either half reads what `configure` has written since. */
+/** Starts a server. `config`: TOML; `configure` replaces it for later starts of server or agents. */
 export async function testCluster(t: TestFolder, env: Env = {}, config = ''): Promise<TestCluster> {
   const dir = t.testdir()
   const configFile = join(dir, 'sluice.toml')
   const configure = (text: string): void => writeFileSync(configFile, text)
   configure(config)
-  const up = async (listen: Env): Promise<Process> => {
-    const server = start(t, ['server', '--data-dir', join(dir, 'server'), '--config', configFile], {
+  const startServer = (listen: Env): Process =>
+    start(t, ['server', '--data-dir', join(dir, 'server'), '--config', configFile], {
       SVC_OPERATOR_TOKEN: token,
       SVC_METRICS_LISTEN: '127.0.0.1:0',
       ...listen,
       ...env
     })
-    return server
-  }
-  const server = await up({
+  const server = startServer({
     SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',
     SVC_CONTROL_LISTEN: '127.0.0.1:0'
   })
@@ -54,7 +52,7 @@ export async function testCluster(t: TestFolder, env: Env = {}, config = ''): Pr
   const cli = (args: readonly string[], input?: string): Promise<Ran> =>
     sluice(args, { SVC_SERVER: origin, SVC_TOKEN: token }, input)
 
-  const found: TestCluster = {
+  const cluster: TestCluster = {
     origin,
     controlPort,
     fingerprint: String(started['server_cert_sha256']),
@@ -64,51 +62,60 @@ export async function testCluster(t: TestFolder, env: Env = {}, config = ''): Pr
     configure,
     cli,
     async restart() {
-      const after = await up({
+      const next = startServer({
         SVC_OPERATOR_HTTP_LISTEN: origin.slice('http://'.length),
         SVC_CONTROL_LISTEN: `127.0.0.1:${controlPort}`
       })
-      await after.until('server.started')
-      found.server = after
+      await next.until('server.started')
+      cluster.server = next
     },
     async json<T>(...args: string[]) {
       const { code, stdout, stderr } = await cli([...args, '--output', 'json'])
       if (code !== 0) throw new Error(`sluice ${args.join(' ')}: ${code}\n${stderr}`)
       return JSON.parse(stdout) as T
     },
-    async call<T>(method: string, path: string, body?: object, bearer = token) {
-      const reply = await fetch(origin + path, {
-        method,
-        headers: { authorization: `Bearer ${bearer}`, ...(body && { 'content-type': 'application/json' }) },
-        ...(body && { body: JSON.stringify(body) })
-      })
-      const text = await reply.text()
-      if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${text}`)
-      return (text === '' ? undefined : JSON.parse(text)) as T
-    }
+    call: (method, path, body, bearer = token) => callApi({ method, url: origin + path, body, bearer })
   }
-  return found
+  return cluster
+}
+
+interface ApiCall {
+  readonly method: string
+  readonly url: string
+  readonly body: object | undefined
+  readonly bearer: string
+}
+
+async function callApi<T>({ method, url, body, bearer }: ApiCall): Promise<T> {
+  const reply = await fetch(url, {
+    method,
+    headers: { authorization: `Bearer ${bearer}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) })
+  })
+  const text = await reply.text()
+  if (!reply.ok) throw new Error(`${method} ${url}: ${reply.status} ${text}`)
+  return (text === '' ? undefined : JSON.parse(text)) as T
 }
 
 export interface RunningAgent {
   readonly clientId: string
   readonly stateDir: string
   agent: Process
-  /** The same agent again, from its saved state. */
+  /** Starts the agent again, from its saved state. */
   restart(): void
 }
 
-interface How {
+interface AgentOptions {
   readonly env?: Env
   readonly args?: readonly string[] // of `agent run`
 }
 
-/** An enrolled agent, connected. */
+/** Enrolls an agent, starts it, and waits until it has connected. */
 export async function startAgent(
   t: TestFolder,
   on: TestCluster,
   name: string,
-  { env = {}, args = [] }: How = {}
+  { env = {}, args = [] }: AgentOptions = {}
 ): Promise<RunningAgent> {
   const stateDir = join(on.dir, name)
   mkdirSync(stateDir, { mode: 0o700 })
@@ -125,18 +132,18 @@ export async function startAgent(
     throw new Error(`agent run: ${code}\n${agent.output()}`)
   })
   const { client_id: clientId } = await Promise.race([connected, ended])
-  const found: RunningAgent = {
+  const running: RunningAgent = {
     clientId: String(clientId),
     stateDir,
     agent,
     restart() {
-      found.agent = run()
+      running.agent = run()
     }
   }
-  return found
+  return running
 }
 
-/** A rule's stats, once they fit: reports come every five seconds, and the stream tells of each. */
+/** Resolves with the rule's stats once they fit. The agent reports every five seconds. */
 export async function statsOf(
   { origin }: TestCluster,
   rule: string,
@@ -144,11 +151,11 @@ export async function statsOf(
 ): Promise<RuleStats> {
   const headers = { authorization: `Bearer ${token}` }
   const { body } = await fetch(`${origin}/v1/rules/${rule}/stats/stream`, { headers })
-  let said = ''
+  let text = ''
   for await (const part of body ?? []) {
-    said += Buffer.from(part)
-    const stats = JSON.parse([...said.matchAll(/^data: (.+)\n/gm)].at(-1)?.[1] ?? 'null') as RuleStats | null
+    text += Buffer.from(part)
+    const stats = JSON.parse([...text.matchAll(/^data: (.+)\n/gm)].at(-1)?.[1] ?? 'null') as RuleStats | null
     if (stats && fits(stats)) return stats
   }
-  throw new Error(`the stream of stats has ended: ${said}`)
+  throw new Error(`the stream of stats has ended: ${text}`)
 }
