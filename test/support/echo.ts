@@ -2,11 +2,11 @@
 import { Type } from 'typebox'
 import { defineMessage, defineRequest } from '../../kernel/wire/message.ts'
 
-const body = defineMessage({
+const message = defineMessage({
   name: 'sluice.echo.Echo',
   proto: new URL('./echo.proto', import.meta.url),
   body: Type.Object({ text: Type.String() })
 })
 
-/** A question that is its own answer, and so a message, too. */
-export const Echo = defineRequest({ ...body, response: body })
+/** A request whose response is the same message. */
+export const Echo = defineRequest({ ...message, response: message })
