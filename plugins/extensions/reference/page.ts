@@ -55,7 +55,7 @@ function chapter(plugin: Plugin, preview: Preview, loaded: Loaded): Chapter {
     parts: [
       { title: 'Settings', text: sectionText(described, plugin), parts: [topOf(keys)] },
       { title: 'Rule fields', text: ruleFieldsText(plugin, preview) },
-      { title: 'Routes', text: '', parts: routesOf(plugin, preview) },
+      { title: 'Routes', text: '', parts: routesOf(plugin, preview.document) },
       { title: 'Commands', text: '', parts: commandsOf(plugin, preview) },
       { title: 'Tables', text: tablesText(plugin, preview) },
       { title: 'Metrics', text: metricsText(plugin, preview) },

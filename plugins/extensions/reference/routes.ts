@@ -1,7 +1,6 @@
 import type { Plugin } from '../../../kernel/plugin.ts'
 import { type Field, fieldOf, fieldsOf, type Schema } from './fields.ts'
 import { type Chapter, code, fieldsTable } from './markdown.ts'
-import type { Preview } from './preview.ts'
 
 /** The parts of the OpenAPI document that the reference needs. */
 export interface Document {
@@ -40,7 +39,7 @@ const accessText: Readonly<Record<string, string>> = {
 }
 
 /** Returns a chapter for each route of the plugin, from the OpenAPI document. */
-export const routesOf = ({ name, routes = [] }: Plugin, { document }: Preview): Chapter[] =>
+export const routesOf = ({ name, routes = [] }: Plugin, document: Document): Chapter[] =>
   operationsOf(document, name).map(found => {
     const route = routes.find(({ action }) => action === found.operation.operationId)
     const text = `${found.operation.summary} ${accessText[route?.access ?? ''] ?? ''}`

@@ -50,6 +50,6 @@ t.test('user and configuration are inserted with everything quoted for systemd',
   t.match(unit, / server --config "\/etc\/my sluice\/100%%\.toml"$/m)
   t.throws(
     () => unitOf({ role: 'server', user: 'a\nExecStartPre=x', configFile: null }, argv),
-    /no name of a system user/
+    /not a valid name of a system user/
   )
 })
