@@ -105,13 +105,13 @@ function beginNextPeriods(call: AgentCall): void {
     quotasOf(call).set(user, next) // now, so that the next tick does not begin it again
     call.objects
       .put({ kind: quotaKind, id: user, revision: quota.revision, value: next }, 'retry')
-      .catch(error => enforceUnsaved(user, next, String(error), call))
+      .catch(error => {
+        // In force until this process ends; after a restart the period begins again.
+        if (quotasOf(call).get(user) === next) enforce(user, next, call)
+        call.log.error('traffic_quota.not_saved', `the next period could not be saved: ${String(error)}`, {
+          user
+        })
+      })
     call.log.info('traffic_quota.period', 'the next period begins', { user, period_end: end })
   }
-}
-
-/** The period stays in force until this process ends; after a restart it begins again. */
-function enforceUnsaved(user: string, next: SavedQuota, error: string, call: AgentCall): void {
-  if (quotasOf(call).get(user) === next) enforce(user, next, call)
-  call.log.error('traffic_quota.not_saved', `the next period could not be saved: ${error}`, { user })
 }

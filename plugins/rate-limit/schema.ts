@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { defineCode } from '../../kernel/base/errors.ts'
-import { closed } from '../../kernel/http/schema.ts'
+import { closed, Time } from '../../kernel/http/schema.ts'
 import { properties, RateLimit } from './limits.ts'
 
 export const limitsEmpty = defineCode('validation.rate_limit_empty', 400, 3)
@@ -9,7 +9,7 @@ export const EnvelopeRow = closed({
   client_id: Type.String(),
   owner_id: Type.String(),
   rate_limit: RateLimit,
-  updated_at: Type.String({ format: 'date-time' })
+  updated_at: Time
 })
 export type EnvelopeRow = Static<typeof EnvelopeRow>
 

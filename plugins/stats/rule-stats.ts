@@ -1,6 +1,6 @@
 // The stats of one rule: totals of the ledger, and connections as its agent reported them last.
 import type { Static } from 'typebox'
-import { timestamp } from '../../kernel/base/clock.ts'
+import { timestampOrNull } from '../../kernel/base/clock.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { RuleRecord, Rules } from '../rules/exports.ts'
@@ -51,7 +51,7 @@ function ruleStats({ rule_id, client_id, protocol }: RuleRecord, totals: Totals,
     flows_dropped_overflow: counts.overflows,
     target_failovers: counts.failovers,
     rejected: Object.fromEntries(rejected),
-    updated_at: updatedAt === 0 ? null : timestamp(updatedAt)
+    updated_at: timestampOrNull(updatedAt)
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { closed } from '../../kernel/http/schema.ts'
+import { closed, orNull, Time } from '../../kernel/http/schema.ts'
 
 const Count = (description?: string) => Type.Integer({ minimum: 0, ...(description && { description }) })
 
@@ -47,7 +47,7 @@ export const RuleStats = closed({
   rejected: Type.Record(Type.String(), Count(), {
     description: 'Refused connections, and dropped datagrams, by reason.'
   }),
-  updated_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+  updated_at: orNull(Time),
   per_port: Type.Optional(Type.Array(PortStats)),
   per_target: Type.Optional(Type.Array(TargetStats))
 })

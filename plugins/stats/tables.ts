@@ -91,15 +91,8 @@ export async function advanceEpoch(
     'run'
   )
   const isNew = known === 0
-  if (isNew)
-    await em.insert(StatsEpoch, {
-      clientId,
-      epoch,
-      seq,
-      minute: minute ?? 0,
-      whole: 0,
-      bookedAt: committedAt
-    })
+  const begun = { clientId, epoch, seq, minute: minute ?? 0, whole: 0, bookedAt: committedAt }
+  if (isNew) await em.insert(StatsEpoch, begun)
   if (!isComplete) return { isNew, isCompleted: false }
   const where = { clientId, epoch, whole: { $lt: seq } }
   return { isNew, isCompleted: (await em.nativeUpdate(StatsEpoch, where, { whole: seq })) > 0 }
@@ -109,29 +102,31 @@ export async function advanceEpoch(
  * Deletes old spans, at most 1,000; returns whether more are left. The last minute of an epoch stays: it may have been
  * reported in part, and when the agent is back, only the rest of its total may be added.
  */
-export async function pruneSpans(beforeSecs: number, em: EntityManager): Promise<boolean> {
-  const { affectedRows } = await em.execute<{ affectedRows: number }>(
-    `delete from stats_row where (client_id, epoch, rule_id, kind, key) in (
-       select client_id, epoch, rule_id, kind, key from stats_row natural join stats_epoch
-       where kind in ('minute', 'hour') and key < ? and cast(key as bigint) < minute limit 1000)`,
-    [String(beforeSecs)],
-    'run'
+export const pruneSpans = (beforeSecs: number, em: EntityManager): Promise<boolean> =>
+  deleteRows(
+    `natural join stats_epoch where kind in ('minute', 'hour') and key < ? and cast(key as bigint) < minute`,
+    String(beforeSecs),
+    em
   )
-  return affectedRows === 1000
-}
 
 /**
  * Deletes rows of epochs that ended before `beforeMs`, at most 1,000; returns whether more are left. An epoch has ended
  * when a later one of the client was reported: an agent reports older epochs first.
  */
-export async function pruneEnded(beforeMs: number, em: EntityManager): Promise<boolean> {
+export const pruneEnded = (beforeMs: number, em: EntityManager): Promise<boolean> =>
+  deleteRows(
+    `natural join (
+       select client_id, epoch from stats_epoch as ended where booked_at < ? and exists (
+         select 1 from stats_epoch where client_id = ended.client_id and booked_at > ended.booked_at))`,
+    beforeMs,
+    em
+  )
+
+async function deleteRows(condition: string, before: string | number, em: EntityManager): Promise<boolean> {
   const { affectedRows } = await em.execute<{ affectedRows: number }>(
     `delete from stats_row where (client_id, epoch, rule_id, kind, key) in (
-       select client_id, epoch, rule_id, kind, key from stats_row natural join (
-         select client_id, epoch from stats_epoch as ended where booked_at < ? and exists (
-           select 1 from stats_epoch where client_id = ended.client_id and booked_at > ended.booked_at))
-       limit 1000)`,
-    [beforeMs],
+       select client_id, epoch, rule_id, kind, key from stats_row ${condition} limit 1000)`,
+    [before],
     'run'
   )
   return affectedRows === 1000
