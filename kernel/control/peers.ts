@@ -12,20 +12,15 @@ export interface AgentCapabilities {
 }
 
 /** Compares the announced capability or, for an agent that announces none, the agent's version. */
-export const isCapable = (
-  { agentVersion, capabilities }: AgentCapabilities,
-  { id, since }: Capability
-): boolean => isAtLeast(capabilities === null ? agentVersion : (capabilities[id] ?? ''), since)
+export const isCapable = (agent: AgentCapabilities, { id, since }: Capability): boolean =>
+  isAtLeast(agent.capabilities === null ? agent.agentVersion : (agent.capabilities[id] ?? ''), since)
 
 /** Throws `refusal` if the agent, as it was last seen, lacks the capability. One never seen is checked when it joins. */
 export function requireCapability(client: Client, capability: Capability, refusal: ErrorCode): void {
   const { agentVersion, capabilities = null } = client
   if (agentVersion == null || isCapable({ agentVersion, capabilities }, capability)) return
-  const { id, since } = capability
-  throw new Fault(
-    refusal,
-    `client ${client.id} runs ${agentVersion}, without ${id} ${since}; update its agent`
-  )
+  const missing = `${capability.id} ${capability.since}`
+  throw new Fault(refusal, `client ${client.id} runs ${agentVersion}, without ${missing}; update its agent`)
 }
 
 /** A connected agent. */
