@@ -61,9 +61,9 @@ export function defineField<B extends TSchema>(field: AgentField<B>): AgentField
   return field
 }
 
-/** A kind of rule beyond one TCP port with one target. A rule with a shape that no plugin claims is refused. */
+/** Supports rules beyond one TCP port with one target. A rule with a shape that no plugin supports is refused. */
 export interface AgentShape {
-  readonly claims: 'udp' | 'range' | 'targets'
+  readonly shape: 'udp' | 'range' | 'targets'
 }
 
 /** A rule as the server has sent it. */

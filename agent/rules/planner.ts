@@ -27,7 +27,7 @@ export function openPlanner({ plugins, codec, guardrails }: Options) {
   const fields = new Map(
     plugins.flatMap(({ fields = [] }) => fields.map(field => [field.key, field] as const))
   )
-  const supported = new Set(plugins.flatMap(({ shapes = [] }) => shapes.map(({ claims }) => claims)))
+  const supported = new Set(plugins.flatMap(({ shapes = [] }) => shapes.map(({ shape }) => shape)))
 
   function draftOf(spec: RuleSpec, settings: RuleSettings): EngineRuleDraft {
     const draft = draftWithoutFields(spec, settings)
@@ -91,7 +91,7 @@ const draftWithoutFields = (
   target: []
 })
 
-function* shapesOf({ protocol, from, to, targets }: RuleSpec): Generator<AgentShape['claims']> {
+function* shapesOf({ protocol, from, to, targets }: RuleSpec): Generator<AgentShape['shape']> {
   if (protocol === 'udp') yield 'udp'
   if (to > from) yield 'range'
   if (targets.length > 1) yield 'targets'

@@ -1,11 +1,15 @@
-// Grants as rules uses them: who may place which rule, and to which targets agents may connect.
-import { defineCode } from '../../kernel/base/errors.ts'
+// Grants as rules uses them: who may place which rule, and to which targets agents may connect. One grant must cover the
+// client, protocol and all ports of a rule; its targets may be those of any grant that does.
+import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { Client } from '../../kernel/identity/entities.ts'
-import { type Admission, derivedField } from '../rules/exports.ts'
-import { admit, allowedTargets } from './coverage.ts'
+import { type Admission, clientNotGranted, derivedField, type RuleCore } from '../rules/exports.ts'
 import { Grant } from './entities.ts'
-import { capability, key, Targets } from './wire.ts'
+import { allows, formatTarget, parseTarget } from './targets.ts'
+import { capability, key, type Match, Targets } from './wire.ts'
 
+export const protocolNotGranted = defineCode('protocol_not_granted', 403, 5)
+export const portOutsideGrant = defineCode('port_outside_grant', 403, 5)
+export const targetNotGranted = defineCode('target_not_granted', 403, 5)
 export const targetFilterUnsupported = defineCode('target_filter_unsupported_by_client', 422, 3)
 
 export const admission: Admission = {
@@ -16,7 +20,7 @@ export const admission: Admission = {
     return (await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id)
   },
   async admit(rule, em) {
-    admit(await em.find(Grant, { userId: rule.owner }), rule)
+    admitByGrants(await em.find(Grant, { userId: rule.owner }), rule)
   }
 }
 
@@ -33,3 +37,51 @@ export const grantTargets = derivedField({
     return new Map(lists.flatMap(([id, list]) => (list ? [[id, { allow: [...list] }]] : [])))
   }
 })
+
+type CheckedRule = Omit<RuleCore, 'id' | 'placedBySuperadmin'>
+
+const isFor = (grant: Grant, { owner, clientId }: CheckedRule): boolean =>
+  grant.userId === owner && (grant.clientId == null || grant.clientId === clientId)
+
+const coversPorts = ({ portFrom, portTo }: Grant, { listenFrom, listenTo }: CheckedRule): boolean =>
+  portFrom <= listenFrom && listenTo <= portTo
+
+export const covers = (grant: Grant, rule: CheckedRule): boolean =>
+  isFor(grant, rule) && grant.protocols.includes(rule.protocol) && coversPorts(grant, rule)
+
+/** Returns the targets that the covering grants allow together, or null for any target. */
+function allowedTargets(grants: readonly Grant[], rule: CheckedRule): readonly Match[] | null {
+  const covering = grants.filter(grant => covers(grant, rule))
+  const lists = covering.flatMap(({ targets }) => (targets == null ? [] : [targets]))
+  if (lists.length < covering.length) return null
+  return [...new Set(lists.flat())].map(target => parseTarget(target, '/targets'))
+}
+
+/** Throws the code of the first condition that no grant meets. */
+function admitByGrants(grants: readonly Grant[], rule: CheckedRule): void {
+  const onClient = grants.filter(grant => isFor(grant, rule))
+  if (onClient.length === 0)
+    throw new Fault(clientNotGranted, `no grant of ${rule.owner} covers client ${rule.clientId}`)
+  const ofProtocol = onClient.filter(({ protocols }) => protocols.includes(rule.protocol))
+  if (ofProtocol.length === 0)
+    throw new Fault(protocolNotGranted, `no grant of ${rule.owner} on this client is for ${rule.protocol}`)
+  if (!ofProtocol.some(grant => coversPorts(grant, rule)))
+    throw new Fault(
+      portOutsideGrant,
+      `no single ${rule.protocol} grant on this client holds ${portsOf(rule)}`
+    )
+  admitTargets(allowedTargets(ofProtocol, rule), rule)
+}
+
+function admitTargets(list: readonly Match[] | null, { targets, listenFrom, listenTo }: CheckedRule): void {
+  if (list === null) return
+  const denied = targets.find(
+    ({ host, port }) => !allows(list, { host, from: port, to: port + listenTo - listenFrom })
+  )
+  if (!denied) return
+  const message = `no grant lets ${denied.host} port ${denied.port} be a target; granted: ${list.map(formatTarget).join(', ')}`
+  throw new Fault(targetNotGranted, message)
+}
+
+const portsOf = ({ listenFrom, listenTo }: CheckedRule): string =>
+  listenFrom === listenTo ? `port ${listenFrom}` : `ports ${listenFrom} to ${listenTo}`

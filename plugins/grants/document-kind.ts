@@ -1,8 +1,8 @@
 // Grants in the document of `apply`: matched by user, client, ports and protocols, and never changed in place.
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
-import type { DocumentEntry, DocumentKind } from '../rules/exports.ts'
+import { type DocumentEntry, documentKindSlot } from '../rules/exports.ts'
 
-export const grantsKind: DocumentKind = {
+export const grantsKind = documentKindSlot.fill({
   name: 'grants',
   role: 'limit',
   replace: 'create first',
@@ -32,7 +32,7 @@ export const grantsKind: DocumentKind = {
   },
   create: ({ body }, { api }) => api.send('POST', '/v1/grants', body),
   remove: ({ id }, { api }) => api.send('DELETE', `/v1/grants/${encodeURIComponent(id)}`)
-}
+})
 
 const keyOf = (body: DocumentEntry): string =>
   ['user_id', 'client_id', 'listen_port_start', 'listen_port_end', 'protocols']

@@ -1,7 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 
-export type Protocol = 'tcp' | 'udp'
-
 /** Client and user are ids, not foreign keys: this plugin deletes grants with them by its slot fills. */
 export const Grant = defineEntity({
   name: 'Grant',
@@ -12,7 +10,7 @@ export const Grant = defineEntity({
     clientId: p.string().length(26).nullable().index('grants_client_id_index'), // null: every client
     portFrom: p.integer(),
     portTo: p.integer(),
-    protocols: p.json().$type<readonly Protocol[]>(),
+    protocols: p.json().$type<readonly ('tcp' | 'udp')[]>(),
     targets: p.json().$type<readonly string[] | null>().nullable(), // as parseTarget spells them; null: any
     note: p.string().length(255).nullable(),
     createdAt: p.bigint('number') // ms since 1970, UTC

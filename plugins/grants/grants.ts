@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/sql'
+import { timestamp } from '../../kernel/base/clock.ts'
 import {
   clientNotFound,
   defineCode,
@@ -12,17 +13,15 @@ import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { Client, User } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Rules } from '../rules/exports.ts'
-import { requireClient } from '../rules/exports.ts'
-import { covers } from './coverage.ts'
+import { type Rules, requireClient } from '../rules/exports.ts'
+import { covers } from './admission.ts'
 import { Grant } from './entities.ts'
-import { rowsOf, shown } from './row.ts'
 import { type CreateBody, type GrantRow, invalidPortRange } from './schema.ts'
 import { formatTarget, parseTarget } from './targets.ts'
 
 export const grantNotFound = defineCode('grant_not_found', 404, 8)
 
-export interface Services extends Pick<Kernel, 'store' | 'clock'> {
+interface Services extends Pick<Kernel, 'store' | 'clock'> {
   readonly rules: Rules
 }
 export type Grants = ReturnType<typeof openGrants>
@@ -63,8 +62,7 @@ export function openGrants({ store, clock, rules }: Services) {
   /** Also removes the rules that no other grant covers; the others may get a shorter target list. */
   async function remove(id: string, { change }: Change) {
     const { removed, refreshed } = await change({ kind: 'grant', id }, async em => {
-      const grant = await em.findOne(Grant, { id })
-      if (!grant) throw new Fault(grantNotFound, `there is no grant ${id}`)
+      const grant = await find(id, em)
       await em.nativeDelete(Grant, { id })
       const left = await em.find(Grant, { userId: grant.userId, id: { $ne: id } })
       const covered = await rules.matching(coverableRules(grant), em)
@@ -88,26 +86,15 @@ export function openGrants({ store, clock, rules }: Services) {
     }
   })
 
-  const read = (id: string): Promise<GrantRow> =>
-    store.read(async em => {
-      const grant = await em.findOne(Grant, { id })
-      if (!grant) throw new Fault(grantNotFound, `there is no grant ${id}`)
-      return shown(grant, em)
-    })
+  const read = (id: string): Promise<GrantRow> => store.read(async em => shown(await find(id, em), em))
 
   return { create, remove, list, read }
 }
 
-/** At start: deletes grants of users and clients deleted while this plugin was disabled, also if the user exists anew. */
-export async function sweep(em: EntityManager): Promise<void> {
-  const users = new Map((await em.find(User, {})).map(({ id, createdAt }) => [id, createdAt]))
-  const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
-  const orphaned = (await em.find(Grant, {})).filter(
-    ({ userId, clientId, createdAt }) =>
-      (users.get(userId) ?? Number.POSITIVE_INFINITY) > createdAt ||
-      (clientId != null && !clients.has(clientId))
-  )
-  for (const { id } of orphaned) await em.nativeDelete(Grant, { id })
+async function find(id: string, em: EntityManager): Promise<Grant> {
+  const grant = await em.findOne(Grant, { id })
+  if (!grant) throw new Fault(grantNotFound, `there is no grant ${id}`)
+  return grant
 }
 
 async function requireRoom({ userId, targets }: Grant, em: EntityManager): Promise<void> {
@@ -124,14 +111,15 @@ async function requireRoom({ userId, targets }: Grant, em: EntityManager): Promi
 
 function parse(body: CreateBody): Omit<Grant, 'id' | 'clientId' | 'createdAt'> {
   const { user_id: userId, listen_port_start: portFrom, listen_port_end: portTo, note = null } = body
-  if (portFrom > portTo)
-    throw new Fault(invalidPortRange, `/listen_port_end ${portTo} is below /listen_port_start ${portFrom}`, {
-      details: { field: '/listen_port_end', reason: 'range' }
-    })
-  if ((body.client_id === undefined) === (body.client === undefined))
-    throw new Fault(invalidSchema, 'give /client_id or /client, one of them', {
-      details: { field: '/client_id', reason: 'oneOf' }
-    })
+  if (portFrom > portTo) {
+    const details = { field: '/listen_port_end', reason: 'range' }
+    const message = `/listen_port_end ${portTo} is below /listen_port_start ${portFrom}`
+    throw new Fault(invalidPortRange, message, { details })
+  }
+  if ((body.client_id === undefined) === (body.client === undefined)) {
+    const details = { field: '/client_id', reason: 'oneOf' }
+    throw new Fault(invalidSchema, 'give /client_id or /client, one of them', { details })
+  }
   const given = new Set(body.protocols.map(protocol => protocol.toLowerCase()))
   const protocols = (['tcp', 'udp'] as const).filter(protocol => given.has(protocol))
   const spelled = body.targets?.map((target, at) => formatTarget(parseTarget(target, `/targets/${at}`)))
@@ -144,4 +132,28 @@ async function clientIdOf({ client_id: id, client }: CreateBody, em: EntityManag
   if (id === undefined || id === '*') return null
   if ((await em.count(Client, { id })) > 0) return id
   throw new Fault(clientNotFound, `there is no client ${id}`)
+}
+
+async function shown(grant: Grant, em: EntityManager): Promise<GrantRow> {
+  const [row] = await rowsOf([grant], em)
+  if (!row) throw new TypeError(`grant ${grant.id} has no row`)
+  return row
+}
+
+async function rowsOf(grants: readonly Grant[], em: EntityManager): Promise<GrantRow[]> {
+  const ids = [...new Set(grants.flatMap(({ clientId }) => clientId ?? []))]
+  const clients = await em.find(Client, { id: { $in: ids } }, { fields: ['name'] })
+  const names = new Map(clients.map(({ id, name }) => [id, name]))
+  return grants.map(({ id, userId, clientId, portFrom, portTo, protocols, targets, note, createdAt }) => ({
+    grant_id: id,
+    user_id: userId,
+    client_id: clientId ?? '*',
+    client_name: names.get(clientId ?? '') ?? null,
+    listen_port_start: portFrom,
+    listen_port_end: portTo,
+    protocols: [...protocols],
+    targets: targets ? [...targets] : null,
+    note: note ?? null,
+    created_at: timestamp(createdAt)
+  }))
 }

@@ -1,21 +1,25 @@
 import { asFunction } from 'awilix'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { removingSlot, visibleSlot } from '../clients/exports.ts'
-import type { Rules } from '../rules/exports.ts'
-import { admitSlot, documentKindSlot } from '../rules/exports.ts'
+import { admitSlot, type Rules } from '../rules/exports.ts'
 import { rowFieldSlot, removalSlot as userRemovingSlot } from '../users/exports.ts'
-import { admission, grantTargets, targetFilterUnsupported } from './admission.ts'
+import {
+  admission,
+  grantTargets,
+  portOutsideGrant,
+  protocolNotGranted,
+  targetFilterUnsupported,
+  targetNotGranted
+} from './admission.ts'
 import { commands } from './commands.ts'
-import { portOutsideGrant, protocolNotGranted, targetNotGranted } from './coverage.ts'
 import { grantsKind } from './document-kind.ts'
 import { Grant } from './entities.ts'
-import { type Grants, grantNotFound, openGrants, sweep } from './grants.ts'
+import { type Grants, grantNotFound, openGrants } from './grants.ts'
 import { Grants0001 } from './migrations/0001-grants.ts'
-import { deletedGrants } from './revocation.ts'
 import { routes } from './routes.ts'
 import { emptyProtocolSet, invalidPortRange } from './schema.ts'
 import { grantTarget } from './targets.ts'
-import { grantCount, removal } from './users.ts'
+import { deletedGrants, grantCount, removal, sweep } from './users.ts'
 import { Targets } from './wire.ts'
 
 interface Deps extends Kernel {
@@ -49,7 +53,7 @@ export default definePlugin<Deps>({
     }),
     rowFieldSlot.fill(grantCount),
     userRemovingSlot.fill(removal),
-    documentKindSlot.fill(grantsKind),
+    grantsKind,
     deletedGrants
   ],
   messages: [Targets],

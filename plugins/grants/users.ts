@@ -1,5 +1,8 @@
-// Grants in the row of a user, and their removal with the user.
+// Grants in the row of a user, and their removal with the user or the client.
+import type { EntityManager } from '@mikro-orm/sql'
 import { Type } from 'typebox'
+import { Client, User } from '../../kernel/identity/entities.ts'
+import { revocationSlot } from '../../kernel/store/revocation.ts'
 import type { Removal, RowField } from '../users/exports.ts'
 import { Grant } from './entities.ts'
 
@@ -21,3 +24,22 @@ export const removal: Removal = {
     return { ids: found.map(({ id }) => id) }
   }
 }
+
+/** At start: deletes grants of users and clients deleted while this plugin was disabled, also if the user exists anew. */
+export async function sweep(em: EntityManager): Promise<void> {
+  const users = new Map((await em.find(User, {})).map(({ id, createdAt }) => [id, createdAt]))
+  const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
+  const orphaned = (await em.find(Grant, {})).filter(
+    ({ userId, clientId, createdAt }) =>
+      (users.get(userId) ?? Number.POSITIVE_INFINITY) > createdAt ||
+      (clientId != null && !clients.has(clientId))
+  )
+  for (const { id } of orphaned) await em.nativeDelete(Grant, { id })
+}
+
+export const deletedGrants = revocationSlot.fill({
+  table: 'grants',
+  title: 'deleted grants of',
+  sql: `delete from grants where not exists (select 1 from old.grants o where o.id = grants.id)
+    returning user_id as name`
+})

@@ -13,7 +13,7 @@ const everyMs = 5_000
 const rulesPerMessage = 250 // of at most 8 targets: a frame holds 256 KiB
 const minuteMs = 60_000
 
-/** Of the stream that is up, by the agent's call: a process may hold several agents. */
+/** Send health on the live stream, by the call of the agent: one process may run several agents. */
 const reporters = new WeakMap<AgentCall, () => void>()
 
 export default {
@@ -24,7 +24,7 @@ export default {
     [checkCapability.id]: checkCapability.since
   },
   messages,
-  shapes: [{ claims: 'targets' }],
+  shapes: [{ shape: 'targets' }],
   fields: [
     defineField({
       key: checkKey,
@@ -40,8 +40,8 @@ export default {
     const { host, port } = targets?.[event.target] ?? {}
     const target = host?.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
     const { from, to, reason } = event
-    const say = to === 'failed' ? call.log.warn : call.log.info
-    say('rule.target.health_changed', `${target} is ${to}: ${reason}`, { rule, target, from, to, reason })
+    const write = to === 'failed' ? call.log.warn : call.log.info
+    write('rule.target.health_changed', `${target} is ${to}: ${reason}`, { rule, target, from, to, reason })
     reporters.get(call)?.()
   },
   connected(stream, call) {
@@ -52,34 +52,35 @@ export default {
   }
 } satisfies AgentPlugin
 
-/** What has changed since it was told. A success is no news for a minute: it comes with every connection. */
+/** Reports the rules whose health changed. Successes alone are reported once a minute: each connection is one. */
 function openReporter(stream: ControlStream, { rules, takeSample }: AgentCall): () => void {
-  let told = new Map<string, string>()
+  let reported = new Map<string, string>()
 
   return () => {
     if (stream.signal.aborted) return
-    const now = new Map<string, RuleHealth>()
+    const health = new Map<string, RuleHealth>()
     for (const { ruleId, targets } of takeSample().rules) {
       const id = rules.find(ruleId)?.id
-      // Of a rule that was opened anew the later engine rule counts: the other one drains.
-      if (id !== undefined) now.set(id, { rule_id: id, targets: targets.map(wordOf) })
+      // A rule that was opened again has two engine rules: the later one counts, the other one drains.
+      if (id !== undefined) health.set(id, { rule_id: id, targets: targets.map(targetHealthOf) })
     }
-    const fresh = new Map([...now].map(([id, health]) => [id, looks(health)]))
-    const changed = [...now.values()].filter(({ rule_id: id }) => fresh.get(id) !== told.get(id))
-    told = fresh
+    const current = new Map([...health].map(([id, rule]) => [id, fingerprintOf(rule)]))
+    const changed = [...health.values()].filter(({ rule_id: id }) => current.get(id) !== reported.get(id))
+    reported = current
     for (let at = 0; at < changed.length; at += rulesPerMessage)
       stream.send(Health, { rules: changed.slice(at, at + rulesPerMessage) })
   }
 }
 
-type Counted = ReturnType<AgentCall['takeSample']>['rules'][number]['targets'][number]
+type TargetSample = ReturnType<AgentCall['takeSample']>['rules'][number]['targets'][number]
 
-const wordOf = ({ health, consecutiveFailures, lastFailureAt, lastSuccessAt }: Counted) => ({
+const targetHealthOf = ({ health, consecutiveFailures, lastFailureAt, lastSuccessAt }: TargetSample) => ({
   state: health,
   consecutive_failures: consecutiveFailures,
   ...(lastFailureAt !== null && { last_failure_ms: lastFailureAt }),
   ...(lastSuccessAt !== null && { last_success_ms: lastSuccessAt })
 })
 
-const looks = ({ targets }: RuleHealth): string =>
+/** Text that changes when the health is to be reported again. */
+const fingerprintOf = ({ targets }: RuleHealth): string =>
   JSON.stringify(targets.map(({ last_success_ms: ms = 0, ...rest }) => [rest, Math.floor(ms / minuteMs)]))

@@ -5,5 +5,5 @@ export default {
   name: 'port-range',
   agent: '^1.0.0',
   capabilities: { [capability.id]: capability.since },
-  shapes: [{ claims: 'range' }]
+  shapes: [{ shape: 'range' }]
 } satisfies AgentPlugin

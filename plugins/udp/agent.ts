@@ -6,7 +6,7 @@ export default {
   agent: '^1.0.0',
   capabilities: { [capability.id]: capability.since },
   messages: [Settings],
-  shapes: [{ claims: 'udp' }],
+  shapes: [{ shape: 'udp' }],
   connected(stream, { rules, codec }) {
     const bytes = stream.welcomePart(settingsPart)
     if (!bytes) return

@@ -217,7 +217,7 @@ t.test('a client has room for so many rules, and an owner for so many of them', 
   t.match(fourth, { status: 422, body: { error: { code: 'limit_reached', details: { limit: 3 } } } })
 })
 
-t.test('a shape that nobody claims is refused', async t => {
+t.test('a shape that no plugin supports is refused', async t => {
   const on = await rulesFixture(t)
   await on.connect(await on.enroll())
   const targets = [
