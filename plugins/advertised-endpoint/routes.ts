@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { defineRoute } from '../../kernel/http/route.ts'
+import { closed, orNull } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Endpoint, Resolved } from './endpoint.ts'
 
@@ -8,23 +9,13 @@ interface Deps extends Pick<Kernel, 'store'> {
 }
 
 const url = '/v1/settings/advertised-endpoint'
-const closed = { additionalProperties: false }
-const Text = () => Type.Union([Type.String(), Type.Null()])
 
-const Setting = Type.Object(
-  {
-    override: Text(),
-    effective: Text(),
-    source: Type.Union([
-      Type.Literal('override'),
-      Type.Literal('seed'),
-      Type.Literal('loopback'),
-      Type.Null()
-    ]),
-    diagnostic: Text()
-  },
-  closed
-)
+const Setting = closed({
+  override: orNull(Type.String()),
+  effective: orNull(Type.String()),
+  source: Type.Union([Type.Literal('override'), Type.Literal('seed'), Type.Literal('loopback'), Type.Null()]),
+  diagnostic: orNull(Type.String())
+})
 export type Setting = Static<typeof Setting>
 
 const shown = ({ override, effective, source, fault }: Resolved): Setting => ({
@@ -39,7 +30,7 @@ const read = defineRoute({
   url,
   action: 'settings.read',
   access: 'superadmin',
-  summary: 'The endpoint that enrollment URIs carry, and where it comes from.',
+  summary: 'Returns the endpoint in enrollment URIs, and its source.',
   schema: () => ({ reply: Setting }),
   run: async ({ endpoint, store }: Deps) => shown(await store.read(endpoint.resolve))
 })
@@ -49,9 +40,10 @@ const update = defineRoute({
   url,
   action: 'settings.update',
   access: 'superadmin',
-  summary: 'Sets the override, or clears it with null; what GET answered may be sent along and is ignored.',
+  summary:
+    'Sets the override, or clears it with null. Other fields of the GET reply are accepted and ignored.',
   schema: () => ({
-    body: Type.Object({ ...Type.Partial(Setting).properties, advertised_endpoint: Text() }, closed),
+    body: closed({ ...Type.Partial(Setting).properties, advertised_endpoint: orNull(Type.String()) }),
     reply: Setting
   }),
   run: async ({ endpoint }: Deps, { body, change }) =>

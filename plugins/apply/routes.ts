@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import { defineRoute } from '../../kernel/http/route.ts'
+import { closed } from '../../kernel/http/schema.ts'
 import { type Leases, leaseMs } from './leases.ts'
 
 interface Deps {
   readonly leases: Leases
 }
 
-const closed = { additionalProperties: false }
-const Lease = Type.Object({ lease_id: Type.String(), ttl_secs: Type.Integer() }, closed)
+const Lease = closed({ lease_id: Type.String(), ttl_secs: Type.Integer() })
 const Params = Type.Object({ lease_id: Type.String() })
 const shown = (lease_id: string) => ({ lease_id, ttl_secs: leaseMs / 1000 })
 
@@ -17,7 +17,7 @@ const take = defineRoute({
   action: 'apply.begin',
   access: 'user',
   status: 201,
-  summary: 'Begins to bring the server into the state of a file: one at a time.',
+  summary: 'Takes the lease for applying a document; only one caller has it at a time.',
   schema: () => ({ reply: Lease }),
   run: async ({ leases }: Deps, { principal }) => shown(leases.take(principal))
 })
@@ -27,7 +27,7 @@ const renew = defineRoute({
   url: '/v1/apply-leases/:lease_id',
   action: 'apply.renew',
   access: 'user',
-  summary: 'Goes on with it.',
+  summary: 'Renews the lease.',
   schema: () => ({ params: Params, reply: Lease }),
   async run({ leases }: Deps, { params, principal }) {
     leases.renew(params.lease_id, principal)
@@ -41,7 +41,7 @@ const end = defineRoute({
   action: 'apply.end',
   access: 'user',
   status: 204,
-  summary: 'It is done.',
+  summary: 'Returns the lease.',
   schema: () => ({ params: Params, reply: Type.Void() }),
   run: async ({ leases }: Deps, { params, principal }) => leases.end(params.lease_id, principal)
 })

@@ -1,20 +1,17 @@
-// How the targets of rules are, as their agents say it; of one that is away nothing is known.
+// The health of targets as agents report it. It is unknown while the agent is disconnected.
 import { type Static, Type } from 'typebox'
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { ConnectionHooks, Peer } from '../../kernel/control/peers.ts'
+import { closed, orNull, Time } from '../../kernel/http/schema.ts'
 import type { RuleCore, TargetView } from '../rules/exports.ts'
 import type { RuleHealth } from './wire.ts'
 
-const Time = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])
-const TargetHealth = Type.Object(
-  {
-    state: Type.Union([Type.Literal('healthy'), Type.Literal('failed'), Type.Literal('unknown')]),
-    consecutive_failures: Type.Integer({ minimum: 0 }),
-    last_failure_at: Time,
-    last_success_at: Time
-  },
-  { additionalProperties: false }
-)
+const TargetHealth = closed({
+  state: Type.Union([Type.Literal('healthy'), Type.Literal('failed'), Type.Literal('unknown')]),
+  consecutive_failures: Type.Integer({ minimum: 0 }),
+  last_failure_at: orNull(Time),
+  last_success_at: orNull(Time)
+})
 type TargetHealth = Static<typeof TargetHealth>
 
 const unknown: TargetHealth = {

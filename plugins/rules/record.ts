@@ -1,10 +1,9 @@
 // A rule in JSON.
 import { type Static, Type } from 'typebox'
+import { orNull, Time } from '../../kernel/http/schema.ts'
 
-export const closed = { additionalProperties: false }
 export const Port = Type.Integer({ minimum: 1, maximum: 65535 })
 export const Priority = Type.Integer({ minimum: 0, maximum: 65535 })
-const Time = Type.String({ format: 'date-time' })
 
 /** Without fields of other plugins. */
 export const CoreRecord = Type.Object({
@@ -12,13 +11,13 @@ export const CoreRecord = Type.Object({
   client_id: Type.String(),
   client_name: Type.String(),
   listen_port: Port,
-  listen_port_end: Type.Union([Port, Type.Null()]),
+  listen_port_end: orNull(Port),
   protocol: Type.Union([Type.Literal('tcp'), Type.Literal('udp')]),
   targets: Type.Array(
     Type.Object({
       host: Type.String(),
       port: Port,
-      port_end: Type.Union([Port, Type.Null()]),
+      port_end: orNull(Port),
       priority: Priority
     })
   ),
@@ -30,7 +29,7 @@ export const CoreRecord = Type.Object({
     Type.Literal('failed'),
     Type.Literal('draining')
   ]),
-  state_reason: Type.Union([Type.String(), Type.Null()]),
+  state_reason: orNull(Type.String()),
   created_at: Time,
   updated_at: Time,
   state_changed_at: Time

@@ -1,7 +1,8 @@
 // Schemas of the routes: the core of a rule, and the fields that plugins add to it at boot.
 import { type Static, type TSchema, Type } from 'typebox'
+import { closed, orNull } from '../../kernel/http/schema.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
-import { CoreRecord, closed, Port, Priority, type RuleRecord, type Values } from './record.ts'
+import { CoreRecord, Port, Priority, type RuleRecord, type Values } from './record.ts'
 import { type RuleField, ruleFieldSlot } from './rule-field.ts'
 import { shapeSlot, type TargetView, targetViewSlot } from './slots.ts'
 import { targetHost } from './targets.ts'
@@ -10,8 +11,6 @@ const Host = Type.String({
   code: targetHost.code,
   description: 'IPv4, IPv6 with or without brackets, or a DNS name.'
 })
-
-const Nullable = (schema: TSchema) => Type.Union([schema, Type.Null()])
 
 const Create = Type.Object({
   client: Type.String({ description: 'client_id, or the name of one client.' }),
@@ -23,16 +22,13 @@ const Create = Type.Object({
     Type.String({ code: 'validation.protocol', description: 'tcp or udp, in any case.', default: 'tcp' })
   ),
   targets: Type.Array(
-    Type.Object(
-      {
-        host: Host,
-        port: Port,
-        priority: Type.Optional(
-          Type.Integer({ ...Priority, description: 'The lowest is tried first; default is the index.' })
-        )
-      },
-      closed
-    )
+    closed({
+      host: Host,
+      port: Port,
+      priority: Type.Optional(
+        Type.Integer({ ...Priority, description: 'The lowest is tried first; default is the index.' })
+      )
+    })
   ),
   prefer_ipv6: Type.Optional(Type.Boolean({ description: 'Dial IPv6 addresses of a name first.' })),
   owner: Type.Optional(Type.String({ description: 'user_id; default is the caller.' }))
@@ -45,7 +41,7 @@ export type UpdateBody = Partial<Static<typeof Create>> & Values
 export const fieldsIn = (filled: SlotReader): RuleField[] => filled(ruleFieldSlot).map(({ value }) => value)
 
 const viewsIn = (filled: SlotReader): TargetView[] => filled(targetViewSlot).map(({ value }) => value)
-const given = ({ body }: RuleField) => Type.Optional(Nullable(body))
+const given = ({ body }: RuleField) => Type.Optional(orNull(body))
 
 export const createBody = (filled: SlotReader) => {
   const { listen_port_end, ...core } = Create.properties
@@ -58,7 +54,7 @@ export const updateBody = (filled: SlotReader) => {
   const Readonly = Type.Optional(Type.Unknown({ description: 'Ignored: read-only.' }))
   const views = Object.fromEntries(viewsIn(filled).map(({ key }) => [key, Readonly]))
   const target = Create.properties.targets.items.properties
-  const targets = Type.Array(Type.Object({ ...target, port_end: Readonly, ...views }, closed))
+  const targets = Type.Array(closed({ ...target, port_end: Readonly, ...views }))
   const shown = Object.fromEntries(Object.keys(CoreRecord.properties).map(key => [key, Readonly]))
   const { properties } = Type.Partial(Type.Object({ ...Create.properties, targets }))
   return withFields<UpdateBody>({ ...shown, ...properties }, filled, given)
@@ -67,30 +63,24 @@ export const updateBody = (filled: SlotReader) => {
 export const ruleRecord = (filled: SlotReader) => {
   const views = Object.fromEntries(viewsIn(filled).map(({ key, schema }) => [key, schema]))
   const target = CoreRecord.properties.targets.items.properties
-  const targets = Type.Array(Type.Object({ ...target, ...views }, closed))
+  const targets = Type.Array(closed({ ...target, ...views }))
   return withFields<RuleRecord>({ ...CoreRecord.properties, targets }, filled, ({ body, absent }) =>
-    absent === undefined ? Nullable(body) : body
+    absent === undefined ? orNull(body) : body
   )
 }
 
 export const RuleParams = Type.Object({ rule_id: Type.String() })
 
-export const Wait = Type.Object(
-  {
-    ack_timeout_secs: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 60, description: 'How long to wait for the client; default 5.' })
-    )
-  },
-  closed
-)
+export const Wait = closed({
+  ack_timeout_secs: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 60, description: 'How long to wait for the client; default 5.' })
+  )
+})
 
-export const Filter = Type.Object(
-  {
-    client: Type.Optional(Type.String({ description: 'client_id, or a name that several may have.' })),
-    owner: Type.Optional(Type.String({ description: 'user_id.' }))
-  },
-  closed
-)
+export const Filter = closed({
+  client: Type.Optional(Type.String({ description: 'client_id, or a name that several may have.' })),
+  owner: Type.Optional(Type.String({ description: 'user_id.' }))
+})
 
 /** A closed object of core properties and fields. Its static type has the core only: fields are known at boot. */
 function withFields<T>(
@@ -99,5 +89,5 @@ function withFields<T>(
   make: (field: RuleField) => TSchema
 ): Type.TUnsafe<T> {
   const own = fieldsIn(filled).map(field => [field.key, make(field)])
-  return Type.Unsafe<T>(Type.Object({ ...core, ...Object.fromEntries(own) }, closed))
+  return Type.Unsafe<T>(closed({ ...core, ...Object.fromEntries(own) }))
 }
