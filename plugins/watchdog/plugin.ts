@@ -1,18 +1,16 @@
 import { type Static, Type } from 'typebox'
+import { closed } from '../../kernel/http/schema.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { startWatchdog } from './watchdog.ts'
 
-const config = Type.Object(
-  {
-    patience_secs: Type.Number({
-      minimum: 0.1,
-      maximum: 60,
-      default: 5,
-      description: 'How long code may block the event loop before it is logged.'
-    })
-  },
-  { additionalProperties: false }
-)
+const config = closed({
+  patience_secs: Type.Number({
+    minimum: 0.1,
+    maximum: 60,
+    default: 5,
+    description: 'How long code may block the event loop before it is logged.'
+  })
+})
 
 interface Deps extends Kernel<typeof config> {
   readonly config: Static<typeof config>
