@@ -11,7 +11,6 @@ import type { Store } from './store/open.ts'
 import type { Handler, Message } from './wire/message.ts'
 
 export type { Kernel } from './services.ts'
-export type { Store } from './store/open.ts'
 
 /** Everything that a feature may add. All members except `start` are data: reading them has no effect. */
 export interface Plugin<D extends Kernel = Kernel> {
