@@ -10,11 +10,11 @@ const events = eventsOfCode()
 const head = [
   '# Log events',
   '',
-  'One JSON object a line on standard error: `timestamp`, `level`, `event`, `msg`, then the fields. Read from the code by',
-  '`test/events.test.ts`. A field `...` stands for those that depend on the case, `<name>` in a message for a value. No line',
-  'holds a secret but the setup token, which is there to be read. A line is out before the process goes on: who is killed',
-  'has said all, and a reader of a pipe who stops reading holds the process up (not the native engine). What a full disk',
-  'does not take waits, 1 MiB at most, and ends nobody.',
+  'Each log line is one JSON object on standard error: `timestamp`, `level`, `event`, `msg`, then the fields. The test',
+  '`test/events.test.ts` makes this table from the code. A field `...` stands for fields that depend on the case, `<name>` in',
+  'a message for a value. The only secret in the log is the setup token. Lines are written synchronously: no line is lost when',
+  'the process is killed, and a reader that does not read its pipe blocks the process (not the native engine). Lines that a full',
+  'disk rejects are kept in memory, at most 1 MiB, and the process continues.',
   '',
   '| Event | Level | By | Fields | Message |',
   '|---|---|---|---|---|'
