@@ -10,7 +10,7 @@ import { encodeFrame, frameLimit, frameParser } from '../../kernel/wire/frame.ts
 import { messages, StatsReport } from '../../plugins/stats/wire.ts'
 import type { SeededRandom } from '../bench/soak/seeded-random.ts'
 import type { TestFolder } from '../support/test-cluster.ts'
-import { any, shuffled } from './chance.ts'
+import { randomElement, shuffled } from './chance.ts'
 
 export interface ControlProxy {
   /** Cuts all connections, in the middle of a message. */
@@ -78,7 +78,7 @@ export async function openProxy(t: TestFolder, options: Options): Promise<Contro
   function withRepeats(message: readonly Message[], token: string): Message[] {
     const known = committed.get(token) ?? []
     const again = Array.from({ length: known.length > 0 ? dice.below(3) : 0 }, () =>
-      newRequest(any(known, dice))
+      newRequest(randomElement(known, dice))
     )
     return [...shuffled([...message.slice(0, -1), ...again], dice), ...message.slice(-1)]
   }

@@ -1,13 +1,13 @@
 // Disturbances of the accounting, each during traffic.
 import type { SeededRandom } from '../bench/soak/seeded-random.ts'
-import { any } from './chance.ts'
+import { randomElement } from './chance.ts'
 import { pause, type Rule, type World } from './world.ts'
 
 export type Step = (world: World, dice: SeededRandom) => Promise<unknown>
 
 /** Some transfers at the same time; all bytes arrive. */
 export async function transfer({ rules }: World, dice: SeededRandom): Promise<void> {
-  const some = Array.from({ length: 1 + dice.below(6) }, () => any(rules, dice))
+  const some = Array.from({ length: 1 + dice.below(6) }, () => randomElement(rules, dice))
   await Promise.all(
     some.map(({ route, port }) =>
       route.transfer(port, { in: dice.size(20), out: dice.size(20) }, dice.oneIn(3) ? 'reset' : 'close')
@@ -21,8 +21,8 @@ async function duringTraffic(
   dice: SeededRandom,
   work: (rule: Rule) => Promise<unknown>
 ): Promise<void> {
-  const rule = any(world.rules, dice)
-  const other = any(
+  const rule = randomElement(world.rules, dice)
+  const other = randomElement(
     world.rules.filter(({ edge }) => edge === rule.edge),
     dice
   )
@@ -90,7 +90,7 @@ export const steps: Readonly<Record<string, Step>> = {
       await world.startAgent(edge)
     }),
   'agent stopped': async (world, dice) => {
-    const { edge } = any(world.rules, dice)
+    const { edge } = randomElement(world.rules, dice)
     await transfer(world, dice)
     await world.stopAgent(edge)
     await world.startAgent(edge)
@@ -104,7 +104,7 @@ export const steps: Readonly<Record<string, Step>> = {
       await world.startAgent(edge)
     }),
   'copies of one state': async (world, dice) => {
-    const { edge } = any(world.rules, dice)
+    const { edge } = randomElement(world.rules, dice)
     await world.stopAgent(edge)
     const copy = world.copyState(edge)
     for (let times = 0; times < 3; times++) {
@@ -120,7 +120,7 @@ export const steps: Readonly<Record<string, Step>> = {
   'enrolled again': (world, dice) => duringTraffic(world, dice, ({ edge }) => world.enrollAgain(edge)),
   'pushed again': async (world, dice) => {
     await transfer(world, dice)
-    await world.pushAgain(any(world.rules, dice))
+    await world.pushAgain(randomElement(world.rules, dice))
     await transfer(world, dice)
   }
 }

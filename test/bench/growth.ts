@@ -1,25 +1,25 @@
 // Resources of an agent after each kind of heavy work. Needs 40,000 descriptors, 20,000 for each of two processes.
 //   node test/bench/growth.ts [portable|native]
 import t from 'tap'
-import { type Held, heldBy, jobs } from '../matrix/growing.ts'
+import { jobs, type ResourceUsage, resourceUsageOf } from '../matrix/resource-usage.ts'
 import { openWorld } from '../matrix/world.ts'
 
-const work = { inTurn: 10_000, atOnce: 2_000, rounds: 1_000, flows: 100_000, flowsAtOnce: 15_000 }
+const work = { sequential: 10_000, concurrent: 2_000, rounds: 1_000, flows: 100_000, concurrentFlows: 15_000 }
 const config = 'udp_flow_idle_secs = 20\nudp_max_flows_per_rule = 15000\n'
 const repeats = 2 // the first one warms up
 
-const line = ({ descriptors, timers, meters, residentMiB, heapMiB }: Held): string =>
+const line = ({ descriptors, timers, meters, residentMiB, heapMiB }: ResourceUsage): string =>
   `${descriptors} descriptors, ${timers} timers, ${meters} meters, ${residentMiB} MiB resident, ${heapMiB} MiB heap`
 
 t.test('growth', { timeout: 3_600_000 }, async t => {
   const world = await openWorld(t, process.argv[2] === 'native' ? 'native' : 'portable', config)
-  console.error(`begin: ${line(await heldBy(world))}`)
+  console.error(`begin: ${line(await resourceUsageOf(world))}`)
   const all = await jobs(t, world, work)
   for (let time = 1; time <= repeats; time++)
     for (const { name, run } of all) {
       const startedAt = performance.now()
       await run()
       const secs = Math.round((performance.now() - startedAt) / 1000)
-      console.error(`${name} (${secs} s): ${line(await heldBy(world))}`)
+      console.error(`${name} (${secs} s): ${line(await resourceUsageOf(world))}`)
     }
 })

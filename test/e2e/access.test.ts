@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { freePort } from '../support/ports.ts'
 import { type RunningAgent, startAgent, type TestCluster, testCluster } from '../support/test-cluster.ts'
-import { web } from '../support/web.ts'
+import { startWebServer } from '../support/web.ts'
 
 const withinMs = 2000
 
@@ -125,7 +125,7 @@ t.test(
   async t => {
     const cluster = await open(t)
     const paris = await startAgent(t, cluster, 'paris')
-    const page = await web(t)
+    const page = await startWebServer(t)
     const other = await tenant(cluster, paris, 'other', page)
     const bystander = await endless(t, other.ports[0] ?? 0)
     let isCut = false
@@ -154,7 +154,7 @@ t.test(
 t.test('a disconnected agent cuts the traffic when it connects again', { timeout: 240_000 }, async t => {
   const cluster = await open(t)
   const paris = await startAgent(t, cluster, 'paris')
-  const page = await web(t)
+  const page = await startWebServer(t)
 
   for (const [at, [what, take]] of Object.entries({
     ...removals,

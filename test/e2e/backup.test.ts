@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { freePort } from '../support/ports.ts'
 import { sluice, start } from '../support/process.ts'
 import { startAgent, statsOf, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
-import { get, web } from '../support/web.ts'
+import { get, startWebServer } from '../support/web.ts'
 
 const dataDir = (cluster: TestCluster): string => join(cluster.dir, 'server')
 
@@ -34,7 +34,7 @@ t.test(
   async t => {
     const cluster = await testCluster(t)
     const [paris, lyon] = [await startAgent(t, cluster, 'paris'), await startAgent(t, cluster, 'lyon')]
-    const [page, port, later] = [await web(t), await freePort(), await freePort()]
+    const [page, port, later] = [await startWebServer(t), await freePort(), await freePort()]
     const url = `http://127.0.0.1:${port}/`
     const push = (listen: number) =>
       cluster.json<{ rule_id: string }>('rule', 'push', 'paris', String(listen), `127.0.0.1:${page}`)

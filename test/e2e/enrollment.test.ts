@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { freePort } from '../support/ports.ts'
 import { sluice } from '../support/process.ts'
 import { startAgent, testCluster } from '../support/test-cluster.ts'
-import { download, hashOfMib, web } from '../support/web.ts'
+import { download, hashOfMib, startWebServer } from '../support/web.ts'
 
 const heldMs = 10_000
 
@@ -44,7 +44,7 @@ t.test(
   async t => {
     const cluster = await testCluster(t)
     const { agent, clientId, stateDir } = await startAgent(t, cluster, 'paris')
-    const [page, port] = [await web(t), await freePort()]
+    const [page, port] = [await startWebServer(t), await freePort()]
     await cluster.json('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
     const body = download(`http://127.0.0.1:${port}/mib/64`, 8 << 20)
     await body.reached(8 << 20)

@@ -8,7 +8,7 @@ import t from 'tap'
 import { freePort } from '../support/ports.ts'
 import { sluice, start } from '../support/process.ts'
 import { startAgent, testCluster } from '../support/test-cluster.ts'
-import { get, web } from '../support/web.ts'
+import { get, startWebServer } from '../support/web.ts'
 
 t.test(
   'the agent ends the handshake if the certificate is not the pinned one, and the server logs nothing',
@@ -35,7 +35,7 @@ t.test(
   async t => {
     const cluster = await testCluster(t)
     const { agent, clientId, stateDir } = await startAgent(t, cluster, 'paris')
-    const [page, port] = [await web(t), await freePort()]
+    const [page, port] = [await startWebServer(t), await freePort()]
     await cluster.json('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
     t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
 
@@ -78,7 +78,7 @@ t.test(
   async t => {
     const cluster = await testCluster(t)
     const { agent } = await startAgent(t, cluster, 'paris')
-    const [page, port] = [await web(t), await freePort()]
+    const [page, port] = [await startWebServer(t), await freePort()]
     const sockets: { destroy(): void }[] = []
     t.teardown(() => {
       for (const socket of sockets) socket.destroy()

@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { type Caller, datagramBytes, dial, type Protocol } from '../matrix/callers.ts'
-import { type Kind, several } from '../matrix/kinds.ts'
-import { type Placed, place } from '../matrix/place.ts'
-import { engines, openWorld, type Stats, soon, type World } from '../matrix/world.ts'
+import { failoverKinds, type RuleKind } from '../matrix/kinds.ts'
+import { createRule, type TestRule } from '../matrix/test-rule.ts'
+import { engines, openWorld, retryDelay, type Stats, type World } from '../matrix/world.ts'
 import { freePort } from '../support/ports.ts'
 
 const host = '127.0.0.1'
@@ -17,7 +17,7 @@ t.jobs = engines.length
 for (const engine of engines)
   t.test(`on the ${engine} engine`, { timeout: 240_000, buffered: true, jobs: 12 }, async t => {
     const world = await openWorld(t, engine)
-    for (const kind of several) {
+    for (const kind of failoverKinds) {
       t.test(
         `${kind.name}: a rate limit that is set and removed applies to live traffic`,
         { buffered: true },
@@ -41,8 +41,8 @@ for (const engine of engines)
     }
   })
 
-const stand = async (t: Test, world: World, kind: Kind): Promise<Placed> =>
-  place(t, world, { kind, owner: '_operator', listenPort: await freePort(kind.width) })
+const stand = async (t: Test, world: World, kind: RuleKind): Promise<TestRule> =>
+  createRule(t, world, { kind, owner: '_operator', listenPort: await freePort(kind.portCount) })
 
 const slowBytesPerSec = 10_000
 const slow = {
@@ -51,54 +51,54 @@ const slow = {
   concurrent_connections: 1
 }
 
-async function capsChange(t: Test, world: World, kind: Kind): Promise<void> {
+async function capsChange(t: Test, world: World, kind: RuleKind): Promise<void> {
   const placed = await stand(t, world, kind)
   const put = (rate_limit: object | null) => world.call('PUT', `/v1/rules/${placed.ruleId}`, { rate_limit })
   const live = placed.dial()
-  await live.say(4_000)
+  await live.echo(4_000)
 
   await put(slow)
 
   await isSlow(t, live, kind.protocol)
   const before = placed.refused()
   const late = placed.dial()
-  if (kind.protocol === 'udp') late.flood(100)
-  else await t.rejects(late.say(100), 'one too many')
+  if (kind.protocol === 'udp') late.send(100)
+  else await t.rejects(late.echo(100), 'one too many')
   await rejected(world, placed, { concurrent_connections: 1 })
   t.equal(placed.refused() - before, 1)
 
   await put(null)
 
-  await live.say(kind.protocol === 'udp' ? 20_000 : 1_000_000) // which would take 100 s
-  await placed.dial().say(100)
+  await live.echo(kind.protocol === 'udp' ? 20_000 : 1_000_000) // which would take 100 s
+  await placed.dial().echo(100)
 }
 
 async function isSlow(t: Test, live: Caller, protocol: Protocol): Promise<void> {
   if (protocol === 'udp') {
-    const before = live.heard()
-    live.flood(30 * datagramBytes)
-    while (live.heard() < before + 2 * datagramBytes) await soon()
-    t.ok(live.heard() < before + 20 * datagramBytes, 'most datagrams are dropped')
+    const before = live.received()
+    live.send(30 * datagramBytes)
+    while (live.received() < before + 2 * datagramBytes) await retryDelay()
+    t.ok(live.received() < before + 20 * datagramBytes, 'most datagrams are dropped')
     return
   }
   const startedAt = performance.now()
-  await live.say(8_000)
+  await live.echo(8_000)
   const leastMs = ((8_000 - slow.bandwidth_out_burst_bytes) * 1000) / slowBytesPerSec
   t.ok(performance.now() - startedAt >= leastMs, 'it takes its time')
 }
 
-async function rejected({ call }: World, { ruleId }: Placed, wanted: Stats['rejected']): Promise<void> {
+async function rejected({ call }: World, { ruleId }: TestRule, wanted: Stats['rejected']): Promise<void> {
   for (;;) {
     const stats = await call<Stats>('GET', `/v1/rules/${ruleId}/stats`)
     if (Object.entries(wanted).every(([reason, count]) => stats.rejected[reason] === count)) return
-    await soon()
+    await retryDelay()
   }
 }
 
-async function drains(t: Test, world: World, kind: Kind): Promise<void> {
+async function drains(t: Test, world: World, kind: RuleKind): Promise<void> {
   const placed = await stand(t, world, kind)
   const live = placed.dial()
-  await live.say(4_000)
+  await live.echo(4_000)
   const url = `/v1/rules/${placed.ruleId}`
 
   t.equal((await world.request('DELETE', url)).status, 204)
@@ -110,17 +110,17 @@ async function drains(t: Test, world: World, kind: Kind): Promise<void> {
   if (kind.protocol === 'tcp') {
     t.match(await world.call('GET', url), { state: 'draining' })
     t.equal((await world.request('DELETE', url)).status, 204, 'again')
-    await live.say(100_000)
+    await live.echo(100_000)
     live.close()
   }
-  while ((await world.request('GET', url)).status !== 404) await soon()
-  await placed.dial().say(100)
+  while ((await world.request('GET', url)).status !== 404) await retryDelay()
+  await placed.dial().echo(100)
   t.match(await world.call('GET', `/v1/rules/${next}`), { state: 'active' })
 }
 
-async function portHeld(t: Test, world: World, kind: Kind): Promise<void> {
-  const port = await freePort(kind.width)
-  const last = port + kind.width - 1
+async function portHeld(t: Test, world: World, kind: RuleKind): Promise<void> {
+  const port = await freePort(kind.portCount)
+  const last = port + kind.portCount - 1
   const release = await hold(t, kind.protocol, last)
   const body = { ...bodyOf(kind, port), targets: [{ host, port: 9 }] }
 
@@ -129,29 +129,29 @@ async function portHeld(t: Test, world: World, kind: Kind): Promise<void> {
   t.match(refused, { status: 409, body: { error: { code: 'port_in_use' } } })
   const url = `/v1/rules/${ruleIdIn(refused.body)}`
   t.match(await world.call('GET', url), { state: 'failed', state_reason: 'port_in_use' })
-  if (kind.width > 1 && kind.protocol === 'tcp')
-    await t.rejects(dial(t, 'tcp', port, nothing).say(1), 'no other port of it is open')
+  if (kind.portCount > 1 && kind.protocol === 'tcp')
+    await t.rejects(dial(t, 'tcp', port, nothing).echo(1), 'no other port of it is open')
   release()
   t.match(await world.request('POST', '/v1/rules', body), { status: 409 }, 'a failed rule keeps its port')
   t.equal((await world.request('DELETE', url)).status, 204)
   t.match(await world.request('POST', '/v1/rules', body), { status: 201, body: { state: 'active' } })
 }
 
-async function oneWins(t: Test, world: World, kind: Kind): Promise<void> {
-  const body = { ...bodyOf(kind, await freePort(kind.width)), targets: [{ host, port: 9 }] }
+async function oneWins(t: Test, world: World, kind: RuleKind): Promise<void> {
+  const body = { ...bodyOf(kind, await freePort(kind.portCount)), targets: [{ host, port: 9 }] }
 
   const replies = await Promise.all(Array.from({ length: 5 }, () => world.request('POST', '/v1/rules', body)))
 
   t.same(replies.map(({ status }) => status).sort(), [201, 409, 409, 409, 409])
 }
 
-const bodyOf = (kind: Kind, listen_port: number) => ({
+const bodyOf = (kind: RuleKind, listen_port: number) => ({
   client: 'paris',
   protocol: kind.protocol,
   listen_port,
-  ...(kind.width > 1 && { listen_port_end: listen_port + kind.width - 1 }),
-  ...(kind.isNamed && { sni_pattern: 'one.example' }),
-  ...kind.more
+  ...(kind.portCount > 1 && { listen_port_end: listen_port + kind.portCount - 1 }),
+  ...(kind.hasServerName && { sni_pattern: 'one.example' }),
+  ...kind.extraFields
 })
 
 const ruleIdIn = (body: unknown): string =>

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { freePort } from '../support/ports.ts'
 import { startAgent, statsOf, type TestCluster, testCluster } from '../support/test-cluster.ts'
-import { download, get, hashOfMib, web } from '../support/web.ts'
+import { download, get, hashOfMib, startWebServer } from '../support/web.ts'
 
 interface Rule {
   readonly rule_id: string
@@ -15,7 +15,7 @@ const push = (cluster: TestCluster, client: string, listen: number, target: stri
 t.test('a page is fetched through a pushed rule, over IPv4 and IPv6', async t => {
   const cluster = await testCluster(t)
   await startAgent(t, cluster, 'paris')
-  const [page, port] = [await web(t), await freePort()]
+  const [page, port] = [await startWebServer(t), await freePort()]
 
   const rule = await push(cluster, 'paris', port, `127.0.0.1:${page}`)
 
@@ -30,7 +30,7 @@ t.test(
   async t => {
     const cluster = await testCluster(t)
     await startAgent(t, cluster, 'paris')
-    const [page, port] = [await web(t), await freePort()]
+    const [page, port] = [await startWebServer(t), await freePort()]
     const rule = await push(cluster, 'paris', port, `127.0.0.1:${page}`)
 
     t.equal(await download(`http://127.0.0.1:${port}/mib/1024`).hash, hashOfMib(1024))
@@ -61,7 +61,7 @@ t.test(
   async t => {
     const cluster = await testCluster(t)
     const { clientId, agent } = await startAgent(t, cluster, 'paris')
-    const [page, port] = [await web(t), await freePort()]
+    const [page, port] = [await startWebServer(t), await freePort()]
     await push(cluster, 'paris', port, `127.0.0.1:${page}`)
     const body = download(`http://127.0.0.1:${port}/mib/64`, 8 << 20)
     await body.reached(8 << 20)

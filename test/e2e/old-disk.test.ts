@@ -8,7 +8,7 @@ import Database from 'better-sqlite3'
 import t from 'tap'
 import { freePort } from '../support/ports.ts'
 import { type RunningAgent, startAgent, testCluster } from '../support/test-cluster.ts'
-import { get, web } from '../support/web.ts'
+import { get, startWebServer } from '../support/web.ts'
 
 /** Resolves when the agent has no rule on its disk. */
 async function emptied({ stateDir }: RunningAgent): Promise<void> {
@@ -24,7 +24,7 @@ async function emptied({ stateDir }: RunningAgent): Promise<void> {
 t.test('a deleted rule from the old disk that cannot be opened is dropped', async t => {
   const cluster = await testCluster(t)
   const paris = await startAgent(t, cluster, 'paris')
-  const [page, port] = [await web(t), await freePort()]
+  const [page, port] = [await startWebServer(t), await freePort()]
   const body = { client: 'paris', listen_port: port, targets: [{ host: '127.0.0.1', port: page }] }
   const stop = async () => {
     paris.agent.signal('SIGTERM')

@@ -5,7 +5,7 @@ import t from 'tap'
 import { type Family, readExposition } from '../support/exposition.ts'
 import { freePort } from '../support/ports.ts'
 import { startAgent, testCluster } from '../support/test-cluster.ts'
-import { get, web } from '../support/web.ts'
+import { get, startWebServer } from '../support/web.ts'
 
 const config = join(import.meta.dirname, '..', '..', 'config/deploy')
 
@@ -34,7 +34,7 @@ t.test('a server and an agent expose every metric that the dashboard and the ale
     'push',
     'berlin',
     String(listen),
-    `127.0.0.1:${await web(t)}`
+    `127.0.0.1:${await startWebServer(t)}`
   )
   t.match(await get(`http://127.0.0.1:${listen}/`), /^hello/)
 

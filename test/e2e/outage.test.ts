@@ -5,12 +5,12 @@ import { connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { freePort } from '../support/ports.ts'
 import { startAgent, testCluster } from '../support/test-cluster.ts'
-import { download, get, hashOfMib, web } from '../support/web.ts'
+import { download, get, hashOfMib, startWebServer } from '../support/web.ts'
 
 async function forwarding(t: Test) {
   const cluster = await testCluster(t)
   const paris = await startAgent(t, cluster, 'paris')
-  const [page, port] = [await web(t), await freePort()]
+  const [page, port] = [await startWebServer(t), await freePort()]
   const rule = await cluster.json<{ rule_id: string }>(
     'rule',
     'push',

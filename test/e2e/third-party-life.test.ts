@@ -7,7 +7,7 @@ import t from 'tap'
 import { withAcme, writeAcme } from '../support/acme.ts'
 import { freePort } from '../support/ports.ts'
 import { startAgent, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
-import { download, get, hashOfMib, web } from '../support/web.ts'
+import { download, get, hashOfMib, startWebServer } from '../support/web.ts'
 
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
 
@@ -127,7 +127,7 @@ t.test('an agent plugin that loops forever does not stop the native engine', asy
     args: ['--config', configFile],
     env: { SVC_ENGINE: 'native' }
   })
-  const [page, port, other] = [await web(t), await freePort(), await freePort()]
+  const [page, port, other] = [await startWebServer(t), await freePort(), await freePort()]
   const push = (listen_port: number, query = ''): Promise<Response> => {
     const body = { client: 'paris', listen_port, targets: [{ host: '127.0.0.1', port: page }] }
     return fetch(`${cluster.origin}/v1/rules${query}`, {

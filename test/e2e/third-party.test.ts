@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import t from 'tap'
 import { freePort } from '../support/ports.ts'
 import { startAgent, testCluster, token } from '../support/test-cluster.ts'
-import { web } from '../support/web.ts'
+import { startWebServer } from '../support/web.ts'
 
 const withNote = `[plugins."${join(import.meta.dirname, '..', 'third-party', 'note')}"]\n`
 
 t.test('it adds a route, a table, and a rule field that its agent half enforces', async t => {
   const cluster = await testCluster(t, {}, withNote)
   await startAgent(t, cluster, 'paris', { args: ['--config', cluster.configFile] })
-  const [page, port] = [await web(t), await freePort()]
+  const [page, port] = [await startWebServer(t), await freePort()]
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const body = {
     client: 'paris',

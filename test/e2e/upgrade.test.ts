@@ -10,7 +10,7 @@ import { openStore, type PluginStore } from '../../kernel/store/open.ts'
 import { freePort } from '../support/ports.ts'
 import { start } from '../support/process.ts'
 import { startAgent, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
-import { get, web } from '../support/web.ts'
+import { get, startWebServer } from '../support/web.ts'
 
 const today: readonly PluginStore[] = [
   kernelStore,
@@ -93,7 +93,7 @@ async function bytesOut(cluster: TestCluster, rule: string, connections: number)
 async function inhabited(t: Test) {
   const cluster = await testCluster(t)
   const paris = await startAgent(t, cluster, 'paris')
-  const [target, port] = [await web(t), await freePort()]
+  const [target, port] = [await startWebServer(t), await freePort()]
   await api(cluster, '/users', { user_id: 'ann', display_name: 'Ann', role: 'superadmin' })
   const issued = await api<{ token: string }>(cluster, '/users/ann/credentials', { label: 'laptop' })
   const push = (listen_port: number) =>

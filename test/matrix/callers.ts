@@ -1,29 +1,30 @@
-// Both ends of what is forwarded, over TCP and UDP alike: targets that say everything again, callers that count it.
+// Both ends of forwarded traffic, over TCP and UDP: echo targets, and callers that count the bytes they get back.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
 
 export type Protocol = 'tcp' | 'udp'
-export type Teardown = Pick<Test, 'teardown'>
+export type TeardownScope = Pick<Test, 'teardown'>
 
 export interface Target {
   readonly port: number
-  /** Payload bytes that came. */
+  /** Payload bytes received so far. */
   readonly received: () => number
-  /** Nobody is there any more. */
+  /** Stops listening; TCP: also closes its connections. */
   close(): void
 }
 
 export interface Caller {
-  readonly heard: () => number
-  /** Of UDP: datagrams that went out and were not answered. Of TCP: 1 when it was reset before it heard anything. */
+  /** Payload bytes received so far. */
+  readonly received: () => number
+  /** UDP: datagrams sent and not answered. TCP: 1 if the connection closed before a byte came back, else 0. */
   readonly refused: () => number
-  /** Says so many bytes, over UDP in one datagram after the other; settles when all have come back. */
-  say(bytes: number): Promise<void>
-  /** Says them all at once, over UDP in datagrams of `datagramBytes`, and waits for nothing. */
-  flood(bytes: number): void
-  /** TCP: the connection is over. */
+  /** Sends `bytes` bytes, over UDP one datagram after the other; resolves when all have come back. */
+  echo(bytes: number): Promise<void>
+  /** Sends `bytes` bytes at once, over UDP in datagrams of `datagramBytes`; does not wait for the echo. */
+  send(bytes: number): void
+  /** TCP: resolves when the connection has closed. UDP: never resolves. */
   readonly ended: Promise<void>
   close(): void
 }
@@ -31,10 +32,10 @@ export interface Caller {
 export const datagramBytes = 1000
 const host = '127.0.0.1'
 
-export const openTarget = (t: Teardown, protocol: Protocol, port: number): Promise<Target> =>
+export const openTarget = (t: TeardownScope, protocol: Protocol, port: number): Promise<Target> =>
   protocol === 'tcp' ? openTcpTarget(t, port) : openUdpTarget(t, port)
 
-async function openTcpTarget(t: Teardown, port: number): Promise<Target> {
+async function openTcpTarget(t: TeardownScope, port: number): Promise<Target> {
   let received = 0
   const sockets = new Set<Socket>()
   const server = createServer({ allowHalfOpen: true }, socket => {
@@ -55,7 +56,7 @@ async function openTcpTarget(t: Teardown, port: number): Promise<Target> {
   return { port, received: () => received, close }
 }
 
-async function openUdpTarget(t: Teardown, port: number): Promise<Target> {
+async function openUdpTarget(t: TeardownScope, port: number): Promise<Target> {
   let received = 0
   const socket = createSocket('udp4')
   socket.on('message', (message, from) => {
@@ -73,101 +74,101 @@ async function openUdpTarget(t: Teardown, port: number): Promise<Target> {
   return { port, received: () => received, close }
 }
 
-/** `hello` goes ahead of the first words, and is said again like them. */
-export const dial = (t: Teardown, protocol: Protocol, port: number, hello: Buffer): Caller =>
+/** Opens a caller. TCP: `hello` is sent before the first payload, and is echoed like it. */
+export const dial = (t: TeardownScope, protocol: Protocol, port: number, hello: Buffer): Caller =>
   protocol === 'tcp' ? dialTcp(t, port, hello) : dialUdp(t, port)
 
-function dialTcp(t: Teardown, port: number, hello: Buffer): Caller {
+function dialTcp(t: TeardownScope, port: number, hello: Buffer): Caller {
   const socket = connect({ port, host })
-  const over = Promise.withResolvers<void>()
-  const echo = openEar()
+  const closed = Promise.withResolvers<void>()
+  const echo = openByteCounter()
   let sent = 0
-  let isOver = false
+  let isClosed = false
   socket.on('error', () => {}) // 'close' follows
-  socket.on('data', chunk => echo.hear(chunk.length))
+  socket.on('data', chunk => echo.add(chunk.length))
   socket.on('close', () => {
-    isOver = true
-    over.resolve()
-    echo.deafen()
+    isClosed = true
+    closed.resolve()
+    echo.close()
   })
   t.teardown(() => socket.destroy())
-  const flood = (bytes: number) => {
-    const words = Buffer.concat([sent === 0 ? hello : Buffer.alloc(0), Buffer.alloc(bytes, 7)])
-    sent += words.length
-    socket.write(words)
+  const send = (bytes: number) => {
+    const payload = Buffer.concat([sent === 0 ? hello : Buffer.alloc(0), Buffer.alloc(bytes, 7)])
+    sent += payload.length
+    socket.write(payload)
   }
   return {
-    heard: echo.heard,
-    refused: () => (isOver && sent > 0 && echo.heard() === 0 ? 1 : 0),
-    say(bytes) {
-      flood(bytes)
+    received: echo.count,
+    refused: () => (isClosed && sent > 0 && echo.count() === 0 ? 1 : 0),
+    echo(bytes) {
+      send(bytes)
       return echo.reached(sent)
     },
-    flood,
-    ended: over.promise,
+    send,
+    ended: closed.promise,
     close: () => void socket.destroy()
   }
 }
 
-function dialUdp(t: Teardown, port: number): Caller {
+function dialUdp(t: TeardownScope, port: number): Caller {
   const socket = createSocket('udp4')
-  const echo = openEar()
+  const echo = openByteCounter()
   let [sent, answered] = [0, 0] // datagrams
   socket.on('message', message => {
     answered++
-    echo.hear(message.length)
+    echo.add(message.length)
   })
   t.teardown(() => void socket.close())
-  const send = (bytes: number) => {
+  const sendDatagram = (bytes: number) => {
     sent++
     socket.send(Buffer.alloc(bytes, 7), port, host)
   }
   return {
-    heard: echo.heard,
+    received: echo.count,
     refused: () => sent - answered,
-    async say(bytes) {
+    async echo(bytes) {
       for (let left = bytes; left > 0; left -= datagramBytes) {
         const size = Math.min(left, datagramBytes)
-        const echoed = echo.reached(echo.heard() + size)
-        send(size)
+        const echoed = echo.reached(echo.count() + size)
+        sendDatagram(size)
         await echoed
       }
     },
-    flood(bytes) {
-      for (let left = bytes; left > 0; left -= datagramBytes) send(Math.min(left, datagramBytes))
+    send(bytes) {
+      for (let left = bytes; left > 0; left -= datagramBytes) sendDatagram(Math.min(left, datagramBytes))
     },
     ended: new Promise(() => {}),
     close() {}
   }
 }
 
-/** Counts what comes, for whoever waits until enough has. */
-function openEar() {
+/** Counts received bytes; `reached` resolves at a given count, and rejects if the counter is closed before. */
+function openByteCounter() {
   const waiting = new Map<() => void, () => boolean>()
-  let heard = 0
-  let isDeaf = false
-  const look = () => {
-    for (const [settle, isSo] of waiting) if (isSo() || isDeaf) settle()
+  let count = 0
+  let isClosed = false
+  const notify = () => {
+    for (const [settle, isReached] of waiting) if (isReached() || isClosed) settle()
   }
   return {
-    heard: () => heard,
-    hear(bytes: number) {
-      heard += bytes
-      look()
+    count: () => count,
+    add(bytes: number) {
+      count += bytes
+      notify()
     },
-    deafen() {
-      isDeaf = true
-      look()
+    close() {
+      isClosed = true
+      notify()
     },
     reached: (bytes: number): Promise<void> =>
       new Promise((resolve, reject) => {
         const settle = () => {
           waiting.delete(settle)
-          if (heard >= bytes) resolve()
-          else reject(new Error(`it ended after ${heard} of ${bytes} bytes`))
+          if (count >= bytes) resolve()
+          else reject(new Error(`it ended after ${count} of ${bytes} bytes`))
         }
-        waiting.set(settle, () => heard >= bytes)
-        look()
+        waiting.set(settle, () => count >= bytes)
+        notify()
       })
   }
 }

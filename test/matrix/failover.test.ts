@@ -1,38 +1,46 @@
-// Every kind of rule with a second target, and each way in which the first can be gone, through real processes.
+// Failover of every kind of rule from a first target that fails in different ways, with real processes.
 import t, { type Test } from 'tap'
 import { openUnresponsiveTarget } from '../engine/engine-fixture.ts'
 import { freePort } from '../support/ports.ts'
 import { openTarget } from './callers.ts'
-import { type Kind, several } from './kinds.ts'
-import { type Placed, place, type Spot } from './place.ts'
-import { engines, openWorld, type Stats, soon, type World } from './world.ts'
+import { failoverKinds, type RuleKind } from './kinds.ts'
+import { createRule, type RuleSpec, type TestRule } from './test-rule.ts'
+import { engines, openWorld, retryDelay, type Stats, type World } from './world.ts'
 
-type Gone = NonNullable<Spot['first']>
+type FailedTarget = NonNullable<RuleSpec['firstTarget']>
 
-interface Trouble {
+interface FailureMode {
   readonly name: string
-  first(t: Test, kind: Kind): Promise<Gone>
-  /** In the log, of the target's health. */
+  openTarget(t: Test, kind: RuleKind): Promise<FailedTarget>
+  /** `reason` of the logged health change. */
   readonly reason: RegExp
-  fits(kind: Kind): boolean
+  appliesTo(kind: RuleKind): boolean
 }
 
 const host = '127.0.0.1'
-const refusing = async ({ width }: Kind): Promise<Gone> => ({ host, port: await freePort(width) })
+const refusingTarget = async ({ portCount }: RuleKind): Promise<FailedTarget> => ({
+  host,
+  port: await freePort(portCount)
+})
 
-const troubles: readonly Trouble[] = [
-  { name: 'refuses', first: (_, kind) => refusing(kind), reason: /^refused$/, fits: () => true },
+const failureModes: readonly FailureMode[] = [
   {
-    name: 'is a black hole',
-    first: async t => ({ host, port: await openUnresponsiveTarget(t, host) }),
-    reason: /^timeout$/,
-    fits: ({ protocol, width }) => protocol === 'tcp' && width === 1
+    name: 'refuses',
+    openTarget: (_, kind) => refusingTarget(kind),
+    reason: /^refused$/,
+    appliesTo: () => true
   },
   {
-    name: 'has a name that nobody knows',
-    first: async () => ({ host: 'nowhere.invalid', port: 9 }),
-    reason: /^(nxdomain|servfail|timeout)$/, // as the machine's own servers see it
-    fits: () => true
+    name: 'is a black hole',
+    openTarget: async t => ({ host, port: await openUnresponsiveTarget(t, host) }),
+    reason: /^timeout$/,
+    appliesTo: ({ protocol, portCount }) => protocol === 'tcp' && portCount === 1
+  },
+  {
+    name: 'has a name that does not exist',
+    openTarget: async () => ({ host: 'nowhere.invalid', port: 9 }),
+    reason: /^(nxdomain|servfail|timeout)$/, // depends on the DNS servers of this machine
+    appliesTo: () => true
   }
 ]
 
@@ -41,16 +49,20 @@ t.jobs = engines.length
 for (const engine of engines)
   t.test(`failover on the ${engine} engine`, { timeout: 240_000, buffered: true, jobs: 12 }, async t => {
     const world = await openWorld(t, engine)
-    for (const trouble of troubles)
-      for (const kind of several.filter(trouble.fits))
-        t.test(`${kind.name}: a target that ${trouble.name} is left out`, { buffered: true }, t =>
-          leavesOut(t, world, { kind, trouble })
+    for (const failureMode of failureModes)
+      for (const kind of failoverKinds.filter(failureMode.appliesTo))
+        t.test(
+          `${kind.name}: a first target that ${failureMode.name} fails over to the second`,
+          { buffered: true },
+          t => testFailedTarget(t, world, { kind, trouble: failureMode })
         )
-    for (const kind of several) {
-      t.test(`${kind.name}: all targets are gone, and one comes back`, { buffered: true }, t =>
-        allGone(t, world, kind)
+    for (const kind of failoverKinds) {
+      t.test(`${kind.name}: traffic resumes when failed targets return`, { buffered: true }, t =>
+        testAllFailed(t, world, kind)
       )
-      t.test(`${kind.name}: the first target comes back`, { buffered: true }, t => comesBack(t, world, kind))
+      t.test(`${kind.name}: a first target that recovers takes the traffic back`, { buffered: true }, t =>
+        testRecovery(t, world, kind)
+      )
     }
   })
 
@@ -59,100 +71,111 @@ interface Rule {
   readonly targets: readonly { readonly health: { readonly state: string } }[]
 }
 
-async function leavesOut(
+async function testFailedTarget(
   t: Test,
   world: World,
-  { kind, trouble }: { readonly kind: Kind; readonly trouble: Trouble }
+  { kind, trouble: failureMode }: { readonly kind: RuleKind; readonly trouble: FailureMode }
 ): Promise<void> {
-  const first = await trouble.first(t, kind)
-  const placed = await stand(t, world, kind, first)
+  const first = await failureMode.openTarget(t, kind)
+  const rule = await createFailoverRule(t, world, kind, first)
 
-  await Promise.all([1, 2, 3].map(() => served(placed)))
+  await Promise.all([1, 2, 3].map(() => exchangeOnce(rule)))
 
-  t.match(await told(world, placed, { to: 'failed', target: first }), { reason: trouble.reason })
-  await placed.dial().say(100)
-  t.equal((await until(world, placed, 'failed,healthy')).state, 'active')
-  await world.settle()
-  const stats = await world.call<Stats>('GET', `/v1/rules/${placed.ruleId}/stats?per_target=true`)
-  t.match(stats.per_target.at(-1), { bytes_in: placed.received(), bytes_out: placed.heard() })
+  t.match(await healthChange(world, rule, { to: 'failed', target: first }), { reason: failureMode.reason })
+  await rule.dial().echo(100)
+  t.equal((await waitForHealth(world, rule, 'failed,healthy')).state, 'active')
+  await world.waitForReports()
+  const stats = await world.call<Stats>('GET', `/v1/rules/${rule.ruleId}/stats?per_target=true`)
+  t.match(stats.per_target.at(-1), { bytes_in: rule.received(), bytes_out: rule.echoed() })
   const isNameless = first.host !== host
-  t.equal(stats.dns_failures > 0, isNameless, 'names that are not found are counted')
-  // A flow that is refused ends; the next one dials the second target only.
-  t.equal(stats.target_failovers > 0, isNameless || kind.protocol === 'tcp', 'so are failovers')
+  t.equal(stats.dns_failures > 0, isNameless, 'failed name lookups are counted')
+  // A refused UDP flow ends; the next flow goes straight to the second target.
+  t.equal(stats.target_failovers > 0, isNameless || kind.protocol === 'tcp', 'failovers are counted')
   t.same(stats.rejected, {})
 }
 
-async function allGone(t: Test, world: World, kind: Kind): Promise<void> {
-  const first = await refusing(kind)
-  const placed = await stand(t, world, kind, first)
-  await served(placed)
-  for (const target of placed.targets) target.close()
+async function testAllFailed(t: Test, world: World, kind: RuleKind): Promise<void> {
+  const first = await refusingTarget(kind)
+  const rule = await createFailoverRule(t, world, kind, first)
+  await exchangeOnce(rule)
+  for (const target of rule.targets) target.close()
 
-  const second = { host, port: placed.targets[0]?.port ?? 0 }
-  const failed = [first, second].map(target => told(world, placed, { to: 'failed', target }))
-  await keepTrying(placed, Promise.all(failed))
-  t.equal((await until(world, placed, 'failed,failed')).state, 'active', 'the rule stays')
+  const second = { host, port: rule.targets[0]?.port ?? 0 }
+  const failed = [first, second].map(target => healthChange(world, rule, { to: 'failed', target }))
+  await attemptUntil(rule, Promise.all(failed))
+  t.equal((await waitForHealth(world, rule, 'failed,failed')).state, 'active', 'the rule stays')
 
-  for (const { port } of placed.targets) await openTarget(t, kind.protocol, port)
-  if (kind.protocol === 'tcp') await placed.dial().say(100)
-  else await served(placed)
+  for (const { port } of rule.targets) await openTarget(t, kind.protocol, port)
+  if (kind.protocol === 'tcp') await rule.dial().echo(100)
+  else await exchangeOnce(rule)
 }
 
-async function comesBack(t: Test, world: World, kind: Kind): Promise<void> {
-  const first = await refusing(kind)
-  const placed = await stand(t, world, kind, first)
-  await Promise.all([1, 2, 3].map(() => served(placed)))
-  await told(world, placed, { to: 'failed', target: first })
+async function testRecovery(t: Test, world: World, kind: RuleKind): Promise<void> {
+  const first = await refusingTarget(kind)
+  const rule = await createFailoverRule(t, world, kind, first)
+  await Promise.all([1, 2, 3].map(() => exchangeOnce(rule)))
+  await healthChange(world, rule, { to: 'failed', target: first })
 
-  const ports = placed.targets.map((_, i) => first.port + i)
+  const ports = rule.targets.map((_, i) => first.port + i)
   const back = await Promise.all(ports.map(port => openTarget(t, kind.protocol, port)))
-  await keepTrying(placed, told(world, placed, { to: 'healthy', from: 'failed', target: first }))
+  await attemptUntil(rule, healthChange(world, rule, { to: 'healthy', from: 'failed', target: first }))
 
-  const before = placed.received()
-  await placed.dial().say(100)
-  t.equal(placed.received(), before, 'the second has nothing to do')
+  const before = rule.received()
+  await rule.dial().echo(100)
+  t.equal(rule.received(), before, 'the second target gets no more traffic')
   t.ok(back.some(({ received }) => received() > 0))
 }
 
-const stand = async (t: Test, world: World, kind: Kind, first: Gone): Promise<Placed> =>
-  place(t, world, { kind, first, owner: '_operator', listenPort: await freePort(kind.width) })
+const createFailoverRule = async (
+  t: Test,
+  world: World,
+  kind: RuleKind,
+  first: FailedTarget
+): Promise<TestRule> =>
+  createRule(t, world, {
+    kind,
+    firstTarget: first,
+    owner: '_operator',
+    listenPort: await freePort(kind.portCount)
+  })
 
-/** One connection, or one datagram. */
-async function attempt({ kind, dial }: Placed): Promise<void> {
+/** Opens one connection, or sends one datagram; ignores a failure. */
+async function attempt({ kind, dial }: TestRule): Promise<void> {
   const caller = dial()
   if (kind.protocol === 'tcp')
-    await caller.say(100).catch(() => {}) // nobody is there
-  else caller.flood(100)
+    await caller.echo(100).catch(() => {}) // no target is available
+  else caller.send(100)
   caller.close()
 }
 
-async function keepTrying(placed: Placed, until: Promise<unknown>): Promise<void> {
+/** Makes attempts until the promise settles. */
+async function attemptUntil(rule: TestRule, until: Promise<unknown>): Promise<void> {
   let isOver = false
   const end = () => {
     isOver = true
   }
   until.then(end, end)
-  while (!isOver) await Promise.all([attempt(placed), soon()])
+  while (!isOver) await Promise.all([attempt(rule), retryDelay()])
   await until
 }
 
-/** Whoever sends datagrams sends them again: what went to a target that is gone is lost. */
-async function served({ kind, dial }: Placed): Promise<void> {
+/** Sends until one echo has come back. A datagram to a failed target is lost, so it is sent again. */
+async function exchangeOnce({ kind, dial }: TestRule): Promise<void> {
   const caller = dial()
-  if (kind.protocol === 'tcp') return caller.say(100)
-  while (caller.heard() === 0) {
-    caller.flood(100)
-    await soon()
+  if (kind.protocol === 'tcp') return caller.echo(100)
+  while (caller.received() === 0) {
+    caller.send(100)
+    await retryDelay()
   }
 }
 
-function told(
-  { agentSays }: World,
-  { ruleId }: Placed,
-  { to, from, target }: { readonly to: string; readonly from?: string; readonly target: Gone }
+function healthChange(
+  { agentLogged }: World,
+  { ruleId }: TestRule,
+  { to, from, target }: { readonly to: string; readonly from?: string; readonly target: FailedTarget }
 ) {
   const name = `${target.host}:${target.port}`
-  return agentSays(
+  return agentLogged(
     'rule.target.health_changed',
     event =>
       event['rule'] === ruleId &&
@@ -162,10 +185,10 @@ function told(
   )
 }
 
-async function until({ call }: World, { ruleId }: Placed, states: string): Promise<Rule> {
+async function waitForHealth({ call }: World, { ruleId }: TestRule, states: string): Promise<Rule> {
   for (;;) {
     const rule = await call<Rule>('GET', `/v1/rules/${ruleId}`)
     if (rule.targets.map(({ health }) => health.state).join() === states) return rule
-    await soon()
+    await retryDelay()
   }
 }

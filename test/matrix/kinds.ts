@@ -1,48 +1,48 @@
-// What a rule can be.
+// The kinds of rules that the matrix covers.
 import type { Protocol } from './callers.ts'
 
-export interface Kind {
+export interface RuleKind {
   readonly name: string
   readonly protocol: Protocol
-  /** Ports in a row. */
-  readonly width: number
-  /** Nothing listens on its first target. */
-  readonly isFirstDead: boolean
-  /** By TLS name: the neighbour has another name of the same port. */
-  readonly isNamed: boolean
-  /** More of the rule's body. */
-  readonly more: object
+  /** Number of consecutive listen ports. */
+  readonly portCount: number
+  /** Nothing listens on the first target. */
+  readonly firstTargetFails: boolean
+  /** Selected by TLS server name; the neighbour has another name on the same port. */
+  readonly hasServerName: boolean
+  /** Additional fields of the request body. */
+  readonly extraFields: object
 }
 
-const plain: Kind = {
+const plain: RuleKind = {
   name: 'plain',
   protocol: 'tcp',
-  width: 1,
-  isFirstDead: false,
-  isNamed: false,
-  more: {}
+  portCount: 1,
+  firstTargetFails: false,
+  hasServerName: false,
+  extraFields: {}
 }
-const range: Kind = { ...plain, name: 'range', width: 4 }
-const sni: Kind = { ...plain, name: 'SNI', isNamed: true }
-const sniSeveral: Kind = { ...sni, name: 'SNI with several targets', isFirstDead: true }
-const udp: Kind = { ...plain, name: 'UDP', protocol: 'udp' }
-const udpRange: Kind = { ...udp, name: 'UDP range', width: 4 }
-const watched: Kind = {
+const range: RuleKind = { ...plain, name: 'range', portCount: 4 }
+const sni: RuleKind = { ...plain, name: 'SNI', hasServerName: true }
+const sniSeveral: RuleKind = { ...sni, name: 'SNI with several targets', firstTargetFails: true }
+const udp: RuleKind = { ...plain, name: 'UDP', protocol: 'udp' }
+const udpRange: RuleKind = { ...udp, name: 'UDP range', portCount: 4 }
+const watched: RuleKind = {
   ...plain,
   name: 'plain with active health',
-  more: { health_check_interval_secs: 1 }
+  extraFields: { health_check_interval_secs: 1 }
 }
-const capped: Kind = {
+const capped: RuleKind = {
   ...plain,
   name: 'capped',
-  more: { rate_limit: { bandwidth_in_bps: 80_000_000, concurrent_connections: 100 } }
+  extraFields: { rate_limit: { bandwidth_in_bps: 80_000_000, concurrent_connections: 100 } }
 }
 
-/** Crossed with each limit. */
-export const kinds: readonly Kind[] = [
+/** Combined with each limit. */
+export const ruleKinds: readonly RuleKind[] = [
   plain,
   range,
-  { ...plain, name: 'multi-target', isFirstDead: true },
+  { ...plain, name: 'multi-target', firstTargetFails: true },
   sni,
   sniSeveral,
   udp,
@@ -50,8 +50,8 @@ export const kinds: readonly Kind[] = [
   watched
 ]
 
-/** These are opened again by an agent that was killed while its server was away. */
-export const reopened: readonly Kind[] = [plain, sniSeveral, udpRange]
+/** Used where a restarted agent restores its rules without the server. */
+export const restoredKinds: readonly RuleKind[] = [plain, sniSeveral, udpRange]
 
-/** These have a second target that takes over. */
-export const several: readonly Kind[] = [plain, range, sni, capped, watched, udp, udpRange]
+/** Used with a second target that takes over. */
+export const failoverKinds: readonly RuleKind[] = [plain, range, sni, capped, watched, udp, udpRange]

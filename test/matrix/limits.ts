@@ -1,37 +1,37 @@
-// What a rule, or its owner, can be limited to: what stays under it, what goes over it, and what must come of that.
+// The limits of a rule or its owner: traffic that stays under each, traffic that exceeds it, and the expected outcome.
 import type { Test } from 'tap'
 import { datagramBytes, type Protocol } from './callers.ts'
-import type { Placed } from './place.ts'
-import { soon, type World } from './world.ts'
+import type { TestRule } from './test-rule.ts'
+import { retryDelay, type World } from './world.ts'
 
 export interface Limit {
   readonly name: string
   readonly scope: 'rule' | 'owner'
-  /** Under which what is refused is counted. */
+  /** Rejection reason in stats and metrics. */
   readonly reason: string
-  caps(protocol: Protocol): object | null
+  rateLimit(protocol: Protocol): object | null
   readonly monthlyBytes: number | null
-  under(placed: Placed): Promise<void>
-  over(placed: Placed): Promise<Outcome>
-  /** What else must be so in the end. */
-  check?(t: Test, placed: Placed, world: World): Promise<void>
+  stayUnder(rule: TestRule): Promise<void>
+  exceed(rule: TestRule): Promise<Outcome>
+  /** Additional checks at the end. */
+  check?(t: Test, rule: TestRule, world: World): Promise<void>
 }
 
 export interface Outcome {
-  /** Connections, or datagrams. */
+  /** Number of refused connections or datagrams. */
   readonly refused: { readonly least: number; readonly most: number }
-  /** TCP connections waited for at least so long. */
+  /** Least time that TCP connections were throttled. */
   readonly waitedMs: number
 }
 
-const nobody = { least: 0, most: 0 }
-const all = Number.POSITIVE_INFINITY
+const none = { least: 0, most: 0 }
+const unlimited = Number.POSITIVE_INFINITY
 
-/** One connection, or the first datagram of a flow. */
-async function attempt({ kind, dial }: Placed): Promise<void> {
+/** Opens one connection, or sends the first datagram of a flow; ignores a refusal. */
+async function attempt({ kind, dial }: TestRule): Promise<void> {
   const caller = dial()
-  if (kind.protocol === 'udp') return caller.flood(100)
-  await caller.say(100).catch(() => {}) // the caller knows that it was refused
+  if (kind.protocol === 'udp') return caller.send(100)
+  await caller.echo(100).catch(() => {}) // `refused` counts it
 }
 
 const times = (count: number, task: () => Promise<void>): Promise<unknown> =>
@@ -45,25 +45,25 @@ function bandwidth(direction: 'in' | 'out', scope: Limit['scope']): Limit {
     name: scope === 'rule' ? `bandwidth ${direction}` : 'owner bandwidth',
     scope,
     reason: scope === 'rule' ? 'bandwidth' : 'owner_bandwidth',
-    caps: protocol => ({
+    rateLimit: protocol => ({
       [`bandwidth_${direction}_bps`]: bytesPerSec[protocol] * 8,
       [`bandwidth_${direction}_burst_bytes`]: burstBytes
     }),
     monthlyBytes: null,
-    under: ({ dial }) => dial().say(4_000),
-    async over({ kind, dial }) {
+    stayUnder: ({ dial }) => dial().echo(4_000),
+    async exceed({ kind, dial }) {
       const caller = dial()
       if (kind.protocol === 'udp') {
-        caller.flood(60 * datagramBytes)
+        caller.send(60 * datagramBytes)
         return { refused: { least: 20, most: 60 }, waitedMs: 0 }
       }
       const bytes = 300_000
       const leastMs = ((bytes - burstBytes) * 1000) / bytesPerSec.tcp
       const startedAt = performance.now()
-      await caller.say(bytes)
+      await caller.echo(bytes)
       const tookMs = performance.now() - startedAt
-      if (tookMs < leastMs) throw new Error(`${bytes} bytes came in ${tookMs} ms, they need ${leastMs}`)
-      return { refused: nobody, waitedMs: leastMs / 2 }
+      if (tookMs < leastMs) throw new Error(`${bytes} bytes took ${tookMs} ms, less than ${leastMs}`)
+      return { refused: none, waitedMs: leastMs / 2 }
     }
   }
 }
@@ -74,11 +74,11 @@ function connections(scope: Limit['scope']): Limit {
     name: scope === 'rule' ? 'concurrent connections' : 'owner connections',
     scope,
     reason: scope === 'rule' ? 'concurrent_connections' : 'owner_concurrent_connections',
-    caps: () => ({ concurrent_connections: most }),
+    rateLimit: () => ({ concurrent_connections: most }),
     monthlyBytes: null,
-    under: async ({ dial }) => void (await times(most, () => dial().say(500))),
-    async over(placed) {
-      await times(2, () => attempt(placed))
+    stayUnder: async ({ dial }) => void (await times(most, () => dial().echo(500))),
+    async exceed(rule) {
+      await times(2, () => attempt(rule))
       return { refused: { least: 2, most: 2 }, waitedMs: 0 }
     }
   }
@@ -88,11 +88,11 @@ const arrivals: Limit = {
   name: 'new connections per second',
   scope: 'rule',
   reason: 'new_connections_per_sec',
-  caps: () => ({ new_connections_per_sec: 1, new_connections_burst: 3 }),
+  rateLimit: () => ({ new_connections_per_sec: 1, new_connections_burst: 3 }),
   monthlyBytes: null,
-  under: async ({ dial }) => void (await times(3, () => dial().say(500))),
-  async over(placed) {
-    await times(12, () => attempt(placed))
+  stayUnder: async ({ dial }) => void (await times(3, () => dial().echo(500))),
+  async exceed(rule) {
+    await times(12, () => attempt(rule))
     return { refused: { least: 5, most: 12 }, waitedMs: 0 } // the bucket never holds more than 3
   }
 }
@@ -100,35 +100,35 @@ const arrivals: Limit = {
 const monthlyBytes = 40_000
 const overshootBytes = 64 * 1024
 
-/** As both ends have counted it. */
-const delivered = (placed: Placed): number => placed.received() + placed.heard()
+/** Bytes delivered in both directions, as counted by both ends. */
+const delivered = (rule: TestRule): number => rule.received() + rule.echoed()
 
 const quota: Limit = {
   name: 'byte budget',
   scope: 'owner',
   reason: 'traffic_quota_exhausted',
-  caps: () => null,
+  rateLimit: () => null,
   monthlyBytes,
-  under: ({ dial }) => dial().say(2_000),
-  async over(placed) {
-    const caller = placed.dial()
-    await caller.say(100)
-    caller.flood(60 * datagramBytes)
-    while (delivered(placed) < monthlyBytes) await soon()
-    await times(2, () => attempt(placed))
-    if (placed.kind.protocol === 'udp') return { refused: { least: 3, most: all }, waitedMs: 0 }
+  stayUnder: ({ dial }) => dial().echo(2_000),
+  async exceed(rule) {
+    const caller = rule.dial()
+    await caller.echo(100)
+    caller.send(60 * datagramBytes)
+    while (delivered(rule) < monthlyBytes) await retryDelay()
+    await times(2, () => attempt(rule))
+    if (rule.kind.protocol === 'udp') return { refused: { least: 3, most: unlimited }, waitedMs: 0 }
     await caller.ended // held, then reset
     return { refused: { least: 2, most: 2 }, waitedMs: 0 }
   },
-  async check(t, placed, { call, clientId }) {
+  async check(t, rule, { call, clientId }) {
     const status = await call<{ exhausted: boolean; bytes_used: number }>(
       'GET',
-      `/v1/users/${placed.owner}/quotas/${clientId}/status`
+      `/v1/users/${rule.owner}/quotas/${clientId}/status`
     )
-    t.match(status, { exhausted: true, bytes_used: delivered(placed) }, 'the quota is spent')
+    t.match(status, { exhausted: true, bytes_used: delivered(rule) }, 'the quota is exhausted')
     t.ok(
-      delivered(placed) <= monthlyBytes + overshootBytes * placed.callers.length,
-      'hardly more than the quota'
+      delivered(rule) <= monthlyBytes + overshootBytes * rule.callers.length,
+      'the quota is exceeded by no more than the allowed overshoot'
     )
   }
 }

@@ -1,4 +1,4 @@
-// Targets by name, with a real DNS server behind the agent's own resolver.
+// Targets with host names, resolved by the agent's own resolver through a real DNS server.
 import { setTimeout as after } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { type EngineName, selectEngine } from '../../agent/engine-selection.ts'
@@ -19,10 +19,10 @@ import {
 import { openDns, type Zone } from '../support/dns.ts'
 import { engines } from './world.ts'
 
-const ttlSecs = 1 // the least that the resolver keeps
+const ttlSecs = 1 // the resolver's minimum
 
-/** A rig whose questions go to a DNS server that answers from `zone`, as it is then. */
-async function named(t: Test, engine: EngineName, zone: Zone): Promise<EngineFixture> {
+/** An engine fixture whose names are resolved by a DNS server that serves the current content of `zone`. */
+async function fixtureWithDns(t: Test, engine: EngineName, zone: Zone): Promise<EngineFixture> {
   const dns = await openDns(t, zone, ttlSecs)
   const resolver = openResolver({ clock: systemClock, lookup: dnsLookup([dns.address]) })
   const { open } = selectEngine(engine)
@@ -42,12 +42,12 @@ async function named(t: Test, engine: EngineName, zone: Zone): Promise<EngineFix
 }
 
 for (const engine of engines) {
-  t.test(`${engine}: a broken AAAA costs a good A nothing but a moment`, async t => {
+  t.test(`${engine}: an unreachable AAAA address delays the A address only briefly`, async t => {
     const silent = await openUnresponsiveTarget(t, '::1')
     await openTarget(t, echo, { port: silent })
     const refusing = await openTarget(t, echo) // on 127.0.0.1 only
     const zone = { 'half.test': ['::1', '127.0.0.1'] }
-    const { engine: opened, counters } = await named(t, engine, zone)
+    const { engine: opened, counters } = await fixtureWithDns(t, engine, zone)
 
     for (const port of [silent, refusing]) {
       const rule = await ruleTo([{ host: 'half.test', port }], { preferIpv6: true })
@@ -58,8 +58,8 @@ for (const engine of engines) {
     t.match(counters(), { dnsFailures: 0, targetFailovers: 0, targets: [{ health: 'healthy' }] })
   })
 
-  t.test(`${engine}: a name that no server answers for leaves the caller to the next target`, async t => {
-    const { engine: opened, counters } = await named(t, engine, { 'broken.test': 'SERVFAIL' })
+  t.test(`${engine}: a caller gets the next target if a name cannot be resolved`, async t => {
+    const { engine: opened, counters } = await fixtureWithDns(t, engine, { 'broken.test': 'SERVFAIL' })
     const port = await openTarget(t, echo)
     const targets = ['gone.test', 'broken.test', '127.0.0.1'].map(host => ({ host, port }))
     const rule = await ruleTo(targets)
@@ -70,9 +70,9 @@ for (const engine of engines) {
     t.match(counters(), { dnsFailures: 2, targetFailovers: 1, connectionsTotal: 1 })
   })
 
-  t.test(`${engine}: a target whose address changes is followed, and who is there stays`, async t => {
+  t.test(`${engine}: new connections follow a changed address, open ones stay`, async t => {
     const zone: Record<string, string[]> = { 'moves.test': ['127.0.0.2'] }
-    const { engine: opened } = await named(t, engine, zone)
+    const { engine: opened } = await fixtureWithDns(t, engine, zone)
     const saying = (name: string) => (socket: Parameters<typeof echo>[0]) =>
       void socket.on('data', () => socket.write(name))
     const port = await openTarget(t, saying('old'), { host: '127.0.0.2' })
@@ -89,9 +89,9 @@ for (const engine of engines) {
     t.equal(await exchange(early, 'still?'), 'old')
   })
 
-  t.test(`${engine}: after a name was gone for a while its rule goes on`, async t => {
+  t.test(`${engine}: a rule works again once its missing name exists`, async t => {
     const zone: Record<string, string[]> = {}
-    const { engine: opened, counters } = await named(t, engine, zone)
+    const { engine: opened, counters } = await fixtureWithDns(t, engine, zone)
     const port = await openTarget(t, echo)
     const rule = await ruleTo([{ host: 'late.test', port }])
     await opened.open(rule)
@@ -99,7 +99,7 @@ for (const engine of engines) {
     t.equal(counters().dnsFailures, 5)
 
     zone['late.test'] = ['127.0.0.1']
-    await after(3_000) // as long as a failure is kept
+    await after(3_000) // how long a failed lookup is cached
 
     t.equal(await exchange(await openCaller(t, rule.from), 'hello'), 'hello')
   })

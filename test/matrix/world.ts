@@ -1,4 +1,4 @@
-// One server and one agent, in processes of their own, and what the cells ask of them.
+// One server and one agent in processes of their own, and the requests the tests make to them.
 import { setTimeout as after } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { EngineName } from '../../agent/engine-selection.ts'
@@ -15,21 +15,21 @@ import {
 } from '../support/test-cluster.ts'
 import { dial, openTarget } from './callers.ts'
 
-type Families = ReturnType<typeof readExposition>
+type MetricFamilies = ReturnType<typeof readExposition>
 
 export interface World {
   readonly clientId: string
   request(method: string, path: string, body?: object): Promise<{ status: number; body: unknown }>
-  /** What it answers, which must be no refusal. */
+  /** Returns the response body; throws for an error response. */
   call<T>(method: string, path: string, body?: object): Promise<T>
-  agentSays: Process['until']
+  agentLogged: Process['until']
   agentPid(): number
-  /** Server and agent are killed, the agent comes back alone, and all of these rules are open again. */
-  goAway(ruleIds: readonly string[]): Promise<void>
-  /** The server is there again, and so is its client. */
-  comeBack(): Promise<void>
-  /** Until everything that was forwarded before this call is in the server's books, and in `metric`. */
-  settle(): Promise<void>
+  /** Kills server and agent, restarts the agent alone, and waits until it has opened these rules again. */
+  restartAgentAlone(ruleIds: readonly string[]): Promise<void>
+  /** Starts the server again and waits until the client has connected. */
+  restartServer(): Promise<void>
+  /** Waits until the server has counted everything forwarded before this call, then updates `metric`. */
+  waitForReports(): Promise<void>
   metric(family: string, labels: Readonly<Record<string, string>>): number
 }
 
@@ -50,46 +50,46 @@ export interface Stats {
   }[]
 }
 
-/** Those that this machine can run. */
+/** The engines that this machine can run. */
 export const engines: readonly EngineName[] = loadNative().ok ? ['portable', 'native'] : ['portable']
 
-/** Before what only shows when it is asked for is asked for again. */
-export const soon = (): Promise<void> => after(200)
+/** Interval between polls. */
+export const retryDelay = (): Promise<void> => after(200)
 
-/** Held long enough that whoever is held has read what was delivered, short enough to see the end of it. */
+/** Long enough for a connection on hold to read what was delivered, short enough to wait for its end. */
 const config = 'quota_hold_secs = 2\n'
 
 export async function openWorld(t: Test, engine: EngineName, more = ''): Promise<World> {
-  const on = await testCluster(t, {}, config + more)
+  const cluster = await testCluster(t, {}, config + more)
   const env = { SVC_ENGINE: engine, SVC_METRICS_LISTEN: '127.0.0.1:0' }
-  const paris = await startAgent(t, on, 'paris', { env })
-  const request = requester(on)
-  const call = caller(request)
-  const scrape = async (): Promise<Families> => {
-    const { port } = await on.server.until('metrics.listening')
+  const paris = await startAgent(t, cluster, 'paris', { env })
+  const request = requestTo(cluster)
+  const call = callWith(request)
+  const scrape = async (): Promise<MetricFamilies> => {
+    const { port } = await cluster.server.until('metrics.listening')
     return readExposition(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text())
   }
-  const booked = await openMarker(t, call, scrape)
-  let families: Families = new Map()
+  const waitForReports = await openMarker(t, call, scrape)
+  let families: MetricFamilies = new Map()
   return {
     clientId: paris.clientId,
     request,
     call,
-    agentSays: (event, fits) => paris.agent.until(event, fits),
+    agentLogged: (event, fits) => paris.agent.until(event, fits),
     agentPid: () => paris.agent.pid,
-    goAway: ruleIds => goAway(on, paris, ruleIds),
-    async comeBack() {
-      await on.restart()
-      await on.server.until('client.connected')
+    restartAgentAlone: ruleIds => restartAgentAlone(cluster, paris, ruleIds),
+    async restartServer() {
+      await cluster.restart()
+      await cluster.server.until('client.connected')
     },
-    async settle() {
-      families = await booked()
+    async waitForReports() {
+      families = await waitForReports()
     },
-    metric: (family, labels) => readingOf(families, family, labels)
+    metric: (family, labels) => metricValue(families, family, labels)
   }
 }
 
-function requester({ origin }: TestCluster): World['request'] {
+function requestTo({ origin }: TestCluster): World['request'] {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   return async (method, path, body) => {
     const reply = await fetch(`${origin}${path}`, {
@@ -97,24 +97,24 @@ function requester({ origin }: TestCluster): World['request'] {
       headers,
       ...(body && { body: JSON.stringify(body) })
     })
-    const said = await reply.text()
-    return { status: reply.status, body: said === '' ? null : JSON.parse(said) }
+    const text = await reply.text()
+    return { status: reply.status, body: text === '' ? null : JSON.parse(text) }
   }
 }
 
-const caller =
+const callWith =
   (request: World['request']): World['call'] =>
   async <T>(method: string, path: string, body?: object) => {
     const reply = await request(method, path, body)
     if (reply.status >= 400) throw new Error(`${method} ${path}: ${JSON.stringify(reply)}`)
-    return reply.body as T // what the route's schema says
+    return reply.body as T // guaranteed by the route's schema
   }
 
 /**
- * A report says everything up to an instant: once what passed last is booked, all else is. So is the time for which
- * it waited, since it was slow.
+ * Creates a throttled rule and returns a function that sends through it and waits until its bytes and its throttle time
+ * are counted. A report covers everything up to one instant, so all earlier traffic is then counted, too.
  */
-async function openMarker(t: Test, call: World['call'], scrape: () => Promise<Families>) {
+async function openMarker(t: Test, call: World['call'], scrape: () => Promise<MetricFamilies>) {
   const target = await openTarget(t, 'tcp', await freePort())
   const listen = await freePort()
   const { rule_id: rule } = await call<{ rule_id: string }>('POST', '/v1/rules', {
@@ -124,27 +124,35 @@ async function openMarker(t: Test, call: World['call'], scrape: () => Promise<Fa
     rate_limit: { bandwidth_in_bps: 80_000, bandwidth_in_burst_bytes: 100 }
   })
   return async () => {
-    await dial(t, 'tcp', listen, Buffer.alloc(0)).say(1000)
-    const booked = async () => (await call<Stats>('GET', `/v1/rules/${rule}/stats`)).bytes_in
-    while ((await booked()) < target.received()) await soon()
+    await dial(t, 'tcp', listen, Buffer.alloc(0)).echo(1000)
+    const countedBytes = async () => (await call<Stats>('GET', `/v1/rules/${rule}/stats`)).bytes_in
+    while ((await countedBytes()) < target.received()) await retryDelay()
     for (;;) {
       const families = await scrape()
-      if (readingOf(families, 'svc_rate_limit_throttle_seconds_total', { rule }) > 0) return families
-      await soon()
+      if (metricValue(families, 'svc_rate_limit_throttle_seconds_total', { rule }) > 0) return families
+      await retryDelay()
     }
   }
 }
 
-function readingOf(families: Families, family: string, labels: Readonly<Record<string, string>>): number {
+function metricValue(
+  families: MetricFamilies,
+  family: string,
+  labels: Readonly<Record<string, string>>
+): number {
   const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`)
   const series = [...(families.get(family)?.series ?? [])]
   return series.find(([written]) => wanted.every(label => written.split(',').includes(label)))?.[1] ?? 0
 }
 
-async function goAway(on: TestCluster, paris: RunningAgent, ruleIds: readonly string[]): Promise<void> {
-  on.server.signal('SIGKILL')
+async function restartAgentAlone(
+  cluster: TestCluster,
+  paris: RunningAgent,
+  ruleIds: readonly string[]
+): Promise<void> {
+  cluster.server.signal('SIGKILL')
   paris.agent.signal('SIGKILL')
-  await Promise.all([on.server.exit, paris.agent.exit])
+  await Promise.all([cluster.server.exit, paris.agent.exit])
   paris.restart()
   const { agent } = paris
   await Promise.all(ruleIds.map(id => agent.until('rule.opened', ({ rule }) => rule === id)))

@@ -16,9 +16,9 @@ export function readExposition(text: string): Map<string, Family> {
   let current = ''
   let help = ''
   for (const line of text.split('\n')) {
-    const [, what, name = '', rest = ''] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line) ?? []
-    if (what === 'HELP') help = rest
-    else if (what === 'TYPE') {
+    const [, keyword, name = '', rest = ''] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line) ?? []
+    if (keyword === 'HELP') help = rest
+    else if (keyword === 'TYPE') {
       if (families.has(name)) throw new Error(`${name} comes twice`)
       families.set(name, { type: rest, help, series: new Map() })
       current = name

@@ -27,7 +27,7 @@ server.listen({ host: process.argv[1], port: 0 }, () => console.log(server.addre
 `
 
 /** Answers its port. */
-export async function web(t: Test, host = '127.0.0.1'): Promise<number> {
+export async function startWebServer(t: Test, host = '127.0.0.1'): Promise<number> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', program, host], { stdio: 'pipe' })
   t.teardown(async () => {
     child.kill('SIGKILL')
@@ -39,7 +39,7 @@ export async function web(t: Test, host = '127.0.0.1'): Promise<number> {
 
 /** Sends zeros to whoever connects, for as long as they are taken, and begins when `together` are there. Answers its
  * port. */
-export async function zeros(t: Pick<Test, 'teardown'>, together = 1): Promise<number> {
+export async function startZeroServer(t: Pick<Test, 'teardown'>, together = 1): Promise<number> {
   const block = Buffer.alloc(64 * 1024)
   const all = Promise.withResolvers<void>()
   const server = createServer(socket => {

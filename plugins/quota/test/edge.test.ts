@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { freePort } from '../../../test/support/ports.ts'
 import { startAgent, testCluster } from '../../../test/support/test-cluster.ts'
-import { zeros } from '../../../test/support/web.ts'
+import { startZeroServer } from '../../../test/support/web.ts'
 import type { QuotaRow } from '../schema.ts'
 
 interface Reader {
@@ -68,7 +68,7 @@ const slack = 64 * 1024 // a live connection
 async function world(t: Test, { readers = 1 } = {}) {
   const on = await testCluster(t, { SVC_QUOTA_HOLD_SECS: '60' })
   const agent = await startAgent(t, on, 'paris')
-  const [target, port, second] = [await zeros(t, readers), await freePort(), await freePort()]
+  const [target, port, second] = [await startZeroServer(t, readers), await freePort(), await freePort()]
   await on.call('POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
   await on.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
   for (const listen_port of [port, second])

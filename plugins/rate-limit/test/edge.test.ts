@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { freePort } from '../../../test/support/ports.ts'
 import { startAgent, testCluster } from '../../../test/support/test-cluster.ts'
-import { zeros } from '../../../test/support/web.ts'
+import { startZeroServer } from '../../../test/support/web.ts'
 
 function reader(t: Test, port: number) {
   const socket = connect(port, '127.0.0.1').on('error', () => {})
@@ -36,7 +36,7 @@ const perSec = 4 * MiB
 t.test('a limit slows open connections until it is removed; one connection too many is refused', async t => {
   const on = await testCluster(t)
   await startAgent(t, on, 'paris')
-  const [target, port] = [await zeros(t), await freePort()]
+  const [target, port] = [await startZeroServer(t), await freePort()]
   const { rule_id } = await on.json<{ rule_id: string }>(
     ...['rule', 'push', 'paris', String(port), `127.0.0.1:${target}`],
     ...['--concurrent-connections', '1']
@@ -60,7 +60,7 @@ t.test('a limit slows open connections until it is removed; one connection too m
 t.test('an envelope limits all rules of an owner together, also later ones', async t => {
   const on = await testCluster(t)
   const { clientId } = await startAgent(t, on, 'paris')
-  const target = await zeros(t)
+  const target = await startZeroServer(t)
   const ports = [await freePort(), await freePort(), await freePort()]
   const path = `/v1/clients/${clientId}/owners/_operator/rate-limit`
   const push = (port: number) =>

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { freePort } from '../../../test/support/ports.ts'
 import { startAgent, testCluster, token } from '../../../test/support/test-cluster.ts'
-import { get, web } from '../../../test/support/web.ts'
+import { get, startWebServer } from '../../../test/support/web.ts'
 import { pluginOfScript, pluginOfStack } from '../plugin-of.ts'
 
 const looper = join(import.meta.dirname, 'looper')
@@ -20,7 +20,7 @@ patience_secs = 0.5
 `
     )
     await startAgent(t, on, 'paris')
-    const [page, port] = [await web(t), await freePort()]
+    const [page, port] = [await startWebServer(t), await freePort()]
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const body = JSON.stringify({
       client: 'paris',
@@ -45,7 +45,7 @@ patience_secs = 0.5
 t.test('code that blocks an agent is named in its log, and its engine keeps forwarding', async t => {
   const on = await testCluster(t, {}, `[plugins."${looper}"]\n`)
   const { agent } = await startAgent(t, on, 'paris', { args: ['--config', on.configFile] })
-  const [page, port, next] = [await web(t), await freePort(), await freePort()]
+  const [page, port, next] = [await startWebServer(t), await freePort(), await freePort()]
   const push = (listen_port: number) =>
     on.call('POST', '/v1/rules', {
       client: 'paris',
