@@ -1,4 +1,4 @@
-// A page of somebody else's, in a browser that holds the cookie: what it may send, and that none of it does anything.
+// Cross-site request forgery: requests of a foreign page, in a browser that has the session cookie, have no effect.
 import t from 'tap'
 import { onboardedServer, origin, signedInBrowser } from '../../plugins/auth/test/fixture.ts'
 
@@ -62,7 +62,7 @@ t.test('a form, a beacon or a no-cors fetch of another page cannot change anythi
   t.same((await page.call('GET', '/v1/users/root/credentials')).body, [])
 })
 
-t.test('a read does not become a write by a header or a parameter', async t => {
+t.test('a header or parameter does not turn a read into a write', async t => {
   const api = await onboardedServer(t)
   const page = await signedInBrowser(api)
   const overrides = {

@@ -1,4 +1,4 @@
-// Who is here, and what is there? Answers that are the same, word for word, whether it is or not.
+// Enumeration: responses do not reveal whether a user or a resource exists.
 import t from 'tap'
 import { addUser, type ErrorBody, login, onboardedServer } from '../../plugins/auth/test/fixture.ts'
 import { accessFixture, canaryOf } from './fixture.ts'
@@ -56,7 +56,7 @@ t.test('a resource that a plain user may not see gets the response of a missing 
   )
   const hidden = stray.find(({ client_name }) => client_name === canaryOf('none'))
   if (!hidden) throw new Error('ada sees every client')
-  const nobody = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
+  const unknownId = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
   const ada = { authorization: 'Bearer svct_ada' }
   const ask = (method: 'GET' | 'POST', url: string, body?: object) =>
     access.call<ErrorBody>(method, url, body, ada)
@@ -64,21 +64,21 @@ t.test('a resource that a plain user may not see gets the response of a missing 
     ask('POST', '/v1/rules', { ...requestOf('POST /v1/rules', access).body, client, listen_port: 9 })
   const pairs = [
     [await ask('GET', `/v1/clients/${hidden.client_id}`), await ask('GET', '/v1/clients/nonsense')],
-    [await push(hidden.client_id), await push(nobody)],
+    [await push(hidden.client_id), await push(unknownId)],
     [await push(hidden.client_name), await push('nonsense')],
     [await ask('GET', '/v1/users/root'), await ask('GET', '/v1/users/no-one')],
     [await ask('GET', '/v1/users/root/credentials'), await ask('GET', '/v1/users/no-one/credentials')],
     [await ask('GET', '/v1/rules?owner=root'), await ask('GET', '/v1/rules?owner=no-one')],
     [await ask('GET', `/v1/rules?client=${hidden.client_id}`), await ask('GET', '/v1/rules?client=nonsense')]
   ] as const
-  const sent = [hidden.client_id, hidden.client_name, nobody, 'nonsense', 'root', 'no-one']
+  const sent = [hidden.client_id, hidden.client_name, unknownId, 'nonsense', 'root', 'no-one']
 
-  for (const [there, notThere] of pairs) {
-    t.equal(there.status, notThere.status)
-    t.equal(nameless(there.body, sent), nameless(notThere.body, sent))
+  for (const [existing, missing] of pairs) {
+    t.equal(existing.status, missing.status)
+    t.equal(withoutSentValues(existing.body, sent), withoutSentValues(missing.body, sent))
   }
 })
 
-/** What the caller itself has sent is no news. */
-const nameless = (body: unknown, sent: readonly string[]): string =>
-  sent.reduce((text, word) => text.replaceAll(word, '*'), JSON.stringify(body))
+/** Masks values that the caller itself sent, which may differ. */
+const withoutSentValues = (body: unknown, sent: readonly string[]): string =>
+  sent.reduce((text, value) => text.replaceAll(value, '*'), JSON.stringify(body))

@@ -1,4 +1,4 @@
-// What may be sent as a body, and what it must not become: another's right, another kind of object, a failure of ours.
+// Malicious request bodies: none grants rights, changes an object's type, or causes an internal error.
 import t, { type Test } from 'tap'
 import type { TestServer } from '../../kit/test-server.ts'
 import { addUser, type ErrorBody, onboardedServer } from '../../plugins/auth/test/fixture.ts'

@@ -1,4 +1,4 @@
-// What was taken once is no use again: cookies and tokens after each of their ends.
+// Replay: cookies and tokens are refused after each event that ends them.
 import { createHash } from 'node:crypto'
 import t, { type Test } from 'tap'
 import type { Reply, TestServer } from '../../kit/test-server.ts'
@@ -63,11 +63,11 @@ const endings: Readonly<
     }
     await other.call('POST', '/v1/users/me/password', body)
   },
-  'a time of being disabled': async api => {
+  'the user was disabled and enabled again': async api => {
     await api.call('PATCH', '/v1/users/ada', { disabled: true })
     await api.call('PATCH', '/v1/users/ada', { disabled: false })
   },
-  'a deletion, and a new user of that name': async api => {
+  'the user was deleted and created again': async api => {
     await api.call('DELETE', '/v1/users/ada')
     await api.call('POST', '/v1/users', {
       user_id: 'ada',
@@ -78,7 +78,7 @@ const endings: Readonly<
 }
 
 for (const [what, end] of Object.entries(endings))
-  t.test(`a cookie is dead after ${what}`, async t => {
+  t.test(`a cookie is invalid after ${what}`, async t => {
     const api = await open(t)
     await addUser(api, 'ada')
     const page = await signedInBrowser(api, { user_id: 'ada' })
@@ -89,19 +89,19 @@ for (const [what, end] of Object.entries(endings))
     t.match(await me(api, { cookie: page.cookie }), refused)
   })
 
-/** Each takes ada's token away. */
+/** Events that invalidate ada's token. */
 const revocations: Readonly<Record<string, (api: TestServer, path: string) => Promise<unknown>>> = {
   'a revocation': (api, path) => api.call('DELETE', path),
   'a rotation': (api, path) => api.call('POST', `${path}/rotate`),
   'a password reset': api => api.call('POST', '/v1/users/ada/password'),
-  'a deletion, and a new user of that name': async api => {
+  'the user was deleted and created again': async api => {
     await api.call('DELETE', '/v1/users/ada')
     await api.call('POST', '/v1/users', { user_id: 'ada', display_name: 'Other' })
   }
 }
 
 for (const [what, revoke] of Object.entries(revocations))
-  t.test(`a token is dead after ${what}`, async t => {
+  t.test(`a token is invalid after ${what}`, async t => {
     const api = await open(t)
     await addUser(api, 'ada')
     const { credential_id: id, token } = await issue(api, 'ada')

@@ -40,8 +40,8 @@ t.test('SQL in ids and parameters has no effect', async t => {
   ]
   const before = rowsOf(await api.call('GET', '/v1/users'))
 
-  for (const word of hostile) {
-    const id = encodeURIComponent(word)
+  for (const input of hostile) {
+    const id = encodeURIComponent(input)
     const answers = [
       await api.call('GET', `/v1/users/${id}`),
       await api.call('DELETE', `/v1/users/${id}`),
@@ -49,10 +49,10 @@ t.test('SQL in ids and parameters has no effect', async t => {
       await api.call('GET', `/v1/clients/${id}`),
       await api.call('DELETE', `/v1/rules/${id}`),
       await api.call('DELETE', `/v1/grants/${id}`),
-      await api.call('POST', '/v1/grants', { ...grant, user_id: word }),
-      await api.call('POST', '/v1/grants', { ...grant, user_id: 'root', client: word, client_id: undefined })
+      await api.call('POST', '/v1/grants', { ...grant, user_id: input }),
+      await api.call('POST', '/v1/grants', { ...grant, user_id: 'root', client: input, client_id: undefined })
     ]
-    t.same(new Set(answers.map(({ status }) => status)), new Set([404]), JSON.stringify(word))
+    t.same(new Set(answers.map(({ status }) => status)), new Set([404]), JSON.stringify(input))
     for (const list of [`/v1/grants?user_id=${id}`, `/v1/rules?client=${id}`, `/v1/rules?owner=${id}`])
       t.same(await api.call('GET', list).then(({ status, body }) => [status, body]), [200, []], list)
     t.equal((await api.call('GET', `/v1/users?cursor=${id}`)).status, 400, 'a cursor')

@@ -18,11 +18,11 @@ export interface Caller {
 const proof = { origin, 'x-svc-csrf': '1' }
 const bearerOf = (userId: string) => ({ authorization: `Bearer svct_${userId}` })
 const cookieOf = (userId: string) => ({ authorization: '', cookie: `svc_session=session-of-${userId}` })
-const nobody = { authorization: '' }
+const unauthenticated = { authorization: '' }
 
 type Made = Omit<Caller, 'groups'>
 const all: readonly Made[] = [
-  { name: 'none', role: 'plain', userId: null, headers: nobody },
+  { name: 'none', role: 'plain', userId: null, headers: unauthenticated },
   { name: 'bad-bearer', role: 'plain', userId: null, headers: { authorization: 'Bearer svct_nonsense' } },
   { name: 'expired', role: 'plain', userId: 'exa', headers: bearerOf('exa') },
   { name: 'revoked', role: 'plain', userId: 'rex', headers: bearerOf('rex') },

@@ -124,16 +124,16 @@ export async function accessFixture(t: Test): Promise<AccessFixture> {
   await rules.call('DELETE', `/v1/grants/${lost}`)
 
   /** Creates a resource of the type that the path segment names, for this owner. Null: impossible for this caller. */
-  async function make(word: string, owner: string, of: Caller): Promise<string | null> {
+  async function make(segment: string, owner: string, of: Caller): Promise<string | null> {
     const isOwn = owner === of.userId
-    if (word === 'users' || word === 'owners') return owner
-    if (word === 'credentials') return credential(owner)
-    if (word === 'sessions') return session(owner)
-    if (word === 'grants') return grant('zoe') // a caller's own would let it do more
-    if (word === 'client-enrollments') return enrollment()
-    if (word === 'apply-leases')
+    if (segment === 'users' || segment === 'owners') return owner
+    if (segment === 'credentials') return credential(owner)
+    if (segment === 'sessions') return session(owner)
+    if (segment === 'grants') return grant('zoe') // a grant of the caller itself would give it more rights
+    if (segment === 'client-enrollments') return enrollment()
+    if (segment === 'apply-leases')
       return lease(isOwn ? { ...of.headers } : { authorization: 'Bearer svct_zoe' })
-    if (word !== 'rules') return clientOf(of, isOwn)
+    if (segment !== 'rules') return clientOf(of, isOwn)
     if (isOwn && of.name === 'ungranted') return goneRule
     return isOwn && of.name === 'stranger' ? null : rule(owner)
   }
@@ -145,22 +145,23 @@ export async function accessFixture(t: Test): Promise<AccessFixture> {
   }
 
   const shared = new Map<string, Promise<string | null>>()
-  const share: typeof make = (word, owner, of) => {
-    const key = `${word} ${owner} ${of.name}`
-    const made = shared.get(key) ?? make(word, owner, of)
+  const share: typeof make = (segment, owner, of) => {
+    const key = `${segment} ${owner} ${of.name}`
+    const made = shared.get(key) ?? make(segment, owner, of)
     shared.set(key, made)
     return made
   }
 
   async function pathOf(path: string, caller: Caller, kind: Kind, life: 'shared' | 'fresh') {
-    const words = segmentsOf(path)
+    const segments = segmentsOf(path)
     const [thing, other] = life === 'fresh' ? [make, await user()] : [share, 'zoe']
     const me = caller.userId ?? 'ada'
     let filled = path
-    for (const [at, word] of words.entries()) {
-      const relation = relationAt(kind, at, words.length)
+    for (const [at, segment] of segments.entries()) {
+      const relation = relationAt(kind, at, segments.length)
       const isOther = relation === 'foreign' || kind === 'foreign'
-      const id = relation === 'missing' ? absent(word, kind) : await thing(word, isOther ? other : me, caller)
+      const id =
+        relation === 'missing' ? absent(segment, kind) : await thing(segment, isOther ? other : me, caller)
       if (id === null) return null
       filled = filled.replace(/:\w+/, id)
     }
@@ -193,7 +194,7 @@ async function endSessionOfRex(rules: RulesFixture, { store, clock }: Deps): Pro
   if (status !== 204) throw new Error(`rex had no session: ${status}`)
 }
 
-const absent = (word: string, kind: Kind): string => {
+const absent = (segment: string, kind: Kind): string => {
   if (kind === 'malformed') return "%27%20OR%20'1'='1%00%E2%80%AE"
-  return word === 'users' || word === 'owners' ? 'no-one' : '01ARZ3NDEKTSV4RRFFQ69G5FAV'
+  return segment === 'users' || segment === 'owners' ? 'no-one' : '01ARZ3NDEKTSV4RRFFQ69G5FAV'
 }

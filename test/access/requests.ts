@@ -1,4 +1,4 @@
-// What a valid request needs besides its path, for each route that has a body, a query or a required state.
+// Bodies, queries and preconditions of a valid request, for each route that needs any.
 import { leaseMs } from '../../plugins/apply/leases.ts'
 import { password } from './callers.ts'
 import type { AccessFixture } from './fixture.ts'

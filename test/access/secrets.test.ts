@@ -132,28 +132,32 @@ t.test('no secret appears where it must not', { timeout: 240_000 }, async t => {
     t.same([...new Set(modesIn(dir))].sort(), ['dir 700', 'file 600'], dir)
 })
 
-t.test('up hands its code over where no other process can read it', { timeout: 240_000 }, async t => {
-  const dir = join(t.testdir(), 'data')
-  const places = openSecretSearch()
-  const up = start(t, ['up'], {
-    SVC_DATA_DIR: dir,
-    SVC_OPERATOR_HTTP_LISTEN: `127.0.0.1:${await freePort()}`,
-    SVC_CONTROL_LISTEN: `127.0.0.1:${await freePort()}`,
-    SVC_METRICS_LISTEN: '127.0.0.1:0',
-    SVC_LOG_LEVEL: 'debug'
-  })
-  places.watchProcess('up', up)
-  const looking = setInterval(() => places.scan({}), 20) // whoever enrolls lives for a moment, and says nothing
-  t.teardown(() => clearInterval(looking))
-  await up.until('client.connected')
-  clearInterval(looking)
-  places.scan({ up: dir })
-  up.signal('SIGTERM')
-  await up.exit
+t.test(
+  '`sluice up` passes its enrollment code where no other process can read it',
+  { timeout: 240_000 },
+  async t => {
+    const dir = join(t.testdir(), 'data')
+    const places = openSecretSearch()
+    const up = start(t, ['up'], {
+      SVC_DATA_DIR: dir,
+      SVC_OPERATOR_HTTP_LISTEN: `127.0.0.1:${await freePort()}`,
+      SVC_CONTROL_LISTEN: `127.0.0.1:${await freePort()}`,
+      SVC_METRICS_LISTEN: '127.0.0.1:0',
+      SVC_LOG_LEVEL: 'debug'
+    })
+    places.watchProcess('up', up)
+    const looking = setInterval(() => places.scan({}), 20) // the enrolling process is short-lived and logs nothing
+    t.teardown(() => clearInterval(looking))
+    await up.until('client.connected')
+    clearInterval(looking)
+    places.scan({ up: dir })
+    up.signal('SIGTERM')
+    await up.exit
 
-  t.match(places.placesOf('enroll\0-'), ['arguments of up'], 'the enrollment was seen')
-  t.same(places.placesOf('svc://'), [])
-  t.same(places.placesOf(readFileSync(join(dir, 'operator-token'), 'utf8').trim()), [
-    'file up/operator-token'
-  ])
-})
+    t.match(places.placesOf('enroll\0-'), ['arguments of up'], 'the enrollment was seen')
+    t.same(places.placesOf('svc://'), [])
+    t.same(places.placesOf(readFileSync(join(dir, 'operator-token'), 'utf8').trim()), [
+      'file up/operator-token'
+    ])
+  }
+)

@@ -118,8 +118,8 @@ export interface Row {
 }
 
 const lines = (text: string): string[] => text.split('\n').filter(line => line.trim() !== '')
-const pairs = (words: readonly string[]): Map<string, string> =>
-  new Map(words.map(word => word.split('=') as [string, string]))
+const pairs = (entries: readonly string[]): Map<string, string> =>
+  new Map(entries.map(entry => entry.split('=') as [string, string]))
 
 export const rows: readonly Row[] = lines(table).map(line => {
   const [method = '', path = '', access = '', ok = '', ...special] = line.slice(2).trim().split(/ +/)
@@ -133,8 +133,8 @@ const verdicts = new Map(
   lines(ids)
     .slice(2)
     .map(line => {
-      const [word = '', ...cells] = line.trim().split(/ +/)
-      return [word, cells]
+      const [segment = '', ...cells] = line.trim().split(/ +/)
+      return [segment, cells]
     })
 )
 
@@ -157,16 +157,18 @@ function expected({ method, path, access, ok, special }: Asked, caller: Caller, 
 
 /** Returns the path segment before each id. */
 export const segmentsOf = (path: string): string[] =>
-  [...path.matchAll(/([\w-]+)\/:/g)].map(([, word]) => word ?? '')
+  [...path.matchAll(/([\w-]+)\/:/g)].map(([, segment]) => segment ?? '')
 
 /** The first id without access decides; the owner of an envelope is checked before its client. */
 function verdictOf(path: string, caller: Caller, kind: Kind): string | null {
-  const words = segmentsOf(path)
-  const inOrder = [...words.entries()].sort(([, a], [, b]) => Number(b === 'owners') - Number(a === 'owners'))
-  for (const [at, word] of inOrder) {
-    const cells = verdicts.get(word)
-    if (!cells) throw new TypeError(`table.ts has no line for ids of ${word}`)
-    const relation = relationOf(caller, word, relationAt(kind, at, words.length))
+  const segments = segmentsOf(path)
+  const inOrder = [...segments.entries()].sort(
+    ([, a], [, b]) => Number(b === 'owners') - Number(a === 'owners')
+  )
+  for (const [at, segment] of inOrder) {
+    const cells = verdicts.get(segment)
+    if (!cells) throw new TypeError(`table.ts has no line for ids of ${segment}`)
+    const relation = relationOf(caller, segment, relationAt(kind, at, segments.length))
     const cell = cells[(caller.role === 'plain' ? 0 : 2) + (relation === 'missing' ? 1 : 0)] ?? '.'
     if (relation !== 'own' && cell !== '.') return cell
   }
@@ -186,10 +188,10 @@ export function relationAt(kind: Kind, at: number, count: number): Relation {
 }
 
 /** The operator is not a user; a caller whose grant was deleted has lost the rule and cannot see the client. */
-function relationOf({ name }: Caller, word: string, share: Relation): Relation {
+function relationOf({ name }: Caller, segment: string, share: Relation): Relation {
   if (share !== 'own') return share
-  if (name === 'operator' && word === 'users') return 'missing'
+  if (name === 'operator' && segment === 'users') return 'missing'
   if (name !== 'ungranted') return 'own'
-  if (word === 'rules') return 'missing'
-  return word === 'clients' ? 'foreign' : 'own'
+  if (segment === 'rules') return 'missing'
+  return segment === 'clients' ? 'foreign' : 'own'
 }

@@ -10,7 +10,7 @@ import { engines, openWorld, retryDelay, type Stats, type World } from '../matri
 import { freePort } from '../support/ports.ts'
 
 const host = '127.0.0.1'
-const nothing = Buffer.alloc(0)
+const noHello = Buffer.alloc(0)
 
 t.jobs = engines.length
 
@@ -21,27 +21,27 @@ for (const engine of engines)
       t.test(
         `${kind.name}: a rate limit that is set and removed applies to live traffic`,
         { buffered: true },
-        t => capsChange(t, world, kind)
+        t => testRateLimitChange(t, world, kind)
       )
       t.test(
-        `${kind.name}: live traffic outlasts a removed rule, and its port is free at once`,
+        `${kind.name}: live traffic continues after its rule is removed, and the port is free at once`,
         { buffered: true },
-        t => drains(t, world, kind)
+        t => testRemoval(t, world, kind)
       )
       t.test(
-        `${kind.name}: a port that another program holds fails all of it, and for good`,
+        `${kind.name}: a rule fails for good if another program uses one of its ports`,
         { buffered: true },
-        t => portHeld(t, world, kind)
+        t => testPortInUse(t, world, kind)
       )
       t.test(
         `${kind.name}: of many concurrent creates for one port exactly one succeeds`,
         { buffered: true },
-        t => oneWins(t, world, kind)
+        t => testConcurrentCreates(t, world, kind)
       )
     }
   })
 
-const stand = async (t: Test, world: World, kind: RuleKind): Promise<TestRule> =>
+const createTestRule = async (t: Test, world: World, kind: RuleKind): Promise<TestRule> =>
   createRule(t, world, { kind, owner: '_operator', listenPort: await freePort(kind.portCount) })
 
 const slowBytesPerSec = 10_000
@@ -51,26 +51,26 @@ const slow = {
   concurrent_connections: 1
 }
 
-async function capsChange(t: Test, world: World, kind: RuleKind): Promise<void> {
-  const placed = await stand(t, world, kind)
-  const put = (rate_limit: object | null) => world.call('PUT', `/v1/rules/${placed.ruleId}`, { rate_limit })
-  const live = placed.dial()
+async function testRateLimitChange(t: Test, world: World, kind: RuleKind): Promise<void> {
+  const rule = await createTestRule(t, world, kind)
+  const put = (rate_limit: object | null) => world.call('PUT', `/v1/rules/${rule.ruleId}`, { rate_limit })
+  const live = rule.dial()
   await live.echo(4_000)
 
   await put(slow)
 
   await isSlow(t, live, kind.protocol)
-  const before = placed.refused()
-  const late = placed.dial()
+  const before = rule.refused()
+  const late = rule.dial()
   if (kind.protocol === 'udp') late.send(100)
   else await t.rejects(late.echo(100), 'one too many')
-  await rejected(world, placed, { concurrent_connections: 1 })
-  t.equal(placed.refused() - before, 1)
+  await rejected(world, rule, { concurrent_connections: 1 })
+  t.equal(rule.refused() - before, 1)
 
   await put(null)
 
   await live.echo(kind.protocol === 'udp' ? 20_000 : 1_000_000) // which would take 100 s
-  await placed.dial().echo(100)
+  await rule.dial().echo(100)
 }
 
 async function isSlow(t: Test, live: Caller, protocol: Protocol): Promise<void> {
@@ -95,17 +95,17 @@ async function rejected({ call }: World, { ruleId }: TestRule, wanted: Stats['re
   }
 }
 
-async function drains(t: Test, world: World, kind: RuleKind): Promise<void> {
-  const placed = await stand(t, world, kind)
-  const live = placed.dial()
+async function testRemoval(t: Test, world: World, kind: RuleKind): Promise<void> {
+  const rule = await createTestRule(t, world, kind)
+  const live = rule.dial()
   await live.echo(4_000)
-  const url = `/v1/rules/${placed.ruleId}`
+  const url = `/v1/rules/${rule.ruleId}`
 
   t.equal((await world.request('DELETE', url)).status, 204)
 
   const { rule_id: next } = await world.call<{ rule_id: string }>('POST', '/v1/rules', {
-    ...bodyOf(kind, placed.listenPort),
-    targets: [{ host, port: placed.targets[0]?.port }]
+    ...bodyOf(kind, rule.listenPort),
+    targets: [{ host, port: rule.targets[0]?.port }]
   })
   if (kind.protocol === 'tcp') {
     t.match(await world.call('GET', url), { state: 'draining' })
@@ -114,11 +114,11 @@ async function drains(t: Test, world: World, kind: RuleKind): Promise<void> {
     live.close()
   }
   while ((await world.request('GET', url)).status !== 404) await retryDelay()
-  await placed.dial().echo(100)
+  await rule.dial().echo(100)
   t.match(await world.call('GET', `/v1/rules/${next}`), { state: 'active' })
 }
 
-async function portHeld(t: Test, world: World, kind: RuleKind): Promise<void> {
+async function testPortInUse(t: Test, world: World, kind: RuleKind): Promise<void> {
   const port = await freePort(kind.portCount)
   const last = port + kind.portCount - 1
   const release = await hold(t, kind.protocol, last)
@@ -130,14 +130,14 @@ async function portHeld(t: Test, world: World, kind: RuleKind): Promise<void> {
   const url = `/v1/rules/${ruleIdIn(refused.body)}`
   t.match(await world.call('GET', url), { state: 'failed', state_reason: 'port_in_use' })
   if (kind.portCount > 1 && kind.protocol === 'tcp')
-    await t.rejects(dial(t, 'tcp', port, nothing).echo(1), 'no other port of it is open')
+    await t.rejects(dial(t, 'tcp', port, noHello).echo(1), 'no other port of it is open')
   release()
   t.match(await world.request('POST', '/v1/rules', body), { status: 409 }, 'a failed rule keeps its port')
   t.equal((await world.request('DELETE', url)).status, 204)
   t.match(await world.request('POST', '/v1/rules', body), { status: 201, body: { state: 'active' } })
 }
 
-async function oneWins(t: Test, world: World, kind: RuleKind): Promise<void> {
+async function testConcurrentCreates(t: Test, world: World, kind: RuleKind): Promise<void> {
   const body = { ...bodyOf(kind, await freePort(kind.portCount)), targets: [{ host, port: 9 }] }
 
   const replies = await Promise.all(Array.from({ length: 5 }, () => world.request('POST', '/v1/rules', body)))

@@ -1,8 +1,8 @@
-// A stranger's plugin, in a folder beside the configuration.
+// A third-party plugin in a folder beside the configuration file.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Configuration that loads it. */
+/** Configuration that loads the plugin. */
 export const withAcme = '[plugins."./acme"]\n'
 
 export function writeAcme(dir: string, half: 'plugin' | 'agent', text: string, version = 1): void {

@@ -1,10 +1,10 @@
-// A DNS server on the loopback, with as much of RFC 1035 as a test needs.
+// A DNS server on the loopback, with the part of RFC 1035 that the tests need.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { isIPv4 } from 'node:net'
 import type { Test } from 'tap'
 
-/** Addresses of a name, or that the server fails on it. A name that is not there does not exist. */
+/** Addresses by host name, or `SERVFAIL` to answer with that error. Other names get NXDOMAIN. */
 export type Zone = Readonly<Record<string, readonly string[] | 'SERVFAIL'>>
 
 export interface Dns {

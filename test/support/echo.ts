@@ -1,4 +1,4 @@
-// The least that two ends of a stream can say to each other.
+// A minimal request for tests of message channels.
 import { Type } from 'typebox'
 import { defineMessage, defineRequest } from '../../kernel/wire/message.ts'
 

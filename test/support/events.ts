@@ -1,4 +1,4 @@
-// Every log line that the code can write, read from the code: `log.<level>(event, message, fields)`.
+// Lists every log event of the product by parsing its source: `log.<level>(event, message, fields)`.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -34,7 +34,7 @@ export function eventsOfCode(): readonly LogEvent[] {
 
 const roomOf = (file: string): string => file.split('/')[file.startsWith('plugins/') ? 1 : 0] ?? ''
 
-/** What stands between commas of the outermost level, up to the bracket that closes it. */
+/** Splits arguments at commas of the outermost level, up to the closing bracket. */
 function argumentsAt(code: string, start: number): string[] {
   const found = ['']
   let depth = 0
@@ -54,7 +54,7 @@ function argumentsAt(code: string, start: number): string[] {
   return found.map(part => part.trim())
 }
 
-/** A literal; a template with its gaps as <name>; the literals of a constant. */
+/** Returns event names from a literal, a template (placeholders become <name>), or the literals of a constant. */
 function namesOf(argument: string, code: string): string[] {
   if (/^['`]/.test(argument)) return [textOf(argument)]
   const value = new RegExp(`const ${argument} =([^\\n]*)`).exec(code)?.[1] ?? ''
@@ -70,7 +70,7 @@ const textOf = (written: string): string =>
     .replaceAll(/\$\{(?:String\()?([\w.]*?)(\w+)\)?\}/g, '<$2>')
     .replaceAll(/\$\{[^}]*\}/g, '<...>')
 
-/** The names of an object literal, or of a constant that is one; a spread that cannot be read is '...'. */
+/** Returns the keys of an object literal, or of a constant with one; '...' stands for a spread that cannot be parsed. */
 function keysOf(argument: string, code: string): string[] {
   const literal = argument.startsWith('{')
     ? argument

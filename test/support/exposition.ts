@@ -1,9 +1,9 @@
-// Prometheus' text format, read strictly: what a scraper would refuse throws here.
+// A strict parser of the Prometheus text format; throws for anything that a scraper would reject.
 
 export interface Family {
   readonly type: string
   readonly help: string
-  /** By its labels as written, '' for none; of a histogram with the suffix before: '_bucket{le="1"}'. */
+  /** Values by their labels as written, '' without labels; histogram keys begin with the suffix: '_bucket{le="1"}'. */
   readonly series: Map<string, number>
 }
 

@@ -1,7 +1,7 @@
 import { mock } from 'node:test'
 import type { Test } from 'tap'
 
-/** The limits of what plugins do are of the machine's own time: from here on it stands still until it is moved. */
+/** Replaces the real timers, which enforce the time limits of plugins. Time then advances only by `pass`. */
 export function machineTime(t: Pick<Test, 'teardown'>): { pass(secs: number): void } {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())

@@ -2,16 +2,16 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-// Below the range from which the kernel takes ports of outgoing connections, so that none of those takes it first.
-// A slice for each file that runs at the same time, by the number that the runner gives it: one file's port that nobody
-// is to answer on would else be another's listener. Without a runner, one for each process, mostly.
+// Ports are below the ephemeral range of the operating system, so that no outgoing connection takes one. Each concurrent
+// test file has its own slice, by the job number of the runner: a port on which one file expects no listener must not be
+// used by another. Without a runner, the process id selects the slice.
 const slices = 8
 const slice = Math.floor((32_768 - 10_000) / slices)
 const lowest = 10_000 + (Number(process.env['TAP_JOB_ID'] ?? process.pid) % slices) * slice
 const highest = lowest + slice
 const given = new Set<number>()
 
-/** The first of `width` ports in a row that nobody has, over TCP, UDP and both families; never the same twice. */
+/** Returns the first of `width` consecutive ports that are free for TCP and UDP, IPv4 and IPv6; never the same twice. */
 export async function freePort(width = 1): Promise<number> {
   for (;;) {
     const first = lowest + Math.floor(Math.random() * (highest - lowest - width))
@@ -23,7 +23,7 @@ export async function freePort(width = 1): Promise<number> {
   }
 }
 
-/** Nobody listens on it, over TCP and UDP, in either family. */
+/** Whether nothing listens on the port, over TCP and UDP, IPv4 and IPv6. */
 export async function isFree(port: number): Promise<boolean> {
   const server = createServer().listen(port, '::')
   const socket = createSocket('udp6').bind(port, '::')
@@ -31,7 +31,7 @@ export async function isFree(port: number): Promise<boolean> {
     await Promise.all([once(server, 'listening'), once(socket, 'listening')])
     return true
   } catch {
-    return false // taken: the caller draws another
+    return false // in use: the caller tries another
   } finally {
     server.close()
     socket.close()

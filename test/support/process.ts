@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 
 /** Less than the time limit of a test file, so that the error shows the log. */
-const patienceMs = 120_000
+const timeoutMs = 120_000
 
 const bin = join(import.meta.dirname, '..', '..', 'kernel', 'bin.ts')
 
@@ -76,7 +76,7 @@ export function start(t: Pick<Test, 'teardown'>, args: readonly string[], env: E
   }
 }
 
-/** The output of a process, and those who wait for an event in it. */
+/** Collects the output of a process, and resolves waits for its events. */
 class EventLog {
   readonly events: Event[] = []
   output = ''
@@ -121,8 +121,8 @@ class EventLog {
       }
       const timer = setTimeout(() => {
         stop()
-        fail(`has not logged within ${patienceMs / 1000} s`)
-      }, patienceMs).unref()
+        fail(`has not logged within ${timeoutMs / 1000} s`)
+      }, timeoutMs).unref()
       this.#checks.add(check)
       check()
     })
@@ -139,7 +139,7 @@ export interface Ran {
   readonly stderr: string
 }
 
-/** Runs a command to its end. */
+/** Runs a command and returns its exit code and output. */
 export async function sluice(args: readonly string[], env: Env = {}, input = ''): Promise<Ran> {
   const child = spawn(process.execPath, [bin, ...args], { env: cleanEnv(env), stdio: 'pipe' })
   child.stdin.on('error', () => {}) // it may end without reading

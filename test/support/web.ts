@@ -1,4 +1,4 @@
-// A web server in a process of its own: a page, and a body of any size that can be checked bit for bit.
+// A web server in a process of its own: serves a page, and bodies of any size with known content.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -26,7 +26,7 @@ const server = createServer((request, response) => {
 server.listen({ host: process.argv[1], port: 0 }, () => console.log(server.address().port))
 `
 
-/** Answers its port. */
+/** Starts the server; returns its port. */
 export async function startWebServer(t: Test, host = '127.0.0.1'): Promise<number> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', program, host], { stdio: 'pipe' })
   t.teardown(async () => {
@@ -37,7 +37,7 @@ export async function startWebServer(t: Test, host = '127.0.0.1'): Promise<numbe
   throw new Error('the web server did not start')
 }
 
-/** Sends zeros to whoever connects, for as long as they are taken, and begins when `together` are there. Answers its
+/** Starts a server that sends zeros on every connection without end, once `together` connections are open. Returns its
  * port. */
 export async function startZeroServer(t: Pick<Test, 'teardown'>, together = 1): Promise<number> {
   const block = Buffer.alloc(64 * 1024)
@@ -55,7 +55,7 @@ export async function startZeroServer(t: Pick<Test, 'teardown'>, together = 1): 
   return (server.address() as { port: number }).port // of a TCP listener
 }
 
-/** SHA-256 of what /mib/N answers. */
+/** SHA-256 of the body of /mib/N. */
 export function hashOfMib(mib: number): string {
   const block = Buffer.alloc(1 << 20)
   for (let at = 0; at < block.length; at += 4)
@@ -68,11 +68,11 @@ export function hashOfMib(mib: number): string {
 export interface Download {
   readonly bytes: () => number
   readonly hash: Promise<string>
-  /** Settles when at least so many bytes have come. */
+  /** Resolves when at least `bytes` bytes have arrived. */
   reached(bytes: number): Promise<void>
 }
 
-/** A download that can be watched; its hash settles when the body has ended whole. */
+/** Starts a download that reports its progress; `hash` resolves when the body is complete. */
 export function download(
   url: string,
   pauseAtBytes = Number.POSITIVE_INFINITY
@@ -92,7 +92,7 @@ export function download(
     return hash.digest('hex')
   }
   const hash = read()
-  hash.catch(() => {}) // whoever awaits it sees it
+  hash.catch(() => {}) // handled where it is awaited
   return {
     bytes: () => bytes,
     hash,
@@ -106,7 +106,7 @@ export function download(
   }
 }
 
-/** One page over a connection of its own, which ends with it: a drain has nothing to wait for. */
+/** Gets a page over a connection that closes afterwards, so that a drain does not wait for it. */
 export async function get(url: string): Promise<string> {
   const request = httpGet(url, { agent: false })
   const [reply] = await once(request, 'response')
