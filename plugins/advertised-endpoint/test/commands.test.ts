@@ -9,7 +9,7 @@ type Args = Readonly<Record<string, unknown>>
 t.test('the endpoint is shown, set and cleared from the command line', async t => {
   const { server } = await testServer(t, { plugins: ['advertised-endpoint'] })
   const printed: unknown[] = []
-  const say = async (name: string, args: Args = {}) => {
+  const run = async (name: string, args: Args = {}) => {
     const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
       args,
       api: openApi({ origin: server.origin, token: operatorToken, codes: [], plainHttp: 'refused' }),
@@ -19,9 +19,9 @@ t.test('the endpoint is shown, set and cleared from the command line', async t =
     await command?.run(call as CommandCall<Args>) // what these commands use of a call
   }
 
-  await say('settings show')
-  await say('settings set-endpoint', { endpoint: 'localhost:1' })
-  await say('settings clear-endpoint')
+  await run('settings show')
+  await run('settings set-endpoint', { endpoint: 'localhost:1' })
+  await run('settings clear-endpoint')
 
   t.match(printed, [
     { source: 'loopback' },

@@ -14,31 +14,28 @@ t.test('without override and seed the endpoint is loopback and the control port 
   })
 })
 
-t.test(
-  'an override goes over the seed, is cleared with null or an empty text, and can be sent back',
-  async t => {
-    const keys = { advertised_endpoint: 'gate.example:7443' }
-    const { call, decisions } = await testServer(t, { plugins: ['advertised-endpoint'], keys })
-    const seed = { override: null, effective: 'gate.example:7443', source: 'seed', diagnostic: null }
+t.test('an override takes precedence over the seed, and null or an empty string clears it', async t => {
+  const keys = { advertised_endpoint: 'gate.example:7443' }
+  const { call, decisions } = await testServer(t, { plugins: ['advertised-endpoint'], keys })
+  const seed = { override: null, effective: 'gate.example:7443', source: 'seed', diagnostic: null }
 
-    t.strictSame((await call('GET', url)).body, seed)
-    const set = await call('PUT', url, { advertised_endpoint: 'localhost:1234' })
-    t.strictSame(
-      [set.status, set.body],
-      [200, { override: 'localhost:1234', effective: 'localhost:1234', source: 'override', diagnostic: null }]
-    )
-    t.strictSame((await call('PUT', url, { ...set.body, advertised_endpoint: null })).body, seed)
-    await call('PUT', url, { advertised_endpoint: 'localhost:1234' })
-    t.strictSame((await call('PUT', url, { advertised_endpoint: '' })).body, seed)
-    t.match(decisions[0], {
-      action: 'settings.update',
-      resourceKind: 'settings',
-      resourceId: 'advertised-endpoint'
-    })
-  }
-)
+  t.strictSame((await call('GET', url)).body, seed)
+  const set = await call('PUT', url, { advertised_endpoint: 'localhost:1234' })
+  t.strictSame(
+    [set.status, set.body],
+    [200, { override: 'localhost:1234', effective: 'localhost:1234', source: 'override', diagnostic: null }]
+  )
+  t.strictSame((await call('PUT', url, { ...set.body, advertised_endpoint: null })).body, seed)
+  await call('PUT', url, { advertised_endpoint: 'localhost:1234' })
+  t.strictSame((await call('PUT', url, { advertised_endpoint: '' })).body, seed)
+  t.match(decisions[0], {
+    action: 'settings.update',
+    resourceKind: 'settings',
+    resourceId: 'advertised-endpoint'
+  })
+})
 
-t.test('an override that agents could not use is refused, and the one before it stays', async t => {
+t.test('an override that agents could not use is refused, and the previous one stays', async t => {
   const { call } = await testServer(t, { plugins: ['advertised-endpoint'] })
   await call('PUT', url, { advertised_endpoint: 'localhost:1' })
 
@@ -54,20 +51,23 @@ t.test('an override that agents could not use is refused, and the one before it 
   t.match(await call('GET', url), { body: { override: 'localhost:1', effective: 'localhost:1' } })
 })
 
-t.test('a seed that the certificate does not cover makes no endpoint, and is told at start', async t => {
-  const first = await testServer(t, { plugins: ['advertised-endpoint'] })
-  await first.stop()
+t.test(
+  'a seed that the certificate does not cover is not used, and a warning is logged at start',
+  async t => {
+    const first = await testServer(t, { plugins: ['advertised-endpoint'] })
+    await first.stop()
 
-  const keys = { advertised_endpoint: 'late.example:7443' }
-  const { call, log } = await testServer(t, { plugins: ['advertised-endpoint'], keys, dir: first.dir })
+    const keys = { advertised_endpoint: 'late.example:7443' }
+    const { call, log } = await testServer(t, { plugins: ['advertised-endpoint'], keys, dir: first.dir })
 
-  t.match(await call('GET', url), {
-    status: 200,
-    body: { override: null, effective: null, source: null, diagnostic: /^endpoint_not_in_cert_san: / }
-  })
-  t.match(
-    log.filter(({ event }) => event === 'endpoint.unusable'),
-    [{ level: 'warn', fields: { code: 'endpoint_not_in_cert_san' } }]
-  )
-  t.match(await call('PUT', url, { advertised_endpoint: 'localhost:9' }), { body: { source: 'override' } })
-})
+    t.match(await call('GET', url), {
+      status: 200,
+      body: { override: null, effective: null, source: null, diagnostic: /^endpoint_not_in_cert_san: / }
+    })
+    t.match(
+      log.filter(({ event }) => event === 'endpoint.unusable'),
+      [{ level: 'warn', fields: { code: 'endpoint_not_in_cert_san' } }]
+    )
+    t.match(await call('PUT', url, { advertised_endpoint: 'localhost:9' }), { body: { source: 'override' } })
+  }
+)

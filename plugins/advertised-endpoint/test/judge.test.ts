@@ -3,20 +3,20 @@ import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '@pecu
 import t from 'tap'
 import { judge } from '../judge.ts'
 
-/** A leaf of these names; its subject names another host, which must not count. */
+/** Returns a certificate with these names in its SAN; its subject names another host, which must be ignored. */
 async function certify(names: readonly { type: 'dns' | 'ip'; value: string }[]): Promise<string> {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
   const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
-  const leaf = await X509CertificateGenerator.createSelfSigned({
+  const certificate = await X509CertificateGenerator.createSelfSigned({
     name: 'CN=subject.example',
     keys,
     signingAlgorithm: algorithm,
     extensions: [new SubjectAlternativeNameExtension([...names])]
   })
-  return leaf.toString('pem')
+  return certificate.toString('pem')
 }
 
-t.test('what is not a bare host:port is invalid, whatever the certificate covers', async t => {
+t.test('an endpoint that is not a plain host:port is invalid, whatever the certificate covers', async t => {
   const certificate = await certify([{ type: 'dns', value: 'gate.example' }])
 
   for (const endpoint of [

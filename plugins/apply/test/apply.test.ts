@@ -13,13 +13,13 @@ import { makePlan, type Step } from '../plan.ts'
 const target = (port: number) => [{ host: '10.0.0.1', port }]
 const web = { client: 'paris', listen_port: 8080, targets: target(80) }
 const kindNames = ['grants', 'quotas', 'rules']
-const said = (plan: readonly Step[]) => plan.map(({ verb, label }) => `${verb} ${label}`)
+const summaryOf = (plan: readonly Step[]) => plan.map(({ verb, label }) => `${verb} ${label}`)
 
-t.test('a plan says what differs, does it, and then there is nothing to do', async t => {
-  const { plan, run } = await place(t)
+t.test('a plan lists the differences, applies them, and is empty afterwards', async t => {
+  const { plan, run } = await applyFixture(t)
   const file = { rules: [web, { ...web, listen_port: 8081, targets: target(81) }] }
 
-  t.same(said(await plan(file)), ['create rule paris tcp 8080', 'create rule paris tcp 8081'])
+  t.same(summaryOf(await plan(file)), ['create rule paris tcp 8080', 'create rule paris tcp 8081'])
   await run(file)
   t.same(await plan(file), [])
 
@@ -29,7 +29,7 @@ t.test('a plan says what differs, does it, and then there is nothing to do', asy
       { ...web, listen_port: 8081 }
     ]
   }
-  t.same(said(await plan(changed)), ['change rule paris tcp 8080', 'replace rule paris tcp 8081'])
+  t.same(summaryOf(await plan(changed)), ['change rule paris tcp 8080', 'replace rule paris tcp 8081'])
   t.same(
     (await plan(changed)).map(({ changes }) => changes),
     [
@@ -42,9 +42,9 @@ t.test('a plan says what differs, does it, and then there is nothing to do', asy
 })
 
 t.test(
-  'what the file leaves out stays, unless it is pruned, and only of kinds that the file has',
+  'objects missing in the file stay unless --prune is given, which deletes only kinds that the file has',
   async t => {
-    const { plan, run, home } = await place(t)
+    const { plan, run, home } = await applyFixture(t)
     await home.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
     const grant = {
       user_id: 'ann',
@@ -57,17 +57,17 @@ t.test(
     await run({ rules: [web], grants: [grant] })
 
     t.same(await plan({ rules: [] }), [])
-    t.same(said(await plan({ rules: [] }, 'prune')), ['delete rule paris tcp 8080'])
-    t.same(said(await plan({ grants: [] }, 'prune')), ['delete grant ann paris 1-99 tcp'])
+    t.same(summaryOf(await plan({ rules: [] }, 'prune')), ['delete rule paris tcp 8080'])
+    t.same(summaryOf(await plan({ grants: [] }, 'prune')), ['delete grant ann paris 1-99 tcp'])
     const narrower = { grants: [{ ...grant, targets: ['10.0.0.0/8'] }] }
-    t.same(said(await plan(narrower)), ['replace grant ann paris 1-99 tcp'])
+    t.same(summaryOf(await plan(narrower)), ['replace grant ann paris 1-99 tcp'])
     await run(narrower)
     t.same(await plan(narrower), [])
   }
 )
 
-t.test('quotas are set, changed in their place, and keep the anchor that they have', async t => {
-  const { plan, run, home, clientId } = await place(t)
+t.test('quotas are created, and a different limit is a change of the existing quota', async t => {
+  const { plan, run, home, clientId } = await applyFixture(t)
   await home.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
   const quota = { user_id: 'ann', client: 'paris', monthly_bytes: 1000 }
   await run({ quotas: [quota] })
@@ -80,8 +80,8 @@ t.test('quotas are set, changed in their place, and keep the anchor that they ha
   ])
 })
 
-t.test('one that was stopped in the middle is finished by the next', async t => {
-  const { plan, run } = await place(t)
+t.test('an interrupted apply is completed by the next one', async t => {
+  const { plan, run } = await applyFixture(t)
   const file = { rules: [8080, 8081, 8082].map(listen_port => ({ ...web, listen_port })) }
   for (const step of (await plan(file)).slice(0, 2)) await step.run()
   t.equal((await plan(file)).length, 1)
@@ -89,8 +89,8 @@ t.test('one that was stopped in the middle is finished by the next', async t => 
   t.same(await plan(file), [])
 })
 
-t.test('what is exported says the same, in both formats, and is nothing to do', async t => {
-  const { plan, run, context } = await place(t)
+t.test('an export applied again changes nothing, as TOML and as JSON', async t => {
+  const { plan, run, context } = await applyFixture(t)
   await run({ rules: [web, { ...web, listen_port: 8443, sni_pattern: '*.example.org' }] })
   const document = Object.fromEntries(
     await Promise.all(
@@ -103,12 +103,12 @@ t.test('what is exported says the same, in both formats, and is nothing to do', 
   t.match(document['rules'], [{ client: 'paris', listen_port: 8080 }, { sni_pattern: '*.example.org' }])
   for (const format of ['toml', 'json'] as const) {
     const dir = t.testdir({ file: formatDocument(document, format) })
-    t.same(said(await plan(readDocument(`${dir}/file`, kindNames), 'prune')), [], format)
+    t.same(summaryOf(await plan(readDocument(`${dir}/file`, kindNames), 'prune')), [], format)
   }
 })
 
-t.test('a file that makes no sense changes nothing, and says why', async t => {
-  const { plan } = await place(t)
+t.test('an invalid file is rejected with the reason', async t => {
+  const { plan } = await applyFixture(t)
   const cases: readonly [Document, RegExp][] = [
     [{ rules: [{ ...web, client: 'rome' }] }, /no client rome/],
     [{ rules: [{ listen_port: 1 }] }, /needs client, listen_port and targets/],
@@ -124,26 +124,29 @@ t.test('a file that makes no sense changes nothing, and says why', async t => {
   t.throws(() => readDocument(`${dir}/c.toml`, kindNames), { message: /c.toml cannot be read/ })
 })
 
-t.test('two at once: the second is refused, until the first is done or silent for a minute', async t => {
-  const { home } = await place(t)
-  const begin = () => home.call<{ lease_id: string }>('POST', '/v1/apply-leases')
-  const first = await begin()
-  t.equal(first.status, 201)
-  t.match(await begin(), { status: 409, body: { error: { code: 'apply_in_progress' } } })
-  const path = `/v1/apply-leases/${first.body.lease_id}`
-  await home.clock.advance(50_000)
-  t.equal((await home.call('PUT', path)).status, 200)
-  await home.clock.advance(50_000)
-  t.equal((await begin()).status, 409, 'it was renewed')
-  t.equal((await home.call('DELETE', path)).status, 204)
-  const second = await begin()
-  t.equal(second.status, 201)
-  await home.clock.advance(60_000)
-  t.equal((await home.call('PUT', `/v1/apply-leases/${second.body.lease_id}`)).status, 404)
-  t.equal((await begin()).status, 201, 'one that fell silent holds up nobody')
-})
+t.test(
+  'a second apply is refused until the lease of the first is released or has expired after a minute',
+  async t => {
+    const { home } = await applyFixture(t)
+    const begin = () => home.call<{ lease_id: string }>('POST', '/v1/apply-leases')
+    const first = await begin()
+    t.equal(first.status, 201)
+    t.match(await begin(), { status: 409, body: { error: { code: 'apply_in_progress' } } })
+    const path = `/v1/apply-leases/${first.body.lease_id}`
+    await home.clock.advance(50_000)
+    t.equal((await home.call('PUT', path)).status, 200)
+    await home.clock.advance(50_000)
+    t.equal((await begin()).status, 409, 'it was renewed')
+    t.equal((await home.call('DELETE', path)).status, 204)
+    const second = await begin()
+    t.equal(second.status, 201)
+    await home.clock.advance(60_000)
+    t.equal((await home.call('PUT', `/v1/apply-leases/${second.body.lease_id}`)).status, 404)
+    t.equal((await begin()).status, 201, 'one that fell silent holds up nobody')
+  }
+)
 
-async function place(t: Test) {
+async function applyFixture(t: Test) {
   const home = await testServer(t)
   const { clientId } = await testAgent(t, home, 'paris', {
     version: '2.0.0',
@@ -169,19 +172,23 @@ async function place(t: Test) {
 
 const manifests = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
 
-/** The slots as commands read them: bare values of the built-in plugins. */
+/** Reads slots as commands do: plain values of the built-in plugins, without services. */
 const filled: SlotReader = slot =>
   slotReader(ownerOf(slot), inDependencyOrder(manifests), by => {
     throw new TypeError(`${by} fills ${slot.id} with a value that needs services`)
   })(slot)
 
-/** The API as the command line has it, without the network. */
+/** Returns the API client of the command line, without the network. */
 function apiOf({ call }: KitServer): Api {
-  const ask = async <T>(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object) => {
+  const request = async <T>(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    body?: object
+  ) => {
     const reply = await call<T & { error: { code: string; message: string } }>(method, path, body)
     if (reply.status < 300) return reply.body as T
     const { code, message } = reply.body.error
     throw new Fault({ code, http: reply.status, exit: 1 }, message)
   }
-  return { get: path => ask('GET', path), list: path => ask('GET', path), send: ask }
+  return { get: path => request('GET', path), list: path => request('GET', path), send: request }
 }

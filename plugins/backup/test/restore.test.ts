@@ -1,4 +1,4 @@
-// Revocations after a backup hold after its restore, if the lost store can be read.
+// Revocations made after a backup stay in force after its restore, if the lost store can be read.
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -22,13 +22,13 @@ const revocations = slotReader('kernel', [auth, enrollment, grants], () => ({}))
   ({ value }) => value
 )
 
-async function onStore(dir: string, ...statements: string[]): Promise<void> {
+async function executeSql(dir: string, ...statements: string[]): Promise<void> {
   const store = await openStore(join(dir, 'sluice.db'), plugins)
   for (const sql of statements) await store.change(em => em.execute(sql, [], 'run'))
   await store.close()
 }
 
-async function ask(dir: string, sql: string): Promise<unknown[]> {
+async function query(dir: string, sql: string): Promise<unknown[]> {
   const store = await openStore(join(dir, 'sluice.db'), [])
   try {
     return (await store.read(em => em.execute<object[]>(sql))).map(row => Object.values(row).join(' '))
@@ -44,11 +44,11 @@ const user = (id: string, role: string) =>
 const credential = (id: string, userId: string) =>
   `insert into kernel_credential (id, user_id, label, token_hash, created_at) values ('${id}', '${userId}', '${id}', 'h${id}', 1)`
 
-async function place(t: Test) {
+async function restoreFixture(t: Test) {
   const dir = t.testdir({ old: {} })
   const [old, target, file] = [join(dir, 'old'), join(dir, 'new'), join(dir, 'a.backup')]
   const { fingerprint } = await openCertificate(old)
-  await onStore(
+  await executeSql(
     old,
     `insert into kernel_fact values ('generation', 'one'), ('leaf', '${fingerprint}')`,
     ...[client('gone', 'a'), client('revoked', 'b'), client('again', 'c'), client('same', 'd')],
@@ -61,112 +61,114 @@ async function place(t: Test) {
   )
   const backup = (from = old) => writeBackup({ dataDir: from, keys: {}, version, now }, file)
   await backup()
-  const back = (oldDir?: string, to = target) =>
+  const restoreBackup = (oldDir?: string, to = target) =>
     restore({ file, dataDir: to, oldDir, revocations, version, now })
-  return { dir, old, target, file, back, backup, fingerprint }
+  return { dir, old, target, file, restoreBackup, backup, fingerprint }
 }
 
-t.test('clients, users, credentials, passwords and grants are revoked again, and named', async t => {
-  const { old, target, back } = await place(t)
-  await onStore(
-    old,
-    "delete from kernel_client where id = 'gone'",
-    "update kernel_client set token_hash = null, revoked_at = 9 where id = 'revoked'",
-    "update kernel_client set token_hash = 'c2' where id = 'again'",
-    "insert into kernel_spent_token values ('a', 'gone', 9), ('b', 'revoked', 9), ('c', 'again', 9)",
-    client('late', 'l'),
-    "update kernel_user set role = 'user' where id = 'bob'",
-    "delete from kernel_user where id = 'eve'",
-    "update kernel_user set disabled = 1 where id = 'off'",
-    "update kernel_credential set revoked_at = 9 where id = 'ended'",
-    "update kernel_credential set token_hash = 'h2' where id = 'turned'",
-    "update auth_password set hash = 'after' where user_id = 'ann'",
-    'delete from grants'
-  )
+t.test(
+  'revocations of clients, users, credentials, passwords and grants are applied again and reported',
+  async t => {
+    const { old, target, restoreBackup } = await restoreFixture(t)
+    await executeSql(
+      old,
+      "delete from kernel_client where id = 'gone'",
+      "update kernel_client set token_hash = null, revoked_at = 9 where id = 'revoked'",
+      "update kernel_client set token_hash = 'c2' where id = 'again'",
+      "insert into kernel_spent_token values ('a', 'gone', 9), ('b', 'revoked', 9), ('c', 'again', 9)",
+      client('late', 'l'),
+      "update kernel_user set role = 'user' where id = 'bob'",
+      "delete from kernel_user where id = 'eve'",
+      "update kernel_user set disabled = 1 where id = 'off'",
+      "update kernel_credential set revoked_at = 9 where id = 'ended'",
+      "update kernel_credential set token_hash = 'h2' where id = 'turned'",
+      "update auth_password set hash = 'after' where user_id = 'ann'",
+      'delete from grants'
+    )
 
-  const { revoked_since: revoked, warnings } = await back(old)
+    const { revoked_since: revoked, warnings } = await restoreBackup(old)
 
-  t.same(warnings, [])
-  t.same(Object.fromEntries((revoked ?? []).map(({ what, names }) => [what, names.toSorted()])), {
-    'revoked clients': ['gone', 'revoked'],
-    'clients with the token of a later enrollment': ['again'],
-    'disabled users': ['eve', 'off'],
-    'users who are superadmins no more': ['bob'],
-    'revoked credentials': ['ann ended'],
-    'rotated credentials': ['ann turned'],
-    'changed passwords of': ['ann'],
-    'deleted grants of': ['eve'],
-    'clients to be enrolled again': ['late']
-  })
-  t.same(
-    await ask(
-      target,
-      "select id, coalesce(token_hash, '-'), revoked_at is null from kernel_client order by id"
-    ),
-    ['again c2 1', 'gone - 0', 'revoked - 0', 'same d 1']
-  )
-  t.same(await ask(target, 'select hash from kernel_spent_token order by hash'), ['a', 'b', 'c'])
-  t.same(await ask(target, 'select id, token_hash, revoked_at is null from kernel_credential order by id'), [
-    'ended hended 0',
-    'kept hkept 1',
-    'turned h2 1'
-  ])
-  t.same(await ask(target, 'select user_id, hash from auth_password order by user_id'), [
-    'ann after',
-    'bob bob'
-  ])
-  t.same(await ask(target, 'select count(*) from grants'), ['0'])
-})
+    t.same(warnings, [])
+    t.same(Object.fromEntries((revoked ?? []).map(({ what, names }) => [what, names.toSorted()])), {
+      'revoked clients': ['gone', 'revoked'],
+      'clients with the token of a later enrollment': ['again'],
+      'disabled users': ['eve', 'off'],
+      'users who are superadmins no more': ['bob'],
+      'revoked credentials': ['ann ended'],
+      'rotated credentials': ['ann turned'],
+      'changed passwords of': ['ann'],
+      'deleted grants of': ['eve'],
+      'clients to be enrolled again': ['late']
+    })
+    t.same(
+      await query(
+        target,
+        "select id, coalesce(token_hash, '-'), revoked_at is null from kernel_client order by id"
+      ),
+      ['again c2 1', 'gone - 0', 'revoked - 0', 'same d 1']
+    )
+    t.same(await query(target, 'select hash from kernel_spent_token order by hash'), ['a', 'b', 'c'])
+    t.same(
+      await query(target, 'select id, token_hash, revoked_at is null from kernel_credential order by id'),
+      ['ended hended 0', 'kept hkept 1', 'turned h2 1']
+    )
+    t.same(await query(target, 'select user_id, hash from auth_password order by user_id'), [
+      'ann after',
+      'bob bob'
+    ])
+    t.same(await query(target, 'select count(*) from grants'), ['0'])
+  }
+)
 
 t.test(
-  'sessions and unused codes are always deleted; the generation is new, the counters are not',
+  'sessions and unused codes are always deleted; the generation is new, the revisions are kept',
   async t => {
-    const { target, back, fingerprint } = await place(t)
+    const { target, restoreBackup, fingerprint } = await restoreFixture(t)
 
-    const { revoked_since: revoked, warnings } = await back()
+    const { revoked_since: revoked, warnings } = await restoreBackup()
 
     t.equal(revoked, null)
     t.match(warnings, [/what was revoked after the backup is valid again/])
-    t.same(await ask(target, 'select count(*) from auth_session'), ['0'])
-    t.same(await ask(target, 'select count(*) from enrollment'), ['0'])
-    t.same(await ask(target, 'select distinct revision from kernel_client'), ['7'])
-    const [generation] = await ask(target, "select value from kernel_fact where name = 'generation'")
+    t.same(await query(target, 'select count(*) from auth_session'), ['0'])
+    t.same(await query(target, 'select count(*) from enrollment'), ['0'])
+    t.same(await query(target, 'select distinct revision from kernel_client'), ['7'])
+    const [generation] = await query(target, "select value from kernel_fact where name = 'generation'")
     t.match(generation, /^[0-9a-f]{32}$/)
     t.equal((await openCertificate(target)).fingerprint, fingerprint)
     t.equal(statSync(join(target, 'control.pem')).mode & 0o777, 0o600)
     t.equal(statSync(join(target, 'sluice.db')).mode & 0o777, 0o600)
-    t.same(await ask(target, "select name from sqlite_master where name = 'sluice_backup'"), [])
+    t.same(await query(target, "select name from sqlite_master where name = 'sluice_backup'"), [])
   }
 )
 
 t.test('a store that does not continue the backup revokes nothing', async t => {
-  const { dir, target, back } = await place(t)
-  const stranger = join(dir, 'stranger')
-  mkdirSync(stranger)
-  await onStore(stranger, "insert into kernel_fact values ('generation', 'another')")
+  const { dir, target, restoreBackup } = await restoreFixture(t)
+  const unrelated = join(dir, 'unrelated')
+  mkdirSync(unrelated)
+  await executeSql(unrelated, "insert into kernel_fact values ('generation', 'another')")
 
-  const { revoked_since: revoked, warnings } = await back(stranger)
+  const { revoked_since: revoked, warnings } = await restoreBackup(unrelated)
 
   t.equal(revoked, null)
   t.match(warnings, [/does not continue this backup/])
-  t.same(await ask(target, 'select count(*) from kernel_client where revoked_at is null'), ['4'])
+  t.same(await query(target, 'select count(*) from kernel_client where revoked_at is null'), ['4'])
 })
 
 t.test('a damaged store is reported, and the backup is restored all the same', async t => {
-  const { old, target, back } = await place(t)
+  const { old, target, restoreBackup } = await restoreFixture(t)
   writeFileSync(join(old, 'sluice.db'), readFileSync(join(old, 'sluice.db')).fill(7, 100, 9000))
 
-  const { revoked_since: revoked, warnings } = await back(old)
+  const { revoked_since: revoked, warnings } = await restoreBackup(old)
 
   t.equal(revoked, null)
   t.match(warnings, [/could not be read/])
-  t.same(await ask(target, 'select count(*) from kernel_client where revoked_at is null'), ['4'])
+  t.same(await query(target, 'select count(*) from kernel_client where revoked_at is null'), ['4'])
 })
 
-t.test('restored twice: what was revoked in between stays revoked', async t => {
-  const { old, back } = await place(t)
-  await back(undefined, old)
-  await onStore(old, "update kernel_client set token_hash = null, revoked_at = 9 where id = 'revoked'")
+t.test('a revocation between two restores stays in force', async t => {
+  const { old, restoreBackup } = await restoreFixture(t)
+  await restoreBackup(undefined, old)
+  await executeSql(old, "update kernel_client set token_hash = null, revoked_at = 9 where id = 'revoked'")
 
   const { revoked_since: revoked, set_aside: aside } = await restore({
     file: join(old, '..', 'a.backup'),
@@ -181,34 +183,34 @@ t.test('restored twice: what was revoked in between stays revoked', async t => {
   t.ok(existsSync(join(aside ?? '', 'control.pem')))
 })
 
-t.test('a certificate that was rotated after the backup is taken over: agents pin that one', async t => {
-  const { dir, old, target, back } = await place(t)
+t.test('a certificate that was rotated after the backup is kept, because agents pin it', async t => {
+  const { dir, old, target, restoreBackup } = await restoreFixture(t)
   const later = join(dir, 'later')
   mkdirSync(later)
   const { fingerprint } = await openCertificate(later)
   writeFileSync(join(old, 'control.pem'), readFileSync(join(later, 'control.pem')), { mode: 0o600 })
-  await onStore(old, `update kernel_fact set value = '${fingerprint}' where name = 'leaf'`)
+  await executeSql(old, `update kernel_fact set value = '${fingerprint}' where name = 'leaf'`)
 
-  await back(old)
+  await restoreBackup(old)
 
   t.equal((await openCertificate(target)).fingerprint, fingerprint)
-  t.same(await ask(target, "select value from kernel_fact where name = 'leaf'"), [fingerprint])
+  t.same(await query(target, "select value from kernel_fact where name = 'leaf'"), [fingerprint])
 })
 
-t.test('a target in use, and a backup of a newer sluice, are left as they are', async t => {
-  const { dir, old, file, back, target } = await place(t)
+t.test('a data directory in use, a backup of a newer sluice and a damaged backup are refused', async t => {
+  const { dir, old, file, restoreBackup, target } = await restoreFixture(t)
   const release = lockStore(old)
-  await t.rejects(back(undefined, old), /is in use/)
+  await t.rejects(restoreBackup(undefined, old), /is in use/)
   await release()
 
   const newer = join(dir, 'newer.backup')
   await writeBackup({ dataDir: old, keys: {}, version: '9.0.0', now }, newer)
-  const asked = { file: newer, dataDir: target, oldDir: undefined, revocations, version, now }
-  await t.rejects(restore(asked), /made by sluice 9\.0\.0, this is 2\.0\.0/)
+  const options = { file: newer, dataDir: target, oldDir: undefined, revocations, version, now }
+  await t.rejects(restore(options), /made by sluice 9\.0\.0, this is 2\.0\.0/)
   t.notOk(existsSync(join(target, 'sluice.db')))
   t.notOk(existsSync(join(target, 'restore.new')))
 
   writeFileSync(file, readFileSync(file).subarray(0, 8192))
-  await t.rejects(back(), /a\.backup is damaged/)
+  await t.rejects(restoreBackup(), /a\.backup is damaged/)
   t.notOk(existsSync(join(target, 'sluice.db')))
 })

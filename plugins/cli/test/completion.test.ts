@@ -16,7 +16,7 @@ const commands = [
 async function script(shell: string): Promise<string> {
   const lines: string[] = []
   const print = { line: (text: string) => void lines.push(text), data() {} }
-  await completion(commands).run({ args: { shell }, print } as never) // all that it looks at
+  await completion(commands).run({ args: { shell }, print } as never) // the command reads nothing else
   return lines.join('\n')
 }
 
@@ -31,19 +31,19 @@ t.test('bash completes commands, groups and options', { skip }, async t => {
     [['backup', 'file', '--'], '--to --dry-run --config --output --help'],
     [['--c'], '--config'],
     [['--config', 'server.toml', 'client', ''], 'list rename'],
-    [['--config', '=', 'server.toml', 'client', 'r'], 'rename'], // as bash breaks --config=FILE
-    [['client', 'list', '--config', 'server.t'], ''], // files: the shell's own
+    [['--config', '=', 'server.toml', 'client', 'r'], 'rename'], // how bash splits --config=FILE
+    [['client', 'list', '--config', 'server.t'], ''], // the shell completes file names itself
     [['completion', 'f'], 'fish'],
     [['nonsense', 'x'], '']
   ]
   const bash = await script('bash')
-  for (const [words, expected] of table) {
-    const line = ['sluice', ...words].map(word => `'${word}'`).join(' ')
-    const ask = `COMP_WORDS=(${line}); COMP_CWORD=${words.length}; _sluice; echo "\${COMPREPLY[*]}"`
+  for (const [args, expected] of table) {
+    const line = ['sluice', ...args].map(arg => `'${arg}'`).join(' ')
+    const command = `COMP_WORDS=(${line}); COMP_CWORD=${args.length}; _sluice; echo "\${COMPREPLY[*]}"`
 
-    const { stdout, stderr } = spawnSync('bash', ['-c', `${bash}\n${ask}`], { encoding: 'utf8' })
+    const { stdout, stderr } = spawnSync('bash', ['-c', `${bash}\n${command}`], { encoding: 'utf8' })
 
-    t.equal(stdout.trim(), expected, `${words.join(' ')} ${stderr}`)
+    t.equal(stdout.trim(), expected, `${args.join(' ')} ${stderr}`)
   }
 })
 

@@ -1,4 +1,4 @@
-// Where a command finds the configuration: --config before it or behind it, else SVC_CONFIG.
+// A command takes its configuration from --config, before or after its name, else from SVC_CONFIG.
 import { chmodSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -23,8 +23,8 @@ export default definePlugin({
 })
 `
 
-/** A configuration that brings a command. */
-function place(t: Test): string {
+/** Writes a configuration with a plugin that adds a command; returns its path. */
+function configFixture(t: Test): string {
   const dir = t.testdir({ acme: { 'plugin.js': acme }, 'sluice.toml': '[plugins."./acme"]\n' })
   chmodSync(join(dir, 'acme'), 0o755)
   chmodSync(join(dir, 'acme/plugin.js'), 0o644)
@@ -32,7 +32,7 @@ function place(t: Test): string {
 }
 
 t.test('the command of a plugin is found with --config before or after it, and with SVC_CONFIG', async t => {
-  const file = place(t)
+  const file = configFixture(t)
   const none = join(dirname(file), 'none.toml')
   const table: readonly [string[], Record<string, string>][] = [
     [['--config', file, 'acme', 'hello'], {}],
@@ -42,14 +42,14 @@ t.test('the command of a plugin is found with --config before or after it, and w
     [['--config', file, 'acme', 'hello'], { SVC_CONFIG: none }]
   ]
 
-  for (const [words, env] of table)
-    t.match(await sluice(words, env), { code: 0, stdout: 'hello\n' }, words.join(' '))
+  for (const [args, env] of table)
+    t.match(await sluice(args, env), { code: 0, stdout: 'hello\n' }, args.join(' '))
   t.match(await sluice(['acme', 'hello']), { code: 2, stderr: /unknown command/ })
 })
 
 t.test('every kind of command takes --config on either side', async t => {
-  const file = place(t)
-  const nobody = { SVC_SERVER: 'http://127.0.0.1:9', SVC_TOKEN: 'x'.repeat(43) }
+  const file = configFixture(t)
+  const unreachable = { SVC_SERVER: 'http://127.0.0.1:9', SVC_TOKEN: 'x'.repeat(43) }
   const table: readonly [string[], number][] = [
     [['client', 'list'], 69],
     [['gen-token'], 0],
@@ -59,14 +59,14 @@ t.test('every kind of command takes --config on either side', async t => {
     [['plugin', 'trust', './acme'], 0]
   ]
 
-  for (const [words, code] of table)
+  for (const [args, code] of table)
     for (const line of [
-      ['--config', file, ...words],
-      [...words, '--config', file]
+      ['--config', file, ...args],
+      [...args, '--config', file]
     ]) {
-      const ran = await sluice(line, nobody)
-      t.equal(ran.code, code, `${line.join(' ')}: ${ran.stderr}`)
-      t.notMatch(ran.stderr, /unknown option/)
+      const result = await sluice(line, unreachable)
+      t.equal(result.code, code, `${line.join(' ')}: ${result.stderr}`)
+      t.notMatch(result.stderr, /unknown option/)
     }
 })
 
@@ -82,6 +82,6 @@ t.test("--config before an agent command names the agent's configuration", async
 t.test('a missing configuration is named by every command', async t => {
   const file = join(t.testdir(), 'none.toml')
 
-  for (const words of [['client', 'list'], ['gen-token'], ['plugin', 'list']])
-    t.match(await sluice(['--config', file, ...words]), { code: 78, stderr: /none\.toml/ }, words.join(' '))
+  for (const args of [['client', 'list'], ['gen-token'], ['plugin', 'list']])
+    t.match(await sluice(['--config', file, ...args]), { code: 78, stderr: /none\.toml/ }, args.join(' '))
 })

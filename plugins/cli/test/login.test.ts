@@ -1,4 +1,4 @@
-// A password for a credential of this machine, on real processes.
+// login and logout, with real processes.
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -8,9 +8,9 @@ import { token as operatorToken, testCluster } from '../../../test/support/test-
 const password = 'correct horse battery staple'
 
 t.test('after login the commands need no token, and after logout they have none', async t => {
-  const on = await testCluster(t)
+  const cluster = await testCluster(t)
   const api = (path: string, body: object) =>
-    fetch(`${on.origin}${path}`, {
+    fetch(`${cluster.origin}${path}`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${operatorToken}`,
@@ -20,17 +20,17 @@ t.test('after login the commands need no token, and after logout they have none'
     })
   const user = { user_id: 'ann', display_name: 'Ann', role: 'superadmin', initial_password: password }
   t.equal((await api('/v1/users', { ...user, password_change_required: false })).status, 201)
-  const env = { SVC_SERVER: on.origin, XDG_CONFIG_HOME: join(on.dir, 'config') }
-  const file = join(on.dir, 'config', 'sluice', 'credentials.json')
+  const env = { SVC_SERVER: cluster.origin, XDG_CONFIG_HOME: join(cluster.dir, 'config') }
+  const file = join(cluster.dir, 'config', 'sluice', 'credentials.json')
 
   t.match(await sluice(['login', 'ann'], env, 'wrong\n'), { code: 4, stderr: /^invalid_login/ })
-  const entered = await sluice(['login', 'ann', '--output', 'json'], env, `${password}\n`)
-  t.equal(entered.code, 0, entered.stderr)
+  const login = await sluice(['login', 'ann', '--output', 'json'], env, `${password}\n`)
+  t.equal(login.code, 0, login.stderr)
   t.equal(statSync(file).mode & 0o777, 0o600)
-  t.notMatch(entered.stdout + entered.stderr, /svct_/, 'the token is not shown')
+  t.notMatch(login.stdout + login.stderr, /svct_/, 'the token is not shown')
   t.match(await sluice(['client', 'list'], env), { code: 0, stderr: '' })
   const { token } = Object.values(JSON.parse(readFileSync(file, 'utf8')).servers)[0] as { token: string }
-  t.match(await on.json('credential', 'list', '--user', 'ann'), [{ label: /^cli@/, revoked_at: null }])
+  t.match(await cluster.json('credential', 'list', '--user', 'ann'), [{ label: /^cli@/, revoked_at: null }])
 
   t.equal((await sluice(['login', 'ann'], { ...env, SVC_PASSWORD: password })).code, 0)
   t.equal(

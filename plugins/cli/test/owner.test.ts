@@ -11,18 +11,18 @@ t.test(
   { skip },
   async t => {
     const dir = t.testdir({ sub: {} })
-    const mine = join(dir, 'sub', 'made-by-root')
-    const foreign = join(dir, 'of-another')
-    for (const file of [mine, foreign]) writeFileSync(file, '')
-    chownSync(foreign, 1, 1)
+    const createdByRoot = join(dir, 'sub', 'made-by-root')
+    const ofOtherUser = join(dir, 'of-another')
+    for (const file of [createdByRoot, ofOtherUser]) writeFileSync(file, '')
+    chownSync(ofOtherUser, 1, 1)
 
     restoreOwner(dir)
-    t.equal(statSync(mine).uid, 0, "root's own directory stays as it is")
+    t.equal(statSync(createdByRoot).uid, 0, "root's own directory stays as it is")
     chownSync(dir, nobody, nobody)
     restoreOwner(dir)
 
-    t.equal(statSync(mine).uid, nobody)
-    t.equal(statSync(foreign).uid, 1)
+    t.equal(statSync(createdByRoot).uid, nobody)
+    t.equal(statSync(ofOtherUser).uid, 1)
     restoreOwner(join(dir, 'none'))
   }
 )

@@ -2,7 +2,7 @@ import t from 'tap'
 import { openPrint } from '../print.ts'
 import { cut, fit, widthOf } from '../width.ts'
 
-function shown(rows: readonly object[], width?: number): string {
+function printed(rows: readonly object[], width?: number): string {
   const out: string[] = []
   const print = openPrint(
     'table',
@@ -19,18 +19,18 @@ t.test('a table is no wider than the terminal: texts are cut, ids are not', asyn
     { client_id: '01K9ZJ4M5N6P7Q8R9S0TABCDEF', client_name: 'a name that is longer than it needs to be' }
   ]
 
-  const lines = shown(rows, 50).split('\n')
+  const lines = printed(rows, 50).split('\n')
 
   t.ok(lines.every(line => widthOf(line) <= 50))
   t.match(lines[1], /^01K9ZJ4M5N6P7Q8R9S0TABCDEF {2}a name that is longer…$/)
 })
 
 t.test('nothing is cut in a pipe', async t => {
-  t.match(shown([{ name: 'x'.repeat(500) }]), 'x'.repeat(500))
+  t.match(printed([{ name: 'x'.repeat(500) }]), 'x'.repeat(500))
 })
 
 t.test('columns align by display width', async t => {
-  const lines = shown([
+  const lines = printed([
     { name: '東京', state: 'up' },
     { name: 'e\u0301te\u0301', state: 'up' },
     { name: '👩‍🚀', state: 'up' }

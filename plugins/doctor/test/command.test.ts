@@ -1,43 +1,46 @@
-// The command, from the real program: what scripts see of it.
+// Runs the command as a process and checks exit code and output.
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import t from 'tap'
 import { lockStore } from '../../../kernel/store/lock.ts'
 import { sluice } from '../../../test/support/process.ts'
 
-const free = {
+const freePorts = {
   SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',
   SVC_CONTROL_LISTEN: '127.0.0.1:0',
   SVC_METRICS_LISTEN: '127.0.0.1:0'
 }
 
 t.test('no check fails: exit 0, and every finding is a row', async t => {
-  const { code, stdout } = await sluice(['doctor', '--data-dir', t.testdir(), '--output', 'json'], free)
+  const { code, stdout } = await sluice(['doctor', '--data-dir', t.testdir(), '--output', 'json'], freePorts)
 
   t.equal(code, 0, stdout)
   t.match(JSON.parse(stdout)[0], { check: 'data_dir', is: 'ok', remedy: null })
 })
 
-t.test('a port that another process has: exit 1, with a remedy', async t => {
+t.test('a port in use by another process: exit 1, with a remedy', async t => {
   const holder = createServer().listen(0, '127.0.0.1')
   await once(holder, 'listening')
   t.teardown(() => holder.close())
   const { port } = holder.address() as AddressInfo // of TCP
 
-  const ran = await sluice(['doctor', '--data-dir', t.testdir()], {
-    ...free,
+  const result = await sluice(['doctor', '--data-dir', t.testdir()], {
+    ...freePorts,
     SVC_CONTROL_LISTEN: `127.0.0.1:${port}`
   })
 
-  t.match(ran, { code: 1, stderr: /^doctor_failed: 1 of \d+ checks failed/ })
-  t.match(ran.stdout, /fail, ports: control_listen .*EADDRINUSE.*\n {2}stop the process that has it/)
+  t.match(result, { code: 1, stderr: /^doctor_failed: 1 of \d+ checks failed/ })
+  t.match(result.stdout, /fail, ports: control_listen .*EADDRINUSE.*\n {2}stop the process that has it/)
 })
 
-t.test('a running server that does not listen is noticed by its lock', async t => {
+t.test('a running server that does not listen is detected by its lock', async t => {
   const dir = t.testdir()
   t.teardown(lockStore(dir))
 
-  const ran = await sluice(['doctor', '--data-dir', dir], { ...free, SVC_METRICS_LISTEN: '127.0.0.1:1' })
+  const result = await sluice(['doctor', '--data-dir', dir], {
+    ...freePorts,
+    SVC_METRICS_LISTEN: '127.0.0.1:1'
+  })
 
-  t.match(ran, { code: 1, stdout: /nobody listens on metrics_listen/ })
+  t.match(result, { code: 1, stdout: /nobody listens on metrics_listen/ })
 })

@@ -13,8 +13,8 @@ async function refusal(t: Test, half: 'server' | 'agent', files: Record<string, 
   const dir = t.testdir({ acme: files, 'sluice.toml': '[plugins."./acme"]\n' })
   chmodSync(join(dir, 'acme'), 0o755)
   for (const file of Object.keys(files)) chmodSync(join(dir, 'acme', file), 0o644)
-  const words = half === 'server' ? ['server', '--data-dir'] : ['agent', 'run', '--state-dir']
-  const { code, stderr } = await sluice([...words, join(dir, 'state'), '--config', join(dir, 'sluice.toml')])
+  const argv = half === 'server' ? ['server', '--data-dir'] : ['agent', 'run', '--state-dir']
+  const { code, stderr } = await sluice([...argv, join(dir, 'state'), '--config', join(dir, 'sluice.toml')])
   return { code, stderr }
 }
 

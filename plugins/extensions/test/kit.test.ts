@@ -6,13 +6,13 @@ import { definePlugin, quota } from '../../public.ts'
 const rule = { client: 'paris', listen_port: 8080, targets: [{ host: '10.0.0.1', port: 80 }], owner: 'ann' }
 
 t.test('delivered bytes are counted and reach the quota slot of a plugin', async t => {
-  const told: object[] = []
+  const notifications: object[] = []
   const acme = definePlugin({
     name: 'acme',
     version: '1.0.0',
     kernel: '^1.0.0',
     needs: { quota: '^1.0.0' },
-    fills: [quota.levelSlot.fill(async ({ userId, percent }) => void told.push({ userId, percent }))]
+    fills: [quota.levelSlot.fill(async ({ userId, percent }) => void notifications.push({ userId, percent }))]
   })
   const server = await testServer(t, { plugins: [acme] })
   const paris = await testAgent(t, server, 'paris')
@@ -21,13 +21,13 @@ t.test('delivered bytes are counted and reach the quota slot of a plugin', async
   const { body } = await server.call<{ rule_id: string }>('POST', '/v1/rules', rule)
 
   await paris.deliver(body.rule_id, { in: 700 })
-  t.same(told, [])
+  t.same(notifications, [])
   await paris.deliver(body.rule_id, { in: 50, out: 50 })
   await server.clock.advance(60_000)
   await paris.deliver(body.rule_id, { out: 300 })
 
   t.equal(set.status, 200)
-  t.same(told, [
+  t.same(notifications, [
     { userId: 'ann', percent: 80 },
     { userId: 'ann', percent: 100 }
   ])
@@ -62,8 +62,8 @@ t.test('an old agent without capabilities is classified by its version', async t
   const server = await testServer(t)
   await testAgent(t, server, 'paris', { version: '0.1.0', capabilities: null })
 
-  const { owner: _, ...mine } = rule
-  t.match(await server.call('POST', '/v1/rules', { ...mine, protocol: 'udp' }), {
+  const { owner: _, ...unowned } = rule
+  t.match(await server.call('POST', '/v1/rules', { ...unowned, protocol: 'udp' }), {
     status: 422,
     body: { error: { code: /unsupported/ } }
   })

@@ -60,7 +60,7 @@ async function builtins(): Promise<Plugin[]> {
   return Promise.all(Object.values(builtin).map(async load => (await load()).default))
 }
 
-const beside = async (plugin: Plugin): Promise<Loaded & { name: string }> => ({
+const withBuiltins = async (plugin: Plugin): Promise<Loaded & { name: string }> => ({
   servers: [...(await builtins()), plugin],
   agents: [],
   fromOf: name => (name === plugin.name ? './acme' : 'built in'),
@@ -86,7 +86,7 @@ t.test('a field added to a schema appears in validation, OpenAPI, help and refer
 
     const { status, body } = await call('POST', '/v1/acme', { colour: 'far too long' })
     const { body: document } = await call<object>('GET', '/v1/openapi.json')
-    const page = await referenceOf(await beside(plugin))
+    const page = await referenceOf(await withBuiltins(plugin))
 
     t.equal(status, 400)
     t.match(body, { error: { code: isThere ? 'validation.schema' : 'validation.unknown_field' } })
@@ -190,7 +190,10 @@ t.test('metrics that only a running server has are not listed', async t => {
     ]
   })
 
-  t.match(await referenceOf(await beside(plugin)), /## Metrics\n\nSee `\/v1\/metrics` of a running server/)
+  t.match(
+    await referenceOf(await withBuiltins(plugin)),
+    /## Metrics\n\nSee `\/v1\/metrics` of a running server/
+  )
 })
 
 t.test('types are shown with their bounds', async t => {

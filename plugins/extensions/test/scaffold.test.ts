@@ -5,7 +5,7 @@ import { conform } from '../../../kit/conformance.ts'
 import { settingsFor } from '../catalogue.ts'
 import { scaffold } from '../scaffold.ts'
 
-function written(t: Test, name = 'acme-idle'): string {
+function scaffolded(t: Test, name = 'acme-idle'): string {
   const dir = join(t.testdir(), name)
   scaffold(name, dir)
   return dir
@@ -19,7 +19,7 @@ const replace = (dir: string, file: string, from: string, to: string): void => {
 }
 
 t.test('a new plugin passes sluice plugin check', async t => {
-  const dir = written(t)
+  const dir = scaffolded(t)
   const before = readdirSync(dir, { recursive: true }).sort()
 
   t.same(await conform(dir), { name: 'acme-idle', version: '1.0.0', problems: [] })
@@ -54,7 +54,7 @@ t.test('the name of a built-in plugin and a path that cannot be a folder are ref
 })
 
 t.test('all problems of a plugin are reported at once', async t => {
-  const dir = written(t, 'acme-bad')
+  const dir = scaffolded(t, 'acme-bad')
   replace(dir, 'entities.ts', "tableName: 'acme_bad_idle'", "tableName: 'idle'")
   replace(dir, 'list.ts', "url: '/v1/acme-bad'", "url: '/acme-bad'")
   replace(dir, 'agent.ts', "name: 'acme-bad',", "name: 'acme-worse',")
@@ -75,29 +75,29 @@ t.test('all problems of a plugin are reported at once', async t => {
 t.test(
   'a syntax error is reported with file and line, a missing export with the versions that have it',
   async t => {
-    const dir = written(t, 'acme-slip')
+    const dir = scaffolded(t, 'acme-slip')
     replace(dir, 'field.ts', "change: 'frozen',", "change: 'frozen',,")
     t.match((await conform(dir)).problems, [/^plugin: file:.*acme-slip\/field\.ts:\d+: /])
 
-    const newer = written(t, 'acme-newer')
+    const newer = scaffolded(t, 'acme-newer')
     replace(newer, 'plugin.ts', 'metricsSlot, type Kernel', 'metricsSlot, muchLater, type Kernel')
     t.match((await conform(newer)).problems, [/^plugin: .*'muchLater'.*or a newer sluice/])
   }
 )
 
 t.test('tables that differ from the entities are reported with the missing statement', async t => {
-  const dir = written(t, 'acme-drift')
+  const dir = scaffolded(t, 'acme-drift')
   replace(dir, 'migrations/0001-idle.ts', '"secs" int not null', '"secs" int null')
   const { problems } = await conform(dir)
   t.match(problems, [/migrations and entities differ.*secs/s])
 })
 
 t.test('a plugin that throws at import or at start is named', async t => {
-  const thrower = written(t, 'acme-throw')
+  const thrower = scaffolded(t, 'acme-throw')
   replace(thrower, 'wire.ts', 'export const key', "throw new Error('no such day')\nexport const key")
   t.match((await conform(thrower)).problems, [/plugin: no such day/])
 
-  const starter = written(t, 'acme-start')
+  const starter = scaffolded(t, 'acme-start')
   replace(
     starter,
     'plugin.ts',
@@ -108,7 +108,7 @@ t.test('a plugin that throws at import or at start is named', async t => {
 })
 
 t.test('a plugin with required settings is checked with those of a configuration', async t => {
-  const dir = written(t)
+  const dir = scaffolded(t)
   const config = 'Type.Object({ url: Type.String() }), keys: Type.Object({ acme_word: Type.String() })'
   replace(
     dir,

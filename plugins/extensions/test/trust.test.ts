@@ -15,12 +15,15 @@ import { lockFileIn, trust } from '../../../config/external/trust.ts'
 import { loadPlugins } from '../../../kernel/loader.ts'
 import { conform } from '../../../kit/conformance.ts'
 
-const text = (word: string) =>
-  `export default { name: 'acme', version: '1.2.3', kernel: '^1.0.0', word: '${word}' }\n`
+const pluginSource = (revision: string) =>
+  `export default { name: 'acme', version: '1.2.3', kernel: '^1.0.0', revision: '${revision}' }\n`
 
-function place(t: Test) {
+function trustFixture(t: Test) {
   const dir = t.testdir({
-    acme: { 'plugin.js': text('one'), 'package.json': '{"name":"acme","version":"1.2.3","type":"module"}' }
+    acme: {
+      'plugin.js': pluginSource('one'),
+      'package.json': '{"name":"acme","version":"1.2.3","type":"module"}'
+    }
   })
   for (const path of ['acme', 'acme/plugin.js', 'acme/package.json'])
     chmodSync(join(dir, path), path === 'acme' ? 0o755 : 0o644)
@@ -37,7 +40,7 @@ function place(t: Test) {
 }
 
 t.test('the first load records the files, and later loads accept the same files', async t => {
-  const { dir, load } = place(t)
+  const { dir, load } = trustFixture(t)
   t.match(await load(), { plugins: [{ name: 'acme' }] })
   t.match(JSON.parse(readFileSync(lockFileIn(dir), 'utf8')), {
     './acme': { name: 'acme', version: '1.2.3', sha256: /^[0-9a-f]{64}$/ }
@@ -46,9 +49,9 @@ t.test('the first load records the files, and later loads accept the same files'
 })
 
 t.test('changed files do not run until they are trusted again', async t => {
-  const { dir, file, load } = place(t)
+  const { dir, file, load } = trustFixture(t)
   await load()
-  writeFileSync(file, text('two'))
+  writeFileSync(file, pluginSource('two'))
   const refused = { message: /acme 1.2.3 that were trusted.*sluice plugin trust \.\/acme/s }
   await t.rejects(load(), refused)
   writeFileSync(join(dir, 'acme/more.js'), '')
@@ -59,7 +62,7 @@ t.test('changed files do not run until they are trusted again', async t => {
 })
 
 t.test('changes of hidden files are noticed', async t => {
-  const { dir, load } = place(t)
+  const { dir, load } = trustFixture(t)
   mkdirSync(join(dir, 'acme/.lib'))
   writeFileSync(join(dir, 'acme/.lib/.more.js'), '')
   await load()
@@ -68,13 +71,13 @@ t.test('changes of hidden files are noticed', async t => {
 })
 
 t.test('a symbolic link in a plugin is refused', async t => {
-  const { dir, load } = place(t)
+  const { dir, load } = trustFixture(t)
   symlinkSync('.', join(dir, 'acme/lib'))
   await t.rejects(load(), { message: /acme\/lib is a symbolic link.*replace it by the file or folder/s })
 })
 
 t.test('the lock file is readable by the service user, whatever the umask', async t => {
-  const { dir, file, load } = place(t)
+  const { dir, file, load } = trustFixture(t)
   const umask = process.umask(0o077)
   t.teardown(() => process.umask(umask))
   trust('./acme', file, dir)
@@ -84,13 +87,13 @@ t.test('the lock file is readable by the service user, whatever the umask', asyn
 
 for (const broken of ['', 'null', '[]', '{"./acme":null}', '{"./acme":{}}'])
   t.test(`an invalid lock file (${broken || 'empty'}) trusts no plugin and is reported`, async t => {
-    const { dir, load } = place(t)
+    const { dir, load } = trustFixture(t)
     writeFileSync(lockFileIn(dir), broken)
     await t.rejects(load(), { message: /plugins\.lock cannot be read: .*delete it/s })
   })
 
 t.test("the hash of a plugin without a package does not cover the configuration's folder", async t => {
-  const { dir, load } = place(t)
+  const { dir, load } = trustFixture(t)
   rmSync(join(dir, 'acme/package.json'))
   writeFileSync(join(dir, 'package.json'), '{"type":"module"}')
   await load()
@@ -99,7 +102,7 @@ t.test("the hash of a plugin without a package does not cover the configuration'
 })
 
 t.test('the hash does not cover a lock file in the folder of the plugin', async t => {
-  const { dir } = place(t)
+  const { dir } = trustFixture(t)
   const load = () =>
     loadPlugins({
       half: 'plugin',
@@ -113,7 +116,7 @@ t.test('the hash does not cover a lock file in the folder of the plugin', async 
 })
 
 t.test('files that other users may write are refused and not recorded', async t => {
-  const { dir, file, load } = place(t)
+  const { dir, file, load } = trustFixture(t)
   chmodSync(file, 0o666)
   await t.rejects(load(), { message: /others may write acme\/plugin.js.*chmod/s })
   t.notOk(existsSync(lockFileIn(dir)))
@@ -127,7 +130,7 @@ t.test('files that other users may write are refused and not recorded', async t 
 })
 
 t.test('the hash does not cover node_modules of the plugin', async t => {
-  const { dir, load } = place(t)
+  const { dir, load } = trustFixture(t)
   await load()
   mkdirSync(join(dir, 'acme/node_modules/x'), { recursive: true })
   writeFileSync(join(dir, 'acme/node_modules/x/index.js'), '')
@@ -135,11 +138,11 @@ t.test('the hash does not cover node_modules of the plugin', async t => {
 })
 
 t.test('a trusted plugin can be loaded while it is being checked', async t => {
-  const { dir, file, load } = place(t)
+  const { dir, file, load } = trustFixture(t)
   writeFileSync(join(dir, 'acme/README.md'), '# acme\n')
   writeFileSync(
     file,
-    text('one').replace(' }\n', `, async start() { await globalThis[Symbol.for('${dir}')]?.() } }\n`)
+    pluginSource('one').replace(' }\n', `, async start() { await globalThis[Symbol.for('${dir}')]?.() } }\n`)
   )
   await load()
   const loads: unknown[] = []

@@ -1,4 +1,4 @@
-// What systemd thinks of the units: its own tools judge them, where they are installed.
+// The units are verified with the tools of systemd, where they are installed.
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,19 +13,19 @@ const argv = [process.execPath, import.meta.filename]
 const plain = { user: null, configFile: null }
 
 for (const role of roles)
-  t.test(`the unit of the ${role} is valid, and exposed by 1.5 at most`, { skip }, async t => {
+  t.test(`the unit of the ${role} is valid, with an exposure level of 1.5 at most`, { skip }, async t => {
     for (const user of [null, 'root']) {
       const file = join(t.testdir(), `sluice-${role}.service`)
       writeFileSync(file, unitOf({ role, user, configFile: null }, argv))
 
       const verified = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
-      const judged = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=15', file], {
+      const security = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=15', file], {
         encoding: 'utf8'
       })
 
       t.equal(verified.status, 0, verified.stderr)
       t.notMatch(verified.stderr, /sluice/, 'not a word')
-      if (user === null) t.equal(judged.status, 0, judged.stdout.split('\n').at(-2) ?? '')
+      if (user === null) t.equal(security.status, 0, security.stdout.split('\n').at(-2) ?? '')
     }
   })
 
@@ -43,7 +43,7 @@ t.test('the units have one capability, many descriptors, and no restart of a rev
   t.match(agent, new RegExp(`^ExecStart=${process.execPath} ${import.meta.filename} agent run$`, 'm'))
 })
 
-t.test('user and configuration are inserted with everything quoted for systemd', async t => {
+t.test('user and configuration are inserted and quoted for systemd', async t => {
   const unit = unitOf({ role: 'server', user: 'sluice', configFile: '/etc/my sluice/100%.toml' }, argv)
 
   t.match(unit, /^User=sluice\nGroup=sluice$/m)

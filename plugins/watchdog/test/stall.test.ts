@@ -11,7 +11,7 @@ const dropper = join(import.meta.dirname, 'dropper')
 t.test(
   'code that blocks the server is named in the log, forwarding continues, and the server recovers',
   async t => {
-    const on = await testCluster(
+    const cluster = await testCluster(
       t,
       {},
       `[plugins."${looper}"]
@@ -19,7 +19,7 @@ t.test(
 patience_secs = 0.5
 `
     )
-    await startAgent(t, on, 'paris')
+    await startAgent(t, cluster, 'paris')
     const [page, port] = [await startWebServer(t), await freePort()]
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const body = JSON.stringify({
@@ -27,27 +27,27 @@ patience_secs = 0.5
       listen_port: port,
       targets: [{ host: '127.0.0.1', port: page }]
     })
-    await fetch(`${on.origin}/v1/rules`, { method: 'POST', headers, body })
+    await fetch(`${cluster.origin}/v1/rules`, { method: 'POST', headers, body })
 
-    const spun = fetch(`${on.origin}/v1/spin`, { method: 'POST', headers })
+    const blocking = fetch(`${cluster.origin}/v1/spin`, { method: 'POST', headers })
 
-    t.match(await on.server.until('server.stalled'), {
+    t.match(await cluster.server.until('server.stalled'), {
       plugin: 'looper',
       script: /looper\/plugin\.js$/,
       function: 'run'
     })
     t.ok(await get(`http://127.0.0.1:${port}/`), 'the edge still forwards')
-    t.equal((await spun).status, 204)
-    await on.server.until('server.moves_again')
+    t.equal((await blocking).status, 204)
+    await cluster.server.until('server.moves_again')
   }
 )
 
 t.test('code that blocks an agent is named in its log, and its engine keeps forwarding', async t => {
-  const on = await testCluster(t, {}, `[plugins."${looper}"]\n`)
-  const { agent } = await startAgent(t, on, 'paris', { args: ['--config', on.configFile] })
+  const cluster = await testCluster(t, {}, `[plugins."${looper}"]\n`)
+  const { agent } = await startAgent(t, cluster, 'paris', { args: ['--config', cluster.configFile] })
   const [page, port, next] = [await startWebServer(t), await freePort(), await freePort()]
   const push = (listen_port: number) =>
-    on.call('POST', '/v1/rules', {
+    cluster.call('POST', '/v1/rules', {
       client: 'paris',
       listen_port,
       targets: [{ host: '127.0.0.1', port: page }]
@@ -67,12 +67,12 @@ t.test('code that blocks an agent is named in its log, and its engine keeps forw
 
 t.test('an uncaught error ends the server, and the log names the plugin', async t => {
   for (const by of ['timer', 'promise']) {
-    const on = await testCluster(t, {}, `[plugins."${looper}"]\n`)
+    const cluster = await testCluster(t, {}, `[plugins."${looper}"]\n`)
     const headers = { authorization: `Bearer ${token}` }
-    void fetch(`${on.origin}/v1/drop?by=${by}`, { method: 'POST', headers }).catch(() => {}) // it may get no answer
+    void fetch(`${cluster.origin}/v1/drop?by=${by}`, { method: 'POST', headers }).catch(() => {}) // it may get no answer
 
-    t.match(await on.server.until('server.crashed'), { plugin: 'looper', error: /dropped/ })
-    t.equal(await on.server.exit, 1)
+    t.match(await cluster.server.until('server.crashed'), { plugin: 'looper', error: /dropped/ })
+    t.equal(await cluster.server.exit, 1)
   }
 })
 
@@ -93,11 +93,11 @@ t.test('a script belongs to a plugin, a package or the server', async t => {
 })
 
 t.test('an uncaught error ends the agent, and the log names the plugin', async t => {
-  const on = await testCluster(t)
+  const cluster = await testCluster(t)
   const config = join(t.testdir({ 'agent.toml': `[plugins."${dropper}"]\n` }), 'agent.toml')
-  const { agent } = await startAgent(t, on, 'paris', { args: ['--config', config] })
+  const { agent } = await startAgent(t, cluster, 'paris', { args: ['--config', config] })
   const targets = [{ host: '127.0.0.1', port: 9 }]
-  void on
+  void cluster
     .call('POST', '/v1/rules', { client: 'paris', listen_port: await freePort(), targets })
     .catch(() => {}) // it may get no answer
 

@@ -1,4 +1,4 @@
-// At the first rule that opens it drops an error, which nobody catches.
+// Throws an error that nobody catches, when the first rule opens.
 export default {
   name: 'dropper',
   agent: '^1.0.0',

@@ -1,4 +1,4 @@
-// It holds the agent up for eight seconds, at the second rule that opens.
+// Blocks the agent for eight seconds, when the second rule opens.
 let rules = 0
 
 export default {

@@ -1,4 +1,4 @@
-// A plugin that misbehaves: it holds the server up for two seconds, or drops an error.
+// A plugin that blocks the server for two seconds, or throws an error that nobody catches.
 import { definePlugin, defineRoute, Type } from 'sluice/plugin'
 
 const spin = defineRoute({
