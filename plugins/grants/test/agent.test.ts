@@ -7,7 +7,7 @@ import { Targets } from '../wire.ts'
 
 const codec = openCodec([Targets])
 
-t.test('a list becomes a filter of its own, beside those that are there', async t => {
+t.test('a target list becomes one more filter of the rule', async t => {
   const guardrail = { allow: null, deny: [{ cidr: '169.254.0.0/16' }], refusal: 'denied_by_agent' }
   const draft = { target: [guardrail] } as unknown as EngineRuleDraft // what this field touches of it
   const allow = ['10.0.0.0/8', 'db.example:5000-5010'].map(entry => parseTarget(entry, '/targets'))

@@ -1,4 +1,4 @@
-// Through the real program: a user's connections go where the grants say, and stop when a grant goes.
+// With real processes: a user's connections reach the granted targets only, and end with the grant.
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
@@ -13,7 +13,7 @@ async function echo(t: Test): Promise<number> {
   return port
 }
 
-async function ask<T>(
+async function request<T>(
   on: TestCluster,
   method: string,
   path: string,
@@ -30,42 +30,42 @@ async function ask<T>(
   return (await reply.json()) as T
 }
 
-/** A connection that has carried a word there and back; null when it ends before. */
-async function talk(t: Test, port: number): Promise<Socket | null> {
+/** Opens a connection and waits for its first echo; null when it closes before. */
+async function openEchoed(t: Test, port: number): Promise<Socket | null> {
   const socket = connect(port, '127.0.0.1').on('error', () => {})
   t.teardown(() => socket.destroy())
   socket.write('word')
-  const isHeard = await new Promise<boolean>(resolve => {
+  const isEchoed = await new Promise<boolean>(resolve => {
     socket.once('data', () => resolve(true)).once('close', () => resolve(false))
   })
-  return isHeard ? socket : null
+  return isEchoed ? socket : null
 }
 
 t.test(
-  'a list that comes into force cuts what it does not allow, and one that goes lets it pass again',
+  'a target list that takes effect cuts the connections it denies, and its end allows them again',
   async t => {
     const on = await testCluster(t)
     await startAgent(t, on, 'paris')
     const [target, port] = [await echo(t), await freePort()]
-    await ask(on, 'POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
-    await ask(on, 'POST', '/v1/users', { user_id: 'ada', display_name: 'Ada' })
-    const { token: ada } = await ask<{ token: string }>(on, 'POST', '/v1/users/ada/credentials', {})
+    await request(on, 'POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
+    await request(on, 'POST', '/v1/users', { user_id: 'ada', display_name: 'Ada' })
+    const { token: ada } = await request<{ token: string }>(on, 'POST', '/v1/users/ada/credentials', {})
     await on.json('grant', 'create', 'ada', '*', '1-65535', '--target', '192.0.2.0/24')
     const grantAll = () => on.json<{ grant_id: string }>('grant', 'create', 'ada', 'paris', String(port))
     const { grant_id: all } = await grantAll()
     const rule = { client: 'paris', listen_port: port, targets: [{ host: 'localhost', port: target }] }
-    await ask(on, 'POST', '/v1/rules', rule, ada)
-    const live = await talk(t, port)
+    await request(on, 'POST', '/v1/rules', rule, ada)
+    const live = await openEchoed(t, port)
     t.ok(live)
 
     const cut = new Promise(resolve => live?.once('close', resolve))
     t.same(await on.json('grant', 'delete', all), { grant_id: all, removed_rule_ids: [] })
     await cut
-    t.equal(await talk(t, port), null)
+    t.equal(await openEchoed(t, port), null)
 
     await grantAll()
     let again: Socket | null = null
-    while (!again) again = await talk(t, port)
+    while (!again) again = await openEchoed(t, port)
     t.ok(again, 'without a new rule')
     t.match(await on.json('grant', 'list', '--user', 'ada'), [{ client_id: '*' }, { client_name: 'paris' }])
   }

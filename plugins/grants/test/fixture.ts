@@ -9,7 +9,7 @@ import type { GrantRow } from '../schema.ts'
 import { capability, Targets } from '../wire.ts'
 
 export const plugins = ['users', 'clients', 'rules', 'grants']
-export const able = {
+export const capableAgent = {
   capabilities: { [capability.id]: capability.since },
   messages: [...messages, Targets]
 }
@@ -20,15 +20,15 @@ export interface GrantsFixture extends RulesFixture {
   readonly clientId: string
   readonly agent: ScriptedAgent
   grant(body?: object): Promise<Reply<GrantRow & Answered>>
-  /** Pushed by ada. */
-  place(body?: object): Promise<Reply<RuleRecord & Answered>>
+  /** Pushes a rule as the user ada. */
+  pushAsAda(body?: object): Promise<Reply<RuleRecord & Answered>>
   readonly ada: { readonly authorization: string }
 }
 
 export async function grantsFixture(t: Test, plan: TestServerOptions = {}): Promise<GrantsFixture> {
   const on = await rulesFixture(t, { plugins, ...plan })
   const clientId = await on.enroll()
-  const agent = await on.connect(clientId, able)
+  const agent = await on.connect(clientId, capableAgent)
   const ada = await on.user('ada')
   return {
     ...on,
@@ -44,12 +44,12 @@ export async function grantsFixture(t: Test, plan: TestServerOptions = {}): Prom
         protocols: ['tcp'],
         ...body
       }),
-    place: (body = {}) => on.call('POST', '/v1/rules', { ...rule, ...body }, ada)
+    pushAsAda: (body = {}) => on.call('POST', '/v1/rules', { ...rule, ...body }, ada)
   }
 }
 
-/** What the agent was told of the rule's targets last; null: anywhere. */
-export function told({ agent, server }: GrantsFixture, ruleId: string) {
+/** The target list of the rule that was last sent to the agent; null: any target. */
+export function lastSentTargets({ agent, server }: GrantsFixture, ruleId: string) {
   const push = agent.received.findLast(({ body }) => body['rule_id'] === ruleId && 'fields' in body)
   const { grant_targets: bytes } = (push?.body['fields'] ?? {}) as Record<string, Uint8Array>
   return bytes ? server.depsOf('rules').codec.decode(Targets, bytes).allow : null

@@ -1,9 +1,9 @@
-// The grants themselves: made, listed, deleted, and gone with their user or client.
+// Grants: created, listed, deleted, and removed with their user or client.
 import t from 'tap'
 import { rulesFixture } from '../../rules/test/fixture.ts'
 import { grantsFixture, plugins, refusal } from './fixture.ts'
 
-t.test('a grant is kept by the id of its client, and shown', async t => {
+t.test('a grant is stored with the id of its client, and shown', async t => {
   const on = await grantsFixture(t)
 
   const made = await on.grant({
@@ -38,9 +38,9 @@ t.test('a grant for every client has no name', async t => {
   t.match(await on.grant({ client_id: '*' }), { status: 201, body: { client_id: '*', client_name: null } })
 })
 
-t.test('a grant that makes no sense is refused', async t => {
+t.test('an invalid grant is refused', async t => {
   const on = await grantsFixture(t)
-  const twin = await on.enroll()
+  const secondId = await on.enroll()
 
   for (const [body, status, code] of [
     [{ user_id: 'nobody' }, 404, 'user_not_found'],
@@ -51,7 +51,7 @@ t.test('a grant that makes no sense is refused', async t => {
     [{ listen_port_end: 65536 }, 422, 'invalid_port_range'],
     [{ protocols: [] }, 422, 'empty_protocol_set'],
     [{ protocols: ['icmp'] }, 400, 'validation.schema'],
-    [{ client: 'edge', client_id: twin }, 400, 'validation.schema'],
+    [{ client: 'edge', client_id: secondId }, 400, 'validation.schema'],
     [{ client_id: undefined }, 400, 'validation.schema'],
     [{ targets: [] }, 400, 'validation.schema'],
     [{ port: 1 }, 400, 'validation.unknown_field']
@@ -59,11 +59,11 @@ t.test('a grant that makes no sense is refused', async t => {
     t.match(await on.grant(body), refusal(status, code), JSON.stringify(body))
   const ambiguous = await on.grant({ client: 'edge' })
   t.match(ambiguous, refusal(409, 'client_name_ambiguous'))
-  t.same(ambiguous.body.error.details['client_ids'], [on.clientId, twin].sort())
+  t.same(ambiguous.body.error.details['client_ids'], [on.clientId, secondId].sort())
   t.same((await on.call('GET', '/v1/grants')).body, [])
 })
 
-t.test('only superadmins make, list and delete grants', async t => {
+t.test('only superadmins create, list and delete grants', async t => {
   const on = await grantsFixture(t)
   const { grant_id: id } = (await on.grant()).body
 
@@ -75,7 +75,7 @@ t.test('only superadmins make, list and delete grants', async t => {
     t.match(await on.call(method, url, undefined, on.ada), refusal(403, 'role_required'))
 })
 
-t.test('the lists of one user have a bound', async t => {
+t.test('the target entries of one user are limited', async t => {
   const on = await grantsFixture(t)
   const targets = Array.from({ length: 100 }, (_, n) => `10.0.0.${n}`)
   for (const _ of Array.from({ length: 5 })) t.equal((await on.grant({ targets })).status, 201)
@@ -84,7 +84,7 @@ t.test('the lists of one user have a bound', async t => {
   t.equal((await on.grant()).status, 201)
 })
 
-t.test('grants go with their user, and are named', async t => {
+t.test('deleting a user removes the grants of the user and returns their ids', async t => {
   const on = await grantsFixture(t)
   const { grant_id: id } = (await on.grant()).body
 
@@ -92,7 +92,7 @@ t.test('grants go with their user, and are named', async t => {
   t.same((await on.call('GET', '/v1/grants')).body, [])
 })
 
-t.test('grants go with their client, those for every client stay', async t => {
+t.test('deleting a client removes its grants; those for every client stay', async t => {
   const on = await grantsFixture(t)
   await on.grant()
   const all = await on.grant({ client_id: '*' })
@@ -103,7 +103,7 @@ t.test('grants go with their client, those for every client stay', async t => {
   t.same((await on.call('GET', '/v1/grants')).body, [all.body])
 })
 
-t.test('what was deleted while this plugin was off leaves no grant behind', async t => {
+t.test('users and clients deleted while the plugin was off leave no grants', async t => {
   const first = await grantsFixture(t)
   await first.grant()
   await first.grant({ client_id: '*' })

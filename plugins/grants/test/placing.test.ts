@@ -1,50 +1,53 @@
-// What a user may place, by which grants; and what becomes of it when one goes.
+// The rules that the grants let a user create, and what happens to them when a grant is deleted.
 import t from 'tap'
 import { rulesFixture, until } from '../../rules/test/fixture.ts'
 import { messages, RulePush, RuleRemove } from '../../rules/wire.ts'
 import { Targets } from '../wire.ts'
-import { able, grantsFixture, plugins, refusal, told } from './fixture.ts'
+import { capableAgent, grantsFixture, lastSentTargets, plugins, refusal } from './fixture.ts'
 
-t.test('a rule inside one grant is placed, and belongs to its placer', async t => {
+t.test('a rule within one grant is created, and its owner is the caller', async t => {
   const on = await grantsFixture(t)
   await on.grant()
 
-  t.match(await on.place(), { status: 201, body: { owner: 'ada', state: 'active' } })
-  t.equal((await on.place({ listen_port: 8999, client: on.clientId, owner: 'ada' })).status, 201)
+  t.match(await on.pushAsAda(), { status: 201, body: { owner: 'ada', state: 'active' } })
+  t.equal((await on.pushAsAda({ listen_port: 8999, client: on.clientId, owner: 'ada' })).status, 201)
 })
 
-t.test('refusals come in their order: client, protocol, port, target, and then the connection', async t => {
+t.test('checks run in order: client, protocol, port, target, connection', async t => {
   const on = await grantsFixture(t)
   const other = await on.enroll('away')
 
-  t.match(await on.place({ owner: 'bob', client: 'nowhere' }), refusal(403, 'not_owner'))
+  t.match(await on.pushAsAda({ owner: 'bob', client: 'nowhere' }), refusal(403, 'not_owner'))
   for (const client of ['edge', 'nowhere', other])
-    t.match(await on.place({ client }), refusal(403, 'client_not_granted'), client)
+    t.match(await on.pushAsAda({ client }), refusal(403, 'client_not_granted'), client)
   await on.grant({ protocols: ['udp'], client_id: '*' })
-  t.match(await on.place({ listen_port: 1 }), refusal(403, 'protocol_not_granted'))
+  t.match(await on.pushAsAda({ listen_port: 1 }), refusal(403, 'protocol_not_granted'))
   await on.grant({ listen_port_start: 1, listen_port_end: 7999, client_id: '*', targets: ['10.9.0.0/16'] })
-  t.match(await on.place(), refusal(403, 'port_outside_grant'))
-  t.match(await on.place({ listen_port: 80 }), refusal(403, 'target_not_granted'))
+  t.match(await on.pushAsAda(), refusal(403, 'port_outside_grant'))
+  t.match(await on.pushAsAda({ listen_port: 80 }), refusal(403, 'target_not_granted'))
   const targets = [{ host: '10.9.0.1', port: 80 }]
-  t.match(await on.place({ listen_port: 80, targets, client: 'away' }), refusal(422, 'client_not_connected'))
-  t.equal((await on.place({ listen_port: 80, targets })).status, 201)
+  t.match(
+    await on.pushAsAda({ listen_port: 80, targets, client: 'away' }),
+    refusal(422, 'client_not_connected')
+  )
+  t.equal((await on.pushAsAda({ listen_port: 80, targets })).status, 201)
 })
 
-t.test('a name is looked up among the clients that the grants cover', async t => {
+t.test('a client name is resolved among the granted clients', async t => {
   const on = await grantsFixture(t)
-  const twin = await on.enroll()
-  await on.connect(twin, able)
+  const secondId = await on.enroll()
+  await on.connect(secondId, capableAgent)
   await on.grant()
 
-  t.match(await on.place(), { status: 201, body: { client_id: on.clientId } })
+  t.match(await on.pushAsAda(), { status: 201, body: { client_id: on.clientId } })
   await on.enroll()
-  await on.grant({ client_id: twin })
-  const ambiguous = await on.place({ listen_port: 8081 })
+  await on.grant({ client_id: secondId })
+  const ambiguous = await on.pushAsAda({ listen_port: 8081 })
   t.match(ambiguous, refusal(409, 'client_name_ambiguous'))
-  t.same(ambiguous.body.error.details['client_ids'], [on.clientId, twin].sort())
+  t.same(ambiguous.body.error.details['client_ids'], [on.clientId, secondId].sort())
 })
 
-t.test('a user sees the clients of the grants and of the rules, and no other', async t => {
+t.test('a user sees only the clients of their grants and rules', async t => {
   const on = await grantsFixture(t)
   const other = await on.enroll('other')
   const seen = async () => {
@@ -63,7 +66,7 @@ t.test('a user sees the clients of the grants and of the rules, and no other', a
   t.same(await seen(), [on.clientId, other].sort())
 })
 
-t.test('a target may be where the list of one covering grant says', async t => {
+t.test('a target must be in the list of one covering grant', async t => {
   const on = await grantsFixture(t)
   await on.grant({ targets: ['10.0.0.0/8:80', 'db.example:5000-5010', '[fd00::]:1'] })
 
@@ -77,31 +80,34 @@ t.test('a target may be where the list of one covering grant says', async t => {
     ['db.example', 5011, 403],
     ['some.example', 80, 201] // its addresses are judged when they are dialled
   ] as const) {
-    const made = await on.place({ targets: [{ host, port }] })
+    const made = await on.pushAsAda({ targets: [{ host, port }] })
     t.equal(made.status, status, `${host} ${port}`)
     if (status === 201) await on.call('DELETE', `/v1/rules/${made.body.rule_id}`)
     else t.match(made, refusal(403, 'target_not_granted'))
   }
 })
 
-t.test('the lists of all covering grants go to the agent, and none where one has none', async t => {
+t.test('the agent receives the lists of all covering grants, or none when one grant has no list', async t => {
   const on = await grantsFixture(t)
   await on.grant({ targets: ['10.0.0.0/8'] })
   await on.grant({ targets: ['db.example:5000'], listen_port_end: 8500 })
   await on.grant({ targets: ['192.0.2.1'], protocols: ['udp'] })
 
-  const { rule_id: id } = (await on.place()).body
+  const { rule_id: id } = (await on.pushAsAda()).body
   const byRoot = (await on.push({ owner: 'ada', listen_port: 8081 })).body.rule_id
-  t.same(told(on, id), [{ cidr: '10.0.0.0/8' }, { host: 'db.example', port_from: 5000, port_to: 5000 }])
-  t.equal(told(on, byRoot), null, 'grants do not bind what a superadmin places')
+  t.same(lastSentTargets(on, id), [
+    { cidr: '10.0.0.0/8' },
+    { host: 'db.example', port_from: 5000, port_to: 5000 }
+  ])
+  t.equal(lastSentTargets(on, byRoot), null, 'grants do not bind what a superadmin places')
   t.notOk('grant_targets' in (await on.get(id)), 'no record shows it')
 
   const { grant_id: wide } = (await on.grant()).body
   await on.agent.until(RulePush.name, 3)
-  t.equal(told(on, id), null)
+  t.equal(lastSentTargets(on, id), null)
   await on.call('DELETE', `/v1/grants/${wide}`)
   await on.agent.until(RulePush.name, 4)
-  t.equal(told(on, id)?.length, 2)
+  t.equal(lastSentTargets(on, id)?.length, 2)
   const pushes = on.agent.received.filter(({ name }) => name === RulePush.name)
   t.same(
     pushes.map(({ body }) => [body['rule_id'], body['revision']]),
@@ -109,12 +115,12 @@ t.test('the lists of all covering grants go to the agent, and none where one has
   )
 })
 
-t.test('a grant that goes takes the rules that nothing else allows, from the edge too', async t => {
+t.test('deleting a grant removes the rules that no other grant allows, on the client too', async t => {
   const on = await grantsFixture(t)
   const { grant_id: id } = (await on.grant()).body
   await on.grant({ listen_port_end: 8100 })
-  const kept = (await on.place({ listen_port: 8100 })).body.rule_id
-  const gone = (await on.place({ listen_port: 8101 })).body.rule_id
+  const kept = (await on.pushAsAda({ listen_port: 8100 })).body.rule_id
+  const gone = (await on.pushAsAda({ listen_port: 8101 })).body.rule_id
   const placed = (await on.push({ owner: 'ada', listen_port: 8102 })).body.rule_id
 
   const { status, body } = await on.call('DELETE', `/v1/grants/${id}`)
@@ -130,23 +136,23 @@ t.test('a grant that goes takes the rules that nothing else allows, from the edg
   t.match(await on.call('DELETE', `/v1/grants/${id}`), refusal(404, 'grant_not_found'))
 })
 
-t.test('a client that cannot filter takes no rule with a list', async t => {
+t.test('a client without target filters refuses a rule with a target list', async t => {
   const on = await grantsFixture(t)
   await on.connect(await on.enroll('old'), { capabilities: {} })
   await on.grant({ client: 'old', targets: ['10.0.0.0/8'] })
 
-  t.match(await on.place({ client: 'old' }), refusal(422, 'target_filter_unsupported_by_client'))
+  t.match(await on.pushAsAda({ client: 'old' }), refusal(422, 'target_filter_unsupported_by_client'))
   await on.grant({ client: 'old' })
-  t.equal((await on.place({ client: 'old' })).status, 201)
+  t.equal((await on.pushAsAda({ client: 'old' })).status, 201)
 })
 
-t.test('a rule whose client cannot filter the list that now applies is failed and cut', async t => {
+t.test('a rule fails and is cut when a target list applies that its client cannot filter', async t => {
   const on = await grantsFixture(t)
   const old = await on.enroll('old')
   const first = await on.connect(old, { capabilities: {} })
   await on.grant({ client_id: old, targets: ['10.0.0.0/8'] })
   const { grant_id: wide } = (await on.grant({ client_id: old })).body
-  const { rule_id: id } = (await on.place({ client: 'old' })).body
+  const { rule_id: id } = (await on.pushAsAda({ client: 'old' })).body
 
   await on.call('DELETE', `/v1/grants/${wide}`)
   await first.closed()
@@ -159,17 +165,20 @@ t.test('a rule whose client cannot filter the list that now applies is failed an
   )
 })
 
-t.test('without this plugin a rule with a list is off the edge, and returns with it', async t => {
-  const first = await grantsFixture(t)
-  await first.grant({ targets: ['10.0.0.0/8'] })
-  const { rule_id: id } = (await first.place()).body
-  await first.stop()
+t.test(
+  'without the plugin a rule with a target list is removed from the client, and returns with it',
+  async t => {
+    const first = await grantsFixture(t)
+    await first.grant({ targets: ['10.0.0.0/8'] })
+    const { rule_id: id } = (await first.pushAsAda()).body
+    await first.stop()
 
-  const without = await rulesFixture(t, { dir: first.dir })
-  t.match(await without.get(id), { state: 'failed', state_reason: 'field_not_loaded' })
-  await without.stop()
+    const without = await rulesFixture(t, { dir: first.dir })
+    t.match(await without.get(id), { state: 'failed', state_reason: 'field_not_loaded' })
+    await without.stop()
 
-  const again = await rulesFixture(t, { dir: first.dir, plugins })
-  const agent = await again.connect(first.clientId, { ...able, messages: [...messages, Targets] })
-  t.match((await agent.until(RulePush.name)).body, { rule_id: id })
-})
+    const again = await rulesFixture(t, { dir: first.dir, plugins })
+    const agent = await again.connect(first.clientId, { ...capableAgent, messages: [...messages, Targets] })
+    t.match((await agent.until(RulePush.name)).body, { rule_id: id })
+  }
+)

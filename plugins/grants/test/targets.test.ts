@@ -1,7 +1,7 @@
 import t from 'tap'
 import { allows, formatTarget, parseTarget } from '../targets.ts'
 
-t.test('an entry has one spelling', async t => {
+t.test('an entry is normalized', async t => {
   for (const [given, kept] of [
     ['10.0.0.1', '10.0.0.1'],
     ['10.0.0.1/32:80', '10.0.0.1:80'],
@@ -18,7 +18,7 @@ t.test('an entry has one spelling', async t => {
   }
 })
 
-t.test('what is no entry is refused, by its field', async t => {
+t.test('an invalid entry is refused with its field', async t => {
   for (const given of [
     '',
     'a b',

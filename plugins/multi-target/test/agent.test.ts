@@ -12,17 +12,17 @@ const spec = {
   ]
 } as unknown as RuleSpec
 
-function desk() {
+function testStream() {
   const clock = fakeClock()
   const sent: object[] = []
-  const said: [string, object][] = []
+  const logged: [string, object][] = []
   let targets = spec.targets.map(() => ({
     health: 'unknown',
     consecutiveFailures: 0,
     lastFailureAt: null as number | null,
     lastSuccessAt: null as number | null
   }))
-  const put = (_: string, message: string, fields: object) => void said.push([message, fields])
+  const put = (_: string, message: string, fields: object) => void logged.push([message, fields])
   const call = {
     clock,
     rules: { find: (id: number) => (id === 1 ? spec : undefined) },
@@ -34,7 +34,7 @@ function desk() {
         ]
       }) as unknown as Sample,
     log: { info: put, warn: put }
-  } as unknown as AgentCall // what this half touches of it
+  } as unknown as AgentCall // the members that the plugin uses
   const over = new AbortController()
   const stream = {
     signal: over.signal,
@@ -43,11 +43,11 @@ function desk() {
   const count = (at: number, changed: Partial<(typeof targets)[0]>) => {
     targets = targets.map((target, index) => (index === at ? { ...target, ...changed } : target))
   }
-  return { call, stream, clock, sent, said, over, count }
+  return { call, stream, clock, sent, logged, over, count }
 }
 
-t.test('all that is known is told at the join, then what changes; a success once a minute', async t => {
-  const { call, stream, clock, sent, over, count } = desk()
+t.test('all health is sent at the connect, then the changes; a success once a minute', async t => {
+  const { call, stream, clock, sent, over, count } = testStream()
 
   multiTarget.connected(stream, call)
   t.match(sent, [{ rules: [{ rule_id: 'rule-1', targets: [{ state: 'unknown' }, { state: 'unknown' }] }] }])
@@ -69,8 +69,8 @@ t.test('all that is known is told at the join, then what changes; a success once
   t.equal(sent.length, 3)
 })
 
-t.test('a change is logged with its story, and told at once', async t => {
-  const { call, stream, sent, said, count } = desk()
+t.test('a change is logged with its reason, and sent at once', async t => {
+  const { call, stream, sent, logged, count } = testStream()
   multiTarget.connected(stream, call)
 
   count(1, { health: 'failed', consecutiveFailures: 3 })
@@ -79,7 +79,7 @@ t.test('a change is logged with its story, and told at once', async t => {
     call
   )
 
-  t.same(said, [
+  t.same(logged, [
     [
       '[::1]:81 is failed: refused',
       { rule: 'rule-1', target: '[::1]:81', from: 'healthy', to: 'failed', reason: 'refused' }

@@ -1,11 +1,11 @@
-// Rules with several targets, and what their agents say of them.
+// Rules with several targets, and the target health that agents report.
 import t, { type Test } from 'tap'
 import { rulesFixture, until } from '../../rules/test/fixture.ts'
 import { RulePush, messages as ruleMessages } from '../../rules/wire.ts'
 import { checkCapability, Health, HealthCheck, messages, targetsCapability } from '../wire.ts'
 
 const plugins = ['users', 'clients', 'rules', 'udp', 'multi-target']
-const able = {
+const capableAgent = {
   capabilities: {
     [targetsCapability.id]: targetsCapability.since,
     [checkCapability.id]: checkCapability.since,
@@ -19,15 +19,15 @@ const targets = [
 ]
 const unknown = { state: 'unknown', consecutive_failures: 0, last_failure_at: null, last_success_at: null }
 
-async function desk(t: Test) {
+async function targetsFixture(t: Test) {
   const on = await rulesFixture(t, { plugins })
   const clientId = await on.enroll()
-  const agent = await on.connect(clientId, able)
+  const agent = await on.connect(clientId, capableAgent)
   return { on, clientId, agent }
 }
 
 t.test('1 to 8 different targets, in the order of their priorities', async t => {
-  const { on, agent } = await desk(t)
+  const { on, agent } = await targetsFixture(t)
   const many = (count: number) =>
     Array.from({ length: count }, (_, at) => ({ host: `10.0.0.${at + 1}`, port: 80 }))
 
@@ -46,8 +46,8 @@ t.test('1 to 8 different targets, in the order of their priorities', async t => 
   })
 })
 
-t.test('an interval of 1 s to an hour is kept and sent; UDP has none', async t => {
-  const { on, agent } = await desk(t)
+t.test('an interval of 1 s to an hour is stored and sent; UDP has none', async t => {
+  const { on, agent } = await targetsFixture(t)
   const key = 'health_check_interval_secs'
 
   t.match(await on.push({ [key]: 3600 }), { status: 201, body: { [key]: 3600 } })
@@ -65,8 +65,8 @@ t.test('an interval of 1 s to an hour is kept and sent; UDP has none', async t =
   })
 })
 
-t.test('what the agent says of targets is shown with them, in the order of the rule', async t => {
-  const { on, agent } = await desk(t)
+t.test('the health that the agent reports is shown with the targets, in the order of the rule', async t => {
+  const { on, agent } = await targetsFixture(t)
   const { rule_id } = (await on.push({ targets })).body
   t.match(await on.get(rule_id), { targets: [{ health: unknown }, { health: unknown }] })
 
@@ -97,18 +97,18 @@ t.test('what the agent says of targets is shown with them, in the order of the r
   t.match(await on.call('GET', '/v1/rules'), { body: [{ targets: shown.targets }] })
 })
 
-t.test('of the rules of another client, and of a client that is away, nothing is known', async t => {
-  const { on, agent } = await desk(t)
+t.test('the health is unknown for the rules of another client and of a disconnected client', async t => {
+  const { on, agent } = await targetsFixture(t)
   const { rule_id } = (await on.push({ targets })).body
-  const stranger = await on.connect(await on.enroll('other'), able)
-  const said = {
+  const otherAgent = await on.connect(await on.enroll('other'), capableAgent)
+  const report = {
     rules: [{ rule_id, targets: [1, 2].map(() => ({ state: 'healthy' as const, consecutive_failures: 0 })) }]
   }
 
-  stranger.channel.send(Health, said)
+  otherAgent.channel.send(Health, report)
   await on.push({ client: 'other', listen_port: 3 })
   t.match(await on.get(rule_id), { targets: [{ health: unknown }, { health: unknown }] })
-  agent.channel.send(Health, said)
+  agent.channel.send(Health, report)
   await until(
     () => on.get(rule_id),
     ({ targets }) => JSON.stringify(targets).includes('healthy')

@@ -4,7 +4,7 @@ import { RulePush } from '../../rules/wire.ts'
 
 const plugins = ['users', 'clients', 'rules', 'grants', 'port-range', 'udp']
 
-async function desk(t: Test, keys = {}) {
+async function rangeFixture(t: Test, keys = {}) {
   const on = await rulesFixture(t, { plugins, keys })
   const clientId = await on.enroll()
   const agent = await on.connect(clientId, { capabilities: { 'rule.range': '1.0.0', 'rule.udp': '1.0.0' } })
@@ -13,8 +13,8 @@ async function desk(t: Test, keys = {}) {
 
 const at = (port: number) => [{ host: '10.0.0.1', port }]
 
-t.test('a range is kept, shown with the ends of its targets, and sent whole', async t => {
-  const { on, agent } = await desk(t)
+t.test('a range is stored, shown with the last ports of its targets, and sent as one rule', async t => {
+  const { on, agent } = await rangeFixture(t)
 
   const made = await on.push({ listen_port: 8000, listen_port_end: 8010, targets: at(9000) })
 
@@ -32,8 +32,8 @@ t.test('a range is kept, shown with the ends of its targets, and sent whole', as
   })
 })
 
-t.test('a range has an order, an end, and as many ports as the server allows', async t => {
-  const { on } = await desk(t, { range_rule_max_ports: 100 })
+t.test('a range is ordered, bounded, and has at most the ports that the server allows', async t => {
+  const { on } = await rangeFixture(t, { range_rule_max_ports: 100 })
   const outcome = async (body: object) => {
     const made = await on.push(body)
     if (made.status === 201) await on.call('DELETE', `/v1/rules/${made.body.rule_id}`)
@@ -53,7 +53,7 @@ t.test('a range has an order, an end, and as many ports as the server allows', a
 })
 
 t.test('every port of a range is reserved, against ranges and single ports alike', async t => {
-  const { on } = await desk(t)
+  const { on } = await rangeFixture(t)
   const { rule_id } = (await on.push({ listen_port: 8000, listen_port_end: 8010, targets: at(1) })).body
   const taken = { status: 409, body: { error: { code: 'port_in_use', details: { rule_id } } } }
 
@@ -71,10 +71,10 @@ t.test('every port of a range is reserved, against ranges and single ports alike
   t.equal((await on.push({ listen_port: 8000, listen_port_end: 8010, protocol: 'udp' })).status, 201)
 })
 
-t.test('one grant must hold the whole range, and let every port of its target through', async t => {
-  const { on, clientId } = await desk(t)
+t.test('one grant must cover the whole range and every port of its target', async t => {
+  const { on, clientId } = await rangeFixture(t)
   const ada = await on.user('ada')
-  const place = async (body: object) => {
+  const outcome = async (body: object) => {
     const made = await on.call<{ error?: { code: string } }>('POST', '/v1/rules', { ...rule, ...body }, ada)
     return made.body.error?.code ?? 'made'
   }
@@ -89,17 +89,17 @@ t.test('one grant must hold the whole range, and let every port of its target th
     })
   const range = { listen_port: 8000, listen_port_end: 8019, targets: at(9000) }
 
-  t.equal(await place(range), 'client_not_granted')
+  t.equal(await outcome(range), 'client_not_granted')
   await grant(8000, 8019, null, ['udp'])
-  t.equal(await place(range), 'protocol_not_granted')
+  t.equal(await outcome(range), 'protocol_not_granted')
   await grant(8000, 8009, null)
   await grant(8010, 8019, null)
-  t.equal(await place(range), 'port_outside_grant', 'two that hold it together are not one')
+  t.equal(await outcome(range), 'port_outside_grant', 'two that hold it together are not one')
   await grant(7000, 8999, ['10.0.0.1:9000-9018'])
-  t.equal(await place(range), 'target_not_granted')
-  t.match(await place({ ...range, listen_port_end: 8018 }), 'target_filter_unsupported_by_client')
+  t.equal(await outcome(range), 'target_not_granted')
+  t.match(await outcome({ ...range, listen_port_end: 8018 }), 'target_filter_unsupported_by_client')
   await grant(7000, 8999, null)
-  t.equal(await place(range), 'made')
+  t.equal(await outcome(range), 'made')
 })
 
 t.test('without the plugin the field is unknown', async t => {

@@ -1,4 +1,4 @@
-// The agent's half: a push becomes a managed object, and that becomes a rule of the engine.
+// The agent's part of the plugin: a push becomes a managed object, and that becomes a rule of the engine.
 import t from 'tap'
 import { ManagedObjects } from '../../../agent/objects/managed-objects.ts'
 import { objectHandlers } from '../../../agent/objects/object-handlers.ts'
@@ -14,7 +14,7 @@ import { messages, RulePush, RuleRemove, Settings } from '../wire.ts'
 const codec = openCodec(messages)
 const applied: AgentApplyResult = { status: 'applied', revision: 3 }
 
-/** Records what the agent's half does. */
+/** Records the calls of the agent's part of the plugin. */
 function testCall(result: AgentApplyResult = applied) {
   const seen = {
     puts: [] as (readonly [AgentObject, string])[],
@@ -65,7 +65,7 @@ const push = {
   retry: true
 }
 
-t.test('a push is saved as it came, and a rule is equal whatever the revision of its push', async t => {
+t.test('a push is saved unchanged, and rules are compared without the revision', async t => {
   const { seen, receive } = testCall()
   const bytes = codec.encode(RulePush, push)
 
@@ -126,13 +126,13 @@ t.test('a saved push becomes a rule of the engine, its targets in the order of t
   ])
 })
 
-t.test('a refusal goes back with its code', async t => {
+t.test('a refusal is answered with its code', async t => {
   const { receive } = testCall({ status: 'refused', revision: 3, code: 'port_in_use', message: 'taken' })
 
   await t.rejects(receive(RulePush, codec.encode(RulePush, push)), { code: 'port_in_use', message: 'taken' })
 })
 
-t.test('a removal drops the rule, drained or cut as the server says', async t => {
+t.test('a removal drops the rule, drained or cut as the server requests', async t => {
   const { seen, receive } = testCall()
 
   const answer = await receive(

@@ -16,7 +16,7 @@ const pushOptions = [
   }
 ]
 
-/** Runs a command against an API that remembers what it was asked. */
+/** Runs a command against an API that records the requests. */
 async function run(name: string, args: object) {
   const asked: unknown[] = []
   const printed: unknown[] = []
@@ -72,7 +72,7 @@ t.test('push takes a range of ports', async t => {
   t.match(asked, [['POST', '/v1/rules', { listen_port: 80, listen_port_end: 90 }]])
 })
 
-t.test('what is no port or no target is said so', async t => {
+t.test('an invalid port or target is reported', async t => {
   for (const listen of ['', 'http', '80-', '-80', '8080:80', '123456'])
     await t.rejects(
       run('rule push', { client: 'edge', listen, target: ['a:80'] }),
@@ -83,7 +83,7 @@ t.test('what is no port or no target is said so', async t => {
     t.throws(() => targetOf(target), { message: /is not host:port/ }, target)
 })
 
-t.test('the others ask what they say', async t => {
+t.test('the other commands send their requests', async t => {
   t.same((await run('rule list', {})).asked, [['/v1/rules']])
   t.same((await run('rule list', { client: 'a b', owner: 'ada' })).asked, [
     ['/v1/rules?client=a+b&owner=ada']

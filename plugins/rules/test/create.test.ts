@@ -2,7 +2,7 @@ import t from 'tap'
 import { RulePush } from '../wire.ts'
 import { inOrder, rule, rulesFixture, until } from './fixture.ts'
 
-t.test('a rule that the client takes is active, and its record has every field', async t => {
+t.test('a rule that the client accepts is active, and its record has every field', async t => {
   const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const agent = await on.connect(clientId)
@@ -56,7 +56,7 @@ t.test('nothing is stored for a client that is not connected', async t => {
   t.same(await on.held(clientId), [])
 })
 
-t.test('a client is named by id, or by a name that only it has', async t => {
+t.test('a client is selected by id or by a unique name', async t => {
   const on = await rulesFixture(t)
   const ids = [await on.enroll('twin'), await on.enroll('twin')]
 
@@ -112,7 +112,7 @@ t.test('a port is reserved by pending, active and failed rules, and the holder i
   t.match(await pending, { status: 504 })
 })
 
-t.test('of two creates for one port at once, one is stored', async t => {
+t.test('of two concurrent creates for one port, one is stored', async t => {
   const on = await rulesFixture(t)
   await on.connect(await on.enroll())
 
@@ -153,7 +153,7 @@ t.test('a refusal by the client fails the rule for good', async t => {
   }
 })
 
-t.test('without an answer in time the rule stays pending, and a late answer settles it', async t => {
+t.test('without an answer in time the rule stays pending until a late answer', async t => {
   for (const [query, ms] of [
     ['', 5_000],
     ['?ack_timeout_secs=2', 2_000]
@@ -181,7 +181,7 @@ t.test('without an answer in time the rule stays pending, and a late answer sett
   }
 })
 
-t.test('a stream that ends while its answer is awaited is a time-out at once', async t => {
+t.test('a stream that ends before the answer is a time-out at once', async t => {
   const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const agent = await on.connect(clientId, { react: () => 'never' })
@@ -201,7 +201,7 @@ t.test('a stream that ends while its answer is awaited is a time-out at once', a
   )
 })
 
-t.test('a client has room for so many rules, and an owner for so many of them', async t => {
+t.test('the rules of a client and of an owner on it are limited', async t => {
   const on = await rulesFixture(t, { keys: { max_rules_per_client: 3, max_rules_per_owner_per_client: 2 } })
   await on.connect(await on.enroll())
   await on.user('ada')
@@ -262,7 +262,7 @@ t.test('only superadmins create', async t => {
   })
 })
 
-t.test('a client that is renamed before it answers is shown under the name that it has then', async t => {
+t.test('a client that is renamed before it answers is shown under its new name', async t => {
   const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const gate = Promise.withResolvers<void>()

@@ -1,4 +1,4 @@
-// Parts of rules that other plugins own: there, unsupported, gone, and back.
+// Rule fields that other plugins own: present, unsupported, removed, and restored.
 import t from 'tap'
 import { Type } from 'typebox'
 import { definePlugin, type Plugin } from '../../../kernel/plugin.ts'
@@ -22,11 +22,11 @@ const udp = definePlugin({
   ]
 })
 const withNote: readonly (string | Plugin)[] = ['users', 'clients', 'rules', note]
-const able = { capabilities: { 'rule.note_idle': '1.0.0' }, messages: [...messages, Idle] }
+const capableAgent = { capabilities: { 'rule.note_idle': '1.0.0' }, messages: [...messages, Idle] }
 
-t.test('a field is checked, kept, shown, listed, and sent to the client', async t => {
+t.test('a field is checked, stored, shown, listed, and sent to the client', async t => {
   const on = await rulesFixture(t, { plugins: withNote })
-  const agent = await on.connect(await on.enroll(), able)
+  const agent = await on.connect(await on.enroll(), capableAgent)
 
   const made = await on.push({ note_idle_secs: 90 })
   const plain = await on.push({ listen_port: 1, note_idle_secs: null })
@@ -42,7 +42,7 @@ t.test('a field is checked, kept, shown, listed, and sent to the client', async 
 
 t.test('a field that its owner refuses is refused, and nothing is stored', async t => {
   const on = await rulesFixture(t, { plugins: [...withNote, udp] })
-  await on.connect(await on.enroll(), able)
+  await on.connect(await on.enroll(), capableAgent)
 
   t.match(await on.push({ note_idle_secs: 0 }), {
     status: 400,
@@ -55,7 +55,7 @@ t.test('a field that its owner refuses is refused, and nothing is stored', async
   t.same((await on.call('GET', '/v1/rules')).body, [])
 })
 
-t.test('a field or a shape that the client cannot do is refused before it is stored', async t => {
+t.test('a field or a shape that the client does not support is refused before it is stored', async t => {
   const on = await rulesFixture(t, { plugins: [...withNote, udp] })
   await on.connect(await on.enroll('old'), { version: '0.3.0', capabilities: null })
   await on.connect(await on.enroll('young'), { capabilities: { 'rule.note_idle': '0.9.0' } })
@@ -72,7 +72,7 @@ t.test('a field or a shape that the client cannot do is refused before it is sto
   t.same((await on.call('GET', '/v1/rules')).body, [])
 })
 
-t.test('a claimed shape goes to a client that can do it', async t => {
+t.test('a claimed shape is sent to a client that supports it', async t => {
   const on = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', udp] })
   await on.connect(await on.enroll('by-version'), { version: '0.4.0', capabilities: null })
   await on.connect(await on.enroll('by-name'), { capabilities: { 'rule.udp': '1.0.0' } })
@@ -82,12 +82,12 @@ t.test('a claimed shape goes to a client that can do it', async t => {
   t.equal((await on.push({ client: 'by-name' })).status, 201, 'TCP and UDP share a number')
 })
 
-t.test('a rule whose part lost its owner is failed and cut, and returns with the owner', async t => {
+t.test('a rule whose field lost its plugin fails and is cut, and returns with the plugin', async t => {
   for (const { owner, body, reason } of [
     { owner: note, body: { note_idle_secs: 90 }, reason: 'field_not_loaded' },
     { owner: udp, body: { protocol: 'udp' }, reason: 'rule_shape_not_loaded' }
   ]) {
-    const script = { ...able, capabilities: { ...able.capabilities, 'rule.udp': '1.0.0' } }
+    const script = { ...capableAgent, capabilities: { ...capableAgent.capabilities, 'rule.udp': '1.0.0' } }
     const first = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', owner] })
     const clientId = await first.enroll()
     await first.connect(clientId, script)
@@ -116,10 +116,10 @@ t.test('a rule whose part lost its owner is failed and cut, and returns with the
   }
 })
 
-t.test('a draining rule drains on, whoever owns its parts', async t => {
+t.test('a draining rule keeps draining without the plugin of its field', async t => {
   const first = await rulesFixture(t, { plugins: withNote })
   const clientId = await first.enroll()
-  await first.connect(clientId, able)
+  await first.connect(clientId, capableAgent)
   const { rule_id: id } = (await first.push({ note_idle_secs: 90 })).body
   await first.call('DELETE', `/v1/rules/${id}`)
   await first.stop()
@@ -130,10 +130,10 @@ t.test('a draining rule drains on, whoever owns its parts', async t => {
   t.match(await without.held(clientId), [{ id, removal: 'drain' }])
 })
 
-t.test('rules of a client that was deleted while this plugin was off are gone', async t => {
+t.test('rules of a client that was deleted while the plugin was off are removed', async t => {
   const first = await rulesFixture(t, { plugins: withNote })
   const clientId = await first.enroll()
-  await first.connect(clientId, able)
+  await first.connect(clientId, capableAgent)
   await first.push({ note_idle_secs: 90 })
   await first.stop()
   const off = await rulesFixture(t, { dir: first.dir, plugins: ['clients'] })
@@ -149,7 +149,7 @@ t.test('rules of a client that was deleted while this plugin was off are gone', 
 t.test('a rule that failed at create is not revived by a change of plugins', async t => {
   const first = await rulesFixture(t, { plugins: withNote })
   const clientId = await first.enroll()
-  await first.connect(clientId, { ...able, react: () => ({ refuse: 'port_in_use' }) })
+  await first.connect(clientId, { ...capableAgent, react: () => ({ refuse: 'port_in_use' }) })
   const id = (await first.push({ note_idle_secs: 9 })).body.error.details['rule_id']!
   await first.stop()
   await (await rulesFixture(t, { dir: first.dir })).stop()
@@ -160,10 +160,10 @@ t.test('a rule that failed at create is not revived by a change of plugins', asy
   t.same(await again.held(clientId), [])
 })
 
-t.test('an agent that was made older loses the rules that it cannot do, until it is young again', async t => {
+t.test('a downgraded agent loses the rules that it does not support, until it is upgraded', async t => {
   const on = await rulesFixture(t, { plugins: withNote })
   const clientId = await on.enroll()
-  const first = await on.connect(clientId, able)
+  const first = await on.connect(clientId, capableAgent)
   const { rule_id: id } = (await on.push({ note_idle_secs: 90 })).body
   const inventory = [{ kind: 'rule', id, revision: 1 }]
   await first.close()
@@ -178,15 +178,15 @@ t.test('an agent that was made older loses the rules that it cannot do, until it
   t.notOk(older.received.some(({ name }) => name === RulePush.name))
   await older.close()
 
-  await on.connect(clientId, able)
+  await on.connect(clientId, capableAgent)
   await until(
     () => on.get(id),
     ({ state }) => state === 'active'
   )
 })
 
-/** A field whose owner fails where a test says. */
-function moody() {
+/** A field whose owner fails at the step that a test selects. */
+function failingField() {
   const mood: { fails: 'load' | 'encode' | 'nowhere'; values: Map<string, number> } = {
     fails: 'nowhere',
     values: new Map()
@@ -222,18 +222,18 @@ function moody() {
   return { mood, owner }
 }
 
-t.test('a rule whose field cannot be put into words fails alone, and holds up no other', async t => {
+t.test('a rule whose field cannot be encoded fails alone and blocks no other', async t => {
   for (const fails of ['load', 'encode'] as const) {
-    const { mood, owner } = moody()
+    const { mood, owner } = failingField()
     const on = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', owner] })
     const clientId = await on.enroll()
-    const first = await on.connect(clientId, able)
+    const first = await on.connect(clientId, capableAgent)
     const { rule_id: id } = (await on.push({ mood: 1 })).body
     const plain = (await on.push({ listen_port: 1 })).body.rule_id
     await first.close()
     mood.fails = fails
 
-    const agent = await on.connect(clientId, able)
+    const agent = await on.connect(clientId, capableAgent)
 
     t.match((await agent.until(RulePush.name)).body, { rule_id: plain })
     const failed = on.push({ listen_port: 2, mood: 2 })
@@ -244,13 +244,13 @@ t.test('a rule whose field cannot be put into words fails alone, and holds up no
     t.equal((await on.push({ listen_port: 3 })).status, 201)
     const { store } = on.server.depsOf('rules')
     t.match(await store.read(em => em.findOne(Rule, { id })), { state: 'failed', stateReason: 'internal' })
-    const said = on.log.filter(({ event, fields }) => event === 'rule.failed' && fields['rule'] === id)
-    t.match(said, [{ fields: { client: clientId, code: 'internal', error: /no (mood|words) today/ } }])
-    t.equal(said.length, 1)
+    const failures = on.log.filter(({ event, fields }) => event === 'rule.failed' && fields['rule'] === id)
+    t.match(failures, [{ fields: { client: clientId, code: 'internal', error: /no (mood|words) today/ } }])
+    t.equal(failures.length, 1)
     await agent.close()
 
     mood.fails = 'nowhere'
-    await on.connect(clientId, able)
+    await on.connect(clientId, capableAgent)
     await until(
       () => on.get(id),
       ({ state }) => state === 'active'
@@ -258,32 +258,35 @@ t.test('a rule whose field cannot be put into words fails alone, and holds up no
   }
 })
 
-t.test('a rule that lost the row of its field is taken off the client, and returns with the row', async t => {
-  const { mood, owner } = moody()
-  const plugins = ['users', 'clients', 'rules', owner]
-  const on = await rulesFixture(t, { plugins })
-  const clientId = await on.enroll()
-  const first = await on.connect(clientId, able)
-  const { rule_id: id } = (await on.push({ mood: 1 })).body
-  await first.close()
-  mood.values.clear()
+t.test(
+  'a rule that lost the row of its field is removed from the client, and returns with the row',
+  async t => {
+    const { mood, owner } = failingField()
+    const plugins = ['users', 'clients', 'rules', owner]
+    const on = await rulesFixture(t, { plugins })
+    const clientId = await on.enroll()
+    const first = await on.connect(clientId, capableAgent)
+    const { rule_id: id } = (await on.push({ mood: 1 })).body
+    await first.close()
+    mood.values.clear()
 
-  const inventory = [{ kind: 'rule', id, revision: 1 }]
-  const agent = await on.connect(clientId, { ...able, inventory, digest: 'another' })
+    const inventory = [{ kind: 'rule', id, revision: 1 }]
+    const agent = await on.connect(clientId, { ...capableAgent, inventory, digest: 'another' })
 
-  t.match((await agent.until(RuleRemove.name)).body, { rule_id: id, removal: 'cut' })
-  await until(
-    () => on.get(id),
-    ({ state_reason }) => state_reason === 'field_not_loaded'
-  )
-  t.notOk(agent.received.some(({ name }) => name === RulePush.name))
-  await on.stop()
+    t.match((await agent.until(RuleRemove.name)).body, { rule_id: id, removal: 'cut' })
+    await until(
+      () => on.get(id),
+      ({ state_reason }) => state_reason === 'field_not_loaded'
+    )
+    t.notOk(agent.received.some(({ name }) => name === RulePush.name))
+    await on.stop()
 
-  mood.values.set(id, 1)
-  const again = await rulesFixture(t, { dir: on.dir, plugins })
-  await again.connect(clientId, able)
-  await until(
-    () => again.get(id),
-    ({ state }) => state === 'active'
-  )
-})
+    mood.values.set(id, 1)
+    const again = await rulesFixture(t, { dir: on.dir, plugins })
+    await again.connect(clientId, capableAgent)
+    await until(
+      () => again.get(id),
+      ({ state }) => state === 'active'
+    )
+  }
+)

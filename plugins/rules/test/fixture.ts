@@ -1,4 +1,4 @@
-// A server with rules, and clients whose agents do as a test says.
+// A server with rules, and clients with scripted agents.
 import type { Test } from 'tap'
 import { newId } from '../../../kernel/base/id.ts'
 import { Client, Credential, ManagedObjectRow, User } from '../../../kernel/identity/entities.ts'
@@ -31,15 +31,15 @@ export interface Answered {
 }
 
 export interface RulesFixture extends TestServer {
-  /** A client that is known and away. */
+  /** Enrolls a client that is not connected; its id. */
   enroll(name?: string): Promise<string>
-  /** Its agent, connected; it takes what it is asked unless `react` says otherwise. */
+  /** Connects the client's agent, which accepts every request unless `react` is set. */
   connect(clientId: string, script?: Partial<Script>): Promise<ScriptedAgent>
   push(body?: object, query?: string): Promise<Reply<RuleRecord & Answered>>
   get(id: string): Promise<RuleRecord>
-  /** What shall be on the agent, as the kernel's table has it. */
+  /** The desired objects of the client, from the kernel's table. */
   held(clientId: string): Promise<{ id: string; revision: number; removal: 'drain' | 'cut' | null }[]>
-  /** A user with a token, past the onboarding; its Authorization header. */
+  /** Creates a user with a token, after the onboarding; its Authorization header. */
   user(userId: string): Promise<{ authorization: string }>
 }
 
@@ -92,20 +92,23 @@ export const answers = [
   scriptedResponse(RuleRemove, ({ rule_id, revision }) => ({ rule_id, revision }))
 ]
 
-export const stockOf = (asked: ReceivedMessage, state: InventoryRow['state'] = 'applied'): InventoryRow => ({
+export const inventoryRowOf = (
+  asked: ReceivedMessage,
+  state: InventoryRow['state'] = 'applied'
+): InventoryRow => ({
   kind: 'rule',
   id: String(asked.body['rule_id']),
   revision: Number(asked.body['revision']),
   ...(state && { state })
 })
 
-/** The reactions one after another; the last goes on for ever. */
+/** Returns the reactions one after another; the last one repeats. */
 export function inOrder(...reactions: readonly Reaction[]): () => Reaction {
   let next = 0
   return () => reactions[Math.min(next++, reactions.length - 1)] ?? 'take'
 }
 
-/** Resolves when what was said before has been written down: each look is a turn of the store. */
+/** Polls until `fits` accepts the value. */
 export async function until<T>(look: () => Promise<T>, fits: (seen: T) => boolean): Promise<T> {
   for (let tries = 0; ; tries++) {
     const seen = await look()

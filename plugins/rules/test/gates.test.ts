@@ -1,4 +1,4 @@
-// Which agent takes which part of a rule: by its capabilities, and one that names none by its version.
+// The parts of a rule that an agent supports: by its capabilities, or by its version when it sends none.
 import t, { type Test } from 'tap'
 import { Client } from '../../../kernel/identity/entities.ts'
 import { Targets } from '../../grants/wire.ts'
@@ -19,18 +19,18 @@ const plugins = [
   'sni',
   'rate-limit'
 ]
-const spoken = [...messages, ...sniMessages, Limits, Targets, HealthCheck]
+const agentMessages = [...messages, ...sniMessages, Limits, Targets, HealthCheck]
 
-interface Gate {
+interface GatedPart {
   readonly body: object
   readonly code: string
   readonly capability: string
   readonly since: string
-  readonly by?: 'ada' // whose grant has a list of targets
+  readonly by?: 'ada' // her grant has a list of targets
 }
 
 const two = [...rule.targets, { host: '10.0.0.2', port: 80 }]
-const gates: readonly Gate[] = [
+const gatedParts: readonly GatedPart[] = [
   { body: { protocol: 'udp' }, code: 'unsupported_protocol', capability: 'rule.udp', since: '0.4.0' },
   {
     body: { targets: two },
@@ -102,14 +102,14 @@ const atLeast = (version: string, since: string): boolean => {
   return at === undefined || (a?.[at] ?? 0) > (b?.[at] ?? 0)
 }
 
-async function desk(t: Test) {
+async function capabilityFixture(t: Test) {
   const on = await rulesFixture(t, { plugins })
   const ada = await on.user('ada')
   const grant = { user_id: 'ada', client_id: '*', listen_port_start: 1, listen_port_end: 65535 }
   await on.call('POST', '/v1/grants', { ...grant, protocols: ['tcp'], targets: ['10.0.0.0/8'] })
   let port = 10_000
-  /** One rule with the part that is gated; gone again when it was taken. */
-  async function judge({ body, by }: Gate, client: string) {
+  /** Pushes a rule with the part and deletes it again; 'taken', or the error code. */
+  async function pushOutcome({ body, by }: GatedPart, client: string) {
     port += 2
     const range = 'listen_port_end' in body ? { listen_port_end: port + 1 } : {}
     const asked = { ...rule, client, listen_port: port, ...body, ...range }
@@ -122,60 +122,60 @@ async function desk(t: Test) {
     if (made.status === 201) await on.call('DELETE', `/v1/rules/${made.body.rule_id}`)
     return made.status === 201 ? 'taken' : made.body.error.code
   }
-  return { on, judge }
+  return { on, pushOutcome }
 }
 
-t.test('a Hello without a map is judged by the version of its agent', async t => {
-  const { on, judge } = await desk(t)
+t.test('without a capability map in Hello the version of the agent decides', async t => {
+  const { on, pushOutcome } = await capabilityFixture(t)
 
   for (const version of versions) {
     const id = await on.enroll(`v${version}`)
-    const agent = await on.connect(id, { version, capabilities: null, messages: spoken })
-    for (const gate of gates)
+    const agent = await on.connect(id, { version, capabilities: null, messages: agentMessages })
+    for (const part of gatedParts)
       t.equal(
-        await judge(gate, id),
-        atLeast(version, gate.since) ? 'taken' : gate.code,
-        `${version} ${gate.capability}`
+        await pushOutcome(part, id),
+        atLeast(version, part.since) ? 'taken' : part.code,
+        `${version} ${part.capability}`
       )
     await agent.close()
   }
 })
 
-t.test('a Hello with a map is judged by it alone: absent, older, as new, newer', async t => {
-  const { on, judge } = await desk(t)
+t.test('a capability map in Hello alone decides: absent, older, equal, newer', async t => {
+  const { on, pushOutcome } = await capabilityFixture(t)
 
-  for (const gate of gates)
+  for (const part of gatedParts)
     for (const [has, answer] of [
-      [undefined, gate.code],
-      ['0.0.9', gate.code],
-      ['rubbish', gate.code],
-      [gate.since, 'taken'],
+      [undefined, part.code],
+      ['0.0.9', part.code],
+      ['rubbish', part.code],
+      [part.since, 'taken'],
       ['9.0.0', 'taken']
     ] as const) {
       const id = await on.enroll()
-      const capabilities = has === undefined ? {} : { [gate.capability]: has }
-      const agent = await on.connect(id, { version: '2.0.0', capabilities, messages: spoken })
-      t.equal(await judge(gate, id), answer, `${gate.capability} ${has}`)
+      const capabilities = has === undefined ? {} : { [part.capability]: has }
+      const agent = await on.connect(id, { version: '2.0.0', capabilities, messages: agentMessages })
+      t.equal(await pushOutcome(part, id), answer, `${part.capability} ${has}`)
       await agent.close()
     }
 })
 
-t.test('an agent of which the operator disabled a capability refuses that one alone', async t => {
-  const { on, judge } = await desk(t)
-  const all = Object.fromEntries(gates.map(({ capability, since }) => [capability, since]))
+t.test('a disabled capability refuses only the part that requires it', async t => {
+  const { on, pushOutcome } = await capabilityFixture(t)
+  const all = Object.fromEntries(gatedParts.map(({ capability, since }) => [capability, since]))
 
-  for (const gate of gates) {
-    const { [gate.capability]: _, ...capabilities } = all
+  for (const part of gatedParts) {
+    const { [part.capability]: _, ...capabilities } = all
     const id = await on.enroll()
-    const agent = await on.connect(id, { capabilities, messages: spoken })
-    for (const other of gates)
-      t.equal(await judge(other, id), other.capability === gate.capability ? gate.code : 'taken')
+    const agent = await on.connect(id, { capabilities, messages: agentMessages })
+    for (const other of gatedParts)
+      t.equal(await pushOutcome(other, id), other.capability === part.capability ? part.code : 'taken')
     await agent.close()
   }
 })
 
-t.test('a client that is away is judged by what was last seen of it', async t => {
-  const { on } = await desk(t)
+t.test('for a disconnected client its last known version and capabilities decide', async t => {
+  const { on } = await capabilityFixture(t)
   const { store } = on.server.depsOf('rules')
   const limited = { rate_limit: { concurrent_connections: 1 } }
 
@@ -186,7 +186,7 @@ t.test('a client that is away is judged by what was last seen of it', async t =>
     ['2.0.0', { 'rule.rate-limit': '0.11.0' }, 200]
   ] as const) {
     const id = await on.enroll()
-    const agent = await on.connect(id, { version, capabilities, messages: spoken })
+    const agent = await on.connect(id, { version, capabilities, messages: agentMessages })
     const { rule_id } = (await on.push({ client: id })).body
     await agent.close()
     await until(

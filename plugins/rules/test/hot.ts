@@ -1,4 +1,4 @@
-// A hot field, whose values are kept where a test can see them.
+// A hot field that keeps its values in a map, for the tests to read.
 import { Type } from 'typebox'
 import { defineCode, Fault } from '../../../kernel/base/errors.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
@@ -10,9 +10,12 @@ const paceMissing = defineCode('validation.pace_missing', 400, 3)
 const paceRange = defineCode('validation.pace_range', 400, 3)
 
 const capability = { id: 'rule.pace', since: '0.11.0' }
-export const able = { capabilities: { [capability.id]: capability.since }, messages: [...messages, Idle] }
+export const capableAgent = {
+  capabilities: { [capability.id]: capability.since },
+  messages: [...messages, Idle]
+}
 
-/** 0 says nothing, as an object without limits does. */
+/** 0 counts as empty, like a rate limit object without limits. */
 export function pace() {
   const values = new Map<string, number>()
   const field = ruleField({

@@ -4,8 +4,8 @@ import { type RulesFixture, rulesFixture } from './fixture.ts'
 
 const notOwner = { status: 403, body: { error: { code: 'not_owner' } } }
 
-/** Rules 1 and 2 of ada, 3 and 4 of the operator; on two clients of one name. */
-async function peopled(on: RulesFixture) {
+/** Rules 1 and 2 of ada, 3 and 4 of the operator; on two clients with the same name. */
+async function listFixture(on: RulesFixture) {
   const ada = await on.user('ada')
   const clients = [await on.enroll('twin'), await on.enroll('twin')]
   for (const id of clients) await on.connect(id)
@@ -25,7 +25,7 @@ const portsIn = (reply: { readonly body: readonly RuleRecord[] }) =>
 
 t.test('a superadmin sees all rules, by client and by owner', async t => {
   const on = await rulesFixture(t)
-  const { clients } = await peopled(on)
+  const { clients } = await listFixture(on)
 
   for (const [query, ports] of [
     ['', [1, 2, 3, 4]],
@@ -39,9 +39,9 @@ t.test('a superadmin sees all rules, by client and by owner', async t => {
     t.same(portsIn(await on.call<RuleRecord[]>('GET', `/v1/rules${query}`)), ports, query)
 })
 
-t.test('a user sees the rules that are theirs, and of others not even one', async t => {
+t.test('a user sees only their own rules', async t => {
   const on = await rulesFixture(t)
-  const { ada, clients, ids } = await peopled(on)
+  const { ada, clients, ids } = await listFixture(on)
   const get = (url: string) => on.call<RuleRecord[]>('GET', url, undefined, ada)
 
   t.same(portsIn(await get('/v1/rules')), [1, 2])
@@ -53,18 +53,18 @@ t.test('a user sees the rules that are theirs, and of others not even one', asyn
   t.match(await get('/v1/rules/01ARZ3NDEKTSV4RRFFQ69G5FAV'), { status: 404 })
 })
 
-t.test('a user removes the rules that are theirs, and no others', async t => {
+t.test('a user removes only their own rules', async t => {
   const on = await rulesFixture(t)
-  const { ada, ids } = await peopled(on)
+  const { ada, ids } = await listFixture(on)
 
   t.match(await on.call('DELETE', `/v1/rules/${ids[2]}`, undefined, ada), notOwner)
   t.equal((await on.call('DELETE', `/v1/rules/${ids[0]}`, undefined, ada)).status, 204)
   t.match(await on.get(ids[2]!), { state: 'active' })
 })
 
-t.test('a list comes in pages, each rule once', async t => {
+t.test('a list is paged, each rule once', async t => {
   const on = await rulesFixture(t)
-  await peopled(on)
+  await listFixture(on)
   const seen: number[] = []
 
   for (let next = '/v1/rules?limit=3'; next !== ''; ) {
@@ -76,9 +76,9 @@ t.test('a list comes in pages, each rule once', async t => {
   t.same(seen, [1, 2, 3, 4])
 })
 
-t.test('a rule shows its client under the name that it has now', async t => {
+t.test('a rule shows the current name of its client', async t => {
   const on = await rulesFixture(t)
-  const { clients, ids } = await peopled(on)
+  const { clients, ids } = await listFixture(on)
 
   await on.call('PATCH', `/v1/clients/${clients[0]}/name`, { client_name: 'lyon' })
 

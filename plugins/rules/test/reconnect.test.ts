@@ -1,18 +1,20 @@
-// What an agent is told when it comes back, and what its words make of a rule that runs.
+// What the server sends to an agent that reconnects, and how its results change a running rule.
 import t from 'tap'
 import { Inventory } from '../../../kernel/wire/control.ts'
 import { RulePush, RuleRemove, Settings, settingsPart } from '../wire.ts'
-import { type Deps, inOrder, rulesFixture, stockOf, until } from './fixture.ts'
+import { type Deps, inOrder, inventoryRowOf, rulesFixture, until } from './fixture.ts'
 
 const pushes = (agent: { received: readonly { name: string; body: Readonly<Record<string, unknown>> }[] }) =>
   agent.received.filter(({ name }) => name === RulePush.name).map(({ body }) => body['listen_from'])
 
-t.test('an agent that holds all of it is told nothing; else only what differs', async t => {
+t.test('a reconnected agent receives only what differs from its inventory', async t => {
   const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const first = await on.connect(clientId)
   for (const listen_port of [1, 2, 3]) t.equal((await on.push({ listen_port })).status, 201)
-  const inventory = first.received.filter(({ name }) => name === RulePush.name).map(asked => stockOf(asked))
+  const inventory = first.received
+    .filter(({ name }) => name === RulePush.name)
+    .map(asked => inventoryRowOf(asked))
   const { generation } = first.welcome
   await first.close()
 
@@ -27,34 +29,31 @@ t.test('an agent that holds all of it is told nothing; else only what differs', 
   t.same(pushes(parted), [1, 4])
 })
 
-t.test(
-  'a rule that runs and cannot be opened again is failed, is kept, and comes back by itself',
-  async t => {
-    const on = await rulesFixture(t)
-    const clientId = await on.enroll()
-    const first = await on.connect(clientId)
-    const { rule_id: id } = (await on.push()).body
-    await first.close()
+t.test('a running rule that cannot be opened again fails, is kept, and recovers by itself', async t => {
+  const on = await rulesFixture(t)
+  const clientId = await on.enroll()
+  const first = await on.connect(clientId)
+  const { rule_id: id } = (await on.push()).body
+  await first.close()
 
-    const second = await on.connect(clientId, { react: () => ({ refuse: 'port_in_use' }) })
-    t.match((await second.until(RulePush.name)).body, { rule_id: id, retry: true })
-    const failed = await until(
-      () => on.get(id),
-      ({ state }) => state === 'failed'
-    )
-    t.equal(failed.state_reason, 'port_in_use')
-    t.same(await on.held(clientId), [{ id, revision: 1, removal: null }])
+  const second = await on.connect(clientId, { react: () => ({ refuse: 'port_in_use' }) })
+  t.match((await second.until(RulePush.name)).body, { rule_id: id, retry: true })
+  const failed = await until(
+    () => on.get(id),
+    ({ state }) => state === 'failed'
+  )
+  t.equal(failed.state_reason, 'port_in_use')
+  t.same(await on.held(clientId), [{ id, revision: 1, removal: null }])
 
-    second.sendStatus({ kind: 'rule', id, revision: 1 })
-    const back = await until(
-      () => on.get(id),
-      ({ state }) => state === 'active'
-    )
-    t.equal(back.state_reason, null)
-  }
-)
+  second.sendStatus({ kind: 'rule', id, revision: 1 })
+  const back = await until(
+    () => on.get(id),
+    ({ state }) => state === 'active'
+  )
+  t.equal(back.state_reason, null)
+})
 
-t.test('what was not answered is asked again, on this stream and on the next', async t => {
+t.test('an unanswered request is sent again, on this stream and on the next', async t => {
   const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const first = await on.connect(clientId, { react: () => 'never' })
@@ -77,7 +76,7 @@ t.test('what was not answered is asked again, on this stream and on the next', a
 })
 
 t.test(
-  'of several words in one transaction the last counts, and each is logged after the commit',
+  'of several results in one transaction the last counts, and each is logged after the commit',
   async t => {
     const on = await rulesFixture(t)
     const clientId = await on.enroll()
@@ -85,26 +84,26 @@ t.test(
     const { rule_id: id } = (await on.push()).body
     const { rules, store } = on.server.depsOf('rules') as Deps
     const rowOf = () => ({ clientId, kind: 'rule', id, revision: 1, removal: null })
-    const words = [
+    const results = [
       { row: rowOf(), result: { status: 'refused', code: 'port_in_use', message: '' } as const },
       { row: rowOf(), result: { status: 'applied' } as const }
     ]
     const events = () => on.log.filter(({ fields }) => fields['rule'] === id).map(({ event }) => event)
-    const settleAll = (after: () => void) =>
+    const recordAll = (after: () => void) =>
       store.change(async em => {
-        for (const { row, result } of words) await rules.kind.recordResult?.(row, result, em)
+        for (const { row, result } of results) await rules.kind.recordResult?.(row, result, em)
         after()
       })
 
     await t.rejects(
-      settleAll(() => {
+      recordAll(() => {
         throw new Error('one of the group failed')
       })
     )
-    await settleAll(() => {})
+    await recordAll(() => {})
 
     t.same(events(), ['rule.active'], 'that of the create')
-    for (const { row, result } of words) rules.kind.resultRecorded?.(row, result)
+    for (const { row, result } of results) rules.kind.resultRecorded?.(row, result)
     t.same(events(), ['rule.active', 'rule.failed', 'rule.active'])
     t.match(await on.get(id), { state: 'active', state_reason: null })
   }

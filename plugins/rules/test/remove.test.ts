@@ -3,11 +3,11 @@ import { definePlugin } from '../../../kernel/plugin.ts'
 import { Rule } from '../entities.ts'
 import { removedSlot } from '../exports.ts'
 import { RulePush, RuleRemove } from '../wire.ts'
-import { type Deps, inOrder, rulesFixture, stockOf, until } from './fixture.ts'
+import { type Deps, inOrder, inventoryRowOf, rulesFixture, until } from './fixture.ts'
 
 const draining = { state: 'draining', state_reason: null }
 
-t.test('a removal answers when the port is shut, and the rule drains until it is gone', async t => {
+t.test('a removal answers when the port is closed, and the rule drains until it is removed', async t => {
   const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const agent = await on.connect(clientId)
@@ -60,13 +60,13 @@ t.test('a removal that is not answered in time goes on by itself', async t => {
 })
 
 t.test(
-  'while the client is away a rule goes at once, and from the edge at the reconnect, drained',
+  'a rule of a disconnected client is removed at once, and drained on the client at the reconnect',
   async t => {
     const on = await rulesFixture(t)
     const clientId = await on.enroll()
     const first = await on.connect(clientId)
     const { rule_id: id } = (await on.push()).body
-    const inventory = [stockOf(await first.until(RulePush.name))]
+    const inventory = [inventoryRowOf(await first.until(RulePush.name))]
     await first.close()
     await until(
       async () => on.server.control.peers.find(clientId),
@@ -87,7 +87,7 @@ t.test(
   }
 )
 
-t.test('a draining rule that the client no longer has at the reconnect is gone', async t => {
+t.test('a draining rule that the client no longer has at the reconnect is removed', async t => {
   const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const first = await on.connect(clientId)
@@ -104,7 +104,7 @@ t.test('a draining rule that the client no longer has at the reconnect is gone',
   t.same(await on.held(clientId), [])
 })
 
-t.test('a rule that failed at create goes at once: the client has nothing of it', async t => {
+t.test('a rule that failed at create is removed at once: the client does not have it', async t => {
   const on = await rulesFixture(t)
   const agent = await on.connect(await on.enroll(), { react: inOrder({ refuse: 'port_in_use' }, 'take') })
   const id = (await on.push()).body.error.details['rule_id']
@@ -119,7 +119,7 @@ t.test('a rule that failed at create goes at once: the client has nothing of it'
   )
 })
 
-t.test('a rule that failed later is taken off the client', async t => {
+t.test('a rule that failed later is removed from the client', async t => {
   const on = await rulesFixture(t)
   const agent = await on.connect(await on.enroll())
   const { rule_id: id } = (await on.push()).body
@@ -134,7 +134,7 @@ t.test('a rule that failed later is taken off the client', async t => {
   t.match((await agent.until(RuleRemove.name)).body, { rule_id: id })
 })
 
-t.test('a late answer to the push does not bring a removed rule back', async t => {
+t.test('a late answer to the push does not restore a removed rule', async t => {
   const on = await rulesFixture(t)
   const late = Promise.withResolvers<void>()
   const agent = await on.connect(await on.enroll(), { react: inOrder(late.promise, 'take') })
@@ -154,7 +154,7 @@ t.test('a late answer to the push does not bring a removed rule back', async t =
   t.match(await making, { status: 404 })
 })
 
-t.test('a create whose rule is removed while it waits is told at once', async t => {
+t.test('a create whose rule is removed while it waits is answered at once', async t => {
   const on = await rulesFixture(t)
   const agent = await on.connect(await on.enroll(), { react: () => 'never' })
   const making = on.push()
@@ -174,7 +174,7 @@ t.test('a create whose rule is removed while it waits is told at once', async t 
   t.equal((await removing).status, 504)
 })
 
-t.test('a create whose rule goes with its owner is told when the client has shut it', async t => {
+t.test('a create whose rule is removed with its owner is answered when the client has closed it', async t => {
   const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const agent = await on.connect(clientId, { react: inOrder('never', 'take') })
@@ -188,7 +188,7 @@ t.test('a create whose rule goes with its owner is told when the client has shut
   t.match(await making, { status: 404, body: { error: { code: 'rule_not_found' } } })
 })
 
-t.test('whatever removes a rule, others take leave of it in the same transaction, and first', async t => {
+t.test('every removal of a rule calls the removal listeners first, in the same transaction', async t => {
   const left: object[] = []
   let isBroken = false
   const leaving = definePlugin({
@@ -213,7 +213,7 @@ t.test('whatever removes a rule, others take leave of it in the same transaction
   const [drained = '', cascaded = '', away = '', ...rest] = ids
   const { rules, store } = on.server.depsOf('rules') as Deps
   const last = () => left.at(-1)
-  const goneOf = (id: string) => ({ id, clientId, owner: 'ada', isStored: true })
+  const removedRule = (id: string) => ({ id, clientId, owner: 'ada', isStored: true })
 
   await on.call('DELETE', `/v1/rules/${drained}`)
   t.equal(left.length, 0, 'it drains')
@@ -222,26 +222,26 @@ t.test('whatever removes a rule, others take leave of it in the same transaction
     async () => left.length,
     length => length === 1
   )
-  t.strictSame(last(), goneOf(drained))
+  t.strictSame(last(), removedRule(drained))
   isBroken = true
   await t.rejects(store.change(em => rules.removeAll({ id: cascaded }, em, 'cut')))
   t.match(await on.get(cascaded), { state: 'active' })
   isBroken = false
   await store.change(em => rules.removeAll({ id: cascaded }, em, 'cut'))
-  t.strictSame(last(), goneOf(cascaded))
+  t.strictSame(last(), removedRule(cascaded))
   await agent.close()
   await until(
     async () => on.server.control.peers.find(clientId),
     peer => peer === undefined
   )
   await on.call('DELETE', `/v1/rules/${away}`)
-  t.strictSame(last(), goneOf(away))
+  t.strictSame(last(), removedRule(away))
   await on.call('POST', `/v1/clients/${clientId}/revoke`)
   await on.call('DELETE', `/v1/clients/${clientId}`)
-  t.strictSame(left.slice(3), rest.map(goneOf))
+  t.strictSame(left.slice(3), rest.map(removedRule))
 })
 
-t.test('a deleted client takes its rules along', async t => {
+t.test('deleting a client removes its rules', async t => {
   const on = await rulesFixture(t)
   const clientId = await on.enroll()
   await on.connect(clientId)
@@ -255,12 +255,12 @@ t.test('a deleted client takes its rules along', async t => {
   t.same(await on.held(clientId), [])
 })
 
-t.test('a cascade cuts at once, in the transaction of its cause', async t => {
+t.test('a cascade cuts at once, in the same transaction as its cause', async t => {
   const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const agent = await on.connect(clientId)
   await on.user('ada')
-  const mine = (await on.push()).body.rule_id
+  const operatorRule = (await on.push()).body.rule_id
   const ofAda = (await on.push({ listen_port: 1, owner: 'ada' })).body.rule_id
   const { rules, store } = on.server.depsOf('rules') as Deps
 
@@ -269,7 +269,7 @@ t.test('a cascade cuts at once, in the transaction of its cause', async t => {
 
   t.same(ids, [ofAda])
   t.match((await agent.until(RuleRemove.name)).body, { rule_id: ofAda, removal: 'cut' })
-  t.match((await on.call('GET', '/v1/rules')).body, [{ rule_id: mine }])
+  t.match((await on.call('GET', '/v1/rules')).body, [{ rule_id: operatorRule }])
   await until(
     () => on.held(clientId),
     rows => rows.length === 1

@@ -3,14 +3,14 @@ import { definePlugin } from '../../../kernel/plugin.ts'
 import { type StateChange, stateSlot } from '../exports.ts'
 import { rulesFixture } from './fixture.ts'
 
-t.test('who listens is told of each state that a rule enters, once, and why it failed', async t => {
-  const told: StateChange[] = []
+t.test('a listener receives each state change of a rule once, with the reason of a failure', async t => {
+  const changes: StateChange[] = []
   const listener = definePlugin({
     name: 'listener',
     version: '1.0.0',
     kernel: '^1.0.0',
     needs: { rules: '^1.0.0' },
-    fills: [stateSlot.fill(async rule => void told.push(rule))]
+    fills: [stateSlot.fill(async rule => void changes.push(rule))]
   })
   const on = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', listener] })
   const clientId = await on.enroll()
@@ -23,14 +23,14 @@ t.test('who listens is told of each state that a rule enters, once, and why it f
   const failed = await on.push({ listen_port: 81 })
 
   const of = { clientId, owner: '_operator' }
-  t.same(told, [
+  t.same(changes, [
     { ...of, id: body.rule_id, state: 'active', reason: null },
     { ...of, id: body.rule_id, state: 'draining', reason: null },
     { ...of, id: failed.body.error.details['rule_id'], state: 'failed', reason: 'port_in_use' }
   ])
 })
 
-t.test('a listener that throws is named in the log, and the push and the removal are answered', async t => {
+t.test('a listener that throws is logged by name, and the push and the removal succeed', async t => {
   const listener = definePlugin({
     name: 'listener',
     version: '1.0.0',

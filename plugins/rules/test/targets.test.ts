@@ -11,7 +11,7 @@ const codeOf = (work: () => unknown): string => {
   }
 }
 
-t.test('a host is kept in one spelling', async t => {
+t.test('a host is normalized', async t => {
   const name = `${'a'.repeat(63)}.`.repeat(3) + 'b'.repeat(61)
   for (const [given, kept] of [
     ['10.0.0.1', '10.0.0.1'],
@@ -32,7 +32,7 @@ t.test('a host is kept in one spelling', async t => {
     t.equal(parseHost(given, '/host'), kept, given)
 })
 
-t.test('a host that nothing can be, or that means something else elsewhere, is refused', async t => {
+t.test('an invalid or ambiguous host is refused', async t => {
   const hosts = [
     '',
     '.',
@@ -78,11 +78,11 @@ t.test('a host that nothing can be, or that means something else elsewhere, is r
     )
 })
 
-t.test('a name that is not ASCII is refused with the form to write', async t => {
+t.test('a name that is not ASCII is refused with its ASCII form', async t => {
   t.throws(() => parseHost('Bücher.example', '/host'), { message: /write xn--bcher-kva\.example/ })
 })
 
-t.test('there are 1 to 8 targets, all different, tried in their order', async t => {
+t.test('a rule has 1 to 8 distinct targets, tried in their order', async t => {
   const many = (count: number) =>
     Array.from({ length: count }, (_, at) => ({ host: `h${at}.example`, port: 80 }))
 
@@ -114,7 +114,7 @@ t.test('there are 1 to 8 targets, all different, tried in their order', async t 
   t.equal(parseTargets(many(8)).length, 8)
 })
 
-t.test('a bad body is told which field is bad, before anything else is looked at', async t => {
+t.test('the schema error of a body names the field, before any other check', async t => {
   const on = await rulesFixture(t)
   const table: readonly [object, string, string][] = [
     [{ targets: [] }, 'validation.targets_empty', '/targets'],

@@ -1,23 +1,23 @@
-// PUT: what may change while a rule runs, and what never does.
+// PUT: the fields of a running rule that may change, and those that never do.
 import t, { type Test } from 'tap'
 import { Client } from '../../../kernel/identity/entities.ts'
 import type { Script, ScriptedAgent } from '../../../kit/scripted-agent.ts'
 import { Idle } from '../../../test/third-party/note/wire.ts'
 import { RulePush } from '../wire.ts'
 import { inOrder, type RulesFixture, rule, rulesFixture, until } from './fixture.ts'
-import { able, pace } from './hot.ts'
+import { capableAgent, pace } from './hot.ts'
 
-async function desk(t: Test, script: Partial<Script> = {}) {
+async function updateFixture(t: Test, script: Partial<Script> = {}) {
   const { owner } = pace()
   const on = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', owner] })
   const clientId = await on.enroll()
-  const agent = await on.connect(clientId, { ...able, ...script })
+  const agent = await on.connect(clientId, { ...capableAgent, ...script })
   const put = (id: string, body: object, query = '') => on.call('PUT', `/v1/rules/${id}${query}`, body)
   return { on, clientId, agent, put }
 }
 
-/** The pace that the agent was told last; null: none. */
-function told(on: RulesFixture, agent: ScriptedAgent): number | null {
+/** The pace that was last sent to the agent; null: none. */
+function lastSentPace(on: RulesFixture, agent: ScriptedAgent): number | null {
   const push = agent.received.findLast(({ name }) => name === RulePush.name)
   const { pace: bytes } = (push?.body['fields'] ?? {}) as Record<string, Uint8Array>
   return bytes ? on.server.depsOf('rules').codec.decode(Idle, bytes).secs : null
@@ -31,25 +31,25 @@ const refused = (code: string, field?: string) => ({
 t.test(
   'a hot value is changed alone or in the whole body, and lifted by null, nothing and absence',
   async t => {
-    const { on, agent, put, clientId } = await desk(t)
+    const { on, agent, put, clientId } = await updateFixture(t)
     const { rule_id: id } = (await on.push()).body
 
     t.match(await put(id, { pace: 5 }), { status: 200, body: { rule_id: id, pace: 5, state: 'active' } })
-    t.equal(told(on, agent), 5)
+    t.equal(lastSentPace(on, agent), 5)
     t.match(await put(id, { ...rule, pace: 6 }), { status: 200, body: { pace: 6 } })
-    t.equal(told(on, agent), 6)
+    t.equal(lastSentPace(on, agent), 6)
     for (const body of [{ pace: null }, { pace: 0 }, rule, { ...rule, client: undefined }]) {
       await put(id, { pace: 7 })
       t.match(await put(id, body), { status: 200, body: { pace: null } })
-      t.equal(told(on, agent), null)
+      t.equal(lastSentPace(on, agent), null)
     }
     t.match(await on.held(clientId), [{ id, revision: 11 }])
     t.match(on.decisions.at(-1), { action: 'rule.update', resourceId: id, status: 200, outcome: 'allow' })
   }
 )
 
-t.test('what a rule says of itself may be sent back: get, change, put', async t => {
-  const { on, put } = await desk(t)
+t.test('the record of a rule may be sent back: get, change, put', async t => {
+  const { on, put } = await updateFixture(t)
   const { rule_id: id } = (
     await on.push({
       targets: [
@@ -68,8 +68,8 @@ t.test('what a rule says of itself may be sent back: get, change, put', async t 
   t.match(await put(id, { ...record, wat: 1 }), refused('validation.unknown_field', '/wat'))
 })
 
-t.test('a body that changes nothing that may change is refused', async t => {
-  const { on, put } = await desk(t)
+t.test('a body without a changeable field is refused', async t => {
+  const { on, put } = await updateFixture(t)
   const { rule_id: id } = (await on.push()).body
 
   t.match(await put(id, {}), refused('validation.body_empty'))
@@ -80,7 +80,7 @@ t.test('a body that changes nothing that may change is refused', async t => {
 })
 
 t.test('any other difference is refused after the same normalisation as at create', async t => {
-  const { on, put } = await desk(t)
+  const { on, put } = await updateFixture(t)
   const targets = [{ host: 'Web.Example.', port: 80, priority: 4 }]
   const { rule_id: id } = (await on.push({ targets, prefer_ipv6: true })).body
   const whole = { ...rule, targets, prefer_ipv6: true, pace: 2 }
@@ -107,8 +107,8 @@ t.test('any other difference is refused after the same normalisation as at creat
     t.match(await put(id, body), refused('validation.rule_immutable_field', field))
 })
 
-t.test('a user changes the rules that are theirs, and no others', async t => {
-  const { on, put } = await desk(t)
+t.test('a user changes only their own rules', async t => {
+  const { on, put } = await updateFixture(t)
   const { rule_id: id } = (await on.push()).body
   const ada = await on.user('ada')
 
@@ -119,43 +119,49 @@ t.test('a user changes the rules that are theirs, and no others', async t => {
   t.match(await put('nobody', { pace: 1 }), { status: 404, body: { error: { code: 'rule_not_found' } } })
 })
 
-t.test('while the client is away a change is stored, and comes with the reconnect', async t => {
-  const { on, agent, put, clientId } = await desk(t)
+t.test('a change for a disconnected client is stored, and sent at the reconnect', async t => {
+  const { on, agent, put, clientId } = await updateFixture(t)
   const { rule_id: id } = (await on.push()).body
   await agent.close()
   await until(async () => on.log.some(({ event }) => event === 'client.disconnected'), Boolean)
 
   t.match(await put(id, { pace: 4 }), { status: 200, body: { pace: 4 } })
 
-  const again = await on.connect(clientId, { ...able, inventory: [{ kind: 'rule', id, revision: 1 }] })
+  const again = await on.connect(clientId, {
+    ...capableAgent,
+    inventory: [{ kind: 'rule', id, revision: 1 }]
+  })
   t.match((await again.until(RulePush.name)).body, { rule_id: id, revision: 2 })
-  t.equal(told(on, again), 4)
+  t.equal(lastSentPace(on, again), 4)
 })
 
-t.test('a client that cannot do it refuses, also one that is away, by what was last seen of it', async t => {
-  const { on, agent, put, clientId } = await desk(t, { capabilities: {} })
-  const { rule_id: id } = (await on.push()).body
-  const no = {
-    status: 422,
-    body: { error: { code: 'rule_field_unsupported_by_client', details: { field: 'pace' } } }
+t.test(
+  'a client without the capability refuses; when it is disconnected, its last known capabilities count',
+  async t => {
+    const { on, agent, put, clientId } = await updateFixture(t, { capabilities: {} })
+    const { rule_id: id } = (await on.push()).body
+    const no = {
+      status: 422,
+      body: { error: { code: 'rule_field_unsupported_by_client', details: { field: 'pace' } } }
+    }
+
+    t.match(await put(id, { pace: 4 }), no)
+    t.match(await put(id, { pace: 0 }), { status: 200 }, 'there is nothing that it has to do')
+    await agent.close()
+    await until(async () => on.log.some(({ event }) => event === 'client.disconnected'), Boolean)
+    t.match(await put(id, { pace: 4 }), no)
+
+    const { store } = on.server.depsOf('rules')
+    await store.change(em =>
+      em.nativeUpdate(Client, { id: clientId }, { agentVersion: null, capabilities: null })
+    )
+    t.match(await put(id, { pace: 4 }), { status: 200 }, 'who was never seen is judged when it joins')
   }
+)
 
-  t.match(await put(id, { pace: 4 }), no)
-  t.match(await put(id, { pace: 0 }), { status: 200 }, 'there is nothing that it has to do')
-  await agent.close()
-  await until(async () => on.log.some(({ event }) => event === 'client.disconnected'), Boolean)
-  t.match(await put(id, { pace: 4 }), no)
-
-  const { store } = on.server.depsOf('rules')
-  await store.change(em =>
-    em.nativeUpdate(Client, { id: clientId }, { agentVersion: null, capabilities: null })
-  )
-  t.match(await put(id, { pace: 4 }), { status: 200 }, 'who was never seen is judged when it joins')
-})
-
-t.test('what the client refuses is taken back under a new revision', async t => {
+t.test('a change that the client refuses is reverted under a new revision', async t => {
   const react = inOrder('take', 'take', { refuse: 'no_pace', message: 'not so fast' }, 'take')
-  const { on, agent, put, clientId } = await desk(t, { react })
+  const { on, agent, put, clientId } = await updateFixture(t, { react })
   const { rule_id: id } = (await on.push()).body
   await put(id, { pace: 2 })
 
@@ -165,7 +171,7 @@ t.test('what the client refuses is taken back under a new revision', async t => 
   })
 
   await agent.until(RulePush.name, 4)
-  t.equal(told(on, agent), 2)
+  t.equal(lastSentPace(on, agent), 2)
   t.match(await on.get(id), { pace: 2, state: 'active' })
   t.match(await on.held(clientId), [{ id, revision: 4 }])
   t.match(
@@ -175,10 +181,10 @@ t.test('what the client refuses is taken back under a new revision', async t => 
   )
 })
 
-t.test('a change that was refused is not taken back over a later one', async t => {
+t.test('reverting a refused change does not undo a later one', async t => {
   const first = Promise.withResolvers<void>()
   const react = inOrder('take', first.promise, 'take')
-  const { on, put, agent } = await desk(t, { react })
+  const { on, put, agent } = await updateFixture(t, { react })
   const { rule_id: id } = (await on.push()).body
 
   const early = put(id, { pace: 5 })
@@ -192,18 +198,18 @@ t.test('a change that was refused is not taken back over a later one', async t =
 
   t.match(await late, { status: 200, body: { pace: 6 } })
   t.match(await early, { status: 200, body: { pace: 6 } }, 'it shows what is there now')
-  t.equal(told(on, agent), 6)
+  t.equal(lastSentPace(on, agent), 6)
 })
 
-t.test('two changes that the client refuses end with what it last took', async t => {
-  const gate = Promise.withResolvers<void>()
+t.test('two refused changes end with the value that the client last accepted', async t => {
+  const secondAnswer = Promise.withResolvers<void>()
   let pushes = 0
   const react = () => {
     pushes++
-    if (pushes === 2) return gate.promise
+    if (pushes === 2) return secondAnswer.promise
     return pushes === 3 ? { refuse: 'no_pace' } : ('take' as const)
   }
-  const { on, put, agent } = await desk(t, { react })
+  const { on, put, agent } = await updateFixture(t, { react })
   const { rule_id: id } = (await on.push({ pace: 1 })).body
 
   const early = put(id, { pace: 5 })
@@ -213,15 +219,15 @@ t.test('two changes that the client refuses end with what it last took', async t
     () => on.get(id),
     ({ pace }) => pace === 6
   )
-  gate.resolve()
+  secondAnswer.resolve()
 
   t.match([await early, await late], [{ status: 422 }, { status: 422 }])
   await agent.until(RulePush.name, 4)
   t.match(await on.get(id), { pace: 1, state: 'active' })
 })
 
-t.test('without an answer in time the change stays, and settles by itself', async t => {
-  const { on, put, agent, clientId } = await desk(t, { react: inOrder('take', 'never') })
+t.test('without an answer in time the change is kept, and is sent again', async t => {
+  const { on, put, agent, clientId } = await updateFixture(t, { react: inOrder('take', 'never') })
   const { rule_id: id } = (await on.push()).body
 
   const answer = put(id, { pace: 5 }, '?ack_timeout_secs=2')
@@ -231,13 +237,16 @@ t.test('without an answer in time the change stays, and settles by itself', asyn
   t.match(await answer, { status: 504, body: { error: { code: 'ack_timeout', details: { rule_id: id } } } })
   t.match(await on.get(id), { pace: 5, state: 'active' })
   await agent.close()
-  const again = await on.connect(clientId, { ...able, inventory: [{ kind: 'rule', id, revision: 1 }] })
+  const again = await on.connect(clientId, {
+    ...capableAgent,
+    inventory: [{ kind: 'rule', id, revision: 1 }]
+  })
   await again.until(RulePush.name)
-  t.equal(told(on, again), 5)
+  t.equal(lastSentPace(on, again), 5)
 })
 
-t.test('a refusal that comes late is taken back, too', async t => {
-  const { on, put, agent, clientId } = await desk(t, { react: inOrder('take', 'never') })
+t.test('a change that is refused late is reverted, too', async t => {
+  const { on, put, agent, clientId } = await updateFixture(t, { react: inOrder('take', 'never') })
   const { rule_id: id } = (await on.push({ pace: 1 })).body
   const answer = put(id, { pace: 5 })
   await agent.until(RulePush.name, 2)
@@ -246,35 +255,35 @@ t.test('a refusal that comes late is taken back, too', async t => {
 
   const inventory = [{ kind: 'rule', id, revision: 1 }]
   const again = await on.connect(clientId, {
-    ...able,
+    ...capableAgent,
     inventory,
     react: inOrder({ refuse: 'no_pace' }, 'take')
   })
 
   await again.until(RulePush.name, 2)
-  t.equal(told(on, again), 1)
+  t.equal(lastSentPace(on, again), 1)
   t.match(await on.get(id), { pace: 1, state: 'active' })
   t.match(on.log.find(({ event }) => event === 'rule.change_refused')?.fields, { rule: id, code: 'no_pace' })
 })
 
-t.test('a rule that failed at create takes a change, and nobody is told', async t => {
-  const { on, put, clientId } = await desk(t, { react: () => ({ refuse: 'port_in_use' }) })
+t.test('a rule that failed at create accepts a change, and the agent receives nothing', async t => {
+  const { on, put, clientId } = await updateFixture(t, { react: () => ({ refuse: 'port_in_use' }) })
   const id = (await on.push()).body.error.details['rule_id']!
 
   t.match(await put(id, { pace: 5 }), { status: 200, body: { pace: 5, state: 'failed' } })
   t.same(await on.held(clientId), [])
 })
 
-t.test('a draining rule takes none', async t => {
-  const { on, put } = await desk(t)
+t.test('a draining rule accepts no change', async t => {
+  const { on, put } = await updateFixture(t)
   const { rule_id: id } = (await on.push()).body
   await on.call('DELETE', `/v1/rules/${id}`)
 
   t.match(await put(id, { pace: 5 }), { status: 404, body: { error: { code: 'rule_not_found' } } })
 })
 
-t.test('a repeated key changes once, and shows the rule', async t => {
-  const { on, agent } = await desk(t)
+t.test('a repeated idempotency key changes once, and shows the rule', async t => {
+  const { on, agent } = await updateFixture(t)
   const { rule_id: id } = (await on.push()).body
   const once = () => on.call('PUT', `/v1/rules/${id}`, { pace: 5 }, { 'idempotency-key': 'k' })
 
@@ -288,7 +297,7 @@ t.test('a repeated key changes once, and shows the rule', async t => {
   t.equal(agent.received.filter(({ name }) => name === RulePush.name).length, 2)
 })
 
-t.test('where no plugin has a hot field nothing may change', async t => {
+t.test('without a hot field nothing may change', async t => {
   const on = await rulesFixture(t)
   await on.connect(await on.enroll())
   const { rule_id: id } = (await on.push()).body
@@ -300,8 +309,8 @@ t.test('where no plugin has a hot field nothing may change', async t => {
   t.match(await on.call('PUT', `/v1/rules/${id}`, await on.get(id)), { status: 200 })
 })
 
-t.test('a rule that is tried again takes a change without waiting: it cannot be in force', async t => {
-  const { on, put, agent, clientId } = await desk(t)
+t.test('a rule that is being retried accepts a change without waiting', async t => {
+  const { on, put, agent, clientId } = await updateFixture(t)
   const { rule_id: id } = (await on.push({ pace: 1 })).body
   agent.sendStatus({ kind: 'rule', id, revision: 1, code: 'port_in_use' })
   await until(
@@ -315,18 +324,21 @@ t.test('a rule that is tried again takes a change without waiting: it cannot be 
   t.match(await on.held(clientId), [{ id, revision: 2 }])
 })
 
-t.test('a change that came while the client was away outlives a port that is taken by then', async t => {
-  const { on, put, agent, clientId } = await desk(t)
-  const { rule_id: id } = (await on.push({ pace: 1 })).body
-  await agent.close()
-  await until(
-    async () => on.server.depsOf('rules').control.peers.find(clientId),
-    peer => peer === undefined
-  )
-  await put(id, { pace: 2 })
+t.test(
+  'a change made while the client was disconnected is kept although its port is in use at the reconnect',
+  async t => {
+    const { on, put, agent, clientId } = await updateFixture(t)
+    const { rule_id: id } = (await on.push({ pace: 1 })).body
+    await agent.close()
+    await until(
+      async () => on.server.depsOf('rules').control.peers.find(clientId),
+      peer => peer === undefined
+    )
+    await put(id, { pace: 2 })
 
-  const again = await on.connect(clientId, { ...able, react: () => ({ refuse: 'port_in_use' }) })
+    const again = await on.connect(clientId, { ...capableAgent, react: () => ({ refuse: 'port_in_use' }) })
 
-  t.match((await again.until(RulePush.name, 2)).body, { revision: 3, retry: true }, 'it is tried again')
-  t.match(await on.get(id), { pace: 2, state: 'failed', state_reason: 'port_in_use' })
-})
+    t.match((await again.until(RulePush.name, 2)).body, { revision: 3, retry: true }, 'it is tried again')
+    t.match(await on.get(id), { pace: 2, state: 'failed', state_reason: 'port_in_use' })
+  }
+)

@@ -4,25 +4,25 @@ import { removalSlot } from '../../users/exports.ts'
 import { RuleRemove } from '../wire.ts'
 import { rulesFixture } from './fixture.ts'
 
-t.test('the rules of a deleted user are cut off the edge at once, those of others go on', async t => {
+t.test('deleting a user cuts the rules of that user only', async t => {
   const on = await rulesFixture(t)
   const clientId = await on.enroll()
   const agent = await on.connect(clientId)
   await on.user('ann')
   await on.user('bob')
-  const mine = await on.push({ owner: 'ann' })
+  const annsRule = await on.push({ owner: 'ann' })
   const other = await on.push({ owner: 'bob', listen_port: 8081 })
   t.match((await on.call('GET', '/v1/users/ann')).body, { rule_count: 1 })
 
   const { body } = await on.call('DELETE', '/v1/users/ann')
   const removal = await agent.until(RuleRemove.name)
 
-  t.strictSame(body, { user_id: 'ann', removed_rule_ids: [mine.body.rule_id] } as object)
-  t.match(removal.body, { rule_id: mine.body.rule_id, removal: 'cut' })
+  t.strictSame(body, { user_id: 'ann', removed_rule_ids: [annsRule.body.rule_id] } as object)
+  t.match(removal.body, { rule_id: annsRule.body.rule_id, removal: 'cut' })
   t.match((await on.call('GET', '/v1/rules')).body, [{ rule_id: other.body.rule_id, state: 'active' }])
 })
 
-t.test('a rule whose owner could not be deleted after all is not said to be gone', async t => {
+t.test('a failed deletion of the owner keeps the rule and logs no removal', async t => {
   const refusing = definePlugin({
     name: 'refusing',
     version: '1.0.0',

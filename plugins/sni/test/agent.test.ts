@@ -5,7 +5,7 @@ import { fakeClock } from '../../../kit/fake-clock.ts'
 import sni from '../agent.ts'
 import { boundsMs } from '../wire.ts'
 
-t.test('a rule is planned with its name, or as what takes the rest', async t => {
+t.test('a rule is planned with its name, or as the fallback', async t => {
   const draft = { name: null, fallback: false } as unknown as EngineRuleDraft
   const [named, rest] = sni.fields
 
@@ -15,7 +15,7 @@ t.test('a rule is planned with its name, or as what takes the rest', async t => 
   t.match(draft, { fallback: true })
 })
 
-t.test('peeks are told when there is news, whole, and again to the next stream', async t => {
+t.test('the peek histogram is sent whole when it changed, and again on the next stream', async t => {
   const clock = fakeClock()
   const sent: object[] = []
   let peeks = { counts: [...boundsMs.map(() => 0), 0], sumMs: 0 }
@@ -41,6 +41,6 @@ t.test('peeks are told when there is news, whole, and again to the next stream',
   t.equal(sent.length, 2)
 })
 
-t.test('the buckets are those of the engine', async t => {
+t.test('the buckets are equal to those of the engine', async t => {
   t.same(boundsMs, peekBoundsMs)
 })

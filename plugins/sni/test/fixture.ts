@@ -1,4 +1,4 @@
-// A server with SNI rules, a client that can do them, and two users with grants.
+// A server with SNI rules, a client that supports them, and two users with grants.
 import type { Test } from 'tap'
 import type { Script } from '../../../kit/scripted-agent.ts'
 import { rule, rulesFixture } from '../../rules/test/fixture.ts'
@@ -7,7 +7,7 @@ import { capability, messages } from '../wire.ts'
 
 export const plugins = ['users', 'clients', 'rules', 'grants', 'port-range', 'udp', 'sni']
 
-export const able: Partial<Script> = {
+export const capableAgent: Partial<Script> = {
   capabilities: { [capability.id]: capability.since, 'rule.range': '1.0.0', 'rule.udp': '1.0.0' },
   messages: [...ruleMessages, ...messages]
 }
@@ -15,7 +15,7 @@ export const able: Partial<Script> = {
 export async function sniFixture(t: Test) {
   const on = await rulesFixture(t, { plugins })
   const clientId = await on.enroll()
-  const agent = await on.connect(clientId, able)
+  const agent = await on.connect(clientId, capableAgent)
   const headers = { operator: {}, ada: await on.user('ada'), bob: await on.user('bob') }
   for (const user_id of ['ada', 'bob'])
     await on.call('POST', '/v1/grants', {
@@ -25,17 +25,17 @@ export async function sniFixture(t: Test) {
       listen_port_end: 65535,
       protocols: ['tcp']
     })
-  const place = (body: object, by: keyof typeof headers = 'operator') =>
+  const pushRule = (body: object, by: keyof typeof headers = 'operator') =>
     on.call<{ rule_id: string; error: { code: string } }>(
       'POST',
       '/v1/rules',
       { ...rule, ...body },
       headers[by]
     )
-  /** What becomes of it: 'made', or the code of its refusal. */
+  /** Pushes a rule; 'made', or the error code. */
   const outcome = async (body: object, by?: keyof typeof headers): Promise<string> => {
-    const { status, body: answer } = await place(body, by)
+    const { status, body: answer } = await pushRule(body, by)
     return status === 201 ? 'made' : answer.error.code
   }
-  return { on, clientId, agent, place, outcome }
+  return { on, clientId, agent, pushRule, outcome }
 }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { covers, parsePattern } from '../pattern.ts'
 
-t.test('a name is kept lower-case and without its trailing dot', async t => {
+t.test('a name is stored in lower case and without its trailing dot', async t => {
   for (const [given, kept] of [
     ['Web.Example', 'web.example'],
     ['web.example.', 'web.example'],
@@ -15,7 +15,7 @@ t.test('a name is kept lower-case and without its trailing dot', async t => {
     t.equal(parsePattern(given), kept)
 })
 
-t.test('what no client can say in a TLS hello is refused', async t => {
+t.test('a name that cannot be in a TLS ClientHello is refused', async t => {
   for (const given of [
     '',
     '.',

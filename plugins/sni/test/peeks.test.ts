@@ -3,7 +3,10 @@ import type { Histogram } from '../../../kernel/metrics.ts'
 import { openPeeks } from '../peeks.ts'
 import { boundsMs, type Peeks } from '../wire.ts'
 
-const said = (first: number, sum_ms: number): Peeks => ({ counts: [first, ...boundsMs.map(() => 0)], sum_ms })
+const histogram = (first: number, sum_ms: number): Peeks => ({
+  counts: [first, ...boundsMs.map(() => 0)],
+  sum_ms
+})
 
 async function shown({ metrics }: ReturnType<typeof openPeeks>, clientId: string) {
   const [figure] = await metrics()
@@ -13,16 +16,16 @@ async function shown({ metrics }: ReturnType<typeof openPeeks>, clientId: string
   return [counts[0], Number(sum.toFixed(6))]
 }
 
-t.test('what one agent awaited is shown in seconds, and never goes back when it starts again', async t => {
+t.test('the wait times of an agent are shown in seconds, and never decrease when it restarts', async t => {
   const peeks = openPeeks()
   const first = { clientId: 'edge', instanceId: 'a' }
 
-  peeks.receive(first, said(3, 30))
-  peeks.receive(first, said(5, 50))
+  peeks.receive(first, histogram(3, 30))
+  peeks.receive(first, histogram(5, 50))
   t.same(await shown(peeks, 'edge'), [5, 0.05])
-  peeks.receive({ ...first, instanceId: 'b' }, said(1, 7))
+  peeks.receive({ ...first, instanceId: 'b' }, histogram(1, 7))
   t.same(await shown(peeks, 'edge'), [6, 0.057])
-  peeks.receive({ clientId: 'other', instanceId: 'c' }, said(2, 2))
+  peeks.receive({ clientId: 'other', instanceId: 'c' }, histogram(2, 2))
   t.same(await shown(peeks, 'edge'), [6, 0.057])
   peeks.forgetClient('edge')
   t.equal([...((await peeks.metrics())[0]?.samples ?? [])].length, 1)

@@ -1,20 +1,20 @@
-// Who may have a port together with whom.
+// The SNI rules that may share a port.
 import t from 'tap'
 import { inOrder } from '../../rules/test/fixture.ts'
 import { RulePush } from '../../rules/wire.ts'
 import { Fallback, Pattern } from '../wire.ts'
-import { able, sniFixture } from './fixture.ts'
+import { capableAgent, sniFixture } from './fixture.ts'
 
 const legacy = 'conflict.legacy_to_sni_unsupported'
 const duplicate = 'conflict.sni_route_duplicate'
 
-t.test('a pattern is kept, shown, and sent to the client; so is a fallback', async t => {
-  const { on, agent, place } = await sniFixture(t)
+t.test('a pattern is stored, shown, and sent to the client; so is a fallback', async t => {
+  const { on, agent, pushRule } = await sniFixture(t)
   const { codec } = on.server.depsOf('rules')
 
-  const named = await place({ sni_pattern: '*.Example.org.' })
-  const rest = await place({ sni_fallback: true })
-  const plain = await place({ listen_port: 1, sni_pattern: null, sni_fallback: false })
+  const named = await pushRule({ sni_pattern: '*.Example.org.' })
+  const rest = await pushRule({ sni_fallback: true })
+  const plain = await pushRule({ listen_port: 1, sni_pattern: null, sni_fallback: false })
 
   t.match(named.body, { sni_pattern: '*.example.org', sni_fallback: false })
   t.match(rest.body, { sni_pattern: null, sni_fallback: true })
@@ -83,8 +83,8 @@ t.test('a pattern of one owner must not match a name of another', async t => {
 })
 
 t.test('one fallback a port, beside the rules of another owner by a superadmin alone', async t => {
-  const { outcome, place, on } = await sniFixture(t)
-  const first = await place({ sni_fallback: true }, 'ada')
+  const { outcome, pushRule, on } = await sniFixture(t)
+  const first = await pushRule({ sni_fallback: true }, 'ada')
 
   t.equal(await outcome({ sni_fallback: true }, 'ada'), 'conflict.sni_fallback_duplicate')
   t.equal(await outcome({ sni_fallback: true }), 'conflict.sni_fallback_duplicate')
@@ -114,40 +114,40 @@ t.test('a plain rule and names exclude each other, a range too', async t => {
 })
 
 t.test('a rule that failed keeps its name, one that drains does not', async t => {
-  const { on, clientId, agent, outcome, place } = await sniFixture(t)
+  const { on, clientId, agent, outcome, pushRule } = await sniFixture(t)
   await agent.close()
-  const wary = await on.connect(clientId, { ...able, react: inOrder({ refuse: 'port_in_use' }, 'take') })
+  const refusingAgent = await on.connect(clientId, {
+    ...capableAgent,
+    react: inOrder({ refuse: 'port_in_use' }, 'take')
+  })
   t.equal(await outcome({ listen_port: 9000, sni_pattern: 'a.example' }), 'port_in_use', 'as the client says')
   t.equal(await outcome({ listen_port: 9000, sni_pattern: 'a.example' }), duplicate)
   t.equal(await outcome({ listen_port: 9000 }), legacy)
-  t.equal(wary.received.filter(({ name }) => name === RulePush.name).length, 1)
-  const { rule_id } = (await place({ sni_pattern: 'a.example' })).body
+  t.equal(refusingAgent.received.filter(({ name }) => name === RulePush.name).length, 1)
+  const { rule_id } = (await pushRule({ sni_pattern: 'a.example' })).body
   await on.call('DELETE', `/v1/rules/${rule_id}`)
 
   t.equal(await outcome({ sni_pattern: 'a.example' }), 'made')
 })
 
-t.test(
-  'an agent that has none of them gets names first, then wildcards, then what takes the rest',
-  async t => {
-    const { on, clientId, agent, place } = await sniFixture(t)
-    const ids: string[] = []
-    for (const body of [
-      { sni_fallback: true },
-      { sni_pattern: '*.example.org' },
-      { sni_pattern: 'a.example.org' },
-      { listen_port: 1 },
-      { sni_pattern: 'b.example.org' }
-    ])
-      ids.push((await place(body)).body.rule_id)
-    await agent.close()
+t.test('an agent without rules receives names first, then wildcards, then the fallback', async t => {
+  const { on, clientId, agent, pushRule } = await sniFixture(t)
+  const ids: string[] = []
+  for (const body of [
+    { sni_fallback: true },
+    { sni_pattern: '*.example.org' },
+    { sni_pattern: 'a.example.org' },
+    { listen_port: 1 },
+    { sni_pattern: 'b.example.org' }
+  ])
+    ids.push((await pushRule(body)).body.rule_id)
+  await agent.close()
 
-    const fresh = await on.connect(clientId, able)
+  const fresh = await on.connect(clientId, capableAgent)
 
-    await fresh.until(RulePush.name, 5)
-    const order = fresh.received
-      .filter(({ name }) => name === RulePush.name)
-      .map(({ body }) => ids.indexOf(String(body['rule_id'])))
-    t.same(order, [2, 3, 4, 1, 0])
-  }
-)
+  await fresh.until(RulePush.name, 5)
+  const order = fresh.received
+    .filter(({ name }) => name === RulePush.name)
+    .map(({ body }) => ids.indexOf(String(body['rule_id'])))
+  t.same(order, [2, 3, 4, 1, 0])
+})

@@ -6,11 +6,11 @@ import udp from '../agent.ts'
 import { capability, Settings, settingsPart } from '../wire.ts'
 
 const plugins = ['users', 'clients', 'rules', 'grants', 'udp']
-const able = { capabilities: { [capability.id]: capability.since } }
+const capableAgent = { capabilities: { [capability.id]: capability.since } }
 
-t.test('a UDP rule goes to a client that can do it, beside a TCP rule on the same port', async t => {
+t.test('a UDP rule is sent to a client that supports it, beside a TCP rule on the same port', async t => {
   const on = await rulesFixture(t, { plugins })
-  const agent = await on.connect(await on.enroll(), able)
+  const agent = await on.connect(await on.enroll(), capableAgent)
 
   t.match(await on.push({ protocol: 'Udp' }), { status: 201, body: { protocol: 'udp' } })
   t.equal((await on.push()).status, 201)
@@ -18,10 +18,10 @@ t.test('a UDP rule goes to a client that can do it, beside a TCP rule on the sam
   t.match((await agent.until(RulePush.name)).body, { protocol: 'udp' })
 })
 
-t.test('grants are judged by protocol', async t => {
+t.test('grants apply by protocol', async t => {
   const on = await rulesFixture(t, { plugins })
   const clientId = await on.enroll()
-  await on.connect(clientId, able)
+  await on.connect(clientId, capableAgent)
   const ada = await on.user('ada')
   const grant = { user_id: 'ada', client_id: clientId, listen_port_start: 8000, listen_port_end: 8999 }
   await on.call('POST', '/v1/grants', { ...grant, protocols: ['udp'] })
@@ -38,7 +38,7 @@ t.test('caps and idle time come with the welcome, and the agent keeps them for r
     plugins,
     keys: { udp_max_flows_per_rule: 65_535, udp_flow_idle_secs: 7 }
   })
-  const agent = await on.connect(await on.enroll(), able)
+  const agent = await on.connect(await on.enroll(), capableAgent)
   const part = agent.welcome.parts[settingsPart]!
   const codec = openCodec([Settings])
   const configured: object[] = []
