@@ -159,7 +159,7 @@ std::vector<Address> UdpRuleShard::dial_order(const std::vector<Address>& addres
   std::erase_if(refused_, [&](const Refused& one) { return one.at_ms + kRefusalMemoryMs <= now_ms; });
   std::vector<Address> order = interleave(addresses, rule->prefer_ipv6);
   for (Address& address : order) address = address.with_port(port);
-  std::ranges::stable_partition(order, [&](const Address& address) {
+  std::stable_partition(order.begin(), order.end(), [&](const Address& address) {
     return std::ranges::none_of(refused_, [&](const Refused& one) { return one.address == address; });
   });
   return order;
