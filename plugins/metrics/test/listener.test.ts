@@ -61,15 +61,15 @@ t.test('GET /v1/metrics requires a superadmin', async t => {
     )
   await call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
   const { body } = await call<{ token: string }>('POST', '/v1/users/ann/credentials', {})
-  const ask = (token: string) =>
+  const requestMetrics = (token: string) =>
     server.http.app.inject({ url: '/v1/metrics', headers: { authorization: `Bearer ${token}` } })
 
-  const reply = await ask(operatorToken)
+  const reply = await requestMetrics(operatorToken)
 
   t.match(reply.headers['content-type'], /^text\/plain/)
   t.equal(readExposition(reply.body).get('svc_x')?.series.get(''), 7)
-  t.match((await ask(body.token)).json(), { error: { code: 'role_required' } })
-  t.match((await ask('wrong')).json(), { error: { code: 'unauthenticated' } })
+  t.match((await requestMetrics(body.token)).json(), { error: { code: 'role_required' } })
+  t.match((await requestMetrics('wrong')).json(), { error: { code: 'unauthenticated' } })
 })
 
 t.test('a plugin whose metrics fail does not affect the others', async t => {
@@ -114,22 +114,22 @@ t.test('two plugins may share a metric if its type and labels are the same', asy
 })
 
 t.test('concurrent scrapes share one page', async t => {
-  const gate = Promise.withResolvers<void>()
-  let asked = 0
+  const valueReady = Promise.withResolvers<void>()
+  let calls = 0
   const value = async () => {
-    asked++
-    await gate.promise
+    calls++
+    await valueReady.promise
     return []
   }
   const scrape = openScrape({ metrics: () => [{ by: 'x', value }], log: recordLog([]) })
 
   const all = [scrape(), scrape(), scrape()]
-  gate.resolve()
+  valueReady.resolve()
   const pages = new Set(await Promise.all(all))
 
-  t.same([asked, pages.size], [1, 1])
+  t.same([calls, pages.size], [1, 1])
   await scrape()
-  t.equal(asked, 2)
+  t.equal(calls, 2)
 })
 
 t.test('a port in use stops the start and names the configuration key', async t => {

@@ -1,4 +1,4 @@
-// The agent half with a fake engine, whose counters the test sets.
+// The agent part of the plugin with a fake engine, whose counters the test sets.
 import t, { type Test } from 'tap'
 import { openStateDatabase } from '../../../agent/state/database.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
@@ -16,7 +16,7 @@ import { messages, TrafficQuotaUpdate } from '../wire.ts'
 const start = fakeClock().now()
 const secs = (ms: number): number => Math.floor(ms / 1000)
 
-const terms: TrafficQuotaUpdate = {
+const baseUpdate: TrafficQuotaUpdate = {
   action: 'SET',
   user_id: 'ann',
   revision: 10,
@@ -31,14 +31,14 @@ const terms: TrafficQuotaUpdate = {
   hold_secs: 60
 }
 
-interface Site {
+interface AgentFixture {
   readonly server: ScriptedServer
   readonly on: TestAgent
-  readonly visit: AgentConnection
+  readonly connection: AgentConnection
   set(over?: Partial<TrafficQuotaUpdate>): Promise<unknown>
 }
 
-async function begin(t: Test, dir = t.testdir()): Promise<Site> {
+async function begin(t: Test, dir = t.testdir()): Promise<AgentFixture> {
   const server = await scriptedServer(t, { messages: [...rulesMessages, ...messages] })
   let now = (): number => start
   server.welcome = {
@@ -49,12 +49,17 @@ async function begin(t: Test, dir = t.testdir()): Promise<Site> {
   }
   const on = startTestAgent(t, { dir, server, plugins: [rules, quota] })
   now = on.clock.now
-  const visit = await server.next()
-  return { server, on, visit, set: over => visit.channel.request(TrafficQuotaUpdate, { ...terms, ...over }) }
+  const connection = await server.next()
+  return {
+    server,
+    on,
+    connection,
+    set: over => connection.channel.request(TrafficQuotaUpdate, { ...baseUpdate, ...over })
+  }
 }
 
-/** All that a rule and its quota have let through so far. */
-function pass({ engine }: TestAgent, ruleId: number, bytes: number): void {
+/** Sets the total bytes delivered by a rule and counted by its quota. */
+function setDelivered({ engine }: TestAgent, ruleId: number, bytes: number): void {
   const rule = engine.rules.get(ruleId)
   if (!rule) throw new TypeError(`no rule ${ruleId}`)
   const idle = { bytesOut: 0, datagramsIn: 0, datagramsOut: 0, active: 0 }
@@ -71,12 +76,12 @@ function pass({ engine }: TestAgent, ruleId: number, bytes: number): void {
 const budgets = ({ engine }: TestAgent) => [...engine.budgets.values()]
 
 t.test('all rules of a user share one budget, also those that are already open', async t => {
-  const { on, visit, set } = await begin(t)
-  await push(visit, 'rule-1', 1, 8001)
-  pass(on, 1, 5000)
+  const { on, connection, set } = await begin(t)
+  await push(connection, 'rule-1', 1, 8001)
+  setDelivered(on, 1, 5000)
   await on.clock.advance(1000)
   await set({ since: secs(start) + 60, monthly_bytes: 300 })
-  await push(visit, 'rule-2', 2, 8002)
+  await push(connection, 'rule-2', 2, 8002)
 
   const [first, second] = on.engine.opened
   t.same(first?.meters, second?.meters)
@@ -86,14 +91,14 @@ t.test('all rules of a user share one budget, also those that are already open',
 })
 
 t.test('the budget is the size less uncleared usage and less bytes that are not committed', async t => {
-  const { on, visit, set } = await begin(t)
-  await push(visit, 'rule-1', 1, 8001)
-  pass(on, 1, 100)
+  const { on, connection, set } = await begin(t)
+  await push(connection, 'rule-1', 1, 8001)
+  setDelivered(on, 1, 100)
 
   await set({ booked: 400, credit: 50 })
   t.match(budgets(on), [{ mark: 100 + 1000 - 400 + 50 - 100 }])
 
-  pass(on, 1, 150)
+  setDelivered(on, 1, 150)
   await set({ revision: 11, booked: 5000 })
   t.match(budgets(on), [{ mark: 150 }], 'what is spent twice over is spent')
 
@@ -113,9 +118,9 @@ t.test('the budget is the size less uncleared usage and less bytes that are not 
 })
 
 t.test('the largest possible size is accepted', async t => {
-  const { on, visit, set } = await begin(t)
-  await push(visit, 'rule-1', 1, 8001)
-  pass(on, 1, 100)
+  const { on, connection, set } = await begin(t)
+  await push(connection, 'rule-1', 1, 8001)
+  setDelivered(on, 1, 100)
 
   await set({ monthly_bytes: Number.MAX_SAFE_INTEGER })
 
@@ -123,20 +128,20 @@ t.test('the largest possible size is accepted', async t => {
 })
 
 t.test('a budget exists before the first rule and after the last', async t => {
-  const { on, visit, set } = await begin(t)
+  const { on, connection, set } = await begin(t)
   await set()
   t.match(budgets(on), [{ mark: 1000 }])
 
-  await push(visit, 'rule-1', 1, 8001)
+  await push(connection, 'rule-1', 1, 8001)
   t.same(on.engine.opened[0]?.meters, [...on.engine.budgets.keys()])
 })
 
 t.test('usage is saved: a restart without the server continues where the last run ended', async t => {
   const dir = t.testdir()
   const first = await begin(t, dir)
-  await push(first.visit, 'rule-1', 1, 8001)
+  await push(first.connection, 'rule-1', 1, 8001)
   await first.set()
-  pass(first.on, 1, 600)
+  setDelivered(first.on, 1, 600)
   await first.on.clock.advance(1000)
   await first.on.stop()
   await first.server.close()
@@ -148,13 +153,13 @@ t.test('usage is saved: a restart without the server continues where the last ru
 })
 
 t.test('the next period begins without the server, and bytes delivered in it count', async t => {
-  const { on, visit, set, server } = await begin(t)
-  await push(visit, 'rule-1', 1, 8001)
+  const { on, connection, set, server } = await begin(t)
+  await push(connection, 'rule-1', 1, 8001)
   await set()
-  pass(on, 1, 1000)
+  setDelivered(on, 1, 1000)
   await on.clock.advance(9000)
   t.match(budgets(on), [{ mark: 1000 }])
-  visit.cut()
+  connection.cut()
   await server.close()
 
   await on.clock.advance(1000)
@@ -167,10 +172,10 @@ t.test('the next period begins without the server, and bytes delivered in it cou
 
 t.test('a full disk when a new period begins does not stop the agent', async t => {
   const dir = t.testdir()
-  const { on, visit, set } = await begin(t, dir)
-  await push(visit, 'rule-1', 1, 8001)
+  const { on, connection, set } = await begin(t, dir)
+  await push(connection, 'rule-1', 1, 8001)
   await set()
-  pass(on, 1, 1000)
+  setDelivered(on, 1, 1000)
   const disk = openStateDatabase(dir)
   t.teardown(() => disk.close())
   disk.exec(
@@ -186,10 +191,10 @@ t.test('a full disk when a new period begins does not stop the agent', async t =
 })
 
 t.test('a period that begins with a minute has no usage of the one before', async t => {
-  const { on, visit, set } = await begin(t)
-  await push(visit, 'rule-1', 1, 8001)
+  const { on, connection, set } = await begin(t)
+  await push(connection, 'rule-1', 1, 8001)
   await set({ anchor: Date.UTC(2025, 11, 15, 12, 1) / 1000, period_end: Date.UTC(2026, 0, 15, 12, 1) / 1000 })
-  pass(on, 1, 1000)
+  setDelivered(on, 1, 1000)
   await on.clock.advance(10_000)
   t.match(budgets(on), [{ mark: 1000 }])
 

@@ -1,4 +1,4 @@
-// Server and agent count with clocks of their own. Whatever happens between them, they agree on the remaining bytes.
+// Server and agent count with separate clocks, and must always agree on the remaining bytes.
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -12,7 +12,7 @@ import quota from '../agent.ts'
 import { Quota } from '../entities.ts'
 import { plugins } from './fixture.ts'
 
-/** The same numbers for every run. */
+/** Returns a generator with the same numbers in every run. */
 function openRandom(seed: number): (below: number) => number {
   let state = seed
   return below => {
@@ -23,8 +23,8 @@ function openRandom(seed: number): (below: number) => number {
 
 const ports = [8001, 8002]
 
-/** A server with a quota of ann, and an agent with two of her rules. Clocks and traffic move only as a test moves them. */
-async function world(t: Test) {
+/** A server with a quota of ann, and an agent with two of her rules. The test controls clocks and traffic. */
+async function startSystem(t: Test) {
   const server = fakeClock()
   const fixture = await rulesFixture(t, { plugins, clock: server })
   const { control, store } = fixture.server.depsOf('quota')
@@ -38,10 +38,11 @@ async function world(t: Test) {
   let on = begin()
 
   async function advance(ms: number): Promise<void> {
-    for (let left = ms; left > 0; left -= 50) await Promise.all([server.advance(50), on.clock.advance(50)])
+    for (let remaining = ms; remaining > 0; remaining -= 50)
+      await Promise.all([server.advance(50), on.clock.advance(50)])
   }
-  /** Time goes on until it is done: both sides wait on their clocks at times. */
-  async function during<T>(work: Promise<T>): Promise<T> {
+  /** Advances both clocks until the promise settles, because both sides wait on timers. */
+  async function advanceUntilDone<T>(work: Promise<T>): Promise<T> {
     let isDone = false
     const done = work.finally(() => {
       isDone = true
@@ -49,18 +50,18 @@ async function world(t: Test) {
     while (!isDone) await advance(50)
     return done
   }
-  const isUp = (): boolean =>
+  const isReady = (): boolean =>
     control.peers.find(clientId) !== undefined && on.engine.rules.size === ports.length
-  const up = async (): Promise<void> => {
-    while (!isUp()) await advance(50)
+  const untilReady = async (): Promise<void> => {
+    while (!isReady()) await advance(50)
   }
   for (const listen_port of ports) {
     while (!control.peers.find(clientId)) await advance(50)
-    await during(fixture.push({ client: clientId, listen_port, owner: 'ann' }))
+    await advanceUntilDone(fixture.push({ client: clientId, listen_port, owner: 'ann' }))
   }
 
   const passed = new Map<number, number>() // by rule of the engine that runs
-  /** As the engine would: what the mark lets through, and no byte more. */
+  /** Delivers as the engine would: at most the bytes below the mark of the budget. Returns the bytes delivered. */
   function deliver(port: number, wanted: number): number {
     const { engine } = on
     const rule = [...engine.rules.values()].find(({ from }) => from === port)
@@ -80,8 +81,8 @@ async function world(t: Test) {
     engine.setMeterCounters(meterId, { bytesIn: meter.bytesIn + bytes })
     return bytes
   }
-  /** Null if there is no limit. */
-  function left(): number | null {
+  /** Returns the remaining bytes, or null without a limit. */
+  function remaining(): number | null {
     const [[meterId, budget] = []] = [...on.engine.budgets]
     const meter = on.engine.sample().meters.find(({ id }) => id === meterId)
     return budget && meter ? budget.mark - meter.bytesIn - meter.bytesOut : null
@@ -90,18 +91,18 @@ async function world(t: Test) {
   return {
     clientId,
     advance,
-    during,
-    up,
+    advanceUntilDone,
+    untilReady,
     deliver,
-    left,
+    remaining,
     send: (method: 'PUT' | 'PATCH' | 'DELETE', body?: object) =>
-      during(fixture.call(method, `/v1/users/ann/quotas/${clientId}`, body)),
+      advanceUntilDone(fixture.call(method, `/v1/users/ann/quotas/${clientId}`, body)),
     row: () => store.read(em => em.findOneOrFail(Quota, { clientId }, { disableIdentityMap: true })),
     cutStream: () => control.peers.find(clientId)?.end('test'),
     copyState: () => cpSync(join(dir, 'agent'), join(dir, 'copy'), { recursive: true }),
-    /** 'copied': from the state as it was copied. */
+    /** With `copied`, restores the state saved by `copyState` before the start. */
     async restartAgent(state: 'own' | 'copied' = 'own'): Promise<void> {
-      await during(on.stop())
+      await advanceUntilDone(on.stop())
       passed.clear()
       if (state === 'copied') {
         rmSync(join(dir, 'agent'), { recursive: true })
@@ -110,26 +111,26 @@ async function world(t: Test) {
       const clock = on.clock.now()
       on = begin()
       await on.clock.advance(clock - on.clock.now())
-      await up()
+      await untilReady()
     },
-    async quiet(): Promise<void> {
-      await up()
+    async untilIdle(): Promise<void> {
+      await untilReady()
       await advance(11_000)
     }
   }
 }
 
-type World = Awaited<ReturnType<typeof world>>
+type System = Awaited<ReturnType<typeof startSystem>>
 
-async function agree({ quiet, row, left }: World, t: Test, what: string): Promise<void> {
-  await quiet()
+async function assertAgreement({ untilIdle, row, remaining }: System, t: Test, label: string): Promise<void> {
+  await untilIdle()
   const { monthlyBytes, used, credit } = await row()
-  t.equal(left(), Math.max(0, monthlyBytes - used + credit), what)
+  t.equal(remaining(), Math.max(0, monthlyBytes - used + credit), label)
 }
 
 t.test('across changes, traffic, lost streams and restarts no byte is lost or granted twice', async t => {
   const random = openRandom(11)
-  const on = await world(t)
+  const on = await startSystem(t)
   on.deliver(8001, 12_345) // before the quota
   await on.send('PUT', { monthly_bytes: 10_000 })
   let delivered = 0
@@ -141,7 +142,7 @@ t.test('across changes, traffic, lost streams and restarts no byte is lost or gr
     () => on.advance(random(7000)),
     () => on.advance(random(400)),
     () => on.cutStream(),
-    () => (random(4) === 0 ? on.restartAgent() : on.up())
+    () => (random(4) === 0 ? on.restartAgent() : on.untilReady())
   ]
   for (let run = 0; run < 120; run++) {
     const racing = steps[random(steps.length)]?.()
@@ -151,42 +152,42 @@ t.test('across changes, traffic, lost streams and restarts no byte is lost or gr
     }
     await racing
     if (run % 10 !== 9) continue
-    await agree(on, t, `after ${run + 1} steps`)
+    await assertAgreement(on, t, `after ${run + 1} steps`)
     t.equal((await on.row()).used, delivered, 'all delivered bytes are committed')
   }
 })
 
 t.test('server and agent end a month at the same byte', async t => {
-  const on = await world(t)
+  const on = await startSystem(t)
   await on.send('PUT', { monthly_bytes: 10_000, billing_anchor: Date.UTC(2025, 11, 15, 12, 2) / 1000 })
   on.deliver(8001, 6000)
   await on.advance(20_000)
-  await agree(on, t, 'before')
+  await assertAgreement(on, t, 'before')
 
   for (let i = 0; i < 200; i++) {
     on.deliver(8002, 20)
     await on.advance(1000)
   }
 
-  await agree(on, t, 'after')
+  await assertAgreement(on, t, 'after')
   t.ok((await on.row()).used < 6000, 'of the new month alone')
   on.deliver(8001, 1_000_000)
-  await agree(on, t, 'at its end')
+  await assertAgreement(on, t, 'at its end')
   t.equal((await on.row()).used, 10_000)
 })
 
 t.test('an agent with restored state grants nothing twice', async t => {
-  const on = await world(t)
+  const on = await startSystem(t)
   await on.send('PUT', { monthly_bytes: 10_000 })
   on.deliver(8001, 1000)
   await on.advance(2300)
   on.copyState()
   on.deliver(8001, 5000)
   await on.advance(20_000)
-  t.equal(on.left(), 4000)
+  t.equal(on.remaining(), 4000)
 
   await on.restartAgent('copied')
 
-  await agree(on, t, 'after')
-  t.equal(on.left(), 4000)
+  await assertAgreement(on, t, 'after')
+  t.equal(on.remaining(), 4000)
 })

@@ -6,7 +6,7 @@ import { RulePush } from '../../rules/wire.ts'
 import { epoch, noon } from '../../stats/test/fixture.ts'
 import { LastReport } from '../../stats/wire.ts'
 import { TrafficQuotaUpdate } from '../wire.ts'
-import { able, plugins, quotaFixture } from './fixture.ts'
+import { plugins, quotaFixture, supportingAgent } from './fixture.ts'
 
 const february = Date.UTC(2026, 1, 1) / 1000
 
@@ -37,7 +37,7 @@ t.test('a quota of a disconnected client is delivered when it connects, before i
   await away(agent)
 
   t.match(await put({ monthly_bytes: 1000 }), { status: 200 })
-  const again = await connected(clientId, able)
+  const again = await connected(clientId, supportingAgent)
   await again.until(RulePush.name)
 
   const names = again.received.map(({ name }) => name)
@@ -58,10 +58,15 @@ t.test('quotas are pushed again to a restarted agent, not after a lost stream', 
   ]
   const { generation } = agent.welcome
   await away(agent)
-  const same = await connected(clientId, { ...able, inventory, generation })
+  const same = await connected(clientId, { ...supportingAgent, inventory, generation })
   await same.close()
 
-  const other = await connected(clientId, { ...able, inventory, generation, instanceId: 'another' })
+  const other = await connected(clientId, {
+    ...supportingAgent,
+    inventory,
+    generation,
+    instanceId: 'another'
+  })
   const again = await other.until(TrafficQuotaUpdate.name)
 
   t.notMatch(same.received, [{ name: TrafficQuotaUpdate.name }])
@@ -70,14 +75,14 @@ t.test('quotas are pushed again to a restarted agent, not after a lost stream', 
 
 t.test('the agent is asked for a report before a quota is created or usage is cleared', async t => {
   const { connected, enroll, call } = await quotaFixture(t)
-  const asked: string[] = []
-  const answers = [...(able.responses ?? []), scriptedResponse(LastReport, () => ({}))]
+  const requests: string[] = []
+  const answers = [...(supportingAgent.responses ?? []), scriptedResponse(LastReport, () => ({}))]
   const clientId = await enroll('asked')
   const react = ({ name }: { name: string }) => {
-    asked.push(name)
+    requests.push(name)
     return 'take' as const
   }
-  await connected(clientId, { ...able, responses: answers, react })
+  await connected(clientId, { ...supportingAgent, responses: answers, react })
   const path = `/v1/users/ann/quotas/${clientId}`
 
   await call('PUT', path, { monthly_bytes: 1 })
@@ -85,14 +90,14 @@ t.test('the agent is asked for a report before a quota is created or usage is cl
   await call('PATCH', path, { monthly_bytes: 3 })
   await call('PATCH', path, { clear_period_usage: true })
 
-  t.equal(asked.filter(name => name === LastReport.name).length, 2)
+  t.equal(requests.filter(name => name === LastReport.name).length, 2)
 })
 
 t.test('a refusal by the agent is logged', async t => {
   const { enroll, connected, call, log } = await quotaFixture(t)
   const clientId = await enroll('stubborn')
   await connected(clientId, {
-    ...able,
+    ...supportingAgent,
     react: ({ name }) => (name === TrafficQuotaUpdate.name ? { refuse: 'internal' } : 'take')
   })
 
@@ -114,7 +119,7 @@ t.test('a changed hold time reaches the agents after a restart of the server', a
   const again = await testServer(t, { plugins, dir: first.dir, clock: first.clock, keys })
   const { control } = again.server.depsOf('quota')
   const agent = await first.connect(first.clientId, {
-    ...able,
+    ...supportingAgent,
     port: control.port(),
     fingerprint: control.fingerprint
   })
@@ -132,7 +137,7 @@ t.test('without the plugin no quota is pushed; with it again, all are', async t 
     const server = await testServer(t, { plugins: loaded, dir: first.dir, clock: first.clock })
     const { control } = server.server.depsOf('rules')
     const at = { port: control.port(), fingerprint: control.fingerprint }
-    return { server, agent: await first.connect(first.clientId, { ...able, ...at }) }
+    return { server, agent: await first.connect(first.clientId, { ...supportingAgent, ...at }) }
   }
 
   const without = await join(plugins.slice(0, -1))

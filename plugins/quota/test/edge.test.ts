@@ -10,20 +10,20 @@ interface Reader {
   readonly socket: Socket
   readonly isOver: () => boolean
   bytes(): number
-  /** Resolves when so many have come. */
+  /** Resolves when at least this many bytes have been received. */
   until(bytes: number): Promise<void>
-  /** Resolves with the received bytes when no more arrive. */
+  /** Resolves with the received bytes when no more have arrived for `quietMs`. */
   quiet(): Promise<number>
 }
 
-const quietMs = 1200 // more than the second in which the journal is written
+const quietMs = 1200 // longer than the interval of one second between writes of the journal
 
 function read(t: Test, port: number): Reader {
   const socket = connect(port, '127.0.0.1')
   t.teardown(() => socket.destroy())
   let bytes = 0
   let isOver = false
-  let look = (): void => {}
+  let onProgress = (): void => {}
   socket
     .on('error', () => {})
     .on('close', () => {
@@ -31,7 +31,7 @@ function read(t: Test, port: number): Reader {
     })
   socket.on('data', chunk => {
     bytes += chunk.length
-    look()
+    onProgress()
   })
   return {
     socket,
@@ -39,15 +39,15 @@ function read(t: Test, port: number): Reader {
     bytes: () => bytes,
     until: wanted =>
       new Promise(resolve => {
-        look = () => {
+        onProgress = () => {
           if (bytes >= wanted) resolve()
         }
-        look()
+        onProgress()
       }),
     quiet: () =>
       new Promise(resolve => {
         let timer = setTimeout(() => resolve(bytes), quietMs)
-        look = () => {
+        onProgress = () => {
           clearTimeout(timer)
           timer = setTimeout(() => resolve(bytes), quietMs)
         }
@@ -55,7 +55,7 @@ function read(t: Test, port: number): Reader {
   }
 }
 
-/** True when it is refused: RST before the first byte. */
+/** Returns true if the connection is closed before its first byte. */
 async function isRefused(t: Test, port: number): Promise<boolean> {
   const { socket, bytes } = read(t, port)
   await new Promise(resolve => socket.once('data', resolve).once('close', resolve))
@@ -63,9 +63,9 @@ async function isRefused(t: Test, port: number): Promise<boolean> {
 }
 
 const MiB = 1024 * 1024
-const slack = 64 * 1024 // a live connection
+const slack = 64 * 1024 // bytes per open connection
 
-async function world(t: Test, { readers = 1 } = {}) {
+async function startSystem(t: Test, { readers = 1 } = {}) {
   const on = await testCluster(t, { SVC_QUOTA_HOLD_SECS: '60' })
   const agent = await startAgent(t, on, 'paris')
   const [target, port, second] = [await startZeroServer(t, readers), await freePort(), await freePort()]
@@ -86,7 +86,7 @@ async function world(t: Test, { readers = 1 } = {}) {
     second,
     put: (monthly_bytes: number) => on.call<QuotaRow>('PUT', path, { monthly_bytes }),
     clear: () => on.call<QuotaRow>('PATCH', path, { clear_period_usage: true }),
-    async spent(): Promise<QuotaRow> {
+    async untilExhausted(): Promise<QuotaRow> {
       for (;;) {
         const row = await on.call<QuotaRow>('GET', `${path}/status`)
         if (row.exhausted) return row
@@ -99,8 +99,8 @@ async function world(t: Test, { readers = 1 } = {}) {
 t.test(
   'a quota stops open connections of all rules at its last byte, and they continue after a refill',
   async t => {
-    // At the same time: a connection after another's bytes might find the quota exhausted.
-    const { port, second, put, clear, spent } = await world(t, { readers: 3 })
+    // All connect at the same time: a later one might find the quota exhausted.
+    const { port, second, put, clear, untilExhausted } = await startSystem(t, { readers: 3 })
     await put(4 * MiB)
     const readers = [read(t, port), read(t, port), read(t, second)]
     const delivered = async () =>
@@ -110,7 +110,7 @@ t.test(
     t.ok(first >= 4 * MiB && first <= 4 * MiB + slack * readers.length, `${first - 4 * MiB} bytes over`)
     t.ok(await isRefused(t, port))
     t.ok(await isRefused(t, second))
-    const row = await spent()
+    const row = await untilExhausted()
     t.equal(row.bytes_used, first)
     t.type(row.exhausted_at, 'number')
     t.notOk(
@@ -125,7 +125,7 @@ t.test(
       `${refilled - 8 * MiB} bytes over`
     )
 
-    await spent()
+    await untilExhausted()
     t.match(await clear(), { exhausted: false, bytes_used: 0, period_end: row.period_end })
     const cleared = await delivered()
     const over = cleared - refilled - 8 * MiB
@@ -135,7 +135,7 @@ t.test(
 )
 
 t.test('a quota holds without the server and across kill -9 of the agent', async t => {
-  const { on, agent, port, put, spent } = await world(t)
+  const { on, agent, port, put, untilExhausted } = await startSystem(t)
   const running = read(t, port)
   await running.until(MiB)
   running.socket.pause() // so nothing passes because of back pressure; what follows is due to the quota
@@ -155,7 +155,7 @@ t.test('a quota holds without the server and across kill -9 of the agent', async
   t.ok(await isRefused(t, port), 'what was spent is spent after a restart')
 
   await on.restart()
-  const row = await spent()
+  const row = await untilExhausted()
   t.ok(
     row.bytes_used >= 6 * MiB && row.bytes_used <= 6 * MiB + slack,
     `${row.bytes_used - 6 * MiB} bytes over`

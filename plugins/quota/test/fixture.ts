@@ -11,7 +11,7 @@ import { capability, messages, TrafficQuotaUpdate } from '../wire.ts'
 
 export const plugins = ['users', 'clients', 'rules', 'stats', 'quota']
 
-export const able: Partial<Script> = {
+export const supportingAgent: Partial<Script> = {
   capabilities: { [capability.id]: capability.since },
   messages: [...rulesMessages, ...statsMessages, ...messages],
   responses: [
@@ -38,7 +38,7 @@ export interface QuotaFixture extends StatsFixture {
 export async function quotaFixture(t: Test, plan: TestServerOptions = {}): Promise<QuotaFixture> {
   const on = await statsFixture(t, { plugins, ...plan })
   const clientId = await on.enroll()
-  const agent = await on.connected(clientId, able)
+  const agent = await on.connected(clientId, supportingAgent)
   const ann = await on.user('ann')
   const { body } = await on.push({ client: clientId, owner: 'ann' })
   const path = (user: string): string => `/v1/users/${user}/quotas/${clientId}`

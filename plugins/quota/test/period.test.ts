@@ -18,7 +18,7 @@ t.test('a period is a calendar month from its anchor', async t => {
     t.same(periodOf(secs(anchor), secs(at)), { start: secs(start), end: secs(end) }, `${anchor} at ${at}`)
 })
 
-/** The same numbers for every run. */
+/** Returns a generator with the same numbers in every run. */
 function* random(seed: number): Generator<number, never> {
   for (let state = seed; ; ) {
     state = (state * 1_103_515_245 + 12_345) % 2 ** 31

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { testServer } from '../../../kit/test-server.ts'
 import { noon } from '../../stats/test/fixture.ts'
-import { able, plugins, quotaFixture, refusal } from './fixture.ts'
+import { plugins, quotaFixture, refusal, supportingAgent } from './fixture.ts'
 
 const noonSecs = noon / 1000
 const january = Date.UTC(2026, 0, 1) / 1000
@@ -123,7 +123,7 @@ t.test('a quota is refused if the agent does not support it now or did not when 
     const clientId = await enroll(`${version} ${JSON.stringify(capabilities)}`)
     t.equal((await set(clientId)).status, 200, 'a client that never connected is checked when it does')
     t.equal((await call('DELETE', `/v1/users/ann/quotas/${clientId}`)).status, 204)
-    const agent = await connected(clientId, { ...able, version, capabilities })
+    const agent = await connected(clientId, { ...supportingAgent, version, capabilities })
 
     const online = await set(clientId)
     on.log.length = 0
@@ -140,7 +140,7 @@ t.test('an agent that connects and is too old is logged and gets no quota', asyn
   const clientId = await enroll('late')
   await call('PUT', `/v1/users/ann/quotas/${clientId}`, { monthly_bytes: 1 })
 
-  const agent = await connected(clientId, { ...able, version: '1.3.0', capabilities: null })
+  const agent = await connected(clientId, { ...supportingAgent, version: '1.3.0', capabilities: null })
   while (!log.some(({ event }) => event === 'traffic_quota.unsupported'))
     await new Promise(resolve => setImmediate(resolve))
 

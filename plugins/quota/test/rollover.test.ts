@@ -36,7 +36,7 @@ const delivered = (
   bytesOut: 0
 })
 
-/** The same numbers for every run. */
+/** Returns a generator with the same numbers in every run. */
 function openRandom(seed: number): (below: number) => number {
   let state = seed
   return below => {

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { minute, noon, row } from '../../stats/test/fixture.ts'
 import { openMetrics } from '../metrics.ts'
-import { able, quotaFixture } from './fixture.ts'
+import { quotaFixture, supportingAgent } from './fixture.ts'
 
 t.test('bytes delivered after the quota was created count, earlier ones do not', async t => {
   const { put, use, status, clock } = await quotaFixture(t)
@@ -21,7 +21,7 @@ t.test(
   async t => {
     const { put, report, connected, clientId, ruleId, status, clock } = await quotaFixture(t)
     await clock.advance(180_000)
-    const agent = await connected(clientId, able)
+    const agent = await connected(clientId, supportingAgent)
     await put({ monthly_bytes: 1000 })
 
     const minutes = [0, 60, 120, 180].map(secs => String(Number(minute) + secs))
@@ -103,7 +103,7 @@ t.test('a new month resets usage, credit and exhaustion, also without a request'
   await clock.advance(600_000)
   t.match(await status(), { bytes_used: 0, exhausted: false, period_start: end })
 
-  await report(await connected(clientId, able), {
+  await report(await connected(clientId, supportingAgent), {
     seq: 3,
     rows: [
       row(ruleId, 'minute', String(end - 60), { bytes_in: 500 }),

@@ -16,14 +16,14 @@ async function begin(t: Test, dir = t.testdir()) {
   const server = await scriptedServer(t, { messages: [...rulesMessages, ...messages] })
   server.welcome = { kinds: ['rule', 'envelope'] }
   const on = startTestAgent(t, { dir, server, plugins: [rateLimit, rules] })
-  const visit = await server.next()
+  const connection = await server.next()
   let revision = 0
   return {
     on,
     server,
-    visit,
+    connection,
     push: (rule: string, port: number, limits: RateLimit | null, owner = 'ann') =>
-      visit.channel.request(RulePush, {
+      connection.channel.request(RulePush, {
         rule_id: rule,
         revision: ++revision,
         owner,
@@ -36,14 +36,15 @@ async function begin(t: Test, dir = t.testdir()) {
         retry: false
       }),
     remove: (rule: string) =>
-      visit.channel.request(RuleRemove, { rule_id: rule, revision: ++revision, removal: 'cut' }),
-    envelop: (owner: string, limits: RateLimit) =>
-      visit.channel.request(EnvelopeSet, {
+      connection.channel.request(RuleRemove, { rule_id: rule, revision: ++revision, removal: 'cut' }),
+    setEnvelope: (owner: string, limits: RateLimit) =>
+      connection.channel.request(EnvelopeSet, {
         owner_id: owner,
         revision: ++revision,
         limits: encodeLimits(limits)
       }),
-    lift: (owner: string) => visit.channel.request(EnvelopeRemove, { owner_id: owner, revision: ++revision })
+    removeEnvelope: (owner: string) =>
+      connection.channel.request(EnvelopeRemove, { owner_id: owner, revision: ++revision })
   }
 }
 
@@ -84,28 +85,28 @@ t.test('adding, changing and removing limits does not reopen the rule', async t 
 })
 
 t.test('an envelope exists before the first rule, limits all, and stays after the last', async t => {
-  const { on, push, remove, envelop, lift } = await begin(t)
-  await envelop('ann', { concurrent_connections: 2 })
+  const { on, push, remove, setEnvelope, removeEnvelope } = await begin(t)
+  await setEnvelope('ann', { concurrent_connections: 2 })
   await push('rule-1', 8001, null)
   await push('rule-2', 8002, null, 'bob')
 
   t.match(metersOf(on, 0)[0], { connections: 2 })
   t.match(metersOf(on, 1)[0], { connections: null })
 
-  await envelop('ann', { bandwidth_in_bps: 800 })
+  await setEnvelope('ann', { bandwidth_in_bps: 800 })
   t.match(metersOf(on, 0)[0], { connections: null, bytesIn: { perSec: 100 } })
   await remove('rule-1')
   await push('rule-3', 8003, null)
   t.match(metersOf(on, 2)[0], { bytesIn: { perSec: 100 } })
 
-  await lift('ann')
+  await removeEnvelope('ann')
   t.match(metersOf(on, 2)[0], unlimited)
 })
 
 t.test('limits hold after a restart without the server', async t => {
   const dir = t.testdir()
   const first = await begin(t, dir)
-  await first.envelop('ann', { concurrent_connections: 2 })
+  await first.setEnvelope('ann', { concurrent_connections: 2 })
   await first.push('rule-1', 8001, { bandwidth_in_bps: 800 })
   await first.on.stop()
   await first.server.close()

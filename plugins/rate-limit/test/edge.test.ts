@@ -1,4 +1,4 @@
-// Through the real program: caps hold on live connections, of a rule and of an owner, and are changed while they run.
+// With real processes: the limits of a rule and of an owner apply to open connections and can be changed meanwhile.
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { freePort } from '../../../test/support/ports.ts'
@@ -9,21 +9,21 @@ function reader(t: Test, port: number) {
   const socket = connect(port, '127.0.0.1').on('error', () => {})
   t.teardown(() => socket.destroy())
   let bytes = 0
-  let look = (): void => {}
+  let onProgress = (): void => {}
   socket.on('data', chunk => {
     bytes += chunk.length
-    look()
+    onProgress()
   })
   const isOpen = (): Promise<boolean> =>
     new Promise(resolve => socket.once('data', () => resolve(true)).once('close', () => resolve(false)))
-  /** Ms until so many more have come. */
+  /** Returns the milliseconds until this many more bytes have been received. */
   async function ms(more: number): Promise<number> {
     const [begin, until] = [performance.now(), bytes + more]
     await new Promise<void>(resolve => {
-      look = () => {
+      onProgress = () => {
         if (bytes >= until) resolve()
       }
-      look()
+      onProgress()
     })
     return performance.now() - begin
   }

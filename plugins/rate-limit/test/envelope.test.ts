@@ -1,11 +1,11 @@
-// The envelope of an owner: what all its rules on a client may do together.
+// The envelope of an owner: the limits that all its rules on a client share.
 import t from 'tap'
 import { until } from '../../rules/test/fixture.ts'
 import { RulePush } from '../../rules/wire.ts'
 import type { EnvelopeRow } from '../schema.ts'
 import { openMetrics } from '../throttles.ts'
 import { EnvelopeRemove, EnvelopeSet, Throttled } from '../wire.ts'
-import { able, rateLimitFixture, refusal } from './fixture.ts'
+import { rateLimitFixture, refusal, supportingAgent } from './fixture.ts'
 
 t.test('an envelope is set, read, changed and deleted', async t => {
   const { setEnvelope, call, clientId, agent, clock } = await rateLimitFixture(t)
@@ -104,7 +104,7 @@ t.test('an envelope of a disconnected client is delivered when it connects, befo
   await agent.close()
 
   t.match(await setEnvelope({ concurrent_connections: 1 }), { status: 200 })
-  const again = await connect(clientId, able)
+  const again = await connect(clientId, supportingAgent)
   await again.until(RulePush.name)
 
   const names = again.received.map(({ name }) => name)
@@ -126,7 +126,7 @@ t.test(
       const path = `/v1/clients/${clientId}/owners/ann/rate-limit`
       const set = () => call<EnvelopeRow>('PUT', path, { concurrent_connections: 1 })
       t.equal((await set()).status, 200, 'a client that never connected is checked when it does')
-      const agent = await connect(clientId, { ...able, version, capabilities })
+      const agent = await connect(clientId, { ...supportingAgent, version, capabilities })
       const online = await set()
       await agent.close()
       const offline = await set()
@@ -155,7 +155,7 @@ t.test('waiting time is summed over restarts of an agent and removed with its ru
   await report(agent.channel, 1000, 1)
   await report(agent.channel, 1500, 1.5)
   await agent.close()
-  const again = await connect(clientId, { ...able, instanceId: 'another' })
+  const again = await connect(clientId, { ...supportingAgent, instanceId: 'another' })
   await report(again.channel, 500, 2)
 
   t.same(await waited(), [

@@ -15,7 +15,7 @@ import { capability, EnvelopeRemove, EnvelopeSet, key, Limits, messages } from '
 
 export const plugins = ['users', 'clients', 'rules', 'rate-limit']
 
-export const able: Partial<Script> = {
+export const supportingAgent: Partial<Script> = {
   capabilities: { [capability.id]: capability.since },
   messages: [...rulesMessages, ...messages],
   responses: [
@@ -38,7 +38,7 @@ export interface RateLimitFixture extends RulesFixture {
 export async function rateLimitFixture(t: Test, plan: TestServerOptions = {}): Promise<RateLimitFixture> {
   const on = await rulesFixture(t, { plugins, ...plan })
   const clientId = await on.enroll()
-  const agent = await on.connect(clientId, able)
+  const agent = await on.connect(clientId, supportingAgent)
   const ann = await on.user('ann')
   return {
     ...on,

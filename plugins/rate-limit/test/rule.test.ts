@@ -1,7 +1,7 @@
 // The limits of a rule: set at create, changed while it is open, refused if the agent does not support them.
 import t from 'tap'
 import { RulePush } from '../../rules/wire.ts'
-import { able, pushedLimits, rateLimitFixture, refusal } from './fixture.ts'
+import { pushedLimits, rateLimitFixture, refusal, supportingAgent } from './fixture.ts'
 
 const all = {
   bandwidth_in_bps: 8000,
@@ -78,7 +78,7 @@ t.test('limits are refused if the client does not support them, at create and la
     ['disabled', '2.0.0', {}, 422],
     ['named', '2.0.0', { 'rule.rate-limit': '0.11.0' }, 201]
   ] as const) {
-    await connect(await enroll(name), { ...able, version, capabilities })
+    await connect(await enroll(name), { ...supportingAgent, version, capabilities })
     const limited = await push({ client: name, rate_limit: { concurrent_connections: 1 } })
     const plain = await push({ client: name, listen_port: 81 })
     const update = await put(plain.body.rule_id, { rate_limit: { concurrent_connections: 1 } })
@@ -116,7 +116,7 @@ t.test(
     })
     const { control } = again.server.depsOf('rules')
     const agent = await on.connect(on.clientId, {
-      ...able,
+      ...supportingAgent,
       port: control.port(),
       fingerprint: control.fingerprint
     })

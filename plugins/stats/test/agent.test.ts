@@ -1,4 +1,4 @@
-// The agent half with a real journal and a scripted stream.
+// The agent part of the plugin with a real journal and a scripted stream.
 import t, { type Test } from 'tap'
 import type { Counters } from '../../../agent/engine.ts'
 import { openJournal } from '../../../agent/journal/journal.ts'
@@ -23,16 +23,16 @@ function edge(t: Test, dir = t.testdir()) {
   const journal = openJournal({ db, clock, log: recordLog(log) })
   let sample: Counters[] = []
   const takeSample = () => journal.tick(sample)
-  // What this half uses of it.
+  // Only the members that the plugin uses.
   const call = { journal, takeSample, codec, clock, log: recordLog(log) } as unknown as AgentCall
   const reports: StatsReport[] = []
   let refusal: string | null = null
 
-  /** A stream whose server commits everything, unless it refuses. */
-  function join(committed: Readonly<Record<string, number>> = {}): AbortController {
+  /** Connects to a server that commits every report, unless `refuse` was called. */
+  function connect(committed: Readonly<Record<string, number>> = {}): AbortController {
     const over = new AbortController()
     const welcome = codec.encode(CommittedEpochs, { booked: committed })
-    const ask = async (_: unknown, report: StatsReport) => {
+    const handleReport = async (_: unknown, report: StatsReport) => {
       if (over.signal.aborted) throw new Refused('wire.closed', 'the stream has ended')
       if (refusal !== null) throw new Refused(refusal, refusal)
       reports.push(report)
@@ -40,7 +40,7 @@ function edge(t: Test, dir = t.testdir()) {
     }
     const stream = {
       send: () => {},
-      request: ask as never, // this half asks one question only
+      request: handleReport as never, // the plugin sends only reports
       signal: over.signal,
       welcomePart: (key: string) => (key === welcomePart ? welcome : undefined)
     }
@@ -53,7 +53,7 @@ function edge(t: Test, dir = t.testdir()) {
     log,
     call,
     reports,
-    join,
+    connect,
     /** The counters of the next sample. */
     engine: (...counters: Counters[]) => {
       sample = counters
@@ -65,10 +65,10 @@ function edge(t: Test, dir = t.testdir()) {
 }
 
 t.test('the first report on a stream is sent at once, later ones only when something changed', async t => {
-  const { journal, clock, reports, join } = edge(t)
+  const { journal, clock, reports, connect } = edge(t)
   journal.bind(1, web)
 
-  join()
+  connect()
   await clock.advance(20_000)
   t.match(reports, [{ part: 0, last: true, rows: [], live: [] }])
   journal.tick([counted(1, [10, 20], { active: 1, connectionsTotal: 1 })])
@@ -87,10 +87,10 @@ t.test('the first report on a stream is sent at once, later ones only when somet
 })
 
 t.test('a report is sent when only the active connections have changed', async t => {
-  const { journal, clock, reports, join } = edge(t)
+  const { journal, clock, reports, connect } = edge(t)
   journal.bind(1, web)
   journal.tick([counted(1, [0, 0], { active: 1, connectionsTotal: 1 })])
-  join()
+  connect()
   await clock.advance(0)
 
   journal.tick([counted(1, [0, 0], { active: 0, connectionsTotal: 1 })])
@@ -103,11 +103,11 @@ t.test('a report is sent when only the active connections have changed', async t
 })
 
 t.test('a long report is sent in parts, the active connections with the last', async t => {
-  const { journal, clock, reports, join } = edge(t)
+  const { journal, clock, reports, connect } = edge(t)
   for (let id = 1; id <= 400; id++) journal.bind(id, { ...web, id: `01RULE${id}` })
   journal.tick(Array.from({ length: 400 }, (_, i) => counted(i + 1, [1, 1], { active: 1 })))
 
-  join()
+  connect()
   await clock.advance(0)
 
   t.same(
@@ -122,12 +122,12 @@ t.test('a long report is sent in parts, the active connections with the last', a
 })
 
 t.test('a report that failed is sent again completely', async t => {
-  const { journal, clock, reports, log, join, refuse } = edge(t)
+  const { journal, clock, reports, log, connect, refuse } = edge(t)
   journal.bind(1, web)
   journal.tick([counted(1, [10, 0], { active: 1 })])
 
   refuse('internal')
-  join()
+  connect()
   await clock.advance(0)
   refuse(null)
   await clock.advance(5_000)
@@ -137,17 +137,17 @@ t.test('a report that failed is sent again completely', async t => {
 })
 
 t.test('after a reconnect only rows after the committed seq are reported', async t => {
-  const { journal, clock, reports, join } = edge(t)
+  const { journal, clock, reports, connect } = edge(t)
   journal.bind(1, web)
   journal.tick([counted(1, [10, 0])])
-  const first = join()
+  const first = connect()
   await clock.advance(0)
   first.abort()
   const [{ epoch, seq }] = reports as [StatsReport]
 
-  join({ [epoch]: seq })
+  connect({ [epoch]: seq })
   await clock.advance(0)
-  join({})
+  connect({})
   await clock.advance(0)
 
   t.same(
@@ -161,9 +161,9 @@ t.test('an older epoch is reported before the running one, with the gap between 
   const before = edge(t, dir)
   before.journal.bind(1, web)
   before.journal.tick([counted(1, [10, 0])])
-  const { clock, reports, join } = edge(t, dir)
+  const { clock, reports, connect } = edge(t, dir)
 
-  join()
+  connect()
   await clock.advance(0)
 
   t.match(reports, [
@@ -174,9 +174,9 @@ t.test('an older epoch is reported before the running one, with the gap between 
 })
 
 t.test('the agent reports everything counted so far on request and before it stops', async t => {
-  const { journal, clock, reports, call, join, engine } = edge(t)
+  const { journal, clock, reports, call, connect, engine } = edge(t)
   journal.bind(1, web)
-  join()
+  connect()
   await clock.advance(0)
 
   engine(counted(1, [10, 0]))
@@ -191,9 +191,9 @@ t.test('the agent reports everything counted so far on request and before it sto
 })
 
 t.test('no report is sent on a stream that has ended', async t => {
-  const { journal, clock, reports, join, log } = edge(t)
+  const { journal, clock, reports, connect, log } = edge(t)
   journal.bind(1, web)
-  const stream = join()
+  const stream = connect()
   await clock.advance(0)
 
   stream.abort()

@@ -1,4 +1,4 @@
-// A server with a ledger, and agents that report what a test gives them.
+// A server with a ledger, and agents that send the reports of a test.
 import type { Test } from 'tap'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { type FakeClock, fakeClock } from '../../../kit/fake-clock.ts'
@@ -31,37 +31,37 @@ export const row = (rule_id: string, kind: string, key: string, counts: Partial<
 })
 
 export interface StatsFixture extends RulesFixture {
-  /** Sends a report, and lets the time pass in which reports are gathered. */
+  /** Sends a report and advances the clock past the batch interval. */
   report(agent: ScriptedAgent, report: Partial<StatsReport>): Promise<{ epoch: string; seq: number }>
   stats(ruleId: string): Promise<RuleStats>
   connected(clientId: string, script?: Partial<Script>): Promise<ScriptedAgent>
-  /** Closes its stream, and waits until the server knows. */
+  /** Closes the stream of the agent and waits until the server has logged the disconnect. */
   away(agent: ScriptedAgent): Promise<void>
   /** A connected client with one rule. */
   edge(name?: string): Promise<{ clientId: string; agent: ScriptedAgent; ruleId: string }>
 }
 
-/** A clock that knows when the server begins to gather reports. */
-function gathering(): { readonly clock: FakeClock; armed(): Promise<void> } {
+/** A fake clock that also resolves when the server starts to collect a batch of reports. */
+function reportClock(): { readonly clock: FakeClock; batchScheduled(): Promise<void> } {
   const inner = fakeClock(noon)
-  let armed = Promise.withResolvers<void>()
+  let batchScheduled = Promise.withResolvers<void>()
   return {
     clock: {
       ...inner,
       after(ms, work) {
-        if (ms === 250) armed.resolve()
+        if (ms === 250) batchScheduled.resolve()
         return inner.after(ms, work)
       }
     },
-    async armed() {
-      await armed.promise
-      armed = Promise.withResolvers<void>()
+    async batchScheduled() {
+      await batchScheduled.promise
+      batchScheduled = Promise.withResolvers<void>()
     }
   }
 }
 
 export async function statsFixture(t: Test, plan: TestServerOptions = {}): Promise<StatsFixture> {
-  const { clock, armed } = gathering()
+  const { clock, batchScheduled } = reportClock()
   const fixture = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', 'stats'], clock, ...plan })
   const connected: StatsFixture['connected'] = (clientId, script = {}) =>
     fixture.connect(clientId, { messages: [...rulesMessages, ...messages], ...script })
@@ -72,7 +72,7 @@ export async function statsFixture(t: Test, plan: TestServerOptions = {}): Promi
     connected,
     async report(agent, report) {
       const body = { epoch, seq: 1, part: 0, last: true, rows: [], live: [], ...report }
-      const gathered = armed().then(() => clock.advance(250))
+      const gathered = batchScheduled().then(() => clock.advance(250))
       const [answer] = await Promise.all([agent.channel.request(StatsReport, body), gathered])
       return answer
     },

@@ -38,14 +38,14 @@ t.test('a client that reconnects within 30 s keeps its active connections until 
   t.equal((await stats(ruleId)).active_connections, 0)
 })
 
-t.test('only who may read a rule may read its stats', async t => {
+t.test('stats of a rule are readable only with access to the rule', async t => {
   const { edge, call, user, server, clock } = await statsFixture(t)
   const { ruleId } = await edge()
-  const stranger = await user('ann')
+  const otherUser = await user('ann')
   const root = { id: 'boss', displayName: 'boss', role: 'superadmin' as const, disabled: false }
   await server.depsOf('stats').store.change(em => em.insert(User, { ...root, createdAt: clock.now() }))
 
-  t.match(await call('GET', `/v1/rules/${ruleId}/stats`, undefined, stranger), {
+  t.match(await call('GET', `/v1/rules/${ruleId}/stats`, undefined, otherUser), {
     status: 403,
     body: { error: { code: 'not_owner' } }
   })
@@ -63,7 +63,7 @@ t.test('reports of a deleted rule are committed until its agent has reported all
   const { edge, report, call, server, connected, away, held } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const { store } = server.depsOf('stats')
-  const kept = () =>
+  const rowCounts = () =>
     store.read(async em => [
       await em.count(StatsRemovedRule, { ruleId }),
       await em.count(StatsTotal, { ruleId }),
@@ -74,11 +74,11 @@ t.test('reports of a deleted rule are committed until its agent has reported all
   await away(agent)
   t.match(await call('DELETE', `/v1/rules/${ruleId}`), { status: 204 })
 
-  // It drains on at the agent, which comes back and reports meanwhile, as often as it likes.
+  // The rule still drains at the agent, which reconnects and sends several reports meanwhile.
   const inventory = [{ kind: 'rule', id: ruleId, revision: 1 }]
   const draining = await connected(clientId, { inventory })
   for (const seq of [2, 3, 4]) await report(draining, { seq, rows: bytes(seq) })
-  t.same(await kept(), [1, 1, 1])
+  t.same(await rowCounts(), [1, 1, 1])
   draining.sendRemoved({ kind: 'rule', id: ruleId, revision: 2 })
   await until(
     () => held(clientId),
@@ -86,14 +86,14 @@ t.test('reports of a deleted rule are committed until its agent has reported all
   )
   await report(draining, { seq: 5, last: false, rows: bytes(5) })
   await report(draining, { seq: 5, part: 1 })
-  t.same(await kept(), [1, 1, 1], 'that report was perhaps under way')
+  t.same(await rowCounts(), [1, 1, 1], 'that report was perhaps under way')
   await report(draining, { seq: 6, last: false, rows: bytes(6) })
   t.match(await store.read(em => em.findOne(StatsTotal, { ruleId, kind: 'rule' })), { bytesIn: 6 })
   await report(draining, { seq: 6, part: 1 })
 
-  t.same(await kept(), [0, 0, 0])
+  t.same(await rowCounts(), [0, 0, 0])
   await report(draining, { seq: 6, rows: bytes(6) })
-  t.same(await kept(), [0, 0, 0], 'a retransmission is not committed again')
+  t.same(await rowCounts(), [0, 0, 0], 'a retransmission is not committed again')
 })
 
 t.test('retransmitted reports do not end the accounting of a deleted rule early', async t => {
@@ -297,7 +297,7 @@ t.test('a revoked client is asked for its last report before its stream ends', a
   t.match(await agent.until(LastReport.name), { name: LastReport.name })
 })
 
-t.test('other work runs while old minutes are deleted', async t => {
+t.test('the event loop is not blocked while old minutes are deleted', async t => {
   const { server } = await statsFixture(t)
   const { store, stats } = server.depsOf('stats') as unknown as { store: Kernel['store']; stats: Stats }
   await store.change(async em => {

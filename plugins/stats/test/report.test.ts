@@ -167,18 +167,18 @@ t.test('Welcome has the committed seq of each epoch, also after a restart of the
 
 t.test("rows of other clients' rules and of unknown rules are ignored", async t => {
   const { edge, report, stats } = await statsFixture(t)
-  const mine = await edge('mine')
-  const theirs = await edge('theirs')
+  const own = await edge('own')
+  const other = await edge('other')
 
-  await report(mine.agent, {
+  await report(own.agent, {
     rows: [
-      row(theirs.ruleId, 'minute', minute, { bytes_in: 10 }),
+      row(other.ruleId, 'minute', minute, { bytes_in: 10 }),
       row('01NEVERWAS', 'minute', minute, { bytes_in: 10 })
     ],
-    live: [{ rule_id: theirs.ruleId, port: 8080, connections: 1 }]
+    live: [{ rule_id: other.ruleId, port: 8080, connections: 1 }]
   })
 
-  t.match(await stats(theirs.ruleId), { bytes_in: 0, active_connections: 0, updated_at: null })
+  t.match(await stats(other.ruleId), { bytes_in: 0, active_connections: 0, updated_at: null })
 })
 
 t.test('committed bytes are passed on once, in the same transaction, and callbacks run after it', async t => {

@@ -35,7 +35,7 @@ t.test('a superadmin sees the sums of all rules, a user those of their own', asy
   await on.call('POST', `/v1/clients/${await on.enroll('revoked')}/revoke`)
   const [ada, bob] = [await on.user('ada'), await on.user('bob')]
   visible.push(one.clientId, three)
-  const mine = (await on.push({ client: one.clientId, listen_port: 1, owner: 'ada' })).body.rule_id
+  const adaRule = (await on.push({ client: one.clientId, listen_port: 1, owner: 'ada' })).body.rule_id
   const failed = (await on.push({ client: one.clientId, listen_port: 2, owner: 'ada' })).body.rule_id
   one.agent.sendStatus({ kind: 'rule', id: failed, revision: 3, code: 'port_in_use', message: 'taken' })
   await until(
@@ -48,8 +48,8 @@ t.test('a superadmin sees the sums of all rules, a user those of their own', asy
   ]
   const live = (rule_id: string, connections: number) => ({ rule_id, port: 1, connections })
   await on.report(one.agent, {
-    rows: [...bytes(mine, 1, 2), ...bytes(one.ruleId, 10, 20)],
-    live: [live(mine, 3), live(one.ruleId, 4), live(two.ruleId, 1000), live('01NEVERWAS', 1000)]
+    rows: [...bytes(adaRule, 1, 2), ...bytes(one.ruleId, 10, 20)],
+    live: [live(adaRule, 3), live(one.ruleId, 4), live(two.ruleId, 1000), live('01NEVERWAS', 1000)]
   })
   await on.report(two.agent, { rows: bytes(two.ruleId, 100, 200), live: [live(two.ruleId, 5)] })
   const summary = async (headers?: { authorization: string }) =>
