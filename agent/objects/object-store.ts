@@ -27,6 +27,10 @@ export function openObjectStore(db: StateDatabase) {
   const rename = db.prepare<[string]>('insert or replace into held_generation values (1, ?)')
   const resetRevisions = db.prepare('update held set revision = 0')
   const clear = db.prepare('delete from held')
+  const adopt = db.transaction((name: string) => {
+    resetRevisions.run()
+    rename.run(name)
+  })
 
   return {
     generation: (): string => generation.get() ?? '',
@@ -35,10 +39,7 @@ export function openObjectStore(db: StateDatabase) {
     save: (object: SavedObject): void => void put.run(object),
     remove: ({ kind, id }: Pick<SavedObject, 'kind' | 'id'>): void => void remove.run(kind, id),
     /** Sets the generation. Revisions of another one mean nothing in it: all become 0. */
-    adopt: db.transaction((name: string) => {
-      resetRevisions.run()
-      rename.run(name)
-    }),
+    adopt: (name: string): void => adopt(name),
     clear: (): void => void clear.run()
   }
 }
