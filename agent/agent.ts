@@ -25,7 +25,7 @@ const lastReportMs = 3000
 export async function runAgent(given: AgentOptions, { stop, cut }: Signals): Promise<Outcome> {
   const options = { ...given, plugins: given.plugins.map(plugin => guardPlugin(plugin, given.log)) }
   const releases = new Releases()
-  const unlink = new AbortController()
+  const stopLink = new AbortController()
   try {
     const components = openComponents(options, releases.defer)
     const { call, objects } = components
@@ -33,15 +33,15 @@ export async function runAgent(given: AgentOptions, { stop, cut }: Signals): Pro
     await objects.restore()
     releases.defer(options.clock.every(sampleMs, call.takeSample))
 
-    const link = new Link(linkOptions(options, components), unlink.signal).run()
+    const link = new Link(linkOptions(options, components), stopLink.signal).run()
     const revoked = await Promise.race([link, aborted(stop)])
     if (revoked) await closeRevoked(options, components, revoked)
     else await stopInOrder(options, components, cut)
-    unlink.abort()
+    stopLink.abort()
     await link
     return revoked ? 'revoked' : 'stopped'
   } finally {
-    unlink.abort()
+    stopLink.abort()
     await releases.run()
   }
 }
@@ -81,7 +81,7 @@ async function stopInOrder(
   { objects, rules, call }: Components,
   cut: AbortSignal
 ): Promise<void> {
-  log.info('agent.stopping', 'listeners close, connections may end')
+  log.info('agent.stopping', 'listeners close, connections drain')
   objects.close()
   await Promise.race([rules.closeAll('drain'), aborted(cut)])
   if (cut.aborted) return

@@ -46,7 +46,7 @@ export const commands: readonly Command[] = [
   }),
   defineCommand({
     name: 'agent run',
-    summary: 'Run the agent: forward as the server says until stopped.',
+    summary: 'Run the agent: forward traffic until stopped.',
     args: Type.Object(commonArgs),
     needs: 'nothing',
     until: 'stopped',

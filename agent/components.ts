@@ -36,8 +36,8 @@ export interface AgentOptions {
 export type Components = ReturnType<typeof openComponents>
 
 /**
- * A sample belongs to the time at which it was requested, less this: on an overloaded machine an engine thread may
- * need that long to count bytes that it has already sent.
+ * Subtracted from the time of a sample: on an overloaded machine an engine thread may need that long to count bytes
+ * that it has already sent.
  */
 const countingDelayMs = 100
 

@@ -11,7 +11,7 @@ export interface Engine {
    */
   open(rule: EngineRule): Promise<void>
   /**
-   * Stops listening, or takes the rule's name off its port; resolves when done. Connections may go on for `drainMs`
+   * Stops listening, or takes the rule's name off its port; resolves when done. Connections may continue for `drainMs`
    * milliseconds and are then reset; 0 resets them at once. UDP flows end at once. When the last connection has ended,
    * the event 'closed' brings the final counters.
    */
@@ -20,7 +20,7 @@ export interface Engine {
   setFilters(ruleId: number, filters: Filters): void
   /** Creates a meter, or replaces its limits, also for live connections. Its counters and its budget stay. */
   setMeter(id: number, meter: Meter): void
-  /** Sets the budget of a meter; null removes it. Connections that were paused at the old mark go on below the new one. */
+  /** Sets the budget of a meter; null removes it. Connections paused at the old mark continue below the new one. */
   setBudget(meterId: number, budget: Budget | null): void
   /** Deletes a meter that no rule passes any more. */
   removeMeter(id: number): void

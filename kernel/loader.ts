@@ -11,7 +11,7 @@ export interface LoadedPlugins<P> {
   readonly plugins: readonly P[]
   /** Each plugin's section, without the loader's own key `enabled`. */
   readonly sections: Readonly<Record<string, Section>>
-  /** Plugin name to what the configuration calls it: a built-in name, a path, or an npm package. */
+  /** By plugin name, what the configuration calls it: a built-in name, a path, or an npm package. */
   readonly specifiers: Readonly<Record<string, string>>
 }
 
@@ -31,7 +31,7 @@ const Plugins = Type.Object({
   })
 })
 
-/** `[plugins]` of a parsed configuration. Each plugin validates its own section later. */
+/** Returns `[plugins]` of a parsed configuration. Each section is validated later, by its plugin's schema. */
 export function pluginSections(file: Section): Readonly<Record<string, Section>> {
   const { value, problems } = validateConfig(
     Plugins,

@@ -3,26 +3,26 @@ import { throwProblems, validateConfig } from './base/config.ts'
 import type { Plugin } from './plugin.ts'
 
 /** 'host:port', '[::1]:0'. */
-export const Listen = (fallback: string, what: string) =>
+export const Listen = (fallback: string, description: string) =>
   Type.String({
     default: fallback,
     pattern: '^(\\[[0-9a-fA-F:.]+\\]|[^:\\s]+):[0-9]{1,5}$',
-    description: what
+    description
   })
 
 /** The kernel's own keys. Plugins declare the others: see `keys` in plugin.ts. */
 export const serverKeys = Type.Object({
-  data_dir: Type.Optional(Type.String({ description: 'Where the store, keys and backups live.' })),
+  data_dir: Type.Optional(Type.String({ description: 'Directory of the store, the keys and the backups.' })),
   operator_token: Type.Optional(
     Type.String({ minLength: 8, pattern: '^(?!svct_)', description: 'Machine credential; see gen-token.' })
   ),
   log_level: Type.Union(
     ['debug', 'info', 'warn', 'error'].map(level => Type.Literal(level)),
-    { default: 'info', description: 'Least level that is written.' }
+    { default: 'info', description: 'Lowest level that is written.' }
   ),
   log_format: Type.Union([Type.Literal('json'), Type.Literal('pretty')], {
     default: 'json',
-    description: 'One JSON object a line, or the same for people.'
+    description: 'json: one object per line; pretty: the same for people.'
   }),
   store_url: Type.Optional(
     Type.String({ pattern: '^sqlite:', description: 'Only the embedded SQLite file for now.' })

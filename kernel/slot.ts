@@ -78,7 +78,7 @@ function make({ slot, make }: Fill, by: string, depsOf: (plugin: string) => obje
 
 type AnyFunction = (...args: unknown[]) => unknown
 
-/** A proxy of the value: errors and timeouts of its functions, and of functions they return, are attributed to the plugin. */
+/** Wraps the value: errors and timeouts of its functions, and of functions they return, are attributed to the plugin. */
 function withAttribution(value: unknown, by: Attribution): unknown {
   if (!(value instanceof Object)) return value
   const wrapResult = (result: unknown): unknown => {

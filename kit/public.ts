@@ -15,7 +15,7 @@ import { RulePush } from '../plugins/rules/wire.ts'
 import type { Stats } from '../plugins/stats/stats.ts'
 import { scratchFor } from './scratch.ts'
 import { connectAgent, type Script, type ScriptedAgent, scriptedResponse } from './scripted-agent.ts'
-import { type Delivered, openJournal } from './test-journal.ts'
+import { type Delivered, openTestJournal } from './test-journal.ts'
 import {
   testServer as open,
   type TestServerOptions as ServerOptions,
@@ -42,12 +42,12 @@ export interface KitServer extends TestServer {
 /** Starts a server with a real SQLite store and real sockets on free ports. Its time moves only by `clock.advance`. */
 export async function testServer(
   t: TestContext,
-  { plugins = [], ...plan }: TestServerOptions = {}
+  { plugins = [], ...options }: TestServerOptions = {}
 ): Promise<KitServer> {
   const server = await open(contextOf(t), {
-    ...plan,
+    ...options,
     plugins: [...Object.keys(builtin), ...plugins],
-    keys: { metrics_listen: '127.0.0.1:0', ...plan.keys }
+    keys: { metrics_listen: '127.0.0.1:0', ...options.keys }
   })
   return {
     ...server,
@@ -99,7 +99,7 @@ export async function testAgent(
     ...agent,
     clientId,
     pushed: async n => (await agent.until(RulePush.name, n)).body as Static<(typeof RulePush)['body']>,
-    deliver: openJournal(clientId, stats, clock)
+    deliver: openTestJournal(clientId, stats, clock)
   }
 }
 

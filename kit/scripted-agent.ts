@@ -48,9 +48,9 @@ export interface ReceivedMessage {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** 'take' sends the response, 'never' sends none, a promise delays it and, as at a real agent, all later messages. */
+/** 'accept' sends the response, 'never' sends none, a promise delays it and, as on a real agent, all later messages. */
 export type Reaction =
-  | 'take'
+  | 'accept'
   | 'never'
   | { readonly refuse: string; readonly message?: string }
   | Promise<void>
@@ -79,7 +79,7 @@ export interface Script extends Endpoint {
   readonly messages?: readonly Message[] // of the plugins under test
   /** See `scriptedResponse`. */
   readonly responses?: readonly ScriptedResponse[]
-  readonly react?: (asked: ReceivedMessage) => Reaction
+  readonly react?: (request: ReceivedMessage) => Reaction
   readonly clock?: Clock // default: real time, also when the server has a fake clock
 }
 
@@ -245,10 +245,10 @@ function handlerOf(
     name: request.name,
     async run(_, bytes): Promise<Response | null> {
       const message = messages.add(request.name, codec.decode(request, bytes))
-      const reaction = react?.(message) ?? 'take'
+      const reaction = react?.(message) ?? 'accept'
       if (reaction === 'never') return null
       if (reaction instanceof Promise) await reaction
-      else if (reaction !== 'take') throw new Refused(reaction.refuse, reaction.message ?? reaction.refuse)
+      else if (reaction !== 'accept') throw new Refused(reaction.refuse, reaction.message ?? reaction.refuse)
       const body = codec.encode(request.response, reply(message.body as never))
       return { name: request.response.name, body }
     }

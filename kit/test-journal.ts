@@ -8,7 +8,7 @@ export type Delivered = Readonly<Partial<Record<'in' | 'out', number>>> // bytes
 const epoch = '0'.repeat(32)
 
 /** Returns a function that reports further bytes of a rule. Reports carry the total of a minute, so it adds them up. */
-export function openJournal(clientId: string, stats: () => Stats, clock: Clock) {
+export function openTestJournal(clientId: string, stats: () => Stats, clock: Clock) {
   const rows = new Map<string, JournalRow>()
   let seq = 0
 

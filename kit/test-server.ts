@@ -58,10 +58,10 @@ export interface TestServerOptions {
 /** Starts a server in this process, with a real SQLite store, real sockets on free ports and a fake clock. */
 export async function testServer(
   t: Pick<Test, 'teardown'> & { testdir(): string },
-  plan: TestServerOptions = {}
+  options: TestServerOptions = {}
 ): Promise<TestServer> {
-  const { dir = t.testdir(), clock = fakeClock(), keys = {}, sections = {} } = plan
-  const named = plan.plugins ?? Object.keys(builtin)
+  const { dir = t.testdir(), clock = fakeClock(), keys = {}, sections = {} } = options
+  const named = options.plugins ?? Object.keys(builtin)
   const decisions: Decision[] = []
   const log: LogLine[] = []
   const server = await boot({
@@ -105,16 +105,16 @@ const load = (plugins: ReadonlySet<string | Plugin>): Promise<Plugin[]> =>
   Promise.all(
     [...plugins].map(async plugin => {
       if (typeof plugin !== 'string') return plugin
-      const load = builtin[plugin]
-      if (!load) throw new TypeError(`${plugin} is not built in`)
-      return (await load()).default
+      const importBuiltin = builtin[plugin]
+      if (!importBuiltin) throw new TypeError(`${plugin} is not built in`)
+      return (await importBuiltin()).default
     })
   )
 
-/** A plugin that keeps all authorization decisions in a list, in place of the audit plugin. */
+/** Returns a plugin that adds all decisions to a list. */
 export const decisionRecorder = (decisions: Decision[]): Plugin =>
   definePlugin({
-    name: 'watch',
+    name: 'decision-recorder',
     version: '1.0.0',
     kernel: '^1.0.0',
     fills: [

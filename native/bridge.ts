@@ -25,7 +25,7 @@ export interface NativeEngine {
   stop(): void
 }
 
-/** In the order of `EngineEvent::Kind`. */
+/** Event kinds, in the order of `EngineEvent::Kind`. */
 export const eventKinds = [
   'resolve',
   'closed',

@@ -1,4 +1,4 @@
-// Chooses the addon's binary for this machine, or says why there is none.
+// Chooses the addon's binary for this machine, or returns the reason why there is none.
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ export interface Machine {
 }
 
 export type Loaded =
-  | { readonly ok: true; readonly module: NativeModule; readonly from: string } // the file, and those that could not be loaded
+  | { readonly ok: true; readonly module: NativeModule; readonly from: string } // the file, and those that failed
   | { readonly ok: false; readonly reason: string }
 
 /** Returns the files below `root` that may hold a binary, best first; or the reason why there is none. */
@@ -23,7 +23,7 @@ export function candidates(root: string, { platform, arch, libc }: Machine): rea
   return [join(root, 'build', 'Release', 'sluice.node'), join(root, 'prebuilds', folder, 'sluice.node')]
 }
 
-/** Loads the first binary that can be loaded. A local build comes before a prebuild. */
+/** Loads the first binary that works. A local build comes before a prebuild. */
 export function choose(
   roots: readonly string[],
   machine: Machine,

@@ -9,7 +9,7 @@ import type {
 } from '../agent/engine.ts'
 import { peekBoundsMs } from '../agent/engine.ts'
 
-/** In the order of `TargetHealth::State`. */
+/** Health states, in the order of `TargetHealth::State`. */
 export const healths: readonly Health[] = ['unknown', 'healthy', 'failed']
 
 /** Returns the next number of the row. */
@@ -26,7 +26,7 @@ const rowReader = (row: Float64Array): Next => {
 }
 
 const repeat = <T>(count: number, read: () => T): T[] => Array.from({ length: count }, read)
-const timeOf = (ms: number): number | null => (ms < 0 ? null : ms)
+const timeOrNull = (ms: number): number | null => (ms < 0 ? null : ms)
 
 const readPort = (next: Next): PortCounters => ({
   port: next(),
@@ -43,8 +43,8 @@ const readTarget = (next: Next): TargetCounters => ({
   connectionsTotal: next(),
   health: healths[next()] ?? 'unknown',
   consecutiveFailures: next(),
-  lastFailureAt: timeOf(next()),
-  lastSuccessAt: timeOf(next())
+  lastFailureAt: timeOrNull(next()),
+  lastSuccessAt: timeOrNull(next())
 })
 
 const readMeter = (next: Next): MeterCounters => ({

@@ -1,6 +1,6 @@
 // `sluice/plugin`: all that a plugin's server half builds on. What is not here may change from one release to the next.
 
-// Tables, migrations, schemas and services come through here, so that both sides speak of the same library.
+// Libraries for tables, migrations, schemas and services: plugin and server must use the same copy of each.
 export { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 export { Migration } from '@mikro-orm/migrations'
 export type { EntityManager } from '@mikro-orm/sql'

@@ -1,4 +1,4 @@
-// The rules between folders: who may import whom, how large the kernel and a function may be, which words the kernel does not know.
+// The rules of the source tree: which folder may import which, how large the kernel and a function may be.
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import t from 'tap'
@@ -49,22 +49,22 @@ t.test('a plugin imports another one only if it needs it, and only its exports.t
   t.same(found, [])
 })
 
-t.test('no file imports itself through others, not even for a type', async t => {
+t.test('no file imports itself through others, not even a type', async t => {
   const targets = Map.groupBy(
     imports.filter(({ isLazy }) => !isLazy),
     ({ from }) => from
   )
   const finished = new Set<string>()
-  const circles: string[] = []
+  const cycles: string[] = []
   const visit = (file: string, path: readonly string[]): void => {
-    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' -> '))
+    if (path.includes(file)) cycles.push([...path.slice(path.indexOf(file)), file].join(' -> '))
     if (path.includes(file) || finished.has(file)) return
     for (const { to } of targets.get(file) ?? []) visit(to, [...path, file])
     finished.add(file)
   }
   for (const file of files) visit(file, [])
 
-  t.same(circles, [])
+  t.same(cycles, [])
 })
 
 t.test('no function is longer than 60 lines', async t => {
@@ -110,7 +110,7 @@ t.test('the agent imports nothing of the server', async t => {
   t.same(found, [])
 })
 
-t.test('only the store knows SQLite', async t => {
+t.test('on the server, only the store imports SQLite', async t => {
   const found = importsThat(
     ({ from, to }) =>
       /^(@mikro-orm\/sqlite|better-sqlite3)$/.test(to) && !/^(kernel\/store|agent)\//.test(from)
@@ -119,7 +119,7 @@ t.test('only the store knows SQLite', async t => {
   t.same(found, [])
 })
 
-t.test('the kernel is small enough to be read in one sitting', async t => {
+t.test('the kernel has at most 2,800 lines', async t => {
   const lines = files
     .filter(file => file.startsWith('kernel/'))
     .reduce((sum, file) => sum + textOf(file).split('\n').length - 1, 0)
@@ -127,22 +127,22 @@ t.test('the kernel is small enough to be read in one sitting', async t => {
   t.ok(lines <= 2800, `${lines} lines`)
 })
 
-t.test('the kernel does not know what a feature is', async t => {
-  const nouns = /\b(rules?|quotas?|sni|splice|audits?)\b/i
+t.test('the kernel names no feature', async t => {
+  const features = /\b(rules?|quotas?|sni|splice|audits?)\b/i
   const found = files
     .filter(file => file.startsWith('kernel/'))
     .flatMap(file =>
       withoutComments(textOf(file))
         .split('\n')
         .flatMap((line, at) =>
-          nouns.test(words(line.replaceAll('.splice(', ''))) ? [`${file}:${at + 1} ${line.trim()}`] : []
+          features.test(words(line.replaceAll('.splice(', ''))) ? [`${file}:${at + 1} ${line.trim()}`] : []
         )
     )
 
   t.same(found, [])
 })
 
-t.test('a manifest reads like a table of contents', async t => {
+t.test('no manifest is longer than 80 lines', async t => {
   const long = files
     .filter(file => /^plugins\/[^/]+\/plugin\.ts$/.test(file))
     .filter(file => textOf(file).split('\n').length > 81)

@@ -1,4 +1,4 @@
-// The command line as a whole: each command can be found and understood; what the documentation shows is one.
+// The command line as a whole: every command has help, and the documentation shows only valid command lines.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CommanderError } from 'commander'
@@ -13,13 +13,13 @@ import { withExtraArgs } from '../plugins/cli/run.ts'
 
 const root = join(import.meta.dirname, '..')
 const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
-const known = [
+const withoutCompletion = [
   ...agentCommands,
   ...plugins.flatMap(({ commands }) => commands ?? []).map(command => withExtraArgs(command, plugins))
 ]
-const all = [...known, completion(known)]
+const all = [...withoutCompletion, completion(withoutCompletion)]
 
-const promised = `up, server, agent enroll, agent run, gen-token, bootstrap-superadmin, reset-password, login,
+const expected = `up, server, agent enroll, agent run, gen-token, bootstrap-superadmin, reset-password, login,
   logout, client enroll, client re-enroll, client list, client show, client rename,
   client set-address, client revoke, client delete, rule push, rule list, rule show,
   rule set-limit, rule remove, rule stats, user create, user list, user show, user update,
@@ -31,17 +31,17 @@ const promised = `up, server, agent enroll, agent run, gen-token, bootstrap-supe
   plugin check, plugin reference, plugin trust, cert show, cert reissue, cert activate, backup, restore, doctor,
   completion, service install`.split(/,\s+/)
 
-t.test('every command that is promised is there', async t => {
+t.test('every expected command exists', async t => {
   const names = new Set(all.map(({ name }) => name))
 
   t.same(
-    promised.filter(name => !names.has(name)),
+    expected.filter(name => !names.has(name)),
     []
   )
-  t.equal(names.size, all.length, 'each once')
+  t.equal(names.size, all.length, 'no name is used twice')
 })
 
-t.test('each says what it does in a sentence, and each of its arguments too', async t => {
+t.test('each command and each of its arguments has a description', async t => {
   for (const { name, summary, args, positional = [] } of all) {
     t.match(summary, /^[A-Z].*\.$/, `${name}: ${summary}`)
     for (const [key, schema] of Object.entries(args.properties))
@@ -54,9 +54,9 @@ t.test('each says what it does in a sentence, and each of its arguments too', as
   }
 })
 
-t.test('each has --help, and --output', async t => {
+t.test('each command has --help and --output', async t => {
   for (const { name } of all) {
-    const { code, text } = await read([...name.split(' '), '--help'])
+    const { code, text } = await parse([...name.split(' '), '--help'])
 
     t.equal(code, 'commander.helpDisplayed', name)
     t.match(text, `Usage: sluice ${name} [options]`)
@@ -64,7 +64,7 @@ t.test('each has --help, and --output', async t => {
   }
 })
 
-t.test('every exit code of the error table is one that the README explains', async t => {
+t.test('the README explains every exit code of the error table', async t => {
   const explained = new Set(
     [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^\| (\d+) \| /gm)].map(([, exit]) =>
       Number(exit)
@@ -74,21 +74,21 @@ t.test('every exit code of the error table is one that the README explains', asy
     t.ok(explained.has(exit), `${code}: ${exit}`)
 })
 
-t.test('what the documentation shows are commands, with arguments and options that they have', async t => {
+t.test('every command line in the documentation is valid', async t => {
   const files = globSync(['README.md', 'docs/*.md', 'plugins/*/README.md'], { cwd: root }).sort()
   const shown = files.flatMap(file =>
     commandLines(readFileSync(join(root, file), 'utf8')).map(words => ({ file, words }))
   )
 
-  t.ok(shown.length > 100, `${shown.length} are found`)
+  t.ok(shown.length > 100, `${shown.length} command lines`)
   for (const { file, words } of shown) {
-    const { code, text } = await read(words)
+    const { code, text } = await parse(words)
     t.match(code, /^(commander\.version)?$/, `${file}: sluice ${words.join(' ')}: ${text}`)
   }
 })
 
-/** What the command line makes of the words, without running anything. */
-async function read(words: readonly string[]): Promise<{ readonly code: string; readonly text: string }> {
+/** Parses a command line without running it. */
+async function parse(words: readonly string[]): Promise<{ readonly code: string; readonly text: string }> {
   let text = ''
   const write = (line: string): void => {
     text += line
@@ -106,7 +106,7 @@ async function read(words: readonly string[]): Promise<{ readonly code: string; 
   }
 }
 
-/** The command lines of all listings, as words: what stands behind `sluice`, to the end of that command. */
+/** Returns the words after `sluice` of every command line in a listing. */
 function commandLines(markdown: string): string[][] {
   const listings = [...markdown.matchAll(/^```sh\n([\s\S]*?)^```$|^ {4}(\S.*)$/gm)].map(
     ([, fenced, indented]) => fenced ?? `${indented}\n`
@@ -115,12 +115,12 @@ function commandLines(markdown: string): string[][] {
     .map(text => text.replaceAll('\\\n', ' ').replaceAll(/(^|\s)#.*$/gm, ''))
     .flatMap(text => [...text.matchAll(/(?<![\w/.'-])(?<!install --silent )sluice ([^\n]*)/g)])
     .map(([, rest]) => wordsOf(rest ?? ''))
-    .filter(words => !words.includes('$@')) // of a shell function: its callers say what
+    .filter(words => !words.includes('$@')) // in a shell function
 }
 
 const token = /"(?:[^"\\]|\\.)*"|'[^']*'|[^\s'"|&;<>()]+|[|&;<>()]/g
 
-/** Quotes are taken off; what a shell would put in for a variable is a number, which is a text, too. */
+/** Removes quotes, and replaces each shell variable by 1, which is valid as a number and as text. */
 function wordsOf(text: string): string[] {
   const words: string[] = []
   for (const [found] of text.matchAll(token)) {

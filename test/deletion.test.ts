@@ -1,4 +1,4 @@
-// Whoever deletes the folder of an optional plugin, and its lines in the lists, deletes the feature and breaks nothing.
+// Deleting the folder of an optional plugin, and its lines in the lists, removes the feature and breaks nothing else.
 import { spawn, spawnSync } from 'node:child_process'
 import { cpSync, globSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
@@ -12,7 +12,7 @@ import type { Builtin } from '../kernel/loader.ts'
 import { testServer } from '../kit/test-server.ts'
 import { startTestAgent } from './agent/test-agent.ts'
 
-/** Not optional, and why. */
+/** Plugins that cannot be deleted, and why. */
 const required: Readonly<Record<string, string>> = {
   'advertised-endpoint': 'enrollment sends agents to it',
   cli: 'the executable is its command line',
@@ -45,7 +45,7 @@ function isProduct(path: string): boolean {
 
 for (const name of optional)
   t.test(`without ${name}, nothing imports it, and server and agent forward a rule`, async t => {
-    // The types of a file depend on nothing but its imports: what imports no deleted file still type-checks.
+    // A file that imports no deleted file still type-checks.
     const isInside = (file: string): boolean => file.startsWith(`plugins/${name}/`)
     t.same(
       imports.filter(({ from, to }) => isInside(to) && !isInside(from)),
@@ -78,7 +78,7 @@ for (const name of optional)
     t.match(await call('POST', '/v1/rules', rule), { status: 201, body: { state: 'active' } })
   })
 
-t.test('without any optional plugin the tree type-checks, and its executable serves', async t => {
+t.test('without any optional plugin the tree type-checks, and its server starts', async t => {
   const dir = treeWithout(t, optional)
 
   const checked = spawnSync(join(root, 'node_modules/.bin/tsc'), ['--noEmit', '--checkers', '2'], {
@@ -87,13 +87,13 @@ t.test('without any optional plugin the tree type-checks, and its executable ser
   })
   t.equal(checked.stdout, '')
 
-  const started = await firstEvent(t, dir, 'server.started')
-  t.match(started, /serves http:/)
+  const output = await outputUntil(t, dir, 'server.started')
+  t.match(output, /serves http:/)
 })
 
 function loadWithout<P>(name: string, list: Builtin<P>): Promise<P[]> {
-  const left = Object.entries(list).filter(([other]) => other !== name)
-  return Promise.all(left.map(async ([, load]) => (await load()).default))
+  const kept = Object.entries(list).filter(([other]) => other !== name)
+  return Promise.all(kept.map(async ([, load]) => (await load()).default))
 }
 
 function treeWithout(t: Test, names: readonly string[]): string {
@@ -115,8 +115,8 @@ function treeWithout(t: Test, names: readonly string[]): string {
   return dir
 }
 
-/** Starts the server of the tree, and resolves with its first log line of this event. */
-function firstEvent(t: Test, dir: string, event: string): Promise<string> {
+/** Starts the server of the tree, and resolves with its output once that contains the event. */
+function outputUntil(t: Test, dir: string, event: string): Promise<string> {
   const child = spawn(
     process.execPath,
     [join(dir, 'kernel/bin.ts'), 'server', '--data-dir', join(dir, 'data')],
@@ -143,6 +143,6 @@ function firstEvent(t: Test, dir: string, event: string): Promise<string> {
   return promise
 }
 
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise(resolve => setImmediate(resolve))
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise(resolve => setImmediate(resolve))
 }

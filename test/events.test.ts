@@ -1,4 +1,4 @@
-// The log's events: docs/EVENTS.md is what the code can say. TAP_SNAPSHOT=1 writes the file anew.
+// docs/EVENTS.md lists every log event of the code. TAP_SNAPSHOT=1 rewrites the file.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -25,15 +25,15 @@ const code = (text: string): string => ['`', text, '`'].join('')
 const rowOf = ({ event, level, by, fields, message }: LogEvent): string =>
   ['', code(event), level, by, fields.map(code).join(', '), message, ''].join(' | ').trim()
 
-t.test('the catalogue names every event that the code can write', async t => {
+t.test('docs/EVENTS.md lists every event of the code', async t => {
   const text = [...head, ...new Set(events.map(rowOf).sort()), ''].join('\n')
 
   if (process.env['TAP_SNAPSHOT'] === '1') writeFileSync(file, text)
   t.equal(text, readFileSync(file, 'utf8'))
 })
 
-t.test('the events that operators rely on are there, with exactly their fields', async t => {
-  const promised: readonly [string, ...string[]][] = [
+t.test('the events that operators rely on exist, with their fields', async t => {
+  const expected: readonly [string, ...string[]][] = [
     ['control.tls_pinned_mismatch', 'expected', 'got'],
     ['client.disconnected', 'reason'],
     ['auth.failure', 'reason'],
@@ -51,7 +51,7 @@ t.test('the events that operators rely on are there, with exactly their fields',
     ['accounting.gap']
   ]
 
-  for (const [name, ...fields] of promised) {
+  for (const [name, ...fields] of expected) {
     const found = events.filter(({ event }) => event === name)
     t.ok(found.length > 0, name)
     for (const event of found)
@@ -63,14 +63,14 @@ t.test('the events that operators rely on are there, with exactly their fields',
   }
 })
 
-t.test('an event is a noun and a verb, and has one level', async t => {
+t.test('an event name is a noun and a verb, and has one level', async t => {
   for (const [event, found] of Map.groupBy(events, ({ event }) => event)) {
     t.match(event, /^[a-z_]+(\.<?[a-z_]+>?)+$/)
     t.equal(new Set(found.map(({ level }) => level)).size, 1, `${event} is always ${found[0]?.level}`)
   }
 })
 
-t.test('no event carries what is secret, but for the setup token', async t => {
+t.test('no event contains a secret, except the setup token', async t => {
   const secret = /token|password|secret|cookie|private|authorization/
   const found = events.flatMap(({ event, fields, message }) =>
     [...fields, ...(message.match(/<.*?>/g) ?? [])]

@@ -1,5 +1,5 @@
-// What others build on: error codes with status and exit, routes, wire schemas, what a plugin may import. A change here is a change for them.
-// TAP_SNAPSHOT=1 writes the files anew.
+// Snapshots of the public interface: error codes, routes, commands, wire schemas, public imports. A difference is a change
+// for users. TAP_SNAPSHOT=1 rewrites the files.
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -22,7 +22,7 @@ t.test('the error table', async t => {
   frozen(t, 'errors.txt', rows.map(({ code, http, exit }) => `${code} ${http} ${exit}`).sort())
 })
 
-t.test('the routes, with who may call them', async t => {
+t.test('the routes, with their access', async t => {
   const routes = plugins.flatMap(({ routes }) => routes ?? [])
 
   frozen(
@@ -58,11 +58,11 @@ t.test('the wire', async t => {
   )
 })
 
-t.test('what a plugin from outside may import', async t => {
+t.test('the imports of third-party plugins', async t => {
   const lines = await Promise.all(
     ['plugins/public.ts', 'agent/public.ts', 'kit/public.ts'].map(async file => {
       const values = Object.entries((await import(join(root, file))) as object)
-      const inside = values.flatMap(([name, value]) =>
+      const members = values.flatMap(([name, value]) =>
         name !== 'Type' && value?.[Symbol.toStringTag] === 'Module'
           ? Object.keys(value).map(key => `${name}.${key}`)
           : [name]
@@ -71,7 +71,10 @@ t.test('what a plugin from outside may import', async t => {
       const types = [
         ...text.matchAll(/\btype (\w+)\b|export (?:interface|type) (\w+)|export type \{ (\w+) \}/g)
       ]
-      const names = new Set([...inside, ...types.map(([, one, two, three]) => `type ${one ?? two ?? three}`)])
+      const names = new Set([
+        ...members,
+        ...types.map(([, one, two, three]) => `type ${one ?? two ?? three}`)
+      ])
       return [`# ${file}`, ...[...names].sort()]
     })
   )

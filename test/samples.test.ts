@@ -1,5 +1,4 @@
-// What the documentation shows is true: the commented defaults name every key, and parse; so does every sample of TOML.
-// Its command lines are read by test/commands.test.ts.
+// The commented defaults contain every key, and every TOML sample in the documentation is valid.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'smol-toml'
@@ -12,14 +11,14 @@ import { serverKeys } from '../kernel/settings.ts'
 
 const root = join(import.meta.dirname, '..')
 
-/** A sample with its keys switched on; comments about them stay comments. */
-const switchedOn = (file: string): Record<string, unknown> =>
+/** Parses a sample after removing the comment signs before its keys. */
+const uncommented = (file: string): Record<string, unknown> =>
   parse(keysOf(readFileSync(join(root, file), 'utf8')).replaceAll(/^# ([a-z_]+ = .*)$/gm, '$1'))
 
 const keysOf = (text: string): string => text.split(/^# \[plugins/m, 1)[0] ?? ''
 
-const omit = (table: Record<string, unknown>, left: string): object =>
-  Object.fromEntries(Object.entries(table).filter(([key]) => key !== left))
+const omit = (table: Record<string, unknown>, omitted: string): object =>
+  Object.fromEntries(Object.entries(table).filter(([key]) => key !== omitted))
 
 async function everyKey(): Promise<TObject> {
   const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
@@ -29,13 +28,13 @@ async function everyKey(): Promise<TObject> {
   })
 }
 
-t.test('config/server.toml and config/agent.toml name every key, and each parses', async t => {
+t.test('config/server.toml and config/agent.toml contain every key, and each parses', async t => {
   const table: readonly [string, TObject][] = [
     ['config/server.toml', await everyKey()],
     ['config/agent.toml', agentKeys]
   ]
   for (const [file, schema] of table) {
-    const shown = switchedOn(file)
+    const shown = uncommented(file)
 
     t.same(validateConfig(schema, omit(shown, 'operator_token'), '').problems, [], file)
     const known = Object.keys(schema.properties).filter(key => key !== 'plugins' && key !== 'store_url')
@@ -47,9 +46,9 @@ t.test('config/server.toml and config/agent.toml name every key, and each parses
   }
 })
 
-t.test('a default that a sample shows is the default', async t => {
+t.test('the defaults in a sample are the real ones', async t => {
   const schema = await everyKey()
-  const shown = switchedOn('config/server.toml')
+  const shown = uncommented('config/server.toml')
   const { value: defaults } = validateConfig(schema, {}, '')
 
   const notDefault = new Set(['trusted_proxies']) // shows an example
@@ -57,7 +56,7 @@ t.test('a default that a sample shows is the default', async t => {
     if (key in shown && !notDefault.has(key)) t.same(shown[key], value, key)
 })
 
-t.test('every sample of TOML is one: configuration of the server, or rules for apply', async t => {
+t.test('every TOML sample is valid: configuration of the server, or rules for apply', async t => {
   const schema = await everyKey()
   const files = globSync(['README.md', 'docs/*.md', 'plugins/*/README.md'], { cwd: root }).sort()
   const samples = files.flatMap(file =>
@@ -73,7 +72,7 @@ t.test('every sample of TOML is one: configuration of the server, or rules for a
   }
 })
 
-t.test('the README shows the two lines that it promises', async t => {
+t.test('the README shows how to start and how to test', async t => {
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
 
   t.match(readme, /npm ci && npm start/)

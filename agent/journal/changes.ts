@@ -1,4 +1,4 @@
-// What happened between two samples of an engine rule, as changes of journal rows.
+// Turns two samples of an engine rule into changes of journal rows.
 import { type Counter, type Counts, counters, targetKey } from '../../plugins/stats/wire.ts'
 import type { Counters, PortCounters, TargetCounters } from '../engine.ts'
 
@@ -71,7 +71,7 @@ const ruleBytes = ({ ports }: Counters) => ({
   bytesOut: sum(ports, 'bytesOut')
 })
 
-/** Of the whole rule, without its bytes and rejections. */
+/** Counts of the whole rule, without its bytes and rejections. */
 const ruleCounts = ({ ports, ...rule }: Counters) => ({
   datagramsIn: sum(ports, 'datagramsIn'),
   datagramsOut: sum(ports, 'datagramsOut'),

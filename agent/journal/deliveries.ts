@@ -11,8 +11,8 @@ interface Delivery {
   readonly bytes: number
 }
 
-// `told` counts the reports that were begun. Bytes between two reports share a row, and the first report that
-// carries them has passed the row's seq.
+// `told` is the number of the report, counted when it begins; `booked` is 1 when the server has committed the row. Bytes
+// between two reports share a row; the first report that carries them has at least the row's seq.
 const tables = `
 create table if not exists journal_owner (owner text primary key, bytes integer not null) strict, without rowid;
 create table if not exists journal_owed (
@@ -24,7 +24,7 @@ create index if not exists journal_owed_seq on journal_owed (epoch, seq) where b
 `
 
 const minuteSecs = 60
-const reportsKept = 60 // after the acknowledgement: the server may have sent its message before it committed
+const reportsKept = 60 // how long committed rows stay: a message of the server may be older than its commit
 
 const prepare = (db: StateDatabase) => ({
   addToTotal: db.prepare<[string, number]>(
@@ -74,17 +74,17 @@ export function openDeliveries(db: StateDatabase) {
   db.exec(tables)
   const statements = prepare(db)
   const last = db.prepare<[], number | null>('select max(told) from journal_owed').pluck().get()
-  let report = (last ?? 0) + 1 // that carries what is added now
+  let report = (last ?? 0) + 1 // number of the report that will carry what is added now
 
   return {
-    /** In the transaction that writes the rows. */
+    /** Called in the transaction that writes the rows. */
     add(epoch: number, deliveries: readonly Delivery[]): void {
       for (const delivery of deliveries) {
         statements.addRow.run({ ...delivery, epoch, report })
         statements.addToTotal.run(delivery.owner, delivery.bytes)
       }
     },
-    /** What is added from now on is not in the report that begins. */
+    /** Begins a report; what is added from now on is in the next one. */
     beginReport(): void {
       report++
     },
@@ -92,7 +92,7 @@ export function openDeliveries(db: StateDatabase) {
       statements.markCommitted.run(epoch, seq)
       statements.prune.run(report - reportsKept)
     },
-    /** The server has committed up to `seq`, which may be less than it once acknowledged. */
+    /** Marks what the server has: all up to `seq`, which may be less than it once acknowledged. */
     reconcile(epoch: number, seq: number): void {
       statements.markCommitted.run(epoch, seq)
       statements.markPending.run(epoch, seq)
@@ -102,17 +102,17 @@ export function openDeliveries(db: StateDatabase) {
       const owners = Object.fromEntries(rules.map(({ id, owner }) => [id, owner]))
       statements.recover.run(JSON.stringify(owners))
     },
-    /** All bytes that were ever delivered. */
+    /** Returns all bytes that were ever delivered. */
     total: (owner: string): number => statements.total.get(owner) ?? 0,
-    /** In spans that end after `since`: bytes after `seq` in the epoch (0: no epoch of ours), uncommitted ones in others. */
+    /** Counts spans that end after `since`: bytes after `seq` in the epoch (0: unknown), uncommitted ones in others. */
     unacknowledged: (owner: string, since: number, after: { epoch: number; seq: number }): number =>
       statements.unacknowledged.get({ owner, since, ...after }) ?? 0,
-    /** Since a recent moment; of the minute containing it, only unacknowledged bytes. */
+    /** Bytes delivered since a recent time; of the minute containing it, only unacknowledged bytes. */
     since: (owner: string, since: number): number => statements.since.get({ owner, since }) ?? 0
   }
 }
 
-/** Follows the folding of minutes into an hour, for minutes that no report has carried. A span counts where it ends. */
+/** Folds deliveries as `fold` does their rows: minutes that no report has carried, into the hour in which they end. */
 export function foldDeliveries(
   db: StateDatabase,
   hour: Omit<Delivery, 'owner' | 'bytes'> & { readonly epoch: number }

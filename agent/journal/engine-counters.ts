@@ -29,13 +29,13 @@ export function openEngineCounters() {
       binding.isFinal = isFinal
     },
 
-    /** Changes that are not on disk yet; their bytes count in `minute` (Unix seconds). */
+    /** Returns the changes that are not on disk yet; their bytes count in `minute` (Unix seconds). */
     unwritten: (minute: number): Change[] =>
       [...bindings.values()].flatMap(({ rule, latest, written }) =>
         latest && latest !== written ? changesOf(rule, minute, latest, written) : []
       ),
 
-    /** Everything is on disk; rules with final counters are forgotten. */
+    /** Called when everything is on disk; forgets rules with final counters. */
     markWritten(): void {
       for (const [engineId, binding] of bindings) {
         binding.written = binding.latest

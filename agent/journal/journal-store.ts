@@ -18,10 +18,10 @@ export interface Epoch {
   readonly number: number
   readonly epoch: string
   readonly seq: number // of the last change of a row
-  readonly gapFrom: number | null // until the server knows of the gap
+  readonly gapFrom: number | null // null when there is none, or the server knows of it
   readonly gapTo: number | null
   readonly writtenAt: number // server's clock, ms
-  readonly offsetMs: number // server's clock less ours
+  readonly offsetMs: number // server's clock minus ours
   readonly closed: 0 | 1 // 1: ended in order, no gap before the next
 }
 
@@ -94,7 +94,7 @@ export function openJournalStore(db: StateDatabase) {
     return first
   }
 
-  /** At most `limit` pending rows with after < seq <= until, which are marked as sent. */
+  /** Returns at most `limit` pending rows with after < seq <= until, and marks them as sent. */
   function takePending(epoch: number, { after, until }: { after: number; until: number }, limit: number) {
     const rows = statements.pendingRows.all(epoch, after, until, limit)
     const [first, last] = [rows[0], rows.at(-1)]
@@ -109,11 +109,11 @@ export function openJournalStore(db: StateDatabase) {
     epochs: (): Epoch[] => statements.epochs.all(), // oldest first
     markCommitted: (epoch: number, seq: number, nowMs: number) =>
       void statements.markCommitted.run(nowMs, epoch, seq),
-    /** Rows after `seq` are pending again: the server does not have them any more. */
+    /** Makes rows after `seq` pending again: the server does not have them any more. */
     markPending: (epoch: number, seq: number) => void statements.markPending.run(epoch, seq),
     setWritten: (epoch: number, serverMs: number, offsetMs: number) =>
       void statements.setWritten.run(serverMs, offsetMs, epoch),
-    /** The server knows of the gap before this epoch. */
+    /** Called when the server knows of the gap before this epoch. */
     forgetGap: (epoch: number) => void statements.forgetGap.run(epoch),
     close: (epoch: number) => void statements.close.run(epoch),
     transaction: (work: () => void): void => db.transaction(work)(),
@@ -122,7 +122,7 @@ export function openJournalStore(db: StateDatabase) {
   }
 }
 
-/** Older versions of the agent counted less. */
+/** Adds columns for counters that an older version of the agent did not have. */
 function addMissingColumns(db: StateDatabase): void {
   const known = db.pragma('table_info(journal_row)') as readonly { readonly name: string }[]
   for (const column of columns.filter(column => !known.some(({ name }) => name === column)))

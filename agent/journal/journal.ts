@@ -17,34 +17,34 @@ export interface Batch {
 }
 
 export interface Journal {
-  /** Before `engine.open`: counters of `engineId` belong to this rule, until `recordFinal` or `unbind`. */
+  /** Called before `engine.open`: counters of `engineId` belong to this rule, until `recordFinal` or `unbind`. */
   bind(engineId: number, rule: JournalRule): void
-  /** The engine refused to open the rule. */
+  /** Called when the engine has refused to open the rule. */
   unbind(engineId: number): void
-  /** Each second, with the rules of `engine.sample()` as of `at` (ms): writes what was counted since the last. */
+  /** Called each second with the rules of `engine.sample()` as of `at` (ms); writes what was counted since the last. */
   tick(sample: readonly Counters[], at?: number): void
   /** Writes the final counters of an engine rule, from its event `closed`. */
   recordFinal(counters: Counters): void
-  /** From Welcome, requested at `askedMs`. The server's clock showed `serverTimeMs` at some time since then. */
+  /** Sets the server's time from a Welcome: its clock showed `serverTimeMs` between `askedMs` and now on our clock. */
   setServerTime(serverTimeMs: number, askedMs: number): void
-  /** From Welcome: the committed seq of each epoch. Later rows are pending again, even if they were acknowledged. */
+  /** Takes, from Welcome, the committed seq of each epoch. Later rows are pending again, even if they were acknowledged. */
   reconcile(committed: Readonly<Record<string, number>>): void
-  /** Rows that are not committed as of now, oldest first, `limit` rows a batch. The last batch may be empty. */
+  /** Returns the rows that are not committed now, oldest first, `limit` rows per batch. The last batch may be empty. */
   pending(limit: number): Iterable<Batch>
   acknowledge(epoch: string, seq: number): void
   activePorts(): readonly ActivePort[]
   /** Bytes of the owner's rules that were ever written, committed or not. Never decreases. */
   delivered(owner: string): number
   /**
-   * Bytes after the report that the server had committed last when it sent something, and unacknowledged ones of other
-   * epochs. Only those of minutes that end after `since` (Unix seconds).
+   * Bytes after `report`, the last one that the server had committed when it sent a message, and unacknowledged bytes of
+   * other epochs. Counts only minutes that end after `since` (Unix seconds).
    */
   unacknowledged(owner: string, report: Pick<Batch, 'epoch' | 'seq'> & { readonly since: number }): number
   /** Bytes delivered since `secs`, which is recent; of the minute containing it, only unacknowledged bytes. */
   deliveredSince(owner: string, secs: number): number
-  /** Ms on the server's clock. */
+  /** The server's time, ms. */
   now(): number
-  /** After `engine.stop`: everything is on disk, and the next start knows of no gap. */
+  /** Called after `engine.stop`: writes the last counts; the next start finds no gap. */
   close(): void
 }
 

@@ -1,4 +1,4 @@
-// How long the journal keeps rows, and how old minutes become hours.
+// Deletes old rows of the journal, and folds old minutes into hours.
 import type { StateDatabase } from '../state/database.ts'
 import { foldDeliveries } from './deliveries.ts'
 import type { JournalStore } from './journal-store.ts'

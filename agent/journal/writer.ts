@@ -24,7 +24,7 @@ const failureLogMs = 60_000
 export class JournalWriter {
   readonly epoch: number
   readonly #options: WriterOptions
-  #offsetMs = 0 // server's clock less ours
+  #offsetMs = 0 // server's clock minus ours
   #countedAt: number // everything delivered until then is written
   #syncedAt: number
   #prunedAt = 0
@@ -80,7 +80,7 @@ export class JournalWriter {
     }
   }
 
-  /** Each start is an epoch: starts from copies of one state directory must not count on under the same totals. */
+  /** Begins an epoch at each start: two starts from copies of one state directory must not continue the same totals. */
   #beginEpoch(): number {
     const { store } = this.#options
     const last = store.epochs().at(-1)
@@ -105,7 +105,7 @@ export class JournalWriter {
     this.#countedAt = untilMs
   }
 
-  /** A gap would begin here: where all rules were counted, not where one was closed or the time was set. */
+  /** Stores where a gap would begin: where all rules were counted, not where one was closed or the time was set. */
   #setWritten(): void {
     this.#options.store.setWritten(this.epoch, this.#countedAt + this.#offsetMs, this.#offsetMs)
   }

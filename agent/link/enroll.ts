@@ -70,7 +70,7 @@ function redeem(enrollment: Enrollment, { code }: EnrollmentUri, pending: Pendin
   return requestWithRetry(enrollment, pending, Redeem, { code, token_hash })
 }
 
-/** The code was refused, perhaps because an earlier run redeemed it: then the server already accepts the token. */
+/** Asks whether the server accepts the token already: a refused code may have been redeemed by an earlier run. */
 async function findIdentity(enrollment: Enrollment, pending: PendingBundle): Promise<Identity | null> {
   const hello = { ...enrollment.hello, token: pending.token }
   const welcome = await requestWithRetry(enrollment, pending, Hello, hello)

@@ -83,7 +83,7 @@ export class Link {
     try {
       return readBundle(bundleFile) ?? this.#bundle
     } catch (error) {
-      log.warn('bundle.unreadable', `the bundle read before stays in use: ${String(error)}`)
+      log.warn('bundle.unreadable', `the previous bundle stays in use: ${String(error)}`)
       return this.#bundle
     }
   }

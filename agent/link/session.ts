@@ -89,7 +89,7 @@ const delayed = ({ name, run }: BoundHandler, ready: Promise<void>): BoundHandle
   run: (...args) => ready.then(() => run(...args))
 })
 
-/** An error in the agent's own code ends this stream only; forwarding goes on. */
+/** An error in the agent's own code ends this stream only; forwarding continues. */
 function codeOf(error: unknown, log: Log): string {
   if (error instanceof Refused) return error.code
   log.error('control.failed', String(error), { error: error instanceof Error ? error.stack : null })

@@ -11,10 +11,10 @@ interface Entry {
   sentAt: number | null // ms; null: not sent on a stream that is still up
 }
 
-/** A dead stream is noticed within 30 s: a report sent on it longer before has arrived. */
+/** A report has arrived if its stream was still up this long after it: a dead stream is noticed within 30 s. */
 const arrivedAfterMs = 60_000
 
-/** Dropped objects. When the live connections of one have drained, the server is told. */
+/** Keeps dropped objects while their connections drain, then reports the removal to the server. */
 export function openDrainingObjects(clock: Clock) {
   const entries = new Map<string, Entry>()
   let channel: MessageChannel | null = null
@@ -40,7 +40,7 @@ export function openDrainingObjects(clock: Clock) {
     add(row: Row, done: Promise<void>): void {
       const entry: Entry = { row, status: 'draining', sentAt: null }
       entries.set(objectKey(row), entry)
-      // A turn of the event loop later: the answer to the drop goes first.
+      // In the next turn of the event loop, after the answer to the drop.
       done.then(() => setImmediate(removed, entry))
     },
     /** Returns the revision of a drop that is not forgotten yet; otherwise 0. */

@@ -60,7 +60,7 @@ export class ManagedObjects implements AgentObjects {
     return this.#serially(() => this.#drop(object, removal))
   }
 
-  /** At start: applies everything that was saved, without a server. A failure shows in the log alone. */
+  /** Applies all saved objects at the start, without a server. Failures are only logged. */
   restore(): Promise<void> {
     return this.#serially(async () => {
       const { log } = this.#options
@@ -76,7 +76,7 @@ export class ManagedObjects implements AgentObjects {
     })
   }
 
-  /** The digest of the applied objects, for Hello. */
+  /** Returns the digest of the applied objects, for Hello. */
   digest(): string {
     this.#reporter.digestTaken()
     const applied = [...this.#entries.values()].filter(({ failure }) => failure === null)
@@ -84,7 +84,7 @@ export class ManagedObjects implements AgentObjects {
     return digestOf(this.#store.generation(), objects)
   }
 
-  /** From Welcome: the generation of the server's store and the kinds it keeps; objects of other kinds are dropped. */
+  /** Takes from Welcome the generation of the server's store and the kinds it keeps; drops objects of other kinds. */
   welcome(generation: string, kinds: readonly string[]): Promise<void> {
     return this.#serially(async () => {
       if (generation !== this.#store.generation()) this.#adopt(generation)
@@ -106,7 +106,7 @@ export class ManagedObjects implements AgentObjects {
     return { rows: rows.slice(0, pageRows), more: rows.length > pageRows }
   }
 
-  /** A stream is up: changes are reported on it. */
+  /** Called when a stream is up: changes are reported on it. */
   attach(channel: MessageChannel): void {
     this.#draining.attach(channel)
     this.#reporter.attach(channel, this.#entries)
@@ -129,7 +129,7 @@ export class ManagedObjects implements AgentObjects {
     })
   }
 
-  /** The agent stops: nothing changes any more, and new changes stay unanswered. */
+  /** Called when the agent stops: nothing changes any more, and new changes stay unanswered. */
   close(): void {
     this.#isClosed = true
     for (const { cancelRetry } of this.#entries.values()) cancelRetry()
@@ -149,23 +149,23 @@ export class ManagedObjects implements AgentObjects {
     const dropped = this.#draining.revisionOf(given)
     if (revision < dropped) return { status: 'applied', revision: dropped }
 
-    const object = this.#kinds.saved(given)
+    const object = this.#kinds.toSaved(given)
     const isSame = present?.failure === null && this.#kinds.isEqual(present.object, value)
     present?.cancelRetry()
     if (present?.object.revision !== revision || !isSame) this.#store.save(object)
     const failure = isSame ? null : await this.#kinds.apply(object, value)
     if (failure && attempts === 'once') {
-      await this.#bringBack(present?.object, object)
+      await this.#restorePrevious(present?.object, object)
       return resultOf({ object, failure })
     }
-    // Fail closed: the object that it replaces may allow more than the server wants by now.
+    // Fail closed: the object that it replaces may allow more than the server now wants.
     if (failure && present?.failure === null)
       await this.#kinds.withdraw(object, 'drain').catch(this.#logWithdrawFailed(object))
-    return resultOf(this.#enter({ object, order: this.#kinds.orderOf(object, value), failure, retries: 0 }))
+    return resultOf(this.#set({ object, order: this.#kinds.orderOf(object, value), failure, retries: 0 }))
   }
 
-  /** Undoes a refused put: the object that was there before, or none, is back. */
-  async #bringBack(before: SavedObject | undefined, refused: SavedObject): Promise<void> {
+  /** Undoes a refused put: restores the object that was there before, or none. */
+  async #restorePrevious(before: SavedObject | undefined, refused: SavedObject): Promise<void> {
     if (!before) return this.#store.remove(refused)
     this.#store.save(before)
     await this.#load(before)
@@ -174,12 +174,12 @@ export class ManagedObjects implements AgentObjects {
   /** Applies a saved object; returns why it cannot be, or null. */
   async #load(object: SavedObject): Promise<Failure | null> {
     const failure = await this.#kinds.apply(object)
-    this.#enter({ object, order: this.#kinds.orderOf(object), failure, retries: 0 })
+    this.#set({ object, order: this.#kinds.orderOf(object), failure, retries: 0 })
     return failure
   }
 
   /** Sets the object's state; one that failed is applied again, unless no plugin owns its kind. */
-  #enter(given: Omit<Entry, 'cancelRetry'>): Entry {
+  #set(given: Omit<Entry, 'cancelRetry'>): Entry {
     const entry: Entry = { ...given, cancelRetry: () => {} }
     this.#entries.set(objectKey(given.object), entry)
     if (given.failure && this.#kinds.has(given.object.kind)) {
@@ -206,7 +206,7 @@ export class ManagedObjects implements AgentObjects {
   async #retry({ object, order, failure: before, retries, cancelRetry }: Entry): Promise<void> {
     cancelRetry()
     const failure = await this.#kinds.apply(object)
-    const next = this.#enter({ object, order, failure, retries: retries + 1 })
+    const next = this.#set({ object, order, failure, retries: retries + 1 })
     if (failure?.code !== before?.code) this.#reporter.report(next)
   }
 

@@ -23,7 +23,7 @@ export class ObjectKinds {
   }
 
   /** Throws Refused where no plugin owns the kind. */
-  saved({ kind, id, revision, value, bytes }: AgentObject): SavedObject {
+  toSaved({ kind, id, revision, value, bytes }: AgentObject): SavedObject {
     const encode = () => Uint8Array.from(this.#call().codec.encode(this.#messageOf(kind), value))
     return { kind, id, revision, bytes: bytes ?? encode() }
   }
@@ -33,7 +33,7 @@ export class ObjectKinds {
     return isEqual(this.#decode(object), value)
   }
 
-  /** Puts an object in force. Returns why it cannot be, or null. `value` saves decoding it. */
+  /** Puts an object in force. Returns why it cannot be, or null. `value`: the object, if already decoded. */
   async apply(object: SavedObject, value?: unknown): Promise<Failure | null> {
     const { kind, id } = object
     try {

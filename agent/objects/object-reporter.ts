@@ -9,7 +9,7 @@ interface ReportedObject {
   readonly failure: Failure | null
 }
 
-const maxFailedReports = 500 // at a join; the others are reported when they come into force
+const maxFailedReports = 500 // on a new stream; the others are reported when they come into force
 
 /** Reports objects that changed by themselves. What changes without a stream is reported on the next one. */
 export class ObjectReporter {
@@ -23,7 +23,7 @@ export class ObjectReporter {
     this.#channel.send(ObjectStatus, { kind, id, revision, code, message: message.slice(0, 1024) })
   }
 
-  /** The digest of Hello covers all changes so far. */
+  /** Called when the digest for Hello was made: it covers all changes so far. */
   digestTaken(): void {
     this.#unreported.clear()
   }

@@ -47,8 +47,8 @@ export function openEngineLog(rules: Pick<AgentRules, 'find'>, clock: Clock, log
 type Write = (suppressed: number) => void
 
 /**
- * Writes the first line of a key at once. Repetitions are counted, and written as one line every 10 s with their number;
- * after 10 s without one the key starts anew.
+ * Writes the first line of a key at once. Repetitions are counted, and written every 10 s as one line with their number;
+ * after 10 s without one the next line is written at once again.
  */
 function openThrottle(clock: Clock) {
   const suppressed = new Map<string, number>()

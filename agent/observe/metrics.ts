@@ -8,7 +8,7 @@ type RuleCounters = readonly [rule: string, runs: readonly Counters[]]
 
 /** Serves /metrics. An internal plugin, so that no other part of the agent depends on metrics. */
 export function metricsPlugin(listen: string): AgentPlugin {
-  // The engine counts anew when a rule is reopened; the sums include the counters of its earlier runs.
+  // The engine's counters restart when a rule is reopened; the sums include the counters of its earlier runs.
   const ended = new Map<string, Counters[]>()
   let streams = 0
 

@@ -1,4 +1,4 @@
-// Contains the failures of a plugin's agent half: each is logged with the plugin's name, and harms nothing else.
+// Contains the failures of a plugin's agent half: each is logged with the plugin's name, and affects nothing else.
 import { withTimeout } from '../../kernel/base/attribution.ts'
 import type { Clock } from '../../kernel/base/clock.ts'
 import { Fault } from '../../kernel/base/errors.ts'
@@ -11,7 +11,7 @@ import type { AgentCall, AgentField, AgentObjectKind, AgentPlugin } from '../plu
 const kindSecs = 10
 const handlerSecs = 15 // longer than `kindSecs`: a handler may apply objects
 
-/** Wraps every function of a plugin: where a result is awaited an error becomes a refusal, else it is only logged. */
+/** Wraps every function of a plugin: an error becomes a refusal where a result is needed, and is otherwise only logged. */
 export function guardPlugin(plugin: AgentPlugin, log: Log): AgentPlugin {
   const { name, handlers = [], fields = [], kinds = [] } = plugin
   const guard = openGuard(name, log)

@@ -4,7 +4,7 @@ import type { Descriptors } from './net/descriptors.ts'
 import type { OwnPorts } from './net/own-ports.ts'
 import type { PeekHistogram } from './tcp/peek-histogram.ts'
 
-/** What all rules of one engine share. */
+/** State that all rules of one engine share. */
 export interface EngineContext {
   readonly bind: readonly string[]
   readonly ownPorts: OwnPorts // of one protocol

@@ -1,13 +1,13 @@
 import type { EngineEvent, EngineOptions } from '../engine.ts'
 
-/** Batches events: they go out together in a microtask, never from within the call that caused them. */
+/** Batches events: they are delivered together in a microtask, never from within the call that caused them. */
 export function batchEvents(onEvents: EngineOptions['onEvents']) {
   let batch: EngineEvent[] = []
   const flush = () => {
     if (batch.length === 0) return
-    const full = batch
+    const events = batch
     batch = []
-    onEvents(full)
+    onEvents(events)
   }
   const emit = (event: EngineEvent) => {
     if (batch.push(event) === 1) queueMicrotask(flush)

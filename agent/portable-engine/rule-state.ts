@@ -1,4 +1,4 @@
-// What an open TCP rule and an open UDP rule have in common: counters, filters, meters, target health, names.
+// State that both TCP and UDP rules have: counters, filters, meters, target health, DNS.
 import { isIP } from 'node:net'
 import type { EngineRule, Filters } from '../engine.ts'
 import { canonicalAddress } from '../net/address.ts'
@@ -15,7 +15,7 @@ export class RuleState {
   readonly health: TargetHealth
   readonly meters: MeterChain
   readonly #ending = Promise.withResolvers<void>()
-  /** Resolves when the port is shut and nothing is live any more: the counters are final. */
+  /** Resolves when the port is closed and the last connection or flow has ended: the counters are final. */
   readonly ended = this.#ending.promise
   readonly end = this.#ending.resolve
   readonly #context: EngineContext
@@ -49,7 +49,7 @@ export class RuleState {
     return isLoop ? 'loop' : this.#filters.target(address, port, host)
   }
 
-  /** `refusal`: the reason of the first address that is not allowed, or null. */
+  /** Returns the allowed addresses, and the reason of the first one that is not allowed, or null. */
   allowedAddresses(addresses: readonly string[], port: number, host: string) {
     let refusal: string | null = null
     const allowed = addresses.filter(address => {
@@ -66,7 +66,7 @@ export class RuleState {
     return counters
   }
 
-  /** A target's host and counters, and its port for callers of `listenPort`. */
+  /** Returns a target's host and counters, and its port for callers of `listenPort`. */
   target(index: number, listenPort: number) {
     const target = this.rule.targets[index]
     const counters = this.counters.targets[index]
@@ -74,7 +74,7 @@ export class RuleState {
     return { host: target.host, port: target.port + listenPort - this.rule.from, counters }
   }
 
-  /** The canonical addresses of a target's host. The signal ends the wait for DNS. */
+  /** Returns the canonical addresses of a target's host. The signal ends the wait for DNS. */
   async addressesOf(host: string, signal: AbortSignal): Promise<readonly string[] | DialFailure> {
     if (isIP(host) !== 0) return [canonicalAddress(host)]
     const { promise: aborted, resolve } = Promise.withResolvers<null>()

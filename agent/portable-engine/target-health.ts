@@ -1,4 +1,4 @@
-// Which targets of a rule are worth an attempt, judged by their last attempts.
+// The health of a rule's targets, from the results of the last attempts to connect.
 import type { EngineEvent, EngineRule, Health } from '../engine.ts'
 import type { LiveTargetCounters } from './counters.ts'
 
@@ -7,7 +7,7 @@ const failuresWithinMs = 30_000
 const retryMs = 10_000
 const successesToHeal = 2
 
-/** An attempt to reach one target. Exactly one of its methods is called, once. */
+/** An attempt to connect to one target. Exactly one of its methods is called, once. */
 export interface Attempt {
   readonly index: number // of the target
   succeeded(): void
@@ -36,9 +36,9 @@ export class TargetHealth {
   }
 
   /**
-   * Yields attempts in failover order; each target is judged when it is due. Failed targets are skipped, unless all
-   * have failed. Then TCP tries them in order. UDP begins with the one that failed longest ago: a flow learns too late
-   * that its target is gone to try another.
+   * Yields attempts in failover order; checks each target's health only when it is next. Failed targets are skipped,
+   * unless all have failed. Then TCP tries them in order; UDP begins with the one that failed longest ago, since a flow
+   * cannot fail over later: ICMP errors come too late.
    */
   *attempts(): Iterable<Attempt> {
     const haveAllFailed = this.#targets.every(target => target.isFailed)
@@ -58,13 +58,13 @@ export class TargetHealth {
 type OnChange = (from: Health, to: Health, reason: string) => void
 
 class Target {
-  retryAt = 0 // by #now, some time after the last failure; 0 after a success
+  retryAt = 0 // by #now, `retryMs` after the last failure; 0 after a success
   readonly #index: number
   readonly #counters: LiveTargetCounters
   readonly #now: () => number
   readonly #onChange: OnChange
-  #failedAt: number[] = [] // the last few failures in a row
-  #successes = 0 // in a row, of a failed target
+  #failedAt: number[] = [] // times of the last consecutive failures
+  #successes = 0 // consecutive, of a failed target
   #attempts = 0 // in progress
 
   constructor(index: number, counters: LiveTargetCounters, now: () => number, onChange: OnChange) {
@@ -102,7 +102,7 @@ class Target {
     this.#failedAt = []
     this.retryAt = 0
     if (this.isFailed && ++this.#successes < successesToHeal) return
-    this.#become('healthy', 'connected')
+    this.#setHealth('healthy', 'connected')
   }
 
   #failed(reason: string): void {
@@ -114,10 +114,10 @@ class Target {
     this.#failedAt = [...this.#failedAt, now].slice(-failuresToFail)
     const [oldest = now] = this.#failedAt
     if (this.#failedAt.length === failuresToFail && now - oldest <= failuresWithinMs)
-      this.#become('failed', reason)
+      this.#setHealth('failed', reason)
   }
 
-  #become(to: Health, reason: string): void {
+  #setHealth(to: Health, reason: string): void {
     const from = this.#counters.health
     this.#counters.health = to
     if (from !== to) this.#onChange(from, to, reason)

@@ -68,7 +68,7 @@ function parseMatch(text: string): Match | null {
   return match === null || ports === null ? null : { ...match, ...(ports && { ports }) }
 }
 
-/** Encloses a bare IPv6 address or CIDR, whose colons would else look like one before ports. */
+/** Encloses a bare IPv6 address or CIDR, whose colons would otherwise look like the one before ports. */
 const inBrackets = (text: string): string => (isIP(text.split('/')[0] ?? '') === 6 ? `[${text}]` : text)
 
 function parseHost(host: string): Match | null {

@@ -8,7 +8,7 @@ interface Entry {
   limits: MeterLimits
   refusals: Meter['refusals']
   budget: Budget | null
-  rules: number // that pass it
+  rules: number // how many pass it
 }
 
 const unlimited: MeterLimits = { bytesIn: null, bytesOut: null, connections: null, newConnections: null }

@@ -61,7 +61,7 @@ export function openPlanner({ plugins, codec, guardrails }: Options) {
     }
   }
 
-  /** Exact names first: otherwise a wildcard or the fallback would take their connections meanwhile. */
+  /** Orders exact names first: otherwise a wildcard or the fallback would take their connections meanwhile. */
   function applyOrderOf(spec: RuleSpec, settings: RuleSettings): ApplyOrder {
     const { protocol, from, name, fallback } = draftOf(spec, settings)
     return { group: `${protocol} ${from}`, rank: fallback ? 2 : name?.startsWith('*.') ? 1 : 0 }

@@ -57,7 +57,7 @@ export class Rules implements AgentRules {
     await this.#openNew(spec, running ? planner.plan(spec, settings.current()) : plan)
   }
 
-  /** A second close cuts the connections that are still draining, if it says so. */
+  /** Closes a rule. A second close with 'cut' ends the connections that are still draining. */
   async close(ruleId: string, removal: 'drain' | 'cut'): Promise<{ readonly done: Promise<void> }> {
     const { engine, settings, log } = this.#options
     const running = this.#running.get(ruleId)

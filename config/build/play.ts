@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..', '..')
 
 export interface PlayOptions {
   readonly document: string // path in the checkout
-  readonly listings: number // at least so many must be found
+  readonly listings: number // the least number that must be found
   readonly withinSecs: number
   /** 'folder': writing outside the folder, or changing installed packages, is an error. */
   readonly writes?: 'folder' | 'home'

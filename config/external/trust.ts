@@ -105,7 +105,7 @@ function* entriesOf(folder: string, under = ''): Generator<string> {
     const path = join(under, entry.name)
     if (entry.isSymbolicLink())
       throw new Error(
-        `${join(folder, path)} is a symbolic link, whose target could change unnoticed; replace it by the file or folder`
+        `${join(folder, path)} is a symbolic link, whose target could change unnoticed; replace it with the file or folder`
       )
     yield path
     if (entry.isDirectory()) yield* entriesOf(folder, path)

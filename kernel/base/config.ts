@@ -16,7 +16,7 @@ export interface ConfigSources {
   readonly flags: Readonly<Table>
 }
 
-/** The file as a table, `SVC_<KEY>` over it, flags over both. Values are not checked yet: see `settle`. */
+/** Reads the file; `SVC_<KEY>` overrides a key, flags override both. `validateConfig` checks the values later. */
 export function readConfig(schema: TObject, { file, env, flags }: ConfigSources): Table {
   const table: Table = { ...(file === null ? {} : parseFile(file)) }
   for (const [key, property] of Object.entries(schema.properties)) {
@@ -79,7 +79,7 @@ function problemsOf(
 ): string[] {
   if (keyword === 'additionalProperties')
     return params.additionalProperties.map(
-      key => `${at === '' ? '' : `${at}.`}${key} is no key${suggestion(key, schema)}`
+      key => `unknown key ${at === '' ? '' : `${at}.`}${key}${suggestion(key, schema)}`
     )
   if (keyword === 'boolean') return []
   if (keyword === 'enum') return [`${at} must be one of ${params.allowedValues.join(', ')}`]

@@ -10,8 +10,8 @@ export const isAtLeast = (version: string, since: string): boolean =>
 export function unmetNeed({ by, what, range, found }: Record<'by' | 'what' | 'range' | 'found', string>) {
   if (semver.satisfies(found, range)) return []
   const need = `${by} needs ${what} ${range}`
-  if (!semver.validRange(range)) return [`${need}, which is no range of versions; write it like ^${found}`]
-  const remedy = `install a release of it that takes ${found}, as ^${found} does, or ${what} ${range}`
+  if (!semver.validRange(range)) return [`${need}, which is not a version range; write it like ^${found}`]
+  const remedy = `install a release of it that supports ${found}, or install ${what} ${range}`
   return [`${need}, found ${found}: ${remedy}`]
 }
 

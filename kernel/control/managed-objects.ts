@@ -17,13 +17,13 @@ export type ObjectKey = Pick<ManagedObject, 'clientId' | 'kind' | 'id'>
 
 /** The objects that the server keeps on agents. They change in the caller's transaction and are sent after its commit. */
 export interface ManagedObjects {
-  /** Wants the object in force, under a new revision, which is returned. */
+  /** Wants the object in force. Returns its new revision. */
   put(em: EntityManager, object: ObjectKey): Promise<number>
-  /** Wants the object removed. Its row stays as a tombstone until the agent has removed it; a cut is never softened. */
+  /** Wants the object removed. Its row stays as a tombstone until the agent has removed it; a cut never becomes a drain. */
   drop(em: EntityManager, object: ObjectKey, removal: 'drain' | 'cut'): Promise<number>
   /** Deletes the row without a tombstone: for an object that the agent refused at its creation. */
   forget(em: EntityManager, object: ObjectKey): Promise<void>
-  /** After the commit: has the client's outbox send what changed. Does not wait and never fails. */
+  /** After the commit: makes the client's outbox send what changed. Does not wait and never fails. */
   wake(clientId: string): void
   /**
    * After the commit: wakes the client and waits for its agent's next result for the object. Returns null when no result
@@ -59,7 +59,7 @@ export interface ObjectKind<P extends TSchema = TSchema, R extends TSchema = TSc
   readonly kind: string
   /** Agents without it are sent no object of this kind. */
   readonly capability?: Capability
-  /** Its body holds the revision. The agent answers when the object is in force, with the `revision` it has now. */
+  /** Its body has the revision. The agent answers when the object is in force, with the `revision` it has now. */
   readonly push: Request<P>
   /** The agent answers when it no longer listens, before the drain ends; with `revision`, too. */
   readonly remove: Request<R>

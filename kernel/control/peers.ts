@@ -15,7 +15,7 @@ export interface AgentCapabilities {
 export const isCapable = (agent: AgentCapabilities, { id, since }: Capability): boolean =>
   isAtLeast(agent.capabilities === null ? agent.agentVersion : (agent.capabilities[id] ?? ''), since)
 
-/** Throws `refusal` if the agent, as it was last seen, lacks the capability. One never seen is checked when it joins. */
+/** Throws `refusal` if the agent, as it was last seen, lacks the capability. One never seen is checked when it connects. */
 export function requireCapability(client: Client, capability: Capability, refusal: ErrorCode): void {
   const { agentVersion, capabilities = null } = client
   if (agentVersion == null || isCapable({ agentVersion, capabilities }, capability)) return
@@ -52,7 +52,7 @@ export interface ConnectionHooks {
   /** Returns parts of Welcome, under keys of the plugin's own: what the agent has to know before anything else is sent. */
   welcome?(peer: Pick<Peer, 'clientId'>): Promise<Readonly<Record<string, Uint8Array>>>
   joined?(peer: Peer): void
-  /** Before the server ends the stream for good, because its token was revoked: 1 s for last requests. */
+  /** Called before the server ends a stream whose token was revoked; has 1 s for last requests. */
   leaving?(peer: Peer, reason: string): Promise<void>
   /** A newer session of the same client may have joined already. */
   left?(peer: Peer, reason: string): void

@@ -3,7 +3,7 @@ import { type Static, type TSchema, Type } from 'typebox'
 import type { SlotReader } from '../slot.ts'
 import type { Call, Route } from './route.ts'
 
-/** The result of a list route: all rows, or a reader of which the host takes one page. */
+/** The result of a list route: all rows, or a reader from which the host takes one page. */
 export type Listing<R> = readonly R[] | PagedRows<R>
 
 export interface PagedRows<R> {

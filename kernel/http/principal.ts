@@ -57,7 +57,7 @@ export interface Decision {
 }
 
 export interface DecisionSink {
-  /** In the transaction of the change where there is one. */
+  /** Writes the decision, in the transaction of the change where there is one. */
   write(decision: Decision, em: EntityManager): Promise<void>
   /** Sets the status of a decision that was written with null. */
   complete(id: string, status: number, reason: string | null, em: EntityManager): Promise<void>

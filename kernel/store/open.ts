@@ -83,7 +83,7 @@ export async function openStore(
   }
 }
 
-/** After a disk failure the process is to stop. The caller gets the error, too. */
+/** Reports a failure of the disk, after which the process must stop. Throws the error again. */
 const reportDiskFailure =
   (onFailure: (error: Error) => void) =>
   (error: unknown): never => {

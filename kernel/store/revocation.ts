@@ -4,7 +4,7 @@ import { defineSlot } from '../slot.ts'
 export interface Revocation {
   readonly table: string // the statement is skipped where a store has no such table
   readonly sql: string // the lost store is attached as `old`; `?` is the time, Unix ms
-  readonly title?: string // of the `name`s that the statement returns: 'deleted grants of'
+  readonly title?: string // printed before the `name`s that the statement returns: 'deleted grants of'
   /** Runs without the lost store, too: what it deletes may have been revoked or used since. */
   readonly isUnconditional?: true
 }

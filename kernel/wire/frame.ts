@@ -12,7 +12,7 @@ export const heartbeat: Uint8Array = new Uint8Array(headerBytes)
 /** Throws Refused above the limit. */
 export function encodeFrame(body: Uint8Array): Uint8Array {
   if (body.length > frameLimit)
-    throw new Refused('wire.oversized', `${body.length} bytes are more than a frame may hold (${frameLimit})`)
+    throw new Refused('wire.oversized', `a frame of ${body.length} bytes is over the limit (${frameLimit})`)
   const bytes = Buffer.allocUnsafe(headerBytes + body.length)
   bytes.writeUInt32BE(body.length)
   bytes.set(body, headerBytes)
@@ -47,6 +47,6 @@ export function frameParser(
 function lengthIn(header: Buffer, limit: number): number {
   const length = header.readUInt32BE()
   if (length > limit)
-    throw new Refused('wire.oversized', `a frame of ${length} bytes is more than this end takes (${limit})`)
+    throw new Refused('wire.oversized', `a frame of ${length} bytes is over the limit (${limit})`)
   return length
 }

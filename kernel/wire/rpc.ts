@@ -89,7 +89,7 @@ export class Rpc implements MessageChannel {
     if (re !== 0) return void this.#pending.get(re)?.resolve(incoming)
     this.#queuedBytes += queuedBytesOf(incoming)
     if (this.#queuedBytes > maxQueuedBytes)
-      throw new Refused('wire.flooded', 'more messages wait to be handled than this end holds')
+      throw new Refused('wire.flooded', 'too many messages wait to be handled')
     this.#queue.push(incoming)
     void this.#handleQueue()
   }

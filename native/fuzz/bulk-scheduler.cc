@@ -27,8 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       scheduler.slice_ended(slice_ended_us = now_us);
     }
     const int64_t us = scheduler.slice_us(now_us);
-    must(us >= 80 && us <= 5'000, "a slice has its limits");
-    must(scheduler.slice_bytes(now_us) == static_cast<size_t>(us) * 3072, "bytes follow the time");
+    must(us >= 80 && us <= 5'000, "a slice is 80 us to 5 ms");
+    must(scheduler.slice_bytes(now_us) == static_cast<size_t>(us) * 3072, "slice_bytes matches slice_us");
     // One of the two windows that cover the last 10 ms has at least half of its reads.
     must(us <= std::max<int64_t>(80, 5'000 / (1 + (since(10'000) + 1) / 2)), "small reads shorten a slice");
     if (since(30'000) == 0) must(us == 5'000, "a slice is long without small reads");

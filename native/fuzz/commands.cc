@@ -1,5 +1,5 @@
-// Fuzzes Engine with JavaScript's commands in any order and with unknown, used and old ids, while real callers use it
-// over loopback. Every command must behave as the contract says, and no descriptor may leak.
+// Fuzzes Engine with JavaScript's commands in any order, with unknown, used and old ids, while callers on the loopback
+// network connect to it. Every command must behave as the contract says, and no descriptor may leak.
 #include <atomic>
 #include <map>
 #include <set>
@@ -35,10 +35,10 @@ class Session {
   void step();
   void open();
   RuleConfig random_config();
-  std::string expected(const RuleConfig& config, const std::vector<int>& meters) const;
+  std::string expected_code(const RuleConfig& config, const std::vector<int>& meters) const;
   void close();
-  void meter();
-  void filter();
+  void set_meter();
+  void set_filters();
   void answer_resolve();
   void take_events();
   void rule_closed(int id);
@@ -78,7 +78,7 @@ void Session::step() {
     case 1:
     case 2: return open();
     case 3: return close();
-    case 4: return meter();
+    case 4: return set_meter();
     case 5: {
       const int id = meter_id();
       const uint8_t options = input_.next();
@@ -92,7 +92,7 @@ void Session::step() {
       meters_.erase(id);
       return engine_.remove_meter(id);
     }
-    case 7: return filter();
+    case 7: return set_filters();
     case 8: return answer_resolve();
     case 9: return check_sample();
     case 10: return take_events();
@@ -130,9 +130,9 @@ void Session::open() {
   RuleConfig config = random_config();
   std::vector<int> meters;
   for (int count = input_.next() % 4; count > 0; count--) meters.push_back(meter_id());
-  const std::string expected_code = expected(config, meters);
+  const std::string expected = expected_code(config, meters);
   const auto refusal = engine_.open(config, meters);
-  must((refusal ? refusal->code : "") == expected_code, "opening a rule has the expected result");
+  must((refusal ? refusal->code : "") == expected, "opening a rule has the expected result");
   if (refusal) return;
   OpenRule& open_rule = rules_[config.id];
   open_rule.config = config;
@@ -141,7 +141,8 @@ void Session::open() {
     bound_names_[{config.is_udp, port}].insert(config.is_fallback ? "" : config.name.value_or("-"));
 }
 
-std::string Session::expected(const RuleConfig& config, const std::vector<int>& meters) const {
+/** Returns the code with which `Engine::open` should fail, or "". */
+std::string Session::expected_code(const RuleConfig& config, const std::vector<int>& meters) const {
   if (is_stopped_) return "ESTOPPED";
   if (rules_.contains(config.id) || config.targets.empty()) return "EINVAL";
   const bool is_shared = config.name || config.is_fallback;
@@ -174,7 +175,7 @@ void Session::close() {
   }
 }
 
-void Session::meter() {
+void Session::set_meter() {
   const int id = meter_id();
   const uint8_t options = input_.next();
   const auto rate = [&] { return Rate{static_cast<double>(1000 << options / 32), static_cast<double>(options)}; };
@@ -188,7 +189,7 @@ void Session::meter() {
   if (!meters_.contains(id)) meters_[id] = ++last_meter_serial_;
 }
 
-void Session::filter() {
+void Session::set_filters() {
   auto filters = std::make_shared<Filters>();
   Filter filter;
   filter.deny.push_back({Prefix::parse("127.0.0.0/8"), std::nullopt, std::nullopt});

@@ -86,7 +86,7 @@ int open_epoll(Fd& epoll) {
   epoll = Fd(kernel->open());
   return 0;
 }
-int open_wakeup(Fd& bell) { return open_epoll(bell); }
+int open_wakeup(Fd& wakeup) { return open_epoll(wakeup); }
 void signal_wakeup(int) {}
 void clear_wakeup(int) {}
 int64_t now_us() { return kernel->now_us; }

@@ -13,6 +13,7 @@
 
 namespace sluice::fake {
 
+/** A datagram that waits to be received. */
 struct Arrival {
   std::vector<std::byte> bytes;
   sockaddr_in6 from{};
@@ -43,7 +44,7 @@ struct Kernel {
   }
 };
 
-/** The kernel that the system calls use. */
+/** The kernel on which the system calls of `fake-sys.cc` act. */
 extern Kernel* kernel;
 
 }  // namespace sluice::fake

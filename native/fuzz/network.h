@@ -29,7 +29,7 @@ inline sockaddr_in socket_address(const char* host, uint16_t port) {
   return address;
 }
 
-/** A TLS ClientHello for a server name. */
+/** Returns a TLS ClientHello for a server name. */
 inline std::string client_hello(const std::string& name) {
   const auto with_length = [](const std::string& text, int bytes) {
     std::string all;

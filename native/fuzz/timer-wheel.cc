@@ -15,11 +15,11 @@ namespace {
 constexpr int64_t kNever = -1;
 
 struct TestTimer {
-  void signal_wakeup() { fired++; }
+  void on_fire() { fired_count++; }
 
-  int fired = 0;
+  int fired_count = 0;
   int64_t due_ms = kNever;  // according to the list
-  sluice::MethodTimer<TestTimer, &TestTimer::signal_wakeup> timer{*this};
+  sluice::MethodTimer<TestTimer, &TestTimer::on_fire> timer{*this};
 };
 
 struct Action {
@@ -61,9 +61,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       wheel.advance(now_ms);
       for (TestTimer& each : timers) {
         const bool is_due = each.due_ms != kNever && each.due_ms <= now_ms;
-        must(each.fired == (is_due ? 1 : 0), "a timer fires once, when it is due");
+        must(each.fired_count == (is_due ? 1 : 0), "a timer fires once, when it is due");
         must(each.timer.is_armed() == (each.due_ms != kNever && !is_due), "a timer is armed until it fires");
-        each.fired = 0;
+        each.fired_count = 0;
         if (is_due) each.due_ms = kNever;
       }
     }

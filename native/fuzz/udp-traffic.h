@@ -42,7 +42,7 @@ std::vector<std::byte> control_of(int level, int type, const Info& info) {
   return control;
 }
 
-/** The PKTINFO message of local address `local`, as received or as a reply must carry it. 3 cannot be replied from. */
+/** Returns the PKTINFO of local address `reply_source` (0 to 3), as received or for a reply. IPv6 3 is multicast. */
 inline std::vector<std::byte> pktinfo_of(int caller, int reply_source, bool is_reply) {
   if (is_ipv4(caller)) {
     in_pktinfo info{};

@@ -28,17 +28,16 @@ class Simulation final : public MeterListener {
 
  private:
   struct CallerPort {  // a caller on one port of the rule
-    uint32_t sent_count = 0;
-    uint32_t last_delivered = 0;  // number that was delivered
-    int64_t count = 0;
-    int64_t delivered = 0;
-    int reply_source = 0;
-    std::map<uint32_t, size_t> sizes;
+    uint32_t sent_count = 0;      // also the number in the last stamp
+    uint32_t last_delivered = 0;  // number in its stamp
+    int64_t delivered_count = 0;
+    int reply_source = 0;              // local address that its last datagram was sent to
+    std::map<uint32_t, size_t> sizes;  // by number
   };
   struct Flow {  // a socket connected to a target
     int caller = -1;
     int port = 0;
-    uint32_t sent_count = 0;
+    uint32_t sent_count = 0;  // as in CallerPort
     uint32_t last_delivered = 0;
   };
 
@@ -73,7 +72,7 @@ class Simulation final : public MeterListener {
   int64_t bytes_[2]{};
   int64_t datagrams_[2]{};
   int64_t replies_ = 0;
-  bool may_lose_ = false;
+  bool may_lose_ = false;  // datagrams may be dropped
   bool is_closed_ = false;
 };
 
@@ -97,7 +96,7 @@ void Simulation::open() {
   if (shape & 1) may_lose_ = true;
   if (shape & 2) config.targets.push_back({"late.test", 9, std::nullopt});
   config.targets.push_back({"192.0.2.1", 9, Address::parse("192.0.2.1")});
-  if (shape & 2) may_lose_ = true;  // what waits for a name is kept as far as it fits
+  if (shape & 2) may_lose_ = true;  // only few datagrams are buffered while a name is resolved
   rule_ = std::make_shared<Rule>(std::move(config), 1, [](auto&&...) {});
 
   std::vector<BoundSocket> sockets;
@@ -116,9 +115,9 @@ void Simulation::play() {
   open();
   worker_->loop.run();
   must(is_closed_, "the input has been used up");
-  int64_t in = 0;
-  for (const auto& [key, caller_port] : caller_ports_) in += caller_port.count - caller_port.delivered;
-  must(may_lose_ || in == 0, "every datagram of a caller is delivered");
+  int64_t lost = 0;
+  for (const auto& [key, caller_port] : caller_ports_) lost += caller_port.sent_count - caller_port.delivered_count;
+  must(may_lose_ || lost == 0, "every datagram of a caller is delivered");
   must(may_lose_ || replies_ == datagrams_[1], "every reply is delivered");
   worker_.reset();
   must(kernel_.sockets.empty(), "every socket is closed");
@@ -156,7 +155,6 @@ void Simulation::call() {
       arrival.from = source_of(caller, arrival.from_size);
       arrival.control = pktinfo_of(caller, who >> 6, false);
       caller_port.sizes[stamp.number] = size;
-      caller_port.count++;
       for (auto& [fd, listener] : listeners_)
         if (listener == std::pair{port, is_ipv4(caller)}) kernel_.sockets.at(fd).arrivals.push_back(arrival);
     }
@@ -336,7 +334,7 @@ std::vector<size_t> Simulation::segment(const msghdr& head, std::vector<std::byt
 void Simulation::deliver_in(int socket, const std::byte* bytes, size_t size) {
   Flow& flow = flows_[socket];
   if (size < sizeof(Stamp)) {
-    if (flow.caller >= 0) caller_ports_[{flow.caller, flow.port}].delivered++;
+    if (flow.caller >= 0) caller_ports_[{flow.caller, flow.port}].delivered_count++;
     else may_lose_ = true;  // too short for a stamp
     return;
   }
@@ -351,7 +349,7 @@ void Simulation::deliver_in(int socket, const std::byte* bytes, size_t size) {
   must(caller_port.sizes.at(stamp.number) == size, "a datagram keeps its size");
   must(datagram(stamp, size) == std::vector(bytes, bytes + size), "a datagram keeps its bytes");
   must(kernel_.sockets.at(socket).peer.port == 9 + stamp.port, "each port of a range has its own target port");
-  caller_port.delivered++;
+  caller_port.delivered_count++;
 }
 
 void Simulation::deliver_out(const msghdr& head, const std::vector<std::byte>& control, const std::byte* bytes,
@@ -366,8 +364,8 @@ void Simulation::deliver_out(const msghdr& head, const std::vector<std::byte>& c
   must(datagram(stamp, size) == std::vector(bytes, bytes + size), "a reply keeps its bytes");
   socklen_t source_size = 0;
   const sockaddr_in6 source = source_of(flow.caller, source_size);
-  const bool is_there = head.msg_namelen == source_size && std::memcmp(head.msg_name, &source, source_size) == 0;
-  must(is_there, "a reply goes to its caller");
+  const bool is_to_caller = head.msg_namelen == source_size && std::memcmp(head.msg_name, &source, source_size) == 0;
+  must(is_to_caller, "a reply goes to its caller");
   const int reply_source = caller_ports_.at({flow.caller, flow.port}).reply_source;
   must(control == pktinfo_of(flow.caller, reply_source, true),
        "a reply leaves from the address that the caller has sent to");

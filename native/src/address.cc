@@ -114,12 +114,12 @@ std::vector<Address> interleave(const std::vector<Address>& addresses, bool pref
   std::vector<Address> lead;
   std::vector<Address> follow;
   for (const Address& address : addresses) (address.family == leading ? lead : follow).push_back(address);
-  std::vector<Address> turns;
+  std::vector<Address> alternating;
   for (size_t i = 0; i < std::max(lead.size(), follow.size()); i++) {
-    if (i < lead.size()) turns.push_back(lead[i]);
-    if (i < follow.size()) turns.push_back(follow[i]);
+    if (i < lead.size()) alternating.push_back(lead[i]);
+    if (i < follow.size()) alternating.push_back(follow[i]);
   }
-  return turns;
+  return alternating;
 }
 
 }  // namespace sluice

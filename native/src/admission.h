@@ -27,7 +27,7 @@ class Admission {
 
   struct Reservation {
     int64_t bytes;
-    int64_t wait_us;  // if `bytes` is 0: when to call again; TokenBucket::kNever: after a meter has changed
+    int64_t wait_us;  // until the next call, if `bytes` is 0; TokenBucket::kNever: until a meter has changed
   };
   /** Reserves bytes that a stream may read now, from the rates and budgets of all meters. */
   Reservation reserve(Direction direction, int64_t want, int64_t now_us);
@@ -35,7 +35,7 @@ class Admission {
   void delivered(Direction direction, int64_t count);
   /** Returns reserved bytes that were not delivered. */
   void release(Direction direction, int64_t count);
-  /** Ends a wait whose tokens were charged at rates that no longer hold. */
+  /** Ends a wait and gives back its tokens: they were charged at rates that have changed. */
   void cancel_wait(Direction direction, int64_t now_us);
 
   /** Reserves a whole datagram, or returns the reason to drop it. Then call `delivered` or `release`. */
@@ -52,7 +52,7 @@ class Admission {
     uint64_t charged_meters = 0;   // bit set by index in the chain
     uint64_t delaying_meters = 0;  // bit set: meters whose waiting time is counted
     int64_t ready_us = 0;          // when the tokens may be used
-    int64_t since_us = 0;
+    int64_t since_us = 0;          // when the wait began
   };
 
   const MeterChain& meters_;

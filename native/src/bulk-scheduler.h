@@ -1,4 +1,4 @@
-// Limits how long bulk transfers keep a thread, so that small exchanges on the same thread stay fast.
+// Limits how long bulk transfers occupy a thread, so that small exchanges on the same thread stay fast.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@ class BulkScheduler {
  public:
   /** Records a read that found little: a small exchange, which waits for its answer. */
   void record_small_read(int64_t now_us);
-  /** The time that all bulk transfers together may take now: half of the mean gap between small reads. */
+  /** Returns the time that all bulk transfers together may take now: half the mean gap of small reads. */
   int64_t slice_us(int64_t now_us);
-  /** The same as a byte count, for one spliced transfer. */
+  /** Returns the same as a byte count, for one spliced transfer. */
   size_t slice_bytes(int64_t now_us);
   void slice_ended(int64_t now_us) { slice_ended_us_ = now_us; }
-  /** The pause before the next slice, in which a process can run that was just woken on this processor. */
+  /** Returns the pause before the next slice; a process just woken on this processor can run in it. */
   int64_t pause_us(int64_t now_us) const;
 
  private:

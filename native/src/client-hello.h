@@ -18,7 +18,7 @@ struct ClientHello {
   Kind kind;
   std::string name;  // lower case, without a final dot
 
-  /** A longer ClientHello is not waited for. */
+  /** A longer ClientHello is `not_tls`. */
   static constexpr size_t kMaxBytes = 64 * 1024;
   static ClientHello read(std::span<const uint8_t> bytes);
 };

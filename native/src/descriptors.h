@@ -1,4 +1,4 @@
-// The descriptors that the engine may still open. Refusing early keeps the process away from EMFILE.
+// Counts the descriptors that the engine may still open, so that it refuses traffic before EMFILE.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ class Descriptors {
   void release(int64_t count) { available_.fetch_add(count, std::memory_order_relaxed); }
 
  private:
-  /** Spare ones for files, the control stream and overlapping dial attempts. */
+  /** Kept free for files, the control stream and overlapping dial attempts. */
   static constexpr int64_t kSpare = 64;
 
   std::atomic<int64_t> available_{0};

@@ -65,7 +65,7 @@ class Dialer final : public DeferredDelete, public EndpointOwner, public Resolve
   int64_t deadline_ms_ = 0;
   int64_t next_attempt_ms_ = 0;  // when the next address is tried beside a slow one; 0: never
   TargetAttempt attempt_;
-  std::vector<Address> remaining_;  // in reverse order
+  std::vector<Address> remaining_;  // last one first
   std::vector<Attempt> attempts_;
   const char* first_failure_ = nullptr;  // of the target's addresses
   bool is_failover_ = false;

@@ -41,7 +41,7 @@ class EventQueue {
 
   /** Pushes an event that is always delivered. */
   void push(EngineEvent event) { enqueue(std::move(event)); }
-  /** Pushes an event that may be dropped, and is counted, when JavaScript does not keep up. */
+  /** Pushes an event, or drops and counts it when JavaScript does not keep up. */
   void push_advisory(EngineEvent event);
   std::vector<EngineEvent> take();
   int64_t dropped() const;

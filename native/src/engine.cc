@@ -42,8 +42,8 @@ int Engine::start() {
     static_cast<EventLoop*>(loop)->run();
     return nullptr;
   };
-  for (const auto& worker :
-       workers_) {  // not std::thread: without exceptions it would end the process when no thread can be made
+  // Not std::thread: without exceptions it would end the process when no thread can be created.
+  for (const auto& worker : workers_) {
     const int error = pthread_create(&threads_.emplace_back(), nullptr, run, &worker->loop);
     if (error == 0) continue;
     threads_.pop_back();
@@ -55,7 +55,7 @@ int Engine::start() {
 std::optional<EngineError> Engine::validate(const RuleConfig& config) const {
   const auto invalid = [](std::string message) { return EngineError{"EINVAL", std::move(message)}; };
   if (config.from < 1 || config.to < config.from)
-    return invalid(std::to_string(config.from) + " to " + std::to_string(config.to) + " are no ports");
+    return invalid(std::to_string(config.from) + " to " + std::to_string(config.to) + " is not a port range");
   if (config.targets.empty()) return invalid(port_label(config) + " has no target");
   for (const Target& target : config.targets)
     if (target.port < 1 || target.port + config.port_count() - 1 > 65'535)
@@ -65,7 +65,7 @@ std::optional<EngineError> Engine::validate(const RuleConfig& config) const {
   if (is_shared &&
       (config.is_udp || config.port_count() > 1 || (config.name && config.is_fallback) || config.name == ""))
     return invalid(port_label(config) +
-                   ": only a TCP rule of one port has a name, or is a fallback, and not both");
+                   ": only a TCP rule with a single port can have a name or be the fallback, not both");
   return std::nullopt;
 }
 
@@ -73,11 +73,12 @@ std::optional<EngineError> Engine::open(RuleConfig config, const std::vector<int
   if (workers_.empty())
     return EngineError{"ESTOPPED", port_label(config) + " is not opened: the engine has stopped"};
   if (rules_.contains(config.id))
-    return EngineError{"EINVAL", "rule " + std::to_string(config.id) + " is open already"};
+    return EngineError{"EINVAL", "rule " + std::to_string(config.id) + " is already open"};
   if (auto error = validate(config)) return error;
   for (const int id : meters) {
     const auto found = meters_.find(id);
-    if (found == meters_.end()) return EngineError{"EINVAL", "meter " + std::to_string(id) + " is not there"};
+    if (found == meters_.end())
+      return EngineError{"EINVAL", "meter " + std::to_string(id) + " does not exist"};
     config.meters.push_back(found->second);
   }
   if (config.meters.size() > 64)
@@ -89,7 +90,7 @@ std::optional<EngineError> Engine::open(RuleConfig config, const std::vector<int
   const auto active_peeks = bindings_.at({rule->is_udp, rule->from}).active_peeks;
   rules_[rule->id] = rule;
   for (size_t i = 0; i < workers_.size(); i++)
-    // The task gives its sockets away: it may be destroyed only after a `close` that follows at once.
+    // The task moves its sockets out, since it may be destroyed only after the task of a `close` has run.
     workers_[i]->loop.post(
         [&worker = *workers_[i], rule, active_peeks, own = std::move(sockets[i])]() mutable {
           worker.open(rule, std::move(own), active_peeks);
@@ -127,7 +128,7 @@ std::optional<EngineError> Engine::bind_ports(const RuleConfig& config, Sockets&
   const int64_t descriptors =
       config.port_count() * static_cast<int64_t>(context_.bind.size()) * sockets_per_port;
   if (!context_.descriptors.reserve(descriptors))
-    return EngineError{"EMFILE", port_label(config) + ": too few descriptors are left"};
+    return EngineError{"EMFILE", port_label(config) + ": not enough file descriptors are left"};
   std::optional<EngineError> error;
   for (int port = config.from; port <= config.to && !error; port++)
     for (size_t i = 0; i < context_.bind.size() && !error; i++)
@@ -157,15 +158,15 @@ std::optional<EngineError> Engine::listen(const RuleConfig& config, const Addres
   if (error != 0) return error_from_errno(-error, where);
   if (workers_.size() == 1 || config.port_count() > kMaxUnsharedPorts) {
     const auto socket = std::make_shared<Fd>(std::move(first));
-    for (auto& own : sockets) own.push_back({socket, address, workers_.size() > 1});
+    for (auto& of_thread : sockets) of_thread.push_back({socket, address, workers_.size() > 1});
     return std::nullopt;
   }
   first.close();
-  for (auto& own : sockets) {
+  for (auto& of_thread : sockets) {
     Fd socket;
-    if (const int again = sys::listen_on(protocol, address, sys::Sharing::shared, socket))
-      return error_from_errno(-again, where);
-    own.push_back({std::make_shared<Fd>(std::move(socket)), address, false});
+    if (const int shared_error = sys::listen_on(protocol, address, sys::Sharing::shared, socket))
+      return error_from_errno(-shared_error, where);
+    of_thread.push_back({std::make_shared<Fd>(std::move(socket)), address, false});
   }
   return std::nullopt;
 }
@@ -215,12 +216,12 @@ bool Engine::set_budget(int meter_id, const std::optional<Budget>& budget) {
   return true;
 }
 
-void Engine::budget_exhausted(Meter& meter, uint64_t epoch, int64_t hold_ms) {
+void Engine::budget_exhausted(Meter& meter, uint64_t version, int64_t hold_ms) {
   if (workers_.empty()) return;  // stopped: nobody takes events any more
   context_.events.push({.kind = EngineEvent::Kind::meter_empty, .id = meter.id});
   for (const auto& worker : workers_)
-    worker->loop.post([&worker = *worker, meter = meter.shared_from_this(), epoch, hold_ms] {
-      worker.start_hold(meter, epoch, hold_ms);
+    worker->loop.post([&worker = *worker, meter = meter.shared_from_this(), version, hold_ms] {
+      worker.start_hold(meter, version, hold_ms);
     });
 }
 

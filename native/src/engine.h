@@ -57,7 +57,7 @@ class Engine final : public MeterListener {
   void forget(int rule_id) { rules_.erase(rule_id); }
 
  private:
-  /** A bound port or range: of one rule, or of several TLS names. */
+  /** A bound port or range: of one rule, or of several rules with TLS names. */
   struct PortBinding {
     bool is_udp;
     bool is_named;
@@ -69,7 +69,7 @@ class Engine final : public MeterListener {
   };
   using Sockets = std::vector<BoundSockets>;  // by thread
 
-  void budget_exhausted(Meter& meter, uint64_t epoch, int64_t hold_ms) override;
+  void budget_exhausted(Meter& meter, uint64_t version, int64_t hold_ms) override;
   void meter_changed(Meter& meter) override;
   std::optional<EngineError> validate(const RuleConfig& config) const;
   std::optional<EngineError> bind_ports(const RuleConfig& config, Sockets& sockets);

@@ -25,7 +25,7 @@ class FdWatcher : public DeferredDelete {
   virtual void ready(uint32_t events) = 0;
 };
 
-/** Work that lets others go first. Must be cancelled before it is deleted. */
+/** Work for after a batch of events, or for a bulk transfer's slice. Must be cancelled before deletion. */
 class DeferredTask {
  public:
   virtual void run_deferred() = 0;
@@ -59,7 +59,7 @@ class EventLoop {
   size_t slice_bytes() { return bulk_scheduler_.slice_bytes(now_us_); }
   void arm_after(Timer& timer, int64_t after_ms) { timers_.arm(timer, now_ms() + after_ms); }
 
-  /** Watches a descriptor. Traffic sockets are watched edge-triggered for all events. */
+  /** Watches a descriptor; by default as a traffic socket: edge-triggered, for all events. */
   int watch(int fd, FdWatcher& watcher,
             uint32_t events = EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET) {
     return sys::watch(epoll_.get(), fd, events, &watcher);
@@ -88,7 +88,7 @@ class EventLoop {
   Fd epoll_;
   Fd wakeup_fd_;
   Wakeup wakeup_;
-  int64_t now_us_;  // monotonic, read once per batch and between slices
+  int64_t now_us_;  // monotonic, read once per batch and after each deferred task
   TimerWheel timers_;
   bool is_stopping_ = false;
   std::deque<DeferredTask*> deferred_;

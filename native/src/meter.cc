@@ -24,7 +24,7 @@ void Meter::set_budget(const std::optional<Budget>& budget) {
     hold_ms_ = budget ? budget->hold_ms : 0;
     if (is_exhausted_.load() && total() < mark_.load()) {
       is_exhausted_.store(false);
-      epoch_++;
+      version_++;
     }
   }
   update_exhausted();
@@ -32,21 +32,21 @@ void Meter::set_budget(const std::optional<Budget>& budget) {
 }
 
 void Meter::update_exhausted() {
-  uint64_t epoch = 0;
+  uint64_t version = 0;
   int64_t hold_ms = 0;
   {
     const std::lock_guard lock(mutex_);
     if (is_exhausted_.load() || total() < mark_.load()) return;
     is_exhausted_.store(true);
-    epoch = ++epoch_;
+    version = ++version_;
     hold_ms = hold_ms_;
   }
-  listener_.budget_exhausted(*this, epoch, hold_ms);
+  listener_.budget_exhausted(*this, version, hold_ms);
 }
 
-bool Meter::is_exhausted_since(uint64_t epoch) {
+bool Meter::is_exhausted_since(uint64_t version) {
   const std::lock_guard lock(mutex_);
-  return is_exhausted_.load() && epoch_ == epoch;
+  return is_exhausted_.load() && version_ == version;
 }
 
 Reason Meter::enter(int64_t now_us) {
@@ -76,7 +76,7 @@ int64_t Meter::reserve(int64_t want) {
   }
 }
 
-/** A datagram that crosses the mark still passes: otherwise large ones would never reach it. */
+/** Also admits the datagram that crosses the mark: otherwise large ones might never exhaust the budget. */
 Reason Meter::admit_datagram(Direction direction, int64_t count, int64_t now_us) {
   if (reserved_.load() >= mark_.load()) return refusal_for_budget();
   TokenBucket& bucket = bytes(direction);

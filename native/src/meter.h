@@ -40,13 +40,13 @@ class Meter;
 class MeterListener {
  public:
   virtual ~MeterListener() = default;
-  /** The budget is exhausted. `epoch` tells this time from later ones. */
-  virtual void budget_exhausted(Meter& meter, uint64_t epoch, int64_t hold_ms) = 0;
+  /** The budget is exhausted. `version` is for `Meter::is_exhausted_since`. */
+  virtual void budget_exhausted(Meter& meter, uint64_t version, int64_t hold_ms) = 0;
   /** Limits or budget have changed: connections that wait in the meter should retry. */
   virtual void meter_changed(Meter& meter) = 0;
 };
 
-/** Shared by threads. */
+/** One meter, shared by threads. */
 class Meter : public std::enable_shared_from_this<Meter> {
  public:
   Meter(int id, MeterListener& listener) : id(id), listener_(listener) {}
@@ -71,7 +71,8 @@ class Meter : public std::enable_shared_from_this<Meter> {
   void undo_datagram(Direction direction, int64_t count);
   /** True when the delivered total has reached the mark. */
   bool is_exhausted() const { return is_exhausted_.load(); }
-  bool is_exhausted_since(uint64_t epoch);
+  /** True if the meter has been exhausted all the time since `version`. */
+  bool is_exhausted_since(uint64_t version);
 
   struct Counters {
     int64_t bytes_in, bytes_out, active;
@@ -98,7 +99,7 @@ class Meter : public std::enable_shared_from_this<Meter> {
   std::atomic<bool> is_exhausted_{false};
   std::mutex mutex_;  // guards changes of the budget
   int64_t hold_ms_ = 0;
-  uint64_t epoch_ = 0;
+  uint64_t version_ = 0;  // counts changes of `is_exhausted_`
 };
 
 }  // namespace sluice

@@ -43,7 +43,7 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
       shut_down();
       throw_error(error == -EAGAIN ? "EAGAIN" : "EMFILE",
                   std::string("the engine cannot start: ") + strerror(-error) +
-                      (error == -EAGAIN ? "; no thread is left to this user or service" : ""));
+                      (error == -EAGAIN ? "; this user or service may not have more threads" : ""));
     }
   }
   ~NativeEngine() override { shut_down(); }
@@ -89,7 +89,7 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
   void set_budget(const Napi::CallbackInfo& info) {
     const int id = info[0].As<Napi::Number>();
     if (!engine_->set_budget(id, convert::budget(info[1])))
-      throw_error("EINVAL", "there is no meter " + std::to_string(id));
+      throw_error("EINVAL", "meter " + std::to_string(id) + " does not exist");
   }
   void remove_meter(const Napi::CallbackInfo& info) { engine_->remove_meter(info[0].As<Napi::Number>()); }
   void resolved(const Napi::CallbackInfo& info) {
@@ -127,7 +127,7 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
     engine_->stop();
     napi_remove_env_cleanup_hook(env_, &NativeEngine::on_exit, this);
     waker_.Release();
-    on_events_.Reset();  // a reference cycle: otherwise neither object would be collected
+    on_events_.Reset();  // breaks a reference cycle that would keep both objects from garbage collection
   }
   void detach() { std::exchange(wake_target_, nullptr)->engine = nullptr; }
   void throw_error(const std::string& code, const std::string& message) {

@@ -10,7 +10,7 @@ namespace {
 
 bool is_local(const Address& address) {
   if (address.is_unspecified() || address.is_loopback()) return true;
-  const auto own = sys::local_addresses();  // asked each time: interfaces come and go
+  const auto own = sys::local_addresses();  // read each time: interfaces come and go
   return std::ranges::any_of(own, [&](const Address& one) { return one.same_host(address); });
 }
 

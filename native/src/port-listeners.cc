@@ -45,7 +45,7 @@ class PortListeners::Listener final : public FdWatcher {
     if (owner_.worker_.loop.watch(bound_.socket->get(), *this, events) < 0)
       owner_.worker_.loop.arm_after(timer_, kPauseMs);
   }
-  /** Pauses accepting: with no descriptors or memory left, retrying at once would only burn CPU. */
+  /** Pauses accepting: with no descriptors or memory left, an immediate retry would only waste CPU. */
   void pause() {
     owner_.worker_.loop.unwatch(bound_.socket->get());
     owner_.worker_.loop.arm_after(timer_, kPauseMs);

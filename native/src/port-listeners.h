@@ -32,7 +32,7 @@ class PortListeners final : public DeferredDelete {
   /** Hands the caller to `shard`; without one it is reset and `reason`, if any, is counted. */
   void finish_peek(SniPeek& peek, TcpRuleShard* shard, Reason reason);
   void remove_peek(SniPeek& peek);
-  /** Finds by exact name, then by wildcard, then the default; null if there is none. */
+  /** Finds the rule by exact name, then by wildcard, then the default one; null if there is none. */
   TcpRuleShard* find_shard(const std::string& name) const;
   /** The rule that counts callers which match no rule: the default, else the oldest on the port. */
   Rule& refusal_rule() const;

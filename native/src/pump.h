@@ -1,5 +1,4 @@
-// Moves the bytes of one direction of a connection: copies small amounts, splices bulk transfers, obeys the
-// meters.
+// Moves one direction of a connection: copies small amounts, splices bulk transfers, obeys the meters.
 #pragma once
 
 #include <memory>
@@ -34,12 +33,12 @@ class Pump {
   /** Sets bytes that were read before there was a target; they pass the meters like all others. */
   void set_early_data(std::vector<char> bytes) { early_data_ = std::move(bytes); }
   bool has_early_data() const { return !early_data_.empty(); }
-  /** The source has failed: its remaining bytes are forwarded, its end is not. */
+  /** Forwards the remaining bytes of a failed source, but not its end. */
   void drain() { is_draining_ = true; }
   bool is_drained() const { return is_draining_ && has_source_ended_ && !has_pending(); }
-  /** The sink is gone: bytes in flight are released to the meters. */
+  /** Drops the bytes in flight and releases them to the meters. */
   void discard();
-  /** Reserves anew after a meter has changed. */
+  /** Ends the wait for a meter that has changed; the next `run` reserves again. */
   void retry_metering();
 
  private:
@@ -71,7 +70,7 @@ class Pump {
   const Direction direction_;
   bool is_bulk_ = false;
   bool can_splice_ = true;
-  uint8_t small_reads_ = 0;  // consecutive ones during a bulk transfer
+  uint8_t small_reads_ = 0;  // consecutive, during a bulk transfer
   bool has_source_ended_ = false;
   bool has_forwarded_end_ = false;
   bool is_waiting_for_meter_ = false;

@@ -1,4 +1,4 @@
-// The names under which refusals are counted, as small numbers. One table per engine; it only grows.
+// Numbers the names under which refusals are counted. One table per engine; it only grows.
 #pragma once
 
 #include <cstdint>

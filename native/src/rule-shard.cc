@@ -14,7 +14,7 @@ RuleShard::RuleShard(Worker& worker, std::shared_ptr<Rule> rule)
   filters_ = this->rule->current_filters();
 }
 
-/** Fetches replaced filters: they apply to every caller accepted after the call that set them. */
+/** Returns the current filters: new ones apply to every caller accepted after the call that set them. */
 const Filters& RuleShard::filters() {
   const uint32_t version = rule->filters_version.load(std::memory_order_acquire);
   if (version != filters_version_) filters_ = rule->current_filters();

@@ -1,4 +1,4 @@
-// One thread's part of an open rule, TCP or UDP. It lives until its last connection or flow has ended.
+// One thread's part of an open rule, TCP or UDP. It exists until its last connection or flow has ended.
 #pragma once
 
 #include <memory>
@@ -23,9 +23,9 @@ class RuleShard : public DeferredDelete {
  public:
   RuleShard(Worker& worker, std::shared_ptr<Rule> rule);
 
-  /** Closes the rule on this thread; what is live is reset after `drain_ms`. An earlier deadline wins. */
+  /** Closes the rule on this thread; resets live connections after `drain_ms`. An earlier deadline wins. */
   void close(int64_t drain_ms);
-  /** Resets what the replaced filters no longer allow. */
+  /** Ends connections and flows that the new filters do not allow. */
   virtual void recheck_filters() = 0;
   bool is_closed() const { return is_closed_; }
   bool uses_meter(const Meter& meter) const;

@@ -26,7 +26,7 @@ class TargetHealth {
 
   bool are_all_failed();
   std::vector<int> longest_failed_first();
-  /** Begins an attempt. Not on a failed target that is being tried, or has failed a short time ago. */
+  /** Begins an attempt. False: the failed target is being tried already, or failed a short time ago. */
   bool begin_if_due(int target, int64_t now_ms);
   void begin(int target);
   void succeeded(int target);
@@ -44,8 +44,8 @@ class TargetHealth {
 
  private:
   struct Target : Status {
-    std::deque<int64_t> failures_ms;  // the last consecutive ones
-    int successes = 0;                // consecutive ones of a failed target
+    std::deque<int64_t> failures_ms;  // times of the last consecutive failures
+    int successes = 0;                // consecutive, of a failed target
     int64_t failure_number = 0;       // of its last failure: orders failures within one millisecond
     int64_t retry_ms = 0;
     int attempts = 0;  // in progress

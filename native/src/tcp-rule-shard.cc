@@ -4,7 +4,7 @@
 
 namespace sluice {
 
-/** Probes one target by a connect at a fixed interval; the result goes to its health. */
+/** Connects to one target at a fixed interval and records the result in its health. */
 class TcpRuleShard::Probe final : public DialerOwner<ConnectedTarget> {
  public:
   Probe(TcpRuleShard& shard, int target) : shard_(shard), target_(target) { on_timer(); }

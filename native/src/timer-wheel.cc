@@ -24,7 +24,7 @@ void TimerWheel::arm(Timer& timer, int64_t at_ms) {
 
 void TimerWheel::insert(Timer& timer) {
   constexpr int64_t longest_ms = (int64_t{1} << (kLevels * kBits)) - 1;
-  // A timer beyond the range of the coarsest level is inserted again on the way.
+  // A timer beyond the range of the coarsest level is inserted again when its slot is reached.
   const int64_t at_ms = std::clamp(timer.at_ms_, now_ms_ + 1, now_ms_ + longest_ms);
   const int64_t ahead_ms = at_ms - now_ms_;
   int level = 0;
@@ -66,23 +66,23 @@ void TimerWheel::tick() {
 
 void TimerWheel::advance(int64_t now_ms) {
   while (now_ms_ < now_ms) {
-    const int64_t quiet = ms_to_next();
-    const int64_t skipped = quiet < 0 ? now_ms - now_ms_ : std::min(quiet, now_ms - now_ms_);
+    const int64_t to_next = ms_to_next();
+    const int64_t skipped = to_next < 0 ? now_ms - now_ms_ : std::min(to_next, now_ms - now_ms_);
     now_ms_ += std::max<int64_t>(skipped - 1, 0);
     tick();
   }
 }
 
 int64_t TimerWheel::ms_to_next() const {
-  int64_t quiet = -1;
+  int64_t to_next = -1;
   for (int level = 0; level < kLevels; level++) {
     if (occupied_[level] == 0) continue;
     const int64_t position = now_ms_ >> (level * kBits);
     const uint64_t ahead = std::rotr(occupied_[level], static_cast<int>((position + 1) & (kSlots - 1)));
     const int64_t next = (position + 1 + std::countr_zero(ahead)) << (level * kBits);
-    if (quiet < 0 || next - now_ms_ < quiet) quiet = next - now_ms_;
+    if (to_next < 0 || next - now_ms_ < to_next) to_next = next - now_ms_;
   }
-  return quiet;
+  return to_next;
 }
 
 }  // namespace sluice

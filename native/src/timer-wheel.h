@@ -48,7 +48,7 @@ class TimerWheel {
   void arm(Timer& timer, int64_t at_ms);
   /** Fires the timers that are due; those armed meanwhile fire at a later call. */
   void advance(int64_t now_ms);
-  /** The time before which no timer is due, from now; -1: no timer is armed. */
+  /** Returns a lower bound of the time until the next timer is due; -1: no timer is armed. */
   int64_t ms_to_next() const;
 
  private:

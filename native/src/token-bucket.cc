@@ -14,7 +14,7 @@ constexpr double kUsPerSec = 1e6;
 double TokenBucket::burst() const { return std::max(1.0, rate_->burst); }
 
 void TokenBucket::refill(int64_t now_us) {
-  // A thread reads the clock once per wake-up, so its time may lie behind that of another thread.
+  // A thread reads the clock once per wake-up, so its time may be earlier than that of another thread.
   const int64_t passed_us = std::max<int64_t>(now_us - refilled_at_us_, 0);
   if (rate_)
     tokens_ = std::min(burst(), tokens_ + static_cast<double>(passed_us) * rate_->per_sec / kUsPerSec);

@@ -1,5 +1,4 @@
-// A token bucket without a queue: taking more than there is leaves a debt, and the taker waits until it is
-// repaid.
+// A token bucket without a queue: a taker may make a debt, and then waits until it is repaid.
 #pragma once
 
 #include <atomic>
@@ -15,7 +14,7 @@ struct Rate {
   double burst = 0;
 };
 
-/** Shared by threads. Debts are repaid in the order in which they were made, which makes the bucket fair. */
+/** One bucket, shared by threads. It is fair: debts are repaid in the order in which they were made. */
 class TokenBucket {
  public:
   static constexpr int64_t kNever = INT64_MAX;
@@ -38,7 +37,7 @@ class TokenBucket {
 
   void begin_wait(int64_t now_us);
   void end_wait(int64_t since_us, int64_t now_us);
-  /** The time that all takers together have waited, those who still wait included. */
+  /** Returns the time that all takers together have waited, including waits that go on. */
   int64_t waited_us(int64_t now_us);
 
  private:

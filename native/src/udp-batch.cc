@@ -17,8 +17,8 @@ namespace sluice {
 namespace {
 
 constexpr int kFewSlots = 16;
-constexpr size_t kMaxSegmentedBytes =
-    65'000;  // with headers still below the limit of 65,535 bytes for a datagram
+/** With headers still below the limit of 65,535 bytes for a datagram. */
+constexpr size_t kMaxSegmentedBytes = 65'000;
 
 /** Writes a control message (cmsg(3)) and returns the space that it takes. */
 template <class Value>
@@ -92,9 +92,8 @@ ReplySource UdpBatch::reply_source(int slot) const {
   msghdr head = in_[slot].msg_hdr;
   for (cmsghdr* one = CMSG_FIRSTHDR(&head); one != nullptr; one = CMSG_NXTHDR(&head, one)) {
     if (one->cmsg_level == IPPROTO_IP && one->cmsg_type == IP_PKTINFO) {
-      in_pktinfo info{};
-      info.ipi_spec_dst =
-          value_of<in_pktinfo>(*one).ipi_spec_dst;  // a usable local address even for a broadcast
+      in_pktinfo info{};  // ipi_spec_dst is a usable local address even for a broadcast
+      info.ipi_spec_dst = value_of<in_pktinfo>(*one).ipi_spec_dst;
       reply_source.size = put_control(reply_source.control.data(), IPPROTO_IP, IP_PKTINFO, info);
     }
     if (one->cmsg_level == IPPROTO_IPV6 && one->cmsg_type == IPV6_PKTINFO) {
@@ -121,7 +120,7 @@ void UdpBatch::queue(int socket, SlotRange run, UdpSender& sender, const SourceA
   }
 }
 
-/** The end of a run that UDP_SEGMENT can send: datagrams of equal size, the last may be shorter (udp(7)). */
+/** Returns the end of a run that UDP_SEGMENT can send: equal sizes, only the last may be shorter (udp(7)). */
 int UdpBatch::segment_run_end(SlotRange run, size_t max_segment) const {
   const size_t first = size(run.first);
   int end = run.first + 1;

@@ -1,4 +1,4 @@
-// The datagrams that a thread is forwarding, received and sent with as few system calls as possible.
+// Receives and sends the datagrams of a thread with as few system calls as possible.
 #pragma once
 
 #include <netinet/in.h>
@@ -42,7 +42,7 @@ class UdpSender {
 
  private:
   friend class UdpBatch;
-  /** By direction: larger datagrams are not segmented, since the kernel has refused it. */
+  /** By direction: larger datagrams are sent one by one, since the kernel has refused to segment them. */
   std::array<size_t, 2> max_segment_{UdpSender::kNoLimit, UdpSender::kNoLimit};
   static constexpr size_t kNoLimit = SIZE_MAX;
 };

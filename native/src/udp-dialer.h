@@ -38,7 +38,7 @@ class UdpDialer final : private ResolveRequester {
   DialerOwner<ConnectedUdpTarget>& owner_;
   const int port_index_;
   int target_ = -1;
-  /** The order when all have failed. A flow cannot fail over later: ICMP errors come too late. */
+  /** The order of the dial if all have failed. A flow cannot fail over later: ICMP errors come too late. */
   std::vector<int> failed_targets_;
   size_t next_failed_ = 0;
   bool is_failover_ = false;

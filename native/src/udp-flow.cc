@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMaxBuffered = 64;
 constexpr size_t kMaxBufferedBytes = 64 * 1024;
 
-/** The reason for errors that ICMP has reported about an earlier datagram; null for errors of this call. */
+/** Names errors that ICMP has reported about an earlier datagram; null for errors of this call. */
 const char* eviction_reason(int error) {
   switch (error) {
     case ECONNREFUSED: return "refused";

@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-/** Where a caller's datagrams arrive and where its replies go. */
+/** The listener and the source address of a flow: replies go back this way. */
 struct UdpPath {
   int listener;  // descriptor
   int port_index;
@@ -24,9 +24,9 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   Reason enter();
   /** Starts dialing; the flow may end within the call. */
   void begin() { dialer_.begin(); }
-  /** Takes datagrams of the caller. Replies leave from the local address of the latest one. */
+  /** Handles datagrams of the caller. Replies leave from the local address to which the last one was sent. */
   void receive(SlotRange run);
-  /** Receives replies from the target. */
+  /** Handles replies of the target. */
   void ready(uint32_t events) override;
   /** Ends the flow if the current filters no longer allow it. */
   void recheck_filters();

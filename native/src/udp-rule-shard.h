@@ -24,7 +24,7 @@ class UdpRuleShard final : public RuleShard {
   void meter_changed() override {}
 
   UdpBatch& batch() const { return worker.udp_batch; }
-  /** Orders addresses as TCP dials them, but those that refused lately come last. */
+  /** Orders addresses as TCP dials them, but those with a recent ICMP error come last. */
   std::vector<Address> dial_order(const std::vector<Address>& addresses, uint16_t port);
   void record_eviction(int target, const Address& address, int error);
   void remove(UdpFlow& flow);

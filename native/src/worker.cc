@@ -5,11 +5,11 @@
 
 namespace sluice {
 
-/** The hold time of an exhausted meter; then the TCP connections in it are reset. */
+/** Waits for the hold time of an exhausted meter, then resets its TCP connections. */
 class Worker::BudgetHold final : public DeferredDelete {
  public:
-  BudgetHold(Worker& worker, std::shared_ptr<Meter> meter, uint64_t epoch, int64_t hold_ms)
-      : worker_(worker), meter_(std::move(meter)), epoch_(epoch) {
+  BudgetHold(Worker& worker, std::shared_ptr<Meter> meter, uint64_t version, int64_t hold_ms)
+      : worker_(worker), meter_(std::move(meter)), version_(version) {
     worker_.loop.arm_after(timer_, hold_ms);
   }
 
@@ -17,7 +17,7 @@ class Worker::BudgetHold final : public DeferredDelete {
   void on_timer() {
     const std::unique_ptr<BudgetHold> self = std::move(worker_.holds_[meter_->id]);
     worker_.holds_.erase(meter_->id);
-    if (!meter_->is_exhausted_since(epoch_)) return;
+    if (!meter_->is_exhausted_since(version_)) return;
     std::vector<RuleShard*> shards;
     for (const auto& [id, shard] : worker_.shards_)
       if (!shard->rule->is_udp && shard->uses_meter(*meter_)) shards.push_back(shard.get());
@@ -26,7 +26,7 @@ class Worker::BudgetHold final : public DeferredDelete {
 
   Worker& worker_;
   const std::shared_ptr<Meter> meter_;
-  const uint64_t epoch_;
+  const uint64_t version_;
   MethodTimer<BudgetHold, &BudgetHold::on_timer> timer_{*this};
 };
 
@@ -96,9 +96,9 @@ void Worker::meter_changed(Meter& meter) {
   for (RuleShard* shard : shards) shard->meter_changed();
 }
 
-void Worker::start_hold(std::shared_ptr<Meter> meter, uint64_t epoch, int64_t hold_ms) {
+void Worker::start_hold(std::shared_ptr<Meter> meter, uint64_t version, int64_t hold_ms) {
   const int id = meter->id;
-  holds_[id] = std::make_unique<BudgetHold>(*this, std::move(meter), epoch, hold_ms);
+  holds_[id] = std::make_unique<BudgetHold>(*this, std::move(meter), version, hold_ms);
 }
 
 int64_t Worker::resolve(ResolveRequester& requester, int rule_id, const std::string& host) {

@@ -53,7 +53,7 @@ class Worker {
   void filters_changed(int rule_id);
   void meter_changed(Meter& meter);
   /** Resets the connections of an exhausted meter after `hold_ms`, unless its budget is raised before. */
-  void start_hold(std::shared_ptr<Meter> meter, uint64_t epoch, int64_t hold_ms);
+  void start_hold(std::shared_ptr<Meter> meter, uint64_t version, int64_t hold_ms);
   void resolved(int64_t token, const ResolveAnswer& answer);
   void stop();
 

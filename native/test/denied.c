@@ -20,7 +20,7 @@ ssize_t splice(int from, off64_t* from_offset, int to, off64_t* to_offset, size_
   return real(from, from_offset, to, to_offset, size, flags);
 }
 
-/** Calls by number, which have at most six arguments. */
+/** Handles calls by number, which have at most six arguments. */
 long syscall(long number, ...) {
   if (number == kEpollPwait2 && getenv("DENY_FINE_WAIT")) return refuse();
   long (*real)(long, ...) = dlsym(RTLD_NEXT, "syscall");

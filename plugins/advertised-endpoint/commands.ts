@@ -8,13 +8,13 @@ const put = (api: Api, advertised_endpoint: string | null) =>
 
 const show = defineCommand({
   name: 'settings show',
-  summary: 'Show the endpoint that enrollment URIs carry.',
+  summary: 'Show the endpoint in enrollment URIs.',
   run: async ({ api, print }) => print.data(await api.get<Setting>(url))
 })
 
 const set = defineCommand({
   name: 'settings set-endpoint',
-  summary: 'Put an endpoint over the configured one.',
+  summary: 'Override the configured endpoint.',
   args: Type.Object({
     endpoint: Type.String({ description: 'HOST:PORT that the server certificate covers.' })
   }),

@@ -1,12 +1,12 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Fault } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { endpointFault } from './endpoint-fault.ts'
 import { Override } from './entities.ts'
-import { judge } from './judge.ts'
 
 export type Source = 'override' | 'seed' | 'loopback'
 
-/** Where agents are sent. Without an effective endpoint there is no source, and the fault says why. */
+/** The endpoint for agents. Without an effective one, `source` is null and `fault` has the reason. */
 export type Resolved = { readonly override: string | null } & (
   | { readonly effective: string; readonly source: Source; readonly fault: null }
   | { readonly effective: null; readonly source: null; readonly fault: Fault }
@@ -14,20 +14,20 @@ export type Resolved = { readonly override: string | null } & (
 
 export interface Endpoint {
   resolve(em: EntityManager): Promise<Resolved>
-  /** Why there is no effective endpoint; unlike `resolve`, for use before the listener is up, too. */
+  /** Returns why there is no effective endpoint. Unlike `resolve`, it works before the listener is open. */
   check(em: EntityManager): Promise<Fault | null>
-  /** Throws the fault of an endpoint that agents could not use; null or '' clears. */
+  /** Throws if agents could not use the endpoint; null or '' clears the override. */
   setOverride(endpoint: string | null, em: EntityManager): Promise<Resolved>
 }
 
 const id = 'override'
 
 export function openEndpoint({ control, clock }: Kernel): Endpoint {
-  /** Fail-closed: one that cannot be used never falls through to the next. */
+  /** Fails closed: if an endpoint cannot be used, the next one is not tried. */
   async function choose(em: EntityManager) {
     const override = (await em.findOne(Override, { id }))?.endpoint ?? null
     const wanted = override ?? control.configuredEndpoint
-    return { override, wanted, fault: wanted === null ? null : judge(wanted, control.certificate) }
+    return { override, wanted, fault: wanted === null ? null : endpointFault(wanted, control.certificate) }
   }
 
   async function resolve(em: EntityManager): Promise<Resolved> {
@@ -46,7 +46,7 @@ export function openEndpoint({ control, clock }: Kernel): Endpoint {
         await em.nativeDelete(Override, { id })
         return resolve(em)
       }
-      const fault = judge(endpoint, control.certificate)
+      const fault = endpointFault(endpoint, control.certificate)
       if (fault) throw fault
       await em.upsert(Override, { id, endpoint, updatedAt: clock.now() })
       return resolve(em)

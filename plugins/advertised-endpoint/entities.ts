@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core'
 
-/** One row at most: what the operator has set over the seed of the configuration. */
+/** At most one row: the operator's override of the configured endpoint. */
 export const Override = defineEntity({
   name: 'AdvertisedEndpoint',
   tableName: 'advertised_endpoint',

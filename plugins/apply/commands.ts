@@ -17,7 +17,7 @@ const prune = Type.Optional(
 const renewMs = 20_000
 
 function show(plan: readonly Step[], print: CommandCall<object>['print']): void {
-  if (plan.length === 0) print.line('nothing to do: the server is as the file says')
+  if (plan.length === 0) print.line('nothing to do: the server matches the file')
   else
     print.data(
       plan,
@@ -26,7 +26,7 @@ function show(plan: readonly Step[], print: CommandCall<object>['print']): void 
     )
 }
 
-/** Returns the text below the table, which may be truncated to the width of the terminal. */
+/** Returns the text below the table, whose cells may be cut to the width of the terminal. */
 const changesIn = (plan: readonly Step[]): string =>
   plan
     .filter(({ changes }) => changes.length > 0)
@@ -63,7 +63,7 @@ const exportAll = defineCommand({
 
 const diff = defineCommand({
   name: 'diff',
-  summary: 'Show what `apply` would do, and from which value to which.',
+  summary: 'Show the plan of `apply`, with old and new values.',
   args: Type.Object({ file: File, prune }),
   positional: ['file'],
   async run(call) {
@@ -113,9 +113,9 @@ async function leased(api: Api, work: (renew: () => Promise<void>) => Promise<vo
 
 async function isConfirmed({ input }: Pick<CommandCall<object>, 'input'>): Promise<boolean> {
   if (!('isTTY' in input) || input.isTTY !== true)
-    throw new Fault(wrongUsage, 'standard input is no terminal: check the plan, then give --yes')
+    throw new Fault(wrongUsage, 'standard input is not a terminal: check the plan, then give --yes')
   const terminal = createInterface({ input, output: process.stderr })
-  const answer = await terminal.question('Do it? [y/N] ')
+  const answer = await terminal.question('Apply these changes? [y/N] ')
   terminal.close()
   return /^y(es)?$/i.test(answer.trim())
 }

@@ -1,5 +1,5 @@
-// Two that bring the server into different states at once would undo each other: one of them waits. In memory, since a
-// restart of the server ends what either was doing.
+// Leases for runs of `apply`, because two runs at once would undo each other's changes. They are kept in memory: after
+// a restart of the server a run begins again.
 import { defineCode, Fault, notFound } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
@@ -18,42 +18,42 @@ interface Lease {
 export type Leases = ReturnType<typeof openLeases>
 
 export function openLeases({ clock }: Kernel) {
-  const leases = new Map<string, Lease>() // by whose resources it is about
+  const leases = new Map<string, Lease>() // by the user whose resources it covers, '' for all
 
-  /** A user touches only their own; superadmins all. */
+  /** The resources that a caller may change: its own, or all for a superadmin. */
   const scopeOf = ({ role, userId }: Principal): string => (role === 'superadmin' ? '' : userId)
 
-  const live = (scope: string): Lease | undefined => {
+  const activeLease = (scope: string): Lease | undefined => {
     const lease = leases.get(scope)
     if (lease && lease.until > clock.now()) return lease
     leases.delete(scope)
     return undefined
   }
 
-  function mine(id: string, principal: Principal): Lease {
-    const lease = live(scopeOf(principal))
-    if (lease?.id !== id) throw new Fault(notFound, 'this lease is over; begin again: what was done is kept')
+  function ownLease(id: string, principal: Principal): Lease {
+    const lease = activeLease(scopeOf(principal))
+    if (lease?.id !== id) throw new Fault(notFound, 'the lease has ended; run apply again to complete it')
     return lease
   }
 
   return {
     take(principal: Principal) {
       const scope = scopeOf(principal)
-      const other = live(scope)
+      const other = activeLease(scope)
       if (other)
         throw new Fault(
           applyInProgress,
-          `${other.userId} applies a file at this moment; try again when it is done, in ${leaseMs / 1000} s at most`
+          `${other.userId} is applying a file; try again when it is done, or ${leaseMs / 1000} s after a crash`
         )
       const lease = { id: newId(clock.now()), userId: principal.userId, until: clock.now() + leaseMs }
       leases.set(scope, lease)
       return lease.id
     },
     renew(id: string, principal: Principal) {
-      mine(id, principal).until = clock.now() + leaseMs
+      ownLease(id, principal).until = clock.now() + leaseMs
     },
     end(id: string, principal: Principal) {
-      if (mine(id, principal)) leases.delete(scopeOf(principal))
+      if (ownLease(id, principal)) leases.delete(scopeOf(principal))
     }
   }
 }

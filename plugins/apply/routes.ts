@@ -41,7 +41,7 @@ const end = defineRoute({
   action: 'apply.end',
   access: 'user',
   status: 204,
-  summary: 'Returns the lease.',
+  summary: 'Ends the lease.',
   schema: () => ({ params: Params, reply: Type.Void() }),
   run: async ({ leases }: Deps, { params, principal }) => leases.end(params.lease_id, principal)
 })

@@ -54,7 +54,7 @@ export function openAuditLog(kernel: Kernel<typeof keys>) {
     {
       name: 'svc_audit_entries_total',
       type: 'counter',
-      help: 'Entries written to the audit log; folded denials are one.',
+      help: 'Entries written to the audit log; aggregated denials count as one.',
       labels: ['outcome'],
       samples: Object.entries(entriesWritten).map(([outcome, value]) => ({ labelValues: [outcome], value }))
     }

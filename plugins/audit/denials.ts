@@ -7,7 +7,7 @@ import { Entry } from './entities.ts'
 
 const minuteMs = 60_000
 const maxAnonymous = 1000 // entries a minute without an authenticated principal
-const reservedForOthers = 16 // of these: one for each code, for all addresses beyond the maximum
+const reservedForOthers = 16 // of these: entries for addresses beyond the maximum, one per code
 
 interface Aggregate {
   readonly entry: Entry

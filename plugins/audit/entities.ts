@@ -15,7 +15,7 @@ export const Entry = defineEntity({
     actor: p.string().length(32).nullable(),
     role: p.string().length(10).$type<Decision['role']>().nullable(),
     authMethod: p.string().length(16).$type<Decision['authMethod']>(),
-    remoteAddr: p.string().length(64).nullable(), // null: several, beyond the entries of a minute
+    remoteAddr: p.string().length(64).nullable(), // null: several addresses, beyond the maximum of a minute
     method: p.string().length(10),
     path: p.string().length(512),
     action: p.string().length(64),

@@ -15,7 +15,7 @@ export const EntryRow = closed({
   role: orNull(Type.Union([Type.Literal('superadmin'), Type.Literal('user')])),
   auth_method: Type.String({ description: 'operator_token, api_token, session or none.' }),
   remote_addr: orNull(
-    Type.String({ description: 'null: several addresses, beyond the entries of a minute.' })
+    Type.String({ description: 'null: several addresses, beyond the maximum of a minute.' })
   ),
   method: Type.String(),
   path: Type.String({ description: 'Without the query; at most 512 characters.' }),

@@ -31,7 +31,7 @@ export function openPasswords({ store, clock, users, sessions, attempt, hashPool
     return row && isMatch && clock.now() < (row.expiresAt ?? Infinity) ? row : null
   }
 
-  /** Sessions of a temporary password may do little else than change it. */
+  /** Stores a password. Sessions with a temporary one can do little but change it. */
   async function set(em: EntityManager, userId: string, hash: string, duration: Duration): Promise<void> {
     await em.upsert(Password, { userId, ...columnsOf(hash, duration, clock.now()) })
   }

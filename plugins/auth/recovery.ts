@@ -86,7 +86,7 @@ export function openRecovery(deps: Deps) {
 function resetOptionsOf({ new_password, temporary = true, keep_api_tokens }: ResetBody): ResetOptions {
   if (new_password !== undefined) refuseWeak(new_password)
   else if (!temporary)
-    throw new Fault(invalidPasswordReset, 'temporary: false needs a new_password; a made one is temporary')
+    throw new Fault(invalidPasswordReset, 'temporary: false needs a new_password; a random one is temporary')
   return {
     newPassword: new_password ?? null,
     duration: temporary ? 'temporary' : 'permanent',

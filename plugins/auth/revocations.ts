@@ -1,4 +1,4 @@
-// Repeated on a restored store: passwords changed since the backup, and the end of all sessions.
+// Revocations on a restored store: it takes over passwords changed since the backup, and ends all sessions.
 import { revocationSlot } from '../../kernel/store/revocation.ts'
 
 export const revocations = [

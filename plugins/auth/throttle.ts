@@ -11,7 +11,7 @@ export interface Attempt {
   readonly remoteAddr: string
 }
 
-/** How many failures within `windowMs` lock or slow one key. */
+/** The number of failures within `windowMs` that locks or slows one key. */
 interface Limit {
   readonly keyOf: (attempt: Attempt) => string
   readonly failures: number
@@ -62,7 +62,7 @@ export function openThrottle({ store, clock }: Pick<Kernel, 'store' | 'clock'>, 
 
   const check = (attempt: Attempt): Promise<void> => store.read(em => refuseLocked(em, attempt))
 
-  /** For an action that is no attempt at a secret: only the lock of the address counts. */
+  /** Checks only the lock of the address, for an action that is no attempt at a secret. */
   const checkAddress = (attempt: Attempt): Promise<void> =>
     store.read(em => refuseLocked(em, attempt, [addressLimit]))
 
@@ -91,7 +91,7 @@ export function openThrottle({ store, clock }: Pick<Kernel, 'store' | 'clock'>, 
     })
   }
 
-  /** After the right secret: forgets the failures of this subject at this address. */
+  /** Deletes the failures of this subject at this address, after the right secret. */
   async function clear(attempt: Attempt): Promise<void> {
     const id = idOf(callerLimit, attempt)
     const hasFailed = await store.read(em => em.count(Failures, { id }))

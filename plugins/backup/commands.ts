@@ -22,7 +22,7 @@ const backup = defineCommand({
 
 const restore = defineCommand({
   name: 'restore',
-  summary: 'Make a backup the store of a data directory; its server must be stopped.',
+  summary: 'Replace the store of a data directory with a backup; its server must be stopped.',
   args: Type.Object({
     file: Type.String({ description: 'A file that sluice backup has written.' }),
     revocations_from: Type.Optional(

@@ -48,19 +48,19 @@ export async function onStore<T>(file: string, work: (em: EntityManager) => Prom
   }
 }
 
-/** Works beside a running server: SQLite copies the state that was committed when it began. */
+/** Writes a backup, also beside a running server: SQLite copies the state that was committed when it began. */
 export async function writeBackup(source: Source, to: string): Promise<{ file: string; bytes: number }> {
   const store = join(source.dataDir, 'sluice.db')
   if (!existsSync(store))
     throw new Fault(wrongUsage, `there is no store in ${source.dataDir}; give its --data-dir or --config`)
-  const file = placeOf(to, source.now)
+  const file = backupFile(to, source.now)
   if (existsSync(file) && !isBackup(file))
-    throw new Fault(wrongUsage, `${file} is there and is no backup; it is not overwritten`)
+    throw new Fault(wrongUsage, `${file} exists and is not a backup; it is not overwritten`)
   const draft = `${file}.${process.pid}.tmp`
   try {
     await onStore(store, em => em.execute('vacuum into ?', [draft]))
     chmodSync(draft, 0o600)
-    await onStore(draft, em => enclose(partsOf(source), em))
+    await onStore(draft, em => addParts(partsOf(source), em))
     sync(draft)
     renameSync(draft, file)
     sync(dirname(file))
@@ -74,7 +74,7 @@ export async function writeBackup(source: Source, to: string): Promise<{ file: s
   return { file, bytes: statSync(file).size }
 }
 
-function placeOf(to: string, now: number): string {
+function backupFile(to: string, now: number): string {
   const path = resolve(to)
   const isDir = existsSync(path) && statSync(path).isDirectory()
   const name = `sluice-${timestamp(now).replaceAll(/[-:]|\.\d+/g, '')}.backup`
@@ -84,7 +84,7 @@ function placeOf(to: string, now: number): string {
 }
 
 function partsOf({ dataDir, keys, version, now }: Source): Parts {
-  const leaf = currentCertificate(dataDir, keys)
+  const current = currentCertificate(dataDir, keys)
   const text = (file: string): string | undefined =>
     existsSync(file) ? readFileSync(file, 'utf8') : undefined
   const next = text(nextFile(dataDir))
@@ -93,13 +93,13 @@ function partsOf({ dataDir, keys, version, now }: Source): Parts {
     format,
     made_at: timestamp(now),
     version,
-    ...(leaf && { certificate: `${leaf.cert.trim()}\n${leaf.key.trim()}\n` }),
+    ...(current && { certificate: `${current.cert.trim()}\n${current.key.trim()}\n` }),
     ...(next !== undefined && { next_certificate: next }),
     ...(token !== undefined && { operator_token: token })
   }
 }
 
-async function enclose(parts: Parts, em: EntityManager): Promise<void> {
+async function addParts(parts: Parts, em: EntityManager): Promise<void> {
   await em.execute('create table sluice_backup (name text not null primary key, value text not null)')
   for (const row of Object.entries(parts)) await em.execute('insert into sluice_backup values (?, ?)', row)
   await em.execute(`pragma application_id = ${applicationId}`)

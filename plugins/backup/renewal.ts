@@ -21,7 +21,7 @@ export async function renew(
   em: EntityManager
 ): Promise<Renewed> {
   const before = await storeValue('main', 'generation', em)
-  const lineage = (await storeValue('main', 'lineage', em)) ?? before ?? ''
+  const lineage = (await storeValue('main', 'lineage', em)) ?? before ?? '' // the first generation; restores keep it
   const put = (name: string, value: string) =>
     em.execute('insert or replace into kernel_fact (name, value) values (?, ?)', [name, value], 'run')
   await put('lineage', lineage)
@@ -32,7 +32,7 @@ export async function renew(
   try {
     await em.execute('attach database ? as old', [old], 'run')
     if (((await storeValue('old', 'lineage', em)) ?? (await storeValue('old', 'generation', em))) !== lineage)
-      return unread(`${old} does not continue this backup`)
+      return unread(`${old} is not a later state of this backup`)
     return await inTransaction(em, async () => ({
       revoked: await revokeAgain(revocations, now, em),
       ...(await certificateOf(oldDir, em))

@@ -39,7 +39,7 @@ export interface Restored {
 
 export async function restore(options: Restore): Promise<Restored> {
   const { file, dataDir, oldDir, revocations, version, now } = options
-  if (!existsSync(file) || !isBackup(file)) throw new Fault(wrongUsage, `${file} is no backup of sluice`)
+  if (!existsSync(file) || !isBackup(file)) throw new Fault(wrongUsage, `${file} is not a backup of sluice`)
   const releases = new Releases()
   try {
     const store = await openDataDir(dataDir, releases.defer)

@@ -42,7 +42,7 @@ const kernelRevocations: readonly Revocation[] = [
   },
   {
     table: 'kernel_user',
-    title: 'users who are superadmins no more',
+    title: 'users who are no longer superadmins',
     sql: `update kernel_user set role = 'user' where role = 'superadmin'
       and ${isNow('kernel_user', "o.role = 'user'")} returning id as name`
   },

@@ -5,13 +5,13 @@ import type { Plugin } from '../../kernel/plugin.ts'
 /** Throws a Fault that lists commands with the same name, or with the name of a group. `own`: commands of no plugin. */
 export function refuseDuplicateCommands(plugins: readonly Plugin[], own: readonly Command[]): void {
   const claims = [{ name: 'sluice', commands: own }, ...plugins].flatMap(({ name: by, commands = [] }) =>
-    commands.map(({ name }) => ({ name, words: `command ${name} of ${by}` }))
+    commands.map(({ name }) => ({ name, label: `command ${name} of ${by}` }))
   )
   const problems = claims.flatMap((one, at) =>
     claims
       .slice(at + 1)
       .filter(other => clash(one.name, other.name))
-      .map(other => `${one.words} and ${other.words} conflict: disable one of the plugins`)
+      .map(other => `${one.label} and ${other.label} conflict: disable one of the plugins`)
   )
   if (problems.length > 0) throw new Fault(pluginFailed, problems.join('\n'))
 }

@@ -32,15 +32,15 @@ const login = defineCommand({
   needs: 'nothing',
   async run(call) {
     const { user, server: given } = call.args
-    const at = originIn(given, call.env)
+    const origin = originIn(given, call.env)
     const password = await askSecret(call, { variable: 'SVC_PASSWORD', prompt: `Password of ${user}: ` })
-    const made = await exchange(call, { at, user, password })
+    const created = await exchange(call, { origin, user, password })
     const file = credentialFile(call.env)
-    const before = readLogin(file, at)
-    writeLogin(file, at, made)
+    const before = readLogin(file, origin)
+    writeLogin(file, origin, created)
     if (before)
-      await revoke(call, at, { ...before, token: before.user_id === user ? made.token : before.token })
-    call.print.data({ server: at, user_id: user, expires_at: made.expires_at, file })
+      await revoke(call, origin, { ...before, token: before.user_id === user ? created.token : before.token })
+    call.print.data({ server: origin, user_id: user, expires_at: created.expires_at, file })
   }
 })
 
@@ -50,20 +50,20 @@ const logout = defineCommand({
   args: Type.Object({ server, insecure_http }),
   needs: 'nothing',
   async run(call) {
-    const at = originIn(call.args.server, call.env)
+    const origin = originIn(call.args.server, call.env)
     const file = credentialFile(call.env)
-    const found = readLogin(file, at)
-    if (!found) throw new Fault(unauthenticated, `there is no login to ${at} on this machine`)
-    await revoke(call, at, found)
-    writeLogin(file, at, null)
-    call.print.data({ server: at, user_id: found.user_id })
+    const found = readLogin(file, origin)
+    if (!found) throw new Fault(unauthenticated, `there is no login to ${origin} on this machine`)
+    await revoke(call, origin, found)
+    writeLogin(file, origin, null)
+    call.print.data({ server: origin, user_id: found.user_id })
   }
 })
 
 export const commands = [login, logout]
 
 interface PasswordLogin {
-  readonly at: string
+  readonly origin: string
   readonly user: string
   readonly password: string
 }
@@ -71,11 +71,11 @@ interface PasswordLogin {
 type Call = CommandCall<{ readonly origin?: string }>
 
 /** Issues a credential. The session lasts for these three requests. */
-async function exchange(call: Call, { at, user, password }: PasswordLogin): Promise<Login> {
-  const { request } = call.connect(at, '') as CliApi // what openApi returns
-  const entered = await request('POST', '/v1/auth/login', { body: { user_id: user, password } })
-  const cookie = (entered.headers.getSetCookie()[0] ?? '').split(';', 1)[0] ?? ''
-  const headers = { cookie, origin: call.args.origin ?? new URL(at).origin, 'x-svc-csrf': '1' }
+async function exchange(call: Call, { origin, user, password }: PasswordLogin): Promise<Login> {
+  const { request } = call.connect(origin, '') as CliApi // what openApi returns
+  const session = await request('POST', '/v1/auth/login', { body: { user_id: user, password } })
+  const cookie = (session.headers.getSetCookie()[0] ?? '').split(';', 1)[0] ?? ''
+  const headers = { cookie, origin: call.args.origin ?? new URL(origin).origin, 'x-svc-csrf': '1' }
   try {
     const path = `/v1/users/${encodeURIComponent(user)}/credentials`
     const body = { label: `cli@${hostname()}`.slice(0, 64), expires_in_secs: lifetimeSecs }
@@ -89,11 +89,12 @@ async function exchange(call: Call, { at, user, password }: PasswordLogin): Prom
 }
 type Issued = Pick<Login, 'credential_id' | 'token'> & { readonly created_at: string }
 
-/** Revokes a credential. One that no longer exists or is no longer valid needs nothing. */
-async function revoke(call: Pick<Call, 'connect' | 'print'>, at: string, login: Login): Promise<void> {
+/** Revokes a credential, if it still exists and is valid. */
+async function revoke(call: Pick<Call, 'connect' | 'print'>, origin: string, login: Login): Promise<void> {
   const { user_id: user, credential_id: id, token } = login
   try {
-    await call.connect(at, token).send('DELETE', `/v1/users/${encodeURIComponent(user)}/credentials/${id}`)
+    const path = `/v1/users/${encodeURIComponent(user)}/credentials/${id}`
+    await call.connect(origin, token).send('DELETE', path)
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     if (/^(unauthenticated|credential_not_found|user_not_found)$/.test(error.errorCode.code)) return

@@ -5,11 +5,11 @@ import { cut, fit, pad, widthOf } from './width.ts'
 type Row = Readonly<Record<string, unknown>>
 type Cell = Column<never>
 
-/** Prints results as tables or JSON. `out`: standard output; `aside`: standard error; `width`: of the terminal. */
+/** Prints results as tables or JSON. `out`: standard output; `err`: standard error; `width`: of the terminal. */
 export function openPrint(
   output: 'table' | 'json',
   out: (text: string) => void,
-  aside: (text: string) => void,
+  err: (text: string) => void,
   width = Number.POSITIVE_INFINITY
 ): Print {
   return {
@@ -21,7 +21,7 @@ export function openPrint(
       if (last !== undefined) out(last)
     },
     value: (name, text) => out(output === 'json' ? JSON.stringify({ [name]: text }, null, 2) : text),
-    line: text => (output === 'json' ? aside(text) : out(text))
+    line: text => (output === 'json' ? err(text) : out(text))
   }
 }
 

@@ -15,7 +15,7 @@ const idsPerQuery = 1000
 
 export type ClientAdministration = ReturnType<typeof openClients>
 
-/** The service `clients`, and what only the routes use. */
+/** Returns the service `clients`, with more methods for the routes. */
 export function openClients(kernel: Kernel) {
   const { clock, identity, control, filled } = kernel
   return {
@@ -63,9 +63,9 @@ function openTokens({ clock, identity, control }: Kernel): Tokens {
     },
 
     async isTokenAvailable(tokenHash, clientId, em) {
-      const user = await em.findOne(Client, { tokenHash })
+      const owner = await em.findOne(Client, { tokenHash })
       return (
-        (user === null || user.id === clientId) && (await em.count(SpentToken, { hash: tokenHash })) === 0
+        (owner === null || owner.id === clientId) && (await em.count(SpentToken, { hash: tokenHash })) === 0
       )
     },
 

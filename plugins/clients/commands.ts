@@ -49,7 +49,7 @@ const setAddress = defineCommand({
   }
 })
 
-/** A command that sends one request about a client and prints what happened to it. */
+/** Returns a command that sends one request about a client and prints the result. */
 const actionCommand = (
   { name, summary }: Pick<Command, 'name' | 'summary'>,
   { method, suffix, result }: { method: 'POST' | 'DELETE'; suffix: string; result: string }

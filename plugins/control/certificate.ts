@@ -1,4 +1,4 @@
-// The certificate that agents pin: made once and kept, or configured by the operator. It is never replaced by itself.
+// The certificate that agents pin: made once and kept, or configured by the operator. It never changes by itself.
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -18,7 +18,7 @@ export interface CertificateFiles {
 
 /** The operator's settings of the certificate. */
 export interface CertificateSettings extends Partial<CertificateFiles> {
-  /** Hosts that a self-made certificate covers, beside this machine's own. */
+  /** Hosts that a self-signed certificate covers besides this machine's own. */
   readonly names?: readonly string[]
 }
 
@@ -54,7 +54,7 @@ export function readCertificate({ certPath, keyPath = certPath }: CertificateFil
   try {
     requirePrivateFile(keyPath, 'a private key')
     const [text, key] = [readFileSync(certPath, 'utf8'), readFileSync(keyPath, 'utf8')]
-    const cert = text.match(certificates)?.join('\n') ?? '' // without a key in the same file
+    const cert = text.match(certificates)?.join('\n') ?? '' // leaves out a key in the same file
     const own = new X509Certificate(cert)
     if (!own.checkPrivateKey(createPrivateKey(key))) throw new Error('the key belongs to another certificate')
     return { cert, key, fingerprint: fingerprintOf(own) }

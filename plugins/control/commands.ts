@@ -17,24 +17,24 @@ const show = defineCommand({
 
 const reissue = defineCommand({
   name: 'cert reissue',
-  summary: 'Make a new certificate, or stage it for the clients to learn; the server must be stopped.',
+  summary: 'Make a new certificate, or stage it as the next one; the server must be stopped.',
   args: Type.Object({
     san: Type.Optional(
-      Type.Array(Type.String(), { description: 'Names and addresses that it covers, beside this host.' })
+      Type.Array(Type.String(), { description: 'Names and addresses that it covers besides this host.' })
     ),
     rotate: Type.Optional(
-      Type.Boolean({ description: 'Let it wait as next, until the clients trust it and cert activate.' })
+      Type.Boolean({ description: 'Stage it as the next one, until the clients trust it and cert activate.' })
     ),
     from: Type.Optional(
-      Type.String({ description: 'PEM file of your own certificate, perhaps with its key.' })
+      Type.String({ description: 'PEM file of your own certificate, with or without its key.' })
     ),
-    key: Type.Optional(Type.String({ description: 'PEM file of the key, when it does not lie in --from.' }))
+    key: Type.Optional(Type.String({ description: 'PEM file of the key, if it is not in --from.' }))
   }),
   needs: 'data',
   async run(call) {
     const { san, rotate, from, key } = call.args
     if ((san === undefined) === (from === undefined))
-      throw new Fault(wrongUsage, 'say either --san NAME... or --from FILE')
+      throw new Fault(wrongUsage, 'give either --san NAME... or --from FILE')
     const source =
       from === undefined ? { names: san ?? [] } : { from: { certPath: from, keyPath: key ?? from } }
     const rotation = await rotationOf(call)
@@ -45,10 +45,10 @@ const reissue = defineCommand({
 
 const activate = defineCommand({
   name: 'cert activate',
-  summary: 'Switch to the certificate that waits; the server must be stopped.',
+  summary: 'Switch to the staged certificate; the server must be stopped.',
   args: Type.Object({
     force: Type.Optional(
-      Type.Boolean({ description: 'Although clients do not know it: they must be enrolled again.' })
+      Type.Boolean({ description: 'Even if clients do not know it yet: they must be enrolled again.' })
     )
   }),
   needs: 'data',

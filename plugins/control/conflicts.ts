@@ -1,5 +1,4 @@
-// Detects two machines with one bundle: they would take the session from each other without end.
-
+// Detects two machines with one bundle: they would take the session from each other endlessly.
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 
@@ -14,7 +13,7 @@ const maxSwapsAMinute = 5
 export function openConflicts({ clock, log }: Pick<Kernel, 'clock' | 'log'>) {
   const swaps = new Map<string, Swaps>()
 
-  /** Whether two processes have swapped the session too often: more than 5 times in a minute. */
+  /** Returns true if two processes have swapped the session too often: more than 5 times in a minute. */
   function isConflict(older: Peer, { clientId, instanceId, remoteAddr }: Peer): boolean {
     if (older.instanceId === instanceId) return false
     const now = clock.now()

@@ -20,7 +20,7 @@ import { type keys, settingsOf } from './settings.ts'
 
 export async function openControl(options: ControlOptions): Promise<ControlHost> {
   const { store, clock, log, codec, filled, preAuthHandlers } = options
-  // The kernel has checked them against these keys.
+  // The kernel has validated them against these keys.
   const settings = settingsOf(options.config as Static<typeof keys>)
   const certificate = await openCertificate(options.dataDir, settings.certificate)
   const generation = await openGeneration(store)
@@ -74,6 +74,6 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   }
 }
 
-/** The kinds by name, in the order in which they are sent: what limits an object comes before it. */
+/** Returns the kinds by name in the order in which they are sent: a limit comes before the objects that it limits. */
 const sendOrder = (filled: readonly { readonly value: ObjectKind }[]): ReadonlyMap<string, ObjectKind> =>
   new Map(filled.toReversed().map(({ value }) => [value.kind, value]))

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core'
 
-/** The next certificate that an agent trusts. Counts only while the client has the same token. */
+/** The next certificate that an agent trusts. Valid only while the client has the same token. */
 export const NextPinRow = defineEntity({
   name: 'NextPinRow',
   tableName: 'control_next_pin',

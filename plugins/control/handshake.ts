@@ -28,7 +28,7 @@ interface Options extends Pick<ControlOptions, 'store' | 'clock' | 'filled' | 'v
   readonly generation: string
 }
 
-/** Returns the function that answers Hello. It throws Refused where the agent is not let in. */
+/** Returns the function that answers Hello. It throws Refused for an agent that may not connect. */
 export const openHandshake =
   ({ store, clock, filled, version, generation }: Options) =>
   async (

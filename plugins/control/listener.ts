@@ -12,11 +12,11 @@ const authenticateMs = 10_000
 const maxUnauthenticated = 256
 const maxUnauthenticatedOfNetwork = 16
 
-/** A stream without authentication: closed after 10 s, or when newer ones need its place. */
+/** An unauthenticated stream. It is closed after 10 s, or earlier when newer ones need its place. */
 export interface IncomingStream {
   readonly socket: TLSSocket
   readonly remoteAddr: string
-  /** The stream is authenticated and stays. */
+  /** Keeps the stream open: it is authenticated. */
   admit(): void
 }
 
@@ -31,7 +31,7 @@ export class Listener {
   readonly #server: Server
   readonly #secureContext: ReturnType<typeof createSecureContext>
   readonly #sockets = new Set<Socket>()
-  readonly #unauthenticated = new Map<Socket, string>() // to their network, the oldest first
+  readonly #unauthenticated = new Map<Socket, string>() // socket to network, the oldest first
 
   constructor(options: Options) {
     const { cert, key } = options.certificate
@@ -58,7 +58,7 @@ export class Listener {
   async close(): Promise<void> {
     const closed = this.#server.listening ? once(this.#server, 'close') : undefined
     this.#server.close()
-    await new Promise(resolve => setImmediate(resolve)) // the last frames go out
+    await new Promise(resolve => setImmediate(resolve)) // sends the last frames
     for (const socket of this.#sockets) socket.destroy()
     await closed
   }

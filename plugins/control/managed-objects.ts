@@ -50,7 +50,7 @@ export function openManagedObjects({ requestIds, pending, kinds, sessions }: Ser
   }
 }
 
-/** Writes the row of an object under a new revision, which is returned. A cut stays one. */
+/** Writes the row of an object with a new revision, which is returned. A cut never becomes a drain. */
 export async function writeRow(
   em: EntityManager,
   { clientId, kind, id }: ObjectKey,

@@ -52,7 +52,7 @@ export function openCounters() {
       {
         name: 'svc_auth_failures_total',
         type: 'counter',
-        help: 'Callers and agents that were not let in, by code.',
+        help: 'Failed authentications of callers and agents, by code.',
         labels: ['reason'],
         samples: samplesOf(failures)
       }

@@ -1,4 +1,4 @@
-// While a certificate is staged, every agent that joins is told to trust it beside the present one.
+// While a certificate is staged, every agent that joins is asked to trust it, too.
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { NextPin } from '../../kernel/wire/control.ts'

@@ -1,11 +1,11 @@
-// Keeps one connected agent in step with the store: after a join, a change, a time-out and a crash alike. It reads what
-// changed when it can send, so that a slow agent costs no memory. README.md draws its states.
+// Keeps one connected agent up to date with the store, after a join, a change, a time-out or a crash. It reads changes
+// only when it can send them, so a slow agent costs no memory. README.md shows its states.
 import type { ApplyResult, ManagedObject } from '../../kernel/control/managed-objects.ts'
 import { ManagedObjectRow } from '../../kernel/identity/entities.ts'
 import { logSendFailed, type OutboxOptions, PushWindow, retryMs } from './push-window.ts'
 import { reconcile } from './reconcile.ts'
 
-const maxUnrecorded = 10_000 // reports of the agent that are not on disk yet, before its next message waits
+const maxUnrecorded = 10_000 // reports of the agent that are not on disk yet; beyond, its next message waits
 
 export class Outbox {
   readonly #options: OutboxOptions
@@ -15,7 +15,7 @@ export class Outbox {
   #cursor = 0 // the revision up to which rows were read
   #hasChanges = false
   #mustReconcile = false
-  #resume = (): void => {} // of 'idle' and 'paused'
+  #resume = (): void => {} // ends 'idle' and 'paused'
 
   constructor(options: OutboxOptions) {
     this.#options = options
@@ -37,13 +37,13 @@ export class Outbox {
       }
   }
 
-  /** Rows of the client have changed. */
+  /** Called when rows of the client have changed. */
   wake(): void {
     this.#hasChanges = true
     if (this.#state === 'idle') this.#resume()
   }
 
-  /** Records a result that the agent reports by itself. Resolves later where too many are not on disk yet. */
+  /** Records a result that the agent reports by itself. Waits for the disk when too many are not recorded yet. */
   async report(object: Pick<ManagedObject, 'kind' | 'id' | 'revision'>, result: ApplyResult): Promise<void> {
     const { clientId } = this.#options.peer
     const removal = result.status === 'removed' ? 'drain' : null
@@ -63,7 +63,7 @@ export class Outbox {
     await reconcile({ ...this.#options, rows, digest, window: this.#window, wake: () => this.wake() })
   }
 
-  /** Returns when the stream has ended or the agent is to be reconciled again. */
+  /** Returns when the stream has ended or the agent must be reconciled again. */
   async #sendChanges(): Promise<void> {
     const { ended } = this.#options.stream
     for (;;) {
@@ -74,7 +74,7 @@ export class Outbox {
     }
   }
 
-  /** Rows of loaded kinds that changed since the last call, in the order of their change. */
+  /** Returns the rows of loaded kinds that changed since the last call, in the order of their change. */
   async #changedRows(): Promise<ManagedObject[]> {
     const { store, peer, kinds } = this.#options
     this.#hasChanges = false
@@ -91,7 +91,7 @@ export class Outbox {
       .map(({ clientId, kind, id, revision, removal = null }) => ({ clientId, kind, id, revision, removal }))
   }
 
-  /** Reconciles where the agent has an object without a row: it was refused or removed, and a crash left it there. */
+  /** Reconciles if the agent has an object without a row: it was refused or removed, and left behind by a crash. */
   async #checkKnown({ kind, id }: Pick<ManagedObject, 'kind' | 'id'>): Promise<void> {
     const { store, peer, kinds } = this.#options
     const where = { clientId: peer.clientId, kind, id }

@@ -13,7 +13,7 @@ export class PendingResults {
     this.#clock = clock
   }
 
-  /** Returns null when no result comes in time or the stream ends. */
+  /** Waits for the next result. Returns null when none comes in time or the stream ends. */
   next(object: ObjectKey, change: Change, { ended }: Peer, timeoutSecs: number): Promise<ApplyResult | null> {
     if (ended.aborted) return Promise.resolve(null)
     const { promise, resolve } = Promise.withResolvers<ApplyResult | null>()

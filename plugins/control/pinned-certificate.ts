@@ -1,5 +1,5 @@
-// What the store knows of the certificate: the pinned one, the next one, and the clients that do not know it yet. In SQL:
-// `cert show` reads the store of a running server, without its entities.
+// The pinned certificate in the store, the next one, and the clients that do not know it yet. Uses SQL because
+// `cert show` reads the store of a running server without its entities.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, tlsInvalid } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -57,6 +57,6 @@ function mismatch(now: string, pinned: string | null, next: string | null, count
   const lost = `the certificate is ${now}, and ${count} enrolled clients pin ${pinned}`
   return next === now
     ? `${lost}; it is staged: run sluice cert activate`
-    : `${lost}; go back to theirs and stage this one (sluice cert reissue --rotate --from FILE), ` +
-        'or give the clients up with sluice cert activate --force'
+    : `${lost}; configure theirs again and stage this one (sluice cert reissue --rotate --from FILE), ` +
+        'or run sluice cert activate --force and enroll the clients again'
 }

@@ -22,18 +22,18 @@ export interface OutboxOptions extends Pick<Kernel, 'store' | 'clock' | 'log'> {
 const maxUnanswered = 64
 export const retryMs = 15_000
 
-/** At most 64 messages are unanswered. What has no answer after 15 s is loaded and sent again. */
+/** Keeps at most 64 messages unanswered. One without an answer after 15 s is loaded and sent again. */
 export class PushWindow {
   readonly #options: OutboxOptions
   readonly #sentRevisions = new Map<string, number>() // of unanswered objects, the newest
-  readonly #waiting = new Set<() => void>() // for an answer, to send the next
+  readonly #waiting = new Set<() => void>() // sends that wait for an answer to others
   #unanswered = 0
 
   constructor(options: OutboxOptions) {
     this.#options = options
   }
 
-  /** Returns the bodies of pushes. A removal has none, nor has a row that its owner or the agent's version leaves out. */
+  /** Returns the bodies of pushes. Removals, rows that their plugin leaves out and unsupported kinds have none. */
   async load(rows: readonly ManagedObject[]): Promise<ReadonlyMap<ManagedObject, unknown>> {
     const { kinds, peer, store } = this.#options
     const bodies = new Map<ManagedObject, unknown>()
@@ -59,7 +59,7 @@ export class PushWindow {
         await stream.drained()
         if (stream.ended.aborted) return { answered: Promise.all(sent) }
         if ((this.#sentRevisions.get(objectKey(row)) ?? -1) < row.revision)
-          sent.push(requestIds.within(row, () => this.#deliver(row, bodies.get(row))))
+          sent.push(requestIds.runWith(row, () => this.#deliver(row, bodies.get(row))))
       }
     }
     return { answered: Promise.all(sent) }
@@ -82,7 +82,7 @@ export class PushWindow {
     if (typeof result === 'object') await this.#options.record(row, result)
   }
 
-  /** 'none': the stream has ended, or the agent has answered with an older revision. */
+  /** Returns 'none' if the stream has ended, or the agent has answered with an older revision. */
   async #request(
     kind: ObjectKind,
     row: ManagedObject,

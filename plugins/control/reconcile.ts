@@ -51,7 +51,7 @@ export async function reconcile(options: Options): Promise<void> {
   }
 }
 
-/** Rows with a body to send. The others must not be on the agent, for example a rule whose field no plugin owns. */
+/** Returns rows with a body to send. Others must not be on the agent, for example a rule whose field no plugin owns. */
 async function sendable({ rows, window }: Options): Promise<ManagedObject[]> {
   const wanted: ManagedObject[] = []
   for (let at = 0; at < rows.length; at += chunkSize)
@@ -68,27 +68,27 @@ async function inventory({ peer }: Options): Promise<ObjectsOfAgent> {
     const last = rows.at(-1)
     if (!more) return present
     if (!last || objectKey(last) <= after || present.size > maxInventory)
-      throw new Refused('wire.malformed', 'the inventory does not come to an end')
+      throw new Refused('wire.malformed', 'the inventory does not end')
     after = objectKey(last)
   }
 }
 
-/** Records the removals that the agent has begun or finished, and returns the others: they are to be sent. */
+/** Records the removals that the agent has begun or finished, and returns the others, which must be sent. */
 async function recordRemovals(
   { record }: Options,
   removals: readonly ManagedObject[],
   present: ObjectsOfAgent
 ): Promise<ManagedObject[]> {
   const isDraining = (row: ManagedObject): boolean => present.get(objectKey(row))?.state === 'draining'
-  const [left, gone] = partition(removals, row => present.has(objectKey(row)))
-  const [draining, unsent] = partition(left, row => row.removal === 'drain' && isDraining(row))
+  const [remaining, gone] = partition(removals, row => present.has(objectKey(row)))
+  const [draining, unsent] = partition(remaining, row => row.removal === 'drain' && isDraining(row))
   await Promise.all([...gone.map(row => record(row, removed)), ...draining.map(row => record(row, applied))])
   return unsent
 }
 
 /**
- * After a restore, the agent may have revisions that this store has not given yet. The client's counter goes on from the
- * highest, and rows that are behind get a new revision; they are sent as changes. Returns their keys.
+ * After a restore, the agent may have higher revisions than this store. Raises the client's counter to the highest, and
+ * gives rows that are behind a new revision; they are sent as changes. Returns their keys.
  */
 async function catchUp({ rows, peer, store, wake }: Options, present: ObjectsOfAgent) {
   const { clientId } = peer
@@ -105,7 +105,7 @@ async function catchUp({ rows, peer, store, wake }: Options, present: ObjectsOfA
   return new Set(behind.map(objectKey))
 }
 
-/** Removals of objects on the agent that have no row, or none that may be there. */
+/** Returns removals of objects that are on the agent and have no row, or a row that must not be there. */
 function strays(
   { peer: { clientId }, kinds, rows }: Options,
   present: ObjectsOfAgent,
@@ -117,7 +117,7 @@ function strays(
     .map(({ kind, id, revision }) => ({ clientId, kind, id, revision, removal: 'cut' }))
 }
 
-const partition = <T>(all: readonly T[], is: (one: T) => boolean): [T[], T[]] => [
-  all.filter(is),
-  all.filter(one => !is(one))
+const partition = <T>(values: readonly T[], test: (value: T) => boolean): [T[], T[]] => [
+  values.filter(test),
+  values.filter(value => !test(value))
 ]

@@ -7,7 +7,7 @@ const maxKept = 10_000
 
 export type RequestIds = ReturnType<typeof openRequestIds>
 
-/** Remembers the request in which a revision was taken, so that agent and log can name it. In memory, the last 10,000. */
+/** Remembers the requests that took the last 10,000 revisions, in memory, so that agent and log can name them. */
 export function openRequestIds() {
   const requests = new Map<string, string>()
   const keyOf = ({ clientId, revision }: Revision): string => `${clientId} ${revision}`
@@ -20,8 +20,8 @@ export function openRequestIds() {
       const [oldest] = requests.keys()
       if (requests.size > maxKept && oldest !== undefined) requests.delete(oldest)
     },
-    /** Runs `work` under the id of that request. */
-    within<T>(revision: Revision, work: () => T): T {
+    /** Runs `work` with that request as the current one. */
+    runWith<T>(revision: Revision, work: () => T): T {
       const request = requests.get(keyOf(revision))
       return request === undefined ? work() : currentRequestId.run(request, work)
     }

@@ -61,7 +61,7 @@ export class Rotation {
     if (how === 'rotate') return this.#stage(made)
     if (count > 0)
       throw refused(
-        `${count} enrolled clients pin the present certificate; with --rotate they learn the new one first`
+        `${count} enrolled clients pin the present certificate; use --rotate to announce the new one first`
       )
     const configured = configuredFiles(settings)
     if (configured)
@@ -82,7 +82,7 @@ export class Rotation {
     if (lost.length > 0 && how === 'careful')
       throw refused(
         `${lost.length} clients do not know the next certificate yet: ${namesOf(lost)}; start the server until ` +
-          'they have connected, or say --force and enroll them again'
+          'they have connected, or use --force and enroll them again'
       )
     this.#promote(fingerprint)
     await this.#pin(fingerprint)
@@ -95,7 +95,7 @@ export class Rotation {
     const { isSanName, makeCertificate } = await import('./self-signed.ts')
     const wrong = names.find(name => !isSanName(name.toLowerCase()))
     if (wrong !== undefined)
-      throw refused(`--san ${wrong} is no DNS name (perhaps with a leading *.) and no address`)
+      throw refused(`--san ${wrong} is neither an address nor a DNS name, with or without a leading *.`)
     return makeCertificate([...(this.#options.settings.names ?? []), ...names])
   }
 
@@ -107,7 +107,7 @@ export class Rotation {
     await store.change(em => setStoreValue('next_leaf', isNew ? fingerprint : null, em))
     if (isNew) return { fingerprint, state: 'next' }
     rmSync(this.#next)
-    throw refused('this is the present certificate; none is staged any more')
+    throw refused('this is the present certificate; none is staged now')
   }
 
   /** Moves the file before the store changes: after a crash in between, the start is refused and points back here. */

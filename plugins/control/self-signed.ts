@@ -40,6 +40,6 @@ function hosts(names: readonly string[]): string[] {
   return [...new Set(all)].filter(isSanName)
 }
 
-/** Whether a SAN can hold it: an address, or a DNS name whose first label may be a wildcard. */
+/** True for a valid SAN: an address, or a DNS name whose first label may be a wildcard. */
 export const isSanName = (name: string): boolean =>
   isIP(name) !== 0 || /^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name)

@@ -33,7 +33,7 @@ export class Sessions {
   readonly #sessions = new Map<string, { readonly peer: Peer; readonly outbox: Outbox }>()
   readonly #conflicts: ReturnType<typeof openConflicts>
   readonly #running = new Set<Promise<void>>()
-  /** Streams that end soon, and wait for the last report of their agent. */
+  /** Functions that end the waits for last reports of agents. */
   readonly #ending = new Set<() => void>()
   readonly #stopUpkeep: () => unknown
   #isClosing = false
@@ -56,7 +56,7 @@ export class Sessions {
     this.#sessions.get(clientId)?.outbox.wake()
   }
 
-  /** The agent has its Welcome: from here on it is connected. */
+  /** Called when the agent has its Welcome: from here on it is connected. */
   join(agent: AuthenticatedAgent, stream: Stream): void {
     if (this.#isClosing) stream.end('shutting_down')
     if (stream.ended.aborted) return

@@ -11,7 +11,7 @@ export const keys = Type.Object({
     })
   ),
   tls_cert_path: Type.Optional(
-    Type.String({ description: 'PEM certificate of the control stream; self-made without.' })
+    Type.String({ description: 'PEM certificate of the control stream; self-signed by default.' })
   ),
   tls_key_path: Type.Optional(Type.String({ description: 'PEM key of the control stream.' }))
 })
@@ -35,5 +35,5 @@ export function certificateSettings(given: Readonly<Record<string, unknown>>): C
   const own = Object.entries(given).filter(([key]) => key in keys.properties)
   const { value, problems } = validateConfig(keys, Object.fromEntries(own), '')
   throwProblems(problems)
-  return settingsOf(value as Static<typeof keys>).certificate // it has no problems
+  return settingsOf(value as Static<typeof keys>).certificate // validated above
 }

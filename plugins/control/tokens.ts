@@ -1,15 +1,14 @@
-// Hashes of revoked and replaced tokens are kept while their agents may still come back with them: 400 days.
-
+// Keeps the hashes of revoked and replaced tokens for 400 days: their agents may still connect with them.
 import { SpentToken } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 
 const dayMs = 24 * 3_600_000
-const memoryMs = 400 * dayMs
+const retentionMs = 400 * dayMs
 
-/** Deletes older ones now and every day. Returns the release. */
+/** Deletes older hashes now and every day. Returns the function that stops it. */
 export async function sweepTokens({ store, clock, log }: Pick<Kernel, 'store' | 'clock' | 'log'>) {
   const sweep = (): Promise<number> =>
-    store.change(em => em.nativeDelete(SpentToken, { spentAt: { $lt: clock.now() - memoryMs } }))
+    store.change(em => em.nativeDelete(SpentToken, { spentAt: { $lt: clock.now() - retentionMs } }))
   const logFailed = (error: unknown): void => log.error('control.sweep_failed', String(error))
 
   await sweep()

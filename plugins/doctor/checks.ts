@@ -4,8 +4,8 @@ import { statfs } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { refusedKind } from '../../kernel/store/filesystem.ts'
-import { onStore } from './ask.ts'
 import type { DoctorCheck, DoctorContext, Finding } from './exports.ts'
+import { queryStore } from './query-store.ts'
 
 const wantedDescriptors = 65_536
 const wantedFreeBytes = 512 * 2 ** 20
@@ -14,7 +14,7 @@ const connectMs = 3_000
 export const directory: DoctorCheck = {
   name: 'data_dir',
   async run({ dataDir }) {
-    if (!existsSync(dataDir)) return { status: 'ok', message: `${dataDir} is made at the first start` }
+    if (!existsSync(dataDir)) return { status: 'ok', message: `the first start creates ${dataDir}` }
     const { type, bavail, bsize } = await statfs(dataDir)
     const kind = refusedKind(type)
     if (kind !== null)
@@ -25,14 +25,14 @@ export const directory: DoctorCheck = {
       }
     const store = join(dataDir, 'sluice.db')
     const ours = existsSync(store) ? [dataDir, store, join(dataDir, 'control.pem')] : [] // a start restricts the other files
-    const open = ours.find(path => existsSync(path) && (statSync(path).mode & 0o077) !== 0)
-    if (open !== undefined)
-      return { status: 'fail', message: `others may read ${open}`, remedy: `run chmod go= ${open}` }
+    const readable = ours.find(path => existsSync(path) && (statSync(path).mode & 0o077) !== 0)
+    if (readable !== undefined)
+      return { status: 'fail', message: `others may read ${readable}`, remedy: `run chmod go= ${readable}` }
     if (bavail * bsize < wantedFreeBytes)
       return {
         status: 'warn',
         message: `${Math.floor((bavail * bsize) / 2 ** 20)} MiB are free at ${dataDir}`,
-        remedy: 'make room: a full disk stops the server'
+        remedy: 'free some space: a full disk stops the server'
       }
     return { status: 'ok', message: `${dataDir} is a private directory on a local disk` }
   }
@@ -42,7 +42,7 @@ export const directory: DoctorCheck = {
 export const clock: DoctorCheck = {
   name: 'clock',
   async run({ dataDir }) {
-    const [row] = await onStore<{ last: number | null }>(
+    const [row] = await queryStore<{ last: number | null }>(
       dataDir,
       'kernel_client',
       'select max(max(coalesce(last_seen_at, 0)), max(enrolled_at)) as last from kernel_client'
@@ -52,7 +52,7 @@ export const clock: DoctorCheck = {
       return {
         status: 'fail',
         message: `the store has a time ${Math.round(aheadMs / 1000)} s ahead of now`,
-        remedy: 'set the clock, and let NTP keep it'
+        remedy: 'set the clock and enable NTP'
       }
     return { status: 'ok', message: `it is ${new Date().toISOString()}, later than every time in the store` }
   }
@@ -64,16 +64,16 @@ export const ports: DoctorCheck = {
     Promise.all(
       Object.entries(context.keys)
         .filter(([key, value]) => key.endsWith('_listen') && typeof value === 'string')
-        .map(([key, value]) => port(context, key, String(value)))
+        .map(([key, value]) => checkPort(context, key, String(value)))
     )
 }
 
-async function port({ isRunning }: DoctorContext, key: string, listen: string): Promise<Finding> {
+async function checkPort({ isRunning }: DoctorContext, key: string, listen: string): Promise<Finding> {
   const { hostname, port } = new URL(`tcp://${listen}`)
   const host = hostname.replace(/^\[|\]$/g, '')
   if (port === '0' || port === '') return { status: 'ok', message: `${key} takes any free port` }
-  if (!isRunning) return bindable(key, listen, { host, port: Number(port) })
-  return (await answers({ host: /^(::|0\.0\.0\.0)$/.test(host) ? 'localhost' : host, port: Number(port) }))
+  if (!isRunning) return tryToListen(key, listen, { host, port: Number(port) })
+  return (await canConnect({ host: /^(::|0\.0\.0\.0)$/.test(host) ? 'localhost' : host, port: Number(port) }))
     ? { status: 'ok', message: `${key} ${listen} is in use by the running server` }
     : {
         status: 'fail',
@@ -87,14 +87,14 @@ interface Address {
   readonly port: number
 }
 
-function bindable(key: string, listen: string, address: Address): Promise<Finding> {
+function tryToListen(key: string, listen: string, address: Address): Promise<Finding> {
   const { promise, resolve } = Promise.withResolvers<Finding>()
   const server = createServer()
   server.once('error', error => {
     const hasNoIpv6 = /EAFNOSUPPORT|EADDRNOTAVAIL/.test(error.message)
     if (hasNoIpv6 && address.host === '::')
       // the server falls back to IPv4, too
-      return resolve(bindable(key, listen, { ...address, host: '0.0.0.0' }))
+      return resolve(tryToListen(key, listen, { ...address, host: '0.0.0.0' }))
     resolve({
       status: 'fail',
       message: `${key} ${listen}: ${error.message}`,
@@ -109,7 +109,7 @@ function bindable(key: string, listen: string, address: Address): Promise<Findin
   return promise
 }
 
-function answers(address: Address): Promise<boolean> {
+function canConnect(address: Address): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const socket = connect(address)
   socket.setTimeout(connectMs, () => resolve(false))

@@ -27,7 +27,7 @@ const doctor = defineCommand({
 
 export const commands = [doctor]
 
-/** A finding as the command prints it. */
+/** Returns a finding as the command prints it. */
 const rowOf = ({ name }: DoctorCheck, { status, message, ...more }: Finding) => ({
   check: name,
   remedy: null,

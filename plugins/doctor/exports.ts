@@ -21,5 +21,5 @@ export interface DoctorCheck {
   run(context: DoctorContext): Promise<Finding | readonly Finding[]>
 }
 
-/** Read by a command: fill it with bare values. */
+/** Read by a command, without services: use `fill`, not `fillWith`. */
 export const checkSlot = defineSlot<DoctorCheck>('doctor.check', { keyOf: ({ name }) => name })

@@ -1,9 +1,9 @@
 import { definePlugin } from '../../kernel/plugin.ts'
+import { agents, certificate, endpoint } from './agent-checks.ts'
 import { clock, descriptors, directory, ports } from './checks.ts'
 import { commands, doctorFailed } from './commands.ts'
 import { engine } from './engine.ts'
 import { checkSlot } from './exports.ts'
-import { agents, certificate, endpoint } from './reach.ts'
 
 const checks = [directory, clock, ports, certificate, endpoint, agents, descriptors, engine]
 

@@ -12,7 +12,7 @@ import type { EnrollmentRow, Invitation } from './schema.ts'
 
 export const enrollmentNotFound = defineCode('enrollment_not_found', 404, 8)
 
-/** How long a used or expired code gets its own error, rather than that of an unknown code. */
+/** How long used and expired codes are kept, to refuse them with an error of their own. */
 const retentionMs = 7 * 24 * 3_600_000
 
 interface Deps extends Pick<Kernel, 'clock' | 'control'> {
@@ -25,7 +25,7 @@ interface EnrollmentRequest extends Pick<Enrollment, 'name' | 'address' | 'clien
 
 export type Enrollments = ReturnType<typeof openEnrollments>
 
-/** The one-time codes, as operators make, list and cancel them. Agents redeem them in redeem.ts. */
+/** Creates, lists and cancels one-time codes; agents redeem them in redeem.ts. */
 export function openEnrollments({ clock, control, endpoint }: Deps) {
   const redeemable = () => ({ usedAt: null, expiresAt: { $gt: clock.now() } })
 

@@ -76,10 +76,7 @@ interface Claim {
 async function claim({ clients, clock, endpoint }: Deps, { row, tokenHash, em }: Claim): Promise<Outcome> {
   const serverEndpoint = row.endpoint ?? (await currentEndpoint(endpoint, em))
   if (!(await clients.isTokenAvailable(tokenHash, row.clientId ?? null, em)))
-    return refuse(
-      wire.enrollmentInvalid,
-      'the agent offers a token that was used before; start with a fresh one'
-    )
+    return refuse(wire.enrollmentInvalid, 'the token of the agent was used before; enroll with a new one')
   const used = { usedAt: clock.now(), tokenHash, endpoint: serverEndpoint }
   if ((await em.nativeUpdate(Enrollment, { id: row.id, usedAt: null }, used)) === 0)
     return refuse(wire.enrollmentUsed, 'the code was redeemed by another agent; ask for a new one')
@@ -98,7 +95,7 @@ async function claim({ clients, clock, endpoint }: Deps, { row, tokenHash, em }:
 
 /** Returns the first response again. Later changes of the client, such as a revocation, stay. */
 function repeat({ clientId, name, endpoint }: Enrollment): Outcome {
-  if (!clientId || !endpoint) throw new TypeError('a used code names its client and its endpoint')
+  if (!clientId || !endpoint) throw new TypeError('a used code has a client and an endpoint')
   return {
     redeemed: { client_id: clientId, client_name: name, server_endpoint: endpoint },
     result: 'repeated',

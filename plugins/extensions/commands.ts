@@ -57,7 +57,7 @@ const reference = defineCommand({
   }
 })
 
-const make = defineCommand({
+const create = defineCommand({
   name: 'plugin new',
   summary: 'Create a plugin with tests that pass, as a start for your own.',
   args: Type.Object({
@@ -107,9 +107,9 @@ const trust = defineCommand({
   }
 })
 
-export const commands = [list, reference, make, check, trust]
+export const commands = [list, reference, create, check, trust]
 
-/** Reports errors of a plugin as a start does. */
+/** Names the plugin in its errors, as a start does. */
 async function naming<T>(plugin: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()

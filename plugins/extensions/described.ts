@@ -17,8 +17,8 @@ export interface Described {
   readonly may: readonly string[]
 }
 
-/** What a plugin may do by filling a slot, in words for the operator who trusts it. */
-const powers: Readonly<Record<string, string>> = {
+/** Permissions that a plugin gets by filling a slot, for the operator who trusts it. */
+const permissions: Readonly<Record<string, string>> = {
   'kernel.authenticator': 'authenticate callers',
   'kernel.connection': 'see agents connect and disconnect',
   'kernel.control': 'serve the control stream',
@@ -55,7 +55,7 @@ export function describe({ servers, agents, fromOf }: Loaded, plugin: string): D
         : []),
       ...(server?.handlers?.length ? ['receive messages of agents'] : []),
       ...(server?.store ? ['keep tables'] : []),
-      ...fills.flatMap(id => powers[id] ?? []),
+      ...fills.flatMap(id => permissions[id] ?? []),
       ...(agent?.fields?.length ? ['change how rules are forwarded'] : [])
     ]
   }

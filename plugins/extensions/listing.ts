@@ -12,7 +12,7 @@ const count =
   (plugin: Described): string =>
     String(of(plugin).length)
 
-/** For a list of plugins, one on each line. */
+/** Columns of the list, one plugin on each line. */
 export const overview: readonly Column<Described>[] = [
   'name',
   'version',
@@ -25,7 +25,7 @@ export const overview: readonly Column<Described>[] = [
   'may'
 ]
 
-/** For one plugin. */
+/** Rows for one plugin in full. */
 export const details: readonly Column<Described>[] = [
   'name',
   'version',

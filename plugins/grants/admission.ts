@@ -1,5 +1,5 @@
-// Grants as rules uses them: who may place which rule, and to which targets agents may connect. One grant must cover the
-// client, protocol and all ports of a rule; its targets may be those of any grant that does.
+// Applies grants to rules: who may create which rule, and to which targets agents may connect. A single grant must
+// cover client, protocol and all ports of a rule. The rule may use the targets of all grants that do.
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import { type Admission, clientNotGranted, derivedField, type RuleCore } from '../rules/exports.ts'
@@ -24,7 +24,7 @@ export const admission: Admission = {
   }
 }
 
-/** The target lists of the grants that cover a rule; a rule without a list may go anywhere. */
+/** The target lists of the grants that cover a rule; a rule without a list may use any target. */
 export const grantTargets = derivedField({
   key,
   requires: { capability, refusal: targetFilterUnsupported },
@@ -68,7 +68,7 @@ function admitByGrants(grants: readonly Grant[], rule: CheckedRule): void {
   if (!ofProtocol.some(grant => coversPorts(grant, rule)))
     throw new Fault(
       portOutsideGrant,
-      `no single ${rule.protocol} grant on this client holds ${portsOf(rule)}`
+      `no single ${rule.protocol} grant on this client covers ${portsOf(rule)}`
     )
   admitTargets(allowedTargets(ofProtocol, rule), rule)
 }
@@ -79,7 +79,7 @@ function admitTargets(list: readonly Match[] | null, { targets, listenFrom, list
     ({ host, port }) => !allows(list, { host, from: port, to: port + listenTo - listenFrom })
   )
   if (!denied) return
-  const message = `no grant lets ${denied.host} port ${denied.port} be a target; granted: ${list.map(formatTarget).join(', ')}`
+  const message = `no grant allows the target ${denied.host} port ${denied.port}; granted: ${list.map(formatTarget).join(', ')}`
   throw new Fault(targetNotGranted, message)
 }
 

@@ -17,7 +17,7 @@ export default {
   ]
 } satisfies AgentPlugin
 
-const matchOf = ({ port_from: from, port_to: to, ...place }: Match) => ({
-  ...place,
+const matchOf = ({ port_from: from, port_to: to, ...address }: Match) => ({
+  ...address,
   ...(from !== undefined && to !== undefined && { ports: [from, to] as const })
 })

@@ -17,7 +17,7 @@ const columns = [
 
 const create = defineCommand({
   name: 'grant create',
-  summary: 'Let a user place rules on a client.',
+  summary: 'Let a user create rules on a client.',
   args: Type.Object({
     user: Type.String({ description: 'user_id' }),
     client: Type.String({ description: 'Id of a client, a name that only one has, or * for all.' }),
@@ -25,11 +25,10 @@ const create = defineCommand({
     protocol: Type.Optional(Type.Array(Type.String(), { description: 'tcp (default), udp, or both' })),
     target: Type.Optional(
       Type.Array(Type.String(), {
-        description:
-          'Where the rules may go: addresses, CIDRs, names, with :PORTS or without; default is anywhere.'
+        description: 'Allowed targets: addresses, CIDRs, names, with :PORTS or without; default: any.'
       })
     ),
-    note: Type.Optional(Type.String({ description: 'For people.' }))
+    note: Type.Optional(Type.String({ description: 'Free text.' }))
   }),
   positional: ['user', 'client', 'ports'],
   async run({ api, args: { user, client, ports, protocol = ['tcp'], target, note }, print }) {
@@ -61,7 +60,7 @@ const list = defineCommand({
 
 const remove = defineCommand({
   name: 'grant delete',
-  summary: 'Take a grant away, and the rules that nothing else allows.',
+  summary: 'Delete a grant, and the rules that no other grant allows.',
   args: Type.Object({ grant: Type.String({ description: 'grant_id' }) }),
   positional: ['grant'],
   run: async ({ api, args, print }) =>

@@ -11,7 +11,7 @@ export const Grant = defineEntity({
     portFrom: p.integer(),
     portTo: p.integer(),
     protocols: p.json().$type<readonly ('tcp' | 'udp')[]>(),
-    targets: p.json().$type<readonly string[] | null>().nullable(), // as parseTarget spells them; null: any
+    targets: p.json().$type<readonly string[] | null>().nullable(), // as formatTarget writes them; null: any
     note: p.string().length(255).nullable(),
     createdAt: p.bigint('number') // ms since 1970, UTC
   }

@@ -28,7 +28,7 @@ export type Grants = ReturnType<typeof openGrants>
 
 type Change = Pick<Call, 'change'>
 
-// Bounds the message that takes the lists of one user to an agent.
+// Limits the size of the message with the target lists of one user.
 const maxTargetsPerUser = 500
 const maxGrantsPerUser = 1000
 
@@ -53,7 +53,7 @@ export function openGrants({ store, clock, rules }: Services) {
       const grant: Grant = { ...given, id, clientId, createdAt: clock.now() }
       await requireRoom(grant, em)
       await em.insert(Grant, grant)
-      return { row: await shown(grant, em), after: await rules.refresh(coverableRules(grant), em) }
+      return { row: await rowOf(grant, em), after: await rules.refresh(coverableRules(grant), em) }
     })
     after()
     return row
@@ -86,7 +86,7 @@ export function openGrants({ store, clock, rules }: Services) {
     }
   })
 
-  const read = (id: string): Promise<GrantRow> => store.read(async em => shown(await find(id, em), em))
+  const read = (id: string): Promise<GrantRow> => store.read(async em => rowOf(await find(id, em), em))
 
   return { create, remove, list, read }
 }
@@ -105,7 +105,7 @@ async function requireRoom({ userId, targets }: Grant, em: EntityManager): Promi
   if (entries > maxTargetsPerUser)
     throw new Fault(
       limitReached,
-      `the target lists of ${userId} would have ${entries} entries; ${maxTargetsPerUser} are the most`
+      `the target lists of ${userId} would have ${entries} entries; at most ${maxTargetsPerUser} are allowed`
     )
 }
 
@@ -118,12 +118,12 @@ function parse(body: CreateBody): Omit<Grant, 'id' | 'clientId' | 'createdAt'> {
   }
   if ((body.client_id === undefined) === (body.client === undefined)) {
     const details = { field: '/client_id', reason: 'oneOf' }
-    throw new Fault(invalidSchema, 'give /client_id or /client, one of them', { details })
+    throw new Fault(invalidSchema, 'give either /client_id or /client', { details })
   }
   const given = new Set(body.protocols.map(protocol => protocol.toLowerCase()))
   const protocols = (['tcp', 'udp'] as const).filter(protocol => given.has(protocol))
-  const spelled = body.targets?.map((target, at) => formatTarget(parseTarget(target, `/targets/${at}`)))
-  return { userId, portFrom, portTo, protocols, targets: spelled ? [...new Set(spelled)] : null, note }
+  const formatted = body.targets?.map((target, at) => formatTarget(parseTarget(target, `/targets/${at}`)))
+  return { userId, portFrom, portTo, protocols, targets: formatted ? [...new Set(formatted)] : null, note }
 }
 
 /** Returns null for every client. */
@@ -134,7 +134,7 @@ async function clientIdOf({ client_id: id, client }: CreateBody, em: EntityManag
   throw new Fault(clientNotFound, `there is no client ${id}`)
 }
 
-async function shown(grant: Grant, em: EntityManager): Promise<GrantRow> {
+async function rowOf(grant: Grant, em: EntityManager): Promise<GrantRow> {
   const [row] = await rowsOf([grant], em)
   if (!row) throw new TypeError(`grant ${grant.id} has no row`)
   return row

@@ -13,7 +13,7 @@ const create = defineRoute({
   action: 'grant.create',
   access: 'superadmin',
   status: 201,
-  summary: 'Lets a user place rules on a client, or on all.',
+  summary: 'Lets a user create rules on a client, or on all.',
   schema: () => ({ body: CreateBody, reply: GrantRow }),
   run: ({ grants }: Deps, call) => grants.create(call.body, call),
   replay: ({ grants }, _, id) => grants.read(id)
@@ -43,7 +43,7 @@ const remove = defineRoute({
   url: '/v1/grants/:id',
   action: 'grant.delete',
   access: 'superadmin',
-  summary: 'Takes a grant away, and the rules that nothing else allows.',
+  summary: 'Deletes a grant, and the rules that no other grant allows.',
   schema: () => ({ params: GrantParams, reply: Removed }),
   run: ({ grants }: Deps, call) => grants.remove(call.params.id, call)
 })

@@ -32,7 +32,7 @@ export const CreateBody = closed({
     { minItems: 1, code: emptyProtocolSet.code }
   ),
   targets: Type.Optional(orNull(Targets)),
-  note: Type.Optional(orNull(Type.String({ maxLength: 255, description: 'For people.' })))
+  note: Type.Optional(orNull(Type.String({ maxLength: 255, description: 'Free text.' })))
 })
 export type CreateBody = Static<typeof CreateBody>
 

@@ -5,9 +5,9 @@ import type { Match } from './wire.ts'
 
 export const grantTarget = defineCode('validation.grant_target', 400, 3)
 
-/** HOST or HOST:PORTS; PORTS is 'p' or 'a-b', and an IPv6 HOST before ports stands in brackets. */
+/** HOST or HOST:PORTS; PORTS is 'p' or 'a-b', and an IPv6 HOST before ports is in brackets. */
 export function parseTarget(text: string, field: string): Match {
-  const no = (why: string): never => {
+  const fail = (why: string): never => {
     const details = { field, reason: 'target' }
     throw new Fault(grantTarget, `${field} ${text} ${why}`, { details })
   }
@@ -15,11 +15,11 @@ export function parseTarget(text: string, field: string): Match {
   const [, bracketed, bare, ports] =
     /^(?:\[([^\]]+)\]|([^[\]:]+))(?::([\d-]+))?$/.exec(isBare6 ? `[${text}]` : text) ?? []
   const host = bracketed ?? bare
-  if (host === undefined) return no('is no HOST or HOST:PORTS; an IPv6 address before ports is in brackets')
-  const place = placeOf(host)
-  if (place === null || (bracketed !== undefined && place.host !== undefined))
-    return no('names no address, no CIDR and no DNS name')
-  return { ...place, ...(ports !== undefined && (portsOf(ports) ?? no('has ports that are not p or a-b'))) }
+  if (host === undefined) return fail('is no HOST or HOST:PORTS; an IPv6 address before ports is in brackets')
+  const match = hostOf(host)
+  if (match === null || (bracketed !== undefined && match.host !== undefined))
+    return fail('names no address, no CIDR and no DNS name')
+  return { ...match, ...(ports !== undefined && (portsOf(ports) ?? fail('has ports that are not p or a-b'))) }
 }
 
 function portsOf(text: string) {
@@ -28,17 +28,17 @@ function portsOf(text: string) {
   return from >= 1 && from <= to && to <= 65535 ? { port_from: from, port_to: to } : null
 }
 
-function placeOf(host: string): Pick<Match, 'cidr' | 'host'> | null {
+function hostOf(host: string): Pick<Match, 'cidr' | 'host'> | null {
   const [address = '', bits, ...rest] = host.split('/')
   if (!isAddress(address)) return isName(host) ? { host: host.toLowerCase().replace(/\.$/, '') } : null
   const given = ipaddr.parse(address)
-  const process = ipaddr.process(address) // an IPv4-mapped one becomes IPv4, and so does its prefix
-  const skipped = given.kind() === process.kind() ? 0 : 96
-  const full = bitsOf(process.toString())
+  const unmapped = ipaddr.process(address) // an IPv4-mapped one becomes IPv4, and so does its prefix
+  const skipped = given.kind() === unmapped.kind() ? 0 : 96
+  const full = bitsOf(unmapped.toString())
   const length = bits === undefined ? full : Number(bits) - skipped
   const isWhole = bits === undefined || /^\d{1,3}$/.test(bits)
   if (rest.length > 0 || !isWhole || length < 0 || length > full) return null
-  return { cidr: length === full ? process.toString() : `${process.toString()}/${length}` }
+  return { cidr: length === full ? unmapped.toString() : `${unmapped.toString()}/${length}` }
 }
 
 const bitsOf = (address: string): number => (address.includes(':') ? 128 : 32)
@@ -57,12 +57,12 @@ function isName(text: string): boolean {
 /** Returns the normal form: equal targets have equal text. */
 export function formatTarget({ cidr = '', host = cidr, port_from: from, port_to: to }: Match): string {
   if (from === undefined) return host
-  const place = host.includes(':') ? `[${host}]` : host
-  return from === to ? `${place}:${from}` : `${place}:${from}-${to}`
+  const bracketed = host.includes(':') ? `[${host}]` : host
+  return from === to ? `${bracketed}:${from}` : `${bracketed}:${from}-${to}`
 }
 
-interface Span {
-  readonly host: string // as a rule keeps it
+interface TargetRange {
+  readonly host: string // as the rule has it
   readonly from: number
   readonly to: number
 }
@@ -71,15 +71,15 @@ interface Span {
  * True if the list allows every port of the target. A name may have allowed addresses: the agent checks them when it
  * connects.
  */
-export function allows(list: readonly Match[], { host, from, to }: Span): boolean {
-  const fitting = list.filter(match => mayReach(match, host))
+export function allows(list: readonly Match[], { host, from, to }: TargetRange): boolean {
+  const fitting = list.filter(match => mayMatch(match, host))
   for (let port = from; port <= to; port++)
     if (!fitting.some(({ port_from: low = 1, port_to: high = 65535 }) => low <= port && port <= high))
       return false
   return true
 }
 
-function mayReach({ cidr, host: name }: Match, host: string): boolean {
+function mayMatch({ cidr, host: name }: Match, host: string): boolean {
   if (cidr === undefined) return name === host
   if (!isAddress(host)) return true
   const address = ipaddr.parse(host)

@@ -23,13 +23,13 @@ export function openDecisions({ store, clock, filled }: Options, idempotency: Id
     return decision
   }
 
-  /** Returns `change` of a call: the work, the decision and the idempotency record are one transaction. */
+  /** Returns `change` of a call: work, decision and idempotency record are one transaction. */
   const changeOf =
     (context: RequestContext): Call['change'] =>
     async (of, work) => {
       const { result, ...recorded } = await store.change(async em => {
         const result = await work(em)
-        if (context.isRefused) throw new Error('the change was too late: an error response was sent before')
+        if (context.isRefused) throw new Error('the change was too late: an error response was already sent')
         const { decision: earlier, claim, route } = context
         if (earlier) return { result }
         const resource = typeof of === 'function' ? of(result) : of
@@ -42,7 +42,7 @@ export function openDecisions({ store, clock, filled }: Options, idempotency: Id
       return result
     }
 
-  /** Records what the change did not: a denial, a refusal, or the outcome that a decision was waiting for. */
+  /** Records what `change` did not: a denial, a refusal, or the outcome of a decision that has none yet. */
   async function complete(context: RequestContext, outcome: Outcome): Promise<void> {
     const { decision, claim } = context
     const { status, reason } = outcome
@@ -93,9 +93,9 @@ const isRefusal = (status: number | null): boolean => status === 401 || status =
 const isDenial = (status: number | null, reason: string | null): boolean =>
   isRefusal(status) || reason === bootstrapRequired.code
 
-/** No decision was made. A flood of these must not fill the record or cost writes. */
+/** True if the server decided nothing. A flood of such requests must not fill the record or cost writes. */
 const isUnavailable = (status: number, reason: string | null): boolean =>
   status === 503 && reason !== bootstrapRequired.code
 
-/** A retry may have another outcome, so this one is not kept for the Idempotency-Key. */
+/** True if a retry may have another outcome: this one is not kept for the Idempotency-Key. */
 const isTransient = (status: number): boolean => isRefusal(status) || status >= 500

@@ -12,7 +12,7 @@ export const IdempotencyRecord = defineEntity({
     resourceKind: p.string().length(32),
     resourceId: p.string().length(255),
     status: p.integer().nullable(),
-    answer: p.text().nullable(), // the response body as JSON; null with a status: it held a secret
+    answer: p.text().nullable(), // the response body as JSON; null with a status: it contained a secret
     createdAt: p.bigint('number') // ms
   }
 })

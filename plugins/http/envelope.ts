@@ -18,7 +18,7 @@ export const ErrorBody = Type.Object({
 export const jsonType = 'application/json; charset=utf-8'
 export const textType = 'text/plain; version=0.0.4; charset=utf-8' // as Prometheus names its text format
 
-/** Like JSON.stringify, and writes a bigint as a number with all its digits. */
+/** Works like JSON.stringify, and writes a bigint as a number with all its digits. */
 export const toJson = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? rawJson(String(part)) : part))
 const { rawJSON: rawJson } = JSON as typeof JSON & { rawJSON(text: string): unknown } // not in the types yet
@@ -57,7 +57,7 @@ export function faultOf(error: unknown, requestId: string): Fault {
   })
 }
 
-/** Answers bytes that are not a valid request on the bare socket, and closes it. */
+/** Answers bytes that are not a valid request directly on the socket, and closes it. */
 export function refuseMalformed({ code = '' }: Error & { readonly code?: string }, socket: Duplex): void {
   if (!socket.writable || !(code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT')) {
     socket.destroy()

@@ -7,7 +7,7 @@ import type { HttpOptions } from './settings.ts'
 
 export type Authorize = (context: RequestContext) => Promise<void>
 
-/** Authenticates the caller and checks its access to the route, by the headers alone. Sets `principal`. */
+/** Authenticates the caller and checks its access to the route, from the headers alone. Sets `principal`. */
 export function openGuard({ identity, filled }: Pick<HttpOptions, 'identity' | 'filled'>): Authorize {
   async function authenticate(requestInfo: RequestInfo): Promise<AuthenticatedCaller> {
     if (requestInfo.authorization !== undefined) return identity.authenticate(requestInfo.authorization)

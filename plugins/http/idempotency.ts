@@ -61,7 +61,7 @@ function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
     const record = await store.read(async em => {
       const found = await em.findOne(IdempotencyRecord, { id, createdAt })
       const user = found && (await em.findOne(User, { id: found.principal }))
-      return user && user.createdAt > found.createdAt ? null : found // it belongs to a deleted user of that name
+      return user && user.createdAt > found.createdAt ? null : found // null: made by a deleted user of this name
     })
     if (!record) return null
     if (record.bodyMac !== bodyMac) throw keyReused()
@@ -69,7 +69,7 @@ function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
     const resource = { kind: record.resourceKind, id: record.resourceId }
     if (status === null) return { resource, outcome: null }
     if (answer === null) throw secretSpent(resource)
-    const reason = status < 400 ? null : (JSON.parse(answer) as Static<typeof ErrorBody>).error.code // we wrote it
+    const reason = status < 400 ? null : (JSON.parse(answer) as Static<typeof ErrorBody>).error.code // written by us
     return { resource, outcome: { status, reason, body: answer } }
   }
 
@@ -89,7 +89,7 @@ function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
     await em.upsert(IdempotencyRecord, { id, principal, bodyMac, resourceKind, resourceId, createdAt })
   }
 
-  /** Keeps the response, unless it holds a secret. */
+  /** Keeps the response, unless it contains a secret. */
   async function recordOutcome(
     claim: Claim,
     { route, resource }: RequestContext,
@@ -104,7 +104,7 @@ function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
   return { macOf, findEarlier, recordChange, recordOutcome }
 }
 
-/** Bodies may hold passwords, so only a MAC is stored, under a random key of this store. */
+/** Returns the random MAC key of this store. Bodies may contain passwords, so only their MAC is stored. */
 const readMacKey = (store: HttpOptions['store']): Promise<string> =>
   store.change(async em => {
     const name = 'repeat_key'
@@ -116,9 +116,9 @@ const readMacKey = (store: HttpOptions['store']): Promise<string> =>
   })
 
 const keyReused = (): Fault =>
-  new Fault(codes.idempotencyKeyReused, 'this Idempotency-Key came with another body before')
+  new Fault(codes.idempotencyKeyReused, 'this Idempotency-Key was used with another body before')
 
-/** The change was made; its response cannot be shown again. */
+/** Returns the error for a change that was made and whose response cannot be shown again. */
 export const secretSpent = ({ kind, id }: Resource): Fault =>
   new Fault(codes.idempotencySecretSpent, `${kind} ${id} was changed with this key; no response is kept`, {
     details: { resource_kind: kind, resource_id: id }

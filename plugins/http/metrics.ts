@@ -17,12 +17,12 @@ export function openHttpMetrics() {
   const durations = new Map<string, Durations>()
   const failures = new Map<string, number>()
 
-  /** Requests without a route share one label, so that made-up paths add no series. */
+  /** Counts a response. Requests without a route share one label, so that unknown paths add no series. */
   function countResponse({ method, routeOptions }: FastifyRequest, reply: FastifyReply): void {
     const { route } = routeOptions.config
     const url = route?.url ?? 'none'
     add(requests, `${method} ${url} ${reply.statusCode}`)
-    if (route?.isStream) return // its duration is up to the reader
+    if (route?.isStream) return // the caller decides how long it lasts
     const key = `${method} ${url}`
     const found = durations.get(key) ?? { counts: [...bounds, 0].fill(0), sum: 0 }
     durations.set(key, found)
@@ -49,7 +49,7 @@ export function openHttpMetrics() {
     {
       name: 'svc_http_request_duration_seconds',
       type: 'histogram',
-      help: 'Time from the request to the last byte of its answer; event streams apart.',
+      help: 'Time from the request to the last byte of its response, without event streams.',
       labels: ['method', 'route'],
       samples: [...durations].map(([key, found]) => ({
         labelValues: key.split(' '),
@@ -59,7 +59,7 @@ export function openHttpMetrics() {
     {
       name: 'svc_auth_failures_total',
       type: 'counter',
-      help: 'Callers and agents that were not let in, by code.',
+      help: 'Failed authentications of callers and agents, by code.',
       labels: ['reason'],
       samples: samplesOf(failures)
     }

@@ -47,7 +47,7 @@ interface Documented {
   readonly route: { readonly method: unknown }
 }
 
-/** Adds what only the document has, and removes the error codes that schemas name for the host. */
+/** Adds the header Idempotency-Key, and removes empty bodies and the error codes that schemas name. */
 function document({ schema: { body, ...rest }, url, route }: Documented) {
   const isKeyed = route.method !== 'GET' && !url.startsWith('/v1/auth/')
   const headers = Type.Object({ 'Idempotency-Key': Type.Optional(IdempotencyKey) })

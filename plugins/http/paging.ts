@@ -9,10 +9,10 @@ const defaultLimit = 10_000 // rows
 
 export const pageQuery = {
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1000, code: 'invalid_limit', description: 'Rows in one answer.' })
+    Type.Integer({ minimum: 1, maximum: 1000, code: 'invalid_limit', description: 'Rows in one response.' })
   ),
   cursor: Type.Optional(
-    Type.String({ code: 'invalid_cursor', description: 'From the Link header of the page before.' })
+    Type.String({ code: 'invalid_cursor', description: 'From the Link header of the previous page.' })
   )
 }
 

@@ -12,22 +12,22 @@ export interface RequestContext {
   resource: Resource | null // changed by this request
   decision: Decision | null // as recorded
   claim: Claim | null
-  isRefused: boolean // an error was sent: a change that still runs must not commit
+  isRefused: boolean // an error was sent; a change that still runs must not commit
 }
 
-/** What is sent for a request. */
+/** The response to a request. */
 export interface Outcome {
   readonly status: number
   readonly reason: string | null // the code of a refusal
   readonly body: string // JSON or text; may be empty
 }
 
-/** A request's hold on its Idempotency-Key, from the look-up to the end of the request. */
+/** The claim of a request to its Idempotency-Key, from the look-up to the end of the request. */
 export interface Claim {
   readonly id: string
   readonly principal: string
   readonly bodyMac: string
-  /** What an earlier request with this key changed; without an outcome, its response was lost. */
+  /** The change of an earlier request with this key. Without an outcome, its response was lost. */
   readonly earlier: { readonly resource: Resource; readonly outcome: Outcome | null } | null
 }
 

@@ -31,7 +31,7 @@ export const routeHandler =
     return responder.sendResult(result, context, request, reply)
   }
 
-/** Runs the route. If an earlier request with the same key made the change, returns the present state instead. */
+/** Runs the route. If an earlier request with the same key made the change, returns the current state instead. */
 async function runRoute(deps: Kernel, { route, claim }: RequestContext, call: Call): Promise<unknown> {
   if (!claim?.earlier) return route.run(deps, call)
   const { resource } = claim.earlier

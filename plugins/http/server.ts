@@ -7,7 +7,7 @@ import type { HttpOptions } from './settings.ts'
 const limits = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
-  connectionsCheckingInterval: 1000, // the two timeouts are noticed up to 1 s late
+  connectionsCheckingInterval: 1000, // the two time-outs may fire up to 1 s late
   maxHeaderSize: 16 * 1024,
   requireHostHeader: false // else Node refuses with an empty body
 }
@@ -52,12 +52,12 @@ function acceptJson(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) =>
     body === '' ? done(null) : parse(request, body as string, done)
   )
-  // refuseMediaType has refused other types before; without a body the type does not matter.
+  // refuseMediaType has already refused other types; without a body the type does not matter.
   app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: 1 }, (_request, _body, done) => done(null))
   app.setSerializerCompiler(() => JSON.stringify)
 }
 
-/** Else a connection whose request ends during the shutdown would stay open for a next request. */
+/** Without it, a connection whose request ends during the shutdown would stay open for a next request. */
 function closeConnectionsOnShutdown(app: FastifyInstance): void {
   let isClosing = false
   app.addHook('preClose', async () => {

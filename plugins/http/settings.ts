@@ -11,15 +11,14 @@ export const keys = Type.Object({
   operator_http_public_origin: Type.Optional(
     Type.String({
       pattern: '^https?://[^/\\s]+$',
-      description:
-        'Scheme and authority under which browsers reach the API; a proxy in front makes it necessary.'
+      description: 'Scheme and authority under which browsers reach the API; required behind a proxy.'
     })
   ),
   operator_http_tls_cert_path: Type.Optional(Type.String({ description: 'PEM chain for the operator API.' })),
   operator_http_tls_key_path: Type.Optional(Type.String({ description: 'PEM key for the operator API.' })),
   trusted_proxies: Type.Array(Type.String(), {
     default: [],
-    description: 'Addresses or CIDRs whose X-Forwarded-For and X-Forwarded-Proto count.'
+    description: 'Addresses or CIDRs of proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted.'
   })
 })
 type Keys = Static<typeof keys>

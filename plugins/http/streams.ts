@@ -34,7 +34,7 @@ export function openStreams({ clock, log }: Pick<HttpOptions, 'clock' | 'log'>, 
     })
   }
 
-  /** Polls, because no event tells that a session ended, a token was revoked or a user was deleted. */
+  /** Polls, because there is no event when a session ends, a token is revoked or a user is deleted. */
   function watchAccess(context: RequestContext, ended: AbortController): void {
     let isChecking = false
     const check = async (): Promise<void> => {
@@ -69,7 +69,7 @@ export function openStreams({ clock, log }: Pick<HttpOptions, 'clock' | 'log'>, 
     watchAccess(context, ended)
     return reply
       .type('text/event-stream')
-      .headers({ 'x-accel-buffering': 'no', connection: 'close' }) // keep-alive would delay a stop of the server
+      .headers({ 'x-accel-buffering': 'no', connection: 'close' }) // keep-alive would delay the stop of the server
       .send(eventStreamBody(events, ended, clock))
   }
 

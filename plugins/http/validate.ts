@@ -8,13 +8,13 @@ import { unknownField, unknownParameter } from './codes.ts'
 
 type Codes = ReadonlyMap<string, ErrorCode>
 
-/** A schema may name the `code` of its error; the default is `validation.schema`. */
+/** Compiles validators. A schema may name the `code` of its error; the default is `validation.schema`. */
 export const validator =
   (codes: Codes): FastifySchemaCompiler<TSchema> =>
   ({ schema, httpPart }) =>
   input => {
     const isBody = httpPart === 'body'
-    const value: unknown = isBody ? input : parseTexts(schema, input)
+    const value: unknown = isBody ? input : convertTexts(schema, input)
     if (!Check(schema, value)) {
       const unknown = unknownIn(schema, value, isBody ? unknownField : unknownParameter)
       return { error: unknown ?? errorIn(schema, value, codes) }
@@ -24,13 +24,13 @@ export const validator =
     return { value }
   }
 
-/** Paths and queries are text. Only exact numbers and booleans are converted. */
-function parseTexts(schema: TSchema, texts: Readonly<Record<string, unknown>>): Record<string, unknown> {
+/** Converts exact numbers and booleans of a path or query, which are text. */
+function convertTexts(schema: TSchema, texts: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const properties = Type.IsObject(schema) ? schema.properties : {}
-  return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, parse(properties[key], text)]))
+  return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, convert(properties[key], text)]))
 }
 
-function parse(schema: TSchema | undefined, text: unknown): unknown {
+function convert(schema: TSchema | undefined, text: unknown): unknown {
   if (typeof text !== 'string') return text
   if (Type.IsInteger(schema) || Type.IsNumber(schema))
     return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
@@ -49,7 +49,7 @@ function unsafeInteger(value: unknown, at: string): string | null {
   return null
 }
 
-/** An unknown field is reported before other errors. */
+/** Returns the error of an unknown field or parameter, or null. It is reported before other errors. */
 function unknownIn(schema: TSchema, value: unknown, errorCode: ErrorCode): Fault | null {
   for (const { keyword, instancePath, schemaPath, params } of Errors(schema, value)) {
     if (keyword !== 'additionalProperties') continue
@@ -64,7 +64,7 @@ function unknownIn(schema: TSchema, value: unknown, errorCode: ErrorCode): Fault
 
 function errorIn(schema: TSchema, value: unknown, codes: Codes): Fault {
   const found = Errors(schema, value)
-  // Of a nullable field, report the error of the alternative that is not null.
+  // For a nullable field, reports the error of the alternative that is not null.
   const error = found.find(({ params }) => !('type' in params && params.type === 'null')) ?? found[0]
   if (!error) throw new TypeError('a value that fails its schema has no error')
   const missing = error.keyword === 'required' ? error.params.requiredProperties[0] : undefined

@@ -13,7 +13,7 @@ const everyMs = 5_000
 const rulesPerMessage = 250 // of at most 8 targets: a frame holds 256 KiB
 const minuteMs = 60_000
 
-/** Send health on the live stream, by the call of the agent: one process may run several agents. */
+/** The reporter of the current stream, by the agent's call: a process may hold several agents. */
 const reporters = new WeakMap<AgentCall, () => void>()
 
 export default {
@@ -81,6 +81,6 @@ const targetHealthOf = ({ health, consecutiveFailures, lastFailureAt, lastSucces
   ...(lastSuccessAt !== null && { last_success_ms: lastSuccessAt })
 })
 
-/** Text that changes when the health is to be reported again. */
+/** Returns a text that changes when the health must be reported again. */
 const fingerprintOf = ({ targets }: RuleHealth): string =>
   JSON.stringify(targets.map(({ last_success_ms: ms = 0, ...rest }) => [rest, Math.floor(ms / minuteMs)]))

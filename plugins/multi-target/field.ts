@@ -6,21 +6,21 @@ import { checkCapability, checkKey, HealthCheck } from './wire.ts'
 
 export const healthOnUdp = defineCode('validation.health_on_udp', 400, 3)
 
-/** Every target is probed by a connect each interval. */
+/** The interval at which the agent connects to each target. */
 export const field = ruleField({
   key: checkKey,
   change: 'frozen',
   body: Type.Integer({
     minimum: 1,
     maximum: 3600,
-    description: 'Every target is tried by a connect this often.'
+    description: 'Seconds between connection attempts to each target.'
   }),
   requires: { capability: checkCapability, refusal: fieldUnsupported },
   message: HealthCheck,
   parse(secs, { protocol }) {
     if (protocol === 'tcp') return secs
     const details = { field: `/${checkKey}`, reason: 'protocol' }
-    throw new Fault(healthOnUdp, `/${checkKey} is for TCP rules: a UDP target cannot be tried`, { details })
+    throw new Fault(healthOnUdp, `/${checkKey} is for TCP rules: a UDP target cannot be probed`, { details })
   },
   async check() {},
   async save(rule, secs, em) {

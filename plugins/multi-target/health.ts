@@ -49,7 +49,7 @@ export function openHealths() {
   function of({ id, clientId, targets }: Pick<RuleCore, 'id' | 'clientId' | 'targets'>): TargetHealth[] {
     const reported = sessions.get(clientId)?.rules.get(id) ?? []
     const shown = targets.map(() => unknown)
-    for (const [at, index] of inFailoverOrder(targets).entries()) shown[index] = shownOf(reported[at])
+    for (const [at, index] of inFailoverOrder(targets).entries()) shown[index] = targetHealthOf(reported[at])
     return shown
   }
 
@@ -65,14 +65,14 @@ export function openHealths() {
   return { receive, connection, view, forget }
 }
 
-/** Indices of the targets as an agent has them. */
+/** Returns the indices of the targets in the order in which an agent has them. */
 const inFailoverOrder = (targets: RuleCore['targets']): number[] =>
   targets
     .map(({ priority }, index) => ({ priority, index }))
     .toSorted((a, b) => a.priority - b.priority)
     .map(({ index }) => index)
 
-const shownOf = (reported: RuleHealth['targets'][number] | undefined): TargetHealth =>
+const targetHealthOf = (reported: RuleHealth['targets'][number] | undefined): TargetHealth =>
   reported === undefined
     ? unknown
     : {

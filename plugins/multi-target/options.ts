@@ -5,7 +5,7 @@ import { checkKey } from './wire.ts'
 export const pushOptions: PushOptions = {
   args: {
     health_interval: Type.Optional(
-      Type.Integer({ description: 'Seconds, 1 to 3600: every target is tried by a connect this often.' })
+      Type.Integer({ description: 'Seconds between connection attempts to each target, 1 to 3600.' })
     )
   },
   body: ({ health_interval: secs }) => (secs === undefined ? {} : { [checkKey]: secs })

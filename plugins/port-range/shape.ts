@@ -17,11 +17,11 @@ export const shape = (maxPorts: number): ShapeSupport => ({
     const extent = listenTo - listenFrom
     if (extent < 0) throw refusal(rangeInvalid, `is below listen_port ${listenFrom}`, 'minimum')
     if (extent >= maxPorts)
-      throw refusal(rangeTooWide, `makes ${extent + 1} ports; ${maxPorts} are the most`, 'maximum')
+      throw refusal(rangeTooWide, `makes ${extent + 1} ports; at most ${maxPorts} are allowed`, 'maximum')
     const beyond = targets.find(({ port }) => port + extent > lastPort)
     if (!beyond) return
-    const reach = `needs ports ${beyond.port} to ${beyond.port + extent} of ${beyond.host}`
-    throw refusal(rangeInvalid, `${reach}; ${lastPort} is the last`, 'maximum')
+    const needed = `needs ports ${beyond.port} to ${beyond.port + extent} of ${beyond.host}`
+    throw refusal(rangeInvalid, `${needed}; ${lastPort} is the last`, 'maximum')
   }
 })
 

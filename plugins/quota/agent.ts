@@ -3,7 +3,7 @@ import { capability, messages, periodOf, quotaKind, SavedQuota, TrafficQuotaUpda
 
 const tickMs = 1000
 
-/** Quotas in force by user, for each agent of this process by its journal. */
+/** Quotas in force, by user, for each agent in this process. An agent is identified by its journal. */
 const inForce = new WeakMap<AgentCall['journal'], Map<string, SavedQuota>>()
 
 const quotasOf = ({ journal }: Pick<AgentCall, 'journal'>): Map<string, SavedQuota> => {
@@ -73,16 +73,16 @@ const refusals = {
   budget: 'traffic_quota_exhausted'
 }
 
-/** The size, less uncleared usage, less bytes that the server had not committed when it sent the update. */
+/** Returns the size minus uncleared usage, minus bytes that the server had not committed when it sent the update. */
 function remainingBytes(update: TrafficQuotaUpdate, { journal }: AgentCall): number {
   const { user_id, monthly_bytes, booked, credit } = update
   return Math.max(0, monthly_bytes - booked + credit - journal.unacknowledged(user_id, update))
 }
 
-/** A sum of bytes that stays a safe integer: the size of a quota may be the largest one. */
+/** Adds bytes up to the largest safe integer, which the size of a quota may be. */
 const plus = (a: number, b: number): number => Math.min(Number.MAX_SAFE_INTEGER, a + b)
 
-/** Converts the saved limit, a total over all runs, to a mark for the meter, a total since this run began. */
+/** Sets the meter's mark. The saved limit is a total over all runs, the mark a total since this run began. */
 function enforce(
   user: string,
   { limit, hold_secs }: SavedQuota,

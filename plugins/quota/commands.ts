@@ -27,7 +27,7 @@ const set = defineCommand({
     ...pair.properties,
     monthly_bytes: Bytes,
     billing_anchor: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'Unix seconds of a period begin; default is the first.' })
+      Type.Integer({ minimum: 0, description: 'Period start, Unix seconds; default: first of the month.' })
     )
   }),
   positional: ['user', 'client', 'monthly_bytes'],
@@ -79,7 +79,7 @@ const list = defineCommand({
 
 const remove = defineCommand({
   name: 'quota delete',
-  summary: 'Delete a quota; connections that it held continue.',
+  summary: 'Delete a quota; connections that it paused continue.',
   args: pair,
   positional: ['user', 'client'],
   async run({ api, args, print }) {

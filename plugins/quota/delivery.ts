@@ -25,7 +25,7 @@ const openKind = ({ clock, log, stats }: Services) =>
     capability,
     push: TrafficQuotaUpdate,
     remove: TrafficQuotaUpdate,
-    /** Usage, and the report up to which it counts, come from one transaction. */
+    /** Reads usage, and the report up to which it counts, in one transaction. */
     async load(rows, em) {
       const clientId = rows[0]?.clientId ?? ''
       const revisions = new Map(rows.map(({ id, revision }) => [id, revision]))
@@ -48,23 +48,23 @@ const openKind = ({ clock, log, stats }: Services) =>
   })
 
 function updateOf(quota: Quota, position: JournalPosition | null, nowMs: number) {
-  const now = rolledOver(quota, nowMs)
+  const current = rolledOver(quota, nowMs)
   return {
     action: 'SET' as const,
-    user_id: now.userId,
-    monthly_bytes: now.monthlyBytes,
-    anchor: now.anchor,
-    period_end: currentPeriod(now, nowMs).end,
-    since: countedSince(now),
-    booked: now.used,
-    credit: now.credit,
+    user_id: current.userId,
+    monthly_bytes: current.monthlyBytes,
+    anchor: current.anchor,
+    period_end: currentPeriod(current, nowMs).end,
+    since: countedSince(current),
+    booked: current.used,
+    credit: current.credit,
     epoch: position?.epoch ?? '',
     seq: position?.seq ?? 0,
-    hold_secs: now.holdSecs
+    hold_secs: current.holdSecs
   }
 }
 
-/** A removal: the other fields mean nothing. */
+/** A removal without its user and revision. The agent ignores the other fields. */
 const removal = {
   action: 'REMOVE' as const,
   monthly_bytes: 0,
@@ -97,7 +97,7 @@ function openConnection({ store, control, log }: Services): ConnectionHooks {
     try {
       const quotas = await store.read(em => em.count(Quota, { clientId }))
       if (quotas === 0) return
-      log.warn('traffic_quota.unsupported', `agent ${agentVersion} keeps no quota; update it`, {
+      log.warn('traffic_quota.unsupported', `agent ${agentVersion} does not enforce quotas; update it`, {
         client: clientId,
         quotas
       })

@@ -11,7 +11,7 @@ export const Quota = defineEntity({
     anchor: p.bigint('number'), // Unix seconds
     periodStart: p.bigint('number'), // Unix seconds; the four columns below belong to this period
     used: p.bigint('number'), // committed in the period, in plus out; only the ledger adds to it
-    credit: p.bigint('number'), // of it, what was cleared
+    credit: p.bigint('number'), // the part of `used` that was cleared
     exhaustedAt: p.bigint('number').nullable(), // ms
     levelTold: p.integer().nullable(), // percent; the highest level of the period that was notified
     holdSecs: p.integer(), // as sent to the agent

@@ -1,4 +1,4 @@
-// Quotas end with their user and client; at start they follow what changed while this plugin was off.
+// Deletes quotas with their user or client; at start, those of users and clients deleted with this plugin off.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Client, User } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -10,7 +10,7 @@ import type { keys } from './settings.ts'
 type Pair = Pick<Quota, 'userId' | 'clientId'>
 
 export function openLifecycle({ config, control }: Pick<Kernel<typeof keys>, 'config' | 'control'>) {
-  /** Also from the agent. Returns false if there is none. */
+  /** Deletes a quota, also on the agent. Returns false if there is none. */
   async function remove({ userId, clientId }: Pair, em: EntityManager): Promise<boolean> {
     if ((await em.nativeDelete(Quota, { userId, clientId })) === 0) return false
     await control.objects.drop(em, objectKeyOf({ userId, clientId }), 'cut')
@@ -27,14 +27,14 @@ export function openLifecycle({ config, control }: Pick<Kernel<typeof keys>, 'co
   const clientRemoved = async ({ id: clientId }: Client, em: EntityManager): Promise<void> =>
     void (await em.nativeDelete(Quota, { clientId }))
 
-  /** Removes quotas whose user or client is gone, and pushes them again if the hold time was changed. */
+  /** Deletes quotas whose user or client is gone, and pushes the others again if the hold time was changed. */
   async function reconcile(em: EntityManager): Promise<void> {
     const { quota_hold_secs: holdSecs } = config
     const usersSince = new Map((await em.find(User, {})).map(({ id, createdAt }) => [id, createdAt]))
     const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
     for (const quota of await em.find(Quota, {}, { disableIdentityMap: true })) {
       const { userId, clientId } = quota
-      // A user who is younger than the quota has the name of a deleted one.
+      // A user who was created after the quota has the id of a deleted one.
       const isOrphan = (usersSince.get(userId) ?? Number.POSITIVE_INFINITY) > quota.createdAt
       if (!clients.has(clientId)) await em.nativeDelete(Quota, { userId, clientId })
       else if (isOrphan) await remove(quota, em)

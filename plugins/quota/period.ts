@@ -1,4 +1,4 @@
-// The month of a quota: from its anchor on, calendar month by calendar month, in UTC. All times are Unix seconds.
+// Periods of a quota: calendar months from its anchor, in UTC. All times are Unix seconds.
 
 export interface Period {
   readonly start: number
@@ -13,7 +13,7 @@ export function periodOf(anchor: number, at: number): Period {
   return { start: monthsAfter(from, passed), end: monthsAfter(from, passed + 1) }
 }
 
-/** A day that the month does not have becomes its last; always from the anchor, so that the 31st comes back. */
+/** Uses the last day of a shorter month. Counts from the anchor each time, so that day 31 comes back. */
 function monthsAfter(anchor: Date, months: number): number {
   const [year, month] = [anchor.getUTCFullYear(), anchor.getUTCMonth() + months]
   const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate()

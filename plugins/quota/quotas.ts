@@ -119,7 +119,7 @@ async function save(
   return row
 }
 
-/** Commits what was delivered until now, before a count begins anew; what the agent reports late counts in it. */
+/** Commits what was delivered so far, before usage is counted from 0. Bytes that the agent reports later count. */
 async function requestReport(clientId: string, { stats, log }: Services): Promise<void> {
   try {
     await stats.requestReport(clientId, { deadlineMs: reportMs })

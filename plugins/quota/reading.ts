@@ -19,7 +19,7 @@ interface Services extends Pick<Kernel, 'store' | 'clock'> {
 }
 
 export function openReading({ store, clock, clients, users }: Services) {
-  /** Checked before any lookup, so that the answer does not depend on what exists. */
+  /** Call it before any lookup, so that the answer does not depend on what exists. */
   function requireSelf(userId: string, principal: Principal): void {
     if (principal.role !== 'superadmin' && principal.userId !== userId)
       throw new Fault(notOwner, 'these are the quotas of another user')
@@ -76,23 +76,23 @@ async function rowsOf(quotas: readonly Quota[], nowMs: number, em: EntityManager
 }
 
 export function rowOf(quota: Quota, clientName: string, nowMs: number): QuotaRow {
-  const now = rolledOver(quota, nowMs)
-  const { start, end } = currentPeriod(now, nowMs)
-  const used = bytesUsedOf(now)
+  const current = rolledOver(quota, nowMs)
+  const { start, end } = currentPeriod(current, nowMs)
+  const used = bytesUsedOf(current)
   return {
-    user_id: now.userId,
-    client_id: now.clientId,
+    user_id: current.userId,
+    client_id: current.clientId,
     client_name: clientName,
-    monthly_bytes: now.monthlyBytes,
-    billing_anchor: now.anchor,
+    monthly_bytes: current.monthlyBytes,
+    billing_anchor: current.anchor,
     bytes_used: used,
-    bytes_remaining: Math.max(0, now.monthlyBytes - used),
+    bytes_remaining: Math.max(0, current.monthlyBytes - used),
     period_start: start,
     period_end: end,
-    exhausted: now.exhaustedAt != null,
-    exhausted_at: now.exhaustedAt == null ? null : secs(now.exhaustedAt),
-    created_at: secs(now.createdAt),
-    updated_at: secs(now.updatedAt)
+    exhausted: current.exhaustedAt != null,
+    exhausted_at: current.exhaustedAt == null ? null : secs(current.exhaustedAt),
+    created_at: secs(current.createdAt),
+    updated_at: secs(current.updatedAt)
   }
 }
 

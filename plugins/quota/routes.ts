@@ -57,7 +57,7 @@ const remove = defineRoute({
   action: 'quota.delete',
   access: 'superadmin',
   status: 204,
-  summary: 'Deletes a quota; connections that it held continue.',
+  summary: 'Deletes a quota; connections that it paused continue.',
   schema: () => ({ params: PairParams, reply: Type.Void() }),
   run: ({ quotas }: Deps, call) => quotas.remove(call.params, call)
 })

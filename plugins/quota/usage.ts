@@ -24,7 +24,7 @@ const unused = ({ start }: Period) => ({
 
 export const bytesUsedOf = ({ used, credit }: Pick<Quota, 'used' | 'credit'>): number => used - credit
 
-/** If the clock is set back, the period stays. */
+/** Returns the period at `nowMs`. It never goes back, even if the clock is set back. */
 export const currentPeriod = ({ anchor, periodStart }: Quota, nowMs: number): Period =>
   periodOf(anchor, Math.max(Math.floor(nowMs / 1000), periodStart))
 
@@ -41,7 +41,7 @@ export const withExhaustion = (quota: Quota, nowMs: number): Quota => ({
   exhaustedAt: bytesUsedOf(quota) < quota.monthlyBytes ? null : (quota.exhaustedAt ?? nowMs)
 })
 
-/** Bytes count from here on, Unix seconds. */
+/** Returns the time from which bytes count, Unix seconds. */
 export const countedSince = ({ periodStart, createdAt }: Quota): number =>
   Math.max(periodStart, Math.floor(createdAt / 1000))
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { type Capability, defineMessage, defineRequest } from '../../kernel/wire/message.ts'
 
-export { periodOf } from './period.ts' // both halves begin the next period, each by its clock
+export { periodOf } from './period.ts' // server and agent each begin the next period by their own clock
 
 const proto = new URL('./quota.proto', import.meta.url)
 

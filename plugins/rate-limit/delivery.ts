@@ -44,7 +44,7 @@ export function openDelivery({ store, log }: Pick<Kernel, 'store' | 'log'>) {
     try {
       const envelopes = await store.read(em => em.count(Envelope, { clientId }))
       if (envelopes === 0) return
-      log.warn('owner_limit.unsupported', `agent ${agentVersion} limits no owner; update it`, {
+      log.warn('owner_limit.unsupported', `agent ${agentVersion} does not enforce owner limits; update it`, {
         client: clientId,
         envelopes
       })

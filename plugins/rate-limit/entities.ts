@@ -9,7 +9,7 @@ export const RuleLimit = defineEntity({
   properties: { rule: ruleKey(), limits: p.json().$type<RateLimit>() }
 })
 
-/** Limits for all rules of an owner on a client together. Ids, not foreign keys: it outlives the last rule. */
+/** Limits for all rules of an owner on a client together. Ids, not foreign keys: see lifecycle.ts. */
 export const Envelope = defineEntity({
   name: 'RateLimitEnvelope',
   tableName: 'rate_limit_envelope',

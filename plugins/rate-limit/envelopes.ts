@@ -38,7 +38,7 @@ export function openEnvelopes(deps: Services) {
 
   async function set(at: OwnerParams, body: EnvelopeBody, { change }: Pick<Call, 'change'>) {
     const limits = parseLimits(...limitsIn(body))
-    if (!limits) throw new Fault(limitsEmpty, 'the body limits nothing; use DELETE to remove an envelope')
+    if (!limits) throw new Fault(limitsEmpty, 'the body has no limit; use DELETE to remove an envelope')
     const { client_id: clientId, owner_id: ownerId } = at
     const row = await change(resourceOf(at), async em => {
       const client = await clients.get(clientId, em)
@@ -97,7 +97,7 @@ const resourceOf = ({ client_id, owner_id }: OwnerParams) => ({
   id: `${client_id}/${owner_id}`
 })
 
-/** The limits at the top level of the body; without any, those of the row that was sent back. */
+/** Returns the limits at the top level of the body or, if there are none, those of the row that was sent back. */
 function limitsIn(body: EnvelopeBody): [limits: RateLimit, pointer: string] {
   const { client_id, owner_id, updated_at, rate_limit = {}, ...flat } = body
   return Object.keys(flat).length > 0 ? [flat, ''] : [rate_limit, '/rate_limit']

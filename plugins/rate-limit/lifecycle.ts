@@ -1,4 +1,4 @@
-// Envelopes end with their user and client; at start they follow what changed while this plugin was off.
+// Deletes envelopes with their owner or client; at start, those of owners and clients deleted with this plugin off.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Client, User } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
@@ -10,7 +10,7 @@ import { Envelope } from './entities.ts'
 type Pair = Pick<Envelope, 'clientId' | 'ownerId'>
 
 export function openLifecycle({ control }: Pick<Kernel, 'control'>) {
-  /** Also from the agent. Returns false if there is none. */
+  /** Deletes an envelope, also on the agent. Returns false if there is none. */
   async function remove({ clientId, ownerId }: Pair, em: EntityManager): Promise<boolean> {
     if ((await em.nativeDelete(Envelope, { clientId, ownerId })) === 0) return false
     await control.objects.drop(em, objectKeyOf({ clientId, ownerId }), 'cut')
@@ -27,13 +27,13 @@ export function openLifecycle({ control }: Pick<Kernel, 'control'>) {
   const clientRemoved = async ({ id: clientId }: Client, em: EntityManager): Promise<void> =>
     void (await em.nativeDelete(Envelope, { clientId }))
 
-  /** Removes envelopes whose owner or client is gone. */
+  /** Deletes envelopes whose owner or client is gone. */
   async function reconcile(em: EntityManager): Promise<void> {
     const usersSince = new Map((await em.find(User, {})).map(({ id, createdAt }) => [id, createdAt]))
     const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
     for (const envelope of await em.find(Envelope, {})) {
       const { clientId, ownerId, createdAt } = envelope
-      // A user who is younger than the envelope has the name of a deleted one.
+      // A user who was created after the envelope has the id of a deleted one.
       const since = ownerId === operatorId ? 0 : (usersSince.get(ownerId) ?? Number.POSITIVE_INFINITY)
       if (!clients.has(clientId)) await em.nativeDelete(Envelope, { clientId, ownerId })
       else if (since > createdAt) await remove(envelope, em)

@@ -14,7 +14,7 @@ interface Sum {
 
 export type Throttles = ReturnType<typeof openThrottles>
 
-/** In memory: the sums start at 0 with the server. */
+/** Keeps the sums in memory; they start at 0 with the server. */
 export function openThrottles() {
   const clients = new Map<string, Map<string, Sum>>()
 

@@ -28,7 +28,7 @@ export default {
   }
 } satisfies AgentPlugin
 
-/** The rule without what belongs to the push. */
+/** Returns the rule without the properties of its push. */
 const contentOf = ({ revision, retry, ...rule }: RulePush) => rule
 
 function specOf(push: RulePush): RuleSpec {

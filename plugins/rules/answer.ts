@@ -8,11 +8,11 @@ export const activationFailed = defineCode('activation_failed', 422, 6)
 
 export const defaultAckSecs = 5
 
-/** Throws unless the client has applied the change; null is no answer in time. */
-export function refuse(answer: ApplyResult | null, ruleId: string, ackSecs: number): void {
+/** Throws unless the client has applied the change; null means no answer in time. */
+export function requireApplied(answer: ApplyResult | null, ruleId: string, ackSecs: number): void {
   const details = { rule_id: ruleId }
   if (!answer) {
-    const message = `the client has not answered (${ackSecs} s, or its stream ended); the rule settles by itself`
+    const message = `the client has not answered (${ackSecs} s, or its stream ended); the server keeps trying`
     throw new Fault(ackTimeout, message, { details })
   }
   if (answer.status !== 'refused') return

@@ -10,7 +10,7 @@ const columnsWith = (more: readonly Column<RuleRecord>[]): readonly Column<RuleR
   'protocol',
   ['listen', ({ listen_port: from, listen_port_end: to }) => (to === null ? `${from}` : `${from}-${to}`)],
   ...more,
-  ['targets', ({ targets }) => targets.map(placeOf).join(', ')],
+  ['targets', ({ targets }) => targets.map(hostAndPort).join(', ')],
   'owner',
   'state',
   'state_reason'
@@ -32,7 +32,7 @@ const Filter = Type.Object({
 
 const push = defineCommand({
   name: 'rule push',
-  summary: 'Make a rule: listen on a port of a client, and forward it.',
+  summary: 'Create a rule: listen on a port of a client, and forward it.',
   args: Type.Object({
     client: Type.String({ description: 'Id of a client, or a name that only one has.' }),
     listen: Type.String({ description: 'Port on the client, or a range such as 8000-8010.' }),
@@ -41,7 +41,7 @@ const push = defineCommand({
       description: 'host:port or host:port@priority; an IPv6 address in brackets.'
     }),
     protocol: Type.Optional(Type.String({ description: 'tcp (default) or udp' })),
-    prefer_ipv6: Type.Optional(Type.Boolean({ description: 'Dial IPv6 addresses of a name first.' })),
+    prefer_ipv6: Type.Optional(Type.Boolean({ description: 'Try the IPv6 addresses of a name first.' })),
     owner: Type.Optional(Type.String({ description: 'user_id; default is the caller.' })),
     ack_timeout_secs: Wait
   }),
@@ -49,10 +49,10 @@ const push = defineCommand({
   extraArgs: filled => Object.assign({}, ...filled(pushOptionsSlot).map(({ value }) => value.args)),
   async run({ api, args, filled, print }) {
     const { client, listen, target, protocol, prefer_ipv6, owner, ack_timeout_secs: secs } = args
-    const own = { client, protocol, prefer_ipv6, owner, ...portsOf(listen), targets: target.map(targetOf) }
+    const core = { client, protocol, prefer_ipv6, owner, ...portsOf(listen), targets: target.map(targetOf) }
     const more = filled(pushOptionsSlot).map(({ value }) => value.body(args))
-    const body = Object.assign(own, ...more)
-    print.data(await api.send<RuleRecord>('POST', `/v1/rules${waiting(secs)}`, body))
+    const body = Object.assign(core, ...more)
+    print.data(await api.send<RuleRecord>('POST', `/v1/rules${timeoutQuery(secs)}`, body))
   }
 })
 
@@ -77,11 +77,11 @@ const show = defineCommand({
 
 const remove = defineCommand({
   name: 'rule remove',
-  summary: 'Shut the port of a rule; its live connections may drain.',
+  summary: 'Close the port of a rule; its live connections may drain.',
   args: Type.Object({ rule: Rule, ack_timeout_secs: Wait }),
   positional: ['rule'],
   async run({ api, args, print }) {
-    await api.send('DELETE', `${pathOf(args.rule)}${waiting(args.ack_timeout_secs)}`)
+    await api.send('DELETE', `${pathOf(args.rule)}${timeoutQuery(args.ack_timeout_secs)}`)
     print.line(`rule ${args.rule} is removed`)
   }
 })
@@ -89,21 +89,21 @@ const remove = defineCommand({
 export const commands = [push, list, show, remove]
 
 const pathOf = (rule: string): string => `/v1/rules/${encodeURIComponent(rule)}`
-const waiting = (secs: Static<typeof Wait> | undefined): string =>
+const timeoutQuery = (secs: Static<typeof Wait> | undefined): string =>
   secs === undefined ? '' : `?ack_timeout_secs=${secs}`
 
-const placeOf = ({ host, port }: RuleRecord['targets'][number]): string =>
+const hostAndPort = ({ host, port }: RuleRecord['targets'][number]): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`
 
-/** 'p' or 'a-b'. */
+/** Parses a port or a range such as 80-90. */
 function portsOf(listen: string) {
   const [, from, to] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(listen) ?? []
   if (from === undefined)
-    throw new Fault(wrongUsage, `LISTEN ${listen} is no port and no range such as 80-90`)
+    throw new Fault(wrongUsage, `LISTEN ${listen} is neither a port nor a range such as 80-90`)
   return { listen_port: Number(from), ...(to !== undefined && { listen_port_end: Number(to) }) }
 }
 
-/** 'host:port[@priority]'. */
+/** Parses host:port[@priority]. */
 export function targetOf(text: string) {
   const [, host = '', port, priority] = /^(\[[^\]]*\]|[^:@[\]]+):(\d{1,5})(?:@(\d{1,5}))?$/.exec(text) ?? []
   if (port === undefined)

@@ -1,7 +1,7 @@
 // POST: stores a rule, and answers when its client has opened it.
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
-import { defaultAckSecs, refuse, removedMeanwhile } from './answer.ts'
+import { defaultAckSecs, removedMeanwhile, requireApplied } from './answer.ts'
 import { Rule } from './entities.ts'
 import { newRule, parse, requireFreePort, requireRoom } from './new-rule.ts'
 import { admit, place } from './placing.ts'
@@ -35,7 +35,7 @@ export const openCreate =
     const result = await control.objects.deliver(objectKeyOf({ clientId, id }), 'push', ackSecs)
     if (result?.status === 'removed' || !(await store.read(em => em.count(Rule, { id }))))
       throw removedMeanwhile(id)
-    refuse(result, id, ackSecs)
+    requireApplied(result, id, ackSecs)
     return reading.read(id, principal)
   }
 

@@ -48,7 +48,7 @@ async function inOpenOrder({ filled }: Services, rows: readonly ManagedObject[],
   return rows.toSorted((a, b) => rankOf(a) - rankOf(b))
 }
 
-/** The rule is not sent and becomes failed, in a transaction of its own: `load` only reads. */
+/** Marks a rule failed that cannot be sent, in its own transaction because `load` only reads. */
 function failUnencodable(
   services: Services,
   { id, clientId, stateReason }: Rule,
@@ -81,6 +81,6 @@ const pushOf = (rule: Rule, revision: number, fields: Encoded): RulePush => ({
   targets: [...rule.targets],
   prefer_ipv6: rule.preferIpv6,
   fields,
-  // The agent refuses a change of hot fields as a whole, and keeps the rule that it had.
+  // Without retry, the agent refuses a change of hot fields completely and keeps the rule that it has.
   retry: rule.activatedAt != null && rule.valuesBefore == null
 })

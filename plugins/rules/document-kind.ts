@@ -1,4 +1,4 @@
-// Rules in the document of `apply`: matched by client, protocol, ports, and what fields tell apart on a port.
+// Rules in the document of `apply`, matched by client, protocol, ports and the fields that distinguish rules on a port.
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
 import {
   type DocumentContext,
@@ -21,7 +21,7 @@ export const rulesKind = documentKindSlot.fill({
   parse(entry, context) {
     const { client, listen_port, targets, owner = context.userId, protocol = 'tcp', ...more } = entry
     if (client === undefined || listen_port === undefined || !Array.isArray(targets))
-      throw new Fault(invalidSchema, 'a rule of the file needs client, listen_port and targets')
+      throw new Fault(invalidSchema, 'a rule in the file needs client, listen_port and targets')
     const body = {
       ...defaults(context),
       ...more,

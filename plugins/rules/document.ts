@@ -1,5 +1,5 @@
-// The contract of `apply`: one document lists objects by kind, and each kind is a plugin's own. It stands here, and not
-// in `apply`, because every plugin with a kind needs rules already and must work without `apply`.
+// The contract of `apply`: one document lists objects by kind, and each kind belongs to a plugin. It is not defined in
+// `apply`, because every plugin with a kind needs rules anyway and must work without `apply`.
 import { isDeepStrictEqual } from 'node:util'
 import type { Api, CommandCall } from '../../kernel/cli/command.ts'
 import { defineSlot } from '../../kernel/slot.ts'
@@ -49,12 +49,12 @@ export interface DocumentKind {
   remove(item: DocumentItem, context: DocumentContext): Promise<void>
 }
 
-/** Read by commands: fill it with bare values. */
+/** Commands read it, without services: fill it by `fill`, not by `fillWith`. */
 export const documentKindSlot = defineSlot<DocumentKind>('rules.document-kind', {
   keyOf: ({ name }) => name
 })
 
-/** Compares two bodies, null and absent being the same, without the properties in `except`. */
+/** Compares two bodies without the properties in `except`; null equals absent. */
 export function hasSameBody(a: DocumentItem, b: DocumentItem, except: readonly string[] = []): boolean {
   const compared = ({ body }: DocumentItem): unknown =>
     withoutNull(Object.fromEntries(Object.entries(body).filter(([key]) => !except.includes(key))))

@@ -19,24 +19,24 @@ export const Rule = defineEntity({
     id: p.string().length(26).primary(),
     clientId: p.string().length(26),
     owner: p.string().length(32).index('rules_owner_index'),
-    placedBySuperadmin: p.boolean(), // nothing but the agent's guardrails binds it then
+    placedBySuperadmin: p.boolean(), // only the agent's guardrails limit such a rule
     protocol: p.string().length(3).$type<Protocol>(),
     listenFrom: p.integer(),
     listenTo: p.integer(),
     targets: p.json().$type<readonly Target[]>(),
     preferIpv6: p.boolean(),
     fields: p.json().$type<readonly string[]>(), // keys of its fields: all must be loaded for a push
-    // Hot values as the agent took them last, while it has not taken a change of them.
+    // The hot values that the agent last applied, while a change of them is not applied yet.
     valuesBefore: p.json().$type<Readonly<Record<string, unknown>>>().nullable(),
     state: p.string().length(8).$type<State>(),
     stateReason: p.string().length(64).nullable(),
     createdAt: time(),
     updatedAt: time(),
     stateChangedAt: time(),
-    activatedAt: time().nullable() // when it was first active; a rule that never was is not tried again
+    activatedAt: time().nullable() // when it first became active; a rule that never did is not retried
   }
 })
 export type Rule = InferEntity<typeof Rule>
 
-/** The key of a field's own table: the rule's id, gone with the rule. */
+/** Primary key for the table of a field: the rule's id. The row is deleted with the rule. */
 export const ruleKey = () => p.oneToOne(Rule).mapToPk().owner().primary().deleteRule('cascade')

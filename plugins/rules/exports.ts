@@ -1,4 +1,4 @@
-// What other plugins may use of rules.
+// The parts of this plugin that other plugins may use.
 export * from './document.ts'
 export { ruleKey } from './entities.ts'
 export { requireClient } from './placing.ts'

@@ -59,7 +59,7 @@ export class Fields {
     }
   }
 
-  /** Returns, by rule, the value or null of every loaded field. A field is asked only for the rules that have it. */
+  /** Returns, by rule, the value or null of every loaded field. A field loads only the rules that have it. */
   async load(rules: readonly FieldKeys[], em: EntityManager): Promise<ValuesByRule> {
     const columns: (readonly [string, ReadonlyMap<string, unknown>])[] = []
     for (const field of this.#all()) {
@@ -67,16 +67,16 @@ export class Fields {
       columns.push([field.key, ids.length === 0 ? new Map() : await field.load(ids, em)])
     }
     return new Map(
-      rules.map(({ id }) => [id, Object.fromEntries(columns.map(([key, of]) => [key, of.get(id) ?? null]))])
+      rules.map(({ id }) => [id, Object.fromEntries(columns.map(([key, map]) => [key, map.get(id) ?? null]))])
     )
   }
 
-  /** Returns the values as a record shows them. */
+  /** Returns the values as they are shown in a rule record. */
   shown(values: Values): Values {
     return Object.fromEntries(this.#all().map(({ key, absent = null }) => [key, values[key] ?? absent]))
   }
 
-  /** Returns, by rule, the derived values that it has now, by field key. */
+  /** Returns the current derived values by rule and field key. */
   async #derive(rules: readonly RuleCore[], em: EntityManager): Promise<ValuesByRule> {
     const derived = new Map(rules.map(({ id }) => [id, {} as Values]))
     for (const field of this.#derived())
@@ -89,7 +89,7 @@ export class Fields {
     return this.#derived().some(({ key }) => rule.fields.includes(key))
   }
 
-  /** Returns the rules with the keys of the derived values that they have now. */
+  /** Returns the rules with the keys of their current derived values. */
   async withDerived(rules: readonly Rule[], em: EntityManager): Promise<Rule[]> {
     const derived = await this.#derive(rules, em)
     const derivedKeys = this.#derived().map(({ key }) => key)
@@ -135,7 +135,7 @@ const cannotEncode = (cause: unknown): Fault =>
     ? cause
     : new Fault(internal, 'a field of the rule cannot be encoded for the client', { cause })
 
-/** Returns the keys of the rule's fields once it has these values; null removes a key. */
+/** Returns the rule's field keys after a change to these values; null removes a key. */
 export const keysWith = (rule: FieldKeys, values: Values): string[] => [
   ...rule.fields.filter(key => !(key in values)),
   ...Object.keys(values).filter(key => values[key] !== null)

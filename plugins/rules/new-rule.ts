@@ -44,10 +44,10 @@ export const newRule = (given: Parts, now: number): Rule => ({
   activatedAt: null
 })
 
-/** A draining rule has given its port free. */
+/** A draining rule no longer reserves its port. */
 const reservesPort = { state: { $ne: 'draining' } } as const
 
-/** Throws if another rule has the port. The store has one writer: a port that is free here stays free until the commit. */
+/** Throws if another rule has the port. The store has one writer, so a free port stays free until the commit. */
 export async function requireFreePort(rule: Rule, filled: SlotReader, em: EntityManager): Promise<void> {
   const { id, clientId, protocol, listenFrom, listenTo } = rule
   const holders = await em.find(Rule, {
@@ -73,11 +73,11 @@ export async function requireRoom(
   limits: Static<typeof keys>,
   em: EntityManager
 ): Promise<void> {
-  const bounds = [
+  const checks = [
     { of: 'the client', limit: limits.max_rules_per_client, where: { clientId } },
     { of: `${owner} on the client`, limit: limits.max_rules_per_owner_per_client, where: { clientId, owner } }
   ]
-  for (const { of, limit, where } of bounds)
+  for (const { of, limit, where } of checks)
     if ((await em.count(Rule, { ...reservesPort, ...where, id: { $ne: id } })) >= limit)
       throw new Fault(limitReached, `${of} has ${limit} rules already; remove one first`, {
         details: { limit }

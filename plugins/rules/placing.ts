@@ -30,7 +30,7 @@ export async function place(
   if (owner !== undefined && owner !== userId)
     throw new Fault(notOwner, 'only a superadmin may place a rule for another user')
   const found = await findClient(client, em, allowed)
-  if (!found) throw new Fault(clientNotGranted, `no grant of yours covers a client ${client}`)
+  if (!found) throw new Fault(clientNotGranted, `you may not place rules on a client ${client}`)
   return { clientId: found.id, owner: userId, placedBySuperadmin: false }
 }
 

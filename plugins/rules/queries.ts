@@ -1,4 +1,4 @@
-// What other plugins ask about rules, in their own transactions.
+// Queries of other plugins about rules, in their own transactions.
 import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
 import { Type } from 'typebox'
 import type { Principal } from '../../kernel/http/principal.ts'
@@ -24,8 +24,8 @@ export const queries = {
   async ownershipOf(ids: readonly string[], em: EntityManager): Promise<Map<string, RuleOwnership>> {
     const found = new Map<string, RuleOwnership>()
     for (let at = 0; at < ids.length; at += idsPerQuery) {
-      const some = { id: { $in: ids.slice(at, at + idsPerQuery) } }
-      const rules = await em.find(Rule, some, { fields: ['clientId', 'owner'], disableIdentityMap: true })
+      const where = { id: { $in: ids.slice(at, at + idsPerQuery) } }
+      const rules = await em.find(Rule, where, { fields: ['clientId', 'owner'], disableIdentityMap: true })
       for (const { id, clientId, owner } of rules) found.set(id, { clientId, owner })
     }
     return found
@@ -35,7 +35,7 @@ export const queries = {
   matching: (where: FilterQuery<Rule>, em: EntityManager): Promise<RuleCore[]> =>
     em.find(Rule, where, { orderBy: { id: 'asc' } }),
 
-  /** Returns up to `take` rules in the order of their ids, which is the order of creation, from behind `after`. */
+  /** Returns up to `take` rules whose ids follow `after`, in the order of their ids, which is the order of creation. */
   page: (
     after: string,
     take: number,

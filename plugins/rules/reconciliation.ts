@@ -12,7 +12,7 @@ import type { Services } from './services.ts'
 export function openReconciliation(services: Services) {
   const { store, control, fields, log, states } = services
 
-  /** The rules that the client cannot take become failed: its agent may have been replaced by an older version. */
+  /** Marks rules failed that the client does not support: its agent may have been replaced by an older version. */
   async function failUnsupported(clientId: string, em: EntityManager): Promise<AfterCommit[]> {
     const after: AfterCommit[] = []
     for (const rule of await em.find(Rule, { clientId, state: { $in: ['pending', 'active'] } })) {
@@ -53,8 +53,8 @@ export function openReconciliation(services: Services) {
 }
 
 /**
- * At start: a rule with a part that no loaded plugin owns is taken off its agent, and comes back with the owner. Also
- * deletes the rules of clients that were deleted while this plugin was disabled.
+ * Runs at start. Takes rules with a part that no loaded plugin owns off their agents, and sends them again once the
+ * plugin is loaded. Deletes the rules of clients that were deleted while this plugin was disabled.
  */
 async function reconcileAll(
   { control, filled, states }: Services,
@@ -84,7 +84,7 @@ export function refusalOf({ filled, control }: Services, rule: Rule): Fault | nu
   return missingPart(filled, rule) ?? (peer ? unsupported(filled, rule, peer) : null)
 }
 
-/** Sends to the clients of these rules. One that lacks a capability now is disconnected, and checked when it joins. */
+/** Sends the rules. Disconnects clients that lack a capability: their rules are checked when they connect again. */
 function wakeCapable({ control, filled }: Services, rules: readonly Rule[]): void {
   for (const clientId of new Set(rules.map(({ clientId }) => clientId))) {
     const peer = control.peers.find(clientId)

@@ -1,11 +1,11 @@
-// A rule in JSON.
+// A rule as JSON.
 import { type Static, Type } from 'typebox'
 import { orNull, Time } from '../../kernel/http/schema.ts'
 
 export const Port = Type.Integer({ minimum: 1, maximum: 65535 })
 export const Priority = Type.Integer({ minimum: 0, maximum: 65535 })
 
-/** Without fields of other plugins. */
+/** The record without fields of other plugins. */
 export const CoreRecord = Type.Object({
   rule_id: Type.String(),
   client_id: Type.String(),

@@ -1,13 +1,13 @@
 // DELETE, and the removal of many rules for other plugins.
 import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
 import type { Removal } from '../users/exports.ts'
-import { defaultAckSecs, refuse } from './answer.ts'
+import { defaultAckSecs, requireApplied } from './answer.ts'
 import { Rule } from './entities.ts'
 import { type AfterCommit, belongsOnAgent, objectKeyOf, runAll } from './rule-states.ts'
 import type { Change, Services } from './services.ts'
 
 export function openRemoval({ control, reading, states }: Services) {
-  /** Resolves when the client has closed the port; live connections drain on. */
+  /** Resolves when the client has closed the port; live connections continue to drain. */
   async function remove(id: string, ackSecs = defaultAckSecs, { principal, change }: Change): Promise<void> {
     const { rule, peer, afterCommit } = await change({ kind: 'rule', id }, async em => {
       const rule = await reading.find(id, principal, em)
@@ -21,7 +21,7 @@ export function openRemoval({ control, reading, states }: Services) {
       return { rule, peer, afterCommit }
     })
     afterCommit?.()
-    if (peer) refuse(await control.objects.deliver(objectKeyOf(rule), 'remove', ackSecs), id, ackSecs)
+    if (peer) requireApplied(await control.objects.deliver(objectKeyOf(rule), 'remove', ackSecs), id, ackSecs)
     else control.objects.wake(rule.clientId)
   }
 

@@ -1,5 +1,4 @@
-// What a rule needs before it may be sent to an agent: a loaded owner for each part of it, and an agent with the
-// capabilities of each part.
+// Checks before a rule is sent to an agent: each part of it has a loaded plugin, and the agent its capabilities.
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { type AgentCapabilities, isCapable } from '../../kernel/control/peers.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
@@ -17,7 +16,7 @@ export const fieldOf = (filled: SlotReader, key: string) =>
 const supportOf = (filled: SlotReader, shape: ShapeSupport['shape']) =>
   filled(shapeSlot).find(({ value }) => value.shape === shape)?.value
 
-/** Returns a fault if a field or shape has no loaded owner: without that part the rule could match everything. */
+/** Returns a fault if no loaded plugin owns a field or shape: without that part the rule could match everything. */
 export function missingPart(filled: SlotReader, rule: Rule): Fault | null {
   const key = rule.fields.find(key => !fieldOf(filled, key))
   if (key !== undefined) return new Fault(fieldNotLoaded, `no loaded plugin owns the rule's field ${key}`)

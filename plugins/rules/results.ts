@@ -1,4 +1,4 @@
-// What an agent's results make of a rule.
+// Changes the state of a rule by the results of its agent.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { ApplyResult, ManagedObject, ObjectKind } from '../../kernel/control/managed-objects.ts'
 import { Rule } from './entities.ts'
@@ -12,7 +12,7 @@ export function openResults(services: Services): Pick<ObjectKind, 'recordResult'
   const afterCommit = new WeakMap<ManagedObject, AfterCommit>()
 
   async function record({ id, removal }: ManagedObject, result: ApplyResult, em: EntityManager) {
-    // One transaction may hold several results of a rule: the identity map may be behind.
+    // One transaction may have several results of a rule: the identity map may be out of date.
     const rule = await em.findOne(Rule, { id }, { disableIdentityMap: true })
     if (!rule) return null
     if (rule.state === 'draining')
@@ -36,7 +36,7 @@ export function openResults(services: Services): Pick<ObjectKind, 'recordResult'
   }
 }
 
-/** A refused change of hot fields is undone, unless the port is in use: then the agent tries the new rule again. */
+/** Undoes a refused change of hot fields, unless the port is in use: then the agent retries the new rule. */
 async function refused(
   services: Services,
   rule: Rule,
@@ -55,7 +55,7 @@ async function refused(
   return () => {
     failed?.()
     const details = { rule: id, client: clientId, code }
-    if (isUndone) log.warn('rule.change_refused', 'the client keeps the values before', details)
+    if (isUndone) log.warn('rule.change_refused', 'the client keeps the earlier values', details)
     control.objects.wake(clientId)
   }
 }

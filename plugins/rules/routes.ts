@@ -14,7 +14,7 @@ const create = defineRoute({
   action: 'rule.create',
   access: 'user',
   status: 201,
-  summary: 'Makes a rule, and answers when the client forwards it.',
+  summary: 'Creates a rule, and answers when the client forwards it.',
   outcome: 'deferred',
   schema: filled => ({ query: Wait, body: createBody(filled), reply: ruleRecord(filled) }),
   run: ({ rules }: Deps, call) => rules.create(call.body, call.query.ack_timeout_secs, call),
@@ -45,7 +45,7 @@ const update = defineRoute({
   url: '/v1/rules/:rule_id',
   action: 'rule.update',
   access: 'user',
-  summary: 'Changes what may change while a rule runs, and answers when the client has applied it.',
+  summary: 'Changes hot fields while the rule runs, and answers when the client has applied them.',
   outcome: 'deferred',
   schema: filled => ({
     params: RuleParams,
@@ -64,7 +64,7 @@ const remove = defineRoute({
   action: 'rule.delete',
   access: 'user',
   status: 204,
-  summary: 'Shuts the port; live connections may drain. Answers when the client has shut it.',
+  summary: 'Closes the port; live connections may drain. Answers when the client has closed it.',
   outcome: 'deferred',
   schema: () => ({ params: RuleParams, query: Wait, reply: Type.Void() }),
   run: ({ rules }: Deps, call) => rules.remove(call.params.rule_id, call.query.ack_timeout_secs, call)

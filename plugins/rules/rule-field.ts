@@ -17,7 +17,7 @@ export type RuleCore = Pick<
 
 export type RuleOwnership = Pick<RuleCore, 'clientId' | 'owner'>
 
-/** A rule as far as its request alone defines it: what `parse` and `validate` may look at. */
+/** The part of a rule that its request alone defines; `parse` and `validate` see only this. */
 export type RuleDraft = Omit<RuleCore, 'id' | 'placedBySuperadmin' | keyof RuleOwnership>
 
 /** A capability that the client's agent must have, and the code of the refusal when it does not. */
@@ -28,7 +28,7 @@ export interface CapabilityRequirement {
 
 interface FieldParts<B extends TSchema, W extends TSchema> {
   readonly key: string // 'sni_pattern', in JSON and on the wire
-  readonly body: B // of the value in requests and replies; absent and null both mean that the rule has none
+  readonly body: B // schema of the value in requests and replies; absent and null both mean that the rule has none
   readonly absent?: Static<B> // shown in place of null
   readonly requires: CapabilityRequirement
   readonly message: Message<W> // what the agent receives under the key
@@ -76,7 +76,7 @@ export function ruleField<B extends TSchema, W extends TSchema>(field: RuleField
 }
 
 /**
- * A value that the agent receives with a rule and that its owner computes: it is in no request and no reply. Its owner
+ * A value that the agent receives with a rule and that a plugin computes: it is in no request and no reply. The plugin
  * calls `rules.refresh` when the value may have changed.
  */
 export interface DerivedField<W extends TSchema = TSchema> {

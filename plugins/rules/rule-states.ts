@@ -5,7 +5,7 @@
 //                          active <-> failed   refused later: the agent retries by itself
 //   pending, active, failed -> draining  deleted while its client is connected
 //   draining -> (row deleted)            the agent has closed the port
-//   any -> failed -> pending             the owner of a field or shape is not loaded, and is loaded again
+//   any -> failed -> pending             the plugin of a field or shape is not loaded, and is loaded again
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Rule, type State } from './entities.ts'
@@ -20,7 +20,7 @@ export function runAll(actions: readonly AfterCommit[]): void {
   for (const action of actions) action()
 }
 
-interface Entered {
+interface NewState {
   readonly state: State
   readonly code?: string // the reason; null in the store when there is none
   readonly error?: string // for the log only
@@ -34,11 +34,11 @@ export const objectKeyOf = ({ clientId, id }: Pick<Rule, 'clientId' | 'id'>) => 
 
 const isMissingPart = (code: string): boolean => [fieldNotLoaded.code, shapeNotLoaded.code].includes(code)
 
-/** True for a rule that failed because the owner of one of its parts is not loaded. */
+/** True for a rule that failed because the plugin of one of its parts is not loaded. */
 export const lacksPart = ({ state, stateReason }: Rule): boolean =>
   state === 'failed' && isMissingPart(stateReason ?? '')
 
-/** True if the agent must have the rule. A rule that failed at create is not tried again. */
+/** True if the agent must have the rule. A rule that failed at create is not retried. */
 export const belongsOnAgent = (rule: Rule): boolean =>
   rule.state !== 'failed' || (rule.activatedAt != null && !lacksPart(rule))
 
@@ -47,7 +47,7 @@ export type RuleStates = ReturnType<typeof openRuleStates>
 export function openRuleStates(kernel: Pick<Kernel, 'control' | 'clock' | 'log' | 'filled'>) {
   const { control, clock, log, filled } = kernel
 
-  async function enter(rule: Rule, { state, ...why }: Entered, em: EntityManager): Promise<AfterCommit> {
+  async function enter(rule: Rule, { state, ...why }: NewState, em: EntityManager): Promise<AfterCommit> {
     const { code = null } = why
     if (rule.state === state && (rule.stateReason ?? null) === code) return () => {}
     const now = clock.now()

@@ -30,23 +30,23 @@ const Create = Type.Object({
       )
     })
   ),
-  prefer_ipv6: Type.Optional(Type.Boolean({ description: 'Dial IPv6 addresses of a name first.' })),
+  prefer_ipv6: Type.Optional(Type.Boolean({ description: 'Try the IPv6 addresses of a name first.' })),
   owner: Type.Optional(Type.String({ description: 'user_id; default is the caller.' }))
 })
 
-/** Core properties, and the values of fields beside them under their keys. */
+/** Core properties, and the values of fields under their keys. */
 export type CreateBody = Static<typeof Create> & Values
 export type UpdateBody = Partial<Static<typeof Create>> & Values
 
 export const fieldsIn = (filled: SlotReader): RuleField[] => filled(ruleFieldSlot).map(({ value }) => value)
 
 const viewsIn = (filled: SlotReader): TargetView[] => filled(targetViewSlot).map(({ value }) => value)
-const given = ({ body }: RuleField) => Type.Optional(orNull(body))
+const optionalValue = ({ body }: RuleField) => Type.Optional(orNull(body))
 
 export const createBody = (filled: SlotReader) => {
   const { listen_port_end, ...core } = Create.properties
   const hasRange = filled(shapeSlot).some(({ value }) => value.bodyField === 'listen_port_end')
-  return withFields<CreateBody>({ ...core, ...(hasRange && { listen_port_end }) }, filled, given)
+  return withFields<CreateBody>({ ...core, ...(hasRange && { listen_port_end }) }, filled, optionalValue)
 }
 
 /** Takes the whole body of create, a record as it was read (read-only properties are ignored), or hot fields alone. */
@@ -55,9 +55,9 @@ export const updateBody = (filled: SlotReader) => {
   const views = Object.fromEntries(viewsIn(filled).map(({ key }) => [key, Readonly]))
   const target = Create.properties.targets.items.properties
   const targets = Type.Array(closed({ ...target, port_end: Readonly, ...views }))
-  const shown = Object.fromEntries(Object.keys(CoreRecord.properties).map(key => [key, Readonly]))
+  const readOnly = Object.fromEntries(Object.keys(CoreRecord.properties).map(key => [key, Readonly]))
   const { properties } = Type.Partial(Type.Object({ ...Create.properties, targets }))
-  return withFields<UpdateBody>({ ...shown, ...properties }, filled, given)
+  return withFields<UpdateBody>({ ...readOnly, ...properties }, filled, optionalValue)
 }
 
 export const ruleRecord = (filled: SlotReader) => {
@@ -86,8 +86,8 @@ export const Filter = closed({
 function withFields<T>(
   core: Record<string, TSchema>,
   filled: SlotReader,
-  make: (field: RuleField) => TSchema
+  schemaOf: (field: RuleField) => TSchema
 ): Type.TUnsafe<T> {
-  const own = fieldsIn(filled).map(field => [field.key, make(field)])
-  return Type.Unsafe<T>(closed({ ...core, ...Object.fromEntries(own) }))
+  const fields = fieldsIn(filled).map(field => [field.key, schemaOf(field)])
+  return Type.Unsafe<T>(closed({ ...core, ...Object.fromEntries(fields) }))
 }

@@ -1,4 +1,4 @@
-// What the operations on rules share.
+// The services that all operations on rules share.
 import type { Call } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Fields } from './fields.ts'

@@ -1,4 +1,4 @@
-// The slots of rules beside its fields.
+// The slots of this plugin except those of rule fields.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static, TProperties, TSchema } from 'typebox'
 import { defineCode } from '../../kernel/base/errors.ts'
@@ -25,7 +25,7 @@ export const removedSlot =
     'rules.removed'
   )
 
-/** The new state of a rule; `reason` is the code of the failure. */
+/** The new state of a rule; `reason` is the code of a failure, else null. */
 export interface StateChange extends RuleOwnership, Pick<RuleCore, 'id'> {
   readonly state: State
   readonly reason: string | null
@@ -90,7 +90,7 @@ export interface TargetView<V extends TSchema = TSchema> {
 
 export const targetViewSlot = defineSlot<TargetView>('rules.target', { keyOf: ({ key }) => key })
 
-/** Options of `rule push`: `args` declares them, `body` makes properties of the request of them. */
+/** Options of `rule push`: `args` declares them, `body` converts them to properties of the request. */
 export interface PushOptions {
   readonly args: TProperties
   readonly body: (args: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>

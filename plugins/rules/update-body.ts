@@ -47,7 +47,7 @@ export async function requestedValues(
 const isClient = async ({ clientId: id }: Rule, client: string, em: EntityManager): Promise<boolean> =>
   client === id || (await em.count(Client, { id, name: client })) > 0
 
-/** Property of the body, and of the rule. */
+/** Names of core properties in the body and in the rule. */
 const coreProperties = [
   ['protocol', 'protocol'],
   ['listen_port', 'listenFrom'],

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault } from '../../kernel/base/errors.ts'
 import { Client } from '../../kernel/identity/entities.ts'
-import { activationFailed, defaultAckSecs, refuse, removedMeanwhile } from './answer.ts'
+import { activationFailed, defaultAckSecs, removedMeanwhile, requireApplied } from './answer.ts'
 import { Rule } from './entities.ts'
 import { keysWith } from './fields.ts'
 import type { Values } from './record.ts'
@@ -38,11 +38,11 @@ export const openUpdate =
       throw removedMeanwhile(id)
     if (result?.status === 'refused')
       throw new Fault(activationFailed, result.message, { details: { rule_id: id, reason: result.code } })
-    if (isAwaited) refuse(result, id, ackSecs)
+    if (isAwaited) requireApplied(result, id, ackSecs)
     return reading.read(id, principal)
   }
 
-/** Stores the values that differ. Returns true if the agent is to answer before the request is. */
+/** Stores the values that differ. Returns true if the reply must wait for the agent. */
 async function replaceHotFields(
   services: Services,
   { rule, stored, values }: { rule: Rule; stored: Values; values: Values },
@@ -68,7 +68,7 @@ async function replaceHotFields(
   return isAwaited
 }
 
-/** Throws if the client lacks a capability of these fields. A disconnected client is judged by its last connection. */
+/** Throws if the client lacks a capability of these fields. For a disconnected client, its last connection counts. */
 async function requireSupport({ control, filled }: Services, rule: Rule, em: EntityManager): Promise<void> {
   if (rule.fields.length === 0) return
   const { agentVersion = null, capabilities = null } =

@@ -3,8 +3,9 @@ import { Bytes, defineMessage, defineRequest } from '../../kernel/wire/message.t
 
 const proto = new URL('./rules.proto', import.meta.url)
 
-/** The kind of managed objects, and the key of this plugin's part of Welcome. */
+/** The kind of managed object. */
 export const ruleKind = 'rule'
+/** The key of this plugin's part of Welcome. */
 export const settingsPart = 'rules'
 
 const Protocol = Type.Union([Type.Literal('tcp'), Type.Literal('udp')])

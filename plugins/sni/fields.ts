@@ -22,7 +22,7 @@ export const pattern = ruleField({
   change: 'frozen',
   body: Type.String({
     code: patternMalformed.code,
-    description: "A TLS server name, or '*.' and a domain: then each name that has one label more."
+    description: "A TLS server name, or '*.' and a domain, which matches names with one more label."
   }),
   requires,
   message: Pattern,
@@ -42,7 +42,7 @@ export const pattern = ruleField({
 export const fallback = ruleField({
   key: fallbackKey,
   change: 'frozen',
-  body: Type.Boolean({ description: 'Takes what no server name of its port matches, and what is no TLS.' }),
+  body: Type.Boolean({ description: 'Takes connections without TLS or a matching name on its port.' }),
   absent: false,
   requires,
   message: Fallback,

@@ -4,9 +4,9 @@ import { fallbackKey, patternKey } from './wire.ts'
 
 export const pushOptions: PushOptions = {
   args: {
-    sni: Type.Optional(Type.String({ description: 'TLS server name that the rule takes, or *.domain.' })),
+    sni: Type.Optional(Type.String({ description: 'TLS server name that the rule matches, or *.domain.' })),
     sni_fallback: Type.Optional(
-      Type.Boolean({ description: 'Takes what no server name of the port matches.' })
+      Type.Boolean({ description: 'Takes connections without TLS or a matching name on the port.' })
     )
   },
   body: ({ sni, sni_fallback: isFallback }) => ({

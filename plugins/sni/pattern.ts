@@ -13,15 +13,15 @@ export function parsePattern(given: string): string {
   const isWildcard = pattern.startsWith('*.')
   const labels = (isWildcard ? pattern.slice(2) : pattern).split('.')
   if (!labels.every(part => label.test(part)) || pattern.length > maxLength)
-    throw malformed('is no DNS name of ASCII letters, digits, - and _, with or without *. before it')
+    throw malformed('is not a DNS name of ASCII letters, digits, - and _, with or without *. before it')
   if (isWildcard && labels.length < 2) throw malformed('needs at least two labels after *.')
-  if (/^\d+$/.test(labels.at(-1) ?? '')) throw malformed('is an address: TLS names none')
+  if (/^\d+$/.test(labels.at(-1) ?? '')) throw malformed('is an IP address, not a DNS name')
   return pattern
 }
 
 export const isWildcard = (pattern: string): boolean => pattern.startsWith('*.')
 
-/** True if the pattern is a wildcard that matches the name; it stands for exactly one label. */
+/** Returns true if the pattern is a wildcard that matches the name; `*` stands for exactly one label. */
 export const covers = (pattern: string, name: string): boolean =>
   isWildcard(pattern) && name.slice(name.indexOf('.')) === pattern.slice(1)
 

@@ -16,8 +16,8 @@ const isSni = (rule: RuleWithFields): boolean => isNamed(rule) || isFallback(rul
 
 export const sharing: PortSharing = {
   async mayJoin(rule, present, em) {
-    const [plain] = present.filter(other => isSni(other) !== isSni(rule))
-    if (plain) throw conflict(legacyToSni, plain, whyNotShared(rule))
+    const other = present.find(other => isSni(other) !== isSni(rule))
+    if (other) throw conflict(legacyToSni, other, whyNotShared(rule))
     if (!isSni(rule)) return false
     checkFallbacks(rule, present)
     if (isNamed(rule)) checkNames(rule, present, await patternsOf([rule, ...present], em))
@@ -69,8 +69,8 @@ function checkNames(rule: RuleWithFields, present: readonly RuleWithFields[], pa
 
 const whyNotShared = (rule: RuleWithFields): string =>
   isSni(rule)
-    ? 'has this port for itself; it cannot be shared by server names'
-    : 'has this port for server names; a rule without one takes a port of its own'
+    ? 'has this port alone, without a server name; it cannot be shared'
+    : 'shares this port by server name; a rule without a server name needs another port'
 
 const conflict = (code: typeof legacyToSni, { id }: RuleWithFields, why: string): Fault =>
   new Fault(code, `rule ${id} ${why}`, { details: { rule_id: id } })

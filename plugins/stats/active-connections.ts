@@ -22,7 +22,7 @@ export function openActiveConnections({ clock, control }: Pick<Kernel, 'clock' |
     if (control.peers.find(clientId)) reported.set(clientId, all)
   }
 
-  function joined(clientId: string): void {
+  function cancelRemoval(clientId: string): void {
     removals.get(clientId)?.()
     removals.delete(clientId)
   }
@@ -30,7 +30,7 @@ export function openActiveConnections({ clock, control }: Pick<Kernel, 'clock' |
   /** A client that reconnects within 30 s still has its connections. */
   function left(clientId: string): void {
     partial.delete(clientId)
-    joined(clientId)
+    cancelRemoval(clientId)
     if (control.peers.find(clientId)) return
     const cancel = clock.after(awayMs, () => {
       removals.delete(clientId)
@@ -56,5 +56,5 @@ export function openActiveConnections({ clock, control }: Pick<Kernel, 'clock' |
     for (const cancel of removals.values()) cancel()
   }
 
-  return { report, joined, left, ofRule, all, release }
+  return { report, joined: cancelRemoval, left, ofRule, all, release }
 }

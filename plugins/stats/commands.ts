@@ -31,7 +31,7 @@ const stats = defineCommand({
   }
 })
 
-/** False if the signal came first. */
+/** Resolves to false if the signal came first. */
 const waited = (ms: number, signal: AbortSignal): Promise<boolean> =>
   setTimeout(ms, true, { signal }).catch(() => false)
 

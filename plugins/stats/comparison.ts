@@ -10,7 +10,7 @@ interface Comparison {
   readonly lower: readonly OwnedRow[] // less than was committed: refused
 }
 
-/** Compares reported rows, each of another key, with the committed counts. */
+/** Compares reported rows, whose keys all differ, with the committed counts. */
 export function compare(rows: readonly OwnedRow[], committed: ReadonlyMap<string, Counts>): Comparison {
   const before = (row: OwnedRow): Counts => committed.get(rowKey(row)) ?? noCounts
   const { lower = [], grown = [] } = Object.groupBy(rows, row => {
@@ -20,7 +20,7 @@ export function compare(rows: readonly OwnedRow[], committed: ReadonlyMap<string
   return { grown, lower, added: grown.map(row => ({ ...row, ...minus(row, before(row)) })) }
 }
 
-/** Minutes and hours add up to the same totals. */
+/** Minutes and hours are spans; both add up to the same totals. */
 const isSpan = (kind: string): kind is CommittedBytes['span'] => kind === 'minute' || kind === 'hour'
 
 /** The key of a span is its start in Unix seconds. */

@@ -37,7 +37,7 @@ export const StatsTotal = defineEntity({
 })
 export type StatsTotal = InferEntity<typeof StatsTotal>
 
-/** Up to where an epoch is committed. */
+/** How far an epoch is committed. */
 export const StatsEpoch = defineEntity({
   name: 'StatsEpoch',
   tableName: 'stats_epoch',

@@ -22,7 +22,7 @@ type OnCommitted = (bytes: readonly CommittedBytes[], em: EntityManager) => Prom
 /** Called in the ledger's transaction with the bytes that it commits, each exactly once. */
 export const committedSlot = defineSlot<OnCommitted>('stats.committed')
 
-/** A report of a client: an epoch of its journal, and the seq up to which that is committed. */
+/** How far the journal of a client is committed: its epoch, and the seq within it. */
 export interface JournalPosition {
   readonly epoch: string
   readonly seq: number

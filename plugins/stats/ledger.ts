@@ -77,7 +77,7 @@ export function openLedger({ clock, log, filled }: Kernel, owners: Pick<RuleOwne
   return { commit, committedSeqs, lastCommitted }
 }
 
-/** Valid rows, each key once. Rows of another client's rules are dropped: an agent reports only its own. */
+/** Returns valid rows, each key once. Drops rows of other clients' rules: an agent reports only its own. */
 function ownRows({ clientId, rows }: Report, ownership: ReadonlyMap<string, RuleOwnership>): OwnedRow[] {
   const own = new Map<string, OwnedRow>()
   for (const row of rows.map(decodeRow)) {
@@ -90,7 +90,7 @@ function ownRows({ clientId, rows }: Report, ownership: ReadonlyMap<string, Rule
 function logGap({ clientId, epoch, gap }: Report, log: Log): AfterCommit[] {
   if (!gap) return []
   const fields = { client_id: clientId, epoch, from: timestamp(gap.from_ms), to: timestamp(gap.to_ms) }
-  return [() => log.warn('accounting.gap', 'the agent did not stop in order: counts may be missing', fields)]
+  return [() => log.warn('accounting.gap', 'the agent did not stop cleanly: counts may be missing', fields)]
 }
 
 function logLower({ clientId, epoch }: Report, lower: readonly JournalRow[], log: Log): AfterCommit[] {

@@ -1,4 +1,4 @@
-// Reports that arrive within 250 ms of each other are committed in one transaction. Its states: README.md.
+// Reports that arrive within 250 ms of each other are committed in one transaction. README.md has its states.
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
@@ -43,7 +43,7 @@ export function openReportQueue({ store, clock, log, ledger, activeConnections }
       await commit(group)
     } catch (error) {
       if (group.length === 1) return refuse(group, error)
-      // One bad report must not cost the others: each in a transaction of its own.
+      // One bad report must not fail the others: each gets a transaction of its own.
       for (const one of group) await commit([one]).catch(cause => refuse([one], cause))
     }
   }

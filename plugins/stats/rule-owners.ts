@@ -23,14 +23,14 @@ export function openRuleOwners({ rules }: { readonly rules: Rules }) {
     return owners
   }
 
-  /** In the transaction that deletes the rule. */
+  /** Keeps the owner of a rule, in the transaction that deletes the rule. */
   async function remember({ id: ruleId, clientId, owner }: RemovedRule, em: EntityManager): Promise<void> {
     await em.upsert(StatsRemovedRule, { ruleId, clientId, owner, isLast: false })
   }
 
   /**
-   * After new complete reports, not after retransmissions. Such a report may have been under way when the agent
-   * dropped a rule. The one after it is sure to include the rest, so it deletes what is kept of the rule.
+   * Follows new complete reports, not retransmissions. The first one may have been under way when the agent dropped a
+   * rule. The one after it is sure to include the rest, so it deletes what is kept of the rule.
    */
   async function reported(clientIds: readonly string[], em: EntityManager): Promise<void> {
     for (const some of slices(clientIds)) {
@@ -41,7 +41,7 @@ export function openRuleOwners({ rules }: { readonly rules: Rules }) {
     }
   }
 
-  /** Late bytes of a deleted user have no owner: a later user of that name does not get them. */
+  /** Removes a deleted user as owner, so that a later user of that name does not get late bytes. */
   async function disown(owner: string, em: EntityManager): Promise<void> {
     await em.nativeUpdate(StatsRemovedRule, { owner }, { owner: nobody })
   }
@@ -90,7 +90,7 @@ async function forgetRules(clientId: string, ids: readonly string[], em: EntityM
   }
 }
 
-/** In the transaction that deletes the client. */
+/** Deletes the rows of a client, in the transaction that deletes the client. */
 export async function forgetClient(clientId: string, em: EntityManager): Promise<void> {
   await em.nativeDelete(StatsRow, { clientId })
   await em.nativeDelete(StatsTotal, { clientId })

@@ -55,7 +55,7 @@ function ruleStats({ rule_id, client_id, protocol }: RuleRecord, totals: Totals,
   }
 }
 
-/** All ports of the rule, also those without traffic. */
+/** Returns all ports of the rule, also those without traffic. */
 function portStats(rule: RuleRecord, totals: Totals, active: ActiveByPort): PortStats[] {
   const byPort = byKey(totals, 'port')
   const last = Number(rule['listen_port_end'] ?? rule.listen_port)
@@ -73,11 +73,11 @@ function portStats(rule: RuleRecord, totals: Totals, active: ActiveByPort): Port
   })
 }
 
-/** In the rule's order. A plugin that knows the health of targets adds it to the record. */
+/** Returns targets in the rule's order. Their health is in the record if a plugin adds it. */
 function targetStats({ targets }: RuleRecord, totals: Totals): TargetStats[] {
   const byTarget = byKey(totals, 'target')
   return targets.map(target => {
-    const { host, port, priority, health } = target as typeof target & Checked
+    const { host, port, priority, health } = target as typeof target & WithHealth
     const counts = byTarget.get(targetKey(target)) ?? noCounts
     return {
       host,
@@ -92,7 +92,7 @@ function targetStats({ targets }: RuleRecord, totals: Totals): TargetStats[] {
   })
 }
 
-interface Checked {
+interface WithHealth {
   readonly health?: { readonly state: TargetStats['health']; readonly consecutive_failures: number }
 }
 

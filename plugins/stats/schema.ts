@@ -12,7 +12,7 @@ const PortStats = closed({
   listen_port: Count(),
   bytes_in: Count(),
   bytes_out: Count(),
-  active_connections: Count('Flows, of a UDP rule.'),
+  active_connections: Count('For a UDP rule: flows.'),
   datagrams_in: Count(),
   datagrams_out: Count()
 })
@@ -36,7 +36,7 @@ export const RuleStats = closed({
   protocol: Type.String(),
   bytes_in: Count('Delivered to the target.'),
   bytes_out: Count('Delivered to the caller.'),
-  active_connections: Count('0 once the client is away for 30 s.'),
+  active_connections: Count('0 once the client has been disconnected for 30 s.'),
   connections_total: Count(),
   dns_failures: Count(),
   datagrams_in: Count(),
@@ -60,8 +60,8 @@ export const Summary = closed({
     active: Count(),
     failed: Count()
   }),
-  bytes_in: Count('Delivered to targets, by the rules that are there.'),
-  bytes_out: Count('Delivered to callers, by the rules that are there.'),
+  bytes_in: Count('Delivered to targets by existing rules.'),
+  bytes_out: Count('Delivered to callers by existing rules.'),
   active_connections: Count()
 })
 export type Summary = Static<typeof Summary>

@@ -81,7 +81,7 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
   } satisfies ExportedStats & Record<string, unknown>
 }
 
-/** In short transactions, so that heartbeats are answered in between. */
+/** Deletes old rows in short transactions, so that heartbeats are answered in between. */
 async function prune({ store, clock, log }: Kernel): Promise<void> {
   try {
     const before = Math.floor((clock.now() - spansKeptMs) / 1000)

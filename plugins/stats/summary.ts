@@ -19,7 +19,7 @@ export const openSummary =
     const isVisible = (owner: string): boolean =>
       principal.role === 'superadmin' || principal.userId === owner
 
-    /** Without those of deleted rules, whose agent may still drain them. */
+    /** Leaves out deleted rules, which their agent may still drain. */
     async function countConnections(em: EntityManager): Promise<number> {
       const ports = activeConnections.all()
       const owners = await rules.ownershipOf([...new Set(ports.map(({ ruleId }) => ruleId))], em)
@@ -39,7 +39,7 @@ export const openSummary =
     }))
   }
 
-/** Without deleted rules, whose totals are kept until their last report. */
+/** Leaves out deleted rules, whose totals are kept until their last report. */
 async function sumBytes({ role, userId }: Principal, em: EntityManager) {
   const [sum] = await em.execute<{ bytes_in: number; bytes_out: number }[]>(
     `select coalesce(sum(bytes_in), 0) as bytes_in, coalesce(sum(bytes_out), 0) as bytes_out from stats_total

@@ -22,7 +22,7 @@ const placeholders = `?, ?, ?, ?, ?, ${columns.map(() => '?').join(', ')}`
 const replaced = columns.map(column => `${column} = excluded.${column}`).join(', ')
 const increased = columns.map(column => `${column} = stats_total.${column} + excluded.${column}`).join(', ')
 
-/** The committed counts of those of the rows that are known, by `rowKey`. */
+/** Returns the committed counts of the rows by `rowKey`, without those that are new. */
 export async function committedCounts(
   of: Journal,
   rows: readonly JournalRow[],
@@ -51,7 +51,7 @@ export async function putRows(of: Journal, rows: readonly JournalRow[], em: Enti
     )
 }
 
-/** No two rows may have the same key. */
+/** Adds counts to the totals. No two rows may have the same key. */
 export async function addTotals(
   { clientId, updatedAt }: { readonly clientId: string; readonly updatedAt: number },
   added: readonly OwnedRow[],

@@ -41,7 +41,7 @@ export function openWatch({ clock }: Pick<Kernel, 'clock'>) {
     })
   }
 
-  /** All watchers of the rule read it again now. */
+  /** Makes all watchers of the rule read it again now. */
   const wake = (ruleId: string): void => {
     for (const end of [...(watched.get(ruleId) ?? [])]) end()
   }
@@ -49,7 +49,7 @@ export function openWatch({ clock }: Pick<Kernel, 'clock'>) {
   return { events, wake }
 }
 
-/** Null if the rule was deleted. */
+/** Returns null if the rule was deleted. */
 async function readOrNull(read: () => Promise<RuleStats>): Promise<RuleStats | null> {
   try {
     return await read()

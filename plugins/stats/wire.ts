@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { defineMessage, defineRequest } from '../../kernel/wire/message.ts'
 import { type ColumnCounts, type Counts, columns, fromColumns, toColumns } from './counters.ts'
 
-export * from './counters.ts' // what the agent's journal counts is what the ledger commits
+export * from './counters.ts' // the agent's journal uses the same counters
 
 const proto = new URL('./stats.proto', import.meta.url)
 

@@ -23,7 +23,7 @@ interface SpanArgs {
   readonly csv?: boolean
 }
 
-/** The route, and its query parameters besides the span. */
+/** Returns the path of the route, and its query parameters besides the span. */
 type PathOf = (
   args: Record<string, string>,
   api: Api

@@ -57,14 +57,14 @@ export function openTraffic({ store, clock, log }: Kernel) {
 
   const ofAll = (query: Query) => store.read(em => read(query, samples.all, em))
 
-  /** No user id begins with `~`. */
+  /** Renames the series of a deleted user. No user id begins with `~`. */
   const disown = (userId: string, em: EntityManager): Promise<void> =>
     samples.disown(userId, `~${newId(clock.now())}`, em)
 
   return { ofUser, ofClient, ofAll, disown, prune: () => prune({ store, log }, nowSecs) }
 }
 
-/** In short transactions, so that heartbeats are answered in between. */
+/** Deletes old samples in short transactions, so that heartbeats are answered in between. */
 async function prune({ store, log }: Pick<Kernel, 'store' | 'log'>, nowSecs: () => number): Promise<void> {
   try {
     for (let after: number | null = 0; after !== null; await setImmediate()) {

@@ -3,7 +3,7 @@ import { type Capability, defineMessage } from '../../kernel/wire/message.ts'
 
 export const capability: Capability = { id: 'rule.udp', since: '0.4.0' }
 
-/** Of Welcome. */
+/** The part of Welcome that holds Settings. */
 export const settingsPart = 'udp'
 
 export const Settings = defineMessage({

@@ -60,7 +60,7 @@ function nextSteps(origin: string, tokenFile: string, setupToken: string | undef
     `sluice is up. Operator API: ${origin}  (operator token: ${tokenFile})`,
     setupToken === undefined
       ? 'Sign in with your user and password: POST /v1/auth/login'
-      : `First sign-in: POST /v1/auth/onboarding with this setup token, good for 30 minutes: ${setupToken}`,
+      : `First sign-in: POST /v1/auth/onboarding with this setup token, valid for 30 minutes: ${setupToken}`,
     '',
     'A first rule: port 8080 of this machine, forwarded to the operator API itself. Paste:',
     `  ${run} rule push local 8080 ${host}`,

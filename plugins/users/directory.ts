@@ -21,7 +21,7 @@ type Change = Pick<Call, 'principal' | 'change'>
 
 export type UserDirectory = ReturnType<typeof openUserDirectory>
 
-/** The users, as the routes show and change them. */
+/** Reads and changes users for the routes. */
 export function openUserDirectory(deps: Deps) {
   const { filled, users } = deps
 
@@ -46,7 +46,7 @@ export function openUserDirectory(deps: Deps) {
         role: body.role ?? before.role,
         disabled: body.disabled ?? before.disabled
       }
-      if (isAdmin(before) && !isAdmin(after)) await refuseLoss(before, principal, em)
+      if (isAdmin(before) && !isAdmin(after)) await requireOtherSuperadmin(before, principal, em)
       await em.nativeUpdate(User, { id }, after)
       const user: User = { id, createdAt: before.createdAt, ...after }
       if (user.disabled && !before.disabled)
@@ -58,7 +58,7 @@ export function openUserDirectory(deps: Deps) {
   async function remove(id: string, { principal, change }: Change): Promise<RemovedUser> {
     const removed = await change({ kind: 'user', id }, async em => {
       const user = await users.get(em, id)
-      await refuseLoss(user, principal, em)
+      await requireOtherSuperadmin(user, principal, em)
       const removed: (Removed & { readonly key: string | undefined })[] = []
       for (const { value } of filled(slots.removalSlot))
         removed.push({ key: value.key, ...(await value.remove(user, em)) })
@@ -77,11 +77,11 @@ const isAdmin = ({ role, disabled }: Pick<User, 'role' | 'disabled'>): boolean =
   role === 'superadmin' && !disabled
 
 /** Runs in the transaction of the change: of two that would remove the last two superadmins, one is refused. */
-async function refuseLoss(user: User, { userId }: Principal, em: EntityManager): Promise<void> {
+async function requireOtherSuperadmin(user: User, { userId }: Principal, em: EntityManager): Promise<void> {
   if (user.id === userId)
     throw new Fault(cannotRemoveSelf, 'you cannot demote, disable or delete yourself; ask another superadmin')
   if (isAdmin(user) && (await em.count(User, { role: 'superadmin', disabled: false })) === 1)
-    throw new Fault(lastSuperadmin, `${user.id} is the last enabled superadmin; make another one first`)
+    throw new Fault(lastSuperadmin, `${user.id} is the last enabled superadmin; create another one first`)
 }
 
 function openReading({ store, filled, users }: Deps) {

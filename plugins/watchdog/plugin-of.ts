@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 export type Watched = 'server' | 'agent'
 
-/** Code of sluice or of a plugin, not of Node or a library. A package counts when it exports a plugin, as sluice does. */
+/** True for code of sluice or a plugin, not of Node or a library. A plugin package exports `./plugin`, as sluice does. */
 export function isPluginCode(url: string): boolean {
   if (!url.startsWith('file:')) return false
   return !url.includes('/node_modules/') || './plugin' in manifestOf(dirname(fileURLToPath(url))).exports

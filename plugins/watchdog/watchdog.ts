@@ -1,4 +1,4 @@
-// Both halves: a thread that notices a stalled event loop, and a log line for errors that end the process.
+// For server and agent: a thread that notices a stalled event loop, and a log line for errors that end the process.
 import { Worker } from 'node:worker_threads'
 import { attributionOf } from '../../kernel/base/attribution.ts'
 import { reasonOf } from '../../kernel/base/errors.ts'

@@ -50,14 +50,14 @@ t.test('a form, a beacon or a no-cors fetch of another page cannot change anythi
     )
     t.match(reply, { status: 403, body: { error: { code: 'csrf_content_type_required' } } }, type)
   }
-  for (const sent of ['0', '', 'true', '1, 1', ' 2']) {
+  for (const value of ['0', '', 'true', '1, 1', ' 2']) {
     const reply = await page.call(
       'POST',
       '/v1/users/root/credentials',
       {},
-      { ...json, origin, 'x-svc-csrf': sent }
+      { ...json, origin, 'x-svc-csrf': value }
     )
-    t.match(reply, { status: 403, body: { error: { code: 'csrf_header_required' } } }, sent)
+    t.match(reply, { status: 403, body: { error: { code: 'csrf_header_required' } } }, value)
   }
   t.same((await page.call('GET', '/v1/users/root/credentials')).body, [])
 })
@@ -79,7 +79,7 @@ t.test('a header or parameter does not turn a read into a write', async t => {
 t.test('forged proxy and host headers do not make a foreign origin ours', async t => {
   const api = await onboardedServer(t, { keys: { trusted_proxies: [] } })
   const page = await signedInBrowser(api)
-  const told = {
+  const forged = {
     ...json,
     'x-svc-csrf': '1',
     origin: 'https://evil.test',
@@ -89,7 +89,7 @@ t.test('forged proxy and host headers do not make a foreign origin ours', async 
     forwarded: 'host=evil.test;proto=https'
   }
 
-  const reply = await page.call('POST', '/v1/users/root/credentials', {}, told)
+  const reply = await page.call('POST', '/v1/users/root/credentials', {}, forged)
 
   t.match(reply, { status: 403, body: { error: { code: 'csrf_origin_mismatch' } } })
 })

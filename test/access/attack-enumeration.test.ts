@@ -1,8 +1,9 @@
 // Enumeration: responses do not reveal whether a user or a resource exists.
 import t from 'tap'
 import { addUser, type ErrorBody, login, onboardedServer } from '../../plugins/auth/test/fixture.ts'
-import { accessFixture, canaryOf } from './fixture.ts'
+import { accessFixture } from './fixture.ts'
 import { requestOf } from './requests.ts'
+import { canaryOf } from './resources.ts'
 
 t.test('a wrong login gets the same response for known and unknown users', async t => {
   const api = await onboardedServer(t)
@@ -11,7 +12,7 @@ t.test('a wrong login gets the same response for known and unknown users', async
   await api.call('PATCH', '/v1/users/dan', { disabled: true })
   await api.call('POST', '/v1/users', { user_id: 'tokenonly', display_name: 'No password' })
   await api.call('POST', '/v1/users/ada/password', { new_password: 'a temporary password' })
-  await api.clock.advance(25 * 3_600_000) // the temporary one has expired
+  await api.clock.advance(25 * 3_600_000) // until the temporary password has expired
   const tries = [
     { user_id: 'root', password: 'wrong wrong wrong' },
     { user_id: 'ada', password: 'a temporary password' },
@@ -24,12 +25,12 @@ t.test('a wrong login gets the same response for known and unknown users', async
     { user_id: '', password: '' }
   ]
 
-  const answers = await Promise.all(tries.map(body => login(api, body)))
+  const replies = await Promise.all(tries.map(body => login(api, body)))
 
-  t.same(new Set(answers.map(({ status }) => status)), new Set([401]))
-  t.equal(new Set(answers.map(({ body }) => JSON.stringify(body))).size, 1)
+  t.same(new Set(replies.map(({ status }) => status)), new Set([401]))
+  t.equal(new Set(replies.map(({ body }) => JSON.stringify(body))).size, 1)
   t.equal(
-    answers.find(({ headers }) => headers['set-cookie']),
+    replies.find(({ headers }) => headers['set-cookie']),
     undefined
   )
 })
@@ -50,28 +51,26 @@ t.test('a lock gets the same response for known and unknown users', async t => {
 
 t.test('a resource that a plain user may not see gets the response of a missing one', async t => {
   const access = await accessFixture(t)
-  const { body: stray } = await access.call<{ client_id: string; client_name: string }[]>(
-    'GET',
-    '/v1/clients'
-  )
-  const hidden = stray.find(({ client_name }) => client_name === canaryOf('none'))
-  if (!hidden) throw new Error('ada sees every client')
+  const hidden = { id: access.hidden, name: canaryOf('none') }
   const unknownId = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
   const ada = { authorization: 'Bearer svct_ada' }
-  const ask = (method: 'GET' | 'POST', url: string, body?: object) =>
+  const request = (method: 'GET' | 'POST', url: string, body?: object) =>
     access.call<ErrorBody>(method, url, body, ada)
   const push = (client: string) =>
-    ask('POST', '/v1/rules', { ...requestOf('POST /v1/rules', access).body, client, listen_port: 9 })
+    request('POST', '/v1/rules', { ...requestOf('POST /v1/rules', access).body, client, listen_port: 9 })
   const pairs = [
-    [await ask('GET', `/v1/clients/${hidden.client_id}`), await ask('GET', '/v1/clients/nonsense')],
-    [await push(hidden.client_id), await push(unknownId)],
-    [await push(hidden.client_name), await push('nonsense')],
-    [await ask('GET', '/v1/users/root'), await ask('GET', '/v1/users/no-one')],
-    [await ask('GET', '/v1/users/root/credentials'), await ask('GET', '/v1/users/no-one/credentials')],
-    [await ask('GET', '/v1/rules?owner=root'), await ask('GET', '/v1/rules?owner=no-one')],
-    [await ask('GET', `/v1/rules?client=${hidden.client_id}`), await ask('GET', '/v1/rules?client=nonsense')]
+    [await request('GET', `/v1/clients/${hidden.id}`), await request('GET', '/v1/clients/nonsense')],
+    [await push(hidden.id), await push(unknownId)],
+    [await push(hidden.name), await push('nonsense')],
+    [await request('GET', '/v1/users/root'), await request('GET', '/v1/users/no-one')],
+    [
+      await request('GET', '/v1/users/root/credentials'),
+      await request('GET', '/v1/users/no-one/credentials')
+    ],
+    [await request('GET', '/v1/rules?owner=root'), await request('GET', '/v1/rules?owner=no-one')],
+    [await request('GET', `/v1/rules?client=${hidden.id}`), await request('GET', '/v1/rules?client=nonsense')]
   ] as const
-  const sent = [hidden.client_id, hidden.client_name, unknownId, 'nonsense', 'root', 'no-one']
+  const sent = [hidden.id, hidden.name, unknownId, 'nonsense', 'root', 'no-one']
 
   for (const [existing, missing] of pairs) {
     t.equal(existing.status, missing.status)

@@ -13,7 +13,7 @@ const plugins = [
   'rules',
   'grants'
 ]
-const all = (t: Test): Promise<TestServer> => onboardedServer(t, { plugins })
+const open = (t: Test): Promise<TestServer> => onboardedServer(t, { plugins })
 
 const tokenOf = async (api: TestServer, userId: string): Promise<string> =>
   (await api.call<{ token: string }>('POST', `/v1/users/${userId}/credentials`)).body.token
@@ -21,7 +21,7 @@ const tokenOf = async (api: TestServer, userId: string): Promise<string> =>
 const grant = { user_id: 'ada', client_id: '*', listen_port_start: 1, listen_port_end: 9, protocols: ['tcp'] }
 
 t.test('a field that the caller may not set is refused by name, and nothing is changed', async t => {
-  const api = await all(t)
+  const api = await open(t)
   await addUser(api, 'ada')
   const ada = { authorization: `Bearer ${await tokenOf(api, 'ada')}` }
   const before = rowsOf(await api.call('GET', '/v1/users'))
@@ -38,8 +38,8 @@ t.test('a field that the caller may not set is refused by name, and nothing is c
   ] as const
 
   for (const [method, url, extra] of cases) {
-    const good = url === '/v1/rules' ? { client: 'edge', listen_port: 5, targets: [] } : {}
-    const reply = await api.call<ErrorBody>(method, url, { ...good, ...extra }, ada)
+    const valid = url === '/v1/rules' ? { client: 'edge', listen_port: 5, targets: [] } : {}
+    const reply = await api.call<ErrorBody>(method, url, { ...valid, ...extra }, ada)
     t.match(
       reply,
       { status: 400, body: { error: { code: 'validation.unknown_field' } } },
@@ -53,7 +53,7 @@ t.test('a field that the caller may not set is refused by name, and nothing is c
 const rowsOf = ({ body }: { body: unknown }): string => JSON.stringify(body)
 
 t.test('even a superadmin cannot set fields that the server generates', async t => {
-  const api = await all(t)
+  const api = await open(t)
   await addUser(api, 'ada')
   const cases = [
     ['POST', '/v1/users', { user_id: 'eve', display_name: 'Eve', disabled: true }],
@@ -74,7 +74,7 @@ t.test('even a superadmin cannot set fields that the server generates', async t 
 })
 
 t.test('a body cannot change prototypes or add query operators', async t => {
-  const api = await all(t)
+  const api = await open(t)
   const post = async (payload: string) => {
     const headers = {
       authorization: `Bearer ${await tokenOf(api, 'root')}`,
@@ -104,8 +104,8 @@ t.test('a body cannot change prototypes or add query operators', async t => {
 })
 
 t.test('a body of another type or size is refused before it is parsed', async t => {
-  const api = await all(t)
-  const { authorization } = { authorization: `Bearer ${await tokenOf(api, 'root')}` }
+  const api = await open(t)
+  const authorization = `Bearer ${await tokenOf(api, 'root')}`
   const payload = '{"user_id":"eve","display_name":"Eve"}'
   const post = (headers: Record<string, string>, body: string | Buffer = payload) =>
     api.server.http.app.inject({

@@ -22,9 +22,9 @@ interface Issued {
 const issue = async (api: TestServer, userId: string): Promise<Issued> =>
   (await api.call<Issued>('POST', `/v1/users/${userId}/credentials`)).body
 
-const me = (api: TestServer, headers: Record<string, string>): Promise<Reply<ErrorBody>> =>
+const getMe = (api: TestServer, headers: Record<string, string>): Promise<Reply<ErrorBody>> =>
   api.call<ErrorBody>('GET', '/v1/users/me', undefined, { authorization: '', ...headers })
-const withToken = (api: TestServer, token: string) => me(api, { authorization: `Bearer ${token}` })
+const getMeByToken = (api: TestServer, token: string) => getMe(api, { authorization: `Bearer ${token}` })
 
 const refused = { status: 401, body: { error: { code: 'unauthenticated' } } }
 
@@ -36,20 +36,20 @@ t.test('a cookie that was set before the login is invalid after it', async t => 
 
   t.equal(reply.status, 200)
   t.notMatch(cookieOf(reply), 'chosen')
-  t.match(await me(api, planted), refused)
+  t.match(await getMe(api, planted), refused)
 })
 
 t.test('each login has a new cookie of 256 bits', async t => {
   const api = await open(t)
-  const values = []
-  for (let i = 0; i < 3; i++) values.push(/svc_session=([\w-]{43});/.exec(cookieOf(await login(api)))?.[1])
+  const cookies = []
+  for (let i = 0; i < 3; i++) cookies.push(/svc_session=([\w-]{43});/.exec(cookieOf(await login(api)))?.[1])
 
-  t.equal(new Set(values).size, 3)
-  t.notOk(values.includes(undefined))
+  t.equal(new Set(cookies).size, 3)
+  t.notOk(cookies.includes(undefined))
 })
 
-/** Each takes the session of ada's page away, one way or another. */
-const endings: Readonly<
+/** Events that end ada's session. */
+const sessionEndings: Readonly<
   Record<string, (api: TestServer, page: Awaited<ReturnType<typeof signedInBrowser>>) => Promise<unknown>>
 > = {
   'its logout': (_, page) => page.call('POST', '/v1/auth/logout'),
@@ -77,16 +77,16 @@ const endings: Readonly<
   }
 }
 
-for (const [what, end] of Object.entries(endings))
+for (const [what, end] of Object.entries(sessionEndings))
   t.test(`a cookie is invalid after ${what}`, async t => {
     const api = await open(t)
     await addUser(api, 'ada')
     const page = await signedInBrowser(api, { user_id: 'ada' })
-    t.equal((await me(api, { cookie: page.cookie })).status, 200)
+    t.equal((await getMe(api, { cookie: page.cookie })).status, 200)
 
     await end(api, page)
 
-    t.match(await me(api, { cookie: page.cookie }), refused)
+    t.match(await getMe(api, { cookie: page.cookie }), refused)
   })
 
 /** Events that invalidate ada's token. */
@@ -105,11 +105,11 @@ for (const [what, revoke] of Object.entries(revocations))
     const api = await open(t)
     await addUser(api, 'ada')
     const { credential_id: id, token } = await issue(api, 'ada')
-    t.equal((await withToken(api, token)).status, 200)
+    t.equal((await getMeByToken(api, token)).status, 200)
 
     await revoke(api, `/v1/users/ada/credentials/${id}`)
 
-    t.match(await withToken(api, token), refused)
+    t.match(await getMeByToken(api, token), refused)
     t.match(
       await api.call('POST', `/v1/users/ada/credentials/${id}/rotate`, undefined, {
         authorization: `Bearer ${token}`
@@ -121,7 +121,7 @@ for (const [what, revoke] of Object.entries(revocations))
 t.test('only a complete bearer token is accepted', async t => {
   const api = await open(t)
   const { token } = await issue(api, 'root')
-  const near = [
+  const malformed = [
     token.slice(0, -1),
     `${token}x`,
     token.toUpperCase(),
@@ -132,10 +132,10 @@ t.test('only a complete bearer token is accepted', async t => {
     ''
   ]
 
-  for (const one of near) t.match(await withToken(api, one), refused, JSON.stringify(one))
+  for (const text of malformed) t.match(await getMeByToken(api, text), refused, JSON.stringify(text))
   for (const scheme of ['Basic', 'Token', 'bearer\t', ''])
-    t.match(await me(api, { authorization: `${scheme} ${token}`.trim() }), refused, scheme)
-  t.equal((await me(api, { authorization: `bearer ${token}` })).status, 200, 'the scheme in any case')
+    t.match(await getMe(api, { authorization: `${scheme} ${token}`.trim() }), refused, scheme)
+  t.equal((await getMe(api, { authorization: `bearer ${token}` })).status, 200, 'the scheme in any case')
 })
 
 t.test('a token or a cookie in another place is not accepted', async t => {
@@ -144,19 +144,19 @@ t.test('a token or a cookie in another place is not accepted', async t => {
   const { cookie } = await signedInBrowser(api)
   const value = cookie.slice('svc_session='.length)
 
-  t.match(await me(api, { cookie: `svc_session=${token}` }), refused, 'a token as a cookie')
-  t.match(await me(api, { authorization: `Bearer ${value}` }), refused, 'a cookie as a token')
+  t.match(await getMe(api, { cookie: `svc_session=${token}` }), refused, 'a token as a cookie')
+  t.match(await getMe(api, { authorization: `Bearer ${value}` }), refused, 'a cookie as a token')
   t.match(
     await api.call('GET', `/v1/users/me?access_token=${token}`, undefined, { authorization: '' }),
     refused
   )
-  t.match(await me(api, { 'x-api-key': token, 'proxy-authorization': `Bearer ${token}` }), refused)
-  t.match(await me(api, { cookie: cookie.replace('svc_session', 'SVC_SESSION') }), refused)
+  t.match(await getMe(api, { 'x-api-key': token, 'proxy-authorization': `Bearer ${token}` }), refused)
+  t.match(await getMe(api, { cookie: cookie.replace('svc_session', 'SVC_SESSION') }), refused)
 })
 
 t.test('a hash from the store is not accepted as a token', async t => {
   const api = await open(t)
   const { token } = await issue(api, 'root')
 
-  t.match(await withToken(api, createHash('sha256').update(token).digest('hex')), refused)
+  t.match(await getMeByToken(api, createHash('sha256').update(token).digest('hex')), refused)
 })

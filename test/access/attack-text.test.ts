@@ -1,4 +1,4 @@
-// Text that would be something else: a statement, a header, a command to a terminal.
+// Injection: input never runs as SQL, becomes a header, or reaches a terminal as a control sequence.
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -20,13 +20,13 @@ const plugins = [
   'rules',
   'grants'
 ]
-const all = (t: Test): Promise<TestServer> => onboardedServer(t, { plugins })
+const open = (t: Test): Promise<TestServer> => onboardedServer(t, { plugins })
 
 const grant = { user_id: 'ada', client_id: '*', listen_port_start: 1, listen_port_end: 9, protocols: ['tcp'] }
 const rowsOf = ({ body }: { body: unknown }): string => JSON.stringify(body)
 
 t.test('SQL in ids and parameters has no effect', async t => {
-  const api = await all(t)
+  const api = await open(t)
   const hostile = [
     "' OR '1'='1",
     "root'--",
@@ -42,7 +42,7 @@ t.test('SQL in ids and parameters has no effect', async t => {
 
   for (const input of hostile) {
     const id = encodeURIComponent(input)
-    const answers = [
+    const replies = [
       await api.call('GET', `/v1/users/${id}`),
       await api.call('DELETE', `/v1/users/${id}`),
       await api.call('DELETE', `/v1/users/root/credentials/${id}`),
@@ -52,7 +52,7 @@ t.test('SQL in ids and parameters has no effect', async t => {
       await api.call('POST', '/v1/grants', { ...grant, user_id: input }),
       await api.call('POST', '/v1/grants', { ...grant, user_id: 'root', client: input, client_id: undefined })
     ]
-    t.same(new Set(answers.map(({ status }) => status)), new Set([404]), JSON.stringify(input))
+    t.same(new Set(replies.map(({ status }) => status)), new Set([404]), JSON.stringify(input))
     for (const list of [`/v1/grants?user_id=${id}`, `/v1/rules?client=${id}`, `/v1/rules?owner=${id}`])
       t.same(await api.call('GET', list).then(({ status, body }) => [status, body]), [200, []], list)
     t.equal((await api.call('GET', `/v1/users?cursor=${id}`)).status, 400, 'a cursor')
@@ -61,7 +61,7 @@ t.test('SQL in ids and parameters has no effect', async t => {
 })
 
 t.test('a label is stored exactly as given', async t => {
-  const api = await all(t)
+  const api = await open(t)
   const labels = ["it's", '?', '??', ':a', '\\?', '\0', "a\0'b", '$1', '--', '\u202e', '{"a":1}', '💧', ' x ']
 
   for (const label of labels) await api.call('POST', '/v1/users/root/credentials', { label })
@@ -74,7 +74,7 @@ t.test('a label is stored exactly as given', async t => {
 })
 
 t.test('no input becomes a header or a second response', async t => {
-  const api = await all(t)
+  const api = await open(t)
   const { port } = new URL(api.server.origin)
   const raw = async (lines: readonly string[]): Promise<string> => {
     const socket = connect(Number(port), '127.0.0.1')
@@ -84,7 +84,7 @@ t.test('no input becomes a header or a second response', async t => {
     return text(socket)
   }
   const end = 'connection: close'
-  const asked = [
+  const requests = [
     ['GET /v1/auth/status HTTP/1.1', 'host: a', 'x-request-id: a%0d%0ax-evil: 1', end],
     ['GET /v1/%0d%0ax-evil:%201 HTTP/1.1', 'host: a', end],
     ['GET /v1/users?limit=1&cursor=%0d%0ax-evil:1 HTTP/1.1', 'host: a', end],
@@ -104,15 +104,15 @@ t.test('no input becomes a header or a second response', async t => {
     ['POST /v1/auth/login HTTP/1.1', 'host: a', 'content-length: 4', 'content-length: 5', end, '', '{}  ']
   ]
 
-  for (const lines of asked) {
-    const answer = await raw(lines)
-    t.notMatch(answer, /^x-evil/im, `no header: ${lines[0]}`)
-    t.equal(answer.match(/^HTTP\/1\.1 /gm)?.length, 1, `one answer: ${lines[0]}`)
+  for (const lines of requests) {
+    const response = await raw(lines)
+    t.notMatch(response, /^x-evil/im, `no header: ${lines[0]}`)
+    t.equal(response.match(/^HTTP\/1\.1 /gm)?.length, 1, `one response: ${lines[0]}`)
   }
 })
 
 t.test('control characters are refused in names and escaped in free text', async t => {
-  const api = await all(t)
+  const api = await open(t)
   const evil = '\u001b[2J\u202egnp.exe\r\nx'
   const refusals = [
     await api.call('POST', '/v1/users', { user_id: evil, display_name: 'x' }),
@@ -138,7 +138,7 @@ t.test('control characters are refused in names and escaped in free text', async
     )
     print.data((await api.call<object[]>('GET', url)).body)
     for (const line of shown.join('\n').split('\n')) t.notMatch(line, controlChars, url)
-    t.match(shown.join('\n'), '\\u001b[2J', 'and still legible')
+    t.match(shown.join('\n'), '\\u001b[2J', 'it is still legible')
   }
   for (const { message } of api.log) t.notMatch(message, controlChars)
 })

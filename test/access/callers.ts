@@ -20,8 +20,7 @@ const bearerOf = (userId: string) => ({ authorization: `Bearer svct_${userId}` }
 const cookieOf = (userId: string) => ({ authorization: '', cookie: `svc_session=session-of-${userId}` })
 const unauthenticated = { authorization: '' }
 
-type Made = Omit<Caller, 'groups'>
-const all: readonly Made[] = [
+const withoutGroups: readonly Omit<Caller, 'groups'>[] = [
   { name: 'none', role: 'plain', userId: null, headers: unauthenticated },
   { name: 'bad-bearer', role: 'plain', userId: null, headers: { authorization: 'Bearer svct_nonsense' } },
   { name: 'expired', role: 'plain', userId: 'exa', headers: bearerOf('exa') },
@@ -50,7 +49,7 @@ const all: readonly Made[] = [
   }
 ]
 
-export const callers: readonly Caller[] = all.map(caller => ({
+export const callers: readonly Caller[] = withoutGroups.map(caller => ({
   ...caller,
   groups: [
     caller.role,
@@ -60,8 +59,8 @@ export const callers: readonly Caller[] = all.map(caller => ({
 
 const users = ['exa', 'rex', 'ada', 'eve', 'gus', 'boss', 'tess', 'dan', 'root', 'zoe']
 
-/** Returns the id of a row of which each user has one. */
-const rowId = (kind: string, userId: string): string => `${kind}-${userId}`.toUpperCase().padEnd(26, '0')
+/** Returns the id of the only row of this kind that the user has. */
+const rowIdOf = (kind: string, userId: string): string => `${kind}-${userId}`.toUpperCase().padEnd(26, '0')
 
 /** Resets users to the state that the names of the callers describe. `hash` is of `password`. */
 export async function resetUsers({ store, clock }: Deps, hash: string, only = users): Promise<void> {
@@ -73,7 +72,7 @@ export async function resetUsers({ store, clock }: Deps, hash: string, only = us
       const [changeRequired, expiresAt] = id === 'tess' ? [true, now + 3_600_000] : [false, null]
       await em.upsert(Password, { userId: id, hash, changeRequired, changedAt: now, expiresAt })
       await em.upsert(Credential, {
-        id: rowId('C', id),
+        id: rowIdOf('C', id),
         userId: id,
         label: `label of ${id}`,
         tokenHash: hashOf(`svct_${id}`),
@@ -84,7 +83,7 @@ export async function resetUsers({ store, clock }: Deps, hash: string, only = us
       })
       if (id === 'rex') continue // its session was ended
       await em.upsert(Session, {
-        id: rowId('S', id),
+        id: rowIdOf('S', id),
         userId: id,
         tokenHash: hashOf(`session-of-${id}`),
         remoteAddr: '192.0.2.1',

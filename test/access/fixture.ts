@@ -2,30 +2,30 @@
 import type { Test } from 'tap'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { newId } from '../../kernel/base/id.ts'
-import { Client, Credential, User } from '../../kernel/identity/entities.ts'
+import { User } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
-import { leaseMs } from '../../plugins/apply/leases.ts'
 import { Session } from '../../plugins/auth/entities.ts'
 import { type Deps, origin } from '../../plugins/auth/test/fixture.ts'
-import { Grant } from '../../plugins/grants/entities.ts'
 import { capability, Targets } from '../../plugins/grants/wire.ts'
 import { type RulesFixture, rulesFixture } from '../../plugins/rules/test/fixture.ts'
 import { messages } from '../../plugins/rules/wire.ts'
 import { type Caller, callers, password, resetUsers } from './callers.ts'
+import { apiResources, canaryOf, storeResources, unknownId } from './resources.ts'
 import { type Kind, relationAt, segmentsOf } from './table.ts'
 
 export interface AccessFixture extends RulesFixture {
   readonly edge: string // a client on which ada has a grant; its agent is connected and supports only rules
+  readonly hidden: string // a client on which no user has a grant
   /** Restores a user to its state in callers.ts. */
   restore(userId: string): Promise<void>
   /** Returns a new number, for names and ports. */
   next(): number
-  /** Fills in ids of the given kind, `fresh` ones for a request that deletes them. Null: there are none. */
-  pathOf(path: string, caller: Caller, kind: Kind, life: 'shared' | 'fresh'): Promise<string | null>
+  /** Fills in ids of this kind; ids of `fresh` resources, if the request deletes them. Null: there are none. */
+  pathOf(path: string, caller: Caller, kind: Kind, resources: 'shared' | 'fresh'): Promise<string | null>
 }
 
-/** A marker in data that only this user and superadmins may see. */
-export const canaryOf = (userId: string): string => `canary-${userId}`
+/** Creates a resource of the type that a path segment names, for this owner. Null: impossible for this caller. */
+type Create = (segment: string, owner: string, caller: Caller) => Promise<string | null>
 
 export async function accessFixture(t: Test): Promise<AccessFixture> {
   const rules = await rulesFixture(t, {
@@ -33,142 +33,100 @@ export async function accessFixture(t: Test): Promise<AccessFixture> {
     keys: { operator_http_public_origin: origin, trusted_proxies: ['127.0.0.1'] }
   })
   const deps = rules.server.depsOf('auth') as Deps
-  const { store } = deps
-  const { clock } = rules
-  await store.read(em => em.execute('pragma synchronous = off')) // thousands of decisions, which need not survive a power failure
+  // Thousands of decisions are written, which need not survive a power failure.
+  await deps.store.read(em => em.execute('pragma synchronous = off'))
   const hash = await deps.hashPool.run(argon => argon.hash(password))
   let count = 0
   const next = (): number => ++count
-
-  async function client(name: string): Promise<string> {
-    const id = newId()
-    await store.change(em =>
-      em.insert(Client, { id, name, tokenHash: hashOf(id), revision: 0, enrolledAt: clock.now() })
-    )
-    return id
+  const resources = { ...storeResources(deps, next), ...apiResources(rules, next) }
+  const { client, grant } = resources
+  const clients = {
+    edge: await client('edge'),
+    depot: await client('depot'),
+    hidden: await client(canaryOf('none'))
   }
-  const [edge, depot, stray] = [await client('edge'), await client('depot'), await client(canaryOf('none'))]
-  await rules.connect(edge, {
+  await rules.connect(clients.edge, {
     capabilities: { [capability.id]: capability.since },
     messages: [...messages, Targets]
   })
 
-  async function grant(userId: string, clientId = edge): Promise<string> {
-    const id = newId()
-    const ports = { portFrom: 1, portTo: 65_535, protocols: ['tcp', 'udp'] as const }
-    const row = {
-      id,
-      userId,
-      clientId,
-      ...ports,
-      targets: null,
-      note: canaryOf(userId),
-      createdAt: clock.now()
-    }
-    await store.change(em => em.insert(Grant, row))
-    return id
-  }
-
-  async function rule(owner: string): Promise<string> {
-    const targets = [{ host: `${canaryOf(owner)}.example`, port: 80 }]
-    const reply = await rules.push({ client: edge, listen_port: 10_000 + next(), targets, owner })
-    if (reply.status !== 201) throw new Error(JSON.stringify(reply.body))
-    return reply.body.rule_id
-  }
-
-  async function credential(userId: string): Promise<string> {
-    const id = newId()
-    const secret = { tokenHash: hashOf(id), createdAt: clock.now() }
-    await store.change(em => em.insert(Credential, { id, userId, label: canaryOf(userId), ...secret }))
-    return id
-  }
-
-  async function session(userId: string): Promise<string> {
-    const id = newId()
-    const times = { createdAt: clock.now(), lastSeenAt: clock.now() }
-    const row = { id, userId, tokenHash: hashOf(id), remoteAddr: '192.0.2.66', ...times }
-    await store.change(em => em.insert(Session, row))
-    return id
-  }
-
-  async function user(): Promise<string> {
-    const id = `zoe${next()}`
-    const row = { displayName: canaryOf(id), role: 'user', disabled: false, createdAt: clock.now() } as const
-    await store.change(em => em.insert(User, { id, ...row }))
-    return id
-  }
-
-  /** Creates a lease after all earlier ones have expired. Returns an unknown id if the caller may not have one. */
-  async function lease(headers: Record<string, string>): Promise<string> {
-    await clock.advance(leaseMs)
-    const { body } = await rules.call<{ lease_id?: string }>('POST', '/v1/apply-leases', undefined, headers)
-    return body.lease_id ?? absent('apply-leases', 'missing')
-  }
-
-  const enrollment = async (): Promise<string> =>
-    (
-      await rules.call<{ enrollment_id: string }>('POST', '/v1/client-enrollments', {
-        name: canaryOf('none')
-      })
-    ).body.enrollment_id
-
   await resetUsers(deps, hash)
   await demoteBoss(rules, deps)
   await endSessionOfRex(rules, deps)
-  await grant('ada')
-  await grant('ada', depot)
-  const lost = await grant('gus')
-  const gus = { authorization: 'Bearer svct_gus' }
-  const pushed = { client: edge, listen_port: next() + 10_000, targets: [{ host: '10.0.0.1', port: 80 }] }
-  const { rule_id: goneRule } = (await rules.call<{ rule_id: string }>('POST', '/v1/rules', pushed, gus)).body
-  await rules.call('DELETE', `/v1/grants/${lost}`)
+  await grant('ada', clients.edge)
+  await grant('ada', clients.depot)
+  const grantOfGus = await grant('gus', clients.edge)
+  const ruleOfGus = await createRuleOfGus(rules, clients.edge, 10_000 + next())
+  await rules.call('DELETE', `/v1/grants/${grantOfGus}`)
 
-  /** Creates a resource of the type that the path segment names, for this owner. Null: impossible for this caller. */
-  async function make(segment: string, owner: string, of: Caller): Promise<string | null> {
-    const isOwn = owner === of.userId
-    if (segment === 'users' || segment === 'owners') return owner
-    if (segment === 'credentials') return credential(owner)
-    if (segment === 'sessions') return session(owner)
-    if (segment === 'grants') return grant('zoe') // a grant of the caller itself would give it more rights
-    if (segment === 'client-enrollments') return enrollment()
-    if (segment === 'apply-leases')
-      return lease(isOwn ? { ...of.headers } : { authorization: 'Bearer svct_zoe' })
-    if (segment !== 'rules') return clientOf(of, isOwn)
-    if (isOwn && of.name === 'ungranted') return goneRule
-    return isOwn && of.name === 'stranger' ? null : rule(owner)
+  return {
+    ...rules,
+    ...clients,
+    next,
+    pathOf: pathFiller(creator(resources, clients, ruleOfGus), resources.user),
+    restore: userId => resetUsers(deps, hash, [userId])
   }
+}
 
+type Resources = ReturnType<typeof storeResources> & ReturnType<typeof apiResources>
+type Clients = Readonly<Record<'edge' | 'depot' | 'hidden', string>>
+
+/** `ruleOfGus`: the rule that the caller `ungranted` once owned. */
+function creator(resources: Resources, { edge, depot, hidden }: Clients, ruleOfGus: string): Create {
   async function clientOf({ role, name }: Caller, isOwn: boolean): Promise<string | null> {
-    if (role === 'super') return client(canaryOf('none'))
-    if (!isOwn) return stray
+    if (role === 'super') return resources.client(canaryOf('none'))
+    if (!isOwn) return hidden
     return name === 'stranger' || name === 'demoted' ? null : depot
   }
 
-  const shared = new Map<string, Promise<string | null>>()
-  const share: typeof make = (segment, owner, of) => {
-    const key = `${segment} ${owner} ${of.name}`
-    const made = shared.get(key) ?? make(segment, owner, of)
-    shared.set(key, made)
-    return made
+  return async (segment, owner, caller) => {
+    const isOwn = owner === caller.userId
+    if (segment === 'users' || segment === 'owners') return owner
+    if (segment === 'credentials') return resources.credential(owner)
+    if (segment === 'sessions') return resources.session(owner)
+    if (segment === 'grants') return resources.grant('zoe', edge) // its own would give the caller more rights
+    if (segment === 'client-enrollments') return resources.enrollment()
+    if (segment === 'apply-leases')
+      return resources.lease(isOwn ? { ...caller.headers } : { authorization: 'Bearer svct_zoe' })
+    if (segment !== 'rules') return clientOf(caller, isOwn)
+    if (isOwn && caller.name === 'ungranted') return ruleOfGus
+    return isOwn && caller.name === 'stranger' ? null : resources.rule(owner, edge)
   }
+}
 
-  async function pathOf(path: string, caller: Caller, kind: Kind, life: 'shared' | 'fresh') {
+/** Returns the same resource for the same arguments. */
+function cached(create: Create): Create {
+  const created = new Map<string, Promise<string | null>>()
+  return (segment, owner, caller) => {
+    const key = `${segment} ${owner} ${caller.name}`
+    const id = created.get(key) ?? create(segment, owner, caller)
+    created.set(key, id)
+    return id
+  }
+}
+
+function pathFiller(create: Create, createUser: () => Promise<string>): AccessFixture['pathOf'] {
+  const createOnce = cached(create)
+  return async (path, caller, kind, resources) => {
     const segments = segmentsOf(path)
-    const [thing, other] = life === 'fresh' ? [make, await user()] : [share, 'zoe']
-    const me = caller.userId ?? 'ada'
+    const [idOf, otherUser] = resources === 'fresh' ? [create, await createUser()] : [createOnce, 'zoe']
+    const ownUser = caller.userId ?? 'ada'
     let filled = path
     for (const [at, segment] of segments.entries()) {
       const relation = relationAt(kind, at, segments.length)
-      const isOther = relation === 'foreign' || kind === 'foreign'
-      const id =
-        relation === 'missing' ? absent(segment, kind) : await thing(segment, isOther ? other : me, caller)
+      const owner = relation === 'foreign' || kind === 'foreign' ? otherUser : ownUser
+      const id = relation === 'missing' ? unknownId(segment, kind) : await idOf(segment, owner, caller)
       if (id === null) return null
       filled = filled.replace(/:\w+/, id)
     }
     return filled
   }
+}
 
-  return { ...rules, edge, next, pathOf, restore: userId => resetUsers(deps, hash, [userId]) }
+async function createRuleOfGus(rules: RulesFixture, client: string, listen_port: number): Promise<string> {
+  const body = { client, listen_port, targets: [{ host: '10.0.0.1', port: 80 }] }
+  const headers = { authorization: 'Bearer svct_gus' }
+  return (await rules.call<{ rule_id: string }>('POST', '/v1/rules', body, headers)).body.rule_id
 }
 
 const headersOf = (name: string): Record<string, string> => ({
@@ -192,9 +150,4 @@ async function endSessionOfRex(rules: RulesFixture, { store, clock }: Deps): Pro
   )
   const { status } = await rules.call('POST', '/v1/auth/logout', undefined, headersOf('ended'))
   if (status !== 204) throw new Error(`rex had no session: ${status}`)
-}
-
-const absent = (segment: string, kind: Kind): string => {
-  if (kind === 'malformed') return "%27%20OR%20'1'='1%00%E2%80%AE"
-  return segment === 'users' || segment === 'owners' ? 'no-one' : '01ARZ3NDEKTSV4RRFFQ69G5FAV'
 }

@@ -3,8 +3,9 @@ import { plugins as builtin } from '../../config/plugins.ts'
 import { kernelCodes } from '../../kernel/check.ts'
 import { testServer } from '../../kit/test-server.ts'
 import { type Caller, callers } from './callers.ts'
-import { type AccessFixture, accessFixture, canaryOf } from './fixture.ts'
+import { type AccessFixture, accessFixture } from './fixture.ts'
 import { requestOf } from './requests.ts'
+import { canaryOf } from './resources.ts'
 import { type Kind, kindsOf, type Row, rows } from './table.ts'
 
 const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
@@ -13,7 +14,7 @@ const statusOf = new Map(
   [...kernelCodes, ...plugins.flatMap(({ codes }) => codes ?? [])].map(({ code, http }) => [code, http])
 )
 /** Returns the expected status and code, such as '200' or '404 rule_not_found'. */
-const spelled = (expected: string): string =>
+const statusAndCode = (expected: string): string =>
   /^\d/.test(expected) ? expected : `${statusOf.get(expected)} ${expected}`
 
 /** Routes are equal if they differ only in the names of their parameters. */
@@ -23,12 +24,12 @@ const accessOf = new Map(routes.map(route => [nameOf(route), route.access]))
 const isServed = ({ route }: Pick<Row, 'route'>): boolean => accessOf.has(nameless(route))
 
 t.test('every route has a line in the table, and every line a route', async t => {
-  const known = new Set(rows.map(({ route }) => nameless(route)))
-  const needless = rows.filter(row => !row.isPlanned && !isServed(row)).map(({ route }) => route)
+  const listed = new Set(rows.map(({ route }) => nameless(route)))
+  const superfluous = rows.filter(row => !row.isPlanned && !isServed(row)).map(({ route }) => route)
 
-  const unknown = routes.map(nameOf).filter(route => !known.has(route))
-  t.same(unknown, [], 'routes without a line')
-  t.same(needless, [], 'lines without a route')
+  const unlisted = routes.map(nameOf).filter(route => !listed.has(route))
+  t.same(unlisted, [], 'routes without a line')
+  t.same(superfluous, [], 'lines without a route')
   for (const row of rows.filter(isServed)) t.equal(accessOf.get(nameless(row.route)), row.access, row.route)
 })
 
@@ -43,28 +44,31 @@ interface Cell {
   readonly kind: Kind
 }
 
-/** Returns what is wrong with a cell; null: nothing, or the cell does not exist. */
-async function wrongIn({ row, method, caller, kind }: Cell, access: AccessFixture): Promise<string | null> {
+/** Sends the request of a cell and describes the first mismatch. Null: none, or no such request is possible. */
+async function mismatchIn(
+  { row, method, caller, kind }: Cell,
+  access: AccessFixture
+): Promise<string | null> {
   const expected = row.expect(caller, kind)
-  const isDone = /^\d/.test(expected)
+  const isAccepted = /^\d/.test(expected)
   const isRead = row.method === 'GET'
-  const path = await access.pathOf(row.path, caller, kind, isDone && !isRead ? 'fresh' : 'shared')
+  const path = await access.pathOf(row.path, caller, kind, isAccepted && !isRead ? 'fresh' : 'shared')
   if (path === null) return null
   const { body, query = '', before } = requestOf(row.route, access)
-  if (isDone) await before?.(path, access.call)
+  if (isAccepted) await before?.(path, access.call)
   const decisionsBefore = access.decisions.length
 
-  const reply = await ask(row.path, method, `${path}${query}`, { ...caller.headers }, body, access)
+  const reply = await send(row.path, method, `${path}${query}`, { ...caller.headers }, body, access)
 
-  if (isDone && !isRead && caller.userId !== null && caller.name !== 'operator')
+  if (isAccepted && !isRead && caller.userId !== null && caller.name !== 'operator')
     await access.restore(caller.userId)
   const { code = '' } = (reply.body as { error?: { code: string } } | undefined)?.error ?? {}
   const got = `${reply.status} ${code}`.trim()
-  const wanted = method === 'HEAD' ? spelled(expected).slice(0, 3) : spelled(expected)
+  const wanted = method === 'HEAD' ? statusAndCode(expected).slice(0, 3) : statusAndCode(expected)
   if (got !== wanted) return `${got}, not ${wanted}: ${JSON.stringify(reply.body)}`
   return (
     leakIn(reply.body, caller) ??
-    missingIn(access.decisions.slice(decisionsBefore), { isRead, status: reply.status })
+    decisionMismatch(access.decisions.slice(decisionsBefore), { isRead, status: reply.status })
   )
 }
 
@@ -77,7 +81,7 @@ function leakIn(body: unknown, { role, userId }: Caller): string | null {
 }
 
 /** Each denial and each mutation is recorded once; a successful read is not. */
-function missingIn(
+function decisionMismatch(
   decisions: AccessFixture['decisions'],
   { isRead, status }: { isRead: boolean; status: number }
 ): string | null {
@@ -87,9 +91,9 @@ function missingIn(
   return got === wanted ? null : `decisions: ${got || 'none'}, not ${wanted || 'none'}`
 }
 
-const isNoJson = (path: string): boolean => /[/](stream|metrics)$/.test(path)
+const isNotJson = (path: string): boolean => /[/](stream|metrics)$/.test(path)
 
-async function ask(
+async function send(
   pattern: string,
   method: string,
   url: string,
@@ -97,7 +101,7 @@ async function ask(
   body: object | undefined,
   access: AccessFixture
 ) {
-  if (!isNoJson(pattern)) return access.call(method as 'GET', url, body, headers)
+  if (!isNotJson(pattern)) return access.call(method as 'GET', url, body, headers)
   const { authorization, ...rest } = headers
   const reply = await fetch(access.server.origin + url, {
     method,
@@ -112,18 +116,18 @@ type Headers = Record<string, string>
 t.test('every route responds to every kind of caller as the table says', { timeout: 220_000 }, async t => {
   const access = await accessFixture(t)
   const wrong: string[] = []
-  let seen = 0
+  let count = 0
   for (const row of rows.filter(isServed))
     for (const caller of callers)
       for (const kind of kindsOf(row.path))
         for (const method of methodsOf(row, kind)) {
-          const found = await wrongIn({ row, method, caller, kind }, access)
+          const found = await mismatchIn({ row, method, caller, kind }, access)
           if (found !== null) wrong.push(`${method} ${row.path} as ${caller.name} with ${kind} ids: ${found}`)
-          seen += 1
+          count += 1
         }
 
   t.same(wrong, [])
-  t.comment(`${seen} cells`)
+  t.comment(`${count} cells`)
 })
 
 t.test('without a superadmin, only the operator token and public routes are accepted', async t => {
@@ -131,13 +135,13 @@ t.test('without a superadmin, only the operator token and public routes are acce
   const wrong: string[] = []
   for (const { method, url, access } of routes) {
     const path = url.replaceAll(/:\w+/g, 'x')
-    for (const asked of method === 'GET' ? ['GET', 'HEAD'] : [method])
+    for (const verb of method === 'GET' ? ['GET', 'HEAD'] : [method])
       for (const authorization of ['', 'Bearer svct_nonsense', 'Basic eA==']) {
-        const { status } = await server.call(asked as typeof method, path, undefined, { authorization })
+        const { status } = await server.call(verb as typeof method, path, undefined, { authorization })
         if ((status === 503) === (access === 'public'))
-          wrong.push(`${asked} ${url} ${authorization}: ${status}`)
+          wrong.push(`${verb} ${url} ${authorization}: ${status}`)
       }
-    if (isNoJson(path)) continue
+    if (isNotJson(path)) continue
     const { status } = await server.call(method, path)
     if ([401, 503].includes(status) && !path.endsWith('/logout')) wrong.push(`${method} ${url}: ${status}`)
   }

@@ -1,7 +1,7 @@
-// Searches for a text after a run: in the output of processes, in files, in responses and in the process list.
+// Finds every place that has a text: output of processes, files, responses, arguments and environments.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { type Process, type Ran, sluice } from '../support/process.ts'
+import { type CommandResult, type Process, sluice } from '../support/process.ts'
 
 export interface SecretSearch {
   /** Includes the output of a process, under this name. */
@@ -12,16 +12,21 @@ export interface SecretSearch {
     args: readonly string[],
     env?: Readonly<Record<string, string>>,
     input?: string
-  ): Promise<Ran>
+  ): Promise<CommandResult>
   /** Sends a request and includes its response with the headers. */
-  ask(method: string, url: string, body?: object, headers?: Readonly<Record<string, string>>): Promise<Answer>
+  request(
+    method: string,
+    url: string,
+    body?: object,
+    headers?: Readonly<Record<string, string>>
+  ): Promise<ApiResponse>
   /** Includes all files and processes as they are now. */
   scan(dirs: Readonly<Record<string, string>>): void
   /** Returns every place in which the text was found. */
   placesOf(text: string): readonly string[]
 }
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number
   readonly headers: Headers
   readonly body: Readonly<Record<string, unknown>>
@@ -29,7 +34,7 @@ export interface Answer {
 
 export function openSecretSearch(): SecretSearch {
   const texts = new Map<string, string>()
-  const put = (place: string, text: string): void =>
+  const add = (place: string, text: string): void =>
     void texts.set(place, `${texts.get(place) ?? ''}${text}\n`)
   const watched = new Map<string, Process>()
 
@@ -39,18 +44,18 @@ export function openSecretSearch(): SecretSearch {
     },
     async run(name, args, env = {}, input = '') {
       const result = await sluice(args, env, input)
-      put(`output of ${name}`, result.stdout + result.stderr)
-      put(`arguments of ${name}`, args.join(' '))
+      add(`output of ${name}`, result.stdout + result.stderr)
+      add(`arguments of ${name}`, args.join(' '))
       return result
     },
-    async ask(method, url, body, headers = {}) {
+    async request(method, url, body, headers = {}) {
       const sent = body && { body: JSON.stringify(body) }
       const type = body && { 'content-type': 'application/json' }
       const reply = await fetch(url, { method, headers: { ...type, ...headers }, ...sent })
       const text = await reply.text()
       const headerText = [...reply.headers].map(([key, value]) => `${key}: ${value}`).join('\n')
-      put(
-        `answer to ${method} ${new URL(url).pathname.replaceAll(/[0-9A-Z]{26}/g, ':id')}`,
+      add(
+        `response to ${method} ${new URL(url).pathname.replaceAll(/[0-9A-Z]{26}/g, ':id')}`,
         `${headerText}\n${text}`
       )
       return { status: reply.status, headers: reply.headers, body: text === '' ? {} : JSON.parse(text) }
@@ -58,11 +63,11 @@ export function openSecretSearch(): SecretSearch {
     scan(dirs) {
       for (const [name, dir] of Object.entries(dirs))
         for (const file of filesIn(dir))
-          put(`file ${name}/${relative(dir, file)}`, readFileSync(file, 'latin1'))
+          add(`file ${name}/${relative(dir, file)}`, readFileSync(file, 'latin1'))
       for (const [name, { pid }] of watched)
         for (const member of familyOf(pid)) {
-          put(`arguments of ${name}`, procOf(member, 'cmdline'))
-          put(`environment of ${name}`, procOf(member, 'environ'))
+          add(`arguments of ${name}`, procOf(member, 'cmdline'))
+          add(`environment of ${name}`, procOf(member, 'environ'))
         }
     },
     placesOf(text) {
@@ -93,10 +98,10 @@ function familyOf(pid: number): readonly number[] {
   return [pid, ...children.flatMap(familyOf)]
 }
 
-/** The name of the program is in brackets, and may contain brackets. */
+/** The fields follow the program's name, which is in brackets and may contain brackets. */
 const parentOf = (pid: number): number => Number(procOf(pid, 'stat').split(')').at(-1)?.trim().split(' ')[1])
 
-/** Returns an empty text for a process that has ended meanwhile. */
+/** Returns '' if the process has ended. */
 function procOf(pid: number, file: 'cmdline' | 'environ' | 'stat'): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'latin1')

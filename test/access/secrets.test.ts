@@ -1,4 +1,4 @@
-// Every secret there is, made by real processes; then the places in which it may be, and no other.
+// Every kind of secret, created by real processes, is found only in the places where it may be.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -7,15 +7,15 @@ import { start } from '../support/process.ts'
 import { token as operatorToken, startAgent, testCluster } from '../support/test-cluster.ts'
 import { modesIn, openSecretSearch } from './secret-search.ts'
 
-/** The places that are allowed, and wanted: one that is missing tells that this test no longer looks. */
+/** The places where each secret may be. It must be found in all of them, which shows that the search works. */
 const allowed = {
   'setup token': ['output of server'],
   'operator token': ['environment of server'],
   'password of the first superadmin': [],
   'wrong password': [],
-  'session cookie': ['answer to POST /v1/auth/login'],
-  'credential token': ['answer to POST /v1/users/root/credentials'],
-  'rotated token': ['answer to POST /v1/users/root/credentials/:id/rotate'],
+  'session cookie': ['response to POST /v1/auth/login'],
+  'credential token': ['response to POST /v1/users/root/credentials'],
+  'rotated token': ['response to POST /v1/users/root/credentials/:id/rotate'],
   'token of the command line': ['output of credential issue'],
   'initial password': [],
   'temporary password': ['output of user reset-password'],
@@ -23,7 +23,7 @@ const allowed = {
   'temporary password, server stopped': ['output of reset-password'],
   'bootstrap bearer': ['output of bootstrap-superadmin'],
   'enrollment code': ['output of client enroll', 'arguments of agent enroll URI'],
-  'enrollment code of the API': ['answer to POST /v1/client-enrollments'],
+  'enrollment code of the API': ['response to POST /v1/client-enrollments'],
   'enrollment code over standard input': ['output of client re-enroll'],
   'agent token': ['file edge/bundle.json'],
   'certificate key': ['file server/control.pem']
@@ -31,44 +31,47 @@ const allowed = {
 type Secret = keyof typeof allowed
 
 t.test('no secret appears where it must not', { timeout: 240_000 }, async t => {
-  const places = openSecretSearch()
+  const search = openSecretSearch()
   const secrets = new Map<Secret, string>()
-  const know = (name: Secret, value: unknown): string => {
+  const addSecret = (name: Secret, value: unknown): string => {
     if (typeof value !== 'string' || value.length < 12) throw new Error(`no ${name}: ${value}`)
     secrets.set(name, value)
     return value
   }
-  know('operator token', operatorToken)
+  addSecret('operator token', operatorToken)
   const access = await testCluster(t, { SVC_LOG_LEVEL: 'debug' })
-  places.watchProcess('server', access.server)
-  const ask = (method: string, path: string, body?: object, headers?: Record<string, string>) =>
-    places.ask(method, access.origin + path, body, headers)
+  search.watchProcess('server', access.server)
+  const request = (method: string, path: string, body?: object, headers?: Record<string, string>) =>
+    search.request(method, access.origin + path, body, headers)
 
-  const password = know('password of the first superadmin', 'the first password of root')
-  const said = access.server.events.find(({ event }) => event === 'onboarding.setup_token')
-  const setup = know('setup token', said?.msg.slice(-43))
+  const password = addSecret('password of the first superadmin', 'the first password of root')
+  const logged = access.server.events.find(({ event }) => event === 'onboarding.setup_token')
+  const setup = addSecret('setup token', logged?.msg.slice(-43))
   const root = { user_id: 'root', password }
   const first = { ...root, display_name: 'Root', password_confirm: password, setup_token: setup }
-  t.equal((await ask('POST', '/v1/auth/onboarding', first)).status, 201)
-  const wrong = know('wrong password', 'a wrong password of root')
-  t.equal((await ask('POST', '/v1/auth/login', { ...root, password: wrong })).status, 401)
-  t.equal((await ask('POST', '/v1/auth/login', { user_id: wrong, password: wrong })).status, 401)
-  const cookie = (await ask('POST', '/v1/auth/login', root)).headers.get('set-cookie')
-  const session = know('session cookie', /svc_session=([^;]+)/.exec(cookie ?? '')?.[1])
+  t.equal((await request('POST', '/v1/auth/onboarding', first)).status, 201)
+  const wrong = addSecret('wrong password', 'a wrong password of root')
+  t.equal((await request('POST', '/v1/auth/login', { ...root, password: wrong })).status, 401)
+  t.equal((await request('POST', '/v1/auth/login', { user_id: wrong, password: wrong })).status, 401)
+  const cookie = (await request('POST', '/v1/auth/login', root)).headers.get('set-cookie')
+  const session = addSecret('session cookie', /svc_session=([^;]+)/.exec(cookie ?? '')?.[1])
 
   const page = { cookie: `svc_session=${session}`, origin: access.origin, 'x-svc-csrf': '1' }
   const repeated = { ...page, 'idempotency-key': 'again' }
-  const issued = await ask('POST', '/v1/users/root/credentials', { label: 'x' }, repeated)
-  const bearer = know('credential token', issued.body['token'])
-  t.equal((await ask('POST', '/v1/users/root/credentials', { label: 'x' }, repeated)).status, 409)
+  const issued = await request('POST', '/v1/users/root/credentials', { label: 'x' }, repeated)
+  const bearer = addSecret('credential token', issued.body['token'])
+  t.equal((await request('POST', '/v1/users/root/credentials', { label: 'x' }, repeated)).status, 409)
   const rotate = `/v1/users/root/credentials/${issued.body['credential_id']}/rotate`
-  const rotated = know('rotated token', (await ask('POST', rotate, undefined, page)).body['token'])
-  t.equal((await ask('GET', '/v1/users/me', undefined, { authorization: `Bearer ${bearer}` })).status, 401)
-  t.equal((await ask('GET', `/v1/users/me?token=${rotated}`)).status, 401)
+  const rotated = addSecret('rotated token', (await request('POST', rotate, undefined, page)).body['token'])
+  t.equal(
+    (await request('GET', '/v1/users/me', undefined, { authorization: `Bearer ${bearer}` })).status,
+    401
+  )
+  t.equal((await request('GET', `/v1/users/me?token=${rotated}`)).status, 401)
 
   const cli = async (name: string, more: readonly string[], env = {}, input = '') => {
     const args = [...name.split(' '), ...more, '--output', 'json']
-    const { code, stdout, stderr } = await places.run(
+    const { code, stdout, stderr } = await search.run(
       name,
       args,
       { SVC_SERVER: access.origin, SVC_TOKEN: rotated, ...env },
@@ -77,57 +80,57 @@ t.test('no secret appears where it must not', { timeout: 240_000 }, async t => {
     t.equal(code, 0, `${name}: ${stderr}`)
     return JSON.parse(stdout) as Record<string, unknown>
   }
-  know('initial password', 'the initial password')
+  addSecret('initial password', 'the initial password')
   await cli('user create', ['ada', '--initial-password'], { SVC_NEW_PASSWORD: 'the initial password' })
-  know('token of the command line', (await cli('credential issue', ['--user', 'ada']))['token'])
-  know('temporary password', (await cli('user reset-password', ['ada']))['temporary_password'])
-  know('new password', 'the new password of ada')
-  await places.run(
+  addSecret('token of the command line', (await cli('credential issue', ['--user', 'ada']))['token'])
+  addSecret('temporary password', (await cli('user reset-password', ['ada']))['temporary_password'])
+  addSecret('new password', 'the new password of ada')
+  await search.run(
     'user reset-password --new-password',
     ['user', 'reset-password', 'ada', '--new-password'],
     { SVC_SERVER: access.origin, SVC_TOKEN: rotated },
     'the new password of ada\n'
   )
 
-  const codeOf = (made: Readonly<Record<string, unknown>>) =>
-    /code=([\w-]{43})/.exec(String(made['uri']))?.[1]
-  const enrollments = await ask('POST', '/v1/client-enrollments', { name: 'unused' }, page)
-  know('enrollment code of the API', codeOf(enrollments.body))
+  const codeOf = (response: Readonly<Record<string, unknown>>) =>
+    /code=([\w-]{43})/.exec(String(response['uri']))?.[1]
+  const enrollments = await request('POST', '/v1/client-enrollments', { name: 'unused' }, page)
+  addSecret('enrollment code of the API', codeOf(enrollments.body))
   const invited = await cli('client enroll', ['lyon'])
-  know('enrollment code', codeOf(invited))
+  addSecret('enrollment code', codeOf(invited))
   const lyon = join(access.dir, 'lyon')
   const enrolled = ['agent', 'enroll', String(invited['uri']), '--state-dir', lyon]
-  t.equal((await places.run('agent enroll URI', enrolled)).code, 0)
+  t.equal((await search.run('agent enroll URI', enrolled)).code, 0)
   const { agent, clientId, stateDir } = await startAgent(t, access, 'edge')
-  places.watchProcess('agent', agent)
+  search.watchProcess('agent', agent)
   const again = await cli('client re-enroll', [clientId])
-  know('enrollment code over standard input', codeOf(again))
+  addSecret('enrollment code over standard input', codeOf(again))
   const piped = ['agent', 'enroll', '-', '--state-dir', stateDir]
-  t.equal((await places.run('agent enroll -', piped, {}, `${again['uri']}\n`)).code, 0)
-  know('agent token', JSON.parse(readFileSync(join(stateDir, 'bundle.json'), 'utf8')).token)
+  t.equal((await search.run('agent enroll -', piped, {}, `${again['uri']}\n`)).code, 0)
+  addSecret('agent token', JSON.parse(readFileSync(join(stateDir, 'bundle.json'), 'utf8')).token)
   const server = join(access.dir, 'server')
   const files = readdirSync(server).map(name => readFileSync(join(server, name), 'latin1'))
-  know('certificate key', /BEGIN PRIVATE KEY-----\s+(\S+)/.exec(files.join())?.[1])
+  addSecret('certificate key', /BEGIN PRIVATE KEY-----\s+(\S+)/.exec(files.join())?.[1])
 
   const dirs = { server, edge: stateDir, lyon }
-  places.scan(dirs)
+  search.scan(dirs)
   access.server.signal('SIGTERM')
   t.equal(await access.server.exit, 0)
   const offline = ['--data-dir', server]
-  know(
+  addSecret(
     'temporary password, server stopped',
     (await cli('reset-password', ['ada', '--temporary', ...offline]))['temporary_password']
   )
   const fresh = join(access.dir, 'fresh')
-  know('bootstrap bearer', (await cli('bootstrap-superadmin', ['--data-dir', fresh]))['token'])
-  places.scan({ ...dirs, fresh })
+  addSecret('bootstrap bearer', (await cli('bootstrap-superadmin', ['--data-dir', fresh]))['token'])
+  search.scan({ ...dirs, fresh })
 
   for (const [name, wanted] of Object.entries(allowed)) {
     const value = secrets.get(name as Secret) ?? ''
     t.not(value, '', `there is a ${name}`)
-    t.same([...places.placesOf(value)].sort(), [...wanted].sort(), name)
+    t.same([...search.placesOf(value)].sort(), [...wanted].sort(), name)
   }
-  t.equal(access.server.output().split(setup).length, 2, 'the setup token is told once')
+  t.equal(access.server.output().split(setup).length, 2, 'the setup token is logged once')
   for (const dir of [...Object.values(dirs), fresh])
     t.same([...new Set(modesIn(dir))].sort(), ['dir 700', 'file 600'], dir)
 })
@@ -137,7 +140,7 @@ t.test(
   { timeout: 240_000 },
   async t => {
     const dir = join(t.testdir(), 'data')
-    const places = openSecretSearch()
+    const search = openSecretSearch()
     const up = start(t, ['up'], {
       SVC_DATA_DIR: dir,
       SVC_OPERATOR_HTTP_LISTEN: `127.0.0.1:${await freePort()}`,
@@ -145,18 +148,18 @@ t.test(
       SVC_METRICS_LISTEN: '127.0.0.1:0',
       SVC_LOG_LEVEL: 'debug'
     })
-    places.watchProcess('up', up)
-    const looking = setInterval(() => places.scan({}), 20) // the enrolling process is short-lived and logs nothing
-    t.teardown(() => clearInterval(looking))
+    search.watchProcess('up', up)
+    const scanning = setInterval(() => search.scan({}), 20) // the enrolling process is short-lived and logs nothing
+    t.teardown(() => clearInterval(scanning))
     await up.until('client.connected')
-    clearInterval(looking)
-    places.scan({ up: dir })
+    clearInterval(scanning)
+    search.scan({ up: dir })
     up.signal('SIGTERM')
     await up.exit
 
-    t.match(places.placesOf('enroll\0-'), ['arguments of up'], 'the enrollment was seen')
-    t.same(places.placesOf('svc://'), [])
-    t.same(places.placesOf(readFileSync(join(dir, 'operator-token'), 'utf8').trim()), [
+    t.match(search.placesOf('enroll\0-'), ['arguments of up'], 'the enrollment was seen')
+    t.same(search.placesOf('svc://'), [])
+    t.same(search.placesOf(readFileSync(join(dir, 'operator-token'), 'utf8').trim()), [
       'file up/operator-token'
     ])
   }

@@ -1,7 +1,7 @@
 // The expected response to every caller on every route. A new route needs a new line:
 //   METHOD PATH ACCESS OK [CALLER[.ID]=OTHERWISE ...]      and, if it needs a body or a query, a line in requests.ts.
-// OK is the response to a caller with access: a status, or an error code. Rules for all routes are below the table; a line
-// only has the exceptions. CALLER is a name or a group of callers.ts, ID a `Kind`.
+// OK is the response to a caller with access: a status or an error code. The rules for all routes are below the table;
+// a line has only the exceptions. CALLER is a name or a group in callers.ts, ID a `Kind`.
 // A line that begins with `?` is for a route that may not exist yet.
 import type { Caller } from './callers.ts'
 
@@ -101,12 +101,14 @@ const refused = `
   ended=unauthenticated disabled=user_disabled disabled-session=user_disabled temporary=password_change_required
 `
 
-/** Whose ids are in the path. Of two: `crossed` is the caller's own, then another's; `lost` is unknown, then the caller's own. */
+/** Whose ids the path has. `crossed`: the caller's own, then another's. `lost`: an unknown one, then the caller's own. */
 export type Kind = 'own' | 'foreign' | 'crossed' | 'lost' | 'missing' | 'malformed'
 
-const one: readonly Kind[] = ['own', 'foreign', 'missing', 'malformed']
+const kindsOfOneId: readonly Kind[] = ['own', 'foreign', 'missing', 'malformed']
 export const kindsOf = (path: string): readonly Kind[] =>
-  [['own' as const], one, [...one, 'crossed' as const, 'lost' as const]][segmentsOf(path).length] ?? []
+  [['own' as const], kindsOfOneId, [...kindsOfOneId, 'crossed' as const, 'lost' as const]][
+    segmentsOf(path).length
+  ] ?? []
 
 export interface Row {
   readonly route: string // 'GET /v1/users/:id'
@@ -138,15 +140,15 @@ const verdicts = new Map(
     })
 )
 
-interface Asked extends Pick<Row, 'method' | 'path' | 'access'> {
+interface TableLine extends Pick<Row, 'method' | 'path' | 'access'> {
   readonly ok: string
   readonly special: ReadonlyMap<string, string>
 }
 
 /** Follows the order of checks: authentication, CSRF, role, then the ids of the path. */
-function expected({ method, path, access, ok, special }: Asked, caller: Caller, kind: Kind): string {
-  const named = [caller.name, ...caller.groups].flatMap(who => [`${who}.${kind}`, who])
-  const exception = [...named, `any.${kind}`].map(key => special.get(key)).find(value => value !== undefined)
+function expected({ method, path, access, ok, special }: TableLine, caller: Caller, kind: Kind): string {
+  const keys = [caller.name, ...caller.groups].flatMap(who => [`${who}.${kind}`, who])
+  const exception = [...keys, `any.${kind}`].map(key => special.get(key)).find(value => value !== undefined)
   if (access === 'public') return exception ?? ok
   const refusal = refusedCallers.get(caller.name)
   if (refusal !== undefined && !special.has(caller.name)) return refusal
@@ -188,8 +190,8 @@ export function relationAt(kind: Kind, at: number, count: number): Relation {
 }
 
 /** The operator is not a user; a caller whose grant was deleted has lost the rule and cannot see the client. */
-function relationOf({ name }: Caller, segment: string, share: Relation): Relation {
-  if (share !== 'own') return share
+function relationOf({ name }: Caller, segment: string, relation: Relation): Relation {
+  if (relation !== 'own') return relation
   if (name === 'operator' && segment === 'users') return 'missing'
   if (name !== 'ungranted') return 'own'
   if (segment === 'rules') return 'missing'

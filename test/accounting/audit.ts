@@ -17,17 +17,17 @@ interface Counted {
   readonly out: number
 }
 
-const quietMs = 10_000
+const timeoutMs = 10_000
 const tickMs = 1000 // an agent counts the bytes of a second at its end
 const minuteMs = 60_000
 const directions = ['in', 'out'] as const
 
-/** The longest delay with which an end may have recorded an arrival: that of this process's event loop. */
+/** The event loop of this process delays the recording of arrivals. */
 const delay = monitorEventLoopDelay({ resolution: 10 })
 delay.enable()
-const lateMs = (): number => 100 + (2 * delay.max) / 1e6
+const maxDelayMs = (): number => 100 + (2 * delay.max) / 1e6
 
-export async function read(world: World, { rules: all, fromSecs }: Scope): Promise<Counted[]> {
+export async function readCounters(world: World, { rules: all, fromSecs }: Scope): Promise<Counted[]> {
   const counted: Counted[] = []
   for (const rule of world.rules) {
     const { bytes_in, bytes_out } = await world.stats(rule)
@@ -38,78 +38,83 @@ export async function read(world: World, { rules: all, fromSecs }: Scope): Promi
     counted.push({ what: path, rules: all.filter(matches), in: total_bytes_in, out: total_bytes_out })
   }
   for (const id of world.users) await add(`/v1/users/${id}/traffic?`, ({ owner }) => owner === id)
-  for (const at of world.edges) await add(`/v1/clients/${at.clientId}/traffic?`, ({ edge }) => edge === at)
+  for (const client of world.edges)
+    await add(`/v1/clients/${client.clientId}/traffic?`, ({ edge }) => edge === client)
   await add('/v1/traffic/global?', () => true)
   return counted
 }
 
-const sum = (rules: readonly Rule[], of: (flow: Flow, rule: Rule) => number): number =>
-  rules.reduce(
-    (total, rule) => total + directions.reduce((part, way) => part + of(rule.route[way], rule), 0),
-    0
-  )
+const sum = (rules: readonly Rule[], bytesOf: (flow: Flow, rule: Rule) => number): number =>
+  rules
+    .flatMap(rule => directions.map(direction => bytesOf(rule.route[direction], rule)))
+    .reduce((total, bytes) => total + bytes, 0)
 
-/** Never more bytes are counted than were sent. */
+/** Checks that no more bytes are counted than were sent. */
 export function checkNoSurplus(t: Test, counts: readonly Counted[]): void {
   for (const { what, rules, ...counted } of counts)
-    for (const way of directions) {
-      const sent = rules.reduce((total, { route }) => total + route[way].sent, 0)
-      if (counted[way] > sent) t.fail(`${what} ${way}: ${counted[way]} are counted, ${sent} were sent`)
+    for (const direction of directions) {
+      const sent = rules.reduce((total, { route }) => total + route[direction].sent, 0)
+      if (counted[direction] > sent)
+        t.fail(`${what} ${direction}: ${counted[direction]} are counted, ${sent} were sent`)
     }
 }
 
 type Filter = (arrival: Arrival) => boolean
 
-/** Counts arrivals outside the gaps that the agent reported. A transfer that began before the end of a gap is in it. */
-function counterOf(world: World) {
+/** Returns a function that adds up the bytes that arrived outside reported gaps, and so must be counted. */
+function leastBytesOf(world: World) {
   const gaps = world.gaps()
   return (flow: Flow, { edge }: Rule, matches: Filter = () => true): number => {
-    const mine = gaps.filter(({ clientId }) => clientId === edge.clientId)
-    const isLost: Filter = ({ sinceMs, atMs }) => mine.some(gap => atMs >= gap.fromMs && sinceMs < gap.toMs)
-    return arrivedBytes(flow, arrival => matches(arrival) && !isLost(arrival))
+    const edgeGaps = gaps.filter(({ clientId }) => clientId === edge.clientId)
+    const isInGap: Filter = ({ sinceMs, atMs }) =>
+      edgeGaps.some(gap => atMs >= gap.fromMs && sinceMs < gap.toMs)
+    return arrivedBytes(flow, arrival => matches(arrival) && !isInGap(arrival))
   }
 }
 
-/** Counters that are below what certainly arrived, or above what was sent. */
+/** Describes counters that are below what arrived outside gaps, or above what was sent. */
 function mismatches(world: World, counts: readonly Counted[]): string[] {
-  const certain = counterOf(world)
+  const leastOf = leastBytesOf(world)
   return counts.flatMap(({ what, rules, ...counted }) =>
-    directions.flatMap(way => {
-      const least = rules.reduce((total, rule) => total + certain(rule.route[way], rule), 0)
-      const most = rules.reduce((total, { route }) => total + route[way].sent, 0)
-      const found = counted[way]
+    directions.flatMap(direction => {
+      const least = rules.reduce((total, rule) => total + leastOf(rule.route[direction], rule), 0)
+      const most = rules.reduce((total, { route }) => total + route[direction].sent, 0)
+      const found = counted[direction]
       return found >= least && found <= most
         ? []
-        : [`${what} ${way}: ${found} are counted, not ${least} to ${most}`]
+        : [`${what} ${direction}: ${found} are counted, not ${least} to ${most}`]
     })
   )
 }
 
-/** Waits at most ten seconds until everything is counted. */
+/** Waits until everything is counted, at most ten seconds. */
 export async function compareTotals(t: Test, world: World, scope: Scope, when: string): Promise<void> {
-  for (const until = Date.now() + quietMs; ; await pause(250)) {
-    const wrong = mismatches(world, await read(world, scope))
+  for (const until = Date.now() + timeoutMs; ; await pause(250)) {
+    const wrong = mismatches(world, await readCounters(world, scope))
     if (wrong.length > 0 && Date.now() < until) continue
     return void t.same(wrong, [], `${when}: all arrived bytes are counted`)
   }
 }
 
-/** Bytes counted before the end of each minute of a pair arrived before it, give or take one second. */
+/** Checks that bytes counted up to the end of each minute arrived before it, give or take one second. */
 export async function compareMinutes(t: Test, world: World, { rules: all, fromSecs }: Scope, pair: Pair) {
   const { user, clientId } = pair
   const rules = all.filter(({ owner, edge }) => owner === user && edge.clientId === clientId)
-  const certain = counterOf(world)
+  const leastOf = leastBytesOf(world)
   const path = `/v1/users/${user}/traffic?client_id=${clientId}&bucket=1m&`
   const { samples } = await world.traffic(path, fromSecs)
   let counted = 0
   for (const { ts, bytes_in, bytes_out } of samples) {
     counted += bytes_in + bytes_out
-    const edgeMs = ts * 1000 + minuteMs
-    const wasBefore: Filter = ({ atMs }) => atMs < edgeMs - tickMs - lateMs()
-    const least = sum(rules, (...of) => certain(...of, wasBefore))
-    const most = sum(rules, flow => flow.sent - arrivedBytes(flow, ({ atMs }) => atMs >= edgeMs + lateMs()))
-    const is = counted >= least && counted <= most
-    t.ok(is, `up to ${new Date(edgeMs).toISOString()} ${counted} are counted: ${least} to ${most}`)
+    const endMs = ts * 1000 + minuteMs
+    const wasBefore: Filter = ({ atMs }) => atMs < endMs - tickMs - maxDelayMs()
+    const least = sum(rules, (flow, rule) => leastOf(flow, rule, wasBefore))
+    const most = sum(
+      rules,
+      flow => flow.sent - arrivedBytes(flow, ({ atMs }) => atMs >= endMs + maxDelayMs())
+    )
+    const isWithin = counted >= least && counted <= most
+    t.ok(isWithin, `up to ${new Date(endMs).toISOString()} ${counted} are counted: ${least} to ${most}`)
   }
 }
 
@@ -119,8 +124,8 @@ export interface Pair {
 }
 
 /**
- * The quota of the period that began at `fromMs` counts all bytes that arrived in it. Of its first minute, it also counts
- * earlier bytes that were not committed. `before` is the usage of the old period, read before its end; 0 if unknown.
+ * Checks that the quota of the period that began at `fromMs` counts all bytes that arrived in it. It may also count
+ * earlier bytes of its first minute that were uncommitted. `before`: usage just before the end of the old period, or 0.
  */
 export async function comparePeriod(
   t: Test,
@@ -130,17 +135,18 @@ export async function comparePeriod(
 ): Promise<void> {
   const { user, clientId } = pair
   const rules = all.filter(({ owner, edge }) => owner === user && edge.clientId === clientId)
-  const certain = counterOf(world)
+  const leastOf = leastBytesOf(world)
   const { bytes_used } = await world.quota(pair)
   const { total_bytes_in, total_bytes_out } = await world.traffic(
     `/v1/users/${user}/traffic?client_id=${clientId}&`,
     fromSecs
   )
-  const least = sum(rules, (...of) => certain(...of, ({ atMs }) => atMs >= fromMs + lateMs()))
+  const isInPeriod: Filter = ({ atMs }) => atMs >= fromMs + maxDelayMs()
+  const least = sum(rules, (flow, rule) => leastOf(flow, rule, isInPeriod))
   const firstMs = Math.floor(fromMs / minuteMs) * minuteMs
-  const wasEarlier: Filter = ({ atMs }) => atMs < firstMs - tickMs - lateMs()
-  const earlier = sum(rules, (...of) => certain(...of, wasEarlier))
+  const wasEarlier: Filter = ({ atMs }) => atMs < firstMs - tickMs - maxDelayMs()
+  const earlier = sum(rules, (flow, rule) => leastOf(flow, rule, wasEarlier))
   const most = total_bytes_in + total_bytes_out - Math.max(before, earlier)
-  const is = bytes_used >= least && bytes_used <= most
-  t.ok(is, `${user} has used ${bytes_used} of the new month: ${least} to ${most}`)
+  const isWithin = bytes_used >= least && bytes_used <= most
+  t.ok(isWithin, `${user} has used ${bytes_used} of the new month: ${least} to ${most}`)
 }

@@ -1,7 +1,8 @@
 import type { SeededRandom } from '../bench/soak/seeded-random.ts'
 
 /** A random element of a list that is not empty. */
-export const randomElement = <T>(of: readonly T[], dice: SeededRandom): T => of[dice.below(of.length)] as T
+export const randomElement = <T>(list: readonly T[], dice: SeededRandom): T =>
+  list[dice.below(list.length)] as T
 
 export function shuffled<T>(list: readonly T[], dice: SeededRandom): T[] {
   const left = [...list]

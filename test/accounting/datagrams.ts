@@ -1,95 +1,67 @@
-// Both ends of a UDP rule. A request names the size of its response; each caller has one request under way.
+// Both ends of a UDP rule. A request contains the size of its response; each caller has one request under way.
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import type { TestFolder } from '../support/test-cluster.ts'
-import { newFlow, note, type Route } from './ends.ts'
+import { type Flow, newFlow, type Route, recordArrival } from './ends.ts'
 
 const maxBytes = 1400
 const headBytes = 8 // number and size of the response, 4 bytes each
 const retryMs = 500 // a request without a response: the agent may have been killed
 
+interface Recording {
+  readonly in: Flow
+  readonly out: Flow
+  readonly sentAt: Map<string, number> // by direction and number of the datagram
+}
+
+interface Bytes {
+  readonly in: number
+  readonly out: number
+}
+
 export async function openDatagrams(t: TestFolder): Promise<Route> {
-  const flows = { in: newFlow(), out: newFlow() }
-  const begun = new Map<string, number>() // when each datagram was sent, by its number and way
+  const recording: Recording = { in: newFlow(), out: newFlow(), sentAt: new Map() }
+  const targetPort = await openTarget(t, recording)
   let lastNumber = 0
 
-  const far = createSocket('udp4')
-  far.on('message', (request, { port, address }) => {
-    const number = request.readUInt32BE(0)
-    note(flows.in, begun.get(`in ${number}`) ?? 0, request)
-    const response = Buffer.alloc(request.readUInt32BE(4))
-    response.writeUInt32BE(number)
-    begun.set(`out ${number}`, Date.now())
-    flows.out.sent += response.length
-    far.send(response, port, address)
-  })
-  far.bind(0, '127.0.0.1')
-  await once(far, 'listening')
-  t.teardown(() => far.close())
-
-  async function caller(port: number): Promise<Socket> {
-    const near = createSocket('udp4')
-    near.connect(port, '127.0.0.1')
-    await once(near, 'connect')
-    near.on('error', () => {}) // no listener: the request is sent again
-    near.on('message', response =>
-      note(flows.out, begun.get(`out ${response.readUInt32BE(0)}`) ?? 0, response)
-    )
-    return near
-  }
-
-  /** One request and its response. Repeats it under a new number until it is answered, or `isOver`. */
-  async function send(
-    near: Socket,
-    bytes: { readonly in: number; readonly out: number },
-    isOver = () => false
-  ) {
+  /** Sends a request, again under a new number, until it is answered or `isOver`. */
+  async function exchange(caller: Socket, bytes: Bytes, isOver = () => false): Promise<void> {
     for (let isAnswered = false; !isAnswered && !isOver(); ) {
       const number = ++lastNumber
       const request = Buffer.alloc(sized(bytes.in))
       request.writeUInt32BE(number)
       request.writeUInt32BE(sized(bytes.out), 4)
-      isAnswered = await new Promise(resolve => {
-        const receive = (response: Buffer): void => {
-          if (response.readUInt32BE(0) === number) settle(true)
-        }
-        const settle = (isAnswered: boolean): void => {
-          clearTimeout(timer)
-          near.off('message', receive)
-          resolve(isAnswered)
-        }
-        const timer = setTimeout(() => settle(false), retryMs)
-        near.on('message', receive)
-        begun.set(`in ${number}`, Date.now())
-        flows.in.sent += request.length
-        near.send(request)
-      })
+      const answered = isAnsweredInTime(number, caller)
+      recording.sentAt.set(`in ${number}`, Date.now())
+      recording.in.sent += request.length
+      caller.send(request)
+      isAnswered = await answered
     }
   }
 
   return {
-    target: far.address().port,
-    ...flows,
+    targetPort,
+    in: recording.in,
+    out: recording.out,
     async transfer(port, bytes) {
-      const near = await caller(port)
+      const caller = await openCaller(port, recording)
       const left = { in: Math.min(bytes.in, 1 << 16), out: Math.min(bytes.out, 1 << 16) }
       while (left.in > 0 || left.out > 0) {
-        await send(near, left)
+        await exchange(caller, left)
         left.in -= maxBytes
         left.out -= maxBytes
       }
-      near.close()
+      caller.close()
     },
-    async pour(port) {
-      const near = await caller(port)
+    async startTraffic(port) {
+      const caller = await openCaller(port, recording)
       let isOver = false
-      async function sendOn(): Promise<void> {
-        while (!isOver) await send(near, { in: maxBytes, out: maxBytes }, () => isOver)
-        near.close()
+      async function run(): Promise<void> {
+        while (!isOver) await exchange(caller, { in: maxBytes, out: maxBytes }, () => isOver)
+        caller.close()
       }
-      const over = sendOn()
       return {
-        over,
+        ended: run(),
         stop() {
           isOver = true
         }
@@ -99,3 +71,46 @@ export async function openDatagrams(t: TestFolder): Promise<Route> {
 }
 
 const sized = (bytes: number): number => Math.min(Math.max(bytes, headBytes), maxBytes)
+
+async function openTarget(t: TestFolder, recording: Recording): Promise<number> {
+  const target = createSocket('udp4')
+  target.on('message', (request, { port, address }) => {
+    const number = request.readUInt32BE(0)
+    recordArrival(recording.in, recording.sentAt.get(`in ${number}`) ?? 0, request)
+    const response = Buffer.alloc(request.readUInt32BE(4))
+    response.writeUInt32BE(number)
+    recording.sentAt.set(`out ${number}`, Date.now())
+    recording.out.sent += response.length
+    target.send(response, port, address)
+  })
+  target.bind(0, '127.0.0.1')
+  await once(target, 'listening')
+  t.teardown(() => target.close())
+  return target.address().port
+}
+
+async function openCaller(port: number, { out, sentAt }: Recording): Promise<Socket> {
+  const caller = createSocket('udp4')
+  caller.connect(port, '127.0.0.1')
+  await once(caller, 'connect')
+  caller.on('error', () => {}) // no listener: the request is sent again
+  caller.on('message', response =>
+    recordArrival(out, sentAt.get(`out ${response.readUInt32BE(0)}`) ?? 0, response)
+  )
+  return caller
+}
+
+function isAnsweredInTime(number: number, caller: Socket): Promise<boolean> {
+  return new Promise(resolve => {
+    const receive = (response: Buffer): void => {
+      if (response.readUInt32BE(0) === number) settle(true)
+    }
+    const settle = (isAnswered: boolean): void => {
+      clearTimeout(timer)
+      caller.off('message', receive)
+      resolve(isAnswered)
+    }
+    const timer = setTimeout(() => settle(false), retryMs)
+    caller.on('message', receive)
+  })
+}

@@ -16,18 +16,32 @@ export interface Flow {
   readonly arrivals: Arrival[]
 }
 
-/** Transfers through one listen port to a target of its own. */
-export interface Route {
-  readonly target: number
+interface Flows {
   readonly in: Flow
   readonly out: Flow
-  /** Resolves when both ends have all bytes. A connection is then closed or reset. */
-  transfer(port: number, bytes: { readonly in: number; readonly out: number }, end: End): Promise<void>
-  /** Sends in both directions until the agent ends or `stop`; `over` resolves when both ends are closed. */
-  pour(port: number): Promise<{ readonly over: Promise<void>; stop(): void }>
 }
 
-export type End = 'close' | 'reset'
+/** Transfers through one listen port to a target of its own. */
+export interface Route extends Flows {
+  readonly targetPort: number
+  /** Resolves when both ends have all bytes. A connection is then closed or reset. */
+  transfer(port: number, bytes: { readonly in: number; readonly out: number }, ending: Ending): Promise<void>
+  /** Sends in both directions until the agent ends or `stop` is called. */
+  startTraffic(port: number): Promise<Traffic>
+}
+
+export type Ending = 'close' | 'reset'
+
+export interface Traffic {
+  /** Resolves when both ends are closed. */
+  readonly ended: Promise<unknown>
+  stop(): void
+}
+
+interface Connection {
+  readonly caller: Socket
+  readonly target: Socket
+}
 
 export const newFlow = (): Flow => ({ sent: 0, arrivals: [] })
 
@@ -37,92 +51,102 @@ export const arrivedBytes = (
 ): number => arrivals.reduce((sum, arrival) => (matches(arrival) ? sum + arrival.bytes : sum), 0)
 
 const block = Buffer.alloc(16 * 1024, 7)
-const pieceMs = 5
-const maxUnderWay = 256 * 1024 // under way: bytes that may be lost when the agent is killed
+const intervalMs = 5
+const maxBytesUnderWay = 256 * 1024 // they may be lost when the agent is killed
 
-/** Callers send `hello` first: a TLS ClientHello, or nothing. */
+/** Callers send `hello` first, a TLS ClientHello or nothing; then a number that identifies the connection. */
 export async function openRoute(t: TestFolder, hello: Buffer = Buffer.alloc(0)): Promise<Route> {
   const flows = { in: newFlow(), out: newFlow() }
-  const fars = new Set<Socket>()
-  const arrivals = new Map<number, PromiseWithResolvers<Socket>>() // by the number that follows the hello
-  const headBytes = hello.length + 4
+  const target = await openTarget(t, flows.in, hello.length)
   let lastNumber = 0
 
-  const server = createServer({ allowHalfOpen: true }, far => {
+  async function open(port: number): Promise<Connection> {
+    const number = ++lastNumber
+    const accepted = Promise.withResolvers<Socket>()
+    target.awaited.set(number, accepted)
     const sinceMs = Date.now()
-    fars.add(far)
-    far.on('error', () => {}).on('close', () => fars.delete(far))
+    const caller = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    t.teardown(() => caller.destroy())
+    caller.on('data', chunk => recordArrival(flows.out, sinceMs, chunk))
+    caller
+      .on('error', cause => accepted.reject(cause))
+      .on('close', () => accepted.reject(new Error('refused')))
+    const head = Buffer.alloc(hello.length + 4)
+    hello.copy(head)
+    head.writeUInt32BE(number, hello.length)
+    send(caller, flows.in, head)
+    return { caller, target: await accepted.promise.finally(() => target.awaited.delete(number)) }
+  }
+
+  return {
+    targetPort: target.port,
+    ...flows,
+    transfer: async (port, bytes, ending) => transfer(await open(port), flows, bytes, ending),
+    startTraffic: async port => startTraffic(await open(port), flows)
+  }
+}
+
+async function openTarget(t: TestFolder, flow: Flow, helloBytes: number) {
+  const sockets = new Set<Socket>()
+  const awaited = new Map<number, PromiseWithResolvers<Socket>>() // by the number of the connection
+  const headBytes = helloBytes + 4
+  const server = createServer({ allowHalfOpen: true }, socket => {
+    const sinceMs = Date.now()
+    sockets.add(socket)
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket))
     let head = Buffer.alloc(0)
-    far.on('data', chunk => {
-      note(flows.in, sinceMs, chunk)
+    socket.on('data', chunk => {
+      recordArrival(flow, sinceMs, chunk)
       if (head.length >= headBytes) return
       head = Buffer.concat([head, chunk])
-      if (head.length >= headBytes) arrivals.get(head.readUInt32BE(hello.length))?.resolve(far)
+      if (head.length >= headBytes) awaited.get(head.readUInt32BE(helloBytes))?.resolve(socket)
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => {
     server.close()
-    for (const far of fars) far.destroy()
+    for (const socket of sockets) socket.destroy()
   })
-
-  /** A connection, known at both ends. */
-  async function open(port: number): Promise<{ near: Socket; far: Socket }> {
-    const number = ++lastNumber
-    const arrival = Promise.withResolvers<Socket>()
-    arrivals.set(number, arrival)
-    const sinceMs = Date.now()
-    const near = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-    t.teardown(() => near.destroy())
-    near.on('data', chunk => note(flows.out, sinceMs, chunk))
-    near.on('error', cause => arrival.reject(cause)).on('close', () => arrival.reject(new Error('refused')))
-    const head = Buffer.alloc(headBytes)
-    hello.copy(head)
-    head.writeUInt32BE(number, hello.length)
-    send(near, flows.in, head)
-    const far = await arrival.promise.finally(() => arrivals.delete(number))
-    return { near, far }
-  }
-
-  return {
-    target: (server.address() as AddressInfo).port, // of a TCP listener
-    ...flows,
-    async transfer(port, bytes, end) {
-      const { near, far } = await open(port)
-      const [nearEnds, farEnds] = [near, far].map(socket => once(socket, 'end'))
-      const came = { in: far.bytesRead + bytes.in, out: near.bytesRead + bytes.out }
-      send(near, flows.in, Buffer.alloc(bytes.in))
-      send(far, flows.out, Buffer.alloc(bytes.out))
-      if (end === 'close') {
-        near.end()
-        far.end()
-        await Promise.all([nearEnds, farEnds])
-      } else {
-        await Promise.all([reached(far, came.in), reached(near, came.out)])
-        near.resetAndDestroy()
-      }
-      nearEnds?.catch(() => {})
-      farEnds?.catch(() => {})
-    },
-    async pour(port) {
-      const { near, far } = await open(port)
-      const timer = setInterval(() => {
-        if (near.bytesWritten - far.bytesRead < maxUnderWay) send(near, flows.in, block)
-        if (far.bytesWritten - near.bytesRead < maxUnderWay) send(far, flows.out, block)
-      }, pieceMs)
-      const over = Promise.all([closed(near), closed(far)]).then(() => clearInterval(timer))
-      const stop = (): void => {
-        clearInterval(timer)
-        near.end()
-        far.end()
-      }
-      for (const socket of [near, far]) socket.on('end', stop)
-      return { over, stop }
-    }
-  }
+  return { port: (server.address() as AddressInfo).port, awaited } // of a TCP listener
 }
 
-export const note = (flow: Flow, sinceMs: number, chunk: Buffer): void =>
+async function transfer(
+  { caller, target }: Connection,
+  flows: Flows,
+  bytes: { readonly in: number; readonly out: number },
+  ending: Ending
+): Promise<void> {
+  const ends = [caller, target].map(socket => once(socket, 'end'))
+  const total = { in: target.bytesRead + bytes.in, out: caller.bytesRead + bytes.out }
+  send(caller, flows.in, Buffer.alloc(bytes.in))
+  send(target, flows.out, Buffer.alloc(bytes.out))
+  if (ending === 'close') {
+    caller.end()
+    target.end()
+    await Promise.all(ends)
+  } else {
+    await Promise.all([received(target, total.in), received(caller, total.out)])
+    caller.resetAndDestroy()
+  }
+  for (const end of ends) end.catch(() => {})
+}
+
+function startTraffic({ caller, target }: Connection, flows: Flows): Traffic {
+  const timer = setInterval(() => {
+    if (caller.bytesWritten - target.bytesRead < maxBytesUnderWay) send(caller, flows.in, block)
+    if (target.bytesWritten - caller.bytesRead < maxBytesUnderWay) send(target, flows.out, block)
+  }, intervalMs)
+  const ended = Promise.all([closed(caller), closed(target)]).then(() => clearInterval(timer))
+  const stop = (): void => {
+    clearInterval(timer)
+    caller.end()
+    target.end()
+  }
+  for (const socket of [caller, target]) socket.on('end', stop)
+  return { ended, stop }
+}
+
+export const recordArrival = (flow: Flow, sinceMs: number, chunk: Buffer): void =>
   void flow.arrivals.push({ sinceMs, atMs: Date.now(), bytes: chunk.length })
 
 function send(socket: Socket, flow: Flow, data: Buffer): void {
@@ -131,7 +155,8 @@ function send(socket: Socket, flow: Flow, data: Buffer): void {
   socket.write(data)
 }
 
-const reached = (socket: Socket, bytes: number): Promise<void> =>
+/** Resolves when the socket has read this number of bytes. */
+const received = (socket: Socket, bytes: number): Promise<void> =>
   new Promise((resolve, reject) => {
     const check = (): void => {
       if (socket.bytesRead >= bytes) resolve()

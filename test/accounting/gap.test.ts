@@ -1,29 +1,29 @@
 // Bytes that a killed agent may not have counted lie in the gap that its next start reports.
 import t from 'tap'
 import { fakeClock } from '../../kit/fake-clock.ts'
-import { acknowledgeAll, batches, counted, start, web } from '../agent/journal-kit.ts'
+import { acknowledgeAll, batches, ruleCounters, startJournal, webRule } from '../agent/journal-fixture.ts'
 
 const noon = Date.UTC(2026, 0, 15, 12)
-const other = { ...web, id: '01RULEAPI' }
+const other = { ...webRule, id: '01RULEAPI' }
 
 for (const [what, act] of [
   ['the server time is set', ({ journal }) => journal.setServerTime(noon + 90_900, noon + 900)],
-  ['another rule is closed', ({ journal }) => journal.recordFinal(counted(2, [5, 0]))]
-] as const satisfies readonly [string, (opened: ReturnType<typeof start>) => void][])
+  ['another rule is closed', ({ journal }) => journal.recordFinal(ruleCounters(2, [5, 0]))]
+] as const satisfies readonly [string, (opened: ReturnType<typeof startJournal>) => void][])
   t.test(`a gap begins where all rules were counted, although ${what} after that`, async t => {
     const clock = fakeClock(noon)
     const dir = t.testdir()
-    const opened = start(t, dir, clock)
+    const opened = startJournal(t, dir, clock)
     opened.journal.setServerTime(noon + 90_000, noon)
-    opened.journal.bind(1, web)
+    opened.journal.bind(1, webRule)
     opened.journal.bind(2, other)
-    opened.journal.tick([counted(1, [10, 0]), counted(2, [4, 0])])
+    opened.journal.tick([ruleCounters(1, [10, 0]), ruleCounters(2, [4, 0])])
 
     await clock.advance(900)
     act(opened)
     opened.db.close() // as after a kill
     await clock.advance(5_000)
-    const next = start(t, dir, clock)
+    const next = startJournal(t, dir, clock)
 
     t.match(batches(next.journal).at(-1)?.gap, { fromMs: noon + 90_000, toMs: noon + 95_900 })
   })
@@ -31,14 +31,14 @@ for (const [what, act] of [
 t.test('a gap is reported once, although the agent is killed again before it could report it', async t => {
   const clock = fakeClock(noon)
   const dir = t.testdir()
-  const first = start(t, dir, clock)
-  first.journal.bind(1, web)
-  first.journal.tick([counted(1, [10, 0])])
+  const first = startJournal(t, dir, clock)
+  first.journal.bind(1, webRule)
+  first.journal.tick([ruleCounters(1, [10, 0])])
   first.db.close() // as after a kill
   await clock.advance(2_000)
-  start(t, dir, clock).db.close()
+  startJournal(t, dir, clock).db.close()
   await clock.advance(61_000)
-  const { journal } = start(t, dir, clock)
+  const { journal } = startJournal(t, dir, clock)
   journal.tick([])
 
   const gaps = () => batches(journal).flatMap(({ gap }) => gap ?? [])

@@ -5,25 +5,26 @@ import type { TestFolder } from '../support/test-cluster.ts'
 import { openDatagrams } from './datagrams.ts'
 import { openRoute, type Route } from './ends.ts'
 
-/** `open` makes both ends; `body` is the request that creates the rule. */
 export interface Kind {
   readonly name: string
+  /** Opens both ends. */
   readonly open: (t: TestFolder) => Promise<Route>
+  /** Returns the fields of the rule that depend on its kind. */
   readonly body: (target: object) => object
 }
 
 /** The kinds for a user; the TLS name includes the user id. */
 export async function kindsOf(owner: string): Promise<readonly Kind[]> {
-  const dead = { host: '127.0.0.1', port: await freePort() }
+  const closedTarget = { host: '127.0.0.1', port: await freePort() }
   const name = `${owner}.example.org`
   const hello = await clientHello({ servername: name })
-  const slow = { bandwidth_in_bps: 400_000_000 } // fast enough, but prevents splice
+  const rateLimit = { bandwidth_in_bps: 400_000_000 } // fast enough, but prevents splice
   return [
     { name: 'plain', open: t => openRoute(t), body: target => ({ targets: [target] }) },
     {
       name: 'capped, with two targets',
       open: t => openRoute(t),
-      body: target => ({ targets: [dead, target], rate_limit: slow })
+      body: target => ({ targets: [closedTarget, target], rate_limit: rateLimit })
     },
     {
       name: 'SNI',

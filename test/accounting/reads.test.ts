@@ -47,7 +47,7 @@ t.test('the commands watch a rule until they are stopped, and draw and export th
   const env = { SVC_SERVER: world.origin, SVC_TOKEN: token }
   const watching = start(t, ['rule', 'stats', rule.id, '--watch', '--output', 'json'], env)
   const stdout = watching.child.stdout
-  if (!stdout) throw new Error('it has no output')
+  if (!stdout) throw new Error('the command has no standard output')
   await once(stdout, 'data')
 
   await rule.route.transfer(rule.port, { in: 1000, out: 200_000 }, 'close')

@@ -1,11 +1,11 @@
-// Disturbances of the accounting, each during traffic.
+// Failures and changes that the accounting must survive, each during traffic.
 import type { SeededRandom } from '../bench/soak/seeded-random.ts'
 import { randomElement } from './chance.ts'
 import { pause, type Rule, type World } from './world.ts'
 
 export type Step = (world: World, dice: SeededRandom) => Promise<unknown>
 
-/** Some transfers at the same time; all bytes arrive. */
+/** Makes some transfers at the same time; all bytes arrive. */
 export async function transfer({ rules }: World, dice: SeededRandom): Promise<void> {
   const some = Array.from({ length: 1 + dice.below(6) }, () => randomElement(rules, dice))
   await Promise.all(
@@ -26,30 +26,30 @@ async function duringTraffic(
     world.rules.filter(({ edge }) => edge === rule.edge),
     dice
   )
-  const poured = await Promise.all([rule, other].map(({ route, port }) => route.pour(port)))
+  const traffic = await Promise.all([rule, other].map(({ route, port }) => route.startTraffic(port)))
   await pause(dice.below(1500))
   await work(rule)
-  for (const { stop } of poured) stop()
-  await Promise.all(poured.map(({ over }) => over))
+  for (const { stop } of traffic) stop()
+  await Promise.all(traffic.map(({ ended }) => ended))
 }
 
 export const steps: Readonly<Record<string, Step>> = {
   transfers: transfer,
   cut: (world, dice) => duringTraffic(world, dice, async () => world.proxy.cut()),
-  'report without an answer': (world, dice) =>
+  'response to a report lost': (world, dice) =>
     duringTraffic(world, dice, async () => {
-      world.proxy.cutBeforeAnswer()
+      world.proxy.cutBeforeResponse()
       await transfer(world, dice)
     }),
-  'report that comes late': (world, dice) =>
+  'report delayed': (world, dice) =>
     duringTraffic(world, dice, async () => {
-      world.proxy.delay()
+      world.proxy.delayReport()
       await transfer(world, dice)
       await pause(dice.below(6000))
     }),
   stall: (world, dice) =>
     duringTraffic(world, dice, async () => {
-      world.proxy.hold()
+      world.proxy.pause()
       await transfer(world, dice)
       await pause(dice.below(2000))
       world.proxy.resume()
@@ -107,7 +107,7 @@ export const steps: Readonly<Record<string, Step>> = {
     const { edge } = randomElement(world.rules, dice)
     await world.stopAgent(edge)
     const copy = world.copyState(edge)
-    for (let times = 0; times < 3; times++) {
+    for (let round = 0; round < 3; round++) {
       await world.startAgent(edge)
       await transfer(world, dice)
       await world.stopAgent(edge)

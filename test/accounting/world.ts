@@ -1,4 +1,4 @@
-// A server, two agents behind a proxy, and rules of two users: real processes between the two ends that the test has.
+// Real processes: a server, two agents that reach it through a proxy, and rules of two users.
 import { cpSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { QuotaRow } from '../../plugins/quota/schema.ts'
@@ -6,7 +6,7 @@ import type { RuleStats } from '../../plugins/stats/schema.ts'
 import type { Traffic } from '../../plugins/traffic/schema.ts'
 import { seededRandom } from '../bench/soak/seeded-random.ts'
 import { freePort } from '../support/ports.ts'
-import { sluice, start } from '../support/process.ts'
+import { type Event, type Process, sluice, start } from '../support/process.ts'
 import {
   type RunningAgent,
   startAgent,
@@ -18,8 +18,8 @@ import {
 import type { Pair } from './audit.ts'
 import type { Route } from './ends.ts'
 import { type Kind, kindsOf } from './kinds.ts'
-import { loseLog } from './power.ts'
-import { openProxy } from './proxy.ts'
+import { cutLog } from './power.ts'
+import { type ControlProxy, openProxy } from './proxy.ts'
 
 export interface Rule {
   readonly id: string
@@ -30,7 +30,7 @@ export interface Rule {
   readonly route: Route
 }
 
-/** A time in which an agent may not have counted all bytes, as it reported. */
+/** A period reported by an agent in which it may not have counted all bytes. */
 export interface Gap {
   readonly clientId: string
   readonly fromMs: number
@@ -47,55 +47,26 @@ export async function openWorld(t: TestFolder, seed: number) {
     SVC_CONTROL_LISTEN: `127.0.0.1:${controlPort}`,
     SVC_ADVERTISED_ENDPOINT: `127.0.0.1:${port}`
   }
-  const on: TestCluster = await testCluster(t, env)
-  const pem = readFileSync(join(on.dir, 'server', 'control.pem'), 'utf8')
+  const cluster = await testCluster(t, env)
+  const pem = readFileSync(join(cluster.dir, 'server', 'control.pem'), 'utf8')
   const proxy = await openProxy(t, { port, controlPort, pem, dice: seededRandom(seed + 1) })
-  const { call } = on
-  const events = [on.server]
-  const edges = [await startAgent(t, on, 'paris'), await startAgent(t, on, 'lyon')]
-  const rules: Rule[] = []
-
-  async function push(rule: Omit<Rule, 'id' | 'route'>): Promise<Rule> {
-    const { owner, edge: at, kind, port } = rule
-    const route = await kind.open(t)
-    const body = { client: at.clientId, owner, listen_port: port }
-    const target = { host: '127.0.0.1', port: route.target }
-    const made = await call<{ rule_id: string }>('POST', '/v1/rules', { ...body, ...kind.body(target) })
-    return { ...rule, id: made.rule_id, route }
-  }
-
-  const sniPorts = await Promise.all(edges.map(() => freePort())) // rules of both users share it
-  for (const owner of users) {
-    await call('POST', '/v1/users', { user_id: owner, display_name: owner })
-    for (const kind of await kindsOf(owner))
-      for (const [i, at] of edges.entries()) {
-        const shared = kind.name === 'SNI' ? sniPorts[i] : undefined
-        rules.push(await push({ owner, edge: at, kind, port: shared ?? (await freePort()) }))
-      }
-  }
-
-  async function serverFrom(dir: string): Promise<void> {
-    on.server = start(t, ['server', '--data-dir', dir, '--config', on.configFile], {
-      ...env,
-      SVC_OPERATOR_TOKEN: token,
-      SVC_OPERATOR_HTTP_LISTEN: on.origin.slice('http://'.length),
-      SVC_METRICS_LISTEN: '127.0.0.1:0'
-    })
-    await on.server.until('server.started')
-    events.push(on.server)
-  }
-
-  let dataDir = join(on.dir, 'server')
-  let restored = 0
+  const { origin, cli, call } = cluster
+  const servers = [cluster.server]
+  const edges = [await startAgent(t, cluster, 'paris'), await startAgent(t, cluster, 'lyon')]
+  const rules = await createRules(t, cluster, edges)
 
   return {
-    origin: on.origin,
-    cli: on.cli,
+    origin,
+    cli,
     proxy,
     edges,
     rules,
     users,
-    call,
+    ...serverControl(t, { cluster, env, proxy, servers }),
+    ...agentControl(cluster, rules),
+    ...state,
+    ...counters(cluster),
+    /** Resolves when all clients are connected. */
     async connected(): Promise<void> {
       for (;;) {
         const rows = await call<{ connected: boolean }[]>('GET', '/v1/clients')
@@ -103,106 +74,163 @@ export async function openWorld(t: TestFolder, seed: number) {
         await pause(50)
       }
     },
-    async killServer(): Promise<void> {
-      on.server.signal('SIGKILL')
-      await on.server.exit
+    /** Deletes the rule and creates it again, with new ends and new counters. */
+    async pushAgain(rule: Rule): Promise<void> {
+      await call('DELETE', `/v1/rules/${rule.id}`)
+      rules.splice(rules.indexOf(rule), 1, await createRule(t, cluster, rule))
     },
-    startServer: () => serverFrom(dataDir),
+    gaps: (): Gap[] =>
+      eventsOf(servers, 'accounting.gap').map(({ client_id, from, to }) => ({
+        clientId: String(client_id),
+        fromMs: Date.parse(String(from)),
+        toMs: Date.parse(String(to))
+      })),
+    failedReports: (): string[] =>
+      eventsOf(servers, 'accounting.not_booked').map(event => JSON.stringify(event))
+  }
+}
+
+const eventsOf = (servers: readonly Process[], name: string): Event[] =>
+  servers.flatMap(({ events }) => events.filter(({ event }) => event === name))
+
+/** Creates a rule of each kind for each user on each client. */
+async function createRules(t: TestFolder, cluster: TestCluster, edges: readonly RunningAgent[]) {
+  const rules: Rule[] = []
+  const sniPorts = await Promise.all(edges.map(() => freePort())) // rules of both users share it
+  for (const owner of users) {
+    await cluster.call('POST', '/v1/users', { user_id: owner, display_name: owner })
+    for (const kind of await kindsOf(owner))
+      for (const [i, edge] of edges.entries()) {
+        const shared = kind.name === 'SNI' ? sniPorts[i] : undefined
+        rules.push(await createRule(t, cluster, { owner, edge, kind, port: shared ?? (await freePort()) }))
+      }
+  }
+  return rules
+}
+
+async function createRule(
+  t: TestFolder,
+  { call }: TestCluster,
+  { owner, edge, kind, port }: Omit<Rule, 'id' | 'route'>
+): Promise<Rule> {
+  const route = await kind.open(t)
+  const body = { client: edge.clientId, owner, listen_port: port }
+  const target = { host: '127.0.0.1', port: route.targetPort }
+  const { rule_id } = await call<{ rule_id: string }>('POST', '/v1/rules', { ...body, ...kind.body(target) })
+  return { id: rule_id, owner, edge, kind, port, route }
+}
+
+interface ServerContext {
+  readonly cluster: TestCluster
+  readonly env: Readonly<Record<string, string>>
+  readonly proxy: ControlProxy
+  readonly servers: Process[] // every one that was started
+}
+
+function serverControl(t: TestFolder, { cluster, env, proxy, servers }: ServerContext) {
+  let dataDir = join(cluster.dir, 'server')
+  let restored = 0
+
+  async function startServer(): Promise<void> {
+    cluster.server = start(t, ['server', '--data-dir', dataDir, '--config', cluster.configFile], {
+      ...env,
+      SVC_OPERATOR_TOKEN: token,
+      SVC_OPERATOR_HTTP_LISTEN: cluster.origin.slice('http://'.length),
+      SVC_METRICS_LISTEN: '127.0.0.1:0'
+    })
+    await cluster.server.until('server.started')
+    servers.push(cluster.server)
+  }
+
+  return {
+    startServer,
+    async killServer(): Promise<void> {
+      cluster.server.signal('SIGKILL')
+      await cluster.server.exit
+    },
     async backup(): Promise<string> {
-      const file = join(on.dir, `backup-${restored}`)
-      await succeeds(['backup', file, '--data-dir', dataDir])
+      const file = join(cluster.dir, `backup-${restored}`)
+      await runCommand(['backup', file, '--data-dir', dataDir])
       return file
     },
     /** Replaces the server that was killed. */
     async restore(file: string): Promise<void> {
-      proxy.forget()
-      dataDir = join(on.dir, `server-${++restored}`)
-      await succeeds(['restore', file, '--data-dir', dataDir])
-      await serverFrom(dataDir)
+      proxy.forgetReports()
+      dataDir = join(cluster.dir, `server-${++restored}`)
+      await runCommand(['restore', file, '--data-dir', dataDir])
+      await startServer()
     },
-    restored: () => restored,
-    async killAgent({ agent }: RunningAgent): Promise<void> {
-      agent.signal('SIGKILL')
-      await agent.exit
-    },
-    /** Stops it in order: it reports and drains first. */
-    async stopAgent({ agent }: RunningAgent): Promise<void> {
-      agent.signal('SIGTERM')
-      const code = await agent.exit
-      if (code !== 0) throw new Error(`the agent ended with ${code}:\n${agent.output().slice(-2000)}`)
-    },
-    async startAgent(at: RunningAgent): Promise<void> {
-      at.restart()
-      await at.agent.until('control.connected')
-      const open = rules.filter(rule => rule.edge === at).length
-      while (at.agent.count('rule.opened') < open) await pause(20)
-    },
-    /** Copies the state of a stopped agent. */
-    copyState({ stateDir }: RunningAgent): string {
-      const copy = `${stateDir}-copy`
-      rmSync(copy, { recursive: true, force: true })
-      cpSync(stateDir, copy, { recursive: true })
-      return copy
-    },
-    /** Copies the state as a power cut would leave it now, without the end of the unsynced log. */
-    async copyAtOnce({ agent, stateDir }: RunningAgent, keep: (frames: number) => number): Promise<string> {
-      agent.signal('SIGSTOP')
-      const copy = `${stateDir}-copy`
-      rmSync(copy, { recursive: true, force: true })
-      cpSync(stateDir, copy, { recursive: true })
-      agent.signal('SIGCONT')
-      loseLog(join(copy, 'state.db'), keep)
-      return copy
-    },
-    /** Exchanges the agent's state and the copy. */
-    swapState({ stateDir }: RunningAgent, copy: string): void {
-      const aside = `${stateDir}-aside`
-      renameSync(stateDir, aside)
-      renameSync(copy, stateDir)
-      renameSync(aside, copy)
-    },
-    async rename({ clientId }: RunningAgent, name: string): Promise<void> {
-      await call('PATCH', `/v1/clients/${clientId}/name`, { client_name: name })
-    },
-    async enrollAgain({ clientId, stateDir }: RunningAgent): Promise<void> {
-      const { uri } = await call<{ uri: string }>('POST', `/v1/clients/${clientId}/enrollment`, {})
-      await succeeds(['agent', 'enroll', '-', '--state-dir', stateDir], `${uri}\n`)
-    },
-    /** Deletes the rule and creates it again, with new ends and new counters. */
-    async pushAgain(rule: Rule): Promise<void> {
-      await call('DELETE', `/v1/rules/${rule.id}`)
-      rules.splice(rules.indexOf(rule), 1, await push(rule))
-    },
-    stats: (rule: Rule) => call<RuleStats>('GET', `/v1/rules/${rule.id}/stats`),
-    /** `path` ends with `?` or `&`. */
-    traffic: (path: string, fromSecs: number) =>
-      call<Traffic>('GET', `${path}from=${fromSecs}&to=${Math.floor(Date.now() / 1000) + 120}`),
-    setQuota: (pair: Pair, body: object) => call<QuotaRow>('PUT', quotaOf(pair), body),
-    quota: (pair: Pair) => call<QuotaRow>('GET', `${quotaOf(pair)}/status`),
-    gaps: (): Gap[] =>
-      events.flatMap(server =>
-        server.events
-          .filter(({ event }) => event === 'accounting.gap')
-          .map(({ client_id, from, to }) => ({
-            clientId: String(client_id),
-            fromMs: Date.parse(String(from)),
-            toMs: Date.parse(String(to))
-          }))
-      ),
-    refused: (): string[] =>
-      events.flatMap(server =>
-        server.events
-          .filter(({ event }) => event === 'accounting.not_booked')
-          .map(event => JSON.stringify(event))
-      )
+    restored: () => restored
   }
 }
+
+const agentControl = ({ call }: TestCluster, rules: readonly Rule[]) => ({
+  async killAgent({ agent }: RunningAgent): Promise<void> {
+    agent.signal('SIGKILL')
+    await agent.exit
+  },
+  /** Stops it in order: it reports and drains first. */
+  async stopAgent({ agent }: RunningAgent): Promise<void> {
+    agent.signal('SIGTERM')
+    const code = await agent.exit
+    if (code !== 0) throw new Error(`the agent ended with ${code}:\n${agent.output().slice(-2000)}`)
+  },
+  /** Resolves when the agent has connected and opened its rules. */
+  async startAgent(edge: RunningAgent): Promise<void> {
+    edge.restart()
+    await edge.agent.until('control.connected')
+    const count = rules.filter(rule => rule.edge === edge).length
+    while (edge.agent.count('rule.opened') < count) await pause(20)
+  },
+  async rename({ clientId }: RunningAgent, name: string): Promise<void> {
+    await call('PATCH', `/v1/clients/${clientId}/name`, { client_name: name })
+  },
+  async enrollAgain({ clientId, stateDir }: RunningAgent): Promise<void> {
+    const { uri } = await call<{ uri: string }>('POST', `/v1/clients/${clientId}/enrollment`, {})
+    await runCommand(['agent', 'enroll', '-', '--state-dir', stateDir], `${uri}\n`)
+  }
+})
+
+/** Copies and replaces the state directory of an agent. */
+const state = {
+  /** Copies the state of a stopped agent. */
+  copyState({ stateDir }: RunningAgent): string {
+    const copy = `${stateDir}-copy`
+    rmSync(copy, { recursive: true, force: true })
+    cpSync(stateDir, copy, { recursive: true })
+    return copy
+  },
+  /** Copies the state as a power cut would leave it; `keep` returns how many unsynced log frames remain. */
+  async copyAtOnce(edge: RunningAgent, keep: (frames: number) => number): Promise<string> {
+    edge.agent.signal('SIGSTOP')
+    const copy = state.copyState(edge)
+    edge.agent.signal('SIGCONT')
+    cutLog(join(copy, 'state.db'), keep)
+    return copy
+  },
+  /** Exchanges the agent's state and the copy. */
+  swapState({ stateDir }: RunningAgent, copy: string): void {
+    const aside = `${stateDir}-aside`
+    renameSync(stateDir, aside)
+    renameSync(copy, stateDir)
+    renameSync(aside, copy)
+  }
+}
+
+const counters = ({ call }: TestCluster) => ({
+  stats: (rule: Rule) => call<RuleStats>('GET', `/v1/rules/${rule.id}/stats`),
+  /** `path` ends with `?` or `&`. */
+  traffic: (path: string, fromSecs: number) =>
+    call<Traffic>('GET', `${path}from=${fromSecs}&to=${Math.floor(Date.now() / 1000) + 120}`),
+  setQuota: (pair: Pair, body: object) => call<QuotaRow>('PUT', quotaOf(pair), body),
+  quota: (pair: Pair) => call<QuotaRow>('GET', `${quotaOf(pair)}/status`)
+})
 
 const quotaOf = ({ user, clientId }: Pair): string => `/v1/users/${user}/quotas/${clientId}`
 
 export const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
 
-async function succeeds(args: readonly string[], input = ''): Promise<void> {
+async function runCommand(args: readonly string[], input = ''): Promise<void> {
   const { code, stderr } = await sluice(args, {}, input)
   if (code !== 0) throw new Error(`sluice ${args.join(' ')}: ${code}\n${stderr}`)
 }

@@ -3,9 +3,9 @@ import type { AgentPlugin } from '../../agent/plugin.ts'
 import { digestOf, Inventory } from '../../kernel/wire/control.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages } from '../../plugins/rules/wire.ts'
-import { machineTime } from '../support/machine-time.ts'
+import { fakeTimers } from '../support/fake-timers.ts'
 import { deadEndpoint, scriptedServer } from './scripted-server.ts'
-import { push, remove, startTestAgent } from './test-agent.ts'
+import { pushRule, removeRule, startTestAgent } from './test-agent.ts'
 
 t.test('an agent sends Hello, applies a rule, and lists it in its inventory', async t => {
   const server = await scriptedServer(t, { messages })
@@ -21,7 +21,7 @@ t.test('an agent sends Hello, applies a rule, and lists it in its inventory', as
     state_digest: digestOf('', [])
   })
 
-  t.match(await push(connection, 'rule-1', 4, 8080), { rule_id: 'rule-1', revision: 4 })
+  t.match(await pushRule(connection, 'rule-1', 4, 8080), { rule_id: 'rule-1', revision: 4 })
   t.match([...engine.rules.values()], [{ from: 8080, targets: [{ host: '10.0.0.1', port: 80 }] }])
   t.match(await connection.channel.request(Inventory, { after: '' }), {
     rows: [{ kind: 'rule', id: 'rule-1', revision: 4, state: 'applied' }],
@@ -33,7 +33,7 @@ t.test('a lost stream changes no rule, and the next Hello has the digest of the 
   const server = await scriptedServer(t, { messages })
   const { engine, clock, log } = startTestAgent(t, { dir: t.testdir(), server })
   const first = await server.next()
-  await push(first, 'rule-1', 4, 8080)
+  await pushRule(first, 'rule-1', 4, 8080)
 
   first.cut()
   await log.until('control.disconnected')
@@ -50,7 +50,7 @@ t.test('an agent that starts while the server is down forwards from its saved st
   const dir = t.testdir()
   const server = await scriptedServer(t, { messages })
   const first = startTestAgent(t, { dir, server })
-  await push(await server.next(), 'rule-1', 4, 8080)
+  await pushRule(await server.next(), 'rule-1', 4, 8080)
   t.equal(await first.stop(), 'stopped')
   await server.close()
 
@@ -64,7 +64,7 @@ t.test('a saved rule that cannot be opened is retried and reported', async t => 
   const dir = t.testdir()
   const server = await scriptedServer(t, { messages })
   const first = startTestAgent(t, { dir, server })
-  await push(await server.next(), 'rule-1', 4, 8080)
+  await pushRule(await server.next(), 'rule-1', 4, 8080)
   await first.stop()
 
   const second = startTestAgent(t, { dir, server })
@@ -87,10 +87,10 @@ t.test(
     const server = await scriptedServer(t, { messages })
     const { engine } = startTestAgent(t, { dir: t.testdir(), server })
     const connection = await server.next()
-    await push(connection, 'rule-1', 1, 8080)
+    await pushRule(connection, 'rule-1', 1, 8080)
     engine.holdDrains()
 
-    t.match(await remove(connection, 'rule-1', 2, 'drain'), { rule_id: 'rule-1', revision: 2 })
+    t.match(await removeRule(connection, 'rule-1', 2, 'drain'), { rule_id: 'rule-1', revision: 2 })
     t.equal(engine.rules.size, 0)
     t.match((await connection.channel.request(Inventory, { after: '' })).rows, [
       { id: 'rule-1', state: 'draining' }
@@ -117,7 +117,7 @@ t.test('a stop closes listeners, waits for drain and last report, and keeps the 
   }
   const agent = startTestAgent(t, { dir, server, plugins: [rules, reporter] })
   const connection = await server.next()
-  await push(connection, 'rule-1', 1, 8080)
+  await pushRule(connection, 'rule-1', 1, 8080)
   agent.engine.holdDrains()
 
   const stopped = agent.stop().then(outcome => {
@@ -140,7 +140,7 @@ t.test('a second signal ends the drain and the last report', async t => {
   const never = Promise.withResolvers<void>()
   const plugin: AgentPlugin = { name: 'slow', agent: '^1.0.0', stopping: () => never.promise }
   const agent = startTestAgent(t, { dir: t.testdir(), server, plugins: [rules, plugin] })
-  await push(await server.next(), 'rule-1', 1, 8080)
+  await pushRule(await server.next(), 'rule-1', 1, 8080)
   agent.engine.holdDrains()
 
   const stopped = agent.stop()
@@ -183,14 +183,14 @@ t.test("a plugin start that hangs fails after 10 s with the plugin's name", asyn
     }
   }
   const server = await scriptedServer(t)
-  const time = machineTime(t)
+  const timers = fakeTimers(t)
   const agent = startTestAgent(t, { dir: t.testdir(), server, plugins: [rules, plugin] })
   const failed = t.rejects(agent.outcome, {
     errorCode: { code: 'startup.plugin_failed', exit: 78 },
     message: 'plugin hung did not start: start took more than 10 s'
   })
   await called.promise
-  time.pass(10)
+  timers.advance(10)
 
   await failed
   t.ok(agent.engine.isStopped)
@@ -199,7 +199,7 @@ t.test("a plugin start that hangs fails after 10 s with the plugin's name", asyn
 t.test('DNS failures of one name are logged once in 10 s, with the number of suppressed lines', async t => {
   const server = await scriptedServer(t, { messages })
   const { engine, log, clock } = startTestAgent(t, { dir: t.testdir(), server })
-  await push(await server.next(), 'rule-1', 1, 8080)
+  await pushRule(await server.next(), 'rule-1', 1, 8080)
   const failed = { kind: 'dns-failed', ruleId: 1, host: 'db.example', reason: 'nxdomain' } as const
 
   engine.emit(failed, failed, failed)

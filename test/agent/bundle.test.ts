@@ -27,9 +27,9 @@ t.test('a bundle is read as it was written, and only its owner can read the file
   writeBundle(file, bundle)
 
   t.same(readBundle(file), bundle)
-  t.equal(hasPending(file), false, 'what was pending is done')
+  t.equal(hasPending(file), false, 'the pending enrollment is deleted')
   t.equal(statSync(file).mode & 0o777, 0o600)
-  t.same(readdirSync(join(file, '..')), ['bundle.json'], 'no draft stays')
+  t.same(readdirSync(join(file, '..')), ['bundle.json'], 'no temporary file stays')
 })
 
 t.test('a bundle is marked only while it has the revoked token', async t => {

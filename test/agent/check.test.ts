@@ -10,7 +10,7 @@ const plugin = (name: string, more: Partial<AgentPlugin> = {}): AgentPlugin => (
   ...more
 })
 const kind = defineObjectKind({
-  kind: 'thing',
+  kind: 'sample',
   push: Echo,
   readPush: ({ text }) => ({ id: text, revision: 1 }),
   answer: id => ({ text: id }),
@@ -27,18 +27,18 @@ t.test('the built-in plugins are compatible', async t => {
 t.test('duplicate names, or a plugin for another contract version, stop the agent', async t => {
   const wrong: [plugins: AgentPlugin[], message: RegExp][] = [
     [[plugin('a'), plugin('a')], /plugin a is in a and a/],
-    [[plugin('a', { kinds: [kind] }), plugin('b', { kinds: [kind] })], /kind thing is in a and b/],
+    [[plugin('a', { kinds: [kind] }), plugin('b', { kinds: [kind] })], /kind sample is in a and b/],
     [
       [plugin('a', { capabilities: { x: '1.0.0' } }), plugin('b', { capabilities: { x: '1.1.0' } })],
       /capability x/
     ],
     [
       [plugin('old', { agent: '^0.9.0' })],
-      /^old needs sluice with agent \^0\.9\.0, found 1\.0\.0: .* takes 1\.0\.0, as \^1\.0\.0 does, or sluice with agent/
+      /^old needs sluice with agent \^0\.9\.0, found 1\.0\.0: .* supports 1\.0\.0, or install sluice with agent/
     ],
     [
       [plugin('odd', { agent: 'newest' })],
-      /^odd .* newest, which is no range of versions; write it like \^1\.0\.0$/
+      /^odd .* newest, which is not a version range; write it like \^1\.0\.0$/
     ]
   ]
   for (const [plugins, message] of wrong)

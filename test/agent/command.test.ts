@@ -15,7 +15,7 @@ t.test('an agent without a bundle fails with a remedy', async t => {
   t.match(stderr, /startup\.config_invalid: there is no bundle .*; run sluice agent enroll first/)
 })
 
-t.test('a revoked agent opens nothing and exits with 4', async t => {
+t.test('a revoked agent opens no rules and exits with 4', async t => {
   const dir = join(t.testdir(), 'state')
   mkdirSync(dir, { mode: 0o700 })
   const bundle = bundleOf({ endpoint: await deadEndpoint(), fingerprint: pin }, 'token-one')
@@ -39,17 +39,17 @@ t.test(
   }`
     const dir = t.testdir({ state: {}, acme: {}, 'agent.toml': '[plugins."./acme"]\n' })
     chmodSync(join(dir, 'acme'), 0o755)
-    const about = JSON.stringify({ name: 'acme', version: '1.0.0', type: 'module' })
-    writeFileSync(join(dir, 'acme', 'package.json'), about, { mode: 0o644 })
+    const packageJson = JSON.stringify({ name: 'acme', version: '1.0.0', type: 'module' })
+    writeFileSync(join(dir, 'acme', 'package.json'), packageJson, { mode: 0o644 })
     writeFileSync(join(dir, 'acme', 'agent.js'), plugin, { mode: 0o644 })
     writeBundle(
       join(dir, 'state', 'bundle.json'),
       bundleOf({ endpoint: await deadEndpoint(), fingerprint: pin }, 'x')
     )
     chmodSync(join(dir, 'state'), 0o700)
-    const place = ['--config', join(dir, 'agent.toml'), '--state-dir', join(dir, 'state')]
+    const paths = ['--config', join(dir, 'agent.toml'), '--state-dir', join(dir, 'state')]
 
-    const { code, stderr } = await sluice(['agent', 'run', ...place])
+    const { code, stderr } = await sluice(['agent', 'run', ...paths])
 
     t.equal(code, 78)
     t.match(stderr, /^startup\.plugin_failed: plugin acme did not start: no luck$/m)
@@ -61,14 +61,14 @@ t.test('enroll takes its URI as an argument, from standard input, or from the en
   const uri = `svc://${await deadEndpoint()}/enroll?pin=sha256:${pin}&code=xyz`
   const args = ['agent', 'enroll', '--state-dir', t.testdir()]
 
-  const ran = [
+  const results = [
     await sluice([...args, uri]),
     await sluice([...args, '-'], {}, `${uri}\n`),
     await sluice(args, { SVC_ENROLL_URI: uri }),
     await sluice(['agent', 'run', '--state-dir', t.testdir()], { SVC_ENROLL_URI: uri })
   ]
   t.same(
-    ran.map(({ code }) => code),
+    results.map(({ code }) => code),
     [69, 69, 69, 69]
   )
   const without = await sluice(args)

@@ -49,7 +49,7 @@ t.test('enrollment writes a bundle, and the server gets only a hash of the token
   t.match(
     pendingAtRedeem,
     { token: bundle.token, server_endpoint: server.endpoint },
-    'saved before the request was sent'
+    'the token is saved before the request is sent'
   )
   t.equal(readPending(given.bundleFile), null)
 })
@@ -147,7 +147,7 @@ t.test('a refusal has the exit code of the error table', async t => {
   }
 })
 
-t.test('a server that is unreachable, or has another certificate, is exit 69', async t => {
+t.test('a server that is unreachable, or has another certificate, exits with 69', async t => {
   const server = await scriptedServer(t)
   const dead = { endpoint: await deadEndpoint(), fingerprint: server.fingerprint }
   const other = { endpoint: server.endpoint, fingerprint: '00'.repeat(32) }
@@ -161,7 +161,7 @@ t.test('a server that is unreachable, or has another certificate, is exit 69', a
   t.same(server.redeems, [])
 })
 
-t.test('an invalid URI is refused with its form', async t => {
+t.test('an invalid URI is refused with the valid form', async t => {
   const pin = 'AB'.repeat(32)
   t.same(parseEnrollmentUri(` svc://edge.example:7443/enroll?pin=sha256:${pin}&code=xyz\n`), {
     endpoint: 'edge.example:7443',

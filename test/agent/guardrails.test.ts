@@ -31,7 +31,7 @@ t.test('every port of a rule must be in allow_ports', async t => {
     t.throws(() => admit(rule('10.0.0.1', 80, from, to)), denied)
 })
 
-t.test('allow_targets includes ports, a deny precedes, and names are checked at the dial', async t => {
+t.test('allow_targets can limit ports, deny_targets wins, and names are checked at the dial', async t => {
   const { admit, filter } = openGuardrails(
     {
       ...none,
@@ -59,7 +59,7 @@ t.test('allow_targets includes ports, a deny precedes, and names are checked at 
   })
 })
 
-t.test('an invalid entry is a problem with its key', async t => {
+t.test('an invalid entry is reported with its key', async t => {
   const bad: [key: 'allow_ports' | 'allow_targets' | 'deny_targets', text: string][] = [
     ['allow_ports', '0'],
     ['allow_ports', '90-80'],

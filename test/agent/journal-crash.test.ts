@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
-import { batches, rowsOf, start } from './journal-kit.ts'
+import { batches, rowsOf, startJournal } from './journal-fixture.ts'
 
 t.test('after kill -9 nothing that a tick has written is lost', async t => {
   const dir = t.testdir()
@@ -21,7 +21,7 @@ t.test('after kill -9 nothing that a tick has written is lost', async t => {
 
   child.kill('SIGKILL')
   await once(child, 'exit')
-  const { journal } = start(t, dir)
+  const { journal } = startJournal(t, dir)
 
   const [old, current] = batches(journal)
   t.equal(counted, 20_000)

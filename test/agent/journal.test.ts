@@ -2,7 +2,7 @@ import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { fakeClock } from '../../kit/fake-clock.ts'
-import { acknowledgeAll, batches, counted, rowsOf, start, web } from './journal-kit.ts'
+import { acknowledgeAll, batches, rowsOf, ruleCounters, startJournal, webRule } from './journal-fixture.ts'
 
 const noon = Date.UTC(2026, 0, 15, 12)
 const hour = 3_600_000
@@ -11,17 +11,17 @@ const secs = (ms: number): string => String(ms / 1000)
 
 t.test('engine counters become totals by minute, rule, port, target and reason', async t => {
   const clock = fakeClock(noon)
-  const { journal } = start(t, t.testdir(), clock)
-  journal.bind(1, web)
+  const { journal } = startJournal(t, t.testdir(), clock)
+  journal.bind(1, webRule)
 
-  journal.tick([counted(1, [10, 20], { connectionsTotal: 1, dnsFailures: 2, rejected: { loop: 3 } })])
+  journal.tick([ruleCounters(1, [10, 20], { connectionsTotal: 1, dnsFailures: 2, rejected: { loop: 3 } })])
   await clock.advance(1000)
-  journal.tick([counted(1, [15, 40], { connectionsTotal: 4, dnsFailures: 2, rejected: { loop: 3 } })])
+  journal.tick([ruleCounters(1, [15, 40], { connectionsTotal: 4, dnsFailures: 2, rejected: { loop: 3 } })])
 
   const rows = rowsOf(batches(journal))
   t.equal(Object.keys(rows).length, 5)
   t.match(rows, {
-    [`minute ${secs(noon)}`]: { ruleId: web.id, bytesIn: 15, bytesOut: 40, connections: 0 },
+    [`minute ${secs(noon)}`]: { ruleId: webRule.id, bytesIn: 15, bytesOut: 40, connections: 0 },
     rule: { bytesIn: 0, bytesOut: 0, connections: 4, dnsFailures: 2, failovers: 0 },
     'port 8080': { bytesIn: 15, bytesOut: 40 },
     'target web.internal:80': { bytesIn: 15, bytesOut: 40 },
@@ -32,16 +32,16 @@ t.test('engine counters become totals by minute, rule, port, target and reason',
 t.test("a byte belongs to the minute of the server's clock", async t => {
   const clock = fakeClock(noon)
   const dir = t.testdir()
-  const { journal, db } = start(t, dir, clock)
-  journal.bind(1, web)
+  const { journal, db } = startJournal(t, dir, clock)
+  journal.bind(1, webRule)
   journal.setServerTime(noon + 90_000, noon)
-  journal.tick([counted(1, [1, 0])])
+  journal.tick([ruleCounters(1, [1, 0])])
   journal.close()
   db.close()
 
-  const next = start(t, dir, clock)
-  next.journal.bind(1, web)
-  next.journal.tick([counted(1, [1, 0])])
+  const next = startJournal(t, dir, clock)
+  next.journal.bind(1, webRule)
+  next.journal.tick([ruleCounters(1, [1, 0])])
 
   const minute = { [`minute ${secs(noon + 60_000)}`]: { bytesIn: 1 } }
   t.match(
@@ -50,51 +50,51 @@ t.test("a byte belongs to the minute of the server's clock", async t => {
   )
 })
 
-t.test("an answer that was long under way does not move the server's clock", async t => {
+t.test('a slow Welcome moves the server time only as far as it must', async t => {
   const clock = fakeClock(noon)
-  const { journal } = start(t, t.testdir(), clock)
+  const { journal } = startJournal(t, t.testdir(), clock)
 
   await clock.advance(3000)
   journal.setServerTime(noon + 500, noon)
-  t.equal(journal.now(), noon + 3000, 'ours may be right')
+  t.equal(journal.now(), noon + 3000, 'our clock may be right')
   journal.setServerTime(noon + 5000, noon + 1000)
-  t.equal(journal.now(), noon + 5000, 'it was at least that late')
+  t.equal(journal.now(), noon + 5000, 'the earliest possible time')
   journal.setServerTime(noon - 4000, noon + 1000)
-  t.equal(journal.now(), noon - 2000, 'it was no later when it was asked')
+  t.equal(journal.now(), noon - 2000, 'the latest possible time')
 })
 
 t.test('a closed engine rule counts to its last byte, and a reopened one adds to it', async t => {
-  const { journal } = start(t, t.testdir())
-  journal.bind(1, web)
-  journal.tick([counted(1, [10, 10], { active: 1 })])
+  const { journal } = startJournal(t, t.testdir())
+  journal.bind(1, webRule)
+  journal.tick([ruleCounters(1, [10, 10], { active: 1 })])
 
-  journal.recordFinal(counted(1, [12, 12]))
-  journal.tick([counted(1, [99, 99])])
-  journal.bind(2, web)
-  journal.tick([counted(2, [1, 1], { active: 2 })])
+  journal.recordFinal(ruleCounters(1, [12, 12]))
+  journal.tick([ruleCounters(1, [99, 99])])
+  journal.bind(2, webRule)
+  journal.tick([ruleCounters(2, [1, 1], { active: 2 })])
 
   t.match(rowsOf(batches(journal)), { 'port 8080': { bytesIn: 13, bytesOut: 13 } })
-  t.same(journal.activePorts(), [{ ruleId: web.id, port: 8080, connections: 2 }])
+  t.same(journal.activePorts(), [{ ruleId: webRule.id, port: 8080, connections: 2 }])
 })
 
 t.test('only rows that changed since they were committed are reported again, with their totals', async t => {
-  const { journal } = start(t, t.testdir())
-  journal.bind(1, web)
-  journal.bind(2, { ...web, id: '01RULEIDLE' })
-  journal.tick([counted(1, [10, 0]), counted(2, [7, 0])])
+  const { journal } = startJournal(t, t.testdir())
+  journal.bind(1, webRule)
+  journal.bind(2, { ...webRule, id: '01RULEIDLE' })
+  journal.tick([ruleCounters(1, [10, 0]), ruleCounters(2, [7, 0])])
   acknowledgeAll(journal)
 
-  journal.tick([counted(1, [30, 0]), counted(2, [7, 0])])
+  journal.tick([ruleCounters(1, [30, 0]), ruleCounters(2, [7, 0])])
 
   const again = batches(journal)
-  t.match(rowsOf(again), { 'port 8080': { ruleId: web.id, bytesIn: 30 } })
+  t.match(rowsOf(again), { 'port 8080': { ruleId: webRule.id, bytesIn: 30 } })
   t.equal(again.flatMap(({ rows }) => rows).length, 3)
 })
 
-t.test('a report can be cut at any row, and acknowledged rows are not sent again', async t => {
-  const { journal } = start(t, t.testdir())
-  for (let id = 1; id <= 5; id++) journal.bind(id, { ...web, id: `01RULE${id}` })
-  journal.tick([1, 2, 3, 4, 5].map(id => counted(id, [id, 0])))
+t.test('a report can be split at any row, and acknowledged rows are not sent again', async t => {
+  const { journal } = startJournal(t, t.testdir())
+  for (let id = 1; id <= 5; id++) journal.bind(id, { ...webRule, id: `01RULE${id}` })
+  journal.tick([1, 2, 3, 4, 5].map(id => ruleCounters(id, [id, 0])))
 
   const [first] = batches(journal, 4)
   journal.acknowledge(first!.epoch, first!.seq)
@@ -115,35 +115,35 @@ t.test('a report can be cut at any row, and acknowledged rows are not sent again
   t.equal(new Set(sent).size, 15)
 })
 
-t.test('a row that changes while its report is under way stays pending', async t => {
-  const { journal } = start(t, t.testdir())
-  journal.bind(1, web)
-  journal.tick([counted(1, [10, 0])])
+t.test('a row that changes while its report is in flight stays pending', async t => {
+  const { journal } = startJournal(t, t.testdir())
+  journal.bind(1, webRule)
+  journal.tick([ruleCounters(1, [10, 0])])
   const [sent] = batches(journal)
 
-  journal.tick([counted(1, [11, 0])])
+  journal.tick([ruleCounters(1, [11, 0])])
   journal.acknowledge(sent!.epoch, sent!.seq)
 
   t.match(rowsOf(batches(journal)), { 'port 8080': { bytesIn: 11 } })
 })
 
 t.test('without pending rows the last batch is empty and has the epoch', async t => {
-  const { journal } = start(t, t.testdir())
+  const { journal } = startJournal(t, t.testdir())
 
   t.match(batches(journal), [{ epoch: /^[0-9a-f]{32}$/, seq: 0, rows: [], isLast: true, gap: null }])
 })
 
 t.test('after an orderly stop a new epoch begins without a gap', async t => {
   const dir = t.testdir()
-  const before = start(t, dir)
-  before.journal.bind(1, web)
-  before.journal.tick([counted(1, [10, 0])])
+  const before = startJournal(t, dir)
+  before.journal.bind(1, webRule)
+  before.journal.tick([ruleCounters(1, [10, 0])])
   before.journal.close()
   before.db.close()
 
-  const { journal } = start(t, dir)
-  journal.bind(1, web)
-  journal.tick([counted(1, [5, 0])])
+  const { journal } = startJournal(t, dir)
+  journal.bind(1, webRule)
+  journal.tick([ruleCounters(1, [5, 0])])
 
   const [old, current] = batches(journal)
   t.not(old!.epoch, current!.epoch)
@@ -154,18 +154,18 @@ t.test('after an orderly stop a new epoch begins without a gap', async t => {
 t.test('two copies of one state directory have different epochs', async t => {
   const root = t.testdir({ own: {}, copy: {} })
   const [dir, copy] = [join(root, 'own'), join(root, 'copy')]
-  const before = start(t, dir)
-  before.journal.bind(1, web)
-  before.journal.tick([counted(1, [10, 0])])
+  const before = startJournal(t, dir)
+  before.journal.bind(1, webRule)
+  before.journal.tick([ruleCounters(1, [10, 0])])
   const committed = acknowledgeAll(before.journal)
   before.journal.close()
   before.db.close()
   cpSync(dir, copy, { recursive: true })
 
-  const both = [dir, copy].map((place, i) => {
-    const { journal } = start(t, place)
-    journal.bind(1, web)
-    journal.tick([counted(1, [100 + i, 0])])
+  const both = [dir, copy].map((stateDir, i) => {
+    const { journal } = startJournal(t, stateDir)
+    journal.bind(1, webRule)
+    journal.tick([ruleCounters(1, [100 + i, 0])])
     journal.reconcile(committed)
     return batches(journal).filter(({ rows }) => rows.length > 0)
   })
@@ -177,15 +177,15 @@ t.test('two copies of one state directory have different epochs', async t => {
 t.test('after a crash a new epoch begins with a gap, and the old one is still reported', async t => {
   const dir = t.testdir()
   const clock = fakeClock(noon)
-  const before = start(t, dir, clock)
-  before.journal.bind(1, web)
-  before.journal.tick([counted(1, [10, 0])])
+  const before = startJournal(t, dir, clock)
+  before.journal.bind(1, webRule)
+  before.journal.tick([ruleCounters(1, [10, 0])])
   before.db.close()
   await clock.advance(5000)
 
-  const { journal } = start(t, dir, clock)
-  journal.bind(1, web)
-  journal.tick([counted(1, [3, 0])])
+  const { journal } = startJournal(t, dir, clock)
+  journal.bind(1, webRule)
+  journal.tick([ruleCounters(1, [3, 0])])
 
   const [old, current] = batches(journal)
   t.not(old!.epoch, current!.epoch)
@@ -198,13 +198,13 @@ t.test('after a crash a new epoch begins with a gap, and the old one is still re
 })
 
 t.test('rows that a restored server does not have are reported again', async t => {
-  const { journal } = start(t, t.testdir())
-  journal.bind(1, web)
-  journal.tick([counted(1, [10, 0])])
+  const { journal } = startJournal(t, t.testdir())
+  journal.bind(1, webRule)
+  journal.tick([ruleCounters(1, [10, 0])])
   const [first] = batches(journal)
   acknowledgeAll(journal)
-  journal.bind(2, { ...web, id: '01RULENEXT' })
-  journal.tick([counted(1, [10, 0]), counted(2, [4, 0])])
+  journal.bind(2, { ...webRule, id: '01RULENEXT' })
+  journal.tick([ruleCounters(1, [10, 0]), ruleCounters(2, [4, 0])])
   acknowledgeAll(journal)
 
   journal.reconcile({ [first!.epoch]: first!.seq })
@@ -217,9 +217,9 @@ t.test('rows that a restored server does not have are reported again', async t =
 })
 
 t.test('rows that the server committed without an acknowledgement are not reported again', async t => {
-  const { journal } = start(t, t.testdir())
-  journal.bind(1, web)
-  journal.tick([counted(1, [10, 0])])
+  const { journal } = startJournal(t, t.testdir())
+  journal.bind(1, webRule)
+  journal.tick([ruleCounters(1, [10, 0])])
   const [sent] = batches(journal)
 
   journal.reconcile({ [sent!.epoch]: sent!.seq })
@@ -229,49 +229,49 @@ t.test('rows that the server committed without an acknowledgement are not report
 
 t.test('committed minutes are deleted after a day; totals continue', async t => {
   const clock = fakeClock(noon)
-  const { journal, db } = start(t, t.testdir(), clock)
-  journal.bind(1, web)
-  journal.tick([counted(1, [10, 0])])
+  const { journal, db } = startJournal(t, t.testdir(), clock)
+  journal.bind(1, webRule)
+  journal.tick([ruleCounters(1, [10, 0])])
   acknowledgeAll(journal)
   const minutes = () => db.prepare(`select count(*) as n from journal_row where kind = 'minute'`).get()
 
   await clock.advance(day - 60_000)
-  journal.tick([counted(1, [10, 0])])
+  journal.tick([ruleCounters(1, [10, 0])])
   t.same(minutes(), { n: 1 })
   await clock.advance(120_000)
-  journal.tick([counted(1, [10, 0])])
+  journal.tick([ruleCounters(1, [10, 0])])
   t.same(minutes(), { n: 0 })
 
-  journal.tick([counted(1, [12, 0])])
+  journal.tick([ruleCounters(1, [12, 0])])
   t.match(rowsOf(batches(journal)), { 'port 8080': { bytesIn: 12 } })
 })
 
 t.test('minutes that were not reported for a week become hours without loss', async t => {
   const clock = fakeClock(noon)
-  const { journal } = start(t, t.testdir(), clock)
-  journal.bind(1, web)
+  const { journal } = startJournal(t, t.testdir(), clock)
+  journal.bind(1, webRule)
   for (let minute = 0; minute < 90; minute++) {
-    journal.tick([counted(1, [minute + 1, 0])])
+    journal.tick([ruleCounters(1, [minute + 1, 0])])
     await clock.advance(60_000)
   }
 
   await clock.advance(7 * day + 2 * hour)
-  journal.tick([counted(1, [90, 0])])
+  journal.tick([ruleCounters(1, [90, 0])])
 
   const rows = rowsOf(batches(journal))
   t.match(rows, { [`hour ${secs(noon)}`]: { bytesIn: 60 }, [`hour ${secs(noon + hour)}`]: { bytesIn: 30 } })
   t.equal(Object.keys(rows).filter(key => key.startsWith('minute')).length, 0)
 })
 
-t.test('a minute that was sent is not folded, however old', async t => {
+t.test('a minute that was sent does not become part of an hour, however old', async t => {
   const clock = fakeClock(noon)
-  const { journal } = start(t, t.testdir(), clock)
-  journal.bind(1, web)
-  journal.tick([counted(1, [10, 0])])
+  const { journal } = startJournal(t, t.testdir(), clock)
+  journal.bind(1, webRule)
+  journal.tick([ruleCounters(1, [10, 0])])
   batches(journal)
 
   await clock.advance(9 * day)
-  journal.tick([counted(1, [10, 0])])
+  journal.tick([ruleCounters(1, [10, 0])])
 
   t.match(rowsOf(batches(journal)), { [`minute ${secs(noon)}`]: { bytesIn: 10 } })
 })
@@ -279,11 +279,11 @@ t.test('a minute that was sent is not folded, however old', async t => {
 t.test('an old epoch is deleted a day after its last row was committed', async t => {
   const dir = t.testdir()
   const clock = fakeClock(noon)
-  const before = start(t, dir, clock)
-  before.journal.bind(1, web)
-  before.journal.tick([counted(1, [10, 0])])
+  const before = startJournal(t, dir, clock)
+  before.journal.bind(1, webRule)
+  before.journal.tick([ruleCounters(1, [10, 0])])
   before.db.close()
-  const { journal, db } = start(t, dir, clock)
+  const { journal, db } = startJournal(t, dir, clock)
   acknowledgeAll(journal)
 
   await clock.advance(day + 60_000)
@@ -294,11 +294,11 @@ t.test('an old epoch is deleted a day after its last row was committed', async t
 })
 
 t.test('a failed write is logged, and no count is lost', async t => {
-  const { journal, db, log } = start(t, t.testdir())
-  journal.bind(1, web)
+  const { journal, db, log } = startJournal(t, t.testdir())
+  journal.bind(1, webRule)
   db.pragma('query_only = 1')
-  journal.tick([counted(1, [10, 0])])
-  journal.recordFinal(counted(1, [11, 0]))
+  journal.tick([ruleCounters(1, [10, 0])])
+  journal.recordFinal(ruleCounters(1, [11, 0]))
   db.pragma('query_only = 0')
 
   journal.tick([])
@@ -309,11 +309,11 @@ t.test('a failed write is logged, and no count is lost', async t => {
 })
 
 t.test('a rule that the engine refused to open has no counts', async t => {
-  const { journal } = start(t, t.testdir())
-  journal.bind(1, web)
+  const { journal } = startJournal(t, t.testdir())
+  journal.bind(1, webRule)
   journal.unbind(1)
 
-  journal.tick([counted(1, [10, 0])])
+  journal.tick([ruleCounters(1, [10, 0])])
 
   t.match(batches(journal), [{ rows: [] }])
 })

@@ -7,7 +7,7 @@ import { Refused } from '../../kernel/wire/message.ts'
 import { openCertificate } from '../../plugins/control/certificate.ts'
 import { messages } from '../../plugins/rules/wire.ts'
 import { deadEndpoint, scriptedServer } from './scripted-server.ts'
-import { bundleOf, push, startTestAgent } from './test-agent.ts'
+import { bundleOf, pushRule, startTestAgent } from './test-agent.ts'
 
 const refuse = (code: string) => () => {
   throw new Refused(code, 'refused')
@@ -69,7 +69,7 @@ t.test('a revoked agent closes and deletes its rules, marks its bundle and stops
   const server = await scriptedServer(t, { messages })
   const agent = startTestAgent(t, { dir: t.testdir(), server })
   const connection = await server.next()
-  await push(connection, 'rule-1', 1, 8080)
+  await pushRule(connection, 'rule-1', 1, 8080)
 
   connection.dismiss('token_revoked')
 
@@ -94,7 +94,7 @@ t.test('a running agent takes a new token from its bundle without a change to it
   const server = await scriptedServer(t, { messages })
   const agent = startTestAgent(t, { dir: t.testdir(), server })
   const first = await server.next()
-  await push(first, 'rule-1', 1, 8080)
+  await pushRule(first, 'rule-1', 1, 8080)
   writeBundle(agent.bundleFile, bundleOf(server, 'token-two'))
 
   first.dismiss('token_revoked')
@@ -109,7 +109,7 @@ t.test('during an enrollment a revoked agent reads its bundle each second', asyn
   const server = await scriptedServer(t, { messages })
   const agent = startTestAgent(t, { dir: t.testdir(), server })
   const first = await server.next()
-  await push(first, 'rule-1', 1, 8080)
+  await pushRule(first, 'rule-1', 1, 8080)
   const { endpoint: server_endpoint, fingerprint: server_cert_sha256 } = server
   writePending(agent.bundleFile, { version: 1, server_endpoint, server_cert_sha256, token: 'token-two' })
 
@@ -146,7 +146,7 @@ t.test('a bundle with another token is not marked as revoked', async t => {
   const server = await scriptedServer(t, { messages })
   const agent = startTestAgent(t, { dir: t.testdir(), server })
   const connection = await server.next()
-  await push(connection, 'rule-1', 1, 8080)
+  await pushRule(connection, 'rule-1', 1, 8080)
   agent.log.until('auth.failure').then(() => writeBundle(agent.bundleFile, bundleOf(server, 'token-two')))
 
   connection.dismiss('token_revoked')
@@ -159,7 +159,7 @@ t.test('an agent whose token is unknown keeps its rules and retries every 30 s',
   const server = await scriptedServer(t, { messages })
   const dir = t.testdir()
   const before = startTestAgent(t, { dir, server })
-  await push(await server.next(), 'rule-1', 1, 8080)
+  await pushRule(await server.next(), 'rule-1', 1, 8080)
   await before.stop()
   server.onHello = refuse('token_unknown')
 

@@ -13,15 +13,15 @@ import { recordLog } from './recorded-log.ts'
 
 const codec = openCodec([Echo])
 
-const thing = (revision: number, text = 'a', id = 'one'): AgentObject => ({
-  kind: 'thing',
+const testObject = (revision: number, text = 'a', id = 'one'): AgentObject => ({
+  kind: 'sample',
   id,
   revision,
   value: { text }
 })
-const dropOf = (revision: number, id = 'one') => ({ kind: 'thing', id, revision })
+const removalOf = (revision: number, id = 'one') => ({ kind: 'sample', id, revision })
 
-/** What is in force is in `applied`; a text in `refused` cannot be applied. */
+/** Opens managed objects. `applied`: text by id; `refused`: codes of texts that cannot be applied. */
 function open(t: Test, dir = t.testdir()) {
   const clock = fakeClock()
   const applied = new Map<string, string>()
@@ -36,20 +36,20 @@ function open(t: Test, dir = t.testdir()) {
     store: openObjectStore(db),
     kinds: [
       defineObjectKind({
-        kind: 'thing',
+        kind: 'sample',
         push: Echo,
         readPush: ({ text }) => ({ id: text, revision: 1 }),
         answer: id => ({ text: id }),
         async apply(id, { text }) {
           applies.push(text)
           const code = refused.get(text)
-          if (code) throw new Refused(code, `${text} cannot be`)
+          if (code) throw new Refused(code, `${text} cannot be applied`)
           applied.set(id, text)
         },
-        /** 'port:2' is the third of its port. */
+        /** 'a:2' is the third object of group 'a'. */
         applyOrder({ text }) {
           const [, group, rank] = /^(\w+):(\d)/.exec(text) ?? []
-          if (group === undefined) throw new Error('it has no order')
+          if (group === undefined) throw new Error('the object has no order')
           return { group, rank: Number(rank) }
         },
         async withdraw(id) {
@@ -59,7 +59,7 @@ function open(t: Test, dir = t.testdir()) {
         }
       })
     ],
-    call: () => ({ codec }) as AgentCall, // all that is used of it
+    call: () => ({ codec }) as AgentCall, // the only member that is used
     clock,
     log
   })
@@ -77,46 +77,46 @@ const nextTurn = () => new Promise<void>(resolve => setImmediate(() => setImmedi
 t.test('an object that was put is applied, saved, and part of the digest', async t => {
   const { objects, applied, db } = open(t)
 
-  const result = await objects.put(thing(3), 'once')
+  const result = await objects.put(testObject(3), 'once')
 
   t.same(result, { status: 'applied', revision: 3 })
   t.same([...applied], [['one', 'a']])
-  t.equal(objects.digest(), digestOf('', [{ kind: 'thing', id: 'one', revision: 3 }]))
+  t.equal(objects.digest(), digestOf('', [{ kind: 'sample', id: 'one', revision: 3 }]))
   t.match(db.prepare('select kind, id, revision from held').all(), [
-    { kind: 'thing', id: 'one', revision: 3 }
+    { kind: 'sample', id: 'one', revision: 3 }
   ])
 })
 
-t.test('an older revision changes nothing, and the result has the present one', async t => {
+t.test('an older revision changes nothing, and the result has the current one', async t => {
   const { objects, applied } = open(t)
-  await objects.put(thing(3, 'new'), 'once')
+  await objects.put(testObject(3, 'new'), 'once')
 
-  t.same(await objects.put(thing(2, 'old'), 'once'), { status: 'applied', revision: 3 })
-  t.same(await objects.drop(dropOf(1), 'cut'), { status: 'applied', revision: 3 })
+  t.same(await objects.put(testObject(2, 'old'), 'once'), { status: 'applied', revision: 3 })
+  t.same(await objects.drop(removalOf(1), 'cut'), { status: 'applied', revision: 3 })
 
   t.same([...applied.values()], ['new'])
 })
 
 t.test('an equal object under a newer revision is saved and not applied again', async t => {
   const { objects, applies } = open(t)
-  await objects.put(thing(3), 'once')
+  await objects.put(testObject(3), 'once')
 
-  t.same(await objects.put(thing(7), 'once'), { status: 'applied', revision: 7 })
+  t.same(await objects.put(testObject(7), 'once'), { status: 'applied', revision: 7 })
 
   t.same(applies, ['a'])
-  t.equal(objects.digest(), digestOf('', [thing(7)]))
+  t.equal(objects.digest(), digestOf('', [testObject(7)]))
 })
 
 t.test('an object that is refused at once is not kept, and the one before it stays', async t => {
   const { objects, applied, refused, db } = open(t)
   refused.set('bad', 'port_in_use')
 
-  const first = await objects.put(thing(1, 'bad'), 'once')
+  const first = await objects.put(testObject(1, 'bad'), 'once')
   t.match(first, { status: 'refused', revision: 1, code: 'port_in_use' })
   t.same(objects.inventory('').rows, [])
 
-  await objects.put(thing(2, 'good'), 'once')
-  t.match(await objects.put(thing(3, 'bad'), 'once'), { status: 'refused', revision: 3 })
+  await objects.put(testObject(2, 'good'), 'once')
+  t.match(await objects.put(testObject(3, 'bad'), 'once'), { status: 'refused', revision: 3 })
   t.same([...applied.values()], ['good'])
   t.match(db.prepare('select revision from held').all(), [{ revision: 2 }])
 })
@@ -128,9 +128,9 @@ t.test(
     refused.set('a', 'port_in_use')
     objects.attach(channel)
 
-    t.match(await objects.put(thing(5), 'retry'), { status: 'refused', code: 'port_in_use' })
+    t.match(await objects.put(testObject(5), 'retry'), { status: 'refused', code: 'port_in_use' })
     t.match(objects.inventory('').rows, [{ id: 'one', revision: 5, state: 'waiting' }])
-    t.equal(objects.digest(), digestOf('', []), 'the digest speaks of what is applied')
+    t.equal(objects.digest(), digestOf('', []), 'the digest covers only applied objects')
 
     await clock.advance(1000)
     t.equal(applies.length, 2)
@@ -142,18 +142,18 @@ t.test(
 
     refused.clear()
     await clock.advance(4000)
-    t.same(sent, [[ObjectStatus.name, { kind: 'thing', id: 'one', revision: 5, code: '', message: '' }]])
+    t.same(sent, [[ObjectStatus.name, { kind: 'sample', id: 'one', revision: 5, code: '', message: '' }]])
     await clock.advance(600_000)
-    t.equal(applies.length, 4, 'what is applied is left alone')
+    t.equal(applies.length, 4, 'an applied object is not applied again')
   }
 )
 
 t.test('an applied object is withdrawn when the one that replaces it cannot be applied', async t => {
   const { objects, clock, applied, refused } = open(t)
-  await objects.put(thing(1, 'wide'), 'once')
+  await objects.put(testObject(1, 'wide'), 'once')
   refused.set('narrow', 'field_unknown')
 
-  t.match(await objects.put(thing(2, 'narrow'), 'retry'), { status: 'refused', code: 'field_unknown' })
+  t.match(await objects.put(testObject(2, 'narrow'), 'retry'), { status: 'refused', code: 'field_unknown' })
   t.equal(applied.size, 0)
 
   refused.clear()
@@ -164,7 +164,7 @@ t.test('an applied object is withdrawn when the one that replaces it cannot be a
 t.test('the backoff ends at 60 s', async t => {
   const { objects, clock, applies, refused } = open(t)
   refused.set('a', 'port_in_use')
-  await objects.put(thing(1), 'retry')
+  await objects.put(testObject(1), 'retry')
 
   await clock.advance(63_000) // 1 + 2 + 4 + 8 + 16 + 32
   const before = applies.length
@@ -176,7 +176,7 @@ t.test('the backoff ends at 60 s', async t => {
 t.test('a change between the digest and the stream is reported on the stream', async t => {
   const { objects, clock, refused, sent, channel } = open(t)
   refused.set('a', 'port_in_use')
-  await objects.put(thing(5), 'retry')
+  await objects.put(testObject(5), 'retry')
   objects.digest()
   refused.clear()
   await clock.advance(1000)
@@ -186,16 +186,16 @@ t.test('a change between the digest and the stream is reported on the stream', a
   t.match(sent, [[ObjectStatus.name, { id: 'one', code: '' }]])
 })
 
-t.test('failed objects are reported on every stream: the server may not know them any more', async t => {
+t.test('failed objects are reported on every stream: the server may have forgotten them', async t => {
   const { objects, refused, sent, channel } = open(t)
   refused.set('b', 'port_in_use')
-  await objects.put(thing(1, 'a', 'one'), 'once')
-  await objects.put(thing(2, 'b', 'two'), 'retry')
+  await objects.put(testObject(1, 'a', 'one'), 'once')
+  await objects.put(testObject(2, 'b', 'two'), 'retry')
   objects.digest()
 
   objects.attach(channel)
 
-  t.match(sent, [[ObjectStatus.name, { kind: 'thing', id: 'two', revision: 2, code: 'port_in_use' }]])
+  t.match(sent, [[ObjectStatus.name, { kind: 'sample', id: 'two', revision: 2, code: 'port_in_use' }]])
 })
 
 t.test(
@@ -203,23 +203,23 @@ t.test(
   async t => {
     const { objects, drains, holdDrains, sent, channel } = open(t)
     holdDrains()
-    await objects.put(thing(1), 'once')
+    await objects.put(testObject(1), 'once')
     objects.attach(channel)
 
-    t.same(await objects.drop(dropOf(2), 'drain'), { status: 'applied', revision: 2 })
+    t.same(await objects.drop(removalOf(2), 'drain'), { status: 'applied', revision: 2 })
     t.match(objects.inventory('').rows, [{ id: 'one', revision: 2, state: 'draining' }])
     t.same(sent, [])
 
     drains[0]?.()
     await nextTurn()
-    t.same(sent, [[ObjectRemoved.name, { kind: 'thing', id: 'one', revision: 2 }]])
+    t.same(sent, [[ObjectRemoved.name, { kind: 'sample', id: 'one', revision: 2 }]])
     t.same(objects.inventory('').rows, [])
   }
 )
 
 t.test('a removal without a stream, or on one that was lost, is reported again', async t => {
   const { objects, clock, sent, channel } = open(t)
-  await objects.drop(dropOf(2), 'drain')
+  await objects.drop(removalOf(2), 'drain')
   await nextTurn()
   t.same(sent, [])
 
@@ -232,22 +232,22 @@ t.test('a removal without a stream, or on one that was lost, is reported again',
   await clock.advance(60_001)
   objects.detach()
   objects.attach(channel)
-  t.equal(sent.length, 2, 'a minute later it has arrived')
+  t.equal(sent.length, 2, 'it is not reported after a minute')
 })
 
 t.test('a put that is older than the drop of the same object does not bring it back', async t => {
   const { objects, applied } = open(t)
-  await objects.drop(dropOf(9), 'cut')
+  await objects.drop(removalOf(9), 'cut')
 
-  t.same(await objects.put(thing(8), 'once'), { status: 'applied', revision: 9 })
+  t.same(await objects.put(testObject(8), 'once'), { status: 'applied', revision: 9 })
 
   t.equal(applied.size, 0)
 })
 
-t.test('at a start everything saved is applied again, and retried where it fails', async t => {
+t.test('at a start all saved objects are applied again, and those that fail are retried', async t => {
   const first = open(t)
-  await first.objects.put(thing(1, 'a', 'one'), 'once')
-  await first.objects.put(thing(2, 'b', 'two'), 'once')
+  await first.objects.put(testObject(1, 'a', 'one'), 'once')
+  await first.objects.put(testObject(2, 'b', 'two'), 'once')
   first.objects.close()
 
   const second = open(t, first.dir)
@@ -255,9 +255,9 @@ t.test('at a start everything saved is applied again, and retried where it fails
   await second.objects.restore()
   t.same([...second.applied.values()], ['a'])
   t.match(second.log.lines, [
-    { event: 'held.not_restored', message: 'b cannot be', fields: { id: 'two', code: 'port_in_use' } }
+    { event: 'held.not_restored', message: 'b cannot be applied', fields: { id: 'two', code: 'port_in_use' } }
   ])
-  t.equal(second.objects.digest(), digestOf('', [thing(1)]))
+  t.equal(second.objects.digest(), digestOf('', [testObject(1)]))
 
   second.refused.clear()
   await second.clock.advance(1000)
@@ -267,7 +267,7 @@ t.test('at a start everything saved is applied again, and retried where it fails
 t.test('at a start objects with an order are applied in it, and those without all at once', async t => {
   const first = open(t)
   for (const [id, text] of ['a:2', 'b:1', 'plain', 'a:0', 'a:1'].entries())
-    await first.objects.put(thing(id + 1, text, `id-${id}`), 'once')
+    await first.objects.put(testObject(id + 1, text, `id-${id}`), 'once')
   const second = open(t, first.dir)
 
   await second.objects.restore()
@@ -279,7 +279,7 @@ t.test('failed objects of one group are retried together, in their order', async
   const { objects, clock, applies, refused, applied } = open(t)
   for (const text of ['a:2', 'a:0', 'b:0']) refused.set(text, 'port_in_use')
   for (const [at, text] of ['a:2', 'b:0', 'a:0'].entries()) {
-    await objects.put(thing(at + 1, text, text), 'retry')
+    await objects.put(testObject(at + 1, text, text), 'retry')
     await clock.advance(300)
   }
   refused.clear()
@@ -288,7 +288,7 @@ t.test('failed objects of one group are retried together, in their order', async
   await clock.advance(100)
   await nextTurn()
 
-  t.same(applies, ['a:0', 'a:2'], 'the first timer that is due is of a:2')
+  t.same(applies, ['a:0', 'a:2'], 'the timer of a:2 is due first')
   await clock.advance(1000)
   t.same(applies, ['a:0', 'a:2', 'b:0'])
   t.equal(applied.size, 3)
@@ -296,23 +296,23 @@ t.test('failed objects of one group are retried together, in their order', async
 
 t.test('another generation of the store makes all revisions 0 and applies nothing', async t => {
   const { objects, applies, applied, dir } = open(t)
-  await objects.welcome('g1', ['thing'])
-  await objects.put(thing(40), 'once')
+  await objects.welcome('g1', ['sample'])
+  await objects.put(testObject(40), 'once')
 
-  await objects.welcome('g2', ['thing'])
-  t.equal(objects.digest(), digestOf('g2', [thing(0)]))
-  t.same(await objects.put(thing(3), 'once'), { status: 'applied', revision: 3 })
+  await objects.welcome('g2', ['sample'])
+  t.equal(objects.digest(), digestOf('g2', [testObject(0)]))
+  t.same(await objects.put(testObject(3), 'once'), { status: 'applied', revision: 3 })
 
   t.same(applies, ['a'])
   t.same([...applied.values()], ['a'])
-  const again = open(t, dir)
-  await again.objects.restore()
-  t.equal(again.objects.digest(), digestOf('g2', [thing(3)]))
+  const restarted = open(t, dir)
+  await restarted.objects.restore()
+  t.equal(restarted.objects.digest(), digestOf('g2', [testObject(3)]))
 })
 
 t.test('objects of kinds that the server does not keep are dropped', async t => {
   const { objects, applied, db } = open(t)
-  await objects.put(thing(1), 'once')
+  await objects.put(testObject(1), 'once')
 
   await objects.welcome('g1', ['other'])
 
@@ -332,11 +332,11 @@ t.test('an object of a kind that no plugin owns is kept and listed as waiting', 
 t.test('the inventory comes in pages of 500 rows', async t => {
   const { objects } = open(t)
   const ids = Array.from({ length: 1001 }, (_, i) => `id-${String(i).padStart(4, '0')}`)
-  for (const id of ids) await objects.put(thing(1, 'a', id), 'once')
+  for (const id of ids) await objects.put(testObject(1, 'a', id), 'once')
 
   const first = objects.inventory('')
-  const second = objects.inventory(`thing ${first.rows.at(-1)?.id}`)
-  const third = objects.inventory(`thing ${second.rows.at(-1)?.id}`)
+  const second = objects.inventory(`sample ${first.rows.at(-1)?.id}`)
+  const third = objects.inventory(`sample ${second.rows.at(-1)?.id}`)
 
   t.same([first.rows.length, second.rows.length, third.rows.length], [500, 500, 1])
   t.same([first.more, second.more, third.more], [true, true, false])
@@ -348,7 +348,7 @@ t.test('the inventory comes in pages of 500 rows', async t => {
 
 t.test('clear withdraws everything and deletes it from disk', async t => {
   const { objects, applied, db } = open(t)
-  await objects.put(thing(1), 'once')
+  await objects.put(testObject(1), 'once')
 
   await objects.clear()
 
@@ -361,7 +361,7 @@ t.test('after close nothing changes and nothing is answered', async t => {
   objects.close()
   let isAnswered = false
 
-  objects.put(thing(1), 'once').then(() => {
+  objects.put(testObject(1), 'once').then(() => {
     isAnswered = true
   })
   await nextTurn()

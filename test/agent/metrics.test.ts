@@ -4,26 +4,26 @@ import rules from '../../plugins/rules/agent.ts'
 import { messages } from '../../plugins/rules/wire.ts'
 import { readExposition } from '../support/exposition.ts'
 import { scriptedServer } from './scripted-server.ts'
-import { push, remove, startTestAgent } from './test-agent.ts'
+import { pushRule, removeRule, startTestAgent } from './test-agent.ts'
 
 async function agentWithMetrics(t: Test) {
   const server = await scriptedServer(t, { messages })
-  const found = startTestAgent(t, {
+  const agent = startTestAgent(t, {
     dir: t.testdir(),
     server,
     plugins: [rules, metricsPlugin('127.0.0.1:0')]
   })
   const connection = await server.next()
-  const { fields } = await found.log.until('metrics.listening')
+  const { fields } = await agent.log.until('metrics.listening')
   const scrape = async () => {
     const reply = await fetch(`http://127.0.0.1:${fields['port']}/metrics`)
     const families = readExposition(await reply.text())
     return (name: string, labels = '') => families.get(`svc_agent_${name}`)?.series.get(labels)
   }
-  return { ...found, connection, scrape }
+  return { ...agent, connection, scrape }
 }
 
-const port = (bytesIn: number, bytesOut: number, active: number) => ({
+const portCounters = (bytesIn: number, bytesOut: number, active: number) => ({
   port: 8080,
   bytesIn,
   bytesOut,
@@ -34,8 +34,8 @@ const port = (bytesIn: number, bytesOut: number, active: number) => ({
 
 t.test("/metrics has the engine's counters of each rule while the rule exists", async t => {
   const { engine, connection, scrape } = await agentWithMetrics(t)
-  await push(connection, 'rule-1', 1, 8080)
-  engine.setCounters(1, { ports: [port(10, 20, 3)], connectionsTotal: 5, rejected: { loop: 2 } })
+  await pushRule(connection, 'rule-1', 1, 8080)
+  engine.setCounters(1, { ports: [portCounters(10, 20, 3)], connectionsTotal: 5, rejected: { loop: 2 } })
 
   const value = await scrape()
 
@@ -47,7 +47,7 @@ t.test("/metrics has the engine's counters of each rule while the rule exists", 
   t.equal(value('rule_connections_total', 'rule="rule-1"'), 5)
   t.equal(value('rule_rejected_total', 'rule="rule-1",reason="loop"'), 2)
 
-  await remove(connection, 'rule-1', 2, 'cut')
+  await removeRule(connection, 'rule-1', 2, 'cut')
   const after = await scrape()
   t.equal(after('rules'), 0)
   t.equal(after('rule_connections_total', 'rule="rule-1"'), undefined)
@@ -55,11 +55,11 @@ t.test("/metrics has the engine's counters of each rule while the rule exists", 
 
 t.test('counters of a reopened rule continue', async t => {
   const { engine, connection, scrape, log } = await agentWithMetrics(t)
-  await push(connection, 'rule-1', 1, 8080)
-  engine.setCounters(1, { ports: [port(10, 20, 0)], connectionsTotal: 5 })
+  await pushRule(connection, 'rule-1', 1, 8080)
+  engine.setCounters(1, { ports: [portCounters(10, 20, 0)], connectionsTotal: 5 })
   engine.holdDrains()
 
-  await push(connection, 'rule-1', 2, 8081)
+  await pushRule(connection, 'rule-1', 2, 8081)
   await log.until('rule.opened', 2)
   engine.setCounters(2, { connectionsTotal: 1 })
   t.equal((await scrape())('rule_connections_total', 'rule="rule-1"'), 6, 'while the old one drains')

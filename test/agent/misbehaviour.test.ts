@@ -13,26 +13,26 @@ import { respond } from '../../kernel/wire/message.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages, RulePush } from '../../plugins/rules/wire.ts'
 import { Echo } from '../support/echo.ts'
-import { machineTime } from '../support/machine-time.ts'
+import { fakeTimers } from '../support/fake-timers.ts'
 import { type AgentConnection, scriptedServer } from './scripted-server.ts'
-import { push, remove, startTestAgent } from './test-agent.ts'
+import { pushRule, removeRule, startTestAgent } from './test-agent.ts'
 
 const bug = (): never => {
   throw new TypeError('a bug')
 }
 
-/** An agent with the plugin 'faulty', which has these hooks, and others after it. */
-async function faulty(t: Test, hooks: Partial<AgentPlugin>, ...others: readonly AgentPlugin[]) {
+/** Starts an agent with a plugin 'faulty' that has these hooks, and with other plugins after it. */
+async function startFaultyAgent(t: Test, hooks: Partial<AgentPlugin>, ...others: readonly AgentPlugin[]) {
   const server = await scriptedServer(t, { messages: [...messages, Echo] })
   const plugin: AgentPlugin = { name: 'faulty', agent: '^1.0.0', messages: [Echo], ...hooks }
   const agent = startTestAgent(t, { dir: t.testdir(), server, plugins: [plugin, rules, ...others] })
   const connection = await server.next()
-  const isLogged = async (hook: string) =>
+  const expectLogged = async (hook: string) =>
     t.match(await agent.log.until('plugin.failed'), {
       level: 'error',
       fields: { plugin: 'faulty', hook, error: /a bug[\s\S]*misbehaviour/ }
     })
-  return { ...agent, connection, isLogged }
+  return { ...agent, connection, expectLogged }
 }
 
 const pushMood = ({ channel }: AgentConnection, mood: string) =>
@@ -60,11 +60,11 @@ for (const [hook, connected] of [
   t.test(`the stream stays up when connected ${hook}, and other plugins are called`, async t => {
     const called = Promise.withResolvers<void>()
     const other: AgentPlugin = { name: 'other', agent: '^1.0.0', connected: () => called.resolve() }
-    const { connection, isLogged, engine } = await faulty(t, { connected }, other)
+    const { connection, expectLogged, engine } = await startFaultyAgent(t, { connected }, other)
 
-    await isLogged('connected')
+    await expectLogged('connected')
     await called.promise
-    await push(connection, 'rule-1', 1, 8080)
+    await pushRule(connection, 'rule-1', 1, 8080)
     t.equal(engine.rules.size, 1)
     t.notOk(connection.ended.aborted)
   })
@@ -73,13 +73,13 @@ for (const [hook, event] of [
   ['throws', bug],
   ['rejects', async () => bug()]
 ] as const)
-  t.test(`a plugin whose event hook ${hook} does not keep a rule from ending`, async t => {
-    const { connection, isLogged, engine } = await faulty(t, { event })
-    await push(connection, 'rule-1', 1, 8080)
+  t.test(`a plugin whose event hook ${hook} does not prevent a rule from ending`, async t => {
+    const { connection, expectLogged, engine } = await startFaultyAgent(t, { event })
+    await pushRule(connection, 'rule-1', 1, 8080)
 
-    await remove(connection, 'rule-1', 2, 'cut')
+    await removeRule(connection, 'rule-1', 2, 'cut')
 
-    await isLogged('event')
+    await expectLogged('event')
     await new Promise(resolve => setImmediate(resolve))
     await connection.channel.request(Inventory, { after: '' })
     t.match(connection.removed, [{ kind: 'rule', id: 'rule-1', revision: 2 }])
@@ -91,48 +91,48 @@ for (const [hook, hooks] of [
   ['setMeters of mood', fieldPlugin({ setMeters: value => void (value && bug()) })]
 ] as const)
   t.test(`a rule whose ${hook} fails is refused with the plugin's name, and others open`, async t => {
-    const { connection, isLogged, engine } = await faulty(t, hooks)
-    await push(connection, 'rule-1', 1, 8081)
+    const { connection, expectLogged, engine } = await startFaultyAgent(t, hooks)
+    await pushRule(connection, 'rule-1', 1, 8081)
 
     await t.rejects(pushMood(connection, 'bad'), {
       code: 'internal',
       message: `plugin faulty failed at ${hook}; the agent's log says why`
     })
 
-    await isLogged(hook)
-    await push(connection, 'rule-2', 1, 8082)
+    await expectLogged(hook)
+    await pushRule(connection, 'rule-2', 1, 8082)
     t.equal(engine.rules.size, 2)
   })
 
 t.test('an error in meters refuses the rule; a removal does not call it', async t => {
   let isBroken = false
   const meters = () => (isBroken ? bug() : [])
-  const { connection, isLogged, engine } = await faulty(t, { meters })
-  await push(connection, 'rule-1', 1, 8081)
+  const { connection, expectLogged, engine } = await startFaultyAgent(t, { meters })
+  await pushRule(connection, 'rule-1', 1, 8081)
   isBroken = true
 
-  await remove(connection, 'rule-1', 2, 'cut')
+  await removeRule(connection, 'rule-1', 2, 'cut')
   t.equal(engine.rules.size, 0)
-  await t.rejects(push(connection, 'rule-2', 1, 8082), { message: /^plugin faulty failed at meters;/ })
-  await isLogged('meters')
+  await t.rejects(pushRule(connection, 'rule-2', 1, 8082), { message: /^plugin faulty failed at meters;/ })
+  await expectLogged('meters')
 })
 
 t.test('limits that cannot be lifted after a rule do not affect other rules', async t => {
-  const { connection, isLogged, engine } = await faulty(
+  const { connection, expectLogged, engine } = await startFaultyAgent(
     t,
     fieldPlugin({ setMeters: value => void (value ?? bug()) })
   )
   await pushMood(connection, 'good')
 
-  await remove(connection, 'rule-good', 2, 'cut')
+  await removeRule(connection, 'rule-good', 2, 'cut')
 
-  await isLogged('setMeters of mood')
-  await push(connection, 'rule-1', 1, 8080)
+  await expectLogged('setMeters of mood')
+  await pushRule(connection, 'rule-1', 1, 8080)
   t.equal(engine.rules.size, 1)
 })
 
 t.test('a handler that throws refuses the request, and the stream stays up', async t => {
-  const { connection, isLogged } = await faulty(t, {
+  const { connection, expectLogged } = await startFaultyAgent(t, {
     handlers: [respond(Echo, async (_: AgentCall) => bug())]
   })
 
@@ -141,11 +141,11 @@ t.test('a handler that throws refuses the request, and the stream stays up', asy
     message: /^plugin faulty failed/
   })
 
-  await isLogged(Echo.name)
-  await push(connection, 'rule-1', 1, 8080)
+  await expectLogged(Echo.name)
+  await pushRule(connection, 'rule-1', 1, 8080)
 })
 
-/** Echo pushes one of its objects. */
+/** An object kind whose objects are pushed with Echo messages. */
 const kindPlugin = (hooks: Partial<AgentObjectKind>): Partial<AgentPlugin> => ({
   kinds: [
     {
@@ -163,13 +163,13 @@ const kindPlugin = (hooks: Partial<AgentObjectKind>): Partial<AgentPlugin> => ({
 })
 
 t.test('an object that cannot be applied is refused with the name of its plugin', async t => {
-  const { connection, isLogged } = await faulty(t, kindPlugin({ apply: async () => bug() }))
+  const { connection, expectLogged } = await startFaultyAgent(t, kindPlugin({ apply: async () => bug() }))
 
   await t.rejects(connection.channel.request(Echo, { text: 'one' }), {
     message: /^plugin faulty failed at apply of mood;/
   })
 
-  await isLogged('apply of mood')
+  await expectLogged('apply of mood')
 })
 
 t.test('an object whose apply hangs is refused after 10 s with the name of its plugin', async t => {
@@ -178,12 +178,12 @@ t.test('an object whose apply hangs is refused after 10 s with the name of its p
     called.resolve()
     return new Promise(() => {})
   }
-  const { connection, log } = await faulty(t, kindPlugin({ apply }))
-  const time = machineTime(t)
+  const { connection, log } = await startFaultyAgent(t, kindPlugin({ apply }))
+  const timers = fakeTimers(t)
   const refused = connection.channel.request(Echo, { text: 'one' }, { deadlineMs: 60_000 })
   await called.promise
 
-  time.pass(10)
+  timers.advance(10)
 
   await t.rejects(refused, { message: /^plugin faulty failed at apply of mood;/ })
   t.match(await log.until('plugin.failed'), {
@@ -197,12 +197,12 @@ t.test('a release that hangs is logged, and the agent stops', async t => {
     called.resolve()
     return new Promise(() => {})
   }
-  const agent = await faulty(t, { start: async ({ defer }) => defer(release) })
-  const time = machineTime(t)
+  const agent = await startFaultyAgent(t, { start: async ({ defer }) => defer(release) })
+  const timers = fakeTimers(t)
   const outcome = agent.stop()
   await called.promise
 
-  time.pass(10)
+  timers.advance(10)
 
   t.equal(await outcome, 'stopped')
   t.match(await agent.log.until('plugin.failed'), {
@@ -211,14 +211,14 @@ t.test('a release that hangs is logged, and the agent stops', async t => {
 })
 
 t.test('a revoked agent ends although an object cannot be withdrawn', async t => {
-  const agent = await faulty(t, kindPlugin({ withdraw: async () => bug() }))
-  await push(agent.connection, 'rule-1', 1, 8080)
+  const agent = await startFaultyAgent(t, kindPlugin({ withdraw: async () => bug() }))
+  await pushRule(agent.connection, 'rule-1', 1, 8080)
   t.same(await agent.connection.channel.request(Echo, { text: 'one' }), { text: 'applied' })
 
   agent.connection.dismiss('token_revoked')
 
   t.equal(await agent.outcome, 'revoked')
-  await agent.isLogged('withdraw of mood')
+  await agent.expectLogged('withdraw of mood')
   t.match(await agent.log.until('held.withdraw_failed'), { fields: { kind: 'mood', id: 'one' } })
   t.same(agent.engine.closed, [{ ruleId: 1, drainMs: 0 }])
   t.ok(agent.bundle()?.revoked_at)
@@ -227,16 +227,16 @@ t.test('a revoked agent ends although an object cannot be withdrawn', async t =>
 t.test('a drain that fails is logged', async t => {
   const done = Promise.reject(new TypeError('a bug of misbehaviour'))
   done.catch(() => {}) // the agent awaits it later
-  const agent = await faulty(t, kindPlugin({ withdraw: async () => ({ done }) }))
+  const agent = await startFaultyAgent(t, kindPlugin({ withdraw: async () => ({ done }) }))
   await agent.connection.channel.request(Echo, { text: 'one' })
 
   agent.connection.dismiss('token_revoked')
 
   t.equal(await agent.outcome, 'revoked')
-  await agent.isLogged('drain of mood')
+  await agent.expectLogged('drain of mood')
 })
 
-t.test('an error in stopping does not keep other plugins from theirs', async t => {
+t.test('an error in stopping does not prevent the call to other plugins', async t => {
   let isCalled = false
   const other: AgentPlugin = {
     name: 'other',
@@ -245,11 +245,11 @@ t.test('an error in stopping does not keep other plugins from theirs', async t =
       isCalled = true
     }
   }
-  const agent = await faulty(t, { stopping: bug }, other)
+  const agent = await startFaultyAgent(t, { stopping: bug }, other)
 
   t.equal(await agent.stop(), 'stopped')
 
-  await agent.isLogged('stopping')
+  await agent.expectLogged('stopping')
   t.ok(isCalled)
 })
 
@@ -257,19 +257,19 @@ t.test('timer work that throws is logged and runs again', async t => {
   let rounds = 0
   const start: AgentPlugin['start'] = async ({ call, defer }) =>
     defer(call.clock.every(1000, () => void (++rounds && bug())))
-  const { clock, connection, isLogged } = await faulty(t, { start })
+  const { clock, connection, expectLogged } = await startFaultyAgent(t, { start })
 
   await clock.advance(2000)
 
-  await isLogged('clock.every')
+  await expectLogged('clock.every')
   t.equal(rounds, 2)
-  await push(connection, 'rule-1', 1, 8080)
+  await pushRule(connection, 'rule-1', 1, 8080)
 })
 
 t.test('a release that throws is logged, and the agent stops in order', async t => {
-  const agent = await faulty(t, { start: async ({ defer }) => defer(bug) })
+  const agent = await startFaultyAgent(t, { start: async ({ defer }) => defer(bug) })
 
   t.equal(await agent.stop(), 'stopped')
 
-  await agent.isLogged('release')
+  await agent.expectLogged('release')
 })

@@ -18,24 +18,24 @@ export interface RecordedLog extends Log {
 export function recordLog(): RecordedLog {
   const lines: LogLine[] = []
   const waiting = new Set<() => void>()
-  const put =
+  const write =
     (level: string) =>
     (event: string, message: string, fields: object = {}) => {
       lines.push({ level, event, message, fields: { ...fields } })
       for (const check of waiting) check()
     }
-  const of = (event: string): LogLine[] => lines.filter(line => line.event === event)
+  const linesOf = (event: string): LogLine[] => lines.filter(line => line.event === event)
   return {
     lines,
-    debug: put('debug'),
-    info: put('info'),
-    warn: put('warn'),
-    error: put('error'),
-    count: event => of(event).length,
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+    count: event => linesOf(event).length,
     until: (event, nth = 1) =>
       new Promise(resolve => {
         const check = (): void => {
-          const line = of(event)[nth - 1]
+          const line = linesOf(event)[nth - 1]
           if (!line) return
           waiting.delete(check)
           resolve(line)

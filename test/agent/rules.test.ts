@@ -12,33 +12,33 @@ import { defineMessage } from '../../kernel/wire/message.ts'
 import { fakeEngine } from '../../kit/fake-engine.ts'
 import { recordLog } from './recorded-log.ts'
 
-const proto = new URL('./fixtures/patience.proto', import.meta.url)
-const Patience = defineMessage({
-  name: 'sluice.patience.Patience',
+const proto = new URL('./fixtures/test-fields.proto', import.meta.url)
+const IdleTime = defineMessage({
+  name: 'sluice.testfields.IdleTime',
   proto,
   body: Type.Object({ idle_secs: Type.Integer() })
 })
-const Allowed = defineMessage({
-  name: 'sluice.patience.Allowed',
+const AllowedSource = defineMessage({
+  name: 'sluice.testfields.AllowedSource',
   proto,
   body: Type.Object({ cidr: Type.String() })
 })
 
-const patience: AgentPlugin = {
-  name: 'patience',
+const testFields: AgentPlugin = {
+  name: 'test-fields',
   agent: '^1.0.0',
-  messages: [Patience, Allowed],
+  messages: [IdleTime, AllowedSource],
   fields: [
     defineField({
       key: 'idle',
-      message: Patience,
+      message: IdleTime,
       plan: ({ idle_secs }, draft) => {
         draft.idleMs = idle_secs * 1000
       }
     }),
     defineField({
       key: 'source',
-      message: Allowed,
+      message: AllowedSource,
       plan: ({ cidr }, draft) => {
         draft.source = { allow: [{ cidr }], deny: [], refusal: 'source_denied' }
       }
@@ -46,9 +46,9 @@ const patience: AgentPlugin = {
   ]
 }
 
-function open(t: Test, dir = t.testdir(), plugin = patience) {
+function open(t: Test, dir = t.testdir(), plugin = testFields) {
   const engine = fakeEngine()
-  const codec = openCodec([Patience, Allowed])
+  const codec = openCodec([IdleTime, AllowedSource])
   const db = openStateDatabase(dir)
   t.teardown(() => db.close())
   const log = recordLog()
@@ -78,7 +78,7 @@ function open(t: Test, dir = t.testdir(), plugin = patience) {
 
 const refusals = { connections: 'a', newConnections: 'b', bytes: 'c', budget: 'd' }
 
-const spec = (over: Partial<RuleSpec> = {}): RuleSpec => ({
+const spec = (changes: Partial<RuleSpec> = {}): RuleSpec => ({
   id: 'rule-1',
   owner: 'ann',
   protocol: 'tcp',
@@ -87,12 +87,12 @@ const spec = (over: Partial<RuleSpec> = {}): RuleSpec => ({
   targets: [{ host: '10.0.0.1', port: 80 }],
   preferIpv6: false,
   fields: {},
-  ...over
+  ...changes
 })
 
-t.test('a rule opens as its fields and the guardrails plan it, bound to the journal', async t => {
+t.test('a rule opens with the settings of its fields and guardrails, bound to the journal', async t => {
   const { engine, rules, codec, bound, log } = open(t)
-  const idle = codec.encode(Patience, { idle_secs: 7 })
+  const idle = codec.encode(IdleTime, { idle_secs: 7 })
 
   await rules.open(spec({ fields: { idle } }))
 
@@ -123,7 +123,7 @@ t.test('a change of filters only does not reopen the rule', async t => {
   const { engine, rules, codec } = open(t)
   await rules.open(spec())
 
-  await rules.open(spec({ fields: { source: codec.encode(Allowed, { cidr: '10.0.0.0/8' }) } }))
+  await rules.open(spec({ fields: { source: codec.encode(AllowedSource, { cidr: '10.0.0.0/8' }) } }))
 
   t.equal(engine.opened.length, 1)
   t.match(engine.filtersSet, [{ ruleId: 1, filters: { source: { allow: [{ cidr: '10.0.0.0/8' }] } } }])
@@ -172,7 +172,7 @@ t.test('a drain ends with the last connection, or with a second close that cuts'
     isDone = true
   })
   t.equal(isDone, false)
-  t.equal(rules.find(1)?.id, 'rule-1', 'its last events still have a name')
+  t.equal(rules.find(1)?.id, 'rule-1', 'its last events still have a rule id')
 
   await (await rules.close('rule-1', 'cut')).done
   t.equal(isDone, true)
@@ -232,7 +232,7 @@ t.test('a rule that failed to open does not remove limits from later rules', asy
     fields: [
       defineField({
         key: 'idle',
-        message: Patience,
+        message: IdleTime,
         setMeters() {
           if (failures-- > 0) throw new TypeError('a bug')
         }

@@ -16,7 +16,7 @@ import {
   type Welcome
 } from '../../kernel/wire/control.ts'
 import { wireMessages } from '../../kernel/wire/envelope.ts'
-import { bindHandlers, type Message, on, Refused, respond } from '../../kernel/wire/message.ts'
+import { bindHandlers, type Codec, type Message, on, Refused, respond } from '../../kernel/wire/message.ts'
 import type { MessageChannel } from '../../kernel/wire/rpc.ts'
 import { Stream } from '../../kernel/wire/stream.ts'
 import { openCertificate } from '../../plugins/control/certificate.ts'
@@ -59,64 +59,73 @@ interface Options {
   readonly port?: number
 }
 
+/** Welcomed connections; those that nobody waits for yet are queued. */
+function connectionQueue() {
+  const connections: AgentConnection[] = []
+  const waiting: ((connection: AgentConnection) => void)[] = []
+  return {
+    add(connection: AgentConnection): void {
+      const resolve = waiting.shift()
+      if (resolve) resolve(connection)
+      else connections.push(connection)
+    },
+    next: () =>
+      new Promise<AgentConnection>(resolve => {
+        const connection = connections.shift()
+        if (connection) resolve(connection)
+        else waiting.push(resolve)
+      })
+  }
+}
+
+interface ServeOptions {
+  readonly codec: Codec
+  readonly script: ScriptedServer
+  readonly welcomed: (connection: AgentConnection) => void
+}
+
+function serve(socket: TLSSocket, { codec, script, welcomed }: ServeOptions): void {
+  const removed: AgentConnection['removed'] = []
+  const statuses: AgentConnection['statuses'] = []
+  const handlers = [
+    respond(Hello, async (_: null, hello) => {
+      script.hellos.push(hello)
+      script.onHello(hello)
+      const { channel, ended, end } = stream
+      const dismiss = (code: string): void => {
+        channel.send(Ended, { code, message: code })
+        end(code)
+      }
+      const cut = () => socket.destroy()
+      setImmediate(welcomed, { hello, channel, removed, statuses, ended, dismiss, cut })
+      return { ...welcomeOf(), ...script.welcome }
+    }),
+    respond(Redeem, async (_: null, body) => {
+      script.redeems.push(body)
+      return script.onRedeem(body)
+    }),
+    on(ObjectRemoved, async (_: null, body) => void removed.push(body)),
+    on(ObjectStatus, async (_: null, body) => void statuses.push(body))
+  ]
+  const stream: Stream = new Stream({
+    socket,
+    codec,
+    clock: systemClock,
+    log: recordLog(),
+    handlers: bindHandlers(handlers, () => null)
+  })
+}
+
 export async function scriptedServer(t: Test, options: Options = {}): Promise<ScriptedServer> {
   const { cert, key, fingerprint } = await openCertificate(options.dir ?? t.testdir(), { names: [] })
   const codec = openCodec([...wireMessages, ...controlMessages, ...enrollment, ...(options.messages ?? [])])
-  const connections: AgentConnection[] = []
-  const waiting: ((connection: AgentConnection) => void)[] = []
+  const connections = connectionQueue()
   const sockets = new Set<TLSSocket>()
-  const arrive = (connection: AgentConnection): void => {
-    const resolve = waiting.shift()
-    if (resolve) resolve(connection)
-    else connections.push(connection)
-  }
-
-  const tls = createTlsServer(
-    { cert, key, minVersion: 'TLSv1.3', ALPNProtocols: [alpn] },
-    socket => void serve(socket)
-  )
-  function serve(socket: TLSSocket): void {
+  const tls = createTlsServer({ cert, key, minVersion: 'TLSv1.3', ALPNProtocols: [alpn] }, socket => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
-    const removed: AgentConnection['removed'] = []
-    const statuses: AgentConnection['statuses'] = []
-    const stream = new Stream({
-      socket,
-      codec,
-      clock: systemClock,
-      log: recordLog(),
-      handlers: bindHandlers(
-        [
-          respond(Hello, async (_: null, hello) => {
-            script.hellos.push(hello)
-            script.onHello(hello)
-            const { channel, ended, end } = stream
-            const dismiss = (code: string): void => {
-              channel.send(Ended, { code, message: code })
-              end(code)
-            }
-            setImmediate(arrive, {
-              hello,
-              channel,
-              removed,
-              statuses,
-              ended,
-              dismiss,
-              cut: () => socket.destroy()
-            })
-            return { ...welcomeOf(), ...script.welcome }
-          }),
-          respond(Redeem, async (_: null, body) => {
-            script.redeems.push(body)
-            return script.onRedeem(body)
-          }),
-          on(ObjectRemoved, async (_: null, body) => void removed.push(body)),
-          on(ObjectStatus, async (_: null, body) => void statuses.push(body))
-        ],
-        () => null
-      )
-    })
-  }
+    serve(socket, { codec, script, welcomed: connections.add })
+  })
   tls.listen(options.port ?? 0, '127.0.0.1')
   await once(tls, 'listening')
   let isOpen = true
@@ -140,12 +149,7 @@ export async function scriptedServer(t: Test, options: Options = {}): Promise<Sc
     onRedeem: async () => {
       throw new Refused('enrollment_invalid', 'unknown code')
     },
-    next: () =>
-      new Promise(resolve => {
-        const connection = connections.shift()
-        if (connection) resolve(connection)
-        else waiting.push(resolve)
-      }),
+    next: connections.next,
     close
   }
   return script
@@ -156,7 +160,7 @@ const welcomeOf = (): WelcomeBody => ({
   server_time_ms: Date.now(),
   session_id: 'session',
   generation: 'generation-a',
-  kinds: ['rule', 'thing'],
+  kinds: ['rule'],
   parts: {}
 })
 

@@ -19,7 +19,9 @@ export interface TestAgent {
   readonly bundleFile: string
   readonly outcome: Promise<Outcome>
   bundle(): Bundle | null
+  /** Stops the agent as the first signal does. */
   stop(): Promise<Outcome>
+  /** Ends the drain as the second signal does. */
   cut(): void
 }
 
@@ -89,7 +91,7 @@ export const bundleOf = (
   token
 })
 
-export const push = (
+export const pushRule = (
   { channel }: AgentConnection,
   ruleId: string,
   revision: number,
@@ -109,7 +111,7 @@ export const push = (
     retry
   })
 
-export const remove = (
+export const removeRule = (
   { channel }: AgentConnection,
   ruleId: string,
   revision: number,

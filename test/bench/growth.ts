@@ -1,4 +1,4 @@
-// Resources of an agent after each kind of heavy work. Needs 40,000 descriptors, 20,000 for each of two processes.
+// Prints the resources of an agent after each kind of heavy work. Needs 20,000 descriptors for each of two processes.
 //   node test/bench/growth.ts [portable|native]
 import t from 'tap'
 import { jobs, type ResourceUsage, resourceUsageOf } from '../matrix/resource-usage.ts'

@@ -36,23 +36,23 @@ import { parentPort, workerData } from 'node:worker_threads'
 const { origin, perSecond, seconds } = workerData
 const agent = new Agent({ keepAlive: true, maxSockets: 400 })
 const statuses = {}
-let open = 0, sent = 0
+let sent = 0
 const byte = () => Math.floor(Math.random() * 256)
 const attempt = () => new Promise(resolve => {
   const headers = { 'content-type': 'application/json', 'x-forwarded-for': \`10.\${byte()}.\${byte()}.\${byte()}\` }
-  const ask = request(origin + '/v1/auth/login', { method: 'POST', agent, headers }, reply => {
+  const outgoing = request(origin + '/v1/auth/login', { method: 'POST', agent, headers }, reply => {
     statuses[reply.statusCode] = (statuses[reply.statusCode] ?? 0) + 1
     reply.resume().on('end', resolve)
   })
-  ask.on('error', error => { statuses[error.code] = (statuses[error.code] ?? 0) + 1; resolve() })
+  outgoing.on('error', error => { statuses[error.code] = (statuses[error.code] ?? 0) + 1; resolve() })
   const user_id = Math.random() < 0.5 ? 'root' : 'user' + Math.floor(Math.random() * 1e6)
-  ask.end(JSON.stringify({ user_id, password: 'wrong wrong wrong' }))
+  outgoing.end(JSON.stringify({ user_id, password: 'wrong wrong wrong' }))
 })
 const began = performance.now()
 const running = new Set()
 const timer = setInterval(() => {
   const due = Math.min((performance.now() - began) / 1000, seconds) * perSecond
-  for (; sent < due; sent++) { const one = attempt().then(() => running.delete(one)); running.add(one) }
+  for (; sent < due; sent++) { const pending = attempt().then(() => running.delete(pending)); running.add(pending) }
   if (sent < seconds * perSecond) return
   clearInterval(timer)
   Promise.all(running).then(() => { agent.destroy(); parentPort.postMessage({ statuses, sent, tookMs: performance.now() - began }) })
@@ -66,21 +66,21 @@ function timeRequest(url: string, method: string, body?: object): Promise<number
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const began = performance.now()
   const headers = { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) }
-  const asked = request(url, { method, agent, headers }, reply => {
+  const outgoing = request(url, { method, agent, headers }, reply => {
     if (!/^2/.test(String(reply.statusCode))) reject(new Error(`${method} ${url}: ${reply.statusCode}`))
     reply.resume().on('end', () => resolve(performance.now() - began))
   })
-  asked.on('error', reject).end(body && JSON.stringify(body))
+  outgoing.on('error', reject).end(body && JSON.stringify(body))
   return promise
 }
 
 const memoryMib = (): number =>
   Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1024)
 
-/** Three reads, a write and a pause, repeated until `over`. */
+/** Times three reads and a write, then pauses; repeats until `over` resolves. */
 async function measure(what: string, origin: string, over: Promise<unknown>): Promise<void> {
   const [reads, writes]: [number[], number[]] = [[], []]
-  let [isOver, mostMib] = [false, 0]
+  let [isOver, maxMib] = [false, 0]
   over.then(() => {
     isOver = true
   })
@@ -90,11 +90,11 @@ async function measure(what: string, origin: string, over: Promise<unknown>): Pr
     writes.push(
       await timeRequest(`${origin}/v1/users/root`, 'PATCH', { display_name: `Root ${writes.length}` })
     )
-    mostMib = Math.max(mostMib, memoryMib())
+    maxMib = Math.max(maxMib, memoryMib())
     await setTimeout(pauseMs)
   }
   process.stdout.write(
-    `${what}: ${summarize('reads', reads)}; ${summarize('writes', writes)}; at most ${mostMib} MiB\n`
+    `${what}: ${summarize('reads', reads)}; ${summarize('writes', writes)}; at most ${maxMib} MiB\n`
   )
 }
 

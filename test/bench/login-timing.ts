@@ -1,5 +1,5 @@
-// Does timing reveal which users exist? Interleaves wrong logins of known and unknown users; the medians must be within
-// 10 % of each other.
+// Checks that timing does not reveal which users exist. Interleaves wrong logins of known and unknown users; their
+// medians must be within 10 % of each other.
 //   node test/bench/login-timing.ts [--samples 1000]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { start } from '../support/process.ts'
 
 const { values } = parseArgs({ options: { samples: { type: 'string', default: '1000' } } })
 const samples = Number(values.samples)
-const triesPerUser = 90 // a subject is slowed down after 100
+const triesPerUser = 90 // the server slows down a user's logins after 100
 
 const releases: (() => unknown)[] = []
 const t = { teardown: (release: () => unknown) => void releases.push(release) }
@@ -58,7 +58,7 @@ async function main(): Promise<void> {
       () => timeLogin(`known-${user}`).then(ms => known.push(ms)),
       () => timeLogin(`other-${user}`).then(ms => unknown.push(ms))
     ]
-    for (const one of at % 2 === 0 ? both : both.reverse()) await one()
+    for (const attempt of at % 2 === 0 ? both : both.reverse()) await attempt()
   }
   const [a, b] = [medianOf(known), medianOf(unknown)]
   process.stdout.write(

@@ -1,4 +1,4 @@
-// How many bytes pass above a quota at full speed: real server, real agents, live connections.
+// Measures how many bytes pass above a quota at full speed: real server, real agents, live connections.
 //   node test/bench/quota-overshoot.ts [--connections 1,10,100] [--mib 200] [--patches 1000]
 //     [--ways 'native, splice;native, copying;portable'] [--kinds plain,SNI,UDP]
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -24,55 +24,52 @@ const { values } = parseArgs({
 })
 const counts = values.connections.split(',').map(Number)
 const size = Number(values.mib) * 1024 * 1024
-const wantedModes = values.ways.split(';') as EngineMode[]
-const wantedKinds = values.kinds.split(',') as RuleKind[]
+const modes = values.ways.split(';') as EngineMode[]
+const kinds = values.kinds.split(',') as RuleKind[]
 const raceConnections = 4
 
 const dir = mkdtempSync(join(import.meta.dirname, '.overshoot-'))
 const releases: (() => unknown)[] = []
-const scope = {
+const context = {
   testdir: () => dir,
   teardown: (release: () => unknown) => void releases.push(release)
 }
 
-interface Cell {
-  readonly what: string
+interface Row {
+  readonly label: string
   readonly count: number
   readonly over: Overshoot
   readonly isReliable: boolean // UDP: the receiver's system may drop delivered datagrams
 }
 
 async function main(): Promise<void> {
-  const fixture = await overshootFixture(
-    scope as unknown as Parameters<typeof overshootFixture>[0],
-    wantedModes
-  )
-  const cells: Cell[] = []
-  for (const mode of wantedModes)
-    for (const kind of wantedKinds)
+  const fixture = await overshootFixture(context, modes)
+  const rows: Row[] = []
+  for (const mode of modes)
+    for (const kind of kinds)
       for (const count of counts) {
-        const rule = await fixture.openRule(mode, kind, `user-${cells.length}`)
+        const rule = await fixture.openRule(mode, kind, `user-${rows.length}`)
         const over = await exhaust(rule, count, size)
-        cells.push({ what: `${mode} | ${kind}`, count, over, isReliable: kind !== 'UDP' })
+        rows.push({ label: `${mode} | ${kind}`, count, over, isReliable: kind !== 'UDP' })
       }
-  let most = 0
+  let maxOver = 0
   console.log('| engine | rule | connections, flows | bytes over | of these received |')
   console.log('|---|---|---|---|---|')
-  for (const { what, count, over, isReliable } of cells) {
+  for (const { label, count, over, isReliable } of rows) {
     const committed = await over.committed()
-    most = Math.max(most, committed / count, isReliable ? over.received / count : 0)
-    console.log(`| ${what} | ${count} | ${committed} | ${isReliable ? Math.max(0, over.received) : ''} |`)
+    maxOver = Math.max(maxOver, committed / count, isReliable ? over.received / count : 0)
+    console.log(`| ${label} | ${count} | ${committed} | ${isReliable ? Math.max(0, over.received) : ''} |`)
   }
-  for (const mode of wantedModes) {
-    const rule = await fixture.openRule(mode, 'plain', `race-${wantedModes.indexOf(mode)}`)
+  for (const mode of modes) {
+    const rule = await fixture.openRule(mode, 'plain', `race-${modes.indexOf(mode)}`)
     const { over, lost } = await race(rule, Number(values.patches), raceConnections)
-    most = Math.max(most, Math.round(over / raceConnections))
+    maxOver = Math.max(maxOver, Math.round(over / raceConnections))
     console.log(
       `${mode}: ${values.patches} changes under ${raceConnections} connections: ${over} bytes over, ${lost} lost`
     )
     if (lost !== 0) process.exitCode = 1
   }
-  if (most > allowedBytes) process.exitCode = 1
+  if (maxOver > allowedBytes) process.exitCode = 1
 }
 
 await main().finally(async () => {

@@ -38,79 +38,91 @@ const server = start(t, ['server', '--data-dir', dir], {
 })
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
+const codec = openCodec([...wireMessages, ...controlMessages, ...enrollmentMessages])
+
+interface ControlEndpoint {
+  readonly port: number
+  readonly fingerprint: string
+}
+
 interface FleetMember {
   readonly clientId: string
   readonly token: string
   readonly localAddress: string
-  readonly stock: Map<string, InventoryRow>
+  readonly inventory: Map<string, InventoryRow>
 }
 
-async function main(): Promise<void> {
-  const started = await server.until('server.started')
-  const [origin, port, fingerprint] = [
-    String(started['origin']),
-    Number(started['control_port']),
-    String(started['server_cert_sha256'])
-  ]
-  const call = async <T>(path: string, body: object): Promise<T> => {
+const operatorOf = (origin: string) => ({
+  async post<T>(path: string, body: object): Promise<T> {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const reply = await fetch(origin + path, { method: 'POST', headers, body: JSON.stringify(body) })
     if (!reply.ok) throw new Error(await reply.text())
     return (await reply.json()) as T
   }
-  const codec = openCodec([...wireMessages, ...controlMessages, ...enrollmentMessages])
+})
+type Operator = ReturnType<typeof operatorOf>
 
-  async function enroll(at: number): Promise<FleetMember> {
-    const { uri } = await call<{ uri: string }>('/v1/client-enrollments', { name: `edge-${at}` })
-    const code = new URL(uri).searchParams.get('code') ?? ''
-    const localAddress = `127.0.${1 + (at >> 8)}.${1 + (at & 0xff)}`
-    const { socket } = await dial({ port, fingerprint, localAddress })
-    const { channel, end } = new Stream({ socket, codec, handlers: [], clock: systemClock, log: quiet })
-    const secret = newSecret()
-    const { client_id: clientId } = await channel.request(Redeem, { code, token_hash: hashOf(secret) })
-    end('enrolled')
-    return { clientId, token: secret, localAddress, stock: new Map() }
+async function enroll(operator: Operator, endpoint: ControlEndpoint, at: number): Promise<FleetMember> {
+  const { uri } = await operator.post<{ uri: string }>('/v1/client-enrollments', { name: `edge-${at}` })
+  const code = new URL(uri).searchParams.get('code') ?? ''
+  const localAddress = `127.0.${1 + (at >> 8)}.${1 + (at & 0xff)}`
+  const { socket } = await dial({ ...endpoint, localAddress })
+  const { channel, end } = new Stream({ socket, codec, handlers: [], clock: systemClock, log: quiet })
+  const secret = newSecret()
+  const { client_id: clientId } = await channel.request(Redeem, { code, token_hash: hashOf(secret) })
+  end('enrolled')
+  return { clientId, token: secret, localAddress, inventory: new Map() }
+}
+
+let generation = ''
+
+/** Connects an agent that keeps the rules it gets in the member's inventory. */
+async function connect(endpoint: ControlEndpoint, member: FleetMember): Promise<ScriptedAgent> {
+  const { token, localAddress, inventory } = member
+  const agent = await connectAgent(t, {
+    ...endpoint,
+    token,
+    localAddress,
+    generation,
+    inventory: [...inventory.values()],
+    messages: ruleMessages,
+    responses: [
+      scriptedResponse(RulePush, ({ rule_id, revision }) => {
+        inventory.set(rule_id, { kind: 'rule', id: rule_id, revision })
+        return { rule_id, revision }
+      }),
+      scriptedResponse(RuleRemove, ({ rule_id, revision }) => ({ rule_id, revision }))
+    ]
+  })
+  generation = agent.welcome.generation
+  return agent
+}
+
+const pushed = (all: readonly ScriptedAgent[]): number =>
+  all.reduce((sum, { received }) => sum + received.filter(({ name }) => name === RulePush.name).length, 0)
+
+async function main(): Promise<void> {
+  const started = await server.until('server.started')
+  const operator = operatorOf(String(started['origin']))
+  const endpoint = {
+    port: Number(started['control_port']),
+    fingerprint: String(started['server_cert_sha256'])
   }
-
-  let generation = ''
-  async function connect(one: FleetMember): Promise<ScriptedAgent> {
-    const agent = await connectAgent(t, {
-      port,
-      fingerprint,
-      token: one.token,
-      localAddress: one.localAddress,
-      generation,
-      inventory: [...one.stock.values()],
-      messages: ruleMessages,
-      responses: [
-        scriptedResponse(RulePush, ({ rule_id, revision }) => {
-          one.stock.set(rule_id, { kind: 'rule', id: rule_id, revision })
-          return { rule_id, revision }
-        }),
-        scriptedResponse(RuleRemove, ({ rule_id, revision }) => ({ rule_id, revision }))
-      ]
-    })
-    generation = agent.welcome.generation
-    return agent
-  }
-
   const fleet: FleetMember[] = []
-  for (let at = 0; at < agents; at++) fleet.push(await enroll(at))
-  const first = await Promise.all(fleet.map(connect))
+  for (let at = 0; at < agents; at++) fleet.push(await enroll(operator, endpoint, at))
+  const connectAll = () => Promise.all(fleet.map(member => connect(endpoint, member)))
+  const first = await connectAll()
   for (const { clientId } of fleet)
     for (let at = 0; at < rules; at++)
-      await call('/v1/rules', {
+      await operator.post('/v1/rules', {
         client: clientId,
         listen_port: 20_000 + at,
         targets: [{ host: 'web.example.com', port: 80 }]
       })
   await Promise.all(first.map(agent => agent.close()))
 
-  const pushed = (all: readonly ScriptedAgent[]): number =>
-    all.reduce((sum, { received }) => sum + received.filter(({ name }) => name === RulePush.name).length, 0)
-
   let began = performance.now()
-  const unchanged = await Promise.all(fleet.map(connect))
+  const unchanged = await connectAll()
   const welcomedMs = performance.now() - began
   await new Promise(resolve => setTimeout(resolve, 3000)) // for late messages
   const bytes = unchanged.map(({ bytesReceived }) => bytesReceived())
@@ -120,9 +132,9 @@ async function main(): Promise<void> {
   )
   await Promise.all(unchanged.map(agent => agent.close()))
 
-  for (const one of fleet) one.stock.clear()
+  for (const { inventory } of fleet) inventory.clear()
   began = performance.now()
-  const emptied = await Promise.all(fleet.map(connect))
+  const emptied = await connectAll()
   const reconnectedMs = performance.now() - began
   await Promise.all(emptied.map(agent => agent.until(RulePush.name, rules)))
   process.stdout.write(

@@ -1,5 +1,5 @@
-// Runs random operations against an engine. Exits with 1 at the first failure. Continues until there were 200,000
-// transfers, 500 changes and 50 kills in 30 minutes, or that share of it for another time.
+// Runs random operations against an engine. Exits with 1 at the first failure. Continues beyond its time until there
+// were 200,000 transfers, 500 changes and 50 kills for each 30 minutes.
 //   npm run soak -- [--minutes 30] [--seed N] [--epoch-secs 10] [--engine native|portable] [--asan | --tsan]
 import { parseArgs } from 'node:util'
 import { openPortableEngine } from '../../agent/portable-engine/index.ts'
@@ -19,7 +19,7 @@ const { values } = parseArgs({
   }
 })
 
-function chosen(): OpenEngine {
+function chosenEngine(): OpenEngine {
   if (values.engine === 'portable') return openPortableEngine
   const native = nativeUnderTest()
   if (!native.ok) throw new Error(native.reason)
@@ -30,7 +30,7 @@ async function main(): Promise<void> {
   console.log(`seed ${values.seed}`)
   const share = Number(values.minutes) / 30
   const { failures, rssMib, ...counts } = await soak({
-    openEngine: chosen(),
+    openEngine: chosenEngine(),
     seed: Number(values.seed),
     secs: Number(values.minutes) * 60,
     runSecs: Number(values['epoch-secs']),
@@ -44,6 +44,6 @@ async function main(): Promise<void> {
 
 if (values.asan || values.tsan) {
   const { minutes, seed, 'epoch-secs': epochSecs } = values
-  const again = ['--minutes', minutes, '--seed', seed, '--epoch-secs', epochSecs]
-  run(process.execPath, [import.meta.filename, ...again], buildWith(values.asan ? 'asan' : 'tsan'))
+  const args = ['--minutes', minutes, '--seed', seed, '--epoch-secs', epochSecs]
+  run(process.execPath, [import.meta.filename, ...args], buildWith(values.asan ? 'asan' : 'tsan'))
 } else await main()

@@ -17,14 +17,14 @@ const [pairs, days, queries] = [Number(values.pairs), Number(values.days), Numbe
 const users = Array.from({ length: Math.ceil(Math.sqrt(pairs)) }, (_, i) => `user-${i}`)
 const clients = users.map(() => newId())
 const hourSecs = 3600
-const last = Math.floor(Date.now() / 1000 / hourSecs) * hourSecs
-const first = last - (days * 24 - 1) * hourSecs
-const firstMinute = last - 7 * 24 * hourSecs + hourSecs
+const lastHour = Math.floor(Date.now() / 1000 / hourSecs) * hourSecs
+const firstHour = lastHour - (days * 24 - 1) * hourSecs
+const firstMinute = lastHour - 7 * 24 * hourSecs + hourSecs
 const daySecs = 24 * hourSecs
 
 let file = ''
 
-/** Hours for every pair; minutes of the last week for each user, each client and the total. */
+/** Inserts hours for every pair, and minutes of the last week for each user, each client and the total. */
 function seed(db: Database): void {
   file = db.name
   const user = db.prepare(
@@ -40,24 +40,24 @@ function seed(db: Database): void {
       series.run(userId, clientId)
   for (const userId of [...users, '*']) series.run(userId, '*')
   for (const clientId of clients) series.run('*', clientId)
-  const spans = (from: number, secs: number, where: string) =>
+  const insertSamples = (from: number, secs: number, where: string) =>
     db
       .prepare(
         `insert into traffic_sample
-         with recursive span(ts) as (values (${from}) union all select ts + ${secs} from span where ts < ${last})
+         with recursive span(ts) as (values (${from}) union all select ts + ${secs} from span where ts < ${lastHour})
          select series.id, ${secs}, ts, abs(random()) % 1000000000, abs(random()) % 1000000000
          from traffic_series series join span ${where}`
       )
       .run()
-  spans(first, hourSecs, '')
-  spans(firstMinute, 60, `where series.user_id = '*' or series.client_id = '*'`)
+  insertSamples(firstHour, hourSecs, '')
+  insertSamples(firstMinute, 60, `where series.user_id = '*' or series.client_id = '*'`)
 }
 
 async function bench({ request, metricsPort }: SeededServer): Promise<void> {
-  await fetch(`http://127.0.0.1:${metricsPort}/metrics`) // the client's first request is slower, and not timed
+  await fetch(`http://127.0.0.1:${metricsPort}/metrics`) // the first fetch of this process is slower; it is not timed
   console.log(`${pairs} pairs, ${days} days of hours: ${(statSync(file).size / 2 ** 20).toFixed(0)} MiB`)
-  const hours = `from=${first + hourSecs}&to=${last}&bucket=1h`
-  const minutes = `from=${last - daySecs}&to=${last}&bucket=1m`
+  const hours = `from=${firstHour + hourSecs}&to=${lastHour}&bucket=1h`
+  const minutes = `from=${lastHour - daySecs}&to=${lastHour}&bucket=1m`
   for (const [what, path] of [
     ['a pair', (i: number) => `/v1/users/${pick(users, i)}/traffic?client_id=${pick(clients, i)}&${hours}`],
     ['a user', (i: number) => `/v1/users/${pick(users, i)}/traffic?${hours}`],

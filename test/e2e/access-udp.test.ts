@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { freePort } from '../support/ports.ts'
 import { startAgent, testCluster } from '../support/test-cluster.ts'
 
-async function bound(t: Test): Promise<Socket> {
+async function openSocket(t: Test): Promise<Socket> {
   const socket = createSocket('udp4')
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
@@ -27,7 +27,7 @@ t.test('revoking a grant ends its UDP flows on the agent and closes the port', a
     listen_port_end: listen_port,
     protocols: ['udp']
   })
-  const [target, caller] = [await bound(t), await bound(t)]
+  const [target, caller] = [await openSocket(t), await openSocket(t)]
   const rule = {
     client: clientId,
     protocol: 'udp',
@@ -43,22 +43,22 @@ t.test('revoking a grant ends its UDP flows on the agent and closes the port', a
   const revoked = await cluster.call<{ removed_rule_ids: string[] }>('DELETE', `/v1/grants/${grant_id}`)
   t.same(revoked.removed_rule_ids, [rule_id])
 
-  // The kernel reports a closed port to a connected socket. By then the flow has ended.
+  // A connected socket gets an error when the port is closed. By then the flow has ended.
   const probe = createSocket('udp4')
   t.teardown(() => void probe.close())
   probe.connect(listen_port, '127.0.0.1')
   await once(probe, 'connect')
-  const shut = new Promise(resolve => probe.once('error', resolve))
-  const knocking = setInterval(() => probe.send('anybody?'), 20)
-  t.teardown(() => clearInterval(knocking))
-  await shut
-  clearInterval(knocking)
+  const closed = new Promise(resolve => probe.once('error', resolve))
+  const probing = setInterval(() => probe.send('anybody?'), 20)
+  t.teardown(() => clearInterval(probing))
+  await closed
+  clearInterval(probing)
 
-  caller.on('message', () => t.fail('the flow lives'))
+  caller.on('message', () => t.fail('the flow is still open'))
   target.send('still there?', port, address)
   caller.send('still there?', listen_port, '127.0.0.1')
-  const marker = await bound(t)
-  marker.send('marker', target.address().port, '127.0.0.1') // after both: the first that comes tells
+  const marker = await openSocket(t)
+  marker.send('marker', target.address().port, '127.0.0.1') // sent last: anything that got through arrives before it
   const [text] = (await once(target, 'message')) as [Buffer]
   t.equal(String(text), 'marker', 'nothing got through')
 })

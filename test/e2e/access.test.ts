@@ -16,18 +16,18 @@ interface Tenant {
   readonly ports: readonly number[]
 }
 
-async function open(t: Test): Promise<TestCluster> {
+async function openCluster(t: Test): Promise<TestCluster> {
   const cluster = await testCluster(t)
   await cluster.call('POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
   return cluster
 }
 
-/** A user with a grant and with rules that forward. */
-async function tenant(
+/** Creates a user with a grant and with rules that forward. */
+async function createTenant(
   cluster: TestCluster,
   { clientId }: RunningAgent,
   userId: string,
-  page: number
+  targetPort: number
 ): Promise<Tenant> {
   await cluster.call('POST', '/v1/users', { user_id: userId, display_name: userId })
   const { token: bearer } = await cluster.call<{ token: string }>('POST', `/v1/users/${userId}/credentials`)
@@ -40,7 +40,7 @@ async function tenant(
     protocols: ['tcp']
   })
   for (const listen of [{ listen_port: port }, { listen_port: first, listen_port_end: first + 1 }]) {
-    const targets = [{ host: '127.0.0.1', port: page }]
+    const targets = [{ host: '127.0.0.1', port: targetPort }]
     await cluster.call(
       'POST',
       '/v1/rules?ack_timeout_secs=30',
@@ -57,24 +57,24 @@ const isOpen = async (port: number): Promise<boolean> => {
     await once(socket, 'connect')
     return true
   } catch {
-    return false // refused: what is asked for
+    return false // refused
   } finally {
     socket.destroy()
   }
 }
 
 /** Waits until all ports are closed. Returns how long that took, in milliseconds. */
-async function shutAfterMs(ports: readonly number[]): Promise<number> {
-  const began = performance.now()
+async function closedAfterMs(ports: readonly number[]): Promise<number> {
+  const startedAt = performance.now()
   for (;;) {
     const open = await Promise.all(ports.map(isOpen))
-    const tookMs = performance.now() - began
+    const tookMs = performance.now() - startedAt
     if (!open.includes(true) || tookMs > 10 * withinMs) return tookMs
   }
 }
 
-/** An endless download. Resolves when the connection is cut. */
-async function endless(t: Test, port: number): Promise<{ readonly cut: Promise<unknown> }> {
+/** Starts an endless download; `cut` resolves when its connection ends. */
+async function startDownload(t: Test, port: number): Promise<{ readonly cut: Promise<unknown> }> {
   const socket = connect(port, '127.0.0.1')
   t.teardown(() => socket.destroy())
   socket.on('error', () => {}) // a reset is a cut
@@ -85,93 +85,96 @@ async function endless(t: Test, port: number): Promise<{ readonly cut: Promise<u
   return { cut }
 }
 
-type Take = (cluster: TestCluster, of: Tenant, clientId: string) => Promise<unknown>
+type Removal = (cluster: TestCluster, tenant: Tenant, clientId: string) => Promise<unknown>
 
 /** Ways to remove access that leave the agent running. */
-const removals: Readonly<Record<string, Take>> = {
+const removals: Readonly<Record<string, Removal>> = {
   'the user is deleted': (cluster, { userId }) => cluster.call('DELETE', `/v1/users/${userId}`),
   'the grant is revoked': (cluster, { grantId }) => cluster.call('DELETE', `/v1/grants/${grantId}`)
 }
-const revoke: Take = (cluster, _, clientId) => cluster.call('POST', `/v1/clients/${clientId}/revoke`)
-const deleteClient: Take = async (cluster, of, clientId) => {
-  await revoke(cluster, of, clientId)
+const revoke: Removal = (cluster, _, clientId) => cluster.call('POST', `/v1/clients/${clientId}/revoke`)
+const deleteClient: Removal = async (cluster, tenant, clientId) => {
+  await revoke(cluster, tenant, clientId)
   await cluster.call('DELETE', `/v1/clients/${clientId}`)
 }
 
-/** Measures from the moment the command returned. */
-async function seeItShut(
+/** Checks that traffic ends in time; measures from the moment the request returned. */
+async function testRemoval(
   t: Test,
   cluster: TestCluster,
-  at: RunningAgent,
-  of: Tenant,
-  take: Take
+  agent: RunningAgent,
+  tenant: Tenant,
+  remove: Removal
 ): Promise<void> {
-  const [first, second] = [await endless(t, of.ports[0] ?? 0), await endless(t, of.ports[1] ?? 0)]
+  const [first, second] = [
+    await startDownload(t, tenant.ports[0] ?? 0),
+    await startDownload(t, tenant.ports[1] ?? 0)
+  ]
 
-  await take(cluster, of, at.clientId)
+  await remove(cluster, tenant, agent.clientId)
 
-  const shut = shutAfterMs(of.ports)
-  const began = performance.now()
+  const closed = closedAfterMs(tenant.ports)
+  const startedAt = performance.now()
   await Promise.all([first.cut, second.cut])
-  const cutMs = performance.now() - began
+  const cutMs = performance.now() - startedAt
   t.ok(cutMs < withinMs, `connections are cut: ${Math.round(cutMs)} ms`)
-  const shutMs = await shut
-  t.ok(shutMs < withinMs, `ports are shut: ${Math.round(shutMs)} ms`)
+  const closedMs = await closed
+  t.ok(closedMs < withinMs, `ports are closed: ${Math.round(closedMs)} ms`)
 }
 
 t.test(
   'a connected agent cuts the traffic of a removed user at once, and no other traffic',
   { timeout: 240_000 },
   async t => {
-    const cluster = await open(t)
+    const cluster = await openCluster(t)
     const paris = await startAgent(t, cluster, 'paris')
     const page = await startWebServer(t)
-    const other = await tenant(cluster, paris, 'other', page)
-    const bystander = await endless(t, other.ports[0] ?? 0)
+    const other = await createTenant(cluster, paris, 'other', page)
+    const bystander = await startDownload(t, other.ports[0] ?? 0)
     let isCut = false
     void bystander.cut.then(() => {
       isCut = true
     })
 
-    for (const [at, [what, take]] of Object.entries(removals).entries())
+    for (const [at, [what, remove]] of Object.entries(removals).entries())
       await t.test(what, async t =>
-        seeItShut(t, cluster, paris, await tenant(cluster, paris, `ada${at}`, page), take)
+        testRemoval(t, cluster, paris, await createTenant(cluster, paris, `ada${at}`, page), remove)
       )
-    t.equal(isCut, false, "another's connection goes on")
+    t.equal(isCut, false, "another's connection stays open")
 
     await t.test('the client is revoked', async t => {
-      await seeItShut(t, cluster, paris, other, revoke)
+      await testRemoval(t, cluster, paris, other, revoke)
       t.equal(await paris.agent.exit, 4)
     })
     const lyon = await startAgent(t, cluster, 'lyon')
     await t.test('the client is deleted', async t => {
-      await seeItShut(t, cluster, lyon, await tenant(cluster, lyon, 'eve', page), deleteClient)
+      await testRemoval(t, cluster, lyon, await createTenant(cluster, lyon, 'eve', page), deleteClient)
       t.equal(await lyon.agent.exit, 4)
     })
   }
 )
 
 t.test('a disconnected agent cuts the traffic when it connects again', { timeout: 240_000 }, async t => {
-  const cluster = await open(t)
+  const cluster = await openCluster(t)
   const paris = await startAgent(t, cluster, 'paris')
   const page = await startWebServer(t)
 
-  for (const [at, [what, take]] of Object.entries({
+  for (const [at, [what, remove]] of Object.entries({
     ...removals,
     'the client is deleted': deleteClient
   }).entries())
     await t.test(what, async t => {
-      const ada = await tenant(cluster, paris, `ada${at}`, page)
+      const ada = await createTenant(cluster, paris, `ada${at}`, page)
       const before = cluster.server.events.length
       paris.agent.signal('SIGKILL')
       await cluster.server.until('client.disconnected', undefined, before)
-      await take(cluster, ada, paris.clientId)
+      await remove(cluster, ada, paris.clientId)
 
       paris.restart()
 
-      if (take === deleteClient) t.equal(await paris.agent.exit, 4)
+      if (remove === deleteClient) t.equal(await paris.agent.exit, 4)
       else await cluster.server.until('client.connected', undefined, before)
-      const shutMs = await shutAfterMs(ada.ports)
-      t.ok(shutMs < withinMs, `ports are shut: ${Math.round(shutMs)} ms`)
+      const closedMs = await closedAfterMs(ada.ports)
+      t.ok(closedMs < withinMs, `ports are closed: ${Math.round(closedMs)} ms`)
     })
 })

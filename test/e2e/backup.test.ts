@@ -20,12 +20,12 @@ async function startFrom(t: Test, cluster: TestCluster, dir: string): Promise<vo
   await cluster.server.until('server.started')
 }
 
-/** Resolves when all reports of these transfers are committed. */
-const counted = (cluster: TestCluster, rule: string, connections: number, each = 1) =>
+/** Resolves with the stats when so many connections of this size are counted. */
+const statsAfter = (cluster: TestCluster, rule: string, connections: number, bytesEach = 1) =>
   statsOf(
     cluster,
     rule,
-    stats => stats.connections_total >= connections && stats.bytes_out >= connections * each
+    stats => stats.connections_total >= connections && stats.bytes_out >= connections * bytesEach
   )
 
 t.test(
@@ -40,7 +40,7 @@ t.test(
       cluster.json<{ rule_id: string }>('rule', 'push', 'paris', String(listen), `127.0.0.1:${page}`)
     const { rule_id: rule } = await push(port)
     await get(url)
-    const { bytes_out: once } = await counted(cluster, rule, 1)
+    const { bytes_out: once } = await statsAfter(cluster, rule, 1)
 
     const file = join(cluster.dir, 'nightly.backup')
     const backup = await sluice(['backup', file, '--data-dir', dataDir(cluster)])
@@ -49,7 +49,7 @@ t.test(
 
     await push(later)
     await get(url)
-    await counted(cluster, rule, 2, once)
+    await statsAfter(cluster, rule, 2, once)
     await cluster.cli(['client', 'revoke', lyon.clientId])
     await lyon.agent.exit
     cluster.server.signal('SIGKILL')
@@ -65,9 +65,9 @@ t.test(
     await startFrom(t, cluster, dir)
     await paris.agent.until('control.connected', undefined, seen)
     await paris.agent.until('rule.closed')
-    await t.rejects(get(`http://127.0.0.1:${later}/`), 'the restored store never had this one')
+    await t.rejects(get(`http://127.0.0.1:${later}/`), 'the restored store does not have this rule')
     t.match(await get(url), /hello/)
-    const stats = await counted(cluster, rule, 4, once)
+    const stats = await statsAfter(cluster, rule, 4, once)
     t.equal(stats.connections_total, 4)
     t.equal(stats.bytes_out, 4 * once, 'no byte is lost or counted twice')
     t.match(await cluster.json('client', 'show', lyon.clientId), { state: 'revoked' })
@@ -91,13 +91,13 @@ t.test(
     const dir = dataDir(cluster)
     const file = join(cluster.dir, 'a.backup')
     t.equal((await sluice(['backup', file, '--data-dir', dir])).code, 0)
-    t.equal((await sluice(['backup', file, '--data-dir', dir])).code, 0, 'a backup may replace one')
+    t.equal((await sluice(['backup', file, '--data-dir', dir])).code, 0, 'a backup may replace another')
     t.equal((await sluice(['backup', cluster.dir, '--data-dir', dir])).code, 0)
     t.equal(readdirSync(cluster.dir).filter(name => /^sluice-\d{8}T\d{6}Z\.backup$/.test(name)).length, 1)
-    const mine = join(cluster.dir, 'mine.txt')
-    writeFileSync(mine, 'mine')
-    t.equal((await sluice(['backup', mine, '--data-dir', dir])).code, 2)
-    t.equal((await sluice(['restore', mine, '--data-dir', dir])).code, 2)
+    const other = join(cluster.dir, 'other.txt')
+    writeFileSync(other, 'x')
+    t.equal((await sluice(['backup', other, '--data-dir', dir])).code, 2)
+    t.equal((await sluice(['restore', other, '--data-dir', dir])).code, 2)
     t.match(await sluice(['restore', file, '--data-dir', dir]), { code: 75, stderr: /startup\.store_in_use/ })
 
     await cluster.json('client', 'enroll', 'paris')
@@ -108,7 +108,7 @@ t.test(
     const again = await sluice(['restore', file, '--data-dir', dir, '--output', 'json'])
     t.equal(again.code, 0, again.stderr)
     const { set_aside: aside, revoked_since: revoked } = JSON.parse(again.stdout)
-    t.ok(existsSync(join(aside, 'sluice.db')), 'what was there is kept')
+    t.ok(existsSync(join(aside, 'sluice.db')), 'the replaced store is kept')
     t.same(revoked, [])
     await cluster.restart()
     t.same(await cluster.json('client', 'list'), [])

@@ -7,30 +7,30 @@ import { sluice } from '../support/process.ts'
 import { startAgent, testCluster } from '../support/test-cluster.ts'
 import { download, hashOfMib, startWebServer } from '../support/web.ts'
 
-const heldMs = 10_000
+const delayMs = 10_000
 
 /** Delays what the server sends after the handshake, so that the response to the first request is late. */
-async function lateAnswers(
+async function openDelayingProxy(
   t: Test,
   controlPort: number
 ): Promise<{ port: number; redeemed: Promise<unknown> }> {
   const redeemed = Promise.withResolvers<void>()
-  const proxy = createServer(near => {
-    const far = connect(controlPort, '127.0.0.1')
-    for (const socket of [near, far]) socket.on('error', () => {})
+  const proxy = createServer(agent => {
+    const server = connect(controlPort, '127.0.0.1')
+    for (const socket of [agent, server]) socket.on('error', () => {})
     let flights = 0
-    near.on('data', chunk => {
+    agent.on('data', chunk => {
       flights += 1
       if (flights === 2) {
-        far.unpipe(near).pause()
+        server.unpipe(agent).pause()
         redeemed.resolve()
-        const late = setTimeout(() => far.pipe(near), heldMs)
-        t.teardown(() => clearTimeout(late))
+        const timer = setTimeout(() => server.pipe(agent), delayMs)
+        t.teardown(() => clearTimeout(timer))
       }
-      far.write(chunk)
+      server.write(chunk)
     })
-    near.on('end', () => far.end())
-    far.pipe(near)
+    agent.on('end', () => server.end())
+    server.pipe(agent)
   }).listen(0, '127.0.0.1')
   await once(proxy, 'listening')
   t.teardown(() => proxy.close())
@@ -49,13 +49,13 @@ t.test(
     const body = download(`http://127.0.0.1:${port}/mib/64`, 8 << 20)
     await body.reached(8 << 20)
     const { uri } = await cluster.json<{ uri: string }>('client', 're-enroll', clientId)
-    const late = await lateAnswers(t, cluster.controlPort)
+    const proxy = await openDelayingProxy(t, cluster.controlPort)
     const before = cluster.server.events.length
 
     const enrolling = sluice(
       ['agent', 'enroll', '-', '--state-dir', stateDir],
       {},
-      uri.replace(`:${cluster.controlPort}/`, `:${late.port}/`)
+      uri.replace(`:${cluster.controlPort}/`, `:${proxy.port}/`)
     )
     await cluster.server.until('client.disconnected', undefined, before)
     t.equal((await enrolling).code, 0)

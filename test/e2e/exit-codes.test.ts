@@ -5,10 +5,10 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { freePort } from '../support/ports.ts'
-import { type Ran, sluice, start } from '../support/process.ts'
+import { type CommandResult, sluice, start } from '../support/process.ts'
 import { startAgent, testCluster } from '../support/test-cluster.ts'
 
-const codeOf = ({ stderr }: Ran): string => stderr.split(':', 1)[0] ?? ''
+const codeOf = ({ stderr }: CommandResult): string => stderr.split(':', 1)[0] ?? ''
 
 t.test(
   'a refused command exits with the code of the error, and prints the error code first on standard error',
@@ -18,10 +18,10 @@ t.test(
     const lyon = await startAgent(t, cluster, 'lyon')
     lyon.agent.signal('SIGTERM')
     await lyon.agent.exit
-    const taken = createServer().listen(0, '127.0.0.1')
-    await once(taken, 'listening')
-    t.teardown(() => taken.close())
-    const address = taken.address()
+    const listener = createServer().listen(0, '127.0.0.1')
+    await once(listener, 'listening')
+    t.teardown(() => listener.close())
+    const address = listener.address()
     const takenPort = String(typeof address === 'object' && address ? address.port : 0)
     const [port, target] = [String(await freePort()), '127.0.0.1:9']
     await cluster.json('rule', 'push', 'paris', port, target)
@@ -42,48 +42,58 @@ t.test(
       [8, 'client_not_found', ['rule', 'push', 'nobody', port, target]]
     ]
     for (const [exit, code, args] of table) {
-      const ran = await cluster.cli(args)
+      const result = await cluster.cli(args)
 
-      t.match({ exit: ran.code, code: codeOf(ran) }, { exit, code }, `${args.join(' ')}: ${ran.stderr}`)
+      t.match(
+        { exit: result.code, code: codeOf(result) },
+        { exit, code },
+        `${args.join(' ')}: ${result.stderr}`
+      )
     }
   }
 )
 
-t.test('an agent that does not answer in time: exit code 7, and the rule is applied later', async t => {
-  const cluster = await testCluster(t)
-  const { agent } = await startAgent(t, cluster, 'paris')
-  const port = await freePort()
-  agent.signal('SIGSTOP')
+t.test(
+  'a push that the agent does not answer in time exits with 7, and the rule is applied later',
+  async t => {
+    const cluster = await testCluster(t)
+    const { agent } = await startAgent(t, cluster, 'paris')
+    const port = await freePort()
+    agent.signal('SIGSTOP')
 
-  const late = await cluster.cli([
-    'rule',
-    'push',
-    'paris',
-    String(port),
-    '127.0.0.1:9',
-    '--ack-timeout-secs',
-    '1'
-  ])
+    const late = await cluster.cli([
+      'rule',
+      'push',
+      'paris',
+      String(port),
+      '127.0.0.1:9',
+      '--ack-timeout-secs',
+      '1'
+    ])
 
-  t.equal(late.code, 7)
-  t.equal(codeOf(late), 'ack_timeout')
-  t.match(await cluster.json('rule', 'list'), [{ state: 'pending', listen_port: port }])
-  agent.signal('SIGCONT')
-  await cluster.server.until('rule.active')
-  t.match(await cluster.json('rule', 'list'), [{ state: 'active' }])
-})
+    t.equal(late.code, 7)
+    t.equal(codeOf(late), 'ack_timeout')
+    t.match(await cluster.json('rule', 'list'), [{ state: 'pending', listen_port: port }])
+    agent.signal('SIGCONT')
+    await cluster.server.until('rule.active')
+    t.match(await cluster.json('rule', 'list'), [{ state: 'active' }])
+  }
+)
 
-t.test('no server, a wrong token, a token sent without TLS', async t => {
-  const cluster = await testCluster(t)
-  const nowhere = { SVC_SERVER: `http://127.0.0.1:${await freePort()}`, SVC_TOKEN: 'x' }
-  await cluster.json('gen-token')
+t.test(
+  'no server, a wrong token, and a token that would be sent without TLS have their own exit codes',
+  async t => {
+    const cluster = await testCluster(t)
+    const nowhere = { SVC_SERVER: `http://127.0.0.1:${await freePort()}`, SVC_TOKEN: 'x' }
+    await cluster.json('gen-token')
 
-  t.equal((await sluice(['rule', 'list'], nowhere)).code, 69)
-  t.equal((await sluice(['rule', 'list'], { SVC_SERVER: 'http://10.0.0.1', SVC_TOKEN: 'x' })).code, 2)
-  const wrong = await sluice(['rule', 'list'], { SVC_SERVER: cluster.origin, SVC_TOKEN: 'wrong' })
-  t.equal(wrong.code, 6, 'no superadmin yet: bootstrap_required comes first')
-  t.equal(codeOf(wrong), 'bootstrap_required')
-})
+    t.equal((await sluice(['rule', 'list'], nowhere)).code, 69)
+    t.equal((await sluice(['rule', 'list'], { SVC_SERVER: 'http://10.0.0.1', SVC_TOKEN: 'x' })).code, 2)
+    const wrong = await sluice(['rule', 'list'], { SVC_SERVER: cluster.origin, SVC_TOKEN: 'wrong' })
+    t.equal(wrong.code, 6, 'no superadmin yet: bootstrap_required comes first')
+    t.equal(codeOf(wrong), 'bootstrap_required')
+  }
+)
 
 t.test('a server that cannot start reports every problem with its remedy, and exits with 78', async t => {
   const dir = t.testdir()
@@ -94,11 +104,11 @@ t.test('a server that cannot start reports every problem with its remedy, and ex
   )
   const bad = start(t, ['server', '--config', config, '--data-dir', join(dir, 'data')])
   t.equal(await bad.exit, 78)
-  t.match(bad.output(), /contol_listen is no key; did you mean control_listen\?/)
+  t.match(bad.output(), /unknown key contol_listen; did you mean control_listen\?/)
   t.match(bad.output(), /log_level must be one of debug, info, warn, error/)
-  t.match(bad.output(), /plugins\.stats\.enalbed is no key/)
+  t.match(bad.output(), /unknown key plugins\.stats\.enalbed/)
 
-  writeFileSync(config, 'operator_token = "a-token-that-lies-open-for-everyone-to-read"\n')
+  writeFileSync(config, 'operator_token = "a-token-in-a-file-that-everyone-may-read"\n')
   chmodSync(config, 0o644)
   const open = start(t, ['server', '--config', config, '--data-dir', join(dir, 'data')])
   t.equal(await open.exit, 78)
@@ -109,11 +119,11 @@ t.test('a server that cannot start reports every problem with its remedy, and ex
   t.teardown(() => busy.close())
   const address = busy.address()
   const port = typeof address === 'object' && address ? address.port : 0
-  const unable = start(t, ['server', '--data-dir', join(dir, 'data')], {
+  const failed = start(t, ['server', '--data-dir', join(dir, 'data')], {
     SVC_OPERATOR_HTTP_LISTEN: `127.0.0.1:${port}`,
     SVC_CONTROL_LISTEN: '127.0.0.1:0',
     SVC_METRICS_LISTEN: '127.0.0.1:0'
   })
-  t.equal(await unable.exit, 78)
-  t.match(unable.output(), /startup\.listen_failed/)
+  t.equal(await failed.exit, 78)
+  t.match(failed.output(), /startup\.listen_failed/)
 })

@@ -23,9 +23,9 @@ t.test(
     writeFileSync(join(stateDir, 'bundle.json'), JSON.stringify({ ...bundle, server_cert_sha256: expected }))
     const before = cluster.server.events.length
 
-    const stranger = start(t, ['agent', 'run', '--state-dir', stateDir])
+    const restarted = start(t, ['agent', 'run', '--state-dir', stateDir])
 
-    t.match(await stranger.until('control.tls_pinned_mismatch'), { expected, got: cluster.fingerprint })
+    t.match(await restarted.until('control.tls_pinned_mismatch'), { expected, got: cluster.fingerprint })
     t.equal(cluster.server.events.length, before)
   }
 )

@@ -59,21 +59,21 @@ async function testRateLimitChange(t: Test, world: World, kind: RuleKind): Promi
 
   await put(slow)
 
-  await isSlow(t, live, kind.protocol)
+  await checkSlow(t, live, kind.protocol)
   const before = rule.refused()
   const late = rule.dial()
   if (kind.protocol === 'udp') late.send(100)
-  else await t.rejects(late.echo(100), 'one too many')
-  await rejected(world, rule, { concurrent_connections: 1 })
+  else await t.rejects(late.echo(100), 'a second connection')
+  await waitForRejected(world, rule, { concurrent_connections: 1 })
   t.equal(rule.refused() - before, 1)
 
   await put(null)
 
-  await live.echo(kind.protocol === 'udp' ? 20_000 : 1_000_000) // which would take 100 s
+  await live.echo(kind.protocol === 'udp' ? 20_000 : 1_000_000) // with the limit: 100 s
   await rule.dial().echo(100)
 }
 
-async function isSlow(t: Test, live: Caller, protocol: Protocol): Promise<void> {
+async function checkSlow(t: Test, live: Caller, protocol: Protocol): Promise<void> {
   if (protocol === 'udp') {
     const before = live.received()
     live.send(30 * datagramBytes)
@@ -84,10 +84,14 @@ async function isSlow(t: Test, live: Caller, protocol: Protocol): Promise<void> 
   const startedAt = performance.now()
   await live.echo(8_000)
   const leastMs = ((8_000 - slow.bandwidth_out_burst_bytes) * 1000) / slowBytesPerSec
-  t.ok(performance.now() - startedAt >= leastMs, 'it takes its time')
+  t.ok(performance.now() - startedAt >= leastMs, 'it is slow')
 }
 
-async function rejected({ call }: World, { ruleId }: TestRule, wanted: Stats['rejected']): Promise<void> {
+async function waitForRejected(
+  { call }: World,
+  { ruleId }: TestRule,
+  wanted: Stats['rejected']
+): Promise<void> {
   for (;;) {
     const stats = await call<Stats>('GET', `/v1/rules/${ruleId}/stats`)
     if (Object.entries(wanted).every(([reason, count]) => stats.rejected[reason] === count)) return
@@ -121,7 +125,7 @@ async function testRemoval(t: Test, world: World, kind: RuleKind): Promise<void>
 async function testPortInUse(t: Test, world: World, kind: RuleKind): Promise<void> {
   const port = await freePort(kind.portCount)
   const last = port + kind.portCount - 1
-  const release = await hold(t, kind.protocol, last)
+  const release = await occupyPort(t, kind.protocol, last)
   const body = { ...bodyOf(kind, port), targets: [{ host, port: 9 }] }
 
   const refused = await world.request('POST', '/v1/rules', body)
@@ -130,7 +134,7 @@ async function testPortInUse(t: Test, world: World, kind: RuleKind): Promise<voi
   const url = `/v1/rules/${ruleIdIn(refused.body)}`
   t.match(await world.call('GET', url), { state: 'failed', state_reason: 'port_in_use' })
   if (kind.portCount > 1 && kind.protocol === 'tcp')
-    await t.rejects(dial(t, 'tcp', port, noHello).echo(1), 'no other port of it is open')
+    await t.rejects(dial(t, 'tcp', port, noHello).echo(1), 'its other ports are not open')
   release()
   t.match(await world.request('POST', '/v1/rules', body), { status: 409 }, 'a failed rule keeps its port')
   t.equal((await world.request('DELETE', url)).status, 204)
@@ -155,17 +159,17 @@ const bodyOf = (kind: RuleKind, listen_port: number) => ({
 })
 
 const ruleIdIn = (body: unknown): string =>
-  (body as { error: { details: { rule_id: string } } }).error.details.rule_id // as contract 4 has it
+  (body as { error: { details: { rule_id: string } } }).error.details.rule_id // as in the error schema
 
 /** Listens on the port as another program, until released. */
-async function hold(t: Test, protocol: Protocol, port: number): Promise<() => void> {
-  const held =
+async function occupyPort(t: Test, protocol: Protocol, port: number): Promise<() => void> {
+  const listener =
     protocol === 'tcp' ? createServer().listen(port, '0.0.0.0') : createSocket('udp4').bind(port, '0.0.0.0')
-  await once(held, 'listening')
-  let isHeld = true
+  await once(listener, 'listening')
+  let isOpen = true
   const release = () => {
-    if (isHeld) held.close()
-    isHeld = false
+    if (isOpen) listener.close()
+    isOpen = false
   }
   t.teardown(release)
   return release

@@ -1,4 +1,4 @@
-// The main job in real processes: a rule carries real traffic, and the counters are exact.
+// The main job in real processes: a rule forwards traffic, and the counters are exact.
 import t from 'tap'
 import { freePort } from '../support/ports.ts'
 import { startAgent, statsOf, type TestCluster, testCluster } from '../support/test-cluster.ts'
@@ -42,7 +42,7 @@ t.test(
   }
 )
 
-/** The bytes that the web server sends besides the body, measured without a rule in between. */
+/** Returns the number of header bytes that the web server sends, measured without a rule. */
 async function headBytes(port: number): Promise<number> {
   const { connect } = await import('node:net')
   const socket = connect(port, '127.0.0.1')

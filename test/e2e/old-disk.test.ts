@@ -10,12 +10,12 @@ import { freePort } from '../support/ports.ts'
 import { type RunningAgent, startAgent, testCluster } from '../support/test-cluster.ts'
 import { get, startWebServer } from '../support/web.ts'
 
-/** Resolves when the agent has no rule on its disk. */
-async function emptied({ stateDir }: RunningAgent): Promise<void> {
+/** Polls until the agent has no rule on its disk. */
+async function waitForNoRules({ stateDir }: RunningAgent): Promise<void> {
   const db = new Database(join(stateDir, 'state.db'), { readonly: true })
   const count = db.prepare<[], number>(`select count(*) from held where kind = 'rule'`).pluck()
   try {
-    while (count.get()) await setTimeout(20) // a change of the file is told before its commit can be read
+    while (count.get()) await setTimeout(20)
   } finally {
     db.close()
   }
@@ -30,7 +30,7 @@ t.test('a deleted rule from the old disk that cannot be opened is dropped', asyn
     paris.agent.signal('SIGTERM')
     await paris.agent.exit
   }
-  const again = async () => {
+  const startAgain = async () => {
     const before = cluster.server.events.length
     paris.restart()
     await cluster.server.until('client.connected', undefined, before)
@@ -39,20 +39,20 @@ t.test('a deleted rule from the old disk that cannot be opened is dropped', asyn
   await stop()
   const old = join(cluster.dir, 'old')
   cpSync(paris.stateDir, old, { recursive: true })
-  await again()
+  await startAgain()
   await cluster.call('DELETE', `/v1/rules/${rule_id}`)
   await stop()
 
   rmSync(paris.stateDir, { recursive: true })
   cpSync(old, paris.stateDir, { recursive: true })
-  const other = createServer().listen(port)
-  await once(other, 'listening')
-  await again()
+  const otherProgram = createServer().listen(port)
+  await once(otherProgram, 'listening')
+  await startAgain()
 
   t.match(await paris.agent.until('held.not_restored'), { kind: 'rule', id: rule_id, code: 'port_in_use' })
-  await emptied(paris)
-  other.close()
-  await once(other, 'close')
+  await waitForNoRules(paris)
+  otherProgram.close()
+  await once(otherProgram, 'close')
   await cluster.call('POST', '/v1/rules', body)
-  t.match(await get(`http://127.0.0.1:${port}/`), /hello/, 'the port is free for the next one')
+  t.match(await get(`http://127.0.0.1:${port}/`), /hello/, 'a new rule may use the port')
 })

@@ -6,7 +6,7 @@ import { freePort } from '../support/ports.ts'
 import { type Process, start } from '../support/process.ts'
 import { startAgent, testCluster, token } from '../support/test-cluster.ts'
 
-const shownBy = async (process: Process, text: string): Promise<void> => {
+const waitForOutput = async (process: Process, text: string): Promise<void> => {
   while (!process.output().includes(text)) await once(process.child.stdout ?? process.child, 'data')
 }
 
@@ -45,10 +45,10 @@ t.test(
       SVC_SERVER: cluster.origin,
       SVC_TOKEN: token
     })
-    await shownBy(following, 'audit.list')
+    await waitForOutput(following, 'audit.list')
     // This must be a change: repeated denials within a minute are folded into one entry.
     await cluster.json('user', 'create', 'zoe')
-    await shownBy(following, 'user.create')
+    await waitForOutput(following, 'user.create')
     following.signal('SIGINT')
 
     t.equal(await following.exit, 0)

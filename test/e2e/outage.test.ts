@@ -1,5 +1,4 @@
 // Agents work without the server: traffic during an outage of either side.
-
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
@@ -7,7 +6,7 @@ import { freePort } from '../support/ports.ts'
 import { startAgent, testCluster } from '../support/test-cluster.ts'
 import { download, get, hashOfMib, startWebServer } from '../support/web.ts'
 
-async function forwarding(t: Test) {
+async function forwardingCluster(t: Test) {
   const cluster = await testCluster(t)
   const paris = await startAgent(t, cluster, 'paris')
   const [page, port] = [await startWebServer(t), await freePort()]
@@ -18,11 +17,11 @@ async function forwarding(t: Test) {
     String(port),
     `127.0.0.1:${page}`
   )
-  return { on: cluster, paris, port, url: `http://127.0.0.1:${port}`, rule }
+  return { cluster, paris, port, url: `http://127.0.0.1:${port}`, rule }
 }
 
 t.test('a download survives a killed server, and no rule is opened again', async t => {
-  const { on: cluster, paris, url } = await forwarding(t)
+  const { cluster, paris, url } = await forwardingCluster(t)
   const body = download(`${url}/mib/256`, 32 << 20)
   await body.reached(32 << 20)
 
@@ -43,7 +42,7 @@ t.test(
   'an agent notices a hanging server within 30 s, and traffic continues',
   { timeout: 240_000 },
   async t => {
-    const { on: cluster, paris, url } = await forwarding(t)
+    const { cluster, paris, url } = await forwardingCluster(t)
     const before = paris.agent.events.length
     cluster.server.signal('SIGSTOP')
     const stoppedAt = Date.now()
@@ -59,7 +58,7 @@ t.test(
 )
 
 t.test('an agent that was killed while the server is down forwards again from its saved state', async t => {
-  const { on: cluster, paris, url } = await forwarding(t)
+  const { cluster, paris, url } = await forwardingCluster(t)
   cluster.server.signal('SIGKILL')
   await cluster.server.exit
   paris.agent.signal('SIGKILL')
@@ -78,12 +77,12 @@ t.test(
   async t => {
     const [controlPort, proxyPort] = [await freePort(), await freePort()]
     const pairs: [Socket, Socket][] = []
-    const proxy = createServer(near => {
-      const far = connect(controlPort, '127.0.0.1')
-      pairs.push([near, far])
-      near.pipe(far)
-      far.pipe(near)
-      for (const socket of [near, far]) socket.on('error', () => {})
+    const proxy = createServer(agent => {
+      const server = connect(controlPort, '127.0.0.1')
+      pairs.push([agent, server])
+      agent.pipe(server)
+      server.pipe(agent)
+      for (const socket of [agent, server]) socket.on('error', () => {})
     }).listen(proxyPort, '127.0.0.1')
     await once(proxy, 'listening')
     t.teardown(() => {
@@ -97,9 +96,9 @@ t.test(
     const paris = await startAgent(t, cluster, 'paris')
     const [seenByServer, seenByAgent] = [cluster.server.events.length, paris.agent.events.length]
 
-    for (const [near, far] of pairs) {
-      near.unpipe(far).pause()
-      far.unpipe(near).pause()
+    for (const [agent, server] of pairs) {
+      agent.unpipe(server).pause()
+      server.unpipe(agent).pause()
     }
 
     await Promise.all([
@@ -110,7 +109,7 @@ t.test(
 )
 
 t.test('an agent that gets SIGTERM lets live connections finish and exits with 0', async t => {
-  const { paris, url } = await forwarding(t)
+  const { paris, url } = await forwardingCluster(t)
   const body = download(`${url}/mib/64`, 8 << 20)
   await body.reached(8 << 20)
 

@@ -35,7 +35,7 @@ async function forward(target: number, more: object = {}, listen_port?: number):
 t.test('curl fetches two sites over HTTPS by their names on one port, each with its certificate', async t => {
   const port = await freePort()
   const names = ['one.example.org', 'two.example.org']
-  const sites = await Promise.all(names.map(name => httpsSite(t, cluster.dir, name)))
+  const sites = await Promise.all(names.map(name => openHttpsSite(t, cluster.dir, name)))
   for (const { name, port: target } of sites) await forward(target, { sni_pattern: name }, port)
   const curl = (name: string, certificate: string, path = '/') =>
     run('curl', [
@@ -57,8 +57,8 @@ t.test('curl fetches two sites over HTTPS by their names on one port, each with 
 
 const largeBytes = 900_000
 
-/** An HTTPS server with a self-signed certificate that answers with its own name. */
-async function httpsSite(t: Test, dir: string, name: string) {
+/** Starts an HTTPS server with a self-signed certificate that answers with its own name. */
+async function openHttpsSite(t: Test, dir: string, name: string) {
   const [key, certificate] = [join(dir, `${name}.key`), join(dir, `${name}.pem`)]
   const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
   const who = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`]
@@ -89,12 +89,12 @@ t.test('a resolver asks a DNS server over UDP', async t => {
 })
 
 t.test('an idle session survives a restart of the server', async t => {
-  const session = connect(await forward(await lines(t)), host)
+  const session = connect(await forward(await openLineServer(t)), host)
   t.teardown(() => session.destroy())
-  const heard = createInterface({ input: session })[Symbol.asyncIterator]()
-  const ask = async (words: string) => {
-    session.write(`${words}\n`)
-    return (await heard.next()).value
+  const replies = createInterface({ input: session })[Symbol.asyncIterator]()
+  const ask = async (text: string) => {
+    session.write(`${text}\n`)
+    return (await replies.next()).value
   }
   t.equal(await ask('before'), '1 before')
 
@@ -112,8 +112,8 @@ async function restart(): Promise<void> {
   await cluster.server.until('client.connected')
 }
 
-/** A server that counts the lines on each connection and echoes them. */
-async function lines(t: Test): Promise<number> {
+/** Starts a server that echoes lines with their number on the connection. Returns its port. */
+async function openLineServer(t: Test): Promise<number> {
   const server = createTcpServer(socket => {
     let count = 0
     socket.on('error', () => {})
@@ -140,7 +140,7 @@ t.test(
 
     t.match(stdout, /actually processed: 400\/400/)
     t.match(stdout, /failed transactions: 0 /)
-    const session = psql(t, join(postgres.bin, 'psql'), at)
+    const session = openSession(t, join(postgres.bin, 'psql'), at)
     const backend = await session.ask('select pg_backend_pid()')
     t.equal(await session.ask('select count(*) from pgbench_history'), '400')
     await restart()
@@ -169,10 +169,14 @@ async function openPostgres(t: Test, { bin, user }: Postgres): Promise<number> {
   const [dir, port] = [mkdtempSync(join(tmpdir(), 'sluice-postgres-')), await freePort()]
   t.teardown(() => rmSync(dir, { recursive: true, force: true }))
   if (user) chownSync(dir, user.uid, user.gid)
-  const how = { cwd: dir, ...user }
-  await run(join(bin, 'initdb'), ['-D', dir, '-A', 'trust', '-U', 'postgres', '--no-sync'], how)
+  const options = { cwd: dir, ...user }
+  await run(join(bin, 'initdb'), ['-D', dir, '-A', 'trust', '-U', 'postgres', '--no-sync'], options)
   const settings = [`listen_addresses=${host}`, `port=${port}`, 'unix_socket_directories=', 'fsync=off']
-  const server = spawn(join(bin, 'postgres'), ['-D', dir, ...settings.flatMap(one => ['-c', one])], how)
+  const server = spawn(
+    join(bin, 'postgres'),
+    ['-D', dir, ...settings.flatMap(setting => ['-c', setting])],
+    options
+  )
   t.teardown(async () => {
     server.kill('SIGQUIT')
     await once(server, 'exit')
@@ -183,15 +187,15 @@ async function openPostgres(t: Test, { bin, user }: Postgres): Promise<number> {
   return port
 }
 
-/** One psql session: sends a query, reads a line. */
-function psql(t: Test, program: string, at: readonly string[]) {
+/** Starts a psql session: `ask` sends a query and reads a line. */
+function openSession(t: Test, program: string, at: readonly string[]) {
   const child = spawn(program, [...at, '--no-psqlrc', '--quiet', '-At', 'postgres'], { stdio: 'pipe' })
   t.teardown(() => child.kill('SIGKILL'))
-  const heard = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const replies = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   return {
-    async ask(question: string): Promise<string> {
-      child.stdin.write(`${question};\n`)
-      return (await heard.next()).value ?? ''
+    async ask(query: string): Promise<string> {
+      child.stdin.write(`${query};\n`)
+      return (await replies.next()).value ?? ''
     }
   }
 }

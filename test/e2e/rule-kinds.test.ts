@@ -1,4 +1,4 @@
-// Every kind of rule in real processes with real traffic. Each one fails without its plugin, and returns with it.
+// Every kind of rule in real processes with real traffic. Each fails without its plugin, and works again with it.
 import { createSocket, type Socket as Udp } from 'node:dgram'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -17,8 +17,8 @@ interface Rule {
   readonly targets: readonly { readonly health: { readonly state: string } }[]
 }
 
-/** A TCP server that sends its name after the first bytes. Returns its port. */
-async function greeter(t: Test, name: string, port = 0): Promise<number> {
+/** Starts a TCP server that sends its name after the first bytes. Returns its port. */
+async function openGreeter(t: Test, name: string, port = 0): Promise<number> {
   const server = createServer(socket => {
     socket.on('error', () => {})
     socket.once('data', () => socket.end(name))
@@ -29,14 +29,14 @@ async function greeter(t: Test, name: string, port = 0): Promise<number> {
 }
 
 /** Returns what the server answers. */
-async function ask(port: number, said: Buffer | string = 'hello'): Promise<string> {
+async function ask(port: number, payload: Buffer | string = 'hello'): Promise<string> {
   const socket = connect(port, '127.0.0.1')
-  socket.write(said)
+  socket.write(payload)
   const chunks: Buffer[] = await socket.toArray()
   return Buffer.concat(chunks).toString()
 }
 
-async function udpEcho(t: Test): Promise<number> {
+async function openUdpEcho(t: Test): Promise<number> {
   const server = createSocket('udp4')
   server.on('message', (data, { port, address }) => server.send(`echo ${data}`, port, address))
   server.bind(0, '127.0.0.1')
@@ -45,7 +45,7 @@ async function udpEcho(t: Test): Promise<number> {
   return server.address().port
 }
 
-function udpClient(t: Test): Udp {
+function openUdpCaller(t: Test): Udp {
   const socket = createSocket('udp4')
   t.teardown(() => void socket.close())
   return socket
@@ -79,48 +79,48 @@ async function api<T>({ origin }: TestCluster, method: string, path: string, bod
 
 const show = (cluster: TestCluster, id: string): Promise<Rule> => api<Rule>(cluster, 'GET', `/${id}`)
 
-const at = (port: number, host = '127.0.0.1') => ({ host, port })
+const localTarget = (port: number) => ({ host: '127.0.0.1', port })
 
-async function make(
+async function createRule(
   cluster: TestCluster,
   listen_port: number,
-  to: number,
+  targetPort: number,
   more: object = {}
 ): Promise<string> {
-  const body = { client: 'paris', listen_port, targets: [at(to)], ...more }
+  const body = { client: 'paris', listen_port, targets: [localTarget(targetPort)], ...more }
   return (await api<Rule>(cluster, 'POST', '', body)).rule_id
 }
 
-async function until(cluster: TestCluster, id: string, fits: (rule: Rule) => boolean): Promise<Rule> {
+async function waitForRule(cluster: TestCluster, id: string, fits: (rule: Rule) => boolean): Promise<Rule> {
   for (const end = Date.now() + 20_000; ; ) {
     const rule = await show(cluster, id)
     if (fits(rule)) return rule
-    if (Date.now() > end) throw new Error(`never came: ${JSON.stringify(rule)}`)
-    await setTimeout(50) // a record tells nobody that it has changed
+    if (Date.now() > end) throw new Error(`timed out: ${JSON.stringify(rule)}`)
+    await setTimeout(50)
   }
 }
 
-async function kinds(t: Test) {
+async function openCluster(t: Test) {
   const cluster = await testCluster(t)
   const paris = await startAgent(t, cluster, 'paris')
   const push = async (...args: string[]): Promise<string> =>
     (await cluster.json<Rule>('rule', 'push', 'paris', ...args)).rule_id
-  return { on: cluster, paris, push }
+  return { cluster, paris, push }
 }
 
 t.test(
   'TLS names share a port with a fallback, ports of a range reach their targets, UDP replies return',
   async t => {
-    const { on: cluster, push } = await kinds(t)
+    const { cluster, push } = await openCluster(t)
     const [tls, first, udp] = [await freePort(), await freePort(3), await freePort()]
     const base = await freePort(3)
-    for (const at of [0, 1, 2]) await greeter(t, `port ${at}`, base + at)
+    for (const at of [0, 1, 2]) await openGreeter(t, `port ${at}`, base + at)
 
-    await push(`${tls}`, `127.0.0.1:${await greeter(t, 'rest')}`, '--sni-fallback')
-    await make(cluster, tls, await greeter(t, 'any'), { sni_pattern: '*.Example.org' })
-    await push(`${tls}`, `127.0.0.1:${await greeter(t, 'web')}`, '--sni', 'web.example.org')
-    await make(cluster, first, base, { listen_port_end: first + 2 })
-    await push(`${udp}`, `127.0.0.1:${await udpEcho(t)}`, '--protocol', 'udp')
+    await push(`${tls}`, `127.0.0.1:${await openGreeter(t, 'rest')}`, '--sni-fallback')
+    await createRule(cluster, tls, await openGreeter(t, 'any'), { sni_pattern: '*.Example.org' })
+    await push(`${tls}`, `127.0.0.1:${await openGreeter(t, 'web')}`, '--sni', 'web.example.org')
+    await createRule(cluster, first, base, { listen_port_end: first + 2 })
+    await push(`${udp}`, `127.0.0.1:${await openUdpEcho(t)}`, '--protocol', 'udp')
 
     const byName = async (servername: string) => ask(tls, await clientHello({ servername }))
     t.equal(await byName('web.example.org'), 'web')
@@ -128,18 +128,18 @@ t.test(
     t.equal(await byName('other.example'), 'rest')
     t.equal(await ask(tls, 'GET / HTTP/1.0\r\n\r\n'), 'rest')
     t.same(await Promise.all([0, 1, 2].map(at => ask(first + at))), ['port 0', 'port 1', 'port 2'])
-    t.equal(await askUdp(udpClient(t), udp), 'echo hi')
+    t.equal(await askUdp(openUdpCaller(t), udp), 'echo hi')
     t.equal((await api<object[]>(cluster, 'GET', '')).length, 5)
   }
 )
 
 t.test('a dead target fails over, its health is shown, and the log has both events', async t => {
-  const { on: cluster, paris, push } = await kinds(t)
+  const { cluster, paris, push } = await openCluster(t)
   const [port, dead] = [await freePort(), await freePort()]
   const rule = await push(
     `${port}`,
     `127.0.0.1:${dead}@1`,
-    `127.0.0.1:${await greeter(t, 'second')}@2`,
+    `127.0.0.1:${await openGreeter(t, 'second')}@2`,
     '--health-interval',
     '1'
   )
@@ -147,62 +147,65 @@ t.test('a dead target fails over, its health is shown, and the log has both even
   t.equal(await ask(port), 'second')
   const failed = await paris.agent.until('rule.target.health_changed', ({ to }) => to === 'failed')
   t.match(failed, { rule, target: `127.0.0.1:${dead}`, reason: 'refused' })
-  await until(
+  await waitForRule(
     cluster,
     rule,
     ({ targets }) => targets.map(({ health }) => health.state).join() === 'failed,healthy'
   )
 
-  await greeter(t, 'first', dead)
+  await openGreeter(t, 'first', dead)
   await paris.agent.until(
     'rule.target.health_changed',
     ({ to, from }) => from === 'failed' && to === 'healthy'
   )
-  await until(cluster, rule, ({ targets }) => targets.every(({ health }) => health.state === 'healthy'))
+  await waitForRule(cluster, rule, ({ targets }) => targets.every(({ health }) => health.state === 'healthy'))
   t.equal(await ask(port), 'first')
 })
 
 t.test('the port of a removed rule is free at once, even with 200 connections in TIME_WAIT', async t => {
-  const { on: cluster } = await kinds(t)
+  const { cluster } = await openCluster(t)
   const port = await freePort()
   // The target closes first, so on the caller's side the agent closes first and gets TIME_WAIT.
-  const target = await greeter(t, 'bye')
+  const target = await openGreeter(t, 'bye')
   for (let round = 0; round < 3; round++) {
-    const rule = await make(cluster, port, target)
+    const rule = await createRule(cluster, port, target)
     t.same(new Set(await Promise.all(Array.from({ length: 200 }, () => ask(port)))), new Set(['bye']))
     t.ok(timeWaits(port) >= 200, `${timeWaits(port)} in TIME_WAIT`)
     await api(cluster, 'DELETE', `/${rule}`)
   }
-  t.match(await show(cluster, await make(cluster, port, target)), { state: 'active' })
+  t.match(await show(cluster, await createRule(cluster, port, target)), { state: 'active' })
 })
 
 t.test(
   'rules of a disabled plugin fail and close, other rules continue, and they return with the plugin',
   { timeout: 240_000 },
   async t => {
-    const { on: cluster, paris } = await kinds(t)
+    const { cluster, paris } = await openCluster(t)
     const names = ['udp', 'port-range', 'multi-target', 'sni', 'rate-limit']
     const ports = await Promise.all([1, 2, 1, 1, 1, 1].map(width => freePort(width)))
     const [udp = 0, range = 0, several = 0, tls = 0, limited = 0, plain = 0] = ports
-    const target = await greeter(t, 'hello')
+    const target = await openGreeter(t, 'hello')
     const lost = [
-      { id: await make(cluster, udp, target, { protocol: 'udp' }), reason: 'rule_shape_not_loaded' },
+      { id: await createRule(cluster, udp, target, { protocol: 'udp' }), reason: 'rule_shape_not_loaded' },
       {
-        id: await make(cluster, range, target, { listen_port_end: range + 1 }),
+        id: await createRule(cluster, range, target, { listen_port_end: range + 1 }),
         reason: 'rule_shape_not_loaded'
       },
       {
-        id: await make(cluster, several, target, { targets: [at(target), at(9)] }),
+        id: await createRule(cluster, several, target, { targets: [localTarget(target), localTarget(9)] }),
         reason: 'rule_shape_not_loaded'
       },
-      { id: await make(cluster, tls, target, { sni_pattern: 'a.example.org' }), reason: 'field_not_loaded' },
       {
-        id: await make(cluster, limited, target, { rate_limit: { concurrent_connections: 5 } }),
+        id: await createRule(cluster, tls, target, { sni_pattern: 'a.example.org' }),
+        reason: 'field_not_loaded'
+      },
+      {
+        id: await createRule(cluster, limited, target, { rate_limit: { concurrent_connections: 5 } }),
         reason: 'field_not_loaded'
       }
     ]
-    const kept = await make(cluster, plain, target)
-    const again = async (text: string): Promise<void> => {
+    const kept = await createRule(cluster, plain, target)
+    const restartWith = async (text: string): Promise<void> => {
       cluster.configure(text)
       cluster.server.signal('SIGTERM')
       await cluster.server.exit
@@ -210,7 +213,7 @@ t.test(
       await cluster.server.until('client.connected')
     }
 
-    await again(names.map(name => `[plugins.${name}]\nenabled = false\n`).join(''))
+    await restartWith(names.map(name => `[plugins.${name}]\nenabled = false\n`).join(''))
 
     for (const { id, reason } of lost)
       t.match(await show(cluster, id), { state: 'failed', state_reason: reason })
@@ -220,9 +223,9 @@ t.test(
     t.equal(await ask(plain), 'hello')
     t.match(await show(cluster, kept), { state: 'active' })
 
-    await again('')
+    await restartWith('')
 
-    for (const { id } of lost) await until(cluster, id, ({ state }) => state === 'active')
+    for (const { id } of lost) await waitForRule(cluster, id, ({ state }) => state === 'active')
     t.equal(await ask(several), 'hello')
     t.equal(
       paris.agent.events.filter(({ event, rule }) => event === 'rule.opened' && rule === kept).length,
@@ -236,28 +239,28 @@ t.test('an agent with a disabled plugin closes its rules, and opens them again w
   const config = join(cluster.dir, 'agent.toml')
   writeFileSync(config, '')
   const paris = await startAgent(t, cluster, 'paris', { args: ['--config', config] })
-  const [udp, port, target] = [await freePort(), await freePort(), await udpEcho(t)]
-  const lost = await make(cluster, udp, target, { protocol: 'udp' })
-  const kept = await make(cluster, port, await greeter(t, 'hello'))
-  const again = async (text: string): Promise<void> => {
+  const [udp, port, target] = [await freePort(), await freePort(), await openUdpEcho(t)]
+  const lost = await createRule(cluster, udp, target, { protocol: 'udp' })
+  const kept = await createRule(cluster, port, await openGreeter(t, 'hello'))
+  const restartWith = async (text: string): Promise<void> => {
     writeFileSync(config, text)
     paris.agent.signal('SIGTERM')
     await paris.agent.exit
     paris.restart()
   }
 
-  await again('[plugins.udp]\nenabled = false\n')
+  await restartWith('[plugins.udp]\nenabled = false\n')
 
   await cluster.server.until(
     'rule.unsupported',
     ({ rule, code }) => rule === lost && code === 'unsupported_protocol'
   )
-  await until(
+  await waitForRule(
     cluster,
     lost,
     ({ state, state_reason }) => state === 'failed' && state_reason === 'unsupported_protocol'
   )
-  await until(cluster, kept, ({ state }) => state === 'active')
+  await waitForRule(cluster, kept, ({ state }) => state === 'active')
   t.equal(await ask(port), 'hello')
   const refused = await cluster.cli([
     'rule',
@@ -270,8 +273,8 @@ t.test('an agent with a disabled plugin closes its rules, and opens them again w
   ])
   t.match(refused, { code: 3, stderr: /unsupported_protocol/ })
 
-  await again('')
+  await restartWith('')
 
-  await until(cluster, lost, ({ state }) => state === 'active')
-  t.equal(await askUdp(udpClient(t), udp), 'echo hi')
+  await waitForRule(cluster, lost, ({ state }) => state === 'active')
+  t.equal(await askUdp(openUdpCaller(t), udp), 'echo hi')
 })

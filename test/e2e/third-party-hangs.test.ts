@@ -8,18 +8,18 @@ import { startAgent, type TestCluster, testCluster, token } from '../support/tes
 
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
 
-async function configured(cluster: TestCluster): Promise<void> {
+async function stopAndConfigure(cluster: TestCluster): Promise<void> {
   cluster.server.signal('SIGTERM')
   await cluster.server.exit
   cluster.configure(withAcme)
 }
 
 t.jobs = 3
-const beside = { buffered: true }
+const parallel = { buffered: true }
 
-t.test('a plugin start that hangs ends the server, and the error names the plugin', beside, async t => {
+t.test('a plugin start that hangs ends the server, and the error names the plugin', parallel, async t => {
   const cluster = await testCluster(t)
-  await configured(cluster)
+  await stopAndConfigure(cluster)
   writeAcme(
     cluster.dir,
     'plugin',
@@ -32,7 +32,7 @@ t.test('a plugin start that hangs ends the server, and the error names the plugi
   await t.rejects(cluster.restart(), { message: /acme.* took more than 10 s/ })
 })
 
-t.test('a plugin start that hangs ends the agent, and the error names the plugin', beside, async t => {
+t.test('a plugin start that hangs ends the agent, and the error names the plugin', parallel, async t => {
   const cluster = await testCluster(t)
   const { stateDir, agent } = await startAgent(t, cluster, 'paris')
   agent.signal('SIGTERM')
@@ -51,9 +51,9 @@ t.test('a plugin start that hangs ends the agent, and the error names the plugin
   t.match(stuck.output(), /acme.* took more than 10 s/)
 })
 
-t.test('a transaction that hangs is rolled back, and waiting requests are served', beside, async t => {
+t.test('a transaction that hangs is rolled back, and waiting requests are served', parallel, async t => {
   const cluster = await testCluster(t)
-  await configured(cluster)
+  await stopAndConfigure(cluster)
   writeAcme(
     cluster.dir,
     'plugin',

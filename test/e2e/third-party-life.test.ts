@@ -1,4 +1,4 @@
-// A third-party plugin is added, upgraded, removed and added again; another one loops on an agent.
+// The life of a third-party plugin: added, upgraded, removed, added again. And one that loops on an agent.
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -78,7 +78,11 @@ t.test('a plugin is added, upgraded after trust, removed and added again, and ke
   await stop(cluster)
 
   writeAcme(cluster.dir, 'plugin', acme(2), 2)
-  await t.rejects(cluster.restart(), { message: /sluice plugin trust \.\/acme/ }, 'files that changed')
+  await t.rejects(
+    cluster.restart(),
+    { message: /sluice plugin trust \.\/acme/ },
+    'changed files are not trusted'
+  )
   await trust()
   await cluster.restart()
   const upgraded = [
@@ -143,9 +147,9 @@ t.test('an agent plugin that loops forever does not stop the native engine', asy
   paris.agent.signal('SIGUSR2')
   await paris.agent.until('acme.spins')
 
-  t.equal((await push(other, '?ack_timeout_secs=1')).status, 504, 'nobody is at home')
+  t.equal((await push(other, '?ack_timeout_secs=1')).status, 504, 'the agent does not answer')
   t.match(await get(`http://127.0.0.1:${port}/`), /hello/, 'a new connection is served')
   running.resume()
-  t.equal(await running.hash, hashOfMib(64), 'and one that ran goes on')
+  t.equal(await running.hash, hashOfMib(64), 'and a running download continues')
   await t.rejects(once(connect(other, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' })
 })

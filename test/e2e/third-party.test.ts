@@ -1,5 +1,4 @@
 // A third-party plugin that both configurations name by path.
-
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -10,7 +9,7 @@ import { startWebServer } from '../support/web.ts'
 
 const withNote = `[plugins."${join(import.meta.dirname, '..', 'third-party', 'note')}"]\n`
 
-t.test('it adds a route, a table, and a rule field that its agent half enforces', async t => {
+t.test('the plugin adds a route, a table, and a rule field that its agent half enforces', async t => {
   const cluster = await testCluster(t, {}, withNote)
   await startAgent(t, cluster, 'paris', { args: ['--config', cluster.configFile] })
   const [page, port] = [await startWebServer(t), await freePort()]

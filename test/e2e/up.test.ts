@@ -31,10 +31,10 @@ t.test('up starts a server and an enrolled agent, and the commands that it print
   t.equal(await first.exit, 0)
   await t.rejects(get(`http://127.0.0.1:${port}/v1/auth/status`))
 
-  const began = Date.now()
+  const startedAt = Date.now()
   const second = start(t, ['up'], env)
   await second.until('client.connected')
-  t.comment(`second start: ${Date.now() - began} ms`)
+  t.comment(`second start: ${Date.now() - startedAt} ms`)
   t.equal(second.count('agent.enrolled'), 0)
   t.equal(await get(`http://127.0.0.1:${port}/v1/auth/status`), '{"onboarding_required":true}')
   second.signal('SIGTERM')

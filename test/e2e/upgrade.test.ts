@@ -12,20 +12,20 @@ import { start } from '../support/process.ts'
 import { startAgent, type TestCluster, testCluster, token } from '../support/test-cluster.ts'
 import { get, startWebServer } from '../support/web.ts'
 
-const today: readonly PluginStore[] = [
+const current: readonly PluginStore[] = [
   kernelStore,
   ...(await Promise.all(Object.values(builtin).map(async load => (await load()).default)))
 ]
 
 /** The plugins as in the first release: each with its first migration only. */
-const first = today.map(
+const firstRelease = current.map(
   ({ name, store }): PluginStore => ({
     name,
     ...(store && { store: { ...store, migrations: (store.migrations ?? []).slice(0, 1) } })
   })
 )
 
-const later = today.flatMap(({ name, store }) =>
+const laterMigrations = current.flatMap(({ name, store }) =>
   (store?.migrations ?? []).slice(1).map(migration => `${name}/${migration.name}`)
 )
 
@@ -36,9 +36,9 @@ const columns = (db: Database.Database, schema: string, table: string): string[]
     .map(({ name }) => name)
 
 /** Rewrites the store of a stopped server as the first release would have written it. */
-async function takeBack(dir: string): Promise<void> {
+async function downgrade(dir: string): Promise<void> {
   const [store, old] = [join(dir, 'sluice.db'), join(dir, 'first.db')]
-  await (await openStore(old, first)).close()
+  await (await openStore(old, firstRelease)).close()
   const db = new Database(old)
   db.prepare('attach ? as newer').run(store)
   const tables = db
@@ -90,7 +90,7 @@ async function bytesOut(cluster: TestCluster, rule: string, connections: number)
   }
 }
 
-async function inhabited(t: Test) {
+async function openClusterWithData(t: Test) {
   const cluster = await testCluster(t)
   const paris = await startAgent(t, cluster, 'paris')
   const [target, port] = [await startWebServer(t), await freePort()]
@@ -104,18 +104,18 @@ async function inhabited(t: Test) {
     })
   const { rule_id: rule } = await push(port)
   await get(`http://127.0.0.1:${port}/`)
-  return { on: cluster, paris, port, ann: issued.token, rule, push, bytes: await bytesOut(cluster, rule, 1) }
+  return { cluster, paris, port, ann: issued.token, rule, push, bytes: await bytesOut(cluster, rule, 1) }
 }
 
 t.test('a start migrates a store of the first release', { timeout: 200_000 }, async t => {
-  t.not(later.length, 0)
-  const { on: cluster, paris, port, ann, rule, push, bytes } = await inhabited(t)
+  t.not(laterMigrations.length, 0)
+  const { cluster, paris, port, ann, rule, push, bytes } = await openClusterWithData(t)
   const dir = join(cluster.dir, 'server')
   await stop(cluster)
-  await takeBack(dir)
+  await downgrade(dir)
   t.notOk(
-    migrationsOf(dir).some(name => later.includes(name)),
-    'nothing of today is left in it'
+    migrationsOf(dir).some(name => laterMigrations.includes(name)),
+    'it has no later migration'
   )
 
   const seen = paris.agent.events.length
@@ -123,20 +123,20 @@ t.test('a start migrates a store of the first release', { timeout: 200_000 }, as
   await paris.agent.until('control.connected', undefined, seen)
 
   t.same(
-    later.filter(name => !migrationsOf(dir).includes(name)),
+    laterMigrations.filter(name => !migrationsOf(dir).includes(name)),
     [],
     'every migration has run'
   )
   t.match(await api(cluster, '/users/ann'), { user_id: 'ann', display_name: 'Ann' })
   const me = await fetch(`${cluster.origin}/v1/users/me`, { headers: { authorization: `Bearer ${ann}` } })
-  t.match(await me.json(), { user_id: 'ann' }, 'her token holds')
+  t.match(await me.json(), { user_id: 'ann' }, 'her token is still valid')
   t.match(await api(cluster, `/rules/${rule}`), { state: 'active', listen_port: port })
   t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
   t.ok(bytes > 0)
-  t.equal(await bytesOut(cluster, rule, 2), 2 * bytes, 'counters go on from what was booked')
+  t.equal(await bytesOut(cluster, rule, 2), 2 * bytes, 'counters continue from the committed values')
   const next = await freePort()
   await push(next)
-  t.match(await get(`http://127.0.0.1:${next}/`), /hello/, 'and it takes new ones')
+  t.match(await get(`http://127.0.0.1:${next}/`), /hello/, 'and new rules are accepted')
 })
 
 t.test('an older build refuses a newer store and does not change it', async t => {
@@ -147,7 +147,7 @@ t.test('an older build refuses a newer store and does not change it', async t =>
   mkdirSync(copy, { mode: 0o700 })
   cpSync(join(dir, 'sluice.db'), join(copy, 'sluice.db'))
 
-  await t.rejects(openStore(join(copy, 'sluice.db'), first), {
+  await t.rejects(openStore(join(copy, 'sluice.db'), firstRelease), {
     errorCode: { code: 'startup.schema_version_too_new', exit: 78 },
     message: /the database has schema 2, this build knows 1; start the newer build again/
   })

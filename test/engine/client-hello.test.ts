@@ -121,29 +121,29 @@ t.test('the host name is found among other entries and other extensions', async 
 
 t.test('anything but a ClientHello is recognized as early as possible', async t => {
   const hello = buildHello({})
-  const not = (bytes: Buffer, why: string) => t.equal(parseClientHello(bytes), 'not-tls', why)
-  not(Buffer.from('G'), 'the first letter of an HTTP request')
-  not(Buffer.of(22, 2), 'SSL 2')
-  not(Buffer.of(22, 3, 9), 'no such version')
-  not(Buffer.of(22, 3, 1, 0, 0), 'an empty record')
-  not(Buffer.of(22, 3, 1, 0x40, 1), 'a record that is too long')
-  not(Buffer.of(22, 3, 1, 0, 9, 2), 'a server hello')
-  not(Buffer.of(22, 3, 1, 0, 9, 1, 1, 0, 0), 'a hello of 64 KiB')
-  not(
+  const expectNotTls = (bytes: Buffer, why: string) => t.equal(parseClientHello(bytes), 'not-tls', why)
+  expectNotTls(Buffer.from('G'), 'the first letter of an HTTP request')
+  expectNotTls(Buffer.of(22, 2), 'SSL 2')
+  expectNotTls(Buffer.of(22, 3, 9), 'no such version')
+  expectNotTls(Buffer.of(22, 3, 1, 0, 0), 'an empty record')
+  expectNotTls(Buffer.of(22, 3, 1, 0x40, 1), 'a record that is too long')
+  expectNotTls(Buffer.of(22, 3, 1, 0, 9, 2), 'a server hello')
+  expectNotTls(Buffer.of(22, 3, 1, 0, 9, 1, 1, 0, 0), 'a hello of 64 KiB')
+  expectNotTls(
     Buffer.concat([splitIntoRecords(50, hello).subarray(0, 55), record(Buffer.of(1, 0), 21)]),
     'an alert in it'
   )
-  not(buildHello({ tail: 'more' }), 'bytes behind its extensions')
-  not(buildHello({ extensions: [Buffer.of(0, 0, 0)] }), 'half an extension')
-  not(
+  expectNotTls(buildHello({ tail: 'more' }), 'bytes behind its extensions')
+  expectNotTls(buildHello({ extensions: [Buffer.of(0, 0, 0)] }), 'half an extension')
+  expectNotTls(
     buildHello({ extensions: [extension(0, Buffer.of(0, 9, 0, 0, 1))] }),
     'a list that is longer than its extension'
   )
-  not(
+  expectNotTls(
     buildHello({ extensions: [extension(0, Buffer.of(0, 4, 0, 0, 9, 97))] }),
     'a name that is longer than its list'
   )
-  not(record(Buffer.of(1, 0, 0, 2, 3, 3)), 'a hello without anything')
+  expectNotTls(record(Buffer.of(1, 0, 0, 2, 3, 3)), 'a hello without anything')
   t.equal(parseClientHello(Buffer.alloc(0)), 'incomplete')
   const old = hello.subarray(0, 5 + 4 + 2 + 32 + 33 + 4 + 2) // TLS 1.0 allows hellos without extensions
   old.writeUInt16BE(old.length - 5, 3)

@@ -140,7 +140,7 @@ export async function openCaller(t: Test, port: number, host = '127.0.0.1'): Pro
   return socket
 }
 
-/** Returns all bytes until the peer's FIN; a reset throws. The socket can still write. */
+/** Returns all bytes until the FIN of the other side; a reset throws. The socket can still write. */
 export async function collect(socket: Socket): Promise<Buffer> {
   const chunks: Buffer[] = []
   socket.on('data', chunk => chunks.push(chunk)).resume()
@@ -148,7 +148,7 @@ export async function collect(socket: Socket): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Waits for the peer to end the connection. Reads and drops all bytes before. */
+/** Waits until the other side ends the connection. Reads and drops all bytes before. */
 export async function endOf(socket: Socket): Promise<'fin' | 'reset'> {
   if (socket.errored) return 'reset'
   socket.resume()
@@ -173,7 +173,7 @@ export async function until(condition: () => boolean): Promise<void> {
 }
 
 export const portCounters = ({ ports: [first] }: Counters) => {
-  if (!first) throw new TypeError('a rule has ports')
+  if (!first) throw new TypeError('the rule has no port')
   return first
 }
 

@@ -35,7 +35,7 @@ export function flood(socket: Socket): void {
   more()
 }
 
-/** Reads and drops everything. The returned call tells how many bytes were received so far. */
+/** Reads and drops everything. The returned function gives the number of bytes received so far. */
 export function countReceived(socket: Socket): () => number {
   let bytes = 0
   socket.on('data', chunk => {

@@ -8,9 +8,9 @@ import { nativeUnderTest } from './native-under-test.ts'
 
 const native = nativeUnderTest()
 
-/** Small exchanges, one after the other, until `over` is aborted. */
-async function exchange(caller: Socket, over: AbortSignal): Promise<void> {
-  while (!over.aborted) {
+/** Makes small exchanges, one after the other, until `stop` is aborted. */
+async function exchangeUntil(stop: AbortSignal, caller: Socket): Promise<void> {
+  while (!stop.aborted) {
     caller.write(randomBytes(64))
     await once(caller, 'data')
   }
@@ -23,13 +23,13 @@ t.test('5 MB', async t => {
   const rule = await ruleTo([await openTarget(t, echo)])
   await engine.open(rule)
   const bytes = randomBytes(5_000_000)
-  const over = new AbortController()
+  const stop = new AbortController()
   const exchanges: Promise<void>[] = []
-  for (let i = 0; i < 16; i++) exchanges.push(exchange(await openCaller(t, rule.from), over.signal))
+  for (let i = 0; i < 16; i++) exchanges.push(exchangeUntil(stop.signal, await openCaller(t, rule.from)))
   const caller = await openCaller(t, rule.from)
   caller.end(bytes)
   t.equal(sha256(await collect(caller)), sha256(bytes))
-  over.abort()
+  stop.abort()
   await Promise.all(exchanges)
   await engine.stop()
   process.send?.({ events: events.filter(({ kind }) => /^(splice|pipe)/.test(kind)) })

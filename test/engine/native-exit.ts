@@ -1,4 +1,4 @@
-// node native-exit.ts exit|throw|terminate|leave: a process, or a thread of it, that ends while a native engine has traffic.
+// node native-exit.ts exit|throw|terminate|leave: ends a process, or a thread of it, while a native engine has traffic.
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
@@ -49,7 +49,7 @@ async function openTraffic(from: number): Promise<void> {
   }
 }
 
-async function play(how: string | undefined): Promise<void> {
+async function run(how: string | undefined): Promise<void> {
   const server = createServer(socket => socket.on('error', () => {}).pipe(socket)).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const ports: Ports = { from: await freePort(), port: (server.address() as AddressInfo).port } // of a TCP server
@@ -70,7 +70,7 @@ async function play(how: string | undefined): Promise<void> {
   process.exit(0)
 }
 
-if (isMainThread) await play(process.argv[2])
+if (isMainThread) await run(process.argv[2])
 else {
   await openForwarder(workerData)
   parentPort?.once('message', () => process.exit(0))

@@ -50,7 +50,7 @@ const rows: readonly Row[] = [
   },
   { where: 'beside the published program', machine: x64, files: [published], expected: published },
   {
-    where: 'a broken build beside a whole one',
+    where: 'a broken build beside an intact one',
     machine: x64,
     files: [built, shipped('linux-x64')],
     broken: [built],

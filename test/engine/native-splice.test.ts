@@ -29,7 +29,7 @@ function run(openEngine: (options: EngineOptions) => Engine): void {
     const selected = () => fixture.events.filter(({ kind }) => kind === 'splice-selected').length
     return { ...fixture, rule, selected }
   }
-  async function carry(t: Test, port: number, size: number): Promise<void> {
+  async function transfer(t: Test, port: number, size: number): Promise<void> {
     const bytes = randomBytes(size)
     const caller = await openCaller(t, port)
     caller.end(bytes)
@@ -41,7 +41,7 @@ function run(openEngine: (options: EngineOptions) => Engine): void {
 
     t.equal(await exchange(await openCaller(t, rule.from), 'few bytes are copied'), 'few bytes are copied')
     t.equal(selected(), 0)
-    for (let i = 0; i < 3; i++) await carry(t, rule.from, 4_000_000)
+    for (let i = 0; i < 3; i++) await transfer(t, rule.from, 4_000_000)
 
     await until(() => selected() > 0)
     t.equal(selected(), 1)
@@ -53,7 +53,7 @@ function run(openEngine: (options: EngineOptions) => Engine): void {
     const { engine, rule, selected } = await open(t, {})
     engine.setBudget(1, { mark: 100_000_000, holdMs: 1_000 })
 
-    await carry(t, rule.from, 4_000_000)
+    await transfer(t, rule.from, 4_000_000)
 
     await until(() => selected() === 1)
   })
@@ -63,7 +63,7 @@ function run(openEngine: (options: EngineOptions) => Engine): void {
     const slow = await open(t, {})
     slow.engine.setMeter(1, limited({ bytesIn: rate(1e9, 1e9), bytesOut: rate(1e9, 1e9) }))
 
-    for (const { rule } of [off, slow]) await carry(t, rule.from, 4_000_000)
+    for (const { rule } of [off, slow]) await transfer(t, rule.from, 4_000_000)
 
     for (const { engine, selected } of [off, slow]) {
       await until(() => meterCounters(engine, 1).active === 0)
@@ -71,7 +71,7 @@ function run(openEngine: (options: EngineOptions) => Engine): void {
     }
   })
 
-  t.test('a rate that is set and lifted during a spliced transfer is kept and loses no byte', async t => {
+  t.test('a rate that is set and lifted during a spliced transfer applies and loses no byte', async t => {
     const { engine, rule, selected } = await open(t, {}, flood)
     const bytes = countReceived(await openCaller(t, rule.from))
     await until(() => selected() === 1 && bytes() > 10_000_000)
@@ -84,20 +84,20 @@ function run(openEngine: (options: EngineOptions) => Engine): void {
     const tookMs = performance.now() - beganAt
     engine.setMeter(1, unlimited)
 
-    // What was in the pipe when the rate came had been let through before.
+    // Bytes in the pipe when the rate was set had already passed the meter.
     t.ok(
       slowBytes > 500_000 && slowBytes < 1_000 * tookMs + 50_000 + 2 ** 20,
       `${slowBytes} bytes in ${tookMs} ms`
     )
-    const free = bytes()
-    await until(() => bytes() > free + 20_000_000)
+    const atLift = bytes()
+    await until(() => bytes() > atLift + 20_000_000)
   })
 
   t.test('with one thread or four, all bytes of each connection arrive', async t => {
     for (const threads of [1, 4]) {
       const { engine, rule } = await open(t, { threads })
 
-      await Promise.all(Array.from({ length: 40 }, () => carry(t, rule.from, 300_000)))
+      await Promise.all(Array.from({ length: 40 }, () => transfer(t, rule.from, 300_000)))
 
       await until(() => meterCounters(engine, 1).active === 0)
       t.match(engine.sample().rules, [

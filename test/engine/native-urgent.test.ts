@@ -23,7 +23,7 @@ else
     const { LD_PRELOAD: _, ...env } = process.env
     const caller = spawn(program, [String(rule.from)], { env, stdio: ['pipe', 'pipe', 'inherit'] })
     t.teardown(() => caller.kill())
-    await once(caller.stdout, 'data') // all of it is there before there is a target
+    await once(caller.stdout, 'data') // all bytes are sent before the target is dialed
 
     await until(() => events.some(({ kind }) => kind === 'resolve'))
     for (const event of events)

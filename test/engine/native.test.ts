@@ -1,4 +1,4 @@
-// The native engine plays every case that the portable one plays; there is no list of exceptions.
+// The native engine passes every case that the portable one passes; there is no list of exceptions.
 import t from 'tap'
 import { cases, udpCases } from './cases.ts'
 import { nativeUnderTest } from './native-under-test.ts'
@@ -6,5 +6,5 @@ import { nativeUnderTest } from './native-under-test.ts'
 const native = nativeUnderTest()
 if (!native.ok) t.plan(0, native.reason)
 else
-  for (const [behaviour, play] of Object.entries({ ...cases, ...udpCases }))
-    t.test(behaviour, t => play(t, native.openEngine))
+  for (const [behaviour, run] of Object.entries({ ...cases, ...udpCases }))
+    t.test(behaviour, t => run(t, native.openEngine))

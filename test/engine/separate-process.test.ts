@@ -14,8 +14,8 @@ const descriptorLimit = 160
 async function openInProcess(t: Test, engine: string): Promise<{ child: ChildProcess; port: number }> {
   const port = await freePort()
   const target = await openTarget(t, echo)
-  const run = `ulimit -n ${descriptorLimit} && exec "$0" "$@"`
-  const child = spawn('sh', ['-c', run, process.execPath, file, `${port}`, `${target}`, engine], {
+  const command = `ulimit -n ${descriptorLimit} && exec "$0" "$@"`
+  const child = spawn('sh', ['-c', command, process.execPath, file, `${port}`, `${target}`, engine], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc']
   })
   t.teardown(() => child.kill('SIGKILL'))
@@ -65,23 +65,23 @@ for (const engine of engines) {
     async t => {
       const { child, port } = await openInProcess(t, engine)
       const request = 'x'.repeat(5_000)
-      const converse = async () => {
+      const exchangeOnce = async () => {
         const caller = await openCaller(t, port)
         caller.write(request)
         const reply = await once(caller, 'data')
         caller.destroy()
         return reply
       }
-      const settled = async () => {
+      const stateWithoutConnections = async () => {
         for (let state = await stateOf(child); ; state = await stateOf(child))
           if (state.counters?.ports[0]?.active === 0) return state
       }
-      await converse()
-      const before = await settled()
+      await exchangeOnce()
+      const before = await stateWithoutConnections()
 
-      for (let i = 0; i < 300; i++) await converse()
+      for (let i = 0; i < 300; i++) await exchangeOnce()
 
-      const { counters, meters, descriptors, resources } = await settled()
+      const { counters, meters, descriptors, resources } = await stateWithoutConnections()
       t.equal(counters?.connectionsTotal, 301)
       t.match(meters, [{ active: 0 }, { active: 0 }])
       t.ok((meters[1]?.throttledMs ?? 0) > 0)

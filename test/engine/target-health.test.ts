@@ -4,8 +4,8 @@ import { zeroCounters } from '../../agent/portable-engine/counters.ts'
 import { type Attempt, TargetHealth } from '../../agent/portable-engine/target-health.ts'
 import { ruleTo } from './engine-fixture.ts'
 
-/** The health of a rule's targets, with a fake clock. */
-async function open(targetCount = 2) {
+/** Opens the health of a rule's targets, with a fake clock. */
+async function openHealth(targetCount = 2) {
   const rule = await ruleTo(Array.from({ length: targetCount }, () => 9))
   const { targets } = zeroCounters(rule)
   const events: EngineEvent[] = []
@@ -26,13 +26,13 @@ async function open(targetCount = 2) {
     events,
     health,
     begin,
-    pass(ms: number) {
+    advance(ms: number) {
       nowMs += ms
     },
     fail(times: number, index = 0) {
       for (let i = 0; i < times; i++) health.probe(index).failed('refused')
     },
-    /** The targets that would be tried now. */
+    /** Returns the targets that would be tried now, in order. */
     order(): number[] {
       const attempts = [...health.attempts()]
       for (const attempt of attempts) attempt.abandoned()
@@ -42,7 +42,7 @@ async function open(targetCount = 2) {
 }
 
 t.test('targets are tried in order; after three failures in a row a target is skipped', async t => {
-  const { order, fail, health, targets, events } = await open()
+  const { order, fail, health, targets, events } = await openHealth()
 
   fail(2)
   t.same(order(), [0, 1])
@@ -63,36 +63,36 @@ t.test('targets are tried in order; after three failures in a row a target is sk
 })
 
 t.test('three failures spread over more than 30 seconds do not fail a target', async t => {
-  const { order, fail, pass, targets } = await open()
+  const { order, fail, advance, targets } = await openHealth()
 
   fail(2)
-  pass(30_001)
+  advance(30_001)
   fail(1)
   t.same(order(), [0, 1])
   t.match(targets, [{ health: 'unknown', consecutiveFailures: 3 }])
-  pass(1_000)
+  advance(1_000)
   fail(1)
   t.same(order(), [0, 1])
-  pass(29_000)
+  advance(29_000)
   fail(1)
 
   t.same(order(), [1])
 })
 
 t.test('ten seconds after its last failure one attempt may try a failed target', async t => {
-  const { order, fail, pass, begin } = await open()
+  const { order, fail, advance, begin } = await openHealth()
   fail(3)
-  pass(9_999)
+  advance(9_999)
   t.same(order(), [1])
-  pass(1)
+  advance(1)
 
   const attempt = begin()
   t.equal(attempt.index, 0)
   t.same(order(), [1], 'one attempt at a time')
   attempt.failed('timeout')
-  pass(9_999)
+  advance(9_999)
   t.same(order(), [1])
-  pass(1)
+  advance(1)
   const other = begin()
   other.abandoned()
 
@@ -100,9 +100,9 @@ t.test('ten seconds after its last failure one attempt may try a failed target',
 })
 
 t.test('two successes in a row heal a failed target', async t => {
-  const { order, fail, pass, begin, targets, events } = await open()
+  const { order, fail, advance, begin, targets, events } = await openHealth()
   fail(3)
-  pass(10_000)
+  advance(10_000)
 
   begin().succeeded()
   t.match(targets, [{ health: 'failed', consecutiveFailures: 0 }])
@@ -117,12 +117,12 @@ t.test('two successes in a row heal a failed target', async t => {
 })
 
 t.test('one success does not heal a failed target', async t => {
-  const { order, fail, pass, begin } = await open()
+  const { order, fail, advance, begin } = await openHealth()
   fail(3)
-  pass(10_000)
+  advance(10_000)
   begin().succeeded()
   begin().failed('reset')
-  pass(10_000)
+  advance(10_000)
   begin().succeeded()
 
   begin().failed('reset')
@@ -130,7 +130,7 @@ t.test('one success does not heal a failed target', async t => {
 })
 
 t.test('when all targets have failed, all are tried in order', async t => {
-  const { order, fail, begin } = await open(3)
+  const { order, fail, begin } = await openHealth(3)
   for (const index of [0, 1, 2]) fail(3, index)
 
   const attempt = begin()

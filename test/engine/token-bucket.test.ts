@@ -11,7 +11,7 @@ interface Taken {
 }
 
 /** A bucket with a fake clock, and a record of the tokens taken from it. */
-function open(t: Test, rate: Rate | null) {
+function openBucket(t: Test, rate: Rate | null) {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   let nowMs = 0
@@ -28,11 +28,11 @@ function open(t: Test, rate: Rate | null) {
     bucket,
     taken,
     take,
-    pass(ms: number) {
+    advance(ms: number) {
       nowMs += ms
       mock.timers.tick(ms)
     },
-    /** Adds a waiter that always wants `want` more tokens. The returned call tells how many it has received. */
+    /** Adds a waiter that always wants `want` more tokens. The returned function gives the number received. */
     greedy(want: number): () => number {
       let got = 0
       const ask = () => {
@@ -44,7 +44,7 @@ function open(t: Test, rate: Rate | null) {
   }
 }
 
-/** How far the worst window exceeds perSec * t + burst. */
+/** Returns by how much the worst window exceeds perSec * t + burst. */
 function excess(taken: readonly Taken[], { perSec, burst }: Rate): number {
   let level = 0 // of a bucket that taken tokens fill and that leaks at the rate
   let atMs = 0
@@ -70,10 +70,10 @@ for (const rate of rates) {
   t.test(
     `no window gives more than ${rate.perSec} tokens per second plus a burst of ${rate.burst}`,
     async t => {
-      const { taken, greedy, pass } = open(t, rate)
+      const { taken, greedy, advance } = openBucket(t, rate)
       for (const want of [1, 700, 65_536]) greedy(want)
 
-      for (let i = 0; i < 2_000; i++) pass(randomInt(1, 8))
+      for (let i = 0; i < 2_000; i++) advance(randomInt(1, 8))
 
       t.ok(excess(taken, rate) <= 0.001, `${excess(taken, rate)} above`)
     }
@@ -81,25 +81,25 @@ for (const rate of rates) {
 }
 
 t.test('after the burst the full rate is used, even when timers fire late', async t => {
-  const { taken, greedy, pass } = open(t, { perSec: 1_000_000, burst: 100_000 })
+  const { taken, greedy, advance } = openBucket(t, { perSec: 1_000_000, burst: 100_000 })
   for (let i = 0; i < 10; i++) greedy(65_536)
   const spent = () => taken.reduce((sum, { tokens }) => sum + tokens, 0)
-  pass(1_000)
+  advance(1_000)
   const before = spent()
 
-  for (let i = 0; i < 125; i++) pass(40)
+  for (let i = 0; i < 125; i++) advance(40)
 
   const share = (spent() - before) / 5_000_000
   t.ok(share > 0.95 && share <= 1.02, `${share} of the rate`)
 })
 
 t.test('waiters are served in turn, and nobody overtakes them', async t => {
-  const { greedy, pass, take } = open(t, { perSec: 1_000_000, burst: 50_000 })
+  const { greedy, advance, take } = openBucket(t, { perSec: 1_000_000, burst: 50_000 })
   const all = Array.from({ length: 7 }, () => greedy(65_536))
 
   let overtaken = 0
   for (let i = 0; i < 700; i++) {
-    pass(10)
+    advance(10)
     overtaken += take(1, newcomer)
   }
 
@@ -113,23 +113,23 @@ t.test('waiters are served in turn, and nobody overtakes them', async t => {
 const newcomer: Retry = () => {}
 
 t.test('a new rate applies to waiters at once, and a bucket never exceeds its burst', async t => {
-  const { bucket, greedy, pass } = open(t, { perSec: 1_000, burst: 1_000 })
+  const { bucket, greedy, advance } = openBucket(t, { perSec: 1_000, burst: 1_000 })
   const got = greedy(100)
   t.equal(got(), 1_000)
 
   bucket.setRate({ perSec: 1_000_000, burst: 10_000 })
-  for (let i = 0; i < 20; i++) pass(5)
+  for (let i = 0; i < 20; i++) advance(5)
   t.ok(got() > 50_000)
   bucket.setRate({ perSec: 0, burst: 10 })
   const stopped = got()
-  pass(60_000)
+  advance(60_000)
   t.ok(got() <= stopped + 10)
   t.ok(bucket.waitedMs() > 59_000)
   t.notOk(bucket.has(11))
 })
 
 t.test('without a rate everything passes, and lifting it calls the waiters', async t => {
-  const { bucket, take } = open(t, { perSec: 1, burst: 1 })
+  const { bucket, take } = openBucket(t, { perSec: 1, burst: 1 })
   let called = 0
   const waiter = () => void called++
   t.equal(take(1, waiter), 1)
@@ -143,14 +143,14 @@ t.test('without a rate everything passes, and lifting it calls the waiters', asy
 })
 
 t.test('a waiter that has left the queue is not called', async t => {
-  const { bucket, take, pass } = open(t, { perSec: 10, burst: 1 })
+  const { bucket, take, advance } = openBucket(t, { perSec: 10, burst: 1 })
   const waiter = () => t.fail('called after it left the queue')
   take(1, waiter)
   t.equal(take(1, waiter), 0)
-  pass(50)
+  advance(50)
 
   bucket.dequeue(waiter)
 
-  pass(10_000)
+  advance(10_000)
   t.equal(bucket.waitedMs(), 50)
 })

@@ -1,4 +1,4 @@
-// Errors that stop a boot, and the plugins that they name.
+// Errors that stop a boot name the plugin at fault.
 import { Migration } from '@mikro-orm/migrations'
 import { asFunction } from 'awilix'
 import t, { type Test } from 'tap'
@@ -12,11 +12,11 @@ import { type LogLine, recordLog, testServer } from '../../kit/test-server.ts'
 import control from '../../plugins/control/plugin.ts'
 import http from '../../plugins/http/plugin.ts'
 import { Echo } from '../support/echo.ts'
-import { machineTime } from '../support/machine-time.ts'
+import { fakeTimers } from '../support/fake-timers.ts'
 
 const base = { version: '1.0.0', kernel: '^1.0.0' }
 
-const up = (
+const bootWith = (
   t: Test,
   plugins: readonly Plugin[],
   keys: object = {},
@@ -63,17 +63,17 @@ t.test('conflicting plugins stop the boot and are named', async t => {
     [
       'range',
       [a, definePlugin({ ...base, name: 'b', needs: { a: '^2.0.0' } })],
-      /b 1\.0\.0 needs a \^2\.0\.0, found 1\.0\.0: .* takes 1\.0\.0, as \^1\.0\.0 does, or a \^2\.0\.0/
+      /b 1\.0\.0 needs a \^2\.0\.0, found 1\.0\.0: .* supports 1\.0\.0, or install a \^2\.0\.0/
     ],
     [
       'contract',
       [definePlugin({ ...base, name: 'old', kernel: '^0.9.0' })],
-      /old 1\.0\.0 needs sluice with kernel \^0\.9\.0, found 1\.0\.0: .* or sluice with kernel \^0\.9\.0/
+      /old 1\.0\.0 needs sluice with kernel \^0\.9\.0, found 1\.0\.0: .* or install sluice with kernel \^0\.9\.0/
     ],
     [
       'no range',
       [a, definePlugin({ ...base, name: 'b', needs: { a: 'latest' } })],
-      /b 1\.0\.0 needs a latest, which is no range of versions; write it like \^1\.0\.0/
+      /b 1\.0\.0 needs a latest, which is not a version range; write it like \^1\.0\.0/
     ],
     ['manifest', [definePlugin({ ...base, name: 'Bad_Name' })], /Bad_Name: manifest \/name/],
     [
@@ -151,7 +151,8 @@ t.test('conflicting plugins stop the boot and are named', async t => {
       /plugin a did not start: no luck/
     ]
   ]
-  for (const [name, plugins, problem] of table) await t.rejects(up(t, plugins), { message: problem }, name)
+  for (const [name, plugins, problem] of table)
+    await t.rejects(bootWith(t, plugins), { message: problem }, name)
 })
 
 t.test('two plugins cannot fill a slot with the same key', async t => {
@@ -166,7 +167,7 @@ t.test('two plugins cannot fill a slot with the same key', async t => {
   })
   const twin = (name: string) => definePlugin({ ...base, name, needs, fills: [placeSlot.fill('x')] })
 
-  await t.rejects(up(t, [owner, twin('one'), twin('two')]), {
+  await t.rejects(bootWith(t, [owner, twin('one'), twin('two')]), {
     message: /owner\.place x is claimed by one and two/
   })
 })
@@ -175,10 +176,10 @@ t.test('all problems of the configuration are reported together, with the neares
   const tuned = definePlugin({ ...base, name: 'tuned', config: Type.Object({ knob: Type.Integer() }) })
   const keys = { contol_listen: 'x', log_format: 'xml', operator_token: 'short' }
 
-  await t.rejects(up(t, [tuned], keys, { tuned: { knbo: 9 } }), {
+  await t.rejects(bootWith(t, [tuned], keys, { tuned: { knbo: 9 } }), {
     errorCode: { code: 'startup.config_invalid', exit: 78 },
     message:
-      /(?=[\s\S]*contol_listen is no key; did you mean control_listen\?)(?=[\s\S]*log_format)(?=[\s\S]*operator_token)(?=[\s\S]*plugins\.tuned\.knbo is no key; did you mean knob\?)/
+      /(?=[\s\S]*unknown key contol_listen; did you mean control_listen\?)(?=[\s\S]*log_format)(?=[\s\S]*operator_token)(?=[\s\S]*unknown key plugins\.tuned\.knbo; did you mean knob\?)/
   })
 })
 
@@ -192,8 +193,8 @@ t.test('a plugin gets its section with defaults, and its own keys', async t => {
     start: async ({ deps: { config } }) => void seen.push(config)
   })
 
-  await (await up(t, [tuned], { tuned_secs: 5 })).stop()
-  await (await up(t, [tuned], {}, { tuned: { knob: 9 } })).stop()
+  await (await bootWith(t, [tuned], { tuned_secs: 5 })).stop()
+  await (await bootWith(t, [tuned], {}, { tuned: { knob: 9 } })).stop()
 
   t.same(seen, [
     { knob: 7, tuned_secs: 5 },
@@ -221,25 +222,27 @@ t.test('resources are released in reverse order, also when a later plugin fails 
     }
   })
 
-  await t.rejects(up(t, [good('a'), good('b', { a: '^1.0.0' }), bad]))
+  await t.rejects(bootWith(t, [good('a'), good('b', { a: '^1.0.0' }), bad]))
 
   t.same(order, ['b', 'a'])
 })
 
 t.test('exactly one plugin fills the slots of HTTP host and control stream', async t => {
-  const rest = { sections: {}, dataDir: t.testdir(), version: '2.0.0', log: recordLog([]) }
+  const options = { sections: {}, dataDir: t.testdir(), version: '2.0.0', log: recordLog([]) }
   for (const [slot, host, other] of [
     ['kernel.host', http, control],
     ['kernel.control', control, http]
   ] as const) {
     const rival = definePlugin({ ...base, name: 'rival', fills: host.fills ?? [] })
-    const none = boot({ plugins: [other], keys: {}, ...rest })
+    const none = boot({ plugins: [other], keys: {}, ...options })
 
     await t.rejects(none, {
       errorCode: { code: 'startup.config_invalid' },
       message: `no plugin fills ${slot}, and a server needs one; enable it`
     })
-    await t.rejects(up(t, [rival]), { message: `${host.name} and rival both fill ${slot}; disable one` })
+    await t.rejects(bootWith(t, [rival]), {
+      message: `${host.name} and rival both fill ${slot}; disable one`
+    })
   }
 })
 
@@ -264,47 +267,47 @@ t.test('a slot value that needs services cannot be read before they exist', asyn
 })
 
 t.test('a start that hangs is named', async t => {
-  const begun = Promise.withResolvers<void>()
+  const started = Promise.withResolvers<void>()
   const start = (): Promise<void> => {
-    begun.resolve()
+    started.resolve()
     return new Promise(() => {})
   }
-  const time = machineTime(t)
-  const failed = t.rejects(up(t, [definePlugin({ ...base, name: 'hung', start })]), {
+  const timers = fakeTimers(t)
+  const failed = t.rejects(bootWith(t, [definePlugin({ ...base, name: 'hung', start })]), {
     message: 'plugin hung did not start: start took more than 10 s'
   })
-  await begun.promise
+  await started.promise
 
-  time.pass(10)
+  timers.advance(10)
 
   await failed
 })
 
 t.test('a release that hangs or fails is named, and the other releases run', async t => {
-  const begun = Promise.withResolvers<void>()
+  const started = Promise.withResolvers<void>()
   const released: string[] = []
-  const named = (name: string, release: () => void | Promise<void>) =>
+  const releasing = (name: string, release: () => void | Promise<void>) =>
     definePlugin({ ...base, name, start: async ({ defer }) => defer(release) })
   const hang = (): Promise<void> => {
-    begun.resolve()
+    started.resolve()
     return new Promise(() => {})
   }
   const fail = (): void => {
     throw new Error('no way back')
   }
   const { stop } = await testServer(t, {
-    plugins: [named('a', () => void released.push('a')), named('b', fail), named('c', hang)]
+    plugins: [releasing('a', () => void released.push('a')), releasing('b', fail), releasing('c', hang)]
   })
-  const time = machineTime(t)
+  const timers = fakeTimers(t)
   const stopping = t.rejects(stop(), {
     errors: [
       { message: 'plugin c did not stop: a release took more than 10 s' },
       { message: 'plugin b did not stop: no way back' }
     ]
   })
-  await begun.promise
+  await started.promise
 
-  time.pass(10)
+  timers.advance(10)
 
   await stopping
   t.same(released, ['a'])
@@ -323,7 +326,9 @@ t.test('a plugin that fails to start is named, even if another one cannot be rel
     start: () => Promise.reject(new Error('not today'))
   })
   const lines: LogLine[] = []
-  await t.rejects(up(t, [defers, fails], {}, {}, lines), { message: 'plugin fails did not start: not today' })
+  await t.rejects(bootWith(t, [defers, fails], {}, {}, lines), {
+    message: 'plugin fails did not start: not today'
+  })
   t.match(lines, [{ event: 'server.not_released', message: 'plugin defers did not stop: no way back' }])
 })
 
@@ -355,14 +360,14 @@ t.test('an error while creating a slot value names the filling plugin, not the r
     ]
   })
 
-  await t.rejects(up(t, [owner, rowdy]), {
+  await t.rejects(bootWith(t, [owner, rowdy]), {
     errorCode: { code: 'startup.plugin_failed' },
     message: 'plugin rowdy cannot fill owner.place: no such place'
   })
 })
 
 t.test('a migration that fails is named, and the database is unchanged', async t => {
-  const asking = (sql: string) =>
+  const migrationWith = (sql: string) =>
     class extends Migration {
       override up(): void {
         this.addSql(sql)
@@ -375,8 +380,8 @@ t.test('a migration that fails is named, and the database is unchanged', async t
       store: {
         entities: [],
         migrations: [
-          { name: '0001-good', class: asking('create table "acme" ("id" int not null primary key)') },
-          { name: '0002-more', class: asking(second) }
+          { name: '0001-good', class: migrationWith('create table "acme" ("id" int not null primary key)') },
+          { name: '0002-more', class: migrationWith(second) }
         ]
       }
     })

@@ -20,11 +20,11 @@ const push = defineCommand({
 })
 
 t.test('arguments are converted to the types of the schema', async t => {
-  const seen: unknown[] = []
+  const parsed: unknown[] = []
   const program = openProgram(
     '2.0.0',
     [push],
-    async (command, args) => void seen.push(convertArgs(command.args, args))
+    async (command, args) => void parsed.push(convertArgs(command.args, args))
   )
 
   await program.parseAsync(
@@ -44,7 +44,7 @@ t.test('arguments are converted to the types of the schema', async t => {
     { from: 'user' }
   )
 
-  t.same(seen, [
+  t.same(parsed, [
     { client: 'paris', listen: 443, targets: ['a:1', 'b:2'], prefer_ipv6: true, ack_timeout_secs: 9 }
   ])
 })
@@ -75,16 +75,16 @@ t.test('a table has one line for each row, and escapes control characters', asyn
 })
 
 t.test('with --output json, standard output has only the data', async t => {
-  const [out, aside]: [string[], string[]] = [[], []]
+  const [out, messages]: [string[], string[]] = [[], []]
   const print = openPrint(
     'json',
     text => out.push(text),
-    text => aside.push(text)
+    text => messages.push(text)
   )
 
-  print.line('a word')
+  print.line('a message')
   print.data({ a: 1 })
 
   t.same(JSON.parse(out.join('')), { a: 1 })
-  t.same(aside, ['a word'])
+  t.same(messages, ['a message'])
 })

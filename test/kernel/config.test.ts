@@ -66,8 +66,8 @@ t.test('all problems are reported, and a misspelt key with the nearest name', as
 
   t.equal(problems.length, 5)
   t.match(problems.join('\n'), /plugins\.x\.level must be one of info, warn/)
-  t.match(problems.join('\n'), /plugins\.x\.prot is no key; did you mean port\?/)
-  t.match(problems.join('\n'), /plugins\.x\.wholly_else is no key(\n|$)/)
+  t.match(problems.join('\n'), /unknown key plugins\.x\.prot; did you mean port\?/)
+  t.match(problems.join('\n'), /unknown key plugins\.x\.wholly_else(\n|$)/)
   t.match(problems.join('\n'), /plugins\.x\.port must be >= 1/)
   t.match(problems.join('\n'), /plugins\.x\.is_on must be boolean/)
   t.throws(() => throwProblems(problems), {

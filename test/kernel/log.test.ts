@@ -6,12 +6,12 @@ import t from 'tap'
 
 const formats = ['json', 'pretty'] as const
 
-/** A process that runs `text` with a `log`; its standard error is a pipe, or what `path` names. */
-function logging(format: (typeof formats)[number], text: string, path?: string) {
+/** Starts a process that runs `code` with a `log`. Its standard error is a pipe, or the file at `path`. */
+function startLogging(format: (typeof formats)[number], code: string, path?: string) {
   const script = `
     import { openLog } from ${JSON.stringify(import.meta.resolve('../../kernel/base/log.ts'))}
     const log = await openLog({ level: 'info', format: '${format}' })
-    ${text}`
+    ${code}`
   const child = spawn(process.execPath, ['--expose-gc', '--input-type=module', '-e', script], {
     stdio: ['pipe', 'pipe', path === undefined ? 'pipe' : openSync(path, 'w')]
   })
@@ -24,43 +24,43 @@ function logging(format: (typeof formats)[number], text: string, path?: string) 
 
 t.test('lines are written before a crash, an exit or a blocked event loop', async t => {
   for (const format of formats) {
-    const killed = logging(
+    const killed = startLogging(
       format,
       `for (let i = 0; i < 100; i++) log.info('test.line', 'number ' + i)
       process.kill(process.pid, 'SIGKILL')`
     )
-    const said = await killed.stderr()
-    t.equal(said.match(/test\.line/g)?.length, 100, format)
-    t.match(said, 'number 99')
+    const output = await killed.stderr()
+    t.equal(output.match(/test\.line/g)?.length, 100, format)
+    t.match(output, 'number 99')
   }
 })
 
 t.test('a full disk or a closed pipe does not end the process', async t => {
   for (const format of formats) {
-    const full = logging(
+    const full = startLogging(
       format,
       `for (let i = 0; i < 3; i++) log.info('test.line', 'lost')
-      setImmediate(() => console.log('goes on'))`,
+      setImmediate(() => console.log('still running'))`,
       '/dev/full'
     )
-    t.match(await full.stdout(), 'goes on', `${format}, a full disk`)
+    t.match(await full.stdout(), 'still running', `${format}, a full disk`)
 
-    const gone = logging(
+    const closed = startLogging(
       format,
-      `await new Promise(go => process.stdin.once('end', go).resume())
+      `await new Promise(resolve => process.stdin.once('end', resolve).resume())
       for (let i = 0; i < 3; i++) log.info('test.line', 'lost')
-      setImmediate(() => console.log('goes on'))`
+      setImmediate(() => console.log('still running'))`
     )
-    gone.child.stderr?.destroy()
-    gone.child.stdin?.end()
-    t.match(await gone.stdout(), 'goes on', `${format}, a closed pipe`)
+    closed.child.stderr?.destroy()
+    closed.child.stdin?.end()
+    t.match(await closed.stdout(), 'still running', `${format}, a closed pipe`)
   }
 })
 
 t.test('lines that cannot be written do not use unbounded memory', async t => {
   const mib = 1 << 20
   for (const format of formats) {
-    const full = logging(
+    const full = startLogging(
       format,
       `const used = () => (gc(), process.memoryUsage().heapUsed)
       const before = used()
@@ -77,7 +77,7 @@ t.test('all lines are written after the disk was full for a while', async t => {
   const dir = t.testdir()
   for (const format of formats) {
     const path = join(dir, format)
-    const held = logging(
+    const limited = startLogging(
       format,
       `import { spawnSync } from 'node:child_process'
       const limit = bytes => spawnSync('prlimit', ['--pid', process.pid, '--fsize=' + bytes + ':']).status
@@ -88,9 +88,9 @@ t.test('all lines are written after the disk was full for a while', async t => {
       log.info('test.after', 'there is room')`,
       path
     )
-    if ((await held.stdout()) !== '') return t.plan(0, 'prlimit (util-linux) is not here')
-    const said = readFileSync(path, 'utf8')
-    t.equal(said.match(/test\.line/g)?.length, 100, format)
-    t.match(said, 'there is room')
+    if ((await limited.stdout()) !== '') return t.plan(0, 'prlimit (util-linux) is not installed')
+    const output = readFileSync(path, 'utf8')
+    t.equal(output.match(/test\.line/g)?.length, 100, format)
+    t.match(output, 'there is room')
   }
 })

@@ -13,7 +13,7 @@ import { testAgent } from '../../kit/public.ts'
 import { operatorToken, testServer } from '../../kit/test-server.ts'
 import { removalSlot, rowFieldSlot } from '../../plugins/users/exports.ts'
 import { Echo } from '../support/echo.ts'
-import { machineTime } from '../support/machine-time.ts'
+import { fakeTimers } from '../support/fake-timers.ts'
 
 const run = promisify(execFile)
 
@@ -29,12 +29,12 @@ const get = (path: string, run: () => Promise<{ ok: boolean }>) =>
     run: (_deps: Kernel) => run()
   })
 
-let hung = (): void => {} // told when it begins to hang
+let onHang = (): void => {} // called when a call begins to hang
 const hang = (): Promise<never> => {
-  hung()
+  onHang()
   return new Promise(() => {})
 }
-const hanging = () => new Promise<void>(resolve => (hung = resolve))
+const untilHanging = () => new Promise<void>(resolve => (onHang = resolve))
 
 const rowdy = definePlugin({
   name: 'rowdy',
@@ -45,7 +45,7 @@ const rowdy = definePlugin({
   handlers: [
     respond(Echo, async (_: PeerCall<Kernel>, body) => {
       if (body.text === 'hang') return hang()
-      throw new Error('no such word')
+      throw new Error('no such text')
     })
   ],
   routes: [
@@ -64,7 +64,7 @@ const rowdy = definePlugin({
       }
     }),
     metricsSlot.fill(async () => {
-      throw new Error('no such figure')
+      throw new Error('no such metric')
     })
   ]
 })
@@ -85,13 +85,13 @@ t.test('a route that throws gives 500 and a log line, and no other route is affe
 
 t.test('a route that hangs gives 500 and a log line after a minute, and delays no other route', async t => {
   const { call, log } = await testServer(t, { plugins: ['users', 'clients', rowdy] })
-  const begun = hanging()
-  const time = machineTime(t)
+  const hanging = untilHanging()
+  const timers = fakeTimers(t)
   const answer = call('GET', '/v1/hangs')
-  await begun
+  await hanging
   t.equal((await call('GET', '/v1/clients')).status, 200)
 
-  time.pass(60)
+  timers.advance(60)
 
   t.match(await answer, { status: 500, body: { error: { code: 'internal' } } })
   t.match(
@@ -103,8 +103,8 @@ t.test('a route that hangs gives 500 and a log line after a minute, and delays n
 t.test(
   'a slot function that hangs in a transaction is named and rolled back, and its later writes fail',
   async t => {
-    const [called, going] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    let late: Promise<unknown> = going.promise
+    const [called, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let late: Promise<unknown> = resumed.promise
     const slow = definePlugin({
       name: 'slow',
       version: '1.0.0',
@@ -113,7 +113,7 @@ t.test(
       fills: [
         removalSlot.fill({
           remove(user, em) {
-            late = going.promise.then(() => em.nativeUpdate(User, { id: user.id }, { displayName: 'Late' }))
+            late = resumed.promise.then(() => em.nativeUpdate(User, { id: user.id }, { displayName: 'Late' }))
             called.resolve()
             return late.then(() => ({ ids: [] }))
           }
@@ -121,12 +121,12 @@ t.test(
       ]
     })
     const { call, log } = await testServer(t, { plugins: ['users', slow] })
-    const time = machineTime(t)
+    const timers = fakeTimers(t)
     await call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
     const removing = call('DELETE', '/v1/users/ann')
     await called.promise
 
-    time.pass(15)
+    timers.advance(15)
 
     t.equal((await removing).status, 500)
     t.match(log.filter(({ event }) => event === 'request.failed').at(-1), {
@@ -137,7 +137,7 @@ t.test(
         error: /a transaction took more than 15 s, in users\.removing of slow/
       }
     })
-    going.resolve()
+    resumed.resolve()
     await t.rejects(late, /rolled back/)
     t.match(await call('GET', '/v1/users/ann'), { status: 200, body: { display_name: 'Ann' } })
     t.equal((await call('POST', '/v1/users', { user_id: 'bob', display_name: 'Bob' })).status, 201)
@@ -146,14 +146,14 @@ t.test(
 
 t.test('of nested slot functions that hang, the innermost is named', async t => {
   const [outer, inner] = ['outer', 'inner'].map(filled_by => ({ slot: 'a.b', filled_by }))
-  const time = machineTime(t)
+  const timers = fakeTimers(t)
   const failed = withTimeout(1, 'it', () =>
     attributed(outer as Attribution, async () => {
       await attributed(inner as Attribution, async () => {})
       await withTimeout(5, 'more', () => attributed(inner as Attribution, () => new Promise<void>(() => {})))
     })
   ).catch((error: unknown) => error)
-  time.pass(1)
+  timers.advance(1)
 
   t.match(await failed, { message: 'it took more than 1 s, in a.b of inner' })
   t.same(attributionOf(await failed), inner)
@@ -167,7 +167,7 @@ t.test('a hang is named, even if nothing else keeps the process alive', async t 
 })
 
 t.test('changes of a route after its error response are rolled back', async t => {
-  const [called, going] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [called, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let late: Promise<unknown> = Promise.resolve()
   const slow = definePlugin({
     name: 'slow',
@@ -183,7 +183,7 @@ t.test('changes of a route after its error response are rolled back', async t =>
         summary: 'Changes much later.',
         schema: () => ({ reply: Type.Object({}) }),
         async run(_deps: Kernel, { change }) {
-          late = going.promise.then(() =>
+          late = resumed.promise.then(() =>
             change({ kind: 'user', id: 'ann' }, em =>
               em.nativeUpdate(User, { id: 'ann' }, { displayName: 'Late' })
             )
@@ -196,16 +196,16 @@ t.test('changes of a route after its error response are rolled back', async t =>
     ]
   })
   const { call } = await testServer(t, { plugins: ['users', slow] })
-  const time = machineTime(t)
+  const timers = fakeTimers(t)
   await call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
   const changing = call('POST', '/v1/slow', {})
   await called.promise
-  time.pass(60)
+  timers.advance(60)
   t.equal((await changing).status, 500)
 
-  going.resolve()
+  resumed.resolve()
 
-  await t.rejects(late, /an error response was sent before/)
+  await t.rejects(late, /an error response was already sent/)
   t.match(await call('GET', '/v1/users/ann'), { body: { display_name: 'Ann' } })
 })
 
@@ -262,7 +262,7 @@ t.test('metrics that fail are missing, and the rest of the scrape is complete', 
   t.equal(reply.statusCode, 200)
   t.match(reply.body, /^svc_clients_connected|^# HELP/m)
   t.ok(
-    log.some(({ message, fields }) => /rowdy|no such figure/.test(message + JSON.stringify(fields))),
+    log.some(({ message, fields }) => /rowdy|no such metric/.test(message + JSON.stringify(fields))),
     'it is named'
   )
   t.equal((await call('GET', '/v1/clients')).status, 200)
@@ -279,14 +279,14 @@ t.test('metrics that hang are missing, and the rest of the scrape is complete', 
     plugins: ['users', 'clients', 'metrics', mute],
     keys: { metrics_listen: '127.0.0.1:0' }
   })
-  const begun = hanging()
-  const time = machineTime(t)
+  const hanging = untilHanging()
+  const timers = fakeTimers(t)
   const scraping = server.http.app.inject({
     url: '/v1/metrics',
     headers: { authorization: `Bearer ${operatorToken}` }
   })
-  await begun
-  time.pass(5)
+  await hanging
+  timers.advance(5)
 
   t.match((await scraping).body, /svc_clients_connected/)
   t.match(
@@ -296,27 +296,27 @@ t.test('metrics that hang are missing, and the rest of the scrape is complete', 
 })
 
 t.test('a message handler that hangs is named and refused, and its stream stays up', async t => {
-  const home = await testServer(t, { plugins: ['users', 'clients', 'rules', rowdy] })
-  const agent = await testAgent(t, home, 'paris', { messages: [Echo] })
-  const begun = hanging()
-  const time = machineTime(t)
+  const server = await testServer(t, { plugins: ['users', 'clients', 'rules', rowdy] })
+  const agent = await testAgent(t, server, 'paris', { messages: [Echo] })
+  const hanging = untilHanging()
+  const timers = fakeTimers(t)
   agent.channel.send(Echo, { text: 'hang' })
-  const next = t.rejects(agent.channel.request(Echo, { text: 'speak' }), Refused)
-  await begun
-  time.pass(20)
+  const next = t.rejects(agent.channel.request(Echo, { text: 'throw' }), Refused)
+  await hanging
+  timers.advance(20)
 
   await next
   t.match(
-    home.log.find(({ event }) => event === 'control.handler_failed'),
+    server.log.find(({ event }) => event === 'control.handler_failed'),
     { fields: { message: Echo.name, plugin: 'rowdy', error: /sluice\.echo\.Echo took more than 20 s/ } }
   )
   t.notOk(agent.ended.aborted)
 })
 
 t.test('a message handler that throws becomes a refusal to the agent, and the stream stays up', async t => {
-  const home = await testServer(t, { plugins: ['users', 'clients', 'rules', rowdy] })
-  const agent = await testAgent(t, home, 'paris', { messages: [Echo] })
-  await t.rejects(agent.channel.request(Echo, { text: 'speak' }), Refused)
-  await t.rejects(agent.channel.request(Echo, { text: 'speak again' }), Refused)
+  const server = await testServer(t, { plugins: ['users', 'clients', 'rules', rowdy] })
+  const agent = await testAgent(t, server, 'paris', { messages: [Echo] })
+  await t.rejects(agent.channel.request(Echo, { text: 'throw' }), Refused)
+  await t.rejects(agent.channel.request(Echo, { text: 'throw again' }), Refused)
   t.notOk(agent.ended.aborted)
 })

@@ -12,14 +12,14 @@ import { refusedKind } from '../../kernel/store/filesystem.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openStore, type PluginStore } from '../../kernel/store/open.ts'
 
-const everything = async (): Promise<PluginStore[]> => [
+const allStores = async (): Promise<PluginStore[]> => [
   kernelStore,
   ...(await Promise.all(Object.values(builtin).map(async load => (await load()).default)))
 ]
 const ann: User = { id: 'ann', displayName: 'Ann', role: 'user', disabled: false, createdAt: 0 }
 
 t.test('migrations create exactly the tables of the entities', async t => {
-  const stores = await everything()
+  const stores = await allStores()
   const dbName = join(t.testdir(), 'sluice.db')
   await (await openStore(dbName, stores)).close()
 
@@ -85,7 +85,7 @@ t.test('a data directory has one process, and is free again after a kill', async
   const holder = spawn(process.execPath, [
     '--input-type=module',
     '-e',
-    `const { openDataDir } = await import('${module}'); await openDataDir('${dir}', () => {}); console.log('held'); setInterval(() => {}, 1e6)`
+    `const { openDataDir } = await import('${module}'); await openDataDir('${dir}', () => {}); console.log('open'); setInterval(() => {}, 1e6)`
   ])
   t.teardown(() => holder.kill('SIGKILL'))
   await once(holder.stdout, 'data')

@@ -8,24 +8,24 @@ const bytes = Buffer.concat(bodies.map(encodeFrame))
 
 t.test('frames are complete, however the bytes are split', async t => {
   for (const step of [1, 2, 3, 4, 5, 7, 64, 4099, bytes.length]) {
-    const taken: Buffer[] = []
+    const received: Buffer[] = []
     const push = frameParser(
       () => frameLimit,
-      body => taken.push(Buffer.from(body))
+      body => received.push(Buffer.from(body))
     )
 
     for (let at = 0; at < bytes.length; at += step) push(bytes.subarray(at, at + step))
 
-    t.same(taken, bodies, `in pieces of ${step}`)
+    t.same(received, bodies, `in pieces of ${step}`)
   }
 })
 
 t.test('frames are complete with random splits', async t => {
   for (let round = 0; round < 50; round++) {
-    const taken: Buffer[] = []
+    const received: Buffer[] = []
     const push = frameParser(
       () => frameLimit,
-      body => taken.push(Buffer.from(body))
+      body => received.push(Buffer.from(body))
     )
 
     for (let at = 0; at < bytes.length; ) {
@@ -34,14 +34,14 @@ t.test('frames are complete with random splits', async t => {
       at += step
     }
 
-    t.same(taken, bodies)
+    t.same(received, bodies)
   }
 })
 
 t.test('a frame above the limit is refused at its header, before its body', async t => {
   const push = frameParser(
     () => 10,
-    () => t.fail('nothing is whole')
+    () => t.fail('no frame is complete')
   )
 
   t.throws(() => push(Buffer.from([0, 0, 0, 11])), { code: 'wire.oversized' })
@@ -49,18 +49,18 @@ t.test('a frame above the limit is refused at its header, before its body', asyn
 
 t.test('the limit may change between two frames', async t => {
   let limit = 2
-  const taken: number[] = []
+  const lengths: number[] = []
   const push = frameParser(
     () => limit,
     body => {
-      taken.push(body.length)
+      lengths.push(body.length)
       limit = 100
     }
   )
 
   push(Buffer.concat([encodeFrame(new Uint8Array(2)), encodeFrame(new Uint8Array(100))]))
 
-  t.same(taken, [2, 100])
+  t.same(lengths, [2, 100])
 })
 
 t.test('a body over the limit is not sent', async t => {

@@ -54,7 +54,7 @@ for (const engine of engines)
         t.test(
           `${kind.name}: a first target that ${failureMode.name} fails over to the second`,
           { buffered: true },
-          t => testFailedTarget(t, world, { kind, trouble: failureMode })
+          t => testFailedTarget(t, world, { kind, failureMode })
         )
     for (const kind of failoverKinds) {
       t.test(`${kind.name}: traffic resumes when failed targets return`, { buffered: true }, t =>
@@ -74,7 +74,7 @@ interface Rule {
 async function testFailedTarget(
   t: Test,
   world: World,
-  { kind, trouble: failureMode }: { readonly kind: RuleKind; readonly trouble: FailureMode }
+  { kind, failureMode }: { readonly kind: RuleKind; readonly failureMode: FailureMode }
 ): Promise<void> {
   const first = await failureMode.openTarget(t, kind)
   const rule = await createFailoverRule(t, world, kind, first)
@@ -87,10 +87,10 @@ async function testFailedTarget(
   await world.waitForReports()
   const stats = await world.call<Stats>('GET', `/v1/rules/${rule.ruleId}/stats?per_target=true`)
   t.match(stats.per_target.at(-1), { bytes_in: rule.received(), bytes_out: rule.echoed() })
-  const isNameless = first.host !== host
-  t.equal(stats.dns_failures > 0, isNameless, 'failed name lookups are counted')
+  const isUnresolvable = first.host !== host
+  t.equal(stats.dns_failures > 0, isUnresolvable, 'failed name lookups are counted')
   // A refused UDP flow ends; the next flow goes straight to the second target.
-  t.equal(stats.target_failovers > 0, isNameless || kind.protocol === 'tcp', 'failovers are counted')
+  t.equal(stats.target_failovers > 0, isUnresolvable || kind.protocol === 'tcp', 'failovers are counted')
   t.same(stats.rejected, {})
 }
 
@@ -103,7 +103,7 @@ async function testAllFailed(t: Test, world: World, kind: RuleKind): Promise<voi
   const second = { host, port: rule.targets[0]?.port ?? 0 }
   const failed = [first, second].map(target => healthChange(world, rule, { to: 'failed', target }))
   await attemptUntil(rule, Promise.all(failed))
-  t.equal((await waitForHealth(world, rule, 'failed,failed')).state, 'active', 'the rule stays')
+  t.equal((await waitForHealth(world, rule, 'failed,failed')).state, 'active', 'the rule stays active')
 
   for (const { port } of rule.targets) await openTarget(t, kind.protocol, port)
   if (kind.protocol === 'tcp') await rule.dial().echo(100)

@@ -48,7 +48,7 @@ async function openCells(t: Test, engine: EngineName, kinds: readonly RuleKind[]
   const cells: Cell[] = []
   await forEachConcurrently(
     pairs.map((pair, i) => ({ ...pair, owner: `owner-${i}` })),
-    async of => void cells.push(await openCell(t, world, of))
+    async spec => void cells.push(await openCell(t, world, spec))
   )
   return { world, cells }
 }

@@ -73,10 +73,10 @@ for (const engine of engines) {
   t.test(`${engine}: new connections follow a changed address, open ones stay`, async t => {
     const zone: Record<string, string[]> = { 'moves.test': ['127.0.0.2'] }
     const { engine: opened } = await fixtureWithDns(t, engine, zone)
-    const saying = (name: string) => (socket: Parameters<typeof echo>[0]) =>
+    const answerWith = (name: string) => (socket: Parameters<typeof echo>[0]) =>
       void socket.on('data', () => socket.write(name))
-    const port = await openTarget(t, saying('old'), { host: '127.0.0.2' })
-    await openTarget(t, saying('new'), { host: '127.0.0.3', port })
+    const port = await openTarget(t, answerWith('old'), { host: '127.0.0.2' })
+    await openTarget(t, answerWith('new'), { host: '127.0.0.3', port })
     const rule = await ruleTo([{ host: 'moves.test', port }])
     await opened.open(rule)
     const early = await openCaller(t, rule.from)

@@ -154,9 +154,9 @@ async function openCallers(count: number): Promise<readonly Socket[]> {
 async function exchangeDatagram(caller: Socket, port: number): Promise<void> {
   const answered = once(caller, 'message')
   caller.send('hello', port, host)
-  const again = setInterval(() => caller.send('hello', port, host), 1000)
+  const retry = setInterval(() => caller.send('hello', port, host), 1000)
   await answered
-  clearInterval(again)
+  clearInterval(retry)
 }
 
 async function forEachConcurrently<T>(list: readonly T[], task: (one: T) => Promise<void>): Promise<void> {

@@ -56,7 +56,7 @@ export const engines: readonly EngineName[] = loadNative().ok ? ['portable', 'na
 /** Interval between polls. */
 export const retryDelay = (): Promise<void> => after(200)
 
-/** Long enough for a connection on hold to read what was delivered, short enough to wait for its end. */
+/** Long enough for a held connection to read what was delivered, short enough to wait for its reset. */
 const config = 'quota_hold_secs = 2\n'
 
 export async function openWorld(t: Test, engine: EngineName, more = ''): Promise<World> {

@@ -9,7 +9,7 @@ export type Zone = Readonly<Record<string, readonly string[] | 'SERVFAIL'>>
 
 export interface Dns {
   readonly address: string // with its port, as `setServers` takes it
-  readonly questions: readonly string[] // 'name type', in order
+  readonly questions: readonly string[] // received so far: 'name type'
 }
 
 const codes = { none: 0, servfail: 2, nxdomain: 3 }
@@ -43,14 +43,14 @@ function questionOf(query: Buffer): { name: string; type: number; end: number } 
 function replyTo(query: Buffer, known: Zone[string] | undefined, type: number, ttlSecs: number): Buffer {
   if (known === undefined) return head(query, codes.nxdomain, 0)
   if (known === 'SERVFAIL') return head(query, codes.servfail, 0)
-  const fitting = known.filter(address => (isIPv4(address) ? types.a : types.aaaa) === type)
-  const records = fitting.map(address => record(type, ttlSecs, bytesOf(address)))
+  const matching = known.filter(address => (isIPv4(address) ? types.a : types.aaaa) === type)
+  const records = matching.map(address => record(type, ttlSecs, bytesOf(address)))
   return Buffer.concat([head(query, codes.none, records.length), ...records])
 }
 
 function head(query: Buffer, code: number, answers: number): Buffer {
   const reply = Buffer.from(query.subarray(0, questionOf(query).end))
-  reply.writeUInt16BE(0x8180 | code, 2) // an answer, with recursion
+  reply.writeUInt16BE(0x8180 | code, 2) // flags: response, recursion desired and available
   reply.writeUInt16BE(answers, 6)
   reply.writeUInt32BE(0, 8)
   return reply
@@ -58,7 +58,7 @@ function head(query: Buffer, code: number, answers: number): Buffer {
 
 function record(type: number, ttlSecs: number, data: Buffer): Buffer {
   const fields = Buffer.alloc(12)
-  fields.writeUInt16BE(0xc00c, 0) // the name of the question
+  fields.writeUInt16BE(0xc00c, 0) // pointer to the name in the question
   fields.writeUInt16BE(type, 2)
   fields.writeUInt16BE(1, 4)
   fields.writeUInt32BE(ttlSecs, 6)

@@ -1,4 +1,4 @@
-// Lists every log event of the product by parsing its source: `log.<level>(event, message, fields)`.
+// Lists every log event of the product by parsing its source code: `log.<level>(event, message, fields)`.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -16,7 +16,7 @@ export function eventsOfCode(): readonly LogEvent[] {
   const files = globSync('{kernel,plugins,agent}/**/*.ts', { cwd: root, exclude: ['**/test/**'] }).sort()
   return files.flatMap(file => {
     const code = readFileSync(join(root, file), 'utf8')
-    const by = /^plugins\/[^/]+\/agent/.test(file) || file.startsWith('agent/') ? 'agent' : roomOf(file)
+    const by = /^plugins\/[^/]+\/agent/.test(file) || file.startsWith('agent/') ? 'agent' : componentOf(file)
     return [...code.matchAll(/\blog\.(debug|info|warn|error)\(/g)].flatMap(
       ({ 0: call, 1: level = '', index }) => {
         const [event = '', message = '', fields = ''] = argumentsAt(code, index + call.length)
@@ -32,7 +32,7 @@ export function eventsOfCode(): readonly LogEvent[] {
   })
 }
 
-const roomOf = (file: string): string => file.split('/')[file.startsWith('plugins/') ? 1 : 0] ?? ''
+const componentOf = (file: string): string => file.split('/')[file.startsWith('plugins/') ? 1 : 0] ?? ''
 
 /** Splits arguments at commas of the outermost level, up to the closing bracket. */
 function argumentsAt(code: string, start: number): string[] {
@@ -59,7 +59,7 @@ function namesOf(argument: string, code: string): string[] {
   if (/^['`]/.test(argument)) return [textOf(argument)]
   const value = new RegExp(`const ${argument} =([^\\n]*)`).exec(code)?.[1] ?? ''
   const names = [...value.matchAll(/'([a-z_]+\.[a-z_.]+)'/g)].map(([, name = '']) => name)
-  if (names.length === 0) throw new Error(`${argument} is no event that can be read from the code`)
+  if (names.length === 0) throw new Error(`cannot read the event names of ${argument} from the code`)
   return names
 }
 

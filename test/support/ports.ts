@@ -6,9 +6,9 @@ import { createServer } from 'node:net'
 // test file has its own slice, by the job number of the runner: a port on which one file expects no listener must not be
 // used by another. Without a runner, the process id selects the slice.
 const slices = 8
-const slice = Math.floor((32_768 - 10_000) / slices)
-const lowest = 10_000 + (Number(process.env['TAP_JOB_ID'] ?? process.pid) % slices) * slice
-const highest = lowest + slice
+const sliceWidth = Math.floor((32_768 - 10_000) / slices)
+const lowest = 10_000 + (Number(process.env['TAP_JOB_ID'] ?? process.pid) % slices) * sliceWidth
+const highest = lowest + sliceWidth
 const given = new Set<number>()
 
 /** Returns the first of `width` consecutive ports that are free for TCP and UDP, IPv4 and IPv6; never the same twice. */
@@ -31,7 +31,7 @@ export async function isFree(port: number): Promise<boolean> {
     await Promise.all([once(server, 'listening'), once(socket, 'listening')])
     return true
   } catch {
-    return false // in use: the caller tries another
+    return false // in use
   } finally {
     server.close()
     socket.close()

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 
-/** Less than the time limit of a test file, so that the error shows the log. */
+/** Shorter than the timeout of a test file, so that the error contains the log. */
 const timeoutMs = 120_000
 
 const bin = join(import.meta.dirname, '..', '..', 'kernel', 'bin.ts')
@@ -23,7 +23,7 @@ export interface Process {
   /** Every event so far. */
   readonly events: readonly Event[]
   readonly output: () => string
-  /** Resolves with the first event of this name that `fits`, after the first `after` events. */
+  /** Resolves with the first event of this name that `fits`; ignores the first `after` events. */
   until(event: string, fits?: (event: Event) => boolean, after?: number): Promise<Event>
   count(event: string): number
   /** Sends a signal to the process group. */
@@ -133,16 +133,16 @@ class EventLog {
   }
 }
 
-export interface Ran {
+export interface CommandResult {
   readonly code: number
   readonly stdout: string
   readonly stderr: string
 }
 
 /** Runs a command and returns its exit code and output. */
-export async function sluice(args: readonly string[], env: Env = {}, input = ''): Promise<Ran> {
+export async function sluice(args: readonly string[], env: Env = {}, input = ''): Promise<CommandResult> {
   const child = spawn(process.execPath, [bin, ...args], { env: cleanEnv(env), stdio: 'pipe' })
-  child.stdin.on('error', () => {}) // it may end without reading
+  child.stdin.on('error', () => {}) // the process may end without reading
   child.stdin.end(input)
   let stdout = ''
   let stderr = ''

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { RuleStats } from '../../plugins/stats/schema.ts'
-import { type Process, type Ran, sluice, start } from './process.ts'
+import { type CommandResult, type Process, sluice, start } from './process.ts'
 
 export const token = 'operator-token-of-the-end-to-end-suite-0123456789'
 
@@ -17,7 +17,7 @@ export interface TestCluster {
   configure(text: string): void
   /** Starts the server again on the same ports and data. */
   restart(): Promise<void>
-  cli(args: readonly string[], input?: string): Promise<Ran>
+  cli(args: readonly string[], input?: string): Promise<CommandResult>
   /** Returns the result of a command; throws if it fails. */
   json<T>(...args: string[]): Promise<T>
   /** Returns the reply of the API without starting a process; throws for an error response. */
@@ -49,7 +49,7 @@ export async function testCluster(t: TestFolder, env: Env = {}, config = ''): Pr
   const started = await server.until('server.started')
   const origin = String(started['origin'])
   const controlPort = Number(started['control_port'])
-  const cli = (args: readonly string[], input?: string): Promise<Ran> =>
+  const cli = (args: readonly string[], input?: string): Promise<CommandResult> =>
     sluice(args, { SVC_SERVER: origin, SVC_TOKEN: token }, input)
 
   const cluster: TestCluster = {
@@ -113,13 +113,13 @@ interface AgentOptions {
 /** Enrolls an agent, starts it, and waits until it has connected. */
 export async function startAgent(
   t: TestFolder,
-  on: TestCluster,
+  cluster: TestCluster,
   name: string,
   { env = {}, args = [] }: AgentOptions = {}
 ): Promise<RunningAgent> {
-  const stateDir = join(on.dir, name)
+  const stateDir = join(cluster.dir, name)
   mkdirSync(stateDir, { mode: 0o700 })
-  const { uri } = await on.call<{ uri: string }>('POST', '/v1/client-enrollments', { name })
+  const { uri } = await cluster.call<{ uri: string }>('POST', '/v1/client-enrollments', { name })
   const run = (): Process =>
     start(t, ['agent', 'run', '--state-dir', stateDir, ...args], {
       SVC_LOG_LEVEL: 'debug',
@@ -127,7 +127,7 @@ export async function startAgent(
       ...env
     })
   const agent = run()
-  const connected = on.server.until('client.connected', event => event['client_name'] === name)
+  const connected = cluster.server.until('client.connected', event => event['client_name'] === name)
   const ended = agent.exit.then(code => {
     throw new Error(`agent run: ${code}\n${agent.output()}`)
   })

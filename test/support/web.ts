@@ -37,18 +37,18 @@ export async function startWebServer(t: Test, host = '127.0.0.1'): Promise<numbe
   throw new Error('the web server did not start')
 }
 
-/** Starts a server that sends zeros on every connection without end, once `together` connections are open. Returns its
- * port. */
-export async function startZeroServer(t: Pick<Test, 'teardown'>, together = 1): Promise<number> {
+/** Starts a server that sends endless zeros on every connection once there are `minConnections`. Returns its port. */
+export async function startZeroServer(t: Pick<Test, 'teardown'>, minConnections = 1): Promise<number> {
   const block = Buffer.alloc(64 * 1024)
-  const all = Promise.withResolvers<void>()
+  const enough = Promise.withResolvers<void>()
+  let count = 0
   const server = createServer(socket => {
-    const pour = (): void => {
+    const sendZeros = (): void => {
       while (!socket.destroyed && socket.write(block));
     }
-    socket.on('drain', pour).on('error', () => {})
-    if (--together <= 0) all.resolve()
-    void all.promise.then(pour)
+    socket.on('drain', sendZeros).on('error', () => {})
+    if (++count >= minConnections) enough.resolve()
+    void enough.promise.then(sendZeros)
   }).listen(0, '127.0.0.1')
   t.teardown(() => server.close())
   await once(server, 'listening')
@@ -72,22 +72,22 @@ export interface Download {
   reached(bytes: number): Promise<void>
 }
 
-/** Starts a download that reports its progress; `hash` resolves when the body is complete. */
+/** Starts a download. It stops reading at `pauseAtBytes` until `resume`; `hash` resolves when the body is complete. */
 export function download(
   url: string,
   pauseAtBytes = Number.POSITIVE_INFINITY
 ): Download & { resume(): void } {
   let bytes = 0
   const waiting = new Map<number, () => void>()
-  const gate = Promise.withResolvers<void>()
+  const resumed = Promise.withResolvers<void>()
   const read = async (): Promise<string> => {
     const reply = await fetch(url)
     const hash = createHash('sha256')
     for await (const chunk of reply.body ?? []) {
       bytes += chunk.length
       hash.update(chunk)
-      for (const [mark, reached] of waiting) if (bytes >= mark) reached()
-      if (bytes >= pauseAtBytes) await gate.promise
+      for (const [count, resolve] of waiting) if (bytes >= count) resolve()
+      if (bytes >= pauseAtBytes) await resumed.promise
     }
     return hash.digest('hex')
   }
@@ -96,12 +96,12 @@ export function download(
   return {
     bytes: () => bytes,
     hash,
-    resume: gate.resolve,
-    reached: mark =>
+    resume: resumed.resolve,
+    reached: count =>
       new Promise((resolve, reject) => {
-        waiting.set(mark, resolve)
+        waiting.set(count, resolve)
         hash.catch(reject)
-        if (bytes >= mark) resolve()
+        if (bytes >= count) resolve()
       })
   }
 }

@@ -1,4 +1,4 @@
-// What is left of a meter's byte budget. Spent, it puts live connections on hold and resets them after `holdMs`.
+// The byte budget of a meter. When it is spent, live connections are put on hold, and reset after `holdMs`.
 import type { Budget } from '../../engine.ts'
 import { timeoutMs } from '../timeout.ts'
 import type { Retry, Waiter } from './waiter.ts'
@@ -36,7 +36,7 @@ export class BudgetState {
     return this.#hold !== null
   }
 
-  /** Bytes that are neither delivered nor reserved. */
+  /** Returns the bytes that are neither delivered nor reserved. */
   remaining(): number {
     if (!this.#budget) return Number.POSITIVE_INFINITY
     return Math.max(0, Math.floor(this.#budget.mark - this.#meter.total() - this.#reservedBytes))
@@ -57,13 +57,13 @@ export class BudgetState {
     this.#reservedBytes += bytes
   }
 
-  /** Reserved bytes were delivered; `total` includes them already. */
+  /** Ends a reservation of bytes that were delivered; `total` includes them already. */
   delivered(bytes: number): void {
     this.#reservedBytes -= bytes
     this.#holdWhenSpent()
   }
 
-  /** Reserved bytes were not delivered. */
+  /** Returns reserved bytes that were not delivered. */
   release(bytes: number): void {
     this.#reservedBytes -= bytes
     this.#serveQueue()

@@ -1,4 +1,4 @@
-// The meters of one rule, in order: a connection or flow passes all of them.
+// The meters of one rule, in the order in which traffic passes them.
 import type { Meter } from './meter.ts'
 import type { Direction, Waiter } from './waiter.ts'
 
@@ -9,7 +9,7 @@ export class MeterChain {
     this.#meters = meters
   }
 
-  /** `waiter` null: a flow, which never waits. A refusal takes nothing from any meter. */
+  /** Enters all meters, or none; returns the reason of the refusal. A flow never waits: its `waiter` is null. */
   enter(waiter: Waiter | null): Admission | { readonly refusal: string } {
     for (const meter of this.#meters) {
       const refusal = meter.connectionRefusal()
@@ -20,7 +20,7 @@ export class MeterChain {
   }
 }
 
-/** One connection or flow inside the meters. Reserved bytes and admitted datagrams are delivered or released. */
+/** The admission of one connection or flow. Reserved bytes and admitted datagrams are delivered or released. */
 export class Admission {
   readonly #meters: readonly Meter[]
   readonly #waiter: Waiter | null

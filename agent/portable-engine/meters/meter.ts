@@ -1,4 +1,4 @@
-// One meter: byte rates delay connections or drop datagrams, counts refuse connections, a spent budget holds them.
+// Counts and limits traffic: rates delay or drop, counts refuse, a spent budget holds connections.
 import type { MeterCounters, Meter as MeterLimits } from '../../engine.ts'
 import { BudgetState } from './budget-state.ts'
 import { TokenBucket } from './token-bucket.ts'
@@ -8,7 +8,7 @@ export class Meter {
   readonly budget: BudgetState
   readonly #id: number
   readonly #rates = { in: new TokenBucket(), out: new TokenBucket() }
-  readonly #arrivals = new TokenBucket()
+  readonly #newConnections = new TokenBucket()
   readonly #delivered = { in: 0, out: 0 }
   readonly #waiters = new Set<Waiter>()
   #limits: MeterLimits
@@ -26,27 +26,27 @@ export class Meter {
     this.#limits = limits
     this.#rates.in.setRate(limits.bytesIn)
     this.#rates.out.setRate(limits.bytesOut)
-    this.#arrivals.setRate(limits.newConnections)
+    this.#newConnections.setRate(limits.newConnections)
   }
 
-  /** The reason why one more connection is refused, or null. Takes nothing. */
+  /** Returns the reason why one more connection is refused, or null. Takes nothing. */
   connectionRefusal(): string | null {
     const { connections, refusals } = this.#limits
     if (this.budget.isSpent()) return refusals.budget
     if (connections !== null && this.#active >= connections) return refusals.connections
-    return this.#arrivals.has(1) ? null : refusals.newConnections
+    return this.#newConnections.has(1) ? null : refusals.newConnections
   }
 
-  /** The reason why a datagram is dropped, or null. Takes nothing. One that crosses the budget's mark passes whole. */
+  /** Returns the reason why a datagram is dropped, or null. Takes nothing. One that crosses the mark passes whole. */
   datagramRefusal(direction: Direction, bytes: number): string | null {
     if (this.budget.remaining() === 0) return this.#limits.refusals.budget
     return this.#rates[direction].has(bytes) ? null : this.#limits.refusals.bytes
   }
 
-  /** `waiter` null: a flow, which never waits. */
+  /** Adds a connection, or a flow: it never waits, and `waiter` is null. */
   enter(waiter: Waiter | null): void {
     this.#active++
-    this.#arrivals.take(1)
+    this.#newConnections.take(1)
     if (waiter) this.#waiters.add(waiter)
   }
 

@@ -3,13 +3,13 @@ import type { Rate } from '../../engine.ts'
 import { timeoutMs } from '../timeout.ts'
 import type { Retry } from './waiter.ts'
 
-/** While several wait, each gets one slice per turn. Smaller slices would cost more than they move. */
+/** While several wait, each gets one slice in turn. Smaller slices would cost more CPU than they are worth. */
 const sliceMs = 10
 const maxSliceTokens = 64 * 1024
 
 export class TokenBucket {
   readonly #now: () => number
-  readonly #queue = new Map<Retry, number>() // since when, by #now
+  readonly #queue = new Map<Retry, number>() // with the time of entry, by #now
   #rate: Rate | null = null // null: unlimited
   #tokens = 0
   #refilledAt = 0
@@ -21,7 +21,7 @@ export class TokenBucket {
     this.#now = now
   }
 
-  /** Ignores the queue: for datagrams and arrivals, which cannot wait. */
+  /** Ignores the queue: for datagrams and new connections, which cannot wait. */
   has(count: number): boolean {
     this.#refill()
     return this.#rate === null || this.#tokens >= count
@@ -61,7 +61,7 @@ export class TokenBucket {
     this.#serveQueue()
   }
 
-  /** The time spent in the queue so far, summed over all waiters. */
+  /** Returns the time spent in the queue so far, summed over all waiters. */
   waitedMs(): number {
     const now = this.#now()
     return [...this.#queue.values()].reduce((sum, since) => sum + now - since, this.#waitedMs)
@@ -75,7 +75,7 @@ export class TokenBucket {
     this.#refilledAt = now
   }
 
-  /** Calls waiters while there is a slice for the next one. One that wants more queues up again, at the end. */
+  /** Calls waiters while there is a slice for the next one. One that wants more goes to the end of the queue. */
   #serveQueue(): void {
     for (const retry of [...this.#queue.keys()]) {
       if (this.#rate && !this.has(sliceOf(this.#rate))) break
@@ -96,7 +96,7 @@ export class TokenBucket {
   }
 }
 
-/** A bucket that holds less than one token would never let anything through. */
+/** At least one token: with less, nothing would ever pass. */
 const burstOf = ({ burst }: Rate): number => Math.max(1, burst)
 
 /** At most half a burst, so that the bucket does not overflow before a late timer fires. */

@@ -1,11 +1,11 @@
-/** In: from the caller to the target. */
+/** `in` is towards the target, `out` towards the caller. */
 export type Direction = 'in' | 'out'
 
-/** A connection that passes meters and may have to wait for them. */
+/** A connection, which may have to wait for meters. */
 export interface Waiter {
-  /** A refused `reserve` may succeed now; the connection asks again within this call. */
+  /** Retries a `reserve` that returned 0, within this call: it may succeed now. */
   resume(direction: Direction): void
-  /** The connection has been on hold for too long. */
+  /** Resets a connection that was on hold for too long. */
   reset(): void
 }
 

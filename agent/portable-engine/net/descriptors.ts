@@ -1,26 +1,26 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Kept free for everything but forwarded traffic: files, the control stream, dial attempts that overlap. */
+/** Kept free for files, the control stream and overlapping dial attempts. */
 const spareDescriptors = 64
 
-/** Counts the file descriptors of one engine, so that it refuses traffic before the process runs out of them. */
+/** Counts the descriptors that the engine may still open, so that it refuses traffic before EMFILE. */
 export class Descriptors {
   readonly #capacity = softLimit() - openCount() - spareDescriptors
-  #taken = 0
+  #reserved = 0
 
-  /** Returns false, and takes nothing, when there are not enough. */
-  take(count: number): boolean {
-    if (this.#taken + count > this.#capacity) return false
-    this.#taken += count
+  /** Reserves all of `count`, or returns false and reserves none. */
+  reserve(count: number): boolean {
+    if (this.#reserved + count > this.#capacity) return false
+    this.#reserved += count
     return true
   }
 
-  give(count: number): void {
-    this.#taken -= count
+  release(count: number): void {
+    this.#reserved -= count
   }
 }
 
-// Only Linux shows both numbers without an addon. Elsewhere the limit shows as failed accepts and dials.
+// Only Linux shows both numbers without an addon. Elsewhere accepts and dials fail at the limit.
 function softLimit(): number {
   if (process.platform !== 'linux') return Number.POSITIVE_INFINITY
   const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []

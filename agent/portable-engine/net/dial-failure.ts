@@ -1,9 +1,9 @@
-/** Why a target was not reached: 'refused', 'timeout', 'unreachable', 'reset', or the reason of the DNS answer. */
+/** The reason of a failed dial: 'refused', 'timeout', 'unreachable', 'reset', or the reason of the DNS answer. */
 export interface DialFailure {
-  readonly failure: string | null // null: it says nothing about the target
+  readonly failure: string | null // null: not the target's fault
 }
 
-/** Names the failure of a dial. Null for errors of this machine. */
+/** Names the failure of a dial; null for local errors, which say nothing about the target. */
 export function failureOf({ code = '' }: NodeJS.ErrnoException): string | null {
   if (['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'].includes(code)) return null
   if (code === 'ECONNREFUSED') return 'refused'

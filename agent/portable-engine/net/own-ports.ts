@@ -1,6 +1,6 @@
 import { canonicalAddress, familyOf, isLocalAddress, isUnspecified } from '../../net/address.ts'
 
-/** The ports that this engine listens on. Dialing one of them would feed a connection to itself. */
+/** The ports of one protocol that this engine listens on. Dialing one would connect the engine to itself. */
 export class OwnPorts {
   readonly #bound: readonly string[]
   readonly #ports = new Set<number>()
@@ -17,7 +17,7 @@ export class OwnPorts {
     for (let port = from; port <= to; port++) this.#ports.delete(port)
   }
 
-  /** Whether a dial to the canonical address and port reaches a listener of this engine. */
+  /** True when a dial to the canonical address and port would connect to a listener of this engine. */
   includes(address: string, port: number): boolean {
     return this.#ports.has(port) && this.#isBound(dialedAddress(address))
   }
@@ -29,7 +29,7 @@ export class OwnPorts {
   }
 }
 
-/** A dial to the unspecified address reaches the loopback address of its family. */
+/** Replaces the unspecified address: a dial to it connects to the loopback address of its family. */
 function dialedAddress(address: string): string {
   if (!isUnspecified(address)) return address
   return familyOf(address) === 'ipv4' ? '127.0.0.1' : '::1'

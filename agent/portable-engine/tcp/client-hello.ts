@@ -25,7 +25,7 @@ export function parseClientHello(bytes: Uint8Array): ClientHello {
   return isBroken ? 'not-tls' : 'incomplete'
 }
 
-/** Joins the payload of the leading handshake records. Anything else after them is broken. */
+/** Joins the payloads of the leading handshake records; any other record makes the message broken. */
 function joinRecords(bytes: Uint8Array): { readonly message: Uint8Array; readonly isBroken: boolean } {
   const parts: Uint8Array[] = []
   const joined = (isBroken: boolean) => ({ message: Buffer.concat(parts), isBroken })
@@ -70,7 +70,7 @@ function parseServerName(extension: ByteReader): ClientHello {
   return 'nameless'
 }
 
-/** Never reads past its bytes: missing bytes read as none, and set `isOverrun`. */
+/** A bounds-checked reader. Missing bytes read as empty and set `isOverrun`. */
 class ByteReader {
   readonly #all: Uint8Array
   #at = 0
@@ -87,7 +87,7 @@ class ByteReader {
     return this.#at > this.#all.length
   }
 
-  /** Big-endian. */
+  /** Reads a big-endian number. */
   number(lengthBytes: number): number {
     return this.bytes(lengthBytes).reduce((sum, byte) => sum * 256 + byte, 0)
   }
@@ -98,7 +98,7 @@ class ByteReader {
     return this.isOverrun ? this.#all.subarray(0, 0) : this.#all.subarray(start, this.#at)
   }
 
-  /** A length, then as many bytes. */
+  /** Reads a length, then as many bytes. */
   vector(lengthBytes: number): Uint8Array {
     return this.bytes(this.number(lengthBytes))
   }

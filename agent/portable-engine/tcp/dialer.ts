@@ -1,4 +1,4 @@
-// From a rule's targets to a connected socket: health, DNS, filters, failover.
+// Connects to a rule's targets: health, DNS, filters, failover.
 import type { Socket } from 'node:net'
 import { interleave } from '../../net/address.ts'
 import type { LiveTargetCounters } from '../counters.ts'
@@ -16,7 +16,7 @@ export interface ConnectedTarget {
   readonly port: number
 }
 
-/** Connects to the first target that answers. Else returns why addresses were refused; null when none answered. */
+/** Connects to the first target that accepts. Else returns why filters refused addresses; null: they did not. */
 export async function connectTarget(
   state: RuleState,
   listenPort: number,

@@ -11,8 +11,8 @@ export interface ConnectedAddress {
 }
 
 /**
- * Happy eyeballs (RFC 8305): dials one address after the other, the next one early when an attempt is slow. The first
- * that answers wins. When none does, returns the failure of the first. The signal ends all attempts.
+ * Happy eyeballs (RFC 8305): dials one address after the other, the next one early when an attempt is slow. Returns the
+ * first that connects, or else the failure of the first address that failed. The signal ends all attempts.
  */
 export function connectFirst(
   addresses: readonly string[],

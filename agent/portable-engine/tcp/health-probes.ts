@@ -4,7 +4,7 @@ import { dialTarget } from './dialer.ts'
 
 const probeLimitMs = 5_000
 
-/** Connects to every target once per `probeMs`, and hangs up. Returns the call that ends the probes. */
+/** Connects to every target once per `probeMs` and disconnects. Returns a function that ends the probes. */
 export function startHealthProbes(state: RuleState): () => void {
   const { targets, probeMs, from } = state.rule
   const inProgress = new Map<number, AbortController>() // by target
@@ -14,6 +14,7 @@ export function startHealthProbes(state: RuleState): () => void {
     const controller = new AbortController()
     const limit = setTimeout(() => controller.abort('timeout'), probeLimitMs)
     const attempt = state.health.probe(index)
+    // `dialTarget` abandons an attempt that the signal ends; the time limit is a failure.
     const abandoned = () =>
       controller.signal.reason === 'timeout' ? attempt.failed('timeout') : attempt.abandoned()
     inProgress.set(index, controller)

@@ -18,7 +18,7 @@ export class Listeners {
     this.#context = context
   }
 
-  /** Returns the call that shuts the rule's ports, or takes its name off the shared one: no caller comes after it. */
+  /** Returns a function that shuts the rule's ports, or removes its name from the shared one. */
   async open(acceptor: Acceptor): Promise<() => void> {
     const { name, fallback } = acceptor.state.rule
     if (name !== null || fallback) return this.#openShared(acceptor)
@@ -47,12 +47,12 @@ export class Listeners {
     return listener
   }
 
-  /** The last rule shuts the port. */
+  /** Removes the rule; the last one shuts the port. */
   #leave(acceptor: Acceptor, { port, opened }: SharedListener): void {
     if (port.leave(acceptor) > 0) return
     this.#shared.delete(acceptor.state.rule.from)
     port.resetPeeking()
-    const onFailed = () => {} // each rule that was waiting has been told
+    const onFailed = () => {} // every `#openShared` has thrown it
     void opened.then(shut => shut(), onFailed)
   }
 
@@ -62,17 +62,17 @@ export class Listeners {
   ): Promise<() => void> {
     const { bind, descriptors, ownPorts } = this.#context
     const count = (to - from + 1) * bind.length
-    if (!descriptors.take(count))
+    if (!descriptors.reserve(count))
       throw engineFault('EMFILE', `port ${from}: not enough file descriptors are left`)
     const shut = await listenTcp({ from, to }, bind, onCaller).catch(error => {
-      descriptors.give(count)
+      descriptors.release(count)
       throw error
     })
     ownPorts.add(from, to)
     return () => {
       shut()
       ownPorts.remove(from, to)
-      descriptors.give(count)
+      descriptors.release(count)
     }
   }
 }

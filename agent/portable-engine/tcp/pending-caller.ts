@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net'
 
-/** A FIN without any byte before it may be an unusual half-close: a quick dial still serves it. */
+/** A FIN without data may be a half-close: the dial still has this long to succeed. */
 const silentEndMs = 1_000
 
 /**
- * Watches a caller while its target is dialed. Only a socket that is read reports its end; the bytes stay in its buffer.
- * Calls `onLeft` when the caller resets, or sends FIN and nothing else. Bytes and FIN may be a half-close: that caller
- * waits for the answer. Returns the call that ends the watch.
+ * Watches a caller while its target is dialed. Calls `onLeft` when it resets, or sends FIN without data; a FIN after
+ * data is a half-close: the caller waits for the answer. Reads, since only then Node reports the end; the bytes stay in
+ * the socket's buffer. Returns a function that ends the watch.
  */
 export function watchPendingCaller(caller: Socket, onLeft: () => void): () => void {
   let silentEnd: NodeJS.Timeout | undefined

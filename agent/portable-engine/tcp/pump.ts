@@ -1,13 +1,13 @@
-// One direction of a relayed connection: reads no more from its source than meters and destination take.
+// One direction of a relayed connection: reads no more from its source than meters and destination allow.
 import type { Socket } from 'node:net'
 import type { Admission } from '../meters/meter-chain.ts'
 import type { Direction } from '../meters/waiter.ts'
 
-/** With more than this unsent, the source is not read. Node reads ahead, so a direction holds up to about twice it. */
+/** With more than this unsent, the source is not read. Node reads ahead, so a direction buffers up to twice as much. */
 const maxBufferedBytes = 128 * 1024
 const maxReadBytes = 64 * 1024
 
-/** Lets bytes pass, and counts them once the destination's kernel has taken them. */
+/** Admits bytes, and counts them once the kernel has taken them. */
 export type Metering = Pick<Admission, 'reserve' | 'delivered' | 'release'>
 
 export class Pump {

@@ -1,10 +1,10 @@
-// Joins two connected sockets: bytes, ends and resets cross over, each direction on its own.
+// Connects two sockets: bytes, FIN and RST are passed on, each direction on its own.
 import type { Socket } from 'node:net'
 import type { Direction } from '../meters/waiter.ts'
 import { type Metering, Pump } from './pump.ts'
 import { resetSocket } from './reset-socket.ts'
 
-/** How long bytes received before one side failed may take to reach the other. */
+/** When one side fails, the bytes it has sent may take this long to reach the other. */
 const flushMs = 5_000
 
 export class Relay {
@@ -19,7 +19,7 @@ export class Relay {
     passError(target, caller, this.#pumps.out)
   }
 
-  /** Waiting for a meter, in one of the directions. */
+  /** True when one of the directions waits for a meter. */
   get isWaiting(): boolean {
     return this.#pumps.in.isWaiting || this.#pumps.out.isWaiting
   }
@@ -29,7 +29,7 @@ export class Relay {
   }
 }
 
-/** An error on `from` resets `to`, after everything received from `from` is written. */
+/** Resets `to` after an error on `from`, when all bytes received from `from` are written. */
 function passError(from: Socket, to: Socket, pump: Pump): void {
   const onError = () => {
     if (to.destroyed) return

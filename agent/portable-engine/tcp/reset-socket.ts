@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 
-/** Closes with RST. While the FIN is on its way to the kernel it waits: libuv would keep such a socket open. */
+/** Closes with RST. First waits for a FIN that is being sent: libuv would otherwise keep the socket open. */
 export function resetSocket(socket: Socket): void {
   if (socket.destroyed) return
   const isEnding = socket.writableEnded && !socket.writableFinished && socket.writableLength === 0
@@ -8,7 +8,7 @@ export function resetSocket(socket: Socket): void {
   else resetNow(socket)
 }
 
-/** libuv refuses to reset a socket that its peer has reset unnoticed. Node then drops it without closing the handle. */
+/** Closes the handle itself if libuv refuses, because the peer has reset: Node would drop it without closing it. */
 function resetNow(socket: Socket): void {
   const { _handle: handle } = socket as Socket & {
     readonly _handle?: { close(done: () => void): void } | null

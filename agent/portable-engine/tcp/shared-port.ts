@@ -6,7 +6,7 @@ import type { RuleState } from '../rule-state.ts'
 import { type PeekOutcome, peekClientHello } from './peek.ts'
 import { resetSocket } from './reset-socket.ts'
 
-/** Callers whose name is awaited at once. */
+/** The most callers whose ClientHello is awaited at once. */
 const maxPeeks = 1_024
 
 /** A rule that takes the callers of a port. */
@@ -15,7 +15,7 @@ export interface Acceptor {
   accept(caller: Socket, port: number): void
 }
 
-/** The fallback is found under this name. */
+/** The key of the fallback among the acceptors. */
 const fallbackName = ''
 const nameOf = ({ state }: Acceptor): string => state.rule.name ?? fallbackName
 
@@ -49,12 +49,12 @@ export class SharedPort {
     const fallback = this.#acceptors.get(fallbackName)
     if (fallback && this.#acceptors.size === 1) return fallback.accept(caller, this.#port)
     if (this.#peeking.size >= maxPeeks) return this.#refuse(caller, 'sni_overflow')
-    if (!this.#context.descriptors.take(1)) return this.#refuse(caller, 'descriptors')
+    if (!this.#context.descriptors.reserve(1)) return this.#refuse(caller, 'descriptors')
     this.#dispatch(caller, await this.#peek(caller))
-    this.#context.descriptors.give(1)
+    this.#context.descriptors.release(1)
   }
 
-  /** Resets the callers whose name is still awaited; they belong to no rule yet. */
+  /** Resets the callers whose ClientHello is still awaited; they belong to no rule yet. */
   resetPeeking(): void {
     for (const caller of this.#peeking) resetSocket(caller)
   }

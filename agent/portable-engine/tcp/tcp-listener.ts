@@ -13,8 +13,8 @@ export const socketOptions = {
 export type PortRange = Pick<EngineRule, 'from' | 'to'>
 
 /**
- * Listens on every port of the range on every address, or on none: rejects with an EngineFault. Returns the call that
- * shuts all listeners: no caller comes after it.
+ * Listens on every port of the range on every address, or on none: rejects with an EngineFault. Returns a function that
+ * closes all listeners: no caller is accepted after it.
  */
 export async function listenTcp(
   { from, to }: PortRange,
@@ -36,7 +36,7 @@ export async function listenTcp(
   throw failure ?? faultOf(new Error(`no address of ${bind.join(', ')} is usable`), `port ${from}`)
 }
 
-/** Null: this machine has no IPv6. libuv sets SO_REUSEADDR: a port in TIME_WAIT is free, a listening one is not. */
+/** Returns null without IPv6. libuv sets SO_REUSEADDR: a port in TIME_WAIT is free, a listening one is not. */
 async function listen(
   address: string,
   port: number,

@@ -40,7 +40,7 @@ export class TcpRule implements Acceptor {
     }
   }
 
-  /** Shuts the port now and resets what is still live after `drainMs`. A later call can only shorten that. */
+  /** Shuts the port now and resets live connections after `drainMs`. A later call can only shorten that. */
   close(drainMs: number): void {
     this.#shut?.()
     this.#shut = null
@@ -74,7 +74,7 @@ export class TcpRule implements Acceptor {
     const { remoteAddress = '', remotePort = 0 } = caller
     const denied = this.state.sourceRefusal(remoteAddress, remotePort)
     if (denied !== null) return denied
-    if (!descriptors.take(descriptorsPerConnection)) return 'descriptors'
+    if (!descriptors.reserve(descriptorsPerConnection)) return 'descriptors'
     const counters = this.state.portCounters(port)
     const connection = new Connection(caller, counters, this.state)
     const admission = this.state.meters.enter(connection)
@@ -82,7 +82,7 @@ export class TcpRule implements Acceptor {
       void this.#run(connection, counters, admission)
       return null
     }
-    descriptors.give(descriptorsPerConnection)
+    descriptors.release(descriptorsPerConnection)
     return admission.refusal
   }
 
@@ -94,7 +94,7 @@ export class TcpRule implements Acceptor {
     admission.leave()
     this.#connections.delete(connection)
     port.active--
-    this.#context.descriptors.give(descriptorsPerConnection)
+    this.#context.descriptors.release(descriptorsPerConnection)
     this.#endWhenEmpty()
   }
 

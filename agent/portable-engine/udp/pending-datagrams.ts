@@ -1,7 +1,7 @@
 const maxDatagrams = 64
 const maxBytes = 64 * 1024
 
-/** Datagrams of a flow whose target is not connected yet: always the first, further ones as long as they fit. */
+/** Buffers the datagrams of a flow until its target is connected: always the first, others as long as they fit. */
 export class PendingDatagrams {
   #datagrams: Buffer[] = []
   #totalBytes = 0

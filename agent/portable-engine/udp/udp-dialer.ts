@@ -1,4 +1,4 @@
-// From a rule's targets to a connected datagram socket: health, DNS, filters, failover.
+// Connects datagram sockets to a rule's targets: health, DNS, filters, failover.
 import { interleave } from '../../net/address.ts'
 import type { LiveTargetCounters } from '../counters.ts'
 import { failureOf } from '../net/dial-failure.ts'
@@ -11,7 +11,7 @@ export interface ConnectedUdpTarget extends SocketAddress {
   readonly socket: UdpSocket
   readonly counters: LiveTargetCounters
   readonly host: string // as written in the rule
-  readonly attempt: Attempt // still open: only an answer of the target shows its success
+  readonly attempt: Attempt // succeeds with the target's first reply
   readonly isFailover: boolean
 }
 
@@ -21,7 +21,7 @@ export interface UdpDialRule {
   readonly unreachable: UnreachableAddresses
 }
 
-/** Connects to the first target with a route. Else returns why addresses were refused; null when none has one. */
+/** Connects to the first target with a route. Else returns why filters refused addresses; null: they did not. */
 export async function connectUdpTarget(
   rule: UdpDialRule,
   listenPort: number,
@@ -44,7 +44,7 @@ export async function connectUdpTarget(
   return { refusal }
 }
 
-/** Not connected: `refusal` says why filters deny an address; `failure` null says nothing about the target. */
+/** Returns a socket, or the first `refusal` by filters and the `failure`; null: not the target's fault. */
 async function dialHost(
   host: string,
   port: number,
@@ -55,7 +55,7 @@ async function dialHost(
   const answer = await state.addressesOf(host, signal)
   if ('failure' in answer) return { refusal: null, failure: answer.failure }
 
-  // Addresses that were just unreachable come last: UDP notices too late to try another.
+  // Addresses with a recent ICMP error come last: a flow cannot fail over later.
   const order = unreachable.moveLast(interleave(answer, state.rule.preferIpv6 ? 'ipv6' : 'answer'), port)
   const { allowed, refusal } = state.allowedAddresses(order, port, host)
   let failure: string | null = null

@@ -1,4 +1,4 @@
-// One flow: all datagrams of one caller address. They wait for a target, are forwarded, answered; silence ends it.
+// A UDP flow: the datagrams of one source address to one port, forwarded to one target, and its replies.
 import type { LivePortCounters, LiveTargetCounters } from '../counters.ts'
 import type { Admission } from '../meters/meter-chain.ts'
 import type { Direction } from '../meters/waiter.ts'
@@ -16,7 +16,7 @@ export interface Arrival {
 
 /** The flow's view of its rule. */
 export interface FlowOwner extends UdpDialRule {
-  /** An ICMP error came from the target. */
+  /** Called when the target's host has answered with an ICMP error. */
   evicted(target: ConnectedUdpTarget, errno: string): void
   flowEnded(flow: UdpFlow): void
 }
@@ -62,7 +62,7 @@ export class UdpFlow {
     await outcome.socket.closed
   }
 
-  /** Takes a datagram of the caller. Replies leave by the socket that received the latest one. */
+  /** Handles a datagram of the caller. Replies leave by the socket that received the last one. */
   receive(bytes: Buffer, socket: UdpSocket): void {
     this.#replySocket = socket
     this.lastSeenAt = performance.now()
@@ -138,7 +138,7 @@ export class UdpFlow {
     target[bytesName] += bytes
   }
 
-  /** ICMP says that the target is unreachable: the caller's next datagram begins a new flow. */
+  /** Ends the flow after an ICMP error. The caller's next datagram begins a new flow. */
   #targetFailed(errno: string): void {
     if (this.#hasEnded || !this.#target || !icmpErrors.has(errno)) return
     this.#owner.evicted(this.#target, errno)
@@ -150,7 +150,7 @@ export class UdpFlow {
   }
 }
 
-/** Concern an earlier datagram. Other errors concern only the datagram that was sent. */
+/** Errors that ICMP has reported about an earlier datagram. Others concern only the datagram that was sent. */
 const icmpErrors = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'])
 
 const counterNames = { in: ['bytesIn', 'datagramsIn'], out: ['bytesOut', 'datagramsOut'] } as const

@@ -12,8 +12,8 @@ const rescanMs = 5_000
 type OnDatagram = (port: number, bytes: Buffer, from: SocketAddress, socket: UdpSocket) => void
 
 /**
- * Listens on every port of the range on every address of `bind`, or on none: rejects with an EngineFault. Returns the
- * call that closes all sockets; it resolves when the last one is closed.
+ * Listens on every port of the range on every address of `bind`, or on none: rejects with an EngineFault. Returns a
+ * function that closes all sockets and resolves when the last one is closed.
  */
 export async function listenUdp(
   { from, to }: Pick<EngineRule, 'from' | 'to'>,
@@ -36,8 +36,8 @@ export async function listenUdp(
 }
 
 /**
- * The sockets of one port. Node does not tell which local address a datagram was sent to, and the reply must come from
- * there. So every local address has its own socket, and a reply leaves by the socket that received the datagram.
+ * The sockets of one port. A reply must come from the local address that the datagram was sent to, which Node does not
+ * report. So every local address has its own socket, and a reply leaves by the socket that received the datagram.
  */
 class UdpPort {
   readonly #port: number
@@ -74,15 +74,15 @@ class UdpPort {
 
   #openAddress(address: string): void {
     const isShared = isUnspecified(address) && canShare
-    // An exclusive bind proves that no other process has the port. The sockets that share it are then all ours.
-    if (isShared) void bindSocket({ address, port: this.#port }, 'exclusive', ignoring).close()
+    // An exclusive bind proves that no other process has the port: all sockets that share it are this engine's.
+    if (isShared) void bindSocket({ address, port: this.#port }, 'exclusive', noHandlers).close()
     this.#openSocket(address, isShared ? 'shared' : 'exclusive')
     if (!isShared) return
     const failure = this.#openLocalAddresses(familyOf(address))
     if (failure !== undefined) throw failure
   }
 
-  /** Returns the first error, if any. An address that is not ready yet is none: the wildcard socket serves it. */
+  /** Returns the first error, if any. An address that is not ready is no error: the wildcard socket receives for it. */
   #openLocalAddresses(family: Family): unknown {
     let failure: unknown
     for (const address of localAddresses(family).filter(address => !this.#sockets.has(address)))
@@ -97,7 +97,7 @@ class UdpPort {
   #openSocket(address: string, sharing: 'exclusive' | 'shared'): void {
     const port = this.#port
     const isWildcard = isUnspecified(address) && sharing === 'shared'
-    if (!this.#descriptors.take(1))
+    if (!this.#descriptors.reserve(1))
       throw engineFault('EMFILE', `port ${port}: not enough file descriptors are left`)
     try {
       const socket = bindSocket({ address, port }, sharing, {
@@ -105,11 +105,11 @@ class UdpPort {
           this.#onDatagram(port, bytes, from, socket)
           if (isWildcard) this.#rescan(familyOf(address))
         },
-        onError() {} // a reply that did not arrive: callers can cause this at will
+        onError() {} // an earlier reply did not arrive: any caller can cause this
       })
       this.#sockets.set(address, socket)
     } catch (error) {
-      this.#descriptors.give(1)
+      this.#descriptors.release(1)
       throw error
     }
   }
@@ -117,13 +117,13 @@ class UdpPort {
   #closeSocket(address: string, socket: UdpSocket): void {
     this.#sockets.delete(address)
     const closing = socket.close().then(() => {
-      this.#descriptors.give(1)
+      this.#descriptors.release(1)
       this.#closing.delete(closing)
     })
     this.#closing.add(closing)
   }
 
-  /** Follows the addresses of this machine: the wildcard socket receives only for addresses without a socket. */
+  /** Opens and closes sockets as addresses come and go: the wildcard socket receives only for those without one. */
   #rescan(family: Family): void {
     if (performance.now() - this.#scannedAt < rescanMs) return
     this.#scannedAt = performance.now()
@@ -135,7 +135,7 @@ class UdpPort {
   }
 }
 
-const ignoring = { onMessage() {}, onError() {} }
+const noHandlers = { onMessage() {}, onError() {} }
 
 /** On other systems the wildcard socket is the only one, and the system chooses the source address of replies. */
 const canShare = process.platform === 'linux'
@@ -143,7 +143,7 @@ const canShare = process.platform === 'linux'
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? '' // node:dgram throws nothing else
 const hasNoIpv6 = (error: unknown) => ['EAFNOSUPPORT', 'EADDRNOTAVAIL'].includes(codeOf(error))
 
-/** The current addresses; a link-local one has its interface as zone. */
+/** Returns the current addresses; a link-local one has its interface as zone. */
 function localAddresses(family: Family): string[] {
   return Object.entries(networkInterfaces()).flatMap(([name, all = []]) =>
     all

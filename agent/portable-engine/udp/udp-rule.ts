@@ -66,7 +66,7 @@ export class UdpRule implements FlowOwner {
     flow?.receive(bytes, socket)
   }
 
-  /** Begins a flow. Null: it is refused and counted. */
+  /** Begins a flow. Returns null when it is refused and counted. */
   #admit(arrival: Arrival): UdpFlow | null {
     if (!this.#shut) return null
     const { address, port } = arrival.source
@@ -76,11 +76,11 @@ export class UdpRule implements FlowOwner {
       this.state.counters.flowsDroppedOverflow++
       return null
     }
-    if (!this.#context.descriptors.take(1)) return this.#refuse('descriptors') // for the target's socket
+    if (!this.#context.descriptors.reserve(1)) return this.#refuse('descriptors') // for the target's socket
     const admission = this.state.meters.enter(null)
     if (!('refusal' in admission)) return this.#run(new UdpFlow(arrival, this, admission))
 
-    this.#context.descriptors.give(1)
+    this.#context.descriptors.release(1)
     return this.#refuse(admission.refusal)
   }
 
@@ -95,7 +95,7 @@ export class UdpRule implements FlowOwner {
     flow.port.active++
     const running = flow.run().then(() => {
       this.#running.delete(running)
-      this.#context.descriptors.give(1)
+      this.#context.descriptors.release(1)
     })
     this.#running.add(running)
     return flow
@@ -107,7 +107,7 @@ export class UdpRule implements FlowOwner {
   }
 }
 
-/** Sweeps a few times per idle time; 0 is no limit. Returns the call that ends it. */
+/** Calls `sweep` several times per `idleMs`; 0: never. Returns a function that ends it. */
 function startSweeps(idleMs: number, sweep: () => void): () => void {
   if (idleMs === 0) return () => {}
   // After a stall, datagrams that have arrived meanwhile are read first: they may keep a flow alive.

@@ -3,7 +3,7 @@ import { createSocket, type RemoteInfo, type Socket, type SocketOptions } from '
 import { once } from 'node:events'
 import { familyOf } from '../../net/address.ts'
 
-/** Datagrams that the kernel does not take wait in memory, up to this. Further ones are dropped. */
+/** Datagrams that the kernel does not take are queued, up to this size. Further ones are dropped. */
 const maxQueuedBytes = 1024 * 1024
 /** Bursts wait in the kernel while this thread is busy. */
 const receiveBufferBytes = 4 * 1024 * 1024
@@ -13,7 +13,7 @@ export type SocketAddress = Pick<RemoteInfo, 'address' | 'port'>
 
 export interface SocketHandlers {
   onMessage(bytes: Buffer, from: RemoteInfo): void
-  /** Of a connected socket: an earlier datagram did not arrive. */
+  /** Called when an earlier datagram of a connected socket did not arrive. */
   onError(errno: string): void
 }
 
@@ -57,7 +57,7 @@ const open = (address: string, options: Omit<SocketOptions, 'type'> = {}): Socke
   createSocket({ ...options, type: familyOf(address) === 'ipv4' ? 'udp4' : 'udp6', lookup: literalLookup })
 
 export class UdpSocket {
-  /** No `onSent` is called after that. */
+  /** Resolves when the socket is closed; no `onSent` is called later. */
   readonly closed: Promise<void>
   readonly #socket: Socket
   #isOpen = true
@@ -92,7 +92,7 @@ export class UdpSocket {
   }
 }
 
-/** Between bind and connect a socket receives from everybody. */
+/** Compares a sender with the peer: between bind and connect a socket receives from everybody. */
 const isSame = (a: SocketAddress, b: SocketAddress): boolean => a.port === b.port && a.address === b.address
 
 const errnoOf = (error: NodeJS.ErrnoException): string => error.code ?? 'EIO'

@@ -44,8 +44,8 @@ t.test('a plan lists the differences, applies them, and is empty afterwards', as
 t.test(
   'objects missing in the file stay unless --prune is given, which deletes only kinds that the file has',
   async t => {
-    const { plan, run, home } = await applyFixture(t)
-    await home.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+    const { plan, run, app } = await applyFixture(t)
+    await app.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
     const grant = {
       user_id: 'ann',
       client: 'paris',
@@ -67,11 +67,11 @@ t.test(
 )
 
 t.test('quotas are created, and a different limit is a change of the existing quota', async t => {
-  const { plan, run, home, clientId } = await applyFixture(t)
-  await home.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+  const { plan, run, app, clientId } = await applyFixture(t)
+  await app.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
   const quota = { user_id: 'ann', client: 'paris', monthly_bytes: 1000 }
   await run({ quotas: [quota] })
-  t.match(await home.call('GET', '/v1/users/ann/quotas'), {
+  t.match(await app.call('GET', '/v1/users/ann/quotas'), {
     body: [{ client_id: clientId, monthly_bytes: 1000 }]
   })
   t.same(await plan({ quotas: [quota] }), [])
@@ -127,28 +127,28 @@ t.test('an invalid file is rejected with the reason', async t => {
 t.test(
   'a second apply is refused until the lease of the first is released or has expired after a minute',
   async t => {
-    const { home } = await applyFixture(t)
-    const begin = () => home.call<{ lease_id: string }>('POST', '/v1/apply-leases')
+    const { app } = await applyFixture(t)
+    const begin = () => app.call<{ lease_id: string }>('POST', '/v1/apply-leases')
     const first = await begin()
     t.equal(first.status, 201)
     t.match(await begin(), { status: 409, body: { error: { code: 'apply_in_progress' } } })
     const path = `/v1/apply-leases/${first.body.lease_id}`
-    await home.clock.advance(50_000)
-    t.equal((await home.call('PUT', path)).status, 200)
-    await home.clock.advance(50_000)
+    await app.clock.advance(50_000)
+    t.equal((await app.call('PUT', path)).status, 200)
+    await app.clock.advance(50_000)
     t.equal((await begin()).status, 409, 'it was renewed')
-    t.equal((await home.call('DELETE', path)).status, 204)
+    t.equal((await app.call('DELETE', path)).status, 204)
     const second = await begin()
     t.equal(second.status, 201)
-    await home.clock.advance(60_000)
-    t.equal((await home.call('PUT', `/v1/apply-leases/${second.body.lease_id}`)).status, 404)
-    t.equal((await begin()).status, 201, 'one that fell silent holds up nobody')
+    await app.clock.advance(60_000)
+    t.equal((await app.call('PUT', `/v1/apply-leases/${second.body.lease_id}`)).status, 404)
+    t.equal((await begin()).status, 201, 'an expired lease blocks nobody')
   }
 )
 
 async function applyFixture(t: Test) {
-  const home = await testServer(t)
-  const { clientId } = await testAgent(t, home, 'paris', {
+  const app = await testServer(t)
+  const { clientId } = await testAgent(t, app, 'paris', {
     version: '2.0.0',
     capabilities: {
       [rateLimit.id]: '2.0.0',
@@ -157,10 +157,10 @@ async function applyFixture(t: Test) {
       'traffic.quota': '2.0.0'
     }
   })
-  const context = await contextOf({ api: apiOf(home), filled })
+  const context = await contextOf({ api: apiOf(app), filled })
   const plan = (file: Document, prune: 'prune' | 'keep' = 'keep') => makePlan(file, prune, context)
   return {
-    home,
+    app,
     clientId,
     context,
     plan,

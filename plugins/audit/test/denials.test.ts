@@ -6,7 +6,7 @@ import type { Kernel } from '../../../kernel/plugin.ts'
 import type { AuditLog } from '../audit-log.ts'
 import { auditFixture, matchAll } from './fixture.ts'
 
-const nobody = { authorization: '' }
+const unauthenticated = { authorization: '' }
 
 t.test('denials without an authenticated principal are one entry per address, code and minute', async t => {
   const { server, entries, clock } = await auditFixture(t)
@@ -38,7 +38,7 @@ t.test('denials without an authenticated principal are one entry per address, co
 t.test('refusals of unauthenticated callers on a public route are aggregated, too', async t => {
   const { call, entries } = await auditFixture(t, { plugins: ['users', 'auth'] })
 
-  for (let i = 0; i < 3; i++) await call('POST', '/v1/auth/login', { user_id: 1 }, nobody)
+  for (let i = 0; i < 3; i++) await call('POST', '/v1/auth/login', { user_id: 1 }, unauthenticated)
 
   matchAll(t, await entries('?limit=10'), [{ actor: null, status: 400, outcome: 'allow', count: 3 }])
 })
@@ -90,10 +90,10 @@ t.test('a flood of denials writes once a second and does not fill the disk', asy
   const { call, entries, clock, dir } = await auditFixture(t)
   const size = (): number =>
     ['sluice.db', 'sluice.db-wal'].reduce((sum, file) => sum + statSync(join(dir, file)).size, 0)
-  await call('GET', '/v1/audit', undefined, nobody)
+  await call('GET', '/v1/audit', undefined, unauthenticated)
   const before = size()
 
-  for (let i = 0; i < 500; i++) await call('GET', '/v1/audit', undefined, nobody)
+  for (let i = 0; i < 500; i++) await call('GET', '/v1/audit', undefined, unauthenticated)
 
   t.equal(size(), before, 'not a byte for 500 refusals')
   await clock.advance(1000)
@@ -104,11 +104,11 @@ t.test('a flood of denials writes once a second and does not fill the disk', asy
 t.test('counts are written at a stop, and a restart within the minute continues them', async t => {
   const dir = t.testdir()
   const first = await auditFixture(t, { dir })
-  for (let i = 0; i < 3; i++) await first.call('GET', '/v1/audit', undefined, nobody)
+  for (let i = 0; i < 3; i++) await first.call('GET', '/v1/audit', undefined, unauthenticated)
   await first.stop()
 
   const second = await auditFixture(t, { dir, clock: first.clock })
-  await second.call('GET', '/v1/audit', undefined, nobody)
+  await second.call('GET', '/v1/audit', undefined, unauthenticated)
 
   matchAll(t, await second.entries(), [{ count: 4 }])
 })

@@ -66,11 +66,11 @@ t.test('a change and its entry are one transaction', async t => {
     name: 'late',
     version: '1.0.0',
     kernel: '^1.0.0',
-    needs: { audit: '^1.0.0' }, // after it
+    needs: { audit: '^1.0.0' }, // so that it runs after audit
     fills: [
       decisionSlot.fill({
         async write({ outcome, status }) {
-          if (outcome === 'allow' && status === 201) throw new Fault(internal, 'the last write of it fails')
+          if (outcome === 'allow' && status === 201) throw new Fault(internal, 'the last write fails')
         },
         async complete() {}
       })
@@ -88,13 +88,13 @@ t.test('a change and its entry are one transaction', async t => {
 t.test('a route that waits for a client writes at once and completes once', async t => {
   const { promise: answer, resolve } = Promise.withResolvers<void>()
   const { call, entries, as } = await auditFixture(t, { answer })
-  const asked = call('POST', '/v1/waiting', undefined, as('ann'))
+  const pending = call('POST', '/v1/waiting', undefined, as('ann'))
   let found = await entries()
   while (found.length === 0) found = await entries()
 
   matchAll(t, found, [{ status: null, outcome: 'allow', resource_kind: 'thing', resource_id: 'w' }])
   resolve()
-  t.equal((await asked).status, 201)
+  t.equal((await pending).status, 201)
 
   matchAll(t, await entries(), [{ id: found[0]?.id, status: 201, reason: null }])
 })

@@ -17,15 +17,41 @@ export interface AuditFixture extends TestServer {
   page(query: string): Promise<Page>
 }
 
-/** A server with a route that makes a change, one that refuses, and one that waits for `answer`. */
+/** A server with the test plugin. */
 export async function auditFixture(
   t: Test,
-  { answer = Promise.resolve(), ...plan }: TestServerOptions & { readonly answer?: Promise<void> } = {}
+  { answer = Promise.resolve(), ...options }: TestServerOptions & { readonly answer?: Promise<void> } = {}
 ): Promise<AuditFixture> {
-  const made = (id: string) => ({ kind: 'thing', id })
+  const plugins = ['audit', testPlugin(answer), ...(options.plugins ?? [])]
+  const app = await testServer(t, { ...options, plugins })
+  await app.server.depsOf('audit').store.change(async em => {
+    for (const [id, role] of [['root', 'superadmin'] as const, ['ann', 'user'] as const]) {
+      if ((await em.count(User, { id })) > 0) continue
+      await em.insert(User, { id, displayName: id, role, disabled: false, createdAt: 0 })
+      const row = { id: `credential-${id}`, userId: id, label: '', tokenHash: hashOf(`token-${id}`) }
+      await em.insert(Credential, { ...row, createdAt: 0, lastUsedAt: app.clock.now() })
+    }
+  })
+  return {
+    ...app,
+    as: user => ({ authorization: `Bearer token-${user}` }),
+    entries: async (query = '') => (await app.call<EntryRow[]>('GET', `/v1/audit${query}`)).body,
+    page: async query => (await app.call<Page>('GET', `/v1/audit?${query}`)).body
+  }
+}
+
+/** Matches exactly these entries: `t.match` alone accepts a longer list. */
+export function matchAll(t: Test, found: readonly EntryRow[], wanted: readonly object[]): void {
+  t.equal(found.length, wanted.length)
+  t.match(found, wanted)
+}
+
+/** A plugin with a route that makes a change, one that refuses, and one that waits for `answer`. */
+function testPlugin(answer: Promise<void>) {
+  const resourceOf = (id: string) => ({ kind: 'thing', id })
   const shared = { method: 'POST', access: 'user', status: 201, summary: 'For a test.' } as const
   const schema = () => ({ reply: Type.Object({}) })
-  const thing = definePlugin({
+  return definePlugin({
     name: 'thing',
     version: '1.0.0',
     kernel: '^1.0.0',
@@ -36,10 +62,9 @@ export async function auditFixture(
         url: '/v1/things/:id',
         action: 'thing.make',
         schema: () => ({ ...schema(), params: Type.Object({ id: Type.String() }) }),
-        run: (_: Kernel, { params, change }) =>
-          change(made(params.id), async em => {
-            const given = { displayName: params.id, role: 'user', disabled: false, createdAt: 0 } as const
-            await em.insert(User, { id: params.id, ...given })
+        run: (_: Kernel, { params: { id }, change }) =>
+          change(resourceOf(id), async em => {
+            await em.insert(User, { id, displayName: id, role: 'user', disabled: false, createdAt: 0 })
             return {}
           })
       }),
@@ -59,32 +84,11 @@ export async function auditFixture(
         outcome: 'deferred',
         schema,
         async run(_: Kernel, { change }) {
-          await change(made('w'), async () => {})
+          await change(resourceOf('w'), async () => {})
           await answer
           return {}
         }
       })
     ]
   })
-  const found = await testServer(t, { ...plan, plugins: ['audit', thing, ...(plan.plugins ?? [])] })
-  await found.server.depsOf('audit').store.change(async em => {
-    for (const [id, role] of [['root', 'superadmin'] as const, ['ann', 'user'] as const]) {
-      if ((await em.count(User, { id })) > 0) continue
-      await em.insert(User, { id, displayName: id, role, disabled: false, createdAt: 0 })
-      const given = { id: `credential-${id}`, userId: id, label: '', tokenHash: hashOf(`token-${id}`) }
-      await em.insert(Credential, { ...given, createdAt: 0, lastUsedAt: found.clock.now() })
-    }
-  })
-  return {
-    ...found,
-    as: user => ({ authorization: `Bearer token-${user}` }),
-    entries: async (query = '') => (await found.call<EntryRow[]>('GET', `/v1/audit${query}`)).body,
-    page: async query => (await found.call<Page>('GET', `/v1/audit?${query}`)).body
-  }
-}
-
-/** Matches exactly these entries: `t.match` alone accepts a longer list. */
-export function matchAll(t: Test, found: readonly EntryRow[], wanted: readonly object[]): void {
-  t.equal(found.length, wanted.length)
-  t.match(found, wanted)
 }

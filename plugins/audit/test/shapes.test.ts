@@ -1,7 +1,7 @@
 import t from 'tap'
 import { auditFixture } from './fixture.ts'
 
-t.test('limit and outcome, or nothing, give an array without a Link', async t => {
+t.test('limit and outcome, or nothing, give an array without a Link header', async t => {
   const { call, as, clock } = await auditFixture(t)
   for (const id of ['a', 'b', 'c']) {
     await call('POST', `/v1/things/${id}`, undefined, as('ann'))
@@ -25,7 +25,7 @@ t.test('limit and outcome, or nothing, give an array without a Link', async t =>
   }
 })
 
-t.test('since, until or cursor give the envelope', async t => {
+t.test('since, until or cursor give a page', async t => {
   const { call, as, page, clock } = await auditFixture(t)
   for (const id of ['a', 'b', 'c']) {
     await call('POST', `/v1/things/${id}`, undefined, as('ann'))
@@ -40,7 +40,7 @@ t.test('since, until or cursor give the envelope', async t => {
 
   t.same(await found('cursor='), ['c', 'b', 'a'])
   t.same(await found('since=2026-01-15T12:00:01Z'), ['c', 'b'])
-  t.same(await found('until=2026-01-15T12:00:01Z'), ['b', 'a'], 'both ends belong to it')
+  t.same(await found('until=2026-01-15T12:00:01Z'), ['b', 'a'], 'both ends are inclusive')
   t.same(await found('since=2026-01-15T13:00:01%2B01:00&until=2026-01-15T12:00:01.000Z'), ['b'])
   t.same(await found('since=2026-01-15T12:00:01Z&outcome=deny'), [])
   t.same(await found('since=2027-01-01T00:00:00Z'), [])
@@ -48,7 +48,7 @@ t.test('since, until or cursor give the envelope', async t => {
 
 t.test('pages have no gap and no repeat, whatever is written between two requests', async t => {
   const { call, as, page } = await auditFixture(t)
-  for (let i = 0; i < 7; i++) await call('POST', `/v1/things/t${i}`, undefined, as('ann')) // of one moment, too
+  for (let i = 0; i < 7; i++) await call('POST', `/v1/things/t${i}`, undefined, as('ann')) // at the same time
   const seen: (string | null)[] = []
 
   let cursor: string | undefined = ''

@@ -4,7 +4,7 @@ import type { TestServer } from '../../../kit/test-server.ts'
 import { commands } from '../commands.ts'
 import { addUser, authServer, depsOf, onboardedServer, refusalOf } from './fixture.ts'
 
-/** Runs a command on the store of a house; answers what it printed. */
+/** Runs a command on the store of a server and returns what it printed. */
 async function run(app: TestServer, name: string, args: object = {}): Promise<unknown> {
   const printed: unknown[] = []
   const call = {
@@ -18,13 +18,13 @@ async function run(app: TestServer, name: string, args: object = {}): Promise<un
   return printed[0]
 }
 
-t.test('bootstrap-superadmin prints the bearer of _superadmin', async t => {
+t.test('bootstrap-superadmin prints the bearer token of _superadmin', async t => {
   const app = await authServer(t)
 
   t.match(await run(app, 'bootstrap-superadmin'), { user_id: '_superadmin', token: /^svct_[\w-]{43}$/ })
 })
 
-t.test('reset-password prints the temporary password, and keeps bearers when it is told to', async t => {
+t.test('reset-password prints the temporary password, and keeps bearer tokens on request', async t => {
   const app = await onboardedServer(t)
   await addUser(app, 'ann')
   const reset = (options: object) => run(app, 'reset-password', { user: 'ann', temporary: true, ...options })
@@ -37,7 +37,7 @@ t.test('reset-password prints the temporary password, and keeps bearers when it 
   t.match(await reset({}), { api_tokens_revoked: 1 })
 })
 
-t.test('reset-password wants to hear that it is temporary', async t => {
+t.test('reset-password requires --temporary', async t => {
   const app = await onboardedServer(t)
 
   const refusal = await refusalOf(run(app, 'reset-password', { user: 'root' }))

@@ -27,11 +27,11 @@ export interface ErrorBody {
 
 export const depsOf = ({ server }: TestServer): Deps => server.depsOf('auth') as Deps
 
-export const authServer = (t: Test, plan: TestServerOptions = {}): Promise<TestServer> =>
+export const authServer = (t: Test, options: TestServerOptions = {}): Promise<TestServer> =>
   testServer(t, {
     plugins: ['users', 'auth', 'credentials'],
-    ...plan,
-    keys: { operator_http_public_origin: origin, trusted_proxies: ['127.0.0.1'], ...plan.keys }
+    ...options,
+    keys: { operator_http_public_origin: origin, trusted_proxies: ['127.0.0.1'], ...options.keys }
   })
 
 export const setupTokenOf = ({ log }: TestServer): string => {
@@ -53,8 +53,8 @@ export const onboard = (app: TestServer, body: object = {}): Promise<Reply<Error
     unauthenticated
   )
 
-export async function onboardedServer(t: Test, plan: TestServerOptions = {}): Promise<TestServer> {
-  const app = await authServer(t, plan)
+export async function onboardedServer(t: Test, options: TestServerOptions = {}): Promise<TestServer> {
+  const app = await authServer(t, options)
   const { status } = await onboard(app)
   t.equal(status, 201, 'the first administrator is created')
   return app

@@ -17,7 +17,7 @@ import {
 const invalid = { status: 401, body: { error: { code: 'invalid_login' } } }
 const limited = { status: 429, body: { error: { code: 'rate_limited' } } }
 
-t.test('a login answers whether the password must change, and sets the session cookie', async t => {
+t.test('a login returns whether the password must change, and sets the session cookie', async t => {
   const app = await onboardedServer(t)
 
   const reply = await login(app)
@@ -29,7 +29,7 @@ t.test('a login answers whether the password must change, and sets the session c
   t.strictSame(attributes.sort(), ['HttpOnly', 'Max-Age=604800', 'Path=/', 'SameSite=Lax', 'Secure'])
 })
 
-t.test('a wrong password and an unknown user are told the same', async t => {
+t.test('a wrong password and an unknown user get the same response', async t => {
   const app = await onboardedServer(t)
 
   const wrong = await login(app, { password: 'not the right one' })
@@ -40,7 +40,7 @@ t.test('a wrong password and an unknown user are told the same', async t => {
   t.equal(wrong.headers['set-cookie'], undefined)
 })
 
-t.test('a disabled user learns it by the right password only', async t => {
+t.test('user_disabled is returned only for the right password', async t => {
   const app = await onboardedServer(t)
   await addUser(app, 'ann')
   await depsOf(app).store.change(em => em.nativeUpdate(User, { id: 'ann' }, { disabled: true }))
@@ -49,7 +49,7 @@ t.test('a disabled user learns it by the right password only', async t => {
   t.match(await login(app, { user_id: 'ann' }), { status: 401, body: { error: { code: 'user_disabled' } } })
 })
 
-t.test('no secret lies in the store', async t => {
+t.test('the store contains no secret in plain text', async t => {
   const app = await onboardedServer(t)
   const { cookie } = await signedInBrowser(app)
 
@@ -60,19 +60,19 @@ t.test('no secret lies in the store', async t => {
   t.notOk(bytes.includes(cookie.replace('svc_session=', '')))
 })
 
-t.test('five wrong ones lock; then the right one waits, too, and costs no hash', async t => {
+t.test('five wrong passwords lock; then the right one is refused, too, without a hash', async t => {
   const app = await onboardedServer(t)
   for (let i = 0; i < 5; i++) t.match(await login(app, { password: 'not the right one' }), invalid)
 
   const locked = await login(app)
 
   t.match(locked, { ...limited, headers: { 'retry-after': '60' } })
-  t.equal((await login(app, {}, '192.0.2.2')).status, 200, 'from elsewhere')
+  t.equal((await login(app, {}, '192.0.2.2')).status, 200, 'from another address')
   await app.clock.advance(60_000)
   t.equal((await login(app)).status, 200)
 })
 
-t.test('many wrong ones at once do not slip past the lock', async t => {
+t.test('concurrent wrong passwords do not bypass the lock', async t => {
   const app = await onboardedServer(t)
 
   const replies = await Promise.all(
@@ -84,7 +84,7 @@ t.test('many wrong ones at once do not slip past the lock', async t => {
   t.equal(replies.filter(({ status }) => status === 429).length, 20 - wrong)
 })
 
-t.test('more logins than may wait are told to come again', async t => {
+t.test('logins beyond the queue are refused with busy', async t => {
   const app = await onboardedServer(t)
 
   const replies = await Promise.all(Array.from({ length: 40 }, () => login(app)))
@@ -108,7 +108,7 @@ t.test('a hash of weaker parameters is renewed at login', async t => {
   t.equal((await login(app)).status, 200)
 })
 
-t.test('a login is written down with the user it was for', async t => {
+t.test('a login is recorded with its user', async t => {
   const app = await onboardedServer(t)
   app.decisions.length = 0
 
@@ -121,7 +121,7 @@ t.test('a login is written down with the user it was for', async t => {
   ])
 })
 
-t.test('a proxy may call its caller anything', async t => {
+t.test('X-Forwarded-For of a proxy may contain any text', async t => {
   const app = await onboardedServer(t)
 
   t.equal((await login(app, {}, 'unknown, not an address at all, and longer than one could be')).status, 200)

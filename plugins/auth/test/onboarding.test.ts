@@ -20,7 +20,7 @@ t.test('the first start logs a setup token, and keeps it nowhere else', async t 
   t.notOk(storeBytes(app.dir).includes(setupTokenOf(app)))
 })
 
-t.test('until there is a superadmin the API is closed; the setup token makes one', async t => {
+t.test('until there is a superadmin the API is closed; the setup token creates one', async t => {
   const app = await authServer(t)
   const status = () =>
     app.call<{ onboarding_required: boolean }>('GET', '/v1/auth/status', undefined, unauthenticated)
@@ -30,17 +30,17 @@ t.test('until there is a superadmin the API is closed; the setup token makes one
     body: { error: { code: 'bootstrap_required' } }
   })
 
-  const made = await onboard(app, { display_name: '  Root Smith ' })
+  const created = await onboard(app, { display_name: '  Root Smith ' })
 
-  t.equal(made.status, 201)
-  t.strictSame(made.body, { user_id: 'root', display_name: 'Root Smith', role: 'superadmin' })
-  t.equal(made.headers['set-cookie'], undefined)
+  t.equal(created.status, 201)
+  t.strictSame(created.body, { user_id: 'root', display_name: 'Root Smith', role: 'superadmin' })
+  t.equal(created.headers['set-cookie'], undefined)
   t.match(await status(), { status: 200, body: { onboarding_required: false } })
   t.match(await app.call('GET', '/v1/users/me', undefined, unauthenticated), { status: 401 })
   t.match(await login(app), { status: 200 })
 })
 
-t.test('no token and a wrong one are refused, before anything else of the body is judged', async t => {
+t.test('no token and a wrong one are refused, before the rest of the body is checked', async t => {
   const app = await authServer(t)
 
   t.match(await onboard(app, { setup_token: undefined, password: 'short' }), {
@@ -53,7 +53,7 @@ t.test('no token and a wrong one are refused, before anything else of the body i
   })
 })
 
-t.test('what onboarding refuses of a body', async t => {
+t.test('onboarding refuses an invalid body', async t => {
   const cases: [object, number, string][] = [
     [{ password: 'eleven byte', password_confirm: 'eleven byte' }, 422, 'password_too_short'],
     [{ password: 'x'.repeat(1025) }, 422, 'password_too_long'],
@@ -68,10 +68,10 @@ t.test('what onboarding refuses of a body', async t => {
   const app = await authServer(t)
   for (const [body, status, code] of cases)
     t.match(await onboard(app, body), { status, body: { error: { code } } }, code)
-  t.equal((await onboard(app)).status, 201, 'the token is still good')
+  t.equal((await onboard(app)).status, 201, 'the token is still valid')
 })
 
-t.test('the setup token ends after 30 minutes, and with the process', async t => {
+t.test('the setup token expires after 30 minutes, and at a restart', async t => {
   const app = await authServer(t)
   const first = setupTokenOf(app)
 
@@ -85,16 +85,16 @@ t.test('the setup token ends after 30 minutes, and with the process', async t =>
   t.match(await onboard(next), { status: 201 })
 })
 
-t.test('of two at once one wins, and the store holds one superadmin', async t => {
+t.test('of several concurrent onboardings only one succeeds', async t => {
   const app = await authServer(t)
 
-  const made = await Promise.all(['ann', 'bob', 'cid'].map(user_id => onboard(app, { user_id })))
+  const created = await Promise.all(['ann', 'bob', 'cid'].map(user_id => onboard(app, { user_id })))
 
-  t.strictSame(made.map(({ status }) => status).sort(), [201, 409, 409])
-  t.match(made.find(({ status }) => status === 409)?.body, { error: { code: 'already_bootstrapped' } })
+  t.strictSame(created.map(({ status }) => status).sort(), [201, 409, 409])
+  t.match(created.find(({ status }) => status === 409)?.body, { error: { code: 'already_bootstrapped' } })
 })
 
-t.test('onboarding never opens again, and no later start logs a token', async t => {
+t.test('onboarding works only once, and no later start logs a token', async t => {
   const app = await onboardedServer(t)
   t.match(await onboard(app), { status: 409, body: { error: { code: 'already_bootstrapped' } } })
   await app.stop()

@@ -33,7 +33,7 @@ t.test('a password change refuses wrong and weak passwords', async t => {
   const page = await signedInBrowser(app)
   for (const [body, status, code] of cases)
     t.match(await page.call('POST', path, { ...good, ...body }), { status, body: { error: { code } } }, code)
-  t.equal((await login(app)).status, 200, 'the old one still holds')
+  t.equal((await login(app)).status, 200, 'the old password is still valid')
 })
 
 t.test('guessing at the current password is throttled, apart from the login', async t => {

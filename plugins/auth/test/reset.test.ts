@@ -12,14 +12,14 @@ import {
   storeBytes
 } from './fixture.ts'
 
-interface Answer extends ErrorBody {
+interface ResetResponse extends ErrorBody {
   readonly temporary_password: string
   readonly [field: string]: unknown
 }
 const me = '/v1/users/me'
 const refusal = (status: number, code: string) => ({ status, body: { error: { code } } })
 const reset = (app: TestServer, body?: object, userId = 'ann', headers = {}) =>
-  app.call<Answer>('POST', `/v1/users/${userId}/password`, body, headers)
+  app.call<ResetResponse>('POST', `/v1/users/${userId}/password`, body, headers)
 const bearerOf = async (app: TestServer, userId: string) => {
   const { body } = await app.call<{ token: string }>('POST', `/v1/users/${userId}/credentials`)
   return { authorization: `Bearer ${body.token}` }
@@ -115,7 +115,7 @@ t.test('an invalid reset is refused', async t => {
 })
 
 t.test(
-  'a user is reset ten times an hour; another one, or a later one of that name, is not held back',
+  'ten resets of a user are possible in an hour; other users, and a new user of that id, are not affected',
   async t => {
     const app = await onboardedServer(t)
     await addUser(app, 'ann')

@@ -48,7 +48,7 @@ t.test('a session ends after 7 days, however busy', async t => {
 
   t.match(await page.call('GET', '/v1/users/me'), unauthenticated)
   await app.clock.advance(hourMs)
-  t.equal(await depsOf(app).store.read(em => em.count(Session)), 0, 'and is swept')
+  t.equal(await depsOf(app).store.read(em => em.count(Session)), 0, 'and is deleted')
 })
 
 t.test('a logout ends the session and clears the cookie', async t => {
@@ -81,7 +81,7 @@ t.test('a write with a session must pass the CSRF checks', async t => {
     t.equal(reply.status, status)
     t.equal(reply.body.error?.code, code)
   }
-  t.equal((await page.call('GET', '/v1/users/me', undefined, {})).status, 200, 'a read owes nothing')
+  t.equal((await page.call('GET', '/v1/users/me', undefined, {})).status, 200, 'a read needs no proof')
 })
 
 t.test('a request with a bearer token is authenticated by it alone', async t => {
@@ -134,7 +134,7 @@ t.test('sessions are listed to their user, and ended one by one', async t => {
     { current: false }
   ])
   const path = `/v1/users/me/sessions/${rows[1]?.session_id}`
-  t.match(await ann.call('DELETE', path), sessionNotFound, "another's")
+  t.match(await ann.call('DELETE', path), sessionNotFound, 'of another user')
   t.equal((await page.call('DELETE', path)).status, 204)
   t.match(await other.call('GET', '/v1/users/me'), unauthenticated)
   t.match(await page.call('DELETE', path), sessionNotFound)

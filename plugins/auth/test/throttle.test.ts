@@ -10,17 +10,17 @@ import { type Attempt, openThrottle, type Throttle } from '../throttle.ts'
 const minuteMs = 60_000
 const ann: Attempt = { action: 'login', subject: 'ann', remoteAddr: '192.0.2.1' }
 
-async function open(t: Test, { rowsMax = 100_000, dir = t.testdir(), clock = fakeClock() } = {}) {
+async function throttleFixture(t: Test, { maxRows = 100_000, dir = t.testdir(), clock = fakeClock() } = {}) {
   const store = await openStore(join(dir, 'sluice.db'), [kernelStore, auth])
   t.teardown(() => store.close())
-  return { store, clock, dir, throttle: openThrottle({ store, clock }, rowsMax) }
+  return { store, clock, dir, throttle: openThrottle({ store, clock }, maxRows) }
 }
 
-async function failTimes(throttle: Throttle, times: number, of: (i: number) => Attempt): Promise<void> {
-  for (let i = 0; i < times; i++) await throttle.recordFailure(of(i))
+async function failTimes(throttle: Throttle, times: number, attempt: (i: number) => Attempt): Promise<void> {
+  for (let i = 0; i < times; i++) await throttle.recordFailure(attempt(i))
 }
 
-/** How long a caller must wait; 0 where it may try. */
+/** Returns the seconds that a caller must wait; 0 if it may try. */
 async function waitOf(attempted: Promise<void>): Promise<number> {
   try {
     await attempted
@@ -31,7 +31,7 @@ async function waitOf(attempted: Promise<void>): Promise<number> {
 }
 
 t.test('five failures lock for a minute, the next five for two, up to a quarter of an hour', async t => {
-  const { throttle, clock } = await open(t)
+  const { throttle, clock } = await throttleFixture(t)
 
   for (const secs of [60, 120, 240, 480, 900, 900]) {
     await failTimes(throttle, 4, () => ann)
@@ -46,7 +46,7 @@ t.test('five failures lock for a minute, the next five for two, up to a quarter 
 })
 
 t.test('a lock applies to one subject at one address in one action', async t => {
-  const { throttle } = await open(t)
+  const { throttle } = await throttleFixture(t)
 
   await failTimes(throttle, 5, () => ann)
 
@@ -57,7 +57,7 @@ t.test('a lock applies to one subject at one address in one action', async t => 
 })
 
 t.test('the right secret clears earlier failures', async t => {
-  const { throttle } = await open(t)
+  const { throttle } = await throttleFixture(t)
   await failTimes(throttle, 4, () => ann)
 
   await throttle.clear(ann)
@@ -67,32 +67,32 @@ t.test('the right secret clears earlier failures', async t => {
 })
 
 t.test('a lock survives a restart', async t => {
-  const { throttle, dir, clock } = await open(t)
+  const { throttle, dir, clock } = await throttleFixture(t)
   await failTimes(throttle, 5, () => ann)
 
-  const { throttle: next } = await open(t, { dir, clock })
+  const { throttle: next } = await throttleFixture(t, { dir, clock })
 
   t.equal(await waitOf(next.check(ann)), 60)
 })
 
 t.test('fifty failures in a quarter of an hour lock an address, whatever the subjects', async t => {
-  const { throttle, clock } = await open(t)
-  const of = (i: number) => ({ ...ann, subject: `user-${i}` })
+  const { throttle, clock } = await throttleFixture(t)
+  const attemptOf = (i: number) => ({ ...ann, subject: `user-${i}` })
 
-  await failTimes(throttle, 1, of)
+  await failTimes(throttle, 1, attemptOf)
   await clock.advance(14 * minuteMs)
-  await failTimes(throttle, 30, of)
-  await clock.advance(2 * minuteMs) // the first one counts no longer, the thirty do
-  await failTimes(throttle, 19, of)
-  t.equal(await waitOf(throttle.check(of(99))), 0)
-  await throttle.recordFailure(of(98))
+  await failTimes(throttle, 30, attemptOf)
+  await clock.advance(2 * minuteMs) // the first one no longer counts, the thirty do
+  await failTimes(throttle, 19, attemptOf)
+  t.equal(await waitOf(throttle.check(attemptOf(99))), 0)
+  await throttle.recordFailure(attemptOf(98))
 
-  t.equal(await waitOf(throttle.check(of(99))), 900)
-  t.equal(await waitOf(throttle.check({ ...of(99), remoteAddr: '192.0.2.2' })), 0)
+  t.equal(await waitOf(throttle.check(attemptOf(99))), 900)
+  t.equal(await waitOf(throttle.check({ ...attemptOf(99), remoteAddr: '192.0.2.2' })), 0)
 })
 
 t.test('an IPv6 caller counts by its /64, an IPv4-mapped one by its IPv4 address', async t => {
-  const { throttle } = await open(t)
+  const { throttle } = await throttleFixture(t)
 
   await failTimes(throttle, 50, i => ({ ...ann, subject: `a-${i}`, remoteAddr: `2001:db8:0:1::${i + 1}` }))
   await failTimes(throttle, 50, i => ({ ...ann, subject: `b-${i}`, remoteAddr: '::ffff:192.0.2.9' }))
@@ -103,7 +103,7 @@ t.test('an IPv6 caller counts by its /64, an IPv4-mapped one by its IPv4 address
 })
 
 t.test('a subject with a hundred failures is slowed to one attempt a second, never locked', async t => {
-  const { throttle, clock } = await open(t)
+  const { throttle, clock } = await throttleFixture(t)
   const from = (i: number) => ({ ...ann, remoteAddr: `198.51.100.${i % 250}` })
   await failTimes(throttle, 99, from)
   t.equal(await waitOf(throttle.admit(from(200))), 0)
@@ -120,7 +120,7 @@ t.test('a subject with a hundred failures is slowed to one attempt a second, nev
 })
 
 t.test('the table has a maximum size; the oldest rows are deleted', async t => {
-  const { throttle, store, clock } = await open(t, { rowsMax: 12 })
+  const { throttle, store, clock } = await throttleFixture(t, { maxRows: 12 })
 
   for (let i = 0; i < 10; i++) {
     await throttle.recordFailure({ ...ann, subject: `user-${i}`, remoteAddr: `198.51.100.${i}` })
@@ -133,7 +133,7 @@ t.test('the table has a maximum size; the oldest rows are deleted', async t => {
 })
 
 t.test('failures older than a day do not count and are deleted', async t => {
-  const { throttle, store, clock } = await open(t)
+  const { throttle, store, clock } = await throttleFixture(t)
   await failTimes(throttle, 5, () => ann)
   await clock.advance(24 * 60 * minuteMs)
 

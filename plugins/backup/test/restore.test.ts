@@ -53,7 +53,7 @@ async function restoreFixture(t: Test) {
     `insert into kernel_fact values ('generation', 'one'), ('leaf', '${fingerprint}')`,
     ...[client('gone', 'a'), client('revoked', 'b'), client('again', 'c'), client('same', 'd')],
     ...[user('ann', 'superadmin'), user('bob', 'superadmin'), user('eve', 'user'), user('off', 'user')],
-    ...[credential('kept', 'ann'), credential('ended', 'ann'), credential('turned', 'ann')],
+    ...[credential('kept', 'ann'), credential('ended', 'ann'), credential('rotated', 'ann')],
     "insert into auth_password values ('ann', 'before', 0, 1, null), ('bob', 'bob', 0, 1, null)",
     "insert into auth_session values ('s', 'ann', 'x', '', 1, 1)",
     "insert into enrollment (id, code_hash, name, created_by, created_at, expires_at) values ('e', 'e', 'e', 'ann', 1, 1)",
@@ -81,7 +81,7 @@ t.test(
       "delete from kernel_user where id = 'eve'",
       "update kernel_user set disabled = 1 where id = 'off'",
       "update kernel_credential set revoked_at = 9 where id = 'ended'",
-      "update kernel_credential set token_hash = 'h2' where id = 'turned'",
+      "update kernel_credential set token_hash = 'h2' where id = 'rotated'",
       "update auth_password set hash = 'after' where user_id = 'ann'",
       'delete from grants'
     )
@@ -93,9 +93,9 @@ t.test(
       'revoked clients': ['gone', 'revoked'],
       'clients with the token of a later enrollment': ['again'],
       'disabled users': ['eve', 'off'],
-      'users who are superadmins no more': ['bob'],
+      'users who are no longer superadmins': ['bob'],
       'revoked credentials': ['ann ended'],
-      'rotated credentials': ['ann turned'],
+      'rotated credentials': ['ann rotated'],
       'changed passwords of': ['ann'],
       'deleted grants of': ['eve'],
       'clients to be enrolled again': ['late']
@@ -110,7 +110,7 @@ t.test(
     t.same(await query(target, 'select hash from kernel_spent_token order by hash'), ['a', 'b', 'c'])
     t.same(
       await query(target, 'select id, token_hash, revoked_at is null from kernel_credential order by id'),
-      ['ended hended 0', 'kept hkept 1', 'turned h2 1']
+      ['ended hended 0', 'kept hkept 1', 'rotated h2 1']
     )
     t.same(await query(target, 'select user_id, hash from auth_password order by user_id'), [
       'ann after',
@@ -141,7 +141,7 @@ t.test(
   }
 )
 
-t.test('a store that does not continue the backup revokes nothing', async t => {
+t.test('a store that is not a later state of the backup revokes nothing', async t => {
   const { dir, target, restoreBackup } = await restoreFixture(t)
   const unrelated = join(dir, 'unrelated')
   mkdirSync(unrelated)
@@ -150,11 +150,11 @@ t.test('a store that does not continue the backup revokes nothing', async t => {
   const { revoked_since: revoked, warnings } = await restoreBackup(unrelated)
 
   t.equal(revoked, null)
-  t.match(warnings, [/does not continue this backup/])
+  t.match(warnings, [/not a later state of this backup/])
   t.same(await query(target, 'select count(*) from kernel_client where revoked_at is null'), ['4'])
 })
 
-t.test('a damaged store is reported, and the backup is restored all the same', async t => {
+t.test('a damaged store is reported, and the backup is restored nevertheless', async t => {
   const { old, target, restoreBackup } = await restoreFixture(t)
   writeFileSync(join(old, 'sluice.db'), readFileSync(join(old, 'sluice.db')).fill(7, 100, 9000))
 

@@ -75,7 +75,7 @@ t.test("--config before an agent command names the agent's configuration", async
 
   t.match(await sluice(['--config', join(dir, 'agent.toml'), 'agent', 'run', '--state-dir', dir]), {
     code: 78,
-    stderr: /bindd is no key; did you mean bind\?/
+    stderr: /unknown key bindd; did you mean bind\?/
   })
 })
 

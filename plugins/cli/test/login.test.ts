@@ -36,10 +36,10 @@ t.test('after login the commands need no token, and after logout they have none'
   t.equal(
     (await sluice(['client', 'list'], { ...env, SVC_TOKEN: token })).code,
     4,
-    'the one before is revoked'
+    'the earlier credential is revoked'
   )
   t.equal((await sluice(['logout'], env)).code, 0)
   t.match(await sluice(['client', 'list'], env), { code: 4, stderr: /^unauthenticated/ })
   t.match(await sluice(['logout'], env), { code: 4, stderr: /there is no login to/ })
-  t.equal((await sluice(['login', 'ann', '--server', 'http://10.0.0.1'], env, 'x\n')).code, 2, 'in the clear')
+  t.equal((await sluice(['login', 'ann', '--server', 'http://10.0.0.1'], env, 'x\n')).code, 2, 'plain http')
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { restoreOwner } from '../owner.ts'
 
-const skip = process.getuid?.() === 0 ? false : 'only root makes files for others'
+const skip = process.getuid?.() === 0 ? false : 'only root can change owners'
 const nobody = 65534
 
 t.test(

@@ -1,4 +1,4 @@
-// Each refusal of a start, from the real program: exit code, code first, and what is to be done.
+// Errors that stop a start, with the real program: exit code, and a message with error code and remedy.
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -7,22 +7,22 @@ import { lockStore } from '../../../kernel/store/lock.ts'
 import { openStore } from '../../../kernel/store/open.ts'
 import { sluice, start } from '../../../test/support/process.ts'
 
-const free = {
+const freePorts = {
   SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',
   SVC_CONTROL_LISTEN: '127.0.0.1:0',
   SVC_METRICS_LISTEN: '127.0.0.1:0'
 }
 
-const refused = async (dir: string, env: Record<string, string> = {}, ...args: string[]) => {
-  const { code, stderr } = await sluice(['server', '--data-dir', dir, ...args], { ...free, ...env })
+const failedStart = async (dir: string, env: Record<string, string> = {}, ...args: string[]) => {
+  const { code, stderr } = await sluice(['server', '--data-dir', dir, ...args], { ...freePorts, ...env })
   return { exit: code, stderr }
 }
 
-t.test('a data directory that another server holds: 75', async t => {
+t.test('a data directory in use by another server: 75', async t => {
   const dir = t.testdir()
   t.teardown(lockStore(dir))
 
-  t.match(await refused(dir), {
+  t.match(await failedStart(dir), {
     exit: 75,
     stderr: /^startup\.store_in_use: .*stop it, or give another data_dir/
   })
@@ -34,20 +34,20 @@ t.test('a database of a newer build: 78, with its migration', async t => {
   await store.change(em => em.execute("insert into schema_migration (name) values ('kernel/9999-later')"))
   await store.close()
 
-  t.match(await refused(dir), {
+  t.match(await failedStart(dir), {
     exit: 78,
     stderr: /^startup\.schema_version_too_new: kernel: .*schema 9999.*start the newer build/
   })
 })
 
-const memory = '/dev/shm'
-const skip = refusedKind(statfsSync(memory).type) === 'tmpfs' ? false : 'there is no tmpfs at /dev/shm'
+const tmpfs = '/dev/shm'
+const skip = refusedKind(statfsSync(tmpfs).type) === 'tmpfs' ? false : 'there is no tmpfs at /dev/shm'
 
 t.test('a filesystem without durable storage: 78', { skip }, async t => {
-  const dir = mkdtempSync(join(memory, 'sluice-test-'))
+  const dir = mkdtempSync(join(tmpfs, 'sluice-test-'))
   t.teardown(() => rmSync(dir, { recursive: true, force: true }))
 
-  t.match(await refused(dir), {
+  t.match(await failedStart(dir), {
     exit: 78,
     stderr: /^startup\.unsupported_filesystem: .* is on tmpfs; give a data_dir on a local disk/
   })
@@ -59,26 +59,26 @@ t.test('an invalid directory, certificate or plugin: 78 each', async t => {
   const pem = join(dir, 'other.pem')
   chmodSync(pem, 0o600)
   mkdirSync(join(dir, 'open'))
-  writeFileSync(join(dir, 'open', 'leaf.pem'), '', { mode: 0o644 })
+  writeFileSync(join(dir, 'open', 'key.pem'), '', { mode: 0o644 })
   const tls = (file: string) => ({ SVC_TLS_CERT_PATH: file, SVC_TLS_KEY_PATH: file })
   writeFileSync(config, '[plugins.nowhere]\n')
 
-  const table: readonly [RegExp, ReturnType<typeof refused>][] = [
-    [/^startup\.data_dir_unusable: .*file cannot be used/, refused(join(dir, 'file'))],
-    [/^startup\.tls_invalid: .*must be a PEM certificate/, refused(join(dir, 'a'), tls(pem))],
-    [/^startup\.tls_invalid: .*give both, or none/, refused(join(dir, 'b'), { SVC_TLS_CERT_PATH: pem })],
+  const table: readonly [RegExp, ReturnType<typeof failedStart>][] = [
+    [/^startup\.data_dir_unusable: .*file cannot be used/, failedStart(join(dir, 'file'))],
+    [/^startup\.tls_invalid: .*must be a PEM certificate/, failedStart(join(dir, 'a'), tls(pem))],
+    [/^startup\.tls_invalid: .*give both, or none/, failedStart(join(dir, 'b'), { SVC_TLS_CERT_PATH: pem })],
     [
       /^startup\.insecure_permissions: .*chmod 600/,
-      refused(join(dir, 'c'), tls(join(dir, 'open', 'leaf.pem')))
+      failedStart(join(dir, 'c'), tls(join(dir, 'open', 'key.pem')))
     ],
-    [/^startup\.plugin_failed: plugin nowhere/, refused(join(dir, 'd'), {}, '--config', config)],
+    [/^startup\.plugin_failed: plugin nowhere/, failedStart(join(dir, 'd'), {}, '--config', config)],
     [
       /^startup\.listen_failed: control_listen/m,
-      refused(join(dir, 'e'), { SVC_CONTROL_LISTEN: '192.0.2.99:1' })
+      failedStart(join(dir, 'e'), { SVC_CONTROL_LISTEN: '192.0.2.99:1' })
     ],
-    [/^startup\.config_invalid: operator_token/, refused(join(dir, 'f'), { SVC_OPERATOR_TOKEN: 'short' })]
+    [/^startup\.config_invalid: operator_token/, failedStart(join(dir, 'f'), { SVC_OPERATOR_TOKEN: 'short' })]
   ]
-  for (const [stderr, ran] of table) t.match(await ran, { exit: 78, stderr }, String(stderr))
+  for (const [stderr, result] of table) t.match(await result, { exit: 78, stderr }, String(stderr))
 })
 
 const plugin = (name: string, command: string) =>
@@ -95,7 +95,7 @@ t.test('two plugins with the same command are both named: 78', async t => {
   const config = join(dir, 'server.toml')
   writeFileSync(config, ['a', 'b', 'c', 'd'].map(name => `[plugins."./${name}"]\n`).join(''))
 
-  const { exit, stderr } = await refused(join(dir, 'data'), {}, '--config', config)
+  const { exit, stderr } = await failedStart(join(dir, 'data'), {}, '--config', config)
 
   t.equal(exit, 78)
   t.match(stderr, /^startup\.plugin_failed: .*agent run of sluice and command agent run of d conflict/)
@@ -112,7 +112,7 @@ t.test('two plugins with one name are reported by their entries in the configura
   chmodSync(dir, 0o755)
   const config = join(dir, 'server.toml')
   writeFileSync(config, '[plugins."./a"]\n[plugins."./b"]\n')
-  t.match(await refused(join(dir, 'data'), {}, '--config', config), {
+  t.match(await failedStart(join(dir, 'data'), {}, '--config', config), {
     exit: 78,
     stderr: /plugin \.\/b: its name a is also that of \.\/a; remove one of them/
   })
@@ -127,7 +127,7 @@ t.test('an invalid plugins table or enabled value stops the start: 78', async t 
     ['[plugins."./acme"]\nenabled = "no"', /plugins\."\.\/acme"\.enabled must be boolean/]
   ] as const) {
     writeFileSync(config, text)
-    t.match(await refused(join(dir, 'data'), {}, '--config', config), { exit: 78, stderr }, text)
+    t.match(await failedStart(join(dir, 'data'), {}, '--config', config), { exit: 78, stderr }, text)
   }
 })
 
@@ -139,7 +139,7 @@ t.test('a plugin whose release fails is named in the log, and the stop ends with
   const server = start(
     t,
     ['server', '--data-dir', join(dir, 'data'), '--config', join(dir, 'server.toml')],
-    free
+    freePorts
   )
   await server.until('server.started')
 

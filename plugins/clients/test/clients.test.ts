@@ -9,7 +9,7 @@ import type { ClientRow } from '../row.ts'
 import { insertClients, notFound } from './fixture.ts'
 
 t.test(
-  'a client is listed with every field of its row, whoever it was before the server started',
+  'a client that was connected before the server started is listed with every field of its row',
   async t => {
     const app = await testServer(t, { plugins: ['clients'] })
     const [id = ''] = await insertClients(app, 'edge')

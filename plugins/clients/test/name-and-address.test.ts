@@ -23,7 +23,7 @@ t.test('a name is trimmed and otherwise unchanged', async t => {
     t.equal(normalizeName(given), kept)
 })
 
-t.test('a name that is empty, too long, invisible, or has the form of an id is refused', async t => {
+t.test('a name that is empty, too long, has control characters or the form of an id is refused', async t => {
   for (const name of [
     '',
     '   ',

@@ -27,13 +27,13 @@ t.test('a revoked client has a spent token, may be revoked again, and only then 
   t.match(await app.call('DELETE', url), { status: 204 })
   t.match(await app.call('GET', url), notFound)
   t.equal(await store.read(em => em.count(ManagedObjectRow)), 0)
-  t.equal(await store.read(em => em.count(SpentToken)), 1, 'its token is still told from one never seen')
+  t.equal(await store.read(em => em.count(SpentToken)), 1, 'its token is still recorded as spent')
 })
 
 t.test(
-  'what others add to a revocation and a removal is done in the same transaction, or not at all',
+  'slot functions of a revocation or removal run in its transaction; an error rolls it back',
   async t => {
-    const told: string[] = []
+    const calls: string[] = []
     let isBroken = true
     const other = definePlugin({
       name: 'other',
@@ -43,11 +43,11 @@ t.test(
       fills: [
         revokingSlot.fill(async ({ name }) => {
           if (isBroken) throw new Error('disk full')
-          told.push(`revoked ${name}`)
+          calls.push(`revoked ${name}`)
         }),
         removingSlot.fill(async ({ name }) => {
           if (isBroken) throw new Error('disk full')
-          told.push(`removed ${name}`)
+          calls.push(`removed ${name}`)
         })
       ]
     })
@@ -65,6 +65,6 @@ t.test(
     isBroken = false
     t.match(await app.call('DELETE', url), { status: 204 })
 
-    t.strictSame(told, ['revoked edge', 'removed edge'])
+    t.strictSame(calls, ['revoked edge', 'removed edge'])
   }
 )

@@ -1,4 +1,4 @@
-// A plugin waits for the agent's result for an object.
+// Plugins that wait for an agent's result for an object.
 import t from 'tap'
 import type { Reaction, ReceivedMessage } from '../../../kit/scripted-agent.ts'
 import { controlFixture, Put } from './fixture.ts'
@@ -10,7 +10,7 @@ t.test("a delivery resolves with the agent's result", async t => {
   const { enroll, agent, put, drop, control } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const react = ({ body }: ReceivedMessage): Reaction =>
-    body['id'] === 'bad' ? { refuse: 'port_in_use' } : 'take'
+    body['id'] === 'bad' ? { refuse: 'port_in_use' } : 'accept'
   await agent(token, { react })
 
   await put(clientId, 'a')
@@ -33,14 +33,16 @@ t.test('a delivery does not wait for a client that is offline', async t => {
 })
 
 t.test('an agent without the capability of a kind gets no object of it, and is not waited for', async t => {
-  const { enroll, agent, put, drop, settled, control } = await controlFixture(t, { kinds: [{ capability }] })
+  const { enroll, agent, put, drop, waitForResults, control } = await controlFixture(t, {
+    kinds: [{ capability }]
+  })
   const { clientId, token } = await enroll()
   const { received } = await agent(token, { capabilities: {} })
   await put(clientId, 'a', 'b')
 
   t.equal(await control.objects.deliver(objectOf(clientId), 'push'), null)
   await drop(clientId, 'b', 'cut')
-  await settled(1)
+  await waitForResults(1)
 
   t.notOk(received.some(({ name }) => name === Put.name))
 })

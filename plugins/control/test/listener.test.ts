@@ -1,4 +1,4 @@
-// Which streams are accepted, and that refused ones affect no others.
+// Streams that are accepted, and refused ones, which affect no others.
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp, type Socket } from 'node:net'
@@ -12,9 +12,9 @@ import { openCertificate } from '../certificate.ts'
 import { Listener, networkOf } from '../listener.ts'
 import { controlFixture } from './fixture.ts'
 
-async function knock(t: Test, port: number, localAddress = '127.0.0.1'): Promise<Socket> {
+async function openSocket(t: Test, port: number, localAddress = '127.0.0.1'): Promise<Socket> {
   const socket = connectTcp({ port, host: '127.0.0.1', localAddress })
-  socket.on('error', () => {}) // a reset is an answer, too
+  socket.on('error', () => {}) // a reset is expected
   t.teardown(() => socket.destroy())
   await once(socket, 'connect')
   return socket
@@ -22,12 +22,12 @@ async function knock(t: Test, port: number, localAddress = '127.0.0.1'): Promise
 
 const isOpen = ({ closed, destroyed, readableEnded }: Socket): boolean =>
   !closed && !destroyed && !readableEnded
-const closed = (socket: Socket): unknown => socket.closed || once(socket.resume(), 'close')
+const untilClosed = (socket: Socket): unknown => socket.closed || once(socket.resume(), 'close')
 
 t.test('a stream without authentication within 10 s is closed, with or without TLS', async t => {
   const { control, clock, log } = await controlFixture(t)
   const { fingerprint } = control
-  const bare = await knock(t, control.port())
+  const bare = await openSocket(t, control.port())
   const { socket: secure } = await dial({ port: control.port(), fingerprint })
   secure.on('error', () => {})
 
@@ -36,7 +36,7 @@ t.test('a stream without authentication within 10 s is closed, with or without T
   t.ok(isOpen(secure))
   await clock.advance(1)
 
-  await Promise.all([closed(bare), closed(secure)])
+  await Promise.all([untilClosed(bare), untilClosed(secure)])
   t.same(log, [])
 })
 
@@ -51,7 +51,7 @@ t.test('a stream that sends a byte at a time has no more time than others', asyn
     await clock.advance(1_000)
   }
 
-  await closed(socket)
+  await untilClosed(socket)
 })
 
 t.test(
@@ -59,11 +59,11 @@ t.test(
   async t => {
     const { control } = await controlFixture(t)
     const sockets: Socket[] = []
-    for (let i = 0; i < 16; i++) sockets.push(await knock(t, control.port()))
-    const other = await knock(t, control.port(), '127.0.0.2')
+    for (let i = 0; i < 16; i++) sockets.push(await openSocket(t, control.port()))
+    const other = await openSocket(t, control.port(), '127.0.0.2')
 
-    const newcomer = await knock(t, control.port())
-    await closed(sockets[0]!)
+    const newcomer = await openSocket(t, control.port())
+    await untilClosed(sockets[0]!)
 
     t.ok(sockets.slice(1).every(isOpen))
     t.ok(isOpen(other))
@@ -74,10 +74,10 @@ t.test(
 t.test('all addresses together may have 256 unauthenticated streams: the oldest is closed', async t => {
   const { control } = await controlFixture(t)
   const sockets: Socket[] = []
-  for (let i = 0; i < 256; i++) sockets.push(await knock(t, control.port(), `127.0.1.${1 + (i % 32)}`))
+  for (let i = 0; i < 256; i++) sockets.push(await openSocket(t, control.port(), `127.0.1.${1 + (i % 32)}`))
 
-  const newcomer = await knock(t, control.port(), '127.0.2.1')
-  await closed(sockets[0]!)
+  const newcomer = await openSocket(t, control.port(), '127.0.2.1')
+  await untilClosed(sockets[0]!)
 
   t.ok(sockets.slice(1).every(isOpen))
   t.ok(isOpen(newcomer))
@@ -87,7 +87,7 @@ t.test('a thousand half-open streams and garbage do not keep an agent out', asyn
   const { control, enroll, agent, log } = await controlFixture(t)
   const { token, clientId } = await enroll()
   const idle = await Promise.all(
-    Array.from({ length: 1000 }, (_, i) => knock(t, control.port(), `127.0.3.${1 + (i % 100)}`))
+    Array.from({ length: 1000 }, (_, i) => openSocket(t, control.port(), `127.0.3.${1 + (i % 100)}`))
   )
   for (const socket of idle.slice(500)) socket.write(Buffer.alloc(3000, 0x47))
 
@@ -120,7 +120,7 @@ t.test('only TLS 1.3 and this protocol are accepted, and nothing else is logged'
   t.same(log, [])
 })
 
-t.test('an agent that finds another certificate sends nothing, and the server logs nothing', async t => {
+t.test('an agent that receives another certificate sends nothing, and the server logs nothing', async t => {
   const { control, log } = await controlFixture(t)
 
   await t.rejects(dial({ port: control.port(), fingerprint: '00'.repeat(32) }), /pinned/)
@@ -145,7 +145,7 @@ t.test('a port in use is named in the error', async t => {
   })
 })
 
-t.test('an address is one of its network: IPv4 by itself, IPv6 by its /64', async t => {
+t.test('addresses are counted by network: an IPv4 address alone, IPv6 addresses by /64', async t => {
   t.equal(networkOf('192.0.2.1'), '192.0.2.1')
   t.equal(networkOf('2001:db8:1:2:3:4:5:6'), networkOf('2001:db8:1:2::1'))
   t.not(networkOf('2001:db8:1:2::1'), networkOf('2001:db8:1:3::1'))
@@ -167,7 +167,7 @@ t.test('an address that cannot be listened on is named, whatever is wrong with i
   }
 })
 
-t.test('all addresses of both families are one listener', async t => {
+t.test('one listener accepts IPv6 and IPv4', async t => {
   const certificate = await openCertificate(t.testdir())
   const clock = { now: Date.now, after: () => () => {}, every: () => () => {} }
   const listener = new Listener({
@@ -187,7 +187,7 @@ t.test('all addresses of both families are one listener', async t => {
 })
 
 t.test(
-  'the certificate is made once, for this machine and the names given, and kept to ourselves',
+  'the certificate is made once, for this machine and the given names, and its key stays private',
   async t => {
     const dir = t.testdir()
     const made = await openCertificate(dir, { names: ['edge.example.net', '203.0.113.7', '', 'not a name'] })
@@ -201,12 +201,12 @@ t.test(
     for (const ip of ['127.0.0.1', '::1', '203.0.113.7']) t.ok(certificate.checkIP(ip), ip)
     t.notOk(certificate.checkHost('other.example.net'))
     t.ok(new Date(certificate.validTo).getTime() - Date.now() > 3649 * 86_400_000)
-    t.notMatch(made.cert, 'PRIVATE', 'the key lies in the same file, and goes nowhere else')
+    t.notMatch(made.cert, 'PRIVATE', 'without the key, which is in the same file')
     t.equal(statSync(join(dir, 'control.pem')).mode & 0o777, 0o600)
   }
 )
 
-t.test('a given certificate is taken as it is, or refused with what to do', async t => {
+t.test('a configured certificate is used as it is, or refused with a remedy', async t => {
   const dir = t.testdir()
   mkdirSync(join(dir, 'a'))
   mkdirSync(join(dir, 'b'))

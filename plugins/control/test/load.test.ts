@@ -1,4 +1,4 @@
-// A fleet that reconnects at once, and an agent that reconnects without end. Small here; in full size:
+// Many agents that reconnect at once, and one that reconnects again and again. For the full number of reconnects:
 //   SLUICE_RECONNECTS=10000 node plugins/control/test/load.test.ts
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -11,45 +11,45 @@ const objects = 10
 const reconnects = Number(process.env['SLUICE_RECONNECTS'] ?? 200)
 
 setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void // what the flag adds
+const collectGarbage = runInNewContext('gc') as () => void // added by the flag
 const heapMiB = (): number => {
-  collect()
+  collectGarbage()
   return process.memoryUsage().heapUsed / 1024 / 1024
 }
 
-/** The machine's clock, with the count of what is set. */
-function counting(): Clock & { readonly timers: () => number } {
+/** Returns the system clock with a count of its active timers. */
+function countingClock(): Clock & { readonly timers: () => number } {
   let timers = 0
-  const held = (set: () => () => void | Promise<void>) => {
+  const counted = (set: () => () => void | Promise<void>) => {
     timers += 1
-    const release = set()
-    let isHeld = true
+    const cancel = set()
+    let isActive = true
     return () => {
-      if (isHeld) timers -= 1
-      isHeld = false
-      return release()
+      if (isActive) timers -= 1
+      isActive = false
+      return cancel()
     }
   }
   return {
     now: Date.now,
     after: (ms, work) => {
-      const release = held(() =>
+      const cancel = counted(() =>
         systemClock.after(ms, () => {
-          release()
+          cancel()
           work()
         })
       )
-      return release
+      return cancel
     },
-    every: (ms, work) => held(() => systemClock.every(ms, work)),
+    every: (ms, work) => counted(() => systemClock.every(ms, work)),
     timers: () => timers
   }
 }
 
 t.setTimeout(60_000 + reconnects * 50)
 
-t.test(`${agents} agents with ${objects} objects each come back at once`, async t => {
-  const { enroll, put, agent, settled, log } = await controlFixture(t)
+t.test(`${agents} agents with ${objects} objects each reconnect at once`, async t => {
+  const { enroll, put, agent, waitForResults, log } = await controlFixture(t)
   const ids = Array.from({ length: objects }, (_, i) => `thing-${i}`)
   const fleet: { token: string; localAddress: string }[] = []
   for (let i = 0; i < agents; i++) {
@@ -57,25 +57,25 @@ t.test(`${agents} agents with ${objects} objects each come back at once`, async 
     await put(clientId, ...ids)
     fleet.push({ token, localAddress: `127.0.4.${1 + i}` })
   }
-  const come = (script: object) =>
+  const connectAll = (script: object) =>
     Promise.all(fleet.map(({ token, localAddress }) => agent(token, { localAddress, ...script })))
 
   let before = performance.now()
-  const first = await come({})
-  await settled(agents * objects)
+  const first = await connectAll({})
+  await waitForResults(agents * objects)
   const firstMs = performance.now() - before
   const { generation } = first[0]!.welcome
   await Promise.all(first.map(({ close }) => close()))
 
   const inventory = ids.map((id, i) => ({ kind: 'thing', id, revision: i + 1 }))
   before = performance.now()
-  const again = await come({ inventory, generation })
-  await settled(2 * agents * objects)
+  const again = await connectAll({ inventory, generation })
+  await waitForResults(2 * agents * objects)
   const againMs = performance.now() - before
 
   const bytes = Math.max(...again.map(({ bytesReceived }) => bytesReceived()))
   t.comment(
-    `all to be sent: ${firstMs.toFixed()} ms; nothing to be sent: ${againMs.toFixed()} ms, ${bytes} bytes each`
+    `all to send: ${firstMs.toFixed()} ms; nothing to send: ${againMs.toFixed()} ms, ${bytes} bytes each`
   )
   t.ok(bytes < 10 * 1024, 'an unchanged agent costs under 10 KiB')
   t.ok(again.every(({ received }) => received.length === 0))
@@ -86,14 +86,14 @@ t.test(`${agents} agents with ${objects} objects each come back at once`, async 
 })
 
 t.test(`${reconnects} reconnects of one agent leave nothing behind`, async t => {
-  const clock = counting()
+  const clock = countingClock()
   const { enroll, put, agent, control, events, log, results } = await controlFixture(t, { clock })
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
   const inventory = [{ kind: 'thing', id: 'a', revision: 1 }]
   const first = await agent(token)
   const { generation } = first.welcome
-  const come = async (times: number): Promise<void> => {
+  const reconnect = async (times: number): Promise<void> => {
     for (let i = 0; i < times; i++) {
       const edge = await agent(token, { inventory, generation }, { teardown: () => {} })
       if (i % 2 === 0) await edge.close() // the other half is replaced by the next
@@ -102,11 +102,11 @@ t.test(`${reconnects} reconnects of one agent leave nothing behind`, async t => 
     log.length = 0
     results.length = 0
   }
-  await come(50)
+  await reconnect(50)
   await first.close()
   const [timers, heap] = [clock.timers(), heapMiB()]
 
-  await come(reconnects)
+  await reconnect(reconnects)
   const after = heapMiB()
 
   t.comment(`timers ${timers} -> ${clock.timers()}, heap ${heap.toFixed(1)} -> ${after.toFixed(1)} MiB`)

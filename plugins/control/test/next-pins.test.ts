@@ -33,8 +33,8 @@ async function nextPinsFixture(t: Test) {
       return { fingerprint }
     }
     const peer = { clientId, tokenHash, ended: new AbortController().signal, request }
-    pins.joined(peer as never) // all that is read of it
-    for (let turns = 0; log.length === lines && turns < 50; turns++)
+    pins.joined(peer as never) // only the members that it uses
+    for (let ticks = 0; log.length === lines && ticks < 50; ticks++)
       await new Promise(resolve => setImmediate(resolve))
   }
   return {
@@ -73,7 +73,7 @@ t.test('the next pin is announced once, and again after a later enrollment', asy
   t.same(announced, [next, next])
 })
 
-t.test('a certificate that is no longer staged is taken back, and its row deleted', async t => {
+t.test('an agent forgets a certificate that is no longer staged, and its row is deleted', async t => {
   const { stage, join, announced, store } = await nextPinsFixture(t)
   await stage(next)
   await join()

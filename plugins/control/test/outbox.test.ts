@@ -4,8 +4,8 @@ import { Client } from '../../../kernel/identity/entities.ts'
 import type { Reaction, ReceivedMessage } from '../../../kit/scripted-agent.ts'
 import { controlFixture, Drop, Put } from './fixture.ts'
 
-const idsOf = (heard: readonly ReceivedMessage[]): unknown[] => heard.map(({ body }) => body['id'])
-const turns = async (n: number): Promise<void> => {
+const idsOf = (received: readonly ReceivedMessage[]): unknown[] => received.map(({ body }) => body['id'])
+const ticks = async (n: number): Promise<void> => {
   for (let i = 0; i < n; i++) await new Promise(resolve => setImmediate(resolve))
 }
 
@@ -22,7 +22,7 @@ t.test('revisions count up per client, over all objects', async t => {
   t.same(await rows(two.clientId), ['a@1'])
 })
 
-t.test('a cut is never softened, a drain may become a cut, and what was dropped may return', async t => {
+t.test('a drain may become a cut, a cut never a drain, and a removed object may be put again', async t => {
   const { enroll, put, drop, rows } = await controlFixture(t)
   const { clientId } = await enroll()
 
@@ -57,38 +57,38 @@ t.test('a change that is rolled back takes no revision', async t => {
 })
 
 t.test('a refusal is recorded once, with its code, and the object not sent again on this stream', async t => {
-  const { enroll, agent, put, settled } = await controlFixture(t)
+  const { enroll, agent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const react = ({ body }: ReceivedMessage): Reaction =>
-    body['id'] === 'bad' ? { refuse: 'port_in_use' } : 'take'
+    body['id'] === 'bad' ? { refuse: 'port_in_use' } : 'accept'
   const edge = await agent(token, { react })
 
   await put(clientId, 'bad')
-  await settled(1)
+  await waitForResults(1)
   await put(clientId, 'good')
 
-  t.same(await settled(2), ['bad@1 port_in_use', 'good@2 applied'])
+  t.same(await waitForResults(2), ['bad@1 port_in_use', 'good@2 applied'])
   t.same(idsOf(edge.received).slice(1), ['bad', 'good'])
 })
 
 t.test('a refused object is sent again on the next stream', async t => {
-  const { enroll, agent, put, settled } = await controlFixture(t)
+  const { enroll, agent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const first = await agent(token, { react: () => ({ refuse: 'activation_failed' }) })
   await put(clientId, 'a')
-  await settled(1)
+  await waitForResults(1)
   await first.close()
 
   await agent(token)
 
-  t.same(await settled(2), ['a@1 activation_failed', 'a@1 applied'])
+  t.same(await waitForResults(2), ['a@1 activation_failed', 'a@1 applied'])
 })
 
 t.test('without an answer nothing is recorded, and the object is sent again every 15 s', async t => {
-  const { enroll, agent, put, settled, results, clock, texts } = await controlFixture(t)
+  const { enroll, agent, put, waitForResults, results, clock, texts } = await controlFixture(t)
   const { clientId, token } = await enroll()
-  const reactions: Reaction[] = ['never', 'never', 'take']
-  const edge = await agent(token, { clock, react: () => reactions.shift() ?? 'take' })
+  const reactions: Reaction[] = ['never', 'never', 'accept']
+  const edge = await agent(token, { clock, react: () => reactions.shift() ?? 'accept' })
   await put(clientId, 'a')
   await edge.until(Put.name, 1)
 
@@ -97,60 +97,60 @@ t.test('without an answer nothing is recorded, and the object is sent again ever
     t.same(results, [])
     for (let second = 0; second < 15; second++) {
       await clock.advance(1_000)
-      await turns(3)
+      await ticks(3)
     }
     t.match(await edge.until(Put.name, n), { body: { revision: 1, text: 'a later text' } })
   }
 
-  t.same(await settled(1), ['a@1 applied'])
+  t.same(await waitForResults(1), ['a@1 applied'])
 })
 
 t.test('a removal overtakes the push that has no answer', async t => {
-  const { enroll, agent, put, drop, settled, rows, clock } = await controlFixture(t)
+  const { enroll, agent, put, drop, waitForResults, rows, clock } = await controlFixture(t)
   const { clientId, token } = await enroll()
-  const edge = await agent(token, { clock, react: ({ name }) => (name === Put.name ? 'never' : 'take') })
+  const edge = await agent(token, { clock, react: ({ name }) => (name === Put.name ? 'never' : 'accept') })
   await put(clientId, 'a')
   await edge.until(Put.name)
 
   await drop(clientId, 'a', 'cut')
 
-  t.same(await settled(1), ['a@2 removed'])
+  t.same(await waitForResults(1), ['a@2 removed'])
   for (let second = 0; second < 20; second++) {
     await clock.advance(1_000)
-    await turns(3)
+    await ticks(3)
   }
-  t.same(edge.received.map(({ name }) => name).slice(1), [Put.name, Drop.name], 'the push is not said again')
+  t.same(edge.received.map(({ name }) => name).slice(1), [Put.name, Drop.name], 'the push is not repeated')
   t.same(await rows(clientId), [])
 })
 
-t.test("an answer on a revision that is no longer the row's is not recorded", async t => {
-  const { enroll, agent, put, settled } = await controlFixture(t)
+t.test("an answer for a revision that is no longer the row's is not recorded", async t => {
+  const { enroll, agent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
-  const held = Promise.withResolvers<void>()
-  const reactions: Reaction[] = [held.promise, 'take']
-  const edge = await agent(token, { react: () => reactions.shift() ?? 'take' })
+  const late = Promise.withResolvers<void>()
+  const reactions: Reaction[] = [late.promise, 'accept']
+  const edge = await agent(token, { react: () => reactions.shift() ?? 'accept' })
   await put(clientId, 'a')
   await edge.until(Put.name)
 
   await put(clientId, 'a')
-  held.resolve()
+  late.resolve()
 
-  t.same(await settled(1), ['a@2 applied'])
+  t.same(await waitForResults(1), ['a@2 applied'])
 })
 
 t.test('a stream that ends before an answer records nothing', async t => {
-  const { enroll, agent, put, settled, results } = await controlFixture(t)
+  const { enroll, agent, put, waitForResults, results } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token, { react: () => 'never' })
   await put(clientId, 'a')
   await edge.until(Put.name)
 
   await edge.close()
-  await turns(5)
+  await ticks(5)
   t.same(results, [])
 
   await agent(token)
-  t.same(await settled(1), ['a@1 applied'])
+  t.same(await waitForResults(1), ['a@1 applied'])
 })
 
 t.test('at most 64 pushes are unanswered', async t => {
@@ -160,80 +160,80 @@ t.test('at most 64 pushes are unanswered', async t => {
 
   await put(clientId, ...Array.from({ length: 200 }, (_, i) => `thing-${i}`))
   await edge.until(Put.name, 64)
-  await turns(100)
+  await ticks(100)
 
   t.equal(edge.received.filter(({ name }) => name === Put.name).length, 64)
 })
 
 t.test('many changes at once arrive in the order in which they were made', async t => {
-  const { enroll, agent, put, settled } = await controlFixture(t)
+  const { enroll, agent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)
   const ids = Array.from({ length: 200 }, (_, i) => `thing-${i}`)
 
   await put(clientId, ...ids)
 
-  t.equal((await settled(200)).length, 200)
+  t.equal((await waitForResults(200)).length, 200)
   t.same(idsOf(edge.received).slice(1), ids)
 })
 
-t.test('a drained removal is applied first and removed later; its row stays until then', async t => {
-  const { enroll, agent, put, drop, settled, rows } = await controlFixture(t)
+t.test('a removal with a drain is applied first and removed later; its row stays until then', async t => {
+  const { enroll, agent, put, drop, waitForResults, rows } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)
   await put(clientId, 'a')
-  await settled(1)
+  await waitForResults(1)
 
   await drop(clientId, 'a', 'drain')
-  t.same(await settled(2), ['a@1 applied', 'a@2 applied'])
+  t.same(await waitForResults(2), ['a@1 applied', 'a@2 applied'])
   t.same(await rows(clientId), ['a@2 drain'])
   edge.sendRemoved({ kind: 'thing', id: 'a', revision: 1 })
   edge.sendRemoved({ kind: 'nothing', id: 'a', revision: 2 })
   edge.sendRemoved({ kind: 'thing', id: 'a', revision: 2 })
 
-  t.same((await settled(3)).slice(2), ['a@2 removed'])
+  t.same((await waitForResults(3)).slice(2), ['a@2 removed'])
   t.same(await rows(clientId), [])
 })
 
-t.test('ObjectRemoved changes nothing for an object that is wanted', async t => {
-  const { enroll, agent, put, settled, rows } = await controlFixture(t)
+t.test('ObjectRemoved changes nothing for an object that is not to be removed', async t => {
+  const { enroll, agent, put, waitForResults, rows } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)
   await put(clientId, 'a')
-  await settled(1)
+  await waitForResults(1)
 
   edge.sendRemoved({ kind: 'thing', id: 'a', revision: 1 })
   edge.sendStatus({ kind: 'thing', id: 'a', revision: 1 })
 
-  t.same(await settled(2), ['a@1 applied', 'a@1 applied'])
+  t.same(await waitForResults(2), ['a@1 applied', 'a@1 applied'])
   t.same(await rows(clientId), ['a@1'])
 })
 
 t.test('an agent reports the status of an object by itself', async t => {
-  const { enroll, agent, put, settled } = await controlFixture(t)
+  const { enroll, agent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)
   await put(clientId, 'a')
-  await settled(1)
+  await waitForResults(1)
 
   edge.sendStatus({ kind: 'thing', id: 'a', revision: 1, code: 'port_in_use', message: 'taken' })
   edge.sendStatus({ kind: 'thing', id: 'a', revision: 7, code: 'stale' })
   edge.sendStatus({ kind: 'thing', id: 'a', revision: 1 })
 
-  t.same(await settled(3), ['a@1 applied', 'a@1 port_in_use', 'a@1 applied'])
+  t.same(await waitForResults(3), ['a@1 applied', 'a@1 port_in_use', 'a@1 applied'])
 })
 
 t.test('many reports at once are all recorded', async t => {
-  const { enroll, agent, put, settled } = await controlFixture(t)
+  const { enroll, agent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)
   const ids = Array.from({ length: 600 }, (_, i) => `thing-${i}`)
   await put(clientId, ...ids)
-  await settled(600)
+  await waitForResults(600)
 
   for (const [i, id] of ids.entries()) edge.sendStatus({ kind: 'thing', id, revision: i + 1, code: 'down' })
 
-  const recorded = (await settled(1200)).slice(600)
+  const recorded = (await waitForResults(1200)).slice(600)
   t.same(
     recorded,
     ids.map((id, i) => `${id}@${i + 1} down`)
@@ -242,7 +242,7 @@ t.test('many reports at once are all recorded', async t => {
 })
 
 t.test('a kind that cannot record a result does not affect others', async t => {
-  const { enroll, agent, put, settled, events } = await controlFixture(t, {
+  const { enroll, agent, put, waitForResults, events } = await controlFixture(t, {
     kinds: [
       {
         async recordResult({ id }) {
@@ -256,13 +256,13 @@ t.test('a kind that cannot record a result does not affect others', async t => {
 
   await put(clientId, 'a', 'broken', 'b')
 
-  t.same(await settled(2), ['a@1 applied', 'b@3 applied'])
+  t.same(await waitForResults(2), ['a@1 applied', 'b@3 applied'])
   t.match(events('held.settle_failed'), [{ level: 'error', fields: { client_id: clientId } }])
 })
 
 t.test('after a failed load the outbox reconciles again after 15 s', async t => {
   let isBroken = true
-  const { enroll, agent, put, settled, events, clock } = await controlFixture(t, {
+  const { enroll, agent, put, waitForResults, events, clock } = await controlFixture(t, {
     kinds: [
       {
         async load(rows) {
@@ -275,19 +275,19 @@ t.test('after a failed load the outbox reconciles again after 15 s', async t => 
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
   await agent(token, { clock })
-  while (events('held.send_failed').length === 0) await turns(1)
+  while (events('held.send_failed').length === 0) await ticks(1)
 
   isBroken = false
   for (let second = 0; second < 15; second++) {
     await clock.advance(1_000)
-    await turns(3)
+    await ticks(3)
   }
 
-  t.same(await settled(1), ['a@1 applied'])
+  t.same(await waitForResults(1), ['a@1 applied'])
 })
 
 t.test('a body that cannot be encoded is recorded as a refusal', async t => {
-  const { enroll, agent, put, settled, events } = await controlFixture(t, {
+  const { enroll, agent, put, waitForResults, events } = await controlFixture(t, {
     kinds: [{ load: async rows => new Map(rows.map(({ id }) => [id, { nothing: 'of the schema' }])) }]
   })
   const { clientId, token } = await enroll()
@@ -295,16 +295,16 @@ t.test('a body that cannot be encoded is recorded as a refusal', async t => {
 
   await put(clientId, 'a')
 
-  t.same(await settled(1), ['a@1 internal'])
+  t.same(await waitForResults(1), ['a@1 internal'])
   t.equal(events('held.send_failed').length, 1)
 })
 
 t.test('a client that is deleted while it is connected affects no other', async t => {
-  const { enroll, agent, put, settled, store, control, log } = await controlFixture(t)
+  const { enroll, agent, put, waitForResults, store, control, log } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)
   await put(clientId, 'a')
-  await settled(1)
+  await waitForResults(1)
 
   await store.change(em => em.nativeDelete(Client, { id: clientId }))
   control.peers.find(clientId)!.end('token_revoked')

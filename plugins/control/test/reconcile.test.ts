@@ -4,25 +4,25 @@ import { Inventory } from '../../../kernel/wire/control.ts'
 import { controlFixture, Drop, Put } from './fixture.ts'
 
 t.test('a change is sent to a connected agent, and its answer recorded', async t => {
-  const { enroll, agent, put, settled, rows } = await controlFixture(t)
+  const { enroll, agent, put, waitForResults, rows } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token)
 
   await put(clientId, 'a')
 
   t.match(await edge.until(Put.name), { body: { id: 'a', revision: 1, text: 'text of a' } })
-  t.same(await settled(1), ['a@1 applied'])
+  t.same(await waitForResults(1), ['a@1 applied'])
   t.same(await rows(clientId), ['a@1'])
 })
 
-t.test('changes made while the agent was away are sent when it joins, in order of revision', async t => {
-  const { enroll, agent, put, settled } = await controlFixture(t)
+t.test('changes made while the agent was offline are sent when it joins, in order of revision', async t => {
+  const { enroll, agent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'b', 'a', 'c')
 
   const edge = await agent(token)
 
-  t.same(await settled(3), ['b@1 applied', 'a@2 applied', 'c@3 applied'])
+  t.same(await waitForResults(3), ['b@1 applied', 'a@2 applied', 'c@3 applied'])
   t.same(
     edge.received.map(({ body: { id } }) => id),
     [undefined, 'b', 'a', 'c']
@@ -30,12 +30,12 @@ t.test('changes made while the agent was away are sent when it joins, in order o
 })
 
 t.test("an agent with the server's digest is sent nothing, and its rows are recorded as applied", async t => {
-  const { enroll, agent, put, settled, control } = await controlFixture(t)
+  const { enroll, agent, put, waitForResults, control } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a', 'b')
   const first = await agent(token)
   const { generation } = first.welcome
-  await settled(2)
+  await waitForResults(2)
   await first.close()
 
   const inventory = [
@@ -44,14 +44,14 @@ t.test("an agent with the server's digest is sent nothing, and its rows are reco
   ]
   const again = await agent(token, { inventory, generation })
 
-  t.same((await settled(4)).slice(2), ['a@1 applied', 'b@2 applied'])
+  t.same((await waitForResults(4)).slice(2), ['a@1 applied', 'b@2 applied'])
   t.same(again.received, [])
   t.ok(again.bytesReceived() < 10_240, `${again.bytesReceived()} bytes`)
   t.ok(control.peers.find(clientId))
 })
 
 t.test('only the difference is sent', async t => {
-  const { enroll, agent, put, settled } = await controlFixture(t)
+  const { enroll, agent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'same', 'changed', 'new')
   await put(clientId, 'changed')
@@ -62,7 +62,7 @@ t.test('only the difference is sent', async t => {
   ]
 
   const edge = await agent(token, { inventory })
-  await settled(3)
+  await waitForResults(3)
 
   t.match(
     edge.received.map(({ name, body: { id } }) => [name, id]),
@@ -75,9 +75,9 @@ t.test('only the difference is sent', async t => {
   )
 })
 
-t.test('removals come first, then kinds, the last first, each answered before the next', async t => {
+t.test('removals are sent first, then kinds, the last one first, each answered before the next', async t => {
   const names = ['thing', 'limit'] // a limit needs things: it is sent before them
-  const { enroll, agent, store, control, settled, texts } = await controlFixture(t, {
+  const { enroll, agent, store, control, waitForResults, texts } = await controlFixture(t, {
     kinds: names.map(kind => ({ kind }))
   })
   const { clientId, token } = await enroll()
@@ -90,7 +90,7 @@ t.test('removals come first, then kinds, the last first, each answered before th
   })
 
   const edge = await agent(token, { inventory: [{ kind: 'thing', id: 'old', revision: 1 }] })
-  await settled(5)
+  await waitForResults(5)
 
   t.same(
     edge.received.slice(1).map(({ body }) => body['id']),
@@ -100,53 +100,53 @@ t.test('removals come first, then kinds, the last first, each answered before th
 })
 
 t.test(
-  'a removal at a reconnect is recorded where nothing is left, else sent as its tombstone says',
+  'a removal at a reconnect is recorded if the object is gone or drains, else sent as drain or cut',
   async t => {
-    const { enroll, agent, drop, settled, rows } = await controlFixture(t)
+    const { enroll, agent, drop, waitForResults, rows } = await controlFixture(t)
     const { clientId, token } = await enroll()
-    await drop(clientId, 'never there', 'drain')
+    await drop(clientId, 'gone', 'drain')
     await drop(clientId, 'live', 'drain')
-    await drop(clientId, 'shut', 'drain')
-    await drop(clientId, 'barred', 'cut')
+    await drop(clientId, 'draining', 'drain')
+    await drop(clientId, 'cut', 'cut')
     const inventory = [
       { kind: 'thing', id: 'live', revision: 0 },
-      { kind: 'thing', id: 'shut', revision: 3, state: 'draining' as const },
-      { kind: 'thing', id: 'barred', revision: 0, state: 'draining' as const }
+      { kind: 'thing', id: 'draining', revision: 3, state: 'draining' as const },
+      { kind: 'thing', id: 'cut', revision: 0, state: 'draining' as const }
     ]
 
     const edge = await agent(token, { inventory })
-    await settled(4)
+    await waitForResults(4)
 
     t.match(
       edge.received.slice(1).map(({ body: { id, removal } }) => [id, removal]),
       [
         ['live', 'drain'],
-        ['barred', 'cut']
+        ['cut', 'cut']
       ]
     )
-    t.same((await settled(4)).toSorted(), [
-      'barred@4 removed',
-      'live@2 applied',
-      'never there@1 removed',
-      'shut@3 applied'
+    t.same((await waitForResults(4)).toSorted(), [
+      'cut@4 removed',
+      'draining@3 applied',
+      'gone@1 removed',
+      'live@2 applied'
     ])
-    t.same(await rows(clientId), ['live@2 drain', 'shut@3 drain'])
+    t.same(await rows(clientId), ['live@2 drain', 'draining@3 drain'])
   }
 )
 
-t.test('an object without a row is cut, and one that drains is left alone', async t => {
-  const { enroll, agent, put, settled } = await controlFixture(t)
+t.test('an object without a row is cut, unless it drains already', async t => {
+  const { enroll, agent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const inventory = [
     { kind: 'thing', id: 'stray', revision: 1 },
     { kind: 'thing', id: 'waits', revision: 1, state: 'waiting' as const },
     { kind: 'thing', id: 'drains', revision: 1, state: 'draining' as const },
-    { kind: 'unheard of', id: 'x', revision: 1 }
+    { kind: 'unknown', id: 'x', revision: 1 }
   ]
 
   const edge = await agent(token, { inventory })
   await put(clientId, 'last')
-  await settled(1)
+  await waitForResults(1)
 
   t.match(
     edge.received.slice(1).map(({ name, body: { id, removal } }) => [name, id, removal]),
@@ -161,37 +161,37 @@ t.test('an object without a row is cut, and one that drains is left alone', asyn
 t.test(
   'a failed object without a row is cut when the agent reports it, although the digests are equal',
   async t => {
-    const { enroll, agent, put, settled } = await controlFixture(t)
+    const { enroll, agent, put, waitForResults } = await controlFixture(t)
     const { clientId, token } = await enroll()
     await put(clientId, 'a')
     const first = await agent(token)
     const { generation } = first.welcome
-    await settled(1)
+    await waitForResults(1)
     await first.close()
     const inventory = [
       { kind: 'thing', id: 'a', revision: 1 },
       { kind: 'thing', id: 'stray', revision: 1, state: 'waiting' as const }
     ]
     const edge = await agent(token, { inventory, generation })
-    await settled(2)
+    await waitForResults(2)
     t.same(edge.received, [])
 
     edge.sendStatus({ kind: 'thing', id: 'stray', revision: 1, code: 'port_in_use', message: 'taken' })
 
     t.match(await edge.until(Drop.name), { body: { id: 'stray', removal: 'cut' } })
     await put(clientId, 'b')
-    t.match(await edge.until(Put.name), { body: { id: 'b' } }, 'it goes on as before')
+    t.match(await edge.until(Put.name), { body: { id: 'b' } }, 'later changes are sent as before')
   }
 )
 
-t.test('an object without a body is not sent, and removed from the agent', async t => {
-  const { enroll, agent, put, texts, settled, rows } = await controlFixture(t)
+t.test('an object without a body is not sent, but removed from the agent', async t => {
+  const { enroll, agent, put, texts, waitForResults, rows } = await controlFixture(t)
   const { clientId, token } = await enroll()
-  await put(clientId, 'whole', 'in parts')
-  texts.delete('in parts')
+  await put(clientId, 'whole', 'no body')
+  texts.delete('no body')
   const inventory = [
     { kind: 'thing', id: 'whole', revision: 1 },
-    { kind: 'thing', id: 'in parts', revision: 2 }
+    { kind: 'thing', id: 'no body', revision: 2 }
   ]
 
   const edge = await agent(token, { inventory })
@@ -199,37 +199,37 @@ t.test('an object without a body is not sent, and removed from the agent', async
 
   t.match(
     edge.received.slice(1).map(({ name, body: { id, removal } }) => [name, id, removal]),
-    [[Drop.name, 'in parts', 'cut']]
+    [[Drop.name, 'no body', 'cut']]
   )
-  t.same(await settled(1), ['whole@1 applied'])
-  t.same(await rows(clientId), ['whole@1', 'in parts@2'])
+  t.same(await waitForResults(1), ['whole@1 applied'])
+  t.same(await rows(clientId), ['whole@1', 'no body@2'])
 })
 
 t.test('an object that failed on the agent is sent again, and the answer recorded', async t => {
-  const { enroll, agent, put, settled } = await controlFixture(t)
+  const { enroll, agent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
   const inventory = [{ kind: 'thing', id: 'a', revision: 1, state: 'waiting' as const }]
 
   await agent(token, { inventory, react: () => ({ refuse: 'port_in_use' }) })
 
-  t.same(await settled(1), ['a@1 port_in_use'])
+  t.same(await waitForResults(1), ['a@1 port_in_use'])
 })
 
-t.test('an agent of another generation is sent everything again', async t => {
-  const { enroll, agent, put, settled } = await controlFixture(t)
+t.test('an agent with another generation is sent everything again', async t => {
+  const { enroll, agent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
   const inventory = [{ kind: 'thing', id: 'a', revision: 0 }]
 
   const edge = await agent(token, { inventory, generation: 'of another store' })
 
-  t.same(await settled(1), ['a@1 applied'])
+  t.same(await waitForResults(1), ['a@1 applied'])
   t.match(edge.received.slice(1), [{ name: Put.name, body: { id: 'a', revision: 1 } }])
 })
 
 t.test("revisions above the server's counter raise it", async t => {
-  const { enroll, agent, put, drop, settled, rows } = await controlFixture(t)
+  const { enroll, agent, put, drop, waitForResults, rows } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'ahead', 'behind')
   await drop(clientId, 'dropped', 'cut')
@@ -240,10 +240,10 @@ t.test("revisions above the server's counter raise it", async t => {
   ]
 
   await agent(token, { inventory })
-  await settled(3)
+  await waitForResults(3)
   t.equal(await put(clientId, 'next'), 63)
 
-  t.same((await settled(4)).toSorted(), [
+  t.same((await waitForResults(4)).toSorted(), [
     'ahead@61 applied',
     'behind@2 applied',
     'dropped@62 removed',
@@ -253,14 +253,14 @@ t.test("revisions above the server's counter raise it", async t => {
 })
 
 t.test('an inventory is read page by page', async t => {
-  const { enroll, agent, put, settled } = await controlFixture(t)
+  const { enroll, agent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const ids = Array.from({ length: 350 }, (_, i) => `thing-${String(i).padStart(3, '0')}`)
   await put(clientId, ...ids)
   const inventory = ids.slice(1).map((id, i) => ({ kind: 'thing', id, revision: i + 2 }))
 
   const edge = await agent(token, { inventory })
-  await settled(350)
+  await waitForResults(350)
 
   t.equal(edge.received.filter(({ name }) => name === Inventory.name).length, 4)
   t.match(
@@ -270,15 +270,15 @@ t.test('an inventory is read page by page', async t => {
 })
 
 t.test('a change made while an agent reconciles is not lost', async t => {
-  const { enroll, agent, put, settled } = await controlFixture(t)
+  const { enroll, agent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
-  const held = Promise.withResolvers<void>()
-  const edge = await agent(token, { react: () => held.promise })
+  const late = Promise.withResolvers<void>()
+  const edge = await agent(token, { react: () => late.promise })
   await edge.until(Put.name)
 
   await put(clientId, 'a', 'b')
-  held.resolve()
+  late.resolve()
 
-  t.same(await settled(2), ['a@2 applied', 'b@3 applied'])
+  t.same(await waitForResults(2), ['a@2 applied', 'b@3 applied'])
 })

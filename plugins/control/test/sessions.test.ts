@@ -9,10 +9,10 @@ import { recordLog } from '../../../kit/test-server.ts'
 import { Echo } from '../../../test/support/echo.ts'
 import { codec, controlFixture, echo, Put } from './fixture.ts'
 
-const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+const tick = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await turn()
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await tick()
 }
 
 t.test('a token that no client has is unknown; a replaced one is revoked', async t => {
@@ -77,11 +77,11 @@ t.test('version and capabilities of Hello are saved, and count while the client 
   await until(() => events('client.disconnected').length === 1)
   t.match(events('client.disconnected'), [{ fields: { client_id: clientId, reason: 'closed' } }])
   t.equal(control.peers.find(clientId), undefined)
-  await store.change(async () => {}) // behind the note of the end
+  await store.change(async () => {}) // waits for the write of lastSeenAt
   t.equal((await client()).lastSeenAt, clock.now())
 })
 
-t.test('the capabilities of an agent that names none follow from its version', async t => {
+t.test('the version of an agent that sends no capabilities decides what it can do', async t => {
   const { agent, enroll, store, control } = await controlFixture(t)
   const { token, clientId } = await enroll()
 
@@ -126,12 +126,12 @@ t.test('frames are small before Hello, and may be large after it', async t => {
 })
 
 t.test('Welcome has the parts of plugins, and their hooks are called at join and end', async t => {
-  const story: string[] = []
+  const calls: string[] = []
   const { agent, enroll } = await controlFixture(t, {
     connection: {
       welcome: async ({ clientId }) => ({ thing: Buffer.from(clientId) }),
-      joined: peer => void story.push(`joined ${peer.sessionId}`),
-      left: (peer, reason) => void story.push(`left ${peer.sessionId} ${reason}`)
+      joined: peer => void calls.push(`joined ${peer.sessionId}`),
+      left: (peer, reason) => void calls.push(`left ${peer.sessionId} ${reason}`)
     }
   })
   const { token, clientId } = await enroll()
@@ -139,10 +139,10 @@ t.test('Welcome has the parts of plugins, and their hooks are called at join and
   const edge = await agent(token)
   t.equal(Buffer.from(edge.welcome.parts['thing']!).toString(), clientId)
   await edge.close()
-  await until(() => story.length === 2)
+  await until(() => calls.length === 2)
 
   const { session_id: session } = edge.welcome
-  t.same(story, [`joined ${session}`, `left ${session} closed`])
+  t.same(calls, [`joined ${session}`, `left ${session} closed`])
 })
 
 t.test('the newer session of a client replaces the older', async t => {
@@ -163,12 +163,12 @@ t.test('two agents with one bundle are detected, logged once a minute, and slowe
   const { agent, enroll, events, clock } = await controlFixture(t)
   const { token, clientId } = await enroll()
   const ends: (string | null)[] = []
-  let before = await agent(token, { instanceId: '0' })
+  let current = await agent(token, { instanceId: '0' })
   const swap = async (instanceId: string): Promise<void> => {
     const next = await agent(token, { instanceId })
-    await before.closed()
-    ends.push(before.endCode())
-    before = next
+    await current.closed()
+    ends.push(current.endCode())
+    current = next
   }
 
   for (let i = 1; i <= 8; i++) await swap(String(i % 2))
@@ -177,8 +177,8 @@ t.test('two agents with one bundle are detected, logged once a minute, and slowe
   t.match(events('client.instance_conflict'), [{ level: 'warn', fields: { client_id: clientId } }])
   t.equal(events('client.instance_conflict').length, 1)
 
-  await clock.advance(60_001) // all silent: nobody is connected any more
-  before = await agent(token, { instanceId: '0' })
+  await clock.advance(60_001) // no heartbeats: nobody is connected any more
+  current = await agent(token, { instanceId: '0' })
   await swap('1')
   t.equal(ends.at(-1), 'replaced')
 })
@@ -192,12 +192,12 @@ t.test('one agent that reconnects again and again is no conflict', async t => {
   t.same(events('client.instance_conflict'), [])
 })
 
-t.test('a revoked agent is asked for a last report, told why, and disconnected', async t => {
-  const asked: unknown[] = []
+t.test('a revoked agent is asked for a last report, sent the reason, and disconnected', async t => {
+  const reported: unknown[] = []
   const { agent, enroll, control, events } = await controlFixture(t, {
     connection: {
       leaving: async (peer, reason) =>
-        void asked.push(reason, await peer.request(Put, { id: 'last', revision: 1, text: '' }))
+        void reported.push(reason, await peer.request(Put, { id: 'last', revision: 1, text: '' }))
     }
   })
   const { token, clientId } = await enroll()
@@ -207,7 +207,7 @@ t.test('a revoked agent is asked for a last report, told why, and disconnected',
   t.equal(control.peers.find(clientId), undefined)
   await edge.closed()
 
-  t.same(asked, ['token_revoked', { revision: 1 }])
+  t.same(reported, ['token_revoked', { revision: 1 }])
   t.equal(edge.endCode(), 'token_revoked')
   t.match(events('client.disconnected'), [{ fields: { reason: 'token_revoked' } }])
 })
@@ -246,7 +246,7 @@ t.test('a token that is revoked while its stream joins ends the session', async 
   t.same(control.peers.all(), [])
 })
 
-t.test('a server that stops tells its agents', async t => {
+t.test('a server that stops sends its agents the reason', async t => {
   const { agent, enroll, control } = await controlFixture(t)
   const edge = await agent((await enroll()).token)
 
@@ -256,7 +256,7 @@ t.test('a server that stops tells its agents', async t => {
   t.equal(edge.endCode(), 'shutting_down')
 })
 
-t.test('the store makes its generation once', async t => {
+t.test('the generation of a store is made once', async t => {
   const { agent, enroll } = await controlFixture(t)
   const { token } = await enroll()
 
@@ -273,7 +273,7 @@ t.test('the last-seen time of connected agents is updated', async t => {
 
   for (let second = 0; second < 60; second++) {
     await clock.advance(1_000)
-    await turn()
+    await tick()
   }
 
   t.notOk(edge.ended.aborted)

@@ -1,4 +1,4 @@
-// The configuration of the control stream, seen from outside.
+// The configuration of the control stream.
 import { X509Certificate } from 'node:crypto'
 import t from 'tap'
 import { wire } from '../../../kernel/kernel.ts'

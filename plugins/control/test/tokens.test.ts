@@ -18,7 +18,7 @@ t.test('a spent token is kept for 400 days; older ones are deleted at a start an
   const { server, clock } = await testServer(t, { plugins: [], dir: first.dir, clock: first.clock })
   const { store } = server.depsOf('control')
   const kept = async () => {
-    await store.change(async () => {}) // there is one writer: what began before is done
+    await store.change(async () => {}) // waits for earlier changes: there is one writer
     const rows = await store.read(em => em.findAll(SpentToken, { orderBy: { spentAt: 'desc' } }))
     return rows.map(({ hash }) => hash)
   }

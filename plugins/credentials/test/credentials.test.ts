@@ -20,9 +20,9 @@ interface Deps extends Kernel {
 const ofAnn = '/v1/users/ann/credentials'
 const refusal = (status: number, code: string) => ({ status, body: { error: { code } } })
 
-async function open(t: Test): Promise<TestServer> {
+async function credentialsServer(t: Test): Promise<TestServer> {
   const app = await testServer(t, { plugins: ['users', 'credentials'] })
-  const { store, users } = app.server.depsOf('credentials') as Deps // of this plugin, by its name
+  const { store, users } = app.server.depsOf('credentials') as Deps
   await store.change(async em => {
     await users.insert(em, { userId: 'root', displayName: 'Root', role: 'superadmin' })
     for (const userId of ['ann', 'bob']) await users.insert(em, { userId, displayName: userId, role: 'user' })
@@ -33,12 +33,12 @@ async function open(t: Test): Promise<TestServer> {
 const issue = (app: TestServer, body: object = {}, userId = 'ann') =>
   app.call<Issued>('POST', `/v1/users/${userId}/credentials`, body)
 const bearer = ({ token }: Pick<Issued, 'token'>) => ({ authorization: `Bearer ${token}` })
-const use = async (app: TestServer, issued: Pick<Issued, 'token'>): Promise<number> =>
+const statusWith = async (app: TestServer, issued: Pick<Issued, 'token'>): Promise<number> =>
   (await app.call('GET', '/v1/users/me', undefined, bearer(issued))).status
 const rows = async (app: TestServer): Promise<Row[]> => (await app.call<Row[]>('GET', ofAnn)).body
 
 t.test('a credential is issued once, with its token', async t => {
-  const app = await open(t)
+  const app = await credentialsServer(t)
 
   const { status, body } = await issue(app, { label: 'laptop' })
 
@@ -50,7 +50,7 @@ t.test('a credential is issued once, with its token', async t => {
     label: 'laptop',
     created_at: '2026-01-15T12:00:00.000Z'
   })
-  t.equal(await use(app, body), 200)
+  t.equal(await statusWith(app, body), 200)
   t.strictSame(await rows(app), [
     {
       credential_id: body.credential_id,
@@ -65,7 +65,7 @@ t.test('a credential is issued once, with its token', async t => {
 })
 
 t.test('the token is stored nowhere', async t => {
-  const app = await open(t)
+  const app = await credentialsServer(t)
   const { body } = await issue(app)
 
   const store = readdirSync(app.dir)
@@ -78,7 +78,7 @@ t.test('the token is stored nowhere', async t => {
 })
 
 t.test('a body is optional, and is validated', async t => {
-  const app = await open(t)
+  const app = await credentialsServer(t)
 
   t.equal((await app.call('POST', ofAnn)).status, 201)
   t.equal((await issue(app, { label: 'é'.repeat(127) })).status, 201)
@@ -94,37 +94,37 @@ t.test('a body is optional, and is validated', async t => {
 })
 
 t.test('a credential expires', async t => {
-  const app = await open(t)
+  const app = await credentialsServer(t)
   const { body } = await issue(app, { expires_in_secs: 60 })
 
   await app.clock.advance(59_999)
-  t.equal(await use(app, body), 200)
+  t.equal(await statusWith(app, body), 200)
   await app.clock.advance(1)
 
-  t.equal(await use(app, body), 401)
+  t.equal(await statusWith(app, body), 401)
   t.match(
     await app.call('POST', `${ofAnn}/${body.credential_id}/rotate`),
     refusal(404, 'credential_not_found'),
-    'it does not come back'
+    'it cannot be rotated'
   )
 })
 
 t.test('a revoked credential is refused and stays in the list', async t => {
-  const app = await open(t)
+  const app = await credentialsServer(t)
   const { body } = await issue(app)
   const path = `${ofAnn}/${body.credential_id}`
 
   t.equal((await app.call('DELETE', path)).status, 204)
   await app.clock.advance(1000)
-  t.equal((await app.call('DELETE', path)).status, 204, 'again, and nothing changes')
+  t.equal((await app.call('DELETE', path)).status, 204, 'revoking again changes nothing')
 
-  t.equal(await use(app, body), 401)
+  t.equal(await statusWith(app, body), 401)
   t.match(await rows(app), [{ revoked_at: '2026-01-15T12:00:00.000Z' }])
   t.match(await app.call('POST', `${path}/rotate`), refusal(404, 'credential_not_found'))
 })
 
 t.test('a rotation gives a new token with the same lifetime, and ends the old one', async t => {
-  const app = await open(t)
+  const app = await credentialsServer(t)
   const { body: before } = await issue(app, { label: 'ci', expires_in_secs: 3600 })
   await app.clock.advance(1_800_000)
 
@@ -137,15 +137,15 @@ t.test('a rotation gives a new token with the same lifetime, and ends the old on
 
   t.equal(status, 201)
   t.match(after, { credential_id: before.credential_id, user_id: 'ann', label: 'ci', token: /^svct_/ })
-  t.equal(await use(app, before), 401)
+  t.equal(await statusWith(app, before), 401)
   await app.clock.advance(3_599_999)
-  t.equal(await use(app, after), 200)
+  t.equal(await statusWith(app, after), 200)
   await app.clock.advance(1)
-  t.equal(await use(app, after), 401)
+  t.equal(await statusWith(app, after), 401)
 })
 
 t.test('ownership is checked by the path, before any look-up', async t => {
-  const app = await open(t)
+  const app = await credentialsServer(t)
   const ann = bearer((await issue(app)).body)
   const bobs = (await issue(app, {}, 'bob')).body
 
@@ -163,11 +163,11 @@ t.test('ownership is checked by the path, before any look-up', async t => {
     await app.call('DELETE', `${ofAnn}/${bobs.credential_id}`, undefined, ann),
     refusal(404, 'credential_not_found')
   )
-  t.equal(await use(app, bobs), 200)
+  t.equal(await statusWith(app, bobs), 200)
 })
 
-t.test('a plain user can do all of it for itself', async t => {
-  const app = await open(t)
+t.test('a user without the superadmin role can issue, list and revoke its own credentials', async t => {
+  const app = await credentialsServer(t)
   const ann = bearer((await issue(app)).body)
 
   const { body } = await app.call<Issued>('POST', ofAnn, { label: 'own' }, ann)
@@ -176,13 +176,13 @@ t.test('a plain user can do all of it for itself', async t => {
 })
 
 t.test('an unknown user has no credentials', async t => {
-  const app = await open(t)
+  const app = await credentialsServer(t)
   for (const userId of ['nobody', '_operator', 'me'])
     t.match(await issue(app, {}, userId), refusal(404, 'user_not_found'), userId)
 })
 
 t.test('a user has at most 100 active credentials; inactive ones make room', async t => {
-  const app = await open(t)
+  const app = await credentialsServer(t)
   for (let i = 0; i < 100; i++) await issue(app, { label: `n${i}`, ...(i === 0 && { expires_in_secs: 60 }) })
 
   const full = await issue(app)
@@ -193,7 +193,7 @@ t.test('a user has at most 100 active credentials; inactive ones make room', asy
 })
 
 t.test('the list is paged in the order of issue', async t => {
-  const app = await open(t)
+  const app = await credentialsServer(t)
   for (const label of ['a', 'b', 'c']) await issue(app, { label })
 
   const first = await app.call<Row[]>('GET', `${ofAnn}?limit=2`)
@@ -206,7 +206,7 @@ t.test('the list is paged in the order of issue', async t => {
 })
 
 t.test('changes are recorded with the credential', async t => {
-  const app = await open(t)
+  const app = await credentialsServer(t)
   app.decisions.length = 0
 
   const { body } = await issue(app)
@@ -222,7 +222,7 @@ t.test('changes are recorded with the credential', async t => {
 })
 
 t.test("a user's row counts the active credentials", async t => {
-  const app = await open(t)
+  const app = await credentialsServer(t)
   const { body: first } = await issue(app)
   await issue(app, { expires_in_secs: 60 })
   await issue(app)
@@ -238,7 +238,7 @@ t.test("a user's row counts the active credentials", async t => {
 })
 
 t.test('the credentials of a deleted user are listed and deleted, also the revoked ones', async t => {
-  const app = await open(t)
+  const app = await credentialsServer(t)
   const { body: first } = await issue(app)
   const { body: second } = await issue(app)
   const { body: other } = await issue(app, {}, 'bob')
@@ -247,6 +247,6 @@ t.test('the credentials of a deleted user are listed and deleted, also the revok
   const { body } = await app.call('DELETE', '/v1/users/ann')
 
   t.match(body, { removed_credential_ids: [first.credential_id, second.credential_id].sort() })
-  t.equal(await use(app, second), 401)
-  t.equal(await use(app, other), 200)
+  t.equal(await statusWith(app, second), 401)
+  t.equal(await statusWith(app, other), 200)
 })

@@ -9,10 +9,10 @@ import { openStore } from '../../../kernel/store/open.ts'
 import { testServer } from '../../../kit/test-server.ts'
 import { openCertificate } from '../../control/certificate.ts'
 import control from '../../control/plugin.ts'
+import { agents, certificate, endpoint } from '../agent-checks.ts'
 import { clock, directory, ports } from '../checks.ts'
 import { findingOf } from '../engine.ts'
 import type { Finding } from '../exports.ts'
-import { agents, certificate, endpoint } from '../reach.ts'
 
 const environment = (dataDir: string, keys: Readonly<Record<string, unknown>> = {}, isRunning = false) => ({
   dataDir,

@@ -1,4 +1,4 @@
-// The client commands of both plugins, from words on the command line to a server that answers over HTTP.
+// The client commands of both plugins, from the command line to a server over HTTP.
 import t, { type Test } from 'tap'
 import { Fault } from '../../../kernel/base/errors.ts'
 import { newId } from '../../../kernel/base/id.ts'
@@ -14,8 +14,8 @@ import enrollment from '../plugin.ts'
 
 type Args = Readonly<Record<string, unknown>>
 
-/** A server with clients of these names, and a command line that speaks to it. */
-async function desk(t: Test, ...names: readonly string[]) {
+/** A server with clients of these names, and a command line for it. */
+async function commandFixture(t: Test, ...names: readonly string[]) {
   const { server, clock } = await testServer(t, { plugins: ['advertised-endpoint', 'clients', 'enrollment'] })
   const rows = names.map(name => ({ id: newId(clock.now()), name, revision: 0, enrolledAt: clock.now() }))
   if (rows.length > 0) await server.depsOf('clients').store.change(em => em.insertMany(Client, rows))
@@ -23,8 +23,8 @@ async function desk(t: Test, ...names: readonly string[]) {
   const codes = [...kernelCodes, ...(clients.codes ?? []), ...(enrollment.codes ?? [])]
   const api = openApi({ origin: server.origin, token: operatorToken, codes, plainHttp: 'refused' })
 
-  /** What is printed, or the code of what is thrown. */
-  async function say(...words: readonly string[]): Promise<string> {
+  /** Returns what the command prints, or the error code and the exit code. */
+  async function run(...argv: readonly string[]): Promise<string> {
     const out: string[] = []
     const program = openProgram('2.0.0', commands, async (command, given) => {
       const print = openPrint(given['output'] === 'json' ? 'json' : 'table', out.push.bind(out), () => {})
@@ -36,54 +36,54 @@ async function desk(t: Test, ...names: readonly string[]) {
       await command.run(call as CommandCall<Args>) // what these commands use of a call
     })
     try {
-      await program.parseAsync([...words], { from: 'user' })
+      await program.parseAsync([...argv], { from: 'user' })
     } catch (error) {
       if (error instanceof Fault) return `${error.errorCode.code} ${error.errorCode.exit}`
       throw error
     }
     return out.join('\n')
   }
-  return { say, ids: rows.map(({ id }) => id) }
+  return { run, ids: rows.map(({ id }) => id) }
 }
 
 t.test('a client is shown, renamed, addressed, revoked and deleted by its name or its id', async t => {
-  const { say, ids } = await desk(t, 'edge')
+  const { run, ids } = await commandFixture(t, 'edge')
   const [id = ''] = ids
 
-  t.match(await say('client', 'list'), /^CLIENT_ID +CLIENT_NAME +STATE.*\n\S+ +edge +disconnected/)
-  t.match(JSON.parse(await say('client', 'show', 'edge', '--output', 'json')), { client_id: id })
-  t.match(await say('client', 'rename', 'edge', 'berlin'), /client_name +berlin/)
-  t.match(await say('client', 'set-address', 'berlin', '192.0.2.7'), /address +192\.0\.2\.7/)
-  t.match(await say('client', 'set-address', 'berlin', '--clear'), /address +-/)
-  t.equal(await say('client', 'delete', id), 'client_not_revoked 5')
-  t.equal(await say('client', 'revoke', 'berlin'), `berlin (${id}) is revoked`)
-  t.equal(await say('client', 'delete', 'berlin'), `berlin (${id}) is deleted`)
-  t.equal(await say('client', 'show', id), 'client_not_found 8')
+  t.match(await run('client', 'list'), /^CLIENT_ID +CLIENT_NAME +STATE.*\n\S+ +edge +disconnected/)
+  t.match(JSON.parse(await run('client', 'show', 'edge', '--output', 'json')), { client_id: id })
+  t.match(await run('client', 'rename', 'edge', 'berlin'), /client_name +berlin/)
+  t.match(await run('client', 'set-address', 'berlin', '192.0.2.7'), /address +192\.0\.2\.7/)
+  t.match(await run('client', 'set-address', 'berlin', '--clear'), /address +-/)
+  t.equal(await run('client', 'delete', id), 'client_not_revoked 5')
+  t.equal(await run('client', 'revoke', 'berlin'), `berlin (${id}) is revoked`)
+  t.equal(await run('client', 'delete', 'berlin'), `berlin (${id}) is deleted`)
+  t.equal(await run('client', 'show', id), 'client_not_found 8')
 })
 
 t.test(
   'a name of two clients or of none is refused, and so is an address that is given and cleared',
   async t => {
-    const { say, ids } = await desk(t, 'twin', 'twin')
+    const { run, ids } = await commandFixture(t, 'twin', 'twin')
 
-    t.equal(await say('client', 'revoke', 'twin'), 'client_name_ambiguous 5')
-    t.equal(await say('client', 'revoke', 'nobody'), 'client_not_found 8')
-    t.match(await say('client', 'show', ids[1] ?? ''), ids[1])
-    t.equal(await say('client', 'set-address', ids[0] ?? '', 'x.example', '--clear'), 'usage 2')
-    t.equal(await say('client', 'set-address', ids[0] ?? ''), 'usage 2')
+    t.equal(await run('client', 'revoke', 'twin'), 'client_name_ambiguous 5')
+    t.equal(await run('client', 'revoke', 'nobody'), 'client_not_found 8')
+    t.match(await run('client', 'show', ids[1] ?? ''), ids[1])
+    t.equal(await run('client', 'set-address', ids[0] ?? '', 'x.example', '--clear'), 'usage 2')
+    t.equal(await run('client', 'set-address', ids[0] ?? ''), 'usage 2')
   }
 )
 
 t.test('an enrollment prints its command alone on the last line, and everything as JSON', async t => {
-  const { say } = await desk(t, 'edge')
+  const { run } = await commandFixture(t, 'edge')
   const command =
     /^sluice agent enroll 'svc:\/\/127\.0\.0\.1:\d+\/enroll\?pin=sha256:[0-9a-f]{64}&code=[\w-]{43}'$/
 
-  const words = await say('client', 'enroll', 'new', '--address', 'new.example', '--ttl-secs', '60')
-  t.match(words.split('\n').at(-1), command)
-  t.match(JSON.parse(await say('client', 're-enroll', 'edge', '--output', 'json')), {
+  const output = await run('client', 'enroll', 'new', '--address', 'new.example', '--ttl-secs', '60')
+  t.match(output.split('\n').at(-1), command)
+  t.match(JSON.parse(await run('client', 're-enroll', 'edge', '--output', 'json')), {
     client_name: 'edge',
     command
   })
-  t.equal(await say('client', 'enroll', 'new', '--ttl-secs', '0'), 'invalid_enrollment_ttl 3')
+  t.equal(await run('client', 'enroll', 'new', '--ttl-secs', '0'), 'invalid_enrollment_ttl 3')
 })

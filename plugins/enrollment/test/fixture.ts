@@ -1,4 +1,4 @@
-// Makes codes over HTTP, and redeems them by the handler that the control stream calls.
+// Creates codes over HTTP, and redeems them with the handler that the control stream calls.
 import { hashOf } from '../../../kernel/identity/secret.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import type { TestServer } from '../../../kit/test-server.ts'
@@ -8,7 +8,7 @@ import type { Invitation } from '../schema.ts'
 import { Redeem, Redeemed } from '../wire.ts'
 
 export const plugins = ['advertised-endpoint', 'clients', 'enrollment']
-export const setting = '/v1/settings/advertised-endpoint'
+export const endpointUrl = '/v1/settings/advertised-endpoint'
 export const codeIn = ({ uri }: Invitation): string => new URL(uri).searchParams.get('code') ?? ''
 
 /** Redeems like an agent, from bytes to bytes. Returns the response, or the code of a refusal. */

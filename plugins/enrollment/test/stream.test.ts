@@ -1,4 +1,4 @@
-// Clients and their codes as an agent meets them: over TLS, on the control stream.
+// Enrollment by an agent, over TLS on the control stream.
 import { once } from 'node:events'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
@@ -14,12 +14,12 @@ import { recordLog, type TestServer, testServer } from '../../../kit/test-server
 import type { ClientRow } from '../../clients/row.ts'
 import type { Invitation } from '../schema.ts'
 import { messages, Redeem, Redeemed, welcomePart } from '../wire.ts'
-import { codeIn, plugins, redeem, setting } from './fixture.ts'
+import { codeIn, endpointUrl, plugins, redeem } from './fixture.ts'
 
 const codec = openCodec([...wireMessages, ...controlMessages, ...messages])
 
-/** An agent with nothing to keep. `lastWord` settles with the code of Ended, or with 'closed' without one. */
-async function agent(t: Test, { server: { control } }: TestServer) {
+/** Connects a minimal agent. `endCode` resolves with the code of Ended, or with 'closed' without one. */
+async function connectAgent(t: Test, { server: { control } }: TestServer) {
   const socket = connect({
     port: control.port(),
     host: '127.0.0.1',
@@ -29,7 +29,7 @@ async function agent(t: Test, { server: { control } }: TestServer) {
   })
   t.teardown(() => socket.destroy())
   await once(socket, 'secureConnect')
-  const { promise: lastWord, resolve } = Promise.withResolvers<string>()
+  const { promise: endCode, resolve } = Promise.withResolvers<string>()
   const ended = on(Ended, async (_: null, { code }) => resolve(code))
   const handlers = [{ name: Ended.name, run: ended.run.bind(null, null) }]
   const { channel, ended: closed } = new Stream({
@@ -43,7 +43,7 @@ async function agent(t: Test, { server: { control } }: TestServer) {
   const refusal = (error: { code: string }): string => error.code
 
   return {
-    lastWord,
+    endCode,
     isUp: () => !closed.aborted,
     redeem: (code: string, token: string) =>
       channel.request(Redeem, { code, token_hash: hashOf(token) }).catch(refusal),
@@ -65,9 +65,9 @@ async function codeFor(app: TestServer, url: string, body?: object): Promise<str
   return codeIn((await app.call<Invitation>('POST', url, body)).body)
 }
 
-/** An agent whose client was enrolled a moment ago, with its stream up. */
-async function joined(t: Test, app: TestServer, token: string, name = 'edge') {
-  const edge = await agent(t, app)
+/** Enrolls a client and connects its agent. */
+async function enrolledAgent(t: Test, app: TestServer, token: string, name = 'edge') {
+  const edge = await connectAgent(t, app)
   const redeemed = await edge.redeem(await codeFor(app, '/v1/client-enrollments', { name }), token)
   if (typeof redeemed === 'string') throw new Error(`redeem: ${redeemed}`)
   await edge.hello(token)
@@ -77,7 +77,7 @@ async function joined(t: Test, app: TestServer, token: string, name = 'edge') {
 t.test('an agent redeems its code, sends Hello with the token that it made, and is connected', async t => {
   const app = await testServer(t, { plugins })
 
-  const edge = await joined(t, app, 'token')
+  const edge = await enrolledAgent(t, app, 'token')
 
   t.match(await app.call<ClientRow>('GET', edge.url), {
     body: {
@@ -94,12 +94,12 @@ t.test('an agent redeems its code, sends Hello with the token that it made, and 
 
 t.test('Welcome repeats the response to an agent that missed it at redeem', async t => {
   const app = await testServer(t, { plugins })
-  const edge = await agent(t, app)
+  const edge = await connectAgent(t, app)
   const code = await codeFor(app, '/v1/client-enrollments', { name: 'edge' })
   const missed = await edge.redeem(code, 'token')
-  await app.call('PUT', setting, { advertised_endpoint: 'localhost:1' })
+  await app.call('PUT', endpointUrl, { advertised_endpoint: 'localhost:1' })
 
-  const welcome = await (await agent(t, app)).hello('token')
+  const welcome = await (await connectAgent(t, app)).hello('token')
 
   if (typeof welcome === 'string') throw new Error(`hello: ${welcome}`)
   t.strictSame(codec.decode(Redeemed, welcome.parts[welcomePart] ?? new Uint8Array()), missed)
@@ -107,7 +107,7 @@ t.test('Welcome repeats the response to an agent that missed it at redeem', asyn
 
 t.test('a refused code gets an error on the stream, which stays open', async t => {
   const app = await testServer(t, { plugins })
-  const edge = await agent(t, app)
+  const edge = await connectAgent(t, app)
   const late = await codeFor(app, '/v1/client-enrollments', { name: 'late', ttl_secs: 1 })
   await app.clock.advance(1000)
 
@@ -118,9 +118,9 @@ t.test('a refused code gets an error on the stream, which stays open', async t =
   t.match(await edge.redeem(code, 'token'), { client_name: 'edge' })
 })
 
-t.test('a rename and a new address leave a live stream alone', async t => {
+t.test('a rename and a new address do not end the stream', async t => {
   const app = await testServer(t, { plugins })
-  const edge = await joined(t, app, 'token')
+  const edge = await enrolledAgent(t, app, 'token')
   const before = await app.call<ClientRow>('GET', edge.url)
 
   await app.call('PATCH', `${edge.url}/name`, { client_name: 'renamed' })
@@ -134,7 +134,7 @@ t.test('a rename and a new address leave a live stream alone', async t => {
 t.test('two clients of the same name are connected at the same time', async t => {
   const app = await testServer(t, { plugins })
 
-  const [one, two] = [await joined(t, app, 'one', 'twin'), await joined(t, app, 'two', 'twin')]
+  const [one, two] = [await enrolledAgent(t, app, 'one', 'twin'), await enrolledAgent(t, app, 'two', 'twin')]
 
   t.match(await app.call('GET', '/v1/clients'), {
     body: [
@@ -143,17 +143,17 @@ t.test('two clients of the same name are connected at the same time', async t =>
     ]
   })
   await app.call('POST', `${one.url}/revoke`)
-  t.equal(await one.lastWord, 'token_revoked')
+  t.equal(await one.endCode, 'token_revoked')
   t.ok(two.isUp())
 })
 
 t.test('the stream of a revoked client ends, and a reconnect is refused with token_revoked', async t => {
   const app = await testServer(t, { plugins })
-  const edge = await joined(t, app, 'token')
+  const edge = await enrolledAgent(t, app, 'token')
 
   t.match(await app.call('POST', `${edge.url}/revoke`), { status: 204 })
 
-  t.equal(await edge.lastWord, 'token_revoked')
+  t.equal(await edge.endCode, 'token_revoked')
   t.match(await app.call('GET', edge.url), {
     body: { state: 'revoked', connected: false, remote_addr: null }
   })
@@ -161,17 +161,17 @@ t.test('the stream of a revoked client ends, and a reconnect is refused with tok
     app.log.filter(({ event }) => event === 'client.disconnected'),
     [{ fields: { reason: 'token_revoked' } }]
   )
-  t.equal(await (await agent(t, app)).hello('token'), 'token_revoked')
+  t.equal(await (await connectAgent(t, app)).hello('token'), 'token_revoked')
   await app.call('DELETE', edge.url)
-  t.equal(await (await agent(t, app)).hello('token'), 'token_revoked')
-  t.equal(await (await agent(t, app)).hello('another'), 'token_unknown')
+  t.equal(await (await connectAgent(t, app)).hello('token'), 'token_revoked')
+  t.equal(await (await connectAgent(t, app)).hello('another'), 'token_unknown')
 })
 
 t.test('an agent that reconnects with its new token before the old session ends stays connected', async t => {
   const app = await testServer(t, { plugins })
-  const old = await joined(t, app, 'old')
+  const old = await enrolledAgent(t, app, 'old')
   const code = await codeFor(app, `${old.url}/enrollment`)
-  const next = await agent(t, app)
+  const next = await connectAgent(t, app)
   const deps = app.server.depsOf('enrollment')
   const store: Kernel['store'] = {
     read: deps.store.read,
@@ -184,25 +184,25 @@ t.test('an agent that reconnects with its new token before the old session ends 
 
   await redeem(app, code, 'new', { ...deps, store })
 
-  t.equal(await old.lastWord, 'replaced')
+  t.equal(await old.endCode, 'replaced')
   t.match(await app.call('GET', old.url), { body: { connected: true } })
   t.ok(next.isUp())
 })
 
 t.test('re-enrollment ends the session of the old token, and repeating it ends no session', async t => {
   const app = await testServer(t, { plugins })
-  const old = await joined(t, app, 'old')
+  const old = await enrolledAgent(t, app, 'old')
   const code = await codeFor(app, `${old.url}/enrollment`)
-  const next = await agent(t, app)
+  const next = await connectAgent(t, app)
   t.ok(old.isUp(), 'making the code changes nothing')
 
   const first = await next.redeem(code, 'new')
 
-  t.equal(await old.lastWord, 'token_revoked')
-  t.equal(await (await agent(t, app)).hello('old'), 'token_revoked')
+  t.equal(await old.endCode, 'token_revoked')
+  t.equal(await (await connectAgent(t, app)).hello('old'), 'token_revoked')
   await next.hello('new')
   t.match(await app.call('GET', old.url), { body: { connected: true } })
-  t.strictSame(await (await agent(t, app)).redeem(code, 'new'), first)
+  t.strictSame(await (await connectAgent(t, app)).redeem(code, 'new'), first)
   t.ok(next.isUp())
   t.match(await app.call('GET', old.url), { body: { connected: true } })
 })

@@ -31,7 +31,7 @@ export function keysTable(keys: NonNullable<Plugin['keys']>): string {
   )
 }
 
-/** As in plugins/rules, found by the id of its slot: this plugin does not need rules. */
+/** The used part of `RuleField` in plugins/rules, which this plugin does not import. */
 interface RuleField {
   readonly key: string
   readonly body: Schema

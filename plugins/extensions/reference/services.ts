@@ -1,4 +1,4 @@
-// Services for plugins of which nothing is started.
+// Services of plugins that are not started.
 import { asFunction, asValue, createContainer } from 'awilix'
 import { type TObject, Type } from 'typebox'
 import { systemClock } from '../../../kernel/base/clock.ts'
@@ -14,7 +14,7 @@ import { wireMessages } from '../../../kernel/wire/envelope.ts'
 
 /** Services are created when a slot value needs them; most never are. */
 export function openServices(plugins: readonly Plugin[], store: Database) {
-  const made = new Map<string, Kernel>()
+  const cradles = new Map<string, Kernel>()
   const codec = openCodec([...wireMessages, ...plugins.flatMap(({ messages }) => messages ?? [])])
   const filledFor = (owner: string, by = plugins): SlotReader => slotReader(owner, by, depsOf)
 
@@ -32,7 +32,7 @@ export function openServices(plugins: readonly Plugin[], store: Database) {
   })
 
   function depsOf(name: string): Kernel {
-    const known = made.get(name)
+    const known = cradles.get(name)
     if (known) return known
     const { needs, services, exports } = plugins.find(plugin => plugin.name === name) ?? {}
     const container = createContainer<Kernel>()
@@ -41,7 +41,7 @@ export function openServices(plugins: readonly Plugin[], store: Database) {
       for (const key of Object.keys(plugins.find(plugin => plugin.name === need)?.exports ?? {}))
         container.register(key, asFunction(() => depsOf(need)[key as keyof Kernel]).singleton())
     container.register({ ...services, ...exports })
-    made.set(name, container.cradle)
+    cradles.set(name, container.cradle)
     return container.cradle
   }
 

@@ -23,12 +23,12 @@ t.test('the error names the required, the present and the supported versions', a
     [
       'server',
       { 'plugin.js': manifest({ kernel: '^2.0.0' }) },
-      /acme 3\.1\.0 needs sluice with kernel \^2\.0\.0, found 1\.0\.0: .* takes 1\.0\.0, as \^1\.0\.0 does, or sluice with kernel \^2\.0\.0/
+      /acme 3\.1\.0 needs sluice with kernel \^2\.0\.0, found 1\.0\.0: .* supports 1\.0\.0, or install sluice with kernel \^2\.0\.0/
     ],
     [
       'server',
       { 'plugin.js': manifest({ needs: { rules: '^4.0.0' } }) },
-      /acme 3\.1\.0 needs rules \^4\.0\.0, found 1\.0\.0: .* takes 1\.0\.0, as \^1\.0\.0 does, or rules \^4\.0\.0/
+      /acme 3\.1\.0 needs rules \^4\.0\.0, found 1\.0\.0: .* supports 1\.0\.0, or install rules \^4\.0\.0/
     ],
     [
       'server',
@@ -38,7 +38,7 @@ t.test('the error names the required, the present and the supported versions', a
     [
       'agent',
       { 'plugin.js': manifest({}), 'agent.js': manifest({ agent: '~1.7.0' }) },
-      /acme needs sluice with agent ~1\.7\.0, found 1\.0\.0: .* takes 1\.0\.0, as \^1\.0\.0 does, or sluice with agent ~1\.7\.0/
+      /acme needs sluice with agent ~1\.7\.0, found 1\.0\.0: .* supports 1\.0\.0, or install sluice with agent ~1\.7\.0/
     ]
   ]
   for (const [half, files, stderr] of table)

@@ -74,14 +74,14 @@ const helpOf = (plugin: Plugin): string =>
     .join('\n')
 
 t.test('a field added to a schema appears in validation, OpenAPI, help and reference', async t => {
-  for (const [fields, isThere] of [
+  for (const [fields, isAdded] of [
     [before, false],
     [added, true]
   ] as const) {
     const plugin = acme(fields)
     const { call } = await testServer(t, {
       plugins: ['openapi', plugin],
-      dir: t.testdir({ [String(isThere)]: {} })
+      dir: t.testdir({ [String(isAdded)]: {} })
     })
 
     const { status, body } = await call('POST', '/v1/acme', { colour: 'far too long' })
@@ -89,13 +89,13 @@ t.test('a field added to a schema appears in validation, OpenAPI, help and refer
     const page = await referenceOf(await withBuiltins(plugin))
 
     t.equal(status, 400)
-    t.match(body, { error: { code: isThere ? 'validation.schema' : 'validation.unknown_field' } })
-    t.equal(JSON.stringify(document).includes('How it looks.'), isThere, 'OpenAPI')
-    t.equal(/--colour <value> +How it looks\./.test(helpOf(plugin)), isThere, 'help')
+    t.match(body, { error: { code: isAdded ? 'validation.schema' : 'validation.unknown_field' } })
+    t.equal(JSON.stringify(document).includes('How it looks.'), isAdded, 'OpenAPI')
+    t.equal(/--colour <value> +How it looks\./.test(helpOf(plugin)), isAdded, 'help')
     const rows = page.match(
       /^\| `(colour|--colour)` \| string, at most 7 characters \| default `"red"` \| How it looks\. \|$/gm
     )
-    t.equal(rows?.length ?? 0, isThere ? 3 : 0, 'reference: setting, body, option')
+    t.equal(rows?.length ?? 0, isAdded ? 3 : 0, 'reference: setting, body, option')
   }
 })
 
@@ -172,7 +172,7 @@ t.test('a plugin is found by its name, by its entry in the configuration, and by
   t.equal((await pick(loaded, 'sni')).name, 'sni')
   const found = await pick(loaded, note)
   t.match(found, { name: 'note' })
-  t.equal((await pick(found, note)).servers.length, found.servers.length, 'once')
+  t.equal((await pick(found, note)).servers.length, found.servers.length, 'it is loaded once')
   await t.rejects(pick(loaded, 'nobody'), {
     message: /no plugin nobody is loaded, and no folder has this name/
   })

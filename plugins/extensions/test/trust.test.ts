@@ -73,7 +73,7 @@ t.test('changes of hidden files are noticed', async t => {
 t.test('a symbolic link in a plugin is refused', async t => {
   const { dir, load } = trustFixture(t)
   symlinkSync('.', join(dir, 'acme/lib'))
-  await t.rejects(load(), { message: /acme\/lib is a symbolic link.*replace it by the file or folder/s })
+  await t.rejects(load(), { message: /acme\/lib is a symbolic link.*replace it with the file or folder/s })
 })
 
 t.test('the lock file is readable by the service user, whatever the umask', async t => {

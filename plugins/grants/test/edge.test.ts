@@ -14,14 +14,14 @@ async function echo(t: Test): Promise<number> {
 }
 
 async function request<T>(
-  on: TestCluster,
+  cluster: TestCluster,
   method: string,
   path: string,
   body?: object,
   bearer = token
 ): Promise<T> {
   const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' }
-  const reply = await fetch(on.origin + path, {
+  const reply = await fetch(cluster.origin + path, {
     method,
     headers,
     ...(body && { body: JSON.stringify(body) })
@@ -30,11 +30,11 @@ async function request<T>(
   return (await reply.json()) as T
 }
 
-/** Opens a connection and waits for its first echo; null when it closes before. */
+/** Opens a connection and waits for its first echo; returns null if it closes first. */
 async function openEchoed(t: Test, port: number): Promise<Socket | null> {
   const socket = connect(port, '127.0.0.1').on('error', () => {})
   t.teardown(() => socket.destroy())
-  socket.write('word')
+  socket.write('ping')
   const isEchoed = await new Promise<boolean>(resolve => {
     socket.once('data', () => resolve(true)).once('close', () => resolve(false))
   })
@@ -44,22 +44,22 @@ async function openEchoed(t: Test, port: number): Promise<Socket | null> {
 t.test(
   'a target list that takes effect cuts the connections it denies, and its end allows them again',
   async t => {
-    const on = await testCluster(t)
-    await startAgent(t, on, 'paris')
+    const cluster = await testCluster(t)
+    await startAgent(t, cluster, 'paris')
     const [target, port] = [await echo(t), await freePort()]
-    await request(on, 'POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
-    await request(on, 'POST', '/v1/users', { user_id: 'ada', display_name: 'Ada' })
-    const { token: ada } = await request<{ token: string }>(on, 'POST', '/v1/users/ada/credentials', {})
-    await on.json('grant', 'create', 'ada', '*', '1-65535', '--target', '192.0.2.0/24')
-    const grantAll = () => on.json<{ grant_id: string }>('grant', 'create', 'ada', 'paris', String(port))
+    await request(cluster, 'POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })
+    await request(cluster, 'POST', '/v1/users', { user_id: 'ada', display_name: 'Ada' })
+    const { token: ada } = await request<{ token: string }>(cluster, 'POST', '/v1/users/ada/credentials', {})
+    await cluster.json('grant', 'create', 'ada', '*', '1-65535', '--target', '192.0.2.0/24')
+    const grantAll = () => cluster.json<{ grant_id: string }>('grant', 'create', 'ada', 'paris', String(port))
     const { grant_id: all } = await grantAll()
     const rule = { client: 'paris', listen_port: port, targets: [{ host: 'localhost', port: target }] }
-    await request(on, 'POST', '/v1/rules', rule, ada)
+    await request(cluster, 'POST', '/v1/rules', rule, ada)
     const live = await openEchoed(t, port)
     t.ok(live)
 
     const cut = new Promise(resolve => live?.once('close', resolve))
-    t.same(await on.json('grant', 'delete', all), { grant_id: all, removed_rule_ids: [] })
+    t.same(await cluster.json('grant', 'delete', all), { grant_id: all, removed_rule_ids: [] })
     await cut
     t.equal(await openEchoed(t, port), null)
 
@@ -67,6 +67,9 @@ t.test(
     let again: Socket | null = null
     while (!again) again = await openEchoed(t, port)
     t.ok(again, 'without a new rule')
-    t.match(await on.json('grant', 'list', '--user', 'ada'), [{ client_id: '*' }, { client_name: 'paris' }])
+    t.match(await cluster.json('grant', 'list', '--user', 'ada'), [
+      { client_id: '*' },
+      { client_name: 'paris' }
+    ])
   }
 )

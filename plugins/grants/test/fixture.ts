@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import type { ScriptedAgent } from '../../../kit/scripted-agent.ts'
 import type { Reply, TestServerOptions } from '../../../kit/test-server.ts'
 import type { RuleRecord } from '../../rules/exports.ts'
-import { type Answered, type RulesFixture, rule, rulesFixture } from '../../rules/test/fixture.ts'
+import { type ErrorReply, type RulesFixture, rule, rulesFixture } from '../../rules/test/fixture.ts'
 import { messages } from '../../rules/wire.ts'
 import type { GrantRow } from '../schema.ts'
 import { capability, Targets } from '../wire.ts'
@@ -19,24 +19,24 @@ export const refusal = (status: number, code: string) => ({ status, body: { erro
 export interface GrantsFixture extends RulesFixture {
   readonly clientId: string
   readonly agent: ScriptedAgent
-  grant(body?: object): Promise<Reply<GrantRow & Answered>>
+  grant(body?: object): Promise<Reply<GrantRow & ErrorReply>>
   /** Pushes a rule as the user ada. */
-  pushAsAda(body?: object): Promise<Reply<RuleRecord & Answered>>
+  pushAsAda(body?: object): Promise<Reply<RuleRecord & ErrorReply>>
   readonly ada: { readonly authorization: string }
 }
 
-export async function grantsFixture(t: Test, plan: TestServerOptions = {}): Promise<GrantsFixture> {
-  const on = await rulesFixture(t, { plugins, ...plan })
-  const clientId = await on.enroll()
-  const agent = await on.connect(clientId, capableAgent)
-  const ada = await on.user('ada')
+export async function grantsFixture(t: Test, options: TestServerOptions = {}): Promise<GrantsFixture> {
+  const app = await rulesFixture(t, { plugins, ...options })
+  const clientId = await app.enroll()
+  const agent = await app.connect(clientId, capableAgent)
+  const ada = await app.user('ada')
   return {
-    ...on,
+    ...app,
     clientId,
     agent,
     ada,
     grant: (body = {}) =>
-      on.call('POST', '/v1/grants', {
+      app.call('POST', '/v1/grants', {
         user_id: 'ada',
         ...('client' in body ? {} : { client_id: clientId }),
         listen_port_start: 8000,
@@ -44,7 +44,7 @@ export async function grantsFixture(t: Test, plan: TestServerOptions = {}): Prom
         protocols: ['tcp'],
         ...body
       }),
-    pushAsAda: (body = {}) => on.call('POST', '/v1/rules', { ...rule, ...body }, ada)
+    pushAsAda: (body = {}) => app.call('POST', '/v1/rules', { ...rule, ...body }, ada)
   }
 }
 

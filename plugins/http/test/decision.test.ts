@@ -5,7 +5,7 @@ import { decisionSlot } from '../../../kernel/http/principal.ts'
 import { type Call, defineRoute, type Route } from '../../../kernel/http/route.ts'
 import { User } from '../../../kernel/identity/entities.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { httpFixture, plain, superadmin } from './fixture.ts'
+import { httpFixture, superadmin, user } from './fixture.ts'
 
 const post = (run: (call: Call) => Promise<unknown>, more: Partial<Route<Kernel>> = {}) =>
   defineRoute({
@@ -25,11 +25,11 @@ const rename = (call: Call) =>
     em.nativeUpdate(User, { id: 'bob' }, { displayName: 'robert' })
   )
 
-t.test('a change and its decision are one, with the resource', async t => {
-  const { ask, decisions, clock } = await httpFixture(t, { routes: [post(rename)] })
+t.test('a change and its decision are one transaction, and the decision names the resource', async t => {
+  const { send, decisions, clock } = await httpFixture(t, { routes: [post(rename)] })
 
-  await ask('POST', '/v1/things?x', { ...plain, 'x-request-id': 'r-1' })
-  await ask('POST', '/v1/things', { ...plain, 'x-request-id': 'r-1' })
+  await send('POST', '/v1/things?x', { ...user, 'x-request-id': 'r-1' })
+  await send('POST', '/v1/things', { ...user, 'x-request-id': 'r-1' })
 
   t.equal(decisions.length, 2)
   t.match(decisions[1], {
@@ -58,17 +58,17 @@ t.test('the resource may be named by the result of the change', async t => {
       (id: string) => ({ kind: 'thing', id }),
       async () => 'thing-7'
     )
-  const { ask, decisions } = await httpFixture(t, { routes: [post(run)] })
+  const { send, decisions } = await httpFixture(t, { routes: [post(run)] })
 
-  await ask('POST', '/v1/things', plain)
+  await send('POST', '/v1/things', user)
 
   t.match(decisions, [{ resourceKind: 'thing', resourceId: 'thing-7' }])
 })
 
 t.test('a mutation without a change is recorded with its outcome', async t => {
-  const { ask, decisions } = await httpFixture(t, { routes: [post(async () => 1)] })
+  const { send, decisions } = await httpFixture(t, { routes: [post(async () => 1)] })
 
-  await ask('POST', '/v1/things', plain)
+  await send('POST', '/v1/things', user)
 
   t.match(decisions, [{ outcome: 'allow', status: 201, reason: null, resourceKind: null }])
 })
@@ -79,13 +79,13 @@ const refusals = [
   [new Error('x'), 'allow', 500, 'internal']
 ] as const
 
-t.test('a refused mutation is one entry with its status and reason', async t => {
+t.test('a refused mutation is one decision with its status and reason', async t => {
   for (const [error, outcome, status, reason] of refusals) {
-    const { ask, decisions } = await httpFixture(t, {
+    const { send, decisions } = await httpFixture(t, {
       routes: [post(async () => Promise.reject(error))],
       dir: t.testdir()
     })
-    await ask('POST', '/v1/things', plain)
+    await send('POST', '/v1/things', user)
     t.match(decisions, [{ outcome, status, reason }], reason)
     t.equal(decisions.length, 1)
   }
@@ -97,14 +97,14 @@ t.test('a read is recorded only when it is denied', async t => {
     access: 'superadmin',
     status: 200
   })
-  const { ask, decisions } = await httpFixture(t, { routes: [read] })
+  const { send, decisions } = await httpFixture(t, { routes: [read] })
 
-  await ask('GET', '/v1/things', superadmin)
-  await ask('HEAD', '/v1/things', superadmin)
+  await send('GET', '/v1/things', superadmin)
+  await send('HEAD', '/v1/things', superadmin)
   t.same(decisions, [])
 
-  await ask('GET', '/v1/things', plain)
-  await ask('GET', '/v1/things')
+  await send('GET', '/v1/things', user)
+  await send('GET', '/v1/things')
   t.match(decisions, [
     { actor: 'bob', outcome: 'deny', status: 403, reason: 'role_required', method: 'GET' },
     { actor: null, role: null, authMethod: 'none', outcome: 'deny', status: 401, reason: 'unauthenticated' }
@@ -112,31 +112,31 @@ t.test('a read is recorded only when it is denied', async t => {
 })
 
 t.test('a request without a route has no decision', async t => {
-  const { ask, decisions } = await httpFixture(t, { routes: [post(rename)] })
+  const { send, decisions } = await httpFixture(t, { routes: [post(rename)] })
 
-  await ask('POST', '/v1/nothing')
-  await ask('PUT', '/v1/things')
+  await send('POST', '/v1/nothing')
+  await send('PUT', '/v1/things')
 
   t.same(decisions, [])
 })
 
-t.test('a route that waits for a client is completed once, with its answer', async t => {
-  let seen: unknown
-  const found = { decisions: [] as readonly unknown[] }
+t.test('the decision of a route that waits for a client is completed once, with the outcome', async t => {
+  let beforeOutcome: unknown
+  const recorded = { decisions: [] as readonly unknown[] }
   const wait = post(
     async call => {
       await rename(call)
-      seen = { ...(found.decisions[0] as object) }
+      beforeOutcome = { ...(recorded.decisions[0] as object) }
       return 'done'
     },
     { outcome: 'deferred' }
   )
-  const { ask, decisions } = await httpFixture(t, { routes: [wait] })
-  found.decisions = decisions
+  const { send, decisions } = await httpFixture(t, { routes: [wait] })
+  recorded.decisions = decisions
 
-  await ask('POST', '/v1/things', plain)
+  await send('POST', '/v1/things', user)
 
-  t.match(seen, { status: null, reason: null, outcome: 'allow' })
+  t.match(beforeOutcome, { status: null, reason: null, outcome: 'allow' })
   t.equal(decisions.length, 1)
   t.match(decisions[0], { status: 201, reason: null })
 })
@@ -146,9 +146,9 @@ t.test('a timeout of the client completes the decision, too', async t => {
     await rename(call)
     throw new Fault(ackTimeout, 'no answer')
   }
-  const { ask, decisions } = await httpFixture(t, { routes: [post(late, { outcome: 'deferred' })] })
+  const { send, decisions } = await httpFixture(t, { routes: [post(late, { outcome: 'deferred' })] })
 
-  t.match(await ask('POST', '/v1/things', plain), { status: 504 })
+  t.match(await send('POST', '/v1/things', user), { status: 504 })
 
   t.equal(decisions.length, 1)
   t.match(decisions[0], { outcome: 'allow', status: 504, reason: 'ack_timeout' })
@@ -159,20 +159,20 @@ t.test('a route that fails after its change has one decision, with the status th
     await rename(call)
     throw new Error('x')
   }
-  const { ask, decisions } = await httpFixture(t, { routes: [post(broken)] })
+  const { send, decisions } = await httpFixture(t, { routes: [post(broken)] })
 
-  await ask('POST', '/v1/things', plain)
+  await send('POST', '/v1/things', user)
 
   t.equal(decisions.length, 1)
   t.match(decisions[0], { status: 500, reason: 'internal', resourceId: 'bob' })
 })
 
-t.test('a change whose work fails is not recorded as made', async t => {
+t.test('a change whose work fails is recorded with the error and without a resource', async t => {
   const broken = (call: Call) =>
     call.change({ kind: 'user', id: 'bob' }, () => Promise.reject(new Fault(clientNotFound, 'x')))
-  const { ask, decisions } = await httpFixture(t, { routes: [post(broken)] })
+  const { send, decisions } = await httpFixture(t, { routes: [post(broken)] })
 
-  await ask('POST', '/v1/things', plain)
+  await send('POST', '/v1/things', user)
 
   t.equal(decisions.length, 1)
   t.match(decisions[0], { status: 404, reason: 'client_not_found', resourceId: null })
@@ -181,9 +181,9 @@ t.test('a change whose work fails is not recorded as made', async t => {
 t.test('a change that cannot be recorded is not made', async t => {
   const fails = { write: () => Promise.reject(new Error('full')), complete: async () => {} }
   const filled = (slot: { id: string }) => (slot.id === decisionSlot.id ? [{ by: 'x', value: fails }] : [])
-  const { ask, store, log } = await httpFixture(t, { routes: [post(rename)], filled: filled as never })
+  const { send, store, log } = await httpFixture(t, { routes: [post(rename)], filled: filled as never })
 
-  t.match(await ask('POST', '/v1/things', plain), { status: 500, body: { error: { code: 'internal' } } })
+  t.match(await send('POST', '/v1/things', user), { status: 500, body: { error: { code: 'internal' } } })
 
   t.match(await store.read(em => em.findOne(User, { id: 'bob' })), { displayName: 'bob' })
   t.match(log, [{ event: 'request.failed' }])
@@ -191,10 +191,10 @@ t.test('a change that cannot be recorded is not made', async t => {
 
 t.test('a refusal of a busy server is not recorded, because nothing was decided', async t => {
   const busy = defineCode('busy', 503, 6)
-  const away = post(() => Promise.reject(new Fault(busy, 'come again')))
-  const { ask, decisions } = await httpFixture(t, { routes: [away] })
+  const route = post(() => Promise.reject(new Fault(busy, 'try again')))
+  const { send, decisions } = await httpFixture(t, { routes: [route] })
 
-  t.equal((await ask('POST', '/v1/things', plain)).status, 503)
+  t.equal((await send('POST', '/v1/things', user)).status, 503)
 
   t.same(decisions, [])
 })

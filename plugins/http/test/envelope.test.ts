@@ -19,9 +19,9 @@ const get = (url: string, run: () => Promise<unknown>) =>
 
 t.test('a failure shows its request id and nothing else, and is logged once', async t => {
   const routes = [get('/v1/break', async () => Promise.reject(new Error('password is hunter2')))]
-  const { ask, log } = await httpFixture(t, { routes })
+  const { send, log } = await httpFixture(t, { routes })
 
-  const { status, body, headers } = await ask('GET', '/v1/break', { 'x-request-id': 'my-1' })
+  const { status, body, headers } = await send('GET', '/v1/break', { 'x-request-id': 'my-1' })
 
   t.equal(status, 500)
   t.equal(headers['x-request-id'], 'my-1')
@@ -33,18 +33,18 @@ t.test('a failure shows its request id and nothing else, and is logged once', as
 })
 
 t.test('a thrown value that is not an Error is a failure, too', async t => {
-  const { ask, log } = await httpFixture(t, {
+  const { send, log } = await httpFixture(t, {
     routes: [get('/v1/break', async () => Promise.reject(undefined))]
   })
 
-  t.match(await ask('GET', '/v1/break'), { status: 500, body: { error: { code: 'internal' } } })
+  t.match(await send('GET', '/v1/break'), { status: 500, body: { error: { code: 'internal' } } })
   t.equal(log.length, 1)
 })
 
-t.test('every response carries a request id, taken over only when it is well-formed', async t => {
-  const { ask } = await httpFixture(t, { routes: [get('/v1/hello', async () => ({}))] })
+t.test('every response has a request id, that of the request if it is well-formed', async t => {
+  const { send } = await httpFixture(t, { routes: [get('/v1/hello', async () => ({}))] })
   const idOf = async (url: string, id: string) =>
-    (await ask('GET', url, { 'x-request-id': id })).headers['x-request-id']
+    (await send('GET', url, { 'x-request-id': id })).headers['x-request-id']
 
   for (const url of ['/v1/hello', '/v1/nowhere', '/v1/%zz', '/v1/hello?x=1']) {
     t.equal(await idOf(url, 'a.b_c-9'), 'a.b_c-9', url)
@@ -53,11 +53,11 @@ t.test('every response carries a request id, taken over only when it is well-for
   }
 })
 
-t.test('a path that is not a valid URL is unknown; a long parameter reaches the route', async t => {
-  const { ask } = await httpFixture(t, { routes: [get('/v1/things/:id', async () => ({}))] })
+t.test('a path that is not a valid URL is not found; a long parameter reaches the route', async t => {
+  const { send } = await httpFixture(t, { routes: [get('/v1/things/:id', async () => ({}))] })
 
-  t.match(await ask('GET', '/v1/things/%zz'), { status: 404, body: { error: { code: 'not_found' } } })
-  t.match(await ask('GET', `/v1/things/${'a'.repeat(5000)}`), { status: 200 })
+  t.match(await send('GET', '/v1/things/%zz'), { status: 404, body: { error: { code: 'not_found' } } })
+  t.match(await send('GET', `/v1/things/${'a'.repeat(5000)}`), { status: 200 })
 })
 
 t.test('64-bit counters are printed in full', async t => {
@@ -70,7 +70,7 @@ t.test('64-bit counters are printed in full', async t => {
   t.equal(body, '{"bytes":9223372036854775807}')
 })
 
-t.test('HEAD answers as GET, without the body', async t => {
+t.test('HEAD is answered like GET, without the body', async t => {
   const { http } = await httpFixture(t, { routes: [get('/v1/hello', async () => ({ a: 1 }))] })
 
   const { statusCode, body, headers } = await http.app.inject({ method: 'HEAD', url: '/v1/hello' })
@@ -78,10 +78,10 @@ t.test('HEAD answers as GET, without the body', async t => {
   t.match({ statusCode, body, length: headers['content-length'] }, { statusCode: 200, body: '', length: '7' })
 })
 
-t.test('a refusal with a time to retry has Retry-After', async t => {
+t.test('a refusal with retry_after_secs has the header Retry-After', async t => {
   const details = { retry_after_secs: 59.2 }
   const routes = [get('/v1/later', async () => Promise.reject(new Fault(rateLimited, 'later', { details })))]
-  const { ask } = await httpFixture(t, { routes })
+  const { send } = await httpFixture(t, { routes })
 
-  t.match(await ask('GET', '/v1/later', operator), { status: 429, headers: { 'retry-after': 60 } })
+  t.match(await send('GET', '/v1/later', operator), { status: 429, headers: { 'retry-after': 60 } })
 })

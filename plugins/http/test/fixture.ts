@@ -17,7 +17,7 @@ import { slotReader } from '../../../kernel/slot.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { type Database, openStore } from '../../../kernel/store/open.ts'
 import { type FakeClock, fakeClock } from '../../../kit/fake-clock.ts'
-import { decisionRecorder, type LogLine } from '../../../kit/test-server.ts'
+import { decisionRecorder, type LogLine, recordLog } from '../../../kit/test-server.ts'
 import { openHttp } from '../http.ts'
 import { openHttpMetrics } from '../metrics.ts'
 import httpPlugin from '../plugin.ts'
@@ -25,7 +25,7 @@ import type { HttpOptions } from '../settings.ts'
 
 export const operator = { authorization: 'Bearer operator-token' }
 export const superadmin = { authorization: 'Bearer token-of-ada' }
-export const plain = { authorization: 'Bearer token-of-bob' }
+export const user = { authorization: 'Bearer token-of-bob' }
 
 export interface HttpFixture {
   readonly http: HttpHost
@@ -34,7 +34,7 @@ export interface HttpFixture {
   readonly decisions: Decision[]
   readonly log: LogLine[]
   readonly dir: string
-  ask(method: string, url: string, headers?: object, payload?: unknown): Promise<Answer>
+  send(method: string, url: string, headers?: object, payload?: unknown): Promise<Answer>
   close(): Promise<void>
 }
 
@@ -45,7 +45,7 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string | string[] | number | undefined>>
 }
 
-interface Plan extends Partial<HttpOptions> {
+interface Options extends Partial<HttpOptions> {
   readonly routes: readonly Route<Kernel>[]
   readonly codes?: readonly ErrorCode[]
   readonly session?: (requestInfo: RequestInfo) => AuthenticatedCaller | null
@@ -55,15 +55,11 @@ interface Plan extends Partial<HttpOptions> {
 
 export async function httpFixture(
   t: Test,
-  { routes, codes = [], session = () => null, ...plan }: Plan
+  { routes, codes = [], session = () => null, ...options }: Options
 ): Promise<HttpFixture> {
-  const { dir = t.testdir(), clock = fakeClock(), users, ...options } = plan
+  const { dir = t.testdir(), clock = fakeClock(), users, ...hostOptions } = options
   const decisions: Decision[] = []
   const log: LogLine[] = []
-  const put =
-    (level: string) =>
-    (event: string, message: string, fields: object = {}) =>
-      void log.push({ level, event, message, fields: { ...fields } })
   const store = await openStore(`${dir}/sluice.db`, [kernelStore, httpPlugin])
   const plugin = definePlugin({
     name: 'thing',
@@ -80,15 +76,15 @@ export async function httpFixture(
     trustedProxies: [],
     store,
     clock,
-    log: { debug: put('debug'), info: put('info'), warn: put('warn'), error: put('error') },
+    log: recordLog(log),
     filled: slotReader('kernel', [plugin, decisionRecorder(decisions)], () => ({})),
     identity: openIdentity({ store, clock, operatorToken: 'operator-token' }),
     version: '2.0.0',
     httpMetrics: openHttpMetrics(),
-    ...options
+    ...hostOptions
   })
   if (users !== 'none') await addUsers(store, clock.now())
-  await http.mount(plugin, { filled: () => [], store } as unknown as Kernel) // all that the test's routes use
+  await http.mount(plugin, { filled: () => [], store } as unknown as Kernel) // only what the routes use
   let isOpen = true
   const close = async () => {
     if (!isOpen) return
@@ -97,32 +93,27 @@ export async function httpFixture(
     await store.close()
   }
   t.teardown(close)
-  return {
-    http,
-    store,
-    clock: clock as FakeClock,
-    decisions,
-    log,
-    dir,
-    close,
-    async ask(method, url, headers = {}, payload) {
-      const reply = await http.app.inject({
-        method: method as 'GET',
-        url,
-        headers: headers as Record<string, string>,
-        ...(payload !== undefined && { payload: payload as object })
-      })
-      const body = reply.body === '' ? undefined : JSON.parse(reply.body)
-      return { status: reply.statusCode, body, headers: reply.headers }
-    }
-  }
+  return { http, store, clock: clock as FakeClock, decisions, log, dir, close, send: senderTo(http) }
 }
+
+const senderTo =
+  ({ app }: HttpHost): HttpFixture['send'] =>
+  async (method, url, headers = {}, payload) => {
+    const reply = await app.inject({
+      method: method as 'GET',
+      url,
+      headers: headers as Record<string, string>,
+      ...(payload !== undefined && { payload: payload as object })
+    })
+    const body = reply.body === '' ? undefined : JSON.parse(reply.body)
+    return { status: reply.statusCode, body, headers: reply.headers }
+  }
 
 /** Starts to listen and returns the port. */
 export const portOf = async (http: HttpHost): Promise<number> =>
   Number(new URL((await http.listen()).origin).port)
 
-/** Adds ada, a superadmin, and bob, a plain user, each with a token. */
+/** Adds ada, a superadmin, and bob, who has the role user, each with a token. */
 const addUsers = (store: Database, createdAt: number): Promise<void> =>
   store.change(async em => {
     for (const [id, role] of [

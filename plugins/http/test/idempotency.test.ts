@@ -5,12 +5,12 @@ import { type Call, defineRoute, type Route } from '../../../kernel/http/route.t
 import { User } from '../../../kernel/identity/entities.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { IdempotencyRecord } from '../entities.ts'
-import { httpFixture, plain, superadmin } from './fixture.ts'
+import { httpFixture, superadmin, user } from './fixture.ts'
 
 const dayMs = 24 * 3_600_000
-const keyed = (key: string, who = superadmin) => ({ ...who, 'idempotency-key': key })
+const keyed = (key: string, caller = superadmin) => ({ ...caller, 'idempotency-key': key })
 
-/** Counts how often it really runs. */
+/** Returns a route that counts its runs. */
 function counting(run: (call: Call, count: number) => Promise<unknown>, more: Partial<Route<Kernel>> = {}) {
   const seen = { count: 0 }
   const route = defineRoute({
@@ -33,12 +33,12 @@ function counting(run: (call: Call, count: number) => Promise<unknown>, more: Pa
 const change = async (call: Call, count: number) =>
   call.change({ kind: 'thing', id: `thing-${count}` }, async () => ({ count }))
 
-t.test('the same key and body get the first answer again', async t => {
+t.test('the same key and body get the first response again', async t => {
   const { seen, routes } = counting(change)
-  const { ask, decisions } = await httpFixture(t, { routes })
+  const { send, decisions } = await httpFixture(t, { routes })
 
-  const first = await ask('POST', '/v1/things', keyed('k'), { name: 'a' })
-  const again = await ask('POST', '/v1/things', keyed('k'), { name: 'a' })
+  const first = await send('POST', '/v1/things', keyed('k'), { name: 'a' })
+  const again = await send('POST', '/v1/things', keyed('k'), { name: 'a' })
 
   t.match(
     [first, again],
@@ -57,46 +57,46 @@ t.test('the same key and body get the first answer again', async t => {
 
 t.test('another body under the same key is refused', async t => {
   const { routes } = counting(change)
-  const { ask } = await httpFixture(t, { routes })
+  const { send } = await httpFixture(t, { routes })
 
-  await ask('POST', '/v1/things', keyed('k'), { name: 'a' })
+  await send('POST', '/v1/things', keyed('k'), { name: 'a' })
 
-  t.match(await ask('POST', '/v1/things', keyed('k'), { name: 'b' }), {
+  t.match(await send('POST', '/v1/things', keyed('k'), { name: 'b' }), {
     status: 422,
     body: { error: { code: 'idempotency_key_reused' } }
   })
-  t.match(await ask('POST', '/v1/things', keyed('k'), { name: 'a' }), { status: 201, body: { count: 1 } })
+  t.match(await send('POST', '/v1/things', keyed('k'), { name: 'a' }), { status: 201, body: { count: 1 } })
 })
 
-t.test('a key belongs to principal, method and path', async t => {
+t.test('a key is valid for one principal, method and path', async t => {
   const { seen, routes } = counting(change)
   const put = { ...routes[0], method: 'PUT', action: 'thing.put' } as Route<Kernel>
-  const { ask } = await httpFixture(t, { routes: [...routes, put] })
+  const { send } = await httpFixture(t, { routes: [...routes, put] })
 
-  await ask('POST', '/v1/things', keyed('k'))
-  await ask('POST', '/v1/things', keyed('k', plain))
-  await ask('PUT', '/v1/things', keyed('k'))
+  await send('POST', '/v1/things', keyed('k'))
+  await send('POST', '/v1/things', keyed('k', user))
+  await send('PUT', '/v1/things', keyed('k'))
 
   t.equal(seen.count, 3)
 })
 
-t.test('a repeat during the first request is refused', async t => {
+t.test('a retry during the first request is refused', async t => {
   const gate = Promise.withResolvers<void>()
   const { routes } = counting(async (call, count) => {
     await gate.promise
     return change(call, count)
   })
-  const { ask } = await httpFixture(t, { routes })
+  const { send } = await httpFixture(t, { routes })
 
-  const first = ask('POST', '/v1/things', keyed('k'), { name: 'a' })
-  let repeat = await ask('POST', '/v1/things', keyed('k'), { name: 'b' })
+  const first = send('POST', '/v1/things', keyed('k'), { name: 'a' })
+  let repeat = await send('POST', '/v1/things', keyed('k'), { name: 'b' })
   t.match(repeat, { status: 422, body: { error: { code: 'idempotency_key_reused' } } })
-  repeat = await ask('POST', '/v1/things', keyed('k'), { name: 'a' })
+  repeat = await send('POST', '/v1/things', keyed('k'), { name: 'a' })
   t.match(repeat, { status: 409, body: { error: { code: 'idempotency_in_progress' } } })
   gate.resolve()
 
   t.match(await first, { status: 201 })
-  t.match(await ask('POST', '/v1/things', keyed('k'), { name: 'a' }), { status: 201, body: { count: 1 } })
+  t.match(await send('POST', '/v1/things', keyed('k'), { name: 'a' }), { status: 201, body: { count: 1 } })
 })
 
 t.test('a refusal is kept, unless a retry may succeed', async t => {
@@ -106,10 +106,10 @@ t.test('a refusal is kept, unless a retry may succeed', async t => {
     [new Error('broken'), 2]
   ] as const) {
     const { seen, routes } = counting(async () => Promise.reject(fault))
-    const { ask } = await httpFixture(t, { routes, dir: t.testdir() })
+    const { send } = await httpFixture(t, { routes, dir: t.testdir() })
 
-    const first = await ask('POST', '/v1/things', keyed('k'))
-    const again = await ask('POST', '/v1/things', keyed('k'))
+    const first = await send('POST', '/v1/things', keyed('k'))
+    const again = await send('POST', '/v1/things', keyed('k'))
 
     t.same(again.body.error.message.slice(0, 9), first.body.error.message.slice(0, 9))
     t.equal(again.status, first.status)
@@ -119,17 +119,17 @@ t.test('a refusal is kept, unless a retry may succeed', async t => {
 
 t.test('a validation error is kept, too', async t => {
   const { routes } = counting(change)
-  const { ask, decisions } = await httpFixture(t, { routes })
+  const { send, decisions } = await httpFixture(t, { routes })
 
-  await ask('POST', '/v1/things', keyed('k'), { nmae: 'a' })
+  await send('POST', '/v1/things', keyed('k'), { nmae: 'a' })
 
-  const again = await ask('POST', '/v1/things', keyed('k'), { nmae: 'a' })
+  const again = await send('POST', '/v1/things', keyed('k'), { nmae: 'a' })
   t.match(again, { status: 400, body: { error: { code: 'validation.unknown_field' } } })
-  t.match(await ask('POST', '/v1/things', keyed('k'), { name: 'a' }), { status: 422 })
+  t.match(await send('POST', '/v1/things', keyed('k'), { name: 'a' }), { status: 422 })
   t.match(decisions[1], { status: 400, reason: 'validation.unknown_field' })
 })
 
-t.test('after a timeout the repeat returns the present state and creates nothing', async t => {
+t.test('after a time-out the retry returns the current state and creates nothing', async t => {
   const { seen, routes } = counting(
     async call => {
       await call.change({ kind: 'thing', id: 'thing-1' }, async () => null)
@@ -140,29 +140,29 @@ t.test('after a timeout the repeat returns the present state and creates nothing
       replay: async (_deps: Kernel, _call: Call, id: string) => ({ id, state: 'active' })
     }
   )
-  const { ask } = await httpFixture(t, { routes })
+  const { send } = await httpFixture(t, { routes })
 
-  t.match(await ask('POST', '/v1/things', keyed('k')), { status: 504 })
+  t.match(await send('POST', '/v1/things', keyed('k')), { status: 504 })
   for (const _ of [1, 2])
-    t.match(await ask('POST', '/v1/things', keyed('k')), {
+    t.match(await send('POST', '/v1/things', keyed('k')), {
       status: 201,
       body: { id: 'thing-1', state: 'active' }
     })
   t.equal(seen.count, 1)
 })
 
-t.test('after a crash between change and response the repeat returns what was changed', async t => {
+t.test('after a crash between change and response the retry returns the changed resource', async t => {
   const dir = t.testdir()
   const more = { replay: async (_deps: Kernel, _call: Call, id: string) => ({ id }) }
   const before = counting(change, more)
   const crashed = await httpFixture(t, { routes: before.routes, dir })
-  await crashed.ask('POST', '/v1/things', keyed('k'))
-  await crashed.store.change(em => em.nativeUpdate(IdempotencyRecord, {}, { status: null, answer: null })) // as the change left it
+  await crashed.send('POST', '/v1/things', keyed('k'))
+  await crashed.store.change(em => em.nativeUpdate(IdempotencyRecord, {}, { status: null, answer: null })) // as after the change
   await crashed.close()
   const after = counting(change, more)
-  const { ask } = await httpFixture(t, { routes: after.routes, dir, users: 'none' })
+  const { send } = await httpFixture(t, { routes: after.routes, dir, users: 'none' })
 
-  t.match(await ask('POST', '/v1/things', keyed('k')), { status: 201, body: { id: 'thing-1' } })
+  t.match(await send('POST', '/v1/things', keyed('k')), { status: 201, body: { id: 'thing-1' } })
   t.equal(after.seen.count, 0)
 })
 
@@ -172,8 +172,8 @@ t.test('a change whose response was lost and cannot be replayed names the resour
     throw new Error('x')
   }
   const made = await httpFixture(t, { routes: counting(fails).routes })
-  await made.ask('POST', '/v1/things', keyed('k'))
-  t.match(await made.ask('POST', '/v1/things', keyed('k')), {
+  await made.send('POST', '/v1/things', keyed('k'))
+  t.match(await made.send('POST', '/v1/things', keyed('k')), {
     status: 409,
     body: {
       error: { code: 'idempotency_secret_spent', details: { resource_kind: 'thing', resource_id: 'thing-1' } }
@@ -181,8 +181,8 @@ t.test('a change whose response was lost and cannot be replayed names the resour
   })
 
   const removed = await httpFixture(t, { routes: counting(fails, { status: 204 }).routes, dir: t.testdir() })
-  await removed.ask('POST', '/v1/things', keyed('k'))
-  t.match(await removed.ask('POST', '/v1/things', keyed('k')), { status: 204 })
+  await removed.send('POST', '/v1/things', keyed('k'))
+  t.match(await removed.send('POST', '/v1/things', keyed('k')), { status: 204 })
 })
 
 t.test('a response with a secret is not kept', async t => {
@@ -190,11 +190,11 @@ t.test('a response with a secret is not kept', async t => {
     async call => call.change({ kind: 'credential', id: 'c-1' }, async () => ({ token: 'svct_abc' })),
     { reply: 'secret' }
   )
-  const { ask, store } = await httpFixture(t, { routes })
+  const { send, store } = await httpFixture(t, { routes })
 
-  t.match(await ask('POST', '/v1/things', keyed('k')), { status: 201, body: { token: 'svct_abc' } })
+  t.match(await send('POST', '/v1/things', keyed('k')), { status: 201, body: { token: 'svct_abc' } })
   for (const _ of [1, 2])
-    t.match(await ask('POST', '/v1/things', keyed('k')), {
+    t.match(await send('POST', '/v1/things', keyed('k')), {
       status: 409,
       body: {
         error: {
@@ -219,14 +219,14 @@ t.test('a response without a body is repeated without one', async t => {
 
 t.test('a response is kept for a day, and at most 1,000 per principal', async t => {
   const { seen, routes } = counting(change)
-  const { ask, store, clock } = await httpFixture(t, { routes })
+  const { send, store, clock } = await httpFixture(t, { routes })
 
-  await ask('POST', '/v1/things', keyed('k'))
+  await send('POST', '/v1/things', keyed('k'))
   await clock.advance(dayMs - 1)
-  await ask('POST', '/v1/things', keyed('k'))
+  await send('POST', '/v1/things', keyed('k'))
   t.equal(seen.count, 1)
   await clock.advance(1)
-  await ask('POST', '/v1/things', keyed('k'))
+  await send('POST', '/v1/things', keyed('k'))
   t.equal(seen.count, 2)
 
   const row = { principal: 'ada', bodyMac: '', resourceKind: '', resourceId: '', createdAt: clock.now() - 1 }
@@ -236,10 +236,10 @@ t.test('a response is kept for a day, and at most 1,000 per principal', async t 
       Array.from({ length: 1000 }, (_, i) => ({ ...row, id: `old-${i}` }))
     )
   )
-  await ask('POST', '/v1/things', keyed('k2'))
+  await send('POST', '/v1/things', keyed('k2'))
   t.equal(await store.read(em => em.count(IdempotencyRecord, {})), 1000)
-  await ask('POST', '/v1/things', keyed('k'))
-  t.equal(seen.count, 3, 'the youngest stay')
+  await send('POST', '/v1/things', keyed('k'))
+  t.equal(seen.count, 3, 'the newest records stay')
 })
 
 t.test('a key is 1 to 128 well-formed characters; reads and the auth routes ignore it', async t => {
@@ -247,17 +247,17 @@ t.test('a key is 1 to 128 well-formed characters; reads and the auth routes igno
   const [route] = routes as [Route<Kernel>]
   const login = { ...route, url: '/v1/auth/login', action: 'auth.login' }
   const read = { ...route, method: 'GET', action: 'thing.read', status: 200 } as Route<Kernel>
-  const { ask } = await httpFixture(t, { routes: [route, login, read] })
+  const { send } = await httpFixture(t, { routes: [route, login, read] })
 
   for (const key of ['', 'a b', 'ä', 'k'.repeat(129)])
-    t.match(await ask('POST', '/v1/things', keyed(key)), {
+    t.match(await send('POST', '/v1/things', keyed(key)), {
       status: 400,
       body: { error: { code: 'validation.idempotency_key' } }
     })
   t.equal(seen.count, 0)
-  for (const _ of [1, 2]) await ask('POST', '/v1/auth/login', keyed('k k'))
+  for (const _ of [1, 2]) await send('POST', '/v1/auth/login', keyed('k k'))
   t.equal(seen.count, 2)
-  for (const _ of [1, 2]) await ask('GET', '/v1/things', keyed('k k'))
+  for (const _ of [1, 2]) await send('GET', '/v1/things', keyed('k k'))
   t.equal(seen.count, 4)
 })
 
@@ -269,21 +269,21 @@ t.test('a change that is rolled back leaves no key behind', async t => {
       return count
     })
   )
-  const { ask } = await httpFixture(t, { routes })
+  const { send } = await httpFixture(t, { routes })
 
-  t.match(await ask('POST', '/v1/things', keyed('k')), { status: 500 })
-  t.match(await ask('POST', '/v1/things', keyed('k')), { status: 201 })
+  t.match(await send('POST', '/v1/things', keyed('k')), { status: 500 })
+  t.match(await send('POST', '/v1/things', keyed('k')), { status: 201 })
   t.equal(seen.count, 2)
 })
 
-t.test('a later user of the same name does not get the answers of the earlier one', async t => {
+t.test('a later user of the same name does not get the responses of the earlier one', async t => {
   const { seen, routes } = counting(change)
-  const { ask, store, clock } = await httpFixture(t, { routes })
-  await ask('POST', '/v1/things', keyed('k', plain), { name: 'a' })
+  const { send, store, clock } = await httpFixture(t, { routes })
+  await send('POST', '/v1/things', keyed('k', user), { name: 'a' })
   await clock.advance(1000)
   await store.change(em => em.nativeUpdate(User, { id: 'bob' }, { createdAt: clock.now() }))
 
-  const reply = await ask('POST', '/v1/things', keyed('k', plain), { name: 'a' })
+  const reply = await send('POST', '/v1/things', keyed('k', user), { name: 'a' })
 
   t.match(reply, { status: 201, body: { count: 2 } })
   t.equal(seen.count, 2)

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { type Call, defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { httpFixture, operator, plain, portOf, superadmin } from './fixture.ts'
+import { httpFixture, operator, portOf, superadmin, user } from './fixture.ts'
 
 const post = (run: (call: Call) => Promise<unknown>, access: 'public' | 'user' = 'user') =>
   defineRoute({
@@ -70,7 +70,7 @@ t.test('late headers are refused in the envelope', async t => {
   t.match(bodyOf(response), { error: { code: 'request_timeout' } })
 })
 
-t.test('a request without Host is answered as any other', async t => {
+t.test('a request without Host is answered like any other', async t => {
   const { http } = await httpFixture(t, { routes: hello })
   const port = await portOf(http)
   const socket = await open(t, port)
@@ -80,7 +80,7 @@ t.test('a request without Host is answered as any other', async t => {
   t.match(bodyOf(await text(socket)), { error: { code: 'not_found' } })
 })
 
-t.test('nothing of a body is read before the caller is known', async t => {
+t.test('nothing of a body is read before the caller is authenticated', async t => {
   const { http } = await httpFixture(t, { routes: hello })
   const port = await portOf(http)
   const socket = await open(t, port)
@@ -96,33 +96,33 @@ t.test('nothing of a body is read before the caller is known', async t => {
 t.test('a principal has at most 256 requests in flight', async t => {
   const gate = Promise.withResolvers<void>()
   const run = async () => gate.promise
-  const { ask, decisions } = await httpFixture(t, { routes: [post(run), post(run, 'public')] })
+  const { send, decisions } = await httpFixture(t, { routes: [post(run), post(run, 'public')] })
 
   for (const [url, headers] of [
     ['/v1/user', superadmin],
     ['/v1/public', {}]
   ] as const) {
-    const running = Array.from({ length: 256 }, () => ask('POST', url, headers))
-    const refused = await Promise.race([ask('POST', url, headers), ...running])
+    const running = Array.from({ length: 256 }, () => send('POST', url, headers))
+    const refused = await Promise.race([send('POST', url, headers), ...running])
     t.match(refused, { status: 429, body: { error: { code: 'rate_limited' } } })
   }
   t.match(decisions, [
     { status: 429, outcome: 'deny', actor: 'ada' },
     { status: 429, actor: null }
   ])
-  const other = ask('POST', '/v1/user', plain)
+  const other = send('POST', '/v1/user', user)
   gate.resolve()
 
   t.match(await other, { status: 200 })
-  t.match(await ask('POST', '/v1/user', superadmin), { status: 200 })
+  t.match(await send('POST', '/v1/user', superadmin), { status: 200 })
 })
 
-t.test('a refused or broken request is no longer in flight', async t => {
-  const { ask } = await httpFixture(t, { routes: [post(async () => Promise.reject(new Error('x')))] })
+t.test('a failed request is no longer in flight', async t => {
+  const { send } = await httpFixture(t, { routes: [post(async () => Promise.reject(new Error('x')))] })
 
-  for (let i = 0; i < 300; i++) await ask('POST', '/v1/user', superadmin)
+  for (let i = 0; i < 300; i++) await send('POST', '/v1/user', superadmin)
 
-  t.match(await ask('POST', '/v1/user', superadmin), { status: 500 })
+  t.match(await send('POST', '/v1/user', superadmin), { status: 500 })
 })
 
 t.test('the signal of a call aborts when its caller disconnects', async t => {
@@ -165,8 +165,8 @@ t.test('the signal of a call does not abort while its caller waits', async t => 
   t.match(callSignal, { aborted: false })
 })
 
-t.test('a body that ends early is the fault of the caller, and is no longer in flight', async t => {
-  const { http, log, ask } = await httpFixture(t, { routes: hello })
+t.test('a request whose body ends early logs nothing and is no longer in flight', async t => {
+  const { http, log, send } = await httpFixture(t, { routes: hello })
   const port = await portOf(http)
   const head = `POST /v1/user HTTP/1.1\r\nhost: a\r\nauthorization: ${operator.authorization}\r\n`
   const broken = async () => {
@@ -181,7 +181,7 @@ t.test('a body that ends early is the fault of the caller, and is no longer in f
 
   for (let i = 0; i < 257; i++) await broken()
 
-  t.match(await ask('POST', '/v1/user', operator), { status: 200 })
+  t.match(await send('POST', '/v1/user', operator), { status: 200 })
   t.same(log, [])
 })
 

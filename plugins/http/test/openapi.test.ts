@@ -43,11 +43,11 @@ const routes = [
   }),
   defineRoute({
     method: 'POST',
-    url: '/v1/auth/knock',
-    action: 'thing.knock',
+    url: '/v1/auth/hello',
+    action: 'thing.hello',
     access: 'public',
     status: 200,
-    summary: 'Knocks.',
+    summary: 'Says hello.',
     schema: () => ({
       body: Type.Object({ a: Type.Optional(Type.String()) }, { additionalProperties: false }),
       reply: Type.Object({})
@@ -77,7 +77,7 @@ t.test('the document matches the validation', async t => {
     operation.parameters.map(({ name }) => name)
 
   t.equal(openapi, '3.1.0')
-  t.same(Object.keys(paths), ['/v1/things/{id}', '/v1/auth/knock', '/v1/things'])
+  t.same(Object.keys(paths), ['/v1/things/{id}', '/v1/auth/hello', '/v1/things'])
   t.match(put, {
     operationId: 'thing.put',
     tags: ['thing'],
@@ -93,7 +93,7 @@ t.test('the document matches the validation', async t => {
   t.same(Object.keys(put.responses), ['200', 'default'])
   t.equal(remove.requestBody, undefined)
   t.equal(remove.responses['204'].content, undefined)
-  t.match(paths['/v1/auth/knock'].post, {
+  t.match(paths['/v1/auth/hello'].post, {
     security: [],
     parameters: undefined,
     requestBody: { required: false }

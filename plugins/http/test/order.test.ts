@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import type { AuthenticatedCaller, RequestInfo } from '../../../kernel/http/principal.ts'
 import { defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { httpFixture, operator, plain, superadmin } from './fixture.ts'
+import { httpFixture, operator, superadmin, user } from './fixture.ts'
 
 const routes = [
   defineRoute({
@@ -33,15 +33,15 @@ const routes = [
   })
 ]
 
-/** A cookie that says what its owner owes. */
+/** Reads the caller from the cookie svc_session=USER.ROLE[.temporary]. */
 function session({ cookies }: RequestInfo): AuthenticatedCaller | null {
-  const [userId, role, limit] = cookies['svc_session']?.split('.') ?? []
+  const [userId, role, password] = cookies['svc_session']?.split('.') ?? []
   if (userId === undefined) return null
   const principal = { userId, role: role === 'user' ? role : 'superadmin', method: 'session' } as const
   return {
     principal,
     requires: 'csrf',
-    ...(limit === 'temporary' && { allowedActions: ['password.change'] })
+    ...(password === 'temporary' && { allowedActions: ['password.change'] })
   }
 }
 
@@ -51,13 +51,13 @@ const json = { 'content-type': 'application/json' }
 const wrongType = { 'content-type': 'text/xml' }
 const noJson = '{'
 
-/** Each request has every fault of the rows below it; the first is the one that is told. */
+/** Each request also has the errors of later rows. The first one is returned. */
 const rows = [
   ['an unknown path', 'PUT', '/v1/thing/1', { ...wrongType }, 404, 'not_found'],
   ['a wrong method', 'POST', '/v1/things/1', { ...wrongType }, 405, 'method_not_allowed'],
-  ['nobody', 'PUT', '/v1/things/1?x=1', { ...wrongType }, 401, 'unauthenticated'],
+  ['no credential', 'PUT', '/v1/things/1?x=1', { ...wrongType }, 401, 'unauthenticated'],
   [
-    'a wrong bearer beside a good cookie',
+    'a wrong bearer token with a valid cookie',
     'PUT',
     '/v1/things/1',
     { ...cookie, ...proof, ...json, authorization: 'Bearer x' },
@@ -73,7 +73,7 @@ const rows = [
     'csrf_origin_required'
   ],
   [
-    'a cookie from elsewhere',
+    'a cookie with another Origin',
     'PUT',
     '/v1/things/1',
     { ...cookie, ...wrongType, origin: 'http://evil.example' },
@@ -81,7 +81,7 @@ const rows = [
     'csrf_origin_mismatch'
   ],
   [
-    'a cookie without the header',
+    'a cookie without the CSRF header',
     'PUT',
     '/v1/things/1',
     { ...cookie, ...wrongType, origin: proof.origin },
@@ -89,7 +89,7 @@ const rows = [
     'csrf_header_required'
   ],
   [
-    'a cookie with a form',
+    'a cookie with a wrong media type',
     'PUT',
     '/v1/things/1',
     { ...cookie, ...wrongType, ...proof },
@@ -104,7 +104,7 @@ const rows = [
     403,
     'password_change_required'
   ],
-  ['a plain user', 'PUT', '/v1/things/1', { ...plain, ...wrongType }, 403, 'role_required'],
+  ['a user', 'PUT', '/v1/things/1', { ...user, ...wrongType }, 403, 'role_required'],
   [
     'a wrong media type',
     'PUT',
@@ -132,18 +132,18 @@ const rows = [
 ] as const
 
 t.test('of several errors, the first in the order of checks is returned', async t => {
-  const { ask } = await httpFixture(t, { routes, session })
+  const { send } = await httpFixture(t, { routes, session })
 
-  for (const [what, method, url, headers, status, code] of rows) {
-    const answer = await ask(method, url, { host: 'localhost:80', ...headers }, noJson)
-    t.match(answer, { status, body: { error: { code } } }, what)
+  for (const [title, method, url, headers, status, code] of rows) {
+    const reply = await send(method, url, { host: 'localhost:80', ...headers }, noJson)
+    t.match(reply, { status, body: { error: { code } } }, title)
   }
 })
 
-t.test('after JSON the key is checked, then the body, then the query', async t => {
-  const { ask } = await httpFixture(t, { routes })
+t.test('after JSON, the idempotency key is checked, then the body, then the query', async t => {
+  const { send } = await httpFixture(t, { routes })
   const put = (url: string, headers: object, body: object) =>
-    ask('PUT', url, { ...superadmin, ...headers }, body)
+    send('PUT', url, { ...superadmin, ...headers }, body)
 
   const key = await put('/v1/things/1?x=1', { 'idempotency-key': '*' }, {})
   const body = await put('/v1/things/1?x=1', {}, {})
@@ -157,29 +157,29 @@ t.test('after JSON the key is checked, then the body, then the query', async t =
   })
 })
 
-t.test('until there is a superadmin only the operator token and public routes pass', async t => {
-  const { ask } = await httpFixture(t, { routes, users: 'none' })
-  const put = (headers: object) => ask('PUT', '/v1/things/1', { ...json, ...headers }, { name: 'a' })
+t.test('until there is a superadmin, only the operator token and public routes are accepted', async t => {
+  const { send } = await httpFixture(t, { routes, users: 'none' })
+  const put = (headers: object) => send('PUT', '/v1/things/1', { ...json, ...headers }, { name: 'a' })
 
   t.match(await put({}), { status: 503, body: { error: { code: 'bootstrap_required' } } })
-  t.match(await put(plain), { status: 503, body: { error: { code: 'bootstrap_required' } } })
+  t.match(await put(user), { status: 503, body: { error: { code: 'bootstrap_required' } } })
   t.match(await put(operator), { status: 200 })
-  t.match(await ask('GET', '/v1/hello'), { status: 200 })
-  t.match(await ask('PUT', '/v1/thing/1'), { status: 404 })
+  t.match(await send('GET', '/v1/hello'), { status: 200 })
+  t.match(await send('PUT', '/v1/thing/1'), { status: 404 })
 })
 
 t.test('a wrong method lists the allowed ones, and a 401 names the authentication scheme', async t => {
-  const { ask } = await httpFixture(t, { routes })
+  const { send } = await httpFixture(t, { routes })
 
-  t.equal((await ask('DELETE', '/v1/hello')).headers['allow'], 'GET, HEAD')
-  t.equal((await ask('OPTIONS', '/v1/things/1')).headers['allow'], 'PUT')
-  t.equal((await ask('PUT', '/v1/things/1')).headers['www-authenticate'], 'Bearer')
+  t.equal((await send('DELETE', '/v1/hello')).headers['allow'], 'GET, HEAD')
+  t.equal((await send('OPTIONS', '/v1/things/1')).headers['allow'], 'PUT')
+  t.equal((await send('PUT', '/v1/things/1')).headers['www-authenticate'], 'Bearer')
 })
 
 t.test('a valid cookie with CSRF proof passes', async t => {
-  const { ask } = await httpFixture(t, { routes, session })
+  const { send } = await httpFixture(t, { routes, session })
 
-  const passed = await ask(
+  const passed = await send(
     'PUT',
     '/v1/things/1',
     { host: 'localhost:80', ...cookie, ...proof },

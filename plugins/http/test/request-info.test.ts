@@ -17,7 +17,7 @@ const routes = [
     action: 'thing.make',
     access: 'public',
     status: 200,
-    summary: 'Shows the visit.',
+    summary: 'Returns the request info.',
     schema: () => ({ body: Type.Unknown(), query: Type.Unknown(), reply: Type.Unknown() }),
     async run(_deps: Kernel, call) {
       call.setCookie('svc_session', 'secret', 3600)
@@ -27,7 +27,7 @@ const routes = [
   })
 ]
 
-async function visit(t: Test, options: Partial<HttpOptions>, headers: object, remoteAddress = '192.0.2.1') {
+async function post(t: Test, options: Partial<HttpOptions>, headers: object, remoteAddress = '192.0.2.1') {
   const { http } = await httpFixture(t, { routes, ...options, dir: t.testdir() })
   const reply = await http.app.inject({
     method: 'POST',
@@ -39,7 +39,7 @@ async function visit(t: Test, options: Partial<HttpOptions>, headers: object, re
 }
 
 t.test('the request info has what the request contains', async t => {
-  const { seen } = await visit(
+  const { seen } = await post(
     t,
     {},
     { origin: 'http://a', 'x-svc-csrf': '1', cookie: 'svc_session=x', authorization: 'y' }
@@ -65,39 +65,39 @@ const forwarded = {
 }
 
 t.test('forwarded headers count only from a trusted proxy, and never name the host', async t => {
-  const believed = await visit(t, { trustedProxies: ['192.0.2.0/24'] }, forwarded)
-  const ignored = await visit(t, { trustedProxies: ['10.0.0.0/8'] }, forwarded)
-  const none = await visit(t, {}, forwarded)
+  const trusted = await post(t, { trustedProxies: ['192.0.2.0/24'] }, forwarded)
+  const ignored = await post(t, { trustedProxies: ['10.0.0.0/8'] }, forwarded)
+  const none = await post(t, {}, forwarded)
 
-  t.match(believed.seen, { remoteAddr: '198.51.100.7', ownOrigin: 'https://sluice.example:7080' })
+  t.match(trusted.seen, { remoteAddr: '198.51.100.7', ownOrigin: 'https://sluice.example:7080' })
   for (const { seen } of [ignored, none])
     t.match(seen, { remoteAddr: '192.0.2.1', ownOrigin: 'http://sluice.example:7080' })
 })
 
-t.test('an address that the caller sent to the proxy is not believed', async t => {
-  const told = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7' }
+t.test('an address that the caller sent to the proxy is not trusted', async t => {
+  const headers = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7' }
 
-  const { seen } = await visit(t, { trustedProxies: ['192.0.2.1'] }, told)
+  const { seen } = await post(t, { trustedProxies: ['192.0.2.1'] }, headers)
 
   t.equal(seen.remoteAddr, '198.51.100.7')
 })
 
-t.test('an IPv4 caller on a dual-stack socket is an IPv4 caller', async t => {
-  t.equal((await visit(t, {}, {}, '::ffff:192.0.2.1')).seen.remoteAddr, '192.0.2.1')
-  t.equal((await visit(t, {}, {}, '2001:db8::1')).seen.remoteAddr, '2001:db8::1')
+t.test('an IPv4 caller on a dual-stack socket has an IPv4 address', async t => {
+  t.equal((await post(t, {}, {}, '::ffff:192.0.2.1')).seen.remoteAddr, '192.0.2.1')
+  t.equal((await post(t, {}, {}, '2001:db8::1')).seen.remoteAddr, '2001:db8::1')
 })
 
 t.test('the public origin has precedence over the request', async t => {
-  const { seen } = await visit(t, { publicOrigin: 'https://door.example' }, {})
+  const { seen } = await post(t, { publicOrigin: 'https://door.example' }, {})
 
   t.equal(seen.ownOrigin, 'https://door.example')
 })
 
 t.test('cookies are limited to this site, and secure if the origin is https', async t => {
-  const open = await visit(t, {}, {})
-  const secure = await visit(t, { publicOrigin: 'https://door.example' }, {})
+  const plain = await post(t, {}, {})
+  const secure = await post(t, { publicOrigin: 'https://door.example' }, {})
 
-  t.same(open.cookies, [
+  t.same(plain.cookies, [
     'svc_session=secret; Max-Age=3600; Path=/; HttpOnly; SameSite=Lax',
     'old=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax'
   ])

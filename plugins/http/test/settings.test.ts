@@ -1,12 +1,12 @@
-// The plugin in a server: what its keys do to a start, and where it then is.
+// The settings of the plugin at the start of a server, and its origin.
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { testServer } from '../../../kit/test-server.ts'
 import { openCertificate } from '../../control/certificate.ts'
 
-/** Paths of a certificate and its key, 0600. */
-async function pair(t: Test): Promise<{ cert: string; key: string; data: string }> {
+/** Makes a certificate and its key, 0600. Returns their paths and a data directory. */
+async function certificateFixture(t: Test): Promise<{ cert: string; key: string; data: string }> {
   const dir = t.testdir({ tls: {}, data: {} })
   await openCertificate(join(dir, 'tls'))
   return {
@@ -24,7 +24,7 @@ t.test('the origin of a server has its scheme, address and actual port', async t
   })
   t.match(plain.server.origin, /^http:\/\/\[::1\]:\d+$/)
   await plain.stop()
-  const { cert, key, data } = await pair(t)
+  const { cert, key, data } = await certificateFixture(t)
 
   const { server } = await testServer(t, {
     plugins: [],
@@ -36,24 +36,27 @@ t.test('the origin of a server has its scheme, address and actual port', async t
 })
 
 t.test(
-  'half a certificate, or a key that others may read, stops the start and leaves the data free',
+  'a certificate without its key, or a key that others may read, stops the start and keeps no lock',
   async t => {
-    const { cert, key, data } = await pair(t)
-    const up = (keys: object) => testServer(t, { plugins: [], dir: data, keys: { ...keys } })
+    const { cert, key, data } = await certificateFixture(t)
+    const start = (keys: object) => testServer(t, { plugins: [], dir: data, keys: { ...keys } })
     const both = { operator_http_tls_cert_path: cert, operator_http_tls_key_path: key }
 
-    await t.rejects(up({ operator_http_tls_cert_path: cert }), {
+    await t.rejects(start({ operator_http_tls_cert_path: cert }), {
       errorCode: { code: 'startup.config_invalid' },
       message: /belong together/
     })
-    await t.rejects(up({ ...both, operator_http_tls_cert_path: `${cert}.none` }), {
+    await t.rejects(start({ ...both, operator_http_tls_cert_path: `${cert}.none` }), {
       errorCode: { code: 'startup.tls_invalid' },
       message: /cannot be read/
     })
     chmodSync(key, 0o644)
-    await t.rejects(up(both), { errorCode: { code: 'startup.insecure_permissions' }, message: /chmod 600/ })
+    await t.rejects(start(both), {
+      errorCode: { code: 'startup.insecure_permissions' },
+      message: /chmod 600/
+    })
     chmodSync(key, 0o600)
 
-    t.match((await up(both)).server.origin, /^https:/)
+    t.match((await start(both)).server.origin, /^https:/)
   }
 )

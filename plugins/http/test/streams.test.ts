@@ -4,11 +4,11 @@ import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { defineStream } from '../../../kernel/http/stream-route.ts'
 import { Credential } from '../../../kernel/identity/entities.ts'
-import { httpFixture, plain, portOf, superadmin } from './fixture.ts'
+import { httpFixture, portOf, superadmin, user } from './fixture.ts'
 
-/** A route whose events a test sends; `ended` settles when the host has let go of it. */
+/** Returns a route and the function that sends its events. `ended` resolves when the host has ended the stream. */
 function feed() {
-  const said: number[] = []
+  const queue: number[] = []
   const ended = Promise.withResolvers<void>()
   let more = Promise.withResolvers<void>()
   const route = defineStream({
@@ -21,7 +21,7 @@ function feed() {
       signal.addEventListener('abort', () => more.resolve())
       return (async function* () {
         while (!signal.aborted) {
-          for (const n of said.splice(0)) yield { event: 'number', data: { n } }
+          for (const n of queue.splice(0)) yield { event: 'number', data: { n } }
           await more.promise
           more = Promise.withResolvers()
         }
@@ -29,22 +29,22 @@ function feed() {
       })()
     }
   })
-  const say = (...numbers: number[]) => {
-    said.push(...numbers)
+  const emit = (...numbers: number[]) => {
+    queue.push(...numbers)
     more.resolve()
   }
-  return { route, say, ended: ended.promise }
+  return { route, emit, ended: ended.promise }
 }
 
-async function open(t: Test, port: number, headers = plain): Promise<IncomingMessage> {
+async function open(t: Test, port: number, headers = user): Promise<IncomingMessage> {
   const request = get({ port, path: '/v1/feed', headers, agent: false })
-  request.on('error', () => {}) // a test that ends destroys it
+  request.on('error', () => {}) // the teardown destroys it
   t.teardown(() => request.destroy())
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   return response.setEncoding('utf8')
 }
 
-/** Reads until the text is there; fails when the stream ends before. */
+/** Reads until the text has arrived; throws when the stream ends before. */
 async function read(response: IncomingMessage, wanted: string): Promise<string> {
   let text = ''
   while (!text.includes(wanted)) {
@@ -56,15 +56,15 @@ async function read(response: IncomingMessage, wanted: string): Promise<string> 
   return text
 }
 
-const ended = (response: IncomingMessage): Promise<unknown> => once(response.resume(), 'close')
+const untilClosed = (response: IncomingMessage): Promise<unknown> => once(response.resume(), 'close')
 
 t.test('a stream sends the retry time, numbers its events and sends comments', async t => {
-  const { route, say } = feed()
+  const { route, emit } = feed()
   const { clock, ...rest } = await httpFixture(t, { routes: [route] })
   const response = await open(t, await portOf(rest.http))
   t.match(response.headers, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
   t.equal(await read(response, '\n\n'), 'retry: 5000\n\n')
-  say(7, 8)
+  emit(7, 8)
   t.equal(
     await read(response, '8}\n\n'),
     'id: 1\nevent: number\ndata: {"n":7}\n\nid: 2\nevent: number\ndata: {"n":8}\n\n'
@@ -74,56 +74,56 @@ t.test('a stream sends the retry time, numbers its events and sends comments', a
 })
 
 t.test('a stream ends within a second of lost access', async t => {
-  const { route, ended: letGo } = feed()
+  const { route, ended } = feed()
   const { clock, store, http } = await httpFixture(t, { routes: [route] })
   const response = await open(t, await portOf(http))
   await read(response, 'retry')
   await store.change(em => em.nativeDelete(Credential, { userId: 'bob' }))
-  const over = ended(response)
+  const closed = untilClosed(response)
   await clock.advance(1_000)
-  await over
-  await letGo
+  await closed
+  await ended
 })
 
 t.test('a stream ends when its caller disconnects', async t => {
-  const { route, ended: letGo } = feed()
+  const { route, ended } = feed()
   const { http } = await httpFixture(t, { routes: [route] })
   const response = await open(t, await portOf(http))
   await read(response, 'retry')
   response.destroy()
-  await letGo
+  await ended
 })
 
 t.test('a seventeenth stream of one principal is refused, and another principal is not', async t => {
   const { route } = feed()
   const { http } = await httpFixture(t, { routes: [route] })
   const port = await portOf(http)
-  const mine = await Promise.all(Array.from({ length: 16 }, () => open(t, port)))
-  t.ok(mine.every(({ statusCode }) => statusCode === 200))
+  const first16 = await Promise.all(Array.from({ length: 16 }, () => open(t, port)))
+  t.ok(first16.every(({ statusCode }) => statusCode === 200))
   t.equal((await open(t, port)).statusCode, 429)
   t.equal((await open(t, port, superadmin)).statusCode, 200)
 })
 
 t.test('a stream without access is refused like any route', async t => {
   const { route } = feed()
-  const { ask } = await httpFixture(t, { routes: [route] })
-  t.match(await ask('GET', '/v1/feed', {}), { status: 401, body: { error: { code: 'unauthenticated' } } })
+  const { send } = await httpFixture(t, { routes: [route] })
+  t.match(await send('GET', '/v1/feed', {}), { status: 401, body: { error: { code: 'unauthenticated' } } })
 })
 
-t.test('the stream of a caller that does not read is cut', async t => {
-  const { route, say, ended: letGo } = feed()
+t.test('the stream of a caller that does not read is ended', async t => {
+  const { route, emit, ended } = feed()
   const { http } = await httpFixture(t, { routes: [route] })
   const response = await open(t, await portOf(http))
   response.pause()
-  for (let n = 0; n < 20; n++) say(...Array.from({ length: 20_000 }, (_, n) => n))
-  await letGo
+  for (let i = 0; i < 20; i++) emit(...Array.from({ length: 20_000 }, (_, n) => n))
+  await ended
 })
 
 t.test('HEAD of a stream responds and leaves nothing open', async t => {
-  const { route, ended: letGo } = feed()
-  const { ask } = await httpFixture(t, { routes: [route] })
-  t.equal((await ask('HEAD', '/v1/feed', plain)).status, 200)
-  await letGo
+  const { route, ended } = feed()
+  const { send } = await httpFixture(t, { routes: [route] })
+  t.equal((await send('HEAD', '/v1/feed', user)).status, 200)
+  await ended
 })
 
 t.test('a server that stops ends its streams', async t => {
@@ -131,7 +131,7 @@ t.test('a server that stops ends its streams', async t => {
   const { http, close } = await httpFixture(t, { routes: [route] })
   const response = await open(t, await portOf(http))
   await read(response, 'retry')
-  const over = ended(response)
+  const closed = untilClosed(response)
   await close()
-  await over
+  await closed
 })

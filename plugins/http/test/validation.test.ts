@@ -25,7 +25,7 @@ const Query = Type.Object(
   {
     wait: Type.Optional(Type.Integer()),
     deep: Type.Optional(Type.Boolean()),
-    word: Type.Optional(Type.String())
+    name: Type.Optional(Type.String())
   },
   closed
 )
@@ -79,27 +79,27 @@ const refused = [
 ] as const
 
 t.test('an invalid body is refused with the field, never coerced', async t => {
-  const { ask } = await httpFixture(t, { routes, codes })
+  const { send } = await httpFixture(t, { routes, codes })
 
   for (const [sent, status, code, field, message] of refused) {
     const headers = { ...operator, 'content-type': 'application/json' }
-    const answer = await ask('POST', '/v1/things', headers, sent)
+    const answer = await send('POST', '/v1/things', headers, sent)
     t.match(answer, { status, body: { error: { code, message, details: { field } } } }, JSON.stringify(sent))
     t.notMatch(answer.body.error.message, code)
   }
 })
 
 t.test('a valid body reaches the route as it was sent', async t => {
-  const { ask } = await httpFixture(t, { routes, codes })
+  const { send } = await httpFixture(t, { routes, codes })
   const sent = { name: 'a', address: null, size: 2 ** 53 - 1, limit: null, targets: [{ host: 'h', port: 1 }] }
 
-  const { body } = await ask('POST', '/v1/things?wait=-3&deep=true&word=7', operator, sent)
+  const { body } = await send('POST', '/v1/things?wait=-3&deep=true&name=7', operator, sent)
 
-  t.same(body, { body: sent, query: { wait: -3, deep: true, word: '7' } })
+  t.same(body, { body: sent, query: { wait: -3, deep: true, name: '7' } })
 })
 
-t.test('a query is typed by its exact look', async t => {
-  const { ask } = await httpFixture(t, { routes, codes })
+t.test('a query accepts only exact numbers and booleans', async t => {
+  const { send } = await httpFixture(t, { routes, codes })
 
   for (const [query, field] of [
     ['wait=1.5', '/wait'],
@@ -111,23 +111,23 @@ t.test('a query is typed by its exact look', async t => {
     ['deep=', '/deep']
   ] as const)
     t.match(
-      await ask('POST', `/v1/things?${query}`, operator, {}),
+      await send('POST', `/v1/things?${query}`, operator, {}),
       { status: 400, body: { error: { code: 'validation.schema', details: { field } } } },
       query
     )
 })
 
-t.test('a route without required fields takes no body, {} and an empty body alike', async t => {
-  const { ask } = await httpFixture(t, { routes, codes })
+t.test('a route without required fields accepts no body, {} and an empty body alike', async t => {
+  const { send } = await httpFixture(t, { routes, codes })
   const typed = { ...operator, 'content-type': 'application/json' }
 
   for (const url of ['/v1/things', '/v1/things/stop']) {
     const answers = [
-      await ask('POST', url, operator),
-      await ask('POST', url, typed),
-      await ask('POST', url, { ...operator, 'content-type': 'text/plain' }),
-      await ask('POST', url, operator, {}),
-      await ask('POST', url, typed, '')
+      await send('POST', url, operator),
+      await send('POST', url, typed),
+      await send('POST', url, { ...operator, 'content-type': 'text/plain' }),
+      await send('POST', url, operator, {}),
+      await send('POST', url, typed, '')
     ]
     t.same(new Set(answers.map(({ status }) => status)).size, 1, url)
     t.ok(
@@ -135,16 +135,16 @@ t.test('a route without required fields takes no body, {} and an empty body alik
       url
     )
   }
-  t.match(await ask('POST', '/v1/things/stop', operator, { now: true }), { status: 400 })
+  t.match(await send('POST', '/v1/things/stop', operator, { now: true }), { status: 400 })
 })
 
 t.test('a body over 1 MiB is refused, one of 1 MiB is read', async t => {
-  const { ask } = await httpFixture(t, { routes, codes })
+  const { send } = await httpFixture(t, { routes, codes })
   const body = (bytes: number) => `{"name":"${'a'.repeat(bytes - 11)}"}`
   const typed = { ...operator, 'content-type': 'application/json; charset=utf-8' }
 
-  t.match(await ask('POST', '/v1/things', typed, body(2 ** 20)), { status: 200 })
-  t.match(await ask('POST', '/v1/things', typed, body(2 ** 20 + 1)), {
+  t.match(await send('POST', '/v1/things', typed, body(2 ** 20)), { status: 200 })
+  t.match(await send('POST', '/v1/things', typed, body(2 ** 20 + 1)), {
     status: 413,
     body: { error: { code: 'body_too_large' } }
   })

@@ -15,7 +15,7 @@ const plugins = [
   'metrics'
 ]
 
-async function scraped(t: Parameters<typeof statsFixture>[0]) {
+async function metricsFixture(t: Parameters<typeof statsFixture>[0]) {
   const found = await statsFixture(t, { plugins })
   const scrape = async () => {
     const headers = { authorization: `Bearer ${operatorToken}` }
@@ -35,7 +35,7 @@ async function scraped(t: Parameters<typeof statsFixture>[0]) {
 }
 
 t.test('a client has series from enrollment to deletion, which show whether it is connected', async t => {
-  const { enroll, connected, away, call, scrape } = await scraped(t)
+  const { enroll, connected, disconnect, call, scrape } = await metricsFixture(t)
   const id = await enroll('ed"ge')
   const client = `client="${id}"`
 
@@ -43,7 +43,7 @@ t.test('a client has series from enrollment to deletion, which show whether it i
   t.equal((await scrape()).value('svc_client_info', `${client},name="ed\\"ge"`), 1)
   const agent = await connected(id)
   t.equal((await scrape()).value('svc_clients_connected', client), 1)
-  await away(agent)
+  await disconnect(agent)
   t.equal((await scrape()).value('svc_clients_connected', client), 0)
 
   await call('POST', `/v1/clients/${id}/revoke`)
@@ -53,7 +53,7 @@ t.test('a client has series from enrollment to deletion, which show whether it i
 })
 
 t.test('a rule has series from its creation to its deletion', async t => {
-  const { edge, report, call, scrape } = await scraped(t)
+  const { edge, report, call, scrape } = await metricsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const of = `client="${clientId}",owner="_operator",rule="${ruleId}"`
 
@@ -90,7 +90,7 @@ t.test('a rule has series from its creation to its deletion', async t => {
 })
 
 t.test('authentication failures are counted by code, over HTTP and control', async t => {
-  const { call, scrape, connect, enroll, user } = await scraped(t)
+  const { call, scrape, connect, enroll, user } = await metricsFixture(t)
   const id = await enroll('edge')
 
   await call('GET', '/v1/clients', undefined, { authorization: 'Bearer wrong' })
@@ -99,7 +99,7 @@ t.test('authentication failures are counted by code, over HTTP and control', asy
   t.equal(
     (await scrape()).value('svc_auth_failures_total', 'reason="unauthenticated"'),
     undefined,
-    'it was 503'
+    'without a user the answer is 503'
   )
   await user('ann')
   await call('GET', '/v1/clients', undefined, { authorization: 'Bearer wrong' })
@@ -111,7 +111,7 @@ t.test('authentication failures are counted by code, over HTTP and control', asy
 })
 
 t.test('requests are counted by route and frames by message; invented names are not labels', async t => {
-  const { call, scrape, edge } = await scraped(t)
+  const { call, scrape, edge } = await metricsFixture(t)
   const { agent } = await edge()
   await call('GET', '/v1/clients/01K9ZJ4M5N6P7Q8R9S0TABCDEF')
   await call('GET', '/v1/made-up')

@@ -9,7 +9,7 @@ import { operatorToken, recordLog, type TestServer, testServer } from '../../../
 import { readExposition } from '../../../test/support/exposition.ts'
 import { openScrape } from '../scrape.ts'
 
-const listening = ({ log }: TestServer): string => {
+const originOf = ({ log }: TestServer): string => {
   const port = log.find(({ event }) => event === 'metrics.listening')?.fields['port']
   return `http://127.0.0.1:${port}`
 }
@@ -34,7 +34,7 @@ const pluginWithMetric = (name: string, value: () => number, metric: Partial<Met
   })
 
 t.test('/metrics needs no credential, and nothing else is served', async t => {
-  const origin = listening(await testServer(t, { plugins: ['metrics', pluginWithMetric('x', () => 7)] }))
+  const origin = originOf(await testServer(t, { plugins: ['metrics', pluginWithMetric('x', () => 7)] }))
 
   const reply = await fetch(`${origin}/metrics?x=1`)
 
@@ -78,7 +78,7 @@ t.test('a plugin whose metrics fail does not affect the others', async t => {
   })
   const found = await testServer(t, { plugins: ['metrics', failing, pluginWithMetric('y', () => 1)] })
 
-  const families = readExposition(await (await fetch(`${listening(found)}/metrics`)).text())
+  const families = readExposition(await (await fetch(`${originOf(found)}/metrics`)).text())
 
   t.same([families.has('svc_x'), families.has('svc_y')], [false, true])
   t.match(
@@ -104,7 +104,7 @@ t.test('two plugins may share a metric if its type and labels are the same', asy
     ]
   })
 
-  const families = readExposition(await (await fetch(`${listening(found)}/metrics`)).text())
+  const families = readExposition(await (await fetch(`${originOf(found)}/metrics`)).text())
 
   t.same([...(families.get('svc_shared')?.series.keys() ?? [])], ['by="x"', 'by="y"'])
   t.same(
@@ -146,7 +146,7 @@ t.test('a port in use stops the start and names the configuration key', async t 
 
 t.test('the listener closes with the server', async t => {
   const found = await testServer(t, { plugins: ['metrics'] })
-  const origin = listening(found)
+  const origin = originOf(found)
   await (await fetch(`${origin}/metrics`)).text()
 
   await found.stop()

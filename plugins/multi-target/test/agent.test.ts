@@ -22,7 +22,7 @@ function testStream() {
     lastFailureAt: null as number | null,
     lastSuccessAt: null as number | null
   }))
-  const put = (_: string, message: string, fields: object) => void logged.push([message, fields])
+  const record = (_: string, message: string, fields: object) => void logged.push([message, fields])
   const call = {
     clock,
     rules: { find: (id: number) => (id === 1 ? spec : undefined) },
@@ -33,47 +33,47 @@ function testStream() {
           { ruleId: 2, targets }
         ]
       }) as unknown as Sample,
-    log: { info: put, warn: put }
+    log: { info: record, warn: record }
   } as unknown as AgentCall // the members that the plugin uses
-  const over = new AbortController()
+  const controller = new AbortController()
   const stream = {
-    signal: over.signal,
+    signal: controller.signal,
     send: (_: object, body: object) => void sent.push(body)
   } as unknown as ControlStream
-  const count = (at: number, changed: Partial<(typeof targets)[0]>) => {
+  const setTarget = (at: number, changed: Partial<(typeof targets)[0]>) => {
     targets = targets.map((target, index) => (index === at ? { ...target, ...changed } : target))
   }
-  return { call, stream, clock, sent, logged, over, count }
+  return { call, stream, clock, sent, logged, controller, setTarget }
 }
 
-t.test('all health is sent at the connect, then the changes; a success once a minute', async t => {
-  const { call, stream, clock, sent, over, count } = testStream()
+t.test('all health is sent at connect, then changes; successes alone once a minute', async t => {
+  const { call, stream, clock, sent, controller, setTarget } = testStream()
 
   multiTarget.connected(stream, call)
   t.match(sent, [{ rules: [{ rule_id: 'rule-1', targets: [{ state: 'unknown' }, { state: 'unknown' }] }] }])
   await clock.advance(5000)
   t.equal(sent.length, 1)
-  count(0, { health: 'healthy', lastSuccessAt: clock.now() })
+  setTarget(0, { health: 'healthy', lastSuccessAt: clock.now() })
   await clock.advance(5000)
   t.match(sent[1], { rules: [{ targets: [{ state: 'healthy' }, {}] }] })
-  count(0, { lastSuccessAt: clock.now() })
+  setTarget(0, { lastSuccessAt: clock.now() })
   await clock.advance(5000)
   t.equal(sent.length, 2)
   await clock.advance(60_000)
-  count(0, { lastSuccessAt: clock.now() })
+  setTarget(0, { lastSuccessAt: clock.now() })
   await clock.advance(5000)
   t.equal(sent.length, 3)
-  over.abort()
-  count(0, { health: 'failed' })
+  controller.abort()
+  setTarget(0, { health: 'failed' })
   await clock.advance(60_000)
   t.equal(sent.length, 3)
 })
 
 t.test('a change is logged with its reason, and sent at once', async t => {
-  const { call, stream, sent, logged, count } = testStream()
+  const { call, stream, sent, logged, setTarget } = testStream()
   multiTarget.connected(stream, call)
 
-  count(1, { health: 'failed', consecutiveFailures: 3 })
+  setTarget(1, { health: 'failed', consecutiveFailures: 3 })
   multiTarget.event(
     { kind: 'target-health', ruleId: 1, target: 1, from: 'healthy', to: 'failed', reason: 'refused' },
     call

@@ -11,19 +11,19 @@ async function rangeFixture(t: Test, keys = {}) {
   return { on, clientId, agent }
 }
 
-const at = (port: number) => [{ host: '10.0.0.1', port }]
+const targetsAt = (port: number) => [{ host: '10.0.0.1', port }]
 
 t.test('a range is stored, shown with the last ports of its targets, and sent as one rule', async t => {
   const { on, agent } = await rangeFixture(t)
 
-  const made = await on.push({ listen_port: 8000, listen_port_end: 8010, targets: at(9000) })
+  const created = await on.push({ listen_port: 8000, listen_port_end: 8010, targets: targetsAt(9000) })
 
-  t.match(made, {
+  t.match(created, {
     status: 201,
     body: { listen_port: 8000, listen_port_end: 8010, targets: [{ port: 9000, port_end: 9010 }] }
   })
   t.match((await agent.until(RulePush.name)).body, { listen_from: 8000, listen_to: 8010 })
-  t.match(await on.call('PUT', `/v1/rules/${made.body.rule_id}`, await on.get(made.body.rule_id)), {
+  t.match(await on.call('PUT', `/v1/rules/${created.body.rule_id}`, await on.get(created.body.rule_id)), {
     status: 200
   })
   t.match(await on.push({ listen_port: 1, listen_port_end: 1 }), {
@@ -35,27 +35,27 @@ t.test('a range is stored, shown with the last ports of its targets, and sent as
 t.test('a range is ordered, bounded, and has at most the ports that the server allows', async t => {
   const { on } = await rangeFixture(t, { range_rule_max_ports: 100 })
   const outcome = async (body: object) => {
-    const made = await on.push(body)
-    if (made.status === 201) await on.call('DELETE', `/v1/rules/${made.body.rule_id}`)
-    return made.status === 201 ? 'made' : made.body.error.code
+    const reply = await on.push(body)
+    if (reply.status === 201) await on.call('DELETE', `/v1/rules/${reply.body.rule_id}`)
+    return reply.status === 201 ? 'created' : reply.body.error.code
   }
 
   for (const [body, answer] of [
     [{ listen_port: 8000, listen_port_end: 7999 }, 'validation.range_invalid'],
-    [{ listen_port: 8000, listen_port_end: 8099 }, 'made'],
+    [{ listen_port: 8000, listen_port_end: 8099 }, 'created'],
     [{ listen_port: 8000, listen_port_end: 8100 }, 'validation.range_too_wide'],
-    [{ listen_port: 65500, listen_port_end: 65535, targets: at(1) }, 'made'],
+    [{ listen_port: 65500, listen_port_end: 65535, targets: targetsAt(1) }, 'created'],
     [{ listen_port: 65500, listen_port_end: 65536 }, 'validation.schema'],
-    [{ listen_port: 8000, listen_port_end: 8009, targets: at(65526) }, 'made'],
-    [{ listen_port: 8000, listen_port_end: 8009, targets: at(65527) }, 'validation.range_invalid']
+    [{ listen_port: 8000, listen_port_end: 8009, targets: targetsAt(65526) }, 'created'],
+    [{ listen_port: 8000, listen_port_end: 8009, targets: targetsAt(65527) }, 'validation.range_invalid']
   ] as const)
     t.equal(await outcome(body), answer, JSON.stringify(body))
 })
 
 t.test('every port of a range is reserved, against ranges and single ports alike', async t => {
   const { on } = await rangeFixture(t)
-  const { rule_id } = (await on.push({ listen_port: 8000, listen_port_end: 8010, targets: at(1) })).body
-  const taken = { status: 409, body: { error: { code: 'port_in_use', details: { rule_id } } } }
+  const { body } = await on.push({ listen_port: 8000, listen_port_end: 8010, targets: targetsAt(1) })
+  const taken = { status: 409, body: { error: { code: 'port_in_use', details: { rule_id: body.rule_id } } } }
 
   for (const body of [
     { listen_port: 8000 },
@@ -75,8 +75,8 @@ t.test('one grant must cover the whole range and every port of its target', asyn
   const { on, clientId } = await rangeFixture(t)
   const ada = await on.user('ada')
   const outcome = async (body: object) => {
-    const made = await on.call<{ error?: { code: string } }>('POST', '/v1/rules', { ...rule, ...body }, ada)
-    return made.body.error?.code ?? 'made'
+    const reply = await on.call<{ error?: { code: string } }>('POST', '/v1/rules', { ...rule, ...body }, ada)
+    return reply.body.error?.code ?? 'created'
   }
   const grant = (from: number, to: number, targets: string[] | null, protocols = ['tcp']) =>
     on.call('POST', '/v1/grants', {
@@ -87,19 +87,19 @@ t.test('one grant must cover the whole range and every port of its target', asyn
       protocols,
       targets
     })
-  const range = { listen_port: 8000, listen_port_end: 8019, targets: at(9000) }
+  const range = { listen_port: 8000, listen_port_end: 8019, targets: targetsAt(9000) }
 
   t.equal(await outcome(range), 'client_not_granted')
   await grant(8000, 8019, null, ['udp'])
   t.equal(await outcome(range), 'protocol_not_granted')
   await grant(8000, 8009, null)
   await grant(8010, 8019, null)
-  t.equal(await outcome(range), 'port_outside_grant', 'two that hold it together are not one')
+  t.equal(await outcome(range), 'port_outside_grant', 'two grants together do not cover it')
   await grant(7000, 8999, ['10.0.0.1:9000-9018'])
   t.equal(await outcome(range), 'target_not_granted')
   t.match(await outcome({ ...range, listen_port_end: 8018 }), 'target_filter_unsupported_by_client')
   await grant(7000, 8999, null)
-  t.equal(await outcome(range), 'made')
+  t.equal(await outcome(range), 'created')
 })
 
 t.test('without the plugin the field is unknown', async t => {

@@ -1,4 +1,4 @@
-// The agent part of the plugin with a fake engine, whose counters the test sets.
+// The agent half with a fake engine, whose counters the test sets.
 import t, { type Test } from 'tap'
 import { openStateDatabase } from '../../../agent/state/database.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
@@ -7,7 +7,7 @@ import {
   type ScriptedServer,
   scriptedServer
 } from '../../../test/agent/scripted-server.ts'
-import { push, startTestAgent, type TestAgent } from '../../../test/agent/test-agent.ts'
+import { pushRule, startTestAgent, type TestAgent } from '../../../test/agent/test-agent.ts'
 import rules from '../../rules/agent.ts'
 import { messages as rulesMessages } from '../../rules/wire.ts'
 import quota from '../agent.ts'
@@ -33,12 +33,12 @@ const baseUpdate: TrafficQuotaUpdate = {
 
 interface AgentFixture {
   readonly server: ScriptedServer
-  readonly on: TestAgent
+  readonly agent: TestAgent
   readonly connection: AgentConnection
   set(over?: Partial<TrafficQuotaUpdate>): Promise<unknown>
 }
 
-async function begin(t: Test, dir = t.testdir()): Promise<AgentFixture> {
+async function agentFixture(t: Test, dir = t.testdir()): Promise<AgentFixture> {
   const server = await scriptedServer(t, { messages: [...rulesMessages, ...messages] })
   let now = (): number => start
   server.welcome = {
@@ -47,12 +47,12 @@ async function begin(t: Test, dir = t.testdir()): Promise<AgentFixture> {
       return now()
     }
   }
-  const on = startTestAgent(t, { dir, server, plugins: [rules, quota] })
-  now = on.clock.now
+  const agent = startTestAgent(t, { dir, server, plugins: [rules, quota] })
+  now = agent.clock.now
   const connection = await server.next()
   return {
     server,
-    on,
+    agent,
     connection,
     set: over => connection.channel.request(TrafficQuotaUpdate, { ...baseUpdate, ...over })
   }
@@ -76,36 +76,36 @@ function setDelivered({ engine }: TestAgent, ruleId: number, bytes: number): voi
 const budgets = ({ engine }: TestAgent) => [...engine.budgets.values()]
 
 t.test('all rules of a user share one budget, also those that are already open', async t => {
-  const { on, connection, set } = await begin(t)
-  await push(connection, 'rule-1', 1, 8001)
-  setDelivered(on, 1, 5000)
-  await on.clock.advance(1000)
+  const { agent, connection, set } = await agentFixture(t)
+  await pushRule(connection, 'rule-1', 1, 8001)
+  setDelivered(agent, 1, 5000)
+  await agent.clock.advance(1000)
   await set({ since: secs(start) + 60, monthly_bytes: 300 })
-  await push(connection, 'rule-2', 2, 8002)
+  await pushRule(connection, 'rule-2', 2, 8002)
 
-  const [first, second] = on.engine.opened
+  const [first, second] = agent.engine.opened
   t.same(first?.meters, second?.meters)
-  t.strictSame(budgets(on), [{ mark: 5300, holdMs: 60_000 }])
-  t.match(on.engine.meters.get(first?.meters[0] ?? 0), { refusals: { budget: 'traffic_quota_exhausted' } })
-  t.match(on.log.lines.filter(({ event }) => event === 'traffic_quota.applied_set').length, 1)
+  t.strictSame(budgets(agent), [{ mark: 5300, holdMs: 60_000 }])
+  t.match(agent.engine.meters.get(first?.meters[0] ?? 0), { refusals: { budget: 'traffic_quota_exhausted' } })
+  t.match(agent.log.lines.filter(({ event }) => event === 'traffic_quota.applied_set').length, 1)
 })
 
 t.test('the budget is the size less uncleared usage and less bytes that are not committed', async t => {
-  const { on, connection, set } = await begin(t)
-  await push(connection, 'rule-1', 1, 8001)
-  setDelivered(on, 1, 100)
+  const { agent, connection, set } = await agentFixture(t)
+  await pushRule(connection, 'rule-1', 1, 8001)
+  setDelivered(agent, 1, 100)
 
   await set({ booked: 400, credit: 50 })
-  t.match(budgets(on), [{ mark: 100 + 1000 - 400 + 50 - 100 }])
+  t.match(budgets(agent), [{ mark: 100 + 1000 - 400 + 50 - 100 }])
 
-  setDelivered(on, 1, 150)
+  setDelivered(agent, 1, 150)
   await set({ revision: 11, booked: 5000 })
-  t.match(budgets(on), [{ mark: 150 }], 'what is spent twice over is spent')
+  t.match(budgets(agent), [{ mark: 150 }], 'nothing remains, however large the usage')
 
   await set({ revision: 9, monthly_bytes: 9 })
-  t.match(budgets(on), [{ mark: 150 }], 'an older update changes nothing')
+  t.match(budgets(agent), [{ mark: 150 }], 'an older update changes nothing')
   t.same(
-    on.log.lines
+    agent.log.lines
       .filter(({ event }) => event === 'traffic_quota.applied_set')
       .map(({ fields }) => fields['monthly_bytes']),
     [1000, 1000],
@@ -113,37 +113,37 @@ t.test('the budget is the size less uncleared usage and less bytes that are not 
   )
 
   await set({ revision: 12, action: 'REMOVE' })
-  t.same(budgets(on), [])
-  t.equal(on.engine.rules.size, 1)
+  t.same(budgets(agent), [])
+  t.equal(agent.engine.rules.size, 1)
 })
 
 t.test('the largest possible size is accepted', async t => {
-  const { on, connection, set } = await begin(t)
-  await push(connection, 'rule-1', 1, 8001)
-  setDelivered(on, 1, 100)
+  const { agent, connection, set } = await agentFixture(t)
+  await pushRule(connection, 'rule-1', 1, 8001)
+  setDelivered(agent, 1, 100)
 
   await set({ monthly_bytes: Number.MAX_SAFE_INTEGER })
 
-  t.match(budgets(on), [{ mark: Number.MAX_SAFE_INTEGER }])
+  t.match(budgets(agent), [{ mark: Number.MAX_SAFE_INTEGER }])
 })
 
 t.test('a budget exists before the first rule and after the last', async t => {
-  const { on, connection, set } = await begin(t)
+  const { agent, connection, set } = await agentFixture(t)
   await set()
-  t.match(budgets(on), [{ mark: 1000 }])
+  t.match(budgets(agent), [{ mark: 1000 }])
 
-  await push(connection, 'rule-1', 1, 8001)
-  t.same(on.engine.opened[0]?.meters, [...on.engine.budgets.keys()])
+  await pushRule(connection, 'rule-1', 1, 8001)
+  t.same(agent.engine.opened[0]?.meters, [...agent.engine.budgets.keys()])
 })
 
 t.test('usage is saved: a restart without the server continues where the last run ended', async t => {
   const dir = t.testdir()
-  const first = await begin(t, dir)
-  await push(first.connection, 'rule-1', 1, 8001)
+  const first = await agentFixture(t, dir)
+  await pushRule(first.connection, 'rule-1', 1, 8001)
   await first.set()
-  setDelivered(first.on, 1, 600)
-  await first.on.clock.advance(1000)
-  await first.on.stop()
+  setDelivered(first.agent, 1, 600)
+  await first.agent.clock.advance(1000)
+  await first.agent.stop()
   await first.server.close()
 
   const again = startTestAgent(t, { dir, server: first.server, plugins: [rules, quota] })
@@ -153,65 +153,65 @@ t.test('usage is saved: a restart without the server continues where the last ru
 })
 
 t.test('the next period begins without the server, and bytes delivered in it count', async t => {
-  const { on, connection, set, server } = await begin(t)
-  await push(connection, 'rule-1', 1, 8001)
+  const { agent, connection, set, server } = await agentFixture(t)
+  await pushRule(connection, 'rule-1', 1, 8001)
   await set()
-  setDelivered(on, 1, 1000)
-  await on.clock.advance(9000)
-  t.match(budgets(on), [{ mark: 1000 }])
+  setDelivered(agent, 1, 1000)
+  await agent.clock.advance(9000)
+  t.match(budgets(agent), [{ mark: 1000 }])
   connection.cut()
   await server.close()
 
-  await on.clock.advance(1000)
+  await agent.clock.advance(1000)
 
   // The minute in which it begins is not committed: all of it counts.
-  t.match(budgets(on), [{ mark: 1000 + 1000 - 1000 }])
-  await on.clock.advance(61_000)
-  t.equal(on.log.lines.filter(({ event }) => event === 'traffic_quota.period').length, 1)
+  t.match(budgets(agent), [{ mark: 1000 + 1000 - 1000 }])
+  await agent.clock.advance(61_000)
+  t.equal(agent.log.lines.filter(({ event }) => event === 'traffic_quota.period').length, 1)
 })
 
 t.test('a full disk when a new period begins does not stop the agent', async t => {
   const dir = t.testdir()
-  const { on, connection, set } = await begin(t, dir)
-  await push(connection, 'rule-1', 1, 8001)
+  const { agent, connection, set } = await agentFixture(t, dir)
+  await pushRule(connection, 'rule-1', 1, 8001)
   await set()
-  setDelivered(on, 1, 1000)
+  setDelivered(agent, 1, 1000)
   const disk = openStateDatabase(dir)
   t.teardown(() => disk.close())
   disk.exec(
     "create trigger full before insert on held begin select raise(fail, 'database or disk is full'); end"
   )
 
-  await on.clock.advance(10_000)
-  await on.log.until('traffic_quota.not_saved')
+  await agent.clock.advance(10_000)
+  await agent.log.until('traffic_quota.not_saved')
 
-  t.match(budgets(on), [{ mark: 1000 + 1000 - 1000 }])
-  await on.clock.advance(60_000)
-  t.equal(on.log.lines.filter(({ event }) => event === 'traffic_quota.not_saved').length, 1)
+  t.match(budgets(agent), [{ mark: 1000 + 1000 - 1000 }])
+  await agent.clock.advance(60_000)
+  t.equal(agent.log.lines.filter(({ event }) => event === 'traffic_quota.not_saved').length, 1)
 })
 
-t.test('a period that begins with a minute has no usage of the one before', async t => {
-  const { on, connection, set } = await begin(t)
-  await push(connection, 'rule-1', 1, 8001)
+t.test('a period that begins with a minute does not count usage of the one before', async t => {
+  const { agent, connection, set } = await agentFixture(t)
+  await pushRule(connection, 'rule-1', 1, 8001)
   await set({ anchor: Date.UTC(2025, 11, 15, 12, 1) / 1000, period_end: Date.UTC(2026, 0, 15, 12, 1) / 1000 })
-  setDelivered(on, 1, 1000)
-  await on.clock.advance(10_000)
-  t.match(budgets(on), [{ mark: 1000 }])
+  setDelivered(agent, 1, 1000)
+  await agent.clock.advance(10_000)
+  t.match(budgets(agent), [{ mark: 1000 }])
 
-  await on.clock.advance(50_000)
+  await agent.clock.advance(50_000)
 
-  t.match(budgets(on), [{ mark: 2000 }])
+  t.match(budgets(agent), [{ mark: 2000 }])
 })
 
 t.test('an exhausted quota is logged once, with its user', async t => {
-  const { on, set } = await begin(t)
+  const { agent, set } = await agentFixture(t)
   await set()
-  const [meterId = 0] = [...on.engine.budgets.keys()]
+  const [meterId = 0] = [...agent.engine.budgets.keys()]
 
-  on.engine.emit({ kind: 'meter-empty', meterId })
+  agent.engine.emit({ kind: 'meter-empty', meterId })
 
   t.match(
-    on.log.lines.filter(({ event }) => event === 'traffic_quota.exhausted'),
+    agent.log.lines.filter(({ event }) => event === 'traffic_quota.exhausted'),
     [{ fields: { user: 'ann' } }]
   )
 })

@@ -18,7 +18,7 @@ t.test('quotas are set, cleared, shown, listed and deleted from the command line
       print: { data: value => void printed.push(value), value() {}, line: text => void lines.push(text) }
     }
     const command = plugin.commands?.find(command => command.name === name)
-    await command?.run(call as CommandCall<Args>) // what these commands use of a call
+    await command?.run(call as CommandCall<Args>) // the members that these commands use
   }
   const pair = { user: 'ann', client: 'edge' }
 

@@ -33,8 +33,8 @@ t.test('each change is pushed: size, usage up to a report, credit, period', asyn
 })
 
 t.test('a quota of a disconnected client is delivered when it connects, before its rules', async t => {
-  const { put, away, agent, connected, clientId, push } = await quotaFixture(t)
-  await away(agent)
+  const { put, disconnect, agent, connected, clientId, push } = await quotaFixture(t)
+  await disconnect(agent)
 
   t.match(await put({ monthly_bytes: 1000 }), { status: 200 })
   const again = await connected(clientId, supportingAgent)
@@ -47,7 +47,7 @@ t.test('a quota of a disconnected client is delivered when it connects, before i
 })
 
 t.test('quotas are pushed again to a restarted agent, not after a lost stream', async t => {
-  const { put, away, agent, connected, clientId } = await quotaFixture(t)
+  const { put, disconnect, agent, connected, clientId } = await quotaFixture(t)
   await put({ monthly_bytes: 1000 })
   const { body } = await agent.until(TrafficQuotaUpdate.name)
   const inventory = [
@@ -57,7 +57,7 @@ t.test('quotas are pushed again to a restarted agent, not after a lost stream', 
       .map(({ body }) => ({ kind: 'rule', id: String(body['rule_id']), revision: Number(body['revision']) }))
   ]
   const { generation } = agent.welcome
-  await away(agent)
+  await disconnect(agent)
   const same = await connected(clientId, { ...supportingAgent, inventory, generation })
   await same.close()
 
@@ -80,7 +80,7 @@ t.test('the agent is asked for a report before a quota is created or usage is cl
   const clientId = await enroll('asked')
   const react = ({ name }: { name: string }) => {
     requests.push(name)
-    return 'take' as const
+    return 'accept' as const
   }
   await connected(clientId, { ...supportingAgent, responses: answers, react })
   const path = `/v1/users/ann/quotas/${clientId}`
@@ -98,7 +98,7 @@ t.test('a refusal by the agent is logged', async t => {
   const clientId = await enroll('stubborn')
   await connected(clientId, {
     ...supportingAgent,
-    react: ({ name }) => (name === TrafficQuotaUpdate.name ? { refuse: 'internal' } : 'take')
+    react: ({ name }) => (name === TrafficQuotaUpdate.name ? { refuse: 'internal' } : 'accept')
   })
 
   await call('PUT', `/v1/users/ann/quotas/${clientId}`, { monthly_bytes: 1 })
@@ -142,7 +142,7 @@ t.test('without the plugin no quota is pushed; with it again, all are', async t 
 
   const without = await join(plugins.slice(0, -1))
   await without.agent.until(RulePush.name)
-  t.notOk(without.agent.welcome.kinds.includes('quota'), 'and its agent drops what it has')
+  t.notOk(without.agent.welcome.kinds.includes('quota'), 'so the agent drops its quotas')
   t.notMatch(without.agent.received, [{ name: TrafficQuotaUpdate.name }])
   await without.agent.close()
   await without.server.stop()

@@ -1,4 +1,4 @@
-// With real processes: an exhausted quota holds and refuses connections, a refilled one continues, with or without the server.
+// With real processes: an exhausted quota pauses open connections and refuses new ones, also without the server.
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { freePort } from '../../../test/support/ports.ts'
@@ -8,7 +8,7 @@ import type { QuotaRow } from '../schema.ts'
 
 interface Reader {
   readonly socket: Socket
-  readonly isOver: () => boolean
+  readonly isClosed: () => boolean
   bytes(): number
   /** Resolves when at least this many bytes have been received. */
   until(bytes: number): Promise<void>
@@ -22,12 +22,12 @@ function read(t: Test, port: number): Reader {
   const socket = connect(port, '127.0.0.1')
   t.teardown(() => socket.destroy())
   let bytes = 0
-  let isOver = false
+  let isClosed = false
   let onProgress = (): void => {}
   socket
     .on('error', () => {})
     .on('close', () => {
-      isOver = true
+      isClosed = true
     })
   socket.on('data', chunk => {
     bytes += chunk.length
@@ -35,7 +35,7 @@ function read(t: Test, port: number): Reader {
   })
   return {
     socket,
-    isOver: () => isOver,
+    isClosed: () => isClosed,
     bytes: () => bytes,
     until: wanted =>
       new Promise(resolve => {
@@ -114,8 +114,8 @@ t.test(
     t.equal(row.bytes_used, first)
     t.type(row.exhausted_at, 'number')
     t.notOk(
-      readers.some(({ isOver }) => isOver()),
-      'held, not cut'
+      readers.some(({ isClosed }) => isClosed()),
+      'paused, not closed'
     )
 
     t.match(await put(8 * MiB), { exhausted: false, period_end: row.period_end })
@@ -130,11 +130,11 @@ t.test(
     const cleared = await delivered()
     const over = cleared - refilled - 8 * MiB
     t.ok(over >= 0 && over <= slack * readers.length, `${over} bytes over`)
-    t.notOk(readers.some(({ isOver }) => isOver()))
+    t.notOk(readers.some(({ isClosed }) => isClosed()))
   }
 )
 
-t.test('a quota holds without the server and across kill -9 of the agent', async t => {
+t.test('a quota is enforced without the server and across kill -9 of the agent', async t => {
   const { on, agent, port, put, untilExhausted } = await startSystem(t)
   const running = read(t, port)
   await running.until(MiB)
@@ -152,7 +152,7 @@ t.test('a quota holds without the server and across kill -9 of the agent', async
   await agent.agent.exit
   agent.restart()
   await agent.agent.until('rule.opened')
-  t.ok(await isRefused(t, port), 'what was spent is spent after a restart')
+  t.ok(await isRefused(t, port), 'used bytes stay used after a restart')
 
   await on.restart()
   const row = await untilExhausted()

@@ -2,7 +2,7 @@
 import type { Test } from 'tap'
 import { type Script, type ScriptedAgent, scriptedResponse } from '../../../kit/scripted-agent.ts'
 import type { Reply, TestServerOptions } from '../../../kit/test-server.ts'
-import { type Answered, answers as rulesAnswers } from '../../rules/test/fixture.ts'
+import { type ErrorReply, ruleResponses } from '../../rules/test/fixture.ts'
 import { messages as rulesMessages } from '../../rules/wire.ts'
 import { minute, row, type StatsFixture, statsFixture } from '../../stats/test/fixture.ts'
 import { messages as statsMessages } from '../../stats/wire.ts'
@@ -15,7 +15,7 @@ export const supportingAgent: Partial<Script> = {
   capabilities: { [capability.id]: capability.since },
   messages: [...rulesMessages, ...statsMessages, ...messages],
   responses: [
-    ...rulesAnswers,
+    ...ruleResponses,
     scriptedResponse(TrafficQuotaUpdate, ({ user_id, revision }) => ({ user_id, revision }))
   ]
 }
@@ -27,16 +27,16 @@ export interface QuotaFixture extends StatsFixture {
   readonly agent: ScriptedAgent
   readonly ann: { readonly authorization: string }
   readonly ruleId: string // of ann
-  put(body: object, user?: string): Promise<Reply<QuotaRow & Answered>>
-  patch(body: object): Promise<Reply<QuotaRow & Answered>>
+  put(body: object, user?: string): Promise<Reply<QuotaRow & ErrorReply>>
+  patch(body: object): Promise<Reply<QuotaRow & ErrorReply>>
   status(): Promise<QuotaRow>
-  /** The journal's totals of ann's rule in the minute that the clock shows at first. */
+  /** Reports `bytes` as the total of ann's rule in the first minute of the test. */
   use(bytes: number, seq: number): Promise<unknown>
   updates(): readonly Readonly<Record<string, unknown>>[]
 }
 
-export async function quotaFixture(t: Test, plan: TestServerOptions = {}): Promise<QuotaFixture> {
-  const on = await statsFixture(t, { plugins, ...plan })
+export async function quotaFixture(t: Test, options: TestServerOptions = {}): Promise<QuotaFixture> {
+  const on = await statsFixture(t, { plugins, ...options })
   const clientId = await on.enroll()
   const agent = await on.connected(clientId, supportingAgent)
   const ann = await on.user('ann')

@@ -4,7 +4,7 @@ import { noon } from '../../stats/test/fixture.ts'
 import { type Level, levelSlot } from '../exports.ts'
 import { plugins, quotaFixture } from './fixture.ts'
 
-async function begin(t: Test, bytes: number) {
+async function levelsFixture(t: Test, bytes: number) {
   const notified: Level[] = []
   const listener = definePlugin({
     name: 'listener',
@@ -19,7 +19,7 @@ async function begin(t: Test, bytes: number) {
 }
 
 t.test('a level is notified once in a period, when it is reached', async t => {
-  const { on, notified, percents } = await begin(t, 35)
+  const { on, notified, percents } = await levelsFixture(t, 35)
   await on.use(27, 1)
   t.same(percents(), [])
 
@@ -43,7 +43,7 @@ t.test('a level is notified once in a period, when it is reached', async t => {
 })
 
 t.test('both levels may be reached at once, also by a smaller size', async t => {
-  const { on, percents } = await begin(t, 1000)
+  const { on, percents } = await levelsFixture(t, 1000)
   await on.use(100, 1)
 
   await on.put({ monthly_bytes: 100 })
@@ -52,8 +52,8 @@ t.test('both levels may be reached at once, also by a smaller size', async t => 
 })
 
 t.test('the next period has levels of its own', async t => {
-  const { on, percents } = await begin(t, 0)
-  t.same(percents(), [], 'a size of 0 is spent before anything is used')
+  const { on, percents } = await levelsFixture(t, 0)
+  t.same(percents(), [], 'a size of 0 reaches no level')
   await on.call('DELETE', `/v1/users/ann/quotas/${on.clientId}`)
   await on.put({ monthly_bytes: 100, billing_anchor: noon / 1000 + 8 - 31 * 86_400 })
   await on.use(90, 1)

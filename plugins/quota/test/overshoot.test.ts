@@ -18,16 +18,16 @@ t.test('at most 64 KiB per connection pass above a quota', { timeout: 240_000 },
   for (const mode of wanted)
     for (const kind of ruleKinds) {
       const rule = await fixture.openRule(mode, kind, `user-${cells.length}`)
-      cells.push({ what: `${mode}, ${kind}`, over: await exhaust(rule, connections, 2 * MiB) })
+      cells.push({ label: `${mode}, ${kind}`, over: await exhaust(rule, connections, 2 * MiB) })
     }
 
-  for (const { what, over } of cells) {
+  for (const { label, over } of cells) {
     const committed = await over.committed()
     t.ok(
       committed >= 0 && committed <= connections * allowedBytes,
-      `${what}: ${committed} bytes over were committed`
+      `${label}: ${committed} bytes over were committed`
     )
-    t.ok(over.received <= committed, `${what}: ${over.received} at the receivers`)
+    t.ok(over.received <= committed, `${label}: ${over.received} were received`)
   }
 })
 

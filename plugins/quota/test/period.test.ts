@@ -1,5 +1,6 @@
 import t from 'tap'
 import { firstOfMonth, periodOf } from '../period.ts'
+import { openRandom } from './random.ts'
 
 const secs = (text: string): number => Date.parse(text) / 1000
 const hour = 3600
@@ -18,14 +19,6 @@ t.test('a period is a calendar month from its anchor', async t => {
     t.same(periodOf(secs(anchor), secs(at)), { start: secs(start), end: secs(end) }, `${anchor} at ${at}`)
 })
 
-/** Returns a generator with the same numbers in every run. */
-function* random(seed: number): Generator<number, never> {
-  for (let state = seed; ; ) {
-    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
-    yield state / 2 ** 31
-  }
-}
-
 const dayIn = (time: number): number => new Date(time * 1000).getUTCDate()
 const lastDayOf = (time: number): number => {
   const date = new Date(time * 1000)
@@ -33,13 +26,13 @@ const lastDayOf = (time: number): number => {
 }
 
 t.test('over 20 years periods follow one another without gap or drift', async t => {
-  const draws = random(7)
+  const random = openRandom(7)
   for (let run = 0; run < 40; run++) {
-    const anchor = secs('2000-01-01T00:00:00Z') + Math.floor(draws.next().value * 8766 * hour) * hour
+    const anchor = secs('2000-01-01T00:00:00Z') + random(8766 * hour) * hour
     let { start, end } = periodOf(anchor, anchor)
     if (start !== anchor) t.fail('the first does not begin at the anchor')
     for (let month = 0; month < 20 * 12; month++) {
-      const inside = start + Math.floor(draws.next().value * (end - start))
+      const inside = start + random(end - start)
       const [first, last, next] = [start, end - 1, end].map(at => periodOf(anchor, at))
       for (const period of [first, last, periodOf(anchor, inside)])
         if (period?.start !== start || period.end !== end) t.fail(`${anchor}: ${inside} is in another`)

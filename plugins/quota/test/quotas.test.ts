@@ -11,7 +11,7 @@ const february = Date.UTC(2026, 1, 1) / 1000
 t.test('a quota is created, shown, listed, changed and deleted', async t => {
   const { put, patch, status, call, clientId } = await quotaFixture(t)
   const path = `/v1/users/ann/quotas/${clientId}`
-  const made = {
+  const created = {
     user_id: 'ann',
     client_id: clientId,
     client_name: 'edge',
@@ -27,12 +27,12 @@ t.test('a quota is created, shown, listed, changed and deleted', async t => {
     updated_at: noonSecs
   }
 
-  t.strictSame((await put({ monthly_bytes: 1000 })).body, made)
-  t.strictSame(await status(), made)
-  t.strictSame((await call('GET', '/v1/users/ann/quotas')).body, [made])
-  t.strictSame((await call('GET', `/v1/clients/${clientId}/quotas`)).body, [made])
+  t.strictSame((await put({ monthly_bytes: 1000 })).body, created)
+  t.strictSame(await status(), created)
+  t.strictSame((await call('GET', '/v1/users/ann/quotas')).body, [created])
+  t.strictSame((await call('GET', `/v1/clients/${clientId}/quotas`)).body, [created])
 
-  t.match(await put({ ...made, monthly_bytes: 2000 }), { status: 200, body: { monthly_bytes: 2000 } })
+  t.match(await put({ ...created, monthly_bytes: 2000 }), { status: 200, body: { monthly_bytes: 2000 } })
   t.match(await patch({ monthly_bytes: 3000 }), { status: 200, body: { bytes_remaining: 3000 } })
   t.match(await patch({}), { status: 200, body: { monthly_bytes: 3000 } })
 
@@ -111,7 +111,7 @@ t.test('a user reads their own quotas and changes none', async t => {
 
 t.test('a quota is refused if the agent does not support it now or did not when last seen', async t => {
   const on = await quotaFixture(t)
-  const { enroll, connected, call, away } = on
+  const { enroll, connected, call, disconnect } = on
   const set = (clientId: string) => call('PUT', `/v1/users/ann/quotas/${clientId}`, { monthly_bytes: 1 })
   for (const [version, capabilities, status] of [
     ['1.3.9', null, 422],
@@ -127,7 +127,7 @@ t.test('a quota is refused if the agent does not support it now or did not when 
 
     const online = await set(clientId)
     on.log.length = 0
-    await away(agent)
+    await disconnect(agent)
     const offline = await set(clientId)
 
     for (const reply of [online, offline])

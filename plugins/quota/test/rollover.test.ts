@@ -3,6 +3,7 @@ import type { CommittedBytes } from '../../stats/exports.ts'
 import type { Quota } from '../entities.ts'
 import { periodOf } from '../period.ts'
 import { bytesUsedOf, currentPeriod, rolledOver, withCommitted, withExhaustion } from '../usage.ts'
+import { openRandom } from './random.ts'
 
 const start = Date.UTC(2024, 0, 31, 6)
 const dayMs = 86_400_000
@@ -36,15 +37,6 @@ const delivered = (
   bytesOut: 0
 })
 
-/** Returns a generator with the same numbers in every run. */
-function openRandom(seed: number): (below: number) => number {
-  let state = seed
-  return below => {
-    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
-    return Math.floor((state / 2 ** 31) * below)
-  }
-}
-
 t.test('over 20 years of a jumping clock, no period comes back and each begins without usage', async t => {
   const random = openRandom(5)
   let row = quota
@@ -56,9 +48,9 @@ t.test('over 20 years of a jumping clock, no period comes back and each begins w
     const period = currentPeriod(row, now)
     const isNext = row.periodStart > before.periodStart
     if (row.periodStart < before.periodStart) t.fail(`step ${step}: the period went back`)
-    if (isNext && row.used + row.credit > 0) t.fail(`step ${step}: usage was taken along`)
-    if (!isNext && row.used !== before.used) t.fail(`step ${step}: usage went without the period`)
-    if (periodOf(row.anchor, row.periodStart).end !== period.end) t.fail(`step ${step}: not its end`)
+    if (isNext && row.used + row.credit > 0) t.fail(`step ${step}: usage was carried over`)
+    if (!isNext && row.used !== before.used) t.fail(`step ${step}: usage was lost within a period`)
+    if (periodOf(row.anchor, row.periodStart).end !== period.end) t.fail(`step ${step}: wrong end`)
     row = withCommitted(row, [delivered(now, random(300))], now)
     if (random(8) === 0) row = withExhaustion({ ...row, credit: row.used }, now)
     if ((row.exhaustedAt !== null) !== bytesUsedOf(row) >= row.monthlyBytes)
@@ -67,15 +59,15 @@ t.test('over 20 years of a jumping clock, no period comes back and each begins w
 })
 
 t.test('a span counts in the period in which it ends', async t => {
-  const made = start + 30_500 // in the middle of a minute
-  const row = { ...quota, createdAt: made }
+  const createdAt = start + 30_500 // in the middle of a minute
+  const row = { ...quota, createdAt }
   for (const [difference, used] of [
     [delivered(start - 60_000, 5), 0],
     [delivered(start, 5), 5],
     [delivered(start - 3_540_000, 5, 'hour'), 5],
     [delivered(start - 3_600_000, 5, 'hour'), 0]
   ] as const)
-    t.equal(withCommitted(row, [difference], made).used, used)
+    t.equal(withCommitted(row, [difference], createdAt).used, used)
 })
 
 t.test('a quota of 0 bytes is exhausted from the start of its period', async t => {

@@ -1,34 +1,34 @@
 // Bytes of an owner in the agent's journal that the server has not acknowledged.
 import t from 'tap'
 import { fakeClock } from '../../../kit/fake-clock.ts'
-import { acknowledgeAll, counted, start, web } from '../../../test/agent/journal-kit.ts'
+import { acknowledgeAll, ruleCounters, startJournal, webRule } from '../../../test/agent/journal-fixture.ts'
 
 const minuteMs = 60_000
 const noReport = { epoch: '', seq: 0, since: 0 }
 
 t.test('delivered bytes of an owner count across rules, restarts and acknowledgements', async t => {
   const dir = t.testdir()
-  const first = start(t, dir)
-  first.journal.bind(1, web)
-  first.journal.bind(2, { ...web, id: '01RULENEXT' })
-  first.journal.bind(3, { ...web, id: '01RULEBOB', owner: 'bob' })
-  first.journal.tick([counted(1, [10, 5]), counted(2, [1, 1]), counted(3, [7, 0])])
+  const first = startJournal(t, dir)
+  first.journal.bind(1, webRule)
+  first.journal.bind(2, { ...webRule, id: '01RULENEXT' })
+  first.journal.bind(3, { ...webRule, id: '01RULEBOB', owner: 'bob' })
+  first.journal.tick([ruleCounters(1, [10, 5]), ruleCounters(2, [1, 1]), ruleCounters(3, [7, 0])])
   acknowledgeAll(first.journal)
-  first.journal.recordFinal(counted(1, [20, 5]))
+  first.journal.recordFinal(ruleCounters(1, [20, 5]))
 
   t.equal(first.journal.delivered('ann'), 27)
   t.equal(first.journal.delivered('nobody'), 0)
   first.journal.close()
-  t.equal(start(t, dir).journal.delivered('ann'), 27)
+  t.equal(startJournal(t, dir).journal.delivered('ann'), 27)
 })
 
 t.test('bytes of a committed report are acknowledged, even if the answer was lost', async t => {
-  const { journal } = start(t, t.testdir())
-  journal.bind(1, web)
-  journal.tick([counted(1, [100, 0])])
+  const { journal } = startJournal(t, t.testdir())
+  journal.bind(1, webRule)
+  journal.tick([ruleCounters(1, [100, 0])])
   const [batch] = [...journal.pending(500)]
   const { epoch = '', seq = 0 } = batch ?? {}
-  journal.tick([counted(1, [130, 0])])
+  journal.tick([ruleCounters(1, [130, 0])])
 
   t.equal(journal.unacknowledged('ann', noReport), 130)
   t.equal(journal.unacknowledged('ann', { epoch, seq, since: 0 }), 30, 'the server has committed the report')
@@ -38,15 +38,15 @@ t.test('bytes of a committed report are acknowledged, even if the answer was los
 })
 
 t.test('unacknowledged bytes count from the report that the server names, even an older one', async t => {
-  const { journal } = start(t, t.testdir())
-  journal.bind(1, web)
+  const { journal } = startJournal(t, t.testdir())
+  journal.bind(1, webRule)
   const marks = [100, 200, 300].map(bytes => {
-    journal.tick([counted(1, [bytes, 0])])
+    journal.tick([ruleCounters(1, [bytes, 0])])
     const [{ epoch = '', seq = 0 } = {}] = [...journal.pending(500)]
     journal.acknowledge(epoch, seq)
     return { epoch, seq, since: 0 }
   })
-  journal.tick([counted(1, [350, 0])])
+  journal.tick([ruleCounters(1, [350, 0])])
 
   t.same(
     marks.map(mark => journal.unacknowledged('ann', mark)),
@@ -55,10 +55,10 @@ t.test('unacknowledged bytes count from the report that the server names, even a
 })
 
 t.test('a report in parts is acknowledged part by part', async t => {
-  const { journal } = start(t, t.testdir())
-  journal.bind(1, web)
-  journal.bind(2, { ...web, id: '01RULENEXT' })
-  journal.tick([counted(1, [100, 0]), counted(2, [10, 0])])
+  const { journal } = startJournal(t, t.testdir())
+  journal.bind(1, webRule)
+  journal.bind(2, { ...webRule, id: '01RULENEXT' })
+  journal.tick([ruleCounters(1, [100, 0]), ruleCounters(2, [10, 0])])
 
   const unacknowledged = [...journal.pending(1)].map(({ epoch, seq }) =>
     journal.unacknowledged('ann', { epoch, seq, since: 0 })
@@ -70,12 +70,12 @@ t.test('a report in parts is acknowledged part by part', async t => {
 
 t.test('only minutes that end after a given time count', async t => {
   const clock = fakeClock()
-  const { journal } = start(t, t.testdir(), clock)
-  journal.bind(1, web)
-  journal.tick([counted(1, [100, 0])])
+  const { journal } = startJournal(t, t.testdir(), clock)
+  journal.bind(1, webRule)
+  journal.tick([ruleCounters(1, [100, 0])])
   const since = Math.floor(clock.now() / 1000) + 60
   await clock.advance(minuteMs)
-  journal.tick([counted(1, [130, 0])])
+  journal.tick([ruleCounters(1, [130, 0])])
 
   t.equal(journal.unacknowledged('ann', { ...noReport, since }), 30)
   t.equal(journal.unacknowledged('ann', { ...noReport, since: since - 1 }), 130)
@@ -91,24 +91,24 @@ t.test('only minutes that end after a given time count', async t => {
 
 t.test('after a crash, bytes of earlier epochs stay unacknowledged', async t => {
   const dir = t.testdir()
-  const first = start(t, dir)
-  first.journal.bind(1, web)
-  first.journal.tick([counted(1, [100, 0])])
+  const first = startJournal(t, dir)
+  first.journal.bind(1, webRule)
+  first.journal.tick([ruleCounters(1, [100, 0])])
   const [{ epoch = '', seq = 0 } = {}] = [...first.journal.pending(500)]
   first.journal.acknowledge(epoch, seq)
-  first.journal.tick([counted(1, [140, 0])])
+  first.journal.tick([ruleCounters(1, [140, 0])])
 
-  const { journal } = start(t, dir) // the other was not closed
-  journal.bind(1, web)
-  journal.tick([counted(1, [5, 0])])
+  const { journal } = startJournal(t, dir) // the first journal was not closed
+  journal.bind(1, webRule)
+  journal.tick([ruleCounters(1, [5, 0])])
 
   t.equal(journal.unacknowledged('ann', { epoch, seq, since: 0 }), 45)
 })
 
 t.test('bytes are unacknowledged again if the server has lost their reports', async t => {
-  const { journal } = start(t, t.testdir())
-  journal.bind(1, web)
-  journal.tick([counted(1, [100, 0])])
+  const { journal } = startJournal(t, t.testdir())
+  journal.bind(1, webRule)
+  journal.tick([ruleCounters(1, [100, 0])])
   acknowledgeAll(journal)
   t.equal(journal.unacknowledged('ann', noReport), 0)
 
@@ -119,11 +119,11 @@ t.test('bytes are unacknowledged again if the server has lost their reports', as
 
 t.test('pruned deliveries are restored if the server was restored to an old state', async t => {
   const clock = fakeClock()
-  const { journal } = start(t, t.testdir(), clock)
-  journal.bind(1, web)
+  const { journal } = startJournal(t, t.testdir(), clock)
+  journal.bind(1, webRule)
   const marks = []
   for (let i = 1; i <= 100; i++) {
-    journal.tick([counted(1, [i * 10, 0])])
+    journal.tick([ruleCounters(1, [i * 10, 0])])
     const [{ epoch = '', seq = 0 } = {}] = [...journal.pending(500)]
     journal.acknowledge(epoch, seq)
     marks.push({ epoch, seq, since: 0 })
@@ -133,16 +133,16 @@ t.test('pruned deliveries are restored if the server was restored to an old stat
 
   journal.reconcile({ [old.epoch]: old.seq })
 
-  t.equal(journal.unacknowledged('ann', old), 1000 - 120, 'minute by minute, all but what it still has')
+  t.equal(journal.unacknowledged('ann', old), 1000 - 120, 'all minutes except those that the server has')
   journal.reconcile({ [old.epoch]: old.seq })
-  t.equal(journal.unacknowledged('ann', old), 1000 - 120, 'once')
+  t.equal(journal.unacknowledged('ann', old), 1000 - 120, 'not twice')
 })
 
 t.test('deliveries committed long ago are pruned', async t => {
-  const { journal, db } = start(t, t.testdir())
-  journal.bind(1, web)
+  const { journal, db } = startJournal(t, t.testdir())
+  journal.bind(1, webRule)
   for (let i = 1; i <= 200; i++) {
-    journal.tick([counted(1, [i, 0])])
+    journal.tick([ruleCounters(1, [i, 0])])
     acknowledgeAll(journal)
   }
 
@@ -150,27 +150,27 @@ t.test('deliveries committed long ago are pruned', async t => {
   t.equal(journal.delivered('ann'), 200)
 })
 
-t.test('unacknowledged deliveries are folded while the server is away for long', async t => {
+t.test('unacknowledged minutes are folded into hours while the server is away for long', async t => {
   const clock = fakeClock()
-  const { journal, db } = start(t, t.testdir(), clock)
-  journal.bind(1, web)
+  const { journal, db } = startJournal(t, t.testdir(), clock)
+  journal.bind(1, webRule)
   const hour = Math.floor(clock.now() / 3_600_000) * 3600
   for (let minute = 1; minute <= 61; minute++) {
-    journal.tick([counted(1, [minute, 0])])
+    journal.tick([ruleCounters(1, [minute, 0])])
     await clock.advance(minuteMs)
   }
   const rows = () => db.prepare('select count(*) as n from journal_owed').get()
   t.same(rows(), { n: 61 })
 
   await clock.advance(8 * 24 * 60 * minuteMs)
-  journal.tick([counted(1, [61, 0])])
+  journal.tick([ruleCounters(1, [61, 0])])
 
   t.same(rows(), { n: 2 })
   t.equal(journal.unacknowledged('ann', noReport), 61)
   t.equal(
     journal.unacknowledged('ann', { ...noReport, since: hour + 3599 }),
     61,
-    'an hour counts whole where it ends'
+    'an hour that ends later counts completely'
   )
   t.equal(journal.unacknowledged('ann', { ...noReport, since: hour + 3600 }), 1)
   const [batch] = [...journal.pending(500)]

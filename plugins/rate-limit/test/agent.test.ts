@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { scriptedServer } from '../../../test/agent/scripted-server.ts'
-import { startTestAgent } from '../../../test/agent/test-agent.ts'
+import { startTestAgent, type TestAgent } from '../../../test/agent/test-agent.ts'
 import rules from '../../rules/agent.ts'
 import { RulePush, RuleRemove, messages as rulesMessages } from '../../rules/wire.ts'
 import rateLimit from '../agent.ts'
@@ -12,14 +12,14 @@ import { EnvelopeRemove, EnvelopeSet, key, Limits, messages, Throttled } from '.
 const codec = openCodec([Limits])
 const unlimited = { bytesIn: null, bytesOut: null, connections: null, newConnections: null }
 
-async function begin(t: Test, dir = t.testdir()) {
+async function agentFixture(t: Test, dir = t.testdir()) {
   const server = await scriptedServer(t, { messages: [...rulesMessages, ...messages] })
   server.welcome = { kinds: ['rule', 'envelope'] }
-  const on = startTestAgent(t, { dir, server, plugins: [rateLimit, rules] })
+  const agent = startTestAgent(t, { dir, server, plugins: [rateLimit, rules] })
   const connection = await server.next()
   let revision = 0
   return {
-    on,
+    agent,
     server,
     connection,
     push: (rule: string, port: number, limits: RateLimit | null, owner = 'ann') =>
@@ -48,17 +48,16 @@ async function begin(t: Test, dir = t.testdir()) {
   }
 }
 
-type On = Awaited<ReturnType<typeof begin>>['on']
-const metersOf = ({ engine }: On, at: number) =>
+const metersOf = ({ engine }: TestAgent, at: number) =>
   (engine.opened[at]?.meters ?? []).map(id => engine.meters.get(id))
 
 t.test('a rule passes the meter of its owner, then its own, also without limits', async t => {
-  const { on, push } = await begin(t)
+  const { agent, push } = await agentFixture(t)
 
   await push('rule-1', 8001, { bandwidth_in_bps: 8_000_000, new_connections_per_sec: 3 })
   await push('rule-2', 8002, null)
 
-  const [owner, own] = metersOf(on, 0)
+  const [owner, own] = metersOf(agent, 0)
   t.match(owner, { ...unlimited, refusals: { connections: 'owner_concurrent_connections' } })
   t.match(own, {
     bytesIn: { perSec: 1_000_000, burst: 100_000 },
@@ -66,49 +65,50 @@ t.test('a rule passes the meter of its owner, then its own, also without limits'
     newConnections: { perSec: 3, burst: 3 },
     refusals: { newConnections: 'new_connections_per_sec', bytes: 'bandwidth' }
   })
-  t.equal(on.engine.opened[0]?.meters[0], on.engine.opened[1]?.meters[0], 'the owner is one')
-  t.not(on.engine.opened[0]?.meters[1], on.engine.opened[1]?.meters[1])
+  const [first, second] = agent.engine.opened
+  t.equal(first?.meters[0], second?.meters[0], 'both have the meter of their owner')
+  t.not(first?.meters[1], second?.meters[1])
 })
 
 t.test('adding, changing and removing limits does not reopen the rule', async t => {
-  const { on, push } = await begin(t)
+  const { agent, push } = await agentFixture(t)
   await push('rule-1', 8001, null)
 
   for (const limits of [{ concurrent_connections: 2 }, { bandwidth_out_bps: 8 }, null]) {
     await push('rule-1', 8001, limits)
-    t.match(metersOf(on, 0)[1], {
+    t.match(metersOf(agent, 0)[1], {
       connections: limits?.concurrent_connections ?? null,
       bytesOut: limits?.bandwidth_out_bps ? { perSec: 1 } : null
     })
   }
-  t.equal(on.engine.opened.length, 1)
+  t.equal(agent.engine.opened.length, 1)
 })
 
 t.test('an envelope exists before the first rule, limits all, and stays after the last', async t => {
-  const { on, push, remove, setEnvelope, removeEnvelope } = await begin(t)
+  const { agent, push, remove, setEnvelope, removeEnvelope } = await agentFixture(t)
   await setEnvelope('ann', { concurrent_connections: 2 })
   await push('rule-1', 8001, null)
   await push('rule-2', 8002, null, 'bob')
 
-  t.match(metersOf(on, 0)[0], { connections: 2 })
-  t.match(metersOf(on, 1)[0], { connections: null })
+  t.match(metersOf(agent, 0)[0], { connections: 2 })
+  t.match(metersOf(agent, 1)[0], { connections: null })
 
   await setEnvelope('ann', { bandwidth_in_bps: 800 })
-  t.match(metersOf(on, 0)[0], { connections: null, bytesIn: { perSec: 100 } })
+  t.match(metersOf(agent, 0)[0], { connections: null, bytesIn: { perSec: 100 } })
   await remove('rule-1')
   await push('rule-3', 8003, null)
-  t.match(metersOf(on, 2)[0], { bytesIn: { perSec: 100 } })
+  t.match(metersOf(agent, 2)[0], { bytesIn: { perSec: 100 } })
 
   await removeEnvelope('ann')
-  t.match(metersOf(on, 2)[0], unlimited)
+  t.match(metersOf(agent, 2)[0], unlimited)
 })
 
-t.test('limits hold after a restart without the server', async t => {
+t.test('limits apply after a restart without the server', async t => {
   const dir = t.testdir()
-  const first = await begin(t, dir)
+  const first = await agentFixture(t, dir)
   await first.setEnvelope('ann', { concurrent_connections: 2 })
   await first.push('rule-1', 8001, { bandwidth_in_bps: 800 })
-  await first.on.stop()
+  await first.agent.stop()
   await first.server.close()
 
   const again = startTestAgent(t, { dir, server: first.server, plugins: [rateLimit, rules] })
@@ -118,27 +118,27 @@ t.test('limits hold after a restart without the server', async t => {
 })
 
 t.test('the meter of a removed rule is removed', async t => {
-  const { on, push, remove } = await begin(t)
+  const { agent, push, remove } = await agentFixture(t)
   for (let i = 0; i < 20; i++) {
     await push(`rule-${i}`, 8001, { concurrent_connections: 1 })
     await remove(`rule-${i}`)
   }
 
-  t.equal(on.engine.meters.size, 0)
+  t.equal(agent.engine.meters.size, 0)
 })
 
 t.test('waiting time is reported by rule and owner when it has increased', async t => {
-  const { on, push } = await begin(t)
+  const { agent, push } = await agentFixture(t)
   await push('rule-1', 8001, { bandwidth_in_bps: 8 })
-  const [owner = 0, own = 0] = on.engine.opened[0]?.meters ?? []
+  const [owner = 0, own = 0] = agent.engine.opened[0]?.meters ?? []
   const sent: unknown[] = []
   const stream = {
     signal: new AbortController().signal,
     send: (message: { name: string }, body: object) => message.name === Throttled.name && sent.push(body)
   }
   const call = {
-    clock: on.clock,
-    takeSample: on.engine.sample,
+    clock: agent.clock,
+    takeSample: agent.engine.sample,
     meters: {
       keyOf: (id: number) =>
         new Map([
@@ -148,12 +148,12 @@ t.test('waiting time is reported by rule and owner when it has increased', async
         ]).get(id)
     }
   }
-  rateLimit.connected(stream as never, call as never) // all that it touches
+  rateLimit.connected(stream as never, call as never) // the members that it uses
 
-  on.engine.setMeterCounters(own, { throttledMs: 1500 })
-  on.engine.setMeterCounters(owner, { throttledMs: 20 })
-  await on.clock.advance(5000)
-  await on.clock.advance(5000)
+  agent.engine.setMeterCounters(own, { throttledMs: 1500 })
+  agent.engine.setMeterCounters(owner, { throttledMs: 20 })
+  await agent.clock.advance(5000)
+  await agent.clock.advance(5000)
 
   t.strictSame(sent, [
     {

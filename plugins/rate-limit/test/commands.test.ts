@@ -19,7 +19,7 @@ t.test('limits of a rule and of an owner are set and removed from the command li
       print: { data: value => void printed.push(value), value() {}, line: text => void printed.push(text) }
     }
     const command = plugin.commands?.find(command => command.name === name)
-    await command?.run(call as CommandCall<Args>) // what these commands use of a call
+    await command?.run(call as CommandCall<Args>) // the members that these commands use
   }
   const pair = { client: 'edge', owner: 'ann' }
 

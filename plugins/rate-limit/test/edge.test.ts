@@ -17,7 +17,7 @@ function reader(t: Test, port: number) {
   const isOpen = (): Promise<boolean> =>
     new Promise(resolve => socket.once('data', () => resolve(true)).once('close', () => resolve(false)))
   /** Returns the milliseconds until this many more bytes have been received. */
-  async function ms(more: number): Promise<number> {
+  async function msFor(more: number): Promise<number> {
     const [begin, until] = [performance.now(), bytes + more]
     await new Promise<void>(resolve => {
       onProgress = () => {
@@ -27,7 +27,7 @@ function reader(t: Test, port: number) {
     })
     return performance.now() - begin
   }
-  return { socket, isOpen, ms }
+  return { socket, isOpen, msFor }
 }
 
 const MiB = 1024 * 1024
@@ -47,13 +47,13 @@ t.test('a limit slows open connections until it is removed; one connection too m
 
   const limits = ['--bandwidth-out-bps', String(8 * perSec), '--bandwidth-out-burst-bytes', '16384']
   t.match(await on.json('rule', 'set-limit', rule_id, ...limits), { rule_id, bandwidth_out_bps: 8 * perSec })
-  await live.ms(12 * MiB) // what was under way, in the buffers of the system
-  const slow = await live.ms(8 * MiB)
+  await live.msFor(12 * MiB) // bytes that were already in socket buffers
+  const slow = await live.msFor(8 * MiB)
   t.ok(slow > 1500, `8 MiB at 4 MiB/s took ${Math.round(slow)} ms`)
   t.ok(await reader(t, port).isOpen(), 'the cap on connections is gone')
 
   await on.json('rule', 'set-limit', rule_id)
-  const fast = await live.ms(40 * MiB)
+  const fast = await live.msFor(40 * MiB)
   t.ok(fast < 5000, `40 MiB without a cap took ${Math.round(fast)} ms`)
 })
 
@@ -77,14 +77,14 @@ t.test('an envelope limits all rules of an owner together, also later ones', asy
   t.notOk(await reader(t, ports[2] ?? 0).isOpen())
   t.match(await on.json('owner-limit', 'list', clientId), [{ owner_id: '_operator', rule_count: 3 }])
 
-  const refused = async () => {
+  const readRejected = async () => {
     const path = `/v1/rules/${rules[2]?.rule_id}/stats`
     return (await on.call<{ rejected: Record<string, number> }>('GET', path)).rejected
   }
-  let rejected = await refused()
+  let rejected = await readRejected()
   while (Object.keys(rejected).length === 0) {
     await new Promise(resolve => setTimeout(resolve, 200))
-    rejected = await refused()
+    rejected = await readRejected()
   }
   t.strictSame(rejected, { owner_concurrent_connections: 1 })
 

@@ -3,12 +3,7 @@ import type { Test } from 'tap'
 import { type Script, type ScriptedAgent, scriptedResponse } from '../../../kit/scripted-agent.ts'
 import type { Reply, TestServerOptions } from '../../../kit/test-server.ts'
 import type { RuleRecord } from '../../rules/exports.ts'
-import {
-  type Answered,
-  type RulesFixture,
-  answers as rulesAnswers,
-  rulesFixture
-} from '../../rules/test/fixture.ts'
+import { type ErrorReply, type RulesFixture, ruleResponses, rulesFixture } from '../../rules/test/fixture.ts'
 import { messages as rulesMessages } from '../../rules/wire.ts'
 import type { EnvelopeRow } from '../schema.ts'
 import { capability, EnvelopeRemove, EnvelopeSet, key, Limits, messages } from '../wire.ts'
@@ -19,7 +14,7 @@ export const supportingAgent: Partial<Script> = {
   capabilities: { [capability.id]: capability.since },
   messages: [...rulesMessages, ...messages],
   responses: [
-    ...rulesAnswers,
+    ...ruleResponses,
     scriptedResponse(EnvelopeSet, ({ owner_id, revision }) => ({ owner_id, revision })),
     scriptedResponse(EnvelopeRemove, ({ owner_id, revision }) => ({ owner_id, revision }))
   ]
@@ -31,12 +26,12 @@ export interface RateLimitFixture extends RulesFixture {
   readonly clientId: string
   readonly agent: ScriptedAgent
   readonly ann: { readonly authorization: string }
-  put(rule: string, body: object): Promise<Reply<RuleRecord & Answered>>
-  setEnvelope(body: object, owner?: string): Promise<Reply<EnvelopeRow & Answered>>
+  put(rule: string, body: object): Promise<Reply<RuleRecord & ErrorReply>>
+  setEnvelope(body: object, owner?: string): Promise<Reply<EnvelopeRow & ErrorReply>>
 }
 
-export async function rateLimitFixture(t: Test, plan: TestServerOptions = {}): Promise<RateLimitFixture> {
-  const on = await rulesFixture(t, { plugins, ...plan })
+export async function rateLimitFixture(t: Test, options: TestServerOptions = {}): Promise<RateLimitFixture> {
+  const on = await rulesFixture(t, { plugins, ...options })
   const clientId = await on.enroll()
   const agent = await on.connect(clientId, supportingAgent)
   const ann = await on.user('ann')
@@ -51,7 +46,7 @@ export async function rateLimitFixture(t: Test, plan: TestServerOptions = {}): P
   }
 }
 
-/** The limits of the rule as pushed to the agent last; null if it has none. */
+/** Returns the limits of the rule as last pushed to the agent; null if it has none. */
 export function pushedLimits(
   { agent, server }: Pick<RateLimitFixture, 'agent' | 'server'>,
   ruleId: string

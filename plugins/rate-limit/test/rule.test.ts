@@ -1,5 +1,6 @@
 // The limits of a rule: set at create, changed while it is open, refused if the agent does not support them.
 import t from 'tap'
+import { testServer } from '../../../kit/test-server.ts'
 import { RulePush } from '../../rules/wire.ts'
 import { pushedLimits, rateLimitFixture, refusal, supportingAgent } from './fixture.ts'
 
@@ -16,12 +17,12 @@ const all = {
 t.test('limits are stored as given, shown, and pushed to the client', async t => {
   const on = await rateLimitFixture(t)
 
-  const made = await on.push({ rate_limit: all })
+  const created = await on.push({ rate_limit: all })
 
-  t.match(made, { status: 201 })
-  t.strictSame(made.body['rate_limit'], all)
-  t.strictSame((await on.get(made.body.rule_id))['rate_limit'], all)
-  t.same(pushedLimits(on, made.body.rule_id), {
+  t.match(created, { status: 201 })
+  t.strictSame(created.body['rate_limit'], all)
+  t.strictSame((await on.get(created.body.rule_id))['rate_limit'], all)
+  t.same(pushedLimits(on, created.body.rule_id), {
     bytes_in: { per_sec: 1000, burst: 100 },
     bytes_out: { per_sec: 2000, burst: 200 },
     connections: 3,
@@ -97,7 +98,6 @@ t.test(
     await on.agent.close()
     await on.stop()
 
-    const { testServer } = await import('../../../kit/test-server.ts')
     const without = await testServer(t, {
       plugins: ['users', 'clients', 'rules'],
       dir: on.dir,

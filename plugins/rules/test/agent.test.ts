@@ -40,7 +40,7 @@ function testCall(result: AgentApplyResult = applied) {
       find: () => undefined,
       configure: (settings: object) => void seen.settings.push(settings)
     }
-  } as unknown as AgentCall // what this half touches of it
+  } as unknown as AgentCall // only the members that the plugin uses
   const receive = async (message: { readonly name: string }, bytes: Uint8Array) =>
     (await bindHandlers(agent.kinds.flatMap(objectHandlers), () => call)
       .find(({ name }) => name === message.name)
@@ -89,7 +89,7 @@ t.test('a rule that an older agent saved is not opened again by a push of the sa
   const { seen, call } = testCall()
   const own = { ...call, clock: fakeClock() }
   const objects = new ManagedObjects({ ...own, store, kinds: agent.kinds, call: () => own })
-  const bytes = codec.encode(RulePush, { ...push, revision: 0, retry: false }) // as it once was saved
+  const bytes = codec.encode(RulePush, { ...push, revision: 0, retry: false }) // as older agents saved it
   store.save({ kind: 'rule', id: 'r', revision: 2, bytes })
   await objects.restore()
   const [onPush] = bindHandlers(agent.kinds.flatMap(objectHandlers), () => ({ ...own, objects }))
@@ -144,7 +144,7 @@ t.test('a removal drops the rule, drained or cut as the server requests', async 
   t.same(answer && codec.decode(RuleRemove.response, answer.body), { rule_id: 'r', revision: 3 })
 })
 
-t.test('the times of Welcome configure the rules', async t => {
+t.test('drain and idle times in Welcome configure the rules', async t => {
   const { seen, call } = testCall()
   const bytes = codec.encode(Settings, { drain_timeout_secs: 30, tcp_idle_timeout_secs: 0 })
 

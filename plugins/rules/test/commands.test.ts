@@ -18,24 +18,24 @@ const pushOptions = [
 
 /** Runs a command against an API that records the requests. */
 async function run(name: string, args: object) {
-  const asked: unknown[] = []
+  const requests: unknown[] = []
   const printed: unknown[] = []
-  const remember = async (...request: unknown[]) => {
-    asked.push(request)
+  const record = async (...request: unknown[]) => {
+    requests.push(request)
     return []
   }
   const call = {
     args,
-    api: { get: remember, list: remember, send: remember },
+    api: { get: record, list: record, send: record },
     filled,
     print: { data: (value: unknown) => printed.push(value), line: (text: string) => printed.push(text) }
-  } as unknown as CommandCall<never> // what these commands touch of it
+  } as unknown as CommandCall<never> // only the members that these commands use
   await commands.find(command => command.name === name)?.run(call)
-  return { asked, printed }
+  return { requests, printed }
 }
 
 t.test('push sends the whole rule', async t => {
-  const { asked } = await run('rule push', {
+  const { requests } = await run('rule push', {
     client: 'edge',
     listen: '8080',
     target: ['10.0.0.1:80', '[::1]:81@5'],
@@ -43,7 +43,7 @@ t.test('push sends the whole rule', async t => {
     ack_timeout_secs: 9
   })
 
-  t.same(asked, [
+  t.same(requests, [
     [
       'POST',
       '/v1/rules?ack_timeout_secs=9',
@@ -60,23 +60,23 @@ t.test('push sends the whole rule', async t => {
   ])
 })
 
-t.test('push takes the options that plugins add to it', async t => {
-  const { asked } = await run('rule push', { client: 'edge', listen: '80', target: ['a:80'], pace: 7 })
+t.test('push accepts the options that plugins add to it', async t => {
+  const { requests } = await run('rule push', { client: 'edge', listen: '80', target: ['a:80'], pace: 7 })
 
-  t.match(asked, [['POST', '/v1/rules', { listen_port: 80, pace_secs: 7, pace: undefined }]])
+  t.match(requests, [['POST', '/v1/rules', { listen_port: 80, pace_secs: 7, pace: undefined }]])
 })
 
-t.test('push takes a range of ports', async t => {
-  const { asked } = await run('rule push', { client: 'edge', listen: '80-90', target: ['a:80'] })
+t.test('push accepts a range of ports', async t => {
+  const { requests } = await run('rule push', { client: 'edge', listen: '80-90', target: ['a:80'] })
 
-  t.match(asked, [['POST', '/v1/rules', { listen_port: 80, listen_port_end: 90 }]])
+  t.match(requests, [['POST', '/v1/rules', { listen_port: 80, listen_port_end: 90 }]])
 })
 
 t.test('an invalid port or target is reported', async t => {
   for (const listen of ['', 'http', '80-', '-80', '8080:80', '123456'])
     await t.rejects(
       run('rule push', { client: 'edge', listen, target: ['a:80'] }),
-      { message: /is no port and no range/ },
+      { message: /is neither a port nor a range/ },
       listen
     )
   for (const target of ['', 'a', 'a:', ':80', 'a:b', '::1:80', '[::1]', 'a:80@', 'a:80@x'])
@@ -84,13 +84,13 @@ t.test('an invalid port or target is reported', async t => {
 })
 
 t.test('the other commands send their requests', async t => {
-  t.same((await run('rule list', {})).asked, [['/v1/rules']])
-  t.same((await run('rule list', { client: 'a b', owner: 'ada' })).asked, [
+  t.same((await run('rule list', {})).requests, [['/v1/rules']])
+  t.same((await run('rule list', { client: 'a b', owner: 'ada' })).requests, [
     ['/v1/rules?client=a+b&owner=ada']
   ])
-  t.same((await run('rule show', { rule: 'x/y' })).asked, [['/v1/rules/x%2Fy']])
+  t.same((await run('rule show', { rule: 'x/y' })).requests, [['/v1/rules/x%2Fy']])
   const removed = await run('rule remove', { rule: 'x', ack_timeout_secs: 3 })
-  t.same(removed.asked, [['DELETE', '/v1/rules/x?ack_timeout_secs=3']])
+  t.same(removed.requests, [['DELETE', '/v1/rules/x?ack_timeout_secs=3']])
   t.same(removed.printed, ['rule x is removed'])
 })
 

@@ -3,11 +3,11 @@ import { RulePush } from '../wire.ts'
 import { inOrder, rule, rulesFixture, until } from './fixture.ts'
 
 t.test('a rule that the client accepts is active, and its record has every field', async t => {
-  const on = await rulesFixture(t)
-  const clientId = await on.enroll()
-  const agent = await on.connect(clientId)
+  const app = await rulesFixture(t)
+  const clientId = await app.enroll()
+  const agent = await app.connect(clientId)
 
-  const made = await on.push({ targets: [{ host: 'Web.Example.', port: 80 }], prefer_ipv6: true })
+  const made = await app.push({ targets: [{ host: 'Web.Example.', port: 80 }], prefer_ipv6: true })
 
   t.equal(made.status, 201)
   const { rule_id: id } = made.body
@@ -28,7 +28,7 @@ t.test('a rule that the client accepts is active, and its record has every field
     updated_at: '2026-01-15T12:00:00.000Z',
     state_changed_at: '2026-01-15T12:00:00.000Z'
   })
-  t.strictSame(await on.get(id), made.body)
+  t.strictSame(await app.get(id), made.body)
   t.match((await agent.until(RulePush.name)).body, {
     rule_id: id,
     revision: 1,
@@ -41,85 +41,88 @@ t.test('a rule that the client accepts is active, and its record has every field
     fields: {},
     retry: false
   })
-  t.match(on.log.find(({ event }) => event === 'rule.active')?.fields, { rule: id, client: clientId })
-  t.match(on.decisions.at(-1), { action: 'rule.create', resourceId: id, status: 201, outcome: 'allow' })
+  t.match(app.log.find(({ event }) => event === 'rule.active')?.fields, { rule: id, client: clientId })
+  t.match(app.decisions.at(-1), { action: 'rule.create', resourceId: id, status: 201, outcome: 'allow' })
 })
 
 t.test('nothing is stored for a client that is not connected', async t => {
-  const on = await rulesFixture(t)
-  const clientId = await on.enroll()
+  const app = await rulesFixture(t)
+  const clientId = await app.enroll()
 
-  const refused = await on.push({ client: clientId })
+  const refused = await app.push({ client: clientId })
 
   t.match(refused, { status: 422, body: { error: { code: 'client_not_connected' } } })
-  t.same((await on.call('GET', '/v1/rules')).body, [])
-  t.same(await on.held(clientId), [])
+  t.same((await app.call('GET', '/v1/rules')).body, [])
+  t.same(await app.objects(clientId), [])
 })
 
 t.test('a client is selected by id or by a unique name', async t => {
-  const on = await rulesFixture(t)
-  const ids = [await on.enroll('twin'), await on.enroll('twin')]
+  const app = await rulesFixture(t)
+  const ids = [await app.enroll('twin'), await app.enroll('twin')]
 
-  t.match(await on.push({ client: 'nobody' }), { status: 404, body: { error: { code: 'client_not_found' } } })
-  t.match(await on.push({ client: '01ARZ3NDEKTSV4RRFFQ69G5FAV' }), {
+  t.match(await app.push({ client: 'nobody' }), {
     status: 404,
     body: { error: { code: 'client_not_found' } }
   })
-  t.match(await on.push({ client: 'twin' }), {
+  t.match(await app.push({ client: '01ARZ3NDEKTSV4RRFFQ69G5FAV' }), {
+    status: 404,
+    body: { error: { code: 'client_not_found' } }
+  })
+  t.match(await app.push({ client: 'twin' }), {
     status: 409,
     body: { error: { code: 'client_name_ambiguous', details: { client_ids: ids } } }
   })
-  await on.connect(ids[1]!)
-  t.match(await on.push({ client: ids[1] }), { status: 201, body: { client_id: ids[1] } })
+  await app.connect(ids[1]!)
+  t.match(await app.push({ client: ids[1] }), { status: 201, body: { client_id: ids[1] } })
 })
 
 t.test('a superadmin names the owner, who must exist', async t => {
-  const on = await rulesFixture(t)
-  await on.connect(await on.enroll())
-  await on.user('ada')
+  const app = await rulesFixture(t)
+  await app.connect(await app.enroll())
+  await app.user('ada')
 
-  t.match(await on.push({ owner: 'ghost' }), { status: 404, body: { error: { code: 'user_not_found' } } })
-  t.match(await on.push({ owner: 'ada' }), { status: 201, body: { owner: 'ada' } })
-  t.match(await on.push({ owner: '_operator', listen_port: 8081 }), { status: 201 })
+  t.match(await app.push({ owner: 'ghost' }), { status: 404, body: { error: { code: 'user_not_found' } } })
+  t.match(await app.push({ owner: 'ada' }), { status: 201, body: { owner: 'ada' } })
+  t.match(await app.push({ owner: '_operator', listen_port: 8081 }), { status: 201 })
 })
 
-t.test('a port is reserved by pending, active and failed rules, and the holder is named', async t => {
-  const on = await rulesFixture(t)
-  const clientId = await on.enroll()
-  await on.connect(clientId, { react: inOrder('take', { refuse: 'port_in_use' }, 'never') })
-  const active = await on.push({ listen_port: 1 })
-  const failed = await on.push({ listen_port: 2 })
-  const pending = on.push({ listen_port: 3 })
+t.test('a port is reserved by pending, active and failed rules, and the error names the rule', async t => {
+  const app = await rulesFixture(t)
+  const clientId = await app.enroll()
+  await app.connect(clientId, { react: inOrder('accept', { refuse: 'port_in_use' }, 'never') })
+  const active = await app.push({ listen_port: 1 })
+  const failed = await app.push({ listen_port: 2 })
+  const pending = app.push({ listen_port: 3 })
   await until(
-    () => on.held(clientId),
+    () => app.objects(clientId),
     rows => rows.length === 2
   )
-  const revision = (await on.held(clientId)).at(-1)?.revision
+  const revision = (await app.objects(clientId)).at(-1)?.revision
 
   for (const [listen_port, holder] of [
     [1, active.body.rule_id],
     [2, failed.body.error.details['rule_id']],
-    [3, (await on.held(clientId)).at(-1)?.id]
+    [3, (await app.objects(clientId)).at(-1)?.id]
   ])
-    t.match(await on.push({ listen_port }), {
+    t.match(await app.push({ listen_port }), {
       status: 409,
       body: { error: { code: 'port_in_use', details: { rule_id: holder } } }
     })
 
-  t.equal((await on.call<unknown[]>('GET', '/v1/rules')).body.length, 3, 'nothing more is stored')
-  t.equal((await on.held(clientId)).at(-1)?.revision, revision)
-  await on.clock.advance(5000)
+  t.equal((await app.call<unknown[]>('GET', '/v1/rules')).body.length, 3, 'nothing more is stored')
+  t.equal((await app.objects(clientId)).at(-1)?.revision, revision)
+  await app.clock.advance(5000)
   t.match(await pending, { status: 504 })
 })
 
 t.test('of two concurrent creates for one port, one is stored', async t => {
-  const on = await rulesFixture(t)
-  await on.connect(await on.enroll())
+  const app = await rulesFixture(t)
+  await app.connect(await app.enroll())
 
-  const both = await Promise.all([on.push(), on.push()])
+  const both = await Promise.all([app.push(), app.push()])
 
   t.same(both.map(({ status }) => status).sort(), [201, 409])
-  t.equal((await on.call<unknown[]>('GET', '/v1/rules')).body.length, 1)
+  t.equal((await app.call<unknown[]>('GET', '/v1/rules')).body.length, 1)
 })
 
 t.test('a refusal by the client fails the rule for good', async t => {
@@ -127,28 +130,28 @@ t.test('a refusal by the client fails the rule for good', async t => {
     ['port_in_use', 409, 'port_in_use'],
     ['denied_by_agent', 422, 'activation_failed']
   ] as const) {
-    const on = await rulesFixture(t)
-    const clientId = await on.enroll()
-    const first = await on.connect(clientId, { react: () => ({ refuse, message: 'no luck' }) })
+    const app = await rulesFixture(t)
+    const clientId = await app.enroll()
+    const first = await app.connect(clientId, { react: () => ({ refuse, message: 'no luck' }) })
 
-    const made = await on.push()
+    const made = await app.push()
 
     const id = made.body.error.details['rule_id']!
     t.match(made, { status, body: { error: { code, message: 'no luck' } } })
-    t.match(await on.get(id), { state: 'failed', state_reason: refuse })
-    t.match(on.decisions.at(-1), { resourceId: id, status, reason: code, outcome: 'allow' })
-    t.match(on.log.find(({ event }) => event === 'rule.failed')?.fields, {
+    t.match(await app.get(id), { state: 'failed', state_reason: refuse })
+    t.match(app.decisions.at(-1), { resourceId: id, status, reason: code, outcome: 'allow' })
+    t.match(app.log.find(({ event }) => event === 'rule.failed')?.fields, {
       rule: id,
       client: clientId,
       code: refuse
     })
     await first.close()
-    const second = await on.connect(clientId)
-    await on.push({ listen_port: 9 })
+    const second = await app.connect(clientId)
+    await app.push({ listen_port: 9 })
     t.same(
       second.received.filter(({ name }) => name === RulePush.name).map(({ body }) => body['listen_from']),
       [9],
-      'it is not tried again'
+      'it is not retried'
     )
   }
 })
@@ -158,34 +161,34 @@ t.test('without an answer in time the rule stays pending until a late answer', a
     ['', 5_000],
     ['?ack_timeout_secs=2', 2_000]
   ] as const) {
-    const on = await rulesFixture(t)
+    const app = await rulesFixture(t)
     const late = Promise.withResolvers<void>()
-    const agent = await on.connect(await on.enroll(), { react: () => late.promise })
-    const making = on.push({}, query)
+    const agent = await app.connect(await app.enroll(), { react: () => late.promise })
+    const making = app.push({}, query)
     await agent.until(RulePush.name)
-    await on.clock.advance(ms - 1)
-    t.equal(on.decisions.at(-1)?.status, null, 'changed, the answer is awaited')
+    await app.clock.advance(ms - 1)
+    t.equal(app.decisions.at(-1)?.status, null, 'changed, but not answered yet')
 
-    await on.clock.advance(1)
+    await app.clock.advance(1)
 
     const made = await making
     const id = made.body.error.details['rule_id']!
     t.match(made, { status: 504, body: { error: { code: 'ack_timeout' } } })
-    t.match(await on.get(id), { state: 'pending', state_reason: null })
-    t.match(on.decisions.at(-1), { status: 504, reason: 'ack_timeout' })
+    t.match(await app.get(id), { state: 'pending', state_reason: null })
+    t.match(app.decisions.at(-1), { status: 504, reason: 'ack_timeout' })
     late.resolve()
     await until(
-      () => on.get(id),
+      () => app.get(id),
       ({ state }) => state === 'active'
     )
   }
 })
 
 t.test('a stream that ends before the answer is a time-out at once', async t => {
-  const on = await rulesFixture(t)
-  const clientId = await on.enroll()
-  const agent = await on.connect(clientId, { react: () => 'never' })
-  const making = on.push()
+  const app = await rulesFixture(t)
+  const clientId = await app.enroll()
+  const agent = await app.connect(clientId, { react: () => 'never' })
+  const making = app.push()
   await agent.until(RulePush.name)
 
   await agent.close()
@@ -193,24 +196,24 @@ t.test('a stream that ends before the answer is a time-out at once', async t => 
   const made = await making
   t.match(made, { status: 504, body: { error: { code: 'ack_timeout' } } })
   const id = made.body.error.details['rule_id']!
-  t.match(await on.get(id), { state: 'pending' })
-  await on.connect(clientId)
+  t.match(await app.get(id), { state: 'pending' })
+  await app.connect(clientId)
   await until(
-    () => on.get(id),
+    () => app.get(id),
     ({ state }) => state === 'active'
   )
 })
 
 t.test('the rules of a client and of an owner on it are limited', async t => {
-  const on = await rulesFixture(t, { keys: { max_rules_per_client: 3, max_rules_per_owner_per_client: 2 } })
-  await on.connect(await on.enroll())
-  await on.user('ada')
-  await on.push({ listen_port: 1 })
-  await on.push({ listen_port: 2 })
+  const app = await rulesFixture(t, { keys: { max_rules_per_client: 3, max_rules_per_owner_per_client: 2 } })
+  await app.connect(await app.enroll())
+  await app.user('ada')
+  await app.push({ listen_port: 1 })
+  await app.push({ listen_port: 2 })
 
-  const third = await on.push({ listen_port: 3 })
-  const ofAda = await on.push({ listen_port: 3, owner: 'ada' })
-  const fourth = await on.push({ listen_port: 4, owner: 'ada' })
+  const third = await app.push({ listen_port: 3 })
+  const ofAda = await app.push({ listen_port: 3, owner: 'ada' })
+  const fourth = await app.push({ listen_port: 4, owner: 'ada' })
 
   t.match(third, { status: 422, body: { error: { code: 'limit_reached', details: { limit: 2 } } } })
   t.equal(ofAda.status, 201)
@@ -218,61 +221,61 @@ t.test('the rules of a client and of an owner on it are limited', async t => {
 })
 
 t.test('a shape that no plugin supports is refused', async t => {
-  const on = await rulesFixture(t)
-  await on.connect(await on.enroll())
+  const app = await rulesFixture(t)
+  await app.connect(await app.enroll())
   const targets = [
     { host: 'a.example', port: 80 },
     { host: 'b.example', port: 80 }
   ]
 
   for (const body of [{ protocol: 'UDP' }, { targets }])
-    t.match(await on.push(body), { status: 422, body: { error: { code: 'rule_shape_not_loaded' } } })
-  t.same((await on.call('GET', '/v1/rules')).body, [])
+    t.match(await app.push(body), { status: 422, body: { error: { code: 'rule_shape_not_loaded' } } })
+  t.same((await app.call('GET', '/v1/rules')).body, [])
 })
 
-t.test('a repeated key shows the same rule, also after a time-out', async t => {
-  const on = await rulesFixture(t)
+t.test('a repeated idempotency key shows the same rule, also after a time-out', async t => {
+  const app = await rulesFixture(t)
   const late = Promise.withResolvers<void>()
-  const agent = await on.connect(await on.enroll(), { react: inOrder(late.promise, 'take') })
-  const again = () => on.call('POST', '/v1/rules', rule, { 'idempotency-key': 'k' })
-  const first = again()
+  const agent = await app.connect(await app.enroll(), { react: inOrder(late.promise, 'accept') })
+  const pushKeyed = () => app.call('POST', '/v1/rules', rule, { 'idempotency-key': 'k' })
+  const first = pushKeyed()
   await agent.until(RulePush.name)
-  await on.clock.advance(5000)
+  await app.clock.advance(5000)
   t.match(await first, { status: 504 })
 
-  const second = await again()
+  const second = await pushKeyed()
   late.resolve()
   const id = (second.body as unknown as { rule_id: string }).rule_id
   await until(
-    () => on.get(id),
+    () => app.get(id),
     ({ state }) => state === 'active'
   )
 
   t.match(second, { status: 201, body: { state: 'pending' } })
-  t.equal((await on.call<unknown[]>('GET', '/v1/rules')).body.length, 1)
+  t.equal((await app.call<unknown[]>('GET', '/v1/rules')).body.length, 1)
 })
 
-t.test('only superadmins create', async t => {
-  const on = await rulesFixture(t)
-  const ada = await on.user('ada')
+t.test('without a plugin that admits others, only superadmins create rules', async t => {
+  const app = await rulesFixture(t)
+  const ada = await app.user('ada')
 
-  t.match(await on.call('POST', '/v1/rules', rule, ada), {
+  t.match(await app.call('POST', '/v1/rules', rule, ada), {
     status: 403,
     body: { error: { code: 'role_required' } }
   })
 })
 
 t.test('a client that is renamed before it answers is shown under its new name', async t => {
-  const on = await rulesFixture(t)
-  const clientId = await on.enroll()
-  const gate = Promise.withResolvers<void>()
-  const agent = await on.connect(clientId, { react: () => gate.promise })
+  const app = await rulesFixture(t)
+  const clientId = await app.enroll()
+  const late = Promise.withResolvers<void>()
+  const agent = await app.connect(clientId, { react: () => late.promise })
 
-  const made = on.push()
+  const made = app.push()
   const { body: pushed } = await agent.until(RulePush.name)
-  t.equal((await on.call('PATCH', `/v1/clients/${clientId}/name`, { client_name: 'paris' })).status, 200)
-  t.match(await on.get(String(pushed['rule_id'])), { client_name: 'paris', state: 'pending' })
-  gate.resolve()
+  t.equal((await app.call('PATCH', `/v1/clients/${clientId}/name`, { client_name: 'paris' })).status, 200)
+  t.match(await app.get(String(pushed['rule_id'])), { client_name: 'paris', state: 'pending' })
+  late.resolve()
 
   t.match(await made, { status: 201, body: { client_id: clientId, client_name: 'paris', state: 'active' } })
 })

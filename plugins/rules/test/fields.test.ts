@@ -25,61 +25,61 @@ const withNote: readonly (string | Plugin)[] = ['users', 'clients', 'rules', not
 const capableAgent = { capabilities: { 'rule.note_idle': '1.0.0' }, messages: [...messages, Idle] }
 
 t.test('a field is checked, stored, shown, listed, and sent to the client', async t => {
-  const on = await rulesFixture(t, { plugins: withNote })
-  const agent = await on.connect(await on.enroll(), capableAgent)
+  const app = await rulesFixture(t, { plugins: withNote })
+  const agent = await app.connect(await app.enroll(), capableAgent)
 
-  const made = await on.push({ note_idle_secs: 90 })
-  const plain = await on.push({ listen_port: 1, note_idle_secs: null })
+  const made = await app.push({ note_idle_secs: 90 })
+  const plain = await app.push({ listen_port: 1, note_idle_secs: null })
 
   t.match(made, { status: 201, body: { note_idle_secs: 90 } })
   t.equal(plain.body['note_idle_secs'], null)
-  t.match((await on.call('GET', '/v1/rules')).body, [{ note_idle_secs: 90 }, { note_idle_secs: null }])
-  t.same((await on.call('GET', '/v1/notes')).body, [{ rule_id: made.body.rule_id, note_idle_secs: 90 }])
+  t.match((await app.call('GET', '/v1/rules')).body, [{ note_idle_secs: 90 }, { note_idle_secs: null }])
+  t.same((await app.call('GET', '/v1/notes')).body, [{ rule_id: made.body.rule_id, note_idle_secs: 90 }])
   const { fields } = (await agent.until(RulePush.name)).body as { fields: Record<string, Uint8Array> }
   t.same(Object.keys(fields), ['note_idle_secs'])
-  t.same(on.server.depsOf('rules').codec.decode(Idle, fields['note_idle_secs']!), { secs: 90 })
+  t.same(app.server.depsOf('rules').codec.decode(Idle, fields['note_idle_secs']!), { secs: 90 })
 })
 
 t.test('a field that its owner refuses is refused, and nothing is stored', async t => {
-  const on = await rulesFixture(t, { plugins: [...withNote, udp] })
-  await on.connect(await on.enroll(), capableAgent)
+  const app = await rulesFixture(t, { plugins: [...withNote, udp] })
+  await app.connect(await app.enroll(), capableAgent)
 
-  t.match(await on.push({ note_idle_secs: 0 }), {
+  t.match(await app.push({ note_idle_secs: 0 }), {
     status: 400,
     body: { error: { code: 'validation.schema', details: { field: '/note_idle_secs' } } }
   })
-  t.match(await on.push({ note_idle_secs: 5, protocol: 'udp', client: 'nobody' }), {
+  t.match(await app.push({ note_idle_secs: 5, protocol: 'udp', client: 'nobody' }), {
     status: 400,
     body: { error: { code: 'validation.note_idle_on_udp' } }
   })
-  t.same((await on.call('GET', '/v1/rules')).body, [])
+  t.same((await app.call('GET', '/v1/rules')).body, [])
 })
 
 t.test('a field or a shape that the client does not support is refused before it is stored', async t => {
-  const on = await rulesFixture(t, { plugins: [...withNote, udp] })
-  await on.connect(await on.enroll('old'), { version: '0.3.0', capabilities: null })
-  await on.connect(await on.enroll('young'), { capabilities: { 'rule.note_idle': '0.9.0' } })
+  const app = await rulesFixture(t, { plugins: [...withNote, udp] })
+  await app.connect(await app.enroll('old'), { version: '0.3.0', capabilities: null })
+  await app.connect(await app.enroll('outdated'), { capabilities: { 'rule.note_idle': '0.9.0' } })
 
-  for (const client of ['old', 'young'])
+  for (const client of ['old', 'outdated'])
     for (const [body, details] of [
       [{ note_idle_secs: 5 }, { field: 'note_idle_secs' }],
       [{ protocol: 'udp' }, {}]
     ])
-      t.match(await on.push({ client, ...body }), {
+      t.match(await app.push({ client, ...body }), {
         status: 422,
         body: { error: { code: 'rule_field_unsupported_by_client', details } }
       })
-  t.same((await on.call('GET', '/v1/rules')).body, [])
+  t.same((await app.call('GET', '/v1/rules')).body, [])
 })
 
-t.test('a claimed shape is sent to a client that supports it', async t => {
-  const on = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', udp] })
-  await on.connect(await on.enroll('by-version'), { version: '0.4.0', capabilities: null })
-  await on.connect(await on.enroll('by-name'), { capabilities: { 'rule.udp': '1.0.0' } })
+t.test('a rule with a supported shape is sent to a client that supports it', async t => {
+  const app = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', udp] })
+  await app.connect(await app.enroll('by-version'), { version: '0.4.0', capabilities: null })
+  await app.connect(await app.enroll('by-capability'), { capabilities: { 'rule.udp': '1.0.0' } })
 
-  for (const client of ['by-version', 'by-name'])
-    t.match(await on.push({ client, protocol: 'Udp' }), { status: 201, body: { protocol: 'udp' } })
-  t.equal((await on.push({ client: 'by-name' })).status, 201, 'TCP and UDP share a number')
+  for (const client of ['by-version', 'by-capability'])
+    t.match(await app.push({ client, protocol: 'Udp' }), { status: 201, body: { protocol: 'udp' } })
+  t.equal((await app.push({ client: 'by-capability' })).status, 201, 'TCP and UDP may use the same port')
 })
 
 t.test('a rule whose field lost its plugin fails and is cut, and returns with the plugin', async t => {
@@ -95,9 +95,9 @@ t.test('a rule whose field lost its plugin fails and is cut, and returns with th
     await first.stop()
 
     await (await rulesFixture(t, { dir: first.dir })).stop()
-    const without = await rulesFixture(t, { dir: first.dir }) // a second start says no more than the first
+    const without = await rulesFixture(t, { dir: first.dir }) // a second start changes nothing
     t.match(await without.get(id), { state: 'failed', state_reason: reason })
-    t.same(await without.held(clientId), [{ id, revision: 2, removal: 'cut' }])
+    t.same(await without.objects(clientId), [{ id, revision: 2, removal: 'cut' }])
     const inventory = [{ kind: 'rule', id, revision: 1 }]
     const agent = await without.connect(clientId, { ...script, inventory })
     t.match((await agent.until(RuleRemove.name)).body, { rule_id: id, removal: 'cut' })
@@ -127,19 +127,19 @@ t.test('a draining rule keeps draining without the plugin of its field', async t
   const without = await rulesFixture(t, { dir: first.dir })
 
   t.match(await without.get(id), { state: 'draining' })
-  t.match(await without.held(clientId), [{ id, removal: 'drain' }])
+  t.match(await without.objects(clientId), [{ id, removal: 'drain' }])
 })
 
-t.test('rules of a client that was deleted while the plugin was off are removed', async t => {
+t.test('rules of a client that was deleted while the plugin was disabled are removed', async t => {
   const first = await rulesFixture(t, { plugins: withNote })
   const clientId = await first.enroll()
   await first.connect(clientId, capableAgent)
   await first.push({ note_idle_secs: 90 })
   await first.stop()
-  const off = await rulesFixture(t, { dir: first.dir, plugins: ['clients'] })
-  await off.call('POST', `/v1/clients/${clientId}/revoke`)
-  await off.call('DELETE', `/v1/clients/${clientId}`)
-  await off.stop()
+  const without = await rulesFixture(t, { dir: first.dir, plugins: ['clients'] })
+  await without.call('POST', `/v1/clients/${clientId}/revoke`)
+  await without.call('DELETE', `/v1/clients/${clientId}`)
+  await without.stop()
 
   const again = await rulesFixture(t, { dir: first.dir, plugins: ['users', 'clients', 'rules'] })
 
@@ -157,35 +157,35 @@ t.test('a rule that failed at create is not revived by a change of plugins', asy
   const again = await rulesFixture(t, { dir: first.dir, plugins: withNote })
 
   t.match(await again.get(id), { state: 'failed', state_reason: 'port_in_use' })
-  t.same(await again.held(clientId), [])
+  t.same(await again.objects(clientId), [])
 })
 
 t.test('a downgraded agent loses the rules that it does not support, until it is upgraded', async t => {
-  const on = await rulesFixture(t, { plugins: withNote })
-  const clientId = await on.enroll()
-  const first = await on.connect(clientId, capableAgent)
-  const { rule_id: id } = (await on.push({ note_idle_secs: 90 })).body
+  const app = await rulesFixture(t, { plugins: withNote })
+  const clientId = await app.enroll()
+  const first = await app.connect(clientId, capableAgent)
+  const { rule_id: id } = (await app.push({ note_idle_secs: 90 })).body
   const inventory = [{ kind: 'rule', id, revision: 1 }]
   await first.close()
 
-  const older = await on.connect(clientId, { inventory, capabilities: {} })
+  const older = await app.connect(clientId, { inventory, capabilities: {} })
   t.match((await older.until(RuleRemove.name)).body, { rule_id: id, removal: 'cut' })
   await until(
-    () => on.get(id),
+    () => app.get(id),
     ({ state_reason }) => state_reason === 'rule_field_unsupported_by_client'
   )
-  t.match(on.log.find(({ event }) => event === 'rule.unsupported')?.fields, { rule: id, client: clientId })
+  t.match(app.log.find(({ event }) => event === 'rule.unsupported')?.fields, { rule: id, client: clientId })
   t.notOk(older.received.some(({ name }) => name === RulePush.name))
   await older.close()
 
-  await on.connect(clientId, capableAgent)
+  await app.connect(clientId, capableAgent)
   await until(
-    () => on.get(id),
+    () => app.get(id),
     ({ state }) => state === 'active'
   )
 })
 
-/** A field whose owner fails at the step that a test selects. */
+/** Returns a plugin with the field `mood`, which fails at the step that a test selects. */
 function failingField() {
   const mood: { fails: 'load' | 'encode' | 'nowhere'; values: Map<string, number> } = {
     fails: 'nowhere',
@@ -203,11 +203,11 @@ function failingField() {
       mood.values.set(id, value)
     },
     async load(ids) {
-      if (mood.fails === 'load') throw new Error('no mood today')
+      if (mood.fails === 'load') throw new Error('cannot load')
       return new Map([...mood.values].filter(([id]) => ids.includes(id)))
     },
     encode(secs) {
-      if (mood.fails === 'encode') throw new Error('no words today')
+      if (mood.fails === 'encode') throw new Error('cannot encode')
       return { secs }
     }
   })
@@ -225,34 +225,34 @@ function failingField() {
 t.test('a rule whose field cannot be encoded fails alone and blocks no other', async t => {
   for (const fails of ['load', 'encode'] as const) {
     const { mood, owner } = failingField()
-    const on = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', owner] })
-    const clientId = await on.enroll()
-    const first = await on.connect(clientId, capableAgent)
-    const { rule_id: id } = (await on.push({ mood: 1 })).body
-    const plain = (await on.push({ listen_port: 1 })).body.rule_id
+    const app = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', owner] })
+    const clientId = await app.enroll()
+    const first = await app.connect(clientId, capableAgent)
+    const { rule_id: id } = (await app.push({ mood: 1 })).body
+    const plain = (await app.push({ listen_port: 1 })).body.rule_id
     await first.close()
     mood.fails = fails
 
-    const agent = await on.connect(clientId, capableAgent)
+    const agent = await app.connect(clientId, capableAgent)
 
     t.match((await agent.until(RulePush.name)).body, { rule_id: plain })
-    const failed = on.push({ listen_port: 2, mood: 2 })
+    const failed = app.push({ listen_port: 2, mood: 2 })
     t.match(await failed, {
       status: 422,
       body: { error: { code: 'activation_failed', details: { reason: 'internal' } } }
     })
-    t.equal((await on.push({ listen_port: 3 })).status, 201)
-    const { store } = on.server.depsOf('rules')
+    t.equal((await app.push({ listen_port: 3 })).status, 201)
+    const { store } = app.server.depsOf('rules')
     t.match(await store.read(em => em.findOne(Rule, { id })), { state: 'failed', stateReason: 'internal' })
-    const failures = on.log.filter(({ event, fields }) => event === 'rule.failed' && fields['rule'] === id)
-    t.match(failures, [{ fields: { client: clientId, code: 'internal', error: /no (mood|words) today/ } }])
+    const failures = app.log.filter(({ event, fields }) => event === 'rule.failed' && fields['rule'] === id)
+    t.match(failures, [{ fields: { client: clientId, code: 'internal', error: /cannot (load|encode)/ } }])
     t.equal(failures.length, 1)
     await agent.close()
 
     mood.fails = 'nowhere'
-    await on.connect(clientId, capableAgent)
+    await app.connect(clientId, capableAgent)
     await until(
-      () => on.get(id),
+      () => app.get(id),
       ({ state }) => state === 'active'
     )
   }
@@ -263,26 +263,26 @@ t.test(
   async t => {
     const { mood, owner } = failingField()
     const plugins = ['users', 'clients', 'rules', owner]
-    const on = await rulesFixture(t, { plugins })
-    const clientId = await on.enroll()
-    const first = await on.connect(clientId, capableAgent)
-    const { rule_id: id } = (await on.push({ mood: 1 })).body
+    const app = await rulesFixture(t, { plugins })
+    const clientId = await app.enroll()
+    const first = await app.connect(clientId, capableAgent)
+    const { rule_id: id } = (await app.push({ mood: 1 })).body
     await first.close()
     mood.values.clear()
 
     const inventory = [{ kind: 'rule', id, revision: 1 }]
-    const agent = await on.connect(clientId, { ...capableAgent, inventory, digest: 'another' })
+    const agent = await app.connect(clientId, { ...capableAgent, inventory, digest: 'another' })
 
     t.match((await agent.until(RuleRemove.name)).body, { rule_id: id, removal: 'cut' })
     await until(
-      () => on.get(id),
+      () => app.get(id),
       ({ state_reason }) => state_reason === 'field_not_loaded'
     )
     t.notOk(agent.received.some(({ name }) => name === RulePush.name))
-    await on.stop()
+    await app.stop()
 
     mood.values.set(id, 1)
-    const again = await rulesFixture(t, { dir: on.dir, plugins })
+    const again = await rulesFixture(t, { dir: app.dir, plugins })
     await again.connect(clientId, capableAgent)
     await until(
       () => again.get(id),

@@ -22,7 +22,7 @@ export type Deps = Kernel & { readonly rules: RulesService }
 
 export const rule = { client: 'edge', listen_port: 8080, targets: [{ host: '10.0.0.1', port: 80 }] }
 
-export interface Answered {
+export interface ErrorReply {
   readonly error: {
     readonly code: string
     readonly message: string
@@ -31,25 +31,25 @@ export interface Answered {
 }
 
 export interface RulesFixture extends TestServer {
-  /** Enrolls a client that is not connected; its id. */
+  /** Enrolls a client that is not connected, and returns its id. */
   enroll(name?: string): Promise<string>
   /** Connects the client's agent, which accepts every request unless `react` is set. */
   connect(clientId: string, script?: Partial<Script>): Promise<ScriptedAgent>
-  push(body?: object, query?: string): Promise<Reply<RuleRecord & Answered>>
+  push(body?: object, query?: string): Promise<Reply<RuleRecord & ErrorReply>>
   get(id: string): Promise<RuleRecord>
   /** The desired objects of the client, from the kernel's table. */
-  held(clientId: string): Promise<{ id: string; revision: number; removal: 'drain' | 'cut' | null }[]>
-  /** Creates a user with a token, after the onboarding; its Authorization header. */
+  objects(clientId: string): Promise<{ id: string; revision: number; removal: 'drain' | 'cut' | null }[]>
+  /** Creates a user with a token, after the onboarding, and returns its headers. */
   user(userId: string): Promise<{ authorization: string }>
 }
 
-export async function rulesFixture(t: Test, plan: TestServerOptions = {}): Promise<RulesFixture> {
-  const home = await testServer(t, { plugins: ['users', 'clients', 'rules'], ...plan })
-  const { store, control } = home.server.depsOf('clients')
-  const { clock } = home
+export async function rulesFixture(t: Test, options: TestServerOptions = {}): Promise<RulesFixture> {
+  const app = await testServer(t, { plugins: ['users', 'clients', 'rules'], ...options })
+  const { store, control } = app.server.depsOf('clients')
+  const { clock } = app
 
   return {
-    ...home,
+    ...app,
     async enroll(name = 'edge') {
       const id = newId(clock.now())
       const row = { id, name, tokenHash: hashOf(id), revision: 0, enrolledAt: clock.now() }
@@ -62,12 +62,12 @@ export async function rulesFixture(t: Test, plan: TestServerOptions = {}): Promi
         fingerprint: control.fingerprint,
         token: clientId,
         messages,
-        responses: answers,
+        responses: ruleResponses,
         ...script
       }),
-    push: (body = {}, query = '') => home.call('POST', `/v1/rules${query}`, { ...rule, ...body }),
-    get: async id => (await home.call<RuleRecord>('GET', `/v1/rules/${id}`)).body,
-    held: clientId =>
+    push: (body = {}, query = '') => app.call('POST', `/v1/rules${query}`, { ...rule, ...body }),
+    get: async id => (await app.call<RuleRecord>('GET', `/v1/rules/${id}`)).body,
+    objects: clientId =>
       store.read(async em => {
         const rows = await em.find(ManagedObjectRow, { clientId }, { orderBy: { revision: 'asc' } })
         return rows.map(({ id, revision, removal }) => ({ id, revision, removal: removal ?? null }))
@@ -75,10 +75,10 @@ export async function rulesFixture(t: Test, plan: TestServerOptions = {}): Promi
     async user(userId) {
       const token = `svct_${userId}`
       const now = clock.now()
-      const made = { disabled: false, createdAt: now }
+      const common = { disabled: false, createdAt: now }
       await store.change(async em => {
-        await em.upsert(User, { id: 'root', displayName: 'root', role: 'superadmin', ...made })
-        await em.insert(User, { id: userId, displayName: userId, role: 'user', ...made })
+        await em.upsert(User, { id: 'root', displayName: 'root', role: 'superadmin', ...common })
+        await em.insert(User, { id: userId, displayName: userId, role: 'user', ...common })
         const credential = { userId, label: '', tokenHash: hashOf(token), createdAt: now }
         await em.insert(Credential, { id: newId(now), ...credential })
       })
@@ -87,33 +87,33 @@ export async function rulesFixture(t: Test, plan: TestServerOptions = {}): Promi
   }
 }
 
-export const answers = [
+export const ruleResponses = [
   scriptedResponse(RulePush, ({ rule_id, revision }) => ({ rule_id, revision })),
   scriptedResponse(RuleRemove, ({ rule_id, revision }) => ({ rule_id, revision }))
 ]
 
 export const inventoryRowOf = (
-  asked: ReceivedMessage,
+  push: ReceivedMessage,
   state: InventoryRow['state'] = 'applied'
 ): InventoryRow => ({
   kind: 'rule',
-  id: String(asked.body['rule_id']),
-  revision: Number(asked.body['revision']),
+  id: String(push.body['rule_id']),
+  revision: Number(push.body['revision']),
   ...(state && { state })
 })
 
 /** Returns the reactions one after another; the last one repeats. */
 export function inOrder(...reactions: readonly Reaction[]): () => Reaction {
   let next = 0
-  return () => reactions[Math.min(next++, reactions.length - 1)] ?? 'take'
+  return () => reactions[Math.min(next++, reactions.length - 1)] ?? 'accept'
 }
 
-/** Polls until `fits` accepts the value. */
-export async function until<T>(look: () => Promise<T>, fits: (seen: T) => boolean): Promise<T> {
+/** Reads a value until `isExpected` accepts it. */
+export async function until<T>(read: () => Promise<T>, isExpected: (value: T) => boolean): Promise<T> {
   for (let tries = 0; ; tries++) {
-    const seen = await look()
-    if (fits(seen)) return seen
-    if (tries > 2000) throw new Error(`never came: ${JSON.stringify(seen)}`)
+    const value = await read()
+    if (isExpected(value)) return value
+    if (tries > 2000) throw new Error(`unexpected after 2000 tries: ${JSON.stringify(value)}`)
     await new Promise(resolve => setImmediate(resolve))
   }
 }

@@ -12,21 +12,21 @@ t.test('a listener receives each state change of a rule once, with the reason of
     needs: { rules: '^1.0.0' },
     fills: [stateSlot.fill(async rule => void changes.push(rule))]
   })
-  const on = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', listener] })
-  const clientId = await on.enroll()
+  const app = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', listener] })
+  const clientId = await app.enroll()
   const refusing = ({ body }: { body: Readonly<Record<string, unknown>> }) =>
-    body['listen_from'] === 81 ? ({ refuse: 'port_in_use' } as const) : 'take'
-  await on.connect(clientId, { react: refusing })
+    body['listen_from'] === 81 ? ({ refuse: 'port_in_use' } as const) : 'accept'
+  await app.connect(clientId, { react: refusing })
 
-  const { body } = await on.push()
-  await on.call('DELETE', `/v1/rules/${body.rule_id}`)
-  const failed = await on.push({ listen_port: 81 })
+  const { body } = await app.push()
+  await app.call('DELETE', `/v1/rules/${body.rule_id}`)
+  const failed = await app.push({ listen_port: 81 })
 
-  const of = { clientId, owner: '_operator' }
+  const ownership = { clientId, owner: '_operator' }
   t.same(changes, [
-    { ...of, id: body.rule_id, state: 'active', reason: null },
-    { ...of, id: body.rule_id, state: 'draining', reason: null },
-    { ...of, id: failed.body.error.details['rule_id'], state: 'failed', reason: 'port_in_use' }
+    { ...ownership, id: body.rule_id, state: 'active', reason: null },
+    { ...ownership, id: body.rule_id, state: 'draining', reason: null },
+    { ...ownership, id: failed.body.error.details['rule_id'], state: 'failed', reason: 'port_in_use' }
   ])
 })
 
@@ -39,20 +39,20 @@ t.test('a listener that throws is logged by name, and the push and the removal s
     fills: [
       stateSlot.fill(async ({ id }, em) => {
         await em.execute('delete from rules where id = ?', [id])
-        throw new Error('no such ear')
+        throw new Error('broken listener')
       })
     ]
   })
-  const on = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', listener] })
-  await on.connect(await on.enroll())
+  const app = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', listener] })
+  await app.connect(await app.enroll())
 
-  const { status, body } = await on.push()
+  const { status, body } = await app.push()
 
   t.equal(status, 201)
-  t.match(body, { state: 'active' }, 'what it wrote is undone')
+  t.match(body, { state: 'active' }, 'its own writes are undone')
   t.match(
-    on.log.filter(({ event }) => event === 'rule.listener_failed'),
-    [{ fields: { rule: body.rule_id, plugin: 'listener', error: /no such ear/ } }]
+    app.log.filter(({ event }) => event === 'rule.listener_failed'),
+    [{ fields: { rule: body.rule_id, plugin: 'listener', error: /broken listener/ } }]
   )
-  t.equal((await on.call('DELETE', `/v1/rules/${body.rule_id}`)).status, 204)
+  t.equal((await app.call('DELETE', `/v1/rules/${body.rule_id}`)).status, 204)
 })

@@ -3,7 +3,7 @@ import { Fault } from '../../../kernel/base/errors.ts'
 import { parseHost, parseTargets } from '../targets.ts'
 import { rulesFixture } from './fixture.ts'
 
-const codeOf = (work: () => unknown): string => {
+const errorCodeOf = (work: () => unknown): string => {
   try {
     return `no refusal: ${JSON.stringify(work())}`
   } catch (error) {
@@ -11,9 +11,9 @@ const codeOf = (work: () => unknown): string => {
   }
 }
 
-t.test('a host is normalized', async t => {
+t.test('a host is normalised', async t => {
   const name = `${'a'.repeat(63)}.`.repeat(3) + 'b'.repeat(61)
-  for (const [given, kept] of [
+  for (const [given, normalised] of [
     ['10.0.0.1', '10.0.0.1'],
     ['::1', '::1'],
     ['[::1]', '::1'],
@@ -29,7 +29,7 @@ t.test('a host is normalized', async t => {
     ['1a.2b', '1a.2b'],
     [name, name]
   ] as const)
-    t.equal(parseHost(given, '/host'), kept, given)
+    t.equal(parseHost(given, '/host'), normalised, given)
 })
 
 t.test('an invalid or ambiguous host is refused', async t => {
@@ -72,7 +72,7 @@ t.test('an invalid or ambiguous host is refused', async t => {
   ]
   for (const host of hosts)
     t.equal(
-      codeOf(() => parseHost(host, '/host')),
+      errorCodeOf(() => parseHost(host, '/host')),
       'validation.target_host',
       host
     )
@@ -87,15 +87,15 @@ t.test('a rule has 1 to 8 distinct targets, tried in their order', async t => {
     Array.from({ length: count }, (_, at) => ({ host: `h${at}.example`, port: 80 }))
 
   t.equal(
-    codeOf(() => parseTargets([])),
+    errorCodeOf(() => parseTargets([])),
     'validation.targets_empty'
   )
   t.equal(
-    codeOf(() => parseTargets(many(9))),
+    errorCodeOf(() => parseTargets(many(9))),
     'validation.targets_too_many'
   )
   t.equal(
-    codeOf(() =>
+    errorCodeOf(() =>
       parseTargets([
         { host: 'A.example.', port: 80 },
         { host: 'a.example', port: 80 }
@@ -115,7 +115,7 @@ t.test('a rule has 1 to 8 distinct targets, tried in their order', async t => {
 })
 
 t.test('the schema error of a body names the field, before any other check', async t => {
-  const on = await rulesFixture(t)
+  const app = await rulesFixture(t)
   const table: readonly [object, string, string][] = [
     [{ targets: [] }, 'validation.targets_empty', '/targets'],
     [{ targets: [{ host: '::', port: 80 }] }, 'validation.target_host', '/targets/0/host'],
@@ -133,9 +133,9 @@ t.test('the schema error of a body names the field, before any other check', asy
     [{ rule_id: 'x' }, 'validation.unknown_field', '/rule_id']
   ]
   for (const [body, code, field] of table) {
-    const { status, body: reply } = await on.push({ client: 'nobody', ...body })
+    const { status, body: reply } = await app.push({ client: 'nobody', ...body })
     t.match({ status, ...reply }, { status: 400, error: { code, details: { field } } }, field)
   }
   for (const query of ['?ack_timeout_secs=0', '?ack_timeout_secs=61', '?ack_timeout_secs=x', '?wait=1'])
-    t.equal((await on.push({}, query)).status, 400, query)
+    t.equal((await app.push({}, query)).status, 400, query)
 })

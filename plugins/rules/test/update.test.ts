@@ -1,26 +1,26 @@
-// PUT: the fields of a running rule that may change, and those that never do.
+// PUT: the fields of a running rule that may change, and those that may not.
 import t, { type Test } from 'tap'
 import { Client } from '../../../kernel/identity/entities.ts'
 import type { Script, ScriptedAgent } from '../../../kit/scripted-agent.ts'
 import { Idle } from '../../../test/third-party/note/wire.ts'
 import { RulePush } from '../wire.ts'
 import { inOrder, type RulesFixture, rule, rulesFixture, until } from './fixture.ts'
-import { capableAgent, pace } from './hot.ts'
+import { capableAgent, paceField } from './hot-field.ts'
 
 async function updateFixture(t: Test, script: Partial<Script> = {}) {
-  const { owner } = pace()
-  const on = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', owner] })
-  const clientId = await on.enroll()
-  const agent = await on.connect(clientId, { ...capableAgent, ...script })
-  const put = (id: string, body: object, query = '') => on.call('PUT', `/v1/rules/${id}${query}`, body)
-  return { on, clientId, agent, put }
+  const { owner } = paceField()
+  const app = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', owner] })
+  const clientId = await app.enroll()
+  const agent = await app.connect(clientId, { ...capableAgent, ...script })
+  const put = (id: string, body: object, query = '') => app.call('PUT', `/v1/rules/${id}${query}`, body)
+  return { app, clientId, agent, put }
 }
 
-/** The pace that was last sent to the agent; null: none. */
-function lastSentPace(on: RulesFixture, agent: ScriptedAgent): number | null {
+/** Returns the pace that was last sent to the agent; null means none. */
+function lastSentPace(app: RulesFixture, agent: ScriptedAgent): number | null {
   const push = agent.received.findLast(({ name }) => name === RulePush.name)
   const { pace: bytes } = (push?.body['fields'] ?? {}) as Record<string, Uint8Array>
-  return bytes ? on.server.depsOf('rules').codec.decode(Idle, bytes).secs : null
+  return bytes ? app.server.depsOf('rules').codec.decode(Idle, bytes).secs : null
 }
 
 const refused = (code: string, field?: string) => ({
@@ -29,36 +29,36 @@ const refused = (code: string, field?: string) => ({
 })
 
 t.test(
-  'a hot value is changed alone or in the whole body, and lifted by null, nothing and absence',
+  'a hot value is changed alone or in the whole body, and cleared by null, an empty value and absence',
   async t => {
-    const { on, agent, put, clientId } = await updateFixture(t)
-    const { rule_id: id } = (await on.push()).body
+    const { app, agent, put, clientId } = await updateFixture(t)
+    const { rule_id: id } = (await app.push()).body
 
     t.match(await put(id, { pace: 5 }), { status: 200, body: { rule_id: id, pace: 5, state: 'active' } })
-    t.equal(lastSentPace(on, agent), 5)
+    t.equal(lastSentPace(app, agent), 5)
     t.match(await put(id, { ...rule, pace: 6 }), { status: 200, body: { pace: 6 } })
-    t.equal(lastSentPace(on, agent), 6)
+    t.equal(lastSentPace(app, agent), 6)
     for (const body of [{ pace: null }, { pace: 0 }, rule, { ...rule, client: undefined }]) {
       await put(id, { pace: 7 })
       t.match(await put(id, body), { status: 200, body: { pace: null } })
-      t.equal(lastSentPace(on, agent), null)
+      t.equal(lastSentPace(app, agent), null)
     }
-    t.match(await on.held(clientId), [{ id, revision: 11 }])
-    t.match(on.decisions.at(-1), { action: 'rule.update', resourceId: id, status: 200, outcome: 'allow' })
+    t.match(await app.objects(clientId), [{ id, revision: 11 }])
+    t.match(app.decisions.at(-1), { action: 'rule.update', resourceId: id, status: 200, outcome: 'allow' })
   }
 )
 
 t.test('the record of a rule may be sent back: get, change, put', async t => {
-  const { on, put } = await updateFixture(t)
+  const { app, put } = await updateFixture(t)
   const { rule_id: id } = (
-    await on.push({
+    await app.push({
       targets: [
         { host: 'A.example', port: 1 },
         { host: 'b', port: 2, priority: 9 }
       ].slice(0, 1)
     })
   ).body
-  const record = await on.get(id)
+  const record = await app.get(id)
 
   t.match(await put(id, { ...record, pace: 3 }), { status: 200, body: { pace: 3 } })
   t.match(await put(id, { ...record, state: 'failed', created_at: 'long ago' }), {
@@ -69,8 +69,8 @@ t.test('the record of a rule may be sent back: get, change, put', async t => {
 })
 
 t.test('a body without a changeable field is refused', async t => {
-  const { on, put } = await updateFixture(t)
-  const { rule_id: id } = (await on.push()).body
+  const { app, put } = await updateFixture(t)
+  const { rule_id: id } = (await app.push()).body
 
   t.match(await put(id, {}), refused('validation.body_empty'))
   t.match(await put(id, { listen_port: 8080 }), refused('validation.pace_missing'))
@@ -80,9 +80,9 @@ t.test('a body without a changeable field is refused', async t => {
 })
 
 t.test('any other difference is refused after the same normalisation as at create', async t => {
-  const { on, put } = await updateFixture(t)
+  const { app, put } = await updateFixture(t)
   const targets = [{ host: 'Web.Example.', port: 80, priority: 4 }]
-  const { rule_id: id } = (await on.push({ targets, prefer_ipv6: true })).body
+  const { rule_id: id } = (await app.push({ targets, prefer_ipv6: true })).body
   const whole = { ...rule, targets, prefer_ipv6: true, pace: 2 }
 
   for (const body of [
@@ -108,11 +108,11 @@ t.test('any other difference is refused after the same normalisation as at creat
 })
 
 t.test('a user changes only their own rules', async t => {
-  const { on, put } = await updateFixture(t)
-  const { rule_id: id } = (await on.push()).body
-  const ada = await on.user('ada')
+  const { app, put } = await updateFixture(t)
+  const { rule_id: id } = (await app.push()).body
+  const ada = await app.user('ada')
 
-  t.match(await on.call('PUT', `/v1/rules/${id}`, { pace: 1 }, ada), {
+  t.match(await app.call('PUT', `/v1/rules/${id}`, { pace: 1 }, ada), {
     status: 403,
     body: { error: { code: 'not_owner' } }
   })
@@ -120,49 +120,49 @@ t.test('a user changes only their own rules', async t => {
 })
 
 t.test('a change for a disconnected client is stored, and sent at the reconnect', async t => {
-  const { on, agent, put, clientId } = await updateFixture(t)
-  const { rule_id: id } = (await on.push()).body
+  const { app, agent, put, clientId } = await updateFixture(t)
+  const { rule_id: id } = (await app.push()).body
   await agent.close()
-  await until(async () => on.log.some(({ event }) => event === 'client.disconnected'), Boolean)
+  await until(async () => app.log.some(({ event }) => event === 'client.disconnected'), Boolean)
 
   t.match(await put(id, { pace: 4 }), { status: 200, body: { pace: 4 } })
 
-  const again = await on.connect(clientId, {
+  const again = await app.connect(clientId, {
     ...capableAgent,
     inventory: [{ kind: 'rule', id, revision: 1 }]
   })
   t.match((await again.until(RulePush.name)).body, { rule_id: id, revision: 2 })
-  t.equal(lastSentPace(on, again), 4)
+  t.equal(lastSentPace(app, again), 4)
 })
 
 t.test(
   'a client without the capability refuses; when it is disconnected, its last known capabilities count',
   async t => {
-    const { on, agent, put, clientId } = await updateFixture(t, { capabilities: {} })
-    const { rule_id: id } = (await on.push()).body
-    const no = {
+    const { app, agent, put, clientId } = await updateFixture(t, { capabilities: {} })
+    const { rule_id: id } = (await app.push()).body
+    const unsupported = {
       status: 422,
       body: { error: { code: 'rule_field_unsupported_by_client', details: { field: 'pace' } } }
     }
 
-    t.match(await put(id, { pace: 4 }), no)
-    t.match(await put(id, { pace: 0 }), { status: 200 }, 'there is nothing that it has to do')
+    t.match(await put(id, { pace: 4 }), unsupported)
+    t.match(await put(id, { pace: 0 }), { status: 200 }, 'clearing needs no capability')
     await agent.close()
-    await until(async () => on.log.some(({ event }) => event === 'client.disconnected'), Boolean)
-    t.match(await put(id, { pace: 4 }), no)
+    await until(async () => app.log.some(({ event }) => event === 'client.disconnected'), Boolean)
+    t.match(await put(id, { pace: 4 }), unsupported)
 
-    const { store } = on.server.depsOf('rules')
+    const { store } = app.server.depsOf('rules')
     await store.change(em =>
       em.nativeUpdate(Client, { id: clientId }, { agentVersion: null, capabilities: null })
     )
-    t.match(await put(id, { pace: 4 }), { status: 200 }, 'who was never seen is judged when it joins')
+    t.match(await put(id, { pace: 4 }), { status: 200 }, 'one that never connected is checked later')
   }
 )
 
 t.test('a change that the client refuses is reverted under a new revision', async t => {
-  const react = inOrder('take', 'take', { refuse: 'no_pace', message: 'not so fast' }, 'take')
-  const { on, agent, put, clientId } = await updateFixture(t, { react })
-  const { rule_id: id } = (await on.push()).body
+  const react = inOrder('accept', 'accept', { refuse: 'no_pace', message: 'not so fast' }, 'accept')
+  const { app, agent, put, clientId } = await updateFixture(t, { react })
+  const { rule_id: id } = (await app.push()).body
   await put(id, { pace: 2 })
 
   t.match(await put(id, { pace: 9 }), {
@@ -171,34 +171,34 @@ t.test('a change that the client refuses is reverted under a new revision', asyn
   })
 
   await agent.until(RulePush.name, 4)
-  t.equal(lastSentPace(on, agent), 2)
-  t.match(await on.get(id), { pace: 2, state: 'active' })
-  t.match(await on.held(clientId), [{ id, revision: 4 }])
+  t.equal(lastSentPace(app, agent), 2)
+  t.match(await app.get(id), { pace: 2, state: 'active' })
+  t.match(await app.objects(clientId), [{ id, revision: 4 }])
   t.match(
     agent.received.filter(({ name }) => name === RulePush.name).map(({ body }) => body['retry']),
     [false, false, false, true],
-    'a change is refused as a whole, or taken'
+    'a change is refused or applied as a whole'
   )
 })
 
 t.test('reverting a refused change does not undo a later one', async t => {
   const first = Promise.withResolvers<void>()
-  const react = inOrder('take', first.promise, 'take')
-  const { on, put, agent } = await updateFixture(t, { react })
-  const { rule_id: id } = (await on.push()).body
+  const react = inOrder('accept', first.promise, 'accept')
+  const { app, put, agent } = await updateFixture(t, { react })
+  const { rule_id: id } = (await app.push()).body
 
   const early = put(id, { pace: 5 })
   await agent.until(RulePush.name, 2)
   const late = put(id, { pace: 6 })
   await until(
-    () => on.get(id),
+    () => app.get(id),
     ({ pace }) => pace === 6
   )
   first.resolve()
 
   t.match(await late, { status: 200, body: { pace: 6 } })
   t.match(await early, { status: 200, body: { pace: 6 } }, 'it shows what is there now')
-  t.equal(lastSentPace(on, agent), 6)
+  t.equal(lastSentPace(app, agent), 6)
 })
 
 t.test('two refused changes end with the value that the client last accepted', async t => {
@@ -207,88 +207,88 @@ t.test('two refused changes end with the value that the client last accepted', a
   const react = () => {
     pushes++
     if (pushes === 2) return secondAnswer.promise
-    return pushes === 3 ? { refuse: 'no_pace' } : ('take' as const)
+    return pushes === 3 ? { refuse: 'no_pace' } : ('accept' as const)
   }
-  const { on, put, agent } = await updateFixture(t, { react })
-  const { rule_id: id } = (await on.push({ pace: 1 })).body
+  const { app, put, agent } = await updateFixture(t, { react })
+  const { rule_id: id } = (await app.push({ pace: 1 })).body
 
   const early = put(id, { pace: 5 })
   await agent.until(RulePush.name, 2)
   const late = put(id, { pace: 6 })
   await until(
-    () => on.get(id),
+    () => app.get(id),
     ({ pace }) => pace === 6
   )
   secondAnswer.resolve()
 
   t.match([await early, await late], [{ status: 422 }, { status: 422 }])
   await agent.until(RulePush.name, 4)
-  t.match(await on.get(id), { pace: 1, state: 'active' })
+  t.match(await app.get(id), { pace: 1, state: 'active' })
 })
 
 t.test('without an answer in time the change is kept, and is sent again', async t => {
-  const { on, put, agent, clientId } = await updateFixture(t, { react: inOrder('take', 'never') })
-  const { rule_id: id } = (await on.push()).body
+  const { app, put, agent, clientId } = await updateFixture(t, { react: inOrder('accept', 'never') })
+  const { rule_id: id } = (await app.push()).body
 
   const answer = put(id, { pace: 5 }, '?ack_timeout_secs=2')
   await agent.until(RulePush.name, 2)
-  on.clock.advance(2000)
+  app.clock.advance(2000)
 
   t.match(await answer, { status: 504, body: { error: { code: 'ack_timeout', details: { rule_id: id } } } })
-  t.match(await on.get(id), { pace: 5, state: 'active' })
+  t.match(await app.get(id), { pace: 5, state: 'active' })
   await agent.close()
-  const again = await on.connect(clientId, {
+  const again = await app.connect(clientId, {
     ...capableAgent,
     inventory: [{ kind: 'rule', id, revision: 1 }]
   })
   await again.until(RulePush.name)
-  t.equal(lastSentPace(on, again), 5)
+  t.equal(lastSentPace(app, again), 5)
 })
 
 t.test('a change that is refused late is reverted, too', async t => {
-  const { on, put, agent, clientId } = await updateFixture(t, { react: inOrder('take', 'never') })
-  const { rule_id: id } = (await on.push({ pace: 1 })).body
+  const { app, put, agent, clientId } = await updateFixture(t, { react: inOrder('accept', 'never') })
+  const { rule_id: id } = (await app.push({ pace: 1 })).body
   const answer = put(id, { pace: 5 })
   await agent.until(RulePush.name, 2)
   await agent.close()
   t.match(await answer, { status: 504 })
 
   const inventory = [{ kind: 'rule', id, revision: 1 }]
-  const again = await on.connect(clientId, {
+  const again = await app.connect(clientId, {
     ...capableAgent,
     inventory,
-    react: inOrder({ refuse: 'no_pace' }, 'take')
+    react: inOrder({ refuse: 'no_pace' }, 'accept')
   })
 
   await again.until(RulePush.name, 2)
-  t.equal(lastSentPace(on, again), 1)
-  t.match(await on.get(id), { pace: 1, state: 'active' })
-  t.match(on.log.find(({ event }) => event === 'rule.change_refused')?.fields, { rule: id, code: 'no_pace' })
+  t.equal(lastSentPace(app, again), 1)
+  t.match(await app.get(id), { pace: 1, state: 'active' })
+  t.match(app.log.find(({ event }) => event === 'rule.change_refused')?.fields, { rule: id, code: 'no_pace' })
 })
 
 t.test('a rule that failed at create accepts a change, and the agent receives nothing', async t => {
-  const { on, put, clientId } = await updateFixture(t, { react: () => ({ refuse: 'port_in_use' }) })
-  const id = (await on.push()).body.error.details['rule_id']!
+  const { app, put, clientId } = await updateFixture(t, { react: () => ({ refuse: 'port_in_use' }) })
+  const id = (await app.push()).body.error.details['rule_id']!
 
   t.match(await put(id, { pace: 5 }), { status: 200, body: { pace: 5, state: 'failed' } })
-  t.same(await on.held(clientId), [])
+  t.same(await app.objects(clientId), [])
 })
 
 t.test('a draining rule accepts no change', async t => {
-  const { on, put } = await updateFixture(t)
-  const { rule_id: id } = (await on.push()).body
-  await on.call('DELETE', `/v1/rules/${id}`)
+  const { app, put } = await updateFixture(t)
+  const { rule_id: id } = (await app.push()).body
+  await app.call('DELETE', `/v1/rules/${id}`)
 
   t.match(await put(id, { pace: 5 }), { status: 404, body: { error: { code: 'rule_not_found' } } })
 })
 
 t.test('a repeated idempotency key changes once, and shows the rule', async t => {
-  const { on, agent } = await updateFixture(t)
-  const { rule_id: id } = (await on.push()).body
-  const once = () => on.call('PUT', `/v1/rules/${id}`, { pace: 5 }, { 'idempotency-key': 'k' })
+  const { app, agent } = await updateFixture(t)
+  const { rule_id: id } = (await app.push()).body
+  const putKeyed = () => app.call('PUT', `/v1/rules/${id}`, { pace: 5 }, { 'idempotency-key': 'k' })
 
   t.match(
-    [await once(), await once()],
+    [await putKeyed(), await putKeyed()],
     [
       { status: 200, body: { pace: 5 } },
       { status: 200, body: { pace: 5 } }
@@ -298,47 +298,47 @@ t.test('a repeated idempotency key changes once, and shows the rule', async t =>
 })
 
 t.test('without a hot field nothing may change', async t => {
-  const on = await rulesFixture(t)
-  await on.connect(await on.enroll())
-  const { rule_id: id } = (await on.push()).body
+  const app = await rulesFixture(t)
+  await app.connect(await app.enroll())
+  const { rule_id: id } = (await app.push()).body
 
   t.match(
-    await on.call('PUT', `/v1/rules/${id}`, { protocol: 'tcp' }),
+    await app.call('PUT', `/v1/rules/${id}`, { protocol: 'tcp' }),
     refused('validation.rule_immutable_field')
   )
-  t.match(await on.call('PUT', `/v1/rules/${id}`, await on.get(id)), { status: 200 })
+  t.match(await app.call('PUT', `/v1/rules/${id}`, await app.get(id)), { status: 200 })
 })
 
 t.test('a rule that is being retried accepts a change without waiting', async t => {
-  const { on, put, agent, clientId } = await updateFixture(t)
-  const { rule_id: id } = (await on.push({ pace: 1 })).body
+  const { app, put, agent, clientId } = await updateFixture(t)
+  const { rule_id: id } = (await app.push({ pace: 1 })).body
   agent.sendStatus({ kind: 'rule', id, revision: 1, code: 'port_in_use' })
   await until(
-    () => on.get(id),
+    () => app.get(id),
     ({ state }) => state === 'failed'
   )
 
   t.match(await put(id, { pace: 2 }), { status: 200, body: { pace: 2, state: 'failed' } })
 
   t.match((await agent.until(RulePush.name, 2)).body, { revision: 2, retry: true })
-  t.match(await on.held(clientId), [{ id, revision: 2 }])
+  t.match(await app.objects(clientId), [{ id, revision: 2 }])
 })
 
 t.test(
   'a change made while the client was disconnected is kept although its port is in use at the reconnect',
   async t => {
-    const { on, put, agent, clientId } = await updateFixture(t)
-    const { rule_id: id } = (await on.push({ pace: 1 })).body
+    const { app, put, agent, clientId } = await updateFixture(t)
+    const { rule_id: id } = (await app.push({ pace: 1 })).body
     await agent.close()
     await until(
-      async () => on.server.depsOf('rules').control.peers.find(clientId),
+      async () => app.server.depsOf('rules').control.peers.find(clientId),
       peer => peer === undefined
     )
     await put(id, { pace: 2 })
 
-    const again = await on.connect(clientId, { ...capableAgent, react: () => ({ refuse: 'port_in_use' }) })
+    const again = await app.connect(clientId, { ...capableAgent, react: () => ({ refuse: 'port_in_use' }) })
 
-    t.match((await again.until(RulePush.name, 2)).body, { revision: 3, retry: true }, 'it is tried again')
-    t.match(await on.get(id), { pace: 2, state: 'failed', state_reason: 'port_in_use' })
+    t.match((await again.until(RulePush.name, 2)).body, { revision: 3, retry: true }, 'it is retried')
+    t.match(await app.get(id), { pace: 2, state: 'failed', state_reason: 'port_in_use' })
   }
 )

@@ -5,21 +5,21 @@ import { RuleRemove } from '../wire.ts'
 import { rulesFixture } from './fixture.ts'
 
 t.test('deleting a user cuts the rules of that user only', async t => {
-  const on = await rulesFixture(t)
-  const clientId = await on.enroll()
-  const agent = await on.connect(clientId)
-  await on.user('ann')
-  await on.user('bob')
-  const annsRule = await on.push({ owner: 'ann' })
-  const other = await on.push({ owner: 'bob', listen_port: 8081 })
-  t.match((await on.call('GET', '/v1/users/ann')).body, { rule_count: 1 })
+  const app = await rulesFixture(t)
+  const clientId = await app.enroll()
+  const agent = await app.connect(clientId)
+  await app.user('ann')
+  await app.user('bob')
+  const annsRule = await app.push({ owner: 'ann' })
+  const other = await app.push({ owner: 'bob', listen_port: 8081 })
+  t.match((await app.call('GET', '/v1/users/ann')).body, { rule_count: 1 })
 
-  const { body } = await on.call('DELETE', '/v1/users/ann')
+  const { body } = await app.call('DELETE', '/v1/users/ann')
   const removal = await agent.until(RuleRemove.name)
 
   t.strictSame(body, { user_id: 'ann', removed_rule_ids: [annsRule.body.rule_id] } as object)
   t.match(removal.body, { rule_id: annsRule.body.rule_id, removal: 'cut' })
-  t.match((await on.call('GET', '/v1/rules')).body, [{ rule_id: other.body.rule_id, state: 'active' }])
+  t.match((await app.call('GET', '/v1/rules')).body, [{ rule_id: other.body.rule_id, state: 'active' }])
 })
 
 t.test('a failed deletion of the owner keeps the rule and logs no removal', async t => {
@@ -36,14 +36,14 @@ t.test('a failed deletion of the owner keeps the rule and logs no removal', asyn
       })
     ]
   })
-  const on = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', refusing] })
-  await on.connect(await on.enroll())
-  await on.user('ann')
-  const { body } = await on.push({ owner: 'ann' })
+  const app = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', refusing] })
+  await app.connect(await app.enroll())
+  await app.user('ann')
+  const { body } = await app.push({ owner: 'ann' })
 
-  const { status } = await on.call('DELETE', '/v1/users/ann')
+  const { status } = await app.call('DELETE', '/v1/users/ann')
 
   t.equal(status, 500)
-  t.match((await on.call('GET', '/v1/rules')).body, [{ rule_id: body.rule_id, state: 'active' }])
-  t.notOk(on.log.some(({ event }) => event === 'rule.removed'))
+  t.match((await app.call('GET', '/v1/rules')).body, [{ rule_id: body.rule_id, state: 'active' }])
+  t.notOk(app.log.some(({ event }) => event === 'rule.removed'))
 })

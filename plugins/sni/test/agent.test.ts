@@ -23,11 +23,11 @@ t.test('the peek histogram is sent whole when it changed, and again on the next 
     clock,
     takeSample: () => ({ rules: [], meters: [], peekDurations: peeks })
   } as unknown as AgentCall
-  const over = new AbortController()
+  const controller = new AbortController()
   const stream = {
-    signal: over.signal,
+    signal: controller.signal,
     send: (_: object, body: object) => void sent.push(body)
-  } as unknown as ControlStream // what this half touches of it
+  } as unknown as ControlStream // the members that the plugin uses
 
   sni.connected(stream, call)
   await clock.advance(5000)
@@ -35,7 +35,7 @@ t.test('the peek histogram is sent whole when it changed, and again on the next 
   peeks = { counts: [2, ...boundsMs.map(() => 0)], sumMs: 0.1 }
   await clock.advance(10_000)
   t.same(sent, [{ counts: peeks.counts, sum_ms: 0.1 }])
-  over.abort()
+  controller.abort()
   await clock.advance(10_000)
   sni.connected({ ...stream, signal: new AbortController().signal }, call)
   t.equal(sent.length, 2)

@@ -32,10 +32,10 @@ export async function sniFixture(t: Test) {
       { ...rule, ...body },
       headers[by]
     )
-  /** Pushes a rule; 'made', or the error code. */
+  /** Pushes a rule. Returns 'created' or the error code. */
   const outcome = async (body: object, by?: keyof typeof headers): Promise<string> => {
     const { status, body: answer } = await pushRule(body, by)
-    return status === 201 ? 'made' : answer.error.code
+    return status === 201 ? 'created' : answer.error.code
   }
   return { on, clientId, agent, pushRule, outcome }
 }

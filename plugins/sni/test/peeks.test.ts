@@ -9,10 +9,10 @@ const histogram = (first: number, sum_ms: number): Peeks => ({
 })
 
 async function shown({ metrics }: ReturnType<typeof openPeeks>, clientId: string) {
-  const [figure] = await metrics()
-  const reading = [...(figure?.samples ?? [])].find(({ labelValues }) => labelValues[0] === clientId)
-  if (!reading) throw new Error(`nothing is shown of ${clientId}`)
-  const { counts, sum } = reading.value as Histogram
+  const [metric] = await metrics()
+  const sample = [...(metric?.samples ?? [])].find(({ labelValues }) => labelValues[0] === clientId)
+  if (!sample) throw new Error(`no sample of ${clientId}`)
+  const { counts, sum } = sample.value as Histogram
   return [counts[0], Number(sum.toFixed(6))]
 }
 

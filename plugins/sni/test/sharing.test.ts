@@ -52,52 +52,52 @@ t.test('names are for TCP rules of one port, and a fallback has none', async t =
     t.equal(await outcome(body), 'validation.sni_on_unsupported_rule')
   t.equal(await outcome({ sni_pattern: '*.org' }), 'validation.sni_pattern_malformed')
   t.equal(await outcome({ sni_pattern: 7 }), 'validation.sni_pattern_malformed')
-  t.equal(await outcome({ sni_pattern: 'a.example', sni_fallback: false, listen_port_end: 8080 }), 'made')
+  t.equal(await outcome({ sni_pattern: 'a.example', sni_fallback: false, listen_port_end: 8080 }), 'created')
 })
 
-t.test('distinct names share a port, the same twice does not', async t => {
+t.test('different names share a port, equal ones do not', async t => {
   const { outcome } = await sniFixture(t)
 
   for (const sni_pattern of ['a.example.org', 'b.example.org', '*.example.org', '*.b.example.org'])
-    t.equal(await outcome({ sni_pattern }), 'made', sni_pattern)
+    t.equal(await outcome({ sni_pattern }), 'created', sni_pattern)
   for (const sni_pattern of ['a.example.org', 'A.Example.org.', '*.example.org'])
     t.equal(await outcome({ sni_pattern }), duplicate, sni_pattern)
-  t.equal(await outcome({ sni_pattern: 'a.example.org', listen_port: 8081 }), 'made', 'on another port')
+  t.equal(await outcome({ sni_pattern: 'a.example.org', listen_port: 8081 }), 'created', 'on another port')
 })
 
 t.test('a pattern of one owner must not match a name of another', async t => {
   const { outcome } = await sniFixture(t)
-  t.equal(await outcome({ sni_pattern: 'a.example.org' }, 'ada'), 'made')
-  t.equal(await outcome({ sni_pattern: '*.example.com' }, 'ada'), 'made')
+  t.equal(await outcome({ sni_pattern: 'a.example.org' }, 'ada'), 'created')
+  t.equal(await outcome({ sni_pattern: '*.example.com' }, 'ada'), 'created')
 
   for (const sni_pattern of ['*.example.org', 'x.example.com', '*.example.com', 'a.example.org'])
     t.equal(await outcome({ sni_pattern }, 'bob'), duplicate, sni_pattern)
   for (const sni_pattern of ['b.example.org', '*.a.example.org', 'example.com', 'x.y.example.com'])
-    t.equal(await outcome({ sni_pattern }, 'bob'), 'made', sni_pattern)
-  t.equal(await outcome({ sni_pattern: '*.example.org' }), duplicate, 'who places it does not matter')
+    t.equal(await outcome({ sni_pattern }, 'bob'), 'created', sni_pattern)
+  t.equal(await outcome({ sni_pattern: '*.example.org' }), duplicate, 'also when a superadmin places it')
   t.equal(
     await outcome({ sni_pattern: '*.example.org' }, 'ada'),
     duplicate,
-    'b.example.org is by now another one'
+    'b.example.org is now a name of bob'
   )
 })
 
-t.test('one fallback a port, beside the rules of another owner by a superadmin alone', async t => {
+t.test('a port has one fallback; only a superadmin places it beside rules of another owner', async t => {
   const { outcome, pushRule, on } = await sniFixture(t)
   const first = await pushRule({ sni_fallback: true }, 'ada')
 
   t.equal(await outcome({ sni_fallback: true }, 'ada'), 'conflict.sni_fallback_duplicate')
   t.equal(await outcome({ sni_fallback: true }), 'conflict.sni_fallback_duplicate')
-  t.equal(await outcome({ sni_pattern: 'a.example' }, 'ada'), 'made')
+  t.equal(await outcome({ sni_pattern: 'a.example' }, 'ada'), 'created')
   t.equal(await outcome({ sni_pattern: 'b.example' }, 'bob'), 'role_required', "it takes ada's traffic")
-  t.equal(await outcome({ sni_pattern: 'b.example', owner: 'bob' }), 'made')
+  t.equal(await outcome({ sni_pattern: 'b.example', owner: 'bob' }), 'created')
   await on.call('DELETE', `/v1/rules/${first.body.rule_id}`)
   t.equal(await outcome({ sni_fallback: true }, 'ada'), 'role_required')
-  t.equal(await outcome({ sni_fallback: true, owner: 'ada' }), 'made')
-  t.equal(await outcome({ sni_pattern: 'c.example' }, 'bob'), 'made', 'a superadmin has set it up so')
+  t.equal(await outcome({ sni_fallback: true, owner: 'ada' }), 'created')
+  t.equal(await outcome({ sni_pattern: 'c.example' }, 'bob'), 'created', 'a superadmin placed the fallback')
 })
 
-t.test('a plain rule and names exclude each other, a range too', async t => {
+t.test('a rule without a name, also a range, does not share a port with names', async t => {
   const { outcome } = await sniFixture(t)
   await outcome({ sni_pattern: 'a.example' })
   await outcome({ listen_port: 9000 })
@@ -109,8 +109,8 @@ t.test('a plain rule and names exclude each other, a range too', async t => {
   t.equal(await outcome({ listen_port: 9000, sni_pattern: 'a.example' }), legacy)
   t.equal(await outcome({ listen_port: 9015, sni_fallback: true }), legacy)
   t.equal(await outcome({ listen_port: 9030 }), legacy)
-  t.equal(await outcome({ listen_port: 9000 }), 'port_in_use', 'plain beside plain is another matter')
-  t.equal(await outcome({ protocol: 'udp' }), 'made', 'UDP has ports of its own')
+  t.equal(await outcome({ listen_port: 9000 }), 'port_in_use', 'two rules without names')
+  t.equal(await outcome({ protocol: 'udp' }), 'created', 'UDP has ports of its own')
 })
 
 t.test('a rule that failed keeps its name, one that drains does not', async t => {
@@ -118,16 +118,16 @@ t.test('a rule that failed keeps its name, one that drains does not', async t =>
   await agent.close()
   const refusingAgent = await on.connect(clientId, {
     ...capableAgent,
-    react: inOrder({ refuse: 'port_in_use' }, 'take')
+    react: inOrder({ refuse: 'port_in_use' }, 'accept')
   })
-  t.equal(await outcome({ listen_port: 9000, sni_pattern: 'a.example' }), 'port_in_use', 'as the client says')
+  t.equal(await outcome({ listen_port: 9000, sni_pattern: 'a.example' }), 'port_in_use', 'by the agent')
   t.equal(await outcome({ listen_port: 9000, sni_pattern: 'a.example' }), duplicate)
   t.equal(await outcome({ listen_port: 9000 }), legacy)
   t.equal(refusingAgent.received.filter(({ name }) => name === RulePush.name).length, 1)
   const { rule_id } = (await pushRule({ sni_pattern: 'a.example' })).body
   await on.call('DELETE', `/v1/rules/${rule_id}`)
 
-  t.equal(await outcome({ sni_pattern: 'a.example' }), 'made')
+  t.equal(await outcome({ sni_pattern: 'a.example' }), 'created')
 })
 
 t.test('an agent without rules receives names first, then wildcards, then the fallback', async t => {

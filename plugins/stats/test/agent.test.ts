@@ -1,4 +1,4 @@
-// The agent part of the plugin with a real journal and a scripted stream.
+// The agent half with a real journal and a scripted stream.
 import t, { type Test } from 'tap'
 import type { Counters } from '../../../agent/engine.ts'
 import { openJournal } from '../../../agent/journal/journal.ts'
@@ -8,14 +8,14 @@ import { openCodec } from '../../../kernel/wire/codec.ts'
 import { bindHandlers, Refused } from '../../../kernel/wire/message.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
 import { type LogLine, recordLog } from '../../../kit/test-server.ts'
-import { counted, web } from '../../../test/agent/journal-kit.ts'
+import { ruleCounters, webRule } from '../../../test/agent/journal-fixture.ts'
 import agent from '../agent.ts'
 import { CommittedEpochs, LastReport, messages, StatsReport, welcomePart } from '../wire.ts'
 import { noon } from './fixture.ts'
 
 const codec = openCodec(messages)
 
-function edge(t: Test, dir = t.testdir()) {
+function agentFixture(t: Test, dir = t.testdir()) {
   const db = openStateDatabase(dir, 'normal')
   t.teardown(() => db.close())
   const clock = fakeClock(noon)
@@ -30,10 +30,10 @@ function edge(t: Test, dir = t.testdir()) {
 
   /** Connects to a server that commits every report, unless `refuse` was called. */
   function connect(committed: Readonly<Record<string, number>> = {}): AbortController {
-    const over = new AbortController()
+    const controller = new AbortController()
     const welcome = codec.encode(CommittedEpochs, { booked: committed })
     const handleReport = async (_: unknown, report: StatsReport) => {
-      if (over.signal.aborted) throw new Refused('wire.closed', 'the stream has ended')
+      if (controller.signal.aborted) throw new Refused('wire.closed', 'the stream has ended')
       if (refusal !== null) throw new Refused(refusal, refusal)
       reports.push(report)
       return { epoch: report.epoch, seq: report.seq }
@@ -41,11 +41,11 @@ function edge(t: Test, dir = t.testdir()) {
     const stream = {
       send: () => {},
       request: handleReport as never, // the plugin sends only reports
-      signal: over.signal,
+      signal: controller.signal,
       welcomePart: (key: string) => (key === welcomePart ? welcome : undefined)
     }
     agent.connected(stream, call)
-    return over
+    return controller
   }
   return {
     journal,
@@ -54,8 +54,8 @@ function edge(t: Test, dir = t.testdir()) {
     call,
     reports,
     connect,
-    /** The counters of the next sample. */
-    engine: (...counters: Counters[]) => {
+    /** Sets the counters of the next sample. */
+    setCounters: (...counters: Counters[]) => {
       sample = counters
     },
     refuse: (code: string | null) => {
@@ -65,35 +65,35 @@ function edge(t: Test, dir = t.testdir()) {
 }
 
 t.test('the first report on a stream is sent at once, later ones only when something changed', async t => {
-  const { journal, clock, reports, connect } = edge(t)
-  journal.bind(1, web)
+  const { journal, clock, reports, connect } = agentFixture(t)
+  journal.bind(1, webRule)
 
   connect()
   await clock.advance(20_000)
   t.match(reports, [{ part: 0, last: true, rows: [], live: [] }])
-  journal.tick([counted(1, [10, 20], { active: 1, connectionsTotal: 1 })])
+  journal.tick([ruleCounters(1, [10, 20], { active: 1, connectionsTotal: 1 })])
   await clock.advance(5_000)
   await clock.advance(5_000)
 
   t.equal(reports.length, 2)
   t.match(reports[1], {
     last: true,
-    live: [{ rule_id: web.id, port: 8080, connections: 1 }]
+    live: [{ rule_id: webRule.id, port: 8080, connections: 1 }]
   })
   t.match(
     reports[1]?.rows.find(({ kind }) => kind === 'minute'),
-    { rule_id: web.id, key: String(noon / 1000), bytes_in: 10, bytes_out: 20 }
+    { rule_id: webRule.id, key: String(noon / 1000), bytes_in: 10, bytes_out: 20 }
   )
 })
 
 t.test('a report is sent when only the active connections have changed', async t => {
-  const { journal, clock, reports, connect } = edge(t)
-  journal.bind(1, web)
-  journal.tick([counted(1, [0, 0], { active: 1, connectionsTotal: 1 })])
+  const { journal, clock, reports, connect } = agentFixture(t)
+  journal.bind(1, webRule)
+  journal.tick([ruleCounters(1, [0, 0], { active: 1, connectionsTotal: 1 })])
   connect()
   await clock.advance(0)
 
-  journal.tick([counted(1, [0, 0], { active: 0, connectionsTotal: 1 })])
+  journal.tick([ruleCounters(1, [0, 0], { active: 0, connectionsTotal: 1 })])
   await clock.advance(5_000)
 
   t.match(
@@ -103,9 +103,9 @@ t.test('a report is sent when only the active connections have changed', async t
 })
 
 t.test('a long report is sent in parts, the active connections with the last', async t => {
-  const { journal, clock, reports, connect } = edge(t)
-  for (let id = 1; id <= 400; id++) journal.bind(id, { ...web, id: `01RULE${id}` })
-  journal.tick(Array.from({ length: 400 }, (_, i) => counted(i + 1, [1, 1], { active: 1 })))
+  const { journal, clock, reports, connect } = agentFixture(t)
+  for (let id = 1; id <= 400; id++) journal.bind(id, { ...webRule, id: `01RULE${id}` })
+  journal.tick(Array.from({ length: 400 }, (_, i) => ruleCounters(i + 1, [1, 1], { active: 1 })))
 
   connect()
   await clock.advance(0)
@@ -122,9 +122,9 @@ t.test('a long report is sent in parts, the active connections with the last', a
 })
 
 t.test('a report that failed is sent again completely', async t => {
-  const { journal, clock, reports, log, connect, refuse } = edge(t)
-  journal.bind(1, web)
-  journal.tick([counted(1, [10, 0], { active: 1 })])
+  const { journal, clock, reports, log, connect, refuse } = agentFixture(t)
+  journal.bind(1, webRule)
+  journal.tick([ruleCounters(1, [10, 0], { active: 1 })])
 
   refuse('internal')
   connect()
@@ -137,9 +137,9 @@ t.test('a report that failed is sent again completely', async t => {
 })
 
 t.test('after a reconnect only rows after the committed seq are reported', async t => {
-  const { journal, clock, reports, connect } = edge(t)
-  journal.bind(1, web)
-  journal.tick([counted(1, [10, 0])])
+  const { journal, clock, reports, connect } = agentFixture(t)
+  journal.bind(1, webRule)
+  journal.tick([ruleCounters(1, [10, 0])])
   const first = connect()
   await clock.advance(0)
   first.abort()
@@ -158,10 +158,10 @@ t.test('after a reconnect only rows after the committed seq are reported', async
 
 t.test('an older epoch is reported before the running one, with the gap between them', async t => {
   const dir = t.testdir()
-  const before = edge(t, dir)
-  before.journal.bind(1, web)
-  before.journal.tick([counted(1, [10, 0])])
-  const { clock, reports, connect } = edge(t, dir)
+  const before = agentFixture(t, dir)
+  before.journal.bind(1, webRule)
+  before.journal.tick([ruleCounters(1, [10, 0])])
+  const { clock, reports, connect } = agentFixture(t, dir)
 
   connect()
   await clock.advance(0)
@@ -174,30 +174,30 @@ t.test('an older epoch is reported before the running one, with the gap between 
 })
 
 t.test('the agent reports everything counted so far on request and before it stops', async t => {
-  const { journal, clock, reports, call, connect, engine } = edge(t)
-  journal.bind(1, web)
+  const { journal, clock, reports, call, connect, setCounters } = agentFixture(t)
+  journal.bind(1, webRule)
   connect()
   await clock.advance(0)
 
-  engine(counted(1, [10, 0]))
+  setCounters(ruleCounters(1, [10, 0]))
   const [handler] = bindHandlers(agent.handlers, () => call)
   await handler?.run(codec, codec.encode(LastReport, {}))
   t.match(reports.at(-1), { rows: [{ bytes_in: 10 }, {}, {}] })
 
-  journal.tick([counted(1, [15, 0])])
+  journal.tick([ruleCounters(1, [15, 0])])
   await agent.stopping(call)
   t.match(reports.at(-1), { rows: [{ bytes_in: 15 }, {}, {}] })
   t.equal(reports.length, 3)
 })
 
 t.test('no report is sent on a stream that has ended', async t => {
-  const { journal, clock, reports, connect, log } = edge(t)
-  journal.bind(1, web)
+  const { journal, clock, reports, connect, log } = agentFixture(t)
+  journal.bind(1, webRule)
   const stream = connect()
   await clock.advance(0)
 
   stream.abort()
-  journal.tick([counted(1, [10, 0])])
+  journal.tick([ruleCounters(1, [10, 0])])
   await clock.advance(60_000)
 
   t.equal(reports.length, 1)

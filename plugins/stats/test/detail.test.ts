@@ -52,7 +52,7 @@ t.test('stats are split by port and by target on request', async t => {
 
 t.test('a stream sends an event at once, every five seconds, and when the rule is deleted', async t => {
   const fixture = await statsFixture(t)
-  const { edge, report, clock, call, away } = fixture
+  const { edge, report, clock, call, disconnect } = fixture
   const { agent, ruleId } = await edge()
   const events = await watch(t, fixture, `/v1/rules/${ruleId}/stats/stream?per_target=true`)
 
@@ -66,7 +66,7 @@ t.test('a stream sends an event at once, every five seconds, and when the rule i
   await clock.advance(5_000)
   t.match(await events(), { event: 'stats', data: { bytes_in: 30 } }, 'without a change, too')
 
-  await away(agent) // no connection left to drain
+  await disconnect(agent) // no connection left to drain
   t.equal((await call('DELETE', `/v1/rules/${ruleId}`)).status, 204)
   t.match(await events(), { event: 'removed', data: { rule_id: ruleId } })
   t.equal(await events(), null, 'and then it ends')
@@ -80,7 +80,7 @@ t.test('a stream of an unknown rule is refused before its first event', async t 
   })
 })
 
-/** Over a real socket; each call gives the next event, null after the last. */
+/** Opens a stream over a real socket. Each call of the result returns the next event, null after the last. */
 async function watch(t: Test, { server: { origin } }: StatsFixture, path: string) {
   const headers = { authorization: `Bearer ${operatorToken}` }
   const request = get(`${origin}${path}`, { headers, agent: false })

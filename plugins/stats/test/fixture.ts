@@ -36,7 +36,7 @@ export interface StatsFixture extends RulesFixture {
   stats(ruleId: string): Promise<RuleStats>
   connected(clientId: string, script?: Partial<Script>): Promise<ScriptedAgent>
   /** Closes the stream of the agent and waits until the server has logged the disconnect. */
-  away(agent: ScriptedAgent): Promise<void>
+  disconnect(agent: ScriptedAgent): Promise<void>
   /** A connected client with one rule. */
   edge(name?: string): Promise<{ clientId: string; agent: ScriptedAgent; ruleId: string }>
 }
@@ -60,9 +60,10 @@ function reportClock(): { readonly clock: FakeClock; batchScheduled(): Promise<v
   }
 }
 
-export async function statsFixture(t: Test, plan: TestServerOptions = {}): Promise<StatsFixture> {
+export async function statsFixture(t: Test, options: TestServerOptions = {}): Promise<StatsFixture> {
   const { clock, batchScheduled } = reportClock()
-  const fixture = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', 'stats'], clock, ...plan })
+  const plugins = ['users', 'clients', 'rules', 'stats']
+  const fixture = await rulesFixture(t, { plugins, clock, ...options })
   const connected: StatsFixture['connected'] = (clientId, script = {}) =>
     fixture.connect(clientId, { messages: [...rulesMessages, ...messages], ...script })
   let port = 8080
@@ -77,10 +78,10 @@ export async function statsFixture(t: Test, plan: TestServerOptions = {}): Promi
       return answer
     },
     stats: async id => (await fixture.call<RuleStats>('GET', `/v1/rules/${id}/stats`)).body,
-    async away(agent) {
+    async disconnect(agent) {
       await agent.close()
-      const left = async () => fixture.log.some(({ event }) => event === 'client.disconnected')
-      await until(left, isOver => isOver)
+      const isLogged = async () => fixture.log.some(({ event }) => event === 'client.disconnected')
+      await until(isLogged, logged => logged)
     },
     async edge(name = 'edge') {
       const clientId = await fixture.enroll(name)

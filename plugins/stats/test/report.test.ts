@@ -75,7 +75,7 @@ t.test('a repeated report adds nothing, a grown one adds the difference', async 
   t.match(await stats(ruleId), { bytes_in: 25, connections_total: 2 })
 })
 
-t.test('parts of a report and reports of one moment are each committed once', async t => {
+t.test('parts of a report and reports of one batch are each committed once', async t => {
   const { edge, report, stats } = await statsFixture(t)
   const one = await edge('one')
   const two = await edge('two')
@@ -232,7 +232,7 @@ t.test('committed bytes are passed on once, in the same transaction, and callbac
   t.ok(log.some(({ event }) => event === 'accounting.not_booked'))
 })
 
-t.test('a report that cannot be committed does not affect others of the same moment', async t => {
+t.test('a report that cannot be committed does not affect others of the same batch', async t => {
   const refused = new Set<string>()
   const sink = definePlugin({
     name: 'sink',
@@ -253,7 +253,7 @@ t.test('a report that cannot be committed does not affect others of the same mom
   refused.add(bad.clientId)
   const rowsOf = ({ ruleId }: { ruleId: string }) => [row(ruleId, 'minute', minute, { bytes_in: 10 })]
 
-  const spoiled = t.rejects(
+  const refusal = t.rejects(
     bad.agent.channel.request(StatsReport, {
       epoch,
       seq: 1,
@@ -265,7 +265,7 @@ t.test('a report that cannot be committed does not affect others of the same mom
     { code: 'internal' }
   )
   await report(good.agent, { rows: rowsOf(good) })
-  await spoiled
+  await refusal
 
   t.match(await stats(good.ruleId), { bytes_in: 10 })
   t.match(await stats(bad.ruleId), { bytes_in: 0 })

@@ -80,7 +80,7 @@ t.test('a deleted rule is in no sum, even before its last report', async t => {
     rows: [row(ruleId, 'minute', minute, { bytes_in: 10 })],
     live: [{ rule_id: ruleId, port: 8080, connections: 3 }]
   })
-  await on.away(agent)
+  await on.disconnect(agent)
 
   await on.call('DELETE', `/v1/rules/${ruleId}`)
 

@@ -22,7 +22,7 @@ t.test('the traffic of a client is found by the name of the client', async t => 
       print: { data: value => void printed.push(value), value() {}, line: text => void printed.push(text) }
     }
     const command = plugin.commands?.find(command => command.name === name)
-    await command?.run(call as CommandCall<Args>) // what these commands use of a call
+    await command?.run(call as CommandCall<Args>) // the members that these commands use
   }
 
   for (const client of ['paris', clientId]) {

@@ -40,11 +40,11 @@ t.test('bytes count in the minute of their delivery, for user, client and pair',
   t.same(inside.body.samples, [], 'from is in, to is out')
 })
 
-t.test('an hour is shown from one minute past its end on, and includes late reports', async t => {
-  const { edge, report, call, clock, away, connected } = await statsFixture(t, { plugins })
+t.test('an hour is shown from one minute after its end, and includes late reports', async t => {
+  const { edge, report, call, clock, disconnect, connected } = await statsFixture(t, { plugins })
   const { agent, clientId, ruleId } = await edge()
   await report(agent, { rows: [row(ruleId, 'minute', `${at + 60}`, { bytes_in: 7 })] })
-  await away(agent)
+  await disconnect(agent)
   const hours = async () =>
     (await call<Traffic>('GET', `/v1/traffic/global?from=${at}&to=${at + 9 * hour}&bucket=1h`)).body.samples
 
@@ -164,6 +164,6 @@ t.test('other work runs while old samples are deleted', async t => {
   await deps.traffic.prune()
 
   t.ok(iterations >= 2)
-  t.equal(await count('traffic_sample'), 2, 'what is young stays')
+  t.equal(await count('traffic_sample'), 2, 'recent samples stay')
   t.equal(await count('traffic_series'), 2, 'empty series are deleted')
 })

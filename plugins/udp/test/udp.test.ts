@@ -33,7 +33,7 @@ t.test('grants apply by protocol', async t => {
   t.equal((await on.call('POST', '/v1/rules', { ...body, protocol: 'udp' }, ada)).status, 201)
 })
 
-t.test('caps and idle time come with the welcome, and the agent keeps them for rules to come', async t => {
+t.test('the agent gets flow cap and idle time with Welcome, and applies them to later rules', async t => {
   const on = await rulesFixture(t, {
     plugins,
     keys: { udp_max_flows_per_rule: 65_535, udp_flow_idle_secs: 7 }

@@ -99,7 +99,7 @@ t.test('the list comes in pages, each user once', async t => {
 })
 
 t.test(
-  'who reads whom: oneself, or a superadmin; ownership is judged before the user is looked up',
+  'users read themselves, superadmins read all; ownership is checked before the user is looked up',
   async t => {
     const { ask, user } = await usersFixture(t)
     const root = await user('root', 'superadmin')
@@ -195,7 +195,7 @@ t.test('nobody demotes, disables or deletes themselves', async t => {
   t.match(await ask('PATCH', '/root', { display_name: 'Root' }, root), { status: 200 })
 })
 
-t.test('of two superadmins that demote each other at once, one wins', async t => {
+t.test('of two superadmins that demote each other at once, one succeeds', async t => {
   const { ask, user } = await usersFixture(t)
   const root = await user('root', 'superadmin')
   const eve = await user('eve', 'superadmin')

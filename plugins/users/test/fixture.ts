@@ -21,8 +21,11 @@ export interface UsersFixture extends TestServer {
   ): Promise<Reply<Body>>
 }
 
-export async function usersFixture(t: Test, plan: TestServerOptions = {}): Promise<UsersFixture> {
-  const app = await testServer(t, { plugins: ['users', 'auth', 'credentials', 'clients', 'rules'], ...plan })
+export async function usersFixture(t: Test, options: TestServerOptions = {}): Promise<UsersFixture> {
+  const app = await testServer(t, {
+    plugins: ['users', 'auth', 'credentials', 'clients', 'rules'],
+    ...options
+  })
   const ask: UsersFixture['ask'] = (method, path, body, as) =>
     app.call<Body>(method, `/v1/users${path}`, body, as)
   const bearer = async (userId: string): Promise<Headers> => {
@@ -34,8 +37,8 @@ export async function usersFixture(t: Test, plan: TestServerOptions = {}): Promi
     ask,
     bearer,
     async user(userId, role = 'user', more = {}) {
-      const made = await ask('POST', '', { user_id: userId, display_name: userId, role, ...more })
-      t.equal(made.status, 201, `${userId} is created`)
+      const created = await ask('POST', '', { user_id: userId, display_name: userId, role, ...more })
+      t.equal(created.status, 201, `${userId} is created`)
       return bearer(userId)
     }
   }

@@ -7,7 +7,7 @@ import { removalSlot } from '../exports.ts'
 import { cookieOf, password, refusal, signIn, usersFixture } from './fixture.ts'
 
 t.test(
-  'a user goes with credentials, sessions and password, and a later one of that name inherits nothing',
+  'deleting a user also deletes credentials, sessions and password; a new user of that id inherits nothing',
   async t => {
     const app = await usersFixture(t)
     const { ask, user } = app
@@ -58,18 +58,18 @@ t.test('the rules of a deleted user are removed, those of others stay', async t 
     stateChangedAt: now,
     activatedAt: now
   })
-  const [mine, also, other] = [newId(now), newId(now), newId(now)]
+  const [first, second, other] = [newId(now), newId(now), newId(now)]
   await store.change(async em => {
     await em.insert(Client, { id: clientId, name: 'edge', revision: 0, enrolledAt: now })
-    await em.insert(Rule, ruleOf(mine, 'ann', 80))
-    await em.insert(Rule, ruleOf(also, 'ann', 81))
+    await em.insert(Rule, ruleOf(first, 'ann', 80))
+    await em.insert(Rule, ruleOf(second, 'ann', 81))
     await em.insert(Rule, ruleOf(other, 'bob', 82))
   })
   t.match((await ask('GET', '/ann')).body, { rule_count: 2 })
 
   const { body } = await ask('DELETE', '/ann')
 
-  t.match(body, { removed_rule_ids: [mine, also].sort() })
+  t.match(body, { removed_rule_ids: [first, second].sort() })
   t.same(
     (await store.read(em => em.find(Rule, {}))).map(({ id }) => id),
     [other]

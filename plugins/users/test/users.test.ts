@@ -10,12 +10,12 @@ interface Deps extends Kernel {
 }
 const ann = { userId: 'ann', displayName: 'Ann', role: 'user' } as const
 
-async function open(t: Test): Promise<Deps> {
+async function usersDeps(t: Test): Promise<Deps> {
   const { server } = await testServer(t, { plugins: ['users'] })
-  return server.depsOf('users') as Deps // of this plugin, by its name
+  return server.depsOf('users') as Deps
 }
 
-/** The code of a refusal; null where there was none. */
+/** Returns the code of the refusal, or null. */
 const codeOf = (call: () => Promise<unknown>): Promise<string | null> =>
   call().then(
     () => null,
@@ -23,7 +23,7 @@ const codeOf = (call: () => Promise<unknown>): Promise<string | null> =>
   )
 
 t.test('a user is stored as given, enabled, with the time', async t => {
-  const { users, store, clock } = await open(t)
+  const { users, store, clock } = await usersDeps(t)
 
   await store.change(em => users.insert(em, { ...ann, displayName: ' Ann Ångström 🦊 ' }))
 
@@ -33,7 +33,7 @@ t.test('a user is stored as given, enabled, with the time', async t => {
 })
 
 t.test('a user_id is unique', async t => {
-  const { users, store } = await open(t)
+  const { users, store } = await usersDeps(t)
   const insert = () => store.change(em => users.insert(em, ann))
   await insert()
 
@@ -41,7 +41,7 @@ t.test('a user_id is unique', async t => {
 })
 
 t.test('invalid user ids and display names are refused', async t => {
-  const { users } = await open(t)
+  const { users } = await usersDeps(t)
   const cases: [object, string | null][] = [
     [{ userId: 'a' }, null],
     [{ userId: `a${'-_9'.repeat(10)}x` }, null],

@@ -78,7 +78,7 @@ export interface Gate {
   readonly mode: string
   readonly metric: string
   /**
-   * What our value is divided by, in the same round: another forwarder's value, or our own of another mode or metric.
+   * The divisor of our value, from the same round: another forwarder's value, or our own of another mode or metric.
    * Null: the value itself.
    */
   readonly baseline:

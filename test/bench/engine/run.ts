@@ -23,15 +23,15 @@ const { values } = parseArgs({
     network: { type: 'string', default: 'own' }
   }
 })
-const load = join(import.meta.dirname, 'load', 'build', 'load')
+const loadTool = join(import.meta.dirname, 'load', 'build', 'load')
 
 /** Runs this script again in its own network namespace, without other traffic; false when this user may not. */
 function reranInOwnNetwork(): boolean {
   if (values.network !== 'own') return false
-  const ready = 'ip link set lo up && echo 10000 65000 > /proc/sys/net/ipv4/ip_local_port_range'
-  const listen = 'echo 8192 > /proc/sys/net/core/somaxconn'
-  if (spawnSync('unshare', ['--net', 'sh', '-c', ready]).status !== 0) return false
-  const command = ['--net', 'sh', '-c', `${ready} && ${listen} && exec "$@"`, 'sh', process.execPath]
+  const setUp = 'ip link set lo up && echo 10000 65000 > /proc/sys/net/ipv4/ip_local_port_range'
+  const allowBacklog = 'echo 8192 > /proc/sys/net/core/somaxconn'
+  if (spawnSync('unshare', ['--net', 'sh', '-c', setUp]).status !== 0) return false
+  const command = ['--net', 'sh', '-c', `${setUp} && ${allowBacklog} && exec "$@"`, 'sh', process.execPath]
   const args = [...process.execArgv, import.meta.filename, ...process.argv.slice(2), '--network', 'entered']
   const { status } = spawnSync('unshare', [...command, ...args], { stdio: 'inherit' })
   process.exitCode = status ?? 1
@@ -64,7 +64,7 @@ function measure(mode: Mode, { port, pid }: Forwarding): Metrics | undefined {
   const args = [...mode.load.split(' '), '--to', `127.0.0.1:${port}`, '--server', `127.0.0.1:${serverPort}`]
   args.push('--pid', String(pid), '--secs', String(values.secs))
   if (mode.connections !== undefined) args.push('--conns', String(Math.min(mode.connections, maxConnections)))
-  const { status, stdout, stderr } = spawnSync(load, args, { encoding: 'utf8', timeout: 180_000 })
+  const { status, stdout, stderr } = spawnSync(loadTool, args, { encoding: 'utf8', timeout: 180_000 })
   if (status === 0) return JSON.parse(stdout) as Metrics
   console.error(`load ${args.join(' ')}: ${stderr.trim() || 'timed out'}`)
   return undefined
@@ -83,14 +83,14 @@ function measureAll(forwarders: readonly Forwarding[]): Runs {
   const phases = [
     {
       count: Math.min(rounds, Number(values['hold-rounds'])),
-      of: wanted.filter(({ mode }) => mode.connections !== undefined)
+      selected: wanted.filter(({ mode }) => mode.connections !== undefined)
     },
-    { count: rounds, of: wanted.filter(({ mode }) => mode.connections === undefined) }
+    { count: rounds, selected: wanted.filter(({ mode }) => mode.connections === undefined) }
   ]
-  for (const { count, of } of phases)
-    for (let round = 0; round < count && of.length > 0; round++) {
+  for (const { count, selected } of phases)
+    for (let round = 0; round < count && selected.length > 0; round++) {
       const order = round % 2 === 0 ? forwarders : forwarders.toReversed()
-      for (const { name, mode } of of.filter(({ mode }) => round === 0 || !mode.isLong))
+      for (const { name, mode } of selected.filter(({ mode }) => round === 0 || !mode.isLong))
         for (const forwarder of order.filter(canCarry(mode)))
           runs[name]?.[forwarder.name]?.push(measure(mode, forwarder))
       console.log(`round ${round + 1} of ${count}, load average ${loadavg()[0]?.toFixed(1)}`)
@@ -149,7 +149,7 @@ async function main(): Promise<void> {
   }
   try {
     const hasNoAutogroups = withoutAutogroups(context)
-    await run(context, load, ['server', '--port', String(serverPort)], serverPort)
+    await run(context, loadTool, ['server', '--port', String(serverPort)], serverPort)
     const direct: Forwarding = { name: 'direct', port: serverPort, pid: 0, protocols: ['tcp', 'udp'] }
     const all = [
       direct,

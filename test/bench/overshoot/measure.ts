@@ -16,9 +16,9 @@ export interface Overshoot {
 export async function exhaust(rule: QuotaRule, count: number, size: number): Promise<Overshoot> {
   await rule.quota('PUT', { monthly_bytes: size })
   const isOfUser = (event: Event): boolean => event['user'] === rule.user
-  const empty = rule.agent.until('traffic_quota.exhausted', isOfUser)
+  const exhausted = rule.agent.until('traffic_quota.exhausted', isOfUser)
   const load = rule.startLoad(count)
-  await empty
+  await exhausted
   for (let before = -1; before !== load.received(); await setTimeout(quietMs)) before = load.received()
   load.end()
   return {

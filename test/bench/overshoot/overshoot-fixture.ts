@@ -35,7 +35,7 @@ export interface QuotaRule {
 }
 
 export interface Load {
-  /** Bytes that have come through so far. */
+  /** Bytes received so far. */
   received(): number
   end(): void
 }
@@ -43,22 +43,22 @@ export interface Load {
 export type OvershootFixture = Awaited<ReturnType<typeof overshootFixture>>
 
 export async function overshootFixture(t: TestFolder, wanted: readonly EngineMode[]) {
-  const on = await testCluster(t)
-  const { call } = on
+  const cluster = await testCluster(t)
+  const { call } = cluster
   const [source, sink] = [await openSource(t), await openSink(t)]
   const hello = await clientHello({ servername: name })
   const edges = new Map<EngineMode, RunningAgent>()
   for (const mode of wanted) {
-    const at = await startAgent(t, on, mode.replace(', ', '-'), { env: engineModes[mode] })
-    const { message, msg = message } = await at.agent.until('engine.selected')
+    const edge = await startAgent(t, cluster, mode.replace(', ', '-'), { env: engineModes[mode] })
+    const { message, msg = message } = await edge.agent.until('engine.selected')
     if (mode !== 'portable' && !String(msg).includes('native')) console.log(`${mode}: ${msg}`)
-    edges.set(mode, at)
+    edges.set(mode, edge)
   }
 
   async function openRule(mode: EngineMode, kind: RuleKind, user: string): Promise<QuotaRule> {
-    const at = edges.get(mode)
-    if (!at) throw new TypeError(`${mode} has no agent here`)
-    const { clientId, agent } = at
+    const edge = edges.get(mode)
+    if (!edge) throw new TypeError(`there is no agent in mode ${mode}`)
+    const { clientId, agent } = edge
     const port = await freePort()
     await call('POST', '/v1/users', { user_id: user, display_name: user })
     const { rule_id } = await call<{ rule_id: string }>('POST', '/v1/rules', {
@@ -87,7 +87,7 @@ export async function overshootFixture(t: TestFolder, wanted: readonly EngineMod
   return { openRule }
 }
 
-/** Sends to every caller, as fast as it reads. */
+/** Opens a TCP target that sends to every caller, as fast as it reads. Returns its port. */
 async function openSource(t: TestFolder): Promise<number> {
   const server = createServer(socket => {
     const send = (): void => {
@@ -104,6 +104,7 @@ async function openSource(t: TestFolder): Promise<number> {
   return (server.address() as AddressInfo).port // of a TCP listener
 }
 
+/** Opens a UDP target that counts the bytes received. */
 async function openSink(t: TestFolder) {
   let bytes = 0
   const socket = createSocket('udp4').bind(0, '127.0.0.1')
@@ -115,14 +116,14 @@ async function openSink(t: TestFolder) {
   return { port: socket.address().port, received: () => bytes }
 }
 
-/** Counts the ClientHello, too: it was delivered once anything comes back. */
+/** Opens connections that read at full speed. Counts the ClientHello, too: it was delivered once a byte comes back. */
 function read(port: number, count: number, hello: Buffer, kind: RuleKind): Load {
   let bytes = 0
   const sockets = Array.from({ length: count }, () => {
     const socket = connect(port, '127.0.0.1')
     let isFirst = true
     if (kind === 'SNI') socket.write(hello)
-    socket.on('error', () => {}) // refused, or reset after its time
+    socket.on('error', () => {}) // refused, or reset after the hold time
     return socket.on('data', chunk => {
       if (isFirst && kind === 'SNI') bytes += hello.length
       isFirst = false
@@ -137,6 +138,7 @@ function read(port: number, count: number, hello: Buffer, kind: RuleKind): Load 
   }
 }
 
+/** Sends datagrams at full speed. */
 function flood(port: number, count: number, received: () => number): Load {
   const before = received()
   const senders = Array.from({ length: count }, () => createSocket('udp4'))

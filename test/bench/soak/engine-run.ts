@@ -32,8 +32,8 @@ export interface RunPlan {
 
 const maxConcurrent = 150
 
-const sum = (list: readonly { bytesIn: number; bytesOut: number }[], way: 'bytesIn' | 'bytesOut'): number =>
-  list.reduce((all, one) => all + one[way], 0)
+const sum = (list: readonly { bytesIn: number; bytesOut: number }[], key: 'bytesIn' | 'bytesOut'): number =>
+  list.reduce((total, counters) => total + counters[key], 0)
 
 /** Counted bytes lie between those received and those sent. For whole transfers both are equal. */
 function checkRule(
@@ -41,24 +41,25 @@ function checkRule(
   transfers: readonly Transfer[]
 ): string[] {
   const own = transfers.filter(transfer => transfer.ruleId === ruleId)
-  const over = (of: (transfer: Transfer) => number) => own.reduce((all, transfer) => all + of(transfer), 0)
-  const found: string[] = []
-  for (const [way, from, to] of [
+  const sumOf = (bytes: (transfer: Transfer) => number) =>
+    own.reduce((total, transfer) => total + bytes(transfer), 0)
+  const failures: string[] = []
+  for (const [key, from, to] of [
     ['bytesIn', 'caller', 'target'],
     ['bytesOut', 'target', 'caller']
   ] as const) {
-    const counted = sum(ports, way)
-    const [received, sent] = [over(transfer => transfer.received[to]), over(transfer => transfer.sent[from])]
-    const most = over(transfer => (transfer.end === 'whole' ? transfer.received[to] : transfer.sent[from]))
-    if (counted < received || counted > most)
-      found.push(`rule ${ruleId}: ${way} ${counted}, received ${received}, sent ${sent}`)
-    if (counted !== sum(targets, way)) found.push(`rule ${ruleId}: ${way} of targets and ports differ`)
+    const counted = sum(ports, key)
+    const [received, sent] = [sumOf(({ received }) => received[to]), sumOf(({ sent }) => sent[from])]
+    const limit = sumOf(({ end, received, sent }) => (end === 'whole' ? received[to] : sent[from]))
+    if (counted < received || counted > limit)
+      failures.push(`rule ${ruleId}: ${key} ${counted}, received ${received}, sent ${sent}`)
+    if (counted !== sum(targets, key)) failures.push(`rule ${ruleId}: ${key} of targets and ports differ`)
   }
-  const reached = own.filter(({ isConnected }) => isConnected).length
-  if (connectionsTotal < reached || connectionsTotal > own.length)
-    found.push(`rule ${ruleId}: ${connectionsTotal} connections, ${reached} reached, ${own.length} called`)
-  if (ports.some(({ active }) => active !== 0)) found.push(`rule ${ruleId} closed with open connections`)
-  return found
+  const connected = own.filter(({ isConnected }) => isConnected).length
+  if (connectionsTotal < connected || connectionsTotal > own.length)
+    failures.push(`rule ${ruleId}: ${connectionsTotal} connections, ${connected} connected of ${own.length}`)
+  if (ports.some(({ active }) => active !== 0)) failures.push(`rule ${ruleId} closed with open connections`)
+  return failures
 }
 
 async function drain(state: SoakState, finals: () => readonly Counters[]): Promise<void> {
@@ -110,7 +111,7 @@ export async function runEngine(
     while (performance.now() < endsAt) {
       if (random.oneIn(30)) await randomOperation(state)
       else startTransfer(state)
-      if (traffic.openSockets() > 2 * maxConcurrent) liftLimits(engine) // else all wait for limits that nobody lifts
+      if (traffic.openSockets() > 2 * maxConcurrent) liftLimits(engine) // else all could wait for limits that stay
       await waitUntil(
         'fewer transfers are open',
         () => traffic.openSockets() <= 2 * maxConcurrent,

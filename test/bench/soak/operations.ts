@@ -26,7 +26,7 @@ export interface SoakState {
   readonly fail: (what: string) => void
   changes: number
   hangUps: number
-  lastPort: number // the offset of the last one that was used
+  lastPort: number // offset of the port that was used last
 }
 
 const kinds: readonly TransferKind[] = ['echo', 'upload', 'download']
@@ -44,19 +44,19 @@ const randomMeter = (random: SeededRandom): Meter =>
         newConnections: random.oneIn(4) ? rate(500, 50) : null
       })
 
-/** The port that has been closed for the longest time: callers may still dial the rule that had it. */
-async function nextPort(scene: SoakState): Promise<number> {
-  do scene.lastPort = (scene.lastPort + 1) % portCount
-  while (!(await isFree(scene.firstPort + scene.lastPort)))
-  return scene.firstPort + scene.lastPort
+/** Returns the port that was closed longest ago: callers may still dial the rule that had a recent one. */
+async function nextPort(state: SoakState): Promise<number> {
+  do state.lastPort = (state.lastPort + 1) % portCount
+  while (!(await isFree(state.firstPort + state.lastPort)))
+  return state.firstPort + state.lastPort
 }
 
-export async function openRule(scene: SoakState): Promise<void> {
-  const { engine, random, traffic, open } = scene
+export async function openRule(state: SoakState): Promise<void> {
+  const { engine, random, traffic, open } = state
   if (open.size >= 8) return
   const targets = random.oneIn(4) ? [refusingPort, traffic.port] : [traffic.port]
   const rule = await ruleTo(targets, {
-    from: await nextPort(scene),
+    from: await nextPort(state),
     meters: [random.pick(partMeters) ?? 1, totalMeter],
     idleMs: random.oneIn(2) ? 0 : 500
   })
@@ -88,24 +88,24 @@ function changeFilters({ engine, random, open }: SoakState): void {
     engine.setFilters(rule.id, { source: { allow: null, deny, refusal: 'source_denied' }, target: [] })
 }
 
-function hangUp(scene: SoakState): void {
-  const { random, transfers } = scene
+function hangUp(state: SoakState): void {
+  const { random, transfers } = state
   const side = random.oneIn(2) ? 'caller' : 'target'
   random.pick(transfers.filter(({ end }) => end === null))?.hangUp(side)
-  scene.hangUps++
+  state.hangUps++
 }
 
 let lastOwnMeter = 1_000
 
 /** Runs one transfer through its own meter: up to the mark exactly, then, with the budget lifted, to its end. */
-async function exhaustBudget(scene: SoakState): Promise<void> {
-  const { engine, random, traffic, fail } = scene
+async function exhaustBudget(state: SoakState): Promise<void> {
+  const { engine, random, traffic, fail } = state
   const id = ++lastOwnMeter
   const size = 100_000 + random.size(21)
   const mark = 10 + random.below(size - 10)
   engine.setMeter(id, unlimited)
   engine.setBudget(id, { mark, holdMs: 60_000 })
-  const rule = await ruleTo([traffic.port], { from: await nextPort(scene), meters: [id] })
+  const rule = await ruleTo([traffic.port], { from: await nextPort(state), meters: [id] })
   await engine.open(rule)
   const kind = random.pick(kinds) ?? 'echo'
 
@@ -134,7 +134,7 @@ async function exhaustBudget(scene: SoakState): Promise<void> {
   engine.removeMeter(id)
 }
 
-const operations: readonly ((scene: SoakState) => Promise<void> | void)[] = [
+const operations: readonly ((state: SoakState) => Promise<void> | void)[] = [
   openRule,
   closeRule,
   changeLimits,
@@ -145,9 +145,9 @@ const operations: readonly ((scene: SoakState) => Promise<void> | void)[] = [
   exhaustBudget
 ]
 
-export async function randomOperation(scene: SoakState): Promise<void> {
-  await (scene.open.size < 2 ? openRule : scene.random.pick(operations))?.(scene)
-  scene.changes++
+export async function randomOperation(state: SoakState): Promise<void> {
+  await (state.open.size < 2 ? openRule : state.random.pick(operations))?.(state)
+  state.changes++
 }
 
 export function startTransfer({ random, traffic, open, transfers }: SoakState): void {

@@ -1,12 +1,13 @@
 // Callers, and the target of all rules. Both ends of each transfer are in this process, so every byte can be checked.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
 const maxTransferBytes = 2 ** 22
-const headBytes = 4
+const headerBytes = 4 // the number of the transfer
 
 export type TransferKind = 'echo' | 'upload' | 'download'
+type Side = 'caller' | 'target'
 
 /** One connection through a rule: how many bytes each side wrote, and how many the other side has read. */
 export interface Transfer {
@@ -19,7 +20,7 @@ export interface Transfer {
   isConnected: boolean
   /** On the caller's side. 'whole': all bytes were transferred, and FIN came after them. */
   end: 'whole' | 'broken' | null
-  readonly hangUp: (side: 'caller' | 'target') => void
+  readonly hangUp: (side: Side) => void
 }
 
 export interface Traffic {
@@ -32,12 +33,13 @@ export interface Traffic {
   close(): Promise<void>
 }
 
+/** Returns how many bytes each side receives in all. */
 const sizes = (transfer: Transfer) => ({
-  target: headBytes + (transfer.kind === 'download' ? 0 : transfer.size),
+  target: headerBytes + (transfer.kind === 'download' ? 0 : transfer.size),
   caller: transfer.kind === 'upload' ? 0 : transfer.size
 })
 
-/** Does nothing while Node is shutting one side down: the reset would fail, and the socket would never close. */
+/** Does nothing while Node is shutting the socket down: the reset would fail, and the socket would never close. */
 function reset(socket: Socket): void {
   const isShutting = socket.writableEnded && socket.writableLength === 0 && !socket.writableFinished
   if (!isShutting && !socket.connecting) socket.resetAndDestroy()
@@ -50,78 +52,97 @@ const describe = (socket: Socket) => ({
   hasEnded: [socket.readableEnded, socket.writableEnded, socket.writableFinished, socket.destroyed]
 })
 
-/** Calls `fail` with each violation. */
-export async function openTraffic(fail: (what: string) => void): Promise<Traffic> {
-  const payload = randomBytes(2 * maxTransferBytes)
-  const transfers = new Map<number, Transfer>()
-  const targets = new Map<Transfer, Socket>()
-  const sockets = new Set<Socket>()
-  let lastId = 0
-
-  const keep = (socket: Socket, ended: () => void) => {
-    sockets.add(socket)
+/** Keeps the set of open sockets. */
+function trackSockets() {
+  const open = new Set<Socket>()
+  const track = (socket: Socket, ended: () => void) => {
+    open.add(socket)
     socket.setKeepAlive(true, 1_000) // a RST that a full queue dropped is not sent again; a keepalive probe gets another
     const remove = () => {
-      sockets.delete(socket)
+      open.delete(socket)
       ended()
     }
     socket.on('close', remove).on('error', remove)
   }
+  return { open, track }
+}
 
-  /** Checks the bytes that one side receives, and their order. */
-  const check = (transfer: Transfer, side: 'caller' | 'target', chunk: Buffer, skipped: number) => {
-    const at = transfer.from + transfer.received[side] - skipped
-    if (!chunk.equals(payload.subarray(at, at + chunk.length)))
-      fail(
-        `${transfer.kind} of rule ${transfer.ruleId}: the ${side} received wrong bytes after ${transfer.received[side]}`
-      )
-    transfer.received[side] += chunk.length
+/** Sends parts of a random payload and checks what arrives. Calls `fail` with each violation. */
+function openPayload(fail: (what: string) => void) {
+  const payload = randomBytes(2 * maxTransferBytes)
+  return {
+    of: ({ from, size }: Transfer) => payload.subarray(from, from + size),
+    send(transfer: Transfer, side: Side, socket: Socket, bytes: Buffer) {
+      transfer.sent[side] += bytes.length
+      socket.write(bytes)
+    },
+    /** Checks the bytes that one side receives, and their order. */
+    check({ kind, ruleId, from, received }: Transfer, side: Side, chunk: Buffer, skipped: number) {
+      const at = from + received[side] - skipped
+      if (!chunk.equals(payload.subarray(at, at + chunk.length)))
+        fail(`${kind} of rule ${ruleId}: the ${side} received wrong bytes after ${received[side]}`)
+      received[side] += chunk.length
+    },
+    /** Checks at a FIN that all bytes have arrived. */
+    isComplete(transfer: Transfer, side: Side) {
+      const { kind, ruleId, received } = transfer
+      const all = sizes(transfer)[side]
+      if (received[side] === all) return true
+      fail(`${kind} of rule ${ruleId}: a FIN for the ${side} after ${received[side]} of ${all}`)
+      return false
+    }
   }
-  const atEnd = (transfer: Transfer, side: 'caller' | 'target') => {
-    const all = sizes(transfer)[side]
-    if (transfer.received[side] === all) return true
-    fail(
-      `${transfer.kind} of rule ${transfer.ruleId}: a FIN for the ${side} after ${transfer.received[side]} of ${all}`
-    )
-    return false
-  }
-  const send = (transfer: Transfer, side: 'caller' | 'target', socket: Socket, bytes: Buffer) => {
-    transfer.sent[side] += bytes.length
-    socket.write(bytes)
-  }
-  const all = (transfer: Transfer) => payload.subarray(transfer.from, transfer.from + transfer.size)
+}
 
+interface TrafficState {
+  readonly transfers: Map<number, Transfer>
+  readonly targets: Map<Transfer, Socket>
+  readonly sockets: ReturnType<typeof trackSockets>
+  readonly payload: ReturnType<typeof openPayload>
+}
+
+/** Opens the target of all transfers. */
+async function openTarget({ transfers, targets, sockets, payload }: TrafficState): Promise<Server> {
   const serve = (transfer: Transfer, socket: Socket) => {
     transfer.isConnected = true
     targets.set(transfer, socket)
-    if (transfer.kind === 'download') send(transfer, 'target', socket, all(transfer))
+    if (transfer.kind === 'download') payload.send(transfer, 'target', socket, payload.of(transfer))
     socket.on('end', () => {
-      if (atEnd(transfer, 'target')) socket.end()
+      if (payload.isComplete(transfer, 'target')) socket.end()
     })
   }
-
   const server = createServer({ allowHalfOpen: true }, socket => {
-    keep(socket, () => transfer && targets.delete(transfer))
+    sockets.track(socket, () => transfer && targets.delete(transfer))
     let transfer: Transfer | undefined
-    let head = Buffer.alloc(0)
+    let header = Buffer.alloc(0)
     socket.on('end', () => transfer || socket.destroy()) // dialed for a caller that has left meanwhile
     socket.on('data', chunk => {
       let rest = chunk
       if (!transfer) {
-        head = Buffer.concat([head, chunk])
-        if (head.length < headBytes) return
-        transfer = transfers.get(head.readUInt32BE())
+        header = Buffer.concat([header, chunk])
+        if (header.length < headerBytes) return
+        transfer = transfers.get(header.readUInt32BE())
         if (!transfer) return reset(socket) // from another process of this machine
-        transfer.received.target = headBytes
-        rest = head.subarray(headBytes)
+        transfer.received.target = headerBytes
+        rest = header.subarray(headerBytes)
         serve(transfer, socket)
       }
-      check(transfer, 'target', rest, headBytes)
-      if (transfer.kind === 'echo' && rest.length > 0) send(transfer, 'target', socket, rest)
+      payload.check(transfer, 'target', rest, headerBytes)
+      if (transfer.kind === 'echo' && rest.length > 0) payload.send(transfer, 'target', socket, rest)
     })
   })
   server.listen(0, '127.0.0.1', 4096)
   await once(server, 'listening')
+  return server
+}
+
+/** Calls `fail` with each violation. */
+export async function openTraffic(fail: (what: string) => void): Promise<Traffic> {
+  const [sockets, payload] = [trackSockets(), openPayload(fail)]
+  const transfers = new Map<number, Transfer>()
+  const targets = new Map<Transfer, Socket>()
+  const server = await openTarget({ transfers, targets, sockets, payload })
+  let lastId = 0
 
   const start: Traffic['start'] = ({ ruleId, port }, kind, size) => {
     const id = ++lastId
@@ -137,24 +158,23 @@ export async function openTraffic(fail: (what: string) => void): Promise<Traffic
       end: null,
       hangUp(side) {
         const end = side === 'caller' ? socket : targets.get(transfer)
-        if (!end || transfer.end !== null) return
-        reset(end)
+        if (end && transfer.end === null) reset(end)
       }
     }
     transfers.set(id, transfer)
-    keep(socket, () => {
+    sockets.track(socket, () => {
       transfer.end ??= 'broken'
       transfers.delete(id)
     })
-    socket.on('data', chunk => check(transfer, 'caller', chunk, 0))
+    socket.on('data', chunk => payload.check(transfer, 'caller', chunk, 0))
     socket.on('end', () => {
-      if (atEnd(transfer, 'caller')) transfer.end = 'whole'
+      if (payload.isComplete(transfer, 'caller')) transfer.end = 'whole'
       socket.destroy()
     })
-    const head = Buffer.alloc(headBytes)
-    head.writeUInt32BE(id)
-    send(transfer, 'caller', socket, head)
-    if (kind !== 'download') send(transfer, 'caller', socket, all(transfer))
+    const header = Buffer.alloc(headerBytes)
+    header.writeUInt32BE(id)
+    payload.send(transfer, 'caller', socket, header)
+    if (kind !== 'download') payload.send(transfer, 'caller', socket, payload.of(transfer))
     socket.end()
     return transfer
   }
@@ -162,10 +182,10 @@ export async function openTraffic(fail: (what: string) => void): Promise<Traffic
   return {
     port: (server.address() as AddressInfo).port, // of a TCP server
     start,
-    openSockets: () => sockets.size,
-    describeOpen: () => [...sockets].map(describe),
+    openSockets: () => sockets.open.size,
+    describeOpen: () => [...sockets.open].map(describe),
     async close() {
-      for (const socket of sockets) socket.destroy()
+      for (const socket of sockets.open) socket.destroy()
       server.close()
       await once(server, 'close')
     }

@@ -1,4 +1,4 @@
-const limitMs = 30_000 // connections on hold and refused ones end long before
+const limitMs = 30_000 // much longer than an operation may take
 
 /** Polls until the condition holds. Throws an error with `what` and the details when it does not in time. */
 export async function waitUntil(

@@ -1,4 +1,4 @@
-// Bytes, FIN and reset cross over.
+// Bytes, FIN and reset are passed on.
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -130,7 +130,7 @@ export const bytes: Record<string, EngineCase> = {
     await until(() => sent > before + 32 * 1024 * 1024)
   },
 
-  async 'a reset crosses over after the bytes received before it'(t, openEngine) {
+  async 'a reset is passed on after the bytes received before it'(t, openEngine) {
     const port = await openTarget(t, socket =>
       socket.once('data', () => socket.write('last words', () => socket.resetAndDestroy()))
     )

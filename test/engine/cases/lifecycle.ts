@@ -192,12 +192,12 @@ export const lifecycle: Record<string, EngineCase> = {
     t.equal(await endOf(caller), 'reset')
     await t.rejects(openCaller(t, other.from), { code: 'ECONNREFUSED' })
     await t.rejects(engine.open(await ruleTo([9])), { code: 'ESTOPPED' })
-    const finals = events.flatMap(event => (event.kind === 'closed' ? [event.counters] : []))
+    const finalCounters = events.flatMap(event => (event.kind === 'closed' ? [event.counters] : []))
     t.match(
-      finals.find(({ ruleId }) => ruleId === rule.id),
+      finalCounters.find(({ ruleId }) => ruleId === rule.id),
       { ports: [{ bytesIn: 5, bytesOut: 5, active: 0 }] }
     )
-    t.ok(finals.some(({ ruleId }) => ruleId === other.id))
+    t.ok(finalCounters.some(({ ruleId }) => ruleId === other.id))
     t.same(engine.sample().rules, [])
   },
 
@@ -224,7 +224,7 @@ export const lifecycle: Record<string, EngineCase> = {
   async 'invalid rules are refused'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const from = await freePort(2)
-    const impossible = [
+    const invalid = [
       await ruleTo([]),
       await ruleTo([9], { from: 0, to: 0 }),
       await ruleTo([9], { from: 65_536, to: 65_536 }),
@@ -232,6 +232,6 @@ export const lifecycle: Record<string, EngineCase> = {
       await ruleTo([65_535], { from, to: from + 1 })
     ]
 
-    for (const rule of impossible) await t.rejects(engine.open(rule), { code: 'EINVAL' })
+    for (const rule of invalid) await t.rejects(engine.open(rule), { code: 'EINVAL' })
   }
 }

@@ -16,7 +16,7 @@ import {
 } from '../engine-fixture.ts'
 import { countReceived, flood, limited, meterCounters, rate, unlimited } from '../meter-fixture.ts'
 
-const pauseMs = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
 export const meters: Record<string, EngineCase> = {
   async 'bytes pass at the rate in each direction, and never above rate * t + burst'(t, openEngine) {
@@ -26,23 +26,23 @@ export const meters: Record<string, EngineCase> = {
     engine.setMeter(1, limited(rates))
     const rule = await ruleTo([port], { meters: [1] })
     await engine.open(rule)
-    const look = () => ({ ...meterCounters(engine, 1), at: performance.now() }) // no earlier than what was counted
+    const readMeter = () => ({ ...meterCounters(engine, 1), at: performance.now() }) // counters first, then the time
     const beganAt = performance.now()
     flood((await openCaller(t, rule.from)).resume())
     await until(
       () => meterCounters(engine, 1).bytesIn > 200_000 && meterCounters(engine, 1).bytesOut > 1_200_000
     )
 
-    const first = look()
-    await pauseMs(5_000)
-    const last = look()
+    const first = readMeter()
+    await sleep(5_000)
+    const last = readMeter()
 
     for (const direction of ['bytesIn', 'bytesOut'] as const) {
       const { perSec, burst } = rates[direction]
-      const share = (last[direction] - first[direction]) / (((last.at - first.at) * perSec) / 1000)
+      const ratio = (last[direction] - first[direction]) / (((last.at - first.at) * perSec) / 1000)
       const sinceBegin = (last.at - beganAt) / 1000
-      t.ok(last[direction] <= perSec * sinceBegin + burst, `${direction} is at most what is allowed`)
-      t.ok(share > 0.93 && share < 1.07, `${direction} passes at ${share} of the rate`)
+      t.ok(last[direction] <= perSec * sinceBegin + burst, `${direction} is within rate * t + burst`)
+      t.ok(ratio > 0.93 && ratio < 1.07, `${direction} passes at ${ratio} of the rate`)
     }
     t.ok(last.throttledMs - first.throttledMs > 5_000, 'both directions have waited')
   },
@@ -56,13 +56,13 @@ export const meters: Record<string, EngineCase> = {
     const bytes = countReceived(await openCaller(t, rule.from))
     const inHalfASecond = async () => {
       const before = bytes()
-      await pauseMs(500)
+      await sleep(500)
       return bytes() - before
     }
     await until(() => bytes() > 4_000_000)
 
     engine.setMeter(1, limited({ bytesOut: rate(100_000, 16_384) }))
-    await inHalfASecond() // what was let through before still arrives
+    await inHalfASecond() // bytes that passed the meter earlier still arrive
     await inHalfASecond()
     const slow = await inHalfASecond()
     engine.setMeter(1, limited({ bytesOut: rate(2_000_000, 200_000) }))
@@ -113,7 +113,7 @@ export const meters: Record<string, EngineCase> = {
     const shares = all.map(bytes => bytes() / meterCounters(engine, 1).bytesOut)
     t.ok(
       shares.every(share => share > 0.1),
-      `shares of a fifth: ${shares}`
+      `shares, fair is a fifth each: ${shares}`
     )
     t.ok(tookMs < 2_000, `${tookMs} ms for 100 exchanges beside them`)
   },
@@ -148,7 +148,7 @@ export const meters: Record<string, EngineCase> = {
 
     t.match(counters(), { connectionsTotal: 2, rejected: { too_many: 1 } })
     engine.setMeter(1, limited({ connections: 1 }))
-    t.equal(await exchange(two, 'a lower number cuts nobody'), 'a lower number cuts nobody')
+    t.equal(await exchange(two, 'a lower limit cuts nobody'), 'a lower limit cuts nobody')
     one.destroy()
     two.destroy()
     await until(() => meterCounters(engine, 1).active === 0)
@@ -206,10 +206,10 @@ export const meters: Record<string, EngineCase> = {
 
     engine.setMeter(2, unlimited)
     engine.setMeter(1, limited({ bytesOut: rate(0, 1) }))
-    await pauseMs(100)
-    const least = bytes()
-    await pauseMs(200)
-    t.equal(bytes(), least)
+    await sleep(100)
+    const before = bytes()
+    await sleep(200)
+    t.equal(bytes(), before)
   },
 
   async 'a meter counts over all its rules, and exists until it is removed'(t, openEngine) {

@@ -48,7 +48,8 @@ async function targetOf(t: Test, port: number, servername: string): Promise<stri
   return received.subarray(label.length).equals(hello) ? String(label) : 'corrupted'
 }
 
-const peeks = (engine: Engine) => engine.sample().peekDurations.counts.reduce((sum, count) => sum + count, 0)
+const peekCount = (engine: Engine) =>
+  engine.sample().peekDurations.counts.reduce((sum, count) => sum + count, 0)
 
 export const tlsNames: Record<string, EngineCase> = {
   async 'a TLS name selects the rule: an exact match, then a wildcard, then the fallback'(t, openEngine) {
@@ -70,7 +71,7 @@ export const tlsNames: Record<string, EngineCase> = {
     const rules = engine.sample().rules.map(({ connectionsTotal }) => connectionsTotal)
     t.same(rules, [1, 2, 1, 3])
     t.match(engine.sample().rules[0], { rejected: { sni_miss: 1 } })
-    t.equal(peeks(engine), 8)
+    t.equal(peekCount(engine), 8)
     t.ok(engine.sample().peekDurations.sumMs > 0)
     t.ok(events.every(({ kind }) => kind === 'target-health'))
   },
@@ -120,7 +121,7 @@ export const tlsNames: Record<string, EngineCase> = {
 
     await until(() => portCounters(counters()).bytesOut === 5)
     t.equal(await exchange(caller, 'and?'), 'rest:')
-    t.equal(peeks(engine), 0)
+    t.equal(peekCount(engine), 0)
   },
 
   async 'a port has each name once, and is not shared with a plain rule'(t, openEngine) {
@@ -162,7 +163,7 @@ export const tlsNames: Record<string, EngineCase> = {
     await until(() =>
       engine.sample().rules.some(({ ports }) => ports[0] !== undefined && ports[0].bytesOut > 100)
     )
-    const awaited = await openCaller(t, from)
+    const pending = await openCaller(t, from)
 
     await engine.close(one.id, 60_000)
 
@@ -172,14 +173,14 @@ export const tlsNames: Record<string, EngineCase> = {
     t.equal(await targetOf(t, from, 'one.test'), 'again:')
     await engine.close(two.id, 0)
     await engine.close(again.id, 0)
-    t.equal(await endOf(awaited), 'reset')
+    t.equal(await endOf(pending), 'reset')
     await t.rejects(openCaller(t, from), { code: 'ECONNREFUSED' })
     live.end()
     t.match(String(await collect(live)).slice(0, 4), 'one:')
     t.match(await finalCounters(one.id), { connectionsTotal: 1, ports: [{ active: 0 }] })
   },
 
-  async 'a ClientHello is awaited for three seconds'(t, openEngine) {
+  async 'the wait for a ClientHello ends after three seconds'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
     const hello = await clientHello({ servername: 'one.test' })
@@ -202,13 +203,13 @@ export const tlsNames: Record<string, EngineCase> = {
   async 'a ClientHello longer than 64 KiB is refused'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
-    const start = Buffer.from([22, 3, 1, 0x3f, 0xfc, 1, 0, 0xff, 0xfc])
-    const more = Buffer.from([22, 3, 1, 0x3f, 0xfc])
+    const firstRecord = Buffer.from([22, 3, 1, 0x3f, 0xfc, 1, 0, 0xff, 0xfc])
+    const nextRecord = Buffer.from([22, 3, 1, 0x3f, 0xfc])
     const caller = await openCaller(t, from)
-    caller.write(start)
+    caller.write(firstRecord)
     caller.write(Buffer.alloc(0x3ff8))
     for (let i = 0; i < 5; i++) {
-      caller.write(more)
+      caller.write(nextRecord)
       caller.write(Buffer.alloc(0x3ffc))
     }
 
@@ -252,7 +253,7 @@ export const tlsNames: Record<string, EngineCase> = {
     t.match(meterCounters(engine, 1), { active: 0 })
   },
 
-  async 'at most 1,024 ClientHellos are awaited at once'(t, openEngine) {
+  async 'at most 1,024 connections wait for a ClientHello at once'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
     const waiting = await Promise.all(Array.from({ length: 1_024 }, () => openCaller(t, from)))
@@ -268,7 +269,7 @@ export const tlsNames: Record<string, EngineCase> = {
   async 'invalid rules with names are refused'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const from = await freePort(2)
-    const impossible: Partial<EngineRule>[] = [
+    const invalid: Partial<EngineRule>[] = [
       { from, to: from + 1, name: 'one.test' },
       { from, to: from + 1, fallback: true },
       { name: 'one.test', protocol: 'udp' },
@@ -276,7 +277,7 @@ export const tlsNames: Record<string, EngineCase> = {
       { name: '' }
     ]
 
-    for (const rule of impossible) await t.rejects(engine.open(await ruleTo([9], rule)), { code: 'EINVAL' })
+    for (const rule of invalid) await t.rejects(engine.open(await ruleTo([9], rule)), { code: 'EINVAL' })
     t.same(engine.sample().rules, [])
   }
 }

@@ -4,13 +4,13 @@ import { type EngineCase, engineFixture, until } from '../engine-fixture.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
 /** An address of this machine that is neither loopback nor link-local. */
-const outerAddress = (family: 'IPv4' | 'IPv6'): string | undefined =>
+const externalAddress = (family: 'IPv4' | 'IPv6'): string | undefined =>
   Object.values(networkInterfaces())
     .flatMap((all = []) => all)
-    .find(own => own.family === family && !own.internal && !own.scopeid)?.address
+    .find(found => found.family === family && !found.internal && !found.scopeid)?.address
 
 export const udpFlows: Record<string, EngineCase> = {
-  async 'datagrams of 0 to 65,507 bytes pass both ways whole'(t, openEngine) {
+  async 'datagrams of 0 to 65,507 bytes pass unchanged in both directions'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, finalCounters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port])
@@ -106,8 +106,8 @@ export const udpFlows: Record<string, EngineCase> = {
     const { engine, counters } = engineFixture(t, openEngine, { bind: ['0.0.0.0', '::'] })
     const rule = await openUdpRule(engine, [target.port])
     const pairs = [
-      ['127.0.0.1', outerAddress('IPv4')],
-      ['::1', outerAddress('IPv6')]
+      ['127.0.0.1', externalAddress('IPv4')],
+      ['::1', externalAddress('IPv6')]
     ] as const
 
     for (const [inner, outer] of pairs) {

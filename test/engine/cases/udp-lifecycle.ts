@@ -90,10 +90,10 @@ export const udpLifecycle: Record<string, EngineCase> = {
 
     t.equal(await exchange(await openCaller(t, tcp.from), 'stream'), 'stream')
     t.equal(await (await openUdpCaller(t, udp.from)).exchange('datagram'), 'datagram')
-    const there = await freePort()
-    await openUdpTarget(t, () => 'no loop', { port: there })
-    await engine.open(await ruleTo([tcp.from], { from: there })) // TCP on the number that UDP is sent to
-    const onward = await openUdpRule(engine, [there])
+    const port = await freePort()
+    await openUdpTarget(t, () => 'no loop', { port })
+    await engine.open(await ruleTo([tcp.from], { from: port })) // a TCP listener with the port number of the UDP target
+    const onward = await openUdpRule(engine, [port])
     t.equal(await (await openUdpCaller(t, onward.from)).exchange('?'), 'no loop')
   },
 

@@ -1,41 +1,27 @@
 // Meters: rates and budgets drop datagrams, counts refuse flows.
+import type { Test } from 'tap'
 import type { EngineRule, Meter } from '../../../agent/engine.ts'
-import { type EngineCase, engineFixture, until } from '../engine-fixture.ts'
+import { type EngineCase, engineFixture, type OpenEngine, until } from '../engine-fixture.ts'
+import { limited, unlimited } from '../meter-fixture.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
-
-const open: Meter = {
-  bytesIn: null,
-  bytesOut: null,
-  connections: null,
-  newConnections: null,
-  refusals: {
-    connections: 'too_many',
-    newConnections: 'too_fast',
-    bytes: 'too_much',
-    budget: 'spent'
-  }
-}
 
 let lastMeter = 0
 
 /** Opens a rule with one meter to an echo target, and a caller. */
-const openMetered = async (
-  t: Parameters<EngineCase>[0],
-  openEngine: Parameters<EngineCase>[1],
-  meter: Partial<Meter>
-) => {
+const openMetered = async (t: Test, openEngine: OpenEngine, limits: Partial<Meter>) => {
   const target = await openUdpTarget(t)
-  const on = engineFixture(t, openEngine)
+  const fixture = engineFixture(t, openEngine)
+  const { engine } = fixture
   const id = ++lastMeter
-  on.engine.setMeter(id, { ...open, ...meter })
-  const rule = await openUdpRule(on.engine, [target.port], { meters: [id] })
-  const counted = () => on.engine.sample().meters.find(meter => meter.id === id)
-  return { ...on, id, rule, target, counted, caller: await openUdpCaller(t, rule.from) }
+  engine.setMeter(id, limited(limits))
+  const rule = await openUdpRule(engine, [target.port], { meters: [id] })
+  const meterCounters = () => engine.sample().meters.find(meter => meter.id === id)
+  return { ...fixture, id, rule, target, meterCounters, caller: await openUdpCaller(t, rule.from) }
 }
 
 export const udpMeters: Record<string, EngineCase> = {
   async 'connection limits of a meter count flows'(t, openEngine) {
-    const { engine, id, rule, caller, counters, counted } = await openMetered(t, openEngine, {
+    const { engine, id, rule, caller, counters, meterCounters } = await openMetered(t, openEngine, {
       connections: 1
     })
     const other = await openUdpCaller(t, rule.from)
@@ -43,39 +29,39 @@ export const udpMeters: Record<string, EngineCase> = {
 
     other.send('one too many')
     await until(() => counters().rejected.too_many === 1)
-    engine.setMeter(id, { ...open, newConnections: { perSec: 0.001, burst: 1 } })
+    engine.setMeter(id, limited({ newConnections: { perSec: 0.001, burst: 1 } }))
     await other.exchange('second')
     ;(await openUdpCaller(t, rule.from)).send('too soon')
 
     await until(() => counters().rejected.too_fast === 1)
     t.equal(await caller.exchange('still here'), 'still here')
-    t.match(counted(), { active: 2, bytesIn: 21, bytesOut: 21 })
+    t.match(meterCounters(), { active: 2, bytesIn: 21, bytesOut: 21 })
     await engine.close(rule.id, 0)
-    await until(() => counted()?.active === 0)
+    await until(() => meterCounters()?.active === 0)
   },
 
   async 'datagrams above a byte rate are dropped and counted in each direction, on live flows, too'(
     t,
     openEngine
   ) {
-    const { engine, id, caller, counters, counted, target } = await openMetered(t, openEngine, {})
+    const { engine, id, caller, counters, meterCounters, target } = await openMetered(t, openEngine, {})
     const bytes = Buffer.alloc(1_000)
     await caller.exchange(bytes)
 
-    engine.setMeter(id, { ...open, bytesIn: { perSec: 1, burst: 2_500 } })
+    engine.setMeter(id, limited({ bytesIn: { perSec: 1, burst: 2_500 } }))
     for (let i = 0; i < 5; i++) caller.send(bytes)
     await until(() => counters().rejected.too_much === 3)
     await until(() => caller.received.length === 3)
     t.equal(target.received.length, 3)
-    engine.setMeter(id, { ...open, bytesOut: { perSec: 1, burst: 1_500 } })
+    engine.setMeter(id, limited({ bytesOut: { perSec: 1, burst: 1_500 } }))
     for (let i = 0; i < 5; i++) caller.send(bytes)
     await until(() => counters().rejected.too_much === 7)
     await until(() => caller.received.length === 4)
-    engine.setMeter(id, open)
+    engine.setMeter(id, unlimited)
     await caller.exchange(bytes)
 
     t.match(counters(), { connectionsTotal: 1, ports: [{ datagramsIn: 9, datagramsOut: 5 }] })
-    t.match(counted(), { bytesIn: 9_000, bytesOut: 5_000 })
+    t.match(meterCounters(), { bytesIn: 9_000, bytesOut: 5_000 })
   },
 
   async 'a datagram larger than the burst is always dropped'(t, openEngine) {
@@ -88,14 +74,14 @@ export const udpMeters: Record<string, EngineCase> = {
   },
 
   async 'a spent budget drops datagrams and new flows, is reported once, and can be lifted'(t, openEngine) {
-    const { engine, events, id, rule, caller, counters, counted } = await openMetered(t, openEngine, {})
-    const empties = () => events.filter(({ kind }) => kind === 'meter-empty').length
+    const { engine, events, id, rule, caller, counters, meterCounters } = await openMetered(t, openEngine, {})
+    const emptyEvents = () => events.filter(({ kind }) => kind === 'meter-empty').length
     engine.setBudget(id, { mark: 10, holdMs: 20 })
 
     await caller.exchange('12345')
 
-    await until(() => empties() === 1)
-    t.match(counted(), { bytesIn: 5, bytesOut: 5, active: 1 })
+    await until(() => emptyEvents() === 1)
+    t.match(meterCounters(), { bytesIn: 5, bytesOut: 5, active: 1 })
     caller.send('more')
     await until(() => counters().rejected.spent === 1)
     ;(await openUdpCaller(t, rule.from)).send('me too')
@@ -105,11 +91,11 @@ export const udpMeters: Record<string, EngineCase> = {
     engine.setBudget(id, null)
     t.equal(await caller.exchange('again'), 'again')
     t.equal(counters().connectionsTotal, 1, 'the flow was kept')
-    t.equal(empties(), 1)
+    t.equal(emptyEvents(), 1)
   },
 
   async 'the datagram that crosses the mark passes whole and spends the budget'(t, openEngine) {
-    const { engine, events, id, caller, counters, counted } = await openMetered(t, openEngine, {})
+    const { engine, events, id, caller, counters, meterCounters } = await openMetered(t, openEngine, {})
     engine.setBudget(id, { mark: 150, holdMs: 1_000 })
 
     caller.send(Buffer.alloc(100))
@@ -118,19 +104,20 @@ export const udpMeters: Record<string, EngineCase> = {
 
     await until(() => counters().rejected.spent === 1)
     t.ok(events.some(event => event.kind === 'meter-empty' && event.meterId === id))
-    t.match(counted(), { bytesIn: 100, bytesOut: 100 })
+    t.match(meterCounters(), { bytesIn: 100, bytesOut: 100 })
     engine.setBudget(id, { mark: 400, holdMs: 1_000 })
     await caller.exchange(Buffer.alloc(100))
-    t.match(counted(), { bytesIn: 200, bytesOut: 200 })
+    t.match(meterCounters(), { bytesIn: 200, bytesOut: 200 })
   },
 
   async 'each meter can drop a datagram, and a drop takes nothing from the others'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, counters } = engineFixture(t, openEngine)
     const [outer, inner] = [++lastMeter, ++lastMeter]
-    const named = (name: string) => ({ ...open, refusals: { ...open.refusals, bytes: name } })
-    engine.setMeter(outer, { ...named('outer'), bytesIn: { perSec: 0.001, burst: 1_000 } })
-    engine.setMeter(inner, { ...named('inner'), bytesIn: { perSec: 0.001, burst: 300 } })
+    const limitedTo = (burst: number, bytes: string) =>
+      limited({ bytesIn: { perSec: 0.001, burst }, refusals: { ...unlimited.refusals, bytes } })
+    engine.setMeter(outer, limitedTo(1_000, 'outer'))
+    engine.setMeter(inner, limitedTo(300, 'inner'))
     const both = await openUdpRule(engine, [target.port], { meters: [outer, inner] })
     const one = await openUdpRule(engine, [target.port], { meters: [outer] })
     const caller = await openUdpCaller(t, both.from)

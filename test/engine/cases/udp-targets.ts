@@ -133,7 +133,7 @@ export const udpTargets: Record<string, EngineCase> = {
       { ruleId: rule.id, target: 0, from: 'unknown', to: 'failed', reason: 'refused' }
     )
     await openUdpTarget(t, () => 'first', { port })
-    t.equal(await caller.exchange('hello again'), 'second', 'the flow stays where it is')
+    t.equal(await caller.exchange('hello again'), 'second', 'the flow keeps its target')
     t.equal(
       await (await openUdpCaller(t, rule.from)).exchange('hello'),
       'second',
@@ -168,10 +168,10 @@ export const udpTargets: Record<string, EngineCase> = {
     const caller = await openUdpCaller(t, rule.from)
     caller.send('hello')
     await until(() => target.received.length === 1)
-    const stranger = await openUdpCaller(t, target.received[0]?.port ?? 0)
+    const outsider = await openUdpCaller(t, target.received[0]?.port ?? 0)
 
-    stranger.send('me, me')
-    stranger.send('me again')
+    outsider.send('forged')
+    outsider.send('forged again')
     const other = await openUdpCaller(t, rule.from)
     other.send('round trip') // a datagram from the wrong address would have passed by now
     await until(() => target.received.length === 2)

@@ -64,14 +64,14 @@ export function openEventSources({ outbox, clients, store, clock, log }: Service
     await outbox.put({ name: 'rule.failed', at: clock.now(), data }, em)
   }
 
-  async function level({ percent, ...of }: quota.Level, em: EntityManager): Promise<void> {
+  async function level({ percent, ...usage }: quota.Level, em: EntityManager): Promise<void> {
     const data = {
-      user_id: of.userId,
-      client_id: of.clientId,
+      user_id: usage.userId,
+      client_id: usage.clientId,
       percent,
-      bytes_used: of.bytesUsed,
-      monthly_bytes: of.monthlyBytes,
-      period_end: of.periodEnd
+      bytes_used: usage.bytesUsed,
+      monthly_bytes: usage.monthlyBytes,
+      period_end: usage.periodEnd
     }
     const name = percent >= 100 ? 'quota.exhausted' : 'quota.warning'
     await outbox.put({ name, at: clock.now(), data }, em)

@@ -7,7 +7,7 @@ const spin = defineRoute({
   action: 'spin',
   access: 'superadmin',
   status: 204,
-  summary: 'Spins.',
+  summary: 'Blocks the event loop for two seconds.',
   schema: () => ({ reply: Type.Void() }),
   async run() {
     const end = performance.now() + 2_000
@@ -21,7 +21,7 @@ const drop = defineRoute({
   action: 'drop',
   access: 'superadmin',
   status: 204,
-  summary: 'Drops an error, from a timer or as a promise.',
+  summary: 'Throws an error that nobody catches, in a timer or a promise.',
   schema: () => ({
     query: Type.Object({ by: Type.String() }, { additionalProperties: false }),
     reply: Type.Void()

@@ -78,7 +78,7 @@ void trickle(const sockaddr_in& to) {
   std::array<char, 64> message;
   message.fill('E');
   for (;;) {
-    if (send(fd, message.data(), message.size(), MSG_NOSIGNAL) < 0) die("a message was not taken");
+    if (send(fd, message.data(), message.size(), MSG_NOSIGNAL) < 0) die("a message could not be sent");
     if (recv(fd, message.data(), message.size(), MSG_WAITALL) <= 0) die("a message was not answered");
     pause_for(0.02);
   }

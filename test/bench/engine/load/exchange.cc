@@ -9,7 +9,7 @@
 
 namespace {
 
-struct Slot {
+struct Connection {
   int fd = -1;
   int received = 0;
   bool is_connecting = true;
@@ -19,19 +19,19 @@ struct Slot {
 class Exchanger {
  public:
   Exchanger(const Options& options, ConnectionUse use)
-      : options_(options), use_(use), slots_(static_cast<size_t>(options.conc)) {}
+      : options_(options), use_(use), connections_(static_cast<size_t>(options.conc)) {}
 
   void open() {
-    for (size_t i = 0; i < slots_.size(); i++) redial(i);
+    for (size_t i = 0; i < connections_.size(); i++) redial(i);
   }
 
   void run_until(double until) {
     while (now() < until)
       for (const epoll_event& event : poll_.wait(100)) {
-        Slot& slot = slots_[event.data.u64];
-        if (slot.is_connecting ? on_connected(slot, event.data.u64) : receive(slot, event.data.u64)) continue;
+        Connection& conn = connections_[event.data.u64];
+        if (conn.is_connecting ? on_connected(conn, event.data.u64) : receive(conn, event.data.u64)) continue;
         stats_.failed++;
-        close(slot.fd);
+        close(conn.fd);
         redial(event.data.u64);
       }
   }
@@ -42,47 +42,47 @@ class Exchanger {
   void redial(size_t i) {
     int fd = dial_nonblocking(options_.to);
     for (; fd < 0; fd = dial_nonblocking(options_.to)) stats_.failed++;
-    slots_[i] = {fd, 0, true, now()};
+    connections_[i] = {fd, 0, true, now()};
     poll_.add(fd, EPOLLOUT, i);
   }
 
-  bool send_message(Slot& slot) { return send(slot.fd, bytes.data(), size(), MSG_NOSIGNAL) == options_.size; }
+  bool send_message(Connection& conn) { return send(conn.fd, bytes.data(), size(), MSG_NOSIGNAL) == options_.size; }
 
-  bool on_connected(Slot& slot, size_t i) {
+  bool on_connected(Connection& conn, size_t i) {
     int error = 0;
     socklen_t length = sizeof error;
-    getsockopt(slot.fd, SOL_SOCKET, SO_ERROR, &error, &length);
-    slot.is_connecting = false;
-    if (use_ == ConnectionUse::reused) slot.since = now();
-    if (error != 0 || !send_message(slot)) return false;
-    poll_.change(slot.fd, EPOLLIN, i);
+    getsockopt(conn.fd, SOL_SOCKET, SO_ERROR, &error, &length);
+    conn.is_connecting = false;
+    if (use_ == ConnectionUse::reused) conn.since = now();
+    if (error != 0 || !send_message(conn)) return false;
+    poll_.change(conn.fd, EPOLLIN, i);
     return true;
   }
 
-  bool receive(Slot& slot, size_t i) {
+  bool receive(Connection& conn, size_t i) {
     static std::array<char, chunk> answer;
-    const ssize_t count = recv(slot.fd, answer.data(), answer.size(), 0);
+    const ssize_t count = recv(conn.fd, answer.data(), answer.size(), 0);
     if (count <= 0) return count < 0 && errno == EAGAIN;
-    slot.received += static_cast<int>(count);
-    if (slot.received < options_.size) return true;
+    conn.received += static_cast<int>(count);
+    if (conn.received < options_.size) return true;
     const double time = now();
-    stats_.latency.add((time - slot.since) * 1e6);
+    stats_.latency.add((time - conn.since) * 1e6);
     stats_.done++;
     if (use_ == ConnectionUse::per_exchange) {
-      close(slot.fd);
+      close(conn.fd);
       redial(i);
       return true;
     }
-    slot.received = 0;
-    slot.since = time;
-    return send_message(slot);
+    conn.received = 0;
+    conn.since = time;
+    return send_message(conn);
   }
 
   size_t size() const { return static_cast<size_t>(options_.size); }
 
   const Options& options_;
   ConnectionUse use_;
-  std::vector<Slot> slots_;
+  std::vector<Connection> connections_;
   Poll poll_;
   ExchangeStats stats_;
 };

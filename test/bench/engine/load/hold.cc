@@ -10,7 +10,7 @@
 
 namespace {
 
-/** Opens connections that have passed one message; fewer if the forwarder accepts no more. */
+/** Opens connections and sends one message on each; fewer if the forwarder accepts no more. */
 std::vector<int> hold_connections(const Options& options, char command) {
   std::vector<int> fds;
   std::array<char, 64> message{};

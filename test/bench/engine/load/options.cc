@@ -25,9 +25,9 @@ Options read_options(int count, char** arguments) {
   if (count < 2) die("load server|bulk|connect|exchange|idle|stall|stopped|udp|udp-exchange --to ADDRESS:PORT ...");
   Options options;
   options.mode = arguments[1];
-  auto integer = [](int& into) { return [&into](const std::string& word) { into = std::stoi(word); }; };
-  auto real = [](double& into) { return [&into](const std::string& word) { into = std::stod(word); }; };
-  auto address = [](sockaddr_in& into) { return [&into](const std::string& word) { into = address_of(word); }; };
+  auto integer = [](int& into) { return [&into](const std::string& text) { into = std::stoi(text); }; };
+  auto real = [](double& into) { return [&into](const std::string& text) { into = std::stod(text); }; };
+  auto address = [](sockaddr_in& into) { return [&into](const std::string& text) { into = address_of(text); }; };
   const std::map<std::string, std::function<void(const std::string&)>> setters = {
       {"--to", address(options.to)},
       {"--server", address(options.server)},
@@ -43,8 +43,8 @@ Options read_options(int count, char** arguments) {
       {"--rate", real(options.rate)},
       {"--secs", real(options.secs)},
       {"--pause", real(options.pause)},
-      {"--dir", [&](const std::string& word) { options.dir = word; }},
-      {"--echo", [&](const std::string& word) { options.echo = word == "yes"; }},
+      {"--dir", [&](const std::string& text) { options.dir = text; }},
+      {"--echo", [&](const std::string& text) { options.echo = text == "yes"; }},
   };
   for (int i = 2; i < count; i += 2) {
     const auto found = setters.find(arguments[i]);

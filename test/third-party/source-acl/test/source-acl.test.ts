@@ -35,25 +35,30 @@ t.test('a prefix is normalised, and any other text is null', async t => {
 })
 
 /** A server and an agent with the plugin, for all tests below. */
-const cluster = testCluster(t, {}, `[plugins."${folder}"]\n`).then(async on => {
-  await startAgent(t, on, 'paris', { args: ['--config', on.configFile] })
-  return on
+const starting = testCluster(t, {}, `[plugins."${folder}"]\n`).then(async cluster => {
+  await startAgent(t, cluster, 'paris', { args: ['--config', cluster.configFile] })
+  return cluster
 })
 
 t.test(
   'source addresses are checked at accept, and a change ends connections that are no longer allowed',
   async t => {
-    const { rule, put, rejected } = await createRule(t, 'tcp', await echoTcp(t), { deny: [deniedAddress] })
-    const mine = await call(t, rule.listen_port, allowedAddress)
-    t.equal(await answer(mine), 'hello')
-    await t.rejects(call(t, rule.listen_port, deniedAddress).then(answer), 'reset')
+    const { rule, put, rejected } = await createRule(t, 'tcp', await openTcpEcho(t), {
+      deny: [deniedAddress]
+    })
+    const mine = await openCaller(t, rule.listen_port, allowedAddress)
+    t.equal(await echoOf(mine), 'hello')
+    await t.rejects(
+      openCaller(t, rule.listen_port, deniedAddress).then(socket => echoOf(socket)),
+      'reset'
+    )
     await rejected(1)
 
     const cut = new Promise(resolve => mine.once('error', () => {}).once('close', resolve))
     t.equal(await put({ allow: ['10.0.0.0/8'] }), 200)
     await cut
     t.equal(await put(null), 200)
-    t.equal(await answer(await call(t, rule.listen_port, deniedAddress)), 'hello')
+    t.equal(await echoOf(await openCaller(t, rule.listen_port, deniedAddress)), 'hello')
   }
 )
 
@@ -61,23 +66,23 @@ t.test('source addresses are also checked for a rule with a TLS name', async t =
   const { rule, rejected } = await createRule(
     t,
     'tcp',
-    await echoTcp(t),
+    await openTcpEcho(t),
     { deny: [deniedAddress] },
     { sni_pattern: 'a.example' }
   )
   const hello = await clientHello('a.example')
-  t.same(await answer(await call(t, rule.listen_port, allowedAddress), hello), hello.toString('latin1'))
+  t.same(await echoOf(await openCaller(t, rule.listen_port, allowedAddress), hello), hello.toString('latin1'))
   await t.rejects(
-    call(t, rule.listen_port, deniedAddress).then(socket => answer(socket, hello)),
+    openCaller(t, rule.listen_port, deniedAddress).then(socket => echoOf(socket, hello)),
     'reset'
   )
   await rejected(1)
 })
 
 t.test('a denied UDP flow gets no answer', async t => {
-  const { rule, rejected } = await createRule(t, 'udp', await echoUdp(t), { allow: [allowedAddress] })
-  const mine = await udp(t, rule.listen_port, allowedAddress)
-  const theirs = await udp(t, rule.listen_port, deniedAddress)
+  const { rule, rejected } = await createRule(t, 'udp', await openUdpEcho(t), { allow: [allowedAddress] })
+  const mine = await openUdpCaller(t, rule.listen_port, allowedAddress)
+  const theirs = await openUdpCaller(t, rule.listen_port, deniedAddress)
   theirs.on('message', () => t.fail('a denied caller got an answer'))
   theirs.send('hello')
   mine.send('hello')
@@ -88,11 +93,11 @@ t.test('a denied UDP flow gets no answer', async t => {
 
 /** Creates a rule on the agent. */
 async function createRule(t: Test, protocol: string, target: number, acl: object, more: object = {}) {
-  const on = await cluster
+  const { origin } = await starting
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const send = (method: string, path: string, body: object) =>
-    fetch(`${on.origin}${path}`, { method, headers, body: JSON.stringify(body) })
-  const made = await send('POST', '/v1/rules', {
+    fetch(`${origin}${path}`, { method, headers, body: JSON.stringify(body) })
+  const reply = await send('POST', '/v1/rules', {
     client: 'paris',
     protocol,
     listen_port: await freePort(),
@@ -100,15 +105,15 @@ async function createRule(t: Test, protocol: string, target: number, acl: object
     source_acl: acl,
     ...more
   })
-  const rule = (await made.json()) as { rule_id: string; listen_port: number }
-  t.equal(made.status, 201, JSON.stringify(rule))
+  const rule = (await reply.json()) as { rule_id: string; listen_port: number }
+  t.equal(reply.status, 201, JSON.stringify(rule))
   return {
     rule,
     put: async (source_acl: object | null) =>
       (await send('PUT', `/v1/rules/${rule.rule_id}`, { source_acl })).status,
     /** Resolves when the stats show so many denied callers; the agent reports every 5 s. */
     async rejected(count: number) {
-      const { body } = await fetch(`${on.origin}/v1/rules/${rule.rule_id}/stats/stream`, { headers })
+      const { body } = await fetch(`${origin}/v1/rules/${rule.rule_id}/stats/stream`, { headers })
       let text = ''
       for await (const chunk of body ?? []) {
         text += Buffer.from(chunk).toString()
@@ -118,7 +123,7 @@ async function createRule(t: Test, protocol: string, target: number, acl: object
   }
 }
 
-async function echoTcp(t: Test): Promise<number> {
+async function openTcpEcho(t: Test): Promise<number> {
   const server = createServer(socket => socket.on('error', () => {}).pipe(socket))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -126,7 +131,7 @@ async function echoTcp(t: Test): Promise<number> {
   return (server.address() as { port: number }).port
 }
 
-async function echoUdp(t: Test): Promise<number> {
+async function openUdpEcho(t: Test): Promise<number> {
   const socket = createSocket('udp4', (message, { port, address }) => socket.send(message, port, address))
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
@@ -134,7 +139,7 @@ async function echoUdp(t: Test): Promise<number> {
   return socket.address().port
 }
 
-async function call(t: Test, port: number, localAddress: string): Promise<Socket> {
+async function openCaller(t: Test, port: number, localAddress: string): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', localAddress })
   t.teardown(() => socket.destroy())
   await once(socket, 'connect')
@@ -142,7 +147,7 @@ async function call(t: Test, port: number, localAddress: string): Promise<Socket
 }
 
 /** Resolves with the echo; rejects when the connection is reset or ends before it. */
-async function answer(socket: Socket, text: string | Buffer = 'hello'): Promise<string> {
+async function echoOf(socket: Socket, text: string | Buffer = 'hello'): Promise<string> {
   socket.write(text)
   let got = ''
   for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
@@ -152,7 +157,7 @@ async function answer(socket: Socket, text: string | Buffer = 'hello'): Promise<
   throw new Error('the connection ended')
 }
 
-async function udp(t: Test, port: number, address: string) {
+async function openUdpCaller(t: Test, port: number, address: string) {
   const socket = createSocket('udp4')
   socket.bind(0, address)
   await once(socket, 'listening')

@@ -1,4 +1,4 @@
-// A server in this process with the plugin, and a receiver.
+// A server with the plugin in this process, and a receiver.
 import type { Test } from 'tap'
 import { offerPublicModules } from '../../../../config/external/import.ts'
 import type { Plugin } from '../../../../kernel/plugin.ts'
@@ -6,7 +6,7 @@ import type { FakeClock } from '../../../../kit/fake-clock.ts'
 import type { TestServer } from '../../../../kit/test-server.ts'
 import { type RulesFixture, rulesFixture } from '../../../../plugins/rules/test/fixture.ts'
 import type { DeadRow, EndpointRow } from '../schema.ts'
-import { type Receiver, receiver } from './receiver.ts'
+import { openReceiver, type Receiver } from './receiver.ts'
 
 offerPublicModules()
 export const { default: plugin } = (await import('../plugin.ts')) as { default: Plugin } // needs the modules of the line above
@@ -47,7 +47,7 @@ export async function webhooksFixture(
   t: Test,
   { endpoint = {}, ...given }: FixtureOptions = {}
 ): Promise<WebhooksFixture> {
-  const hook = given.hook ?? (await receiver(t))
+  const hook = given.hook ?? (await openReceiver(t))
   const fixture = await rulesFixture(t, {
     plugins: [...plugins, plugin],
     sections: { webhooks: sectionOf(hook, endpoint) },

@@ -11,7 +11,7 @@ import { isPublic, lookupPublic } from '../address.ts'
 import type { TestRow } from '../schema.ts'
 import { sign } from '../signature.ts'
 import { plugin, plugins, secret, type WebhooksFixture, webhooksFixture } from './fixture.ts'
-import { receiver } from './receiver.ts'
+import { openReceiver } from './receiver.ts'
 
 const test = async ({ call }: WebhooksFixture) => (await call<TestRow>('POST', '/v1/webhooks/ops/test')).body
 
@@ -85,12 +85,12 @@ t.test('without allow_private there is no connection to this machine, by address
   t.teardown(() => listener.close())
   const { port } = listener.address() as { port: number }
   for (const host of ['127.0.0.1', '[::ffff:127.0.0.1]', 'localhost', '2130706433']) {
-    const on = await webhooksFixture(t, {
+    const fixture = await webhooksFixture(t, {
       endpoint: { url: `https://${host}:${port}/`, allow_private: false }
     })
     const error = host === 'localhost' ? /has no public address/ : /is not a public address/
-    t.match(await test(on), { delivered: false, status: null, error }, host)
-    await on.stop()
+    t.match(await test(fixture), { delivered: false, status: null, error }, host)
+    await fixture.stop()
   }
   const control = connect(port, '127.0.0.1')
   listener.removeAllListeners('connection')
@@ -99,18 +99,18 @@ t.test('without allow_private there is no connection to this machine, by address
 })
 
 t.test('a test event is sent at once, and its result is returned', async t => {
-  const on = await webhooksFixture(t)
+  const fixture = await webhooksFixture(t)
 
-  t.match(await test(on), { delivered: true, status: 200, error: null, took_ms: 0 })
+  t.match(await test(fixture), { delivered: true, status: 200, error: null, took_ms: 0 })
 
-  t.match(on.hook.got[0], { path: '/hook', json: { event: 'webhook.test', data: {} } })
-  t.match(on.decisions.at(-1), {
+  t.match(fixture.hook.received[0], { path: '/hook', json: { event: 'webhook.test', data: {} } })
+  t.match(fixture.decisions.at(-1), {
     action: 'webhook.test',
     resourceKind: 'webhook',
     resourceId: 'ops',
     status: 200
   })
-  t.match(await on.call('POST', '/v1/webhooks/nobody/test'), {
+  t.match(await fixture.call('POST', '/v1/webhooks/nobody/test'), {
     status: 404,
     body: { error: { code: 'webhook_not_found' } }
   })
@@ -120,31 +120,31 @@ t.test('a certificate that this machine does not trust is refused', async t => {
   const certificate = await makeCertificate(['localhost'])
   const before = getCACertificates('default')
   t.teardown(() => setDefaultCACertificates(before))
-  const on = await webhooksFixture(t, { hook: await receiver(t, certificate) })
-  t.match(await test(on), { delivered: false, status: null, error: /self-signed/ })
-  t.equal(on.hook.got.length, 0)
+  const fixture = await webhooksFixture(t, { hook: await openReceiver(t, certificate) })
+  t.match(await test(fixture), { delivered: false, status: null, error: /self-signed/ })
+  t.equal(fixture.hook.received.length, 0)
 
   setDefaultCACertificates([certificate.cert])
 
-  t.match(await test(on), { delivered: true, status: 200 })
+  t.match(await test(fixture), { delivered: true, status: 200 })
 })
 
 t.test('a redirect is not followed and is a failure', async t => {
-  const on = await webhooksFixture(t)
-  on.hook.answer(307)
+  const fixture = await webhooksFixture(t)
+  fixture.hook.answer(307)
 
-  t.match(await test(on), {
+  t.match(await test(fixture), {
     delivered: false,
     status: 307,
     error: 'response status 307; redirects are not followed'
   })
-  t.equal(on.hook.got.length, 1)
+  t.equal(fixture.hook.received.length, 1)
 })
 
 t.test('an endless response body is cut off', async t => {
-  const on = await webhooksFixture(t)
+  const fixture = await webhooksFixture(t)
   const cut = Promise.withResolvers<void>()
-  on.hook.answer(response => {
+  fixture.hook.answer(response => {
     response.once('close', cut.resolve)
     const more = (): void => {
       while (response.write('x'.repeat(4096)));
@@ -153,27 +153,27 @@ t.test('an endless response body is cut off', async t => {
     more()
   })
 
-  t.match(await test(on), { delivered: true, status: 200 })
+  t.match(await test(fixture), { delivered: true, status: 200 })
   await cut.promise
 })
 
 t.test('an attempt without a response ends after 10 s', async t => {
-  const on = await webhooksFixture(t)
-  on.hook.answer(() => {})
-  const tested = test(on)
-  await on.hook.until(1)
+  const fixture = await webhooksFixture(t)
+  fixture.hook.answer(() => {})
+  const tested = test(fixture)
+  await fixture.hook.until(1)
 
-  await on.clock.advance(10_000)
+  await fixture.clock.advance(10_000)
 
   t.match(await tested, { delivered: false, status: null, error: 'no answer within 10 s', took_ms: 10_000 })
 })
 
 t.test('only superadmins may see endpoints, and they see only the host of the URL', async t => {
-  const on = await webhooksFixture(t)
-  const { body } = await on.call('GET', '/v1/webhooks')
-  t.match(body, [{ name: 'ops', host: `127.0.0.1:${on.hook.port}` }])
-  t.notMatch(JSON.stringify([body, on.log]), /\/hook|whsec_/)
-  const ann = await on.user('ann')
+  const fixture = await webhooksFixture(t)
+  const { body } = await fixture.call('GET', '/v1/webhooks')
+  t.match(body, [{ name: 'ops', host: `127.0.0.1:${fixture.hook.port}` }])
+  t.notMatch(JSON.stringify([body, fixture.log]), /\/hook|whsec_/)
+  const ann = await fixture.user('ann')
   for (const [method, path] of [
     ['GET', ''],
     ['POST', '/ops/test'],
@@ -181,7 +181,7 @@ t.test('only superadmins may see endpoints, and they see only the host of the UR
     ['DELETE', '/dead-letters/x'],
     ['POST', '/dead-letters/x/retry']
   ] as const) {
-    const { status } = await on.call(method, `/v1/webhooks${path}`, undefined, ann)
+    const { status } = await fixture.call(method, `/v1/webhooks${path}`, undefined, ann)
     t.equal(status, 403, path)
   }
 })
@@ -205,13 +205,13 @@ t.test('an invalid endpoint stops the start with an error that does not contain 
     ],
     [[{ ...good, secret_file: open }], /others may read .*chmod 600/],
     [[{ ...good, url: 'http://example.org/' }], /url of endpoint ops must be https/],
-    [[{ ...good, url: 'https://me:word@example.org/' }], /holds a credential/],
+    [[{ ...good, url: 'https://me:secret@example.org/' }], /holds a credential/],
     [[{ ...good, url: 'https://' }], /cannot be read/],
-    [[{ ...good, events: ['rule.fled'] }], /endpoints\.0\.events\.0/],
-    [[{ ...good, secret: 'inline' }], /secret is no key/]
+    [[{ ...good, events: ['rule.unknown'] }], /endpoints\.0\.events\.0/],
+    [[{ ...good, secret: 'inline' }], /unknown key plugins\.webhooks\.endpoints\.0\.secret/]
   ] as const)
-    await t.rejects(begin(t, join(dir, 'data'), endpoints), { message }, String(message))
+    await t.rejects(startServer(t, join(dir, 'data'), endpoints), { message }, String(message))
 })
 
-const begin = (t: Test, dir: string, endpoints: readonly object[]) =>
+const startServer = (t: Test, dir: string, endpoints: readonly object[]) =>
   testServer(t, { plugins: [...plugins, plugin], sections: { webhooks: { endpoints } }, dir })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { sluice } from '../../../support/process.ts'
 import { startAgent, testCluster, token } from '../../../support/test-cluster.ts'
-import { receiver } from './receiver.ts'
+import { openReceiver } from './receiver.ts'
 
 const folder = join(import.meta.dirname, '..')
 
@@ -19,18 +19,18 @@ allow_private = true
 t.test(
   'a connected client is reported, and the command line shows an endpoint that cannot be reached',
   async t => {
-    const hook = await receiver(t)
+    const hook = await openReceiver(t)
     const config =
       endpoint('ops', hook.url, 'client.connected') +
       endpoint('nobody', 'http://127.0.0.1:9/', 'client.disconnected')
-    const on = await testCluster(t, { OPS_HOOK: 'a secret that is long enough' }, config)
-    const env = { SVC_SERVER: on.origin, SVC_TOKEN: token, SVC_CONFIG: on.configFile }
+    const cluster = await testCluster(t, { OPS_HOOK: 'a secret that is long enough' }, config)
+    const env = { SVC_SERVER: cluster.origin, SVC_TOKEN: token, SVC_CONFIG: cluster.configFile }
     const json = async (...args: string[]): Promise<object> => {
       const { stdout, stderr } = await sluice([...args, '--output', 'json'], env)
       return stdout === '' ? { stderr } : JSON.parse(stdout)
     }
 
-    const { clientId } = await startAgent(t, on, 'paris')
+    const { clientId } = await startAgent(t, cluster, 'paris')
 
     t.match((await hook.until(1)).json, {
       event: 'client.connected',
@@ -45,6 +45,6 @@ t.test(
     t.match(await json('webhook', 'list'), [{ name: 'ops', waiting: 0 }, { name: 'nobody' }])
     t.same(await json('webhook', 'dead', '--endpoint', 'ops'), [])
     t.match(await json('webhook', 'retry', 'x'), { stderr: /dead_letter_not_found/ })
-    t.notMatch(on.server.output(), /long enough|\/hook/)
+    t.notMatch(cluster.server.output(), /long enough|\/hook/)
   }
 )

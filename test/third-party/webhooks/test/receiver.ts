@@ -18,27 +18,28 @@ export type ResponseBehavior = number | ((response: ServerResponse) => void)
 export interface Receiver {
   readonly url: string
   readonly port: number
-  readonly got: readonly ReceivedRequest[]
+  readonly received: readonly ReceivedRequest[]
   /** Sets the response of later requests: a status, or a function. Default: 200. */
-  answer(how: ResponseBehavior): void
+  answer(behavior: ResponseBehavior): void
   /** Resolves with request number `count`, from 1. */
   until(count: number): Promise<ReceivedRequest>
 }
 
-/** With a certificate it serves HTTPS, as localhost. */
-export async function receiver(
+/** Opens a receiver. With a certificate, it serves HTTPS as localhost. */
+export async function openReceiver(
   t: Pick<Test, 'teardown'>,
   certificate?: { readonly cert: string; readonly key: string }
 ): Promise<Receiver> {
-  const got: ReceivedRequest[] = []
+  const received: ReceivedRequest[] = []
   const waiting = new Set<() => void>()
-  let how: ResponseBehavior = 200
+  let behavior: ResponseBehavior = 200
   const serve: RequestListener = async (request, response) => {
     const body = await text(request)
-    got.push({ headers: request.headers, text: body, path: request.url ?? '', json: JSON.parse(body) })
-    for (const look of waiting) look()
-    if (typeof how === 'function') how(response)
-    else response.writeHead(how, how < 400 && how >= 300 ? { location: '/elsewhere' } : {}).end()
+    received.push({ headers: request.headers, text: body, path: request.url ?? '', json: JSON.parse(body) })
+    for (const check of waiting) check()
+    if (typeof behavior === 'function') behavior(response)
+    else
+      response.writeHead(behavior, behavior < 400 && behavior >= 300 ? { location: '/elsewhere' } : {}).end()
   }
   const server = certificate ? createTls(certificate, serve) : createServer(serve)
   server.listen(0, '127.0.0.1')
@@ -51,20 +52,20 @@ export async function receiver(
   return {
     url: certificate ? `https://localhost:${port}/hook` : `http://127.0.0.1:${port}/hook`,
     port,
-    got,
+    received,
     answer(next) {
-      how = next
+      behavior = next
     },
     until: count =>
       new Promise(resolve => {
-        const look = (): void => {
-          const last = got[count - 1]
+        const check = (): void => {
+          const last = received[count - 1]
           if (!last) return
-          waiting.delete(look)
+          waiting.delete(check)
           resolve(last)
         }
-        waiting.add(look)
-        look()
+        waiting.add(check)
+        check()
       })
   }
 }

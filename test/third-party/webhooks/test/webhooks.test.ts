@@ -6,7 +6,7 @@ import { conform } from '../../../../kit/conformance.ts'
 import { quotaFixture } from '../../../../plugins/quota/test/fixture.ts'
 import { rulesFixture, until } from '../../../../plugins/rules/test/fixture.ts'
 import { plugin, plugins, secret, sectionOf } from './fixture.ts'
-import { type ReceivedRequest, receiver } from './receiver.ts'
+import { openReceiver, type ReceivedRequest } from './receiver.ts'
 
 const second = 1_000
 
@@ -22,29 +22,29 @@ function isGenuine({ headers, text }: ReceivedRequest): boolean {
   return headers['webhook-signature'] === `v1,${mac}`
 }
 
-async function begin(t: Test) {
-  const hook = await receiver(t)
-  const on = await rulesFixture(t, {
+async function openFixture(t: Test) {
+  const hook = await openReceiver(t)
+  const fixture = await rulesFixture(t, {
     plugins: [...plugins, plugin],
     sections: { webhooks: sectionOf(hook, {}) }
   })
   const waiting = async (): Promise<number> =>
-    (await on.call<{ waiting: number }[]>('GET', '/v1/webhooks')).body[0]?.waiting ?? 0
-  return { hook, on, queued: (count: number) => until(waiting, seen => seen === count) }
+    (await fixture.call<{ waiting: number }[]>('GET', '/v1/webhooks')).body[0]?.waiting ?? 0
+  return { hook, fixture, queued: (count: number) => until(waiting, seen => seen === count) }
 }
 
 t.test('connects and disconnects of a client are sent, signed and in order', async t => {
-  const { hook, on, queued } = await begin(t)
-  const clientId = await on.enroll('paris')
-  const agent = await on.connect(clientId)
+  const { hook, fixture, queued } = await openFixture(t)
+  const clientId = await fixture.enroll('paris')
+  const agent = await fixture.connect(clientId)
   await queued(1)
   await agent.close()
   await queued(2)
 
-  await on.clock.advance(second)
+  await fixture.clock.advance(second)
 
   const disconnected = await hook.until(2)
-  const [connected] = hook.got
+  const [connected] = hook.received
   t.match(connected?.json, {
     id: /^[0-9A-Z]{26}$/,
     event: 'client.connected',
@@ -56,7 +56,7 @@ t.test('connects and disconnects of a client are sent, signed and in order', asy
     data: { client_id: clientId, client_name: 'paris' }
   })
   t.same(connected?.json.data['session_id'], disconnected.json.data['session_id'])
-  for (const got of hook.got) {
+  for (const got of hook.received) {
     t.ok(isGenuine(got))
     t.equal(got.headers['webhook-id'], got.json.id)
     t.equal(got.headers['content-type'], 'application/json')
@@ -65,16 +65,16 @@ t.test('connects and disconnects of a client are sent, signed and in order', asy
 })
 
 t.test('a failed rule is sent with its reason, a working rule is not', async t => {
-  const { hook, on, queued } = await begin(t)
-  const clientId = await on.enroll('paris')
+  const { hook, fixture, queued } = await openFixture(t)
+  const clientId = await fixture.enroll('paris')
   const refusing = ({ body }: { body: Record<string, unknown> }) =>
-    body['listen_from'] === 81 ? ({ refuse: 'port_in_use' } as const) : 'take'
-  await on.connect(clientId, { react: refusing })
-  await on.push({ client: clientId, listen_port: 80 })
-  const { body } = await on.push({ client: clientId, listen_port: 81 })
+    body['listen_from'] === 81 ? ({ refuse: 'port_in_use' } as const) : 'accept'
+  await fixture.connect(clientId, { react: refusing })
+  await fixture.push({ client: clientId, listen_port: 80 })
+  const { body } = await fixture.push({ client: clientId, listen_port: 81 })
   await queued(2)
 
-  await on.clock.advance(second)
+  await fixture.clock.advance(second)
 
   const got = await hook.until(2)
   t.match(got.json, {
@@ -89,26 +89,26 @@ t.test('a failed rule is sent with its reason, a working rule is not', async t =
 })
 
 t.test('a quota is sent at 80 % and at 100 %', async t => {
-  const hook = await receiver(t)
-  const on = await quotaFixture(t, {
+  const hook = await openReceiver(t)
+  const fixture = await quotaFixture(t, {
     plugins: [...plugins, plugin],
     sections: { webhooks: sectionOf(hook, { events: ['quota.warning', 'quota.exhausted'] }) }
   })
-  await on.put({ monthly_bytes: 1000 })
-  await on.use(799, 1)
-  await on.use(800, 2)
-  await on.use(1000, 3)
+  await fixture.put({ monthly_bytes: 1000 })
+  await fixture.use(799, 1)
+  await fixture.use(800, 2)
+  await fixture.use(1000, 3)
 
-  await on.clock.advance(second)
+  await fixture.clock.advance(second)
 
   const spent = await hook.until(2)
-  const [warning] = hook.got
-  const of = {
+  const [warning] = hook.received
+  const common = {
     user_id: 'ann',
-    client_id: on.clientId,
+    client_id: fixture.clientId,
     monthly_bytes: 1000,
     period_end: Date.UTC(2026, 1) / 1000
   }
-  t.match(warning?.json, { event: 'quota.warning', data: { ...of, percent: 80, bytes_used: 800 } })
-  t.match(spent.json, { event: 'quota.exhausted', data: { ...of, percent: 100, bytes_used: 1000 } })
+  t.match(warning?.json, { event: 'quota.warning', data: { ...common, percent: 80, bytes_used: 800 } })
+  t.match(spent.json, { event: 'quota.exhausted', data: { ...common, percent: 100, bytes_used: 1000 } })
 })

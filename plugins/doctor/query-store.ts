@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { openStore } from '../../kernel/store/open.ts'
 
 /** Returns rows of a table, also beside a running server; none if there is no store or no such table yet. */
-export async function onStore<R>(dataDir: string, table: string, sql: string): Promise<readonly R[]> {
+export async function queryStore<R>(dataDir: string, table: string, sql: string): Promise<readonly R[]> {
   const file = join(dataDir, 'sluice.db')
   if (!existsSync(file)) return []
   const store = await openStore(file, []) // without plugins: no migration runs

@@ -3,44 +3,44 @@ import { X509Certificate } from 'node:crypto'
 import { connect } from 'node:tls'
 import { isAtLeast, ownVersion } from '../../kernel/base/version.ts'
 import { alpn } from '../../kernel/wire/control.ts'
-import { judge } from '../advertised-endpoint/exports.ts'
+import { endpointFault } from '../advertised-endpoint/exports.ts'
 import { type Certificate, currentCertificate, fingerprintOf } from '../control/exports.ts'
-import { onStore } from './ask.ts'
 import type { DoctorCheck, DoctorContext, Finding } from './exports.ts'
+import { queryStore } from './query-store.ts'
 
 const connectTimeoutMs = 5_000
 
 export const certificate: DoctorCheck = {
   name: 'certificate',
   async run({ dataDir, keys }) {
-    const leaf = currentCertificate(dataDir, keys)
-    if (!leaf) return { status: 'ok', message: 'the first start creates one' }
-    const facts = await onStore<{ name: string; value: string }>(
+    const current = currentCertificate(dataDir, keys)
+    if (!current) return { status: 'ok', message: 'the first start creates one' }
+    const values = await queryStore<{ name: string; value: string }>(
       dataDir,
       'kernel_fact',
       "select name, value from kernel_fact where name in ('leaf', 'next_leaf')"
     )
-    const fact = (wanted: string): string | undefined => facts.find(({ name }) => name === wanted)?.value
-    const pinned = fact('leaf')
-    if (pinned !== undefined && pinned !== leaf.fingerprint)
+    const stored = (wanted: string): string | undefined => values.find(({ name }) => name === wanted)?.value
+    const pinned = stored('leaf')
+    if (pinned !== undefined && pinned !== current.fingerprint)
       return {
         status: 'fail',
-        message: `agents pin ${pinned}, and the certificate is ${leaf.fingerprint}`,
+        message: `agents pin ${pinned}, and the certificate is ${current.fingerprint}`,
         remedy: 'see sluice cert show, and cert activate'
       }
-    if (fact('next_leaf') !== undefined)
+    if (stored('next_leaf') !== undefined)
       return {
         status: 'warn',
         message: 'another certificate waits to be activated',
-        remedy: 'when cert show waits for nobody, stop the server and run sluice cert activate'
+        remedy: 'when waiting_for of cert show is empty, stop the server and run sluice cert activate'
       }
-    if (new X509Certificate(leaf.cert).validToDate.getTime() < Date.now())
+    if (new X509Certificate(current.cert).validToDate.getTime() < Date.now())
       return {
         status: 'warn',
         message: 'it has expired; agents check only the pin',
         remedy: 'rotate it when convenient: sluice cert reissue --rotate'
       }
-    return { status: 'ok', message: leaf.fingerprint }
+    return { status: 'ok', message: current.fingerprint }
   }
 }
 
@@ -48,26 +48,26 @@ export const endpoint: DoctorCheck = {
   name: 'endpoint',
   async run(context) {
     const { dataDir, keys, isRunning } = context
-    const leaf = currentCertificate(dataDir, keys)
+    const current = currentCertificate(dataDir, keys)
     const wanted = await endpointOf(context)
-    if (!leaf) return { status: 'ok', message: 'checked when there is a certificate' }
+    if (!current) return { status: 'ok', message: 'checked once there is a certificate' }
     if (wanted === null)
       return {
         status: 'warn',
         message: 'no endpoint is given: only agents of this machine can be enrolled',
         remedy: 'give advertised_endpoint, or run sluice settings set-endpoint HOST:PORT'
       }
-    const fault = judge(wanted, leaf.cert)
+    const fault = endpointFault(wanted, current.cert)
     if (fault)
       return { status: 'fail', message: fault.message, remedy: 'see sluice cert reissue --san, and settings' }
     if (!isRunning)
       return { status: 'ok', message: `${wanted} is covered by the certificate; not tried: no server runs` }
-    return connectTo(wanted, leaf)
+    return connectTo(wanted, current)
   }
 }
 
 async function endpointOf({ dataDir, keys }: DoctorContext): Promise<string | null> {
-  const [row] = await onStore<{ endpoint: string }>(
+  const [row] = await queryStore<{ endpoint: string }>(
     dataDir,
     'advertised_endpoint',
     'select endpoint from advertised_endpoint'
@@ -85,8 +85,8 @@ function connectTo(endpoint: string, { fingerprint }: Certificate): Promise<Find
   socket.setTimeout(connectTimeoutMs, () => fail(`no answer within ${connectTimeoutMs / 1000} s`))
   socket.once('error', error => fail(error.message))
   socket.once('secureConnect', () => {
-    const shown = socket.getPeerX509Certificate()
-    if (shown && fingerprintOf(shown) === fingerprint)
+    const presented = socket.getPeerX509Certificate()
+    if (presented && fingerprintOf(presented) === fingerprint)
       resolve({ status: 'ok', message: `${endpoint} answers with our certificate` })
     else fail('another server answers there')
   })
@@ -96,7 +96,7 @@ function connectTo(endpoint: string, { fingerprint }: Certificate): Promise<Find
 export const agents: DoctorCheck = {
   name: 'agents',
   async run({ dataDir }) {
-    const rows = await onStore<{ name: string; agent_version: string | null }>(
+    const rows = await queryStore<{ name: string; agent_version: string | null }>(
       dataDir,
       'kernel_client',
       'select name, agent_version from kernel_client where revoked_at is null order by name'
@@ -108,7 +108,7 @@ export const agents: DoctorCheck = {
     return {
       status: 'warn',
       message: `older than this server: ${older.map(({ name, agent_version }) => `${name} ${agent_version}`).join(', ')}`,
-      remedy: 'update them: what they cannot do is refused for them'
+      remedy: 'update them: the server refuses what they do not support'
     }
   }
 }

@@ -7,8 +7,8 @@ export const endpointNotInCertSan = defineCode('endpoint_not_in_cert_san', 422, 
 
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i
 
-/** Why agents cannot be sent to this endpoint; null when they can. `certificate` is the leaf, PEM. */
-export function judge(endpoint: string, certificate: string): Fault | null {
+/** Returns why agents cannot use this endpoint, or null if they can. `certificate` is the server's, in PEM. */
+export function endpointFault(endpoint: string, certificate: string): Fault | null {
   const [, host = '', port = ''] = /^([^:]+):([1-9][0-9]{0,4})$/.exec(endpoint) ?? []
   if (!isHost(host) || Number(port) > 65535)
     return new Fault(
@@ -19,7 +19,7 @@ export function judge(endpoint: string, certificate: string): Fault | null {
     ? null
     : new Fault(
         endpointNotInCertSan,
-        `the server certificate does not cover ${host}; give a host of its SAN, or a certificate that has it: ` +
+        `the server certificate does not cover ${host}; use a host of its SAN, or reissue the certificate: ` +
           `sluice cert reissue --san ${host}`
       )
 }
@@ -30,7 +30,7 @@ function isHost(host: string): boolean {
   return host.length <= 253 && labels.every(part => label.test(part)) && !/^\d+$/.test(labels.at(-1) ?? '')
 }
 
-/** The SAN alone counts; a wildcard stands for one left-most label, and never for a part of one. */
+/** Only the SAN counts. A wildcard stands for one left-most label, never for a part of one. */
 function isCovered(host: string, certificate: X509Certificate): boolean {
   if (isIPv4(host)) return certificate.checkIP(host) !== undefined
   return certificate.checkHost(host, { subject: 'never', partialWildcards: false }) !== undefined

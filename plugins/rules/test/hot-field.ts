@@ -15,8 +15,8 @@ export const capableAgent = {
   messages: [...messages, Idle]
 }
 
-/** 0 counts as empty, like a rate limit object without limits. */
-export function pace() {
+/** Returns a plugin with the hot field `pace`. 0 counts as empty, like a rate limit without limits. */
+export function paceField() {
   const values = new Map<string, number>()
   const field = ruleField({
     key: 'pace',

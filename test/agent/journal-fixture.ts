@@ -5,7 +5,7 @@ import { openStateDatabase, type StateDatabase } from '../../agent/state/databas
 import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'
 import { type LogLine, recordLog } from '../../kit/test-server.ts'
 
-export const web = { id: '01RULEWEB', owner: 'ann', targets: [{ host: 'web.internal', port: 80 }] }
+export const webRule = { id: '01RULEWEB', owner: 'ann', targets: [{ host: 'web.internal', port: 80 }] }
 
 const unknownHealth = {
   health: 'unknown',
@@ -14,8 +14,8 @@ const unknownHealth = {
   lastSuccessAt: null
 } as const
 
-/** Cumulative engine counters of a rule with one port and one target. */
-export const counted = (
+/** Returns cumulative engine counters of a rule with one port and one target. */
+export const ruleCounters = (
   ruleId: number,
   [bytesIn, bytesOut]: readonly [number, number],
   more: Partial<Counters> & { readonly active?: number } = {}
@@ -34,14 +34,14 @@ export const counted = (
   }
 }
 
-export interface Opened {
+export interface OpenedJournal {
   readonly journal: Journal
   readonly db: StateDatabase
   readonly log: LogLine[]
 }
 
-/** A journal in `dir`: a second one in the same place is the next start of the agent. */
-export function start(t: Test, dir: string, clock: FakeClock = fakeClock()): Opened {
+/** Opens a journal in `dir`. A second one in the same directory acts as the next start of the agent. */
+export function startJournal(t: Test, dir: string, clock: FakeClock = fakeClock()): OpenedJournal {
   const db = openStateDatabase(dir, 'normal')
   t.teardown(() => db.close())
   const log: LogLine[] = []
@@ -50,11 +50,11 @@ export function start(t: Test, dir: string, clock: FakeClock = fakeClock()): Ope
 
 export const batches = (journal: Journal, limit = 500): Batch[] => [...journal.pending(limit)]
 
-/** Rows of all batches by `kind key`; throws if a row occurs twice. */
+/** Returns the rows of all batches by `kind key`; throws if a row occurs twice. */
 export function rowsOf(all: readonly Batch[]) {
   const rows = all.flatMap(batch => batch.rows.map(row => [`${row.kind} ${row.key}`.trim(), row] as const))
   const found = Object.fromEntries(rows)
-  if (Object.keys(found).length !== rows.length) throw new Error('a row is there twice')
+  if (Object.keys(found).length !== rows.length) throw new Error('a row occurs twice')
   return found
 }
 

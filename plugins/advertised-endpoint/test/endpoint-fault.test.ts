@@ -1,7 +1,7 @@
 import 'reflect-metadata/lite'
 import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509'
 import t from 'tap'
-import { judge } from '../judge.ts'
+import { endpointFault } from '../endpoint-fault.ts'
 
 /** Returns a certificate with these names in its SAN; its subject names another host, which must be ignored. */
 async function certify(names: readonly { type: 'dns' | 'ip'; value: string }[]): Promise<string> {
@@ -44,7 +44,11 @@ t.test('an endpoint that is not a plain host:port is invalid, whatever the certi
     '010.0.0.1:7443',
     `${'a'.repeat(64)}.example:7443`
   ])
-    t.equal(judge(endpoint, certificate)?.errorCode.code, 'endpoint_invalid', JSON.stringify(endpoint))
+    t.equal(
+      endpointFault(endpoint, certificate)?.errorCode.code,
+      'endpoint_invalid',
+      JSON.stringify(endpoint)
+    )
 })
 
 t.test(
@@ -58,7 +62,7 @@ t.test(
     ])
 
     for (const endpoint of ['gate.example:7443', 'GATE.example:1', 'a.edge.example:65535', '10.0.0.7:443'])
-      t.equal(judge(endpoint, certificate), null, endpoint)
+      t.equal(endpointFault(endpoint, certificate), null, endpoint)
     for (const endpoint of [
       'www.gate.example:7443',
       'edge.example:7443',
@@ -67,6 +71,6 @@ t.test(
       '10.0.0.8:443',
       '10.0.0.9:443'
     ])
-      t.equal(judge(endpoint, certificate)?.errorCode.code, 'endpoint_not_in_cert_san', endpoint)
+      t.equal(endpointFault(endpoint, certificate)?.errorCode.code, 'endpoint_not_in_cert_san', endpoint)
   }
 )

@@ -1,4 +1,4 @@
-// The parts of a rule that an agent supports: by its capabilities, or by its version when it sends none.
+// The parts of a rule that need a capability of the agent. If it sends no capabilities, its version decides.
 import t, { type Test } from 'tap'
 import { Client } from '../../../kernel/identity/entities.ts'
 import { Targets } from '../../grants/wire.ts'
@@ -21,19 +21,19 @@ const plugins = [
 ]
 const agentMessages = [...messages, ...sniMessages, Limits, Targets, HealthCheck]
 
-interface GatedPart {
+interface RulePart {
   readonly body: object
-  readonly code: string
+  readonly code: string // of the refusal
   readonly capability: string
   readonly since: string
   readonly by?: 'ada' // her grant has a list of targets
 }
 
-const two = [...rule.targets, { host: '10.0.0.2', port: 80 }]
-const gatedParts: readonly GatedPart[] = [
+const twoTargets = [...rule.targets, { host: '10.0.0.2', port: 80 }]
+const ruleParts: readonly RulePart[] = [
   { body: { protocol: 'udp' }, code: 'unsupported_protocol', capability: 'rule.udp', since: '0.4.0' },
   {
-    body: { targets: two },
+    body: { targets: twoTargets },
     code: 'multi_target_unsupported_by_client',
     capability: 'rule.multi-target',
     since: '0.7.0'
@@ -103,80 +103,80 @@ const atLeast = (version: string, since: string): boolean => {
 }
 
 async function capabilityFixture(t: Test) {
-  const on = await rulesFixture(t, { plugins })
-  const ada = await on.user('ada')
+  const app = await rulesFixture(t, { plugins })
+  const ada = await app.user('ada')
   const grant = { user_id: 'ada', client_id: '*', listen_port_start: 1, listen_port_end: 65535 }
-  await on.call('POST', '/v1/grants', { ...grant, protocols: ['tcp'], targets: ['10.0.0.0/8'] })
+  await app.call('POST', '/v1/grants', { ...grant, protocols: ['tcp'], targets: ['10.0.0.0/8'] })
   let port = 10_000
-  /** Pushes a rule with the part and deletes it again; 'taken', or the error code. */
-  async function pushOutcome({ body, by }: GatedPart, client: string) {
+  /** Pushes a rule with the part and deletes it again. Returns 'accepted' or the error code. */
+  async function pushOutcome({ body, by }: RulePart, client: string) {
     port += 2
     const range = 'listen_port_end' in body ? { listen_port_end: port + 1 } : {}
-    const asked = { ...rule, client, listen_port: port, ...body, ...range }
-    const made = await on.call<{ rule_id: string; error: { code: string; message: string } }>(
+    const request = { ...rule, client, listen_port: port, ...body, ...range }
+    const made = await app.call<{ rule_id: string; error: { code: string; message: string } }>(
       'POST',
       '/v1/rules',
-      asked,
+      request,
       by ? ada : {}
     )
-    if (made.status === 201) await on.call('DELETE', `/v1/rules/${made.body.rule_id}`)
-    return made.status === 201 ? 'taken' : made.body.error.code
+    if (made.status === 201) await app.call('DELETE', `/v1/rules/${made.body.rule_id}`)
+    return made.status === 201 ? 'accepted' : made.body.error.code
   }
-  return { on, pushOutcome }
+  return { app, pushOutcome }
 }
 
 t.test('without a capability map in Hello the version of the agent decides', async t => {
-  const { on, pushOutcome } = await capabilityFixture(t)
+  const { app, pushOutcome } = await capabilityFixture(t)
 
   for (const version of versions) {
-    const id = await on.enroll(`v${version}`)
-    const agent = await on.connect(id, { version, capabilities: null, messages: agentMessages })
-    for (const part of gatedParts)
+    const id = await app.enroll(`v${version}`)
+    const agent = await app.connect(id, { version, capabilities: null, messages: agentMessages })
+    for (const part of ruleParts)
       t.equal(
         await pushOutcome(part, id),
-        atLeast(version, part.since) ? 'taken' : part.code,
+        atLeast(version, part.since) ? 'accepted' : part.code,
         `${version} ${part.capability}`
       )
     await agent.close()
   }
 })
 
-t.test('a capability map in Hello alone decides: absent, older, equal, newer', async t => {
-  const { on, pushOutcome } = await capabilityFixture(t)
+t.test('a capability map in Hello decides alone: absent, older, equal, newer', async t => {
+  const { app, pushOutcome } = await capabilityFixture(t)
 
-  for (const part of gatedParts)
-    for (const [has, answer] of [
+  for (const part of ruleParts)
+    for (const [version, outcome] of [
       [undefined, part.code],
       ['0.0.9', part.code],
       ['rubbish', part.code],
-      [part.since, 'taken'],
-      ['9.0.0', 'taken']
+      [part.since, 'accepted'],
+      ['9.0.0', 'accepted']
     ] as const) {
-      const id = await on.enroll()
-      const capabilities = has === undefined ? {} : { [part.capability]: has }
-      const agent = await on.connect(id, { version: '2.0.0', capabilities, messages: agentMessages })
-      t.equal(await pushOutcome(part, id), answer, `${part.capability} ${has}`)
+      const id = await app.enroll()
+      const capabilities = version === undefined ? {} : { [part.capability]: version }
+      const agent = await app.connect(id, { version: '2.0.0', capabilities, messages: agentMessages })
+      t.equal(await pushOutcome(part, id), outcome, `${part.capability} ${version}`)
       await agent.close()
     }
 })
 
 t.test('a disabled capability refuses only the part that requires it', async t => {
-  const { on, pushOutcome } = await capabilityFixture(t)
-  const all = Object.fromEntries(gatedParts.map(({ capability, since }) => [capability, since]))
+  const { app, pushOutcome } = await capabilityFixture(t)
+  const all = Object.fromEntries(ruleParts.map(({ capability, since }) => [capability, since]))
 
-  for (const part of gatedParts) {
+  for (const part of ruleParts) {
     const { [part.capability]: _, ...capabilities } = all
-    const id = await on.enroll()
-    const agent = await on.connect(id, { capabilities, messages: agentMessages })
-    for (const other of gatedParts)
-      t.equal(await pushOutcome(other, id), other.capability === part.capability ? part.code : 'taken')
+    const id = await app.enroll()
+    const agent = await app.connect(id, { capabilities, messages: agentMessages })
+    for (const other of ruleParts)
+      t.equal(await pushOutcome(other, id), other.capability === part.capability ? part.code : 'accepted')
     await agent.close()
   }
 })
 
 t.test('for a disconnected client its last known version and capabilities decide', async t => {
-  const { on } = await capabilityFixture(t)
-  const { store } = on.server.depsOf('rules')
+  const { app } = await capabilityFixture(t)
+  const { store } = app.server.depsOf('rules')
   const limited = { rate_limit: { concurrent_connections: 1 } }
 
   for (const [version, capabilities, status] of [
@@ -185,15 +185,15 @@ t.test('for a disconnected client its last known version and capabilities decide
     ['2.0.0', {}, 422],
     ['2.0.0', { 'rule.rate-limit': '0.11.0' }, 200]
   ] as const) {
-    const id = await on.enroll()
-    const agent = await on.connect(id, { version, capabilities, messages: agentMessages })
-    const { rule_id } = (await on.push({ client: id })).body
+    const id = await app.enroll()
+    const agent = await app.connect(id, { version, capabilities, messages: agentMessages })
+    const { rule_id } = (await app.push({ client: id })).body
     await agent.close()
     await until(
-      async () => on.server.depsOf('rules').control.peers.find(id),
+      async () => app.server.depsOf('rules').control.peers.find(id),
       peer => peer === undefined
     )
-    t.equal((await on.call('PUT', `/v1/rules/${rule_id}`, limited)).status, status, `${version}`)
+    t.equal((await app.call('PUT', `/v1/rules/${rule_id}`, limited)).status, status, `${version}`)
     const seen = await store.read(em => em.findOneOrFail(Client, { id }))
     t.equal(seen.agentVersion, version)
   }

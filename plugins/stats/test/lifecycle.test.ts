@@ -13,11 +13,11 @@ import { minute, noon, otherEpoch, row, statsFixture } from './fixture.ts'
 const hour = 3_600_000
 
 t.test('active connections become zero after the client has been away for 30 s, not before', async t => {
-  const { edge, report, stats, clock, away } = await statsFixture(t)
+  const { edge, report, stats, clock, disconnect } = await statsFixture(t)
   const { agent, ruleId } = await edge()
   await report(agent, { live: [{ rule_id: ruleId, port: 8080, connections: 3 }] })
 
-  await away(agent)
+  await disconnect(agent)
   await clock.advance(29_000)
   t.equal((await stats(ruleId)).active_connections, 3)
   await clock.advance(1_000)
@@ -25,10 +25,10 @@ t.test('active connections become zero after the client has been away for 30 s, 
 })
 
 t.test('a client that reconnects within 30 s keeps its active connections until its next report', async t => {
-  const { edge, report, stats, clock, connected, away } = await statsFixture(t)
+  const { edge, report, stats, clock, connected, disconnect } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   await report(agent, { live: [{ rule_id: ruleId, port: 8080, connections: 3 }] })
-  await away(agent)
+  await disconnect(agent)
 
   await clock.advance(10_000)
   const back = await connected(clientId)
@@ -60,7 +60,7 @@ t.test('stats of a rule are readable only with access to the rule', async t => {
 })
 
 t.test('reports of a deleted rule are committed until its agent has reported all of it', async t => {
-  const { edge, report, call, server, connected, away, held } = await statsFixture(t)
+  const { edge, report, call, server, connected, disconnect, objects } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const { store } = server.depsOf('stats')
   const rowCounts = () =>
@@ -71,7 +71,7 @@ t.test('reports of a deleted rule are committed until its agent has reported all
     ])
   const bytes = (bytes_in: number) => [row(ruleId, 'minute', minute, { bytes_in })]
   await report(agent, { rows: bytes(1) })
-  await away(agent)
+  await disconnect(agent)
   t.match(await call('DELETE', `/v1/rules/${ruleId}`), { status: 204 })
 
   // The rule still drains at the agent, which reconnects and sends several reports meanwhile.
@@ -81,12 +81,12 @@ t.test('reports of a deleted rule are committed until its agent has reported all
   t.same(await rowCounts(), [1, 1, 1])
   draining.sendRemoved({ kind: 'rule', id: ruleId, revision: 2 })
   await until(
-    () => held(clientId),
+    () => objects(clientId),
     rows => rows.length === 0
   )
   await report(draining, { seq: 5, last: false, rows: bytes(5) })
   await report(draining, { seq: 5, part: 1 })
-  t.same(await rowCounts(), [1, 1, 1], 'that report was perhaps under way')
+  t.same(await rowCounts(), [1, 1, 1], 'that report may have been under way')
   await report(draining, { seq: 6, last: false, rows: bytes(6) })
   t.match(await store.read(em => em.findOne(StatsTotal, { ruleId, kind: 'rule' })), { bytesIn: 6 })
   await report(draining, { seq: 6, part: 1 })
@@ -97,7 +97,7 @@ t.test('reports of a deleted rule are committed until its agent has reported all
 })
 
 t.test('retransmitted reports do not end the accounting of a deleted rule early', async t => {
-  const { edge, report, call, server, held } = await statsFixture(t)
+  const { edge, report, call, server, objects } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const { store } = server.depsOf('stats')
   const bytes = (bytes_in: number) => [row(ruleId, 'minute', minute, { bytes_in })]
@@ -108,7 +108,7 @@ t.test('retransmitted reports do not end the accounting of a deleted rule early'
   t.match(await call('DELETE', `/v1/rules/${ruleId}`), { status: 204 })
   agent.sendRemoved({ kind: 'rule', id: ruleId, revision: 2 })
   await until(
-    () => held(clientId),
+    () => objects(clientId),
     rows => rows.length === 0
   )
 
@@ -213,11 +213,11 @@ t.test('minutes are deleted after two days, their totals are not', async t => {
 })
 
 t.test('the rest of a partly committed minute is committed once, even days later', async t => {
-  const { edge, report, stats, clock, away, connected } = await statsFixture(t)
+  const { edge, report, stats, clock, disconnect, connected } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const rows = (bytes_in: number) => [row(ruleId, 'minute', minute, { bytes_in })]
   await report(agent, { rows: rows(50) })
-  await away(agent)
+  await disconnect(agent)
 
   for (let hours = 0; hours < 50; hours++) await clock.advance(hour)
   await report(await connected(clientId), { seq: 2, rows: rows(80) })
@@ -226,18 +226,18 @@ t.test('the rest of a partly committed minute is committed once, even days later
 })
 
 t.test('rows of an epoch that ended long ago are deleted, their totals are not', async t => {
-  const { edge, report, stats, clock, server, away, connected } = await statsFixture(t)
+  const { edge, report, stats, clock, server, disconnect, connected } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const { store } = server.depsOf('stats')
   const rows = () => store.read(em => em.find(StatsRow, {}, { orderBy: { epoch: 'asc' } }))
   const reported = (bytes_in: number) => [row(ruleId, 'minute', minute, { bytes_in })]
   await report(agent, { epoch: 'a'.repeat(32), rows: reported(10) })
-  await away(agent)
+  await disconnect(agent)
   await clock.advance(hour)
   const back = await connected(clientId)
   await report(back, { epoch: 'b'.repeat(32), rows: reported(5) })
   t.equal((await rows()).length, 2)
-  await away(back)
+  await disconnect(back)
 
   for (let days = 0; days < 31; days++) await clock.advance(24 * hour)
   await until(rows, found => found.length < 2)

@@ -1,0 +1,75 @@
+// Creates a resource of each type for a user. Each function returns the id.
+import { newId } from '../../kernel/base/id.ts'
+import { Client, Credential, User } from '../../kernel/identity/entities.ts'
+import { hashOf } from '../../kernel/identity/secret.ts'
+import { leaseMs } from '../../plugins/apply/leases.ts'
+import { Session } from '../../plugins/auth/entities.ts'
+import type { Deps } from '../../plugins/auth/test/fixture.ts'
+import { Grant } from '../../plugins/grants/entities.ts'
+import type { RulesFixture } from '../../plugins/rules/test/fixture.ts'
+import type { Kind } from './table.ts'
+
+/** A marker in data that only this user and superadmins may see. */
+export const canaryOf = (userId: string): string => `canary-${userId}`
+
+export const unknownId = (segment: string, kind: Kind): string => {
+  if (kind === 'malformed') return "%27%20OR%20'1'='1%00%E2%80%AE"
+  return segment === 'users' || segment === 'owners' ? 'no-one' : '01ARZ3NDEKTSV4RRFFQ69G5FAV'
+}
+
+/** Inserts rows into the store. */
+export const storeResources = ({ store, clock }: Deps, next: () => number) => ({
+  async client(name: string): Promise<string> {
+    const id = newId()
+    const row = { id, name, tokenHash: hashOf(id), revision: 0, enrolledAt: clock.now() }
+    await store.change(em => em.insert(Client, row))
+    return id
+  },
+  async user(): Promise<string> {
+    const id = `zoe${next()}`
+    const row = { displayName: canaryOf(id), role: 'user', disabled: false, createdAt: clock.now() } as const
+    await store.change(em => em.insert(User, { id, ...row }))
+    return id
+  },
+  async grant(userId: string, clientId: string): Promise<string> {
+    const id = newId()
+    const scope = { portFrom: 1, portTo: 65_535, protocols: ['tcp', 'udp'] as const, targets: null }
+    const row = { id, userId, clientId, ...scope, note: canaryOf(userId), createdAt: clock.now() }
+    await store.change(em => em.insert(Grant, row))
+    return id
+  },
+  async credential(userId: string): Promise<string> {
+    const id = newId()
+    const secret = { tokenHash: hashOf(id), createdAt: clock.now() }
+    await store.change(em => em.insert(Credential, { id, userId, label: canaryOf(userId), ...secret }))
+    return id
+  },
+  async session(userId: string): Promise<string> {
+    const id = newId()
+    const times = { createdAt: clock.now(), lastSeenAt: clock.now() }
+    const row = { id, userId, tokenHash: hashOf(id), remoteAddr: '192.0.2.66', ...times }
+    await store.change(em => em.insert(Session, row))
+    return id
+  }
+})
+
+/** Sends requests to the API. */
+export const apiResources = ({ call, push, clock }: RulesFixture, next: () => number) => ({
+  async rule(owner: string, clientId: string): Promise<string> {
+    const targets = [{ host: `${canaryOf(owner)}.example`, port: 80 }]
+    const reply = await push({ client: clientId, listen_port: 10_000 + next(), targets, owner })
+    if (reply.status !== 201) throw new Error(JSON.stringify(reply.body))
+    return reply.body.rule_id
+  },
+  /** Waits until earlier leases have expired. Returns an unknown id if the caller may not have a lease. */
+  async lease(headers: Record<string, string>): Promise<string> {
+    await clock.advance(leaseMs)
+    const { body } = await call<{ lease_id?: string }>('POST', '/v1/apply-leases', undefined, headers)
+    return body.lease_id ?? unknownId('apply-leases', 'missing')
+  },
+  async enrollment(): Promise<string> {
+    const body = { name: canaryOf('none') }
+    const reply = await call<{ enrollment_id: string }>('POST', '/v1/client-enrollments', body)
+    return reply.body.enrollment_id
+  }
+})

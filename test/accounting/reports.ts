@@ -1,0 +1,59 @@
+// Splits and repeats reports on their way to the server, in random order.
+import type { Static } from 'typebox'
+import { openCodec } from '../../kernel/wire/codec.ts'
+import { controlMessages } from '../../kernel/wire/control.ts'
+import { type Envelope, wireMessages } from '../../kernel/wire/envelope.ts'
+import { messages, StatsReport } from '../../plugins/stats/wire.ts'
+import type { SeededRandom } from '../bench/soak/seeded-random.ts'
+import { randomElement, shuffled } from './chance.ts'
+
+export type Message = Static<(typeof Envelope)['body']>
+export type Reports = ReturnType<typeof openReports>
+
+const firstId = 2 ** 30 // of requests that the proxy makes; those of agents are below
+const maxCommitted = 50 // for each agent
+
+export const codec = openCodec([...wireMessages, ...controlMessages, ...messages])
+
+/** Whether this is the response to a request that the proxy made. */
+export const isOwnResponse = (re: number): boolean => re > firstId
+
+export function openReports(dice: SeededRandom) {
+  const committed = new Map<string, Uint8Array[]>() // by the agent's token
+  let lastId = firstId
+
+  const newRequest = (body: Uint8Array): Message => ({
+    name: StatsReport.name,
+    body,
+    id: ++lastId,
+    re: 0,
+    request: ''
+  })
+
+  /** Splits a report: rows in random order, in several reports, of which the last has the seq. */
+  function split(message: Message): Message[] {
+    const report = codec.decode(StatsReport, message.body)
+    const rows = shuffled(report.rows, dice)
+    const parts = Array.from({ length: dice.below(4) }, () => rows.splice(0, dice.below(rows.length + 1)))
+    const part = { ...report, seq: 0, last: false, live: [] }
+    const before = parts.map(rows => newRequest(codec.encode(StatsReport, { ...part, rows })))
+    return [...before, { ...message, body: codec.encode(StatsReport, { ...report, rows }) }]
+  }
+
+  /** Adds some committed reports. The last message stays the last one. */
+  function withRepeats(parts: readonly Message[], token: string): Message[] {
+    const known = committed.get(token) ?? []
+    const repeats = Array.from({ length: known.length > 0 ? dice.below(3) : 0 }, () =>
+      newRequest(randomElement(known, dice))
+    )
+    return [...shuffled([...parts.slice(0, -1), ...repeats], dice), ...parts.slice(-1)]
+  }
+
+  return {
+    splitAndRepeat: (message: Message, token: string): Message[] => withRepeats(split(message), token),
+    addCommitted(token: string, report: Uint8Array): void {
+      committed.set(token, [...(committed.get(token) ?? []), report].slice(-maxCommitted))
+    },
+    forgetCommitted: (): void => committed.clear()
+  }
+}

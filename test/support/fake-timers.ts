@@ -1,0 +1,9 @@
+import { mock } from 'node:test'
+import type { Test } from 'tap'
+
+/** Replaces `setTimeout`, by which the time limits of plugins are enforced. */
+export function fakeTimers(t: Pick<Test, 'teardown'>): { advance(secs: number): void } {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  return { advance: secs => mock.timers.tick(secs * 1000) }
+}
