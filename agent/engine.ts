@@ -22,7 +22,7 @@ export interface Engine {
   setMeter(id: number, meter: Meter): void
   /** Sets the budget of a meter; null removes it. Connections paused at the old mark continue below the new one. */
   setBudget(meterId: number, budget: Budget | null): void
-  /** Deletes a meter that no rule passes any more. */
+  /** Deletes a meter that no rule uses any more. */
   removeMeter(id: number): void
   /** Answers a 'resolve' event. */
   resolved(token: number, answer: Resolved): void
@@ -47,7 +47,7 @@ export interface EngineRule extends Filters {
   readonly targets: readonly EngineTarget[] // failover order
   readonly preferIpv6: boolean
   readonly probeMs: number // interval of connect probes to each target (of a range: to its first port); 0: none
-  readonly meters: readonly number[] // ids of the meters that all traffic passes, in this order
+  readonly meters: readonly number[] // ids of the meters of all its traffic, in this order
   /** TCP: a connection without traffic in both directions for this long is reset; 0: never. UDP: the flow ends. */
   readonly idleMs: number
   readonly flowCap: number // UDP: most flows at once, over all ports of the rule

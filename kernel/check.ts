@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { Errors } from 'typebox/value'
-import * as rows from './base/errors.ts'
+import * as errors from './base/errors.ts'
 import { unmetNeed } from './base/version.ts'
 import { controlSlot } from './control/host.ts'
 import { objectKindSlot } from './control/managed-objects.ts'
@@ -26,7 +26,7 @@ export const kernelSlots = [
   metricsSlot,
   revocationSlot
 ]
-export const kernelCodes = Object.values(rows).filter(row => typeof row === 'object')
+export const kernelCodes = Object.values(errors).filter(value => typeof value === 'object')
 
 /** Names that only one plugin may claim, by kind. */
 const uniqueNames: Readonly<Record<string, (plugin: Plugin) => readonly string[]>> = {
@@ -66,7 +66,7 @@ export function pluginProblems(plugins: readonly Plugin[]): string[] {
 
 function manifestProblems(plugin: Plugin): string[] {
   const name = String(plugin?.name ?? 'a plugin')
-  const wrong = Errors(Manifest, plugin).map(at => `${name}: manifest ${at.instancePath} ${at.message}`)
+  const wrong = Errors(Manifest, plugin).map(error => `${name}: manifest ${error.instancePath} ${error.message}`)
   if (wrong.length > 0) return wrong
   const need = { what: 'sluice with kernel', range: plugin.kernel, found: contractVersion }
   return unmetNeed({ by: `${name} ${plugin.version}`, ...need })

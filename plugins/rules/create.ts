@@ -24,7 +24,7 @@ export const openCreate =
       const given = newRule({ ...draft, ...placed, id, fields: Object.keys(values) }, clock.now())
       await admit(given, filled, em)
       const [rule = given] = await fields.withDerived([given], em)
-      requireAblePeer(services, rule)
+      requireCapablePeer(services, rule)
       await em.insert(Rule, rule)
       await fields.save(rule, values, em)
       await requireFreePort(rule, filled, em)
@@ -40,7 +40,7 @@ export const openCreate =
   }
 
 /** Throws when the client is not connected, or cannot take the rule. */
-function requireAblePeer({ control, filled }: Services, rule: Rule): void {
+function requireCapablePeer({ control, filled }: Services, rule: Rule): void {
   const missing = missingPart(filled, rule)
   if (missing) throw missing
   const peer = control.peers.find(rule.clientId)

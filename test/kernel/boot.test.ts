@@ -45,113 +45,114 @@ const route = {
 const placeSlot = defineSlot<string>('owner.place', { keyOf: value => value })
 const a = definePlugin({ ...base, name: 'a' })
 
-t.test('conflicting plugins stop the boot and are named', async t => {
-  const table: readonly [string, Plugin[], RegExp][] = [
+const conflicts: readonly [string, Plugin[], RegExp][] = [
+  [
+    'cycle',
     [
-      'cycle',
-      [
-        definePlugin({ ...base, name: 'a', needs: { b: '^1.0.0' } }),
-        definePlugin({ ...base, name: 'b', needs: { a: '^1.0.0' } })
-      ],
-      /need each other: a -> b -> a/
+      definePlugin({ ...base, name: 'a', needs: { b: '^1.0.0' } }),
+      definePlugin({ ...base, name: 'b', needs: { a: '^1.0.0' } })
     ],
+    /need each other: a -> b -> a/
+  ],
+  [
+    'missing',
+    [definePlugin({ ...base, name: 'b', needs: { a: '^1.0.0' } })],
+    /b needs a \^1\.0\.0, which is not loaded/
+  ],
+  [
+    'range',
+    [a, definePlugin({ ...base, name: 'b', needs: { a: '^2.0.0' } })],
+    /b 1\.0\.0 needs a \^2\.0\.0, found 1\.0\.0: .* supports 1\.0\.0, or install a \^2\.0\.0/
+  ],
+  [
+    'contract',
+    [definePlugin({ ...base, name: 'old', kernel: '^0.9.0' })],
+    /old 1\.0\.0 needs sluice with kernel \^0\.9\.0, found 1\.0\.0: .* or install sluice with kernel \^0\.9\.0/
+  ],
+  [
+    'no range',
+    [a, definePlugin({ ...base, name: 'b', needs: { a: 'latest' } })],
+    /b 1\.0\.0 needs a latest, which is not a version range; write it like \^1\.0\.0/
+  ],
+  ['manifest', [definePlugin({ ...base, name: 'Bad_Name' })], /Bad_Name: manifest \/name/],
+  [
+    'route',
     [
-      'missing',
-      [definePlugin({ ...base, name: 'b', needs: { a: '^1.0.0' } })],
-      /b needs a \^1\.0\.0, which is not loaded/
+      definePlugin({ ...base, name: 'a', routes: [route] }),
+      definePlugin({ ...base, name: 'b', routes: [{ ...route, url: '/v1/x/:other', action: 'y' }] })
     ],
+    /route GET \/v1\/x\/: is claimed by a and b/
+  ],
+  [
+    'message',
     [
-      'range',
-      [a, definePlugin({ ...base, name: 'b', needs: { a: '^2.0.0' } })],
-      /b 1\.0\.0 needs a \^2\.0\.0, found 1\.0\.0: .* supports 1\.0\.0, or install a \^2\.0\.0/
+      definePlugin({ ...base, name: 'a', messages: [Echo] }),
+      definePlugin({ ...base, name: 'b', messages: [Echo] })
     ],
+    /message sluice\.echo\.Echo is claimed by a and b/
+  ],
+  [
+    'code',
+    [definePlugin({ ...base, name: 'a', codes: [{ code: 'internal', http: 500, exit: 1 }] })],
+    /code internal is claimed by the kernel and a/
+  ],
+  [
+    'key',
+    [definePlugin({ ...base, name: 'a', keys: Type.Object({ log_level: Type.String() }) })],
+    /key log_level is claimed by the kernel and a/
+  ],
+  [
+    'slot',
+    [definePlugin({ ...base, name: 'b', fills: [placeSlot.fill('x')] })],
+    /b fills owner\.place, which no loaded plugin owns/
+  ],
+  [
+    'need',
     [
-      'contract',
-      [definePlugin({ ...base, name: 'old', kernel: '^0.9.0' })],
-      /old 1\.0\.0 needs sluice with kernel \^0\.9\.0, found 1\.0\.0: .* or install sluice with kernel \^0\.9\.0/
+      definePlugin({ ...base, name: 'owner', slots: [placeSlot] }),
+      definePlugin({ ...base, name: 'b', fills: [placeSlot.fill('x')] })
     ],
+    /b fills a slot of owner, but does not need it/
+  ],
+  [
+    'service',
     [
-      'no range',
-      [a, definePlugin({ ...base, name: 'b', needs: { a: 'latest' } })],
-      /b 1\.0\.0 needs a latest, which is not a version range; write it like \^1\.0\.0/
+      definePlugin<Kernel & { stranger: string }>({
+        ...base,
+        name: 'stranger',
+        services: { stranger: asFunction(({ rules }: { rules: object }) => String(rules)) }
+      })
     ],
-    ['manifest', [definePlugin({ ...base, name: 'Bad_Name' })], /Bad_Name: manifest \/name/],
+    /plugin stranger: cannot make stranger/
+  ],
+  [
+    'wire',
     [
-      'route',
-      [
-        definePlugin({ ...base, name: 'a', routes: [route] }),
-        definePlugin({ ...base, name: 'b', routes: [{ ...route, url: '/v1/x/:other', action: 'y' }] })
-      ],
-      /route GET \/v1\/x\/: is claimed by a and b/
+      definePlugin({
+        ...base,
+        name: 'a',
+        messages: [defineMessage({ ...Echo, body: Type.Object({ txet: Type.String() }) })]
+      })
     ],
+    /only in the/
+  ],
+  [
+    'start',
     [
-      'message',
-      [
-        definePlugin({ ...base, name: 'a', messages: [Echo] }),
-        definePlugin({ ...base, name: 'b', messages: [Echo] })
-      ],
-      /message sluice\.echo\.Echo is claimed by a and b/
+      definePlugin({
+        ...base,
+        name: 'a',
+        async start() {
+          throw new Error('no luck')
+        }
+      })
     ],
-    [
-      'code',
-      [definePlugin({ ...base, name: 'a', codes: [{ code: 'internal', http: 500, exit: 1 }] })],
-      /code internal is claimed by the kernel and a/
-    ],
-    [
-      'key',
-      [definePlugin({ ...base, name: 'a', keys: Type.Object({ log_level: Type.String() }) })],
-      /key log_level is claimed by the kernel and a/
-    ],
-    [
-      'slot',
-      [definePlugin({ ...base, name: 'b', fills: [placeSlot.fill('x')] })],
-      /b fills owner\.place, which no loaded plugin owns/
-    ],
-    [
-      'need',
-      [
-        definePlugin({ ...base, name: 'owner', slots: [placeSlot] }),
-        definePlugin({ ...base, name: 'b', fills: [placeSlot.fill('x')] })
-      ],
-      /b fills a slot of owner, but does not need it/
-    ],
-    [
-      'service',
-      [
-        definePlugin<Kernel & { stranger: string }>({
-          ...base,
-          name: 'stranger',
-          services: { stranger: asFunction(({ rules }: { rules: object }) => String(rules)) }
-        })
-      ],
-      /plugin stranger: cannot make stranger/
-    ],
-    [
-      'wire',
-      [
-        definePlugin({
-          ...base,
-          name: 'a',
-          messages: [defineMessage({ ...Echo, body: Type.Object({ txet: Type.String() }) })]
-        })
-      ],
-      /only in the/
-    ],
-    [
-      'start',
-      [
-        definePlugin({
-          ...base,
-          name: 'a',
-          async start() {
-            throw new Error('no luck')
-          }
-        })
-      ],
-      /plugin a did not start: no luck/
-    ]
+    /plugin a did not start: no luck/
   ]
-  for (const [name, plugins, problem] of table)
+]
+
+t.test('conflicting plugins stop the boot and are named', async t => {
+  for (const [name, plugins, problem] of conflicts)
     await t.rejects(bootWith(t, plugins), { message: problem }, name)
 })
 

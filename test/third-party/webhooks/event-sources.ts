@@ -64,20 +64,21 @@ export function openEventSources({ outbox, clients, store, clock, log }: Service
     await outbox.put({ name: 'rule.failed', at: clock.now(), data }, em)
   }
 
-  async function level({ percent, ...usage }: quota.Level, em: EntityManager): Promise<void> {
-    const data = {
-      user_id: usage.userId,
-      client_id: usage.clientId,
-      percent,
-      bytes_used: usage.bytesUsed,
-      monthly_bytes: usage.monthlyBytes,
-      period_end: usage.periodEnd
-    }
-    const name = percent >= 100 ? 'quota.exhausted' : 'quota.warning'
-    await outbox.put({ name, at: clock.now(), data }, em)
+  async function level(usage: quota.Level, em: EntityManager): Promise<void> {
+    const name = usage.percent >= 100 ? 'quota.exhausted' : 'quota.warning'
+    await outbox.put({ name, at: clock.now(), data: quotaData(usage) }, em)
   }
 
   const flush = async (): Promise<void> => void (await writing)
 
   return { connection, state, level, flush }
 }
+
+const quotaData = ({ userId, clientId, percent, bytesUsed, monthlyBytes, periodEnd }: quota.Level) => ({
+  user_id: userId,
+  client_id: clientId,
+  percent,
+  bytes_used: bytesUsed,
+  monthly_bytes: monthlyBytes,
+  period_end: periodEnd
+})

@@ -52,13 +52,7 @@ export function openOutbox({ config: { endpoints }, store, clock, log }: Service
 
   /** Returns the first event of an endpoint if it is due. Later events wait for it. */
   async function due(endpoint: string): Promise<Delivery | null> {
-    const [first] = await store.read(em =>
-      em.find(
-        Delivery,
-        { endpoint, deadAt: null },
-        { orderBy: { id: 'asc' }, limit: 1, disableIdentityMap: true }
-      )
-    )
+    const first = await store.read(em => firstWaiting(endpoint, em))
     return first && first.nextAt <= clock.now() ? first : null
   }
 
@@ -73,20 +67,11 @@ export function openOutbox({ config: { endpoints }, store, clock, log }: Service
     await store.change(async em => {
       const nextAt = now + retryAfterMs(attempts)
       await em.nativeUpdate(Delivery, { id }, { attempts, error, nextAt, deadAt: isDead ? now : null })
-      if (isDead) await forgetOldest(endpoint, em)
+      if (isDead) await deleteOldestDead(endpoint, em)
     })
     const fields = { endpoint, delivery: id, about: event, attempts, error }
     if (isDead) log.error('webhook.dead', `given up after ${attempts} attempts`, fields)
     else log.warn('webhook.failed', 'the delivery failed and will be retried', fields)
-  }
-
-  async function forgetOldest(endpoint: string, em: EntityManager): Promise<void> {
-    const tooMany = await em.find(
-      Delivery,
-      { endpoint, deadAt: { $ne: null } },
-      { orderBy: { id: 'desc' }, offset: maxDead, limit: maxDead, fields: ['id'] }
-    )
-    if (tooMany.length > 0) await em.nativeDelete(Delivery, { id: { $in: tooMany.map(({ id }) => id) } })
   }
 
   /** Makes dead letters of events whose endpoint is no longer configured. */
@@ -97,6 +82,21 @@ export function openOutbox({ config: { endpoints }, store, clock, log }: Service
   }
 
   return { wants, put, due, recordOutcome, start, dropped: (endpoint: string) => dropped.get(endpoint) ?? 0 }
+}
+
+async function firstWaiting(endpoint: string, em: EntityManager): Promise<Delivery | undefined> {
+  const order = { orderBy: { id: 'asc' }, limit: 1, disableIdentityMap: true } as const
+  const [first] = await em.find(Delivery, { endpoint, deadAt: null }, order)
+  return first
+}
+
+async function deleteOldestDead(endpoint: string, em: EntityManager): Promise<void> {
+  const tooMany = await em.find(
+    Delivery,
+    { endpoint, deadAt: { $ne: null } },
+    { orderBy: { id: 'desc' }, offset: maxDead, limit: maxDead, fields: ['id'] }
+  )
+  if (tooMany.length > 0) await em.nativeDelete(Delivery, { id: { $in: tooMany.map(({ id }) => id) } })
 }
 
 export const bodyOf = ({ id, name, at, data }: Omit<Event, 'name'> & { id: string; name: string }): string =>
