@@ -6,8 +6,8 @@
 export interface Engine {
   /**
    * Binds all ports of the rule and listens; resolves when connections are accepted. Rejects with an EngineFault and
-   * leaves no port open: EADDRINUSE also for a name that is taken, or a rule without a name on a port of names; EINVAL
-   * also for an unknown meter.
+   * leaves no port open: EADDRINUSE also for a name or fallback that is taken, or a rule with neither on a port of
+   * names; EINVAL also for an unknown meter.
    */
   open(rule: EngineRule): Promise<void>
   /**
@@ -132,7 +132,7 @@ export interface Counters {
   readonly targets: readonly TargetCounters[] // in the order of the rule's targets
   readonly connectionsTotal: number // connections and flows
   readonly dnsFailures: number
-  readonly targetFailovers: number // connections and flows for which the first target was not used
+  readonly targetFailovers: number // connections and flows for which a dial of another target failed before
   readonly flowsDroppedOverflow: number // datagrams without a flow at `flowCap`
   /**
    * Refused connections by reason, one for each: the reason of a filter or a meter, 'loop' (the target is a listener of

@@ -22,7 +22,7 @@ export interface AgentPlugin {
   readonly handlers?: readonly Handler<AgentCall>[]
   readonly fields?: readonly AgentField[]
   readonly shapes?: readonly AgentShape[]
-  /** Returns the meters that a rule's traffic passes, in order, after those of plugins earlier in the configuration. */
+  /** Returns the meters that a rule's traffic passes, in order, after those of plugins loaded earlier. */
   meters?(rule: RuleSpec): readonly MeterUse[]
   /** Kinds of managed objects that this half applies. */
   readonly kinds?: readonly AgentObjectKind[]

@@ -66,7 +66,7 @@ export function pluginProblems(plugins: readonly Plugin[]): string[] {
 
 function manifestProblems(plugin: Plugin): string[] {
   const name = String(plugin?.name ?? 'a plugin')
-  const wrong = Errors(Manifest, plugin).map(error => `${name}: manifest ${error.instancePath} ${error.message}`)
+  const wrong = Errors(Manifest, plugin).map(at => `${name}: manifest ${at.instancePath} ${at.message}`)
   if (wrong.length > 0) return wrong
   const need = { what: 'sluice with kernel', range: plugin.kernel, found: contractVersion }
   return unmetNeed({ by: `${name} ${plugin.version}`, ...need })

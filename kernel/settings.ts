@@ -2,7 +2,7 @@ import { type Static, type TObject, Type } from 'typebox'
 import { throwProblems, validateConfig } from './base/config.ts'
 import type { Plugin } from './plugin.ts'
 
-/** 'host:port', '[::1]:0'. */
+/** An address to listen on: 'host:port', '[::1]:0'. */
 export const Listen = (fallback: string, description: string) =>
   Type.String({
     default: fallback,
@@ -12,7 +12,7 @@ export const Listen = (fallback: string, description: string) =>
 
 /** The kernel's own keys. Plugins declare the others: see `keys` in plugin.ts. */
 export const serverKeys = Type.Object({
-  data_dir: Type.Optional(Type.String({ description: 'Directory of the store, the keys and the backups.' })),
+  data_dir: Type.Optional(Type.String({ description: 'Directory of the store and the keys.' })),
   operator_token: Type.Optional(
     Type.String({ minLength: 8, pattern: '^(?!svct_)', description: 'Machine credential; see gen-token.' })
   ),

@@ -7,7 +7,7 @@ export type Delivered = Readonly<Partial<Record<'in' | 'out', number>>> // bytes
 
 const epoch = '0'.repeat(32)
 
-/** Returns a function that reports further bytes of a rule. Reports carry the total of a minute, so it adds them up. */
+/** Returns a function that reports further bytes of a rule: it adds them to the minute's total, which reports carry. */
 export function openTestJournal(clientId: string, stats: () => Stats, clock: Clock) {
   const rows = new Map<string, JournalRow>()
   let seq = 0

@@ -106,7 +106,7 @@ async function parse(words: readonly string[]): Promise<{ readonly code: string;
   }
 }
 
-/** Returns the words after `sluice` of every command line in a listing. */
+/** Returns the words after `sluice` of every command line in the listings of a text. */
 function commandLines(markdown: string): string[][] {
   const listings = [...markdown.matchAll(/^```sh\n([\s\S]*?)^```$|^ {4}(\S.*)$/gm)].map(
     ([, fenced, indented]) => fenced ?? `${indented}\n`

@@ -63,7 +63,7 @@ t.test('the events that operators rely on exist, with their fields', async t => 
   }
 })
 
-t.test('an event name is a noun and a verb, and has one level', async t => {
+t.test('an event name is lower-case words joined by dots, and has one level', async t => {
   for (const [event, found] of Map.groupBy(events, ({ event }) => event)) {
     t.match(event, /^[a-z_]+(\.<?[a-z_]+>?)+$/)
     t.equal(new Set(found.map(({ level }) => level)).size, 1, `${event} is always ${found[0]?.level}`)

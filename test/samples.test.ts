@@ -46,7 +46,7 @@ t.test('config/server.toml and config/agent.toml contain every key, and each par
   }
 })
 
-t.test('the defaults in a sample are the real ones', async t => {
+t.test('the defaults in config/server.toml are the real ones', async t => {
   const schema = await everyKey()
   const shown = uncommented('config/server.toml')
   const { value: defaults } = validateConfig(schema, {}, '')

@@ -11,8 +11,8 @@ interface Delivery {
   readonly bytes: number
 }
 
-// `told` is the number of the report, counted when it begins; `booked` is 1 when the server has committed the row. Bytes
-// between two reports share a row; the first report that carries them has at least the row's seq.
+// `told` is the number of the first report with these bytes, or 0 for folded and recovered ones; `booked` is 1 when the
+// server has committed the row. Bytes between two reports share a row; the first report with them has at least its seq.
 const tables = `
 create table if not exists journal_owner (owner text primary key, bytes integer not null) strict, without rowid;
 create table if not exists journal_owed (

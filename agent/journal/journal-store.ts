@@ -16,7 +16,7 @@ interface NumberedRow extends JournalRow {
 
 export interface Epoch {
   readonly number: number
-  readonly epoch: string
+  readonly epoch: string // random id, as the server knows it
   readonly seq: number // of the last change of a row
   readonly gapFrom: number | null // null when there is none, or the server knows of it
   readonly gapTo: number | null
@@ -117,7 +117,7 @@ export function openJournalStore(db: StateDatabase) {
     forgetGap: (epoch: number) => void statements.forgetGap.run(epoch),
     close: (epoch: number) => void statements.close.run(epoch),
     transaction: (work: () => void): void => db.transaction(work)(),
-    /** Waits for the disk: copies the log into the database file. */
+    /** Syncs the write-ahead log and copies it into the database file: a power failure loses nothing of it. */
     sync: () => void db.pragma('wal_checkpoint(passive)')
   }
 }

@@ -12,7 +12,7 @@ type PendingHour = Readonly<Record<'epoch' | 'hour' | 'bytesIn' | 'bytesOut', nu
 
 const unsentMinutes = `from journal_row where booked_at is null and sent = 0 and kind = 'minute' and key < ?`
 
-/** Folds old minutes into hours, if no report has carried them; a sent minute may be committed as it is. */
+/** Folds old minutes into hours, but only those that no report has carried: a sent minute may be committed already. */
 export function fold(db: StateDatabase, store: JournalStore, serverMs: number): void {
   // Compared as text: all have ten digits.
   const before = String(Math.floor((serverMs - minutesKeptMs) / 3_600_000) * 3600)
@@ -33,7 +33,7 @@ export function fold(db: StateDatabase, store: JournalStore, serverMs: number): 
   })
 }
 
-/** Deletes committed rows after a day; totals of the running epoch stay while their rule is open. */
+/** Deletes committed rows after a day; totals of the running epoch 30 days later, once their rule is closed. */
 export function prune(db: StateDatabase, epoch: number, openRules: readonly string[], nowMs: number): void {
   db.prepare(
     `delete from journal_row where booked_at < ? and (kind in ('minute', 'hour') or epoch <> ?)`

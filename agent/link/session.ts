@@ -17,7 +17,7 @@ export interface SessionOptions {
   readonly codec: Codec
   readonly handlers: readonly BoundHandler[]
   readonly hello: () => HelloBody
-  /** Processes Welcome. Messages of the server are not handled before the promise has settled. */
+  /** Processes Welcome. Messages of the server are not handled before the promise has resolved. */
   readonly welcomed: (welcome: WelcomeBody) => Promise<void>
   /** Called when the agent may send messages; `ended` is aborted when the stream has ended. */
   readonly connected: (channel: MessageChannel, welcome: WelcomeBody, ended: AbortSignal) => void
@@ -30,8 +30,9 @@ export interface SessionOptions {
 }
 
 /**
- * Connects, authenticates and serves one stream. Resolves when it has ended; never rejects. `reason` is a code of the
- * server, the reason of `Stream.ended`, or 'unreachable' where no stream came up.
+ * Connects, authenticates and serves one stream. Resolves when it has ended; never rejects. `reason` is the code of a
+ * refusal or of Ended, 'internal' after an error of the agent, the reason of `Stream.ended`, or 'unreachable' where no
+ * stream came up.
  */
 export async function runSession(options: SessionOptions, bundle: Bundle, signal: AbortSignal) {
   const { codec, clock, log } = options

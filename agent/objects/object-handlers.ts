@@ -1,39 +1,45 @@
 import { type Handler, Refused } from '../../kernel/wire/message.ts'
 import type { AgentApplyResult, AgentCall, AgentObjectKind } from '../plugin.ts'
 
-/** Returns the handlers of a kind's pushes and removals. A push is decoded once, and its bytes are saved as they came. */
-export function objectHandlers(owner: AgentObjectKind): Handler<AgentCall>[] {
-  const { kind, push, remove, saved } = owner
+/**
+ * Returns the handlers of a kind's pushes and removals. A push is decoded once; its bytes are saved as they came, unless the kind
+ * derives what is saved.
+ */
+export function objectHandlers(objectKind: AgentObjectKind): Handler<AgentCall>[] {
+  const { kind, push, remove, saved } = objectKind
   const onPush: Handler<AgentCall> = {
     name: push.name,
     async run(call, codec, frame) {
       const bytes = Uint8Array.from(frame) // a copy: the object does not keep the whole frame in memory
       const body = codec.decode(push, bytes)
-      const { id, revision, removal, attempts = 'retry' } = owner.readPush(body)
+      const { id, revision, removal, attempts = 'retry' } = objectKind.readPush(body)
       const content = () => (saved ? { value: saved.from(body, call) } : { value: body, bytes })
       const result = removal
         ? await call.objects.drop({ kind, id, revision }, removal)
         : await call.objects.put({ kind, id, revision, ...content() }, attempts)
       const present = presentRevision(result)
-      if (!removal && present === revision) owner.applied?.(body, call)
-      return { name: push.response.name, body: codec.encode(push.response, owner.answer(id, present)) }
+      if (!removal && present === revision) objectKind.applied?.(body, call)
+      return { name: push.response.name, body: codec.encode(push.response, objectKind.answer(id, present)) }
     }
   }
   if (!remove) return [onPush]
   const onRemove: Handler<AgentCall> = {
     name: remove.name,
     async run({ objects }, codec, bytes) {
-      const change = owner.readRemove?.(codec.decode(remove, bytes))
+      const change = objectKind.readRemove?.(codec.decode(remove, bytes))
       if (!change) throw new TypeError(`kind ${kind} has a message to remove objects, but no readRemove`)
       const { id, revision, removal = 'cut' } = change
       const present = presentRevision(await objects.drop({ kind, id, revision }, removal))
-      return { name: remove.response.name, body: codec.encode(remove.response, owner.answer(id, present)) }
+      return {
+        name: remove.response.name,
+        body: codec.encode(remove.response, objectKind.answer(id, present))
+      }
     }
   }
   return [onPush, onRemove]
 }
 
-/** Throws a refusal, for the server. */
+/** Returns the revision that the agent has now. Throws a refusal, which is sent to the server. */
 function presentRevision(result: AgentApplyResult): number {
   if (result.status === 'refused') throw new Refused(result.code, result.message)
   return result.revision

@@ -18,7 +18,7 @@ interface Entry {
 export function openCache(clock: Clock) {
   const entries = new Map<string, Entry>()
 
-  /** Evicts the entry that expires first where the cache is full. */
+  /** Stores an entry; evicts the one that expires first when the cache is full. */
   const put = (name: string, entry: Entry) => {
     if (entries.size >= maxNames && !entries.has(name)) {
       const [next] = [...entries].reduce((a, b) => (b[1].expiresAt < a[1].expiresAt ? b : a))

@@ -18,7 +18,7 @@ export type LookupResult =
 const attemptMs = 3_000
 /** How much longer the other family may take when one has answered. */
 const otherFamilyMs = 250
-/** Longest time to cache an answer without a family whose lookup failed. */
+/** Longest time to cache the addresses of one family when the lookup of the other failed. */
 const partialTtlMs = 30_000
 
 /** Uses a new resolver for each query: it reads the system's current servers and is cancelled alone. */

@@ -30,7 +30,7 @@ export function openResolver({ clock, lookup = dnsLookup(), hosts }: Options) {
   }
 
   return {
-    /** Returns IPv4 before IPv6, each in the order of its answer; the engine interleaves families. Never rejects. */
+    /** Returns addresses in the order of the hosts file, or those of DNS with IPv4 before IPv6. Never rejects. */
     async resolve(host: string): Promise<Resolved> {
       if (isIP(host) !== 0) return { ok: true, addresses: [host] }
       const name = host.toLowerCase().replace(/\.$/, '')

@@ -27,7 +27,7 @@ export function openGuardrails(keys: GuardrailKeys, problems: string[]) {
     })
   const ports = read('allow_ports', parsePorts)
   const allow = read('allow_targets', parseMatch)
-  /** Checks the addresses of DNS names, at every dial. */
+  /** Checks the address of every dial: that of a DNS name is not known before. */
   const filter: Filter = {
     allow: allow.length > 0 ? allow : null,
     deny: read('deny_targets', parseMatch),

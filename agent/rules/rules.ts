@@ -71,7 +71,7 @@ export class Rules implements AgentRules {
     return { done: Promise.all(closing.map(([, { promise }]) => promise)).then(() => {}) }
   }
 
-  /** Closes all rules, when the agent stops; resolves when every drain has ended. */
+  /** Closes all rules; resolves when every drain has ended. */
   async closeAll(removal: 'drain' | 'cut'): Promise<void> {
     const closing = [...this.#closing.values()].map(({ ruleId }) => ruleId)
     const ids = new Set([...this.#running.keys(), ...closing])

@@ -34,7 +34,7 @@ export function run(command: string, args: readonly string[], env: NodeJS.Proces
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status ?? signal}`)
 }
 
-/** Like `run`, but asynchronous; shows the output when the command has ended. */
+/** Runs a command as `run` does, but asynchronously; shows its output when it has ended. */
 export async function runAsync(
   command: string,
   args: readonly string[],

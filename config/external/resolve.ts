@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { isAbsolute, join, resolve } from 'node:path'
 import type { Half } from '../../kernel/loader.ts'
 
-/** Returns the file of a half, or throws. A path names a folder with plugin.ts (and agent.ts), or the file itself. */
+/** Returns the file of a half, or throws. A path names a folder with plugin.ts or agent.ts (or .js), or its plugin file. */
 export function resolvePlugin(specifier: string, half: Half, baseDir: string): string {
   if (!specifier.startsWith('.') && !isAbsolute(specifier)) return resolvePackage(specifier, half, baseDir)
   const path = resolve(baseDir, specifier)
@@ -16,7 +16,7 @@ export function resolvePlugin(specifier: string, half: Half, baseDir: string): s
   return found
 }
 
-/** An npm package exports its halves as ./plugin and ./agent. */
+/** Returns the file of a half of an npm package, which exports its halves as ./plugin and ./agent. */
 function resolvePackage(name: string, half: Half, baseDir: string): string {
   try {
     return createRequire(join(baseDir, 'noop.js')).resolve(`${name}/${half}`)
@@ -26,7 +26,7 @@ function resolvePackage(name: string, half: Half, baseDir: string): string {
   }
 }
 
-/** Like `resolvePlugin`, but returns null for a half that does not exist. */
+/** Returns the file of a half as `resolvePlugin` does, or null for a half that does not exist. */
 export function findHalf(specifier: string, half: Half, baseDir: string): string | null {
   try {
     return resolvePlugin(specifier, half, baseDir)

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import semver from 'semver'
 
-/** A version that is not semver counts as older than all others. */
+/** Tells whether `version` is `since` or later. One that is not semver counts as older than all others. */
 export const isAtLeast = (version: string, since: string): boolean =>
   semver.valid(version) !== null && semver.gte(version, since)
 
-/** Returns an unmet version range with the versions that would meet it, or nothing. */
+/** Returns a list with the message and remedy for a version range that is not met; else an empty list. */
 export function unmetNeed({ by, what, range, found }: Record<'by' | 'what' | 'range' | 'found', string>) {
   if (semver.satisfies(found, range)) return []
   const need = `${by} needs ${what} ${range}`

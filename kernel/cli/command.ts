@@ -12,7 +12,7 @@ export interface CommandDefinition<A extends TObject = TObject> {
   readonly args?: A
   readonly positional?: readonly string[]
   readonly extraArgs?: (filled: CommandCall<object>['filled']) => TProperties // options that plugins add through a slot
-  /** 'api' (default): calls a server over HTTP. 'data': works on the data directory of a stopped server. 'server': runs one. */
+  /** 'api' (default): calls a server over HTTP. 'data': works on the data directory. 'server': runs one. */
   readonly needs?: 'api' | 'data' | 'server' | 'nothing'
   /** 'stopped': runs until the first signal aborts `signal`; the second aborts `forceSignal`. */
   readonly until?: 'stopped'
@@ -29,7 +29,7 @@ export interface CommandCall<A> {
   /** For needs 'api'; `connect` is for a given origin and token. */
   readonly api: Api
   readonly connect: (origin: string, token: string) => Api
-  /** For needs 'data': opens the data directory and returns the services of the plugin. */
+  /** For needs 'data': opens the data directory of a stopped server; returns the services of the plugin. */
   readonly open: (plugin: string) => Promise<Kernel>
   /** For needs 'server'. */
   readonly serve: (options: ServeOptions) => Promise<RunningServer>
@@ -46,7 +46,7 @@ export interface CommandCall<A> {
 export interface ServeOptions {
   /** Configuration keys that override file and environment. */
   readonly keys?: Readonly<Record<string, unknown>>
-  /** Called for every log line. */
+  /** Called for every event, also below the log level. */
   readonly onLog?: (event: string, message: string, fields: object) => void
   /** Stops the server; default: the command's signal. */
   readonly signal?: AbortSignal
@@ -69,7 +69,7 @@ export interface Api {
 export type Column<R> = string | readonly [name: string, cell: (row: R) => string]
 
 export interface Print {
-  /** Prints a record or rows: JSON with `--output json`, else a table of `columns` (default: all scalar fields) and `last`. */
+  /** Prints JSON with `--output json`, else a table of `columns` (default: all; of rows the scalar ones), then `last`. */
   data<R extends object>(value: R | readonly R[], columns?: readonly Column<R>[], last?: string): void
   /** Prints one value without decoration, for scripts; with `--output json` an object with the member `name`. */
   value(name: string, text: string): void

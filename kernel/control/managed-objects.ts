@@ -15,7 +15,7 @@ export interface ManagedObject {
 
 export type ObjectKey = Pick<ManagedObject, 'clientId' | 'kind' | 'id'>
 
-/** The objects that the server keeps on agents. They change in the caller's transaction and are sent after its commit. */
+/** The objects that the server keeps on agents. They change in `em`'s transaction and are sent after its commit. */
 export interface ManagedObjects {
   /** Wants the object in force. Returns its new revision. */
   put(em: EntityManager, object: ObjectKey): Promise<number>

@@ -32,12 +32,12 @@ export interface Peer extends MessageChannel, AgentCapabilities {
   readonly remoteAddr: string
   readonly connectedAt: number // ms
   can(capability: Capability): boolean
-  /** Aborted when the stream has ended. Its reason is for the log: 'token_revoked', 'replaced', 'closed'. */
+  /** Aborted when the stream has ended. Its reason is for the log, such as 'token_revoked', 'replaced', 'closed'. */
   readonly ended: AbortSignal
   end(reason: string): void
 }
 
-/** A stream before Hello. It has 10 s to send one. */
+/** A stream before Hello. It ends after 10 s without one. */
 export interface UnauthenticatedPeer {
   readonly remoteAddr: string
 }

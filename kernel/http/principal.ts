@@ -33,7 +33,7 @@ export interface AuthenticatedCaller {
   readonly allowedActions?: readonly string[]
 }
 
-/** Returns the caller, or null when it does not know it; the first result counts. Not called for requests with Authorization. */
+/** Returns the caller, null for an unknown one; the first result counts. Not called for requests with Authorization. */
 export const authenticatorSlot =
   defineSlot<(request: RequestInfo) => Promise<AuthenticatedCaller | null>>('kernel.authenticator')
 

@@ -16,7 +16,7 @@ export const User = defineEntity({
 })
 export type User = InferEntity<typeof User>
 
-/** A bearer token. Deleting a user deletes its credentials: there is no foreign key. */
+/** A bearer token. The code that deletes a user deletes its credentials: there is no foreign key. */
 export const Credential = defineEntity({
   name: 'Credential',
   tableName: 'kernel_credential',
@@ -74,7 +74,7 @@ export const ManagedObjectRow = defineEntity({
   }
 })
 
-/** Single values of the store: 'generation' (32 hex digits, new with the store and with each restore), 'repeat_key'. */
+/** Single values of the store, such as 'generation' (32 hex digits, new with the store and with each restore). */
 export const StoreValue = defineEntity({
   name: 'StoreValue',
   tableName: 'kernel_fact',

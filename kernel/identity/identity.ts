@@ -46,7 +46,7 @@ export function openIdentity({ store, clock, operatorToken }: Options): Identity
     return { principal: { userId: found.user.id, role: found.user.role, method: 'api_token' } }
   }
 
-  /** At most one write a minute for each credential. */
+  /** Writes at most once a minute for each credential. */
   async function touch({ id, lastUsedAt }: Credential, now: number): Promise<void> {
     if (now - (lastUsedAt ?? 0) < 60_000) return
     await store.change(em => em.nativeUpdate(Credential, { id }, { lastUsedAt: now }))

@@ -31,7 +31,7 @@ export interface Codec {
   decode<B extends TSchema>(message: Message<B>, bytes: Uint8Array): Static<B>
 }
 
-/** What an agent must be able to do before the server uses a feature on it. */
+/** A feature, from version `since` on, that an agent must have before the server uses it there. */
 export interface Capability {
   readonly id: string
   readonly since: string

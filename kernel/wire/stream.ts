@@ -56,7 +56,7 @@ export class Stream {
     this.#listen()
   }
 
-  /** Aborted when nothing can be sent any more. Its reason is that of `end`; 'closed' when the other end closed. */
+  /** Aborted when nothing more can be sent. Reason: that of `end`, 'closed', 'silent', 'slow', or of a bad frame. */
   get ended(): AbortSignal {
     return this.#ended.signal
   }

@@ -22,7 +22,7 @@ namespace sys {
 int connect_datagram(const Address& target, Fd& socket) {
   if (target.is_unspecified()) return -ENETUNREACH;
   socket = Fd(kernel->open());
-  kernel->sockets[socket.get()].peer = target;
+  kernel->sockets[socket.get()].target = target;
   return 0;
 }
 

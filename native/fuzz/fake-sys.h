@@ -25,7 +25,7 @@ struct Socket {
   std::deque<Arrival> arrivals;
   int error = 0;            // returned by the next receive
   void* watcher = nullptr;  // the epoll data
-  Address peer;             // when connected
+  Address target;           // when connected
 };
 
 struct Kernel {

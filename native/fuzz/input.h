@@ -1,4 +1,4 @@
-// The fuzzer's input, read byte by byte, and the assertion of all targets.
+// The fuzzer's input, read byte by byte, and the assertion of all fuzz targets.
 #pragma once
 
 #include <cstddef>

@@ -348,7 +348,7 @@ void Simulation::deliver_in(int socket, const std::byte* bytes, size_t size) {
   caller_port.last_delivered = stamp.number;
   must(caller_port.sizes.at(stamp.number) == size, "a datagram keeps its size");
   must(datagram(stamp, size) == std::vector(bytes, bytes + size), "a datagram keeps its bytes");
-  must(kernel_.sockets.at(socket).peer.port == 9 + stamp.port, "each port of a range has its own target port");
+  must(kernel_.sockets.at(socket).target.port == 9 + stamp.port, "each port of a range has its own target port");
   caller_port.delivered_count++;
 }
 

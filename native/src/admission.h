@@ -35,7 +35,7 @@ class Admission {
   void delivered(Direction direction, int64_t count);
   /** Returns reserved bytes that were not delivered. */
   void release(Direction direction, int64_t count);
-  /** Ends a wait and gives back its tokens: they were charged at rates that have changed. */
+  /** Ends a wait and gives back its unused tokens, for example because the rates have changed. */
   void cancel_wait(Direction direction, int64_t now_us);
 
   /** Reserves a whole datagram, or returns the reason to drop it. Then call `delivered` or `release`. */

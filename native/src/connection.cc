@@ -7,7 +7,7 @@ namespace {
 constexpr int64_t kSilentCloseMs = 1'000;
 /** When one side fails, the bytes it has sent may take this long to reach the other. */
 constexpr int64_t kFlushTimeoutMs = 5'000;
-/** The age at which a target gets keepalive. Most connections end earlier and save the calls. */
+/** The age by which a target's socket gets keepalive. Most connections end earlier and save the calls. */
 constexpr int64_t kKeepAliveMs = 10'000;
 }  // namespace
 
@@ -92,7 +92,7 @@ void Connection::run_pump(Direction direction) {
   }
 }
 
-/** Flushes what the failed side has sent to the other side, which is then reset. */
+/** Flushes to the other side what the failed side has sent; then both are reset. */
 void Connection::side_failed(Direction source) {
   if (has_ended_ || (has_failed_side_ && failed_source_ == source)) return;
   if (has_failed_side_) return end(Ending::reset);

@@ -9,7 +9,7 @@ namespace sluice {
 
 class Counter {
  public:
-  /** Not an atomic addition: only the owning thread writes. */
+  /** Adds, but not atomically: only the owning thread writes. */
   void add(int64_t count) { value_.store(value() + count, std::memory_order_relaxed); }
   int64_t value() const { return value_.load(std::memory_order_relaxed); }
 

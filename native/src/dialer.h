@@ -13,7 +13,7 @@ struct ConnectedTarget {
   std::unique_ptr<Endpoint> endpoint;
   int target;
   Address address;
-  bool is_failover;  // another target was tried before
+  bool is_failover;  // a dial of another target failed before
 };
 
 /** Dials once. Calls its owner exactly once, possibly from within `begin`, unless it is cancelled before. */
@@ -43,8 +43,8 @@ class Dialer final : public DeferredDelete, public EndpointOwner, public Resolve
   void dial_next_address();
   bool connect(const Address& address);
   void endpoint_ready(Endpoint& endpoint, uint32_t events) override;
-  void drop_attempt(size_t attempt, const char* reason);
-  void attempt_connected(size_t attempt);
+  void drop_attempt(size_t index, const char* reason);
+  void attempt_connected(size_t index);
   void target_failed(const char* reason);
   void finish_failed();
   void drop_all_attempts();
@@ -65,7 +65,7 @@ class Dialer final : public DeferredDelete, public EndpointOwner, public Resolve
   int64_t deadline_ms_ = 0;
   int64_t next_attempt_ms_ = 0;  // when the next address is tried beside a slow one; 0: never
   TargetAttempt attempt_;
-  std::vector<Address> remaining_;  // last one first
+  std::vector<Address> remaining_;  // in reverse order
   std::vector<Attempt> attempts_;
   const char* first_failure_ = nullptr;  // of the target's addresses
   bool is_failover_ = false;

@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-/** A histogram of the time that callers needed to send their ClientHello. */
+/** A histogram of the time that callers waited until their TLS name was known, or refused. */
 struct PeekHistogram {
   static constexpr std::array<double, 15> kBoundsMs{0.1, 0.25, 0.5, 1,   2.5,  5,    10,  25,
                                                     50,  100,  250, 500, 1000, 2000, 3000};

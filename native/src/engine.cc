@@ -61,8 +61,8 @@ std::optional<EngineError> Engine::validate(const RuleConfig& config) const {
     if (target.port < 1 || target.port + config.port_count() - 1 > 65'535)
       return invalid("target " + target.host + " has no port for each of " +
                      std::to_string(config.port_count()));
-  const bool is_shared = config.name || config.is_fallback;
-  if (is_shared &&
+  const bool is_named = config.name || config.is_fallback;
+  if (is_named &&
       (config.is_udp || config.port_count() > 1 || (config.name && config.is_fallback) || config.name == ""))
     return invalid(port_label(config) +
                    ": only a TCP rule with a single port can have a name or be the fallback, not both");

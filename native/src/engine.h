@@ -16,7 +16,7 @@
 
 namespace sluice {
 
-/** Why a call was refused: a code of the contract (`EngineFault`) and a message. */
+/** The reason why a call was refused: a code of the contract (`EngineFault`) and a message. */
 struct EngineError {
   std::string code;
   std::string message;
@@ -37,7 +37,7 @@ class Engine final : public MeterListener {
   int start();
 
   std::optional<EngineError> open(RuleConfig config, const std::vector<int>& meters);
-  /** Closes a rule. Its port no longer listens when this returns; the rest happens on the threads. */
+  /** Closes a rule. It accepts no more callers when this returns; the rest happens on the threads. */
   void close(int rule_id, int64_t drain_ms);
   void set_filters(int rule_id, std::shared_ptr<const Filters> filters);
   void set_meter(int id, const Limits& limits);

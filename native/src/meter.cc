@@ -76,7 +76,7 @@ int64_t Meter::reserve(int64_t want) {
   }
 }
 
-/** Also admits the datagram that crosses the mark: otherwise large ones might never exhaust the budget. */
+/** Admits even the datagram that crosses the mark: otherwise large ones might never exhaust the budget. */
 Reason Meter::admit_datagram(Direction direction, int64_t count, int64_t now_us) {
   if (reserved_.load() >= mark_.load()) return refusal_for_budget();
   TokenBucket& bucket = bytes(direction);

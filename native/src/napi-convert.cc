@@ -11,7 +11,7 @@ bool is_present(const Napi::Value& value) { return !value.IsNull() && !value.IsU
 std::string text(const Napi::Value& value) { return value.As<Napi::String>().Utf8Value(); }
 double number(const Napi::Value& value) { return value.As<Napi::Number>().DoubleValue(); }
 
-/** Converts any JavaScript number: NaN becomes 0, others are clamped to safe integers. */
+/** Converts any JavaScript number: NaN becomes 0, others are clamped to 2^53 and rounded down. */
 int64_t to_int64(const Napi::Value& value) {
   constexpr double max = 1LL << 53;
   const double raw = number(value);

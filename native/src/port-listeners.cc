@@ -73,7 +73,7 @@ class PortListeners::SniPeek final : public DeferredDelete, public EndpointOwner
     loop().arm_after(timer_, kPeekMs);
     if (loop().watch(endpoint_->fd(), *endpoint_) < 0) drop();
   }
-  /** Ends the peek without counting it: the caller has left. */
+  /** Ends the peek and counts neither its duration nor a refusal. */
   void drop() { end(nullptr, kNoReason); }
   Caller take_caller() { return {std::move(endpoint_), caller_, 0, std::move(bytes_), true}; }
 

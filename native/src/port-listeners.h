@@ -29,7 +29,7 @@ class PortListeners final : public DeferredDelete {
 
   void on_accepted(Fd socket, const Address& caller, uint16_t port);
   void start_peek(Fd socket, const Address& caller);
-  /** Hands the caller to `shard`; without one it is reset and `reason`, if any, is counted. */
+  /** Hands the caller to `shard`. Without a shard, resets the caller and counts `reason`, if any. */
   void finish_peek(SniPeek& peek, TcpRuleShard* shard, Reason reason);
   void remove_peek(SniPeek& peek);
   /** Finds the rule by exact name, then by wildcard, then the default one; null if there is none. */

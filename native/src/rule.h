@@ -53,7 +53,7 @@ struct Rule : RuleConfig {
   TargetHealth health;
   std::vector<std::unique_ptr<RuleCounters>> counters;  // by thread
   std::atomic<int> threads_listening;                   // `Engine::close` waits until it is 0
-  std::atomic<int> threads_active;                      // threads that still have connections or flows
+  std::atomic<int> threads_active;                      // threads whose shard has not ended
   std::atomic<uint32_t> filters_version{0};             // counts replacements of the filters
   std::atomic<int64_t> flows{0};                        // UDP flows on all threads, limited by `flow_cap`
   std::atomic<bool> splice_reported{false};

@@ -44,9 +44,9 @@ class MethodTimer final : public Timer {
 class TimerWheel {
  public:
   explicit TimerWheel(int64_t now_ms);
-  /** Arms or moves a timer. A time in the past fires at the next `advance`. */
+  /** Arms or moves a timer. A time in the past means the next millisecond of the wheel. */
   void arm(Timer& timer, int64_t at_ms);
-  /** Fires the timers that are due; those armed meanwhile fire at a later call. */
+  /** Fires the timers that are due by `now_ms`. One armed meanwhile may fire in the same call. */
   void advance(int64_t now_ms);
   /** Returns a lower bound of the time until the next timer is due; -1: no timer is armed. */
   int64_t ms_to_next() const;

@@ -10,11 +10,11 @@ constexpr double kMinGrantS = 0.01;
 constexpr double kUsPerSec = 1e6;
 }  // namespace
 
-/** At least one token: with less, nothing would ever pass. */
+/** Returns at least one token: with less, nothing would ever pass. */
 double TokenBucket::burst() const { return std::max(1.0, rate_->burst); }
 
 void TokenBucket::refill(int64_t now_us) {
-  // A thread reads the clock once per wake-up, so its time may be earlier than that of another thread.
+  // A thread keeps the time that it has read, which may be earlier than that of another thread.
   const int64_t passed_us = std::max<int64_t>(now_us - refilled_at_us_, 0);
   if (rate_)
     tokens_ = std::min(burst(), tokens_ + static_cast<double>(passed_us) * rate_->per_sec / kUsPerSec);

@@ -24,7 +24,7 @@ struct SourceAddress {
   bool operator==(const SourceAddress& other) const = default;
 };
 
-/** The local address a caller has sent to: an IP_PKTINFO message that replies leave with (ip(7)). */
+/** The local address to which a caller has sent: an IP_PKTINFO control message for replies (ip(7)). */
 struct ReplySource {
   static constexpr size_t kMaxBytes = CMSG_SPACE(sizeof(in6_pktinfo));
   alignas(cmsghdr) std::array<std::byte, kMaxBytes> control{};
@@ -42,7 +42,7 @@ class UdpSender {
 
  private:
   friend class UdpBatch;
-  /** By direction: larger datagrams are sent one by one, since the kernel has refused to segment them. */
+  /** Larger datagrams are sent one by one, since the kernel has refused to segment them. By direction. */
   std::array<size_t, 2> max_segment_{UdpSender::kNoLimit, UdpSender::kNoLimit};
   static constexpr size_t kNoLimit = SIZE_MAX;
 };
@@ -74,7 +74,7 @@ class UdpBatch final : public DeferredTask {
   ReplySource reply_source(int slot) const;
   bool is_same_source(int a, int b) const;
 
-  /** Queues a run of slots. Without a destination it goes to the peer of a connected socket. */
+  /** Queues a run of slots. Without a destination the socket must be connected. */
   void queue(int socket, SlotRange run, UdpSender& sender, const SourceAddress* destination = nullptr,
              const ReplySource* reply_source = nullptr);
   void send();
@@ -96,8 +96,8 @@ class UdpBatch final : public DeferredTask {
   int segment_run_end(SlotRange run, size_t max_segment) const;
   void enqueue(SlotRange run, UdpSender& sender, const SourceAddress* destination,
                const ReplySource* reply_source);
-  void send_individually(int message);
-  void handle_refusal(int message, int error);
+  void send_individually(int at);
+  void handle_refusal(int at, int error);
   int64_t total_bytes(SlotRange run) const;
 
   const std::unique_ptr<std::byte[]> memory_;  // pages are touched only as far as datagrams are long

@@ -13,7 +13,7 @@ struct ConnectedUdpTarget {
   Fd socket;
   Address address;
   TargetAttempt attempt;     // succeeds with the target's first reply
-  bool is_failover = false;  // another target was tried before
+  bool is_failover = false;  // a dial of another target failed before
 };
 
 /** Dials once. Calls its owner exactly once, possibly from within `begin`, unless it is cancelled before. */
@@ -38,7 +38,7 @@ class UdpDialer final : private ResolveRequester {
   DialerOwner<ConnectedUdpTarget>& owner_;
   const int port_index_;
   int target_ = -1;
-  /** The order of the dial if all have failed. A flow cannot fail over later: ICMP errors come too late. */
+  /** The dial order if all targets have failed. A flow cannot fail over later: ICMP errors come too late. */
   std::vector<int> failed_targets_;
   size_t next_failed_ = 0;
   bool is_failover_ = false;

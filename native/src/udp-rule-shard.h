@@ -48,7 +48,7 @@ class UdpRuleShard final : public RuleShard {
   /** Receives one batch; returns true if there may be more. */
   bool receive(int listener, int port_index);
   void dispatch_run(int listener, int port_index, SlotRange run);
-  /** Returns null, and counts every datagram, when the flow is refused. */
+  /** Returns null when the flow is refused, and counts its datagrams; also when its dial fails at once. */
   UdpFlow* create_flow(const UdpPath& path, int datagrams);
   Reason enter(UdpFlow& flow);
   void recheck_filters() override;

@@ -7,7 +7,7 @@
 
 namespace sluice::sys {
 
-/** Opens a connected socket: it receives only from `target`, and ICMP errors about it. */
+/** Opens a connected socket: it receives only datagrams of `target`, and ICMP errors about `target`. */
 int connect_datagram(const Address& target, Fd& socket);
 /** Returns how many datagrams were received; never waits. */
 int receive_many(int socket, mmsghdr* messages, int count);

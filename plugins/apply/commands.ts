@@ -94,7 +94,7 @@ const apply = defineCommand({
   }
 })
 
-/** Runs the work while it holds the server's apply lease; throws `apply_in_progress` if another run has it. */
+/** Runs the work with a lease for `apply`; throws `apply_in_progress` while another run has it. */
 async function leased(api: Api, work: (renew: () => Promise<void>) => Promise<void>): Promise<void> {
   const { lease_id } = await api.send<{ lease_id: string }>('POST', '/v1/apply-leases')
   const path = `/v1/apply-leases/${lease_id}`

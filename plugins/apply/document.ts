@@ -14,7 +14,7 @@ export function readDocument(file: string, kinds: readonly string[]): Document {
     if (!kinds.includes(key)) return [`${key} is none of ${kinds.join(', ')}`]
     const isList =
       Array.isArray(entries) && entries.every(entry => typeof entry === 'object' && entry !== null)
-    return isList ? [] : [`${key} is a list of tables: write [[${key}]]`]
+    return isList ? [] : [`${key} must be a list of tables: write [[${key}]]`]
   })
   if (problems.length > 0) throw new Fault(invalidSchema, `${file}: ${problems.join('; ')}`)
   return document

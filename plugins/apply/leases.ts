@@ -32,7 +32,7 @@ export function openLeases({ clock }: Kernel) {
 
   function ownLease(id: string, principal: Principal): Lease {
     const lease = activeLease(scopeOf(principal))
-    if (lease?.id !== id) throw new Fault(notFound, 'the lease has ended; run apply again to complete it')
+    if (lease?.id !== id) throw new Fault(notFound, 'the lease has ended; run apply again to do the rest')
     return lease
   }
 

@@ -17,7 +17,7 @@ const take = defineRoute({
   action: 'apply.begin',
   access: 'user',
   status: 201,
-  summary: 'Takes the lease for applying a document; only one caller has it at a time.',
+  summary: 'Takes a lease for applying a document: one for each user, and one for all superadmins together.',
   schema: () => ({ reply: Lease }),
   run: async ({ leases }: Deps, { principal }) => shown(leases.take(principal))
 })

@@ -23,7 +23,7 @@ export function openAuditLog(kernel: Kernel<typeof keys>) {
   const sink: DecisionSink = {
     async write(decision, em) {
       const entry = entryOf(decision)
-      // Every refusal of an unauthenticated caller, so that a flood of them does not fill the disk.
+      // Denials, and every refusal of an unauthenticated caller: a flood of them must not fill the disk.
       const isAggregated = entry.outcome === 'deny' || (entry.actor == null && entry.reason != null)
       const added = isAggregated ? denials.add(entry) : entry
       if (!added) return

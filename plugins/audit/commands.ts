@@ -27,7 +27,10 @@ const args = Type.Object({
   ),
   until: Type.Optional(Type.String({ description: 'The newest time, in the same form.' })),
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'How many, the newest first; default 100, with --jsonl all.' })
+    Type.Integer({
+      minimum: 1,
+      description: 'How many, newest first; default 100, --jsonl: all, --follow: 10, or all since --since.'
+    })
   ),
   jsonl: Type.Optional(Type.Boolean({ description: 'One JSON object per line, for an export.' })),
   follow: Type.Optional(

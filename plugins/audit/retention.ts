@@ -71,7 +71,7 @@ export function openRetention({ store, clock, log, config }: Kernel<typeof keys>
       isStopped = true
       await running
     },
-    /** To be called for each entry that is written. */
+    /** Counts an entry: call it for each one that is written. */
     countEntry: () => void count++
   }
 }

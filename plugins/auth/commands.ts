@@ -12,7 +12,8 @@ interface Deps extends Kernel {
 
 const { keep_api_tokens } = ResetBody.properties
 
-const openAuth = (call: Pick<CommandCall<object>, 'open'>) => call.open('auth') as Promise<Deps> // its container
+// `open` returns the container of this plugin.
+const openAuth = (call: Pick<CommandCall<object>, 'open'>) => call.open('auth') as Promise<Deps>
 
 const bootstrap = defineCommand({
   name: 'bootstrap-superadmin',

@@ -30,12 +30,12 @@ export const Session = defineEntity({
 })
 export type Session = InferEntity<typeof Session>
 
-/** Recent failures under one key; see throttle.ts. */
+/** Recent failures under one key (throttle.ts), or recent password resets of a user (reset-limit.ts). */
 export const Failures = defineEntity({
   name: 'Failures',
   tableName: 'auth_throttle',
   properties: {
-    id: p.string().length(64).primary(), // SHA-256 of the key, which contains submitted text of any length
+    id: p.string().length(64).primary(), // SHA-256 of the key, which may contain submitted text of any length
     times: p.json().$type<readonly number[]>(), // within the window
     locks: p.integer(), // number of locks so far; each lasts longer
     lockedUntil: time(),

@@ -39,7 +39,7 @@ export type Recovery = ReturnType<typeof openRecovery>
 export function openRecovery(deps: Deps) {
   const { store, clock, users, hashPool, passwords, sessions, throttle, resetLimit } = deps
 
-  /** Hashes the password before the transaction, because that is slow. Returns what to do in it. */
+  /** Hashes the password first, because that is slow. Returns the function to run in the transaction. */
   async function prepare(userId: string, { newPassword, duration, apiTokens }: ResetOptions) {
     await store.read(em => users.get(em, userId)) // an unknown user costs no hash
     const password = newPassword ?? randomBytes(15).toString('base64url')

@@ -1,4 +1,4 @@
-// Revocations on a restored store: it takes over passwords changed since the backup, and ends all sessions.
+// Runs on a restored store: takes over passwords changed since the backup, and ends all sessions.
 import { revocationSlot } from '../../kernel/store/revocation.ts'
 
 export const revocations = [

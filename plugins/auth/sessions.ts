@@ -19,7 +19,7 @@ const touchMs = 60_000 // a busy page costs one write a minute
 
 export const passwordChangeAction = 'password.change'
 export const logoutAction = 'auth.logout'
-/** Besides the public routes, the only actions of a session while the user's password is a temporary one. */
+/** The only actions, besides public routes, of a session while the user's password is a temporary one. */
 const temporaryActions = [selfReadAction, passwordChangeAction, logoutAction]
 
 interface Deps extends Kernel {

@@ -66,7 +66,7 @@ export function openThrottle({ store, clock }: Pick<Kernel, 'store' | 'clock'>, 
   const checkAddress = (attempt: Attempt): Promise<void> =>
     store.read(em => refuseLocked(em, attempt, [addressLimit]))
 
-  /** Like `check`; if the subject is slowed, also takes its one attempt in `paceMs`. */
+  /** Does what `check` does; if the subject is slowed, also takes its one attempt in `paceMs`. */
   async function admit(attempt: Attempt): Promise<void> {
     await store.change(async em => {
       await refuseLocked(em, attempt)
@@ -91,7 +91,7 @@ export function openThrottle({ store, clock }: Pick<Kernel, 'store' | 'clock'>, 
     })
   }
 
-  /** Deletes the failures of this subject at this address, after the right secret. */
+  /** Deletes the failures of this subject at this address in this action, after the right secret. */
   async function clear(attempt: Attempt): Promise<void> {
     const id = idOf(callerLimit, attempt)
     const hasFailed = await store.read(em => em.count(Failures, { id }))
@@ -127,7 +127,7 @@ function addFailure(row: Failures | null, limit: Limit, now: number) {
   return { times: [], locks: locks + 1, lockedUntil: now + limit.lockMs(locks) }
 }
 
-/** Returns the /64 of an IPv6 address, and any text that is not an address as it is. */
+/** Returns an IPv4 address, or the /64 of an IPv6 address; text that is not an address as it is. */
 function networkOf(remoteAddr: string): string {
   if (!ipaddr.isValid(remoteAddr)) return remoteAddr
   const address = ipaddr.process(remoteAddr)

@@ -1,4 +1,4 @@
-// What auth adds to users: a field of the row, the initial password, and the removal of passwords and sessions.
+// Adds to users: a field of the row, the initial password, and the removal of passwords and sessions.
 import { Type } from 'typebox'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Creation, Removal, RowField } from '../users/exports.ts'
@@ -33,7 +33,7 @@ const InitialPassword = Type.Object({
     Type.String({ description: '12 to 1024 bytes. Without it: no web login.' })
   ),
   password_change_required: Type.Optional(
-    Type.Boolean({ description: 'It must be changed at the first login, within 24 hours.' })
+    Type.Boolean({ description: 'The initial password must be changed at the first login, within 24 hours.' })
   )
 })
 

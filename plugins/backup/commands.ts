@@ -8,7 +8,7 @@ import { restore as restoreTo } from './restore.ts'
 
 const backup = defineCommand({
   name: 'backup',
-  summary: 'Write store, certificate and key into one file, 0600; the server may run.',
+  summary: 'Write store, certificate, key and operator token into one file, 0600; the server may run.',
   args: Type.Object({
     to: Type.String({ description: 'A file, or a directory for a file named after the time.' })
   }),

@@ -22,7 +22,7 @@ import { currentCertificate, nextFile } from '../control/exports.ts'
 const format = '1'
 const applicationId = 0x736c6275 // 'slbu', in the header of the file
 
-/** Files beside the store; certificates are PEM with their key. */
+/** The rows of that table; certificates are PEM with their key. */
 export interface Parts {
   readonly format: string
   readonly made_at: string
@@ -105,7 +105,7 @@ async function addParts(parts: Parts, em: EntityManager): Promise<void> {
   await em.execute(`pragma application_id = ${applicationId}`)
 }
 
-/** Removes the parts from a copy of a backup, which leaves a plain store. */
+/** Takes the parts out of a copy of a backup, which leaves a plain store. Refuses the backup of a newer version. */
 export async function unpack(file: string, ourVersion: string): Promise<Parts> {
   return onStore(file, async em => {
     const rows = await em.execute<{ name: string; value: string }[]>('select name, value from sluice_backup')

@@ -13,7 +13,10 @@ interface Renewed {
   readonly warnings: readonly string[]
 }
 
-/** Begins a new generation, so that agents do not compare revisions with those before the restore. */
+/**
+ * Begins a new generation, so that agents do not compare revisions with those before the restore, and repeats what the
+ * store in `oldDir` has revoked since the backup.
+ */
 export async function renew(
   oldDir: string,
   revocations: readonly Revocation[],

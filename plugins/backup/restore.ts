@@ -82,7 +82,10 @@ const damaged =
 
 const ownFiles = ['sluice.db', 'sluice.db-wal', 'control.pem', 'control.next.pem']
 
-/** Links the present files into a new directory. The store also stays in place until the new one is renamed over it. */
+/**
+ * Links the present files into a new directory, and removes the log and the staged certificate here. Store and
+ * certificate also stay in place until the new ones are renamed over them.
+ */
 function setAside(dataDir: string, now: number): string | null {
   const present = ownFiles.filter(name => existsSync(join(dataDir, name)))
   if (present.length === 0) return null

@@ -1,5 +1,5 @@
 // Revocations that happened after the backup, repeated on the restored store. The lost store is attached as `old`.
-// The tables of the kernel are listed here; plugins add theirs by the slot.
+// The tables of the kernel are listed here; plugins fill `revocationSlot` with theirs.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Revocation } from '../../kernel/store/revocation.ts'
 
@@ -76,7 +76,7 @@ export async function revokeUnconditionally(
     if (isUnconditional && (await hasTable('main', table, em))) await em.execute(sql)
 }
 
-/** Returns what was revoked, and the clients that the backup does not know. */
+/** Repeats the revocations. Returns what was revoked, and the clients that the backup does not know. */
 export async function revokeAgain(
   revocations: readonly Revocation[],
   now: number,

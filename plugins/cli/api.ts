@@ -26,7 +26,7 @@ export interface CliApi extends Api {
   request(method: string, path: string, parts?: RequestParts): Promise<Response>
 }
 
-/** Calls the operator API with fetch. Token '': the caller sends another secret itself. */
+/** Calls the operator API with fetch. Token '': the request has another secret. */
 export function openApi({ origin, token, codes, plainHttp }: Options): CliApi {
   const codesByName = new Map(codes.map(row => [row.code, row]))
 

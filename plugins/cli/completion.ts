@@ -1,4 +1,4 @@
-// Prints a script with the names and options of all commands. The shell reads it once; completion starts no program.
+// Prints a script with the names and options of all commands. The shell reads it once; completion does not run sluice.
 import { Type } from 'typebox'
 import { type Command, defineCommand } from '../../kernel/cli/command.ts'
 import { optionsOf } from './program.ts'
@@ -54,7 +54,7 @@ const choicesOf = ({ args, positional = [] }: Command): string[] =>
     return schema.anyOf.flatMap(choice => (Type.IsLiteral(choice) ? [String(choice.const)] : []))
   })
 
-/** Cases by the words before the cursor, without options. Without a case the shell completes files. */
+/** Returns cases by the words before the cursor, without options. Without a case the shell completes files. */
 const posix = (entries: readonly Entry[]): string =>
   entries.map(({ name, words }) => `    '${name}') words='${words.join(' ')}' ;;`).join('\n')
 

@@ -79,7 +79,7 @@ async function exchange(call: Call, { origin, user, password }: PasswordLogin): 
   try {
     const path = `/v1/users/${encodeURIComponent(user)}/credentials`
     const body = { label: `cli@${hostname()}`.slice(0, 64), expires_in_secs: lifetimeSecs }
-    const issued = (await (await request('POST', path, { body, headers })).json()) as Issued // checked by the server's own schema
+    const issued = (await (await request('POST', path, { body, headers })).json()) as Issued // checked by the server
     const { credential_id, token, created_at } = issued
     const expires_at = timestamp(Date.parse(created_at) + lifetimeSecs * 1000)
     return { user_id: user, credential_id, token, expires_at }

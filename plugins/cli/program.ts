@@ -20,18 +20,18 @@ const needsOptions: Readonly<Record<Command['needs'], readonly Option[]>> = {
     ['--insecure-http', 'send the token over plain http to another host']
   ],
   data: [['--data-dir <dir>', 'data directory of the server']],
-  server: [['--data-dir <dir>', 'directory of the database, keys and backups']],
+  server: [['--data-dir <dir>', 'directory of the store and the keys']],
   nothing: []
 }
 
-/** Returns the options that every command has beside its own. */
+/** Returns the options that a command has besides its own. */
 const addedTo = ({ args, needs }: Command): readonly Option[] => [
   ...('config' in args.properties ? [] : [configOption]),
   ...needsOptions[needs],
   ['--output <format>', 'table or json', 'table']
 ]
 
-/** Builds the commander program: groups of two words, help, and typed arguments. */
+/** Builds the commander program: a group for commands with the same first word, help, arguments and options. */
 export function openProgram(
   version: string,
   commands: readonly Command[],
@@ -105,7 +105,7 @@ const snake = (options: Args): Args =>
     ])
   )
 
-/** Converts and checks the arguments by the command's schema; leaves out options that every command has. */
+/** Converts and checks the arguments by the command's schema; leaves out options that are not its own. */
 export function convertArgs(args: TObject, given: Args): Args {
   const own = Object.fromEntries(
     Object.keys(args.properties)

@@ -30,7 +30,7 @@ interface Source {
 }
 type Args = Readonly<Record<string, unknown>>
 
-/** Runs the command line and returns the exit code. Results go to standard output, everything else to standard error. */
+/** Runs the command line and returns the exit code. Results go to standard output, all else to standard error. */
 export async function runCommandLine(argv: readonly string[], source: Source): Promise<number> {
   process.umask(0o077)
   const version = ownVersion()

@@ -32,7 +32,7 @@ export function cut(text: string, width: number): string {
 const minWidth = 8
 const gap = 2
 
-/** Shrinks columns until they fit into `limit`: the widest first, and ids last, since a part of an id is useless. */
+/** Shrinks columns to fit into `limit`, none below 8: the widest first, ids last, since a part of an id is useless. */
 export function fit(widths: readonly number[], isId: readonly boolean[], limit: number): number[] {
   const fitted = [...widths]
   const sum = (): number => fitted.reduce((total, width) => total + width, gap * (fitted.length - 1))

@@ -8,7 +8,7 @@ export const clientNameAmbiguous = defineCode('client_name_ambiguous', 409, 5)
 
 type Reader = Pick<Api, 'get' | 'list'>
 
-/** Returns an id without a request: the caller may not be allowed to read that client. */
+/** Returns a given id without a request: the user may not be allowed to read that client. */
 export const findClientId = async (api: Reader, client: string): Promise<string> =>
   isId(client) ? client : (await findClient(api, client)).client_id
 

@@ -63,9 +63,9 @@ function openTokens({ clock, identity, control }: Kernel): Tokens {
     },
 
     async isTokenAvailable(tokenHash, clientId, em) {
-      const owner = await em.findOne(Client, { tokenHash })
+      const holder = await em.findOne(Client, { tokenHash })
       return (
-        (owner === null || owner.id === clientId) && (await em.count(SpentToken, { hash: tokenHash })) === 0
+        (holder === null || holder.id === clientId) && (await em.count(SpentToken, { hash: tokenHash })) === 0
       )
     },
 
@@ -84,9 +84,9 @@ function openTokens({ clock, identity, control }: Kernel): Tokens {
   }
 }
 
-/** Reads of clients, limited to those that the caller may see. */
+/** Returns the methods that read clients, limited to those that the caller may see. */
 function openReading({ store, control, filled }: Kernel) {
-  /** Condition on the clients that the caller may see. */
+  /** Returns a condition for the clients that the caller may see. */
   async function visibleTo({ role, userId }: Principal, em: EntityManager) {
     if (role === 'superadmin') return {}
     const ids = await Promise.all(filled(visibleSlot).map(({ value: visible }) => visible(userId, em)))

@@ -4,7 +4,7 @@ import { type Command, defineCommand } from '../../kernel/cli/command.ts'
 import { findClient } from './client-argument.ts'
 import type { ClientRow } from './row.ts'
 
-const Client = Type.String({ description: 'Id of a client, or a name that only one has.' })
+const Client = Type.String({ description: 'Id of a client, or a name that only one client has.' })
 const oneClient = { args: Type.Object({ client: Client }), positional: ['client'] }
 const columns = ['client_id', 'client_name', 'state', 'address', 'agent_version', 'last_seen_at'] as const
 

@@ -20,10 +20,14 @@ const reissue = defineCommand({
   summary: 'Make a new certificate, or stage it as the next one; the server must be stopped.',
   args: Type.Object({
     san: Type.Optional(
-      Type.Array(Type.String(), { description: 'Names and addresses that it covers besides this host.' })
+      Type.Array(Type.String(), {
+        description: 'Names and addresses that the certificate covers besides this host.'
+      })
     ),
     rotate: Type.Optional(
-      Type.Boolean({ description: 'Stage it as the next one, until the clients trust it and cert activate.' })
+      Type.Boolean({
+        description: 'Stage it as the next one; cert activate switches to it when the clients trust it.'
+      })
     ),
     from: Type.Optional(
       Type.String({ description: 'PEM file of your own certificate, with or without its key.' })
@@ -48,7 +52,10 @@ const activate = defineCommand({
   summary: 'Switch to the staged certificate; the server must be stopped.',
   args: Type.Object({
     force: Type.Optional(
-      Type.Boolean({ description: 'Even if clients do not know it yet: they must be enrolled again.' })
+      Type.Boolean({
+        description:
+          'Switch even if clients do not know it: they must be enrolled again. None staged: accept the one in use.'
+      })
     )
   }),
   needs: 'data',

@@ -13,7 +13,7 @@ const maxSwapsAMinute = 5
 export function openConflicts({ clock, log }: Pick<Kernel, 'clock' | 'log'>) {
   const swaps = new Map<string, Swaps>()
 
-  /** Returns true if two processes have swapped the session too often: more than 5 times in a minute. */
+  /** Records that one process has taken the session from another; true for more than 5 times in a minute. */
   function isConflict(older: Peer, { clientId, instanceId, remoteAddr }: Peer): boolean {
     if (older.instanceId === instanceId) return false
     const now = clock.now()

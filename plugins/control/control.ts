@@ -20,7 +20,7 @@ import { type keys, settingsOf } from './settings.ts'
 
 export async function openControl(options: ControlOptions): Promise<ControlHost> {
   const { store, clock, log, codec, filled, preAuthHandlers } = options
-  // The kernel has validated them against these keys.
+  // The kernel has validated the configuration against these keys.
   const settings = settingsOf(options.config as Static<typeof keys>)
   const certificate = await openCertificate(options.dataDir, settings.certificate)
   const generation = await openGeneration(store)

@@ -74,7 +74,7 @@ async function clientOf(tokenHash: string, em: EntityManager): Promise<Client> {
   throw new Refused(tokenUnknown.code, 'no client has this token')
 }
 
-/** Returns the generation of the store: a random id, made at its first start. */
+/** Returns the generation of the store; makes it at the first start. A restore makes another. */
 export function openGeneration({ change }: Kernel['store']): Promise<string> {
   return change(async em => {
     const found = await em.findOne(StoreValue, { name: 'generation' })

@@ -13,7 +13,7 @@ export function openCounters() {
   return {
     /** Returns the codec, counting each message that goes through it on a stream. */
     countingCodec(codec: Codec): Codec {
-      // A name that an unauthenticated peer made up does not become a label.
+      // A name that an unauthenticated agent made up does not become a label.
       const count = (direction: 'in' | 'out', body: unknown): void => {
         const { name } = body as Static<typeof Envelope.body>
         add(frames, `${direction} ${codec.has(name) ? name : 'unknown'}`)
@@ -31,7 +31,7 @@ export function openCounters() {
         }
       }
     },
-    /** Returns the handler, counting each refusal as a failed authentication. */
+    /** Returns the handler, counting each refusal without a `wire.` code as a failed authentication. */
     countingFailures: (handler: BoundHandler): BoundHandler => ({
       ...handler,
       run: (codec, body) =>

@@ -22,9 +22,13 @@ export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>) {
     if (next === '' && !mayBeStale) return
     announce(peer).catch(error => {
       if (!peer.ended.aborted)
-        log.warn('certificate.next_not_told', `announced again when it reconnects: ${String(error)}`, {
-          client_id: peer.clientId
-        })
+        log.warn(
+          'certificate.next_not_told',
+          `the agent is told the next certificate when it reconnects: ${String(error)}`,
+          {
+            client_id: peer.clientId
+          }
+        )
     })
   }
 
@@ -37,7 +41,7 @@ export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>) {
       if (fingerprint === '') await em.nativeDelete(NextPinRow, { clientId })
       else await em.upsert(NextPinRow, { clientId, fingerprint, tokenHash })
     })
-    log.info('certificate.next_told', 'the agent trusts the next certificate, too', {
+    log.info('certificate.next_told', 'the agent has confirmed the next certificate, or that there is none', {
       client_id: clientId,
       fingerprint
     })

@@ -91,7 +91,7 @@ export class Outbox {
       .map(({ clientId, kind, id, revision, removal = null }) => ({ clientId, kind, id, revision, removal }))
   }
 
-  /** Reconciles if the agent has an object without a row: it was refused or removed, and left behind by a crash. */
+  /** Reconciles if the agent has an object without a row: one refused or removed, and left there by a crash. */
   async #checkKnown({ kind, id }: Pick<ManagedObject, 'kind' | 'id'>): Promise<void> {
     const { store, peer, kinds } = this.#options
     const where = { clientId: peer.clientId, kind, id }

@@ -4,7 +4,7 @@ import type { Peer } from '../../kernel/control/peers.ts'
 
 export type Change = 'push' | 'remove'
 
-/** Callers that wait for an agent's next result for an object; several may wait for the same one. */
+/** Lets plugins wait for an agent's next result for an object; several may wait for the same result. */
 export class PendingResults {
   readonly #waits = new Map<string, Set<(result: ApplyResult | null) => void>>()
   readonly #clock: Pick<Clock, 'after'>

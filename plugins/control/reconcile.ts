@@ -22,7 +22,10 @@ const removed: ApplyResult = { status: 'removed' }
 const chunkSize = 256
 const maxInventory = 100_000
 
-/** Sends removals first, then one kind after another, each answered before the next. Equal digests: sends nothing. */
+/**
+ * Sends removals first, then one kind after another, each answered before the next. Sends nothing if the digests are
+ * equal and no removal waits.
+ */
 export async function reconcile(options: Options): Promise<void> {
   const { rows, digest, generation, record, window } = options
   const wanted = await sendable(options)
@@ -105,7 +108,7 @@ async function catchUp({ rows, peer, store, wake }: Options, present: ObjectsOfA
   return new Set(behind.map(objectKey))
 }
 
-/** Returns removals of objects that are on the agent and have no row, or a row that must not be there. */
+/** Returns removals of objects that are on the agent and have no row, or a row without a body to send. */
 function strays(
   { peer: { clientId }, kinds, rows }: Options,
   present: ObjectsOfAgent,

@@ -7,7 +7,7 @@ import { ManagedObjectRow } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { PendingResults } from './pending-results.ts'
 
-/** Resolves when the result is on disk, or was dropped because the row has another revision by now. */
+/** Resolves when the result is on disk, was dropped because the row has another revision by now, or failed (logged). */
 export type RecordResult = (row: ManagedObject, result: ApplyResult) => Promise<void>
 
 interface Entry {
@@ -72,7 +72,7 @@ export function openRecordResult({ store, log, kinds, pending }: Options): Recor
     })
 }
 
-/** Returns the entries whose row still has their revision. */
+/** Writes the results whose row still has their revision, and returns these entries. */
 async function write(group: readonly Entry[], em: EntityManager): Promise<Entry[]> {
   const recorded: Entry[] = []
   for (const entry of group) {

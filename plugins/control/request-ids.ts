@@ -20,7 +20,7 @@ export function openRequestIds() {
       const [oldest] = requests.keys()
       if (requests.size > maxKept && oldest !== undefined) requests.delete(oldest)
     },
-    /** Runs `work` with that request as the current one. */
+    /** Runs `work` with the request that took the revision as the current one. */
     runWith<T>(revision: Revision, work: () => T): T {
       const request = requests.get(keyOf(revision))
       return request === undefined ? work() : currentRequestId.run(request, work)

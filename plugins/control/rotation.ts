@@ -72,7 +72,7 @@ export class Rotation {
     return { fingerprint, state: 'current' }
   }
 
-  /** Switches to the staged certificate. Without one, 'force' adopts the configured certificate. */
+  /** Switches to the staged certificate. Without one, 'force' adopts the certificate in use. */
   async activate(how: 'careful' | 'force'): Promise<Activated> {
     const { dir, settings, store } = this.#options
     const fingerprint = await store.read(em => storeValue('next_leaf', em))
@@ -110,7 +110,7 @@ export class Rotation {
     throw refused('this is the present certificate; none is staged now')
   }
 
-  /** Moves the file before the store changes: after a crash in between, the start is refused and points back here. */
+  /** Moves the file before the store changes: after a crash in between, the start is refused and names `activate`. */
   #promote(fingerprint: string): void {
     if (!existsSync(this.#next) && readCertificate({ certPath: this.#own }).fingerprint === fingerprint)
       return

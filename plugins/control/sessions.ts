@@ -87,7 +87,7 @@ export class Sessions {
     while (this.#running.size > 0) await Promise.all(this.#running)
   }
 
-  /** Ends the session if its token was revoked while it joined: the revocation did not find it. */
+  /** Runs the outbox. Ends the session if its token was revoked while it joined: the revocation did not find it. */
   async #runOutbox(peer: Peer, outbox: Outbox, digest: string): Promise<void> {
     const client = { id: peer.clientId, tokenHash: peer.tokenHash }
     const isValid = await this.#options.store.read(async em => (await em.count(Client, client)) > 0)

@@ -1,4 +1,4 @@
-// Shows the pinned certificate and the next one. Works while the server runs.
+// Shows the certificate in use, and the fingerprints that agents pin now and next. Works while the server runs.
 import { X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

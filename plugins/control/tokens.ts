@@ -1,4 +1,4 @@
-// Keeps the hashes of revoked and replaced tokens for 400 days: their agents may still connect with them.
+// Keeps the hashes of revoked and replaced tokens for 400 days: agents that still use them get `token_revoked`.
 import { SpentToken } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 

@@ -20,7 +20,7 @@ const issue = defineCommand({
   args: Type.Object({
     user: User,
     label: Type.Optional(Type.String({ description: 'Free text; at most 255 bytes.' })),
-    expires_in_secs: Type.Optional(Type.Integer({ description: 'Never expires without it.' }))
+    expires_in_secs: Type.Optional(Type.Integer({ description: 'Without it the credential never expires.' }))
   }),
   async run({ api, args: { user, ...body }, print }) {
     print.data(await api.send<IssuedCredential>('POST', await pathOf(api, user), body))

@@ -92,7 +92,7 @@ async function find(em: EntityManager, userId: string, id: string): Promise<Cred
   return credential
 }
 
-/** Condition on credentials that are neither revoked nor expired. */
+/** Returns a condition for credentials that are neither revoked nor expired. */
 export const activeAt = (now: number) => ({
   revokedAt: null,
   $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }]

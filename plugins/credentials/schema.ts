@@ -7,7 +7,11 @@ export const CredentialParams = closed({ id: Type.String(), cred_id: Type.String
 export const IssueBody = closed({
   label: Type.Optional(Type.String({ description: 'Free text; at most 255 bytes.' })),
   expires_in_secs: Type.Optional(
-    Type.Integer({ minimum: 60, maximum: 315_360_000, description: 'Never expires without it.' })
+    Type.Integer({
+      minimum: 60,
+      maximum: 315_360_000,
+      description: 'Without it the credential never expires.'
+    })
   )
 })
 export type IssueBody = Static<typeof IssueBody>

@@ -1,4 +1,4 @@
-// What credentials adds to users: a field of the row, and the removal of credentials with their user.
+// Adds to users: a field of the row, and the removal of credentials with their user.
 import { Type } from 'typebox'
 import { Credential } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'

@@ -24,7 +24,7 @@ export const directory: DoctorCheck = {
         remedy: 'give a data_dir on a local disk'
       }
     const store = join(dataDir, 'sluice.db')
-    const ours = existsSync(store) ? [dataDir, store, join(dataDir, 'control.pem')] : [] // a start restricts the other files
+    const ours = existsSync(store) ? [dataDir, store, join(dataDir, 'control.pem')] : [] // a start restricts the rest
     const readable = ours.find(path => existsSync(path) && (statSync(path).mode & 0o077) !== 0)
     if (readable !== undefined)
       return { status: 'fail', message: `others may read ${readable}`, remedy: `run chmod go= ${readable}` }
@@ -38,7 +38,7 @@ export const directory: DoctorCheck = {
   }
 }
 
-/** Compares now with the latest time in the store: a clock set back would make expired sessions and codes valid. */
+/** Compares now with the latest time of a client: a clock set back would make expired sessions and codes valid. */
 export const clock: DoctorCheck = {
   name: 'clock',
   async run({ dataDir }) {
@@ -54,7 +54,7 @@ export const clock: DoctorCheck = {
         message: `the store has a time ${Math.round(aheadMs / 1000)} s ahead of now`,
         remedy: 'set the clock and enable NTP'
       }
-    return { status: 'ok', message: `it is ${new Date().toISOString()}, later than every time in the store` }
+    return { status: 'ok', message: `it is ${new Date().toISOString()}, not behind the times of the clients` }
   }
 }
 

@@ -22,7 +22,7 @@ const reEnroll = defineCommand({
   name: 'client re-enroll',
   summary: 'Make a one-time command that gives a client a new token.',
   args: Type.Object({
-    client: Type.String({ description: 'Id of a client, or a name that only one has.' }),
+    client: Type.String({ description: 'Id of a client, or a name that only one client has.' }),
     ttl_secs: Ttl
   }),
   positional: ['client'],

@@ -12,7 +12,7 @@ import type { EnrollmentRow, Invitation } from './schema.ts'
 
 export const enrollmentNotFound = defineCode('enrollment_not_found', 404, 8)
 
-/** How long used and expired codes are kept, to refuse them with an error of their own. */
+/** Used and expired codes are kept for this time, to refuse them with an error of their own. */
 const retentionMs = 7 * 24 * 3_600_000
 
 interface Deps extends Pick<Kernel, 'clock' | 'control'> {

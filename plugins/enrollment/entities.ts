@@ -7,7 +7,7 @@ export const Enrollment = defineEntity({
   properties: {
     id: p.string().length(26).primary(),
     codeHash: p.string().length(64).unique('enrollment_code_hash_unique'),
-    clientId: p.string().length(26).nullable().index('enrollment_client_id_index'), // null: the client is created at redeem
+    clientId: p.string().length(26).nullable().index('enrollment_client_id_index'), // null: redeem creates the client
     name: p.string().length(255),
     address: p.string().length(255).nullable(),
     endpoint: p.string().length(255).nullable(), // null: the loopback fallback, to be resolved again at redeem

@@ -72,7 +72,7 @@ interface Claim {
   readonly em: EntityManager
 }
 
-/** Of several agents at once, only the one whose conditional update finds the code unused succeeds. */
+/** Succeeds for one of several agents at once: the one whose conditional update finds the code unused. */
 async function claim({ clients, clock, endpoint }: Deps, { row, tokenHash, em }: Claim): Promise<Outcome> {
   const serverEndpoint = row.endpoint ?? (await currentEndpoint(endpoint, em))
   if (!(await clients.isTokenAvailable(tokenHash, row.clientId ?? null, em)))

@@ -20,7 +20,7 @@ const create = defineCommand({
   summary: 'Let a user create rules on a client.',
   args: Type.Object({
     user: Type.String({ description: 'user_id' }),
-    client: Type.String({ description: 'Id of a client, a name that only one has, or * for all.' }),
+    client: Type.String({ description: 'Id of a client, a name that only one client has, or * for all.' }),
     ports: Type.String({ description: 'Listen ports: p, or a range such as 8000-8999.' }),
     protocol: Type.Optional(Type.Array(Type.String(), { description: 'tcp (default), udp, or both' })),
     target: Type.Optional(
@@ -49,7 +49,7 @@ const list = defineCommand({
   summary: 'List the grants.',
   args: Type.Object({
     user: Type.Optional(Type.String({ description: 'user_id' })),
-    own: Type.Optional(Type.Boolean({ description: "The caller's, without the superadmin role." }))
+    own: Type.Optional(Type.Boolean({ description: "The caller's own grants; needs no superadmin role." }))
   }),
   async run({ api, args: { user, own }, print }) {
     if (own && user !== undefined) throw new Fault(wrongUsage, 'give either --user or --own')
@@ -69,7 +69,7 @@ const remove = defineCommand({
 
 export const commands = [create, list, remove]
 
-/** 'p' or 'a-b'. */
+/** Parses 'p' or 'a-b'. */
 function portsOf(ports: string) {
   const [, from, to = from] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(ports) ?? []
   if (from === undefined) throw new Fault(wrongUsage, `PORTS ${ports} is no port and no range such as 80-90`)

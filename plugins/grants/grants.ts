@@ -28,11 +28,11 @@ export type Grants = ReturnType<typeof openGrants>
 
 type Change = Pick<Call, 'change'>
 
-// Limits the size of the message with the target lists of one user.
+// A rule's message may carry the target lists of all grants of its owner: this limits its size.
 const maxTargetsPerUser = 500
 const maxGrantsPerUser = 1000
 
-/** Matches the rules that the grant may cover. A rule placed by a superadmin needs none. */
+/** Matches the rules that the grant may cover. A rule placed by a superadmin needs no grant. */
 const coverableRules = ({ userId, clientId, protocols, portFrom, portTo }: Grant) => ({
   owner: userId,
   placedBySuperadmin: false,
@@ -59,7 +59,7 @@ export function openGrants({ store, clock, rules }: Services) {
     return row
   }
 
-  /** Also removes the rules that no other grant covers; the others may get a shorter target list. */
+  /** Removes a grant and the rules that no other grant covers; other rules may get a target list, or a shorter one. */
   async function remove(id: string, { change }: Change) {
     const { removed, refreshed } = await change({ kind: 'grant', id }, async em => {
       const grant = await find(id, em)

@@ -5,7 +5,7 @@ import type { Match } from './wire.ts'
 
 export const grantTarget = defineCode('validation.grant_target', 400, 3)
 
-/** HOST or HOST:PORTS; PORTS is 'p' or 'a-b', and an IPv6 HOST before ports is in brackets. */
+/** Parses HOST or HOST:PORTS; PORTS is 'p' or 'a-b', and an IPv6 HOST before ports is in brackets. */
 export function parseTarget(text: string, field: string): Match {
   const fail = (why: string): never => {
     const details = { field, reason: 'target' }
@@ -32,7 +32,7 @@ function hostOf(host: string): Pick<Match, 'cidr' | 'host'> | null {
   const [address = '', bits, ...rest] = host.split('/')
   if (!isAddress(address)) return isName(host) ? { host: host.toLowerCase().replace(/\.$/, '') } : null
   const given = ipaddr.parse(address)
-  const unmapped = ipaddr.process(address) // an IPv4-mapped one becomes IPv4, and so does its prefix
+  const unmapped = ipaddr.process(address) // an IPv4-mapped address becomes IPv4, and so does its prefix
   const skipped = given.kind() === unmapped.kind() ? 0 : 96
   const full = bitsOf(unmapped.toString())
   const length = bits === undefined ? full : Number(bits) - skipped

@@ -1,4 +1,4 @@
-// Grants in the row of a user, and their removal with the user or the client.
+// Grants in the row of a user, their removal with the user, and clean-up at a start and after a restore.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Type } from 'typebox'
 import { Client, User } from '../../kernel/identity/entities.ts'
@@ -25,7 +25,7 @@ export const removal: Removal = {
   }
 }
 
-/** At start: deletes grants of users and clients deleted while this plugin was disabled, also if the user exists anew. */
+/** Deletes grants of users and clients deleted while this plugin was disabled, even if a new user has the same id. */
 export async function sweep(em: EntityManager): Promise<void> {
   const users = new Map((await em.find(User, {})).map(({ id, createdAt }) => [id, createdAt]))
   const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))

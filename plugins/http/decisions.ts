@@ -42,7 +42,7 @@ export function openDecisions({ store, clock, filled }: Options, idempotency: Id
       return result
     }
 
-  /** Records what `change` did not: a denial, a refusal, or the outcome of a decision that has none yet. */
+  /** Records what `change` did not: a denial, a refusal, another outcome, and the response for its Idempotency-Key. */
   async function complete(context: RequestContext, outcome: Outcome): Promise<void> {
     const { decision, claim } = context
     const { status, reason } = outcome

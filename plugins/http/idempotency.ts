@@ -1,4 +1,4 @@
-// Idempotency-Key: a retry gets the first response, also after a crash, and never repeats the change.
+// Idempotency-Key: a retry gets the first response or, if it was lost, the current state. It never repeats the change.
 import { createHmac } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
@@ -8,7 +8,7 @@ import { StoreValue, User } from '../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import * as codes from './codes.ts'
 import { IdempotencyRecord } from './entities.ts'
-import type { ErrorBody } from './envelope.ts'
+import type { ErrorBody } from './error-body.ts'
 import { type Claim, isRead, type Outcome, type RequestContext } from './request-context.ts'
 import type { HttpOptions } from './settings.ts'
 

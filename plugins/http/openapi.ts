@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import type { Route, Schemas } from '../../kernel/http/route.ts'
 import { closed } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { ErrorBody } from './envelope.ts'
+import { ErrorBody } from './error-body.ts'
 import { pageQuery } from './paging.ts'
 
 const nothing = closed({})

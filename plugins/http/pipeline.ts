@@ -55,7 +55,7 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
     if (!context || isRead(context)) return
     if (request.body === undefined) request.body = {}
     const key = headers['idempotency-key']
-    if (key !== undefined) context.claim = await idempotency.claim(context, String(key), request.body) // 409, 422
+    if (key !== undefined) context.claim = await idempotency.claim(context, String(key), request.body) // 400, 409, 422
     const earlier = context.claim?.earlier
     if (earlier) context.resource = earlier.resource
     if (earlier?.outcome) return responder.send(context, reply, earlier.outcome)

@@ -3,7 +3,7 @@ import { attributionOf } from '../../kernel/base/attribution.ts'
 import type { Fault } from '../../kernel/base/errors.ts'
 import type { Listing } from '../../kernel/http/list-route.ts'
 import type { Decisions } from './decisions.ts'
-import { envelope, faultOf, jsonType, sendFault, textType, toJson } from './envelope.ts'
+import { errorJson, faultOf, jsonType, sendFault, textType, toJson } from './error-body.ts'
 import { pageOf } from './paging.ts'
 import { type Outcome, pathOf, type RequestContext } from './request-context.ts'
 import type { HttpOptions } from './settings.ts'
@@ -55,7 +55,7 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
     context.isRefused = true
     httpMetrics.countRefusal(context, fault.errorCode)
     try {
-      await decisions.complete(context, { status, reason, body: envelope(fault) })
+      await decisions.complete(context, { status, reason, body: errorJson(fault) })
       return fault
     } catch (cause) {
       return faultOf(cause, id)

@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Fault, startupInvalid, tlsInvalid } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
-import { faultOf, refuseMalformed, sendFault } from './envelope.ts'
+import { faultOf, refuseMalformed, sendFault } from './error-body.ts'
 import type { HttpOptions } from './settings.ts'
 
 const limits = {
@@ -57,7 +57,7 @@ function acceptJson(app: FastifyInstance): void {
   app.setSerializerCompiler(() => JSON.stringify)
 }
 
-/** Without it, a connection whose request ends during the shutdown would stay open for a next request. */
+/** Closes a connection whose request ends during the shutdown; else it would stay open for a next request. */
 function closeConnectionsOnShutdown(app: FastifyInstance): void {
   let isClosing = false
   app.addHook('preClose', async () => {

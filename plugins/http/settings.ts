@@ -46,6 +46,8 @@ function openTls({ operator_http_tls_cert_path: certPath, operator_http_tls_key_
   try {
     return { cert: readFileSync(certPath, 'utf8'), key: readFileSync(keyPath, 'utf8') }
   } catch (cause) {
-    throw new Fault(tlsInvalid, `the operator API's certificate cannot be read: ${String(cause)}`, { cause })
+    throw new Fault(tlsInvalid, `the operator API's certificate or key cannot be read: ${String(cause)}`, {
+      cause
+    })
   }
 }

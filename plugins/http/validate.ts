@@ -38,7 +38,7 @@ function convert(schema: TSchema | undefined, text: unknown): unknown {
   return text
 }
 
-/** Returns the JSON pointer of an integer that JSON.parse has rounded, or null. */
+/** Returns the JSON pointer of an integer that may have been rounded when it was parsed, or null. */
 function unsafeInteger(value: unknown, at: string): string | null {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value) ? at : null
   if (typeof value !== 'object' || value === null) return null
@@ -54,8 +54,8 @@ function unknownIn(schema: TSchema, value: unknown, errorCode: ErrorCode): Fault
   for (const { keyword, instancePath, schemaPath, params } of Errors(schema, value)) {
     if (keyword !== 'additionalProperties') continue
     const name = (params.additionalProperties[0] ?? '').slice(0, 64)
-    const owner = schemasOn(schema, schemaPath).at(-1)
-    const near = closestName(name, Type.IsObject(owner) ? Object.keys(owner.properties) : [])
+    const parent = schemasOn(schema, schemaPath).at(-1)
+    const near = closestName(name, Type.IsObject(parent) ? Object.keys(parent.properties) : [])
     const hint = near === null ? '' : `; did you mean ${near}?`
     return refusal(errorCode, join(instancePath, name), `is unknown here${hint}`, keyword)
   }

@@ -13,7 +13,7 @@ interface Options {
   readonly log: Log
 }
 
-/** Concurrent calls share one scrape, so that a loop of callers costs no more than one. */
+/** Concurrent calls share one scrape, so that many scrapers cost no more than one. */
 export function openScrape({ metrics, log }: Options): Scrape {
   let processMetrics: Registry | null = null
   let running: Promise<readonly Buffer[]> | null = null
@@ -41,7 +41,7 @@ export function openScrape({ metrics, log }: Options): Scrape {
   }
 }
 
-/** Throws for what a scraper would refuse, because it would refuse the whole page. Plugins may share a metric's name. */
+/** Throws for a metric because of which a scraper would refuse the whole page. Plugins may share a metric's name. */
 function add(metric: Metric, byName: Map<string, Metric[]>): void {
   const { name, type, labels } = metric
   if (![name, ...labels].every(text => /^[a-zA-Z_]\w*$/.test(text)))
@@ -53,7 +53,7 @@ function add(metric: Metric, byName: Map<string, Metric[]>): void {
   byName.set(name, [...known, metric])
 }
 
-/** Opened by the first scrape: it measures the event loop and garbage collection from then on. */
+/** Runs at the first scrape: the registry measures the event loop and garbage collection from then on. */
 async function openRegistry(): Promise<Registry> {
   const { collectDefaultMetrics, Registry } = await import('prom-client')
   const register = new Registry()

@@ -1,9 +1,9 @@
 import { type AgentCall, type AgentPlugin, type ControlStream, defineField } from '../../agent/plugin.ts'
 import {
-  checkCapability,
-  checkKey,
   Health,
   HealthCheck,
+  healthCheckCapability,
+  healthCheckKey,
   messages,
   type RuleHealth,
   targetsCapability
@@ -21,13 +21,13 @@ export default {
   agent: '^1.0.0',
   capabilities: {
     [targetsCapability.id]: targetsCapability.since,
-    [checkCapability.id]: checkCapability.since
+    [healthCheckCapability.id]: healthCheckCapability.since
   },
   messages,
   shapes: [{ shape: 'targets' }],
   fields: [
     defineField({
-      key: checkKey,
+      key: healthCheckKey,
       message: HealthCheck,
       plan({ interval_secs }, draft) {
         draft.probeMs = interval_secs * 1000

@@ -2,25 +2,27 @@ import { Type } from 'typebox'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { fieldUnsupported, ruleField } from '../rules/exports.ts'
 import { HealthInterval } from './entities.ts'
-import { checkCapability, checkKey, HealthCheck } from './wire.ts'
+import { HealthCheck, healthCheckCapability, healthCheckKey } from './wire.ts'
 
 export const healthOnUdp = defineCode('validation.health_on_udp', 400, 3)
 
 /** The interval at which the agent connects to each target. */
 export const field = ruleField({
-  key: checkKey,
+  key: healthCheckKey,
   change: 'frozen',
   body: Type.Integer({
     minimum: 1,
     maximum: 3600,
     description: 'Seconds between connection attempts to each target.'
   }),
-  requires: { capability: checkCapability, refusal: fieldUnsupported },
+  requires: { capability: healthCheckCapability, refusal: fieldUnsupported },
   message: HealthCheck,
   parse(secs, { protocol }) {
     if (protocol === 'tcp') return secs
-    const details = { field: `/${checkKey}`, reason: 'protocol' }
-    throw new Fault(healthOnUdp, `/${checkKey} is for TCP rules: a UDP target cannot be probed`, { details })
+    const details = { field: `/${healthCheckKey}`, reason: 'protocol' }
+    throw new Fault(healthOnUdp, `/${healthCheckKey} is for TCP rules: a UDP target cannot be probed`, {
+      details
+    })
   },
   async check() {},
   async save(rule, secs, em) {

@@ -21,8 +21,8 @@ const unknown: TargetHealth = {
   last_success_at: null
 }
 
-/** More than an agent can have: reports beyond it are dropped, so that an agent cannot fill the memory. */
-const maxRulesPerClient = 20_000
+/** Limits the memory that an agent can fill: twice the default of max_rules_per_client. The health of more is dropped. */
+const maxReportedRules = 20_000
 
 export type Healths = ReturnType<typeof openHealths>
 
@@ -36,7 +36,7 @@ export function openHealths() {
     const session = sessions.get(clientId)
     if (session?.sessionId !== sessionId) return
     for (const { rule_id: id, targets } of reported)
-      if (session.rules.has(id) || session.rules.size < maxRulesPerClient) session.rules.set(id, targets)
+      if (session.rules.has(id) || session.rules.size < maxReportedRules) session.rules.set(id, targets)
   }
 
   const connection: ConnectionHooks = {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { PushOptions } from '../rules/exports.ts'
-import { checkKey } from './wire.ts'
+import { healthCheckKey } from './wire.ts'
 
 export const pushOptions: PushOptions = {
   args: {
@@ -8,5 +8,5 @@ export const pushOptions: PushOptions = {
       Type.Integer({ description: 'Seconds between connection attempts to each target, 1 to 3600.' })
     )
   },
-  body: ({ health_interval: secs }) => (secs === undefined ? {} : { [checkKey]: secs })
+  body: ({ health_interval: secs }) => (secs === undefined ? {} : { [healthCheckKey]: secs })
 }

@@ -4,9 +4,9 @@ import { type Capability, defineMessage } from '../../kernel/wire/message.ts'
 const proto = new URL('./multi-target.proto', import.meta.url)
 
 export const targetsCapability: Capability = { id: 'rule.multi-target', since: '0.7.0' }
-export const checkCapability: Capability = { id: 'rule.health-check', since: '2.0.0' }
+export const healthCheckCapability: Capability = { id: 'rule.health-check', since: '2.0.0' }
 
-export const checkKey = 'health_check_interval_secs'
+export const healthCheckKey = 'health_check_interval_secs'
 
 export const HealthCheck = defineMessage({
   name: 'sluice.multi_target.HealthCheck',

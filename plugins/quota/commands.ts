@@ -16,8 +16,8 @@ const columns = [
 ]
 
 const User = Type.String({ description: 'user_id' })
-const Client = Type.String({ description: 'Id of a client, or a name that only one has.' })
-const Bytes = Type.Integer({ minimum: 0, description: 'In plus out, a calendar month.' })
+const Client = Type.String({ description: 'Id of a client, or a name that only one client has.' })
+const Bytes = Type.Integer({ minimum: 0, description: 'Bytes in a calendar month, in plus out.' })
 const pair = Type.Object({ user: User, client: Client })
 
 const set = defineCommand({
@@ -61,7 +61,9 @@ const list = defineCommand({
   name: 'quota list',
   summary: 'List the quotas of a user, or with --client those on a client.',
   args: Type.Object({
-    user: Type.Optional(Type.String({ description: 'user_id; default is the caller.' })),
+    user: Type.Optional(
+      Type.String({ description: 'user_id; default: the caller, or with --client every user.' })
+    ),
     client: Type.Optional(Client)
   }),
   positional: ['user'],

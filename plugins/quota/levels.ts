@@ -6,7 +6,7 @@ import { bytesUsedOf, currentPeriod } from './usage.ts'
 
 const levels = [80, 100] as const
 
-/** Calls the fillers of `quota.level` for each level that is reached for the first time in the period. */
+/** Calls the fillers of `quota.level` for each level reached for the first time in the period, and sets `levelTold`. */
 export async function notifyLevels(
   quota: Quota,
   { nowMs, filled }: { readonly nowMs: number; readonly filled: SlotReader },

@@ -29,7 +29,7 @@ export default definePlugin<Deps>({
   name: 'quota',
   version: '1.0.0',
   kernel: '^1.0.0',
-  // Needs rules only for the order: an agent gets quotas before the rules that they limit.
+  // Needs rules also for the order: an agent gets quotas before the rules that they limit.
   needs: { clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0', stats: '^1.0.0' },
   keys,
   codes: [quotaNotFound, unsupported, invalidQuotaSize, invalidBillingAnchor],

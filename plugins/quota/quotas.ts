@@ -42,7 +42,7 @@ export function openQuotas(deps: Services) {
   const { store, clock, control, clients, users } = deps
   const lifecycle = openLifecycle(deps)
 
-  /** An existing quota keeps its usage and period. */
+  /** Creates or changes a quota. An existing quota keeps its usage and period. */
   async function set(pair: PairParams, body: SetBody, { change }: Change): Promise<QuotaRow> {
     const anchor = checkAnchor(body.billing_anchor, clock.now())
     const { client, found } = await store.read(em => find(pair, deps, em))
@@ -91,7 +91,7 @@ export function openQuotas(deps: Services) {
   }
 }
 
-/** The quota in its current period, or null. Throws if the user or the client does not exist. */
+/** Returns the client, and the quota in its current period or null. Throws if the user or the client does not exist. */
 async function find({ user_id: userId, client_id: clientId }: PairParams, deps: Services, em: EntityManager) {
   await deps.users.get(em, userId)
   const client = await deps.clients.get(clientId, em)

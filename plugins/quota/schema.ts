@@ -40,7 +40,7 @@ export type QuotaRow = Static<typeof QuotaRow>
 
 export const SetBody = closed({
   ...Type.Partial(QuotaRow).properties, // ignored, so that a row can be sent back as it was read
-  monthly_bytes: Type.Integer({ ...MonthlyBytes, description: 'In plus out, a calendar month.' }),
+  monthly_bytes: Type.Integer({ ...MonthlyBytes, description: 'Bytes in a calendar month, in plus out.' }),
   billing_anchor: Type.Optional(
     Type.Integer({
       minimum: 0,

@@ -1,4 +1,4 @@
-// The usage of a quota at a given time. Pure, so that the API, the ledger and the agent get the same result.
+// The usage of a quota at a given time. Pure, so that the API, the ledger and the update for the agent agree.
 import type { CommittedBytes } from '../stats/exports.ts'
 import type { Quota } from './entities.ts'
 import { firstOfMonth, type Period, periodOf } from './period.ts'

@@ -4,7 +4,7 @@ import { findClientId } from '../clients/exports.ts'
 import { properties } from './limits.ts'
 import type { EnvelopeRow, OwnerRow } from './schema.ts'
 
-const Client = Type.String({ description: 'Id of a client, or a name that only one has.' })
+const Client = Type.String({ description: 'Id of a client, or a name that only one client has.' })
 const Owner = Type.String({ description: 'user_id' })
 const columns = ['client_id', 'owner_id', ...Object.keys(properties), 'updated_at']
 
@@ -32,7 +32,7 @@ const show = defineCommand({
 
 const list = defineCommand({
   name: 'owner-limit list',
-  summary: 'List the owners of rules on a client, and whether they are limited.',
+  summary: 'List the owners that have rules or limits on a client.',
   args: Type.Object({ client: Client }),
   positional: ['client'],
   run: async ({ api, args: { client }, print }) =>

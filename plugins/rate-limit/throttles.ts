@@ -14,7 +14,7 @@ interface Sum {
 
 export type Throttles = ReturnType<typeof openThrottles>
 
-/** Keeps the sums in memory; they start at 0 with the server. */
+/** Keeps the sums in memory. After a restart of the server they begin with what running agents report. */
 export function openThrottles() {
   const clients = new Map<string, Map<string, Sum>>()
 

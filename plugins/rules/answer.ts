@@ -8,7 +8,7 @@ export const activationFailed = defineCode('activation_failed', 422, 6)
 
 export const defaultAckSecs = 5
 
-/** Throws unless the client has applied the change; null means no answer in time. */
+/** Throws unless the client has applied the change; null means that no answer came. */
 export function requireApplied(answer: ApplyResult | null, ruleId: string, ackSecs: number): void {
   const details = { rule_id: ruleId }
   if (!answer) {

@@ -34,7 +34,7 @@ const push = defineCommand({
   name: 'rule push',
   summary: 'Create a rule: listen on a port of a client, and forward it.',
   args: Type.Object({
-    client: Type.String({ description: 'Id of a client, or a name that only one has.' }),
+    client: Type.String({ description: 'Id of a client, or a name that only one client has.' }),
     listen: Type.String({ description: 'Port on the client, or a range such as 8000-8010.' }),
     target: Type.Array(Type.String(), {
       minItems: 1,

@@ -39,7 +39,7 @@ export const openCreate =
     return reading.read(id, principal)
   }
 
-/** Throws when the client is not connected, or cannot take the rule. */
+/** Throws when no loaded plugin owns a part of the rule, or the client is not connected or lacks a capability. */
 function requireCapablePeer({ control, filled }: Services, rule: Rule): void {
   const missing = missingPart(filled, rule)
   if (missing) throw missing

@@ -19,7 +19,7 @@ export const Rule = defineEntity({
     id: p.string().length(26).primary(),
     clientId: p.string().length(26),
     owner: p.string().length(32).index('rules_owner_index'),
-    placedBySuperadmin: p.boolean(), // only the agent's guardrails limit such a rule
+    placedBySuperadmin: p.boolean(), // `rules.admit` does not apply to such a rule
     protocol: p.string().length(3).$type<Protocol>(),
     listenFrom: p.integer(),
     listenTo: p.integer(),

@@ -1,4 +1,4 @@
-// Queries of other plugins about rules, in their own transactions.
+// Queries about rules, which other plugins run in their transactions.
 import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
 import { Type } from 'typebox'
 import type { Principal } from '../../kernel/http/principal.ts'

@@ -7,7 +7,7 @@ import { type AfterCommit, belongsOnAgent, objectKeyOf, runAll } from './rule-st
 import type { Change, Services } from './services.ts'
 
 export function openRemoval({ control, reading, states }: Services) {
-  /** Resolves when the client has closed the port; live connections continue to drain. */
+  /** Removes a rule. A connected client has closed the port when it resolves; live connections continue to drain. */
   async function remove(id: string, ackSecs = defaultAckSecs, { principal, change }: Change): Promise<void> {
     const { rule, peer, afterCommit } = await change({ kind: 'rule', id }, async em => {
       const rule = await reading.find(id, principal, em)

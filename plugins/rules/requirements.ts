@@ -1,4 +1,4 @@
-// Checks before a rule is sent to an agent: each part of it has a loaded plugin, and the agent its capabilities.
+// Checks before a rule is sent to an agent: each part of it has a loaded plugin, and the agent the capability for it.
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { type AgentCapabilities, isCapable } from '../../kernel/control/peers.ts'
 import type { SlotReader } from '../../kernel/slot.ts'

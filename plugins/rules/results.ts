@@ -36,7 +36,10 @@ export function openResults(services: Services): Pick<ObjectKind, 'recordResult'
   }
 }
 
-/** Undoes a refused change of hot fields, unless the port is in use: then the agent retries the new rule. */
+/**
+ * Records a refusal: the rule fails. A refused change of hot fields is undone, unless the port is in use: then the
+ * agent retries the new rule.
+ */
 async function refused(
   services: Services,
   rule: Rule,

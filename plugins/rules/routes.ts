@@ -25,7 +25,7 @@ const list = defineList({
   url: '/v1/rules',
   action: 'rule.list',
   access: 'user',
-  summary: 'Rules that the caller owns; all of them for a superadmin.',
+  summary: 'Rules that the caller owns; all rules for a superadmin.',
   schema: filled => ({ query: Filter, row: ruleRecord(filled) }),
   run: async ({ rules }: Deps, { query, principal }) => rules.list(query, principal)
 })

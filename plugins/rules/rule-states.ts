@@ -3,9 +3,9 @@
 //   (create) -> pending -> active        the agent has opened the rule
 //               pending -> failed        refused at create: final
 //                          active <-> failed   refused later: the agent retries by itself
-//   pending, active, failed -> draining  deleted while its client is connected
-//   draining -> (row deleted)            the agent has closed the port
-//   any -> failed -> pending             the plugin of a field or shape is not loaded, and is loaded again
+//   pending, active, failed -> draining  deleted while it is on a connected client; otherwise its row is deleted
+//   draining -> (row deleted)            the agent has closed the port, and live connections have ended
+//   pending, active, retried failed -> failed -> pending   the plugin of a part is not loaded, and is loaded again
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Rule, type State } from './entities.ts'
@@ -34,7 +34,7 @@ export const objectKeyOf = ({ clientId, id }: Pick<Rule, 'clientId' | 'id'>) => 
 
 const isMissingPart = (code: string): boolean => [fieldNotLoaded.code, shapeNotLoaded.code].includes(code)
 
-/** True for a rule that failed because the plugin of one of its parts is not loaded. */
+/** True for a rule that failed because the plugin of one of its parts is not loaded, or a field lost its value. */
 export const lacksPart = ({ state, stateReason }: Rule): boolean =>
   state === 'failed' && isMissingPart(stateReason ?? '')
 

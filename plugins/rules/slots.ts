@@ -39,7 +39,7 @@ export const stateSlot = defineSlot<(change: StateChange, em: EntityManager) => 
  * superadmins place rules.
  */
 export interface Admission {
-  /** Returns the ids of the clients on which the user may place any rule. */
+  /** Returns the ids of the clients on which the user may place rules; `admit` decides which. */
   clients(userId: string, em: EntityManager): Promise<readonly string[]>
   /** Throws a Fault when the owner may not place this rule. Runs in the transaction that saves it. */
   admit(rule: RuleCore, em: EntityManager): Promise<void>
@@ -48,8 +48,8 @@ export interface Admission {
 export const admitSlot = defineSlot<Admission>('rules.admit')
 
 /**
- * Supports rules beyond one TCP port with one target. A rule with a shape that no plugin supports is refused at create,
- * and fails when it is stored.
+ * Supports rules beyond one TCP port with one target. A rule with a shape that no plugin supports is refused at create;
+ * a stored one fails.
  */
 export interface ShapeSupport {
   readonly shape: 'udp' | 'range' | 'targets'

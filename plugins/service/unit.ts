@@ -43,7 +43,7 @@ SystemCallFilter=~@privileged @resources
 SystemCallErrorNumber=EPERM
 UMask=0077`.trim()
 
-/** The unit starts the present program: `argv` is process.argv. */
+/** Returns a unit that starts the present program; the second argument is process.argv. */
 export function unitOf(
   { role, user, configFile }: Unit,
   [node = '', program = '']: readonly string[]
@@ -63,7 +63,7 @@ export function unitOf(
 /** True for a program that ProtectHome hides from the service. */
 export const isHidden = (program: string): boolean => /^\/(home|root|run\/user)\//.test(realpathSync(program))
 
-/** Quotes a word for systemd, and escapes its specifiers. */
+/** Quotes a word for systemd, and escapes its specifiers (%) and variables ($). */
 const quote = (word: string): string => {
   const plain = word.replaceAll('%', '%%').replaceAll('$', '$$$$')
   return /^[\w./:@%+=-]+$/.test(plain) ? plain : `"${plain.replaceAll(/["\\]/g, '\\$&')}"`

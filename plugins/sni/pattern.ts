@@ -15,7 +15,8 @@ export function parsePattern(given: string): string {
   if (!labels.every(part => label.test(part)) || pattern.length > maxLength)
     throw malformed('is not a DNS name of ASCII letters, digits, - and _, with or without *. before it')
   if (isWildcard && labels.length < 2) throw malformed('needs at least two labels after *.')
-  if (/^\d+$/.test(labels.at(-1) ?? '')) throw malformed('is an IP address, not a DNS name')
+  if (/^\d+$/.test(labels.at(-1) ?? ''))
+    throw malformed('ends in a number, like an IP address; give a DNS name')
   return pattern
 }
 

@@ -37,13 +37,13 @@ const patternsOf = (rules: readonly RuleWithFields[], em: EntityManager): Promis
     em
   )
 
-/** Names open first: otherwise a connection would go to a wildcard or the fallback while its own rule is still closed. */
+/** Names open first: else a connection would go to a wildcard or the fallback while its own rule is still closed. */
 const rankOf = (rule: RuleWithFields, patterns: Patterns): number => {
   if (isFallback(rule)) return 2
   return isWildcard(patterns.get(rule.id) ?? '') ? 1 : 0
 }
 
-/** Allows one fallback for each port. Names take traffic from it, so only a superadmin may mix it with rules of others. */
+/** Allows one fallback on a port. Names take traffic from it, so only a superadmin may mix it with rules of others. */
 function checkFallbacks(rule: RuleWithFields, present: readonly RuleWithFields[]): void {
   const fallback = present.find(isFallback)
   if (fallback && isFallback(rule))
@@ -53,7 +53,7 @@ function checkFallbacks(rule: RuleWithFields, present: readonly RuleWithFields[]
   if (isFallback(rule) ? foreign[0] : foreign.find(other => isFallback(other) && !other.placedBySuperadmin))
     throw new Fault(
       roleRequired,
-      'only a superadmin may place a fallback beside rules of another owner: names take traffic from the fallback'
+      'only a superadmin may mix a fallback and rules of another owner: names take traffic from the fallback'
     )
 }
 

@@ -42,7 +42,10 @@ export default {
       isReporting = true
       await report().catch(error => {
         if (!stream.signal.aborted)
-          log.warn('stats.report_failed', `the next report includes it: ${String(error)}`)
+          log.warn(
+            'stats.report_failed',
+            `a report was not accepted, the next one includes its counts: ${String(error)}`
+          )
       })
       isReporting = false
     }
@@ -78,7 +81,7 @@ function openReporter(stream: ControlStream, journal: Journal): () => Promise<vo
   }
 }
 
-/** Older epochs first; active connections come with the last batch, in parts of their own if they are many. */
+/** Yields older epochs first; active connections come with the last batch, in parts of their own if they are many. */
 function* partsOf(journal: Journal, active: readonly ActivePort[]): Iterable<Omit<StatsReport, 'part'>> {
   for (const { epoch, seq, gap, rows, isLast } of journal.pending(rowsPerPart)) {
     const head = { epoch, seq, ...(gap && { gap: { from_ms: gap.fromMs, to_ms: gap.toMs } }) }

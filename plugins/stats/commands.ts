@@ -12,7 +12,7 @@ const stats = defineCommand({
     rule: Type.String({ description: 'Id of a rule.' }),
     by: Type.Optional(
       Type.Union([Type.Literal('port'), Type.Literal('target')], {
-        description: 'Show a row for each instead.'
+        description: 'Show a row for each port or target instead.'
       })
     ),
     watch: Type.Optional(Type.Boolean({ description: 'Repeat every 5 s until interrupted.' }))

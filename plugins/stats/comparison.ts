@@ -20,7 +20,7 @@ export function compare(rows: readonly OwnedRow[], committed: ReadonlyMap<string
   return { grown, lower, added: grown.map(row => ({ ...row, ...minus(row, before(row)) })) }
 }
 
-/** Minutes and hours are spans; both add up to the same totals. */
+/** Minutes and hours are spans. They never count the same bytes: a total is the sum of both. */
 const isSpan = (kind: string): kind is CommittedBytes['span'] => kind === 'minute' || kind === 'hour'
 
 /** The key of a span is its start in Unix seconds. */
@@ -33,7 +33,7 @@ export const latestMinute = (rows: readonly JournalRow[]): number | null =>
     .map(({ key }) => Number(key))
     .sort((a, b) => b - a)[0] ?? null
 
-/** One row for each key: the spans of a rule add up in its row of the kind 'rule'. */
+/** Returns one row for each key: the spans of a rule add up in its row of the kind 'rule'. */
 export function totalsOf(added: readonly OwnedRow[]): OwnedRow[] {
   const totals = new Map<string, OwnedRow>()
   for (const row of added) {

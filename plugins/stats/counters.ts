@@ -40,7 +40,7 @@ export const plus = (a: Counts, b: Counts): Counts => counts(counter => a[counte
 export const minus = (a: Counts, b: Counts): Counts => counts(counter => a[counter] - b[counter])
 export const isSame = (a: Counts, b: Counts): boolean => counters.every(counter => a[counter] === b[counter])
 
-/** Whether any counter of `a` is lower than in `b`. */
+/** True if any counter of `a` is lower than in `b`. */
 export const isLower = (a: Counts, b: Counts): boolean => counters.some(counter => a[counter] < b[counter])
 
 /** Counts in the order of `columns`. */

@@ -6,7 +6,7 @@ const addedLater: readonly Counter[] = ['datagramsIn', 'datagramsOut', 'overflow
 const counts = () =>
   eachCounter(counter => (addedLater.includes(counter) ? count().defaultRaw('0') : count()))
 
-/** A row of an agent's journal as last reported: totals within its epoch. Minutes are deleted after two days. */
+/** A row of an agent's journal as last reported: totals within its epoch. Minutes and hours are kept for two days. */
 export const StatsRow = defineEntity({
   name: 'StatsRow',
   tableName: 'stats_row',

@@ -34,7 +34,7 @@ export interface Stats {
   ingest(report: StatsReport & { readonly clientId: string }): Promise<void>
   /** Commits what `ingest` has gathered, without waiting for more. */
   flush(): Promise<void>
-  /** Asks a connected client to report now, and waits until that is committed. Rejects with Refused. */
+  /** Asks the client, if connected, to report now; waits until that is committed. Rejects with Refused. */
   requestReport(clientId: string, options?: { readonly deadlineMs?: number }): Promise<void>
   /** The last committed report of a client; null before the first. */
   lastCommitted(clientId: string, em: EntityManager): Promise<JournalPosition | null>

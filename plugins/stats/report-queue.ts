@@ -1,4 +1,4 @@
-// Reports that arrive within 250 ms of each other are committed in one transaction. README.md has its states.
+// Reports that arrive within 250 ms of each other are committed in one transaction. README.md has the queue's states.
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
@@ -59,7 +59,11 @@ export function openReportQueue({ store, clock, log, ledger, activeConnections }
   function refuse(group: readonly Queued[], cause: unknown): void {
     for (const { report, reject } of group) {
       const fields = { client_id: report.clientId, epoch: report.epoch }
-      log.error('accounting.not_booked', `the agent reports again: ${String(cause)}`, fields)
+      log.error(
+        'accounting.not_booked',
+        `a report was not committed, the agent sends it again: ${String(cause)}`,
+        fields
+      )
       reject(new Refused('internal', 'the report could not be committed', { cause }))
     }
   }

@@ -24,7 +24,7 @@ const stream = defineStream({
   url: '/v1/rules/:rule_id/stats/stream',
   action: 'rule.stats-stream',
   access: 'user',
-  summary: 'Streams the same: event `stats` at once and every 5 s, event `removed` when the rule is deleted.',
+  summary: 'Streams the stats: event `stats` at once and every 5 s, `removed` when the rule is deleted.',
   schema: () => ({ params: RuleParams, query: Flags, event: Type.Union([RuleStats, RuleParams]) }),
   run: ({ stats }: Deps, call) => stats.watchRule(call.params.rule_id, call.query, call)
 })

@@ -46,7 +46,7 @@ export function openRuleOwners({ rules }: { readonly rules: Rules }) {
     await em.nativeUpdate(StatsRemovedRule, { owner }, { owner: nobody })
   }
 
-  /** At start: deletes what belongs to clients and rules that were deleted while this plugin was off. */
+  /** Runs at start: deletes what belongs to clients and rules that were deleted while this plugin was off. */
   async function reconcile(em: EntityManager): Promise<void> {
     const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
     const known = await em.execute<{ clientId: string }[]>(

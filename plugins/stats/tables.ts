@@ -110,8 +110,8 @@ export const pruneSpans = (beforeSecs: number, em: EntityManager): Promise<boole
   )
 
 /**
- * Deletes rows of epochs that ended before `beforeMs`, at most 1,000; returns whether more are left. An epoch has ended
- * when a later one of the client was reported: an agent reports older epochs first.
+ * Deletes rows of ended epochs whose last report came before `beforeMs`, at most 1,000; returns whether more are left.
+ * An epoch has ended when a later one of the client was reported: an agent reports older epochs first.
  */
 export const pruneEnded = (beforeMs: number, em: EntityManager): Promise<boolean> =>
   deleteRows(

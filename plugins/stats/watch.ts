@@ -10,7 +10,7 @@ const everyMs = 5_000
 export function openWatch({ clock }: Pick<Kernel, 'clock'>) {
   const watched = new Map<string, Set<() => void>>()
 
-  /** Ends when the request is aborted. `first` is sent at once; `read` is called for each later event. */
+  /** Ends with the rule or the request. `first` is sent at once; `read` is called for each later event. */
   async function* events(
     ruleId: string,
     first: RuleStats,

@@ -17,6 +17,6 @@ export function size(bytes: number): string {
   return `${power === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${units[power]}`
 }
 
-/** Formats samples as in RFC 4180. All values are numbers, so none is quoted. */
+/** Formats samples as comma-separated values, with \n between lines. All values are numbers, so none is quoted. */
 export const csv = (samples: readonly Sample[]): string =>
   ['ts,bytes_in,bytes_out', ...samples.map(row => `${row.ts},${row.bytes_in},${row.bytes_out}`)].join('\n')

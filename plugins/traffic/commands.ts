@@ -73,7 +73,7 @@ function secondsOf(name: string, text: string): number {
 }
 
 const encode = encodeURIComponent
-const Client = Type.String({ description: 'Id of a client, or a name that only one has.' })
+const Client = Type.String({ description: 'Id of a client, or a name that only one client has.' })
 const User = Type.String({ description: 'Id of a user.' })
 
 export const commands = [

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { defineRoute } from '../../kernel/http/route.ts'
-import { OfAll, OfClient, OfUser, Traffic as Reply } from './schema.ts'
+import { ClientQuery, GlobalQuery, Traffic as Reply, UserQuery } from './schema.ts'
 import type { Traffic } from './traffic.ts'
 
 interface Deps {
@@ -13,7 +13,7 @@ const ofUser = defineRoute({
   action: 'traffic.of-user',
   access: 'user',
   summary: 'Returns what the rules of a user have forwarded, by minute or hour.',
-  schema: () => ({ params: Type.Object({ id: Type.String() }), query: OfUser, reply: Reply }),
+  schema: () => ({ params: Type.Object({ id: Type.String() }), query: UserQuery, reply: Reply }),
   run: async ({ traffic }: Deps, { params, query, principal }) => traffic.ofUser(params.id, query, principal)
 })
 
@@ -23,7 +23,7 @@ const ofClient = defineRoute({
   action: 'traffic.of-client',
   access: 'superadmin',
   summary: 'Returns what a client has forwarded, by minute or hour.',
-  schema: () => ({ params: Type.Object({ client_id: Type.String() }), query: OfClient, reply: Reply }),
+  schema: () => ({ params: Type.Object({ client_id: Type.String() }), query: ClientQuery, reply: Reply }),
   run: async ({ traffic }: Deps, { params, query }) => traffic.ofClient(params.client_id, query)
 })
 
@@ -33,7 +33,7 @@ const ofAll = defineRoute({
   action: 'traffic.of-all',
   access: 'superadmin',
   summary: 'Returns what all rules have forwarded, by minute or hour.',
-  schema: () => ({ query: OfAll, reply: Reply }),
+  schema: () => ({ query: GlobalQuery, reply: Reply }),
   run: ({ traffic }: Deps, { query }) => traffic.ofAll(query)
 })
 

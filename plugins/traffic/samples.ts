@@ -45,7 +45,7 @@ export async function add(committed: readonly CommittedBytes[], em: EntityManage
   return []
 }
 
-/** Returns one row for each series and span. */
+/** Returns one row for each series, span and start; none without bytes. */
 function sum(committed: readonly CommittedBytes[]): SampleRow[] {
   const rows = new Map<string, SampleRow>()
   for (const { owner: userId, clientId, startSecs, span, bytesIn, bytesOut } of committed) {

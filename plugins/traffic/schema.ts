@@ -11,14 +11,14 @@ const span = {
   bucket: Type.Optional(
     Type.Union([Type.Literal('1m'), Type.Literal('1h')], {
       code: invalidBucket.code,
-      description: 'Default: 1m for up to 24 h that begin within 7 days, else 1h.'
+      description: 'Default: 1m for at most 24 h that begin within the last 7 days, else 1h.'
     })
   )
 }
 
-export const OfUser = closed({ ...span, client_id: Type.Optional(Type.String()) })
-export const OfClient = closed({ ...span, user_id: Type.Optional(Type.String()) })
-export const OfAll = closed(span)
+export const UserQuery = closed({ ...span, client_id: Type.Optional(Type.String()) })
+export const ClientQuery = closed({ ...span, user_id: Type.Optional(Type.String()) })
+export const GlobalQuery = closed(span)
 
 export const Traffic = closed({
   bucket: Type.Union([Type.Literal('1m'), Type.Literal('1h')]),

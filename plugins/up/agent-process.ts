@@ -5,7 +5,7 @@ import { Fault, internal } from '../../kernel/base/errors.ts'
 
 const restartMs = 2_000
 
-/** Passes the URI on standard input, since arguments are visible in the process list and its code is a secret. */
+/** Passes the URI on standard input: it has a secret code, and arguments are visible in the process list. */
 export async function enrollAgent(uri: string, stateDir: string): Promise<void> {
   const child = start(['agent', 'enroll', '-', '--state-dir', stateDir], 'pipe')
   child.stdin?.end(`${uri}\n`)
@@ -14,7 +14,7 @@ export async function enrollAgent(uri: string, stateDir: string): Promise<void> 
 }
 
 interface Running {
-  /** Settles when the agent has ended because of `signal`. */
+  /** Resolves when the agent has ended and is not restarted: because of `signal`, or after `failed`. */
   readonly done: Promise<void>
   /** Rejects when the server has refused the agent. */
   readonly failed: Promise<never>
@@ -29,7 +29,7 @@ interface Options {
 /** Runs the agent, and restarts it unless the server has refused its token (exit 4). */
 export function runAgent({ stateDir, signal, force }: Options): Running {
   const failed = Promise.withResolvers<never>()
-  failed.promise.catch(() => {}) // the caller races it
+  failed.promise.catch(() => {}) // `up` handles it
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
@@ -48,7 +48,7 @@ export function runAgent({ stateDir, signal, force }: Options): Running {
   return { done: run(), failed: failed.promise }
 }
 
-/** In a process group of its own: Ctrl-C reaches only this process, which then stops the agent. */
+/** Starts it in a process group of its own: Ctrl-C reaches only this process, which then stops the agent. */
 function start(args: readonly string[], stdin: 'pipe' | 'ignore'): ChildProcess {
   const { SVC_METRICS_LISTEN: _, ...env } = process.env // set for the server; the agent cannot use the same port
   return spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...args], {

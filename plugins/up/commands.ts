@@ -10,7 +10,7 @@ const up = defineCommand({
   summary: 'Run a server and an agent on this machine, ready for a first rule.',
   args: Type.Object({
     advertised_endpoint: Type.Optional(
-      Type.String({ description: 'HOST:PORT at which other agents reach this server' })
+      Type.String({ description: 'HOST:PORT at which other agents reach this server; implies --public' })
     ),
     public: Type.Optional(
       Type.Boolean({ description: 'listen for agents on all addresses, not only on loopback' })

@@ -10,7 +10,7 @@ export function isPluginCode(url: string): boolean {
   return !url.includes('/node_modules/') || './plugin' in manifestOf(dirname(fileURLToPath(url))).exports
 }
 
-/** Returns the plugin that a script belongs to: built-in ones by folder, others by package name or folder. */
+/** Returns the plugin of a script, by folder if it is built in, else by package name or folder; or the program. */
 export function pluginOfScript(url: string, watched: Watched): string {
   if (!url.startsWith('file:')) return `the ${watched}`
   const file = fileURLToPath(url)
@@ -23,8 +23,8 @@ export function pluginOfScript(url: string, watched: Watched): string {
 /** Returns the plugin nearest to the top of the stack, or the program when there is none. */
 export function pluginOfStack(stack: string, watched: Watched): string {
   const scripts = stack.match(/file:\/\/[^\n)]+?(?=:\d+:\d+)/g) ?? []
-  const owners = scripts.filter(isPluginCode).map(script => pluginOfScript(script, watched))
-  return owners.find(owner => owner !== `the ${watched}`) ?? `the ${watched}`
+  const found = scripts.filter(isPluginCode).map(script => pluginOfScript(script, watched))
+  return found.find(name => name !== `the ${watched}`) ?? `the ${watched}`
 }
 
 interface Manifest {

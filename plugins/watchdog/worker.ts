@@ -54,7 +54,7 @@ function logStall(frames: readonly Debugger.CallFrame[], urlOf: (frame: Debugger
   const culprit = frames.find(frame => isPluginCode(urlOf(frame)))
   const script = culprit ? urlOf(culprit) : ''
   const plugin = pluginOfScript(script, watched)
-  const forwarding = watched === 'server' ? 'agents keep forwarding' : 'the native engine keeps forwarding'
+  const forwarding = watched === 'server' ? 'agents keep forwarding' : 'only a native engine keeps forwarding'
   log(
     `${watched}.stalled`,
     `${plugin} has blocked the ${watched} for ${patienceMs / 1000} s; ${forwarding}`,

@@ -1,4 +1,4 @@
-// Every kind of caller, and its state in the store, which is restored before each request.
+// Every kind of caller, and its state in the store, which is restored after each accepted write.
 import { Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
 import { operatorToken } from '../../kit/test-server.ts'
@@ -11,7 +11,7 @@ export interface Caller {
   readonly name: string
   readonly role: 'plain' | 'super'
   readonly groups: readonly string[]
-  readonly userId: string | null // null: unauthenticated, or not a user
+  readonly userId: string | null // null: the headers name no user
   readonly headers: Readonly<Record<string, string>>
 }
 

@@ -1,4 +1,4 @@
-// A server with every plugin, a connected client, and resources of several users for the ids of paths.
+// A server with every plugin but the watchdog, a connected client, and resources of several users for the ids of paths.
 import type { Test } from 'tap'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { newId } from '../../kernel/base/id.ts'
@@ -14,13 +14,13 @@ import { apiResources, canaryOf, storeResources, unknownId } from './resources.t
 import { type Kind, relationAt, segmentsOf } from './table.ts'
 
 export interface AccessFixture extends RulesFixture {
-  readonly edge: string // a client on which ada has a grant; its agent is connected and supports only rules
+  readonly edge: string // a client on which ada has a grant; its agent supports only rules and target filters
   readonly hidden: string // a client on which no user has a grant
   /** Restores a user to its state in callers.ts. */
   restore(userId: string): Promise<void>
   /** Returns a new number, for names and ports. */
   next(): number
-  /** Fills in ids of this kind; ids of `fresh` resources, if the request deletes them. Null: there are none. */
+  /** Fills in ids of this kind, of `fresh` resources if the request changes them. Null: there are none. */
   pathOf(path: string, caller: Caller, kind: Kind, resources: 'shared' | 'fresh'): Promise<string | null>
 }
 
@@ -84,7 +84,7 @@ function creator(resources: Resources, { edge, depot, hidden }: Clients, ruleOfG
     if (segment === 'users' || segment === 'owners') return owner
     if (segment === 'credentials') return resources.credential(owner)
     if (segment === 'sessions') return resources.session(owner)
-    if (segment === 'grants') return resources.grant('zoe', edge) // its own would give the caller more rights
+    if (segment === 'grants') return resources.grant('zoe', edge) // the caller's own would give it more rights
     if (segment === 'client-enrollments') return resources.enrollment()
     if (segment === 'apply-leases')
       return resources.lease(isOwn ? { ...caller.headers } : { authorization: 'Bearer svct_zoe' })

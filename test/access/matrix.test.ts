@@ -80,7 +80,7 @@ function leakIn(body: unknown, { role, userId }: Caller): string | null {
   return leak && `${leak[0]} shows: ${text}`
 }
 
-/** Each denial and each mutation is recorded once; a successful read is not. */
+/** Each denial and each mutation is recorded once; other reads are not, even if they fail. */
 function decisionMismatch(
   decisions: AccessFixture['decisions'],
   { isRead, status }: { isRead: boolean; status: number }

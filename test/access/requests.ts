@@ -6,7 +6,7 @@ import type { AccessFixture } from './fixture.ts'
 export interface Request {
   readonly body?: object
   readonly query?: string
-  /** Creates what the request needs, as the operator, on the same path or one made from it. */
+  /** Prepares what the request needs. `path`: of the request; `call` sends requests as the operator. */
   readonly before?: (path: string, call: AccessFixture['call']) => Promise<unknown>
 }
 

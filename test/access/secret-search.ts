@@ -1,4 +1,4 @@
-// Finds every place that has a text: output of processes, files, responses, arguments and environments.
+// Finds every place that contains a text: output of processes, files, responses, arguments and environments.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { type CommandResult, type Process, sluice } from '../support/process.ts'

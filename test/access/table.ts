@@ -95,13 +95,16 @@ const ids = `
   apply-leases        not_found              not_found              not_found              not_found
 `
 
-// Callers that every route refuses, except public ones.
+// Callers that every route refuses, except public routes and those with an exception in their line.
 const refused = `
   none=unauthenticated bad-bearer=unauthenticated expired=unauthenticated revoked=unauthenticated
   ended=unauthenticated disabled=user_disabled disabled-session=user_disabled temporary=password_change_required
 `
 
-/** Whose ids the path has. `crossed`: the caller's own, then another's. `lost`: an unknown one, then the caller's own. */
+/**
+ * Whose ids the path has. Of several ids only the last is `missing` or `malformed`. `crossed`: the caller's own, then
+ * another's. `lost`: an unknown one, then the caller's own.
+ */
 export type Kind = 'own' | 'foreign' | 'crossed' | 'lost' | 'missing' | 'malformed'
 
 const kindsOfOneId: readonly Kind[] = ['own', 'foreign', 'missing', 'malformed']

@@ -1,4 +1,5 @@
 // Both ends of a UDP rule. A request contains the size of its response; each caller has one request under way.
+// A transfer moves at most 64 KiB in each direction.
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import type { TestFolder } from '../support/test-cluster.ts'

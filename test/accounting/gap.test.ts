@@ -10,7 +10,7 @@ for (const [what, act] of [
   ['the server time is set', ({ journal }) => journal.setServerTime(noon + 90_900, noon + 900)],
   ['another rule is closed', ({ journal }) => journal.recordFinal(ruleCounters(2, [5, 0]))]
 ] as const satisfies readonly [string, (opened: ReturnType<typeof startJournal>) => void][])
-  t.test(`a gap begins where all rules were counted, although ${what} after that`, async t => {
+  t.test(`a gap begins when all rules were last counted, although ${what} later`, async t => {
     const clock = fakeClock(noon)
     const dir = t.testdir()
     const opened = startJournal(t, dir, clock)

@@ -13,7 +13,7 @@ import { codec, isOwnResponse, type Message, openReports, type Reports } from '.
 export interface ControlProxy {
   /** Cuts all connections, in the middle of a message. */
   cut(): void
-  /** Cuts a connection at the next response to a report: it is committed, but not acknowledged. */
+  /** Cuts a connection at the next response to a report: the report is committed, but not acknowledged. */
   cutBeforeResponse(): void
   /** Cuts a connection at its next report, which is forwarded when the agent has reconnected. */
   delayReport(): void

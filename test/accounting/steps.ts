@@ -1,4 +1,4 @@
-// Failures and changes that the accounting must survive, each during traffic.
+// Failures and changes that the accounting must survive, most of them during traffic.
 import type { SeededRandom } from '../bench/soak/seeded-random.ts'
 import { randomElement } from './chance.ts'
 import { pause, type Rule, type World } from './world.ts'
@@ -15,7 +15,7 @@ export async function transfer({ rules }: World, dice: SeededRandom): Promise<vo
   )
 }
 
-/** Runs `work` while bytes flow in both directions through two rules of one agent. */
+/** Runs `work` while bytes flow in both directions through one or two rules of one agent. */
 async function duringTraffic(
   world: World,
   dice: SeededRandom,
@@ -82,7 +82,7 @@ export const steps: Readonly<Record<string, Step>> = {
     }),
   'power cut': (world, dice) =>
     duringTraffic(world, dice, async ({ edge }) => {
-      const copy = await world.copyAtOnce(edge, frames => dice.below(frames + 1))
+      const copy = await world.copyAsAfterPowerCut(edge, frames => dice.below(frames + 1))
       await transfer(world, dice)
       await pause(dice.below(6000))
       await world.killAgent(edge)
@@ -118,9 +118,9 @@ export const steps: Readonly<Record<string, Step>> = {
   renamed: (world, dice) =>
     duringTraffic(world, dice, ({ edge }) => world.rename(edge, `edge-${dice.below(1_000_000)}`)),
   'enrolled again': (world, dice) => duringTraffic(world, dice, ({ edge }) => world.enrollAgain(edge)),
-  'pushed again': async (world, dice) => {
+  'created again': async (world, dice) => {
     await transfer(world, dice)
-    await world.pushAgain(randomElement(world.rules, dice))
+    await world.createAgain(randomElement(world.rules, dice))
     await transfer(world, dice)
   }
 }

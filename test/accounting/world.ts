@@ -75,7 +75,7 @@ export async function openWorld(t: TestFolder, seed: number) {
       }
     },
     /** Deletes the rule and creates it again, with new ends and new counters. */
-    async pushAgain(rule: Rule): Promise<void> {
+    async createAgain(rule: Rule): Promise<void> {
       await call('DELETE', `/v1/rules/${rule.id}`)
       rules.splice(rules.indexOf(rule), 1, await createRule(t, cluster, rule))
     },
@@ -169,7 +169,7 @@ const agentControl = ({ call }: TestCluster, rules: readonly Rule[]) => ({
     agent.signal('SIGKILL')
     await agent.exit
   },
-  /** Stops it in order: it reports and drains first. */
+  /** Stops the agent by SIGTERM: it drains and reports first. */
   async stopAgent({ agent }: RunningAgent): Promise<void> {
     agent.signal('SIGTERM')
     const code = await agent.exit
@@ -201,7 +201,7 @@ const state = {
     return copy
   },
   /** Copies the state as a power cut would leave it; `keep` returns how many unsynced log frames remain. */
-  async copyAtOnce(edge: RunningAgent, keep: (frames: number) => number): Promise<string> {
+  async copyAsAfterPowerCut(edge: RunningAgent, keep: (frames: number) => number): Promise<string> {
     edge.agent.signal('SIGSTOP')
     const copy = state.copyState(edge)
     edge.agent.signal('SIGCONT')

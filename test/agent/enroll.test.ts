@@ -81,7 +81,7 @@ t.test('the next run continues an interrupted one with the pending token', async
   t.equal((await enroll(given)).token, 'token-before')
 })
 
-t.test('a code that an earlier run has redeemed is completed by Hello', async t => {
+t.test('an enrollment whose code an earlier run has redeemed is completed by Hello', async t => {
   const server = await scriptedServer(t)
   const given = enrollment(t, server)
   const { endpoint: server_endpoint, fingerprint: server_cert_sha256 } = server

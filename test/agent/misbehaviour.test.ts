@@ -53,11 +53,11 @@ const fieldPlugin = (hooks: Partial<AgentField>): Partial<AgentPlugin> => ({
   fields: [{ ...defineField({ key: 'mood', message: Echo }), ...hooks }]
 })
 
-for (const [hook, connected] of [
+for (const [how, connected] of [
   ['throws', bug],
   ['rejects', async () => bug()]
 ] as const)
-  t.test(`the stream stays up when connected ${hook}, and other plugins are called`, async t => {
+  t.test(`the stream stays up when connected ${how}, and other plugins are called`, async t => {
     const called = Promise.withResolvers<void>()
     const other: AgentPlugin = { name: 'other', agent: '^1.0.0', connected: () => called.resolve() }
     const { connection, expectLogged, engine } = await startFaultyAgent(t, { connected }, other)
@@ -69,11 +69,11 @@ for (const [hook, connected] of [
     t.notOk(connection.ended.aborted)
   })
 
-for (const [hook, event] of [
+for (const [how, event] of [
   ['throws', bug],
   ['rejects', async () => bug()]
 ] as const)
-  t.test(`a plugin whose event hook ${hook} does not prevent a rule from ending`, async t => {
+  t.test(`a plugin whose event hook ${how} does not prevent a rule from ending`, async t => {
     const { connection, expectLogged, engine } = await startFaultyAgent(t, { event })
     await pushRule(connection, 'rule-1', 1, 8080)
 
@@ -145,7 +145,7 @@ t.test('a handler that throws refuses the request, and the stream stays up', asy
   await pushRule(connection, 'rule-1', 1, 8080)
 })
 
-/** An object kind whose objects are pushed with Echo messages. */
+/** Returns a plugin's members with an object kind whose objects are pushed with Echo messages. */
 const kindPlugin = (hooks: Partial<AgentObjectKind>): Partial<AgentPlugin> => ({
   kinds: [
     {

@@ -17,7 +17,7 @@ const beganMs = Date.now() - spanMs
 
 const random = (below: number): number => Math.floor(Math.random() * below)
 
-/** A random filter, sometimes with a cursor deep inside. */
+/** Returns the path of a page: a random filter, sometimes with a cursor from an earlier page. */
 function randomPage(cursor: string | undefined): string {
   const since = beganMs + random(spanMs)
   const parts = {

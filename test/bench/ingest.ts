@@ -48,7 +48,7 @@ function seed(db: Database): void {
   }
 }
 
-/** A report in which every rule has new bytes. */
+/** Returns the rows of a report in which every rule has new bytes. */
 function rowsOf({ ruleIds }: Edge, round: number): ReportRow[] {
   const [bytes, connections] = [(round + 1) * 1_000_003, round + 1]
   const minute = String(Math.floor(Date.now() / 60_000) * 60)

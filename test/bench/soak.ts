@@ -1,5 +1,5 @@
-// Runs random operations against an engine. Exits with 1 at the first failure. Continues beyond its time until there
-// were 200,000 transfers, 500 changes and 50 kills for each 30 minutes.
+// Runs random operations against an engine. Ends with the first run that fails, and exits with 1. Continues beyond its
+// time until there were 200,000 transfers, 500 changes and 50 kills for each 30 minutes.
 //   npm run soak -- [--minutes 30] [--seed N] [--epoch-secs 10] [--engine native|portable] [--asan | --tsan]
 import { parseArgs } from 'node:util'
 import { openPortableEngine } from '../../agent/portable-engine/index.ts'

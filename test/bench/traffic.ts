@@ -24,7 +24,7 @@ const daySecs = 24 * hourSecs
 
 let file = ''
 
-/** Inserts hours for every pair, and minutes of the last week for each user, each client and the total. */
+/** Inserts hours for each pair, user and client and the total, and minutes of the last week for all but the pairs. */
 function seed(db: Database): void {
   file = db.name
   const user = db.prepare(

@@ -123,13 +123,13 @@ async function testRemoval(
 }
 
 t.test(
-  'a connected agent cuts the traffic of a removed user at once, and no other traffic',
+  'a connected agent cuts traffic at once when access to it is removed, and no other traffic',
   { timeout: 240_000 },
   async t => {
     const cluster = await openCluster(t)
     const paris = await startAgent(t, cluster, 'paris')
-    const page = await startWebServer(t)
-    const other = await createTenant(cluster, paris, 'other', page)
+    const webPort = await startWebServer(t)
+    const other = await createTenant(cluster, paris, 'other', webPort)
     const bystander = await startDownload(t, other.ports[0] ?? 0)
     let isCut = false
     void bystander.cut.then(() => {
@@ -138,7 +138,7 @@ t.test(
 
     for (const [at, [what, remove]] of Object.entries(removals).entries())
       await t.test(what, async t =>
-        testRemoval(t, cluster, paris, await createTenant(cluster, paris, `ada${at}`, page), remove)
+        testRemoval(t, cluster, paris, await createTenant(cluster, paris, `ada${at}`, webPort), remove)
       )
     t.equal(isCut, false, "another's connection stays open")
 
@@ -148,7 +148,7 @@ t.test(
     })
     const lyon = await startAgent(t, cluster, 'lyon')
     await t.test('the client is deleted', async t => {
-      await testRemoval(t, cluster, lyon, await createTenant(cluster, lyon, 'eve', page), deleteClient)
+      await testRemoval(t, cluster, lyon, await createTenant(cluster, lyon, 'eve', webPort), deleteClient)
       t.equal(await lyon.agent.exit, 4)
     })
   }
@@ -157,14 +157,14 @@ t.test(
 t.test('a disconnected agent cuts the traffic when it connects again', { timeout: 240_000 }, async t => {
   const cluster = await openCluster(t)
   const paris = await startAgent(t, cluster, 'paris')
-  const page = await startWebServer(t)
+  const webPort = await startWebServer(t)
 
   for (const [at, [what, remove]] of Object.entries({
     ...removals,
     'the client is deleted': deleteClient
   }).entries())
     await t.test(what, async t => {
-      const ada = await createTenant(cluster, paris, `ada${at}`, page)
+      const ada = await createTenant(cluster, paris, `ada${at}`, webPort)
       const before = cluster.server.events.length
       paris.agent.signal('SIGKILL')
       await cluster.server.until('client.disconnected', undefined, before)

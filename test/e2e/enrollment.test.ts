@@ -1,4 +1,4 @@
-// Enrollment during live traffic: a code is redeemed again, and the response is delayed.
+// A client is enrolled again during live traffic, and the response is delayed.
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import t, { type Test } from 'tap'

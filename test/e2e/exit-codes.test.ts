@@ -1,4 +1,4 @@
-// Every exit code of the table, from the real program.
+// Every exit code of the table but 1 and 75, from the real program.
 import { once } from 'node:events'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -81,7 +81,7 @@ t.test(
 )
 
 t.test(
-  'no server, a wrong token, and a token that would be sent without TLS have their own exit codes',
+  'no server, no superadmin, and a token that would be sent without TLS have their own exit codes',
   async t => {
     const cluster = await testCluster(t)
     const nowhere = { SVC_SERVER: `http://127.0.0.1:${await freePort()}`, SVC_TOKEN: 'x' }

@@ -74,7 +74,7 @@ t.test('of many concurrent redeems of one code exactly one succeeds', async t =>
 })
 
 t.test(
-  'garbage, slow bytes and a thousand half-open connections on the control port do not disturb connected agents',
+  'garbage, slow bytes and a thousand connections without a handshake on the control port do not disturb connected agents',
   async t => {
     const cluster = await testCluster(t)
     const { agent } = await startAgent(t, cluster, 'paris')

@@ -1,4 +1,4 @@
-// Rules of every kind are created, changed under traffic, and removed.
+// Rules of each kind in `failoverKinds` are created, changed under traffic, and removed.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'

@@ -14,7 +14,7 @@ async function scrape(port: unknown): Promise<Map<string, Family>> {
   return readExposition(await reply.text())
 }
 
-/** Returns every metric that a PromQL text names, with the labels it selects or groups by. */
+/** Returns every metric that a PromQL text names, with the labels that it is selected by. */
 const named = (text: string): { name: string; labels: string[] }[] =>
   [...text.matchAll(/\b((?:svc|process|nodejs)_[a-z0-9_]+)(?:\{([^}]*)\})?/g)].map(
     ([, name = '', asked = '']) => ({
@@ -64,7 +64,7 @@ t.test('a server and an agent expose every metric that the dashboard and the ale
   }
 })
 
-t.test('every alert has a duration, a severity and a summary', async t => {
+t.test('every alert has an expression, a severity and a summary', async t => {
   const alerts = readFileSync(join(config, 'alerts.yml'), 'utf8').split('- alert: ').slice(1)
 
   t.ok(alerts.length > 5)

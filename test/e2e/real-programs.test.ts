@@ -57,7 +57,7 @@ t.test('curl fetches two sites over HTTPS by their names on one port, each with 
 
 const largeBytes = 900_000
 
-/** Starts an HTTPS server with a self-signed certificate that answers with its own name. */
+/** Starts an HTTPS server with a self-signed certificate. It answers with `name`, or under /large with many bytes. */
 async function openHttpsSite(t: Test, dir: string, name: string) {
   const [key, certificate] = [join(dir, `${name}.key`), join(dir, `${name}.pem`)]
   const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']

@@ -1,4 +1,4 @@
-// A third-party plugin that both configurations name by path.
+// A third-party plugin named by path in the configuration that server and agent share.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -12,12 +12,12 @@ const withNote = `[plugins."${join(import.meta.dirname, '..', 'third-party', 'no
 t.test('the plugin adds a route, a table, and a rule field that its agent half enforces', async t => {
   const cluster = await testCluster(t, {}, withNote)
   await startAgent(t, cluster, 'paris', { args: ['--config', cluster.configFile] })
-  const [page, port] = [await startWebServer(t), await freePort()]
+  const [webPort, port] = [await startWebServer(t), await freePort()]
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const body = {
     client: 'paris',
     listen_port: port,
-    targets: [{ host: '127.0.0.1', port: page }],
+    targets: [{ host: '127.0.0.1', port: webPort }],
     note_idle_secs: 1
   }
 

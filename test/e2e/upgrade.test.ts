@@ -81,7 +81,7 @@ async function api<T>({ origin }: TestCluster, path: string, body?: object): Pro
   return (await reply.json()) as T
 }
 
-/** Waits for a report; agents send one every five seconds. */
+/** Returns `bytes_out` once so many connections are reported, or after 30 s; agents report every five seconds. */
 async function bytesOut(cluster: TestCluster, rule: string, connections: number): Promise<number> {
   for (const until = Date.now() + 30_000; ; await setTimeout(250)) {
     const stats = await api<Record<string, number>>(cluster, `/rules/${rule}/stats`)

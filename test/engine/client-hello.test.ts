@@ -7,7 +7,7 @@ import { clientHello, splitIntoRecords } from './client-hellos.ts'
 
 const name = 'one.example.org'
 const insecure = 'ALL:@SECLEVEL=0'
-const clients: Record<string, ConnectionOptions> = {
+const tlsClients: Record<string, ConnectionOptions> = {
   'TLS 1.0': { minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: insecure },
   'TLS 1.1': { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: insecure },
   'TLS 1.2': { minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' },
@@ -20,9 +20,9 @@ const clients: Record<string, ConnectionOptions> = {
   'no ticket': { minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2', secureOptions: 1 << 14 }
 }
 
-for (const [client, options] of Object.entries(clients)) {
+for (const [client, options] of Object.entries(tlsClients)) {
   t.test(
-    `the name of a client with ${client} is read from any fragments, once the hello is complete`,
+    `the name that a TLS client with ${client} sends is read from any fragments, once the hello is complete`,
     async t => {
       const hello = await clientHello({ ...options, servername: name })
       const nameless = await clientHello(options)
@@ -128,7 +128,7 @@ t.test('anything but a ClientHello is recognized as early as possible', async t 
   expectNotTls(Buffer.of(22, 3, 1, 0, 0), 'an empty record')
   expectNotTls(Buffer.of(22, 3, 1, 0x40, 1), 'a record that is too long')
   expectNotTls(Buffer.of(22, 3, 1, 0, 9, 2), 'a server hello')
-  expectNotTls(Buffer.of(22, 3, 1, 0, 9, 1, 1, 0, 0), 'a hello of 64 KiB')
+  expectNotTls(Buffer.of(22, 3, 1, 0, 9, 1, 1, 0, 0), 'a hello longer than 64 KiB')
   expectNotTls(
     Buffer.concat([splitIntoRecords(50, hello).subarray(0, 55), record(Buffer.of(1, 0), 21)]),
     'an alert in it'

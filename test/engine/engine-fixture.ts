@@ -27,7 +27,7 @@ export interface EngineFixture {
   finalCounters(ruleId: number): Promise<Counters>
 }
 
-/** `names` answers 'resolve' at once. A name that it does not contain is never answered. */
+/** Opens an engine. A 'resolve' event is answered at once from `names`; for other names it is never answered. */
 export function engineFixture(
   t: Test,
   openEngine: OpenEngine,

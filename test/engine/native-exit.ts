@@ -7,8 +7,8 @@ import { limited } from './meter-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
 interface Ports {
-  readonly from: number
-  readonly port: number
+  readonly from: number // listen port
+  readonly port: number // of the target
 }
 
 async function openForwarder({ from, port }: Ports): Promise<void> {

@@ -7,7 +7,7 @@ const native = nativeUnderTest()
 const seed = Date.now() % 1_000_000
 if (!native.ok) t.plan(0, native.reason)
 else
-  t.test(`two engines survive random operations (seed ${seed}) without a wrong byte or counter`, async t => {
+  t.test(`engines survive random operations (seed ${seed}) without a wrong byte or counter`, async t => {
     const { failures } = await soak({
       openEngine: native.openEngine,
       seed,

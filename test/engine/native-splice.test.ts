@@ -49,7 +49,7 @@ function run(openEngine: (options: EngineOptions) => Engine): void {
     t.match(meterCounters(engine, 1), { bytesIn: 12_000_020, bytesOut: 12_000_020 })
   })
 
-  t.test('a budget alone does not leave the zero-copy path', async t => {
+  t.test('a rule with a budget and no byte rate takes the zero-copy path', async t => {
     const { engine, rule, selected } = await open(t, {})
     engine.setBudget(1, { mark: 100_000_000, holdMs: 1_000 })
 

@@ -16,7 +16,7 @@ t.test('a socket that is reset right after end() is closed', async t => {
 })
 
 t.test('a socket whose reset the system refuses is closed', async t => {
-  const refused = -22 // EINVAL: happens when the peer resets at the same time
+  const refused = -22 // EINVAL: happens when the other side resets at the same time
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const port = await openTarget(t, socket => {
     const { _handle: handle } = socket as typeof socket & { _handle: { reset: () => number } }

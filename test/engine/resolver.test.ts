@@ -9,7 +9,7 @@ import { openDns } from '../support/dns.ts'
 
 type Answer = readonly Address[] | string | Promise<readonly Address[]>
 
-/** A resolver over a table of answers, A then AAAA: addresses, or an error code. */
+/** Opens a resolver over a table of answers, A then AAAA: addresses, or an error code. */
 function resolverFixture(t: Test, table: Record<string, readonly [four: Answer, six: Answer]> = {}) {
   const clock: FakeClock = fakeClock()
   const asked: string[] = []
@@ -49,7 +49,7 @@ t.test('one family is enough', async t => {
 })
 
 t.test(
-  'a family that does not answer delays the other by a quarter of a second, and is asked again soon',
+  'a family that does not answer delays the other by a quarter of a second, and is asked again after 30 s',
   async t => {
     const { resolve, clock, asked } = resolverFixture(t, { 'web.test': [a('10.0.0.1', 3_600), never] })
 

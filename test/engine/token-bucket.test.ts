@@ -10,7 +10,7 @@ interface Taken {
   readonly tokens: number
 }
 
-/** A bucket with a fake clock, and a record of the tokens taken from it. */
+/** Opens a bucket with a fake clock, and a record of the tokens taken from it. */
 function openBucket(t: Test, rate: Rate | null) {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
@@ -46,7 +46,7 @@ function openBucket(t: Test, rate: Rate | null) {
 
 /** Returns by how much the worst window exceeds perSec * t + burst. */
 function excess(taken: readonly Taken[], { perSec, burst }: Rate): number {
-  let level = 0 // of a bucket that taken tokens fill and that leaks at the rate
+  let level = 0 // of a leaky bucket: taken tokens fill it, it leaks at the rate
   let atMs = 0
   let worst = 0
   for (const { atMs: laterMs, tokens } of taken) {

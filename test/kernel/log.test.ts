@@ -22,7 +22,7 @@ function startLogging(format: (typeof formats)[number], code: string, path?: str
   }
 }
 
-t.test('lines are written before a crash, an exit or a blocked event loop', async t => {
+t.test('lines that were logged before a SIGKILL are written', async t => {
   for (const format of formats) {
     const killed = startLogging(
       format,

@@ -165,7 +165,7 @@ function openByteCounter() {
         const settle = () => {
           waiting.delete(settle)
           if (count >= bytes) resolve()
-          else reject(new Error(`it ended after ${count} of ${bytes} bytes`))
+          else reject(new Error(`the connection closed after ${count} of ${bytes} bytes`))
         }
         waiting.set(settle, () => count >= bytes)
         notify()

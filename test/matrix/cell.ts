@@ -47,10 +47,10 @@ export async function openCell(t: Test, world: World, spec: CellSpec): Promise<C
       for (const caller of [...limited.callers, ...neighbour.callers]) caller.close()
     },
     async check(t) {
-      if (!outcome) throw new Error('it did not run to the end')
+      if (!outcome) throw new Error('the cell did not run to the end')
       const refused = limited.refused()
       const { least, most } = outcome.refused
-      t.ok(refused >= least && refused <= most, `${refused} were refused, of ${least} to ${most}`)
+      t.ok(refused >= least && refused <= most, `${refused} were refused, expected ${least} to ${most}`)
       await checkStats(t, world, limited, refused > 0 ? { [limit.reason]: refused } : {})
       await checkStats(t, world, neighbour, {})
       checkMetrics(t, world, { limit, limited, refused, waitedMs: outcome.waitedMs })

@@ -89,7 +89,7 @@ async function testFailedTarget(
   t.match(stats.per_target.at(-1), { bytes_in: rule.received(), bytes_out: rule.echoed() })
   const isUnresolvable = first.host !== host
   t.equal(stats.dns_failures > 0, isUnresolvable, 'failed name lookups are counted')
-  // A refused UDP flow ends; the next flow goes straight to the second target.
+  // A refused UDP flow ends; once the first target has failed, flows go straight to the second: that is no failover.
   t.equal(stats.target_failovers > 0, isUnresolvable || kind.protocol === 'tcp', 'failovers are counted')
   t.same(stats.rejected, {})
 }
@@ -159,7 +159,7 @@ async function attemptUntil(rule: TestRule, until: Promise<unknown>): Promise<vo
   await until
 }
 
-/** Sends until one echo has come back. A datagram to a failed target is lost, so it is sent again. */
+/** Sends and waits for the echo. UDP: sends again until one comes back; a datagram to a failed target is lost. */
 async function exchangeOnce({ kind, dial }: TestRule): Promise<void> {
   const caller = dial()
   if (kind.protocol === 'tcp') return caller.echo(100)

@@ -38,7 +38,7 @@ const capped: RuleKind = {
   extraFields: { rate_limit: { bandwidth_in_bps: 80_000_000, concurrent_connections: 100 } }
 }
 
-/** Combined with each limit. */
+/** The kinds that the matrix combines with each limit. */
 export const ruleKinds: readonly RuleKind[] = [
   plain,
   range,
@@ -50,8 +50,8 @@ export const ruleKinds: readonly RuleKind[] = [
   watched
 ]
 
-/** Used where a restarted agent restores its rules without the server. */
+/** The kinds for a restarted agent that restores its rules without the server. */
 export const restoredKinds: readonly RuleKind[] = [plain, sniSeveral, udpRange]
 
-/** Used with a second target that takes over. */
+/** The kinds for a second target that takes over. */
 export const failoverKinds: readonly RuleKind[] = [plain, range, sni, capped, watched, udp, udpRange]

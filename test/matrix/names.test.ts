@@ -21,7 +21,7 @@ import { engines } from './world.ts'
 
 const ttlSecs = 1 // the resolver's minimum
 
-/** An engine fixture whose names are resolved by a DNS server that serves the current content of `zone`. */
+/** Opens an engine whose names are resolved by a DNS server that serves the current content of `zone`. */
 async function fixtureWithDns(t: Test, engine: EngineName, zone: Zone): Promise<EngineFixture> {
   const dns = await openDns(t, zone, ttlSecs)
   const resolver = openResolver({ clock: systemClock, lookup: dnsLookup([dns.address]) })

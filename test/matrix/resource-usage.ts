@@ -129,7 +129,7 @@ async function createAndDeleteRules(t: Test, { call, clientId }: World, count: n
   }
 }
 
-/** Reuses the same callers after their previous flows have timed out, so that each request opens a new flow. */
+/** Reuses the same callers after their previous flows have timed out, so that each datagram opens a new flow. */
 async function openFlows(world: World, port: number, { flows, concurrentFlows }: Workload): Promise<void> {
   const callers = await openCallers(concurrentFlows)
   for (let left = flows; left > 0; left -= concurrentFlows) {

@@ -30,6 +30,7 @@ export interface World {
   restartServer(): Promise<void>
   /** Waits until the server has counted everything forwarded before this call, then updates `metric`. */
   waitForReports(): Promise<void>
+  /** Returns 0 if no series has these labels. */
   metric(family: string, labels: Readonly<Record<string, string>>): number
 }
 
@@ -56,7 +57,7 @@ export const engines: readonly EngineName[] = loadNative().ok ? ['portable', 'na
 /** Interval between polls. */
 export const retryDelay = (): Promise<void> => after(200)
 
-/** Long enough for a held connection to read what was delivered, short enough to wait for its reset. */
+/** The hold is long enough for a connection to read what was delivered, short enough to wait for its reset. */
 const config = 'quota_hold_secs = 2\n'
 
 export async function openWorld(t: Test, engine: EngineName, more = ''): Promise<World> {

@@ -29,7 +29,7 @@ export async function openDns(t: Test, zone: Zone, ttlSecs: number): Promise<Dns
   return { address: `127.0.0.1:${server.address().port}`, questions }
 }
 
-/** A header of 12 bytes, then labels, type and class. */
+/** Reads the question: after a header of 12 bytes, labels, type and class. */
 function questionOf(query: Buffer): { name: string; type: number; end: number } {
   const labels: string[] = []
   let at = 12

@@ -1,4 +1,4 @@
-// A strict parser of the Prometheus text format; throws for anything that a scraper would reject.
+// A strict parser of the Prometheus text format; throws for invalid, misplaced and duplicate lines.
 
 export interface Family {
   readonly type: string

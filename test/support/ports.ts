@@ -23,7 +23,7 @@ export async function freePort(width = 1): Promise<number> {
   }
 }
 
-/** Whether nothing listens on the port, over TCP and UDP, IPv4 and IPv6. */
+/** Returns whether nothing listens on the port, over TCP and UDP, IPv4 and IPv6. */
 export async function isFree(port: number): Promise<boolean> {
   const server = createServer().listen(port, '::')
   const socket = createSocket('udp6').bind(port, '::')

@@ -1,11 +1,11 @@
-// Real processes for end-to-end tests, each in a process group of its own; log lines are parsed as events.
+// Real processes for end-to-end tests. `start` gives each a process group of its own, and parses log lines as events.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 
-/** Shorter than the timeout of a test file, so that the error contains the log. */
+/** The limit of a wait. It is shorter than the timeout of a test file, so that the error contains the log. */
 const timeoutMs = 120_000
 
 const bin = join(import.meta.dirname, '..', '..', 'kernel', 'bin.ts')

@@ -123,7 +123,7 @@ export async function startAgent(
   const run = (): Process =>
     start(t, ['agent', 'run', '--state-dir', stateDir, ...args], {
       SVC_LOG_LEVEL: 'debug',
-      SVC_ENROLL_URI: uri, // at its first start
+      SVC_ENROLL_URI: uri, // used only at its first start
       ...env
     })
   const agent = run()

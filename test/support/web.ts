@@ -1,4 +1,5 @@
-// A web server in a process of its own: serves a page, and bodies of any size with known content.
+// A web server in a process of its own (a page, and bodies of any size with known content), a server that sends zeros,
+// and downloads.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -26,7 +27,7 @@ const server = createServer((request, response) => {
 server.listen({ host: process.argv[1], port: 0 }, () => console.log(server.address().port))
 `
 
-/** Starts the server; returns its port. */
+/** Starts the web server. Returns its port. */
 export async function startWebServer(t: Test, host = '127.0.0.1'): Promise<number> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', program, host], { stdio: 'pipe' })
   t.teardown(async () => {
@@ -55,7 +56,7 @@ export async function startZeroServer(t: Pick<Test, 'teardown'>, minConnections 
   return (server.address() as { port: number }).port // of a TCP listener
 }
 
-/** SHA-256 of the body of /mib/N. */
+/** Returns the SHA-256 of the body of /mib/N. */
 export function hashOfMib(mib: number): string {
   const block = Buffer.alloc(1 << 20)
   for (let at = 0; at < block.length; at += 4)

@@ -63,7 +63,7 @@ export class BudgetState {
     this.#holdWhenSpent()
   }
 
-  /** Returns reserved bytes that were not delivered. */
+  /** Gives back reserved bytes that were not delivered. */
   release(bytes: number): void {
     this.#reservedBytes -= bytes
     this.#serveQueue()

@@ -17,7 +17,7 @@ export class OwnPorts {
     for (let port = from; port <= to; port++) this.#ports.delete(port)
   }
 
-  /** True when a dial to the canonical address and port would connect to a listener of this engine. */
+  /** Returns true when a dial to the canonical address and port would connect to a listener of this engine. */
   includes(address: string, port: number): boolean {
     return this.#ports.has(port) && this.#isBound(dialedAddress(address))
   }

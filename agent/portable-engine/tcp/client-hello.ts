@@ -3,7 +3,7 @@
 /** The result for the bytes so far. Only 'incomplete' changes with more bytes. The name is lower-case. */
 export type ClientHello = { readonly name: string } | 'nameless' | 'incomplete' | 'not-tls'
 
-/** A longer one is 'not-tls'. */
+/** The longest ClientHello that is parsed. A longer one is 'not-tls'. */
 export const maxClientHelloBytes = 64 * 1024
 
 const handshakeRecord = 22

@@ -10,7 +10,7 @@ import { connectFirst } from './happy-eyeballs.ts'
 export interface ConnectedTarget {
   readonly socket: Socket
   readonly counters: LiveTargetCounters
-  readonly isFailover: boolean // another target was dialed before
+  readonly isFailover: boolean // the dial to another target failed before
   readonly host: string // as written in the rule
   readonly address: string
   readonly port: number

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { Admission } from '../meters/meter-chain.ts'
 import type { Direction } from '../meters/waiter.ts'
 
-/** With more than this unsent, the source is not read. Node reads ahead, so a direction buffers up to twice as much. */
+/** The source is not read while more than this is unsent. Node reads ahead, so a direction buffers up to twice as much. */
 const maxBufferedBytes = 128 * 1024
 const maxReadBytes = 64 * 1024
 

@@ -8,7 +8,7 @@ export function resetSocket(socket: Socket): void {
   else resetNow(socket)
 }
 
-/** Closes the handle itself if libuv refuses, because the peer has reset: Node would drop it without closing it. */
+/** Closes the handle itself if libuv refuses, since the other side has reset: Node would drop it without closing it. */
 function resetNow(socket: Socket): void {
   const { _handle: handle } = socket as Socket & {
     readonly _handle?: { close(done: () => void): void } | null

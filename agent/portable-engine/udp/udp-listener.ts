@@ -53,7 +53,7 @@ class UdpPort {
     this.#onDatagram = onDatagram
   }
 
-  /** Binds all addresses. Throws an EngineFault when one fails; the caller closes what is open by then. */
+  /** Binds all addresses. Throws an EngineFault when one fails; `listenUdp` closes what is open by then. */
   open(bind: readonly string[]): void {
     for (const address of new Set(bind))
       try {

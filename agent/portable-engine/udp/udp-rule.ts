@@ -66,7 +66,7 @@ export class UdpRule implements FlowOwner {
     flow?.receive(bytes, socket)
   }
 
-  /** Begins a flow. Returns null when it is refused and counted. */
+  /** Begins a flow. Returns null when it is refused, which is counted, or when the rule is closed. */
   #admit(arrival: Arrival): UdpFlow | null {
     if (!this.#shut) return null
     const { address, port } = arrival.source
@@ -107,7 +107,7 @@ export class UdpRule implements FlowOwner {
   }
 }
 
-/** Calls `sweep` several times per `idleMs`; 0: never. Returns a function that ends it. */
+/** Calls `sweep` several times per `idleMs`; 0: never. Returns a function that ends the sweeps. */
 function startSweeps(idleMs: number, sweep: () => void): () => void {
   if (idleMs === 0) return () => {}
   // After a stall, datagrams that have arrived meanwhile are read first: they may keep a flow alive.

@@ -62,20 +62,20 @@ export class UdpSocket {
   readonly #socket: Socket
   #isOpen = true
 
-  /** `peer` null: the socket is not connected. */
-  constructor(socket: Socket, peer: SocketAddress | null, { onMessage, onError }: SocketHandlers) {
+  /** `remote` null: the socket is not connected. */
+  constructor(socket: Socket, remote: SocketAddress | null, { onMessage, onError }: SocketHandlers) {
     this.#socket = socket
     this.closed = new Promise(resolve => socket.once('close', () => resolve()))
     socket.removeAllListeners('error').on('error', error => onError(errnoOf(error)))
     socket.on('message', (bytes, from) => {
-      if (!peer || isSame(peer, from)) onMessage(bytes, from)
+      if (!remote || isSame(remote, from)) onMessage(bytes, from)
     })
     try {
       socket.setRecvBufferSize(receiveBufferBytes)
     } catch {} // the system's own size is good enough
   }
 
-  /** `to` null: the peer. `onSent` is called once, later: null when the system took the datagram, else an errno. */
+  /** `to` null: the connected address. `onSent` is called once, later: null when the system took it, else an errno. */
   send(bytes: Buffer, to: SocketAddress | null, onSent: (errno: string | null) => void): void {
     const isFull = this.#isOpen && this.#socket.getSendQueueSize() > maxQueuedBytes
     const onDone = (error: Error | null) => onSent(error ? errnoOf(error) : null)
@@ -92,7 +92,7 @@ export class UdpSocket {
   }
 }
 
-/** Compares a sender with the peer: between bind and connect a socket receives from everybody. */
+/** Compares a sender with the connected address: between bind and connect a socket receives from everybody. */
 const isSame = (a: SocketAddress, b: SocketAddress): boolean => a.port === b.port && a.address === b.address
 
 const errnoOf = (error: NodeJS.ErrnoException): string => error.code ?? 'EIO'

@@ -16,7 +16,7 @@ t.test('the endpoint is shown, set and cleared from the command line', async t =
       print: { data: value => void printed.push(value), value() {}, line() {} }
     }
     const command = plugin.commands?.find(command => command.name === name)
-    await command?.run(call as CommandCall<Args>) // what these commands use of a call
+    await command?.run(call as CommandCall<Args>) // these commands use no more of a call
   }
 
   await run('settings show')

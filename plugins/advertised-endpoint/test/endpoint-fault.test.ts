@@ -52,7 +52,7 @@ t.test('an endpoint that is not a plain host:port is invalid, whatever the certi
 })
 
 t.test(
-  'a host is covered by a name of the SAN, an address by an address, a wildcard by one label',
+  'a name in the SAN covers a host, an address covers an address, and a wildcard covers one label',
   async t => {
     const certificate = await certify([
       { type: 'dns', value: 'gate.example' },

@@ -51,7 +51,7 @@ t.test('denials of an authenticated principal are one entry per action, code and
   matchAll(t, await entries('?outcome=deny'), [{ actor: 'ann', reason: 'role_required', count: 3 }])
 })
 
-t.test('a minute has at most 1,000 entries of unauthenticated callers, and counts all of them', async t => {
+t.test('a minute has at most 1,000 entries of unauthenticated callers, which count all denials', async t => {
   const { server, clock, page } = await auditFixture(t)
   const { store, auditLog } = server.depsOf('audit') as Kernel & { readonly auditLog: AuditLog }
   const denial = {

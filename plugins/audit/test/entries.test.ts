@@ -36,7 +36,7 @@ t.test('a change is one entry with all fields', async t => {
   t.same(others, [])
 })
 
-t.test('a refused mutation is allowed with its status and reason, and a read leaves no entry', async t => {
+t.test('a refused mutation is recorded as allow with status and reason, a read is not recorded', async t => {
   const { call, entries, as } = await auditFixture(t)
 
   await call('POST', '/v1/refused', undefined, as('ann'))

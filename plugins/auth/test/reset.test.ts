@@ -75,7 +75,7 @@ t.test('a temporary password expires after 24 hours', async t => {
   t.match(await login(app, { user_id: 'ann', password }), refusal(401, 'invalid_login'))
 })
 
-t.test('a given password is temporary unless it is permanent, and is not returned', async t => {
+t.test('a given password is temporary unless `temporary` is false, and is not returned', async t => {
   const app = await onboardedServer(t)
   await addUser(app, 'ann')
   const given = { new_password: 'another long password' }

@@ -1,4 +1,4 @@
-// Errors that stop a start, with the real program: exit code, and a message with error code and remedy.
+// Errors at a start and at a stop, with the real program: exit code and message.
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -53,7 +53,7 @@ t.test('a filesystem without durable storage: 78', { skip }, async t => {
   })
 })
 
-t.test('an invalid directory, certificate or plugin: 78 each', async t => {
+t.test('an invalid directory, certificate, plugin, address or token: 78 each', async t => {
   const dir = t.testdir({ file: '', 'other.pem': 'no certificate' })
   const config = join(dir, 'server.toml')
   const pem = join(dir, 'other.pem')

@@ -7,7 +7,7 @@ import { removingSlot, revokingSlot } from '../exports.ts'
 import type { ClientRow } from '../row.ts'
 import { insertClients, notFound } from './fixture.ts'
 
-t.test('a revoked client has a spent token, may be revoked again, and only then be deleted', async t => {
+t.test('only a revoked client can be deleted; its token is spent, and it may be revoked again', async t => {
   const app = await testServer(t, { plugins: ['clients'] })
   const [id = ''] = await insertClients(app, 'edge')
   const { store } = app.server.depsOf('clients')

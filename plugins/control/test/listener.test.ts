@@ -1,4 +1,4 @@
-// Streams that are accepted, and refused ones, which affect no others.
+// Streams that are accepted, refused ones, which affect no others, and the certificate.
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp, type Socket } from 'node:net'
@@ -101,7 +101,7 @@ t.test('a thousand half-open streams and garbage do not keep an agent out', asyn
   )
 })
 
-t.test('only TLS 1.3 and this protocol are accepted, and nothing else is logged', async t => {
+t.test('only TLS 1.3 and this protocol are accepted; a refusal is not logged', async t => {
   const { control, log } = await controlFixture(t)
   const base = { port: control.port(), host: '127.0.0.1', rejectUnauthorized: false }
   for (const [name, options] of Object.entries({

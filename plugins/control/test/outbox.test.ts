@@ -1,4 +1,4 @@
-// What is sent to a connected agent: each change once, in order, until there is an answer.
+// The outbox sends each change to a connected agent, in order, and again until there is an answer.
 import t from 'tap'
 import { Client } from '../../../kernel/identity/entities.ts'
 import type { Reaction, ReceivedMessage } from '../../../kit/scripted-agent.ts'
@@ -177,23 +177,26 @@ t.test('many changes at once arrive in the order in which they were made', async
   t.same(idsOf(edge.received).slice(1), ids)
 })
 
-t.test('a removal with a drain is applied first and removed later; its row stays until then', async t => {
-  const { enroll, agent, put, drop, waitForResults, rows } = await controlFixture(t)
-  const { clientId, token } = await enroll()
-  const edge = await agent(token)
-  await put(clientId, 'a')
-  await waitForResults(1)
+t.test(
+  'a removal with a drain is applied first; the row stays until the agent reports the object removed',
+  async t => {
+    const { enroll, agent, put, drop, waitForResults, rows } = await controlFixture(t)
+    const { clientId, token } = await enroll()
+    const edge = await agent(token)
+    await put(clientId, 'a')
+    await waitForResults(1)
 
-  await drop(clientId, 'a', 'drain')
-  t.same(await waitForResults(2), ['a@1 applied', 'a@2 applied'])
-  t.same(await rows(clientId), ['a@2 drain'])
-  edge.sendRemoved({ kind: 'thing', id: 'a', revision: 1 })
-  edge.sendRemoved({ kind: 'nothing', id: 'a', revision: 2 })
-  edge.sendRemoved({ kind: 'thing', id: 'a', revision: 2 })
+    await drop(clientId, 'a', 'drain')
+    t.same(await waitForResults(2), ['a@1 applied', 'a@2 applied'])
+    t.same(await rows(clientId), ['a@2 drain'])
+    edge.sendRemoved({ kind: 'thing', id: 'a', revision: 1 })
+    edge.sendRemoved({ kind: 'nothing', id: 'a', revision: 2 })
+    edge.sendRemoved({ kind: 'thing', id: 'a', revision: 2 })
 
-  t.same((await waitForResults(3)).slice(2), ['a@2 removed'])
-  t.same(await rows(clientId), [])
-})
+    t.same((await waitForResults(3)).slice(2), ['a@2 removed'])
+    t.same(await rows(clientId), [])
+  }
+)
 
 t.test('ObjectRemoved changes nothing for an object that is not to be removed', async t => {
   const { enroll, agent, put, waitForResults, rows } = await controlFixture(t)
@@ -241,12 +244,12 @@ t.test('many reports at once are all recorded', async t => {
   t.notOk(edge.ended.aborted)
 })
 
-t.test('a kind that cannot record a result does not affect others', async t => {
+t.test('a result that cannot be recorded does not affect others', async t => {
   const { enroll, agent, put, waitForResults, events } = await controlFixture(t, {
     kinds: [
       {
         async recordResult({ id }) {
-          if (id === 'broken') throw new Error('of the owner')
+          if (id === 'broken') throw new Error('of the plugin')
         }
       }
     ]
@@ -266,7 +269,7 @@ t.test('after a failed load the outbox reconciles again after 15 s', async t => 
     kinds: [
       {
         async load(rows) {
-          if (isBroken) throw new Error('of the owner')
+          if (isBroken) throw new Error('of the plugin')
           return new Map(rows.map(({ id, revision }) => [id, { id, revision, text: '' }]))
         }
       }

@@ -75,29 +75,32 @@ t.test('only the difference is sent', async t => {
   )
 })
 
-t.test('removals are sent first, then kinds, the last one first, each answered before the next', async t => {
-  const names = ['thing', 'limit'] // a limit needs things: it is sent before them
-  const { enroll, agent, store, control, waitForResults, texts } = await controlFixture(t, {
-    kinds: names.map(kind => ({ kind }))
-  })
-  const { clientId, token } = await enroll()
-  await store.change(async em => {
-    for (const id of ['t1', 'l1', 't2', 'l2']) {
-      texts.set(id, id)
-      await control.objects.put(em, { clientId, kind: id.startsWith('t') ? 'thing' : 'limit', id })
-    }
-    await control.objects.drop(em, { clientId, kind: 'thing', id: 'old' }, 'drain')
-  })
+t.test(
+  'removals are sent first, then the kinds, the last filled first, each answered before the next',
+  async t => {
+    const names = ['thing', 'limit'] // a limit needs things: it is sent before them
+    const { enroll, agent, store, control, waitForResults, texts } = await controlFixture(t, {
+      kinds: names.map(kind => ({ kind }))
+    })
+    const { clientId, token } = await enroll()
+    await store.change(async em => {
+      for (const id of ['t1', 'l1', 't2', 'l2']) {
+        texts.set(id, id)
+        await control.objects.put(em, { clientId, kind: id.startsWith('t') ? 'thing' : 'limit', id })
+      }
+      await control.objects.drop(em, { clientId, kind: 'thing', id: 'old' }, 'drain')
+    })
 
-  const edge = await agent(token, { inventory: [{ kind: 'thing', id: 'old', revision: 1 }] })
-  await waitForResults(5)
+    const edge = await agent(token, { inventory: [{ kind: 'thing', id: 'old', revision: 1 }] })
+    await waitForResults(5)
 
-  t.same(
-    edge.received.slice(1).map(({ body }) => body['id']),
-    ['old', 'l1', 'l2', 't1', 't2']
-  )
-  t.same(edge.welcome.kinds, names)
-})
+    t.same(
+      edge.received.slice(1).map(({ body }) => body['id']),
+      ['old', 'l1', 'l2', 't1', 't2']
+    )
+    t.same(edge.welcome.kinds, names)
+  }
+)
 
 t.test(
   'a removal at a reconnect is recorded if the object is gone or drains, else sent as drain or cut',

@@ -56,20 +56,23 @@ t.test('without clients a new certificate is in use at once', async t => {
   t.match(await showCertificate(data, {}), { fingerprint, pinned: fingerprint, next: null })
 })
 
-t.test('with clients it is staged, and a confirmation counts only with the present token', async t => {
-  const { data, store, rotation, enroll } = await rotationFixture(t)
-  const { clientId, tokenHash } = await enroll('paris')
-  await t.rejects(rotation.reissue({ names: [] }, 'replace'), /1 enrolled clients pin .*--rotate/)
-  const { fingerprint } = await rotation.reissue({ names: [] }, 'rotate')
+t.test(
+  'with clients a new certificate is staged; a confirmation counts only with the present token',
+  async t => {
+    const { data, store, rotation, enroll } = await rotationFixture(t)
+    const { clientId, tokenHash } = await enroll('paris')
+    await t.rejects(rotation.reissue({ names: [] }, 'replace'), /1 enrolled clients pin .*--rotate/)
+    const { fingerprint } = await rotation.reissue({ names: [] }, 'rotate')
 
-  await store.change(em => em.insert(NextPinRow, { clientId, fingerprint, tokenHash }))
-  t.match(await showCertificate(data, {}), { next: fingerprint, waiting_for: [] })
-  await store.change(em => em.nativeUpdate(Client, { id: clientId }, { tokenHash: hashOf('another') }))
-  t.match(await showCertificate(data, {}), { waiting_for: [{ name: 'paris' }] })
+    await store.change(em => em.insert(NextPinRow, { clientId, fingerprint, tokenHash }))
+    t.match(await showCertificate(data, {}), { next: fingerprint, waiting_for: [] })
+    await store.change(em => em.nativeUpdate(Client, { id: clientId }, { tokenHash: hashOf('another') }))
+    t.match(await showCertificate(data, {}), { waiting_for: [{ name: 'paris' }] })
 
-  await t.rejects(rotation.activate('careful'), /do not know the next certificate yet: paris/)
-  t.match(await rotation.activate('force'), { fingerprint, lost: [{ name: 'paris' }] })
-})
+    await t.rejects(rotation.activate('careful'), /do not know the next certificate yet: paris/)
+    t.match(await rotation.activate('force'), { fingerprint, lost: [{ name: 'paris' }] })
+  }
+)
 
 t.test('an activation that was interrupted between file and store is finished by the next', async t => {
   const { data, store, rotation, enroll, start } = await rotationFixture(t)

@@ -42,7 +42,7 @@ t.test('an agent with another protocol version is refused with a reason', async 
   await t.rejects(channel.request(Hello, hello), { code: 'wire.protocol_version', message: /version 1/ })
 })
 
-t.test('version and capabilities of Hello are saved, and count while the client is offline', async t => {
+t.test('version and capabilities of Hello are saved, and so is the time when the stream ends', async t => {
   const { agent, enroll, store, control, clock, events } = await controlFixture(t)
   const { token, clientId } = await enroll('berlin')
   const client = () => store.read(em => em.findOneOrFail(Client, { id: clientId }))
@@ -159,7 +159,7 @@ t.test('the newer session of a client replaces the older', async t => {
   t.equal(control.peers.all().length, 1)
 })
 
-t.test('two agents with one bundle are detected, logged once a minute, and slowed down', async t => {
+t.test('two agents with one bundle are detected, logged once a minute, and told of the conflict', async t => {
   const { agent, enroll, events, clock } = await controlFixture(t)
   const { token, clientId } = await enroll()
   const ends: (string | null)[] = []

@@ -37,7 +37,7 @@ const statusWith = async (app: TestServer, issued: Pick<Issued, 'token'>): Promi
   (await app.call('GET', '/v1/users/me', undefined, bearer(issued))).status
 const rows = async (app: TestServer): Promise<Row[]> => (await app.call<Row[]>('GET', ofAnn)).body
 
-t.test('a credential is issued once, with its token', async t => {
+t.test('a credential is issued with its token, and listed without it', async t => {
   const app = await credentialsServer(t)
 
   const { status, body } = await issue(app, { label: 'laptop' })

@@ -1,4 +1,4 @@
-// The client commands of both plugins, from the command line to a server over HTTP.
+// The commands of the plugins clients and enrollment, from the command line to a server over HTTP.
 import t, { type Test } from 'tap'
 import { Fault } from '../../../kernel/base/errors.ts'
 import { newId } from '../../../kernel/base/id.ts'
@@ -46,7 +46,7 @@ async function commandFixture(t: Test, ...names: readonly string[]) {
   return { run, ids: rows.map(({ id }) => id) }
 }
 
-t.test('a client is shown, renamed, addressed, revoked and deleted by its name or its id', async t => {
+t.test('a client is shown, renamed, given an address, revoked and deleted by its name or its id', async t => {
   const { run, ids } = await commandFixture(t, 'edge')
   const [id = ''] = ids
 

@@ -53,7 +53,7 @@ t.test('name, address and lifetime of a code are validated', async t => {
   })
 })
 
-t.test('the list shows codes that can still be redeemed, and never the code', async t => {
+t.test('the list shows enrollments that can still be redeemed, without their codes', async t => {
   const app = await testServer(t, { plugins })
   const open = await createCode(app)
   const used = await createCode(app)
@@ -77,20 +77,23 @@ t.test('the list shows codes that can still be redeemed, and never the code', as
   t.match(await app.call('DELETE', `/v1/client-enrollments/${used.enrollment_id}`), { status: 404 })
 })
 
-t.test('a new code for a client, its revocation and its removal delete the older unused codes', async t => {
-  const app = await testServer(t, { plugins })
-  const id = await enrolledClient(app, 'token')
-  const renew = async () => (await app.call<Invitation>('POST', `/v1/clients/${id}/enrollment`)).body
+t.test(
+  'a new code for a client, and revoking or deleting the client, delete its older unused codes',
+  async t => {
+    const app = await testServer(t, { plugins })
+    const id = await enrolledClient(app, 'token')
+    const renew = async () => (await app.call<Invitation>('POST', `/v1/clients/${id}/enrollment`)).body
 
-  const [older, newer] = [await renew(), await renew()]
-  t.equal(await redeem(app, codeIn(older), 'a'), 'enrollment_invalid')
-  await app.call('POST', `/v1/clients/${id}/revoke`)
-  t.equal(await redeem(app, codeIn(newer), 'a'), 'enrollment_invalid')
-  const last = await renew()
-  await app.call('DELETE', `/v1/clients/${id}`)
-  t.equal(await redeem(app, codeIn(last), 'a'), 'enrollment_invalid')
-  t.equal(await app.server.depsOf('enrollment').store.read(em => em.count(Enrollment)), 0)
-})
+    const [older, newer] = [await renew(), await renew()]
+    t.equal(await redeem(app, codeIn(older), 'a'), 'enrollment_invalid')
+    await app.call('POST', `/v1/clients/${id}/revoke`)
+    t.equal(await redeem(app, codeIn(newer), 'a'), 'enrollment_invalid')
+    const last = await renew()
+    await app.call('DELETE', `/v1/clients/${id}`)
+    t.equal(await redeem(app, codeIn(last), 'a'), 'enrollment_invalid')
+    t.equal(await app.server.depsOf('enrollment').store.read(em => em.count(Enrollment)), 0)
+  }
+)
 
 t.test('a code that expired long ago is deleted when the next one is made', async t => {
   const app = await testServer(t, { plugins })

@@ -25,7 +25,7 @@ export interface Schema {
 export interface Field {
   readonly path: string // 'targets[].host'
   readonly type: string // 'integer, 1 to 65535'
-  readonly given: string // 'required', 'default 5', 'optional'
+  readonly given: string // 'required', 'default `5`', 'optional'
   readonly description: string
 }
 
@@ -55,7 +55,7 @@ export const fieldOf = ({ path, part, isRequired }: Part): Field => ({
   description: part.description ?? part.anyOf?.find(one => one.description)?.description ?? ''
 })
 
-/** 'integer, 1 to 65535', 'list of string, 1 to 8', '"tcp" or "udp"', 'string or null'. */
+/** Returns 'integer, 1 to 65535', 'list of string, 1 to 8 entries', '`"tcp"` or `"udp"`' or 'string or null'. */
 export function typeOf(schema: Schema): string {
   if (schema.const !== undefined) return literal(schema.const)
   if (schema.enum) return schema.enum.map(literal).join(' or ')

@@ -15,8 +15,8 @@ import { lockFileIn, trust } from '../../../config/external/trust.ts'
 import { loadPlugins } from '../../../kernel/loader.ts'
 import { conform } from '../../../kit/conformance.ts'
 
-const pluginSource = (revision: string) =>
-  `export default { name: 'acme', version: '1.2.3', kernel: '^1.0.0', revision: '${revision}' }\n`
+const pluginSource = (variant: string) =>
+  `export default { name: 'acme', version: '1.2.3', kernel: '^1.0.0', variant: '${variant}' }\n`
 
 function trustFixture(t: Test) {
   const dir = t.testdir({

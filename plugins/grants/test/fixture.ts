@@ -48,7 +48,7 @@ export async function grantsFixture(t: Test, options: TestServerOptions = {}): P
   }
 }
 
-/** The target list of the rule that was last sent to the agent; null: any target. */
+/** Returns the target list in the rule's last push to the agent; null: any target. */
 export function lastSentTargets({ agent, server }: GrantsFixture, ruleId: string) {
   const push = agent.received.findLast(({ body }) => body['rule_id'] === ruleId && 'fields' in body)
   const { grant_targets: bytes } = (push?.body['fields'] ?? {}) as Record<string, Uint8Array>

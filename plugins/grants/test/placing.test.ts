@@ -13,7 +13,7 @@ t.test('a rule within one grant is created, and its owner is the caller', async 
   t.equal((await app.pushAsAda({ listen_port: 8999, client: app.clientId, owner: 'ada' })).status, 201)
 })
 
-t.test('checks run in order: client, protocol, port, target, connection', async t => {
+t.test('checks run in order: owner, client, protocol, port, target, connection', async t => {
   const app = await grantsFixture(t)
   const other = await app.enroll('offline')
 
@@ -111,7 +111,7 @@ t.test('the agent receives the lists of all covering grants, or none when one gr
   const pushes = app.agent.received.filter(({ name }) => name === RulePush.name)
   t.same(
     pushes.map(({ body }) => [body['rule_id'], body['revision']]),
-    [id, byRoot, id, id].map((of, at) => [of, at + 1])
+    [id, byRoot, id, id].map((ruleId, at) => [ruleId, at + 1])
   )
 })
 

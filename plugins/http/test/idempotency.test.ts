@@ -210,9 +210,9 @@ t.test('a response with a secret is not kept', async t => {
 t.test('a response without a body is repeated without one', async t => {
   const { seen, routes } = counting(async (call, count) => void (await change(call, count)), { status: 204 })
   const { http } = await httpFixture(t, { routes })
-  const stop = () => http.app.inject({ method: 'POST', url: '/v1/things', headers: keyed('k') })
+  const post = () => http.app.inject({ method: 'POST', url: '/v1/things', headers: keyed('k') })
 
-  for (const { statusCode, body } of [await stop(), await stop()])
+  for (const { statusCode, body } of [await post(), await post()])
     t.match({ statusCode, body }, { statusCode: 204, body: '' })
   t.equal(seen.count, 1)
 })

@@ -30,7 +30,7 @@ async function open(t: Test, port: number): Promise<Socket> {
 
 const bodyOf = (response: string) => JSON.parse(response.slice(response.indexOf('\r\n\r\n') + 4))
 
-t.test('headers over 16 KiB are refused in the envelope', async t => {
+t.test('headers over 16 KiB are refused with an error body', async t => {
   const { http } = await httpFixture(t, { routes: hello })
   const port = await portOf(http)
   const socket = await open(t, port)
@@ -43,7 +43,7 @@ t.test('headers over 16 KiB are refused in the envelope', async t => {
   t.match(bodyOf(response), { error: { code: 'headers_too_large' } })
 })
 
-t.test('bytes that are not HTTP are refused in the envelope', async t => {
+t.test('bytes that are not HTTP are refused with an error body', async t => {
   const { http } = await httpFixture(t, { routes: hello })
   const port = await portOf(http)
   const socket = await open(t, port)
@@ -55,7 +55,7 @@ t.test('bytes that are not HTTP are refused in the envelope', async t => {
   t.match(bodyOf(response), { error: { code: 'validation.schema' } })
 })
 
-t.test('late headers are refused in the envelope', async t => {
+t.test('late headers are refused with an error body', async t => {
   const { http } = await httpFixture(t, { routes: hello })
   t.match(http.app.server, { headersTimeout: 10_000, requestTimeout: 30_000, maxConnections: 1024 })
   const port = await portOf(http)
@@ -173,8 +173,8 @@ t.test('a request whose body ends early logs nothing and is no longer in flight'
     const requested = once(http.app.server, 'request')
     const socket = await open(t, port)
     socket.write(`${head}content-type: application/json\r\ncontent-length: 9\r\n\r\n{`)
-    const [{ socket: peer }] = await requested
-    const closed = once(peer, 'close')
+    const [{ socket: accepted }] = await requested
+    const closed = once(accepted, 'close')
     socket.destroy()
     await closed
   }

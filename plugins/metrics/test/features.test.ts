@@ -99,7 +99,7 @@ t.test('authentication failures are counted by code, over HTTP and control', asy
   t.equal(
     (await scrape()).value('svc_auth_failures_total', 'reason="unauthenticated"'),
     undefined,
-    'without a user the answer is 503'
+    'without a superadmin the answer is 503'
   )
   await user('ann')
   await call('GET', '/v1/clients', undefined, { authorization: 'Bearer wrong' })

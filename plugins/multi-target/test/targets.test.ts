@@ -2,13 +2,13 @@
 import t, { type Test } from 'tap'
 import { rulesFixture, until } from '../../rules/test/fixture.ts'
 import { RulePush, messages as ruleMessages } from '../../rules/wire.ts'
-import { checkCapability, Health, HealthCheck, messages, targetsCapability } from '../wire.ts'
+import { Health, HealthCheck, healthCheckCapability, messages, targetsCapability } from '../wire.ts'
 
 const plugins = ['users', 'clients', 'rules', 'udp', 'multi-target']
 const capableAgent = {
   capabilities: {
     [targetsCapability.id]: targetsCapability.since,
-    [checkCapability.id]: checkCapability.since,
+    [healthCheckCapability.id]: healthCheckCapability.since,
     'rule.udp': '1.0.0'
   },
   messages: [...ruleMessages, ...messages]

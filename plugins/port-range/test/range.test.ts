@@ -71,7 +71,7 @@ t.test('every port of a range is reserved, against ranges and single ports alike
   t.equal((await on.push({ listen_port: 8000, listen_port_end: 8010, protocol: 'udp' })).status, 201)
 })
 
-t.test('one grant must cover the whole range and every port of its target', async t => {
+t.test('one grant must cover the whole range, and every target port must be allowed', async t => {
   const { on, clientId } = await rangeFixture(t)
   const ada = await on.user('ada')
   const outcome = async (body: object) => {

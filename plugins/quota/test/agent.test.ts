@@ -127,7 +127,7 @@ t.test('the largest possible size is accepted', async t => {
   t.match(budgets(agent), [{ mark: Number.MAX_SAFE_INTEGER }])
 })
 
-t.test('a budget exists before the first rule and after the last', async t => {
+t.test('a budget exists before the first rule, which then passes its meter', async t => {
   const { agent, connection, set } = await agentFixture(t)
   await set()
   t.match(budgets(agent), [{ mark: 1000 }])
@@ -164,7 +164,7 @@ t.test('the next period begins without the server, and bytes delivered in it cou
 
   await agent.clock.advance(1000)
 
-  // The minute in which it begins is not committed: all of it counts.
+  // The minute in which the period begins is not committed: all its bytes count.
   t.match(budgets(agent), [{ mark: 1000 + 1000 - 1000 }])
   await agent.clock.advance(61_000)
   t.equal(agent.log.lines.filter(({ event }) => event === 'traffic_quota.period').length, 1)

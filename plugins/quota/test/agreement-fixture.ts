@@ -1,4 +1,4 @@
-// A server with a quota of ann, and an agent with two of her rules. The test controls clocks and traffic.
+// A server with the user ann, and an agent with two of her rules. The test controls quota, clocks and traffic.
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -50,7 +50,7 @@ export async function agreementFixture(t: Test) {
     row: () => store.read(em => em.findOneOrFail(Quota, { clientId }, { disableIdentityMap: true })),
     cutStream: () => control.peers.find(clientId)?.end('test'),
     copyState: () => cpSync(join(dir, 'agent'), join(dir, 'copy'), { recursive: true }),
-    /** With `copied`, restores the state saved by `copyState` before the start. */
+    /** Restarts the agent; 'copied': with the state that `copyState` saved. */
     async restartAgent(state: 'own' | 'copied' = 'own'): Promise<void> {
       await advanceUntilDone(agent.stop())
       traffic.reset()

@@ -138,7 +138,7 @@ t.test('a quota is enforced without the server and across kill -9 of the agent',
   const { on, agent, port, put, untilExhausted } = await startSystem(t)
   const running = read(t, port)
   await running.until(MiB)
-  running.socket.pause() // so nothing passes because of back pressure; what follows is due to the quota
+  running.socket.pause() // back pressure stops the traffic; what passes later is limited by the quota
   await running.quiet()
   await put(6 * MiB)
   on.server.signal('SIGKILL')

@@ -50,7 +50,7 @@ t.test('a quota is exhausted from the moment when its last byte is committed', a
   t.equal(log.filter(({ event }) => event === 'traffic_quota.exhausted').length, 1)
 })
 
-t.test('a size above the usage ends exhaustion, one at or below it begins it', async t => {
+t.test('a size above the usage ends exhaustion, a size at or below the usage begins it', async t => {
   const { put, patch, use, status } = await quotaFixture(t)
   await put({ monthly_bytes: 1000 })
   await use(1000, 1)

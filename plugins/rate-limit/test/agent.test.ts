@@ -148,7 +148,7 @@ t.test('waiting time is reported by rule and owner when it has increased', async
         ]).get(id)
     }
   }
-  rateLimit.connected(stream as never, call as never) // the members that it uses
+  rateLimit.connected(stream as never, call as never) // the members that the plugin uses
 
   agent.engine.setMeterCounters(own, { throttledMs: 1500 })
   agent.engine.setMeterCounters(owner, { throttledMs: 20 })

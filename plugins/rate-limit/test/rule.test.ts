@@ -33,7 +33,7 @@ t.test('limits are stored as given, shown, and pushed to the client', async t =>
   t.equal(pushedLimits(on, plain.body.rule_id), null)
 })
 
-t.test('an invalid limit is refused with the name of the field', async t => {
+t.test('an invalid limit is refused with its code, at create and at update', async t => {
   const { push, put } = await rateLimitFixture(t)
   const { body } = await push()
 

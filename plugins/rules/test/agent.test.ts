@@ -65,7 +65,7 @@ const push = {
   retry: true
 }
 
-t.test('a push is saved unchanged, and rules are compared without the revision', async t => {
+t.test('a push is saved unchanged, and rules are compared without revision and retry', async t => {
   const { seen, receive } = testCall()
   const bytes = codec.encode(RulePush, push)
 

@@ -115,8 +115,8 @@ t.test(
       if (output === 'json') t.same(JSON.parse(lines.join('')), [rule])
       else
         t.match(lines, [
-          /^RULE_ID +CLIENT_NAME .* TARGETS /,
-          /^01 +edge .* a\.example:80, \[2001:db8::5\]:443 /
+          /^RULE_ID +CLIENT_NAME .* PACE_SECS +TARGETS /,
+          /^01 +edge .* 7 +a\.example:80, \[2001:db8::5\]:443 /
         ])
     }
   }

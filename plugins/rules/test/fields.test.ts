@@ -40,7 +40,7 @@ t.test('a field is checked, stored, shown, listed, and sent to the client', asyn
   t.same(app.server.depsOf('rules').codec.decode(Idle, fields['note_idle_secs']!), { secs: 90 })
 })
 
-t.test('a field that its owner refuses is refused, and nothing is stored', async t => {
+t.test('a field that its plugin refuses is refused, and nothing is stored', async t => {
   const app = await rulesFixture(t, { plugins: [...withNote, udp] })
   await app.connect(await app.enroll(), capableAgent)
 
@@ -83,12 +83,12 @@ t.test('a rule with a supported shape is sent to a client that supports it', asy
 })
 
 t.test('a rule whose field lost its plugin fails and is cut, and returns with the plugin', async t => {
-  for (const { owner, body, reason } of [
-    { owner: note, body: { note_idle_secs: 90 }, reason: 'field_not_loaded' },
-    { owner: udp, body: { protocol: 'udp' }, reason: 'rule_shape_not_loaded' }
+  for (const { plugin, body, reason } of [
+    { plugin: note, body: { note_idle_secs: 90 }, reason: 'field_not_loaded' },
+    { plugin: udp, body: { protocol: 'udp' }, reason: 'rule_shape_not_loaded' }
   ]) {
     const script = { ...capableAgent, capabilities: { ...capableAgent.capabilities, 'rule.udp': '1.0.0' } }
-    const first = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', owner] })
+    const first = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', plugin] })
     const clientId = await first.enroll()
     await first.connect(clientId, script)
     const { rule_id: id } = (await first.push(body)).body
@@ -105,7 +105,7 @@ t.test('a rule whose field lost its plugin fails and is cut, and returns with th
     t.match(await without.push({ ...body, listen_port: 1 }), { status: body.protocol ? 422 : 400 })
     await without.stop()
 
-    const again = await rulesFixture(t, { dir: first.dir, plugins: ['users', 'clients', 'rules', owner] })
+    const again = await rulesFixture(t, { dir: first.dir, plugins: ['users', 'clients', 'rules', plugin] })
     t.match(await again.get(id), { state: 'pending', state_reason: null })
     await again.connect(clientId, script)
     await until(
@@ -211,7 +211,7 @@ function failingField() {
       return { secs }
     }
   })
-  const owner = definePlugin({
+  const plugin = definePlugin({
     name: 'mood',
     version: '1.0.0',
     kernel: '^1.0.0',
@@ -219,13 +219,13 @@ function failingField() {
     fills: [field],
     messages: [Idle]
   })
-  return { mood, owner }
+  return { mood, plugin }
 }
 
 t.test('a rule whose field cannot be encoded fails alone and blocks no other', async t => {
   for (const fails of ['load', 'encode'] as const) {
-    const { mood, owner } = failingField()
-    const app = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', owner] })
+    const { mood, plugin } = failingField()
+    const app = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', plugin] })
     const clientId = await app.enroll()
     const first = await app.connect(clientId, capableAgent)
     const { rule_id: id } = (await app.push({ mood: 1 })).body
@@ -261,8 +261,8 @@ t.test('a rule whose field cannot be encoded fails alone and blocks no other', a
 t.test(
   'a rule that lost the row of its field is removed from the client, and returns with the row',
   async t => {
-    const { mood, owner } = failingField()
-    const plugins = ['users', 'clients', 'rules', owner]
+    const { mood, plugin } = failingField()
+    const plugins = ['users', 'clients', 'rules', plugin]
     const app = await rulesFixture(t, { plugins })
     const clientId = await app.enroll()
     const first = await app.connect(clientId, capableAgent)

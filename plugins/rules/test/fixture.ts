@@ -39,7 +39,7 @@ export interface RulesFixture extends TestServer {
   get(id: string): Promise<RuleRecord>
   /** The desired objects of the client, from the kernel's table. */
   objects(clientId: string): Promise<{ id: string; revision: number; removal: 'drain' | 'cut' | null }[]>
-  /** Creates a user with a token, after the onboarding, and returns its headers. */
+  /** Creates a user with a token, and a superadmin, so that onboarding is over. Returns the headers of the user. */
   user(userId: string): Promise<{ authorization: string }>
 }
 

@@ -41,7 +41,7 @@ export function paceField() {
     },
     encode: secs => ({ secs })
   })
-  const owner = definePlugin({
+  const plugin = definePlugin({
     name: 'pace',
     version: '1.0.0',
     kernel: '^1.0.0',
@@ -50,5 +50,5 @@ export function paceField() {
     fills: [field],
     messages: [Idle]
   })
-  return { owner, values }
+  return { plugin, values }
 }

@@ -10,7 +10,7 @@ t.test('a listener receives each state change of a rule once, with the reason of
     version: '1.0.0',
     kernel: '^1.0.0',
     needs: { rules: '^1.0.0' },
-    fills: [stateSlot.fill(async rule => void changes.push(rule))]
+    fills: [stateSlot.fill(async change => void changes.push(change))]
   })
   const app = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', listener] })
   const clientId = await app.enroll()

@@ -82,7 +82,7 @@ t.test('a name that is not ASCII is refused with its ASCII form', async t => {
   t.throws(() => parseHost('Bücher.example', '/host'), { message: /write xn--bcher-kva\.example/ })
 })
 
-t.test('a rule has 1 to 8 distinct targets, tried in their order', async t => {
+t.test('a rule has 1 to 8 distinct targets; the default priority is the index', async t => {
   const many = (count: number) =>
     Array.from({ length: count }, (_, at) => ({ host: `h${at}.example`, port: 80 }))
 
@@ -114,7 +114,7 @@ t.test('a rule has 1 to 8 distinct targets, tried in their order', async t => {
   t.equal(parseTargets(many(8)).length, 8)
 })
 
-t.test('the schema error of a body names the field, before any other check', async t => {
+t.test('an invalid body is refused with the name of the field, before any other check', async t => {
   const app = await rulesFixture(t)
   const table: readonly [object, string, string][] = [
     [{ targets: [] }, 'validation.targets_empty', '/targets'],

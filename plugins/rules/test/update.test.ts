@@ -8,8 +8,8 @@ import { inOrder, type RulesFixture, rule, rulesFixture, until } from './fixture
 import { capableAgent, paceField } from './hot-field.ts'
 
 async function updateFixture(t: Test, script: Partial<Script> = {}) {
-  const { owner } = paceField()
-  const app = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', owner] })
+  const { plugin } = paceField()
+  const app = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', plugin] })
   const clientId = await app.enroll()
   const agent = await app.connect(clientId, { ...capableAgent, ...script })
   const put = (id: string, body: object, query = '') => app.call('PUT', `/v1/rules/${id}${query}`, body)
@@ -136,7 +136,7 @@ t.test('a change for a disconnected client is stored, and sent at the reconnect'
 })
 
 t.test(
-  'a client without the capability refuses; when it is disconnected, its last known capabilities count',
+  'a change needs a capability of the client; when disconnected, its last known capabilities count',
   async t => {
     const { app, agent, put, clientId } = await updateFixture(t, { capabilities: {} })
     const { rule_id: id } = (await app.push()).body

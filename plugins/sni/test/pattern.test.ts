@@ -15,7 +15,7 @@ t.test('a name is stored in lower case and without its trailing dot', async t =>
     t.equal(parsePattern(given), kept)
 })
 
-t.test('a name that cannot be in a TLS ClientHello is refused', async t => {
+t.test('an invalid pattern is refused', async t => {
   for (const given of [
     '',
     '.',

@@ -46,7 +46,7 @@ t.test('an invalid new user is refused', async t => {
   t.match(await ask('POST', '', { ...ann, password_change_required: false }), { status: 201 })
 })
 
-t.test('the initial password opens a session; one that must be changed opens a limited one', async t => {
+t.test('an initial password opens a session, a limited one if the password must be changed', async t => {
   const app = await usersFixture(t)
   const { user } = app
   await user('root', 'superadmin', { initial_password: password })

@@ -1,4 +1,4 @@
-// Starts everything that forwards to the reference server: our server with its agents, and the installed peers.
+// Starts everything that forwards to the reference server: our server with its agents, and installed other proxies.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ export const serverPort = 19_000
 
 const nginxModule = '/usr/lib/nginx/modules/ngx_stream_module.so'
 
-/** One thread each, like ours: the comparison is per thread. */
+/** One thread: ours have one, too, unless `--threads` says otherwise. */
 const haproxyConfig = (port: number, pipeBytes: number | null): string => `
 global
     nbthread 1
@@ -96,14 +96,14 @@ async function isListening(port: number): Promise<boolean> {
     await once(socket, 'connect')
     return true
   } catch {
-    await new Promise(resolve => setTimeout(resolve, 50)) // the caller tries again
+    await new Promise(resolve => setTimeout(resolve, 50)) // before `run` tries again
     return false
   } finally {
     socket.destroy()
   }
 }
 
-export async function startPeers(t: TestFolder): Promise<Forwarding[]> {
+export async function startOtherProxies(t: TestFolder): Promise<Forwarding[]> {
   const dir = t.testdir()
   const found: Forwarding[] = []
   const haproxy = async (name: Forwarder, port: number, pipeBytes: number | null) => {

@@ -1,5 +1,6 @@
 // The modes of the bench and its gates, as data.
 
+// native-copy: the native engine without splice; haproxy-1m: HAProxy with pipes of 1 MiB.
 export type Forwarder = 'direct' | 'native' | 'native-copy' | 'portable' | 'haproxy' | 'haproxy-1m' | 'nginx'
 export const ours = ['native', 'native-copy', 'portable'] as const satisfies readonly Forwarder[]
 
@@ -7,7 +8,7 @@ export interface Mode {
   readonly protocol: 'tcp' | 'udp'
   readonly load: string // arguments of the load tool
   readonly metrics: readonly string[]
-  /** Connections that the mode keeps open. It takes long and measures no rates, so a few rounds are enough. */
+  /** Connections that the mode keeps open. Such a mode takes long and no gate tests its rates, so a few rounds are enough. */
   readonly connections?: number
   /** The mode takes a minute, so it runs for one round. */
   readonly isLong?: true
@@ -22,7 +23,7 @@ const bulk = ['gib_per_s', 'cpu_s_per_gib']
 export const modes: Readonly<Record<string, Mode>> = {
   'bulk-up-8': { protocol: 'tcp', load: 'bulk --dir up --streams 8', metrics: bulk },
   'bulk-down-8': { protocol: 'tcp', load: 'bulk --dir down --streams 8', metrics: bulk },
-  'bulk-beside-little': { protocol: 'tcp', load: 'bulk --dir up --streams 8 --beside 1', metrics: bulk },
+  'bulk-beside-trickle': { protocol: 'tcp', load: 'bulk --dir up --streams 8 --beside 1', metrics: bulk },
   'exchange-200k-8': { protocol: 'tcp', load: 'exchange --conc 8 --size 200000', metrics: exchange },
   'connect-64': { protocol: 'tcp', load: 'connect --conc 64', metrics: exchange },
   'exchange-64b-64': { protocol: 'tcp', load: 'exchange --conc 64', metrics: exchange },
@@ -158,7 +159,7 @@ export const gates: readonly Gate[] = [
   },
   {
     title: 'bulk beside a message every 20 ms, CPU per GiB',
-    mode: 'bulk-beside-little',
+    mode: 'bulk-beside-trickle',
     metric: 'cpu_s_per_gib',
     baseline: { mode: 'bulk-up-8' },
     atMost: 1.2

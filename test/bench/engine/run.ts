@@ -1,4 +1,4 @@
-// Compares the engines with their peers: builds the load tool, starts all forwarders, measures in rotation, writes tables.
+// Compares the engines with other proxies: builds the load tool, starts all forwarders, measures in rotation, writes tables.
 //   node test/bench/engine/run.ts [--rounds 9] [--hold-rounds 3] [--secs 1] [--threads 1] [--only mode,...] [--forwarders name,...]
 //     [--out test/bench/RESULTS.md] [--network own|shared]
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -7,7 +7,7 @@ import { arch, availableParallelism, cpus, loadavg, release, tmpdir, totalmem } 
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { TestFolder } from '../../support/test-cluster.ts'
-import { type Forwarding, run, serverPort, startOurs, startPeers, versionOf } from './forwarders.ts'
+import { type Forwarding, run, serverPort, startOtherProxies, startOurs, versionOf } from './forwarders.ts'
 import { type Forwarder, type Mode, modes, ours } from './modes.ts'
 import { gateTable, type Metrics, modeTables, type Runs } from './table.ts'
 
@@ -25,7 +25,7 @@ const { values } = parseArgs({
 })
 const loadTool = join(import.meta.dirname, 'load', 'build', 'load')
 
-/** Runs this script again in its own network namespace, without other traffic; false when this user may not. */
+/** Runs this script again in its own network namespace, without other traffic; false when `--network` is not `own`, or when this user may not. */
 function reranInOwnNetwork(): boolean {
   if (values.network !== 'own') return false
   const setUp = 'ip link set lo up && echo 10000 65000 > /proc/sys/net/ipv4/ip_local_port_range'
@@ -41,8 +41,8 @@ function reranInOwnNetwork(): boolean {
 const autogroups = '/proc/sys/kernel/sched_autogroup_enabled'
 
 /**
- * Turns autogroups off (sched(7)). With them the scheduler shares CPU between sessions, and which processes share one
- * changes results more than the forwarder does: UDP costs a third less, small exchanges beside bulk wait ten times longer.
+ * Turns autogroups off (sched(7)). With them the scheduler shares CPU between sessions. Which processes share a session
+ * then changes results more than the forwarder does: UDP costs a third less, small exchanges beside bulk wait ten times longer.
  */
 function withoutAutogroups(t: TestFolder): boolean {
   try {
@@ -70,7 +70,7 @@ function measure(mode: Mode, { port, pid }: Forwarding): Metrics | undefined {
   return undefined
 }
 
-/** Modes with many open connections go first: UDP flows, which stay open, would take their descriptors. */
+/** Measures all modes, those with many open connections first: UDP flows, which stay open, would take their descriptors. */
 function measureAll(forwarders: readonly Forwarding[]): Runs {
   const runs: Record<string, Partial<Record<Forwarder, (Metrics | undefined)[]>>> = {}
   const wanted = values.only.split(',').map(name => {
@@ -111,15 +111,15 @@ function results(runs: Runs, loadBefore: number, hasNoAutogroups: boolean): stri
   const now = new Date().toISOString().replace('T', ' ').slice(0, 16)
   const network =
     values.network === 'entered' ? 'a network namespace of its own' : 'the loopback of the machine'
-  return `# The engines compared with their peers
+  return `# The engines compared with other proxies
 
 Written by \`npm run bench\` on ${now} UTC.
 
 - Machine: ${machine()}. Load average ${loadBefore.toFixed(1)} before, ${loadavg()[0]?.toFixed(1)} after.
-- Peers: ${[versionOf('haproxy'), versionOf('nginx')].filter(Boolean).join('; ') || 'none installed'}.
+- Other proxies: ${[versionOf('haproxy'), versionOf('nginx')].filter(Boolean).join('; ') || 'none installed'}.
 - Command: \`node test/bench/engine/run.ts ${process.argv.slice(2).join(' ').replace(' --network entered', '')}\`;
   ${values.rounds} rounds of ${values.secs} s (modes with many connections: at most ${values['hold-rounds']}), order alternating,
-  over ${network}; every forwarder on ${values.threads} thread(s), ours with all meters and counters on.
+  over ${network}; ours on ${values.threads} thread(s) with all meters and counters on, the others on one.
 - ${hasNoAutogroups ? 'Scheduler autogroups are off.' : 'Scheduler autogroups are unchanged.'}
 - CPU is the whole process tree of the forwarder from /proc, including our agent's Node.
 - native: the C++ engine; native-copy: the same with splice off; portable: the engine in Node.
@@ -154,7 +154,7 @@ async function main(): Promise<void> {
     const all = [
       direct,
       ...(await startOurs(context, Number(values.threads))),
-      ...(await startPeers(context))
+      ...(await startOtherProxies(context))
     ]
     const wanted = values.forwarders.split(',')
     const before = loadavg()[0] ?? 0

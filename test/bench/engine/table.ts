@@ -81,8 +81,8 @@ export function modeTables(runs: Runs): string {
   return Object.entries(runs)
     .map(([mode, found]) => {
       const metrics = modes[mode]?.metrics ?? []
-      const rows = (Object.keys(found) as Forwarder[]).map(forwarder => [
-        // Object.keys loses the key type
+      const forwarders = Object.keys(found) as Forwarder[] // Object.keys loses the key type
+      const rows = forwarders.map(forwarder => [
         forwarder,
         ...metrics.map(metric => {
           const values = valuesOf(runs, mode, forwarder, metric).filter(value => value !== undefined)

@@ -34,7 +34,8 @@ export async function exhaust(rule: QuotaRule, count: number, size: number): Pro
 }
 
 /**
- * Raises the quota and clears its usage while bytes flow at full speed. Throws when more bytes pass than are left.
+ * Raises the quota and clears its usage while bytes flow at full speed. Throws when usage is above the quota by more
+ * than `allowedBytes` for each connection, or when a clear leaves usage.
  * Returns the bytes over the quota at the end, and those that were committed and not received.
  */
 export async function race(rule: QuotaRule, changes: number, connections: number) {

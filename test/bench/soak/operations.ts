@@ -7,7 +7,7 @@ import type { SeededRandom } from './seeded-random.ts'
 import type { Traffic, Transfer, TransferKind } from './transfers.ts'
 import { waitUntil } from './wait-until.ts'
 
-/** Each rule has one of `partMeters`, and all have `totalMeter`. */
+/** Each rule of `openRule` has one of `partMeters`, and all have `totalMeter`. */
 export const partMeters = [1, 2, 3] as const
 export const totalMeter = 4
 
@@ -44,7 +44,7 @@ const randomMeter = (random: SeededRandom): Meter =>
         newConnections: random.oneIn(4) ? rate(500, 50) : null
       })
 
-/** Returns the port that was closed longest ago: callers may still dial the rule that had a recent one. */
+/** Returns the free port that was used longest ago: callers may still dial the rule that had a recent port. */
 async function nextPort(state: SoakState): Promise<number> {
   do state.lastPort = (state.lastPort + 1) % portCount
   while (!(await isFree(state.firstPort + state.lastPort)))

@@ -9,7 +9,7 @@ const headerBytes = 4 // the number of the transfer
 export type TransferKind = 'echo' | 'upload' | 'download'
 type Side = 'caller' | 'target'
 
-/** One connection through a rule: how many bytes each side wrote, and how many the other side has read. */
+/** One connection through a rule: how many bytes each side has written, and how many it has read. */
 export interface Transfer {
   readonly ruleId: number
   readonly kind: TransferKind
@@ -28,7 +28,7 @@ export interface Traffic {
   start(to: { ruleId: number; port: number }, kind: TransferKind, size: number): Transfer
   /** Counts the open sockets of both sides. */
   openSockets(): number
-  /** Describes them, for the error text of a timeout. */
+  /** Describes the open sockets, for the error text of a timeout. */
   describeOpen(): readonly object[]
   close(): Promise<void>
 }
@@ -39,7 +39,10 @@ const sizes = (transfer: Transfer) => ({
   caller: transfer.kind === 'upload' ? 0 : transfer.size
 })
 
-/** Does nothing while Node is shutting the socket down: the reset would fail, and the socket would never close. */
+/**
+ * Does nothing while the socket is connecting; nor while Node is shutting it down: that reset would fail, and the socket
+ * would never close.
+ */
 function reset(socket: Socket): void {
   const isShutting = socket.writableEnded && socket.writableLength === 0 && !socket.writableFinished
   if (!isShutting && !socket.connecting) socket.resetAndDestroy()

@@ -1,6 +1,6 @@
 const limitMs = 30_000 // much longer than an operation may take
 
-/** Polls until the condition holds. Throws an error with `what` and the details when it does not in time. */
+/** Polls until the condition holds. Throws an error with `what` and the details when it does not hold in time. */
 export async function waitUntil(
   what: string,
   condition: () => boolean,

@@ -27,7 +27,7 @@ import {
   unlimited
 } from '../meter-fixture.ts'
 
-/** Longer than any case. */
+/** A hold time that is longer than any case. */
 const holdMs = 300_000
 
 async function open(

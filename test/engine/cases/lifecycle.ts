@@ -73,7 +73,7 @@ export const lifecycle: Record<string, EngineCase> = {
     const { engine } = engineFixture(t, openEngine)
     const rule = await ruleTo([port])
     await engine.open(rule)
-    // The side that ends first, the engine's listener here, keeps the port in TIME_WAIT.
+    // The side that closes first, here the engine, keeps the port in TIME_WAIT.
     const callers = await Promise.all(Array.from({ length: 20 }, () => openCaller(t, rule.from)))
     await Promise.all(callers.map(caller => collect(caller)))
     for (const caller of callers) caller.end()
@@ -150,7 +150,7 @@ export const lifecycle: Record<string, EngineCase> = {
     t.match(portCounters(counters()), { bytesIn: 5, bytesOut: 5, active: 1 })
   },
 
-  async 'bytes that were lost by a reset are not counted'(t, openEngine) {
+  async 'bytes that are not written to the target before a reset are not counted'(t, openEngine) {
     let target: Socket | undefined
     const port = await openTarget(t, socket => {
       target = socket.pause()

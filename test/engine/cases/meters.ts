@@ -1,4 +1,4 @@
-// Meters: rates delay bytes, counts refuse connections.
+// Meters: byte rates delay bytes; limits of connections and of new connections refuse.
 import { randomBytes } from 'node:crypto'
 import {
   collect,

@@ -19,7 +19,7 @@ import {
 } from '../engine-fixture.ts'
 import { limited, meterCounters } from '../meter-fixture.ts'
 
-/** Opens a rule to a target that sends its label, then echoes. */
+/** Opens a rule to a target that sends 'label:', then echoes. */
 async function openNamed(t: Test, engine: Engine, label: string, rule: Partial<EngineRule>) {
   const port = await openTarget(t, socket => {
     socket.write(`${label}:`)
@@ -36,7 +36,7 @@ async function openCallerWith(t: Test, port: number, request: string | Buffer): 
   return socket
 }
 
-/** Sends a ClientHello for the name. Returns the label of the target that answered, or how the connection ended. */
+/** Sends a ClientHello for the name. Returns 'label:' of the target that answered, 'reset', or 'corrupted'. */
 async function targetOf(t: Test, port: number, servername: string): Promise<string> {
   const hello = await clientHello({ servername })
   const socket = await openCallerWith(t, port, hello)
@@ -154,7 +154,10 @@ export const tlsNames: Record<string, EngineCase> = {
     for (const label of labels) t.equal(await targetOf(t, from, `${label}.test`), `${label}:`)
   },
 
-  async 'closing a rule frees its name, the last one shuts the port, and connections drain'(t, openEngine) {
+  async 'closing a rule frees its name, closing the last one shuts the port, connections drain'(
+    t,
+    openEngine
+  ) {
     const { engine, finalCounters } = engineFixture(t, openEngine)
     const one = await openNamed(t, engine, 'one', { name: 'one.test' })
     const { from } = one

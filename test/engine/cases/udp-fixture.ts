@@ -30,7 +30,7 @@ function closeOnce(socket: Socket): void {
   closed.add(socket)
 }
 
-/** A connected socket that keeps what it receives: the kernel drops datagrams from other addresses. */
+/** Opens a connected socket, which keeps what it receives: the kernel drops datagrams from other addresses. */
 export async function openUdpCaller(
   t: Test,
   port: number,
@@ -69,7 +69,7 @@ export interface UdpTarget {
   close(): void
 }
 
-/** Answers each datagram with the result of `answer`; null is no answer. Default: an echo. */
+/** Opens a socket that answers each datagram with the result of `answer`; null: no answer. Default: an echo. */
 export async function openUdpTarget(
   t: Test,
   answer: (bytes: Buffer) => Buffer | string | null = bytes => bytes,

@@ -4,7 +4,10 @@ import { type EngineCase, engineFixture, portCounters, until } from '../engine-f
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
 export const udpLimits: Record<string, EngineCase> = {
-  async 'the flow cap covers all ports of a rule; flows above it are dropped and counted'(t, openEngine) {
+  async 'the flow cap covers all ports of a rule; datagrams of further flows are dropped and counted'(
+    t,
+    openEngine
+  ) {
     const first = await freePort(2)
     const from = await freePort(2)
     for (const port of [first, first + 1]) await openUdpTarget(t, undefined, { port })

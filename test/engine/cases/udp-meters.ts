@@ -1,4 +1,4 @@
-// Meters: rates and budgets drop datagrams, counts refuse flows.
+// Meters: byte rates and budgets drop datagrams; limits of connections and of new connections refuse flows.
 import type { Test } from 'tap'
 import type { EngineRule, Meter } from '../../../agent/engine.ts'
 import { type EngineCase, engineFixture, type OpenEngine, until } from '../engine-fixture.ts'

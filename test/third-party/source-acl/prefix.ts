@@ -1,6 +1,6 @@
 import { isIP, SocketAddress } from 'node:net'
 
-/** Returns the normal form of an address or a prefix: '192.0.2.7', '2001:db8::/32'. null: the text is neither. */
+/** Returns the normal form of an address or a prefix ('2001:db8::/32'); null for other text, zones and mapped IPv4. */
 export function parsePrefix(text: string): string | null {
   const [address = '', bits, ...rest] = text.trim().split('/')
   const family = isIP(address)

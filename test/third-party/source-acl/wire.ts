@@ -1,4 +1,4 @@
-// What both halves share.
+// Shared by both halves: the key, the capability and the message of the field.
 import { type Capability, defineMessage, type Static, Type } from 'sluice/agent-plugin'
 
 export const key = 'source_acl'

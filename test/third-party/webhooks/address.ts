@@ -1,5 +1,5 @@
-// Restricts endpoints to public addresses. The connection uses the address that was checked: there is no second
-// look-up, which could return another address.
+// Restricts endpoints without `allow_private` to public addresses. The connection uses the address that was checked:
+// there is no second look-up, which could return another address.
 import { type LookupAddress, lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
@@ -44,7 +44,7 @@ export type Resolve = (
   done: (error: Error | null, addresses: LookupAddress[]) => void
 ) => void
 
-/** For `net.connect`: returns only public addresses. It is not called for literal addresses; see `refusePrivate`. */
+/** Makes the `lookup` of `net.connect` return only public addresses. For literal addresses see `refusePrivate`. */
 export const lookupPublic =
   (resolve: Resolve = lookup): LookupFunction =>
   (name, { all }, done) =>

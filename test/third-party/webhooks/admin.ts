@@ -50,7 +50,7 @@ export function openAdmin({ config: { endpoints }, store, clock }: Services) {
     }
   })
 
-  /** Queues a dead letter again with all its attempts. It is delivered before newer events. */
+  /** Queues a dead letter again, as if it had never been tried. It is delivered before newer events. */
   async function retry(id: string, em: EntityManager): Promise<DeadRow> {
     const found = await em.findOne(Delivery, { id, deadAt: { $ne: null } }, { disableIdentityMap: true })
     if (!found) return throwNotFound()

@@ -54,7 +54,7 @@ const pathOf = (id: string): string => `/v1/webhooks/dead-letters/${encodeURICom
 
 const retry = defineCommand({
   name: 'webhook retry',
-  summary: 'Deliver dead letters again.',
+  summary: 'Queue dead letters again.',
   args: Type.Object(DeliveryIds),
   positional: ['delivery'],
   async run({ api, args: { delivery }, print }) {

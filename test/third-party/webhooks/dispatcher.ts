@@ -1,19 +1,19 @@
 // Delivers waiting events: to each endpoint one at a time and in order, to all endpoints in parallel.
 import { type Kernel, newId } from 'sluice/plugin'
 import { type Endpoint, readEndpoints } from './endpoints.ts'
-import { bodyOf, type Outbox } from './outbox.ts'
 import { type Outcome, openPost } from './post.ts'
+import { bodyOf, type Queue } from './queue.ts'
 import type { config } from './settings.ts'
 
 interface Services extends Pick<Kernel<typeof config>, 'config' | 'clock' | 'log'> {
-  readonly outbox: Outbox
+  readonly queue: Queue
 }
 
 const pollMs = 1_000
 
 export type Dispatcher = ReturnType<typeof openDispatcher>
 
-export function openDispatcher({ config, clock, log, outbox }: Services) {
+export function openDispatcher({ config, clock, log, queue }: Services) {
   const post = openPost({ clock })
   const running = new Map<string, Promise<void>>()
   const stopping = new AbortController()
@@ -30,14 +30,14 @@ export function openDispatcher({ config, clock, log, outbox }: Services) {
       )
   }
 
-  /** Delivers until no event is due. An attempt that `stop` interrupts does not count. */
+  /** Delivers until no event is due. An attempt that `stop` interrupts is not recorded. */
   async function deliverDue(endpoint: Endpoint): Promise<void> {
     while (!stopping.signal.aborted) {
-      const row = await outbox.due(endpoint.name)
+      const row = await queue.due(endpoint.name)
       if (!row) return
       const outcome = await attempt(endpoint, row)
       if (outcome.result === 'failed' && stopping.signal.aborted) return
-      await outbox.recordOutcome(row, outcome)
+      await queue.recordOutcome(row, outcome)
     }
   }
 
@@ -60,7 +60,7 @@ export function openDispatcher({ config, clock, log, outbox }: Services) {
 
   async function start(env: Readonly<Record<string, string | undefined>>): Promise<void> {
     endpoints = readEndpoints(config, env)
-    await outbox.start()
+    await queue.start()
   }
 
   async function stop(): Promise<void> {

@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from 'sluice/plugin'
 
-/** An event for one endpoint. Inserted in the event's transaction, deleted when it is delivered or forgotten. */
+/** An event for one endpoint. It is deleted when it is delivered, forgotten, or the oldest of too many dead letters. */
 export const Delivery = defineEntity({
   name: 'WebhooksDelivery',
   tableName: 'webhooks_delivery',
@@ -14,7 +14,7 @@ export const Delivery = defineEntity({
     body: p.text(), // the JSON that is sent
     attempts: p.integer(),
     nextAt: p.bigint('number'), // ms
-    error: p.string().length(255).nullable(), // of the last attempt
+    error: p.string().length(255).nullable(), // of the last attempt, or why no more are made
     createdAt: p.bigint('number'), // ms
     deadAt: p.bigint('number').nullable() // ms; set when it became a dead letter
   }

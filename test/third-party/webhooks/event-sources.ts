@@ -1,10 +1,10 @@
 // Turns what happens in the server into events: the plugin's values for the slots of kernel, rules and quota.
 import type { ConnectionHooks, EntityManager, Kernel, Peer, quota, rules } from 'sluice/plugin'
-import type { Event, Outbox } from './outbox.ts'
+import type { Event, Queue } from './queue.ts'
 import type { config } from './settings.ts'
 
 interface Services extends Pick<Kernel<typeof config>, 'store' | 'clock' | 'log'> {
-  readonly outbox: Outbox
+  readonly queue: Queue
   readonly clients: { get(id: string, em: EntityManager): Promise<{ readonly name: string }> }
 }
 
@@ -16,13 +16,13 @@ const maxBatch = 100
 
 export type EventSources = ReturnType<typeof openEventSources>
 
-export function openEventSources({ outbox, clients, store, clock, log }: Services) {
+export function openEventSources({ queue, clients, store, clock, log }: Services) {
   const buffered: BufferedEvent[] = []
   let writing: Promise<void> | null = null
 
   /** Buffers an event that has no transaction of its own; `writeAll` writes many in one. */
   function buffer(name: Event['name'], { clientId, sessionId }: Peer, more: object): void {
-    if (!outbox.wants(name)) return
+    if (!queue.wants(name)) return
     buffered.push({ name, clientId, at: clock.now(), data: { session_id: sessionId, ...more } })
     writing ??= writeAll()
   }
@@ -34,7 +34,7 @@ export function openEventSources({ outbox, clients, store, clock, log }: Service
         .change(async em => {
           for (const { clientId, data, ...event } of events) {
             const client = { client_id: clientId, client_name: await nameOf(clientId, em) }
-            await outbox.put({ ...event, data: { ...client, ...data } }, em)
+            await queue.put({ ...event, data: { ...client, ...data } }, em)
           }
         })
         .catch(error => log.error('webhook.not_queued', String(error), { count: events.length }))
@@ -61,12 +61,12 @@ export function openEventSources({ outbox, clients, store, clock, log }: Service
   ): Promise<void> {
     if (state !== 'failed') return
     const data = { rule_id: id, client_id: clientId, owner, reason }
-    await outbox.put({ name: 'rule.failed', at: clock.now(), data }, em)
+    await queue.put({ name: 'rule.failed', at: clock.now(), data }, em)
   }
 
   async function level(usage: quota.Level, em: EntityManager): Promise<void> {
     const name = usage.percent >= 100 ? 'quota.exhausted' : 'quota.warning'
-    await outbox.put({ name, at: clock.now(), data: quotaData(usage) }, em)
+    await queue.put({ name, at: clock.now(), data: quotaData(usage) }, em)
   }
 
   const flush = async (): Promise<void> => void (await writing)

@@ -1,17 +1,17 @@
 import type { Metric } from 'sluice/plugin'
 import type { Admin } from './admin.ts'
 import type { Dispatcher } from './dispatcher.ts'
-import type { Outbox } from './outbox.ts'
+import type { Queue } from './queue.ts'
 import type { EndpointRow } from './schema.ts'
 
 interface Services {
   readonly admin: Admin
   readonly dispatcher: Dispatcher
-  readonly outbox: Outbox
+  readonly queue: Queue
 }
 
 export const openMetrics =
-  ({ admin, dispatcher, outbox }: Services) =>
+  ({ admin, dispatcher, queue }: Services) =>
   async (): Promise<readonly Metric[]> => {
     const rows = await admin.list()
     const gauge = (name: string, help: string, read: (row: EndpointRow) => number): Metric => ({
@@ -41,7 +41,7 @@ export const openMetrics =
         type: 'counter',
         help: 'Events dropped because the queue was full',
         labels: ['endpoint'],
-        samples: rows.map(({ name }) => ({ labelValues: [name], value: outbox.dropped(name) }))
+        samples: rows.map(({ name }) => ({ labelValues: [name], value: queue.dropped(name) }))
       }
     ]
   }

@@ -14,12 +14,12 @@ import { Delivery } from './entities.ts'
 import { type EventSources, openEventSources } from './event-sources.ts'
 import { openMetrics } from './metrics.ts'
 import { Webhooks0001 } from './migrations/0001-delivery.ts'
-import { type Outbox, openOutbox } from './outbox.ts'
+import { openQueue, type Queue } from './queue.ts'
 import { routes } from './routes.ts'
 import { config } from './settings.ts'
 
 interface Deps extends Kernel<typeof config> {
-  readonly outbox: Outbox
+  readonly queue: Queue
   readonly eventSources: EventSources
   readonly dispatcher: Dispatcher
   readonly admin: Admin
@@ -34,7 +34,7 @@ export default definePlugin<Deps>({
   codes: [webhookNotFound, webhookNotDelivered, deadLetterNotFound],
   store: { entities: [Delivery], migrations: [{ name: '0001-delivery', class: Webhooks0001 }] },
   services: {
-    outbox: asFunction(openOutbox).singleton(),
+    queue: asFunction(openQueue).singleton(),
     eventSources: asFunction(openEventSources).singleton(),
     dispatcher: asFunction(openDispatcher).singleton(),
     admin: asFunction(openAdmin).singleton()

@@ -20,11 +20,11 @@ export const DeadRow = Type.Object({
   delivery_id: Type.String(),
   endpoint: Type.String(),
   event: Type.String(),
-  body: Type.String({ description: 'The JSON that was sent.' }),
+  body: Type.String({ description: 'The JSON of the delivery.' }),
   attempts: Type.Integer(),
   error: Nullable(Type.String()),
   created_at: Time('Time of the event.'),
-  dead_at: Time('Time of the last attempt.')
+  dead_at: Time('Time when the event became a dead letter.')
 })
 export type DeadRow = Static<typeof DeadRow>
 

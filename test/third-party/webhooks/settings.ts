@@ -1,4 +1,4 @@
-// The section [plugins.webhooks] of the configuration.
+// The section of the plugin in the configuration: [plugins."./webhooks"].
 import { type Static, Type } from 'sluice/plugin'
 
 export const EventName = Type.Union([

@@ -16,7 +16,7 @@ double cpu_of(int pid);
 double memory_of(int pid);
 double descriptors_of(int pid);
 
-/** A histogram of microseconds in steps of 3 %, up to 10 s. */
+/** A histogram of microseconds in steps of 3 %. */
 class LatencyHistogram {
  public:
   void add(double us);

@@ -13,6 +13,6 @@ int stopped(const Options& options);
 int udp(const Options& options);
 int udp_exchange(const Options& options);
 
-/** Exchanges messages on `options.conc` connections for `options.secs`, on kept connections or a new one each. */
 enum class ConnectionUse { reused, per_exchange };
+/** Exchanges messages on `options.conc` connections for `options.secs`. */
 Result exchanges(const Options& options, ConnectionUse use);

@@ -30,4 +30,4 @@ void unblock(int fd);
 void block(int fd, double timeout_secs);
 /** `port`: a fixed port of 127.0.0.2, so that a later run uses the same flow; 0: any port of 127.0.0.1. */
 int connected_udp(const sockaddr_in& to, int port);
-int bind_local(int type, int port); // on 127.0.0.1, with large buffers
+int bind_local(int type, int port); // on 127.0.0.1; TCP: listens, UDP: with a large buffer

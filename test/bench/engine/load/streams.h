@@ -21,7 +21,7 @@ class BulkStreams {
   Poll poll_;
 };
 
-/** Runs `options.beside` bulk streams in a child process until it is destroyed. */
+/** Runs `options.beside` bulk streams in a child process until this object is destroyed. */
 class BackgroundStreams {
  public:
   explicit BackgroundStreams(const Options& options);

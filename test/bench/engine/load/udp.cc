@@ -147,7 +147,7 @@ namespace {
 class UdpExchanger {
  public:
   explicit UdpExchanger(const Options& options) : size_(static_cast<size_t>(options.size)) {
-    if (size_ < 1 + sizeof(uint64_t) || size_ > chunk) die("a datagram with a number has at least 9 bytes");
+    if (size_ < 1 + sizeof(uint64_t) || size_ > chunk) die("a datagram with a number has 9 bytes to 256 KiB");
     for (int i = 0; i < options.flows; i++) {
       const int fd = connected_udp(options.to, first_port + i);
       unblock(fd);

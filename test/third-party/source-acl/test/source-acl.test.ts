@@ -17,7 +17,7 @@ t.test('the plugin passes sluice plugin check', async t => {
   t.same((await conform(folder)).problems, [])
 })
 
-t.test('a prefix is normalised, and any other text is null', async t => {
+t.test('a prefix is normalized; other text, zones and mapped IPv4 addresses are null', async t => {
   t.equal(parsePrefix(' 192.0.2.7/32'), '192.0.2.7')
   t.equal(parsePrefix('192.0.2.0/24'), '192.0.2.0/24')
   t.equal(parsePrefix('2001:DB8:0::/32'), '2001:db8::/32')

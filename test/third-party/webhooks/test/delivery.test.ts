@@ -5,7 +5,7 @@ import { plugin, plugins, putEvent, sectionOf, type WebhooksFixture, webhooksFix
 import { openReceiver } from './receiver.ts'
 
 const { Delivery } = await import('../entities.ts') // after the fixture made sluice/plugin available
-const { maxAttempts, maxDead, maxWaiting, retryAfterMs } = await import('../outbox.ts')
+const { maxAttempts, maxDead, maxWaiting, retryAfterMs } = await import('../queue.ts')
 
 const second = 1_000
 

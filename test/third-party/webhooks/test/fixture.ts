@@ -70,14 +70,14 @@ export async function webhooksFixture(
   }
 }
 
-/** Puts an event into the outbox, as a slot function does. */
+/** Puts an event into the queue, as a slot function does. */
 export function putEvent({ server }: Pick<TestServer, 'server'>, rule = 'rule-1'): Promise<void> {
-  const { store, outbox } = server.depsOf('webhooks') as unknown as OutboxServices // the plugin's own container
+  const { store, queue } = server.depsOf('webhooks') as unknown as QueueServices // the plugin's own container
   const data = { rule_id: rule }
-  return store.change(em => outbox.put({ name: 'rule.failed', at: 0, data }, em))
+  return store.change(em => queue.put({ name: 'rule.failed', at: 0, data }, em))
 }
 
-interface OutboxServices {
+interface QueueServices {
   readonly store: { change(work: (em: unknown) => Promise<void>): Promise<void> }
-  readonly outbox: { put(event: object, em: unknown): Promise<void> }
+  readonly queue: { put(event: object, em: unknown): Promise<void> }
 }

@@ -23,7 +23,7 @@ export const toJson = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? rawJson(String(part)) : part))
 const { rawJSON: rawJson } = JSON as typeof JSON & { rawJSON(text: string): unknown } // not in the types yet
 
-export const envelope = ({ errorCode: { code }, message, details }: Fault): string =>
+export const errorJson = ({ errorCode: { code }, message, details }: Fault): string =>
   toJson({ error: { code, message, ...(details && { details }) } })
 
 export function sendFault(reply: FastifyReply, fault: Fault): FastifyReply {
@@ -32,7 +32,7 @@ export function sendFault(reply: FastifyReply, fault: Fault): FastifyReply {
   if (Array.isArray(details?.['allow'])) reply.header('allow', details['allow'].join(', '))
   if (typeof details?.['retry_after_secs'] === 'number')
     reply.header('retry-after', Math.ceil(details['retry_after_secs']))
-  return reply.code(errorCode.http).type(jsonType).send(envelope(fault))
+  return reply.code(errorCode.http).type(jsonType).send(errorJson(fault))
 }
 
 const faults: Readonly<Record<string, readonly [ErrorCode, string]>> = {
@@ -57,14 +57,14 @@ export function faultOf(error: unknown, requestId: string): Fault {
   })
 }
 
-/** Answers bytes that are not a valid request directly on the socket, and closes it. */
+/** Answers a malformed or late request directly on the socket, and closes the socket. */
 export function refuseMalformed({ code = '' }: Error & { readonly code?: string }, socket: Duplex): void {
   if (!socket.writable || !(code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT')) {
     socket.destroy()
     return
   }
   const [row, message] = faults[code] ?? [invalidSchema, 'this is not HTTP/1.1']
-  const body = envelope(new Fault(row, message))
+  const body = errorJson(new Fault(row, message))
   const head = [
     `HTTP/1.1 ${row.http} ${STATUS_CODES[row.http]}`,
     `content-type: ${jsonType}`,

@@ -19,10 +19,10 @@ export interface Event {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-export type Outbox = ReturnType<typeof openOutbox>
+export type Queue = ReturnType<typeof openQueue>
 type Services = Pick<Kernel<typeof config>, 'config' | 'store' | 'clock' | 'log'>
 
-export function openOutbox({ config: { endpoints }, store, clock, log }: Services) {
+export function openQueue({ config: { endpoints }, store, clock, log }: Services) {
   const dropped = new Map<string, number>()
 
   const wants = (name: EventName): boolean => endpoints.some(({ events }) => events.includes(name))
