@@ -1,4 +1,4 @@
-// One control stream, from connecting to its end: the states "connecting", "greeting" and "connected" of the README.
+// One control stream, from connecting to its end: the states "connecting", "handshake" and "connected" of the README.
 import type { Static } from 'typebox'
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'

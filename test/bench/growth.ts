@@ -11,6 +11,7 @@ const repeats = 2 // the first one warms up
 const line = ({ descriptors, timers, meters, residentMiB, heapMiB }: ResourceUsage): string =>
   `${descriptors} descriptors, ${timers} timers, ${meters} meters, ${residentMiB} MiB resident, ${heapMiB} MiB heap`
 
+t.setTimeout(3_600_000)
 t.test('growth', { timeout: 3_600_000 }, async t => {
   const world = await openWorld(t, process.argv[2] === 'native' ? 'native' : 'portable', config)
   console.error(`begin: ${line(await resourceUsageOf(world))}`)
