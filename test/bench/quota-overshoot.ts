@@ -1,6 +1,6 @@
 // Measures how many bytes pass above a quota at full speed: real server, real agents, live connections.
 //   node test/bench/quota-overshoot.ts [--connections 1,10,100] [--mib 200] [--patches 1000]
-//     [--ways 'native, splice;native, copying;portable'] [--kinds plain,SNI,UDP]
+//     [--modes 'native, splice;native, copying;portable'] [--kinds plain,SNI,UDP]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -18,13 +18,13 @@ const { values } = parseArgs({
     connections: { type: 'string', default: '1,10,100' },
     mib: { type: 'string', default: '200' },
     patches: { type: 'string', default: '1000' },
-    ways: { type: 'string', default: Object.keys(engineModes).join(';') },
+    modes: { type: 'string', default: Object.keys(engineModes).join(';') },
     kinds: { type: 'string', default: ruleKinds.join(',') }
   }
 })
 const counts = values.connections.split(',').map(Number)
 const size = Number(values.mib) * 1024 * 1024
-const modes = values.ways.split(';') as EngineMode[]
+const modes = values.modes.split(';') as EngineMode[]
 const kinds = values.kinds.split(',') as RuleKind[]
 const raceConnections = 4
 

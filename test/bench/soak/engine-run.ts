@@ -17,9 +17,9 @@ import { waitUntil } from './wait-until.ts'
 
 export interface EngineRun {
   readonly transfers: number
-  readonly whole: number
+  readonly whole: number // transfers whose bytes all arrived, both ends closed with FIN
   readonly changes: number
-  readonly hangUps: number
+  readonly hangUps: number // transfers that one side reset
   readonly failures: readonly string[]
 }
 
