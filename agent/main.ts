@@ -31,8 +31,8 @@ export async function enrollAgent(start: AgentStart, uri: string, signal: AbortS
 }
 
 /**
- * Runs the agent until it is stopped. Without a bundle it enrolls first, with `uri`. Throws Fault, also
- * when the server has revoked the agent, and then at every later start.
+ * Runs the agent until it is stopped. Without a bundle it enrolls first, with `uri`. Throws Fault, also when
+ * the server has revoked the agent, and then at every later start.
  */
 export async function startAgent(
   start: AgentStart,

@@ -2,8 +2,8 @@ import { type Handler, Refused } from '../../kernel/wire/message.ts'
 import type { AgentApplyResult, AgentCall, AgentObjectKind } from '../plugin.ts'
 
 /**
- * Returns the handlers of a kind's pushes and removals. A push is decoded once; its bytes are saved as they came, unless the kind
- * derives what is saved.
+ * Returns the handlers of a kind's pushes and removals. A push is decoded once; its bytes are saved as they came, unless
+ * the kind derives what is saved.
  */
 export function objectHandlers(objectKind: AgentObjectKind): Handler<AgentCall>[] {
   const { kind, push, remove, saved } = objectKind

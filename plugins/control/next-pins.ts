@@ -22,13 +22,9 @@ export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>) {
     if (next === '' && !mayBeStale) return
     announce(peer).catch(error => {
       if (!peer.ended.aborted)
-        log.warn(
-          'certificate.next_not_told',
-          `the agent is told the next certificate when it reconnects: ${String(error)}`,
-          {
-            client_id: peer.clientId
-          }
-        )
+        log.warn('certificate.next_not_told', `the agent is told when it reconnects: ${String(error)}`, {
+          client_id: peer.clientId
+        })
     })
   }
 

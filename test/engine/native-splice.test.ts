@@ -18,10 +18,17 @@ import { nativeUnderTest } from './native-under-test.ts'
 
 const native = nativeUnderTest()
 if (!native.ok) t.plan(0, native.reason)
-else run(native.openEngine)
+else {
+  const open = openWith(native.openEngine)
+  testSplicing(open)
+  testLimits(open)
+}
 
-function run(openEngine: (options: EngineOptions) => Engine): void {
-  async function open(t: Test, options: Partial<EngineOptions>, serve = echo) {
+type Open = ReturnType<typeof openWith>
+
+/** Returns the function that opens an engine with a metered rule. */
+function openWith(openEngine: (options: EngineOptions) => Engine) {
+  return async (t: Test, options: Partial<EngineOptions>, serve = echo) => {
     const fixture = engineFixture(t, all => openEngine({ ...all, ...options }))
     fixture.engine.setMeter(1, unlimited)
     const rule = await ruleTo([await openTarget(t, serve)], { meters: [1] })
@@ -29,13 +36,16 @@ function run(openEngine: (options: EngineOptions) => Engine): void {
     const selected = () => fixture.events.filter(({ kind }) => kind === 'splice-selected').length
     return { ...fixture, rule, selected }
   }
-  async function transfer(t: Test, port: number, size: number): Promise<void> {
-    const bytes = randomBytes(size)
-    const caller = await openCaller(t, port)
-    caller.end(bytes)
-    t.equal(sha256(await collect(caller)), sha256(bytes))
-  }
+}
 
+async function transfer(t: Test, port: number, size: number): Promise<void> {
+  const bytes = randomBytes(size)
+  const caller = await openCaller(t, port)
+  caller.end(bytes)
+  t.equal(sha256(await collect(caller)), sha256(bytes))
+}
+
+function testSplicing(open: Open): void {
   t.test('a rule takes the zero-copy path with its first large transfer, and reports it once', async t => {
     const { engine, rule, events, selected } = await open(t, {})
 
@@ -57,7 +67,9 @@ function run(openEngine: (options: EngineOptions) => Engine): void {
 
     await until(() => selected() === 1)
   })
+}
 
+function testLimits(open: Open): void {
   t.test('with splice off or a byte rate set, every byte is copied', async t => {
     const off = await open(t, { splice: 'off' })
     const slow = await open(t, {})

@@ -1,11 +1,13 @@
 // A server with a ledger, and agents that send the reports of a test.
 import type { Test } from 'tap'
+import { definePlugin } from '../../../kernel/plugin.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { type FakeClock, fakeClock } from '../../../kit/fake-clock.ts'
 import type { Script, ScriptedAgent } from '../../../kit/scripted-agent.ts'
 import type { TestServerOptions } from '../../../kit/test-server.ts'
 import { type RulesFixture, rulesFixture, until } from '../../rules/test/fixture.ts'
 import { messages as rulesMessages } from '../../rules/wire.ts'
+import { committedSlot } from '../exports.ts'
 import type { RuleStats } from '../schema.ts'
 import {
   CommittedEpochs,
@@ -97,3 +99,18 @@ const codec = openCodec(messages)
 /** The committed seqs that the agent received in Welcome. */
 export const committedIn = ({ welcome }: ScriptedAgent): Readonly<Record<string, number>> =>
   codec.decode(CommittedEpochs, welcome.parts[welcomePart] ?? new Uint8Array()).booked
+
+/** Returns the plugins of a server that passes committed bytes to these functions. */
+export const withCommitted = (...listeners: readonly Parameters<typeof committedSlot.fill>[0][]) => [
+  'users',
+  'clients',
+  'rules',
+  'stats',
+  definePlugin({
+    name: 'listener',
+    version: '1.0.0',
+    kernel: '^1.0.0',
+    needs: { stats: '^1.0.0' },
+    fills: listeners.map(listener => committedSlot.fill(listener))
+  })
+]

@@ -1,14 +1,14 @@
 import t from 'tap'
 import { User } from '../../../kernel/identity/entities.ts'
-import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
 import { scriptedResponse } from '../../../kit/scripted-agent.ts'
 import { until } from '../../rules/test/fixture.ts'
 import { messages as rulesMessages } from '../../rules/wire.ts'
 import { StatsEpoch, StatsRemovedRule, StatsRow, StatsTotal } from '../entities.ts'
-import { type CommittedBytes, committedSlot } from '../exports.ts'
+import type { CommittedBytes } from '../exports.ts'
 import type { Stats } from '../stats.ts'
 import { LastReport, messages } from '../wire.ts'
-import { minute, noon, otherEpoch, row, statsFixture } from './fixture.ts'
+import { minute, noon, otherEpoch, row, statsFixture, withCommitted } from './fixture.ts'
 
 const hour = 3_600_000
 
@@ -144,19 +144,11 @@ t.test('a retransmission of an old epoch does not become the last committed repo
 
 t.test('traffic of a rule that existed for two seconds is committed for its owner', async t => {
   const received: CommittedBytes[] = []
-  const sink = definePlugin({
-    name: 'sink',
-    version: '1.0.0',
-    kernel: '^1.0.0',
-    needs: { stats: '^1.0.0' },
-    fills: [
-      committedSlot.fill(async bytes => {
-        received.push(...bytes)
-        return []
-      })
-    ]
+  const plugins = withCommitted(async bytes => {
+    received.push(...bytes)
+    return []
   })
-  const on = await statsFixture(t, { plugins: ['users', 'clients', 'rules', 'stats', sink] })
+  const on = await statsFixture(t, { plugins })
   const { agent, clientId } = await on.edge()
   await on.user('ada')
   const { rule_id: ruleId } = (await on.push({ listen_port: 1, owner: 'ada' })).body

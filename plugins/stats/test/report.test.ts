@@ -1,8 +1,7 @@
 import t from 'tap'
-import { definePlugin } from '../../../kernel/plugin.ts'
-import { type CommittedBytes, committedSlot } from '../exports.ts'
+import type { CommittedBytes } from '../exports.ts'
 import { StatsReport } from '../wire.ts'
-import { committedIn, epoch, minute, noon, otherEpoch, row, statsFixture } from './fixture.ts'
+import { committedIn, epoch, minute, noon, otherEpoch, row, statsFixture, withCommitted } from './fixture.ts'
 
 t.test('a new rule has stats at once', async t => {
   const { edge, stats } = await statsFixture(t)
@@ -185,25 +184,17 @@ t.test('committed bytes are passed on once, in the same transaction, and callbac
   const received: (readonly CommittedBytes[])[] = []
   let callbacks = 0
   let isBroken = true
-  const sink = definePlugin({
-    name: 'sink',
-    version: '1.0.0',
-    kernel: '^1.0.0',
-    needs: { stats: '^1.0.0' },
-    fills: [
-      committedSlot.fill(async bytes => {
-        received.push(bytes)
-        return [() => callbacks++]
-      }),
-      committedSlot.fill(async () => {
-        if (isBroken) throw new Error('no room')
-        return []
-      })
-    ]
-  })
-  const { edge, report, stats, log } = await statsFixture(t, {
-    plugins: ['users', 'clients', 'rules', 'stats', sink]
-  })
+  const plugins = withCommitted(
+    async bytes => {
+      received.push(bytes)
+      return [() => callbacks++]
+    },
+    async () => {
+      if (isBroken) throw new Error('no room')
+      return []
+    }
+  )
+  const { edge, report, stats, log } = await statsFixture(t, { plugins })
   const { agent, clientId, ruleId } = await edge()
   const rows = [
     row(ruleId, 'minute', minute, { bytes_in: 10, bytes_out: 1 }),
@@ -234,21 +225,11 @@ t.test('committed bytes are passed on once, in the same transaction, and callbac
 
 t.test('a report that cannot be committed does not affect others of the same batch', async t => {
   const refused = new Set<string>()
-  const sink = definePlugin({
-    name: 'sink',
-    version: '1.0.0',
-    kernel: '^1.0.0',
-    needs: { stats: '^1.0.0' },
-    fills: [
-      committedSlot.fill(async bytes => {
-        if (bytes.some(({ clientId }) => refused.has(clientId))) throw new Error('no room')
-        return []
-      })
-    ]
+  const plugins = withCommitted(async bytes => {
+    if (bytes.some(({ clientId }) => refused.has(clientId))) throw new Error('no room')
+    return []
   })
-  const { edge, report, stats } = await statsFixture(t, {
-    plugins: ['users', 'clients', 'rules', 'stats', sink]
-  })
+  const { edge, report, stats } = await statsFixture(t, { plugins })
   const [bad, good] = [await edge('bad'), await edge('good')]
   refused.add(bad.clientId)
   const rowsOf = ({ ruleId }: { ruleId: string }) => [row(ruleId, 'minute', minute, { bytes_in: 10 })]
