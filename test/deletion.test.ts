@@ -4,11 +4,11 @@ import { cpSync, globSync, readFileSync, rmSync, symlinkSync, writeFileSync } fr
 import { dirname, join, normalize } from 'node:path'
 import t, { type Test } from 'tap'
 import { agentPlugins } from '../config/agent-plugins.ts'
+import type { Builtin } from '../config/external/load.ts'
 import { plugins } from '../config/plugins.ts'
 import { newId } from '../kernel/base/id.ts'
 import { Client } from '../kernel/identity/entities.ts'
 import { hashOf } from '../kernel/identity/secret.ts'
-import type { Builtin } from '../kernel/loader.ts'
 import { testServer } from '../kit/test-server.ts'
 import { startTestAgent } from './agent/test-agent.ts'
 

@@ -4,7 +4,7 @@ import { registerHooks } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
-import type { ImportExternal } from '../../kernel/loader.ts'
+import type { ImportExternal } from './load.ts'
 import { findHalf, resolvePlugin } from './resolve.ts'
 import { requireTrusted } from './trust.ts'
 

@@ -11,8 +11,8 @@ import {
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { importExternal } from '../../../config/external/import.ts'
+import { loadPlugins } from '../../../config/external/load.ts'
 import { lockFileIn, trust } from '../../../config/external/trust.ts'
-import { loadPlugins } from '../../../kernel/loader.ts'
 import { conform } from '../../../kit/conformance.ts'
 
 const pluginSource = (variant: string) =>

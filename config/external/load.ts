@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { throwProblems, validateConfig } from './base/config.ts'
-import { Fault, pluginFailed, reasonOf } from './base/errors.ts'
+import { throwProblems, validateConfig } from '../../kernel/base/config.ts'
+import { Fault, pluginFailed, reasonOf } from '../../kernel/base/errors.ts'
 
 export type Half = 'plugin' | 'agent'
 export type Builtin<P> = Readonly<Record<string, () => Promise<{ readonly default: P }>>>
