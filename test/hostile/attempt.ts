@@ -1,0 +1,162 @@
+// One attack against a server of its own, and what must hold during and after it.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { TestFolder } from '../support/test-cluster.ts'
+import { token } from '../support/test-cluster.ts'
+import { type Measured, probe, watchMemory } from './probe.ts'
+import type { AttackName, Target } from './target.ts'
+import { eventsNamed, openWorld, type World } from './world.ts'
+
+export interface Outcome {
+  readonly did: Readonly<Record<string, number>>
+  readonly quiet: Measured // API without an attack
+  readonly attacked: Measured | null
+  readonly exchanges: number // of the honest user during the attack
+  readonly memoryMib: {
+    readonly before: number
+    readonly half: number
+    readonly max: number
+    readonly end: number
+  }
+  readonly stopMs: number
+  readonly failures: readonly string[]
+}
+
+interface Options {
+  readonly name: AttackName
+  readonly seed: number
+  readonly secs: number
+}
+
+const quietSecs = 5
+const p99LimitMs = 100
+const stopLimitMs = 10_000
+/** Events of the server that no peer may cause. */
+const faults = [
+  'request.failed',
+  'control.handler_failed',
+  'control.session_failed',
+  'accounting.not_booked',
+  'server.crashed',
+  'store.broken',
+  'plugin.failed'
+]
+
+export async function attempt(t: TestFolder, { name, seed, secs }: Options): Promise<Outcome> {
+  const world = await openWorld(t, { seed, secs })
+  const { cluster } = world
+  const [quiet] = await during(quietSecs * 1000, stop => [probe(cluster, stop), world.traffic(stop)])
+  const attack = new AbortController()
+  const { signal } = attack
+  const measures = Promise.allSettled([
+    probe(cluster, signal),
+    world.traffic(signal),
+    watchMemory(cluster.server.pid, signal)
+  ])
+  const [run] = await Promise.allSettled([runAttack(name, world.target)])
+  attack.abort()
+  const [attacked, exchanges, memory] = await measures
+  const failures = [run, attacked, exchanges, memory].flatMap(({ status, ...rest }) =>
+    status === 'rejected' && 'reason' in rest ? [String(rest.reason)] : []
+  )
+  failures.push(...(await wrongAfter(world)))
+  const mib = resultOf(memory, [])
+  const measured = resultOf(attacked, null)
+  if (measured) failures.push(...slowness(quiet, measured))
+  failures.push(...growth(mib))
+  const stopMs = await stop(world, failures)
+  const [before = 0, half = 0] = [mib[0], mib[Math.floor(mib.length / 2)]]
+  return {
+    did: resultOf(run, {}),
+    quiet,
+    attacked: measured,
+    exchanges: resultOf(exchanges, 0),
+    memoryMib: { before, half, max: Math.max(...mib), end: mib.at(-1) ?? 0 },
+    stopMs,
+    failures
+  }
+}
+
+const resultOf = <T>(settled: PromiseSettledResult<T>, otherwise: T): T =>
+  settled.status === 'fulfilled' ? settled.value : otherwise
+
+async function during<T extends readonly unknown[]>(
+  ms: number,
+  start: (stop: AbortSignal) => { readonly [K in keyof T]: Promise<T[K]> }
+): Promise<T> {
+  return (await Promise.all(start(AbortSignal.timeout(ms)))) as unknown as T
+}
+
+async function runAttack(name: AttackName, target: Target): Promise<Record<string, number>> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'attacker.ts'), name], { stdio: 'pipe' })
+  child.stdin.end(JSON.stringify(target))
+  const [output, errors, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close')
+  ])
+  if (code !== 0) throw new Error(`the attack ended with ${code}: ${errors.slice(-4000)}`)
+  return JSON.parse(output.trim().split('\n').at(-1) ?? '{}') as Record<string, number>
+}
+
+async function wrongAfter(world: World): Promise<string[]> {
+  const { cluster, edges } = world
+  return [
+    ...(await world.wrongBooks()),
+    ...(await brokenRoutes(world)),
+    ...eventsNamed(cluster.server, faults),
+    ...edges.flatMap(({ agent }) => eventsNamed(agent, ['control.disconnected', ...faults]))
+  ]
+}
+
+/** Calls every GET route as a superadmin. Returns those that fail. */
+async function brokenRoutes({ cluster, target }: World): Promise<string[]> {
+  const { paths } = await cluster.call<{ paths: Record<string, object> }>('GET', '/v1/openapi.json')
+  const now = Math.floor(Date.now() / 1000)
+  const { victim } = target
+  const broken: string[] = []
+  for (const path of Object.keys(paths).filter(
+    path => 'get' in (paths[path] ?? {}) && !path.endsWith('/stream')
+  ))
+    for (const [i, clientId] of victim.clientIds.entries()) {
+      const filled = path
+        .replace('{client_id}', clientId)
+        .replace('{rule_id}', victim.ruleIds[i] ?? '')
+        .replace(/\{(id|user_id|owner_id)\}/, victim.userId)
+      const url = `${cluster.origin}${filled}${/traffic/.test(path) ? `?from=${now - 3600}&to=${now}` : ''}`
+      const { status } = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
+      if (status >= 500) broken.push(`GET ${filled} answers ${status}`)
+    }
+  return broken
+}
+
+/** The limit, unless this machine does not reach it without an attack. */
+function slowness(quiet: Measured, attacked: Measured): string[] {
+  const limitMs = Math.max(p99LimitMs, 3 * quiet.p99Ms)
+  return attacked.p99Ms <= limitMs ? [] : [`API p99 ${attacked.p99Ms} ms, quiet ${quiet.p99Ms} ms`]
+}
+
+/** Memory may grow while caches fill; in the second half of the attack it must not. */
+function growth(mib: readonly number[]): string[] {
+  const half = Math.floor(mib.length / 2)
+  const [first, second] = [Math.max(...mib.slice(0, half)), Math.max(...mib.slice(half))]
+  return second <= first * 1.2 + 32 ? [] : [`memory grows: ${first} MiB at half time, ${second} MiB later`]
+}
+
+/** Stops server and agents by SIGTERM. Returns how long the server took. */
+async function stop({ cluster, edges }: World, failures: string[]): Promise<number> {
+  const start = performance.now()
+  cluster.server.signal('SIGTERM')
+  const code = await cluster.server.exit
+  const tookMs = Math.round(performance.now() - start)
+  if (code !== 0) failures.push(`the server ended with ${code}`)
+  if (tookMs > stopLimitMs) failures.push(`the server stopped after ${tookMs} ms`)
+  for (const { agent } of edges) {
+    agent.signal('SIGTERM')
+    const agentCode = await agent.exit
+    if (agentCode !== 0) failures.push(`an agent ended with ${agentCode}`)
+  }
+  return tookMs
+}
