@@ -4,9 +4,9 @@ import { Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
 import type { Decision, DecisionSink } from '../../kernel/http/principal.ts'
 import type { Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { openDenials } from './denials.ts'
 import { Entry } from './entities.ts'
 import { formatCursor, parseCursor, parseTime } from './parsing.ts'
+import { openRefusals } from './refusals.ts'
 import { type keys, openRetention } from './retention.ts'
 import type { EntryRow, Page, Query } from './schema.ts'
 
@@ -16,20 +16,20 @@ export type AuditLog = ReturnType<typeof openAuditLog>
 
 export function openAuditLog(kernel: Kernel<typeof keys>) {
   const { store } = kernel
-  const denials = openDenials(kernel)
+  const refusals = openRefusals(kernel)
   const retention = openRetention(kernel)
   const entriesWritten = { allow: 0, deny: 0 }
 
   const sink: DecisionSink = {
     async write(decision, em) {
       const entry = entryOf(decision)
-      // Denials, and every refusal of an unauthenticated caller: a flood of them must not fill the disk.
-      const isAggregated = entry.outcome === 'deny' || (entry.actor == null && entry.reason != null)
-      const added = isAggregated ? denials.add(entry) : entry
+      // A flood of denied or refused requests must neither fill the disk nor push out the entries of others.
+      const isRefusal = entry.outcome === 'deny' || entry.reason != null
+      const added = isRefusal ? refusals.add(entry) : entry
       if (!added) return
       await em.insert(Entry, added)
       entriesWritten[added.outcome]++
-      retention.countEntry()
+      retention.countEntry(added)
     },
     async complete(id, status, reason, em) {
       await em.nativeUpdate(Entry, { id }, { status, reason })
@@ -38,7 +38,7 @@ export function openAuditLog(kernel: Kernel<typeof keys>) {
 
   /** Returns one page, the newest entries first. */
   async function page(query: Query): Promise<Page> {
-    await denials.flush()
+    await refusals.flush()
     const { limit = defaultLimit } = query
     const found = await store.read(em => rows(conditionsOf(query), limit + 1, em))
     const entries = found.slice(0, limit)
@@ -54,7 +54,7 @@ export function openAuditLog(kernel: Kernel<typeof keys>) {
     {
       name: 'svc_audit_entries_total',
       type: 'counter',
-      help: 'Entries written to the audit log; aggregated denials count as one.',
+      help: 'Entries written to the audit log; aggregated refusals count as one.',
       labels: ['outcome'],
       samples: Object.entries(entriesWritten).map(([outcome, value]) => ({ labelValues: [outcome], value }))
     }
@@ -64,12 +64,12 @@ export function openAuditLog(kernel: Kernel<typeof keys>) {
     sink,
     page,
     metrics,
-    load: denials.load,
-    flush: denials.flush,
+    load: refusals.load,
+    flush: refusals.flush,
     tidy: retention.tidy,
     async release(): Promise<void> {
       await retention.stop()
-      await denials.flush()
+      await refusals.flush()
     }
   }
 }

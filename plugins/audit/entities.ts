@@ -1,13 +1,17 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 import type { Decision } from '../../kernel/http/principal.ts'
 
-/** A recorded decision. Aggregated denials are one entry, with the data of the first. */
+/** A recorded decision. Aggregated refusals are one entry, with the data of the first. */
 export const Entry = defineEntity({
   name: 'AuditEntry',
   tableName: 'audit_entry',
   indexes: [
     { name: 'audit_entry_timestamp_id_index', properties: ['timestamp', 'id'] },
-    { name: 'audit_entry_outcome_timestamp_id_index', properties: ['outcome', 'timestamp', 'id'] }
+    { name: 'audit_entry_outcome_timestamp_id_index', properties: ['outcome', 'timestamp', 'id'] },
+    {
+      name: 'audit_entry_actor_outcome_timestamp_id_index',
+      properties: ['actor', 'outcome', 'timestamp', 'id']
+    }
   ],
   properties: {
     id: p.string().length(26).primary(),

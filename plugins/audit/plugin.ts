@@ -6,6 +6,7 @@ import { openAuditLog } from './audit-log.ts'
 import { commands } from './commands.ts'
 import { Entry } from './entities.ts'
 import { Audit0001 } from './migrations/0001-entry.ts'
+import { Audit0002 } from './migrations/0002-actor-index.ts'
 import { keys } from './retention.ts'
 import { type RouteDeps, routes } from './routes.ts'
 import { invalidOutcome, invalidTimestamp } from './schema.ts'
@@ -19,7 +20,13 @@ export default definePlugin<RouteDeps>({
   kernel: '^1.0.0',
   keys,
   codes: [invalidTimestamp, invalidOutcome],
-  store: { entities: [Entry], migrations: [{ name: '0001-entry', class: Audit0001 }] },
+  store: {
+    entities: [Entry],
+    migrations: [
+      { name: '0001-entry', class: Audit0001 },
+      { name: '0002-actor-index', class: Audit0002 }
+    ]
+  },
   services: { auditLog: asFunction(openAuditLog).singleton() },
   fills: [
     decisionSlot.fillWith(({ auditLog }: RouteDeps) => auditLog.sink),
@@ -31,7 +38,7 @@ export default definePlugin<RouteDeps>({
     await auditLog.load()
     defer(auditLog.release)
     const report = (error: unknown) =>
-      log.error('audit.not_counted', `counts of denials were not written, retrying: ${String(error)}`)
+      log.error('audit.not_counted', `counts of refusals were not written, retrying: ${String(error)}`)
     defer(clock.every(secondMs, () => void auditLog.flush().catch(report)))
     defer(clock.every(minuteMs, () => void auditLog.tidy()))
   }

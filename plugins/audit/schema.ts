@@ -26,7 +26,7 @@ export const EntryRow = closed({
   status: orNull(Type.Integer({ description: 'null: changed, and the response is pending or was lost.' })),
   reason: orNull(Type.String({ description: 'Error code of the refusal.' })),
   request_id: Type.String(),
-  count: Type.Integer({ description: 'How many denials this entry counts.' })
+  count: Type.Integer({ description: 'How many requests this entry counts: denied, or refused mutations.' })
 })
 export type EntryRow = Static<typeof EntryRow>
 

@@ -112,3 +112,21 @@ t.test('counts are written at a stop, and a restart within the minute continues 
 
   matchAll(t, await second.entries(), [{ count: 4 }])
 })
+
+t.test(
+  '1,100 refused requests of one user with audit_max_rows 1,000 leave the entries of the others',
+  async t => {
+    const { entries, call, as, clock } = await auditFixture(t, { keys: { audit_max_rows: 1000 } })
+    await call('POST', '/v1/things/t1', {}, as('root'))
+
+    for (let i = 0; i < 1100; i++) await call('POST', '/v1/refused', {}, as('ann'))
+    await call('POST', '/v1/refused', { no: 1 }, as('root'))
+    await clock.advance(60_000)
+
+    matchAll(t, await entries(), [
+      { actor: 'root', status: 400, count: 1 },
+      { actor: 'ann', outcome: 'allow', status: 409, reason: 'thing_refused', count: 1100 },
+      { actor: 'root', action: 'thing.make', reason: null, count: 1 }
+    ])
+  }
+)

@@ -65,6 +65,42 @@ t.test('beyond audit_max_rows denials are deleted first, then the oldest entries
   t.match(await left(), { rows: 1000, denials: 0, oldest: '500'.padStart(26, '0') })
 })
 
+t.test(
+  'the entries of the users that have most are deleted first: nobody pushes out those of others',
+  async t => {
+    const { server, clock } = await auditFixture(t, { keys: { audit_max_rows: 1000 } })
+    const { store, auditLog } = server.depsOf('audit') as Deps
+    let rows = 0
+    const add = (count: number, of: Pick<Entry, 'actor' | 'outcome'>) =>
+      store.change(async em => {
+        const added = Array.from({ length: count }, () => {
+          const id = String(rows++).padStart(26, '0')
+          return { ...blank, ...of, id, timestamp: clock.now() - 1_000_000 + rows }
+        })
+        await em.insertMany(Entry, added)
+      })
+    const left = () =>
+      store.read(em =>
+        em.execute('select actor, outcome, count(*) as rows from audit_entry group by actor, outcome')
+      )
+    await add(50, { actor: 'root', outcome: 'allow' })
+    await add(20, { actor: 'root', outcome: 'deny' })
+    await add(80, { actor: null, outcome: 'deny' })
+    await add(500, { actor: 'bob', outcome: 'allow' })
+    await add(30, { actor: 'ann', outcome: 'deny' })
+    await add(2000, { actor: 'ann', outcome: 'allow' })
+
+    await auditLog.tidy()
+
+    t.same(await left(), [
+      { actor: 'ann', outcome: 'allow', rows: 465 },
+      { actor: 'bob', outcome: 'allow', rows: 465 },
+      { actor: 'root', outcome: 'allow', rows: 50 },
+      { actor: 'root', outcome: 'deny', rows: 20 }
+    ])
+  }
+)
+
 t.test('retention runs each minute', async t => {
   const { server, clock } = await auditFixture(t)
   const { store } = server.depsOf('audit')

@@ -1,5 +1,5 @@
-// Aggregates denials: those of one kind within a minute are one entry. The first is written at once, the others are
-// counted in memory and written each second, so that a flood of denials costs neither rows nor a write each.
+// Aggregates denials and refused mutations: those of one kind within a minute are one entry. The first is written at
+// once, the others are counted in memory and written each second, so that a flood costs neither rows nor a write each.
 import type { EntityManager } from '@mikro-orm/sql'
 import ipaddr from 'ipaddr.js'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -15,27 +15,27 @@ interface Aggregate {
   pending: number // counted, not yet written
 }
 
-export type Denials = ReturnType<typeof openDenials>
+export type Refusals = ReturnType<typeof openRefusals>
 
-export function openDenials({ store, clock }: Pick<Kernel, 'store' | 'clock'>) {
+export function openRefusals({ store, clock }: Pick<Kernel, 'store' | 'clock'>) {
   const aggregates = new Map<string, Aggregate>()
   let anonymous = { minute: 0, count: 0 }
   let lastWrite: Promise<void> = Promise.resolve()
 
-  /** Returns the entry to write, or null if the denial was counted in an earlier one. */
-  function add(denial: Entry): Entry | null {
-    const minute = minuteOf(denial)
-    const found = aggregates.get(keyOf(denial))
+  /** Returns the entry to write, or null if the refusal was counted in an earlier one. */
+  function add(refusal: Entry): Entry | null {
+    const minute = minuteOf(refusal)
+    const found = aggregates.get(keyOf(refusal))
     if (found) {
       found.pending++
       return null
     }
-    if (denial.actor != null) return start(denial, minute)
+    if (refusal.actor != null) return start(refusal, minute)
     if (anonymous.minute !== minute) anonymous = { minute, count: 0 }
-    if (denial.remoteAddr != null && anonymous.count >= maxAnonymous - reservedForOthers)
-      return add({ ...denial, remoteAddr: null })
+    if (refusal.remoteAddr != null && anonymous.count >= maxAnonymous - reservedForOthers)
+      return add({ ...refusal, remoteAddr: null })
     anonymous.count++
-    return start(denial, minute)
+    return start(refusal, minute)
   }
 
   function start(entry: Entry, minute: number): Entry {
@@ -64,7 +64,10 @@ export function openDenials({ store, clock }: Pick<Kernel, 'store' | 'clock'>) {
       lastWrite = lastWrite.then(write, write)
       return lastWrite
     },
-    /** Continues the aggregates of the present minute after a restart. */
+    /**
+     * Continues the aggregates of the present minute after a restart, but not those of refused mutations of a known
+     * principal: a change whose client refused it looks the same.
+     */
     async load(): Promise<void> {
       const since = Math.floor(clock.now() / minuteMs) * minuteMs
       const aggregated = [{ outcome: 'deny' as const }, { actor: null, reason: { $ne: null } }]
@@ -86,10 +89,10 @@ async function addToCount(entry: Entry, by: number, em: EntityManager): Promise<
   if (affectedRows === 0) await em.insert(Entry, { ...entry, count: by })
 }
 
-function keyOf(denial: Entry): string {
-  const { actor, action, reason, remoteAddr } = denial
+function keyOf(refusal: Entry): string {
+  const { actor, action, reason, remoteAddr } = refusal
   const caller = actor == null ? `address ${networkOf(remoteAddr ?? 'others')}` : `user ${actor} ${action}`
-  return `${minuteOf(denial)} ${caller} ${reason}`
+  return `${minuteOf(refusal)} ${caller} ${reason}`
 }
 
 /** Returns the /64 of an IPv6 address, because one host may have all its addresses. */
