@@ -59,15 +59,12 @@ export function openRefusals({ store, clock }: Pick<Kernel, 'store' | 'clock'>) 
 
   return {
     add,
-    /** Writes the pending counts. One write at a time, so that none is counted twice. */
+    /** Writes the pending counts, one write at a time: none is counted twice. */
     flush(): Promise<void> {
       lastWrite = lastWrite.then(write, write)
       return lastWrite
     },
-    /**
-     * Continues the aggregates of the present minute after a restart, but not those of refused mutations of a known
-     * principal: a change whose client refused it looks the same.
-     */
+    /** Continues aggregates of this minute after a restart; a user's refused mutation looks like a refused change. */
     async load(): Promise<void> {
       const since = Math.floor(clock.now() / minuteMs) * minuteMs
       const aggregated = [{ outcome: 'deny' as const }, { actor: null, reason: { $ne: null } }]

@@ -4,7 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import { Type } from 'typebox'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { Entry } from './entities.ts'
+import type { Entry } from './entities.ts'
+import { type Actor, openEntryCounts } from './entry-counts.ts'
 
 export const keys = Type.Object({
   audit_retention_days: Type.Integer({
@@ -24,27 +25,13 @@ export const keys = Type.Object({
 
 const dayMs = 24 * 3_600_000
 const rowsPerChange = 1000 // short transactions, so that other writes and requests run in between
-const runsPerCount = 60 // counting a million rows of one actor takes about 30 ms
-
-type Actor = string | null
+const runsPerCount = 60
 
 export function openRetention({ store, clock, log, config }: Kernel<typeof keys>) {
-  const counts = new Map<Actor, number>() // entries by actor; counted anew each `runsPerCount`
+  const counts = openEntryCounts({ store })
   let runs = 0
   let running: Promise<void> | null = null
   let isStopped = false
-
-  const total = (): number => counts.values().reduce((sum, count) => sum + count, 0)
-  const countEntry = (actor: Actor, by: number): void => void counts.set(actor, (counts.get(actor) ?? 0) + by)
-
-  async function countAll(): Promise<void> {
-    const known = await store.read(em => em.execute<{ actor: string }[]>(knownActors))
-    counts.clear()
-    for (const actor of [null, ...known.map(({ actor }) => actor)]) {
-      countEntry(actor, await store.read(em => em.count(Entry, { actor })))
-      await setImmediate()
-    }
-  }
 
   /** Deletes the oldest matching entries, at most `max`; returns how many. */
   async function deleteOldest({ sql, values }: Condition, max: number): Promise<number> {
@@ -52,7 +39,7 @@ export function openRetention({ store, clock, log, config }: Kernel<typeof keys>
     for (let hasMore = true; hasMore && deleted < max && !isStopped; ) {
       const limit = Math.min(rowsPerChange, max - deleted)
       const actors = await store.change(em => deleteBatch(sql, [...values, limit], em))
-      for (const actor of actors) countEntry(actor, -1)
+      for (const actor of actors) counts.add(actor, -1)
       deleted += actors.length
       hasMore = actors.length === limit
       await setImmediate() // transactions of the embedded store do not yield to the event loop
@@ -70,12 +57,11 @@ export function openRetention({ store, clock, log, config }: Kernel<typeof keys>
     try {
       const before = clock.now() - config.audit_retention_days * dayMs
       await deleteOldest({ sql: 'timestamp < ?', values: [before] }, Number.POSITIVE_INFINITY)
-      if (runs++ % runsPerCount === 0) await countAll()
-      const surplus = total() - config.audit_max_rows
+      if (runs++ % runsPerCount === 0) await counts.load()
+      const surplus = counts.total() - config.audit_max_rows
       if (surplus <= 0) return
       await deleteOldest(entriesOf(null, 'deny'), surplus)
-      const share = shareOf(counts.values(), config.audit_max_rows)
-      for (const [actor, count] of [...counts]) if (count > share) await deleteOf(actor, count - share)
+      for (const [actor, excess] of counts.excess(config.audit_max_rows)) await deleteOf(actor, excess)
     } catch (error) {
       log.warn('audit.not_tidied', `old entries were not deleted, retrying in a minute: ${String(error)}`)
     }
@@ -95,20 +81,8 @@ export function openRetention({ store, clock, log, config }: Kernel<typeof keys>
       await running
     },
     /** Counts an entry: call it for each one that is written. */
-    countEntry: ({ actor = null }: Entry): void => countEntry(actor, 1)
+    countEntry: ({ actor = null }: Entry): void => counts.add(actor, 1)
   }
-}
-
-/** Returns the most entries that each may keep, so that all together keep at most `max`. */
-function shareOf(counts: Iterable<number>, max: number): number {
-  const ascending = [...counts].sort((a, b) => a - b)
-  let left = max
-  for (const [index, count] of ascending.entries()) {
-    const share = Math.floor(left / (ascending.length - index))
-    if (count > share) return share
-    left -= count
-  }
-  return max
 }
 
 interface Condition {
@@ -120,12 +94,6 @@ const entriesOf = (actor: Actor, outcome: Entry['outcome']): Condition => ({
   sql: `actor ${actor === null ? 'is null' : '= ?'} and outcome = ?`,
   values: [...(actor === null ? [] : [actor]), outcome]
 })
-
-/** Each step looks up the next actor in the index: reading all entries would take long. */
-const knownActors = `with recursive known (actor) as (
-    select min(actor) from audit_entry union all
-    select (select min(actor) from audit_entry where actor > known.actor) from known where known.actor is not null)
-  select actor from known where actor is not null`
 
 /** Returns the actors of the deleted entries. */
 async function deleteBatch(
