@@ -31,11 +31,17 @@ export interface AuthenticatedCaller {
   readonly requires?: 'csrf'
   /** The only actions allowed; others are 403 `password_change_required`. */
   readonly allowedActions?: readonly string[]
+  /** Stores that the credential was used. Not called inside a transaction. */
+  touch?(): Promise<void>
 }
 
-/** Returns the caller, null for an unknown one; the first result counts. Not called for requests with Authorization. */
-export const authenticatorSlot =
-  defineSlot<(request: RequestInfo) => Promise<AuthenticatedCaller | null>>('kernel.authenticator')
+/**
+ * Returns the caller, null for an unknown one; the first result counts. Not called for requests with Authorization.
+ * Reads with `em` only: the caller of a change is authenticated again inside the transaction of the change.
+ */
+export type Authenticator = (request: RequestInfo, em: EntityManager) => Promise<AuthenticatedCaller | null>
+
+export const authenticatorSlot = defineSlot<Authenticator>('kernel.authenticator')
 
 /** Records who asked for which action, and its outcome. */
 export interface Decision {

@@ -11,7 +11,7 @@ export const operatorId = '_operator'
 
 export interface Identity {
   /** Takes the value of an Authorization header; throws 401 `unauthenticated` or `user_disabled`. */
-  authenticate(authorization: string): Promise<AuthenticatedCaller>
+  authenticate(authorization: string, em: EntityManager): Promise<AuthenticatedCaller>
   /** True once an enabled superadmin user exists; the operator token alone does not count. */
   isBootstrapped(): Promise<boolean>
   /** Remembers a former agent token: whoever uses it gets `token_revoked`. */
@@ -31,23 +31,22 @@ export function openIdentity({ store, clock, operatorToken }: Options): Identity
     principal: { userId: operatorId, role: 'superadmin', method: 'operator_token' }
   }
 
-  async function authenticate(authorization: string): Promise<AuthenticatedCaller> {
+  async function authenticate(authorization: string, em: EntityManager): Promise<AuthenticatedCaller> {
     const [, token = ''] = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(authorization) ?? []
     if (operatorToken !== null && token !== '' && isSame(token, operatorToken)) return operator
-    const found = await store.read(async em => {
-      const credential = await em.findOne(Credential, { tokenHash: hashOf(token) })
-      return credential && { credential, user: await em.findOne(User, { id: credential.userId }) }
-    })
+    const credential = await em.findOne(Credential, { tokenHash: hashOf(token) })
+    const user = credential && (await em.findOne(User, { id: credential.userId }))
     const now = clock.now()
-    if (!found?.user || found.credential.revokedAt !== null || (found.credential.expiresAt ?? now + 1) <= now)
+    if (!user || credential.revokedAt !== null || (credential.expiresAt ?? now + 1) <= now)
       throw new Fault(unauthenticated, 'the bearer token is not known here, has expired, or was revoked')
-    if (found.user.disabled) throw new Fault(userDisabled, `user ${found.user.id} is disabled`)
-    await touch(found.credential, now)
-    return { principal: { userId: found.user.id, role: found.user.role, method: 'api_token' } }
+    if (user.disabled) throw new Fault(userDisabled, `user ${user.id} is disabled`)
+    const principal = { userId: user.id, role: user.role, method: 'api_token' } as const
+    return { principal, touch: () => touch(credential) }
   }
 
   /** Writes at most once a minute for each credential. */
-  async function touch({ id, lastUsedAt }: Credential, now: number): Promise<void> {
+  async function touch({ id, lastUsedAt }: Credential): Promise<void> {
+    const now = clock.now()
     if (now - (lastUsedAt ?? 0) < 60_000) return
     await store.change(em => em.nativeUpdate(Credential, { id }, { lastUsedAt: now }))
   }

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, userDisabled } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
-import type { AuthenticatedCaller, RequestInfo } from '../../kernel/http/principal.ts'
+import type { Authenticator } from '../../kernel/http/principal.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -83,7 +83,7 @@ export function openSessions({ store, clock, users }: Deps) {
 }
 
 /** Returns the authenticator of session cookies. */
-export function openSessionAuthenticator({ store, clock, users }: Deps) {
+export function openSessionAuthenticator({ store, clock, users }: Deps): Authenticator {
   /** Stores the time of the last request, to the minute. */
   async function touch({ id, lastSeenAt }: Session): Promise<void> {
     const now = clock.now()
@@ -91,19 +91,16 @@ export function openSessionAuthenticator({ store, clock, users }: Deps) {
       await store.change(em => em.nativeUpdate(Session, { id }, { lastSeenAt: now }))
   }
 
-  return async function authenticate({ cookies }: RequestInfo): Promise<AuthenticatedCaller | null> {
+  return async ({ cookies }, em) => {
     const token = cookies[cookieName]
     if (token === undefined) return null
-    const found = await store.read(async em => {
-      const session = await em.findOne(Session, { tokenHash: hashOf(token), $not: expiredAt(clock.now()) })
-      const user = session && (await users.find(em, session.userId))
-      return user && { session, user, password: await em.findOne(Password, { userId: user.id }) }
-    })
-    if (!found) return null
-    const { session, user, password } = found
+    const session = await em.findOne(Session, { tokenHash: hashOf(token), $not: expiredAt(clock.now()) })
+    const user = session && (await users.find(em, session.userId))
+    if (!user) return null
     if (user.disabled) throw new Fault(userDisabled, `user ${user.id} is disabled`)
-    await touch(session)
+    const password = await em.findOne(Password, { userId: user.id })
     return {
+      touch: () => touch(session),
       principal: { userId: user.id, role: user.role, method: 'session' },
       requires: 'csrf',
       ...(password?.changeRequired && { allowedActions: temporaryActions })

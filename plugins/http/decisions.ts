@@ -3,11 +3,15 @@ import { newId } from '../../kernel/base/id.ts'
 import { type Decision, decisionSlot } from '../../kernel/http/principal.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { bootstrapRequired } from './codes.ts'
+import type { Guard } from './guard.ts'
 import type { Idempotency } from './idempotency.ts'
 import { isRead, type Outcome, type RequestContext } from './request-context.ts'
 import type { HttpOptions } from './settings.ts'
 
-type Options = Pick<HttpOptions, 'store' | 'clock' | 'filled'>
+interface Options extends Pick<HttpOptions, 'store' | 'clock' | 'filled'> {
+  readonly guard: Pick<Guard, 'confirm'>
+  readonly idempotency: Idempotency
+}
 
 export type Decisions = ReturnType<typeof openDecisions>
 
@@ -15,7 +19,7 @@ export type Decisions = ReturnType<typeof openDecisions>
  * Sends one decision about every mutation and every denial to `kernel.decision`:
  * in the transaction of the change, or before the response if nothing was changed.
  */
-export function openDecisions({ store, clock, filled }: Options, idempotency: Idempotency) {
+export function openDecisions({ store, clock, filled, guard, idempotency }: Options) {
   const sinks = () => filled(decisionSlot).map(({ value }) => value)
 
   async function write(decision: Decision, em: EntityManager): Promise<Decision> {
@@ -23,11 +27,12 @@ export function openDecisions({ store, clock, filled }: Options, idempotency: Id
     return decision
   }
 
-  /** Returns `change` of a call: work, decision and idempotency record are one transaction. */
+  /** Returns `change` of a call: caller's check, work, decision and idempotency record are one transaction. */
   const changeOf =
     (context: RequestContext): Call['change'] =>
     async (of, work) => {
       const { result, ...recorded } = await store.change(async em => {
+        await guard.confirm(context, em)
         const result = await work(em)
         if (context.isRefused) throw new Error('the change was too late: an error response was already sent')
         const { decision: earlier, claim, route } = context

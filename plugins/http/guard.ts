@@ -1,36 +1,70 @@
+import type { EntityManager } from '@mikro-orm/sql'
 import { withTimeout } from '../../kernel/base/attribution.ts'
 import { Fault, roleRequired, unauthenticated } from '../../kernel/base/errors.ts'
-import { type AuthenticatedCaller, authenticatorSlot, type RequestInfo } from '../../kernel/http/principal.ts'
+import {
+  type AuthenticatedCaller,
+  authenticatorSlot,
+  type Principal,
+  type RequestInfo
+} from '../../kernel/http/principal.ts'
 import * as codes from './codes.ts'
 import { isJson, isRead, type RequestContext } from './request-context.ts'
 import type { HttpOptions } from './settings.ts'
 
-export type Authorize = (context: RequestContext) => Promise<void>
+export type Guard = ReturnType<typeof openGuard>
 
-/** Authenticates the caller and checks its access to the route, from the headers alone. Sets `principal`. */
-export function openGuard({ identity, filled }: Pick<HttpOptions, 'identity' | 'filled'>): Authorize {
-  async function authenticate(requestInfo: RequestInfo): Promise<AuthenticatedCaller> {
-    if (requestInfo.authorization !== undefined) return identity.authenticate(requestInfo.authorization)
+/** Authenticates callers and checks their access to routes, from the headers alone. */
+export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store' | 'identity' | 'filled'>) {
+  async function authenticate(requestInfo: RequestInfo, em: EntityManager): Promise<AuthenticatedCaller> {
+    const { authorization } = requestInfo
+    if (authorization !== undefined) return identity.authenticate(authorization, em)
     for (const { value: authenticator } of filled(authenticatorSlot)) {
-      const caller = await withTimeout(10, 'authentication', () => authenticator(requestInfo))
+      const caller = await withTimeout(10, 'authentication', () => authenticator(requestInfo, em))
       if (caller) return caller
     }
     throw new Fault(unauthenticated, 'no credential; send Authorization: Bearer TOKEN, or log in')
   }
 
-  return async function authorize(context) {
+  /** Sets `principal`. */
+  async function authorize(context: RequestContext): Promise<void> {
     if (context.route.access === 'public') return
     const isBootstrapped = await identity.isBootstrapped()
-    const caller = await authenticate(context.requestInfo).catch((error: unknown) => {
-      if (isBootstrapped || !(error instanceof Fault)) throw error
-      return null
-    })
+    const caller = await store
+      .read(em => authenticate(context.requestInfo, em))
+      .catch((error: unknown) => {
+        if (isBootstrapped || !(error instanceof Fault)) throw error
+        return null
+      })
     if (!caller || !(isBootstrapped || caller.principal.method === 'operator_token'))
       throw new Fault(codes.bootstrapRequired, 'there is no superadmin yet; finish the onboarding first')
+    await caller.touch?.()
     context.principal = caller.principal
     if (caller.requires === 'csrf' && !isRead(context)) refuseForgery(context.requestInfo)
     refuseAccess(context, caller)
   }
+
+  /** Refuses who was authorized before and is not now, in the transaction of the change; also one of another role. */
+  async function confirm(context: RequestContext, em: EntityManager): Promise<void> {
+    if (context.route.access === 'public') return
+    const own = em.fork({ keepTransactionContext: true }) // its entities must not mix with those of the change
+    const caller = await authenticate(context.requestInfo, own)
+    refuseAccess({ ...context, principal: caller.principal }, caller)
+    refuseOtherRole(context.principal, caller.principal)
+  }
+
+  /** Authorizes the caller of a stream again; what it was shown depended on its role. */
+  async function recheck(context: RequestContext): Promise<void> {
+    const { principal } = context
+    await authorize(context)
+    refuseOtherRole(principal, context.principal)
+  }
+
+  return { authorize, confirm, recheck }
+}
+
+function refuseOtherRole(before: Principal, { role }: Principal): void {
+  if (role !== before.role)
+    throw new Fault(roleRequired, `your role was changed to ${role} meanwhile; send the request again`)
 }
 
 function refuseForgery({ originHeader, ownOrigin, csrfHeader, hasBody, contentType }: RequestInfo): void {

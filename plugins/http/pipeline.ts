@@ -26,12 +26,12 @@ declare module 'fastify' {
 /** Adds the steps to `app`. Returns the function that makes the handler of a route. */
 export function openPipeline(app: FastifyInstance, options: HttpOptions) {
   const { httpMetrics, publicOrigin } = options
-  const authorize = openGuard(options)
+  const guard = openGuard(options)
   const concurrencyLimit = openConcurrencyLimit()
   const idempotency = openIdempotency(options)
-  const decisions = openDecisions(options, idempotency)
+  const decisions = openDecisions({ ...options, guard, idempotency })
   const responder = openResponder(options, decisions)
-  const streams = openStreams(options, authorize)
+  const streams = openStreams(options, guard)
   const routes: Route<Kernel>[] = []
 
   app.decorateRequest('requestContext', null)
@@ -43,7 +43,7 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
     if (!route) throw noSuchRoute(request, routes) // 404, 405
     const context = requestContextOf(request, route, publicOrigin)
     request.requestContext = context
-    await authorize(context) // 503, 401, 403
+    await guard.authorize(context) // 503, 401, 403
     concurrencyLimit.enter(context) // 429
     refuseMediaType(context) // 415
   })
@@ -54,6 +54,7 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
     const { requestContext: context, headers } = request
     if (!context || isRead(context)) return
     if (request.body === undefined) request.body = {}
+    if (context.requestInfo.hasBody) await guard.authorize(context) // the body may have come much later: 401, 403
     const key = headers['idempotency-key']
     if (key !== undefined) context.claim = await idempotency.claim(context, String(key), request.body) // 400, 409, 422
     const earlier = context.claim?.earlier

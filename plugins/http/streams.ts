@@ -5,7 +5,7 @@ import { Fault, rateLimited } from '../../kernel/base/errors.ts'
 import type { Call, Route } from '../../kernel/http/route.ts'
 import type { ServerEvent } from '../../kernel/http/stream-route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Authorize } from './guard.ts'
+import type { Guard } from './guard.ts'
 import type { RequestContext } from './request-context.ts'
 import type { HttpOptions } from './settings.ts'
 
@@ -20,7 +20,10 @@ type Events = AsyncIterable<ServerEvent<unknown>>
 export type Streams = ReturnType<typeof openStreams>
 
 /** Serves server-sent events until the caller disconnects or loses access, or the server stops. */
-export function openStreams({ clock, log }: Pick<HttpOptions, 'clock' | 'log'>, authorize: Authorize) {
+export function openStreams(
+  { clock, log }: Pick<HttpOptions, 'clock' | 'log'>,
+  guard: Pick<Guard, 'recheck'>
+) {
   const active = new Map<string, Set<AbortController>>() // by user id
 
   function register({ principal: { userId } }: RequestContext, ended: AbortController): void {
@@ -40,7 +43,7 @@ export function openStreams({ clock, log }: Pick<HttpOptions, 'clock' | 'log'>, 
     const check = async (): Promise<void> => {
       if (isChecking) return
       isChecking = true
-      await authorize({ ...context }).catch((error: unknown) => {
+      await guard.recheck({ ...context }).catch((error: unknown) => {
         if (!(error instanceof Fault))
           log.error('request.failed', String(error), {
             request_id: context.requestId,

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { defineStream } from '../../../kernel/http/stream-route.ts'
-import { Credential } from '../../../kernel/identity/entities.ts'
+import { Credential, User } from '../../../kernel/identity/entities.ts'
 import { httpFixture, portOf, superadmin, user } from './fixture.ts'
 
 /** Returns a route and the function that sends its events. `ended` resolves when the host has ended the stream. */
@@ -83,6 +84,18 @@ t.test('a stream ends within a second of lost access', async t => {
   await clock.advance(1_000)
   await closed
   await ended
+})
+
+t.test('a stream of a superadmin who is demoted ends within a second', async t => {
+  const { route, emit, ended } = feed()
+  const { clock, store, http } = await httpFixture(t, { routes: [route] })
+  const response = await open(t, await portOf(http), superadmin)
+  await read(response, 'retry')
+  await store.change(em => em.nativeUpdate(User, { id: 'ada' }, { role: 'user' }))
+  await clock.advance(1_000)
+  await ended
+  emit(7)
+  t.notMatch(await text(response), '7')
 })
 
 t.test('a stream ends when its caller disconnects', async t => {

@@ -1,0 +1,161 @@
+// A caller is judged at the headers of a request, again when its body has arrived, and in the transaction of the change.
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { json } from 'node:stream/consumers'
+import t from 'tap'
+import { Credential, User } from '../../kernel/identity/entities.ts'
+import { hashOf } from '../../kernel/identity/secret.ts'
+import { Password, Session } from '../../plugins/auth/entities.ts'
+import { type Deps, origin } from '../../plugins/auth/test/fixture.ts'
+import { callers } from './callers.ts'
+import { type AccessFixture, accessFixture } from './fixture.ts'
+import { requestOf } from './requests.ts'
+import { rows } from './table.ts'
+
+const [superadmin] = callers.filter(({ name }) => name === 'superadmin')
+const writes = rows.filter(({ method, access }) => method !== 'GET' && access !== 'public')
+const cookie = { cookie: 'svc_session=session-of-root', origin, 'x-svc-csrf': '1' }
+const bearer = { authorization: 'Bearer svct_root' }
+
+const storeOf = ({ server }: AccessFixture) => (server.depsOf('auth') as Deps).store
+
+/** Runs `before` once, when the next transaction is to begin; the result resolves when that one has ended. */
+function atNextChange(access: AccessFixture, before: () => Promise<unknown> = async () => {}): Promise<void> {
+  const store = storeOf(access)
+  const { change } = store
+  return new Promise(resolve => {
+    Object.assign(store, {
+      async change(work: Parameters<typeof change>[0]) {
+        Object.assign(store, { change })
+        await before()
+        return change(work).finally(resolve)
+      }
+    })
+  })
+}
+
+const endSession = (access: AccessFixture) =>
+  storeOf(access).change(em => em.nativeDelete(Session, { tokenHash: hashOf('session-of-root') }))
+
+interface Late {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: object
+}
+
+/** Sends half of a request's body, calls `meanwhile` when the headers were accepted, and sends the rest. */
+async function sendLate(
+  access: AccessFixture,
+  { method, path, headers, body }: Late,
+  meanwhile: () => Promise<unknown>
+) {
+  await storeOf(access).change(async em => {
+    await em.nativeUpdate(Session, { userId: 'root' }, { lastSeenAt: access.clock.now() - 61_000 })
+    await em.nativeUpdate(Credential, { userId: 'root' }, { lastUsedAt: null })
+  })
+  const text = JSON.stringify(body)
+  const framing = { 'content-type': 'application/json', 'content-length': text.length, connection: 'close' }
+  const accepted = atNextChange(access) // which stores that the credential was used
+  const sent = request(`${access.server.origin}${path}`, { method, headers: { ...headers, ...framing } })
+  const answered = once(sent, 'response') as Promise<[IncomingMessage]>
+  sent.write(text.slice(0, 1))
+  await accepted
+  await meanwhile()
+  sent.end(text.slice(1))
+  const [response] = await answered
+  return { status: response.statusCode, body: await json(response) }
+}
+
+t.test('no mutation is accepted from a session that ended while the body was on its way', async t => {
+  const access = await accessFixture(t)
+  for (const { route, method, path: pattern } of writes) {
+    const path = superadmin && (await access.pathOf(pattern, superadmin, 'own', 'fresh'))
+    if (path == null) throw new TypeError(`${route} has no path`)
+    const { body = {}, before } = requestOf(route, access)
+    await before?.(path, access.call)
+    const decided = access.decisions.length
+
+    const late = { method, path, headers: cookie, body }
+    const reply = await sendLate(access, late, () => endSession(access))
+
+    t.match(reply, { status: 401, body: { error: { code: 'unauthenticated' } } }, route)
+    t.match(access.decisions.slice(decided), [{ outcome: 'deny', actor: 'root' }], route)
+    await access.restore('root')
+  }
+})
+
+t.test('no transaction of a mutation changes anything for a session that ended just before it', async t => {
+  const access = await accessFixture(t)
+  for (const { route, method, path: pattern } of writes) {
+    if (pattern.startsWith('/v1/apply-leases')) continue // kept in memory
+    const path = superadmin && (await access.pathOf(pattern, superadmin, 'own', 'fresh'))
+    if (path == null) throw new TypeError(`${route} has no path`)
+    const { body, before } = requestOf(route, access)
+    await before?.(path, access.call)
+    const decided = access.decisions.length
+
+    void atNextChange(access, () => endSession(access))
+    const reply = await access.call(method as 'POST', path, body, { authorization: '', ...cookie })
+
+    t.match(reply, { status: 401, body: { error: { code: 'unauthenticated' } } }, route)
+    t.match(access.decisions.slice(decided), [{ outcome: 'deny', actor: 'root' }], route)
+    await access.restore('root')
+  }
+})
+
+const userBody = { user_id: 'late', display_name: 'Late', role: 'superadmin' }
+const update = (part: object) => (access: AccessFixture) => access.call('PATCH', '/v1/users/root', part)
+const changes = [
+  ['was disabled', bearer, update({ disabled: true }), 401, 'user_disabled'],
+  ['was deleted', bearer, access => access.call('DELETE', '/v1/users/root'), 401, 'unauthenticated'],
+  ['was demoted', bearer, update({ role: 'user' }), 403, 'role_required'],
+  ['was demoted, with a session', cookie, update({ role: 'user' }), 403, 'role_required'],
+  [
+    'lost its token to a rotation',
+    bearer,
+    ({ call }) => call('POST', '/v1/users/root/credentials/C-ROOT00000000000000000000/rotate'),
+    401,
+    'unauthenticated'
+  ],
+  [
+    'must change its password',
+    cookie,
+    access =>
+      storeOf(access).change(em => em.nativeUpdate(Password, { userId: 'root' }, { changeRequired: true })),
+    403,
+    'password_change_required'
+  ]
+] as const satisfies readonly (readonly [
+  string,
+  Readonly<Record<string, string>>,
+  (access: AccessFixture) => Promise<unknown>,
+  number,
+  string
+])[]
+
+t.test('a half-sent body of a superadmin makes no user', async t => {
+  const access = await accessFixture(t)
+  await access.call('POST', '/v1/users', { user_id: 'other', display_name: 'Other', role: 'superadmin' })
+  for (const [title, headers, meanwhile, status, code] of changes) {
+    const late = { method: 'POST', path: '/v1/users', headers, body: userBody }
+
+    const reply = await sendLate(access, late, () => meanwhile(access))
+
+    t.match(reply, { status, body: { error: { code } } }, `who ${title}`)
+    t.equal(await storeOf(access).read(em => em.count(User, { id: 'late' })), 0)
+    await access.restore('root')
+  }
+})
+
+t.test('a superadmin who is demoted just before the transaction places no rule without a grant', async t => {
+  const access = await accessFixture(t)
+  const body = { client: access.hidden, listen_port: 9000, targets: [{ host: '10.0.0.1', port: 80 }] }
+
+  void atNextChange(access, () =>
+    storeOf(access).change(em => em.nativeUpdate(User, { id: 'root' }, { role: 'user' }))
+  )
+  const reply = await access.call('POST', '/v1/rules', body, bearer)
+
+  t.match(reply, { status: 403, body: { error: { code: 'role_required' } } })
+})
