@@ -1,7 +1,7 @@
 // The agent's configuration: guardrails, engine, state directory. The server cannot change any of it.
-import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { readConfig, throwProblems, validateConfig } from '../kernel/base/config.ts'
+import { defaultDir } from '../kernel/base/directory.ts'
 import { openGuardrails } from './rules/guardrails.ts'
 
 export const agentKeys = Type.Object({
@@ -66,19 +66,11 @@ export interface ConfigSources {
 
 /** Reads flags, then environment, then file, then defaults. Throws one Fault with all problems. */
 export function readAgentConfig({ file, env, stateDir }: ConfigSources) {
-  const read = readConfig(agentKeys, { file, env, flags: { state_dir: stateDir } })
+  const read = readConfig(agentKeys, { file, env, flags: { state_dir: stateDir || undefined } })
   const { value, problems } = validateConfig(agentKeys, read, '')
   throwProblems(problems)
   const keys = value as Static<typeof agentKeys> // validateConfig has found no problems
   const guardrails = openGuardrails(keys, problems)
   throwProblems(problems)
-  return { ...keys, state_dir: keys.state_dir ?? defaultStateDir(env), guardrails }
-}
-
-/** systemd sets STATE_DIRECTORY, which may hold several paths. */
-function defaultStateDir(env: ConfigSources['env']): string {
-  const [first] = (env['STATE_DIRECTORY'] ?? '').split(':')
-  if (first) return first
-  const home = env['XDG_STATE_HOME'] || join(env['HOME'] ?? '.', '.local', 'state')
-  return join(home, 'sluice', 'agent')
+  return { ...keys, state_dir: keys.state_dir || defaultDir(env, 'sluice/agent'), guardrails }
 }

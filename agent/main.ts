@@ -5,6 +5,7 @@ import { agentPlugins } from '../config/agent-plugins.ts'
 import { importExternal } from '../config/external/import.ts'
 import { loadPlugins } from '../config/external/load.ts'
 import { systemClock as clock } from '../kernel/base/clock.ts'
+import { makePrivateDir } from '../kernel/base/directory.ts'
 import { Fault, startupInvalid, tokenRevoked } from '../kernel/base/errors.ts'
 import { openLog } from '../kernel/base/log.ts'
 import { runAgent, type Signals } from './agent.ts'
@@ -77,7 +78,7 @@ export async function startAgent(
 async function setUp(start: AgentStart) {
   const config = readAgentConfig(start)
   const log = await openLog({ level: config.log_level, format: config.log_format })
-  const bundleFile = start.bundleFile ?? join(config.state_dir, 'bundle.json')
+  const bundleFile = start.bundleFile || join(config.state_dir, 'bundle.json')
   const { plugins } = await loadPlugins<AgentPlugin>({
     half: 'agent',
     builtin: agentPlugins,
@@ -97,7 +98,8 @@ async function metricsPlugins(listen: string | undefined): Promise<readonly Agen
 }
 
 async function enrollHere(setup: Setup, uri: string, signal: AbortSignal): Promise<Bundle> {
-  const { bundleFile, plugins, version, log } = setup
+  const { config, bundleFile, plugins, version, log } = setup
+  makePrivateDir(config.state_dir, 'state_dir') // before the code is used: else `run` would refuse it
   mkdirSync(dirname(bundleFile), { recursive: true, mode: 0o700 })
   const hello = openHello(plugins, version)('')
   const bundle = await enroll({ uri, bundleFile, hello, clock, log, signal })

@@ -98,7 +98,7 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Se
   const codec = openCodec([...wireMessages, ...plugins.flatMap(({ messages }) => messages ?? [])])
   const releases = new Releases()
   try {
-    const storeFile = await openDataDir(dataDir, releases.defer)
+    const storeFile = openDataDir(dataDir, releases.defer)
     const store = await openStore(storeFile, [kernelStore, ...plugins], options.onStoreFailure)
     releases.defer(store.close)
     const identity = openIdentity({ store, clock, operatorToken: server.operator_token ?? null })

@@ -25,7 +25,7 @@ export const serverKeys = Type.Object({
     description: 'json: one object per line; pretty: the same for people.'
   }),
   store_url: Type.Optional(
-    Type.String({ pattern: '^sqlite:', description: 'Only the embedded SQLite file for now.' })
+    Type.Enum(['sqlite:'], { description: 'The embedded SQLite file in data_dir; there is no other store.' })
   )
 })
 

@@ -1,3 +1,4 @@
+import { chmodSync } from 'node:fs'
 import type { Test } from 'tap'
 import { plugins as builtin } from '../config/plugins.ts'
 import type { Log } from '../kernel/base/log.ts'
@@ -64,6 +65,7 @@ export async function testServer(
   const named = options.plugins ?? Object.keys(builtin)
   const decisions: Decision[] = []
   const log: LogLine[] = []
+  chmodSync(dir, 0o700) // as a data directory must be, whatever the umask
   const server = await boot({
     plugins: [...(await load(new Set(['control', 'http', ...named]))), decisionRecorder(decisions)],
     keys: {

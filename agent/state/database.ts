@@ -1,8 +1,8 @@
 // The agent's state directory: one SQLite file for managed objects, rule settings and the journal.
-import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { dataDirUnusable, Fault, storeInUse } from '../../kernel/base/errors.ts'
+import { makePrivateDir } from '../../kernel/base/directory.ts'
+import { dataDirUnusable, Fault, reasonOf, storeInUse } from '../../kernel/base/errors.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 
 export type StateDatabase = Database.Database
@@ -19,30 +19,22 @@ export function openStateDatabase(dir: string, durability: Durability = 'full'):
 }
 
 /**
- * Creates the directory, readable by its owner only, and locks it until the release: two agents in one directory would
- * undo each other's changes. Throws Fault.
+ * Creates the directory, for its owner only, and locks it until the release: two agents in one directory would undo
+ * each other's changes. Throws Fault.
  */
 export function lockStateDir(dir: string): Release {
-  const lock = openLock(dir)
+  makePrivateDir(dir, 'state_dir')
+  let lock: StateDatabase | undefined
   try {
+    lock = new Database(join(dir, 'lock.db'), { timeout: 0 })
     lock.exec('begin exclusive')
   } catch (cause) {
-    lock.close()
-    throw new Fault(storeInUse, `${dir} is in use by another agent; stop it, or give another state_dir`, {
-      cause
-    })
+    lock?.close()
+    if (cause instanceof Database.SqliteError && cause.code === 'SQLITE_BUSY')
+      throw new Fault(storeInUse, `${dir} is in use by another agent; stop it, or give another state_dir`, {
+        cause
+      })
+    throw new Fault(dataDirUnusable, `state_dir ${dir} cannot be locked: ${reasonOf(cause)}`, { cause })
   }
-  return () => {
-    lock.close()
-  }
-}
-
-function openLock(dir: string): StateDatabase {
-  try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 })
-    chmodSync(dir, 0o700)
-    return new Database(join(dir, 'lock.db'), { timeout: 0 })
-  } catch (cause) {
-    throw new Fault(dataDirUnusable, `state_dir ${dir} cannot be used: ${String(cause)}`, { cause })
-  }
+  return () => void lock.close()
 }

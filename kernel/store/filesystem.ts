@@ -1,27 +1,37 @@
-import { statfs } from 'node:fs/promises'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { Fault, unsupportedFilesystem } from '../base/errors.ts'
 
-// Magic numbers of statfs(2), linux/magic.h: locks are unreliable there, or data is lost at a reboot.
-const refused: ReadonlyMap<number, string> = new Map([
-  [0x01021994, 'tmpfs'],
-  [0x858458f6, 'ramfs'],
-  [0x6969, 'NFS'],
-  [0x517b, 'SMB'],
-  [0xff534d42, 'CIFS'],
-  [0xfe534d42, 'SMB2'],
-  [0x01021997, '9P'],
-  [0x5346414f, 'AFS'],
-  [0x00c36400, 'Ceph'],
-  [0x73757245, 'Coda'],
-  [0x564c, 'NCP'],
-  [0x0bd00bd0, 'Lustre']
-])
+// Types in /proc/self/mountinfo. Locks are unreliable there, or data is lost at a reboot. Of FUSE, the known local ones
+// are allowed.
+const refused =
+  /^(tmpfs|ramfs|nfs4?|cifs|smb3|smbfs|ncpfs|afs|ceph|coda|lustre|gpfs|beegfs\w*|panfs|orangefs|ocfs2|gfs2?|9p|virtiofs|vboxsf|vmhgfs|prl_fs|fuse(\..*)?)$/
+const localFuse = /^fuse\.(fuse-overlayfs|ntfs|(low)?ntfs-3g|exfat(-fuse)?|fuse2fs)$/
 
-/** Returns the name of an unsuitable filesystem, by its statfs number, else null. */
-export const refusedKind = (type: number): string | null => refused.get(type >>> 0) ?? null
+/** Returns the type of an unsuitable filesystem, else null. */
+export const refusedKind = (type: string): string | null =>
+  refused.test(type) && !localFuse.test(type) ? type : null
 
-export async function checkFilesystem(dir: string): Promise<void> {
-  const kind = refusedKind((await statfs(dir)).type)
+/** Returns the type of the filesystem at a path without links, from the text of /proc/self/mountinfo. */
+export function typeAt(path: string, mountinfo: string): string {
+  let [longest, found] = ['', '']
+  for (const [, escaped = '', type = ''] of mountinfo.matchAll(/^\S+ \S+ \S+ \S+ (\S+) .* - (\S+) /gm)) {
+    const at = escaped.replaceAll(/\\(\d{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8)))
+    const covers = at === '/' || path === at || path.startsWith(`${at}/`)
+    if (covers && at.length >= longest.length) [longest, found] = [at, type] // the later one covers the earlier
+  }
+  return found
+}
+
+/** Examines the directory, or its nearest parent if it is still to be made. */
+export function unsuitableKind(dir: string): string | null {
+  if (process.platform !== 'linux') return null
+  if (!existsSync(dir)) return unsuitableKind(dirname(dir))
+  return refusedKind(typeAt(realpathSync(dir), readFileSync('/proc/self/mountinfo', 'utf8')))
+}
+
+export function checkFilesystem(dir: string): void {
+  const kind = unsuitableKind(dir)
   if (kind !== null)
     throw new Fault(unsupportedFilesystem, `${dir} is on ${kind}; give a data_dir on a local disk`)
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { Fault, storeInUse } from '../base/errors.ts'
+import { dataDirUnusable, Fault, reasonOf, storeInUse } from '../base/errors.ts'
 import type { Release } from '../base/releases.ts'
 
 /**
@@ -8,14 +8,17 @@ import type { Release } from '../base/releases.ts'
  * operating system releases it when the process ends, also by a crash.
  */
 export function lockStore(dir: string): Release {
-  const lock = new Database(join(dir, 'lock.db'), { timeout: 0 })
+  let lock: Database.Database | undefined
   try {
+    lock = new Database(join(dir, 'lock.db'), { timeout: 0 })
     lock.exec('begin exclusive')
   } catch (cause) {
-    lock.close()
-    throw new Fault(storeInUse, `${dir} is in use by another server; stop it, or give another data_dir`, {
-      cause
-    })
+    lock?.close()
+    if (cause instanceof Database.SqliteError && cause.code === 'SQLITE_BUSY')
+      throw new Fault(storeInUse, `${dir} is in use by another server; stop it, or give another data_dir`, {
+        cause
+      })
+    throw new Fault(dataDirUnusable, `data_dir ${dir} cannot be locked: ${reasonOf(cause)}`, { cause })
   }
   return () => void lock.close()
 }

@@ -42,7 +42,7 @@ export async function restore(options: Restore): Promise<Restored> {
   if (!existsSync(file) || !isBackup(file)) throw new Fault(wrongUsage, `${file} is not a backup of sluice`)
   const releases = new Releases()
   try {
-    const store = await openDataDir(dataDir, releases.defer)
+    const store = openDataDir(dataDir, releases.defer)
     const draft = join(dataDir, 'restore.new')
     releases.defer(() => rmSync(draft, { force: true }))
     copyFileSync(file, draft)

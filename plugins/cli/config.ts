@@ -1,5 +1,5 @@
 // The server's configuration for commands.
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { type TObject, Type } from 'typebox'
 import {
   parseFile,
@@ -8,6 +8,7 @@ import {
   throwProblems,
   validateConfig
 } from '../../kernel/base/config.ts'
+import { defaultDir } from '../../kernel/base/directory.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import { serverKeys } from '../../kernel/settings.ts'
 
@@ -28,6 +29,7 @@ const keysOf = (plugins: readonly Plugin[]): TObject =>
 export function givenKeys({ plugins, configFile }: Source, given: Args): Args {
   const keys = keysOf(plugins)
   const flags = Object.fromEntries(Object.keys(keys.properties).map(key => [key, given[key]]))
+  if (flags['data_dir'] === '') delete flags['data_dir'] // an empty name is no name
   const { plugins: _, ...table } = readConfig(keys, { file: configFile, env: process.env, flags })
   if (configFile !== null && 'operator_token' in parseFile(configFile))
     requirePrivateFile(configFile, 'operator_token')
@@ -41,14 +43,8 @@ export function checkedKeys({ plugins }: Source, given: Args): Args {
   return value
 }
 
-/** STATE_DIRECTORY is set by systemd and may list several directories. */
-function defaultDataDir(env: Readonly<Record<string, string | undefined>>): string {
-  const [given] = (env['STATE_DIRECTORY'] ?? '').split(':')
-  return given || join(env['XDG_STATE_HOME'] || join(env['HOME'] ?? '.', '.local', 'state'), 'sluice')
-}
-
 export const dataDirOf = (keys: Args): string =>
-  resolve(String(keys['data_dir'] ?? defaultDataDir(process.env)))
+  resolve(String(keys['data_dir'] || defaultDir(process.env, 'sluice')))
 
 /** An invalid level is reported later with the other problems of the configuration; until then the default applies. */
 export const logOf = (keys: Args) => ({

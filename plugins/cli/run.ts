@@ -19,7 +19,7 @@ import { completion } from './completion.ts'
 import { checkedKeys, dataDirOf, givenKeys, logOf } from './config.ts'
 import { tokenFor } from './credential-file.ts'
 import { refuseDuplicateCommands } from './duplicate-commands.ts'
-import { restoreOwner } from './owner.ts'
+import { keepOwner } from './owner.ts'
 import { openPrint } from './print.ts'
 import { convertArgs, openProgram } from './program.ts'
 import { handleSignals, serve } from './serve.ts'
@@ -117,13 +117,14 @@ async function execute(command: Command, given: Args, context: Context): Promise
     signal: stop.signal,
     forceSignal: force.signal
   }
+  const dir = command.needs === 'data' ? dataDirOf(keys()) : given['state_dir']
+  const restoreOwner = typeof dir === 'string' ? keepOwner(dir) : () => {}
   try {
     await command.run(call)
   } finally {
     stop.abort()
     await acquired.run()
-    const dir = command.needs === 'data' ? dataDirOf(keys()) : given['state_dir']
-    if (typeof dir === 'string') restoreOwner(dir)
+    restoreOwner()
   }
 }
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
-import { refusedKind } from '../../kernel/store/filesystem.ts'
+import { unsuitableKind } from '../../kernel/store/filesystem.ts'
 import type { DoctorCheck, DoctorContext, Finding } from './exports.ts'
 import { queryStore } from './query-store.ts'
 
@@ -15,8 +15,8 @@ export const directory: DoctorCheck = {
   name: 'data_dir',
   async run({ dataDir }) {
     if (!existsSync(dataDir)) return { status: 'ok', message: `the first start creates ${dataDir}` }
-    const { type, bavail, bsize } = await statfs(dataDir)
-    const kind = refusedKind(type)
+    const { bavail, bsize } = await statfs(dataDir)
+    const kind = unsuitableKind(dataDir)
     if (kind !== null)
       return {
         status: 'fail',

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { requirePrivateFile } from '../../kernel/base/config.ts'
 import { newSecret } from '../../kernel/identity/secret.ts'
+import { makeDataDir } from '../../kernel/store/data-dir.ts'
 
 export interface OperatorToken {
   readonly file: string
@@ -12,7 +13,7 @@ export interface OperatorToken {
 export function operatorTokenIn(dataDir: string): OperatorToken {
   const file = join(dataDir, 'operator-token')
   if (!existsSync(file)) {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    makeDataDir(dataDir)
     writeFileSync(file, `${newSecret()}\n`, { mode: 0o600, flag: 'wx' })
   }
   requirePrivateFile(file, 'the operator token')

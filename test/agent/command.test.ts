@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { writeBundle } from '../../agent/link/bundle.ts'
+import { privateDir } from '../support/private-dir.ts'
 import { sluice } from '../support/process.ts'
 import { deadEndpoint } from './scripted-server.ts'
 import { bundleOf } from './test-agent.ts'
@@ -9,7 +10,7 @@ import { bundleOf } from './test-agent.ts'
 const pin = 'ab'.repeat(32)
 
 t.test('an agent without a bundle fails with a remedy', async t => {
-  const { code, stderr } = await sluice(['agent', 'run', '--state-dir', t.testdir()])
+  const { code, stderr } = await sluice(['agent', 'run', '--state-dir', privateDir(t)])
 
   t.equal(code, 78)
   t.match(stderr, /startup\.config_invalid: there is no bundle .*; run sluice agent enroll first/)
@@ -59,13 +60,13 @@ t.test(
 
 t.test('enroll takes its URI as an argument, from standard input, or from the environment', async t => {
   const uri = `svc://${await deadEndpoint()}/enroll?pin=sha256:${pin}&code=xyz`
-  const args = ['agent', 'enroll', '--state-dir', t.testdir()]
+  const args = ['agent', 'enroll', '--state-dir', privateDir(t)]
 
   const results = [
     await sluice([...args, uri]),
     await sluice([...args, '-'], {}, `${uri}\n`),
     await sluice(args, { SVC_ENROLL_URI: uri }),
-    await sluice(['agent', 'run', '--state-dir', t.testdir()], { SVC_ENROLL_URI: uri })
+    await sluice(['agent', 'run', '--state-dir', privateDir(t)], { SVC_ENROLL_URI: uri })
   ]
   t.same(
     results.map(({ code }) => code),

@@ -1,4 +1,5 @@
 // An agent in the test's process: real state on disk, real TLS, a fake engine, and a fake clock.
+import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type Outcome, runAgent } from '../../agent/agent.ts'
@@ -37,6 +38,7 @@ export function startTestAgent(
   t: Test,
   { dir, server, plugins = [rules], token = 'token-one' }: Options
 ): TestAgent {
+  chmodSync(dir, 0o700) // as a state directory must be, whatever the umask
   const bundleFile = join(dir, 'bundle.json')
   if (readBundle(bundleFile) === null) writeBundle(bundleFile, bundleOf(server, token))
   const engine = fakeEngine()

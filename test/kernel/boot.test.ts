@@ -13,6 +13,7 @@ import control from '../../plugins/control/plugin.ts'
 import http from '../../plugins/http/plugin.ts'
 import { Echo } from '../support/echo.ts'
 import { fakeTimers } from '../support/fake-timers.ts'
+import { privateDir } from '../support/private-dir.ts'
 
 const base = { version: '1.0.0', kernel: '^1.0.0' }
 
@@ -27,7 +28,7 @@ const bootWith = (
     plugins: [control, http, ...plugins],
     keys: { operator_http_listen: '127.0.0.1:0', control_listen: '127.0.0.1:0', ...keys },
     sections,
-    dataDir: t.testdir(),
+    dataDir: privateDir(t),
     version: '2.0.0',
     log: recordLog(lines)
   })
@@ -229,7 +230,7 @@ t.test('resources are released in reverse order, also when a later plugin fails 
 })
 
 t.test('exactly one plugin fills the slots of HTTP host and control stream', async t => {
-  const options = { sections: {}, dataDir: t.testdir(), version: '2.0.0', log: recordLog([]) }
+  const options = { sections: {}, dataDir: privateDir(t), version: '2.0.0', log: recordLog([]) }
   for (const [slot, host, other] of [
     ['kernel.host', http, control],
     ['kernel.control', control, http]
@@ -259,7 +260,7 @@ t.test('a slot value that needs services cannot be read before they exist', asyn
     plugins,
     keys: {},
     sections: {},
-    dataDir: t.testdir(),
+    dataDir: privateDir(t),
     version: '2.0.0',
     log: recordLog([])
   })
@@ -386,7 +387,7 @@ t.test('a migration that fails is named, and the database is unchanged', async t
         ]
       }
     })
-  const dataDir = t.testdir()
+  const dataDir = privateDir(t)
   const start = (plugin: Plugin) =>
     boot({
       plugins: [control, http, plugin],

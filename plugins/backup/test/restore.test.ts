@@ -1,5 +1,5 @@
 // Revocations made after a backup stay in force after its restore, if the lost store can be read.
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { slotReader } from '../../../kernel/slot.ts'
@@ -47,6 +47,7 @@ const credential = (id: string, userId: string) =>
 async function restoreFixture(t: Test) {
   const dir = t.testdir({ old: {} })
   const [old, target, file] = [join(dir, 'old'), join(dir, 'new'), join(dir, 'a.backup')]
+  chmodSync(old, 0o700)
   const { fingerprint } = await openCertificate(old)
   await executeSql(
     old,

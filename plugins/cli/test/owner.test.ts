@@ -1,28 +1,30 @@
-import { chownSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { restoreOwner } from '../owner.ts'
+import { keepOwner } from '../owner.ts'
 
 const skip = process.getuid?.() === 0 ? false : 'only root can change owners'
 const nobody = 65534
 
 t.test(
-  "files that root creates in a service's directory get its owner, other files do not",
+  "what root makes in a service's directory gets its owner; what was there, or is of others, does not",
   { skip },
   async t => {
-    const dir = t.testdir({ sub: {} })
-    const createdByRoot = join(dir, 'sub', 'made-by-root')
-    const ofOtherUser = join(dir, 'of-another')
-    for (const file of [createdByRoot, ofOtherUser]) writeFileSync(file, '')
-    chownSync(ofOtherUser, 1, 1)
+    const dir = t.testdir({ 'of-root': '', old: { 'of-root': '' } })
+    const uidOf = (name: string): number => statSync(join(dir, name)).uid
 
-    restoreOwner(dir)
-    t.equal(statSync(createdByRoot).uid, 0, "root's own directory stays as it is")
+    const restoreOwner = keepOwner(dir)
+    mkdirSync(join(dir, 'new'))
+    for (const name of ['made', 'new/made', 'of-another']) writeFileSync(join(dir, name), '')
+    chownSync(join(dir, 'of-another'), 1, 1)
+    restoreOwner()
+    t.equal(uidOf('made'), 0, "root's own directory stays as it is")
     chownSync(dir, nobody, nobody)
-    restoreOwner(dir)
+    restoreOwner()
 
-    t.equal(statSync(createdByRoot).uid, nobody)
-    t.equal(statSync(ofOtherUser).uid, 1)
-    restoreOwner(join(dir, 'none'))
+    for (const name of ['made', 'new', 'new/made']) t.equal(uidOf(name), nobody, name)
+    for (const name of ['of-root', 'old', 'old/of-root']) t.equal(uidOf(name), 0, name)
+    t.equal(uidOf('of-another'), 1)
+    keepOwner(join(dir, 'none'))()
   }
 )

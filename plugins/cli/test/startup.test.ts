@@ -1,10 +1,11 @@
 // Errors at a start and at a stop, with the real program: exit code and message.
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { refusedKind } from '../../../kernel/store/filesystem.ts'
+import { unsuitableKind } from '../../../kernel/store/filesystem.ts'
 import { lockStore } from '../../../kernel/store/lock.ts'
 import { openStore } from '../../../kernel/store/open.ts'
+import { privateDir } from '../../../test/support/private-dir.ts'
 import { sluice, start } from '../../../test/support/process.ts'
 
 const freePorts = {
@@ -19,7 +20,7 @@ const failedStart = async (dir: string, env: Record<string, string> = {}, ...arg
 }
 
 t.test('a data directory in use by another server: 75', async t => {
-  const dir = t.testdir()
+  const dir = privateDir(t)
   t.teardown(lockStore(dir))
 
   t.match(await failedStart(dir), {
@@ -29,7 +30,7 @@ t.test('a data directory in use by another server: 75', async t => {
 })
 
 t.test('a database of a newer build: 78, with its migration', async t => {
-  const dir = t.testdir()
+  const dir = privateDir(t)
   const store = await openStore(join(dir, 'sluice.db'), [])
   await store.change(em => em.execute("insert into schema_migration (name) values ('kernel/9999-later')"))
   await store.close()
@@ -41,7 +42,7 @@ t.test('a database of a newer build: 78, with its migration', async t => {
 })
 
 const tmpfs = '/dev/shm'
-const skip = refusedKind(statfsSync(tmpfs).type) === 'tmpfs' ? false : 'there is no tmpfs at /dev/shm'
+const skip = unsuitableKind(tmpfs) === 'tmpfs' ? false : 'there is no tmpfs at /dev/shm'
 
 t.test('a filesystem without durable storage: 78', { skip }, async t => {
   const dir = mkdtempSync(join(tmpfs, 'sluice-test-'))
@@ -76,7 +77,14 @@ t.test('an invalid directory, certificate, plugin, address or token: 78 each', a
       /^startup\.listen_failed: control_listen/m,
       failedStart(join(dir, 'e'), { SVC_CONTROL_LISTEN: '192.0.2.99:1' })
     ],
-    [/^startup\.config_invalid: operator_token/, failedStart(join(dir, 'f'), { SVC_OPERATOR_TOKEN: 'short' })]
+    [
+      /^startup\.config_invalid: operator_token/,
+      failedStart(join(dir, 'f'), { SVC_OPERATOR_TOKEN: 'short' })
+    ],
+    [
+      /^startup\.config_invalid: store_url must be one of sqlite:$/m,
+      failedStart(join(dir, 'g'), { SVC_STORE_URL: 'sqlite:/elsewhere/store.db' })
+    ]
   ]
   for (const [stderr, result] of table) t.match(await result, { exit: 78, stderr }, String(stderr))
 })

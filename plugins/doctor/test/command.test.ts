@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import t from 'tap'
 import { lockStore } from '../../../kernel/store/lock.ts'
+import { privateDir } from '../../../test/support/private-dir.ts'
 import { sluice } from '../../../test/support/process.ts'
 
 const freePorts = {
@@ -12,7 +13,10 @@ const freePorts = {
 }
 
 t.test('no check fails: exit 0, and every finding is a row', async t => {
-  const { code, stdout } = await sluice(['doctor', '--data-dir', t.testdir(), '--output', 'json'], freePorts)
+  const { code, stdout } = await sluice(
+    ['doctor', '--data-dir', privateDir(t), '--output', 'json'],
+    freePorts
+  )
 
   t.equal(code, 0, stdout)
   t.match(JSON.parse(stdout)[0], { check: 'data_dir', is: 'ok', remedy: null })
@@ -24,7 +28,7 @@ t.test('a port in use by another process: exit 1, with a remedy', async t => {
   t.teardown(() => holder.close())
   const { port } = holder.address() as AddressInfo // of TCP
 
-  const result = await sluice(['doctor', '--data-dir', t.testdir()], {
+  const result = await sluice(['doctor', '--data-dir', privateDir(t)], {
     ...freePorts,
     SVC_CONTROL_LISTEN: `127.0.0.1:${port}`
   })
@@ -34,7 +38,7 @@ t.test('a port in use by another process: exit 1, with a remedy', async t => {
 })
 
 t.test('a running server that does not listen is detected by its lock', async t => {
-  const dir = t.testdir()
+  const dir = privateDir(t)
   t.teardown(lockStore(dir))
 
   const result = await sluice(['doctor', '--data-dir', dir], {
