@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { RowField } from '../users/exports.ts'
 import { Rule } from './entities.ts'
-import type { RuleCore, RuleOwnership } from './rule-field.ts'
+import type { RuleCore, RuleOwnership, RuleScope } from './rule-field.ts'
 
 const idsPerQuery = 1000
 
@@ -20,13 +20,17 @@ export const queries = {
     return { total, active, failed }
   },
 
-  /** Returns client and owner by rule id; ids without a rule are left out. */
-  async ownershipOf(ids: readonly string[], em: EntityManager): Promise<Map<string, RuleOwnership>> {
-    const found = new Map<string, RuleOwnership>()
+  /** Returns client, owner, ports and targets by rule id; ids without a rule are left out. */
+  async ownershipOf(ids: readonly string[], em: EntityManager): Promise<Map<string, RuleScope>> {
+    const found = new Map<string, RuleScope>()
     for (let at = 0; at < ids.length; at += idsPerQuery) {
-      const where = { id: { $in: ids.slice(at, at + idsPerQuery) } }
-      const rules = await em.find(Rule, where, { fields: ['clientId', 'owner'], disableIdentityMap: true })
-      for (const { id, clientId, owner } of rules) found.set(id, { clientId, owner })
+      const some = ids.slice(at, at + idsPerQuery)
+      const rules = await em.execute<(Omit<RuleScope, 'targets'> & { id: string; targets: string })[]>(
+        `select id, client_id as clientId, owner, listen_from as listenFrom, listen_to as listenTo, targets
+         from rules where id in (${some.map(() => '?').join(', ')})`,
+        some
+      )
+      for (const { id, targets, ...rule } of rules) found.set(id, { ...rule, targets: JSON.parse(targets) })
     }
     return found
   },

@@ -17,6 +17,9 @@ export type RuleCore = Pick<
 
 export type RuleOwnership = Pick<RuleCore, 'clientId' | 'owner'>
 
+/** What an agent may report of a rule: its owner, ports and targets, if the rule is on the agent's client. */
+export type RuleScope = RuleOwnership & Pick<RuleCore, 'listenFrom' | 'listenTo' | 'targets'>
+
 /** The part of a rule that its request alone defines; `parse` and `validate` see only this. */
 export type RuleDraft = Omit<RuleCore, 'id' | 'placedBySuperadmin' | keyof RuleOwnership>
 

@@ -1,25 +1,33 @@
 // Open connections and flows, as each agent reported them last. Not stored.
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Report } from './ledger.ts'
-import { type ActivePort, decodeActive } from './wire.ts'
+import type { Report } from './judgement.ts'
+import type { ActivePort } from './wire.ts'
 
 const awayMs = 30_000
+
+/** Connections by rule and port. */
+type Ports = Map<string, Map<number, number>>
 
 export type ActiveConnections = ReturnType<typeof openActiveConnections>
 
 export function openActiveConnections({ clock, control }: Pick<Kernel, 'clock' | 'control'>) {
-  const reported = new Map<string, readonly ActivePort[]>() // by client
-  const partial = new Map<string, ActivePort[]>() // of reports whose last part is still to come
+  const reported = new Map<string, Ports>() // by client
+  const partial = new Map<string, Ports>() // of reports whose last part is still to come
   const removals = new Map<string, Release>() // timers of clients that left
 
-  function report({ clientId, part, last, live }: Pick<Report, 'clientId' | 'part' | 'last' | 'live'>): void {
-    const before = part === 0 ? [] : (partial.get(clientId) ?? [])
-    const all = [...before, ...live.map(decodeActive)]
-    partial.set(clientId, all)
+  /** Only rules and ports of the client may be in `active`: they bound what is kept. */
+  function report(
+    { clientId, part, last }: Pick<Report, 'clientId' | 'part' | 'last'>,
+    active: readonly ActivePort[]
+  ): void {
+    const ports: Ports = (part === 0 ? undefined : partial.get(clientId)) ?? new Map()
+    for (const { ruleId, port, connections } of active)
+      ports.set(ruleId, (ports.get(ruleId) ?? new Map<number, number>()).set(port, connections))
+    partial.set(clientId, ports)
     if (!last) return
     partial.delete(clientId)
-    if (control.peers.find(clientId)) reported.set(clientId, all)
+    if (control.peers.find(clientId)) reported.set(clientId, ports)
   }
 
   function cancelRemoval(clientId: string): void {
@@ -39,17 +47,14 @@ export function openActiveConnections({ clock, control }: Pick<Kernel, 'clock' |
     removals.set(clientId, cancel)
   }
 
-  /** Open connections of a rule by port; ports without any are left out. */
+  /** Open connections of a rule by port; ports without any may be left out. */
   const ofRule = (clientId: string, id: string): ReadonlyMap<number, number> =>
-    new Map(
-      (reported.get(clientId) ?? [])
-        .filter(({ ruleId }) => ruleId === id)
-        .map(({ port, connections }) => [port, connections])
-    )
+    reported.get(clientId)?.get(id) ?? new Map()
 
-  const all = (): readonly (ActivePort & { readonly clientId: string })[] =>
-    [...reported].flatMap(([clientId, ports]) =>
-      ports.filter(({ connections }) => connections > 0).map(port => ({ ...port, clientId }))
+  /** Open connections of each rule. */
+  const all = (): readonly { clientId: string; ruleId: string; connections: number }[] =>
+    [...reported].flatMap(([clientId, rules]) =>
+      [...rules].map(([ruleId, ports]) => ({ clientId, ruleId, connections: sumOf(ports) }))
     )
 
   const release: Release = () => {
@@ -58,3 +63,6 @@ export function openActiveConnections({ clock, control }: Pick<Kernel, 'clock' |
 
   return { report, joined: cancelRemoval, left, ofRule, all, release }
 }
+
+export const sumOf = (ports: ReadonlyMap<number, number>): number =>
+  [...ports.values()].reduce((sum, connections) => sum + connections, 0)

@@ -23,9 +23,6 @@ export function compare(rows: readonly OwnedRow[], committed: ReadonlyMap<string
 /** Minutes and hours are spans. They never count the same bytes: a total is the sum of both. */
 const isSpan = (kind: string): kind is CommittedBytes['span'] => kind === 'minute' || kind === 'hour'
 
-/** The key of a span is its start in Unix seconds. */
-export const hasValidKey = ({ kind, key }: JournalRow): boolean => !isSpan(kind) || /^\d{1,10}$/.test(key)
-
 /** The last minute in which something was delivered; null if there is none. */
 export const latestMinute = (rows: readonly JournalRow[]): number | null =>
   rows

@@ -36,7 +36,11 @@ function counts(value: (counter: Counter) => number): Counts {
   return result
 }
 
-export const plus = (a: Counts, b: Counts): Counts => counts(counter => a[counter] + b[counter])
+/** Sums stop here: a JSON number beyond it is not exact, and 64 bits of SQL could overflow. */
+export const maxCount = Number.MAX_SAFE_INTEGER
+
+export const plus = (a: Counts, b: Counts): Counts =>
+  counts(counter => Math.min(maxCount, a[counter] + b[counter]))
 export const minus = (a: Counts, b: Counts): Counts => counts(counter => a[counter] - b[counter])
 export const isSame = (a: Counts, b: Counts): boolean => counters.every(counter => a[counter] === b[counter])
 

@@ -3,17 +3,16 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { RuleOwnership } from '../rules/exports.ts'
-import { committedBytes, compare, hasValidKey, latestMinute, totalsOf } from './comparison.ts'
+import { openLinePerMinute, openRefusedRows } from '../rules/exports.ts'
+import type { ActiveConnections } from './active-connections.ts'
+import { committedBytes, compare, latestMinute, totalsOf } from './comparison.ts'
 import { StatsEpoch } from './entities.ts'
 import { type AfterCommit, type CommittedBytes, committedSlot, type JournalPosition } from './exports.ts'
-import type { RuleOwners } from './rule-owners.ts'
-import { addTotals, advanceEpoch, committedCounts, type OwnedRow, putRows, rowKey } from './tables.ts'
-import { decodeRow, type JournalRow, type StatsReport } from './wire.ts'
-
-export interface Report extends StatsReport {
-  readonly clientId: string
-}
+import { judgeActive, judgeRows, type Report } from './judgement.ts'
+import { foldReasons, openRowLimit } from './row-limit.ts'
+import type { ReportedRule, RuleOwners } from './rule-owners.ts'
+import { addTotals, advanceEpoch, committedCounts, putRows, trimEpochs } from './tables.ts'
+import type { JournalRow } from './wire.ts'
 
 interface CommittedReport {
   readonly bytes: readonly CommittedBytes[]
@@ -25,13 +24,22 @@ export const epochsSent = 1000 // an agent keeps few: one more each time it star
 
 export type Ledger = ReturnType<typeof openLedger>
 
-export function openLedger({ clock, log, filled }: Kernel, owners: Pick<RuleOwners, 'of' | 'reported'>) {
+interface Services extends Pick<Kernel, 'clock' | 'log' | 'filled'> {
+  readonly owners: Pick<RuleOwners, 'of' | 'reported'>
+  readonly activeConnections: Pick<ActiveConnections, 'report'>
+}
+
+export function openLedger({ clock, log, filled, owners, activeConnections }: Services) {
+  const rowLimit = openRowLimit()
+  const logRefused = openRefusedRows({ clock, log })
+  const perMinute = openLinePerMinute(clock)
+
   /** Commits reports in one transaction. Calls the fillers of `stats.committed`. */
   async function commit(reports: readonly Report[], em: EntityManager): Promise<AfterCommit[]> {
-    const ruleIds = new Set(reports.flatMap(({ rows }) => rows.map(row => row.rule_id)))
-    const ownership = await owners.of([...ruleIds], em)
+    const ids = reports.flatMap(({ rows, live }) => [...rows, ...live].map(({ rule_id }) => rule_id))
+    const rules = await owners.of([...new Set(ids)], em)
     const committed: CommittedReport[] = []
-    for (const report of reports) committed.push(await commitOne(report, ownership, em))
+    for (const report of reports) committed.push(await commitOne(report, rules, em))
     const completed = reports.filter((_, i) => committed[i]?.isCompleted).map(({ clientId }) => clientId)
     await owners.reported([...new Set(completed)], em)
     const bytes = committed.flatMap(report => report.bytes)
@@ -44,47 +52,49 @@ export function openLedger({ clock, log, filled }: Kernel, owners: Pick<RuleOwne
 
   async function commitOne(
     report: Report,
-    ownership: ReadonlyMap<string, RuleOwnership>,
+    rules: ReadonlyMap<string, ReportedRule>,
     em: EntityManager
   ): Promise<CommittedReport> {
-    const rows = ownRows(report, ownership)
-    const { grown, added, lower } = compare(rows, await committedCounts(report, rows, em))
-    await putRows(report, grown, em)
+    const { clientId } = report
     const committedAt = clock.now()
-    await addTotals({ clientId: report.clientId, updatedAt: committedAt }, totalsOf(added), em)
+    const active = judgeActive(report, rules)
+    const judged = judgeRows(report, rules, committedAt / 1000)
+    const committed = await committedCounts(report, judged.own, em)
+    const kept = await rowLimit.keep(clientId, judged.own, committed, em)
+    const { grown, added, lower } = compare(kept.own, committed)
+    await putRows(report, grown, em)
+    await addTotals({ clientId, updatedAt: committedAt }, totalsOf(await foldReasons(added, em)), em)
     const progress = { seq: report.seq, minute: latestMinute(grown), isComplete: report.last, committedAt }
     const { isNew, isCompleted } = await advanceEpoch(report, progress, em)
-    return {
-      bytes: committedBytes(report.clientId, added),
-      isCompleted,
-      afterCommit: [...(isNew ? logGap(report, log) : []), ...logLower(report, lower, log)]
-    }
+    if (isNew) await trimEpochs(clientId, em)
+    const afterCommit = [
+      () => activeConnections.report(report, active.own),
+      () => logRefused(clientId, [...judged.refused, ...kept.refused, ...active.refused]),
+      ...lower
+        .slice(0, 1)
+        .map(
+          first => () =>
+            perMinute(clientId, lower.length, suppressed => logLower(report, first, { log, suppressed }))
+        ),
+      ...(isNew ? logGap(report, log) : [])
+    ]
+    return { bytes: committedBytes(clientId, added), isCompleted, afterCommit }
   }
 
-  /** The committed seq of each of the client's latest epochs. */
-  async function committedSeqs(clientId: string, em: EntityManager): Promise<Record<string, number>> {
-    const latest = { orderBy: { bookedAt: 'desc' }, limit: epochsSent } as const
-    const epochs = await em.find(StatsEpoch, { clientId }, latest)
-    return Object.fromEntries(epochs.map(({ epoch, seq }) => [epoch, seq]))
-  }
-
-  async function lastCommitted(clientId: string, em: EntityManager): Promise<JournalPosition | null> {
-    const latest = { orderBy: { bookedAt: 'desc' }, limit: 1, disableIdentityMap: true } as const
-    const [found] = await em.find(StatsEpoch, { clientId }, latest)
-    return found ? { epoch: found.epoch, seq: found.seq } : null
-  }
-
-  return { commit, committedSeqs, lastCommitted }
+  return { commit, committedSeqs, lastCommitted, rowsDeleted: rowLimit.reset }
 }
 
-/** Returns valid rows, each key once. Drops rows of other clients' rules: an agent reports only its own. */
-function ownRows({ clientId, rows }: Report, ownership: ReadonlyMap<string, RuleOwnership>): OwnedRow[] {
-  const own = new Map<string, OwnedRow>()
-  for (const row of rows.map(decodeRow)) {
-    const rule = ownership.get(row.ruleId)
-    if (rule?.clientId === clientId && hasValidKey(row)) own.set(rowKey(row), { ...row, owner: rule.owner })
-  }
-  return [...own.values()]
+/** The committed seq of each of the client's latest epochs. */
+async function committedSeqs(clientId: string, em: EntityManager): Promise<Record<string, number>> {
+  const latest = { orderBy: { bookedAt: 'desc' }, limit: epochsSent } as const
+  const epochs = await em.find(StatsEpoch, { clientId }, latest)
+  return Object.fromEntries(epochs.map(({ epoch, seq }) => [epoch, seq]))
+}
+
+async function lastCommitted(clientId: string, em: EntityManager): Promise<JournalPosition | null> {
+  const latest = { orderBy: { bookedAt: 'desc' }, limit: 1, disableIdentityMap: true } as const
+  const [found] = await em.find(StatsEpoch, { clientId }, latest)
+  return found ? { epoch: found.epoch, seq: found.seq } : null
 }
 
 function logGap({ clientId, epoch, gap }: Report, log: Log): AfterCommit[] {
@@ -93,18 +103,15 @@ function logGap({ clientId, epoch, gap }: Report, log: Log): AfterCommit[] {
   return [() => log.warn('accounting.gap', 'the agent did not stop cleanly: counts may be missing', fields)]
 }
 
-function logLower({ clientId, epoch }: Report, lower: readonly JournalRow[], log: Log): AfterCommit[] {
-  const [first, ...others] = lower
-  if (!first) return []
-  return [
-    () =>
-      log.warn('accounting.lower_value', 'a report has less than was committed; the committed value stays', {
-        client_id: clientId,
-        epoch,
-        rule: first.ruleId,
-        kind: first.kind,
-        key: first.key,
-        others: others.length
-      })
-  ]
+function logLower(
+  { clientId, epoch }: Report,
+  { ruleId: rule, kind, key }: JournalRow,
+  { log, suppressed }: { readonly log: Log; readonly suppressed: number }
+): void {
+  const fields = { client_id: clientId, epoch, rule, kind, key, suppressed }
+  log.warn(
+    'accounting.lower_value',
+    'a report has less than was committed; the committed value stays',
+    fields
+  )
 }

@@ -4,13 +4,13 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { Metric, Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Rules } from '../rules/exports.ts'
-import type { ActiveConnections } from './active-connections.ts'
+import { type ActiveConnections, sumOf } from './active-connections.ts'
 import { type Counter, type Counts, noCounts, selectedCounts } from './counters.ts'
 import type { JournalRow } from './wire.ts'
 
 interface Services extends Pick<Kernel, 'store'> {
   readonly rules: Pick<Rules, 'page'>
-  readonly activeConnections: Pick<ActiveConnections, 'all'>
+  readonly activeConnections: Pick<ActiveConnections, 'ofRule'>
 }
 
 interface RuleSample {
@@ -26,7 +26,7 @@ const labels = ['client', 'owner', 'rule']
 
 export function openMetrics({ store, rules, activeConnections }: Services): Metrics {
   /** The next page of rules after the id `last`, with their totals, as of one transaction. */
-  async function pageAfter(last: string, active: ReadonlyMap<string, number>): Promise<RuleSample[]> {
+  async function pageAfter(last: string): Promise<RuleSample[]> {
     return store.read(async em => {
       const page = await rules.page(last, rulesPerPage, em)
       const ids = page.map(({ id }) => id)
@@ -38,19 +38,16 @@ export function openMetrics({ store, rules, activeConnections }: Services): Metr
           protocol,
           counts: ofRule.find(({ kind }) => kind === 'rule') ?? noCounts,
           rejected: ofRule.filter(({ kind }) => kind === 'rejected'),
-          active: active.get(id) ?? 0
+          active: sumOf(activeConnections.ofRule(clientId, id))
         }
       })
     })
   }
 
   return async () => {
-    const active = new Map<string, number>()
-    for (const { ruleId, connections } of activeConnections.all())
-      active.set(ruleId, (active.get(ruleId) ?? 0) + connections)
     const samples: RuleSample[] = []
     for (let page: RuleSample[] = []; ; ) {
-      page = await pageAfter(samples.at(-1)?.labelValues[2] ?? '', active)
+      page = await pageAfter(samples.at(-1)?.labelValues[2] ?? '')
       samples.push(...page)
       if (page.length < rulesPerPage) return metricsOf(samples)
       await setImmediate()

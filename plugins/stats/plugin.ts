@@ -13,6 +13,7 @@ import { Stats0001 } from './migrations/0001-stats.ts'
 import { Stats0002 } from './migrations/0002-datagrams.ts'
 import { Stats0003 } from './migrations/0003-minute.ts'
 import { Stats0004 } from './migrations/0004-whole.ts'
+import { Stats0005 } from './migrations/0005-bounds.ts'
 import { routes } from './routes.ts'
 import { forgetClient } from './rule-owners.ts'
 import type { RuleStats } from './schema.ts'
@@ -38,7 +39,8 @@ export default definePlugin<Deps>({
       { name: '0001-stats', class: Stats0001 },
       { name: '0002-datagrams', class: Stats0002 },
       { name: '0003-minute', class: Stats0003 },
-      { name: '0004-whole', class: Stats0004 }
+      { name: '0004-whole', class: Stats0004 },
+      { name: '0005-bounds', class: Stats0005 }
     ]
   },
   exports: { stats: asFunction(openStats).singleton() },

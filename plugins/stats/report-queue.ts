@@ -2,8 +2,8 @@
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
-import type { ActiveConnections } from './active-connections.ts'
-import type { Ledger, Report } from './ledger.ts'
+import type { Report } from './judgement.ts'
+import type { Ledger } from './ledger.ts'
 
 interface Queued {
   readonly report: Report
@@ -13,12 +13,11 @@ interface Queued {
 
 interface Services extends Pick<Kernel, 'store' | 'clock' | 'log'> {
   readonly ledger: Pick<Ledger, 'commit'>
-  readonly activeConnections: Pick<ActiveConnections, 'report'>
 }
 
 const gatherMs = 250
 
-export function openReportQueue({ store, clock, log, ledger, activeConnections }: Services) {
+export function openReportQueue({ store, clock, log, ledger }: Services) {
   let queue: Queued[] = []
   let timer: Release | null = null
   let committing: Promise<void> = Promise.resolve()
@@ -52,7 +51,6 @@ export function openReportQueue({ store, clock, log, ledger, activeConnections }
     const reports = group.map(({ report }) => report)
     const afterCommit = await store.change(em => ledger.commit(reports, em))
     for (const call of afterCommit) call()
-    for (const report of reports) activeConnections.report(report)
     for (const { resolve } of group) resolve()
   }
 

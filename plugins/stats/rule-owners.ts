@@ -1,7 +1,7 @@
 // The client and owner of each rule; of a deleted rule until its agent has reported all of it.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Client, ManagedObjectRow } from '../../kernel/identity/entities.ts'
-import { type RuleOwnership, type Rules, ruleKind } from '../rules/exports.ts'
+import { type RuleOwnership, type RuleScope, type Rules, ruleKind } from '../rules/exports.ts'
 import { StatsEpoch, StatsRemovedRule, StatsRow, StatsTotal } from './entities.ts'
 import { slices } from './tables.ts'
 
@@ -13,14 +13,23 @@ export interface RemovedRule extends RuleOwnership {
   readonly id: string
 }
 
+export type RuleParts = Omit<RuleScope, keyof RuleOwnership>
+
+/** A rule of which agents report. */
+export interface ReportedRule extends RuleOwnership {
+  readonly parts: RuleParts | null // null: the rule is deleted
+}
+
 export function openRuleOwners({ rules }: { readonly rules: Rules }) {
-  async function of(ruleIds: readonly string[], em: EntityManager): Promise<Map<string, RuleOwnership>> {
-    const owners = await rules.ownershipOf(ruleIds, em)
-    for (const some of slices(ruleIds.filter(id => !owners.has(id)))) {
+  async function of(ruleIds: readonly string[], em: EntityManager): Promise<Map<string, ReportedRule>> {
+    const found = new Map<string, ReportedRule>()
+    for (const [id, { clientId, owner, ...parts }] of await rules.ownershipOf(ruleIds, em))
+      found.set(id, { clientId, owner, parts })
+    for (const some of slices(ruleIds.filter(id => !found.has(id)))) {
       const removed = await em.find(StatsRemovedRule, { ruleId: { $in: [...some] } })
-      for (const { ruleId, clientId, owner } of removed) owners.set(ruleId, { clientId, owner })
+      for (const { ruleId, clientId, owner } of removed) found.set(ruleId, { clientId, owner, parts: null })
     }
-    return owners
+    return found
   }
 
   /** Keeps the owner of a rule, in the transaction that deletes the rule. */

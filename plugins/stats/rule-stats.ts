@@ -4,7 +4,7 @@ import { timestampOrNull } from '../../kernel/base/clock.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { RuleRecord, Rules } from '../rules/exports.ts'
-import type { ActiveConnections } from './active-connections.ts'
+import { type ActiveConnections, sumOf } from './active-connections.ts'
 import { noCounts } from './counters.ts'
 import { StatsTotal } from './entities.ts'
 import type { Flags, PortStats, RuleStats, TargetStats } from './schema.ts'
@@ -35,7 +35,7 @@ function ruleStats({ rule_id, client_id, protocol }: RuleRecord, totals: Totals,
   const counts = byKey(totals, 'rule').get('') ?? noCounts
   const rejected = [...byKey(totals, 'rejected')].map(([reason, row]) => [reason, row.rejected])
   const updatedAt = Math.max(0, ...totals.map(row => row.updatedAt))
-  const active = [...byPort.values()].reduce((sum, connections) => sum + connections, 0)
+  const active = sumOf(byPort)
   return {
     rule_id,
     client_id,

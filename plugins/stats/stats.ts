@@ -29,8 +29,8 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
   const { store, clock, log, codec, control, clients, rules } = deps
   const activeConnections = openActiveConnections(deps)
   const owners = openRuleOwners(deps)
-  const ledger = openLedger(deps, owners)
-  const queue = openReportQueue({ store, clock, log, ledger, activeConnections })
+  const ledger = openLedger({ clock, log, filled: deps.filled, owners, activeConnections })
+  const queue = openReportQueue({ store, clock, log, ledger })
   const ofRule = openRuleStats({ store, rules, activeConnections })
   const watch = openWatch(deps)
 
@@ -70,7 +70,7 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
     connection,
     lastCommitted: ledger.lastCommitted,
     metrics: openMetrics({ store, rules, activeConnections }),
-    prune: () => prune(deps),
+    prune: () => prune(deps).finally(ledger.rowsDeleted),
     async ruleRemoved(rule: RemovedRule, em: EntityManager): Promise<void> {
       await owners.remember(rule, em)
       watch.wake(rule.id) // its read waits for the end of this transaction

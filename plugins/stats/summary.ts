@@ -5,6 +5,7 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/exports.ts'
 import type { Rules } from '../rules/exports.ts'
 import type { ActiveConnections } from './active-connections.ts'
+import { maxCount } from './counters.ts'
 import type { Summary } from './schema.ts'
 
 interface Services extends Pick<Kernel, 'store'> {
@@ -39,10 +40,11 @@ export const openSummary =
     }))
   }
 
-/** Leaves out deleted rules, whose totals are kept until their last report. */
+/** Leaves out deleted rules, whose totals are kept until their last report. `total`, unlike `sum`, cannot overflow. */
 async function sumBytes({ role, userId }: Principal, em: EntityManager) {
   const [sum] = await em.execute<{ bytes_in: number; bytes_out: number }[]>(
-    `select coalesce(sum(bytes_in), 0) as bytes_in, coalesce(sum(bytes_out), 0) as bytes_out from stats_total
+    `select min(${maxCount}, total(bytes_in)) as bytes_in, min(${maxCount}, total(bytes_out)) as bytes_out
+     from stats_total
      where kind = 'rule' and rule_id not in (select rule_id from stats_holder)
      ${role === 'superadmin' ? '' : 'and owner = ?'}`,
     role === 'superadmin' ? [] : [userId]

@@ -1,6 +1,6 @@
 // Statements over many rows at once: committing a report entity by entity would be too slow.
 import type { EntityManager } from '@mikro-orm/sql'
-import { type Counts, columns, selectedCounts, valuesOf } from './counters.ts'
+import { type Counts, columns, maxCount, selectedCounts, valuesOf } from './counters.ts'
 import { StatsEpoch } from './entities.ts'
 import type { JournalRow } from './wire.ts'
 
@@ -20,7 +20,9 @@ export const rowKey = ({ ruleId, kind, key }: RowKey): string => `${ruleId} ${ki
 const perStatement = 200
 const placeholders = `?, ?, ?, ?, ?, ${columns.map(() => '?').join(', ')}`
 const replaced = columns.map(column => `${column} = excluded.${column}`).join(', ')
-const increased = columns.map(column => `${column} = stats_total.${column} + excluded.${column}`).join(', ')
+const increased = columns
+  .map(column => `${column} = min(${maxCount}, stats_total.${column} + excluded.${column})`)
+  .join(', ')
 
 /** Returns the committed counts of the rows by `rowKey`, without those that are new. */
 export async function committedCounts(
@@ -130,6 +132,26 @@ async function deleteRows(condition: string, before: string | number, em: Entity
     'run'
   )
   return affectedRows === 1000
+}
+
+const maxEpochs = 20_000 // of a client; an agent that is restarted every 5 s begins 17,280 a day
+const trimmedAtOnce = 1000
+
+/** Bounds the epochs of a client: deletes the oldest with their rows, however young. */
+export async function trimEpochs(clientId: string, em: EntityManager): Promise<void> {
+  if ((await em.count(StatsEpoch, { clientId })) <= maxEpochs) return
+  await em.execute(
+    `delete from stats_epoch where client_id = ? and epoch in (
+       select epoch from stats_epoch where client_id = ? order by booked_at limit ?)`,
+    [clientId, clientId, trimmedAtOnce],
+    'run'
+  )
+  await em.execute(
+    `delete from stats_row where client_id = ?
+     and epoch not in (select epoch from stats_epoch where client_id = ?)`,
+    [clientId, clientId],
+    'run'
+  )
 }
 
 /** Deletes old epochs, which have no rows any more. Each client keeps the `kept` latest ones. */

@@ -75,8 +75,9 @@ t.test('a repeated report adds nothing, a grown one adds the difference', async 
 })
 
 t.test('parts of a report and reports of one batch are each committed once', async t => {
-  const { edge, report, stats } = await statsFixture(t)
+  const { edge, report, stats, push } = await statsFixture(t)
   const one = await edge('one')
+  const { rule_id: second } = (await push({ client: 'one', listen_port: 9000 })).body
   const two = await edge('two')
 
   const first = one.agent.channel.request(StatsReport, {
@@ -94,10 +95,11 @@ t.test('parts of a report and reports of one batch are each committed once', asy
     seq: 2,
     part: 1,
     rows: [row(one.ruleId, 'minute', String(Number(minute) + 60), { bytes_in: 2 })],
-    live: [{ rule_id: one.ruleId, port: 8081, connections: 4 }]
+    live: [{ rule_id: second, port: 9000, connections: 4 }]
   })
 
-  t.match(await stats(one.ruleId), { bytes_in: 3, active_connections: 5 })
+  t.match(await stats(one.ruleId), { bytes_in: 3, active_connections: 1 })
+  t.match(await stats(second), { active_connections: 4 })
   t.match(await stats(two.ruleId), { bytes_out: 9 })
 })
 
@@ -117,7 +119,7 @@ t.test('a lower value is refused and logged, the other rows are committed', asyn
   t.match(await stats(ruleId), { bytes_in: 10, bytes_out: 10, connections_total: 1 })
   t.match(
     log.filter(({ event }) => event === 'accounting.lower_value'),
-    [{ fields: { client_id: clientId, epoch, rule: ruleId, kind: 'minute', key: minute, others: 0 } }]
+    [{ fields: { client_id: clientId, epoch, rule: ruleId, kind: 'minute', key: minute, suppressed: 0 } }]
   )
 })
 

@@ -44,9 +44,18 @@ t.test('a superadmin sees the sums of all rules, a user those of their own', asy
   )
   const bytes = (id: string, bytes_in: number, bytes_out: number) => [
     row(id, 'minute', minute, { bytes_in, bytes_out }),
-    row(id, 'port', '1', { bytes_in, bytes_out })
+    row(id, 'target', '10.0.0.1:80', { bytes_in, bytes_out })
   ]
-  const live = (rule_id: string, connections: number) => ({ rule_id, port: 1, connections })
+  const ports = new Map([
+    [adaRule, 1],
+    [one.ruleId, 8080],
+    [two.ruleId, 8081]
+  ])
+  const live = (rule_id: string, connections: number) => ({
+    rule_id,
+    port: ports.get(rule_id) ?? 1,
+    connections
+  })
   await on.report(one.agent, {
     rows: [...bytes(adaRule, 1, 2), ...bytes(one.ruleId, 10, 20)],
     live: [live(adaRule, 3), live(one.ruleId, 4), live(two.ruleId, 1000), live('01NEVERWAS', 1000)]

@@ -1,0 +1,99 @@
+// What an agent may report: rows of the rules of its client, and of a rule only its own ports and targets.
+import type { RefusedRow } from '../rules/exports.ts'
+import type { ReportedRule, RuleParts } from './rule-owners.ts'
+import { type OwnedRow, rowKey } from './tables.ts'
+import {
+  type ActivePort,
+  decodeActive,
+  decodeRow,
+  type JournalRow,
+  type StatsReport,
+  targetKey
+} from './wire.ts'
+
+export interface Judged<T> {
+  readonly own: readonly T[]
+  readonly refused: readonly RefusedRow[]
+}
+
+export interface Report extends StatsReport {
+  readonly clientId: string
+}
+
+type Reported = Pick<Report, 'clientId' | 'rows' | 'live'>
+type Rules = ReadonlyMap<string, ReportedRule>
+
+const spans = {
+  minute: { secs: 60, maxBytes: 2 ** 43 }, // in one direction: more than a terabit per second all the time
+  hour: { secs: 3600, maxBytes: 2 ** 49 }
+}
+const keptSecs = 91 * 86_400 // traffic shows 90 days
+const aheadSecs = 3600 // the server's clock may have been set back
+
+/** Returns why the row does not count, or null. */
+type Judge = (row: JournalRow, at: { readonly nowSecs: number; readonly parts: RuleParts }) => string | null
+
+const judges: Readonly<Record<string, Judge>> = {
+  minute: judgeSpan(spans.minute),
+  hour: judgeSpan(spans.hour),
+  rule: ({ key, bytesIn, bytesOut }) => (key !== '' ? 'key' : bytesIn + bytesOut > 0 ? 'amount' : null),
+  port: ({ key }, { parts }) => (String(Number(key)) === key && hasPort(parts, Number(key)) ? null : 'key'),
+  target: ({ key }, { parts }) => (parts.targets.some(target => targetKey(target) === key) ? null : 'key'),
+  rejected: ({ key }) => (/^[\w.:-]{1,64}$/.test(key) ? null : 'key')
+}
+
+function judgeSpan({ secs, maxBytes }: (typeof spans)['minute']): Judge {
+  return ({ key, bytesIn, bytesOut }, { nowSecs }) => {
+    const start = Number(key)
+    if (!/^\d{1,10}$/.test(key) || start % secs !== 0) return 'key'
+    if (start > nowSecs + aheadSecs || start < nowSecs - keptSecs) return 'time'
+    return Math.max(bytesIn, bytesOut) > maxBytes ? 'amount' : null
+  }
+}
+
+const hasPort = ({ listenFrom, listenTo }: RuleParts, port: number): boolean =>
+  port >= listenFrom && port <= listenTo
+
+/** Returns the rows that count, each key once. Of deleted rules only bytes do, of unknown ones nothing. */
+export function judgeRows({ clientId, rows }: Reported, rules: Rules, nowSecs: number): Judged<OwnedRow> {
+  const own = new Map<string, OwnedRow>()
+  const refused: RefusedRow[] = []
+  for (const row of rows.map(decodeRow)) {
+    const rule = rules.get(row.ruleId)
+    if (!rule || !(rule.parts || Object.hasOwn(spans, row.kind))) continue
+    const reason = rule.clientId === clientId ? reasonAgainst(row, rule, nowSecs) : 'rule'
+    if (reason !== null) refused.push(refusalOf(row, reason))
+    else own.set(rowKey(row), { ...row, owner: rule.owner })
+  }
+  return { own: [...own.values()], refused }
+}
+
+export const refusalOf = ({ ruleId: rule, kind, key }: JournalRow, reason: string): RefusedRow => ({
+  report: 'stats',
+  reason,
+  rule,
+  kind,
+  key
+})
+
+const noParts: RuleParts = { listenFrom: 1, listenTo: 0, targets: [] }
+
+function reasonAgainst(row: JournalRow, { parts }: ReportedRule, nowSecs: number): string | null {
+  const judge = Object.hasOwn(judges, row.kind) ? judges[row.kind] : undefined
+  return judge ? judge(row, { nowSecs, parts: parts ?? noParts }) : 'kind'
+}
+
+/** Returns the open ports that count: of deleted and unknown rules none does. */
+export function judgeActive({ clientId, live }: Reported, rules: Rules): Judged<ActivePort> {
+  const own: ActivePort[] = []
+  const refused: RefusedRow[] = []
+  for (const active of live.map(decodeActive)) {
+    const { ruleId, port } = active
+    const rule = rules.get(ruleId)
+    if (!rule?.parts) continue
+    const reason = rule.clientId !== clientId ? 'rule' : hasPort(rule.parts, port) ? null : 'key'
+    if (reason !== null) refused.push({ report: 'active', reason, rule: ruleId, key: `${port}` })
+    else own.push(active)
+  }
+  return { own, refused }
+}

@@ -1,0 +1,70 @@
+// Bounds the rows and reasons that the reports of a client can add.
+import type { EntityManager } from '@mikro-orm/sql'
+import type { Counts } from './counters.ts'
+import { type Judged, refusalOf } from './judgement.ts'
+import { type OwnedRow, rowKey, slices } from './tables.ts'
+
+const rowsPerRule = 20_000 // a week of minutes, 90 days of hours, 1,024 ports, and room for another epoch
+const leastRows = 200_000
+const reasonsPerRule = 32 // engines and built-in plugins have fewer than 20
+const otherReason = 'other'
+
+export function openRowLimit() {
+  const counts = new Map<string, number>() // stored rows by client, as far as known
+
+  /** Returns the rows without new ones beyond the limit of the client; the others count as stored. */
+  async function keep(
+    clientId: string,
+    rows: readonly OwnedRow[],
+    committed: ReadonlyMap<string, Counts>,
+    em: EntityManager
+  ): Promise<Judged<OwnedRow>> {
+    const isNew = (row: OwnedRow): boolean => !committed.has(rowKey(row))
+    const added = rows.filter(isNew).length
+    const stored = counts.get(clientId) ?? (await count('stats_row where client_id = ?', clientId, em))
+    const limit = stored + added <= leastRows ? leastRows : await limitOf(clientId, em)
+    counts.set(clientId, Math.min(stored + added, Math.max(stored, limit)))
+    if (stored + added <= limit) return { own: rows, refused: [] }
+    let room = Math.max(0, limit - stored)
+    const { own = [], over = [] } = Object.groupBy(rows, row => (!isNew(row) || room-- > 0 ? 'own' : 'over'))
+    return { own, refused: over.map(row => refusalOf(row, 'limit')) }
+  }
+
+  /** Called when rows were deleted: the next report counts again. */
+  const reset = (): void => counts.clear()
+
+  return { keep, reset }
+}
+
+const limitOf = async (clientId: string, em: EntityManager): Promise<number> =>
+  Math.max(
+    leastRows,
+    rowsPerRule * (await count(`stats_total where kind = 'rule' and client_id = ?`, clientId, em))
+  )
+
+async function count(from: string, clientId: string, em: EntityManager): Promise<number> {
+  const [found] = await em.execute<{ rows: number }[]>(`select count(*) as rows from ${from}`, [clientId])
+  return Number(found?.rows ?? 0)
+}
+
+/** Counts refusals for a reason beyond the first 32 of a rule as `other`: each reason is a series of /metrics. */
+export async function foldReasons(added: readonly OwnedRow[], em: EntityManager): Promise<OwnedRow[]> {
+  const rejections = added.filter(({ kind }) => kind === 'rejected')
+  const known = new Map<string, Set<string>>()
+  for (const some of slices([...new Set(rejections.map(({ ruleId }) => ruleId))])) {
+    const stored = await em.execute<{ ruleId: string; key: string }[]>(
+      `select rule_id as ruleId, key from stats_total
+       where kind = 'rejected' and rule_id in (${some.map(() => '?').join(', ')})`,
+      [...some]
+    )
+    for (const { ruleId, key } of stored) known.set(ruleId, (known.get(ruleId) ?? new Set()).add(key))
+  }
+  return added.map(row => {
+    if (row.kind !== 'rejected') return row
+    const reasons = known.get(row.ruleId) ?? new Set()
+    known.set(row.ruleId, reasons)
+    const key = reasons.has(row.key) || reasons.size < reasonsPerRule ? row.key : otherReason
+    reasons.add(key)
+    return { ...row, key }
+  })
+}
