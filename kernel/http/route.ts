@@ -19,8 +19,10 @@ export interface RouteDefinition<D, S extends Schemas = Schemas> {
   readonly summary: string // one line for OpenAPI
   /** 'deferred': the decision is written with the change, and gets its status when the client has answered. */
   readonly outcome?: 'deferred'
-  /** 'secret': the reply is not stored for repeated Idempotency-Keys. 'text': a string, sent as it is. */
-  readonly reply?: 'secret' | 'text'
+  /** Fields of the reply that hold secrets: a reply with one is not stored for repeated Idempotency-Keys. */
+  readonly secrets?: readonly string[]
+  /** 'text': the reply is a string, sent as it is. */
+  readonly reply?: 'text'
   /** Called once, at mount. Extensible routes compose their schemas from slots. */
   schema(filled: SlotReader): S
   run(deps: D, call: Call<S>): Promise<Static<S['reply']>>

@@ -4,7 +4,13 @@ import type { Call } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Users } from '../users/exports.ts'
 import type { Attempts } from './attempts.ts'
-import { invalidLogin, passwordMismatch, passwordTooLong, passwordTooShort } from './codes.ts'
+import {
+  invalidLogin,
+  passwordMismatch,
+  passwordTooLong,
+  passwordTooShort,
+  passwordUnchanged
+} from './codes.ts'
 import { Password } from './entities.ts'
 import type { Argon, HashPool } from './hash-pool.ts'
 import type { ChangeBody } from './schema.ts'
@@ -39,13 +45,14 @@ export function openPasswords({ store, clock, users, sessions, attempt, hashPool
   async function changeOwn(body: ChangeBody, caller: Caller): Promise<void> {
     const { principal, requestInfo, change } = caller
     const { userId } = principal
-    await store.read(em => users.get(em, userId)) // throws for the operator token, which is no user
     refuseNew(body.new_password, body.new_password_confirm)
+    await store.read(em => users.get(em, userId)) // throws for the operator token, which is no user
     const before = await attempt(
       { action: 'password', subject: userId, remoteAddr: requestInfo.remoteAddr },
       argon => verify(argon, userId, body.current_password)
     )
     if (!before) throw new Fault(invalidLogin, 'current_password is wrong or has expired')
+    if (body.new_password === body.current_password) throw unchanged()
     const hash = await hashPool.run(argon => argon.hash(body.new_password))
     await change({ kind: 'user', id: userId }, async em => {
       const after = columnsOf(hash, 'permanent', clock.now())
@@ -57,6 +64,9 @@ export function openPasswords({ store, clock, users, sessions, attempt, hashPool
 
   return { verify, set, changeOwn }
 }
+
+export const unchanged = (): Fault =>
+  new Fault(passwordUnchanged, 'this is the password already; choose another')
 
 const columnsOf = (hash: string, duration: Duration, now: number) => ({
   hash,

@@ -10,7 +10,7 @@ import type { Users } from '../users/exports.ts'
 import { alreadyBootstrapped, invalidPasswordReset } from './codes.ts'
 import type { HashPool } from './hash-pool.ts'
 import { hasSuperadmin } from './onboarding.ts'
-import { type Duration, type Passwords, refuseWeak } from './passwords.ts'
+import { type Duration, type Passwords, refuseWeak, unchanged } from './passwords.ts'
 import type { ResetLimit } from './reset-limit.ts'
 import type { ResetBody, ResetReply } from './schema.ts'
 import type { Sessions } from './sessions.ts'
@@ -43,7 +43,10 @@ export function openRecovery(deps: Deps) {
   async function prepare(userId: string, { newPassword, duration, apiTokens }: ResetOptions) {
     await store.read(em => users.get(em, userId)) // an unknown user costs no hash
     const password = newPassword ?? randomBytes(15).toString('base64url')
-    const hash = await hashPool.run(argon => argon.hash(password))
+    const hash = await hashPool.run(async argon => {
+      if (newPassword !== null && (await passwords.verify(argon, userId, newPassword))) throw unchanged()
+      return argon.hash(password)
+    })
     return async (em: EntityManager): Promise<ResetReply> => {
       await users.get(em, userId) // may be deleted meanwhile
       await passwords.set(em, userId, hash, duration)

@@ -91,7 +91,7 @@ const resetPassword = defineRoute({
   action: 'password.reset',
   access: 'superadmin',
   summary: 'Resets a password; sessions and, unless they are kept, bearer tokens end.',
-  reply: 'secret',
+  secrets: ['temporary_password'],
   schema: () => ({ params: schemas.UserParams, body: schemas.ResetBody, reply: schemas.ResetReply }),
   run: ({ recovery }: RouteDeps, call) => recovery.resetBy(call.params.id, call.body, call)
 })

@@ -29,9 +29,9 @@ export function openCredentials({ store, clock, users }: Kernel & { readonly use
   }
 
   async function issue(userId: string, body: IssueBody, { principal, change }: Caller) {
-    await requireOwner(userId, principal)
     const { label = '', expires_in_secs: lifeSecs } = body
     refuseLongLabel(label)
+    await requireOwner(userId, principal)
     const now = clock.now()
     const expiresAt = lifeSecs === undefined ? null : now + lifeSecs * 1000
     const { token, ...fresh } = newTokenAt(now, expiresAt)

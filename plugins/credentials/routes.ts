@@ -16,7 +16,7 @@ const issue = defineRoute({
   access: 'user',
   status: 201,
   summary: 'Issues a bearer token, which is shown once.',
-  reply: 'secret',
+  secrets: ['token'],
   schema: () => ({ params: UserParams, body: IssueBody, reply: IssuedCredential }),
   run: ({ credentials }: RouteDeps, call) => credentials.issue(call.params.id, call.body, call)
 })
@@ -48,7 +48,7 @@ const rotate = defineRoute({
   access: 'user',
   status: 201,
   summary: 'Gives a credential a new token; the old one ends.',
-  reply: 'secret',
+  secrets: ['token'],
   schema: () => ({ params: CredentialParams, reply: IssuedCredential }),
   run: ({ credentials }: RouteDeps, call) => credentials.rotate(call.params.id, call.params.cred_id, call)
 })

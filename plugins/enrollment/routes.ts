@@ -19,7 +19,7 @@ const create = defineRoute({
   action: 'enrollment.create',
   access: 'superadmin',
   status: 201,
-  reply: 'secret',
+  secrets: ['command', 'uri'],
   summary: 'Makes a one-time code for a new client. The client exists once the code is redeemed.',
   schema: () => ({ body: EnrollBody, reply: Invitation }),
   run: ({ config, clients, enrollments }: RouteDeps, { body, change, principal }) => {
@@ -40,7 +40,7 @@ const renew = defineRoute({
   action: 'enrollment.renew',
   access: 'superadmin',
   status: 201,
-  reply: 'secret',
+  secrets: ['command', 'uri'],
   summary:
     'Makes a one-time code that gives an existing client a new token. Its older unused codes become invalid.',
   schema: () => ({

@@ -16,7 +16,7 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { type Rules, requireClient } from '../rules/exports.ts'
 import { covers } from './admission.ts'
 import { Grant } from './entities.ts'
-import { type CreateBody, type GrantRow, invalidPortRange } from './schema.ts'
+import { type CreateBody, emptyProtocolSet, type GrantRow, invalidPortRange } from './schema.ts'
 import { formatTarget, parseTarget } from './targets.ts'
 
 export const grantNotFound = defineCode('grant_not_found', 404, 8)
@@ -119,6 +119,10 @@ function parse(body: CreateBody): Omit<Grant, 'id' | 'clientId' | 'createdAt'> {
   if ((body.client_id === undefined) === (body.client === undefined)) {
     const details = { field: '/client_id', reason: 'oneOf' }
     throw new Fault(invalidSchema, 'give either /client_id or /client', { details })
+  }
+  if (body.protocols.length === 0) {
+    const details = { field: '/protocols', reason: 'minItems' }
+    throw new Fault(emptyProtocolSet, '/protocols is empty; give tcp, udp or both', { details })
   }
   const given = new Set(body.protocols.map(protocol => protocol.toLowerCase()))
   const protocols = (['tcp', 'udp'] as const).filter(protocol => given.has(protocol))

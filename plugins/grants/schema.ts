@@ -29,7 +29,7 @@ export const CreateBody = closed({
       code: invalidSchema.code,
       description: 'tcp or udp, in any case.'
     }),
-    { minItems: 1, code: emptyProtocolSet.code }
+    { description: 'At least one.' }
   ),
   targets: Type.Optional(orNull(Targets)),
   note: Type.Optional(orNull(Type.String({ maxLength: 255, description: 'Free text.' })))

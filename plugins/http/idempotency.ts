@@ -52,7 +52,7 @@ function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
   async function macOf(body: unknown): Promise<string> {
     macKey ??= readMacKey(store)
     return createHmac('sha256', await macKey)
-      .update(JSON.stringify(body))
+      .update(canonical(body))
       .digest('hex')
   }
 
@@ -70,7 +70,8 @@ function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
     if (status === null) return { resource, outcome: null }
     if (answer === null) throw secretSpent(resource)
     const reason = status < 400 ? null : (JSON.parse(answer) as Static<typeof ErrorBody>).error.code // written by us
-    return { resource, outcome: { status, reason, body: answer } }
+    const changed = resource.kind === '' ? null : resource // a refusal changed nothing
+    return { resource: changed, outcome: { status, reason, body: answer } }
   }
 
   /** Runs in the transaction of the change. Deletes records that are too old, and the oldest beyond the maximum. */
@@ -97,12 +98,20 @@ function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
     em: EntityManager
   ): Promise<void> {
     if (!resource) await recordChange(claim, null, em)
-    const isSecret = route.reply === 'secret' && reason === null
+    const isSecret = reason === null && route.secrets?.some(field => field in JSON.parse(body))
     await em.nativeUpdate(IdempotencyRecord, { id: claim.id }, { status, answer: isSecret ? null : body })
   }
 
   return { macOf, findEarlier, recordChange, recordOutcome }
 }
+
+/** Writes JSON with sorted keys, so that their order does not matter (see RFC 8785). */
+const canonical = (body: unknown): string =>
+  JSON.stringify(body, (_, part) =>
+    part instanceof Object && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part
+  )
 
 /** Returns the random MAC key of this store. Bodies may contain passwords, so only their MAC is stored. */
 const readMacKey = (store: HttpOptions['store']): Promise<string> =>

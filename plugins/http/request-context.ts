@@ -27,8 +27,11 @@ export interface Claim {
   readonly id: string
   readonly principal: string
   readonly bodyMac: string
-  /** The change of an earlier request with this key. Without an outcome, its response was lost. */
-  readonly earlier: { readonly resource: Resource; readonly outcome: Outcome | null } | null
+  /** An earlier request with this key, and what it changed. Without an outcome, its response was lost. */
+  readonly earlier:
+    | { readonly resource: Resource | null; readonly outcome: Outcome }
+    | { readonly resource: Resource; readonly outcome: null }
+    | null
 }
 
 const anonymous: Principal = { userId: '', role: 'user', method: 'none' }

@@ -33,8 +33,8 @@ export const routeHandler =
 
 /** Runs the route. If an earlier request with the same key made the change, returns the current state instead. */
 async function runRoute(deps: Kernel, { route, claim }: RequestContext, call: Call): Promise<unknown> {
-  if (!claim?.earlier) return route.run(deps, call)
-  const { resource } = claim.earlier
+  const resource = claim?.earlier?.resource
+  if (!resource) return route.run(deps, call)
   if (route.replay) return route.replay(deps, call, resource.id)
   if (route.status === 204) return null
   throw secretSpent(resource)

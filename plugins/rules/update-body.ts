@@ -25,6 +25,14 @@ export function requireContent(body: UpdateBody, fields: Fields): void {
   )
 }
 
+const anyRule = { listen_port: 1, targets: [{ host: '192.0.2.1', port: 1 }] }
+
+/** Throws unless the body would be valid for some rule. */
+export function requireValid(body: UpdateBody, fields: Fields): void {
+  const whole = isWhole(body) ? body : { ...anyRule, ...body, listen_port_end: null }
+  fields.parse(whole, parse(whole))
+}
+
 /** Returns the requested value of every hot field, or null. Throws if the body would change anything else. */
 export async function requestedValues(
   { rule, stored, body, fields }: { rule: Rule; stored: Values; body: UpdateBody; fields: Fields },

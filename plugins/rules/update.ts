@@ -12,7 +12,7 @@ import { belongsOnAgent, objectKeyOf } from './rule-states.ts'
 import type { UpdateBody } from './schema.ts'
 import type { Change, Services } from './services.ts'
 import { ruleNotFound } from './slots.ts'
-import { requestedValues, requireContent } from './update-body.ts'
+import { requestedValues, requireContent, requireValid } from './update-body.ts'
 
 export const openUpdate =
   (services: Services) =>
@@ -20,7 +20,10 @@ export const openUpdate =
     const { store, control, filled, fields, reading } = services
     requireContent(body, fields)
     const { isAwaited, clientId } = await change({ kind: 'rule', id }, async em => {
-      const rule = await reading.find(id, principal, em)
+      const rule = await reading.find(id, principal, em).catch(refusal => {
+        requireValid(body, fields) // an invalid body is reported first
+        throw refusal
+      })
       const missing = missingPart(filled, rule)
       if (rule.state === 'draining') throw new Fault(ruleNotFound, `rule ${id} is being removed`)
       if (missing) throw missing

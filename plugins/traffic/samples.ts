@@ -10,7 +10,6 @@ export interface Sample {
   readonly bytes_out: number
 }
 
-/** '*' stands for all users, or all clients. */
 export interface SeriesKey {
   readonly userId: string
   readonly clientId: string
@@ -23,8 +22,8 @@ interface SampleRow extends SeriesKey {
   bytesOut: number
 }
 
-const any = '*'
-export const all: SeriesKey = { userId: any, clientId: any }
+const any = '*' // stands for all users, or all clients
+const all: SeriesKey = { userId: any, clientId: any }
 const perStatement = 200
 const seriesPerRound = 100
 const samplesPerRound = 1000
@@ -83,7 +82,9 @@ async function idsOf(rows: readonly SeriesKey[], em: EntityManager): Promise<Map
   return ids
 }
 
+/** A part that `key` leaves out stands for all users, or all clients. */
 export async function read(key: Partial<SeriesKey>, window: Window, em: EntityManager): Promise<Sample[]> {
+  if (Object.values(key).includes(any)) return [] // no id of a user or client
   const series = await em.findOne(TrafficSeries, { ...all, ...key })
   if (!series) return []
   const rows = await em.execute<Sample[]>(

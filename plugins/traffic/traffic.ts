@@ -1,18 +1,23 @@
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
-import { clientNotFound, Fault, notOwner, userNotFound } from '../../kernel/base/errors.ts'
+import { Fault, notOwner, userNotFound } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
-import { Client, User } from '../../kernel/identity/entities.ts'
+import { User } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { Clients } from '../clients/exports.ts'
 import * as samples from './samples.ts'
 import type { Traffic as TrafficReply } from './schema.ts'
 import { type Query, windowOf } from './window.ts'
 
 export type Traffic = ReturnType<typeof openTraffic>
 
-export function openTraffic({ store, clock, log }: Kernel) {
+interface Deps extends Kernel {
+  readonly clients: Clients
+}
+
+export function openTraffic({ store, clock, log, clients }: Deps) {
   const nowSecs = (): number => Math.floor(clock.now() / 1000)
 
   async function read(
@@ -36,9 +41,9 @@ export function openTraffic({ store, clock, log }: Kernel) {
     { client_id: clientId, ...query }: Query & { client_id?: string },
     principal: Principal
   ) {
+    windowOf(query, nowSecs()) // an invalid query is refused before user or client are looked up
     if (principal.role !== 'superadmin' && principal.userId !== userId)
       throw new Fault(notOwner, 'this is the traffic of another user')
-    windowOf(query, nowSecs()) // an invalid query is refused before user or client are looked up
     return store.read(async em => {
       if (userId !== operatorId && !(await em.count(User, { id: userId })))
         throw new Fault(userNotFound, `no user ${userId}`)
@@ -49,13 +54,12 @@ export function openTraffic({ store, clock, log }: Kernel) {
   function ofClient(clientId: string, { user_id: userId, ...query }: Query & { user_id?: string }) {
     windowOf(query, nowSecs())
     return store.read(async em => {
-      if (!(await em.count(Client, { id: clientId })))
-        throw new Fault(clientNotFound, `there is no client ${clientId}`)
+      await clients.get(clientId, em)
       return read(query, { clientId, ...(userId !== undefined && { userId }) }, em)
     })
   }
 
-  const ofAll = (query: Query) => store.read(em => read(query, samples.all, em))
+  const ofAll = (query: Query) => store.read(em => read(query, {}, em))
 
   /** Renames the series of a deleted user. No user id begins with `~`. */
   const disown = (userId: string, em: EntityManager): Promise<void> =>

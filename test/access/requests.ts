@@ -10,6 +10,7 @@ export interface Request {
   readonly before?: (path: string, call: AccessFixture['call']) => Promise<unknown>
 }
 
+const newPassword = `${password}, another`
 const root = { user_id: 'root', password }
 const now = Date.UTC(2026, 0, 15, 12) / 1000
 const span = `?from=${now - 3600}&to=${now}&bucket=1m`
@@ -24,7 +25,7 @@ const requests: Readonly<Record<string, (access: AccessFixture) => Request>> = {
   }),
   'POST /v1/auth/login': () => ({ body: root }),
   'POST /v1/users/me/password': () => ({
-    body: { current_password: password, new_password: password, new_password_confirm: password }
+    body: { current_password: password, new_password: newPassword, new_password_confirm: newPassword }
   }),
   'POST /v1/users': access => ({ body: { user_id: `new${access.next()}`, display_name: 'New' } }),
   'PATCH /v1/users/:id': () => ({ body: { display_name: 'Other' } }),

@@ -27,6 +27,7 @@ t.test('a password change refuses wrong and weak passwords', async t => {
     [{ new_password: 'eleven byte', new_password_confirm: 'eleven byte' }, 422, 'password_too_short'],
     [{ new_password: 'é'.repeat(513) }, 422, 'password_too_long'],
     [{ new_password_confirm: 'a typo in it' }, 422, 'password_mismatch'],
+    [{ new_password: root.password, new_password_confirm: root.password }, 422, 'password_unchanged'],
     [{ new_password: undefined }, 400, 'validation.schema']
   ]
   const app = await onboardedServer(t)

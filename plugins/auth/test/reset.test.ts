@@ -65,6 +65,27 @@ t.test('a session with a temporary password can only read its user and change th
   t.match(await page.call('GET', '/v1/users/ann'), { status: 200, body: { password_change_required: false } })
 })
 
+t.test('a reset to the same password is refused', async t => {
+  const app = await onboardedServer(t)
+  await addUser(app, 'ann')
+
+  t.match(await reset(app, { new_password: root.password }), refusal(422, 'password_unchanged'))
+  t.equal((await login(app, { user_id: 'ann' })).status, 200)
+})
+
+t.test('a repeated reset shows its response again unless it held a password', async t => {
+  const app = await onboardedServer(t)
+  await addUser(app, 'ann')
+  await addUser(app, 'bob')
+  const given = { new_password: 'another long password' }
+  const once = { 'idempotency-key': 'once' }
+
+  const first = await reset(app, given, 'ann', once)
+  t.same((await reset(app, given, 'ann', once)).body, first.body)
+  t.equal((await reset(app, {}, 'bob', once)).status, 200)
+  t.match(await reset(app, {}, 'bob', once), refusal(409, 'idempotency_secret_spent'))
+})
+
 t.test('a temporary password expires after 24 hours', async t => {
   const app = await onboardedServer(t)
   await addUser(app, 'ann')
@@ -85,6 +106,7 @@ t.test('a given password is temporary unless `temporary` is false, and is not re
   t.equal(temporary.body.temporary_password, undefined)
   t.match(await signIn(), { body: { password_change_required: true } })
 
+  given.new_password = 'a third long password'
   t.match(await reset(app, { ...given, temporary: false }), { status: 200 })
   t.match(await signIn(), { body: { password_change_required: false } })
 })

@@ -50,6 +50,7 @@ t.test('an invalid grant is refused', async t => {
     [{ listen_port_start: 0 }, 422, 'invalid_port_range'],
     [{ listen_port_end: 65536 }, 422, 'invalid_port_range'],
     [{ protocols: [] }, 422, 'empty_protocol_set'],
+    [{ protocols: 'tcp' }, 400, 'validation.schema'],
     [{ protocols: ['icmp'] }, 400, 'validation.schema'],
     [{ client: 'edge', client_id: secondId }, 400, 'validation.schema'],
     [{ client_id: undefined }, 400, 'validation.schema'],

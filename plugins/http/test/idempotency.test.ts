@@ -188,7 +188,7 @@ t.test('a change whose response was lost and cannot be replayed names the resour
 t.test('a response with a secret is not kept', async t => {
   const { seen, routes } = counting(
     async call => call.change({ kind: 'credential', id: 'c-1' }, async () => ({ token: 'svct_abc' })),
-    { reply: 'secret' }
+    { secrets: ['token'] }
   )
   const { send, store } = await httpFixture(t, { routes })
 
@@ -205,6 +205,44 @@ t.test('a response with a secret is not kept', async t => {
     })
   t.equal(seen.count, 1)
   t.notMatch(JSON.stringify(await store.read(em => em.find(IdempotencyRecord, {}))), /svct_/)
+})
+
+t.test('a response that might have held a secret and held none is repeated', async t => {
+  const { seen, routes } = counting(change, { secrets: ['token'] })
+  const { send } = await httpFixture(t, { routes })
+
+  for (const _ of [1, 2])
+    t.match(await send('POST', '/v1/things', keyed('k')), { status: 201, body: { count: 1 } })
+  t.equal(seen.count, 1)
+})
+
+t.test('a body with its keys in another order is the same body', async t => {
+  const { seen, routes } = counting(change, {
+    schema: () => ({ body: Type.Unknown(), reply: Type.Unknown() })
+  })
+  const { http } = await httpFixture(t, { routes })
+  const post = async (payload: string) =>
+    http.app.inject({
+      method: 'POST',
+      url: '/v1/things',
+      headers: { ...keyed('k'), 'content-type': 'application/json' },
+      payload
+    })
+
+  t.equal((await post('{"a": 1.0, "b": [{"d": 2, "c": "\\u00e9"}]}')).statusCode, 201)
+  t.equal((await post('{"b": [{"c": "é", "d": 2e0}], "a": 1}')).statusCode, 201)
+  t.equal((await post('{"b": [{"c": "é", "d": 3}], "a": 1}')).statusCode, 422)
+  t.equal(seen.count, 1)
+})
+
+t.test('a repeated refusal is recorded without a resource', async t => {
+  const { routes } = counting(async () => Promise.reject(new Fault(clientNotFound, 'x')))
+  const { send, decisions } = await httpFixture(t, { routes })
+
+  for (const _ of [1, 2]) t.equal((await send('POST', '/v1/things', keyed('k'))).status, 404)
+
+  for (const decision of decisions) t.match(decision, { status: 404, resourceKind: null, resourceId: null })
+  t.equal(decisions.length, 2)
 })
 
 t.test('a response without a body is repeated without one', async t => {

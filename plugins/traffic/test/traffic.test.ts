@@ -36,6 +36,13 @@ t.test('bytes count in the minute of their delivery, for user, client and pair',
   }
   const { body } = await call<Traffic>('GET', `/v1/clients/${clientId}/traffic?user_id=nobody&${span}`)
   t.same(body.samples, [], 'the user forwarded nothing there')
+  for (const path of [
+    `/v1/clients/${clientId}/traffic?user_id=*`,
+    '/v1/users/_operator/traffic?client_id=*'
+  ]) {
+    const { body } = await call<Traffic>('GET', `${path}&${span}`)
+    t.same(body.samples, [], `${path}: * is no id`)
+  }
   const inside = await call<Traffic>('GET', `/v1/traffic/global?from=${at - 7199}&to=${at}`)
   t.same(inside.body.samples, [], 'from is in, to is out')
 })
@@ -80,6 +87,11 @@ t.test('an invalid query is refused with its reason', async t => {
   const refused = (status: number, code: string) => ({ status, body: { error: { code } } })
   t.match(await call('GET', `/v1/users/nobody/traffic?${span}`), refused(404, 'user_not_found'))
   t.match(await call('GET', `/v1/clients/nowhere/traffic?${span}`), refused(404, 'client_not_found'))
+  t.same(
+    (await call('GET', `/v1/clients/nowhere/traffic?${span}`)).body,
+    (await call('GET', `/v1/clients/01ARZ3NDEKTSV4RRFFQ69G5FAV/traffic?${span}`)).body,
+    'a malformed id has the body of an unknown one'
+  )
   t.match(await call('GET', `/v1/users/bob/traffic?${span}`, undefined, ann), refused(403, 'not_owner'))
   t.match(await call('GET', `/v1/traffic/global?${span}`, undefined, ann), refused(403, 'role_required'))
   t.match(await call('GET', `/v1/users/ann/traffic?${span}`, undefined, ann), {
