@@ -1,12 +1,20 @@
 // The agent's configuration: guardrails, engine, state directory. The server cannot change any of it.
+import { isIP } from 'node:net'
 import { type Static, Type } from 'typebox'
-import { readConfig, throwProblems, validateConfig } from '../kernel/base/config.ts'
+import { readConfigFile, readKeys } from '../config/sources.ts'
+import { ListenAddress, throwProblems, validateConfig } from '../kernel/base/config.ts'
 import { defaultDir } from '../kernel/base/directory.ts'
 import { openGuardrails } from './rules/guardrails.ts'
 
+const Address = Type.Refine(
+  Type.String(),
+  text => isIP(text) !== 0,
+  () => 'must be an IP address of this machine'
+)
+
 export const agentKeys = Type.Object({
   state_dir: Type.Optional(Type.String({ description: 'Directory of rules, journal and bundle.' })),
-  bind: Type.Array(Type.String(), {
+  bind: Type.Array(Address, {
     default: ['0.0.0.0', '::'],
     minItems: 1,
     description: 'Local addresses that every listener binds.'
@@ -35,8 +43,7 @@ export const agentKeys = Type.Object({
     })
   ),
   metrics_listen: Type.Optional(
-    Type.String({
-      pattern: '^(\\[[0-9a-fA-F:.]+\\]|[^:\\s]+):[0-9]{1,5}$',
+    ListenAddress({
       description: 'Address (host:port) of /metrics, which needs no credential; without it /metrics is off.'
     })
   ),
@@ -64,13 +71,22 @@ export interface ConfigSources {
   readonly stateDir?: string | undefined
 }
 
+/** Variables of the agent alone, for a machine with a server too, and those that both read. */
+const prefixes = ['SVC_AGENT_', 'SVC_']
+
 /** Reads flags, then environment, then file, then defaults. Throws one Fault with all problems. */
 export function readAgentConfig({ file, env, stateDir }: ConfigSources) {
-  const read = readConfig(agentKeys, { file, env, flags: { state_dir: stateDir || undefined } })
-  const { value, problems } = validateConfig(agentKeys, read, '')
+  const read = file === null ? null : readConfigFile(file)
+  const { table, placeOf } = readKeys(agentKeys, {
+    file: read,
+    env,
+    prefixes,
+    flags: { state_dir: stateDir }
+  })
+  const { value, problems } = validateConfig(agentKeys, table, '', placeOf)
   throwProblems(problems)
   const keys = value as Static<typeof agentKeys> // validateConfig has found no problems
   const guardrails = openGuardrails(keys, problems)
   throwProblems(problems)
-  return { ...keys, state_dir: keys.state_dir || defaultDir(env, 'sluice/agent'), guardrails }
+  return { ...keys, state_dir: keys.state_dir || defaultDir(env, 'sluice/agent'), guardrails, placeOf }
 }

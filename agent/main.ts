@@ -84,7 +84,8 @@ async function setUp(start: AgentStart) {
     builtin: agentPlugins,
     table: config.plugins,
     baseDir: start.file === null ? process.cwd() : dirname(resolve(start.file)),
-    importExternal
+    importExternal,
+    placeOf: config.placeOf
   })
   checkPlugins(plugins)
   return { config, bundleFile, plugins, version: start.version, log }

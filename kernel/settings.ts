@@ -1,14 +1,10 @@
 import { type Static, type TObject, Type } from 'typebox'
-import { throwProblems, validateConfig } from './base/config.ts'
+import { ListenAddress, type PlaceOf, throwProblems, validateConfig } from './base/config.ts'
 import type { Plugin } from './plugin.ts'
 
-/** An address to listen on: 'host:port', '[::1]:0'. */
+/** An address to listen on, with a default. */
 export const Listen = (fallback: string, description: string) =>
-  Type.String({
-    default: fallback,
-    pattern: '^(\\[[0-9a-fA-F:.]+\\]|[^:\\s]+):[0-9]{1,5}$',
-    description
-  })
+  ListenAddress({ default: fallback, description })
 
 /** The kernel's own keys. Plugins declare the others: see `keys` in plugin.ts. */
 export const serverKeys = Type.Object({
@@ -32,17 +28,18 @@ export const serverKeys = Type.Object({
 export interface GivenConfig {
   readonly keys: Readonly<Record<string, unknown>> // at the top
   readonly sections: Readonly<Record<string, unknown>> // by plugin
+  readonly placeOf?: PlaceOf | undefined // of keys; those of sections begin with the name in the configuration
 }
 
 /** Validates the top-level keys and the sections of all plugins. Throws all problems at once. */
-export function validateSettings(plugins: readonly Plugin[], { keys, sections }: GivenConfig) {
+export function validateSettings(plugins: readonly Plugin[], { keys, sections, placeOf }: GivenConfig) {
   const all = Type.Object({
     ...serverKeys.properties,
     ...Object.assign({}, ...plugins.map(plugin => plugin.keys?.properties ?? {}))
   })
-  const top = validateConfig(all, keys, '')
+  const top = validateConfig(all, keys, '', placeOf)
   const configs = plugins.map(({ name, config = Type.Object({}), keys: owned }) => {
-    const { value, problems } = validateConfig(config, sections[name], `plugins.${name}`)
+    const { value, problems } = validateConfig(config, sections[name], `plugins.${name}`, placeOf)
     const own = Object.keys(owned?.properties ?? {}).map(key => [key, top.value[key]])
     return { name, problems, value: { ...value, ...Object.fromEntries(own) } }
   })

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { throwProblems, validateConfig } from '../../kernel/base/config.ts'
+import { atPlace, type PlaceOf, suggestion, throwProblems, validateConfig } from '../../kernel/base/config.ts'
 import { Fault, pluginFailed, reasonOf } from '../../kernel/base/errors.ts'
+import { findHalf, type Half } from './resolve.ts'
 
-export type Half = 'plugin' | 'agent'
 export type Builtin<P> = Readonly<Record<string, () => Promise<{ readonly default: P }>>>
 export type ImportExternal = (specifier: string, half: Half, baseDir: string) => Promise<object | null>
 type Section = Readonly<Record<string, unknown>>
@@ -23,6 +23,7 @@ interface Options<P> {
   readonly baseDir: string // folder of the configuration: paths and packages are resolved from here
   /** Imports a half of a plugin that is not built in; null for a plugin without an agent half. */
   readonly importExternal: ImportExternal
+  readonly placeOf?: PlaceOf | undefined
 }
 
 const Plugins = Type.Object({
@@ -32,14 +33,28 @@ const Plugins = Type.Object({
 })
 
 /** Returns `[plugins]` of a parsed configuration. Each section is validated later, by its plugin's schema. */
-export function pluginSections(file: Section): Readonly<Record<string, Section>> {
+export function pluginSections(file: Section, placeOf?: PlaceOf): Readonly<Record<string, Section>> {
   const { value, problems } = validateConfig(
     Plugins,
     'plugins' in file ? { plugins: file['plugins'] } : {},
-    ''
+    '',
+    placeOf
   )
   throwProblems(problems)
   return value['plugins'] as Readonly<Record<string, Section>> // validated above
+}
+
+/** Throws when a section is not that of a plugin, in either half. */
+function refuseUnknown<P>({ builtin, table, baseDir, placeOf = () => null }: Options<P>): void {
+  const problems = Object.keys(table)
+    .filter(name => !Object.hasOwn(builtin, name))
+    .filter(name => !findHalf(name, 'plugin', baseDir) && !findHalf(name, 'agent', baseDir))
+    .map(name => {
+      const key = `plugins.${/^[\w-]+$/.test(name) ? name : JSON.stringify(name)}`
+      const near = suggestion(name, Object.keys(builtin))
+      return atPlace({ key, text: `${key}: there is no such plugin here${near}` }, placeOf)
+    })
+  throwProblems(problems)
 }
 
 /** Imports the built-in plugins, unless disabled, and those that the configuration names. Starts none of them. */
@@ -47,6 +62,7 @@ export async function loadPlugins<P extends { readonly name: string }>(
   options: Options<P>
 ): Promise<LoadedPlugins<P>> {
   const { half, builtin, table, baseDir, importExternal } = options
+  refuseUnknown(options)
   const problems: string[] = []
   const plugins: P[] = []
   const sections: Record<string, Section> = {}

@@ -1,7 +1,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { isAbsolute, join, resolve } from 'node:path'
-import type { Half } from './load.ts'
+
+export type Half = 'plugin' | 'agent'
 
 /** Returns the file of a half, or throws. A path names a folder with plugin.ts or agent.ts (or .js), or its plugin file. */
 export function resolvePlugin(specifier: string, half: Half, baseDir: string): string {

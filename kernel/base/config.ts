@@ -1,30 +1,31 @@
-import { readFileSync, statSync } from 'node:fs'
-import { parse } from 'smol-toml'
-import { type TObject, type TSchema, Type } from 'typebox'
+import { statSync } from 'node:fs'
+import { type TObject, type TSchema, type TStringOptions, Type } from 'typebox'
 import type { TLocalizedValidationError } from 'typebox/error'
 import { Settings } from 'typebox/system'
-import { Convert, Default, Errors } from 'typebox/value'
-import { Fault, insecurePermissions, reasonOf, startupInvalid } from './errors.ts'
+import { Default, Errors } from 'typebox/value'
+import { Fault, insecurePermissions, startupInvalid } from './errors.ts'
 
 Settings.Set({ maxErrors: 64 }) // at the default of 8 a configuration's ninth problem would be lost
 
 type Table = Record<string, unknown>
 
-export interface ConfigSources {
-  readonly file: string | null
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly flags: Readonly<Table>
-}
+/** Returns where a key was given, by its dotted name: file and line, variable or flag. Null: not known. */
+export type PlaceOf = (key: string) => string | null
 
-/** Reads the file; `SVC_<KEY>` overrides a key, flags override both. `validateConfig` checks the values later. */
-export function readConfig(schema: TObject, { file, env, flags }: ConfigSources): Table {
-  const table: Table = { ...(file === null ? {} : parseFile(file)) }
-  for (const [key, property] of Object.entries(schema.properties)) {
-    const given = env[`SVC_${key.toUpperCase()}`]
-    if (given !== undefined) table[key] = parseText(property, given)
-    if (flags[key] !== undefined) table[key] = flags[key]
-  }
-  return table
+/** An address to listen on: 'host:port', '[::1]:0'. */
+export const ListenAddress = (options: TStringOptions) =>
+  Type.Refine(
+    Type.String(options),
+    text => Number(/^(?:\[[0-9a-fA-F:.]+\]|[^:\s]+):(0|[1-9]\d{0,4})$/.exec(text)?.[1]) <= 65_535,
+    () => 'must be HOST:PORT, with a port from 0 to 65535 and IPv6 addresses in brackets'
+  )
+
+/** Converts a number or a boolean that is written exactly: decimal digits, `true` or `false`. Returns any other text as is. */
+export function exactValue(schema: TSchema | undefined, text: string): unknown {
+  if (Type.IsInteger(schema))
+    return /^(0|-?[1-9]\d*)$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : text
+  if (Type.IsNumber(schema)) return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
+  return Type.IsBoolean(schema) && /^(true|false)$/.test(text) ? text === 'true' : text
 }
 
 /** Throws when other users may read a file with secrets. */
@@ -36,30 +37,24 @@ export function requirePrivateFile(file: string, what: string): void {
     )
 }
 
-/** Parses the text of an environment variable: lists are separated by commas. */
-const parseText = (schema: TSchema, text: string): unknown =>
-  Convert(schema, Type.IsArray(schema) ? text.split(',').filter(part => part !== '') : text)
-
-export function parseFile(file: string): Table {
-  try {
-    return parse(readFileSync(file, 'utf8'))
-  } catch (cause) {
-    throw new Fault(startupInvalid, `${file}: ${reasonOf(cause)}`, { cause })
-  }
-}
-
-/** Adds defaults and finds all problems: unknown keys, with the closest name, and invalid values. `where` prefixes keys. */
+/**
+ * Adds defaults and finds all problems: unknown keys, with the closest name, and invalid values. `where` prefixes keys; a
+ * problem begins with the place of its key.
+ */
 export function validateConfig(
   schema: TObject,
   given: unknown,
-  where: string
+  where: string,
+  placeOf: PlaceOf = () => null
 ): { value: Table; problems: string[] } {
   const closed = Type.Object(schema.properties, { additionalProperties: false })
   const value = Default(closed, structuredClone(given ?? {})) as Table // an object schema makes an object
   const byPath = Map.groupBy(Errors(closed, value), ({ instancePath }) => instancePath)
   const problems = [...byPath].flatMap(([path, errors]) => {
     const at = [where, ...path.split('/').slice(1).map(tomlKey)].filter(part => part !== '').join('.')
-    return errors.flatMap(error => problemsOf(at, error, errors, schema))
+    return errors.flatMap(error =>
+      problemsOf(at, error, errors, schema).map(problem => atPlace(problem, placeOf))
+    )
   })
   return { value, problems }
 }
@@ -70,27 +65,46 @@ function tomlKey(part: string): string {
   return /^[\w-]*$/.test(key) ? key : JSON.stringify(key)
 }
 
-/** One line for each problem: TypeBox reports an unknown key twice, and a union once more for each of its branches. */
+interface Problem {
+  readonly key: string
+  readonly text: string
+}
+
+/** Puts the place of the key, or of the table that it stands in, before a problem. */
+export function atPlace({ key, text }: Problem, placeOf: PlaceOf): string {
+  for (let at = key; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('.')))) {
+    const place = placeOf(at)
+    if (place !== null) return `${place}: ${text}`
+  }
+  return text
+}
+
+/** One for each problem: TypeBox reports an unknown key twice, and a union once more for each of its branches. */
 function problemsOf(
   at: string,
   { keyword, message, params }: TLocalizedValidationError,
   all: readonly TLocalizedValidationError[],
   schema: TObject
-): string[] {
+): Problem[] {
   if (keyword === 'additionalProperties')
-    return params.additionalProperties.map(
-      key => `unknown key ${at === '' ? '' : `${at}.`}${key}${suggestion(key, schema)}`
-    )
+    return params.additionalProperties.map(name => {
+      const key = at === '' ? tomlKey(name) : `${at}.${tomlKey(name)}`
+      return { key, text: `unknown key ${key}${suggestion(name, Object.keys(schema.properties))}` }
+    })
   if (keyword === 'boolean') return []
-  if (keyword === 'enum') return [`${at} must be one of ${params.allowedValues.join(', ')}`]
-  const allowed = all.flatMap(({ params }) => ('allowedValue' in params ? [String(params.allowedValue)] : []))
-  if (keyword === 'anyOf' && allowed.length > 0) return [`${at} must be one of ${allowed.join(', ')}`]
+  const choices = 'allowedValues' in params ? params.allowedValues : all.flatMap(allowedValue)
+  if ((keyword === 'enum' || keyword === 'anyOf') && choices.length > 0)
+    return [{ key: at, text: `${at} must be one of ${choices.join(', ')}` }]
   const isBranch = keyword !== 'anyOf' && all.some(other => other.keyword === 'anyOf')
-  return isBranch ? [] : [`${at} ${message}`]
+  return isBranch ? [] : [{ key: at, text: `${at} ${message}` }]
 }
 
-const suggestion = (key: string, { properties }: TObject): string => {
-  const name = closestName(key, Object.keys(properties))
+const allowedValue = ({ params }: TLocalizedValidationError): unknown[] =>
+  'allowedValue' in params ? [params.allowedValue] : []
+
+/** Returns '; did you mean NAME?', or '' when no name is close enough to be a typo. */
+export function suggestion(word: string, names: readonly string[]): string {
+  const name = closestName(word, names)
   return name === null ? '' : `; did you mean ${name}?`
 }
 

@@ -44,8 +44,8 @@ export interface CommandCall<A> {
 }
 
 export interface ServeOptions {
-  /** Configuration keys that override file and environment. */
-  readonly keys?: Readonly<Record<string, unknown>>
+  /** Configuration keys for which neither file nor environment has a value. */
+  readonly defaults?: Readonly<Record<string, unknown>>
   /** Called for every event, also below the log level. */
   readonly onLog?: (event: string, message: string, fields: object) => void
   /** Stops the server; default: the command's signal. */

@@ -1,13 +1,8 @@
 // The server's configuration for commands.
 import { resolve } from 'node:path'
 import { type TObject, Type } from 'typebox'
-import {
-  parseFile,
-  readConfig,
-  requirePrivateFile,
-  throwProblems,
-  validateConfig
-} from '../../kernel/base/config.ts'
+import { type ConfigFile, readKeys } from '../../config/sources.ts'
+import { type PlaceOf, requirePrivateFile, throwProblems, validateConfig } from '../../kernel/base/config.ts'
 import { defaultDir } from '../../kernel/base/directory.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import { serverKeys } from '../../kernel/settings.ts'
@@ -16,7 +11,12 @@ type Args = Readonly<Record<string, unknown>>
 
 interface Source {
   readonly plugins: readonly Plugin[]
-  readonly configFile: string | null
+  readonly file: ConfigFile | null
+}
+
+export interface GivenKeys {
+  readonly keys: Args
+  readonly placeOf: PlaceOf
 }
 
 const keysOf = (plugins: readonly Plugin[]): TObject =>
@@ -26,19 +26,18 @@ const keysOf = (plugins: readonly Plugin[]): TObject =>
   })
 
 /** Reads top-level keys from file, environment and flags. A start checks them later, with all sections. */
-export function givenKeys({ plugins, configFile }: Source, given: Args): Args {
-  const keys = keysOf(plugins)
-  const flags = Object.fromEntries(Object.keys(keys.properties).map(key => [key, given[key]]))
-  if (flags['data_dir'] === '') delete flags['data_dir'] // an empty name is no name
-  const { plugins: _, ...table } = readConfig(keys, { file: configFile, env: process.env, flags })
-  if (configFile !== null && 'operator_token' in parseFile(configFile))
-    requirePrivateFile(configFile, 'operator_token')
-  return table
+export function givenKeys({ plugins, file }: Source, given: Args): GivenKeys {
+  const schema = keysOf(plugins)
+  const flags = Object.fromEntries(Object.keys(schema.properties).map(key => [key, given[key]]))
+  if (file !== null && 'operator_token' in file.table) requirePrivateFile(file.path, 'operator_token')
+  const { table, placeOf } = readKeys(schema, { file, env: process.env, flags })
+  const { plugins: _, ...keys } = table
+  return { keys, placeOf }
 }
 
 /** Returns checked keys with defaults, for commands that do not start a server. */
-export function checkedKeys({ plugins }: Source, given: Args): Args {
-  const { value, problems } = validateConfig(keysOf(plugins), given, '')
+export function checkedKeys({ plugins }: Source, { keys, placeOf }: GivenKeys): Args {
+  const { value, problems } = validateConfig(keysOf(plugins), keys, '', placeOf)
   throwProblems(problems)
   return value
 }

@@ -2,7 +2,7 @@
 import { hostname } from 'node:os'
 import { Type } from 'typebox'
 import { timestamp } from '../../kernel/base/clock.ts'
-import { Fault, unauthenticated } from '../../kernel/base/errors.ts'
+import { Fault, reasonOf, unauthenticated } from '../../kernel/base/errors.ts'
 import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import { type CliApi, originIn } from './api.ts'
 import { askSecret } from './ask-secret.ts'
@@ -84,7 +84,10 @@ async function exchange(call: Call, { origin, user, password }: PasswordLogin): 
     const expires_at = timestamp(Date.parse(created_at) + lifetimeSecs * 1000)
     return { user_id: user, credential_id, token, expires_at }
   } finally {
-    await request('POST', '/v1/auth/logout', { headers })
+    // The session ends by itself, too; a failure must not hide that of the request before.
+    await request('POST', '/v1/auth/logout', { headers }).catch((error: unknown) =>
+      call.print.line(`the session was not ended: ${reasonOf(error)}`)
+    )
   }
 }
 type Issued = Pick<Login, 'credential_id' | 'token'> & { readonly created_at: string }

@@ -1,6 +1,7 @@
 import { Command as Program } from 'commander'
 import { type TObject, type TSchema, Type } from 'typebox'
-import { Convert, Errors } from 'typebox/value'
+import { Errors } from 'typebox/value'
+import { exactValue } from '../../kernel/base/config.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Command } from '../../kernel/cli/command.ts'
 
@@ -110,16 +111,21 @@ export function convertArgs(args: TObject, given: Args): Args {
   const own = Object.fromEntries(
     Object.keys(args.properties)
       .filter(key => given[key] !== undefined)
-      .map(key => [key, given[key]])
+      .map(key => [key, convert(args.properties[key], given[key])])
   )
-  const value = Convert(args, own) as Args // the schema is an object
-  const errors = Errors(args, value)
+  const errors = Errors(args, own)
   const [error] = errors
-  if (!error) return value
+  if (!error) return own
   const name = error.instancePath.slice(1).toUpperCase() || 'arguments'
   const choice = errors
     .filter(({ instancePath }) => instancePath === error.instancePath)
     .flatMap(({ params }) => ('allowedValue' in params ? [String(params.allowedValue)] : []))
   const wording = choice.length > 0 ? `must be one of ${choice.join(', ')}` : error.message
   throw new Fault(wrongUsage, `${name} ${wording}`)
+}
+
+const convert = (schema: TSchema | undefined, given: unknown): unknown => {
+  if (Array.isArray(given))
+    return given.map(item => convert(Type.IsArray(schema) ? schema.items : undefined, item))
+  return typeof given === 'string' ? exactValue(schema, given) : given
 }

@@ -3,7 +3,7 @@ import { CommanderError } from 'commander'
 import { Type } from 'typebox'
 import { importExternal } from '../../config/external/import.ts'
 import { type Builtin, loadPlugins, pluginSections } from '../../config/external/load.ts'
-import { parseFile } from '../../kernel/base/config.ts'
+import { type ConfigFile, readConfigFile } from '../../config/sources.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { escapeControlChars, openLog } from '../../kernel/base/log.ts'
 import { Releases } from '../../kernel/base/releases.ts'
@@ -16,7 +16,7 @@ import type { Plugin } from '../../kernel/plugin.ts'
 import { type Filled, ownerOf, type Slot, slotReader } from '../../kernel/slot.ts'
 import { openApi, originIn } from './api.ts'
 import { completion } from './completion.ts'
-import { checkedKeys, dataDirOf, givenKeys, logOf } from './config.ts'
+import { checkedKeys, dataDirOf, type GivenKeys, givenKeys, logOf } from './config.ts'
 import { tokenFor } from './credential-file.ts'
 import { refuseDuplicateCommands } from './duplicate-commands.ts'
 import { keepOwner } from './owner.ts'
@@ -33,6 +33,7 @@ type Args = Readonly<Record<string, unknown>>
 /** Runs the command line and returns the exit code. Results go to standard output, all else to standard error. */
 export async function runCommandLine(argv: readonly string[], source: Source): Promise<number> {
   process.umask(0o077)
+  unsetEmptyVariables()
   const version = ownVersion()
   const printError = (text: string): void => void process.stderr.write(`${text}\n`)
   try {
@@ -40,10 +41,12 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
     // all others the file defines which plugins are loaded.
     const isWithoutPlugins = /^(agent|plugin)$/.test(groupIn(argv))
     const configFile = isWithoutPlugins ? null : (configIn(argv) ?? process.env['SVC_CONFIG'] ?? null)
+    const file = configFile === null ? null : readConfigFile(configFile)
     const { plugins, sections } = await loadPlugins<Plugin>({
       half: 'plugin',
       builtin: source.plugins,
-      table: configFile === null ? {} : pluginSections(parseFile(configFile)),
+      table: file === null ? {} : pluginSections(file.table, file.placeOf),
+      placeOf: file?.placeOf,
       baseDir: configFile === null ? process.cwd() : dirname(resolve(configFile)),
       importExternal
     })
@@ -54,7 +57,7 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
     const complete = completion(known)
     refuseDuplicateCommands(plugins, [...source.agentCommands, complete])
     const commands = [...known, complete]
-    const context = { version, plugins, sections, configFile }
+    const context = { version, plugins, sections, file }
     const program = openProgram(version, commands, (command, args) => execute(command, args, context))
     await program.parseAsync(argv, { from: 'user' })
     return 0
@@ -72,7 +75,7 @@ interface Context {
   readonly version: string
   readonly plugins: readonly Plugin[]
   readonly sections: ServerOptions['sections']
-  readonly configFile: string | null
+  readonly file: ConfigFile | null
 }
 
 async function execute(command: Command, given: Args, context: Context): Promise<void> {
@@ -88,23 +91,29 @@ async function execute(command: Command, given: Args, context: Context): Promise
   if (command.until === 'stopped') handleSignals(stop, force)
 
   const origin = originIn(given['server'], env)
-  const keys = (): Args => givenKeys(context, given)
+  const keys = (): GivenKeys => givenKeys(context, given)
   const call: CommandCall<Args> = {
     args: convertArgs(command.args, given),
     api: connect(origin, command.needs === 'api' ? tokenFor(origin, env) : undefined),
     connect,
     keys: () => checkedKeys(context, keys()),
-    dataDir: () => dataDirOf(keys()),
+    dataDir: () => dataDirOf(keys().keys),
     filled: slot => filledBare(slot, context.plugins),
     async open(plugin) {
       const current = keys()
-      const { depsOf, releases } = await wire(optionsOf(context, current, await openLog(logOf(current))))
+      const { depsOf, releases } = await wire(optionsOf(context, current, await openLog(logOf(current.keys))))
       acquired.defer(() => releases.run())
       return depsOf(plugin)
     },
-    serve: ({ signal = stop.signal, keys: set = {}, onLog }) => {
-      const current = { ...keys(), ...set }
-      return serve({ options: log => optionsOf(context, current, log), log: logOf(current), onLog, signal })
+    serve: ({ signal = stop.signal, defaults = {}, onLog }) => {
+      const given = keys()
+      const current = { ...given, keys: { ...defaults, ...given.keys } }
+      return serve({
+        options: log => optionsOf(context, current, log),
+        log: logOf(current.keys),
+        onLog,
+        signal
+      })
     },
     print: openPrint(
       output,
@@ -117,7 +126,7 @@ async function execute(command: Command, given: Args, context: Context): Promise
     signal: stop.signal,
     forceSignal: force.signal
   }
-  const dir = command.needs === 'data' ? dataDirOf(keys()) : given['state_dir']
+  const dir = command.needs === 'data' ? dataDirOf(keys().keys) : given['state_dir']
   const restoreOwner = typeof dir === 'string' ? keepOwner(dir) : () => {}
   try {
     await command.run(call)
@@ -130,16 +139,23 @@ async function execute(command: Command, given: Args, context: Context): Promise
 
 const optionsOf = (
   { plugins, sections, version }: Context,
-  keys: Args,
+  { keys, placeOf }: GivenKeys,
   log: ServerOptions['log']
 ): ServerOptions => ({
   plugins,
   sections,
   keys,
+  placeOf,
   version,
   log,
   dataDir: dataDirOf(keys)
 })
+
+/** An empty variable is unset, for every reader: `SVC_TOKEN=` hides no other credential. */
+function unsetEmptyVariables(): void {
+  for (const [name, value] of Object.entries(process.env))
+    if (name.startsWith('SVC_') && value === '') delete process.env[name]
+}
 
 /** Reads a slot without services: throws for values that need them. */
 const filledBare: <T>(slot: Slot<T>, plugins: readonly Plugin[]) => readonly Filled<T>[] = (slot, plugins) =>

@@ -4,10 +4,11 @@ import { dirname, resolve } from 'node:path'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { agentPlugins } from '../../config/agent-plugins.ts'
 import { importExternal, importPlugin } from '../../config/external/import.ts'
-import { type Half, loadPlugins, pluginSections } from '../../config/external/load.ts'
-import { findHalf } from '../../config/external/resolve.ts'
+import { loadPlugins, pluginSections } from '../../config/external/load.ts'
+import { findHalf, type Half } from '../../config/external/resolve.ts'
 import { plugins as builtin } from '../../config/plugins.ts'
-import { parseFile } from '../../kernel/base/config.ts'
+import { type ConfigFile, readConfigFile } from '../../config/sources.ts'
+import type { PlaceOf } from '../../kernel/base/config.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import type { Settings } from '../../kit/conformance.ts'
@@ -23,23 +24,29 @@ export interface Picked extends Loaded {
   readonly name: string
 }
 
-/** Returns `[plugins]` of a configuration, and the directory from which its paths are resolved. */
-export function sourceOf(configFile: string | undefined): {
+interface Source {
+  readonly file: ConfigFile | null
   readonly table: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly baseDir: string
-} {
-  if (configFile === undefined) return { table: {}, baseDir: process.cwd() }
-  return { table: pluginSections(parseFile(configFile)), baseDir: dirname(resolve(configFile)) }
+  readonly placeOf: PlaceOf
+}
+
+/** Reads a configuration: its `[plugins]`, and the directory from which their paths are resolved. */
+export function sourceOf(path: string | undefined): Source {
+  if (path === undefined) return { file: null, table: {}, baseDir: process.cwd(), placeOf: () => null }
+  const file = readConfigFile(path)
+  const table = pluginSections(file.table, file.placeOf)
+  return { file, table, baseDir: dirname(resolve(path)), placeOf: file.placeOf }
 }
 
 /** Returns the settings of the plugin in a folder, whatever the configuration calls it. */
 export function settingsFor(dir: string, configFile: string | undefined): Settings {
-  if (configFile === undefined) return {}
-  const { table, baseDir } = sourceOf(configFile)
-  const file = halfOf(dir, 'plugin', dir)
-  const named = Object.keys(table).find(name => file !== null && halfOf(name, 'plugin', baseDir) === file)
+  const { file, table, baseDir } = sourceOf(configFile)
+  if (file === null) return {}
+  const half = halfOf(dir, 'plugin', dir)
+  const named = Object.keys(table).find(name => half !== null && halfOf(name, 'plugin', baseDir) === half)
   const { enabled: _, ...section } = table[named ?? ''] ?? {}
-  return { keys: parseFile(configFile), section }
+  return { keys: file.table, section }
 }
 
 export async function load(configFile: string | undefined): Promise<Loaded> {
@@ -49,7 +56,8 @@ export async function load(configFile: string | undefined): Promise<Loaded> {
     half: 'agent',
     builtin: agentPlugins,
     importExternal,
-    ...source
+    ...source,
+    table: Object.fromEntries(Object.entries(source.table).filter(([name]) => !isOnServerOnly(name)))
   })
   const specifiers = { ...agents.specifiers, ...servers.specifiers }
   return {
@@ -58,6 +66,8 @@ export async function load(configFile: string | undefined): Promise<Loaded> {
     fromOf: name => (name in builtin ? 'built in' : (specifiers[name] ?? name))
   }
 }
+
+const isOnServerOnly = (name: string): boolean => name in builtin && !(name in agentPlugins)
 
 /** Picks a loaded plugin by name, or loads the one at a path in addition to the others. */
 export async function pick(loaded: Loaded, wanted: string): Promise<Picked> {

@@ -9,10 +9,14 @@ import type { HttpMetrics } from './metrics.ts'
 export const keys = Type.Object({
   operator_http_listen: Listen('127.0.0.1:7080', 'Address of the operator HTTP API.'),
   operator_http_public_origin: Type.Optional(
-    Type.String({
-      pattern: '^https?://[^/\\s]+$',
-      description: 'Scheme and authority under which browsers reach the API; required behind a proxy.'
-    })
+    Type.Refine(
+      Type.String({
+        description: 'Scheme and authority under which browsers reach the API; required behind a proxy.'
+      }),
+      text => /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text,
+      () =>
+        'must be what browsers send as Origin: https://NAME in lower case, without a default port or a path'
+    )
   ),
   operator_http_tls_cert_path: Type.Optional(Type.String({ description: 'PEM chain for the operator API.' })),
   operator_http_tls_key_path: Type.Optional(Type.String({ description: 'PEM key for the operator API.' })),

@@ -2,7 +2,7 @@
 import type { FastifySchemaCompiler } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { Check, Errors } from 'typebox/value'
-import { closestName } from '../../kernel/base/config.ts'
+import { closestName, exactValue } from '../../kernel/base/config.ts'
 import { type ErrorCode, Fault, invalidSchema } from '../../kernel/base/errors.ts'
 import { unknownField, unknownParameter } from './codes.ts'
 
@@ -27,15 +27,12 @@ export const validator =
 /** Converts exact numbers and booleans of a path or query, which are text. */
 function convertTexts(schema: TSchema, texts: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const properties = Type.IsObject(schema) ? schema.properties : {}
-  return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, convert(properties[key], text)]))
-}
-
-function convert(schema: TSchema | undefined, text: unknown): unknown {
-  if (typeof text !== 'string') return text
-  if (Type.IsInteger(schema) || Type.IsNumber(schema))
-    return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
-  if (Type.IsBoolean(schema) && /^(true|false)$/.test(text)) return text === 'true'
-  return text
+  return Object.fromEntries(
+    Object.entries(texts).map(([key, text]) => [
+      key,
+      typeof text === 'string' ? exactValue(properties[key], text) : text
+    ])
+  )
 }
 
 /** Returns the JSON pointer of an integer that may have been rounded when it was parsed, or null. */

@@ -16,7 +16,12 @@ const Create = Type.Object({
   client: Type.String({ description: 'client_id, or the name of one client.' }),
   listen_port: Port,
   listen_port_end: Type.Optional(
-    Type.Union([Port, Type.Null()], { description: 'Last port of a range that begins at listen_port.' })
+    Type.Union(
+      [Type.Integer({ minimum: 1, maximum: 65_535, code: 'validation.range_invalid' }), Type.Null()],
+      {
+        description: 'Last port of a range that begins at listen_port.'
+      }
+    )
   ),
   protocol: Type.Optional(
     Type.String({ code: 'validation.protocol', description: 'tcp or udp, in any case.', default: 'tcp' })

@@ -50,7 +50,8 @@ export function runAgent({ stateDir, signal, force }: Options): Running {
 
 /** Starts it in a process group of its own: Ctrl-C reaches only this process, which then stops the agent. */
 function start(args: readonly string[], stdin: 'pipe' | 'ignore'): ChildProcess {
-  const { SVC_METRICS_LISTEN: _, ...env } = process.env // set for the server; the agent cannot use the same port
+  // The port is the server's (SVC_AGENT_METRICS_LISTEN is the agent's), and the agent needs no operator token.
+  const { SVC_METRICS_LISTEN: _, SVC_OPERATOR_TOKEN: __, ...env } = process.env
   return spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...args], {
     stdio: [stdin, 'inherit', 'inherit'],
     env,

@@ -18,14 +18,16 @@ const up = defineCommand({
   }),
   needs: 'server',
   until: 'stopped',
-  async run({ args, serve, connect, dataDir, print, signal, forceSignal }) {
-    const token = operatorTokenIn(dataDir())
-    const isLocal = args.public !== true && args.advertised_endpoint === undefined
+  async run({ args, serve, connect, keys, dataDir, print, signal, forceSignal }) {
+    const { operator_token: configured, advertised_endpoint: endpoint } = keys()
+    const token =
+      typeof configured === 'string' ? { value: configured, file: null } : operatorTokenIn(dataDir())
+    const isLocal = args.public !== true && endpoint === undefined
     const agentIsDone = new AbortController()
     let setupToken: string | undefined
     const server = await serve({
       signal: agentIsDone.signal, // stops after the agent, so that it receives the last report
-      keys: { operator_token: token.value, ...(isLocal && { control_listen: '127.0.0.1:7443' }) },
+      defaults: { operator_token: token.value, ...(isLocal && { control_listen: '127.0.0.1:7443' }) },
       onLog: (event, message) => {
         if (event === 'onboarding.setup_token') setupToken = /[\w-]{43}$/.exec(message)?.[0]
       }
@@ -52,12 +54,14 @@ async function enrollOnce(api: Api, stateDir: string): Promise<void> {
   await enrollAgent(uri, stateDir)
 }
 
-function nextSteps(origin: string, tokenFile: string, setupToken: string | undefined): string[] {
-  const run = `SVC_SERVER=${origin} SVC_TOKEN=$(cat ${quote(tokenFile)}) ${self()}`
+/** `tokenFile` null: the operator token is configured. */
+function nextSteps(origin: string, tokenFile: string | null, setupToken: string | undefined): string[] {
+  const token = tokenFile === null ? 'YOUR_OPERATOR_TOKEN' : `$(cat ${quote(tokenFile)})`
+  const run = `SVC_SERVER=${origin} SVC_TOKEN=${token} ${self()}`
   const { host } = new URL(origin)
   return [
     '',
-    `sluice is up. Operator API: ${origin}  (operator token: ${tokenFile})`,
+    `sluice is up. Operator API: ${origin}  (operator token: ${tokenFile ?? 'as configured'})`,
     setupToken === undefined
       ? 'Sign in with your user and password: POST /v1/auth/login'
       : `First sign-in: POST /v1/auth/onboarding with this setup token, valid for 30 minutes: ${setupToken}`,

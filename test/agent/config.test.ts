@@ -42,6 +42,34 @@ t.test('the environment can set lists', async t => {
   t.same(guardrails.filter.deny, [{ cidr: '10.0.0.0/8' }])
 })
 
+t.test('a local address that is none is refused, not ignored', async t => {
+  for (const address of ['nonsense', 'localhost', '300.1.1.1', '127.0.0.1:80'])
+    t.throws(() => readAgentConfig({ file: null, env: { SVC_BIND: `127.0.0.1,${address}` } }), {
+      errorCode: { code: 'startup.config_invalid' },
+      message: 'SVC_BIND: bind.1 must be an IP address of this machine'
+    })
+})
+
+t.test('variables that begin with SVC_AGENT_ are of the agent alone, and win', async t => {
+  const env = {
+    SVC_METRICS_LISTEN: '127.0.0.1:1',
+    SVC_AGENT_METRICS_LISTEN: '127.0.0.1:2',
+    SVC_LOG_LEVEL: 'warn'
+  }
+
+  t.match(readAgentConfig({ file: null, env }), { metrics_listen: '127.0.0.1:2', log_level: 'warn' })
+  t.equal(
+    readAgentConfig({ file: null, env: { ...env, SVC_AGENT_METRICS_LISTEN: '' } }).metrics_listen,
+    '127.0.0.1:1'
+  )
+})
+
+t.test('an empty list of denied targets in the environment does not lift the guardrail', async t => {
+  const { guardrails } = readAgentConfig({ file: null, env: { SVC_DENY_TARGETS: '' } })
+
+  t.throws(() => guardrails.admit({ from: 1, to: 1, targets: [{ host: '169.254.169.254', port: 80 }] }))
+})
+
 t.test('all problems are reported together, a misspelled key with the nearest one', async t => {
   const dir = t.testdir({
     'agent.toml': 'statedir = "/x"\nbind = []\n[plugins.rules]\nenabled = "no"\nenbled = true\n'

@@ -1,6 +1,6 @@
 // The first minute of a new user: one command, two lines to paste, and the same state at the next start.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { freePort } from '../support/ports.ts'
@@ -41,9 +41,35 @@ t.test('up starts a server and an enrolled agent, and the commands that it print
   t.equal(await second.exit, 0)
 })
 
+t.test('up takes configuration and environment as server does', async t => {
+  const dir = t.testdir({})
+  const config = join(dir, 'sluice.toml')
+  const [api, control] = [await freePort(), await freePort()]
+  const text = [`control_listen = "127.0.0.1:${control}"`, `data_dir = "${join(dir, 'data')}"`, '']
+  writeFileSync(config, text.join('\n'))
+  const token = 'operator-token-from-the-environment'
+  const up = start(t, ['up', '--config', config], {
+    SVC_OPERATOR_TOKEN: token,
+    SVC_OPERATOR_HTTP_LISTEN: `127.0.0.1:${api}`,
+    SVC_METRICS_LISTEN: '127.0.0.1:0',
+    SVC_ENROLLMENT_TTL_SECS: ''
+  })
+
+  t.match(await up.until('server.started'), { control_port: control })
+  await up.until('client.connected')
+  t.notOk(existsSync(join(dir, 'data', 'operator-token')))
+  const reply = await fetch(`http://127.0.0.1:${api}/v1/users/me`, {
+    headers: { authorization: `Bearer ${token}` }
+  })
+  t.match(await reply.json(), { user_id: '_operator' })
+  t.notMatch(up.output(), token)
+  up.signal('SIGTERM')
+  t.equal(await up.exit, 0)
+})
+
 t.test('a second server on the same data is refused with 75', async t => {
   const dir = join(t.testdir(), 'data')
-  mkdirSync(dir)
+  mkdirSync(dir, { mode: 0o700 })
   const free = '127.0.0.1:0'
   const env = { SVC_OPERATOR_HTTP_LISTEN: free, SVC_CONTROL_LISTEN: free, SVC_METRICS_LISTEN: free }
   const first = start(t, ['server', '--data-dir', dir], env)

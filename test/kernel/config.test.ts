@@ -2,10 +2,11 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Type } from 'typebox'
+import { readConfigFile, readKeys } from '../../config/sources.ts'
 import {
   closestName,
-  parseFile,
-  readConfig,
+  exactValue,
+  ListenAddress,
   requirePrivateFile,
   throwProblems,
   validateConfig
@@ -36,10 +37,11 @@ t.test('an invalid choice is reported with all choices and the path as in the fi
 })
 
 t.test('flags take precedence over the environment, the file and defaults, in this order', async t => {
-  const file = join(t.testdir({ 'server.toml': 'port = 1\nname = "file"\n' }), 'server.toml')
+  const file = readConfigFile(join(t.testdir({ 'server.toml': 'port = 1\nname = "file"\n' }), 'server.toml'))
   const env = { SVC_PORT: '2', SVC_NAME: 'environment', SVC_HOSTS: 'a,b', SVC_IS_ON: 'true' }
 
-  const table = readConfig(schema, { file, env, flags: { name: 'flag' } })
+  const { table } = readKeys(schema, { file, env, flags: { name: 'flag' } })
+  const { table: ofFile } = readKeys(schema, { file, env: {}, flags: {} })
 
   t.same(validateConfig(schema, table, '').value, {
     port: 2,
@@ -48,7 +50,7 @@ t.test('flags take precedence over the environment, the file and defaults, in th
     is_on: true,
     level: 'info'
   })
-  t.same(validateConfig(schema, readConfig(schema, { file, env: {}, flags: {} }), '').value, {
+  t.same(validateConfig(schema, ofFile, '').value, {
     port: 1,
     name: 'file',
     hosts: [],
@@ -76,11 +78,74 @@ t.test('all problems are reported, and a misspelt key with the nearest name', as
   })
 })
 
+t.test('values have one form: decimal digits, true and false; other text is refused, not bent', async t => {
+  const integer = Type.Integer()
+  const table: readonly (readonly [string, unknown])[] = [
+    ['0', 0],
+    ['-5', -5],
+    ['9007199254740991', 9007199254740991],
+    ['9007199254740993', '9007199254740993'], // would be rounded
+    ...['', ' ', '1.9', '1e3', '0x10', '007', '+1', 'true', '1 ', '١'].map(text => [text, text] as const)
+  ]
+  for (const [text, value] of table) t.equal(exactValue(integer, text), value, JSON.stringify(text))
+  for (const text of ['1', '0', 'TRUE', 'yes', '']) t.equal(exactValue(Type.Boolean(), text), text)
+  t.equal(exactValue(Type.Boolean(), 'true'), true)
+  t.equal(exactValue(Type.Boolean(), 'false'), false)
+})
+
+t.test('an empty variable is unset', async t => {
+  const file = readConfigFile(join(t.testdir({ 'server.toml': 'hosts = ["file"]' }), 'server.toml'))
+
+  const { table } = readKeys(schema, { file, env: { SVC_PORT: '', SVC_HOSTS: '', SVC_NAME: '' }, flags: {} })
+
+  t.same(table, { hosts: ['file'] })
+})
+
+t.test('a refusal names the key and where it was given: file and line, variable or flag', async t => {
+  const text = [
+    'prot = 1',
+    'hosts = [',
+    '  1',
+    ']',
+    '[plugins.x]',
+    '"odd key" = 1',
+    'inner.size = "y"',
+    '[plugins."./a.b"]'
+  ].join('\n')
+  const path = join(t.testdir({ 'server.toml': text }), 'server.toml')
+  const file = readConfigFile(path)
+  const { table, placeOf } = readKeys(schema, { file, env: { SVC_PORT: '1.9' }, flags: { name: 5 } })
+  const { plugins: _, ...keys } = table
+  const section = Type.Object({ inner: Type.Object({ size: Type.Integer() }) })
+
+  t.same(validateConfig(schema, keys, '', placeOf).problems.sort(), [
+    '--name: name must be string',
+    `${path}:1: unknown key prot; did you mean port?`,
+    `${path}:2: hosts.0 must be string`,
+    'SVC_PORT: port must be integer'
+  ])
+  t.same(
+    validateConfig(section, { 'odd key': 1, inner: { size: 'y' } }, 'plugins.x', placeOf).problems.sort(),
+    [`${path}:6: unknown key plugins.x."odd key"`, `${path}:7: plugins.x.inner.size must be integer`]
+  )
+  t.equal(placeOf('plugins."./a.b"'), `${path}:8`)
+})
+
+t.test('an address to listen on has a port from 0 to 65535, without leading zeros', async t => {
+  const keys = Type.Object({ listen: ListenAddress({}) })
+  const isAccepted = (listen: string): boolean => validateConfig(keys, { listen }, '').problems.length === 0
+
+  for (const address of ['127.0.0.1:0', '[::1]:65535', 'host.example:7080'])
+    t.ok(isAccepted(address), address)
+  for (const address of ['127.0.0.1:65536', '::1:80', 'host', 'host:', 'host:080', ':80', 'a b:1'])
+    t.notOk(isAccepted(address), address)
+})
+
 t.test('a file that is missing or not TOML is named', async t => {
   const dir = t.testdir({ 'bad.toml': 'port = = 1' })
 
-  t.throws(() => parseFile(join(dir, 'bad.toml')), { errorCode: { exit: 78 }, message: /bad\.toml/ })
-  t.throws(() => parseFile(join(dir, 'none.toml')), { errorCode: { exit: 78 }, message: /none\.toml/ })
+  t.throws(() => readConfigFile(join(dir, 'bad.toml')), { errorCode: { exit: 78 }, message: /bad\.toml/ })
+  t.throws(() => readConfigFile(join(dir, 'none.toml')), { errorCode: { exit: 78 }, message: /none\.toml/ })
 })
 
 t.test('a file with a secret that other users may read is refused, with a remedy', async t => {

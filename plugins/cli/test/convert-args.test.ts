@@ -10,3 +10,11 @@ t.test('an invalid choice is refused with the list of choices', async t => {
   t.throws(() => convertArgs(args, { bucket: '5m' }), { message: 'BUCKET must be one of 1m, 1h' })
   t.throws(() => convertArgs(args, { size: '-5' }), { message: 'SIZE must be >= 0' })
 })
+
+t.test('an argument that is not exactly a number or a boolean is refused, not bent into one', async t => {
+  const args = Type.Object({ bytes: Type.Integer(), on: Type.Optional(Type.Boolean()) })
+
+  for (const bytes of ['', 'true', '1.9', '1e3', '0x10', ' 1'])
+    t.throws(() => convertArgs(args, { bytes }), { message: 'BYTES must be integer' }, JSON.stringify(bytes))
+  t.same(convertArgs(args, { bytes: '12', on: true }), { bytes: 12, on: true })
+})

@@ -62,7 +62,7 @@ t.test('an invalid directory, certificate, plugin, address or token: 78 each', a
   mkdirSync(join(dir, 'open'))
   writeFileSync(join(dir, 'open', 'key.pem'), '', { mode: 0o644 })
   const tls = (file: string) => ({ SVC_TLS_CERT_PATH: file, SVC_TLS_KEY_PATH: file })
-  writeFileSync(config, '[plugins.nowhere]\n')
+  writeFileSync(config, '\n[plugins.quta]\nenabled = false\n')
 
   const table: readonly [RegExp, ReturnType<typeof failedStart>][] = [
     [/^startup\.data_dir_unusable: .*file cannot be used/, failedStart(join(dir, 'file'))],
@@ -72,20 +72,35 @@ t.test('an invalid directory, certificate, plugin, address or token: 78 each', a
       /^startup\.insecure_permissions: .*chmod 600/,
       failedStart(join(dir, 'c'), tls(join(dir, 'open', 'key.pem')))
     ],
-    [/^startup\.plugin_failed: plugin nowhere/, failedStart(join(dir, 'd'), {}, '--config', config)],
+    [
+      /^startup\.config_invalid: .*server\.toml:2: plugins\.quta: .*did you mean quota\?/,
+      failedStart(join(dir, 'd'), {}, '--config', config)
+    ],
     [
       /^startup\.listen_failed: control_listen/m,
       failedStart(join(dir, 'e'), { SVC_CONTROL_LISTEN: '192.0.2.99:1' })
     ],
     [
-      /^startup\.config_invalid: operator_token/,
+      /^startup\.config_invalid: SVC_OPERATOR_TOKEN: operator_token/,
       failedStart(join(dir, 'f'), { SVC_OPERATOR_TOKEN: 'short' })
     ],
     [
-      /^startup\.config_invalid: store_url must be one of sqlite:$/m,
+      /^startup\.config_invalid: SVC_STORE_URL: store_url must be one of sqlite:$/m,
       failedStart(join(dir, 'g'), { SVC_STORE_URL: 'sqlite:/elsewhere/store.db' })
     ]
   ]
+  for (const [variable, value] of [
+    ['SVC_OPERATOR_HTTP_LISTEN', '127.0.0.1:70800'],
+    ['SVC_CONTROL_LISTEN', '127.0.0.1:74430'],
+    ['SVC_METRICS_LISTEN', '127.0.0.1:70810'],
+    ['SVC_DRAIN_TIMEOUT_SECS', '1.9'],
+    ['SVC_OPERATOR_HTTP_PUBLIC_ORIGIN', 'https://X.example'],
+    ['SVC_OPERATOR_HTTP_PUBLIC_ORIGIN', 'https://x.example:443']
+  ] as const) {
+    const key = variable.slice('SVC_'.length).toLowerCase()
+    const message = new RegExp(`^startup\\.config_invalid: ${variable}: ${key} must be`)
+    t.match(await failedStart(join(dir, 'g'), { [variable]: value }), { exit: 78, stderr: message }, variable)
+  }
   for (const [stderr, result] of table) t.match(await result, { exit: 78, stderr }, String(stderr))
 })
 

@@ -45,7 +45,7 @@ t.test('a range is ordered, bounded, and has at most the ports that the server a
     [{ listen_port: 8000, listen_port_end: 8099 }, 'created'],
     [{ listen_port: 8000, listen_port_end: 8100 }, 'validation.range_too_wide'],
     [{ listen_port: 65500, listen_port_end: 65535, targets: targetsAt(1) }, 'created'],
-    [{ listen_port: 65500, listen_port_end: 65536 }, 'validation.schema'],
+    [{ listen_port: 65500, listen_port_end: 65536 }, 'validation.range_invalid'],
     [{ listen_port: 8000, listen_port_end: 8009, targets: targetsAt(65526) }, 'created'],
     [{ listen_port: 8000, listen_port_end: 8009, targets: targetsAt(65527) }, 'validation.range_invalid']
   ] as const)

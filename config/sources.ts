@@ -1,0 +1,94 @@
+// Reads configuration: a TOML file, environment variables, flags. A value is taken in its exact form; any other stays text,
+// which the validation refuses.
+import { readFileSync } from 'node:fs'
+import { parse } from 'smol-toml'
+import { type TObject, type TSchema, Type } from 'typebox'
+import { exactValue, type PlaceOf } from '../kernel/base/config.ts'
+import { Fault, reasonOf, startupInvalid } from '../kernel/base/errors.ts'
+
+type Table = Readonly<Record<string, unknown>>
+type Env = Readonly<Record<string, string | undefined>>
+
+/** A parsed TOML file. */
+export interface ConfigFile {
+  readonly path: string
+  readonly table: Table
+  readonly placeOf: PlaceOf // file and line
+}
+
+interface Sources {
+  readonly file: ConfigFile | null
+  readonly env: Env
+  readonly flags: Table
+  /** Of variables, the strongest first; default 'SVC_'. */
+  readonly prefixes?: readonly string[]
+}
+
+interface GivenKeys {
+  readonly table: Table
+  readonly placeOf: PlaceOf // file and line, variable or flag
+}
+
+/** Reads a file. Throws Fault 'startup.config_invalid', which names the file and the line. */
+export function readConfigFile(path: string): ConfigFile {
+  try {
+    const text = readFileSync(path, 'utf8')
+    const lines = linesByKey(text)
+    const placeOf: PlaceOf = key => {
+      const line = lines.get(key)
+      return line === undefined ? null : `${path}:${line}`
+    }
+    return { path, table: parse(text), placeOf }
+  } catch (cause) {
+    throw new Fault(startupInvalid, `${path}: ${reasonOf(cause)}`, { cause })
+  }
+}
+
+/** Flags override variables, which override the file. An empty variable or flag is unset. */
+export function readKeys(schema: TObject, { file, env, flags, prefixes = ['SVC_'] }: Sources): GivenKeys {
+  const table: Record<string, unknown> = { ...file?.table }
+  const places = new Map<string, string>()
+  for (const [key, property] of Object.entries(schema.properties)) {
+    const name = prefixes.map(prefix => prefix + key.toUpperCase()).find(variable => env[variable])
+    if (name !== undefined) {
+      table[key] = valueFrom(property, env[name] ?? '')
+      places.set(key, name)
+    }
+    if (flags[key] !== undefined && flags[key] !== '') {
+      table[key] = flags[key]
+      places.set(key, `--${key.replaceAll('_', '-')}`)
+    }
+  }
+  const placeOf: PlaceOf = key => places.get(key) ?? file?.placeOf(key) ?? null
+  return { table, placeOf }
+}
+
+/** Items of lists are separated by commas. */
+const valueFrom = (schema: TSchema, text: string): unknown =>
+  Type.IsArray(schema)
+    ? text
+        .split(',')
+        .filter(part => part !== '')
+        .map(part => exactValue(schema.items, part.trim()))
+    : exactValue(schema, text)
+
+/** Returns the lines of keys by their dotted names, as far as each stands at the begin of a line. */
+function linesByKey(text: string): Map<string, number> {
+  const lines = new Map<string, number>()
+  let table = ''
+  for (const [at, line] of text.split('\n').entries()) {
+    const [, header, key] =
+      /^\s*(?:\[\[?([^\]]+)\]|((?:[\w.-]|"[^"]*"|'[^']*'|\s+(?=[.=]))+)=)/.exec(line) ?? []
+    if (header !== undefined) table = dotted(header)
+    const name = key === undefined ? table : table === '' ? dotted(key) : `${table}.${dotted(key)}`
+    if ((header ?? key) !== undefined && !lines.has(name)) lines.set(name, at + 1)
+  }
+  return lines
+}
+
+/** Writes a key without spaces, and without quotes that it does not need. */
+const dotted = (key: string): string =>
+  [...key.matchAll(/"([^"]*)"|'([^']*)'|([\w-]+)/g)]
+    .map(([, double, single, bare]) => double ?? single ?? bare ?? '')
+    .map(part => (/^[\w-]*$/.test(part) ? part : JSON.stringify(part)))
+    .join('.')
