@@ -1,11 +1,15 @@
-// Runs random operations against an engine. Ends with the first run that fails, and exits with 1. Continues beyond its
-// time until there were 200,000 transfers, 500 changes and 50 kills for each 30 minutes.
-//   npm run soak -- [--minutes 30] [--seed N] [--epoch-secs 10] [--engine native|portable] [--asan | --tsan]
+// Runs random operations against an engine, then each attack of test/hostile against a server: each for its minutes.
+// Exits with 1 when something failed. The engine's part ends with the first run that fails, and continues beyond its time
+// until there were 200,000 transfers, 500 changes and 50 kills for each 30 minutes.
+//   npm run soak -- [--minutes 30] [--seed N] [--only engine,agent,tenant,network]
+//     [--epoch-secs 10] [--engine native|portable] [--asan | --tsan]
 import { parseArgs } from 'node:util'
 import { openPortableEngine } from '../../agent/portable-engine/index.ts'
 import { buildWith, run } from '../../config/build/sanitizers.ts'
 import type { OpenEngine } from '../engine/engine-fixture.ts'
 import { nativeUnderTest } from '../engine/native-under-test.ts'
+import { attackOnce } from '../hostile/attempt.ts'
+import { attacks } from '../hostile/target.ts'
 import { soak } from './soak/soak.ts'
 
 const { values } = parseArgs({
@@ -14,6 +18,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     'epoch-secs': { type: 'string', default: '10' },
     engine: { type: 'string', default: 'native' },
+    only: { type: 'string', default: ['engine', ...attacks].join() },
     asan: { type: 'boolean', default: false },
     tsan: { type: 'boolean', default: false }
   }
@@ -26,8 +31,7 @@ function chosenEngine(): OpenEngine {
   return native.openEngine
 }
 
-async function main(): Promise<void> {
-  console.log(`seed ${values.seed}`)
+async function soakEngine(): Promise<void> {
   const share = Number(values.minutes) / 30
   const { failures, rssMib, ...counts } = await soak({
     openEngine: chosenEngine(),
@@ -39,11 +43,19 @@ async function main(): Promise<void> {
   })
   console.log(JSON.stringify(counts), `${Math.min(...rssMib)} to ${Math.max(...rssMib)} MiB`)
   for (const what of failures) console.error(what)
-  process.exitCode = failures.length === 0 ? 0 : 1
+  if (failures.length > 0) process.exitCode = 1
 }
 
-if (values.asan || values.tsan) {
-  const { minutes, seed, 'epoch-secs': epochSecs } = values
-  const args = ['--minutes', minutes, '--seed', seed, '--epoch-secs', epochSecs]
-  run(process.execPath, [import.meta.filename, ...args], buildWith(values.asan ? 'asan' : 'tsan'))
-} else await main()
+const { minutes, seed, 'epoch-secs': epochSecs, engine } = values
+const only = values.only.split(',')
+console.log(`seed ${seed}`)
+if (only.includes('engine')) {
+  if (values.asan || values.tsan) {
+    const args = ['--only', 'engine', '--minutes', minutes, '--seed', seed, '--epoch-secs', epochSecs]
+    const env = buildWith(values.asan ? 'asan' : 'tsan')
+    run(process.execPath, [import.meta.filename, ...args, '--engine', engine], env)
+  } else await soakEngine()
+}
+for (const name of attacks.filter(name => only.includes(name)))
+  if ((await attackOnce({ name, seed: Number(seed), secs: Number(minutes) * 60 })).length > 0)
+    process.exitCode = 1

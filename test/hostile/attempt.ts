@@ -1,6 +1,7 @@
 // One attack against a server of its own, and what must hold during and after it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { TestFolder } from '../support/test-cluster.ts'
@@ -9,7 +10,7 @@ import { type Measured, probe, watchMemory } from './probe.ts'
 import type { AttackName, Target } from './target.ts'
 import { eventsNamed, openWorld, type World } from './world.ts'
 
-export interface Outcome {
+interface Outcome {
   readonly did: Readonly<Record<string, number>>
   readonly quiet: Measured // API without an attack
   readonly attacked: Measured | null
@@ -44,7 +45,23 @@ const faults = [
   'plugin.failed'
 ]
 
-export async function attempt(t: TestFolder, { name, seed, secs }: Options): Promise<Outcome> {
+/** Runs an attack in a world of its own. Prints what was measured and what failed; returns what failed. */
+export async function attackOnce(options: Options): Promise<readonly string[]> {
+  const dir = mkdtempSync(join(import.meta.dirname, '.hostile-'))
+  const releases: (() => unknown)[] = []
+  const teardown = (release: () => unknown): void => void releases.push(release)
+  try {
+    const { failures, ...outcome } = await attempt({ testdir: () => dir, teardown }, options)
+    console.log(`hostile ${options.name}, seed ${options.seed}: ${JSON.stringify(outcome)}`)
+    for (const failure of failures) console.error(`hostile ${options.name}: ${failure}`)
+    return failures
+  } finally {
+    for (const release of releases.reverse()) await release()
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+async function attempt(t: TestFolder, { name, seed, secs }: Options): Promise<Outcome> {
   const world = await openWorld(t, { seed, secs })
   const { cluster } = world
   const [quiet] = await during(quietSecs * 1000, stop => [probe(cluster, stop), world.traffic(stop)])
