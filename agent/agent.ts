@@ -56,7 +56,7 @@ function linkOptions(options: AgentOptions, components: Components): LinkOptions
     codec,
     handlers,
     hello() {
-      helloAtMs = clock.now()
+      helloAtMs = clock.monotonic()
       return hello(objects.digest())
     },
     async welcomed({ generation, kinds, server_time_ms: serverTimeMs }) {

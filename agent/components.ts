@@ -64,7 +64,7 @@ export function openComponents(options: AgentOptions, defer: (release: Release) 
   const kinds = plugins.flatMap(({ kinds }) => kinds ?? [])
   const objects = new ManagedObjects({ store: openObjectStore(db), kinds, call: () => call, clock, log })
   const takeSample = () => {
-    const sampledAt = clock.now() - countingDelayMs
+    const sampledAt = clock.monotonic() - countingDelayMs
     const sample = engine.sample()
     journal.tick(sample.rules, sampledAt)
     return sample

@@ -3,43 +3,51 @@ import type { Clock } from '../kernel/base/clock.ts'
 export interface FakeClock extends Clock {
   /** Advances the time and runs the timers that are due, in order. Promises settle before and after each. */
   advance(ms: number): Promise<void>
+  /** Sets the wall clock forward or, below 0, back. No time passes. */
+  step(ms: number): void
 }
 
 interface Timer {
-  at: number
+  at: number // by the monotonic hand
   readonly every: number | null
   readonly work: () => void
 }
 
-/** Returns a clock that moves only by `advance`. */
+/** Returns a clock that moves only by `advance` and `step`. */
 export function fakeClock(startMs = Date.UTC(2026, 0, 15, 12)): FakeClock {
   const timers = new Set<Timer>()
-  let now = startMs
+  let passed = 0
+  let stepped = 0
 
   const add = (ms: number, every: number | null, work: () => void) => {
-    const timer: Timer = { at: now + ms, every, work }
+    const timer: Timer = { at: passed + ms, every, work }
     timers.add(timer)
     return () => void timers.delete(timer)
   }
   const settled = () => new Promise<void>(resolve => setImmediate(resolve))
 
   return {
-    now: () => now,
+    now: () => startMs + passed + stepped,
+    monotonic: () => passed,
+    steady: () => startMs + passed,
+    step(ms) {
+      stepped += ms
+    },
     after: (ms, work) => add(ms, null, work),
     every: (ms, work) => add(ms, ms, work),
     async advance(ms) {
-      const until = now + ms
+      const until = passed + ms
       await settled()
       for (;;) {
         const [next] = [...timers].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)
         if (!next) break
-        now = next.at
+        passed = Math.max(passed, next.at)
         if (next.every === null) timers.delete(next)
         else next.at += next.every
         next.work()
         await settled()
       }
-      now = until
+      passed = until
       await settled()
     }
   }

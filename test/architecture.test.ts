@@ -150,6 +150,32 @@ t.test('no manifest is longer than 80 lines', async t => {
   t.same(long, [])
 })
 
+t.test('only the clock module reads the wall clock', async t => {
+  const found = filesWith(/\bDate\.now\b|new Date\(\)|\bDate\(\)|process\.hrtime/)
+
+  t.same(found, ['kernel/base/clock.ts'])
+})
+
+t.test('timers are those of the clock, but in the portable engine and where none can be passed', async t => {
+  const found = filesWith(/(?<![.\w])set(Timeout|Interval)\(/).filter(
+    file => !file.startsWith('agent/portable-engine/')
+  )
+
+  t.same(found, [
+    'agent/main.ts', // keeps the process running
+    'kernel/base/attribution.ts', // the limit of a plugin's work, which must not depend on the clock it is given
+    'kernel/base/clock.ts',
+    'plugins/audit/commands.ts', // a command polls
+    'plugins/stats/commands.ts', // a command polls
+    'plugins/watchdog/watchdog.ts', // shows that the event loop itself moves
+    'plugins/watchdog/worker.ts'
+  ])
+})
+
+/** The files whose code, without comments, has a match. */
+const filesWith = (pattern: RegExp): string[] =>
+  files.filter(file => pattern.test(withoutComments(textOf(file)))).sort()
+
 const withoutComments = (text: string): string =>
   text
     .replaceAll(/\/\*[\s\S]*?\*\//g, comment => comment.replaceAll(/[^\n]/g, ''))

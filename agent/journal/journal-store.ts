@@ -21,7 +21,6 @@ export interface Epoch {
   readonly gapFrom: number | null // null when there is none, or the server knows of it
   readonly gapTo: number | null
   readonly writtenAt: number // server's clock, ms
-  readonly offsetMs: number // server's clock minus ours
   readonly closed: 0 | 1 // 1: ended in order, no gap before the next
 }
 
@@ -29,7 +28,8 @@ const tables = `
 create table if not exists journal_epoch (
   number integer primary key, epoch text not null unique, seq integer not null,
   gap_from integer, gap_to integer, written_at integer not null,
-  offset_ms integer not null, closed integer not null);
+  offset_ms integer not null, -- not used any more: 0
+  closed integer not null);
 create table if not exists journal_row (
   epoch integer not null, rule_id text not null, kind text not null, key text not null,
   seq integer not null, sent integer not null default 0, booked_at integer,
@@ -42,15 +42,16 @@ create index if not exists journal_row_booked on journal_row (booked_at) where b
 `
 
 const prepare = (db: StateDatabase) => ({
-  beginEpoch: db.prepare('insert into journal_epoch values (null, ?, 0, ?, ?, ?, ?, 0)'),
+  beginEpoch: db.prepare('insert into journal_epoch values (null, ?, 0, ?, ?, ?, 0, 0)'),
   epochs: db.prepare<[], Epoch>(
     `select number, epoch, seq, gap_from as gapFrom, gap_to as gapTo, written_at as writtenAt,
-       offset_ms as offsetMs, closed from journal_epoch order by number`
+       closed from journal_epoch order by number`
   ),
   takeSeqs: db.prepare<[number, number], { seq: number }>(
     'update journal_epoch set seq = seq + ? where number = ? returning seq'
   ),
-  setWritten: db.prepare('update journal_epoch set written_at = ?, offset_ms = ? where number = ?'),
+  setWritten: db.prepare('update journal_epoch set written_at = ? where number = ?'),
+  moveGapEnds: db.prepare('update journal_epoch set gap_to = gap_to + ?'),
   close: db.prepare('update journal_epoch set closed = 1 where number = ?'),
   forgetGap: db.prepare('update journal_epoch set gap_from = null, gap_to = null where number = ?'),
   addRow: db.prepare(
@@ -79,9 +80,9 @@ export function openJournalStore(db: StateDatabase) {
   addMissingColumns(db)
   const statements = prepare(db)
 
-  function beginEpoch(gap: Gap | null, serverMs: number, offsetMs: number): number {
+  function beginEpoch(gap: Gap | null, serverMs: number): number {
     const id = randomBytes(16).toString('hex')
-    const values = [id, gap?.fromMs ?? null, gap?.toMs ?? null, serverMs, offsetMs]
+    const values = [id, gap?.fromMs ?? null, gap?.toMs ?? null, serverMs]
     return Number(statements.beginEpoch.run(...values).lastInsertRowid)
   }
 
@@ -111,8 +112,9 @@ export function openJournalStore(db: StateDatabase) {
       void statements.markCommitted.run(nowMs, epoch, seq),
     /** Makes rows after `seq` pending again: the server does not have them any more. */
     markPending: (epoch: number, seq: number) => void statements.markPending.run(epoch, seq),
-    setWritten: (epoch: number, serverMs: number, offsetMs: number) =>
-      void statements.setWritten.run(serverMs, offsetMs, epoch),
+    setWritten: (epoch: number, serverMs: number) => void statements.setWritten.run(serverMs, epoch),
+    /** Gaps that are not reported yet may have lasted longer: the agent did not know how long it had been away. */
+    moveGapEnds: (ms: number) => void statements.moveGapEnds.run(ms),
     /** Called when the server knows of the gap before this epoch. */
     forgetGap: (epoch: number) => void statements.forgetGap.run(epoch),
     close: (epoch: number) => void statements.close.run(epoch),

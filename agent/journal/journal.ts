@@ -21,11 +21,14 @@ export interface Journal {
   bind(engineId: number, rule: JournalRule): void
   /** Called when the engine has refused to open the rule. */
   unbind(engineId: number): void
-  /** Called each second with the rules of `engine.sample()` as of `at` (ms); writes what was counted since the last. */
+  /**
+   * Called each second with the rules of `engine.sample()` as of `at` (ms by the monotonic clock); writes what was
+   * counted since the last.
+   */
   tick(sample: readonly Counters[], at?: number): void
   /** Writes the final counters of an engine rule, from its event `closed`. */
   recordFinal(counters: Counters): void
-  /** Sets the server's time from a Welcome: its clock showed `serverTimeMs` between `askedMs` and now on our clock. */
+  /** Corrects the server's time: its clock showed `serverTimeMs` between `askedMs` and now on our monotonic clock. */
   setServerTime(serverTimeMs: number, askedMs: number): void
   /** Takes, from Welcome, the committed seq of each epoch. Later rows are pending again, even if they were acknowledged. */
   reconcile(committed: Readonly<Record<string, number>>): void
@@ -42,7 +45,7 @@ export interface Journal {
   unacknowledged(owner: string, report: Pick<Batch, 'epoch' | 'seq'> & { readonly since: number }): number
   /** Bytes delivered since `secs`, which is recent; of the minute containing it, only unacknowledged bytes. */
   deliveredSince(owner: string, secs: number): number
-  /** The server's time, ms. */
+  /** The server's time, ms: it never goes back, and our own wall time has no part in it. */
   now(): number
   /** Called after `engine.stop`: writes the last counts; the next start finds no gap. */
   close(): void
@@ -74,7 +77,7 @@ export function openJournal({ db, clock, log }: Pick<WriterOptions, 'db' | 'cloc
   function acknowledge(epoch: string, seq: number): void {
     const found = find(epoch)
     if (!found) return
-    store.markCommitted(found.number, seq, clock.now())
+    store.markCommitted(found.number, seq, writer.now())
     deliveries.markCommitted(found.number, seq)
     if (found.gapFrom !== null) store.forgetGap(found.number)
   }
@@ -82,7 +85,7 @@ export function openJournal({ db, clock, log }: Pick<WriterOptions, 'db' | 'cloc
   function reconcile(committed: Readonly<Record<string, number>>): void {
     for (const { number, epoch } of store.epochs()) {
       const seq = committed[epoch] ?? 0
-      store.markCommitted(number, seq, clock.now())
+      store.markCommitted(number, seq, writer.now())
       store.markPending(number, seq)
       deliveries.reconcile(number, seq)
     }
@@ -92,7 +95,7 @@ export function openJournal({ db, clock, log }: Pick<WriterOptions, 'db' | 'cloc
   return {
     bind: counters.bind,
     unbind: counters.unbind,
-    tick: (sample, at = clock.now()) => writer.tick(sample, at),
+    tick: (sample, at = clock.monotonic()) => writer.tick(sample, at),
     recordFinal: final => writer.recordFinal(final),
     setServerTime: (serverTimeMs, askedMs) => writer.setServerTime(serverTimeMs, askedMs),
     reconcile: committed => writer.guard(() => store.transaction(() => reconcile(committed))),

@@ -5,8 +5,9 @@ import type { Counters } from '../engine.ts'
 import type { StateDatabase } from '../state/database.ts'
 import { type Deliveries, deliveriesIn } from './deliveries.ts'
 import type { EngineCounters } from './engine-counters.ts'
-import type { JournalStore } from './journal-store.ts'
+import type { Epoch, JournalStore } from './journal-store.ts'
 import { fold, prune } from './retention.ts'
+import { openServerTime, type ServerTime } from './server-time.ts'
 
 export interface WriterOptions {
   readonly db: StateDatabase
@@ -24,21 +25,24 @@ const failureLogMs = 60_000
 export class JournalWriter {
   readonly epoch: number
   readonly #options: WriterOptions
-  #offsetMs = 0 // server's clock minus ours
+  readonly #serverTime: ServerTime
+  // By the monotonic clock:
   #countedAt: number // everything delivered until then is written
   #syncedAt: number
-  #prunedAt = 0
-  #failedAt = 0
+  #prunedAt = Number.NEGATIVE_INFINITY
+  #failedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: WriterOptions) {
     this.#options = options
-    this.#countedAt = options.clock.now()
-    this.epoch = this.#beginEpoch()
-    this.#syncedAt = options.clock.now()
+    const last = options.store.epochs().at(-1)
+    this.#serverTime = openServerTime(options, last?.writtenAt ?? options.clock.now())
+    this.#countedAt = options.clock.monotonic()
+    this.epoch = this.#beginEpoch(last)
+    this.#syncedAt = options.clock.monotonic()
   }
 
   now(): number {
-    return this.#options.clock.now() + this.#offsetMs
+    return this.#serverTime.now()
   }
 
   tick(sample: readonly Counters[], at: number): void {
@@ -55,14 +59,16 @@ export class JournalWriter {
   }
 
   setServerTime(serverTimeMs: number, askedMs: number): void {
-    const [least, most] = [serverTimeMs - this.#options.clock.now(), serverTimeMs - askedMs]
-    this.#offsetMs = Math.min(Math.max(this.#offsetMs, least), most)
-    this.guard(() => this.#setWritten())
+    const forwardMs = this.#serverTime.correct(serverTimeMs, askedMs)
+    this.guard(() => {
+      this.#setWritten()
+      if (forwardMs > 0) this.#options.store.moveGapEnds(forwardMs)
+    })
   }
 
   close(): void {
     const { store, clock } = this.#options
-    this.#write(clock.now())
+    this.#write(clock.monotonic())
     this.#setWritten()
     store.close(this.epoch)
     store.sync()
@@ -74,19 +80,17 @@ export class JournalWriter {
     try {
       work()
     } catch (error) {
-      if (clock.now() - this.#failedAt < failureLogMs) return
-      this.#failedAt = clock.now()
+      if (clock.monotonic() - this.#failedAt < failureLogMs) return
+      this.#failedAt = clock.monotonic()
       log.error('journal.write_failed', `counts stay in memory until the next write: ${String(error)}`)
     }
   }
 
   /** Begins an epoch at each start: two starts from copies of one state directory must not continue the same totals. */
-  #beginEpoch(): number {
+  #beginEpoch(last: Epoch | undefined): number {
     const { store } = this.#options
-    const last = store.epochs().at(-1)
-    this.#offsetMs = last?.offsetMs ?? 0
     const gap = last?.closed === 0 ? { fromMs: last.writtenAt, toMs: this.now() } : null
-    const epoch = store.beginEpoch(gap, this.#countedAt + this.#offsetMs, this.#offsetMs)
+    const epoch = store.beginEpoch(gap, this.now())
     store.sync() // else a power failure could undo it, and the epoch before would look closed
     return epoch
   }
@@ -99,7 +103,7 @@ export class JournalWriter {
       store.transaction(() => {
         const firstSeq = store.write(this.epoch, changes)
         deliveries.add(this.epoch, deliveriesIn(changes, firstSeq))
-        store.setWritten(this.epoch, untilMs + this.#offsetMs, this.#offsetMs)
+        store.setWritten(this.epoch, this.#serverTime.at(untilMs))
       })
     counters.markWritten()
     this.#countedAt = untilMs
@@ -107,16 +111,16 @@ export class JournalWriter {
 
   /** Stores where a gap would begin: where all rules were counted, not where one was closed or the time was set. */
   #setWritten(): void {
-    this.#options.store.setWritten(this.epoch, this.#countedAt + this.#offsetMs, this.#offsetMs)
+    this.#options.store.setWritten(this.epoch, this.#serverTime.at(this.#countedAt))
   }
 
   #maintain(): void {
     const { db, clock, store, counters } = this.#options
-    const now = clock.now()
+    const now = clock.monotonic()
     if (now - this.#prunedAt >= retentionMs) {
       fold(db, store, this.now())
       const openRules = counters.rules().map(({ id }) => id)
-      prune(db, this.epoch, openRules, now)
+      prune(db, this.epoch, openRules, this.now())
       this.#prunedAt = now
     }
     if (now - this.#syncedAt < syncMs) return

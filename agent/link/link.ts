@@ -60,14 +60,14 @@ export class Link {
   /** A re-enrollment revokes the old token shortly before the new one is in the bundle. */
   async #awaitToken(): Promise<LinkState> {
     const { bundleFile, clock } = this.#options
-    for (const untilMs = clock.now() + enrollmentMs; ; ) {
+    for (const untilMs = clock.monotonic() + enrollmentMs; ; ) {
       const isPending = hasPending(bundleFile) // before the bundle is read: see writeBundle
       const bundle = this.#reread()
       if (bundle.token !== this.#bundle.token) {
         this.#bundle = bundle
         return 'session'
       }
-      if (!isPending || clock.now() >= untilMs || this.#signal.aborted) return 'revoked'
+      if (!isPending || clock.monotonic() >= untilMs || this.#signal.aborted) return 'revoked'
       await pause(clock, pollMs, this.#signal)
     }
   }

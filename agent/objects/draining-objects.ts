@@ -22,11 +22,11 @@ export function openDrainingObjects(clock: Clock) {
   function report(entry: Entry): void {
     if (!channel) return
     channel.send(ObjectRemoved, entry.row)
-    entry.sentAt = clock.now()
+    entry.sentAt = clock.monotonic()
   }
 
   function forgetArrived(): void {
-    const before = clock.now() - arrivedAfterMs
+    const before = clock.monotonic() - arrivedAfterMs
     for (const [key, { sentAt }] of entries) if (sentAt !== null && sentAt < before) entries.delete(key)
   }
 

@@ -1,4 +1,5 @@
 // The health of a rule's targets, from the results of the last attempts to connect.
+import { systemClock } from '../../kernel/base/clock.ts'
 import type { EngineEvent, EngineRule, Health } from '../engine.ts'
 import type { LiveTargetCounters } from './counters.ts'
 
@@ -97,7 +98,7 @@ class Target {
   }
 
   #succeeded(): void {
-    this.#counters.lastSuccessAt = Date.now()
+    this.#counters.lastSuccessAt = systemClock.now()
     this.#counters.consecutiveFailures = 0
     this.#failedAt = []
     this.retryAt = 0
@@ -107,7 +108,7 @@ class Target {
 
   #failed(reason: string): void {
     const now = this.#now()
-    this.#counters.lastFailureAt = Date.now()
+    this.#counters.lastFailureAt = systemClock.now()
     this.#counters.consecutiveFailures++
     this.#successes = 0
     this.retryAt = now + retryMs

@@ -30,14 +30,14 @@ export function openCache(clock: Clock) {
   const stale = (name: string): Resolved | null => {
     const { addresses = null, expiresAt = 0, failure = null } = entries.get(name) ?? {}
     const since = failure?.firstAt ?? expiresAt
-    return addresses && clock.now() < since + staleMs ? { ok: true, addresses } : null
+    return addresses && clock.monotonic() < since + staleMs ? { ok: true, addresses } : null
   }
 
   return {
     stale,
     /** Returns an answer that has not expired; for a recent failure a stale answer, or the failure. */
     fresh(name: string): Resolved | null {
-      const now = clock.now()
+      const now = clock.monotonic()
       const { addresses = null, expiresAt = 0, failure = null } = entries.get(name) ?? {}
       if (addresses && now < expiresAt) return { ok: true, addresses }
       if (failure && now < failure.until) return stale(name) ?? { ok: false, reason: failure.reason }
@@ -45,7 +45,7 @@ export function openCache(clock: Clock) {
     },
     /** Stores a result and returns the answer to give. */
     store(name: string, found: LookupResult): Resolved {
-      const now = clock.now()
+      const now = clock.monotonic()
       if (found.ok) {
         const { addresses, ttlMs } = found
         const expiresAt = now + Math.min(Math.max(ttlMs, shortestMs), longestMs)

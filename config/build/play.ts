@@ -17,7 +17,7 @@ export interface PlayOptions {
 }
 
 export async function play({ document, listings, withinSecs, writes = 'home' }: PlayOptions): Promise<void> {
-  const began = Date.now()
+  const began = performance.now()
   const found = listingsOf(document)
   if (found.length < listings)
     throw new Error(`${document} has only ${found.length} listings, not ${listings}`)
@@ -37,7 +37,7 @@ export async function play({ document, listings, withinSecs, writes = 'home' }: 
   if (status !== 0) throw new Error(`${document} ended with ${status ?? signal}; see ${work}`)
   if (writes === 'folder') requireNoTraces(work, outside, mark)
   rmSync(dir, { recursive: true })
-  process.stdout.write(`${document} works, ${Math.round((Date.now() - began) / 1000)} s\n`)
+  process.stdout.write(`${document} works, ${Math.round((performance.now() - began) / 1000)} s\n`)
 }
 
 /** Returns the listings as parts of a script. Throws for a listing that is neither run nor written to a file. */

@@ -1,4 +1,5 @@
 import { type DestinationStream, pino } from 'pino'
+import { systemClock, timestamp } from './clock.ts'
 import { currentRequestId } from './request-id.ts'
 
 /** Writes one line for each event. Never pass secrets in `fields`: there is no redaction. */
@@ -21,7 +22,7 @@ export async function openLog({ level, format }: LogOptions, listener: Listener 
   const options = {
     level,
     base: null,
-    timestamp: () => `,"timestamp":"${new Date().toISOString()}"`,
+    timestamp: () => `,"timestamp":"${timestamp(systemClock.now())}"`,
     formatters: {
       level: (label: string) => ({ level: label }),
       ...(format === 'pretty' && { log: escapeFields })

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import type { Clock } from '../base/clock.ts'
+import { type Clock, latest } from '../base/clock.ts'
 import { Fault, unauthenticated, userDisabled } from '../base/errors.ts'
 import type { AuthenticatedCaller } from '../http/principal.ts'
 import type { Database } from '../store/open.ts'
@@ -36,7 +36,7 @@ export function openIdentity({ store, clock, operatorToken }: Options): Identity
     if (operatorToken !== null && token !== '' && isSame(token, operatorToken)) return operator
     const credential = await em.findOne(Credential, { tokenHash: hashOf(token) })
     const user = credential && (await em.findOne(User, { id: credential.userId }))
-    const now = clock.now()
+    const now = latest(clock)
     if (!user || credential.revokedAt !== null || (credential.expiresAt ?? now + 1) <= now)
       throw new Fault(unauthenticated, 'the bearer token is not known here, has expired, or was revoked')
     if (user.disabled) throw new Fault(userDisabled, `user ${user.id} is disabled`)
@@ -47,7 +47,7 @@ export function openIdentity({ store, clock, operatorToken }: Options): Identity
   /** Writes at most once a minute for each credential. */
   async function touch({ id, lastUsedAt }: Credential): Promise<void> {
     const now = clock.now()
-    if (now - (lastUsedAt ?? 0) < 60_000) return
+    if (Math.abs(now - (lastUsedAt ?? 0)) < 60_000) return
     await store.change(em => em.nativeUpdate(Credential, { id }, { lastUsedAt: now }))
   }
 

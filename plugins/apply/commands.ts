@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { Type } from 'typebox'
+import { systemClock } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { escapeControlChars } from '../../kernel/base/log.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
@@ -98,11 +99,11 @@ const apply = defineCommand({
 async function leased(api: Api, work: (renew: () => Promise<void>) => Promise<void>): Promise<void> {
   const { lease_id } = await api.send<{ lease_id: string }>('POST', '/v1/apply-leases')
   const path = `/v1/apply-leases/${lease_id}`
-  let renewedAt = Date.now()
+  let renewedAt = systemClock.monotonic()
   const renew = async (): Promise<void> => {
-    if (Date.now() - renewedAt < renewMs) return
+    if (systemClock.monotonic() - renewedAt < renewMs) return
     await api.send('PUT', path)
-    renewedAt = Date.now()
+    renewedAt = systemClock.monotonic()
   }
   try {
     await work(renew)

@@ -25,7 +25,7 @@ export function openLeases({ clock }: Kernel) {
 
   const activeLease = (scope: string): Lease | undefined => {
     const lease = leases.get(scope)
-    if (lease && lease.until > clock.now()) return lease
+    if (lease && lease.until > clock.monotonic()) return lease
     leases.delete(scope)
     return undefined
   }
@@ -45,12 +45,12 @@ export function openLeases({ clock }: Kernel) {
           applyInProgress,
           `${other.userId} is applying a file; try again when it is done, or ${leaseMs / 1000} s after a crash`
         )
-      const lease = { id: newId(clock.now()), userId: principal.userId, until: clock.now() + leaseMs }
+      const lease = { id: newId(clock.now()), userId: principal.userId, until: clock.monotonic() + leaseMs }
       leases.set(scope, lease)
       return lease.id
     },
     renew(id: string, principal: Principal) {
-      ownLease(id, principal).until = clock.now() + leaseMs
+      ownLease(id, principal).until = clock.monotonic() + leaseMs
     },
     end(id: string, principal: Principal) {
       if (ownLease(id, principal)) leases.delete(scopeOf(principal))

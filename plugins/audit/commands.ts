@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
+import { systemClock } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { escapeControlChars } from '../../kernel/base/log.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
@@ -111,5 +112,7 @@ const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600
 
 function absoluteTime(text: string): string {
   const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
-  return count === undefined ? text : new Date(Date.now() - Number(count) * (unitMs[unit] ?? 0)).toISOString()
+  return count === undefined
+    ? text
+    : new Date(systemClock.now() - Number(count) * (unitMs[unit] ?? 0)).toISOString()
 }

@@ -3,6 +3,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import { Type } from 'typebox'
+import { earliest } from '../../kernel/base/clock.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Entry } from './entities.ts'
 import { type Actor, openEntryCounts } from './entry-counts.ts'
@@ -55,7 +56,7 @@ export function openRetention({ store, clock, log, config }: Kernel<typeof keys>
 
   async function run(): Promise<void> {
     try {
-      const before = clock.now() - config.audit_retention_days * dayMs
+      const before = earliest(clock) - config.audit_retention_days * dayMs
       await deleteOldest({ sql: 'timestamp < ?', values: [before] }, Number.POSITIVE_INFINITY)
       if (runs++ % runsPerCount === 0) await counts.load()
       const surplus = counts.total() - config.audit_max_rows

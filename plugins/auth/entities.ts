@@ -30,7 +30,7 @@ export const Session = defineEntity({
 })
 export type Session = InferEntity<typeof Session>
 
-/** Recent failures under one key (throttle.ts), or recent password resets of a user (reset-limit.ts). */
+/** Recent failures under one key (throttle.ts), or password resets of a user (reset-limit.ts). Times: running-time.ts. */
 export const Failures = defineEntity({
   name: 'Failures',
   tableName: 'auth_throttle',
@@ -38,8 +38,8 @@ export const Failures = defineEntity({
     id: p.string().length(64).primary(), // SHA-256 of the key, which may contain submitted text of any length
     times: p.json().$type<readonly number[]>(), // within the window
     locks: p.integer(), // number of locks so far; each lasts longer
-    lockedUntil: time(),
-    updatedAt: time().index('auth_throttle_updated_at_index')
+    lockedUntil: p.bigint('number'),
+    updatedAt: p.bigint('number').index('auth_throttle_updated_at_index')
   }
 })
 export type Failures = InferEntity<typeof Failures>

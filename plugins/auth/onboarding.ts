@@ -31,13 +31,13 @@ export function openOnboarding({ clock, log, identity, users, attempt, hashPool,
   async function announce(): Promise<void> {
     if (!(await isRequired())) return
     const secret = newSecret()
-    token = { hash: hashOf(secret), expiresAt: clock.now() + tokenLifeMs }
+    token = { hash: hashOf(secret), expiresAt: clock.monotonic() + tokenLifeMs }
     // A warning, so that a higher log level shows it, too: nobody can sign in without it.
     log.warn('onboarding.setup_token', `onboarding setup token, valid for 30 minutes: ${secret}`)
   }
 
   const isValidToken = (candidate: string): boolean =>
-    token !== null && isSame(hashOf(candidate), token.hash) && clock.now() < token.expiresAt
+    token !== null && isSame(hashOf(candidate), token.hash) && clock.monotonic() < token.expiresAt
 
   async function refuseIfBootstrapped(): Promise<void> {
     if (!(await isRequired())) throw new Fault(alreadyBootstrapped, 'a superadmin exists; sign in')

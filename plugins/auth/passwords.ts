@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/sql'
+import { type Clock, latest } from '../../kernel/base/clock.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -34,12 +35,12 @@ export function openPasswords({ store, clock, users, sessions, attempt, hashPool
   async function verify(argon: Argon, userId: string, password: string): Promise<Password | null> {
     const row = await store.read(em => em.findOne(Password, { userId }))
     const isMatch = await argon.verify(row?.hash ?? null, password)
-    return row && isMatch && clock.now() < (row.expiresAt ?? Infinity) ? row : null
+    return row && isMatch && latest(clock) < (row.expiresAt ?? Infinity) ? row : null
   }
 
   /** Stores a password. Sessions with a temporary one can do little but change it. */
   async function set(em: EntityManager, userId: string, hash: string, duration: Duration): Promise<void> {
-    await em.upsert(Password, { userId, ...columnsOf(hash, duration, clock.now()) })
+    await em.upsert(Password, { userId, ...columnsOf(hash, duration, clock) })
   }
 
   async function changeOwn(body: ChangeBody, caller: Caller): Promise<void> {
@@ -55,7 +56,7 @@ export function openPasswords({ store, clock, users, sessions, attempt, hashPool
     if (body.new_password === body.current_password) throw unchanged()
     const hash = await hashPool.run(argon => argon.hash(body.new_password))
     await change({ kind: 'user', id: userId }, async em => {
-      const after = columnsOf(hash, 'permanent', clock.now())
+      const after = columnsOf(hash, 'permanent', clock)
       if ((await em.nativeUpdate(Password, { userId, hash: before.hash }, after)) === 0)
         throw new Fault(invalidLogin, 'the password was changed meanwhile; sign in with the new one')
       await sessions.endOthers(em, userId, caller)
@@ -68,11 +69,11 @@ export function openPasswords({ store, clock, users, sessions, attempt, hashPool
 export const unchanged = (): Fault =>
   new Fault(passwordUnchanged, 'this is the password already; choose another')
 
-const columnsOf = (hash: string, duration: Duration, now: number) => ({
+const columnsOf = (hash: string, duration: Duration, clock: Clock) => ({
   hash,
   changeRequired: duration === 'temporary',
-  changedAt: now,
-  expiresAt: duration === 'temporary' ? now + temporaryMs : null
+  changedAt: clock.now(),
+  expiresAt: duration === 'temporary' ? latest(clock) + temporaryMs : null
 })
 
 export function refuseWeak(password: string): void {

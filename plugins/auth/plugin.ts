@@ -1,6 +1,6 @@
 import { asFunction } from 'awilix'
 import { authenticatorSlot } from '../../kernel/http/principal.ts'
-import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
+import { definePlugin } from '../../kernel/plugin.ts'
 import { creationSlot, disableSlot, removalSlot, rowFieldSlot, type Users } from '../users/exports.ts'
 import { type Attempts, openAttempts } from './attempts.ts'
 import * as codes from './codes.ts'
@@ -15,6 +15,7 @@ import { openRecovery } from './recovery.ts'
 import { openResetLimit, type ResetLimit } from './reset-limit.ts'
 import { revocations } from './revocations.ts'
 import { type RouteDeps, routes } from './routes.ts'
+import { openRunningTime, type RunningTime } from './running-time.ts'
 import { openSessionAuthenticator, openSessions } from './sessions.ts'
 import { openThrottle, type Throttle } from './throttle.ts'
 import { changeRequired, initialPassword, removal } from './users.ts'
@@ -22,6 +23,7 @@ import { changeRequired, initialPassword, removal } from './users.ts'
 interface Deps extends RouteDeps {
   readonly users: Users
   readonly hashPool: HashPool
+  readonly runningTime: RunningTime
   readonly throttle: Throttle
   readonly attempt: Attempts
   readonly resetLimit: ResetLimit
@@ -36,7 +38,8 @@ export default definePlugin<Deps>({
   store: { entities: [Password, Session, Failures], migrations: [{ name: '0001-auth', class: Auth0001 }] },
   services: {
     hashPool: asFunction(() => openHashPool()).singleton(),
-    throttle: asFunction((kernel: Kernel) => openThrottle(kernel)).singleton(),
+    runningTime: asFunction(openRunningTime).singleton(),
+    throttle: asFunction((deps: Deps) => openThrottle(deps)).singleton(),
     attempt: asFunction(openAttempts).singleton(),
     sessions: asFunction(openSessions).singleton(),
     passwords: asFunction(openPasswords).singleton(),
@@ -57,7 +60,9 @@ export default definePlugin<Deps>({
   ],
   routes,
   commands,
-  async start({ deps: { store, clock, log, sessions, throttle, onboarding }, defer }) {
+  async start({ deps: { store, clock, log, sessions, runningTime, throttle, onboarding }, defer }) {
+    defer(runningTime.save)
+    await store.change(sessions.redate)
     const sweep = () =>
       store.change(async em => {
         await sessions.sweep(em)

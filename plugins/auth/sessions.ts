@@ -30,13 +30,13 @@ type Caller = Pick<Call, 'principal' | 'requestInfo'>
 export type Sessions = ReturnType<typeof openSessions>
 
 export function openSessions({ store, clock, users }: Deps) {
-  const expired = () => expiredAt(clock.now())
+  const expired = () => expiredAt(clock.steady())
   const sweep = (em: EntityManager): Promise<number> => em.nativeDelete(Session, expired())
 
   /** Returns the value of the cookie. Ends the oldest sessions beyond `maxPerUser`. */
   async function open(em: EntityManager, userId: string, remoteAddr: string): Promise<string> {
     const token = newSecret()
-    const now = clock.now()
+    const now = clock.steady()
     await em.insert(Session, {
       id: newId(),
       userId,
@@ -79,14 +79,21 @@ export function openSessions({ store, clock, users }: Deps) {
       throw new Fault(sessionNotFound, `you have no session ${id}`)
   }
 
-  return { open, endAll, endOthers, list, end, sweep, currentHash }
+  /** At a start: under a clock that was set back, sessions would else outlast their limits. */
+  async function redate(em: EntityManager): Promise<void> {
+    const now = clock.steady()
+    await em.nativeUpdate(Session, { createdAt: { $gt: now } }, { createdAt: now })
+    await em.nativeUpdate(Session, { lastSeenAt: { $gt: now } }, { lastSeenAt: now })
+  }
+
+  return { open, endAll, endOthers, list, end, sweep, redate, currentHash }
 }
 
 /** Returns the authenticator of session cookies. */
 export function openSessionAuthenticator({ store, clock, users }: Deps): Authenticator {
   /** Stores the time of the last request, to the minute. */
   async function touch({ id, lastSeenAt }: Session): Promise<void> {
-    const now = clock.now()
+    const now = clock.steady()
     if (now - lastSeenAt >= touchMs)
       await store.change(em => em.nativeUpdate(Session, { id }, { lastSeenAt: now }))
   }
@@ -94,7 +101,7 @@ export function openSessionAuthenticator({ store, clock, users }: Deps): Authent
   return async ({ cookies }, em) => {
     const token = cookies[cookieName]
     if (token === undefined) return null
-    const session = await em.findOne(Session, { tokenHash: hashOf(token), $not: expiredAt(clock.now()) })
+    const session = await em.findOne(Session, { tokenHash: hashOf(token), $not: expiredAt(clock.steady()) })
     const user = session && (await users.find(em, session.userId))
     if (!user) return null
     if (user.disabled) throw new Fault(userDisabled, `user ${user.id} is disabled`)

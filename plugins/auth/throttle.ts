@@ -4,6 +4,7 @@ import ipaddr from 'ipaddr.js'
 import { Fault, rateLimited } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Failures } from './entities.ts'
+import type { RunningTime } from './running-time.ts'
 
 export interface Attempt {
   readonly action: 'login' | 'onboarding' | 'password'
@@ -46,13 +47,18 @@ const subjectLimit: Limit = {
 const limits: readonly Limit[] = [callerLimit, addressLimit, subjectLimit]
 const pacedLimits = limits.filter(({ lockMs }) => lockMs === null)
 
+interface Deps extends Pick<Kernel, 'store'> {
+  readonly runningTime: RunningTime
+}
+
 export type Throttle = ReturnType<typeof openThrottle>
 
 /** Refuses attempts at secrets after too many failures; the state outlives a restart. */
-export function openThrottle({ store, clock }: Pick<Kernel, 'store' | 'clock'>, maxRows = 100_000) {
+export function openThrottle({ store, runningTime: time }: Deps, maxRows = 100_000) {
   async function refuseLocked(em: EntityManager, attempt: Attempt, by = limits): Promise<void> {
     const rows = await em.find(Failures, { id: by.map(limit => idOf(limit, attempt)) })
-    const waitMs = Math.max(...rows.map(({ lockedUntil }) => lockedUntil - clock.now()), 0)
+    const now = await time.now(em)
+    const waitMs = Math.max(...rows.map(row => lockEndOf(row) - now), 0)
     if (waitMs === 0) return
     const secs = Math.ceil(waitMs / 1000)
     throw new Fault(rateLimited, `too many failed attempts; try again in ${secs} s`, {
@@ -70,18 +76,19 @@ export function openThrottle({ store, clock }: Pick<Kernel, 'store' | 'clock'>, 
   async function admit(attempt: Attempt): Promise<void> {
     await store.change(async em => {
       await refuseLocked(em, attempt)
+      const now = await time.now(em)
       for (const limit of pacedLimits) {
         const id = idOf(limit, attempt)
         const row = await em.findOne(Failures, { id })
-        if (row && recentFailures(row, limit, clock.now()).length >= limit.failures)
-          await em.nativeUpdate(Failures, { id }, { lockedUntil: clock.now() + paceMs })
+        if (row && recentFailures(row, limit, now).length >= limit.failures)
+          await em.nativeUpdate(Failures, { id }, { lockedUntil: now + paceMs })
       }
     })
   }
 
   async function recordFailure(attempt: Attempt): Promise<void> {
-    const now = clock.now()
     await store.change(async em => {
+      const now = await time.now(em)
       for (const limit of limits) {
         const id = idOf(limit, attempt)
         const row = await em.findOne(Failures, { id, updatedAt: { $gt: now - retentionMs } })
@@ -98,8 +105,8 @@ export function openThrottle({ store, clock }: Pick<Kernel, 'store' | 'clock'>, 
     if (hasFailed) await store.change(em => em.nativeDelete(Failures, { id }))
   }
 
-  const sweep = (em: EntityManager): Promise<number> =>
-    em.nativeDelete(Failures, { updatedAt: { $lte: clock.now() - retentionMs } })
+  const sweep = async (em: EntityManager): Promise<number> =>
+    em.nativeDelete(Failures, { updatedAt: { $lte: (await time.now(em)) - retentionMs } })
 
   return { check, checkAddress, admit, recordFailure, clear, sweep }
 }
@@ -111,6 +118,10 @@ async function deleteSurplus(em: EntityManager, maxRows: number): Promise<void> 
   const oldest = await em.find(Failures, {}, { orderBy: oldestFirst, limit: surplus, fields: ['id'] })
   await em.nativeDelete(Failures, { id: oldest.map(({ id }) => id) })
 }
+
+/** No stored lock lasts longer than a new one, whatever clock it was written under. */
+const lockEndOf = ({ lockedUntil, updatedAt }: Failures): number =>
+  Math.min(lockedUntil, updatedAt + quarterHourMs)
 
 const idOf = ({ keyOf }: Limit, attempt: Attempt): string =>
   createHash('sha256').update(keyOf(attempt)).digest('hex')

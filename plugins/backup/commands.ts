@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { Type } from 'typebox'
+import { systemClock } from '../../kernel/base/clock.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { revocationSlot } from '../../kernel/store/revocation.ts'
@@ -15,7 +16,7 @@ const backup = defineCommand({
   positional: ['to'],
   needs: 'data',
   async run({ args, dataDir, keys, print }) {
-    const source = { dataDir: dataDir(), keys: keys(), version: ownVersion(), now: Date.now() }
+    const source = { dataDir: dataDir(), keys: keys(), version: ownVersion(), now: systemClock.now() }
     print.data(await writeBackup(source, args.to))
   }
 })
@@ -42,7 +43,7 @@ const restore = defineCommand({
       oldDir: args.revocations_from,
       revocations: filled(revocationSlot).map(({ value }) => value),
       version: ownVersion(),
-      now: Date.now()
+      now: systemClock.now()
     })
     const { revoked_since: revoked, warnings } = restored
     print.data(restored, [

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { dirname, join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Check } from 'typebox/value'
+import { systemClock } from '../../kernel/base/clock.ts'
 import { requirePrivateFile } from '../../kernel/base/config.ts'
 import { Fault, unauthenticated, wrongUsage } from '../../kernel/base/errors.ts'
 
@@ -30,7 +31,7 @@ export function tokenFor(origin: string, env: Env): string | undefined {
   const given = env['SVC_TOKEN'] ?? env['SVC_OPERATOR_TOKEN']
   if (given !== undefined) return given
   const login = URL.canParse(origin) ? readLogin(credentialFile(env), origin) : undefined
-  if (login && Date.parse(login.expires_at) <= Date.now())
+  if (login && Date.parse(login.expires_at) <= systemClock.now())
     throw new Fault(
       unauthenticated,
       `the login of ${login.user_id} has expired; run sluice login ${login.user_id}`

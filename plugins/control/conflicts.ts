@@ -3,7 +3,7 @@ import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 
 interface Swaps {
-  readonly times: readonly number[] // ms, of the last minute
+  readonly times: readonly number[] // ms by the monotonic clock, of the last minute
   readonly warnedAt: number
 }
 
@@ -16,8 +16,8 @@ export function openConflicts({ clock, log }: Pick<Kernel, 'clock' | 'log'>) {
   /** Records that one process has taken the session from another; true for more than 5 times in a minute. */
   function isConflict(older: Peer, { clientId, instanceId, remoteAddr }: Peer): boolean {
     if (older.instanceId === instanceId) return false
-    const now = clock.now()
-    const { times, warnedAt } = swaps.get(clientId) ?? { times: [], warnedAt: 0 }
+    const now = clock.monotonic()
+    const { times, warnedAt } = swaps.get(clientId) ?? { times: [], warnedAt: Number.NEGATIVE_INFINITY }
     const recent = [...times.filter(at => at > now - minuteMs), now]
     const isTooMuch = recent.length > maxSwapsAMinute
     const warns = isTooMuch && warnedAt <= now - minuteMs
@@ -33,7 +33,7 @@ export function openConflicts({ clock, log }: Pick<Kernel, 'clock' | 'log'>) {
 
   function sweep(): void {
     for (const [clientId, { times }] of swaps)
-      if ((times.at(-1) ?? 0) <= clock.now() - minuteMs) swaps.delete(clientId)
+      if ((times.at(-1) ?? Number.NEGATIVE_INFINITY) <= clock.monotonic() - minuteMs) swaps.delete(clientId)
   }
 
   return { isConflict, sweep }

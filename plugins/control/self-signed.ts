@@ -1,4 +1,5 @@
 // Makes certificates. Needed once in a server's life and at a rotation: loaded only then.
+import { systemClock } from '../../kernel/base/clock.ts'
 import 'reflect-metadata/lite' // before @peculiar/x509
 import { webcrypto } from 'node:crypto'
 import { isIP } from 'node:net'
@@ -16,8 +17,8 @@ export async function makeCertificate(names: readonly string[]) {
   const cert = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: `00${Buffer.from(webcrypto.getRandomValues(new Uint8Array(15))).toString('hex')}`,
     name: 'CN=sluice',
-    notBefore: new Date(Date.now() - 3_600_000), // for agents whose clock is behind
-    notAfter: new Date(Date.now() + validDays * 86_400_000),
+    notBefore: new Date(systemClock.now() - 3_600_000), // for agents whose clock is behind
+    notAfter: new Date(systemClock.now() + validDays * 86_400_000),
     signingAlgorithm: algorithm,
     keys,
     extensions: [

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { timestamp, timestampOrNull } from '../../kernel/base/clock.ts'
+import { latest, timestamp, timestampOrNull } from '../../kernel/base/clock.ts'
 import { defineCode, Fault, invalidSchema, limitReached, notOwner } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import type { PagedRows } from '../../kernel/http/list-route.ts'
@@ -32,7 +32,7 @@ export function openCredentials({ store, clock, users }: Kernel & { readonly use
     const { label = '', expires_in_secs: lifeSecs } = body
     refuseLongLabel(label)
     await requireOwner(userId, principal)
-    const now = clock.now()
+    const now = latest(clock)
     const expiresAt = lifeSecs === undefined ? null : now + lifeSecs * 1000
     const { token, ...fresh } = newTokenAt(now, expiresAt)
     const credential: Credential = { id: newId(), userId, label, revokedAt: null, ...fresh }
@@ -49,7 +49,7 @@ export function openCredentials({ store, clock, users }: Kernel & { readonly use
     await requireOwner(userId, principal)
     return change({ kind: 'credential', id }, async em => {
       const before = await find(em, userId, id)
-      const now = clock.now()
+      const now = latest(clock)
       if (before.revokedAt || (before.expiresAt ?? Infinity) <= now)
         throw new Fault(credentialNotFound, `credential ${id} is revoked or has expired; issue a new one`)
       const expiresAt = before.expiresAt ? now + before.expiresAt - before.createdAt : null

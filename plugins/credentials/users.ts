@@ -1,5 +1,6 @@
 // Adds to users: a field of the row, and the removal of credentials with their user.
 import { Type } from 'typebox'
+import { latest } from '../../kernel/base/clock.ts'
 import { Credential } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Removal, RowField } from '../users/exports.ts'
@@ -10,7 +11,7 @@ export const credentialCount = ({ clock }: Pick<Kernel, 'clock'>): RowField => (
   schema: Type.Integer({ minimum: 0, description: 'Credentials that are neither revoked nor expired.' }),
   defaultValue: 0,
   async load(userIds, em) {
-    const where = { userId: { $in: [...userIds] }, ...activeAt(clock.now()) }
+    const where = { userId: { $in: [...userIds] }, ...activeAt(latest(clock)) }
     return new Map(Object.entries(await em.countBy(Credential, 'userId', { where })))
   }
 })

@@ -1,6 +1,7 @@
 // Checks for the agents: the certificate that they pin, whether the endpoint answers, and their versions.
 import { X509Certificate } from 'node:crypto'
 import { connect } from 'node:tls'
+import { systemClock } from '../../kernel/base/clock.ts'
 import { isAtLeast, ownVersion } from '../../kernel/base/version.ts'
 import { alpn } from '../../kernel/wire/control.ts'
 import { endpointFault } from '../advertised-endpoint/exports.ts'
@@ -34,7 +35,7 @@ export const certificate: DoctorCheck = {
         message: 'another certificate waits to be activated',
         remedy: 'when waiting_for of cert show is empty, stop the server and run sluice cert activate'
       }
-    if (new X509Certificate(current.cert).validToDate.getTime() < Date.now())
+    if (new X509Certificate(current.cert).validToDate.getTime() < systemClock.now())
       return {
         status: 'warn',
         message: 'it has expired; agents check only the pin',

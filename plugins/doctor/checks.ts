@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
+import { systemClock, timestamp } from '../../kernel/base/clock.ts'
 import { unsuitableKind } from '../../kernel/store/filesystem.ts'
 import type { DoctorCheck, DoctorContext, Finding } from './exports.ts'
 import { queryStore } from './query-store.ts'
@@ -47,14 +48,17 @@ export const clock: DoctorCheck = {
       'kernel_client',
       'select max(max(coalesce(last_seen_at, 0)), max(enrolled_at)) as last from kernel_client'
     )
-    const aheadMs = (row?.last ?? 0) - Date.now()
+    const aheadMs = (row?.last ?? 0) - systemClock.now()
     if (aheadMs > 60_000)
       return {
         status: 'fail',
         message: `the store has a time ${Math.round(aheadMs / 1000)} s ahead of now`,
         remedy: 'set the clock and enable NTP'
       }
-    return { status: 'ok', message: `it is ${new Date().toISOString()}, not behind the times of the clients` }
+    return {
+      status: 'ok',
+      message: `it is ${timestamp(systemClock.now())}, not behind the times of the clients`
+    }
   }
 }
 

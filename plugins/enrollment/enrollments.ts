@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { timestamp } from '../../kernel/base/clock.ts'
+import { earliest, latest, timestamp } from '../../kernel/base/clock.ts'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import type { PagedRows } from '../../kernel/http/list-route.ts'
@@ -27,14 +27,14 @@ export type Enrollments = ReturnType<typeof openEnrollments>
 
 /** Creates, lists and cancels one-time codes; agents redeem them in redeem.ts. */
 export function openEnrollments({ clock, control, endpoint }: Deps) {
-  const redeemable = () => ({ usedAt: null, expiresAt: { $gt: clock.now() } })
+  const redeemable = () => ({ usedAt: null, expiresAt: { $gt: latest(clock) } })
 
   async function create({ ttlSecs, ...request }: EnrollmentRequest, em: EntityManager): Promise<Invitation> {
     const { effective, source, fault } = await endpoint.resolve(em)
     if (fault) throw fault
     if (request.clientId) await deleteUnused({ id: request.clientId }, em)
     const now = clock.now()
-    await em.nativeDelete(Enrollment, { expiresAt: { $lt: now - retentionMs } })
+    await em.nativeDelete(Enrollment, { expiresAt: { $lt: earliest(clock) - retentionMs } })
 
     const code = newSecret()
     const enrollment = {
@@ -43,7 +43,7 @@ export function openEnrollments({ clock, control, endpoint }: Deps) {
       codeHash: hashOf(code),
       endpoint: source === 'loopback' ? null : effective,
       createdAt: now,
-      expiresAt: now + ttlSecs * 1000
+      expiresAt: latest(clock) + ttlSecs * 1000
     }
     await em.insert(Enrollment, enrollment)
     const uri = `svc://${effective}/enroll?pin=sha256:${control.fingerprint}&code=${code}`

@@ -1,6 +1,7 @@
 // Agents redeem one-time codes: one agent gets the client, and the same agent may repeat its request.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
+import { latest } from '../../kernel/base/clock.ts'
 import type { ErrorCode } from '../../kernel/base/errors.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
 import type { Kernel, UnauthenticatedCall } from '../../kernel/plugin.ts'
@@ -30,7 +31,7 @@ export async function redeem(
   const { store, clients, log } = deps
   const { redeemed, result, replacedTokenHash } = await store.change(async em => {
     const found = await em.findOne(Enrollment, { codeHash: hashOf(code) })
-    const row = requireRedeemable(found, tokenHash, deps.clock.now())
+    const row = requireRedeemable(found, tokenHash, latest(deps.clock))
     return row.usedAt ? repeat(row) : claim(deps, { row, tokenHash, em })
   })
   if (replacedTokenHash !== null) clients.endSession(redeemed.client_id, replacedTokenHash)

@@ -34,7 +34,7 @@ export default {
   connected(stream, { journal, codec, clock, log }) {
     const bytes = stream.welcomePart(welcomePart)
     journal.reconcile(bytes ? codec.decode(CommittedEpochs, bytes).booked : {})
-    const report = openReporter(stream, journal)
+    const report = openReporter(stream, journal, clock)
     reporters.set(journal, report)
     let isReporting = false
     const reportIfIdle = async (): Promise<void> => {
@@ -59,7 +59,11 @@ export default {
 } satisfies AgentPlugin
 
 /** Sends reports one after the other. The first on a stream is sent even if empty: it lists active connections. */
-function openReporter(stream: ControlStream, journal: Journal): () => Promise<void> {
+function openReporter(
+  stream: ControlStream,
+  journal: Journal,
+  clock: AgentCall['clock']
+): () => Promise<void> {
   let lastActive = ''
   let running: Promise<void> = Promise.resolve()
 
@@ -69,8 +73,10 @@ function openReporter(stream: ControlStream, journal: Journal): () => Promise<vo
     let count = 0
     for (const body of partsOf(journal, active)) {
       if (count === 0 && body.rows.length === 0 && nowActive === lastActive) return
-      const { epoch, seq } = await stream.request(StatsReport, { ...body, part: count++ })
+      const askedMs = clock.monotonic()
+      const { epoch, seq, server_time_ms } = await stream.request(StatsReport, { ...body, part: count++ })
       journal.acknowledge(epoch, seq)
+      if (server_time_ms !== undefined) journal.setServerTime(server_time_ms, askedMs)
     }
     lastActive = nowActive
   }

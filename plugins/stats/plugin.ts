@@ -65,7 +65,7 @@ export default definePlugin<Deps>({
   handlers: [
     respond(StatsReport, async ({ peer, deps }: PeerCall<Deps>, report) => {
       await deps.stats.ingest({ ...report, clientId: peer.clientId })
-      return { epoch: report.epoch, seq: report.seq }
+      return { epoch: report.epoch, seq: report.seq, server_time_ms: deps.clock.now() }
     })
   ],
   routes,

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
+import { earliest } from '../../kernel/base/clock.ts'
 import type { ConnectionHooks } from '../../kernel/control/peers.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -84,10 +85,10 @@ export function openStats(deps: Kernel & { readonly clients: Clients; readonly r
 /** Deletes old rows in short transactions, so that heartbeats are answered in between. */
 async function prune({ store, clock, log }: Kernel): Promise<void> {
   try {
-    const before = Math.floor((clock.now() - spansKeptMs) / 1000)
+    const before = Math.floor((earliest(clock) - spansKeptMs) / 1000)
     for (let isMore = true; isMore; await setImmediate())
       isMore = await store.change(em => pruneSpans(before, em))
-    const ended = clock.now() - endedKeptMs
+    const ended = earliest(clock) - endedKeptMs
     for (let isMore = true; isMore; await setImmediate())
       isMore = await store.change(em => pruneEnded(ended, em))
     await store.change(em => pruneEpochs(epochsSent, ended, em))

@@ -64,7 +64,7 @@ export const decodeActive = ({ rule_id: ruleId, ...active }: Static<typeof Live>
 export const Committed = defineMessage({
   name: 'sluice.stats.Booked',
   proto,
-  body: Type.Object({ epoch: Epoch, seq: Count })
+  body: Type.Object({ epoch: Epoch, seq: Count, server_time_ms: Type.Optional(Time) })
 })
 
 export const StatsReport = defineRequest({

@@ -1,4 +1,5 @@
 import { type TProperties, Type } from 'typebox'
+import { systemClock } from '../../kernel/base/clock.ts'
 import { Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import { findClientId } from '../clients/exports.ts'
@@ -42,7 +43,7 @@ async function show(
   { api, args, print }: CommandCall<SpanArgs & Record<string, string>>,
   pathOf: PathOf
 ): Promise<void> {
-  const to = args.to === undefined ? Math.ceil(Date.now() / 1000) : secondsOf('to', args.to)
+  const to = args.to === undefined ? Math.ceil(systemClock.now() / 1000) : secondsOf('to', args.to)
   const from = args.from === undefined ? to - 86_400 : secondsOf('from', args.from)
   const { path, filter } = await pathOf(args, api)
   const query = new URLSearchParams({

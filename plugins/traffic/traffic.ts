@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
+import { earliest } from '../../kernel/base/clock.ts'
 import { Fault, notOwner, userNotFound } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
@@ -65,15 +66,15 @@ export function openTraffic({ store, clock, log, clients }: Deps) {
   const disown = (userId: string, em: EntityManager): Promise<void> =>
     samples.disown(userId, `~${newId(clock.now())}`, em)
 
-  return { ofUser, ofClient, ofAll, disown, prune: () => prune({ store, log }, nowSecs) }
+  return { ofUser, ofClient, ofAll, disown, prune: () => prune({ store, clock, log }) }
 }
 
 /** Deletes old samples in short transactions, so that heartbeats are answered in between. */
-async function prune({ store, log }: Pick<Kernel, 'store' | 'log'>, nowSecs: () => number): Promise<void> {
+async function prune({ store, clock, log }: Pick<Kernel, 'store' | 'clock' | 'log'>): Promise<void> {
   try {
     for (let after: number | null = 0; after !== null; await setImmediate()) {
       const from: number = after
-      after = await store.change(em => samples.pruneAfter(from, nowSecs(), em))
+      after = await store.change(em => samples.pruneAfter(from, Math.floor(earliest(clock) / 1000), em))
     }
   } catch (error) {
     log.warn(

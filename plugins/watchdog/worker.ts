@@ -3,7 +3,7 @@
 import { writeSync } from 'node:fs'
 import inspector, { type Debugger } from 'node:inspector'
 import { workerData } from 'node:worker_threads'
-import { timestamp } from '../../kernel/base/clock.ts'
+import { systemClock, timestamp } from '../../kernel/base/clock.ts'
 import { isPluginCode, pluginOfScript, type Watched } from './plugin-of.ts'
 
 export interface WatchdogData {
@@ -17,7 +17,7 @@ const { watched, beats, patienceMs } = workerData as WatchdogData // from watchd
 const standardError = 2 // a worker's process.stderr goes through the main thread
 const count = new Int32Array(beats)
 let lastCount = -1
-let movedAt = Date.now()
+let movedAt = systemClock.monotonic()
 let isStallLogged = false
 
 setInterval(() => {
@@ -25,12 +25,12 @@ setInterval(() => {
   if (now !== lastCount) {
     if (isStallLogged)
       log(`${watched}.moves_again`, `the event loop of the ${watched} moves again`, {
-        stalled_ms: Date.now() - movedAt
+        stalled_ms: Math.round(systemClock.monotonic() - movedAt)
       })
     lastCount = now
-    movedAt = Date.now()
+    movedAt = systemClock.monotonic()
     isStallLogged = false
-  } else if (!isStallLogged && Date.now() - movedAt >= patienceMs) {
+  } else if (!isStallLogged && systemClock.monotonic() - movedAt >= patienceMs) {
     isStallLogged = true
     inspectMainThread()
   }
@@ -69,6 +69,6 @@ function logStall(frames: readonly Debugger.CallFrame[], urlOf: (frame: Debugger
 
 /** Writes directly: the main thread's log is blocked. */
 function log(event: string, msg: string, fields: object): void {
-  const line = { level: 'error', timestamp: timestamp(Date.now()), event, msg, ...fields }
+  const line = { level: 'error', timestamp: timestamp(systemClock.now()), event, msg, ...fields }
   writeSync(standardError, `${JSON.stringify(line)}\n`)
 }

@@ -34,7 +34,7 @@ t.test("a byte belongs to the minute of the server's clock", async t => {
   const dir = t.testdir()
   const { journal, db } = startJournal(t, dir, clock)
   journal.bind(1, webRule)
-  journal.setServerTime(noon + 90_000, noon)
+  journal.setServerTime(noon + 90_000, clock.monotonic())
   journal.tick([ruleCounters(1, [1, 0])])
   journal.close()
   db.close()
@@ -55,12 +55,16 @@ t.test('a slow Welcome moves the server time only as far as it must', async t =>
   const { journal } = startJournal(t, t.testdir(), clock)
 
   await clock.advance(3000)
-  journal.setServerTime(noon + 500, noon)
+  journal.setServerTime(noon + 500, 0)
   t.equal(journal.now(), noon + 3000, 'our clock may be right')
-  journal.setServerTime(noon + 5000, noon + 1000)
+  journal.setServerTime(noon + 5000, 1000)
   t.equal(journal.now(), noon + 5000, 'the earliest possible time')
-  journal.setServerTime(noon - 4000, noon + 1000)
-  t.equal(journal.now(), noon - 2000, 'the latest possible time')
+  journal.setServerTime(noon - 4000, 1000)
+  t.equal(journal.now(), noon + 5000, 'it does not go back')
+  await clock.advance(7000)
+  t.equal(journal.now(), noon + 5000, 'it stands still until the latest possible time has come')
+  await clock.advance(1)
+  t.equal(journal.now(), noon + 5001)
 })
 
 t.test('a closed engine rule counts to its last byte, and a reopened one adds to it', async t => {
@@ -184,6 +188,7 @@ t.test('after a crash a new epoch begins with a gap, and the old one is still re
   await clock.advance(5000)
 
   const { journal } = startJournal(t, dir, clock)
+  journal.setServerTime(noon + 5000, clock.monotonic())
   journal.bind(1, webRule)
   journal.tick([ruleCounters(1, [3, 0])])
 

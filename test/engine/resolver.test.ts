@@ -316,3 +316,25 @@ t.test('a real DNS server is asked, and its TTLs are used', async t => {
   t.match(await lookup('web.test', 4, AbortSignal.timeout(3_000)), [{ address: '192.0.2.7', ttl: 42 }])
   t.equal(questions.filter(question => question === 'web.test AAAA').length, 1)
 })
+
+t.test('a step of the clock neither keeps nor ends an answer or a failure', async t => {
+  for (const ms of [1000, 2 * 3_600_000, 400 * 24 * 3_600_000].flatMap(ms => [ms, -ms])) {
+    const { resolve, asked, clock } = resolverFixture(t, {
+      'web.test': [a('10.0.0.1', 5), 'ENODATA'],
+      'bad.test': ['ESERVFAIL', 'ESERVFAIL']
+    })
+    const both = async () => void [await resolve('web.test'), await resolve('bad.test')]
+    await both()
+
+    clock.step(ms)
+    await clock.advance(2_999)
+    await both()
+    t.equal(asked.length, 4, `by ${ms} ms: both are still known`)
+    await clock.advance(1)
+    await both()
+    t.equal(asked.length, 6, 'the failure has expired')
+    await clock.advance(2_000)
+    await resolve('web.test')
+    t.equal(asked.length, 8, 'the answer has expired')
+  }
+})

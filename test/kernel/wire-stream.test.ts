@@ -315,7 +315,7 @@ t.test('a stream that has ended leaves no timers', async t => {
     timers.add(timer)
     return () => void timers.delete(timer)
   }
-  const clock = { now: () => 0, after: startTimer, every: startTimer }
+  const clock = { ...fakeClock(), after: startTimer, every: startTimer }
   const [local] = await sockets(t)
   const stream = new Stream({ socket: local, codec, handlers: [], clock, log: recordLog([]) })
   const pending = stream.channel.request(Echo, { text: '' })

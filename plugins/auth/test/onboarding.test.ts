@@ -127,3 +127,17 @@ t.test('the operator token works before onboarding and does not end it', async t
   t.match(await onboard(app), { status: 201 })
   t.match(await login(app), { status: 200 })
 })
+
+t.test('a step of the clock neither ends the setup token nor makes it last longer', async t => {
+  for (const ms of [3_600_000, -400 * 24 * 3_600_000]) {
+    const app = await authServer(t, { dir: t.testdir() })
+    app.clock.step(ms)
+    await app.clock.advance(30 * 60_000)
+    t.match(await onboard(app), { status: 401, body: { error: { code: 'setup_token_invalid' } } })
+
+    const young = await authServer(t, { dir: t.testdir() })
+    young.clock.step(ms)
+    await young.clock.advance(30 * 60_000 - 1)
+    t.equal((await onboard(young)).status, 201, `by ${ms} ms`)
+  }
+})

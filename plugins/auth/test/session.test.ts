@@ -1,9 +1,11 @@
 import t from 'tap'
 import { User } from '../../../kernel/identity/entities.ts'
+import { fakeClock } from '../../../kit/fake-clock.ts'
 import { operatorToken } from '../../../kit/test-server.ts'
 import { Session } from '../entities.ts'
 import {
   addUser,
+  authServer,
   cookieOf,
   depsOf,
   type ErrorBody,
@@ -49,6 +51,34 @@ t.test('a session ends after 7 days, however busy', async t => {
   t.match(await page.call('GET', '/v1/users/me'), unauthenticated)
   await app.clock.advance(hourMs)
   t.equal(await depsOf(app).store.read(em => em.count(Session)), 0, 'and is deleted')
+})
+
+t.test('a step of the clock neither ends a session nor makes it last longer', async t => {
+  for (const ms of [30 * 24 * hourMs, -400 * 24 * hourMs]) {
+    const app = await onboardedServer(t, { dir: t.testdir() })
+    const page = await signedInBrowser(app)
+
+    app.clock.step(ms)
+
+    await app.clock.advance(8 * hourMs - 1)
+    t.equal((await page.call('GET', '/v1/users/me')).status, 200, `by ${ms} ms`)
+    await app.clock.advance(8 * hourMs)
+    t.match(await page.call('GET', '/v1/users/me'), unauthenticated)
+  }
+})
+
+t.test('after a start under a clock that was set back, a session lasts no longer than a new one', async t => {
+  const app = await onboardedServer(t)
+  const page = await signedInBrowser(app)
+  const { dir, clock } = app
+  await app.stop()
+
+  const next = await authServer(t, { dir, clock: fakeClock(clock.now() - 400 * 24 * hourMs) })
+  const call = () => next.call('GET', '/v1/users/me', undefined, { authorization: '', cookie: page.cookie })
+
+  t.equal((await call()).status, 200)
+  await next.clock.advance(8 * hourMs)
+  t.match(await call(), unauthenticated)
 })
 
 t.test('a logout ends the session and clears the cookie', async t => {

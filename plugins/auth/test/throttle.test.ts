@@ -5,6 +5,8 @@ import { openStore } from '../../../kernel/store/open.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
 import { Failures } from '../entities.ts'
 import auth from '../plugin.ts'
+import { openResetLimit } from '../reset-limit.ts'
+import { openRunningTime } from '../running-time.ts'
 import { type Attempt, openThrottle, type Throttle } from '../throttle.ts'
 
 const minuteMs = 60_000
@@ -13,7 +15,8 @@ const ann: Attempt = { action: 'login', subject: 'ann', remoteAddr: '192.0.2.1' 
 async function throttleFixture(t: Test, { maxRows = 100_000, dir = t.testdir(), clock = fakeClock() } = {}) {
   const store = await openStore(join(dir, 'sluice.db'), [kernelStore, auth])
   t.teardown(() => store.close())
-  return { store, clock, dir, throttle: openThrottle({ store, clock }, maxRows) }
+  const runningTime = openRunningTime({ store, clock })
+  return { store, clock, dir, runningTime, throttle: openThrottle({ store, runningTime }, maxRows) }
 }
 
 async function failTimes(throttle: Throttle, times: number, attempt: (i: number) => Attempt): Promise<void> {
@@ -144,4 +147,77 @@ t.test('failures older than a day do not count and are deleted', async t => {
   await store.change(throttle.sweep)
 
   t.equal(await store.read(em => em.count(Failures)), 0)
+})
+
+const steps = [1000, 3_600_000, 26 * 3_600_000, 400 * 24 * 3_600_000].flatMap(ms => [ms, -ms])
+
+t.test('a step of the clock neither lengthens nor ends a lock', async t => {
+  for (const ms of steps) {
+    const { throttle, clock } = await throttleFixture(t, { dir: t.testdir() })
+    await failTimes(throttle, 5, () => ann)
+    await clock.advance(20_000)
+
+    clock.step(ms)
+
+    t.equal(await waitOf(throttle.check(ann)), 40, `by ${ms} ms`)
+    await clock.advance(39_999)
+    t.equal(await waitOf(throttle.check(ann)), 1)
+    await clock.advance(1)
+    t.equal(await waitOf(throttle.check(ann)), 0)
+  }
+})
+
+t.test('a step of the clock while the server is stopped leaves a lock the time that remained', async t => {
+  for (const ms of steps) {
+    const { throttle, runningTime, dir, clock } = await throttleFixture(t, { dir: t.testdir() })
+    await failTimes(throttle, 50, i => ({ ...ann, subject: `user-${i}` }))
+    await clock.advance(5 * minuteMs)
+    await runningTime.save()
+
+    const next = await throttleFixture(t, { dir, clock: fakeClock(clock.now() + ms) })
+
+    t.equal(await waitOf(next.throttle.check(ann)), 600, `by ${ms} ms`)
+  }
+})
+
+t.test('a lock that was stored under a clock a day ahead lasts at most 15 minutes', async t => {
+  const { throttle, store, dir, clock } = await throttleFixture(t)
+  await failTimes(throttle, 5, () => ann)
+  const dayAhead = clock.now() + 24 * 60 * minuteMs
+  await store.change(em => em.nativeUpdate(Failures, {}, { lockedUntil: dayAhead + 58_000 }))
+
+  const next = await throttleFixture(t, { dir, clock })
+
+  t.equal(await waitOf(next.throttle.check(ann)), 900)
+  await clock.advance(15 * minuteMs)
+  t.equal(await waitOf(next.throttle.check(ann)), 0)
+})
+
+t.test('the failures of a window are neither forgotten nor kept by a step of the clock', async t => {
+  const attemptOf = (i: number) => ({ ...ann, subject: `user-${i}` })
+  for (const ms of steps) {
+    const { throttle, clock } = await throttleFixture(t, { dir: t.testdir() })
+    await failTimes(throttle, 49, attemptOf)
+
+    clock.step(ms)
+    await clock.advance(14 * minuteMs)
+    await throttle.recordFailure(attemptOf(49))
+
+    t.equal(await waitOf(throttle.check(attemptOf(99))), 900, `by ${ms} ms`)
+  }
+})
+
+t.test('the resets of an hour are neither forgotten nor kept by a step of the clock', async t => {
+  for (const ms of steps) {
+    const { store, runningTime, clock } = await throttleFixture(t, { dir: t.testdir() })
+    const limit = openResetLimit({ runningTime })
+    const reset = () => store.change(em => limit.record(em, 'ann'))
+    for (let i = 0; i < 10; i++) await reset()
+
+    clock.step(ms)
+
+    t.equal(await waitOf(reset()), 3600, `by ${ms} ms`)
+    await clock.advance(60 * minuteMs)
+    t.equal(await waitOf(reset()), 0)
+  }
 })

@@ -5,6 +5,7 @@ import { connect as connectTcp, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
+import { systemClock } from '../../../kernel/base/clock.ts'
 import { alpn } from '../../../kernel/wire/control.ts'
 import { dial } from '../../../kit/scripted-agent.ts'
 import { recordLog } from '../../../kit/test-server.ts'
@@ -134,7 +135,7 @@ t.test('a port in use is named in the error', async t => {
   const second = new Listener({
     listen: `127.0.0.1:${control.port()}`,
     certificate,
-    clock: { now: Date.now, after: () => () => {}, every: () => () => {} },
+    clock: { ...systemClock, after: () => () => {}, every: () => () => {} },
     log: recordLog([]),
     onStream: () => {}
   })
@@ -153,7 +154,7 @@ t.test('addresses are counted by network: an IPv4 address alone, IPv6 addresses 
 
 t.test('an address that cannot be listened on is named, whatever is wrong with it', async t => {
   const certificate = await openCertificate(t.testdir())
-  const clock = { now: Date.now, after: () => () => {}, every: () => () => {} }
+  const clock = { ...systemClock, after: () => () => {}, every: () => () => {} }
   for (const address of ['no address', 'localhost', '192.0.2.1:1', '127.0.0.1:70000']) {
     const listener = new Listener({
       listen: address,
@@ -169,7 +170,7 @@ t.test('an address that cannot be listened on is named, whatever is wrong with i
 
 t.test('one listener accepts IPv6 and IPv4', async t => {
   const certificate = await openCertificate(t.testdir())
-  const clock = { now: Date.now, after: () => () => {}, every: () => () => {} }
+  const clock = { ...systemClock, after: () => () => {}, every: () => () => {} }
   const listener = new Listener({
     listen: '[::]:0',
     certificate,

@@ -31,7 +31,7 @@ function countingClock(): Clock & { readonly timers: () => number } {
     }
   }
   return {
-    now: Date.now,
+    ...systemClock,
     after: (ms, work) => {
       const cancel = counted(() =>
         systemClock.after(ms, () => {

@@ -4,6 +4,7 @@ import { Client, SpentToken } from '../../../kernel/identity/entities.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
 import { Hello } from '../../../kernel/wire/control.ts'
 import { Stream } from '../../../kernel/wire/stream.ts'
+import { fakeClock } from '../../../kit/fake-clock.ts'
 import { dial } from '../../../kit/scripted-agent.ts'
 import { recordLog } from '../../../kit/test-server.ts'
 import { Echo } from '../../../test/support/echo.ts'
@@ -35,7 +36,7 @@ t.test('an agent with another protocol version is refused with a reason', async 
   const { token } = await enroll()
   const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
   t.teardown(() => socket.destroy())
-  const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
+  const clock = { ...fakeClock(), after: () => () => {}, every: () => () => {} }
   const { channel } = new Stream({ socket, codec, handlers: [], clock, log: recordLog([]) })
   const hello = { token, agent_version: '9.0.0', protocol_version: 2, instance_id: '', state_digest: '' }
 
@@ -99,7 +100,7 @@ t.test(
     const { agent, enroll, control } = await controlFixture(t, { preAuthHandlers: echo })
     const { token } = await enroll()
     const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
-    const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
+    const clock = { ...fakeClock(), after: () => () => {}, every: () => () => {} }
     const { channel } = new Stream({ socket, codec, handlers: [], clock, log: recordLog([]) })
     t.teardown(() => socket.destroy())
 
@@ -116,7 +117,7 @@ t.test(
 t.test('frames are small before Hello, and may be large after it', async t => {
   const { agent, enroll, control } = await controlFixture(t, { preAuthHandlers: echo, handlers: echo })
   const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
-  const clock = { now: () => 0, after: () => () => {}, every: () => () => {} }
+  const clock = { ...fakeClock(), after: () => () => {}, every: () => () => {} }
   const { channel } = new Stream({ socket, codec, handlers: [], clock, log: recordLog([]) })
 
   const edge = await agent((await enroll()).token)

@@ -109,6 +109,34 @@ t.test('a credential expires', async t => {
   )
 })
 
+t.test('a clock that is set back opens no expired credential, and new ones live as long as ever', async t => {
+  for (const ms of [-3_600_000, -400 * 24 * 3_600_000, 3_600_000]) {
+    const app = await credentialsServer(t)
+    const { body: old } = await issue(app, { expires_in_secs: 60 })
+    await app.clock.advance(60_000)
+
+    app.clock.step(ms)
+
+    t.equal(await statusWith(app, old), 401, `by ${ms} ms`)
+    const { body } = await issue(app, { expires_in_secs: 60 })
+    await app.clock.advance(59_999)
+    t.equal(await statusWith(app, body), 200)
+    await app.clock.advance(1)
+    t.equal(await statusWith(app, body), 401)
+  }
+})
+
+t.test('a clock that was set forward by mistake and right again leaves credentials valid', async t => {
+  const app = await credentialsServer(t)
+  const { body } = await issue(app, { expires_in_secs: 3600 })
+
+  app.clock.step(24 * 3_600_000)
+  t.equal(await statusWith(app, body), 401)
+  app.clock.step(-24 * 3_600_000)
+
+  t.equal(await statusWith(app, body), 200)
+})
+
 t.test('a revoked credential is refused and stays in the list', async t => {
   const app = await credentialsServer(t)
   const { body } = await issue(app)

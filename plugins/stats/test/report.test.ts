@@ -26,7 +26,7 @@ t.test('a new rule has stats at once', async t => {
   })
 })
 
-t.test('reported minutes are added up, and the answer has the seq of the report', async t => {
+t.test('reported minutes are added up, and the answer has the seq of the report and the time', async t => {
   const { edge, report, stats } = await statsFixture(t)
   const { agent, ruleId } = await edge()
 
@@ -44,7 +44,7 @@ t.test('reported minutes are added up, and the answer has the seq of the report'
     live: [{ rule_id: ruleId, port: 8080, connections: 2 }]
   })
 
-  t.same(answer, { epoch, seq: 7 })
+  t.same(answer, { epoch, seq: 7, server_time_ms: noon + 250 })
   t.match(await stats(ruleId), {
     bytes_in: 111,
     bytes_out: 222,
