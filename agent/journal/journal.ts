@@ -28,7 +28,7 @@ export interface Journal {
   tick(sample: readonly Counters[], at?: number): void
   /** Writes the final counters of an engine rule, from its event `closed`. */
   recordFinal(counters: Counters): void
-  /** Corrects the server's time: its clock showed `serverTimeMs` between `askedMs` and now on our monotonic clock. */
+  /** Corrects the server's time: it was `serverTimeMs` between `askedMs` and now, on our monotonic clock. */
   setServerTime(serverTimeMs: number, askedMs: number): void
   /** Takes, from Welcome, the committed seq of each epoch. Later rows are pending again, even if they were acknowledged. */
   reconcile(committed: Readonly<Record<string, number>>): void

@@ -1,4 +1,4 @@
-// The server's time as this agent knows it: an anchor on the monotonic clock. The agent's own wall time has no part in it.
+// The server's time as this agent knows it: an anchor on the monotonic clock. Our own wall time has no part in it.
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
 
@@ -35,8 +35,8 @@ export function openServerTime(
     at,
     now,
     /**
-     * The server's clock showed `serverMs` between `askedMs` and now on our monotonic clock. Returns by how much the time
-     * has moved forward; 0: not, or it stands still.
+     * The server's clock showed `serverMs` between `askedMs` and now on our monotonic clock. Returns by how much the
+     * time has moved forward; 0: not, or it stands still.
      */
     correct(serverMs: number, askedMs: number): number {
       reachedMs = now()

@@ -30,7 +30,7 @@ export const Session = defineEntity({
 })
 export type Session = InferEntity<typeof Session>
 
-/** Recent failures under one key (throttle.ts), or password resets of a user (reset-limit.ts). Times: running-time.ts. */
+/** Recent failures of a key (throttle.ts), or resets of a user (reset-limit.ts). Times are those of running-time.ts. */
 export const Failures = defineEntity({
   name: 'Failures',
   tableName: 'auth_throttle',

@@ -2,6 +2,7 @@
 import { createHmac } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
+import { earliest } from '../../kernel/base/clock.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Resource } from '../../kernel/http/route.ts'
 import { StoreValue, User } from '../../kernel/identity/entities.ts'
@@ -48,6 +49,7 @@ export function openIdempotency(options: Pick<HttpOptions, 'store' | 'clock'>) {
 
 function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
   let macKey: Promise<string> | null = null
+  const tooOld = (): number => earliest(clock) - retentionMs
 
   async function macOf(body: unknown): Promise<string> {
     macKey ??= readMacKey(store)
@@ -57,7 +59,7 @@ function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
   }
 
   async function findEarlier(id: string, bodyMac: string): Promise<Claim['earlier']> {
-    const createdAt = { $gt: clock.now() - retentionMs }
+    const createdAt = { $gt: tooOld() }
     const record = await store.read(async em => {
       const found = await em.findOne(IdempotencyRecord, { id, createdAt })
       const user = found && (await em.findOne(User, { id: found.principal }))
@@ -81,7 +83,7 @@ function openRecords({ store, clock }: Pick<HttpOptions, 'store' | 'clock'>) {
     em: EntityManager
   ) {
     const createdAt = clock.now()
-    await em.nativeDelete(IdempotencyRecord, { principal, createdAt: { $lte: createdAt - retentionMs } })
+    await em.nativeDelete(IdempotencyRecord, { principal, createdAt: { $lte: tooOld() } })
     const newestFirst = { createdAt: 'desc', id: 'desc' } as const
     const page = { orderBy: newestFirst, offset: maxPerPrincipal - 1, limit: maxPerPrincipal }
     const surplus = await em.find(IdempotencyRecord, { principal }, page)

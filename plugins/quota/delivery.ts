@@ -55,7 +55,7 @@ function updateOf(quota: Quota, position: JournalPosition | null, nowMs: number)
     monthly_bytes: current.monthlyBytes,
     anchor: current.anchor,
     period_end: currentPeriod(current, nowMs).end,
-    since: countedSince(current),
+    since: countedSince(current, nowMs),
     booked: current.used,
     credit: current.credit,
     epoch: position?.epoch ?? '',

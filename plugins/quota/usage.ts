@@ -41,15 +41,18 @@ export const withExhaustion = (quota: Quota, nowMs: number): Quota => ({
   exhaustedAt: bytesUsedOf(quota) < quota.monthlyBytes ? null : (quota.exhaustedAt ?? nowMs)
 })
 
-/** Returns the time from which bytes count, Unix seconds. */
-export const countedSince = ({ periodStart, createdAt }: Quota): number =>
-  Math.max(periodStart, Math.floor(createdAt / 1000))
+/**
+ * Returns the time from which bytes count, Unix seconds. While a clock that was set back shows less than the start of the
+ * period, all new bytes count in that period.
+ */
+export const countedSince = ({ periodStart, createdAt }: Quota, nowMs: number): number =>
+  Math.min(Math.max(periodStart, Math.floor(createdAt / 1000)), Math.floor(nowMs / 1000))
 
 const spanSecs = { minute: 60, hour: 3600 } as const
 
 /** Adds committed bytes to a quota in its current period. A span counts where it ends, as on the agent. */
 export function withCommitted(quota: Quota, committed: readonly CommittedBytes[], nowMs: number): Quota {
-  const since = countedSince(quota)
+  const since = countedSince(quota, nowMs)
   const added = committed
     .filter(({ startSecs, span }) => startSecs + spanSecs[span] > since)
     .reduce((sum, { bytesIn, bytesOut }) => sum + bytesIn + bytesOut, 0)

@@ -50,6 +50,7 @@ export const StatsEpoch = defineEntity({
     bookedAt: p.bigint('number') // ms, of the last report with a higher seq
   }
 })
+export type StatsEpoch = InferEntity<typeof StatsEpoch>
 
 /** Client and owner of a deleted rule: see rule-owners.ts. */
 export const StatsRemovedRule = defineEntity({

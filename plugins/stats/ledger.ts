@@ -56,14 +56,15 @@ export function openLedger({ clock, log, filled, owners, activeConnections }: Se
     em: EntityManager
   ): Promise<CommittedReport> {
     const { clientId } = report
-    const committedAt = clock.now()
+    const now = clock.now()
+    const committedAt = await commitTime(clientId, now, em)
     const active = judgeActive(report, rules)
     const judged = judgeRows(report, rules, committedAt / 1000)
     const committed = await committedCounts(report, judged.own, em)
     const kept = await rowLimit.keep(clientId, judged.own, committed, em)
     const { grown, added, lower } = compare(kept.own, committed)
     await putRows(report, grown, em)
-    await addTotals({ clientId, updatedAt: committedAt }, totalsOf(await foldReasons(added, em)), em)
+    await addTotals({ clientId, updatedAt: now }, totalsOf(await foldReasons(added, em)), em)
     const progress = { seq: report.seq, minute: latestMinute(grown), isComplete: report.last, committedAt }
     const { isNew, isCompleted } = await advanceEpoch(report, progress, em)
     if (isNew) await trimEpochs(clientId, em)
@@ -84,16 +85,23 @@ export function openLedger({ clock, log, filled, owners, activeConnections }: Se
   return { commit, committedSeqs, lastCommitted, rowsDeleted: rowLimit.reset }
 }
 
+/** Later than all commits of the client, though the clock was set back: it may have told the agent those times. */
+async function commitTime(clientId: string, now: number, em: EntityManager): Promise<number> {
+  const [last] = await latestEpochs(clientId, 1, em)
+  return Math.max(now, (last?.bookedAt ?? 0) + 1)
+}
+
+const latestEpochs = (clientId: string, limit: number, em: EntityManager): Promise<StatsEpoch[]> =>
+  em.find(StatsEpoch, { clientId }, { orderBy: { bookedAt: 'desc' }, limit, disableIdentityMap: true })
+
 /** The committed seq of each of the client's latest epochs. */
 async function committedSeqs(clientId: string, em: EntityManager): Promise<Record<string, number>> {
-  const latest = { orderBy: { bookedAt: 'desc' }, limit: epochsSent } as const
-  const epochs = await em.find(StatsEpoch, { clientId }, latest)
+  const epochs = await latestEpochs(clientId, epochsSent, em)
   return Object.fromEntries(epochs.map(({ epoch, seq }) => [epoch, seq]))
 }
 
 async function lastCommitted(clientId: string, em: EntityManager): Promise<JournalPosition | null> {
-  const latest = { orderBy: { bookedAt: 'desc' }, limit: 1, disableIdentityMap: true } as const
-  const [found] = await em.find(StatsEpoch, { clientId }, latest)
+  const [found] = await latestEpochs(clientId, 1, em)
   return found ? { epoch: found.epoch, seq: found.seq } : null
 }
 

@@ -149,7 +149,7 @@ t.test('failures older than a day do not count and are deleted', async t => {
   t.equal(await store.read(em => em.count(Failures)), 0)
 })
 
-const steps = [1000, 3_600_000, 26 * 3_600_000, 400 * 24 * 3_600_000].flatMap(ms => [ms, -ms])
+const steps = [1000, 26 * 3_600_000, -400 * 24 * 3_600_000]
 
 t.test('a step of the clock neither lengthens nor ends a lock', async t => {
   for (const ms of steps) {
