@@ -52,9 +52,15 @@ export default {
   }
 } satisfies AgentPlugin
 
-/** Reports the rules whose health changed. Successes alone are reported once a minute: each connection is one. */
-function openReporter(stream: ControlStream, { rules, takeSample }: AgentCall): () => void {
-  let reported = new Map<string, string>()
+interface Reported {
+  readonly health: string
+  readonly successes: string
+  readonly at: number
+}
+
+/** Reports the rules whose health changed. Successes alone wait a minute: each connection is one. */
+function openReporter(stream: ControlStream, { clock, rules, takeSample }: AgentCall): () => void {
+  let reported = new Map<string, Reported>()
 
   return () => {
     if (stream.signal.aborted) return
@@ -64,7 +70,8 @@ function openReporter(stream: ControlStream, { rules, takeSample }: AgentCall): 
       // A rule that was opened again has two engine rules: the later one counts, the other one drains.
       if (id !== undefined) health.set(id, { rule_id: id, targets: targets.map(targetHealthOf) })
     }
-    const current = new Map([...health].map(([id, rule]) => [id, fingerprintOf(rule)]))
+    const now = clock.now()
+    const current = new Map([...health].map(([id, rule]) => [id, nextOf(rule, reported.get(id), now)]))
     const changed = [...health.values()].filter(({ rule_id: id }) => current.get(id) !== reported.get(id))
     reported = current
     for (let at = 0; at < changed.length; at += rulesPerMessage)
@@ -81,6 +88,10 @@ const targetHealthOf = ({ health, consecutiveFailures, lastFailureAt, lastSucces
   ...(lastSuccessAt !== null && { last_success_ms: lastSuccessAt })
 })
 
-/** Returns a text that changes when the health must be reported again. */
-const fingerprintOf = ({ targets }: RuleHealth): string =>
-  JSON.stringify(targets.map(({ last_success_ms: ms = 0, ...rest }) => [rest, Math.floor(ms / minuteMs)]))
+/** Returns `last`, or what is to be reported in its place. */
+function nextOf({ targets }: RuleHealth, last: Reported | undefined, now: number): Reported {
+  const health = JSON.stringify(targets.map(({ last_success_ms: _, ...rest }) => rest))
+  const successes = JSON.stringify(targets.map(({ last_success_ms: ms }) => ms))
+  const isSame = last?.health === health && (last.successes === successes || now - last.at < minuteMs)
+  return isSame ? last : { health, successes, at: now }
+}

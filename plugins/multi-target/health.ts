@@ -3,7 +3,15 @@ import { type Static, Type } from 'typebox'
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { ConnectionHooks, Peer } from '../../kernel/control/peers.ts'
 import { closed, orNull, Time } from '../../kernel/http/schema.ts'
-import type { RuleCore, TargetView } from '../rules/exports.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import {
+  openRefusedRows,
+  type RefusedRow,
+  type RuleCore,
+  type RuleScope,
+  type Rules,
+  type TargetView
+} from '../rules/exports.ts'
 import type { RuleHealth } from './wire.ts'
 
 const TargetHealth = closed({
@@ -21,22 +29,43 @@ const unknown: TargetHealth = {
   last_success_at: null
 }
 
-/** Limits the memory that an agent can fill: twice the default of max_rules_per_client. The health of more is dropped. */
-const maxReportedRules = 20_000
+const aheadMs = 24 * 3_600_000 // how far a host's clock may be ahead; a time in the future is shown as now
+
+type Services = Pick<Kernel, 'store' | 'clock' | 'log'> & { readonly rules: Pick<Rules, 'ownershipOf'> }
 
 export type Healths = ReturnType<typeof openHealths>
 
-export function openHealths() {
+export function openHealths({ store, clock, log, rules }: Services) {
   const sessions = new Map<string, { sessionId: string; rules: Map<string, RuleHealth['targets']> }>()
+  const logRefused = openRefusedRows({ clock, log })
 
-  function receive(
+  /** Keeps the health of rules of the client: their number, and that of their targets, bounds what is kept. */
+  async function receive(
     { clientId, sessionId }: Pick<Peer, 'clientId' | 'sessionId'>,
     reported: readonly RuleHealth[]
-  ) {
+  ): Promise<void> {
+    const found = await store.read(em =>
+      rules.ownershipOf(
+        reported.map(({ rule_id }) => rule_id),
+        em
+      )
+    )
     const session = sessions.get(clientId)
     if (session?.sessionId !== sessionId) return
-    for (const { rule_id: id, targets } of reported)
-      if (session.rules.has(id) || session.rules.size < maxReportedRules) session.rules.set(id, targets)
+    const now = clock.now()
+    const refused: RefusedRow[] = []
+    for (const health of reported) {
+      const rule = found.get(health.rule_id)
+      if (!rule) continue // deleted meanwhile
+      const reason = rule.clientId === clientId ? reasonAgainst(health, rule, now) : 'rule'
+      if (reason !== null) refused.push({ report: 'health', reason, rule: health.rule_id })
+      else
+        session.rules.set(
+          health.rule_id,
+          health.targets.map(target => untilNow(target, now))
+        )
+    }
+    logRefused(clientId, refused)
   }
 
   const connection: ConnectionHooks = {
@@ -65,6 +94,26 @@ export function openHealths() {
   return { receive, connection, view, forget }
 }
 
+function reasonAgainst({ targets }: RuleHealth, rule: RuleScope, now: number): string | null {
+  if (targets.length !== rule.targets.length) return 'targets'
+  const times = targets.flatMap(({ last_failure_ms = 0, last_success_ms = 0 }) => [
+    last_failure_ms,
+    last_success_ms
+  ])
+  return times.every(ms => ms >= 0 && ms <= now + aheadMs) ? null : 'time'
+}
+
+type ReportedTarget = RuleHealth['targets'][number]
+
+const untilNow = (
+  { last_failure_ms: failure, last_success_ms: success, ...target }: ReportedTarget,
+  now: number
+): ReportedTarget => ({
+  ...target,
+  ...(failure !== undefined && { last_failure_ms: Math.min(failure, now) }),
+  ...(success !== undefined && { last_success_ms: Math.min(success, now) })
+})
+
 /** Returns the indices of the targets in the order in which an agent has them. */
 const inFailoverOrder = (targets: RuleCore['targets']): number[] =>
   targets
@@ -72,7 +121,7 @@ const inFailoverOrder = (targets: RuleCore['targets']): number[] =>
     .toSorted((a, b) => a.priority - b.priority)
     .map(({ index }) => index)
 
-const targetHealthOf = (reported: RuleHealth['targets'][number] | undefined): TargetHealth =>
+const targetHealthOf = (reported: ReportedTarget | undefined): TargetHealth =>
   reported === undefined
     ? unknown
     : {

@@ -17,7 +17,7 @@ export const objectKeyOf = ({ clientId, userId: id }: Pick<Quota, 'clientId' | '
   id
 })
 
-export const openDelivery = (deps: Services) => ({ kind: openKind(deps), connection: openConnection(deps) })
+export const openDelivery = (deps: Services) => ({ kind: openKind(deps), ...openConnection(deps) })
 
 const openKind = ({ clock, log, stats }: Services) =>
   defineObjectKind({
@@ -78,7 +78,7 @@ const removal = {
   hold_secs: 0
 }
 
-function openConnection({ store, control, log }: Services): ConnectionHooks {
+function openConnection({ store, control, log }: Services) {
   const instances = new Map<string, string>() // by client: the agent process that joined last
 
   async function replay(clientId: string): Promise<void> {
@@ -106,7 +106,7 @@ function openConnection({ store, control, log }: Services): ConnectionHooks {
     }
   }
 
-  return {
+  const connection: ConnectionHooks = {
     /** Only a connected agent shows whether it can enforce the quotas of its client. */
     joined(peer) {
       if (!peer.can(capability)) return void warnIfLimited(peer)
@@ -117,4 +117,6 @@ function openConnection({ store, control, log }: Services): ConnectionHooks {
       if (last !== undefined && last !== instanceId) void replay(clientId)
     }
   }
+
+  return { connection, forgetClient: (clientId: string): void => void instances.delete(clientId) }
 }

@@ -15,7 +15,7 @@ export async function notifyLevels(
   const { userId, clientId, monthlyBytes, levelTold } = quota
   const bytesUsed = bytesUsedOf(quota)
   const reached = levels.filter(
-    percent => bytesUsed / monthlyBytes >= percent / 100 && percent > (levelTold ?? 0)
+    percent => bytesUsed >= (monthlyBytes * percent) / 100 && percent > (levelTold ?? 0)
   )
   const { end: periodEnd } = currentPeriod(quota, nowMs)
   for (const percent of reached)

@@ -14,6 +14,7 @@ import { levelSlot } from './exports.ts'
 import { openMetrics } from './metrics.ts'
 import { Quota0001 } from './migrations/0001-quota.ts'
 import { Quota0002 } from './migrations/0002-level.ts'
+import { Quota0003 } from './migrations/0003-bounds.ts'
 import { openQuotas, type Quotas, type Services, unsupported } from './quotas.ts'
 import { quotaNotFound } from './reading.ts'
 import { routes } from './routes.ts'
@@ -37,7 +38,8 @@ export default definePlugin<Deps>({
     entities: [Quota],
     migrations: [
       { name: '0001-quota', class: Quota0001 },
-      { name: '0002-level', class: Quota0002 }
+      { name: '0002-level', class: Quota0002 },
+      { name: '0003-bounds', class: Quota0003 }
     ]
   },
   services: { quotas: asFunction(openQuotas).singleton() },
@@ -47,7 +49,10 @@ export default definePlugin<Deps>({
     connectionSlot.fillWith(({ quotas }: Deps) => quotas.connection),
     metricsSlot.fillWith(openMetrics),
     committedSlot.fillWith(({ quotas }: Deps) => quotas.onCommitted),
-    removingSlot.fillWith(({ quotas }: Deps) => quotas.lifecycle.clientRemoved),
+    removingSlot.fillWith(({ quotas }: Deps) => async (client, em) => {
+      await quotas.lifecycle.clientRemoved(client, em)
+      quotas.forgetClient(client.id)
+    }),
     userRemovingSlot.fillWith(({ quotas }: Deps) => ({ remove: quotas.lifecycle.userRemoved })),
     documentKindSlot.fill(quotasKind)
   ],

@@ -56,5 +56,6 @@ export function withCommitted(quota: Quota, committed: readonly CommittedBytes[]
   const added = committed
     .filter(({ startSecs, span }) => startSecs + spanSecs[span] > since)
     .reduce((sum, { bytesIn, bytesOut }) => sum + bytesIn + bytesOut, 0)
-  return withExhaustion({ ...quota, used: quota.used + added }, nowMs)
+  const used = Math.min(Number.MAX_SAFE_INTEGER, quota.used + added) // the agent is sent it
+  return withExhaustion({ ...quota, used }, nowMs)
 }

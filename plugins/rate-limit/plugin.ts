@@ -48,7 +48,12 @@ export default definePlugin<Deps>({
       await envelopes.lifecycle.clientRemoved(client, em)
       throttles.forgetClient(client.id)
     }),
-    userRemovingSlot.fillWith(({ envelopes }: Deps) => ({ remove: envelopes.lifecycle.userRemoved }))
+    userRemovingSlot.fillWith(({ envelopes, throttles }: Deps) => ({
+      remove(user, em) {
+        throttles.forgetOwner(user.id)
+        return envelopes.lifecycle.userRemoved(user, em)
+      }
+    }))
   ],
   messages,
   handlers: [

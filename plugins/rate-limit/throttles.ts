@@ -1,8 +1,10 @@
 // How long connections have waited for a rate limit, by rule and owner, summed over restarts of the agent.
+import type { EntityManager } from '@mikro-orm/sql'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Rules } from '../rules/exports.ts'
+import { openRefusedRows, type Rules } from '../rules/exports.ts'
+import { Envelope } from './entities.ts'
 import type { Wait } from './wire.ts'
 
 interface Sum {
@@ -12,22 +14,41 @@ interface Sum {
   ms: number
 }
 
+const maxMs = Number.MAX_SAFE_INTEGER
+
+interface Services extends Pick<Kernel, 'store' | 'clock' | 'log'> {
+  readonly rules: Rules
+}
+
 export type Throttles = ReturnType<typeof openThrottles>
 
 /** Keeps the sums in memory. After a restart of the server they begin with what running agents report. */
-export function openThrottles() {
+export function openThrottles({ store, clock, log, rules }: Services) {
   const clients = new Map<string, Map<string, Sum>>()
+  const logRefused = openRefusedRows({ clock, log })
 
-  function record({ clientId, instanceId }: Pick<Peer, 'clientId' | 'instanceId'>, waits: readonly Wait[]) {
+  /** Counts waits of the client's rules, and of owners with rules or an envelope there: they bound what is kept. */
+  async function record(
+    { clientId, instanceId }: Pick<Peer, 'clientId' | 'instanceId'>,
+    waits: readonly Wait[]
+  ): Promise<void> {
+    const unknown = waits.filter(wait => !clients.get(clientId)?.has(keyOf(wait)))
+    const known = await store.read(em => knownOf(clientId, { rules, waits: unknown }, em))
+    const refused = unknown.filter(wait => !known.has(keyOf(wait)))
     const sums = clients.get(clientId) ?? new Map<string, Sum>()
-    clients.set(clientId, sums)
     for (const { scope, id, ms } of waits) {
-      const key = `${scope} ${id}`
+      const key = keyOf({ scope, id })
+      if (!sums.has(key) && !known.has(key)) continue
       const sum = sums.get(key) ?? { wait: { scope, id }, instanceId, last: 0, ms: 0 }
       // A new agent process, or a new meter, counts from 0.
       const before = sum.instanceId === instanceId && ms >= sum.last ? sum.last : 0
-      sums.set(key, { ...sum, instanceId, last: ms, ms: sum.ms + ms - before })
+      sums.set(key, { ...sum, instanceId, last: ms, ms: Math.min(maxMs, sum.ms + ms - before) })
     }
+    if (sums.size > 0) clients.set(clientId, sums)
+    logRefused(
+      clientId,
+      refused.map(({ scope, id }) => ({ report: 'waits', reason: scope, key: id }))
+    )
   }
 
   const all = () =>
@@ -38,20 +59,39 @@ export function openThrottles() {
   return {
     record,
     all,
+    forgetOwner(owner: string): void {
+      for (const sums of clients.values()) sums.delete(keyOf({ scope: 'owner', id: owner }))
+    },
     forgetRule: async ({ id, clientId }: { readonly id: string; readonly clientId: string }): Promise<void> =>
-      void clients.get(clientId)?.delete(`rule ${id}`),
+      void clients.get(clientId)?.delete(keyOf({ scope: 'rule', id })),
     forgetClient: (clientId: string): void => void clients.delete(clientId)
   }
 }
 
-interface Services extends Pick<Kernel, 'store'> {
-  readonly rules: Rules
-  readonly throttles: Throttles
+/** Returns the keys of those waits that the client's agent may report. */
+async function knownOf(
+  clientId: string,
+  { rules, waits }: { readonly rules: Rules; readonly waits: readonly Wait[] },
+  em: EntityManager
+): Promise<ReadonlySet<string>> {
+  const idsOf = (scope: Wait['scope']) => waits.flatMap(wait => (wait.scope === scope ? [wait.id] : []))
+  const ownerIds = idsOf('owner')
+  const found = await rules.ownershipOf(idsOf('rule'), em)
+  const own = [...found].filter(([, rule]) => rule.clientId === clientId)
+  const owners = ownerIds.length === 0 ? [] : await rules.ownersOn(clientId, ownerIds, em)
+  const limited =
+    ownerIds.length === 0 ? [] : await em.find(Envelope, { clientId, ownerId: { $in: ownerIds } })
+  return new Set([
+    ...own.map(([id]) => keyOf({ scope: 'rule', id })),
+    ...[...owners, ...limited.map(({ ownerId }) => ownerId)].map(id => keyOf({ scope: 'owner', id }))
+  ])
 }
+
+const keyOf = ({ scope, id }: Pick<Wait, 'scope' | 'id'>): string => `${scope} ${id}`
 
 /** The series of an envelope has an empty rule. */
 export const openMetrics =
-  ({ store, rules, throttles }: Services): Metrics =>
+  ({ store, rules, throttles }: Services & { readonly throttles: Throttles }): Metrics =>
   async () => {
     const all = throttles.all()
     const ids = all.flatMap(({ scope, id }) => (scope === 'rule' ? [id] : []))

@@ -50,6 +50,12 @@ export const queries = {
       [after, take]
     ),
 
+  /** Returns those of the owners that have rules on the client. */
+  async ownersOn(clientId: string, owners: readonly string[], em: EntityManager): Promise<string[]> {
+    const where = { clientId, owner: { $in: [...owners] } }
+    return Object.keys(await em.countBy(Rule, 'owner', { where }))
+  },
+
   clientsOfOwner: async (owner: string, em: EntityManager): Promise<string[]> =>
     Object.keys(await em.countBy(Rule, 'clientId', { where: { owner } }))
 }

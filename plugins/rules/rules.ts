@@ -17,7 +17,7 @@ export type RulesService = ReturnType<typeof openRules>
 /** The service as other plugins use it. */
 export type Rules = Pick<
   RulesService,
-  'read' | 'count' | 'ownershipOf' | 'page' | 'matching' | 'removeAll' | 'refresh'
+  'read' | 'count' | 'ownershipOf' | 'ownersOn' | 'page' | 'matching' | 'removeAll' | 'refresh'
 >
 
 export function openRules({ config, store, clock, control, codec, log, filled }: Kernel<typeof keys>) {

@@ -2,6 +2,8 @@
 // while the server runs.
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Histogram, Metrics } from '../../kernel/metrics.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import { openRefusedRows } from '../rules/exports.ts'
 import { boundsMs, type Peeks } from './wire.ts'
 
 interface Sum {
@@ -11,17 +13,22 @@ interface Sum {
 }
 
 const nothing: Peeks = { counts: [], sum_ms: 0 }
+const max = Number.MAX_SAFE_INTEGER
 const secsPerMs = 1e-3
 
 export type PeekSums = ReturnType<typeof openPeeks>
 
-export function openPeeks() {
+export function openPeeks({ clock, log }: Pick<Kernel, 'clock' | 'log'>) {
   const sums = new Map<string, Sum>()
+  const logRefused = openRefusedRows({ clock, log })
 
   function receive({ clientId, instanceId }: Pick<Peer, 'clientId' | 'instanceId'>, reported: Peeks): void {
     const sum = sums.get(clientId) ?? { instanceId, past: nothing, now: nothing }
-    const past = sum.instanceId === instanceId ? sum.past : plus(sum.past, sum.now)
-    sums.set(clientId, { instanceId, past, now: reported })
+    const isSame = sum.instanceId === instanceId
+    const reason = reasonAgainst(reported, isSame ? sum.now : nothing)
+    const past = isSame ? sum.past : plus(sum.past, sum.now)
+    if (reason === null) sums.set(clientId, { instanceId, past, now: reported })
+    else logRefused(clientId, [{ report: 'peeks', reason }])
   }
 
   const metrics: Metrics = async () => [
@@ -37,9 +44,18 @@ export function openPeeks() {
   return { receive, metrics, forgetClient: (clientId: string): void => void sums.delete(clientId) }
 }
 
+/** A histogram of one agent process never goes back. */
+function reasonAgainst({ counts, sum_ms }: Peeks, before: Peeks): string | null {
+  if (counts.length !== boundsMs.length + 1) return 'buckets'
+  const isGrown = counts.every((count, at) => count >= (before.counts[at] ?? 0)) && sum_ms >= before.sum_ms
+  return isGrown && [...counts, sum_ms].every(value => value <= max) ? null : 'amount'
+}
+
 const plus = (a: Peeks, b: Peeks): Peeks => ({
-  counts: Array.from({ length: boundsMs.length + 1 }, (_, at) => (a.counts[at] ?? 0) + (b.counts[at] ?? 0)),
-  sum_ms: a.sum_ms + b.sum_ms
+  counts: Array.from({ length: boundsMs.length + 1 }, (_, at) =>
+    Math.min(max, (a.counts[at] ?? 0) + (b.counts[at] ?? 0))
+  ),
+  sum_ms: Math.min(max, a.sum_ms + b.sum_ms)
 })
 
 function histogramOf({ past, now }: Sum): Histogram {

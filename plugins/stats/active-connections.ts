@@ -21,13 +21,14 @@ export function openActiveConnections({ clock, control }: Pick<Kernel, 'clock' |
     { clientId, part, last }: Pick<Report, 'clientId' | 'part' | 'last'>,
     active: readonly ActivePort[]
   ): void {
+    if (!control.peers.find(clientId)) return
     const ports: Ports = (part === 0 ? undefined : partial.get(clientId)) ?? new Map()
     for (const { ruleId, port, connections } of active)
       ports.set(ruleId, (ports.get(ruleId) ?? new Map<number, number>()).set(port, connections))
     partial.set(clientId, ports)
     if (!last) return
     partial.delete(clientId)
-    if (control.peers.find(clientId)) reported.set(clientId, ports)
+    reported.set(clientId, ports)
   }
 
   function cancelRemoval(clientId: string): void {

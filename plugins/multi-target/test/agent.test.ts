@@ -69,6 +69,23 @@ t.test('all health is sent at connect, then changes; successes alone once a minu
   t.equal(sent.length, 3)
 })
 
+t.test('the last success before a quiet time is sent a minute after the one before it', async t => {
+  const { call, stream, clock, sent, setTarget } = testStream()
+  setTarget(0, { health: 'healthy', lastSuccessAt: clock.now() })
+  multiTarget.connected(stream, call)
+  const last = clock.now() + 5000
+  await clock.advance(5000)
+  setTarget(0, { lastSuccessAt: last })
+
+  await clock.advance(50_000)
+  t.equal(sent.length, 1)
+  await clock.advance(5000)
+
+  t.match(sent.slice(1), [{ rules: [{ targets: [{ last_success_ms: last }, {}] }] }])
+  await clock.advance(600_000)
+  t.equal(sent.length, 2)
+})
+
 t.test('a change is logged with its reason, and sent at once', async t => {
   const { call, stream, sent, logged, setTarget } = testStream()
   multiTarget.connected(stream, call)

@@ -119,3 +119,37 @@ t.test('the health is unknown for the rules of another client and of a disconnec
     ({ targets }) => !JSON.stringify(targets).includes('healthy')
   )
 })
+
+t.test('health that cannot be does not count, and no value breaks a route', async t => {
+  const { on, clientId, agent } = await targetsFixture(t)
+  const { rule_id } = (await on.push({ targets })).body
+  const { rule_id: second } = (await on.push({ listen_port: 2, targets })).body
+  const of = (id: string, ms: number, count = 2) => ({
+    rule_id: id,
+    targets: Array.from({ length: count }, () => ({
+      state: 'failed' as const,
+      consecutive_failures: 1,
+      last_failure_ms: ms
+    }))
+  })
+  const now = on.clock.now()
+
+  agent.channel.send(Health, {
+    rules: [of(rule_id, 8.64e15), of(rule_id, now, 1), of(rule_id, now, 3), of(second, now + 3_600_000)]
+  })
+
+  const shown = await until(
+    () => on.get(second),
+    ({ targets }) => JSON.stringify(targets).includes('failed')
+  )
+  const [first] = shown.targets as unknown as { health: { last_failure_at: string } }[]
+  t.ok(Date.parse(first?.health.last_failure_at ?? '') <= on.clock.now(), 'an hour ahead is shown as now')
+  t.match(await on.call('GET', '/v1/rules'), {
+    status: 200,
+    body: [{ rule_id, targets: [{ health: unknown }, { health: unknown }] }, { rule_id: second }]
+  })
+  t.match(
+    on.log.filter(({ event }) => event === 'agent.row_refused'),
+    [{ fields: { client: clientId, report: 'health', reason: 'time', rule: rule_id } }]
+  )
+})

@@ -51,9 +51,14 @@ t.test('both levels may be reached at once, also by a smaller size', async t => 
   t.same(percents(), [80, 100])
 })
 
+t.test('a quota of 0 has reached both levels when it is set', async t => {
+  const { percents } = await levelsFixture(t, 0)
+
+  t.same(percents(), [80, 100])
+})
+
 t.test('the next period has levels of its own', async t => {
-  const { on, percents } = await levelsFixture(t, 0)
-  t.same(percents(), [], 'a size of 0 reaches no level')
+  const { on, percents } = await levelsFixture(t, 1000)
   await on.call('DELETE', `/v1/users/ann/quotas/${on.clientId}`)
   await on.put({ monthly_bytes: 100, billing_anchor: noon / 1000 + 8 - 31 * 86_400 })
   await on.use(90, 1)

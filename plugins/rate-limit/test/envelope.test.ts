@@ -166,4 +166,37 @@ t.test('waiting time is summed over restarts of an agent and removed with its ru
   t.same(await until(waited, samples => samples.length === 1), [
     { labelValues: [clientId, 'ann', ''], value: 4 }
   ])
+  await report(again.channel, 700, 4.4)
+  t.equal((await waited()).length, 1, 'a late report does not bring the rule back')
+  await call('DELETE', '/v1/users/ann')
+  t.same(await waited(), [])
+})
+
+t.test("made-up owners, other clients' rules and endless waits do not fill the metrics", async t => {
+  const { agent, connect, enroll, clientId, push, server, log } = await rateLimitFixture(t)
+  const { rule_id: own } = (await push({ owner: 'ann' })).body
+  const other = await enroll('other')
+  const otherAgent = await connect(other, supportingAgent)
+  const { rule_id: theirs } = (await push({ client: 'other' })).body
+  const deps = server.depsOf('rate-limit') as unknown as Parameters<typeof openMetrics>[0] // its own services
+  const waited = async () => [...((await openMetrics(deps)())[0]?.samples ?? [])]
+
+  agent.channel.send(Throttled, {
+    waits: [
+      { scope: 'rule', id: theirs, ms: 1000 },
+      { scope: 'rule', id: own, ms: Number.MAX_VALUE },
+      ...Array.from({ length: 1000 }, (_, i) => ({ scope: 'owner' as const, id: `made-up-${i}`, ms: 1000 }))
+    ]
+  })
+  await until(waited, ({ length }) => length > 0)
+  otherAgent.channel.send(Throttled, { waits: [{ scope: 'rule', id: theirs, ms: 5 }] })
+
+  t.same(await until(waited, ({ length }) => length > 1), [
+    { labelValues: [clientId, 'ann', own], value: Number.MAX_SAFE_INTEGER / 1000 },
+    { labelValues: [other, '_operator', theirs], value: 0.005 }
+  ])
+  t.match(
+    log.filter(({ event }) => event === 'agent.row_refused'),
+    [{ fields: { client: clientId, report: 'waits', reason: 'rule', key: theirs } }]
+  )
 })
