@@ -16,7 +16,7 @@ import { type GivenConfig, validateSettings } from './settings.ts'
 import { type Filled, type Slot, type SlotReader, slotReader } from './slot.ts'
 import { openDataDir } from './store/data-dir.ts'
 import { kernelStore } from './store/kernel-store.ts'
-import { openStore } from './store/open.ts'
+import { type Disk, openStore } from './store/open.ts'
 import { openCodec } from './wire/codec.ts'
 import { wireMessages } from './wire/envelope.ts'
 import { bindHandlers } from './wire/message.ts'
@@ -27,8 +27,7 @@ export interface ServerOptions extends GivenConfig {
   readonly version: string
   readonly log: Log
   readonly clock?: Clock
-  /** The disk failed a commit: the process should stop. */
-  readonly onStoreFailure?: (error: Error) => void
+  readonly openDisk?: (storeFile: string) => Disk
 }
 
 export interface Wired {
@@ -99,7 +98,7 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Se
   const releases = new Releases()
   try {
     const storeFile = openDataDir(dataDir, releases.defer)
-    const store = await openStore(storeFile, [kernelStore, ...plugins], options.onStoreFailure)
+    const store = await openStore(storeFile, [kernelStore, ...plugins], options.openDisk)
     releases.defer(store.close)
     const identity = openIdentity({ store, clock, operatorToken: server.operator_token ?? null })
     const control = await openControl({

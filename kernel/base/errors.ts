@@ -45,6 +45,7 @@ export const limitReached = defineCode('limit_reached', 422, 3)
 export const userNotFound = defineCode('user_not_found', 404, 8)
 export const clientNotFound = defineCode('client_not_found', 404, 8)
 export const rateLimited = defineCode('rate_limited', 429, 6)
+export const storeUnavailable = defineCode('store_unavailable', 503, 6)
 export const ackTimeout = defineCode('ack_timeout', 504, 7)
 
 // Sent on the control stream, without the HTTP status.

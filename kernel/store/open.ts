@@ -14,6 +14,13 @@ export interface Database {
   close(): Promise<void>
 }
 
+/** Judges the disk of a running server; both throw. */
+export interface Disk {
+  requireWritable(): void
+  /** Takes the error of a failed change. */
+  failed(error: unknown): never
+}
+
 /** The tables of one plugin. */
 export interface Store {
   readonly entities: readonly EntitySchema[]
@@ -36,11 +43,11 @@ const pragmas = [
   'pragma cache_size = -32000'
 ]
 
-/** Opens the database and runs pending migrations. Calls `onFailure` when the disk fails a commit. */
+/** Opens the database and runs pending migrations. */
 export async function openStore(
   file: string,
   plugins: readonly PluginStore[],
-  onFailure: (error: Error) => void = () => {}
+  openDisk?: (file: string) => Disk
 ): Promise<Database> {
   const orm = new MikroORM({
     dbName: file,
@@ -55,6 +62,7 @@ export async function openStore(
     },
     onCreateConnection: async (connection: unknown) => {
       for (const sql of pragmas) await (connection as DatabaseConnection).executeQuery(CompiledQuery.raw(sql))
+      tolerateRollback(connection as DatabaseConnection)
     }
   })
   const platform = orm.driver.getPlatform()
@@ -72,28 +80,32 @@ export async function openStore(
     if (started.length === 0) throw error
     throw new Fault(pluginFailed, `migration ${started.at(-1)}: ${reasonOf(error)}`, { cause: error })
   }
+  const disk = openDisk?.(file)
   return {
     read: work => withTimeout(30, 'reading the store', () => work(orm.em.fork())),
-    change: work =>
-      orm.em
+    async change(work) {
+      disk?.requireWritable()
+      return orm.em
         .fork()
         .transactional(em => withTimeout(15, 'a transaction', () => work(em)))
-        .catch(reportDiskFailure(onFailure)),
+        .catch((error: unknown) => disk?.failed(error) ?? Promise.reject(error))
+    },
     close: () => orm.close(true)
   }
 }
 
-/** Reports a failure of the disk, after which the process must stop. Throws the error again. */
-const reportDiskFailure =
-  (onFailure: (error: Error) => void) =>
-  (error: unknown): never => {
-    for (let cause = error; cause instanceof Error; cause = cause.cause)
-      if ('code' in cause && /^SQLITE_(IOERR|FULL|CORRUPT|NOTADB)/.test(String(cause.code))) {
-        onFailure(cause)
-        break
-      }
-    throw error
+/** SQLite rolls back by itself when the disk is full. Were `rollback` an error then, the connection would stay taken. */
+function tolerateRollback(connection: DatabaseConnection): void {
+  const execute = connection.executeQuery.bind(connection)
+  connection.executeQuery = async <R>(query: CompiledQuery) => {
+    try {
+      return await execute<R>(query)
+    } catch (error) {
+      if (query.sql !== 'rollback' || !/no transaction is active/.test(reasonOf(error))) throw error
+      return { rows: [] }
+    }
   }
+}
 
 const migrationsOf = ({ name, store }: PluginStore) =>
   (store?.migrations ?? []).map(migration => ({ ...migration, name: `${name}/${migration.name}` }))

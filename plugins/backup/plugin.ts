@@ -5,6 +5,6 @@ export default definePlugin({
   name: 'backup',
   version: '1.0.0',
   kernel: '^1.0.0',
-  needs: { control: '^1.0.0' },
+  needs: { cli: '^1.0.0', control: '^1.0.0' },
   commands
 })

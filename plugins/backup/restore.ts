@@ -15,6 +15,7 @@ import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Releases } from '../../kernel/base/releases.ts'
 import { openDataDir } from '../../kernel/store/data-dir.ts'
 import type { Revocation } from '../../kernel/store/revocation.ts'
+import { checkFilesystem } from '../cli/exports.ts'
 import { nextFile, ownFile } from '../control/exports.ts'
 import { isBackup, onStore, type Parts, sync, unpack } from './file.ts'
 import { renew } from './renewal.ts'
@@ -42,6 +43,7 @@ export async function restore(options: Restore): Promise<Restored> {
   if (!existsSync(file) || !isBackup(file)) throw new Fault(wrongUsage, `${file} is not a backup of sluice`)
   const releases = new Releases()
   try {
+    checkFilesystem(dataDir)
     const store = openDataDir(dataDir, releases.defer)
     const draft = join(dataDir, 'restore.new')
     releases.defer(() => rmSync(draft, { force: true }))

@@ -19,6 +19,7 @@ import { completion } from './completion.ts'
 import { checkedKeys, dataDirOf, type GivenKeys, givenKeys, logOf } from './config.ts'
 import { tokenFor } from './credential-file.ts'
 import { refuseDuplicateCommands } from './duplicate-commands.ts'
+import { checkFilesystem } from './filesystem.ts'
 import { keepOwner } from './owner.ts'
 import { openPrint } from './print.ts'
 import { convertArgs, openProgram } from './program.ts'
@@ -141,15 +142,11 @@ const optionsOf = (
   { plugins, sections, version }: Context,
   { keys, placeOf }: GivenKeys,
   log: ServerOptions['log']
-): ServerOptions => ({
-  plugins,
-  sections,
-  keys,
-  placeOf,
-  version,
-  log,
-  dataDir: dataDirOf(keys)
-})
+): ServerOptions => {
+  const dataDir = dataDirOf(keys)
+  checkFilesystem(dataDir)
+  return { plugins, sections, keys, placeOf, version, log, dataDir }
+}
 
 /** An empty variable is unset, for every reader: `SVC_TOKEN=` hides no other credential. */
 function unsetEmptyVariables(): void {

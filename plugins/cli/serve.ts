@@ -2,6 +2,7 @@ import { Fault, internal } from '../../kernel/base/errors.ts'
 import { type Log, openLog } from '../../kernel/base/log.ts'
 import type { RunningServer, ServeOptions } from '../../kernel/cli/command.ts'
 import { boot, logReleaseFailure, type ServerOptions } from '../../kernel/kernel.ts'
+import { watchDisk } from './disk.ts'
 
 interface Options {
   readonly onLog: ServeOptions['onLog'] | undefined
@@ -10,15 +11,24 @@ interface Options {
   readonly signal: AbortSignal
 }
 
+const refusalLogMs = 60_000
+
 /** Runs a server until `signal` is aborted or the store fails. */
 export async function serve({ options, log: logOptions, onLog, signal }: Options): Promise<RunningServer> {
   const log = await openLog(logOptions, onLog)
   const failed = Promise.withResolvers<void>()
+  let refusedAt = Number.NEGATIVE_INFINITY
   const onStoreFailure = (error: Error): void => {
+    if (error instanceof Fault) {
+      if (performance.now() - refusedAt < refusalLogMs) return
+      refusedAt = performance.now()
+      log.error('store.unavailable', error.message)
+      return
+    }
     log.error('store.broken', `the disk failed a commit, the server stops: ${error.message}`)
     failed.reject(error)
   }
-  const server = await boot({ ...options(log), onStoreFailure })
+  const server = await boot({ ...options(log), openDisk: file => watchDisk(file, onStoreFailure) })
   signal.addEventListener('abort', () => failed.resolve(), { once: true })
   if (signal.aborted) failed.resolve()
   const done = failed.promise.finally(async () => {

@@ -4,7 +4,7 @@ import { statfs } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { systemClock, timestamp } from '../../kernel/base/clock.ts'
-import { unsuitableKind } from '../../kernel/store/filesystem.ts'
+import { unsuitableKind } from '../cli/exports.ts'
 import type { DoctorCheck, DoctorContext, Finding } from './exports.ts'
 import { queryStore } from './query-store.ts'
 

@@ -11,7 +11,7 @@ export default definePlugin({
   name: 'doctor',
   version: '1.0.0',
   kernel: '^1.0.0',
-  needs: { 'advertised-endpoint': '^1.0.0', control: '^1.0.0' },
+  needs: { 'advertised-endpoint': '^1.0.0', cli: '^1.0.0', control: '^1.0.0' },
   codes: [doctorFailed],
   slots: [checkSlot],
   fills: checks.map(check => checkSlot.fill(check)),

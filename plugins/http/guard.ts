@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { withTimeout } from '../../kernel/base/attribution.ts'
-import { Fault, roleRequired, unauthenticated } from '../../kernel/base/errors.ts'
+import { Fault, roleRequired, storeUnavailable, unauthenticated } from '../../kernel/base/errors.ts'
 import {
   type AuthenticatedCaller,
   authenticatorSlot,
@@ -37,7 +37,7 @@ export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store'
       })
     if (!caller || !(isBootstrapped || caller.principal.method === 'operator_token'))
       throw new Fault(codes.bootstrapRequired, 'there is no superadmin yet; finish the onboarding first')
-    await caller.touch?.()
+    await caller.touch?.().catch(ignoreUnavailable)
     context.principal = caller.principal
     if (caller.requires === 'csrf' && !isRead(context)) refuseForgery(context.requestInfo)
     refuseAccess(context, caller)
@@ -60,6 +60,11 @@ export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store'
   }
 
   return { authorize, confirm, recheck }
+}
+
+/** A disk that takes no changes must not refuse reads: the time of the last use is stored by a later request. */
+function ignoreUnavailable(error: unknown): void {
+  if (!(error instanceof Fault && error.errorCode === storeUnavailable)) throw error
 }
 
 function refuseOtherRole(before: Principal, { role }: Principal): void {

@@ -1,4 +1,5 @@
 // Reports that arrive within 250 ms of each other are committed in one transaction. README.md has the queue's states.
+import { Fault, storeUnavailable } from '../../kernel/base/errors.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
@@ -41,6 +42,7 @@ export function openReportQueue({ store, clock, log, ledger }: Services) {
     try {
       await commit(group)
     } catch (error) {
+      if (error instanceof Fault && error.errorCode === storeUnavailable) return postpone(group, error)
       if (group.length === 1) return refuse(group, error)
       // One bad report must not fail the others: each gets a transaction of its own.
       for (const one of group) await commit([one]).catch(cause => refuse([one], cause))
@@ -52,6 +54,11 @@ export function openReportQueue({ store, clock, log, ledger }: Services) {
     const afterCommit = await store.change(em => ledger.commit(reports, em))
     for (const call of afterCommit) call()
     for (const { resolve } of group) resolve()
+  }
+
+  /** The disk takes no changes now, which the host logs: the agents keep their reports and send them again. */
+  function postpone(group: readonly Queued[], cause: Fault): void {
+    for (const { reject } of group) reject(new Refused(cause.errorCode.code, cause.message, { cause }))
   }
 
   function refuse(group: readonly Queued[], cause: unknown): void {

@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { requirePrivateFile } from '../../kernel/base/config.ts'
+import { makePrivateDir } from '../../kernel/base/directory.ts'
 import { newSecret } from '../../kernel/identity/secret.ts'
-import { makeDataDir } from '../../kernel/store/data-dir.ts'
+import { checkFilesystem } from '../cli/exports.ts'
 
 export interface OperatorToken {
   readonly file: string
@@ -13,7 +14,8 @@ export interface OperatorToken {
 export function operatorTokenIn(dataDir: string): OperatorToken {
   const file = join(dataDir, 'operator-token')
   if (!existsSync(file)) {
-    makeDataDir(dataDir)
+    checkFilesystem(dataDir)
+    makePrivateDir(dataDir, 'data_dir')
     writeFileSync(file, `${newSecret()}\n`, { mode: 0o600, flag: 'wx' })
   }
   requirePrivateFile(file, 'the operator token')

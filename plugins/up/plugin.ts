@@ -5,5 +5,6 @@ export default definePlugin({
   name: 'up',
   version: '1.0.0',
   kernel: '^1.0.0',
+  needs: { cli: '^1.0.0' },
   commands
 })

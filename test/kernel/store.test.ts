@@ -8,7 +8,6 @@ import t from 'tap'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import { openDataDir } from '../../kernel/store/data-dir.ts'
-import { refusedKind, typeAt } from '../../kernel/store/filesystem.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openStore, type PluginStore } from '../../kernel/store/open.ts'
 
@@ -99,34 +98,4 @@ t.test('a data directory has one process, and is free again after a kill', async
 
   openDataDir(dir, release => t.teardown(release))
   t.equal(statSync(dir).mode & 0o777, 0o700)
-})
-
-t.test(
-  'network, cluster, guest-share and memory filesystems are refused, local ones of FUSE are not',
-  async t => {
-    const allowed = 'ext4 xfs btrfs zfs overlay bcachefs f2fs fuseblk fuse.fuse-overlayfs fuse.ntfs-3g'
-    const unsuitable =
-      'tmpfs ramfs nfs nfs4 cifs smb3 9p virtiofs vboxsf gpfs beegfs beegfs_nodev ocfs2 gfs2 ceph lustre afs ' +
-      'fuse fuse.sshfs fuse.glusterfs fuse.s3fs fuse.rclone fuse.grpcfuse fuse.unknown'
-
-    for (const type of allowed.split(' ')) t.equal(refusedKind(type), null, type)
-    for (const type of unsuitable.split(' ')) t.equal(refusedKind(type), type)
-  }
-)
-
-t.test('the filesystem of a path is that of its innermost mount, of those the one mounted last', async t => {
-  const mounts = `22 1 253:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
-30 22 0:26 / /srv rw - nfs4 nas:/srv rw,vers=4.2
-31 30 0:27 / /srv/my\\040disk rw shared:5 master:2 - fuse.sshfs ann@nas:/ rw
-32 22 0:28 / /mnt rw - autofs systemd-1 rw
-33 32 8:1 / /mnt rw - xfs /dev/sda1 rw`
-  const table = [
-    ['/', 'ext4'],
-    ['/srv2', 'ext4'],
-    ['/srv', 'nfs4'],
-    ['/srv/x/y', 'nfs4'],
-    ['/srv/my disk/data', 'fuse.sshfs'],
-    ['/mnt/data', 'xfs']
-  ] as const
-  for (const [path, type] of table) t.equal(typeAt(path, mounts), type, path)
 })

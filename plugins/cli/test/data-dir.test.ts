@@ -2,8 +2,8 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { unsuitableKind } from '../../../kernel/store/filesystem.ts'
 import { sluice } from '../../../test/support/process.ts'
+import { unsuitableKind } from '../filesystem.ts'
 
 const uri = `svc://127.0.0.1:1/enroll?pin=sha256:${'a'.repeat(64)}&code=x`
 const backup = 'nightly.backup'

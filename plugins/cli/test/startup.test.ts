@@ -2,11 +2,11 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { unsuitableKind } from '../../../kernel/store/filesystem.ts'
 import { lockStore } from '../../../kernel/store/lock.ts'
 import { openStore } from '../../../kernel/store/open.ts'
 import { privateDir } from '../../../test/support/private-dir.ts'
 import { sluice, start } from '../../../test/support/process.ts'
+import { unsuitableKind } from '../filesystem.ts'
 
 const freePorts = {
   SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',

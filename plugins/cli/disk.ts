@@ -1,0 +1,50 @@
+// What a failed change says about the disk: it refuses changes for now, or it is broken and the process must stop.
+import { rmSync, statSync, writeFileSync } from 'node:fs'
+import { Fault, reasonOf, storeUnavailable } from '../../kernel/base/errors.ts'
+import type { Disk } from '../../kernel/store/open.ts'
+
+const unavailable = (why: string, cause?: unknown): Fault =>
+  new Fault(storeUnavailable, `the store takes no changes now: ${why}; nothing was changed`, { cause })
+
+export function watchDisk(file: string, onFailure: (error: Error) => void): Disk {
+  const { dev, ino } = statSync(file)
+
+  /** SQLite would go on writing to a file that has been removed. */
+  function requireWritable(): void {
+    const now = statSync(file, { throwIfNoEntry: false })
+    if (now?.dev === dev && now.ino === ino) return
+    const fault = unavailable('its directory is gone')
+    onFailure(fault)
+    throw fault
+  }
+
+  function failed(error: unknown): never {
+    for (let cause = error; cause instanceof Error; cause = cause.cause) {
+      const [, code] = /^SQLITE_(FULL|READONLY|CANTOPEN|IOERR\w*|CORRUPT|NOTADB)/.exec(codeOf(cause)) ?? []
+      if (code === undefined) continue
+      const isBroken = /CORRUPT|NOTADB|FSYNC/.test(code) // what fsync has refused may be lost
+      const refusal = isBroken ? null : code.startsWith('IOERR') ? refusalOf(file) : reasonOf(cause)
+      const reported = refusal === null ? cause : unavailable(refusal, error)
+      onFailure(reported)
+      throw refusal === null ? error : reported
+    }
+    throw error
+  }
+
+  return { requireWritable, failed }
+}
+
+const codeOf = (error: Error): string => ('code' in error ? String(error.code) : '')
+
+/** Tells an I/O error because of a quota or a read-only filesystem, which SQLite does not name, from a failing disk. */
+function refusalOf(file: string): string | null {
+  const probe = `${file}.probe`
+  try {
+    writeFileSync(probe, Buffer.alloc(4096), { mode: 0o600, flush: true })
+    return null
+  } catch (error) {
+    return error instanceof Error && /^(ENOSPC|EDQUOT|EROFS)$/.test(codeOf(error)) ? error.message : null
+  } finally {
+    rmSync(probe, { force: true })
+  }
+}

@@ -1,0 +1,1 @@
+export { checkFilesystem, unsuitableKind } from './filesystem.ts'

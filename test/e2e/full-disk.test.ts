@@ -1,0 +1,101 @@
+// A disk that takes no changes: they are refused at once, all else goes on, and nothing is to be restarted afterwards.
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { freePort } from '../support/ports.ts'
+import { noSmallDisk as skip, smallDisk } from '../support/small-disk.ts'
+import { startAgent, statsOf, type TestCluster, testCluster } from '../support/test-cluster.ts'
+import { get, startWebServer } from '../support/web.ts'
+
+const timeout = 240_000
+
+const push = (cluster: TestCluster, client: string, port: number, page: number) =>
+  cluster.call<{ rule_id: string }>('POST', '/v1/rules', {
+    client,
+    listen_port: port,
+    targets: [{ host: '127.0.0.1', port: page }]
+  })
+const addUser = (cluster: TestCluster, id: string) =>
+  cluster.call('POST', '/v1/users', { user_id: id, display_name: id })
+const users = async (cluster: TestCluster) =>
+  (await cluster.call<{ user_id: string }[]>('GET', '/v1/users')).map(({ user_id }) => user_id)
+
+t.test(
+  'on a full disk a change is 503 at once, reads and forwarding go on, and reports are booked when there is space',
+  { skip, timeout },
+  async t => {
+    const disk = smallDisk(t, 16)
+    const teardown = (release: () => unknown) => t.teardown(release)
+    const cluster = await testCluster({ teardown, testdir: () => disk.dir } as typeof t)
+    const paris = await startAgent(t, cluster, 'paris', { args: ['--state-dir', join(t.testdir(), 'paris')] })
+    const [page, port] = [await startWebServer(t), await freePort()]
+    const { rule_id: rule } = await push(cluster, 'paris', port, page)
+    await addUser(cluster, 'before')
+
+    disk.fill()
+    for (const id of ['a', 'b', 'c']) await t.rejects(addUser(cluster, id), /503 .*store_unavailable.*full/)
+    t.match(await cluster.cli(['user', 'create', 'd']), { code: 6 })
+    t.same(await users(cluster), ['before'])
+    t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
+    await paris.agent.until('stats.report_failed')
+    t.equal(cluster.server.count('store.unavailable'), 1, 'logged once a minute')
+
+    disk.free()
+    await addUser(cluster, 'after')
+    const { connections_total: connections } = await statsOf(cluster, rule, stats => stats.bytes_out > 0)
+    t.equal(connections, 1)
+    t.equal(paris.agent.count('control.connected'), 1, 'the agent stayed connected')
+    cluster.server.signal('SIGKILL')
+    await cluster.server.exit
+    await cluster.restart()
+    t.same(
+      await users(cluster),
+      ['after', 'before'],
+      'what was acknowledged is there, what was refused is not'
+    )
+  }
+)
+
+t.test('a directory that vanishes refuses changes until it is back', { timeout }, async t => {
+  const cluster = await testCluster(t)
+  await addUser(cluster, 'before')
+  const [dir, away] = [join(cluster.dir, 'server'), join(cluster.dir, 'away')]
+
+  renameSync(dir, away)
+  await t.rejects(addUser(cluster, 'lost'), /503 .*store_unavailable.*gone/)
+  t.same(await users(cluster), ['before'])
+  renameSync(away, dir)
+
+  await addUser(cluster, 'after')
+  t.same(await users(cluster), ['after', 'before'])
+})
+
+t.test(
+  'an agent with a full disk forwards, refuses new rules, and reports every byte when there is space',
+  { skip, timeout },
+  async t => {
+    const disk = smallDisk(t, 8)
+    const cluster = await testCluster(t)
+    const paris = await startAgent(t, cluster, 'paris', { args: ['--state-dir', join(disk.dir, 'paris')] })
+    const [page, port, later] = [await startWebServer(t), await freePort(), await freePort()]
+    const { rule_id: rule } = await push(cluster, 'paris', port, page)
+    await get(`http://127.0.0.1:${port}/`)
+    const { bytes_out: once } = await statsOf(cluster, rule, stats => stats.bytes_out > 0)
+
+    disk.fill()
+    await get(`http://127.0.0.1:${port}/`)
+    await paris.agent.until('journal.write_failed')
+    await t.rejects(push(cluster, 'paris', later, page), /422 .*activation_failed/)
+    t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
+
+    disk.free()
+    const { bytes_out: bytes } = await statsOf(cluster, rule, stats => stats.connections_total >= 3)
+    t.equal(bytes, 3 * once)
+    const stored = await cluster.call<{ rule_id: string }[]>('GET', '/v1/rules')
+    const failed = stored.find(({ rule_id: id }) => id !== rule)
+    await cluster.call('DELETE', `/v1/rules/${failed?.rule_id}`)
+    await push(cluster, 'paris', later, page)
+    t.match(await get(`http://127.0.0.1:${later}/`), /hello/)
+    t.equal(cluster.server.count('client.connected'), 1, 'it stayed connected')
+  }
+)
