@@ -51,7 +51,7 @@ export interface AgentField<B extends TSchema = TSchema> {
   plan?(value: Static<B>, draft: EngineRuleDraft): void
   /**
    * Sets meters from the value, before the rule opens and at every change, without reopening it. null: the rule does not
-   * have the field, or has ended.
+   * have the field, or has ended. Throws Refused where the rule must not be open.
    */
   setMeters?(value: Static<B> | null, rule: RuleSpec, meters: AgentMeters): void
 }
@@ -105,6 +105,11 @@ export interface AgentObjectKind<
     readonly message: Message<S>
     from(push: Static<P>, call: AgentCall): Static<S>
   }
+  /**
+   * Objects of this kind limit what others do. They come into force before those and are dropped after them, and one
+   * that cannot replace another leaves that in force.
+   */
+  readonly isLimit?: true
   /** An object that is equal to the one in force is saved, and not applied. Default: deep equality. */
   isEqual?(object: Static<S>, other: Static<S>): boolean
   /** Puts the object in force; throws Refused where it cannot. At a restart it is called for every saved object. */
@@ -168,6 +173,8 @@ export interface AgentRules {
   close(ruleId: string, removal: 'drain' | 'cut'): Promise<{ readonly done: Promise<void> }>
   /** Orders rules that share a port: exact names, wildcards, the fallback. */
   applyOrderOf(spec: RuleSpec): ApplyOrder
+  /** True while the rule listens; a removed one that drains does not. */
+  isOpen(ruleId: string): boolean
   /** Returns the rule of an event or a sample, until its last connection has ended. */
   find(engineId: number): RuleSpec | undefined
   /** Changes and saves settings; those not given stay. They apply to rules that open later, `drainMs` to all. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { connect, type TLSSocket } from 'node:tls'
 import type { Clock } from '../../kernel/base/clock.ts'
+import type { Log } from '../../kernel/base/log.ts'
 import { alpn } from '../../kernel/wire/control.ts'
 
 /** The server's certificate is none of those that the bundle pins. */
@@ -15,6 +16,9 @@ export class PinMismatch extends Error {
     this.got = got
   }
 }
+
+export const logPinMismatch = (log: Log, { message, expected, got }: PinMismatch): void =>
+  log.error('control.tls_pinned_mismatch', message, { expected, got })
 
 interface ConnectOptions {
   readonly endpoint: string // host:port

@@ -2,7 +2,13 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Static, TSchema } from 'typebox'
 import type { Clock } from '../../kernel/base/clock.ts'
-import { Fault, internal, serverUnreachable, wrongUsage } from '../../kernel/base/errors.ts'
+import {
+  Fault,
+  internal,
+  serverPinMismatch,
+  serverUnreachable,
+  wrongUsage
+} from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import { controlMessages, Hello } from '../../kernel/wire/control.ts'
@@ -11,7 +17,7 @@ import { Refused, type Request } from '../../kernel/wire/message.ts'
 import { Stream } from '../../kernel/wire/stream.ts'
 import { messages, Redeem, Redeemed, redeemCodes } from '../../plugins/enrollment/wire.ts'
 import { type Bundle, type PendingBundle, readPending, writeBundle, writePending } from './bundle.ts'
-import { connectPinned } from './connect.ts'
+import { connectPinned, logPinMismatch, PinMismatch } from './connect.ts'
 import type { HelloBody } from './hello.ts'
 
 export interface Enrollment {
@@ -113,7 +119,11 @@ async function openStream(
   { server_endpoint: endpoint, server_cert_sha256: pin }: PendingBundle
 ): Promise<Stream> {
   const socket = await connectPinned({ endpoint, pins: [pin], clock, signal }).catch((cause: Error) => {
-    throw new Fault(serverUnreachable, `${endpoint}: ${cause.message}`, { cause })
+    if (!(cause instanceof PinMismatch))
+      throw new Fault(serverUnreachable, `${endpoint}: ${cause.message}`, { cause })
+    logPinMismatch(log, cause)
+    const remedy = 'make a new URI; if it has this pin again, another host answers in the place of the server'
+    throw new Fault(serverPinMismatch, `${endpoint}: ${cause.message}; ${remedy}`, { cause })
   })
   const codec = openCodec([...wireMessages, ...controlMessages, ...messages])
   return new Stream({ socket, codec, handlers: [], clock, log })

@@ -7,7 +7,7 @@ import { type BoundHandler, bindHandlers, type Codec, on, Refused } from '../../
 import type { MessageChannel } from '../../kernel/wire/rpc.ts'
 import { Stream } from '../../kernel/wire/stream.ts'
 import type { Bundle } from './bundle.ts'
-import { connectPinned, fingerprintOf, PinMismatch } from './connect.ts'
+import { connectPinned, fingerprintOf, logPinMismatch, PinMismatch } from './connect.ts'
 import type { HelloBody } from './hello.ts'
 import { aborted } from './wait.ts'
 
@@ -78,8 +78,7 @@ async function connect({ clock, log }: SessionOptions, bundle: Bundle, signal: A
     return await connectPinned({ endpoint, pins, clock, signal })
   } catch (error) {
     if (signal.aborted) return null
-    if (error instanceof PinMismatch)
-      log.error('control.tls_pinned_mismatch', error.message, { expected: error.expected, got: error.got })
+    if (error instanceof PinMismatch) logPinMismatch(log, error)
     else log.warn('control.unreachable', `${endpoint}: ${error instanceof Error ? error.message : error}`)
     return null
   }

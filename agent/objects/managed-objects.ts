@@ -60,11 +60,13 @@ export class ManagedObjects implements AgentObjects {
     return this.#serially(() => this.#drop(object, removal))
   }
 
-  /** Applies all saved objects at the start, without a server. Failures are only logged. */
+  /** Applies all saved objects at the start, without a server: limits first. Failures are only logged. */
   restore(): Promise<void> {
     return this.#serially(async () => {
       const { log } = this.#options
-      const byRank = Map.groupBy(this.#store.all(), object => rankOf(this.#kinds.orderOf(object)))
+      const byRank = Map.groupBy(this.#store.all(), object =>
+        this.#kinds.isLimit(object) ? -1 : rankOf(this.#kinds.orderOf(object))
+      )
       for (const [, objects] of [...byRank].sort(([a], [b]) => a - b))
         await Promise.all(
           objects.map(async object => {
@@ -120,11 +122,14 @@ export class ManagedObjects implements AgentObjects {
   /** Cuts and deletes everything: the server has revoked this agent. */
   clear(): Promise<void> {
     return this.#serially(async () => {
-      await Promise.all(
-        [...this.#entries.values()].map(({ object }) =>
-          this.#drop(object, 'cut').catch(this.#logWithdrawFailed(object))
+      const objects = [...this.#entries.values()].map(({ object }) => object)
+      const byLimit = Map.groupBy(objects, object => this.#kinds.isLimit(object))
+      for (const isLimit of [false, true])
+        await Promise.all(
+          (byLimit.get(isLimit) ?? []).map(object =>
+            this.#drop(object, 'cut').catch(this.#logWithdrawFailed(object))
+          )
         )
-      )
       this.#store.clear()
     })
   }
@@ -158,8 +163,8 @@ export class ManagedObjects implements AgentObjects {
       await this.#restorePrevious(present?.object, object)
       return resultOf({ object, failure })
     }
-    // Fail closed: the object that it replaces may allow more than the server now wants.
-    if (failure && present?.failure === null)
+    // Fail closed: the object that it replaces may allow more than the server now wants; a limit allows nothing.
+    if (failure && present?.failure === null && !this.#kinds.isLimit(object))
       await this.#kinds.withdraw(object, 'drain').catch(this.#logWithdrawFailed(object))
     return resultOf(this.#set({ object, order: this.#kinds.orderOf(object, value), failure, retries: 0 }))
   }

@@ -22,6 +22,10 @@ export class ObjectKinds {
     return this.#kinds.has(kind)
   }
 
+  isLimit({ kind }: Pick<SavedObject, 'kind'>): boolean {
+    return this.#kinds.get(kind)?.isLimit === true
+  }
+
   /** Throws Refused where no plugin owns the kind. */
   toSaved({ kind, id, revision, value, bytes }: AgentObject): SavedObject {
     const encode = () => Uint8Array.from(this.#call().codec.encode(this.#messageOf(kind), value))

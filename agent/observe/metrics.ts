@@ -33,7 +33,12 @@ export function metricsPlugin(listen: string): AgentPlugin {
         const all = [...live].map(
           ([rule, runs]): RuleCounters => [rule, [...(ended.get(rule) ?? []), ...runs]]
         )
-        return metricsOf(all, sample, streams > 0)
+        const open = all.filter(([rule]) => rules.isOpen(rule)).length
+        return [
+          single('rules', 'Rules that are open.', open),
+          single('connected', '1 while the control stream is up.', streams > 0 ? 1 : 0),
+          ...metricsOf(all, sample)
+        ]
       }
       const scrape = openScrape({ metrics: () => [{ by: 'agent', value: collect }], log })
       const { port, close } = await openListener({ listen, scrape, log })
@@ -44,14 +49,15 @@ export function metricsPlugin(listen: string): AgentPlugin {
 }
 
 /** Names differ from the server's, so that a query over server and agents does not count a byte twice. */
-function metricsOf(rules: readonly RuleCounters[], sample: Sample, isConnected: boolean): readonly Metric[] {
-  const single = (name: string, help: string, value: number): Metric => ({
-    name: `svc_agent_${name}`,
-    type: typeOf(name),
-    help,
-    labels: [],
-    samples: [{ labelValues: [], value }]
-  })
+const single = (name: string, help: string, value: number): Metric => ({
+  name: `svc_agent_${name}`,
+  type: typeOf(name),
+  help,
+  labels: [],
+  samples: [{ labelValues: [], value }]
+})
+
+function metricsOf(rules: readonly RuleCounters[], sample: Sample): readonly Metric[] {
   const perRule = (name: string, help: string, count: Count): Metric => ({
     name: `svc_agent_rule_${name}`,
     type: typeOf(name),
@@ -69,8 +75,6 @@ function metricsOf(rules: readonly RuleCounters[], sample: Sample, isConnected: 
   })
   const throttledMs = sum(sample.meters, meter => meter.throttledMs)
   return [
-    single('connected', '1 while the control stream is up.', isConnected ? 1 : 0),
-    single('rules', 'Rules that are open.', rules.length),
     single('meters', 'Meters in use: of rules, owners and quotas.', sample.meters.length),
     single('throttle_wait_seconds', 'Waits for bandwidth, of meters in use.', throttledMs / 1000),
     single('engine_events_dropped_total', 'Advisory events dropped.', sample.eventsDropped),

@@ -18,6 +18,7 @@ export const openPortableEngine = (options: EngineOptions): Engine => new Portab
 /** All methods are bound: the agent passes some of them on as functions. */
 class PortableEngine implements Engine {
   readonly #rules = new Map<number, TcpRule | UdpRule>() // open and draining
+  readonly #opening = new Set<number>() // rule ids
   readonly #lookups = new Map<number, (answer: Resolved) => void>() // by token
   readonly #events: ReturnType<typeof batchEvents>
   readonly #meters = new Meters(meterId => this.#events.emit({ kind: 'meter-empty', meterId }))
@@ -45,11 +46,13 @@ class PortableEngine implements Engine {
 
   readonly open: Engine['open'] = async rule => {
     this.#refuseWhenStopped(rule)
-    if (this.#rules.has(rule.id)) throw new TypeError(`engine rule ${rule.id} is already open`)
+    if (this.#rules.has(rule.id) || this.#opening.has(rule.id))
+      throw engineFault('EINVAL', `rule ${rule.id} is already open`)
     checkRule(rule)
     const isUdp = rule.protocol === 'udp'
     const opening = isUdp ? new UdpRule(rule, this.#udp) : new TcpRule(rule, this.#tcp, this.#listeners)
-    await opening.open()
+    this.#opening.add(rule.id)
+    await opening.open().finally(() => this.#opening.delete(rule.id))
     if (this.#stopping) opening.close(0)
     this.#refuseWhenStopped(rule)
     this.#rules.set(rule.id, opening)

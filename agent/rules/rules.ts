@@ -89,6 +89,7 @@ export class Rules implements AgentRules {
   applyOrderOf = (spec: RuleSpec) =>
     this.#options.planner.applyOrderOf(spec, this.#options.settings.current())
   configure = (settings: Partial<RuleSettings>) => this.#options.settings.save(settings)
+  isOpen = (ruleId: string) => this.#running.has(ruleId)
   find = (engineId: number) => this.#entries.get(engineId)?.spec
 
   async #openNew(spec: RuleSpec, plan: Plan): Promise<void> {

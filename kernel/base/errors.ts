@@ -51,6 +51,7 @@ export const ackTimeout = defineCode('ack_timeout', 504, 7)
 // Sent on the control stream, without the HTTP status.
 export const tokenRevoked = defineCode('token_revoked', 401, 4)
 export const tokenUnknown = defineCode('token_unknown', 401, 4)
+export const serverPinMismatch = defineCode('server_pin_mismatch', 401, 4)
 
 // Startup and the command line.
 export const wrongUsage = defineCode('usage', 400, 2)

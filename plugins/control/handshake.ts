@@ -11,8 +11,9 @@ import { connectionSlot } from '../../kernel/control/peers.ts'
 import { Client, SpentToken, StoreValue } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { type Hello, protocolVersion, type Welcome } from '../../kernel/wire/control.ts'
+import type { Hello, Welcome } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
+import { openVersionCheck } from './protocol-version.ts'
 
 /** An agent whose token is valid. */
 export interface AuthenticatedAgent {
@@ -24,22 +25,19 @@ export interface AuthenticatedAgent {
   readonly hello: Omit<Static<typeof Hello.body>, 'token'>
 }
 
-interface Options extends Pick<ControlOptions, 'store' | 'clock' | 'filled' | 'version'> {
+interface Options extends Pick<ControlOptions, 'store' | 'clock' | 'log' | 'filled' | 'version'> {
   readonly generation: string
 }
 
 /** Returns the function that answers Hello. It throws Refused for an agent that may not connect. */
-export const openHandshake =
-  ({ store, clock, filled, version, generation }: Options) =>
-  async (
+export function openHandshake({ store, clock, log, filled, version, generation }: Options) {
+  const requireVersion = openVersionCheck({ clock, log })
+
+  return async (
     { token, ...hello }: Static<typeof Hello.body>,
     remoteAddr: string
   ): Promise<{ agent: AuthenticatedAgent; welcome: Static<typeof Welcome.body> }> => {
-    if (hello.protocol_version !== protocolVersion)
-      throw new Refused(
-        'wire.protocol_version',
-        `this server speaks version ${protocolVersion} of the protocol, not ${hello.protocol_version}`
-      )
+    requireVersion({ remoteAddr, agentVersion: hello.agent_version, version: hello.protocol_version })
     const tokenHash = hashOf(token)
     const { id: clientId, name: clientName } = await store.change(async em => {
       const client = await clientOf(tokenHash, em)
@@ -65,6 +63,7 @@ export const openHandshake =
       }
     }
   }
+}
 
 async function clientOf(tokenHash: string, em: EntityManager): Promise<Client> {
   const client = await em.findOne(Client, { tokenHash })

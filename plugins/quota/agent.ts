@@ -1,14 +1,25 @@
-import { type AgentCall, type AgentPlugin, defineObjectKind } from '../../agent/plugin.ts'
-import { capability, messages, periodOf, quotaKind, SavedQuota, TrafficQuotaUpdate } from './wire.ts'
+import { type AgentCall, type AgentPlugin, defineField, defineObjectKind } from '../../agent/plugin.ts'
+import { Refused } from '../../kernel/wire/message.ts'
+import {
+  capability,
+  messages,
+  periodOf,
+  QuotaRequired,
+  quotaKind,
+  requiredKey,
+  SavedQuota,
+  TrafficQuotaUpdate,
+  unsupportedCode
+} from './wire.ts'
 
 const tickMs = 1000
 
-/** Quotas in force, by user, for each agent in this process. An agent is identified by its journal. */
-const inForce = new WeakMap<AgentCall['journal'], Map<string, SavedQuota>>()
+/** Quotas in force, by user, for each agent in this process. An agent is identified by its meters. */
+const inForce = new WeakMap<AgentCall['meters'], Map<string, SavedQuota>>()
 
-const quotasOf = ({ journal }: Pick<AgentCall, 'journal'>): Map<string, SavedQuota> => {
-  const quotas = inForce.get(journal) ?? new Map<string, SavedQuota>()
-  inForce.set(journal, quotas)
+const quotasOf = ({ meters }: Pick<AgentCall, 'meters'>): Map<string, SavedQuota> => {
+  const quotas = inForce.get(meters) ?? new Map<string, SavedQuota>()
+  inForce.set(meters, quotas)
   return quotas
 }
 
@@ -20,9 +31,20 @@ export default {
   capabilities: { [capability.id]: capability.since },
   messages,
   meters: ({ owner }) => [{ key: meterOf(owner), refusals }],
+  fields: [
+    defineField({
+      key: requiredKey,
+      message: QuotaRequired,
+      setMeters(required, { owner }, meters) {
+        if (required && !quotasOf({ meters }).has(owner))
+          throw new Refused(unsupportedCode, `the quota of ${owner} is not in force on this agent`)
+      }
+    })
+  ],
   kinds: [
     defineObjectKind({
       kind: quotaKind,
+      isLimit: true,
       push: TrafficQuotaUpdate,
       readPush: ({ action, user_id: id, revision }) => ({
         id,

@@ -12,7 +12,8 @@ const columns = [
   'bytes_remaining',
   'period_start',
   'period_end',
-  'exhausted'
+  'exhausted',
+  'enforced'
 ]
 
 const User = Type.String({ description: 'user_id' })

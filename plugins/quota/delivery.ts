@@ -40,6 +40,10 @@ const openKind = ({ clock, log, stats }: Services) =>
       )
     },
     removal: ({ id, revision }) => ({ ...removal, user_id: id, revision }),
+    async recordResult({ clientId, id: userId }, { status }, em) {
+      const enforced = status === 'applied'
+      await em.nativeUpdate(Quota, { clientId, userId, enforced: !enforced }, { enforced })
+    },
     resultRecorded({ clientId, id }, result) {
       if (result.status !== 'refused') return
       const fields = { client: clientId, user: id, code: result.code }
@@ -93,11 +97,11 @@ function openConnection({ store, control, log }: Services) {
     }
   }
 
-  async function warnIfLimited({ clientId, agentVersion }: Peer): Promise<void> {
+  async function notEnforced({ clientId, agentVersion }: Peer): Promise<void> {
     try {
-      const quotas = await store.read(em => em.count(Quota, { clientId }))
+      const quotas = await store.change(em => em.nativeUpdate(Quota, { clientId }, { enforced: false }))
       if (quotas === 0) return
-      log.warn('traffic_quota.unsupported', `agent ${agentVersion} does not enforce quotas; update it`, {
+      log.warn('traffic_quota.unsupported', `agent ${agentVersion} enforces no quotas: their rules are off`, {
         client: clientId,
         quotas
       })
@@ -109,7 +113,7 @@ function openConnection({ store, control, log }: Services) {
   const connection: ConnectionHooks = {
     /** Only a connected agent shows whether it can enforce the quotas of its client. */
     joined(peer) {
-      if (!peer.can(capability)) return void warnIfLimited(peer)
+      if (!peer.can(capability)) return void notEnforced(peer)
       const { clientId, instanceId } = peer
       const last = instances.get(clientId)
       instances.set(clientId, instanceId)

@@ -2,6 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { Client, User } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { AfterCommit, Rules } from '../rules/exports.ts'
 import type { Removed } from '../users/exports.ts'
 import { objectKeyOf } from './delivery.ts'
 import { Quota } from './entities.ts'
@@ -9,12 +10,17 @@ import type { keys } from './settings.ts'
 
 type Pair = Pick<Quota, 'userId' | 'clientId'>
 
-export function openLifecycle({ config, control }: Pick<Kernel<typeof keys>, 'config' | 'control'>) {
-  /** Deletes a quota, also on the agent. Returns false if there is none. */
-  async function remove({ userId, clientId }: Pair, em: EntityManager): Promise<boolean> {
-    if ((await em.nativeDelete(Quota, { userId, clientId })) === 0) return false
+interface Services extends Pick<Kernel<typeof keys>, 'config' | 'control'> {
+  readonly rules: Rules
+}
+
+export function openLifecycle({ config, control, rules }: Services) {
+  /** Deletes a quota, also on the agent, after its rules no longer require it. Returns null if there is none. */
+  async function remove({ userId, clientId }: Pair, em: EntityManager): Promise<AfterCommit | null> {
+    if ((await em.nativeDelete(Quota, { userId, clientId })) === 0) return null
+    const refreshed = await rules.refresh({ clientId, owner: userId }, em)
     await control.objects.drop(em, objectKeyOf({ userId, clientId }), 'cut')
-    return true
+    return refreshed
   }
 
   async function userRemoved({ id: userId }: User, em: EntityManager): Promise<Removed> {

@@ -15,8 +15,10 @@ import { openMetrics } from './metrics.ts'
 import { Quota0001 } from './migrations/0001-quota.ts'
 import { Quota0002 } from './migrations/0002-level.ts'
 import { Quota0003 } from './migrations/0003-bounds.ts'
-import { openQuotas, type Quotas, type Services, unsupported } from './quotas.ts'
+import { Quota0004 } from './migrations/0004-enforced.ts'
+import { openQuotas, type Quotas, type Services } from './quotas.ts'
 import { quotaNotFound } from './reading.ts'
+import { requirement, unsupported } from './requirement.ts'
 import { routes } from './routes.ts'
 import { invalidBillingAnchor, invalidQuotaSize } from './schema.ts'
 import { keys } from './settings.ts'
@@ -39,12 +41,14 @@ export default definePlugin<Deps>({
     migrations: [
       { name: '0001-quota', class: Quota0001 },
       { name: '0002-level', class: Quota0002 },
-      { name: '0003-bounds', class: Quota0003 }
+      { name: '0003-bounds', class: Quota0003 },
+      { name: '0004-enforced', class: Quota0004 }
     ]
   },
   services: { quotas: asFunction(openQuotas).singleton() },
   slots: [levelSlot],
   fills: [
+    requirement,
     objectKindSlot.fillWith(({ quotas }: Deps) => quotas.kind),
     connectionSlot.fillWith(({ quotas }: Deps) => quotas.connection),
     metricsSlot.fillWith(openMetrics),

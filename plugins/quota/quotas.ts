@@ -1,10 +1,10 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { defineCode } from '../../kernel/base/errors.ts'
 import { requireCapability } from '../../kernel/control/peers.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { Clients } from '../clients/exports.ts'
+import type { Rules } from '../rules/exports.ts'
 import type { Stats } from '../stats/exports.ts'
 import type { Users } from '../users/exports.ts'
 import { objectKeyOf, openDelivery } from './delivery.ts'
@@ -12,6 +12,7 @@ import { Quota } from './entities.ts'
 import { notifyLevels } from './levels.ts'
 import { openLifecycle } from './lifecycle.ts'
 import { openReading, quotaMissing, rowOf } from './reading.ts'
+import { unsupported } from './requirement.ts'
 import {
   type ChangeBody,
   checkAnchor,
@@ -25,11 +26,10 @@ import { newQuota, rolledOver, withExhaustion } from './usage.ts'
 import { openUsageSink } from './usage-sink.ts'
 import { capability } from './wire.ts'
 
-export const unsupported = defineCode('quota_unsupported_by_client', 422, 3)
-
 export interface Services extends Kernel<typeof keys> {
   readonly clients: Clients
   readonly users: Users
+  readonly rules: Rules
   readonly stats: Stats
 }
 export type Quotas = ReturnType<typeof openQuotas>
@@ -72,11 +72,12 @@ export function openQuotas(deps: Services) {
 
   async function remove(pair: PairParams, { change }: Change): Promise<void> {
     const ids = { clientId: pair.client_id, userId: pair.user_id }
-    await change(resourceOf(pair), async em => {
+    const refreshed = await change(resourceOf(pair), async em => {
       await users.get(em, ids.userId)
       await clients.get(ids.clientId, em)
-      if (!(await lifecycle.remove(ids, em))) quotaMissing(pair)
+      return (await lifecycle.remove(ids, em)) ?? quotaMissing(pair)
     })
+    refreshed()
     await control.objects.deliver(objectKeyOf(ids), 'remove')
   }
 
@@ -103,20 +104,27 @@ async function find({ user_id: userId, client_id: clientId }: PairParams, deps: 
 async function save(
   pair: PairParams,
   change: Call['change'],
-  { clock, config, control, clients, filled }: Services,
+  { clock, config, control, clients, rules, filled }: Services,
   work: (em: EntityManager) => Promise<Quota>
 ): Promise<QuotaRow> {
-  const key = objectKeyOf({ clientId: pair.client_id, userId: pair.user_id })
-  const row = await change(resourceOf(pair), async em => {
+  const [clientId, userId] = [pair.client_id, pair.user_id]
+  const key = objectKeyOf({ clientId, userId })
+  const { row, refreshed } = await change(resourceOf(pair), async em => {
     const now = clock.now()
-    const changed = { ...(await work(em)), holdSecs: config.quota_hold_secs, updatedAt: now }
+    const given = await work(em)
+    const changed = { ...given, holdSecs: config.quota_hold_secs, enforced: false, updatedAt: now }
     const quota = await notifyLevels(withExhaustion(changed, now), { nowMs: now, filled }, em)
+    const isNew = (await em.count(Quota, { clientId, userId })) === 0
     await em.upsert(Quota, quota)
     await control.objects.put(em, key)
-    return rowOf(quota, (await clients.get(key.clientId, em)).name, now)
+    return {
+      row: rowOf(quota, (await clients.get(clientId, em)).name, now),
+      refreshed: isNew ? await rules.refresh({ clientId, owner: userId }, em) : () => {}
+    }
   })
-  await control.objects.deliver(key, 'push')
-  return row
+  refreshed()
+  const result = await control.objects.deliver(key, 'push')
+  return { ...row, enforced: result?.status === 'applied' }
 }
 
 /** Commits what was delivered so far, before usage is counted from 0. Bytes that the agent reports later count. */

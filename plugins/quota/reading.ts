@@ -91,6 +91,7 @@ export function rowOf(quota: Quota, clientName: string, nowMs: number): QuotaRow
     period_end: end,
     exhausted: current.exhaustedAt != null,
     exhausted_at: current.exhaustedAt == null ? null : secs(current.exhaustedAt),
+    enforced: current.enforced,
     created_at: secs(current.createdAt),
     updated_at: secs(current.updatedAt)
   }

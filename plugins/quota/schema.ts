@@ -33,6 +33,9 @@ export const QuotaRow = closed({
   period_end: Time,
   exhausted: Type.Boolean(),
   exhausted_at: Type.Union([Time, Type.Null()]),
+  enforced: Type.Boolean({
+    description: 'The agent of the client has this quota in force, as last heard from it.'
+  }),
   created_at: Time,
   updated_at: Time
 })

@@ -10,7 +10,14 @@ export function newQuota(
 ): Quota {
   const secs = Math.floor(nowMs / 1000)
   const begin = anchor ?? firstOfMonth(secs)
-  const terms = { monthlyBytes: 0, anchor: begin, holdSecs: 0, createdAt: nowMs, updatedAt: nowMs }
+  const terms = {
+    monthlyBytes: 0,
+    anchor: begin,
+    holdSecs: 0,
+    enforced: false,
+    createdAt: nowMs,
+    updatedAt: nowMs
+  }
   return { ...ids, ...terms, ...unused(periodOf(begin, secs)) }
 }
 

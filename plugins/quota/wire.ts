@@ -6,6 +6,8 @@ export { periodOf } from './period.ts' // server and agent each begin the next p
 const proto = new URL('./quota.proto', import.meta.url)
 
 export const quotaKind = 'quota'
+export const requiredKey = 'quota'
+export const unsupportedCode = 'quota_unsupported_by_client'
 export const capability: Capability = { id: 'traffic.quota', since: '1.4.0' }
 
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
@@ -38,6 +40,12 @@ export const TrafficQuotaUpdate = defineRequest({
 })
 export type TrafficQuotaUpdate = Static<typeof TrafficQuotaUpdate.body>
 
+export const QuotaRequired = defineMessage({
+  name: 'sluice.quota.QuotaRequired',
+  proto,
+  body: Type.Object({})
+})
+
 /** State of a quota that the agent saves. */
 export const SavedQuota = defineMessage({
   name: 'sluice.quota.Kept',
@@ -53,4 +61,4 @@ export const SavedQuota = defineMessage({
 })
 export type SavedQuota = Static<typeof SavedQuota.body>
 
-export const messages = [TrafficQuotaUpdate, QuotaTaken, SavedQuota]
+export const messages = [TrafficQuotaUpdate, QuotaTaken, QuotaRequired, SavedQuota]

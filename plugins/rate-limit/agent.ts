@@ -1,19 +1,38 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type AgentPlugin, defineField, defineObjectKind, type MeterLimits } from '../../agent/plugin.ts'
+import {
+  type AgentMeters,
+  type AgentPlugin,
+  defineField,
+  defineObjectKind,
+  type MeterLimits
+} from '../../agent/plugin.ts'
+import { Refused } from '../../kernel/wire/message.ts'
 import {
   capability,
   EnvelopeRemove,
+  EnvelopeRequired,
   EnvelopeSet,
   envelopeKind,
   key,
   Limits,
   messages,
+  requiredKey,
   Throttled,
+  unsupportedCode,
   type Wait
 } from './wire.ts'
 
 const everyMs = 5_000
 const waitsPerMessage = 1_000
+
+/** Owners whose envelope is in force, for each agent in this process. An agent is identified by its meters. */
+const inForce = new WeakMap<AgentMeters, Set<string>>()
+
+const limitedOwners = (meters: AgentMeters): Set<string> => {
+  const owners = inForce.get(meters) ?? new Set<string>()
+  inForce.set(meters, owners)
+  return owners
+}
 
 /** The key of a meter: its scope, and the id of the rule or owner. */
 const meterOf = (scope: Wait['scope'], id: string): string => `${scope} ${id}`
@@ -47,11 +66,20 @@ export default {
       key,
       message: Limits,
       setMeters: (limits, { id }, meters) => meters.setLimits(meterOf('rule', id), limits && limitsOf(limits))
+    }),
+    defineField({
+      key: requiredKey,
+      message: EnvelopeRequired,
+      setMeters(required, { owner }, meters) {
+        if (required && !limitedOwners(meters).has(owner))
+          throw new Refused(unsupportedCode, `the limits of owner ${owner} are not in force on this agent`)
+      }
     })
   ],
   kinds: [
     defineObjectKind({
       kind: envelopeKind,
+      isLimit: true,
       push: EnvelopeSet,
       readPush: ({ owner_id: id, revision }) => ({ id, revision }),
       remove: EnvelopeRemove,
@@ -60,8 +88,10 @@ export default {
       isEqual: (envelope, other) => isDeepStrictEqual(envelope.limits, other.limits),
       async apply(owner, { limits }, { meters }) {
         meters.setLimits(meterOf('owner', owner), limitsOf(limits))
+        limitedOwners(meters).add(owner)
       },
       async withdraw(owner, _, { meters }) {
+        limitedOwners(meters).delete(owner)
         meters.setLimits(meterOf('owner', owner), null)
         return { done: Promise.resolve() }
       }

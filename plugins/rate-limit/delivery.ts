@@ -33,6 +33,10 @@ export function openDelivery({ store, log }: Pick<Kernel, 'store' | 'log'>) {
       )
     },
     removal: ({ id, revision }) => ({ owner_id: id, revision }),
+    async recordResult({ clientId, id: ownerId }, { status }, em) {
+      const enforced = status === 'applied'
+      await em.nativeUpdate(Envelope, { clientId, ownerId, enforced: !enforced }, { enforced })
+    },
     resultRecorded({ clientId, id }, result) {
       if (result.status !== 'refused') return
       const fields = { client: clientId, owner: id, code: result.code }
@@ -40,11 +44,11 @@ export function openDelivery({ store, log }: Pick<Kernel, 'store' | 'log'>) {
     }
   })
 
-  async function warnIfLimited({ clientId, agentVersion }: Peer): Promise<void> {
+  async function notEnforced({ clientId, agentVersion }: Peer): Promise<void> {
     try {
-      const envelopes = await store.read(em => em.count(Envelope, { clientId }))
+      const envelopes = await store.change(em => em.nativeUpdate(Envelope, { clientId }, { enforced: false }))
       if (envelopes === 0) return
-      log.warn('owner_limit.unsupported', `agent ${agentVersion} does not enforce owner limits; update it`, {
+      log.warn('owner_limit.unsupported', `agent ${agentVersion} enforces no limits: their rules are off`, {
         client: clientId,
         envelopes
       })
@@ -55,7 +59,7 @@ export function openDelivery({ store, log }: Pick<Kernel, 'store' | 'log'>) {
 
   /** Only a connected agent shows whether it can enforce the envelopes of its client. */
   const connection: ConnectionHooks = {
-    joined: peer => void (peer.can(capability) || warnIfLimited(peer))
+    joined: peer => void (peer.can(capability) || notEnforced(peer))
   }
 
   return { kind, connection }

@@ -13,6 +13,7 @@ import { objectKeyOf, openDelivery } from './delivery.ts'
 import { Envelope } from './entities.ts'
 import { openLifecycle } from './lifecycle.ts'
 import { parseLimits, type RateLimit } from './limits.ts'
+import { unsupported } from './requirement.ts'
 import {
   type EnvelopeBody,
   type EnvelopeRow,
@@ -22,7 +23,6 @@ import {
 } from './schema.ts'
 import { capability } from './wire.ts'
 
-export const unsupported = defineCode('rate_limit_unsupported_by_client', 422, 3)
 export const envelopeNotFound = defineCode('owner_rate_limit_not_found', 404, 8)
 
 export interface Services extends Kernel {
@@ -40,29 +40,33 @@ export function openEnvelopes(deps: Services) {
     const limits = parseLimits(...limitsIn(body))
     if (!limits) throw new Fault(limitsEmpty, 'the body has no limit; use DELETE to remove an envelope')
     const { client_id: clientId, owner_id: ownerId } = at
-    const row = await change(resourceOf(at), async em => {
+    const { row, refreshed } = await change(resourceOf(at), async em => {
       const client = await clients.get(clientId, em)
       if (ownerId !== operatorId) await users.get(em, ownerId)
       requireCapability(client, capability, unsupported)
       const now = clock.now()
       const known = await em.findOne(Envelope, { clientId, ownerId })
-      const envelope = { clientId, ownerId, limits, createdAt: known?.createdAt ?? now, updatedAt: now }
+      const createdAt = known?.createdAt ?? now
+      const envelope = { clientId, ownerId, limits, enforced: false, createdAt, updatedAt: now }
       await em.upsert(Envelope, envelope)
       await control.objects.put(em, objectKeyOf({ clientId, ownerId }))
-      return rowOf(envelope)
+      const refreshed = known ? () => {} : await rules.refresh({ clientId, owner: ownerId }, em)
+      return { row: rowOf(envelope), refreshed }
     })
-    await control.objects.deliver(objectKeyOf({ clientId, ownerId }), 'push')
-    return row
+    refreshed()
+    const result = await control.objects.deliver(objectKeyOf({ clientId, ownerId }), 'push')
+    return { ...row, enforced: result?.status === 'applied' }
   }
 
   /** Succeeds also if there is none. */
   async function remove(at: OwnerParams, { change }: Pick<Call, 'change'>): Promise<void> {
     const { client_id: clientId, owner_id: ownerId } = at
-    const isRemoved = await change(resourceOf(at), async em => {
+    const refreshed = await change(resourceOf(at), async em => {
       await clients.get(clientId, em)
       return lifecycle.remove({ clientId, ownerId }, em)
     })
-    if (isRemoved) await control.objects.deliver(objectKeyOf({ clientId, ownerId }), 'remove')
+    refreshed?.()
+    if (refreshed) await control.objects.deliver(objectKeyOf({ clientId, ownerId }), 'remove')
   }
 
   async function read({ client_id: clientId, owner_id: ownerId }: OwnerParams, principal: Principal) {
@@ -74,8 +78,13 @@ export function openEnvelopes(deps: Services) {
     return rowOf(found)
   }
 
-  /** Owners of rules on the client, and owners whose envelope has outlived their rules. */
-  const owners = (clientId: string): Promise<OwnerRow[]> =>
+  return { set, remove, read, owners: openOwners(deps), lifecycle, ...openDelivery(deps) }
+}
+
+/** Owners of rules on the client, and owners whose envelope has outlived their rules. */
+const openOwners =
+  ({ store, clients, rules }: Services) =>
+  (clientId: string): Promise<OwnerRow[]> =>
     store.read(async em => {
       await clients.get(clientId, em)
       const counts = new Map<string, number>()
@@ -89,9 +98,6 @@ export function openEnvelopes(deps: Services) {
       }))
     })
 
-  return { set, remove, read, owners, lifecycle, ...openDelivery(deps) }
-}
-
 const resourceOf = ({ client_id, owner_id }: OwnerParams) => ({
   kind: 'owner_rate_limit',
   id: `${client_id}/${owner_id}`
@@ -99,13 +105,20 @@ const resourceOf = ({ client_id, owner_id }: OwnerParams) => ({
 
 /** Returns the limits at the top level of the body or, if there are none, those of the row that was sent back. */
 function limitsIn(body: EnvelopeBody): [limits: RateLimit, pointer: string] {
-  const { client_id, owner_id, updated_at, rate_limit = {}, ...flat } = body
+  const { client_id, owner_id, enforced, updated_at, rate_limit = {}, ...flat } = body
   return Object.keys(flat).length > 0 ? [flat, ''] : [rate_limit, '/rate_limit']
 }
 
-const rowOf = ({ clientId, ownerId, limits, updatedAt }: Omit<Envelope, 'createdAt'>): EnvelopeRow => ({
+const rowOf = ({
+  clientId,
+  ownerId,
+  limits,
+  enforced,
+  updatedAt
+}: Omit<Envelope, 'createdAt'>): EnvelopeRow => ({
   client_id: clientId,
   owner_id: ownerId,
   rate_limit: limits,
+  enforced,
   updated_at: timestamp(updatedAt)
 })

@@ -1,8 +1,8 @@
 import { defineCode } from '../../kernel/base/errors.ts'
 import { pushOptionsSlot, ruleField } from '../rules/exports.ts'
 import { RuleLimit } from './entities.ts'
-import { unsupported } from './envelopes.ts'
 import { encodeLimits, parseLimits, properties, RateLimit } from './limits.ts'
+import { unsupported } from './requirement.ts'
 import { capability, key, Limits } from './wire.ts'
 
 export const limitMissing = defineCode('validation.rate_limit_missing', 400, 3)

@@ -3,18 +3,24 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { Client, User } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { AfterCommit, Rules } from '../rules/exports.ts'
 import type { Removed } from '../users/exports.ts'
 import { objectKeyOf } from './delivery.ts'
 import { Envelope } from './entities.ts'
 
 type Pair = Pick<Envelope, 'clientId' | 'ownerId'>
 
-export function openLifecycle({ control }: Pick<Kernel, 'control'>) {
-  /** Deletes an envelope, also on the agent. Returns false if there is none. */
-  async function remove({ clientId, ownerId }: Pair, em: EntityManager): Promise<boolean> {
-    if ((await em.nativeDelete(Envelope, { clientId, ownerId })) === 0) return false
+interface Services extends Pick<Kernel, 'control'> {
+  readonly rules: Rules
+}
+
+export function openLifecycle({ control, rules }: Services) {
+  /** Deletes an envelope, also on the agent, after its rules no longer require it. Returns null if there is none. */
+  async function remove({ clientId, ownerId }: Pair, em: EntityManager): Promise<AfterCommit | null> {
+    if ((await em.nativeDelete(Envelope, { clientId, ownerId })) === 0) return null
+    const refreshed = await rules.refresh({ clientId, owner: ownerId }, em)
     await control.objects.drop(em, objectKeyOf({ clientId, ownerId }), 'cut')
-    return true
+    return refreshed
   }
 
   async function userRemoved({ id: ownerId }: User, em: EntityManager): Promise<Removed> {

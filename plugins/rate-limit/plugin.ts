@@ -9,10 +9,12 @@ import { removedSlot } from '../rules/exports.ts'
 import { removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { commands } from './commands.ts'
 import { Envelope, RuleLimit } from './entities.ts'
-import { type Envelopes, envelopeNotFound, openEnvelopes, type Services, unsupported } from './envelopes.ts'
+import { type Envelopes, envelopeNotFound, openEnvelopes, type Services } from './envelopes.ts'
 import { field, limitMissing, pushOptions } from './field.ts'
 import { burstWithoutRate, limitRange } from './limits.ts'
 import { RateLimit0001 } from './migrations/0001-rate-limit.ts'
+import { RateLimit0002 } from './migrations/0002-enforced.ts'
+import { requirement, unsupported } from './requirement.ts'
 import { routes } from './routes.ts'
 import { limitsEmpty } from './schema.ts'
 import { openMetrics, openThrottles, type Throttles } from './throttles.ts'
@@ -31,7 +33,10 @@ export default definePlugin<Deps>({
   codes: [unsupported, envelopeNotFound, limitRange, burstWithoutRate, limitsEmpty, limitMissing],
   store: {
     entities: [RuleLimit, Envelope],
-    migrations: [{ name: '0001-rate-limit', class: RateLimit0001 }]
+    migrations: [
+      { name: '0001-rate-limit', class: RateLimit0001 },
+      { name: '0002-enforced', class: RateLimit0002 }
+    ]
   },
   services: {
     envelopes: asFunction(openEnvelopes).singleton(),
@@ -39,6 +44,7 @@ export default definePlugin<Deps>({
   },
   fills: [
     field,
+    requirement,
     pushOptions,
     objectKindSlot.fillWith(({ envelopes }: Deps) => envelopes.kind),
     connectionSlot.fillWith(({ envelopes }: Deps) => envelopes.connection),

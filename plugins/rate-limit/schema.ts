@@ -9,6 +9,9 @@ export const EnvelopeRow = closed({
   client_id: Type.String(),
   owner_id: Type.String(),
   rate_limit: RateLimit,
+  enforced: Type.Boolean({
+    description: 'The agent of the client has these limits in force, as last heard from it.'
+  }),
   updated_at: Time
 })
 export type EnvelopeRow = Static<typeof EnvelopeRow>

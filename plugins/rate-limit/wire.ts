@@ -5,6 +5,8 @@ const proto = new URL('./rate-limit.proto', import.meta.url)
 
 export const key = 'rate_limit'
 export const envelopeKind = 'envelope'
+export const requiredKey = 'owner_limit'
+export const unsupportedCode = 'rate_limit_unsupported_by_client'
 export const capability: Capability = { id: 'rule.rate-limit', since: '0.11.0' }
 
 const Rate = Type.Object({
@@ -42,6 +44,12 @@ export const EnvelopeRemove = defineRequest({
   response: EnvelopeTaken
 })
 
+export const EnvelopeRequired = defineMessage({
+  name: 'sluice.rate_limit.EnvelopeRequired',
+  proto,
+  body: Type.Object({})
+})
+
 export const Throttled = defineMessage({
   name: 'sluice.rate_limit.Throttled',
   proto,
@@ -57,4 +65,4 @@ export const Throttled = defineMessage({
 })
 export type Wait = Static<typeof Throttled.body>['waits'][number]
 
-export const messages = [Limits, EnvelopeSet, EnvelopeRemove, EnvelopeTaken, Throttled]
+export const messages = [Limits, EnvelopeSet, EnvelopeRemove, EnvelopeTaken, EnvelopeRequired, Throttled]

@@ -10,7 +10,7 @@ import { type AfterCommit, belongsOnAgent, lacksPart, objectKeyOf, runAll } from
 import type { Services } from './services.ts'
 
 export function openReconciliation(services: Services) {
-  const { store, control, fields, log, states } = services
+  const { store, fields, log, states } = services
 
   /** Marks rules failed that the client does not support: its agent may have been replaced by an older version. */
   async function failUnsupported(clientId: string, em: EntityManager): Promise<AfterCommit[]> {
@@ -22,7 +22,8 @@ export function openReconciliation(services: Services) {
       const fields = { rule: rule.id, client: clientId, code }
       after.push(
         () => log.warn('rule.unsupported', refusal.message, fields),
-        await states.fail(rule, { code }, em)
+        // Its row stays, also if the rule never was active: it is sent when the client has the capability.
+        await states.enter(rule, { state: 'failed', code }, em)
       )
     }
     return after
@@ -35,10 +36,7 @@ export function openReconciliation(services: Services) {
     const touched = after.filter((rule, index) =>
       [rule, before[index]].some(rule => rule && fields.hasDerived(rule))
     )
-    for (const rule of touched) {
-      await em.nativeUpdate(Rule, { id: rule.id }, { fields: rule.fields })
-      if (belongsOnAgent(rule)) await control.objects.put(em, objectKeyOf(rule))
-    }
+    await saveDerived(services, touched, em)
     return () => wakeCapable(services, touched)
   }
 
@@ -52,14 +50,31 @@ export function openReconciliation(services: Services) {
   }
 }
 
+/** Saves the field keys of the rules, and sends the rules again. */
+async function saveDerived({ control }: Services, rules: readonly Rule[], em: EntityManager): Promise<void> {
+  for (const rule of rules) {
+    await em.nativeUpdate(Rule, { id: rule.id }, { fields: rule.fields })
+    if (belongsOnAgent(rule)) await control.objects.put(em, objectKeyOf(rule))
+  }
+}
+
+/** Runs at start: derived fields of a plugin that is new here, or was disabled, reach the stored rules. */
+async function deriveAgain(services: Services, em: EntityManager): Promise<void> {
+  const before = await em.find(Rule, { state: { $ne: 'draining' } }, { disableIdentityMap: true })
+  const after = await services.fields.withDerived(before, em)
+  const hasSameKeys = ({ fields }: Rule, at: number): boolean =>
+    new Set(fields).symmetricDifference(new Set(before[at]?.fields)).size === 0
+  const changed = after.filter((rule, at) => !hasSameKeys(rule, at))
+  await saveDerived(services, changed, em)
+}
+
 /**
  * Runs at start. Takes rules with a part that no loaded plugin owns off their agents, and sends them again once the
  * plugin is loaded. Deletes the rules of clients that were deleted while this plugin was disabled.
  */
-async function reconcileAll(
-  { control, filled, states }: Services,
-  em: EntityManager
-): Promise<AfterCommit[]> {
+async function reconcileAll(services: Services, em: EntityManager): Promise<AfterCommit[]> {
+  const { control, filled, states } = services
+  await deriveAgain(services, em)
   const afterCommit: AfterCommit[] = []
   const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
   for (const rule of await em.find(Rule, {})) {

@@ -7,13 +7,18 @@ import { type AfterCommit, belongsOnAgent, objectKeyOf, runAll } from './rule-st
 import type { Change, Services } from './services.ts'
 
 export function openRemoval({ control, reading, states }: Services) {
+  const takeOff = async (rule: Rule, removal: 'drain' | 'cut', em: EntityManager): Promise<unknown> =>
+    belongsOnAgent(rule)
+      ? control.objects.drop(em, objectKeyOf(rule), removal)
+      : control.objects.forget(em, objectKeyOf(rule))
+
   /** Removes a rule. A connected client has closed the port when it resolves; live connections continue to drain. */
   async function remove(id: string, ackSecs = defaultAckSecs, { principal, change }: Change): Promise<void> {
     const { rule, peer, afterCommit } = await change({ kind: 'rule', id }, async em => {
       const rule = await reading.find(id, principal, em)
       if (rule.state === 'draining') return { rule }
       const isOnAgent = belongsOnAgent(rule)
-      if (isOnAgent) await control.objects.drop(em, objectKeyOf(rule), 'drain')
+      await takeOff(rule, 'drain', em)
       const peer = isOnAgent ? control.peers.find(rule.clientId) : undefined
       const afterCommit = await (peer
         ? states.enter(rule, { state: 'draining' }, em)
@@ -30,7 +35,7 @@ export function openRemoval({ control, reading, states }: Services) {
     const rules = await em.find(Rule, where, { orderBy: { id: 'asc' } })
     const actions: AfterCommit[] = []
     for (const rule of rules) {
-      if (belongsOnAgent(rule)) await control.objects.drop(em, objectKeyOf(rule), removal)
+      await takeOff(rule, removal, em)
       actions.push(await states.remove(rule, em))
     }
     const afterCommit = (): void => {

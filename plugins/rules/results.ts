@@ -4,6 +4,7 @@ import type { ApplyResult, ManagedObject, ObjectKind } from '../../kernel/contro
 import { Rule } from './entities.ts'
 import { keysWith } from './fields.ts'
 import { portInUse } from './new-rule.ts'
+import { refusalOf } from './reconciliation.ts'
 import { type AfterCommit, objectKeyOf } from './rule-states.ts'
 import type { Services } from './services.ts'
 
@@ -18,7 +19,9 @@ export function openResults(services: Services): Pick<ObjectKind, 'recordResult'
     if (rule.state === 'draining')
       return removal !== null && result.status === 'removed' ? states.remove(rule, em) : null
     if (removal !== null) return null
-    if (result.status === 'refused') return refused(services, rule, result.code, em)
+    // An agent that has lost a capability refuses a field as unknown: the rule fails with the code of the capability.
+    if (result.status === 'refused')
+      return refused(services, rule, refusalOf(services, rule)?.errorCode.code ?? result.code, em)
     if (result.status !== 'applied') return null
     if (rule.valuesBefore != null) await em.nativeUpdate(Rule, { id }, { valuesBefore: null })
     return states.enter(rule, { state: 'active' }, em)

@@ -53,6 +53,18 @@ t.test("/metrics has the engine's counters of each rule while the rule exists", 
   t.equal(after('rule_connections_total', 'rule="rule-1"'), undefined)
 })
 
+t.test('a removed rule that still drains is not counted as open', async t => {
+  const { engine, connection, scrape } = await agentWithMetrics(t)
+  await pushRule(connection, 'rule-1', 1, 8080)
+  engine.holdDrains()
+
+  await removeRule(connection, 'rule-1', 2, 'drain')
+  const value = await scrape()
+
+  t.equal(value('rules'), 0)
+  t.equal(value('rule_connections_total', 'rule="rule-1"'), 0, 'its counters are shown until it has ended')
+})
+
 t.test('counters of a reopened rule continue', async t => {
   const { engine, connection, scrape, log } = await agentWithMetrics(t)
   await pushRule(connection, 'rule-1', 1, 8080)

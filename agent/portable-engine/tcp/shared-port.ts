@@ -50,8 +50,9 @@ export class SharedPort {
     if (fallback && this.#acceptors.size === 1) return fallback.accept(caller, this.#port)
     if (this.#peeking.size >= maxPeeks) return this.#refuse(caller, 'sni_overflow')
     if (!this.#context.descriptors.reserve(1)) return this.#refuse(caller, 'descriptors')
-    this.#dispatch(caller, await this.#peek(caller))
-    this.#context.descriptors.release(1)
+    const outcome = await this.#peek(caller)
+    this.#context.descriptors.release(1) // before the connection reserves this one and that of its target
+    this.#dispatch(caller, outcome)
   }
 
   /** Resets the callers whose ClientHello is still awaited; they belong to no rule yet. */

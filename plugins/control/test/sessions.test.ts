@@ -31,17 +31,33 @@ t.test('a token that no client has is unknown; a replaced one is revoked', async
   t.same(control.peers.all(), [])
 })
 
-t.test('an agent with another protocol version is refused with a reason', async t => {
-  const { control, enroll } = await controlFixture(t)
-  const { token } = await enroll()
-  const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
-  t.teardown(() => socket.destroy())
-  const clock = { ...fakeClock(), after: () => () => {}, every: () => () => {} }
-  const { channel } = new Stream({ socket, codec, handlers: [], clock, log: recordLog([]) })
-  const hello = { token, agent_version: '9.0.0', protocol_version: 2, instance_id: '', state_digest: '' }
+t.test(
+  'an agent with another protocol version is refused with a reason, and logged once a minute',
+  async t => {
+    const { control, enroll, events, clock: serverClock } = await controlFixture(t)
+    const { token } = await enroll()
+    const clock = { ...fakeClock(), after: () => () => {}, every: () => () => {} }
+    const hello = { token, agent_version: '9.0.0', protocol_version: 2, instance_id: '', state_digest: '' }
+    async function refused(): Promise<void> {
+      const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
+      t.teardown(() => socket.destroy())
+      const { channel } = new Stream({ socket, codec, handlers: [], clock, log: recordLog([]) })
+      await t.rejects(channel.request(Hello, hello), { code: 'wire.protocol_version', message: /version 1/ })
+    }
+    const warnings = () => events('control.protocol_version')
 
-  await t.rejects(channel.request(Hello, hello), { code: 'wire.protocol_version', message: /version 1/ })
-})
+    await refused()
+    await refused()
+    t.match(warnings(), [
+      { level: 'warn', fields: { agent_version: '9.0.0', protocol_version: 2, remote_addr: '127.0.0.1' } }
+    ])
+    t.equal(warnings().length, 1)
+
+    serverClock.advance(60_000)
+    await refused()
+    t.equal(warnings().length, 2)
+  }
+)
 
 t.test('version and capabilities of Hello are saved, and so is the time when the stream ends', async t => {
   const { agent, enroll, store, control, clock, events } = await controlFixture(t)

@@ -23,6 +23,7 @@ t.test('a quota is created, shown, listed, changed and deleted', async t => {
     period_end: february,
     exhausted: false,
     exhausted_at: null,
+    enforced: true,
     created_at: noonSecs,
     updated_at: noonSecs
   }

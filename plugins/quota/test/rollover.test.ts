@@ -19,6 +19,7 @@ const quota: Quota = {
   exhaustedAt: null,
   levelTold: null,
   holdSecs: 60,
+  enforced: false,
   createdAt: start,
   updatedAt: start
 }

@@ -14,6 +14,7 @@ t.test('an envelope is set, read, changed and deleted', async t => {
     client_id: clientId,
     owner_id: 'ann',
     rate_limit: { bandwidth_in_bps: 8000, concurrent_connections: 2 },
+    enforced: true,
     updated_at: new Date(clock.now()).toISOString()
   }
 

@@ -233,5 +233,18 @@ export const lifecycle: Record<string, EngineCase> = {
     ]
 
     for (const rule of invalid) await t.rejects(engine.open(rule), { code: 'EINVAL' })
+  },
+
+  async 'the id of a rule that is open, or opens just now, is refused with EINVAL'(t, openEngine) {
+    const { engine } = engineFixture(t, openEngine)
+    const rule = await openEchoRule(t, engine)
+    const other = await ruleTo([9], { id: rule.id + 1, from: await freePort() })
+
+    await t.rejects(engine.open({ ...other, id: rule.id }), { code: 'EINVAL', message: /already open/ })
+    const [first, second] = await Promise.allSettled([engine.open(other), engine.open({ ...other })])
+
+    t.equal(first?.status, 'fulfilled')
+    t.match(second, { status: 'rejected', reason: { code: 'EINVAL' } })
+    t.equal(await exchange(await openCaller(t, rule.from), 'still here'), 'still here')
   }
 }

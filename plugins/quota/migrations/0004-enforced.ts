@@ -1,0 +1,7 @@
+import { Migration } from '@mikro-orm/migrations'
+
+export class Quota0004 extends Migration {
+  override up(): void {
+    this.addSql('alter table "quota" add column "enforced" boolean not null default false')
+  }
+}

@@ -1,0 +1,7 @@
+import { Migration } from '@mikro-orm/migrations'
+
+export class RateLimit0002 extends Migration {
+  override up(): void {
+    this.addSql('alter table "rate_limit_envelope" add column "enforced" boolean not null default false')
+  }
+}
