@@ -24,7 +24,7 @@ export function metricsPlugin(listen: string): AgentPlugin {
       streams++
       signal.addEventListener('abort', () => streams--, { once: true })
     },
-    async start({ call: { rules, takeSample, log }, defer }) {
+    async start({ call: { rules, takeSample, clock, log }, defer }) {
       async function collect(): Promise<readonly Metric[]> {
         const sample = takeSample()
         const live = Map.groupBy(sample.rules, ({ ruleId }) => rules.find(ruleId)?.id ?? '')
@@ -41,7 +41,7 @@ export function metricsPlugin(listen: string): AgentPlugin {
         ]
       }
       const scrape = openScrape({ metrics: () => [{ by: 'agent', value: collect }], log })
-      const { port, close } = await openListener({ listen, scrape, log })
+      const { port, close } = await openListener({ listen, scrape, clock, log })
       defer(close)
       log.info('metrics.listening', `/metrics is served on port ${port}`, { port })
     }

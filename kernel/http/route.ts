@@ -21,8 +21,8 @@ export interface RouteDefinition<D, S extends Schemas = Schemas> {
   readonly outcome?: 'deferred'
   /** Fields of the reply that hold secrets: a reply with one is not stored for repeated Idempotency-Keys. */
   readonly secrets?: readonly string[]
-  /** 'text': the reply is a string, sent as it is. */
-  readonly reply?: 'text'
+  /** 'text': a string, sent as it is. 'constant': the same for all callers until the server stops; `run` is called once. */
+  readonly reply?: 'text' | 'constant'
   /** Called once, at mount. Extensible routes compose their schemas from slots. */
   schema(filled: SlotReader): S
   run(deps: D, call: Call<S>): Promise<Static<S['reply']>>

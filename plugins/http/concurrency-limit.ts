@@ -1,4 +1,5 @@
 import { Fault, rateLimited } from '../../kernel/base/errors.ts'
+import { networkOf } from './network.ts'
 import type { RequestContext } from './request-context.ts'
 
 const maxInFlight = 256
@@ -10,7 +11,7 @@ export function openConcurrencyLimit() {
 
   function enter(context: RequestContext): void {
     const { userId, method } = context.principal
-    const key = method === 'none' ? `address ${context.requestInfo.remoteAddr}` : userId
+    const key = method === 'none' ? `address ${networkOf(context.requestInfo.remoteAddr)}` : userId
     const count = inFlight.get(key) ?? 0
     if (count >= maxInFlight)
       throw new Fault(rateLimited, `${maxInFlight} requests are in flight already; wait for one to end`)

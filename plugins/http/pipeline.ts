@@ -1,9 +1,11 @@
 // The steps of every request, in the order in which README.md lists them.
+import { finished } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { currentRequestId } from '../../kernel/base/request-id.ts'
 import type { Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { openConcurrencyLimit } from './concurrency-limit.ts'
+import { openConstantReplies } from './constant-reply.ts'
 import { openDecisions } from './decisions.ts'
 import { openGuard } from './guard.ts'
 import { openIdempotency } from './idempotency.ts'
@@ -32,6 +34,7 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
   const decisions = openDecisions({ ...options, guard, idempotency })
   const responder = openResponder(options, decisions)
   const streams = openStreams(options, guard)
+  const sendConstant = openConstantReplies()
   const routes: Route<Kernel>[] = []
 
   app.decorateRequest('requestContext', null)
@@ -66,9 +69,9 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
 
   app.setErrorHandler(responder.sendError)
 
-  app.addHook('onSend', async ({ requestContext: context }) => {
+  app.addHook('onSend', async ({ requestContext: context }, reply) => {
     if (!context) return
-    concurrencyLimit.leave(context)
+    finished(reply.raw, () => concurrencyLimit.leave(context)) // the caller has it all, or has left
     if (context.claim) idempotency.release(context.claim)
   })
 
@@ -77,6 +80,6 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions) {
 
   return (route: Route<Kernel>, deps: Kernel) => {
     routes.push(route)
-    return routeHandler(route, deps, { decisions, responder, streams })
+    return routeHandler(route, deps, { decisions, responder, streams, sendConstant })
   }
 }

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { attributionOf } from '../../kernel/base/attribution.ts'
 import type { Fault } from '../../kernel/base/errors.ts'
@@ -19,7 +20,8 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
   async function send(context: RequestContext, reply: FastifyReply, outcome: Outcome, type = jsonType) {
     await decisions.complete(context, outcome)
     const { status, body } = outcome
-    return body === '' ? reply.code(status).send() : reply.code(status).type(type).send(body)
+    reply.code(status)
+    return body ? sendBody(reply.type(type), Buffer.from(body)) : reply.send()
   }
 
   async function sendResult(
@@ -63,4 +65,14 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
   }
 
   return { setCommonHeaders, send, sendResult, sendError }
+}
+
+const pieceBytes = 64 * 1024
+
+/** Sends a long body in pieces: the connection of a slow reader, who takes one after another, is not cut. */
+export function sendBody(reply: FastifyReply, body: Buffer): FastifyReply {
+  if (body.length <= pieceBytes) return reply.send(body)
+  const starts = Array.from({ length: Math.ceil(body.length / pieceBytes) }, (_, i) => i * pieceBytes)
+  const pieces = starts.map(start => body.subarray(start, start + pieceBytes))
+  return reply.header('content-length', body.length).send(Readable.from(pieces))
 }

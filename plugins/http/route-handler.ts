@@ -1,25 +1,34 @@
+import { finished } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { withTimeout } from '../../kernel/base/attribution.ts'
 import type { Call, Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { SendConstant } from './constant-reply.ts'
 import type { Decisions } from './decisions.ts'
 import { secretSpent } from './idempotency.ts'
 import type { RequestContext } from './request-context.ts'
 import type { Responder } from './responder.ts'
 import { eventsOf, type Streams } from './streams.ts'
 
-const timeoutSecs = 60
+const timeoutSecs = 90 // more than a route waits for agents: at most 60 s, beside its own work
 
-type Services = Readonly<{ decisions: Decisions; responder: Responder; streams: Streams }>
+type Services = Readonly<{
+  decisions: Decisions
+  responder: Responder
+  streams: Streams
+  sendConstant: SendConstant
+}>
 
 /** Returns the Fastify handler of a route. */
 export const routeHandler =
-  (route: Route<Kernel>, deps: Kernel, { decisions, responder, streams }: Services) =>
+  (route: Route<Kernel>, deps: Kernel, { decisions, responder, streams, sendConstant }: Services) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { requestContext: context } = request
     if (!context) throw new TypeError(`${route.action} has a handler but no request context`)
     const disconnected = new AbortController()
-    reply.raw.once('close', () => reply.raw.writableFinished || disconnected.abort())
+    finished(reply.raw, early => {
+      if (early || route.isStream) disconnected.abort() // a HEAD of a stream ends with its headers
+    })
     const { body, query, params } = request
     const { requestInfo, principal, requestId } = context
     const change = decisions.changeOf(context)
@@ -27,8 +36,9 @@ export const routeHandler =
     const shared = { requestInfo, principal, requestId, signal: disconnected.signal, change, setCookie }
     const call = { body, query, params, ...shared }
     if (route.isStream) return streams.open(context, reply, disconnected, () => eventsOf(route, deps, call))
-    const result = await withTimeout(timeoutSecs, route.action, () => runRoute(deps, context, call))
-    return responder.sendResult(result, context, request, reply)
+    const run = () => withTimeout(timeoutSecs, route.action, () => runRoute(deps, context, call))
+    if (route.reply === 'constant') return sendConstant(route, run, request, reply)
+    return responder.sendResult(await run(), context, request, reply)
   }
 
 /** Runs the route. If an earlier request with the same key made the change, returns the current state instead. */

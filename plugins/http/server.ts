@@ -1,33 +1,39 @@
-import Fastify, { type FastifyInstance } from 'fastify'
+import { createServer, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import Fastify, { type FastifyInstance, type FastifyServerFactory } from 'fastify'
 import { Fault, startupInvalid, tlsInvalid } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
+import { boundConnections, receiveLimits } from './connections.ts'
 import { faultOf, refuseMalformed, sendFault } from './error-body.ts'
 import type { HttpOptions } from './settings.ts'
 
+const maxConnections = 1024
 const limits = {
-  headersTimeout: 10_000,
-  requestTimeout: 30_000,
-  connectionsCheckingInterval: 1000, // the two time-outs may fire up to 1 s late
+  ...receiveLimits,
+  keepAliveTimeout: 72_000,
   maxHeaderSize: 16 * 1024,
   requireHostHeader: false // else Node refuses with an empty body
 }
 
-type Options = Pick<HttpOptions, 'tls' | 'trustedProxies'>
+type Options = Pick<HttpOptions, 'tls' | 'trustedProxies' | 'clock'>
 
 /** Returns a Fastify instance with the limits, request ids and parsers of the operator API; it has no routes yet. */
 export function openServer(options: Options): FastifyInstance {
-  const app = fastify(options)
-  app.server.maxConnections = 1024
+  let closeConnections = (): void => {}
+  const app = fastify(options, handle => {
+    const server: Server = options.tls ? createTlsServer({ ...limits, ...options.tls }) : createServer(limits)
+    closeConnections = boundConnections({ server, max: maxConnections, clock: options.clock, handle })
+    return server
+  })
   acceptJson(app)
-  closeConnectionsOnShutdown(app)
+  closeOnShutdown(app, () => closeConnections())
   return app
 }
 
-function fastify({ tls, trustedProxies }: Options): FastifyInstance {
+function fastify({ trustedProxies }: Options, serverFactory: FastifyServerFactory): FastifyInstance {
   try {
     return Fastify({
-      ...(tls ? { https: { ...limits, ...tls } } : { http: limits }),
-      requestTimeout: limits.requestTimeout,
+      serverFactory,
       bodyLimit: 2 ** 20,
       routerOptions: { maxParamLength: limits.maxHeaderSize }, // the plugin answers 404 for a malformed id
       return503OnClosing: false,
@@ -37,7 +43,7 @@ function fastify({ tls, trustedProxies }: Options): FastifyInstance {
       frameworkErrors: (error, request, reply) =>
         void sendFault(reply.header('x-request-id', request.id), faultOf(error, request.id)),
       clientErrorHandler: refuseMalformed
-    }) as unknown as FastifyInstance // the same interface for http and https
+    })
   } catch (cause) {
     if (!(cause instanceof Error)) throw cause
     if ('code' in cause && String(cause.code).startsWith('ERR_OSSL'))
@@ -57,11 +63,12 @@ function acceptJson(app: FastifyInstance): void {
   app.setSerializerCompiler(() => JSON.stringify)
 }
 
-/** Closes a connection whose request ends during the shutdown; else it would stay open for a next request. */
-function closeConnectionsOnShutdown(app: FastifyInstance): void {
+/** Closes connections; one whose request ends during the shutdown would else stay open for a next request. */
+function closeOnShutdown(app: FastifyInstance, closeConnections: () => void): void {
   let isClosing = false
   app.addHook('preClose', async () => {
     isClosing = true
+    closeConnections()
   })
   app.addHook('onSend', async (_request, reply) => {
     if (isClosing) reply.header('connection', 'close')

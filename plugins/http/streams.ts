@@ -54,7 +54,7 @@ export function openStreams(
       isChecking = false
     }
     const stop = clock.every(accessCheckMs, () => void check())
-    ended.signal.addEventListener('abort', stop)
+    onceAborted(ended.signal, stop)
   }
 
   /** Responds with the events of `start`, which is called only if the caller may have one more stream. */
@@ -86,24 +86,30 @@ export function openStreams(
 export const eventsOf = (route: Route<Kernel>, deps: Kernel, call: Call): Promise<Events> =>
   route.run(deps, call) as Promise<unknown> as Promise<Events>
 
-/** Returns the body of a response of server-sent events. Aborts `ended` when a slow reader leaves too much unread. */
+/** Returns the body of a response of server-sent events. It is destroyed when a slow reader leaves too much unread. */
 function eventStreamBody(events: Events, ended: AbortController, clock: HttpOptions['clock']): Readable {
   const body = new Readable({ read() {} })
   const write = (text: string): void => {
-    if (body.readableLength > maxUnreadBytes) ended.abort()
+    if (body.readableLength > maxUnreadBytes) body.destroy() // what the caller has not read is lost, with its connection
     if (!ended.signal.aborted) body.push(text)
   }
   const stopComments = clock.every(commentMs, () => write(': still here\n\n'))
-  ended.signal.addEventListener('abort', () => {
+  write(`retry: ${retryMs}\n\n`)
+  onceAborted(ended.signal, () => {
     stopComments()
     body.push(null)
   })
-  write(`retry: ${retryMs}\n\n`)
   void writeEvents(events, write).then(
     () => ended.abort(),
     error => body.destroy(error)
   )
   return body.once('close', () => ended.abort())
+}
+
+/** Runs `work` when the signal aborts; at once if it has: a caller may leave while its stream starts. */
+function onceAborted(signal: AbortSignal, work: () => void): void {
+  if (signal.aborted) work()
+  else signal.addEventListener('abort', work)
 }
 
 async function writeEvents(events: Events, write: (text: string) => void): Promise<void> {

@@ -20,7 +20,7 @@ export const validator =
       return { error: unknown ?? errorIn(schema, value, codes) }
     }
     const unsafe = unsafeInteger(value, '')
-    if (unsafe !== null) return { error: refusal(invalidSchema, unsafe, 'must be at most 2^53-1', 'maximum') }
+    if (unsafe !== null) return { error: unsafe }
     return { value }
   }
 
@@ -35,9 +35,14 @@ function convertTexts(schema: TSchema, texts: Readonly<Record<string, unknown>>)
   )
 }
 
-/** Returns the JSON pointer of an integer that may have been rounded when it was parsed, or null. */
-function unsafeInteger(value: unknown, at: string): string | null {
-  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value) ? at : null
+/** Returns the error of an integer that may have been rounded when it was parsed, or null. */
+function unsafeInteger(value: unknown, at: string): Fault | null {
+  if (typeof value === 'number') {
+    if (!Number.isInteger(value) || Number.isSafeInteger(value)) return null
+    return value > 0
+      ? refusal(invalidSchema, at, 'must be at most 2^53-1', 'maximum')
+      : refusal(invalidSchema, at, 'must be at least -(2^53-1)', 'minimum')
+  }
   if (typeof value !== 'object' || value === null) return null
   for (const [key, part] of Object.entries(value)) {
     const found = unsafeInteger(part, join(at, key))

@@ -4,22 +4,26 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import type { Clock } from '../../kernel/base/clock.ts'
 import { Fault, listenFailed } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
+import { boundConnections, receiveLimits } from '../http/exports.ts'
 import { contentType } from './format.ts'
 import type { Scrape } from './scrape.ts'
 
 interface Options {
+  readonly clock: Clock
   readonly log: Log
   readonly listen: string
   readonly scrape: Scrape
 }
 
-const limits = { headersTimeout: 10_000, requestTimeout: 10_000, keepAliveTimeout: 5_000 }
+const limits = { ...receiveLimits, requestTimeout: 10_000, keepAliveTimeout: 5_000 }
+const maxConnections = 64
 
-export async function openListener({ listen, scrape, log }: Options) {
-  const server = createServer(limits, handle(scrape, log))
-  server.maxConnections = 64
+export async function openListener({ listen, scrape, clock, log }: Options) {
+  const server = createServer(limits)
+  boundConnections({ server, max: maxConnections, clock, handle: handle(scrape, log) })
   const { hostname, port } = new URL(`http://${listen}`)
   try {
     server.listen({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) })

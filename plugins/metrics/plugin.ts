@@ -18,11 +18,12 @@ export default definePlugin<Deps>({
   name: 'metrics',
   version: '1.0.0',
   kernel: '^1.0.0',
+  needs: { http: '^1.0.0' },
   keys,
   services: { scrape: asFunction(openScrape).singleton() },
   routes,
-  async start({ deps: { config, scrape, log }, defer }) {
-    const { port, close } = await openListener({ listen: config.metrics_listen, scrape, log })
+  async start({ deps: { config, scrape, clock, log }, defer }) {
+    const { port, close } = await openListener({ listen: config.metrics_listen, scrape, clock, log })
     defer(close)
     log.info('metrics.listening', `/metrics is served on port ${port}`, { port })
   }

@@ -7,6 +7,7 @@ const document = defineRoute({
   url: '/v1/openapi.json',
   action: 'openapi.read',
   access: 'public',
+  reply: 'constant',
   summary: 'Returns this document: OpenAPI 3.1, made from the schemas that validate requests.',
   schema: () => ({ reply: Type.Object({ openapi: Type.String() }) }),
   run: async ({ document }: Pick<Kernel, 'document'>) => document() as { openapi: string } // every OpenAPI document has it

@@ -3,8 +3,11 @@ import { get, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
+import type { Call } from '../../../kernel/http/route.ts'
 import { defineStream } from '../../../kernel/http/stream-route.ts'
 import { Credential, User } from '../../../kernel/identity/entities.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { fakeClock } from '../../../kit/fake-clock.ts'
 import { httpFixture, portOf, superadmin, user } from './fixture.ts'
 
 /** Returns a route and the function that sends its events. `ended` resolves when the host has ended the stream. */
@@ -55,6 +58,22 @@ async function read(response: IncomingMessage, wanted: string): Promise<string> 
     else await Promise.race([once(response, 'readable'), once(response, 'end')])
   }
   return text
+}
+
+/** Returns a clock, and the intervals that run on it. */
+function countedClock() {
+  const clock = fakeClock()
+  const running = new Set<object>()
+  const every = (ms: number, work: () => void) => {
+    const stop = clock.every(ms, work)
+    const interval = {}
+    running.add(interval)
+    return () => {
+      running.delete(interval)
+      return stop()
+    }
+  }
+  return { running, clock: { ...clock, every } }
 }
 
 const untilClosed = (response: IncomingMessage): Promise<unknown> => once(response.resume(), 'close')
@@ -123,20 +142,64 @@ t.test('a stream without access is refused like any route', async t => {
   t.match(await send('GET', '/v1/feed', {}), { status: 401, body: { error: { code: 'unauthenticated' } } })
 })
 
-t.test('the stream of a caller that does not read is ended', async t => {
+t.test('the stream of a caller that does not read is ended, with its connection', async t => {
   const { route, emit, ended } = feed()
   const { http } = await httpFixture(t, { routes: [route] })
+  const accepted = once(http.app.server, 'connection')
   const response = await open(t, await portOf(http))
+  const [socket] = await accepted
+  const closed = once(socket, 'close')
   response.pause()
   for (let i = 0; i < 20; i++) emit(...Array.from({ length: 20_000 }, (_, n) => n))
   await ended
+  await closed
 })
 
-t.test('HEAD of a stream responds and leaves nothing open', async t => {
+t.test('HEAD of a stream responds like GET, and leaves neither its place nor timers', async t => {
   const { route, ended } = feed()
-  const { send } = await httpFixture(t, { routes: [route] })
-  t.equal((await send('HEAD', '/v1/feed', user)).status, 200)
+  const { clock, running } = countedClock()
+  const { http, send } = await httpFixture(t, { routes: [route], clock })
+  const port = await portOf(http)
+  const before = running.size
+  for (let i = 0; i < 17; i++) {
+    const reply = await fetch(`http://127.0.0.1:${port}/v1/feed`, { method: 'HEAD', headers: user })
+    t.match([reply.status, reply.headers.get('content-type')], [200, 'text/event-stream'])
+  }
   await ended
+  t.equal((await send('HEAD', '/v1/feed', user)).status, 200)
+  t.equal(running.size, before)
+})
+
+t.test('a caller that leaves while its stream starts leaves nothing behind', async t => {
+  const { route, ended } = feed()
+  const started = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const slow = {
+    ...route,
+    async run(deps: Kernel, call: Call) {
+      started.resolve()
+      await gate.promise
+      return route.run(deps, call)
+    }
+  }
+  const { clock, running } = countedClock()
+  const { http } = await httpFixture(t, { routes: [slow], clock })
+  const accepted = once(http.app.server, 'connection')
+  const port = await portOf(http)
+  const before = running.size
+  const request = get({ port, path: '/v1/feed', headers: user, agent: false }).on('error', () => {})
+  const [socket] = await accepted
+  await started.promise
+  const closed = once(socket, 'close')
+  request.destroy()
+  await closed
+
+  gate.resolve()
+
+  await ended
+  t.equal(running.size, before)
+  const first16 = await Promise.all(Array.from({ length: 16 }, () => open(t, port)))
+  t.ok(first16.every(({ statusCode }) => statusCode === 200))
 })
 
 t.test('a server that stops ends its streams', async t => {

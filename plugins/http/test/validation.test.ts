@@ -117,6 +117,19 @@ t.test('a query accepts only exact numbers and booleans', async t => {
     )
 })
 
+t.test('an integer that JSON may have rounded is refused with the bound on its side', async t => {
+  const { send } = await httpFixture(t, { routes, codes })
+
+  for (const [wait, bound] of [
+    ['9007199254740993', 'at most 2^53-1'],
+    ['-9007199254740993', 'at least -(2^53-1)']
+  ] as const)
+    t.match(await send('POST', `/v1/things?wait=${wait}`, operator, {}), {
+      status: 400,
+      body: { error: { code: 'validation.schema', message: `/wait must be ${bound}` } }
+    })
+})
+
 t.test('a route without required fields accepts no body, {} and an empty body alike', async t => {
   const { send } = await httpFixture(t, { routes, codes })
   const typed = { ...operator, 'content-type': 'application/json' }

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { fakeTimers } from '../../../test/support/fake-timers.ts'
 import { RulePush } from '../wire.ts'
 import { inOrder, rule, rulesFixture, until } from './fixture.ts'
 
@@ -182,6 +183,19 @@ t.test('without an answer in time the rule stays pending until a late answer', a
       ({ state }) => state === 'active'
     )
   }
+})
+
+t.test('a wait of 60 s for the client ends with ack_timeout, not with a failed request', async t => {
+  const app = await rulesFixture(t)
+  const agent = await app.connect(await app.enroll(), { react: () => 'never' })
+  const timers = fakeTimers(t)
+  const making = app.push({}, '?ack_timeout_secs=60')
+  await agent.until(RulePush.name)
+
+  timers.advance(61)
+  await app.clock.advance(60_000)
+
+  t.match(await making, { status: 504, body: { error: { code: 'ack_timeout' } } })
 })
 
 t.test('a stream that ends before the answer is a time-out at once', async t => {

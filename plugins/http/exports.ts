@@ -1,0 +1,2 @@
+// The bounds on connections, for other HTTP servers.
+export { boundConnections, receiveLimits } from './connections.ts'

@@ -1,0 +1,247 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { Type } from 'typebox'
+import type { HttpHost } from '../../../kernel/http/host.ts'
+import { type Call, defineRoute } from '../../../kernel/http/route.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { fakeClock } from '../../../kit/fake-clock.ts'
+import { boundConnections } from '../connections.ts'
+import { networkOf } from '../network.ts'
+import { httpFixture, portOf } from './fixture.ts'
+
+const post = (run: (call: Call) => Promise<unknown>) =>
+  defineRoute({
+    method: 'POST',
+    url: '/v1/public',
+    action: 'thing.public',
+    access: 'public',
+    summary: 'Runs.',
+    schema: () => ({ body: Type.Unknown(), reply: Type.Unknown() }),
+    run: (_deps: Kernel, call) => run(call as Call)
+  })
+
+async function open(t: Test, port: number, localAddress = '127.0.0.1'): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress })
+  socket.on('error', () => {}) // the server may reset it
+  t.teardown(() => socket.destroy())
+  await once(socket, 'connect')
+  return socket
+}
+
+/** Returns a route with a long response, and its address. */
+const long = defineRoute({
+  method: 'GET',
+  url: '/v1/long',
+  action: 'thing.long',
+  access: 'public',
+  summary: 'Long.',
+  schema: () => ({ reply: Type.String() }),
+  run: async (_deps: Kernel, _call) => 'a'.repeat(16 * 2 ** 20) // more than the kernel takes for an unread socket
+})
+const getLong = 'GET /v1/long HTTP/1.1\r\nhost: a\r\n\r\n'
+
+/** Requests a long response that is not read. Resolves once it waits on the server's side. */
+async function openUnread(t: Test, http: HttpHost, port: number): Promise<Socket> {
+  const accepted = once(http.app.server, 'connection')
+  const socket = (await open(t, port)).pause()
+  const [own] = (await accepted) as [Socket]
+  socket.write(getLong)
+  while (own.writableLength === 0) await new Promise(setImmediate)
+  return own
+}
+
+t.test('a connection that is not read is cut after 30 s', async t => {
+  const { http, clock } = await httpFixture(t, { routes: [long] })
+  const own = await openUnread(t, http, await portOf(http))
+  const cut = once(own, 'close')
+
+  await clock.advance(25_000)
+  t.equal(own.destroyed, false)
+  await clock.advance(10_000)
+
+  await cut
+})
+
+t.test('a connection that is read slowly is not cut', async t => {
+  const { http, clock } = await httpFixture(t, { routes: [long] })
+  const accepted = once(http.app.server, 'connection')
+  const socket = (await open(t, await portOf(http))).pause()
+  const [own] = (await accepted) as [Socket]
+  socket.write(getLong)
+  while (own.writableLength === 0) await new Promise(setImmediate)
+  for (let i = 0; i < 8; i++) {
+    const taken = () => own.bytesWritten - own.writableLength
+    const before = taken()
+    while (taken() === before) {
+      socket.read() // what has arrived
+      await new Promise(setImmediate)
+    }
+    await clock.advance(10_000)
+  }
+
+  t.equal(own.destroyed, false)
+})
+
+t.test('an unread response counts as a request in flight until its connection is cut', async t => {
+  const gate = Promise.withResolvers<void>()
+  t.teardown(gate.resolve)
+  const { http, send, clock } = await httpFixture(t, { routes: [long, post(() => gate.promise)] })
+  for (let i = 0; i < 255; i++) void send('POST', '/v1/public')
+  const own = await openUnread(t, http, await portOf(http))
+  const cut = once(own, 'close')
+  t.match(await send('GET', '/v1/long'), { status: 429 })
+
+  await clock.advance(35_000)
+  await cut
+
+  t.match(await send('HEAD', '/v1/long'), { status: 200 })
+})
+
+t.test('requests that are sent ahead wait until the responses before them have left', async t => {
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const started: number[] = []
+  const run = async ({ body }: Call) => {
+    const { n } = body as { n: number }
+    started.push(n)
+    await gates[n]?.promise
+    return n
+  }
+  const { http } = await httpFixture(t, { routes: [post(run)] })
+  const socket = await open(t, await portOf(http))
+  const head = 'POST /v1/public HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 7'
+
+  socket.write(`${head}\r\n\r\n{"n":0}${head}\r\nconnection: close\r\n\r\n{"n":1}`)
+  gates[1]?.resolve()
+  await once(http.app.server, 'request')
+  const before = [...started]
+  gates[0]?.resolve()
+
+  const answers = [...(await text(socket)).matchAll(/\r\n\r\n(\d)/g)].map(([, n]) => n)
+  t.same([before, started, answers], [[], [0, 1], ['0', '1']])
+})
+
+t.test('a connection with more than 16 requests ahead is cut, and none of the rest runs', async t => {
+  const gate = Promise.withResolvers<void>()
+  let runs = 0
+  const run = async () => {
+    runs++
+    await gate.promise
+    return {}
+  }
+  const { http } = await httpFixture(t, { routes: [post(run)] })
+  const socket = await open(t, await portOf(http))
+
+  socket.write('POST /v1/public HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n'.repeat(250))
+
+  await once(
+    socket.on('error', () => {}),
+    'close'
+  )
+  gate.resolve()
+  t.equal(runs <= 1, true)
+})
+
+/** Serves with the bounds alone, for at most `max` connections. */
+async function serve(t: Test, max: number, handle: RequestListener) {
+  const clock = fakeClock()
+  const server = createServer()
+  const close = boundConnections({ server, max, clock, handle })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo // of TCP
+  const closed = once(server, 'close')
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  /** Opens a connection, and resolves once the server has seen it. */
+  const accepted = async (localAddress?: string): Promise<Socket> => {
+    const seen = once(server, 'connection')
+    const socket = await open(t, port, localAddress)
+    await seen
+    return socket
+  }
+  return { server, clock, close, closed, accepted }
+}
+
+const answer: RequestListener = (_request, response) => void response.end('yes')
+const get = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n'
+
+t.test(
+  'a newcomer takes the place of the longest idle connection of the network that holds most',
+  async t => {
+    const { accepted } = await serve(t, 4, answer)
+    const other = await accepted('127.0.0.2')
+    const [first, second, third] = [await accepted(), await accepted(), await accepted()]
+    first.write(get)
+    await once(first, 'data') // now second is idle for longer
+    const cut = once(second, 'close')
+
+    const newcomer = await accepted('127.0.0.3')
+
+    await cut
+    for (const socket of [other, first, third, newcomer]) {
+      socket.write(get)
+      t.match(String(await once(socket, 'data')), /^HTTP\/1\.1 200 /)
+    }
+  }
+)
+
+t.test(
+  'without an idle connection, a newcomer takes the place of one of the network that holds most',
+  async t => {
+    const { accepted, server } = await serve(t, 3, () => {})
+    const busy: Socket[] = []
+    for (const address of ['127.0.0.2', '127.0.0.1', '127.0.0.1']) {
+      const requested = once(server, 'request')
+      busy.push((await accepted(address)).setNoDelay().on('error', () => {}))
+      busy.at(-1)?.write(get)
+      await requested
+    }
+
+    const ofTheSame = await accepted('127.0.0.1')
+    await once(ofTheSame, 'close')
+    t.same(
+      busy.map(({ destroyed }) => destroyed),
+      [false, false, false]
+    )
+
+    const cut = once(busy[1] as Socket, 'close')
+    await accepted('127.0.0.3')
+    await cut
+    t.same([busy[0]?.destroyed, busy[2]?.destroyed], [false, false])
+  }
+)
+
+t.test('on close, idle and silent connections are cut at once and unread responses after 5 s', async t => {
+  const { server, accepted, close, closed, clock } = await serve(t, 10, () => {})
+  const silent = await accepted()
+  const half = await accepted()
+  half.write('GET / HT')
+  const busy = await accepted()
+  const requested = once(server, 'request')
+  busy.write(get)
+  await requested
+  const idleCut = Promise.all([once(silent, 'close'), once(half, 'close')])
+  const busyCut = once(busy, 'close')
+
+  server.close()
+  close()
+
+  await idleCut
+  t.equal(busy.destroyed, false)
+  await clock.advance(5_000)
+  await busyCut
+  await closed
+})
+
+t.test('all addresses of one host are one network', async t => {
+  t.equal(networkOf('192.0.2.1'), '192.0.2.1')
+  t.equal(networkOf('::ffff:192.0.2.1'), '192.0.2.1')
+  t.equal(networkOf('2001:db8:1:2:3:4:5:6'), networkOf('2001:db8:1:2::1'))
+  t.not(networkOf('2001:db8:1:2::1'), networkOf('2001:db8:1:3::1'))
+  t.equal(networkOf('no address'), 'no address')
+})
