@@ -1,7 +1,7 @@
 // The objects that the server keeps on this agent: applied and saved. They outlive the stream and the process.
 import type { Static } from 'typebox'
 import type { Release } from '../../kernel/base/releases.ts'
-import { digestOf, type InventoryPage, objectKey } from '../../kernel/wire/control.ts'
+import { digestOf, type InventoryPage, maxInventoryRows, objectKey } from '../../kernel/wire/control.ts'
 import type { MessageChannel } from '../../kernel/wire/rpc.ts'
 import type {
   AgentApplyResult,
@@ -31,8 +31,6 @@ interface Entry {
   readonly retries: number
   cancelRetry: Release
 }
-
-const pageRows = 500
 
 export class ManagedObjects implements AgentObjects {
   readonly #options: Options
@@ -105,7 +103,7 @@ export class ManagedObjects implements AgentObjects {
     const rows = [...present, ...draining.map(row => ({ ...row, state: 'draining' as const }))]
       .filter(row => objectKey(row) > after)
       .sort((a, b) => (objectKey(a) < objectKey(b) ? -1 : 1))
-    return { rows: rows.slice(0, pageRows), more: rows.length > pageRows }
+    return { rows: rows.slice(0, maxInventoryRows), more: rows.length > maxInventoryRows }
   }
 
   /** Called when a stream is up: changes are reported on it. */

@@ -20,7 +20,8 @@ export class ObjectReporter {
     const { kind, id, revision } = object
     if (!this.#channel) return void this.#unreported.add(objectKey(object))
     const { code, message } = failure ?? { code: '', message: '' }
-    this.#channel.send(ObjectStatus, { kind, id, revision, code, message: message.slice(0, 1024) })
+    const texts = { code: code.slice(0, 64), message: message.slice(0, 1024) }
+    this.#channel.send(ObjectStatus, { kind, id, revision, ...texts })
   }
 
   /** Called when the digest for Hello was made: it covers all changes so far. */

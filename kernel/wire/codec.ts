@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import protobuf from 'protobufjs'
-import type { TSchema } from 'typebox'
-import { Check, Errors } from 'typebox/value'
+import { type Static, type TSchema, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { Errors } from 'typebox/value'
 import { type Codec, type Message, Refused } from './message.ts'
 import { schemaMismatches } from './proto-schema.ts'
 
@@ -27,23 +28,45 @@ export function openCodec(messages: readonly Message[]): Codec {
   return {
     has: name => types.has(name),
     encode({ name, body: schema }, body) {
-      if (!Check(schema, body)) throw new TypeError(`${name} ${firstError(schema, body)}`)
+      if (!isValid(schema, body)) throw new TypeError(`${name} ${firstError(schema, body)}`)
       const type = typeOf(name)
       return type.encode(type.fromObject(body as object)).finish() // its schema is an object: see proto-schema.ts
     },
     decode({ name, body: schema }, bytes) {
-      const body = parse(typeOf(name), bytes)
-      if (!Check(schema, body)) throw new Refused('wire.malformed', `${name} ${firstError(schema, body)}`)
+      const body = parse(typeOf(name), schema, bytes)
+      if (!isValid(schema, body)) throw new Refused('wire.malformed', `${name} ${firstError(schema, body)}`)
       return body
     }
   }
 }
 
-function parse(type: protobuf.Type, bytes: Uint8Array): unknown {
+const validators = new WeakMap<TSchema, ReturnType<typeof Compile>>()
+
+/** Compiled at the first use of the message. */
+function isValid<B extends TSchema>(schema: B, body: unknown): body is Static<B> {
+  const validator = validators.get(schema) ?? Compile(schema)
+  validators.set(schema, validator)
+  return validator.Check(body)
+}
+
+function parse(type: protobuf.Type, schema: TSchema, bytes: Uint8Array): unknown {
   try {
-    return type.toObject(type.decode(bytes), plain)
+    const message = type.decode(bytes)
+    refuseLonger(schema, message)
+    return type.toObject(message, plain)
   } catch (cause) {
     throw new Refused('wire.malformed', `${type.name}: ${String(cause)}`, { cause })
+  }
+}
+
+/** Lists are counted first: to convert the rows of one that is too long, or to find their errors, takes seconds. */
+function refuseLonger(schema: TSchema, message: object): void {
+  for (const [key, list] of Object.entries(message)) {
+    const property = Type.IsObject(schema) && schema.properties[key]
+    if (!property || !Type.IsArray(property) || !Array.isArray(list)) continue
+    const { maxItems = list.length } = property as { maxItems?: number }
+    if (list.length > maxItems) throw new RangeError(`/${key} has more than ${maxItems} entries`)
+    if (Type.IsObject(property.items)) for (const row of list) refuseLonger(property.items, row as object)
   }
 }
 

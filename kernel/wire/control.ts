@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
-import { Bytes, defineMessage, defineRequest } from './message.ts'
+import { Bytes, Count, defineMessage, defineRequest, Entries } from './message.ts'
 
 export const protocolVersion = 1
 export const alpn = 'svc-control/1'
@@ -10,18 +10,18 @@ const proto = new URL('./control.proto', import.meta.url)
 const KindName = Type.String({ maxLength: 64 })
 const ObjectId = Type.String({ maxLength: 128 })
 /** Below 2^53, so that additions stay exact. */
-const Revision = Type.Integer({ minimum: 0, maximum: 2 ** 52 })
+export const Revision = Type.Integer({ minimum: 0, maximum: 2 ** 52 })
 
 export const Welcome = defineMessage({
   name: 'sluice.control.Welcome',
   proto,
   body: Type.Object({
-    server_version: Type.String(),
-    server_time_ms: Type.Number(),
-    session_id: Type.String(),
-    generation: Type.String(),
-    kinds: Type.Array(Type.String()),
-    parts: Type.Record(Type.String(), Bytes)
+    server_version: Type.String({ maxLength: 64 }),
+    server_time_ms: Type.Number({ minimum: 0, maximum: 8.64e15 }),
+    session_id: Type.String({ maxLength: 64 }),
+    generation: Type.String({ maxLength: 64 }),
+    kinds: Type.Array(KindName, { maxItems: 64 }),
+    parts: Entries(Bytes, 64)
   })
 })
 
@@ -31,10 +31,8 @@ export const Hello = defineRequest({
   body: Type.Object({
     token: Type.String({ maxLength: 256 }),
     agent_version: Type.String({ maxLength: 64 }),
-    protocol_version: Type.Integer(),
-    capabilities: Type.Optional(
-      Type.Object({ versions: Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 64 })) })
-    ),
+    protocol_version: Count,
+    capabilities: Type.Optional(Type.Object({ versions: Entries(Type.String({ maxLength: 64 }), 256) })),
     instance_id: Type.String({ maxLength: 64 }),
     state_digest: Type.String({ maxLength: 64 })
   }),
@@ -47,11 +45,14 @@ export const ObjectState = Type.Union([
   Type.Literal('draining')
 ])
 
+export const maxInventoryRows = 500 // of one page
 export const InventoryPage = defineMessage({
   name: 'sluice.control.Stock',
   proto,
   body: Type.Object({
-    rows: Type.Array(Type.Object({ kind: KindName, id: ObjectId, revision: Revision, state: ObjectState })),
+    rows: Type.Array(Type.Object({ kind: KindName, id: ObjectId, revision: Revision, state: ObjectState }), {
+      maxItems: maxInventoryRows
+    }),
     more: Type.Boolean()
   })
 })
@@ -59,7 +60,7 @@ export const InventoryPage = defineMessage({
 export const Inventory = defineRequest({
   name: 'sluice.control.Inventory',
   proto,
-  body: Type.Object({ after: Type.String() }),
+  body: Type.Object({ after: Type.String({ maxLength: 193 }) }),
   response: InventoryPage
 })
 
@@ -84,7 +85,7 @@ export const ObjectStatus = defineMessage({
 export const Ended = defineMessage({
   name: 'sluice.control.Ended',
   proto,
-  body: Type.Object({ code: Type.String(), message: Type.String() })
+  body: Type.Object({ code: Type.String({ maxLength: 64 }), message: Type.String({ maxLength: 1024 }) })
 })
 
 const pinProto = new URL('./next-pin.proto', import.meta.url)

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Bytes, defineMessage, type Message } from './message.ts'
+import { Bytes, Count, defineMessage, type Message } from './message.ts'
 
 const proto = new URL('./wire.proto', import.meta.url)
 
@@ -8,10 +8,10 @@ export const Envelope = defineMessage({
   name: 'sluice.wire.Envelope',
   proto,
   body: Type.Object({
-    name: Type.String(),
+    name: Type.String({ maxLength: 128 }),
     body: Bytes,
-    id: Type.Integer(),
-    re: Type.Integer(),
+    id: Count,
+    re: Count,
     request: Type.String({ pattern: '^[A-Za-z0-9._-]{0,64}$' })
   })
 })
@@ -19,7 +19,7 @@ export const Envelope = defineMessage({
 export const Refusal = defineMessage({
   name: 'sluice.wire.Refusal',
   proto,
-  body: Type.Object({ code: Type.String(), message: Type.String() })
+  body: Type.Object({ code: Type.String({ maxLength: 64 }), message: Type.String({ maxLength: 1000 }) })
 })
 
 export const wireMessages: readonly Message[] = [Envelope, Refusal]

@@ -20,8 +20,17 @@ export function defineRequest<B extends TSchema, A extends TSchema>(request: Req
   return request
 }
 
-/** `bytes` of a .proto. */
-export const Bytes = Type.Refine(Type.Unsafe<Uint8Array>({}), value => value instanceof Uint8Array)
+const maxLength = 256 * 1024 // as a frame
+/** `bytes` of a .proto. As these, every string, number, list and map on the wire has a bound. */
+export const Bytes = Type.Refine(
+  Type.Unsafe<Uint8Array>({ maxLength }),
+  value => value instanceof Uint8Array && value.length <= maxLength
+)
+/** A map of a .proto. */
+export const Entries = <S extends TSchema>(value: S, maxProperties: number) =>
+  Type.Record(Type.String(), value, { maxProperties, propertyNames: { maxLength: 64 } })
+/** A number as far as additions are exact. */
+export const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 
 export interface Codec {
   has(name: string): boolean

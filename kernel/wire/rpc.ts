@@ -148,7 +148,7 @@ export class Rpc implements MessageChannel {
     const { codec, log } = this.#options
     const { code, message } = this.#refusalOf(error, handler)
     if (id === 0) return void log.debug('control.message_refused', message, { message: handler.name, code })
-    const body = codec.encode(Refusal, { code, message: message.slice(0, 1000) })
+    const body = codec.encode(Refusal, { code: code.slice(0, 64), message: message.slice(0, 1000) })
     this.#write({ name: Refusal.name, body }, { re: id })
   }
 

@@ -17,9 +17,9 @@ export const Redeemed = defineMessage({
   name: 'sluice.enrollment.Redeemed',
   proto,
   body: Type.Object({
-    client_id: Type.String(),
-    client_name: Type.String(),
-    server_endpoint: Type.String()
+    client_id: Type.String({ maxLength: 32 }),
+    client_name: Type.String({ maxLength: 255 }),
+    server_endpoint: Type.String({ maxLength: 300 })
   })
 })
 

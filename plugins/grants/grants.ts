@@ -18,6 +18,7 @@ import { covers } from './admission.ts'
 import { Grant } from './entities.ts'
 import { type CreateBody, emptyProtocolSet, type GrantRow, invalidPortRange } from './schema.ts'
 import { formatTarget, parseTarget } from './targets.ts'
+import { maxTargetsPerUser } from './wire.ts'
 
 export const grantNotFound = defineCode('grant_not_found', 404, 8)
 
@@ -29,7 +30,6 @@ export type Grants = ReturnType<typeof openGrants>
 type Change = Pick<Call, 'change'>
 
 // A rule's message may carry the target lists of all grants of its owner: this limits its size.
-const maxTargetsPerUser = 500
 const maxGrantsPerUser = 1000
 
 /** Matches the rules that the grant may cover. A rule placed by a superadmin needs no grant. */

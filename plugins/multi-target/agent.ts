@@ -4,13 +4,13 @@ import {
   HealthCheck,
   healthCheckCapability,
   healthCheckKey,
+  maxRulesOfMessage,
   messages,
   type RuleHealth,
   targetsCapability
 } from './wire.ts'
 
 const everyMs = 5_000
-const rulesPerMessage = 250 // of at most 8 targets: a frame holds 256 KiB
 const minuteMs = 60_000
 
 /** The reporter of the current stream, by the agent's call: a process may hold several agents. */
@@ -74,8 +74,8 @@ function openReporter(stream: ControlStream, { clock, rules, takeSample }: Agent
     const current = new Map([...health].map(([id, rule]) => [id, nextOf(rule, reported.get(id), now)]))
     const changed = [...health.values()].filter(({ rule_id: id }) => current.get(id) !== reported.get(id))
     reported = current
-    for (let at = 0; at < changed.length; at += rulesPerMessage)
-      stream.send(Health, { rules: changed.slice(at, at + rulesPerMessage) })
+    for (let at = 0; at < changed.length; at += maxRulesOfMessage)
+      stream.send(Health, { rules: changed.slice(at, at + maxRulesOfMessage) })
   }
 }
 

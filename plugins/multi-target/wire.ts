@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { type Capability, defineMessage } from '../../kernel/wire/message.ts'
+import { type Capability, Count, defineMessage } from '../../kernel/wire/message.ts'
 
 const proto = new URL('./multi-target.proto', import.meta.url)
 
@@ -11,9 +11,12 @@ export const healthCheckKey = 'health_check_interval_secs'
 export const HealthCheck = defineMessage({
   name: 'sluice.multi_target.HealthCheck',
   proto,
-  body: Type.Object({ interval_secs: Type.Integer() })
+  body: Type.Object({ interval_secs: Count })
 })
 
+export const maxRulesOfMessage = 250 // of at most 8 targets: a frame holds 256 KiB
+
+const Time = Type.Integer({ minimum: 0, maximum: 8.64e15 }) // the range of a Date
 const State = Type.Union([Type.Literal('healthy'), Type.Literal('failed'), Type.Literal('unknown')])
 
 export const Health = defineMessage({
@@ -22,16 +25,18 @@ export const Health = defineMessage({
   body: Type.Object({
     rules: Type.Array(
       Type.Object({
-        rule_id: Type.String(),
+        rule_id: Type.String({ maxLength: 26 }),
         targets: Type.Array(
           Type.Object({
             state: State,
-            consecutive_failures: Type.Integer(),
-            last_failure_ms: Type.Optional(Type.Integer()),
-            last_success_ms: Type.Optional(Type.Integer())
-          })
+            consecutive_failures: Count,
+            last_failure_ms: Type.Optional(Time),
+            last_success_ms: Type.Optional(Time)
+          }),
+          { maxItems: 8 } // as a rule may have
         )
-      })
+      }),
+      { maxItems: maxRulesOfMessage }
     )
   })
 })

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { type Capability, defineMessage, defineRequest } from '../../kernel/wire/message.ts'
+import { Revision } from '../../kernel/wire/control.ts'
+import { type Capability, Count, defineMessage, defineRequest } from '../../kernel/wire/message.ts'
 
 export { periodOf } from './period.ts' // server and agent each begin the next period by their own clock
 
@@ -10,13 +11,13 @@ export const requiredKey = 'quota'
 export const unsupportedCode = 'quota_unsupported_by_client'
 export const capability: Capability = { id: 'traffic.quota', since: '1.4.0' }
 
-const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+const UserId = Type.String({ maxLength: 32 })
 const Secs = Type.Integer({ minimum: 0, maximum: 8.64e12 }) // the range of a Date
 
 const QuotaTaken = defineMessage({
   name: 'sluice.quota.QuotaTaken',
   proto,
-  body: Type.Object({ user_id: Type.String(), revision: Type.Integer() })
+  body: Type.Object({ user_id: UserId, revision: Revision })
 })
 
 export const TrafficQuotaUpdate = defineRequest({
@@ -24,8 +25,8 @@ export const TrafficQuotaUpdate = defineRequest({
   proto,
   body: Type.Object({
     action: Type.Union([Type.Literal('SET'), Type.Literal('REMOVE')]),
-    user_id: Type.String({ maxLength: 32 }),
-    revision: Count,
+    user_id: UserId,
+    revision: Revision,
     monthly_bytes: Count,
     anchor: Secs,
     period_end: Secs,
@@ -34,7 +35,7 @@ export const TrafficQuotaUpdate = defineRequest({
     credit: Count,
     epoch: Type.String({ maxLength: 32 }),
     seq: Count,
-    hold_secs: Type.Integer({ minimum: 0 })
+    hold_secs: Count
   }),
   response: QuotaTaken
 })
@@ -51,12 +52,12 @@ export const SavedQuota = defineMessage({
   name: 'sluice.quota.Kept',
   proto,
   body: Type.Object({
-    revision: Count,
+    revision: Revision,
     monthly_bytes: Count,
     anchor: Secs,
     period_end: Secs,
     limit: Count,
-    hold_secs: Type.Integer({ minimum: 0 })
+    hold_secs: Count
   })
 })
 export type SavedQuota = Static<typeof SavedQuota.body>

@@ -15,6 +15,7 @@ import {
   envelopeKind,
   key,
   Limits,
+  maxWaits,
   messages,
   requiredKey,
   Throttled,
@@ -23,7 +24,6 @@ import {
 } from './wire.ts'
 
 const everyMs = 5_000
-const waitsPerMessage = 1_000
 
 /** Owners whose envelope is in force, for each agent in this process. An agent is identified by its meters. */
 const inForce = new WeakMap<AgentMeters, Set<string>>()
@@ -108,8 +108,8 @@ export default {
         const [, scope, of] = /^(rule|owner) (.+)$/.exec(meters.keyOf(id) ?? '') ?? []
         return scope && of ? [{ scope: scope as Wait['scope'], id: of, ms }] : []
       })
-      for (let at = 0; at < waits.length; at += waitsPerMessage)
-        stream.send(Throttled, { waits: waits.slice(at, at + waitsPerMessage) })
+      for (let at = 0; at < waits.length; at += maxWaits)
+        stream.send(Throttled, { waits: waits.slice(at, at + maxWaits) })
     }
     stream.signal.addEventListener('abort', clock.every(everyMs, report), { once: true })
   }

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { Revision } from '../../kernel/wire/control.ts'
 import { type Capability, defineMessage, defineRequest } from '../../kernel/wire/message.ts'
 
 const proto = new URL('./rate-limit.proto', import.meta.url)
@@ -9,15 +10,14 @@ export const requiredKey = 'owner_limit'
 export const unsupportedCode = 'rate_limit_unsupported_by_client'
 export const capability: Capability = { id: 'rule.rate-limit', since: '0.11.0' }
 
-const Rate = Type.Object({
-  per_sec: Type.Number({ exclusiveMinimum: 0 }),
-  burst: Type.Number({ exclusiveMinimum: 0 })
-})
+const OwnerId = Type.String({ maxLength: 32 })
+const Amount = Type.Number({ exclusiveMinimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+const Rate = Type.Object({ per_sec: Amount, burst: Amount })
 
 const limits = Type.Object({
   bytes_in: Type.Optional(Rate),
   bytes_out: Type.Optional(Rate),
-  connections: Type.Optional(Type.Integer({ minimum: 1 })),
+  connections: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
   new_connections: Type.Optional(Rate)
 })
 export type Limits = Static<typeof limits>
@@ -27,20 +27,20 @@ export const Limits = defineMessage({ name: 'sluice.rate_limit.Limits', proto, b
 const EnvelopeTaken = defineMessage({
   name: 'sluice.rate_limit.EnvelopeTaken',
   proto,
-  body: Type.Object({ owner_id: Type.String(), revision: Type.Integer() })
+  body: Type.Object({ owner_id: OwnerId, revision: Revision })
 })
 
 export const EnvelopeSet = defineRequest({
   name: 'sluice.rate_limit.EnvelopeSet',
   proto,
-  body: Type.Object({ owner_id: Type.String(), revision: Type.Integer(), limits }),
+  body: Type.Object({ owner_id: OwnerId, revision: Revision, limits }),
   response: EnvelopeTaken
 })
 
 export const EnvelopeRemove = defineRequest({
   name: 'sluice.rate_limit.EnvelopeRemove',
   proto,
-  body: Type.Object({ owner_id: Type.String(), revision: Type.Integer() }),
+  body: Type.Object({ owner_id: OwnerId, revision: Revision }),
   response: EnvelopeTaken
 })
 
@@ -50,6 +50,8 @@ export const EnvelopeRequired = defineMessage({
   body: Type.Object({})
 })
 
+export const maxWaits = 1_000 // of one message
+
 export const Throttled = defineMessage({
   name: 'sluice.rate_limit.Throttled',
   proto,
@@ -58,8 +60,9 @@ export const Throttled = defineMessage({
       Type.Object({
         scope: Type.Union([Type.Literal('rule'), Type.Literal('owner')]),
         id: Type.String({ maxLength: 32 }),
-        ms: Type.Number({ minimum: 0 })
-      })
+        ms: Type.Number({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+      }),
+      { maxItems: maxWaits }
     )
   })
 })

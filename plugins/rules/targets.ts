@@ -3,14 +3,13 @@ import { domainToASCII } from 'node:url'
 import ipaddr from 'ipaddr.js'
 import { defineCode, type ErrorCode, Fault } from '../../kernel/base/errors.ts'
 import type { Target } from './entities.ts'
+import { maxTargets } from './wire.ts'
 
 export const targetsEmpty = defineCode('validation.targets_empty', 400, 3)
 export const targetsTooMany = defineCode('validation.targets_too_many', 400, 3)
 export const targetsDuplicate = defineCode('validation.targets_duplicate', 400, 3)
 export const targetHost = defineCode('validation.target_host', 400, 3)
 export const targetCodes = [targetsEmpty, targetsTooMany, targetsDuplicate, targetHost]
-
-const maxTargets = 8
 
 interface TargetInput {
   readonly host: string

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { Bytes, defineMessage, defineRequest } from '../../kernel/wire/message.ts'
+import { Revision } from '../../kernel/wire/control.ts'
+import { Bytes, Count, defineMessage, defineRequest, Entries } from '../../kernel/wire/message.ts'
 
 const proto = new URL('./rules.proto', import.meta.url)
 
@@ -8,34 +9,39 @@ export const ruleKind = 'rule'
 /** The key of this plugin's part of Welcome. */
 export const settingsPart = 'rules'
 
+export const maxTargets = 8
+
+const RuleId = Type.String({ maxLength: 26 })
+const Port = Type.Integer({ minimum: 0, maximum: 65_535 })
+const Target = Type.Object({ host: Type.String({ maxLength: 255 }), port: Port, priority: Count })
 const Protocol = Type.Union([Type.Literal('tcp'), Type.Literal('udp')])
 const Removal = Type.Union([Type.Literal('drain'), Type.Literal('cut')])
 
 export const Settings = defineMessage({
   name: 'sluice.rules.Settings',
   proto,
-  body: Type.Object({ drain_timeout_secs: Type.Integer(), tcp_idle_timeout_secs: Type.Integer() })
+  body: Type.Object({ drain_timeout_secs: Count, tcp_idle_timeout_secs: Count })
 })
 
 const RuleTaken = defineMessage({
   name: 'sluice.rules.RuleTaken',
   proto,
-  body: Type.Object({ rule_id: Type.String(), revision: Type.Integer() })
+  body: Type.Object({ rule_id: RuleId, revision: Revision })
 })
 
 export const RulePush = defineRequest({
   name: 'sluice.rules.RulePush',
   proto,
   body: Type.Object({
-    rule_id: Type.String(),
-    revision: Type.Integer(),
-    owner: Type.String(),
+    rule_id: RuleId,
+    revision: Revision,
+    owner: Type.String({ maxLength: 32 }),
     protocol: Protocol,
-    listen_from: Type.Integer(),
-    listen_to: Type.Integer(),
-    targets: Type.Array(Type.Object({ host: Type.String(), port: Type.Integer(), priority: Type.Integer() })),
+    listen_from: Port,
+    listen_to: Port,
+    targets: Type.Array(Target, { maxItems: maxTargets }),
     prefer_ipv6: Type.Boolean(),
-    fields: Type.Record(Type.String(), Bytes),
+    fields: Entries(Bytes, 64),
     retry: Type.Boolean()
   }),
   response: RuleTaken
@@ -45,7 +51,7 @@ export type RulePush = Static<typeof RulePush.body>
 export const RuleRemove = defineRequest({
   name: 'sluice.rules.RuleRemove',
   proto,
-  body: Type.Object({ rule_id: Type.String(), revision: Type.Integer(), removal: Removal }),
+  body: Type.Object({ rule_id: RuleId, revision: Revision, removal: Removal }),
   response: RuleTaken
 })
 

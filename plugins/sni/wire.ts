@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { type Capability, defineMessage } from '../../kernel/wire/message.ts'
+import { type Capability, Count, defineMessage } from '../../kernel/wire/message.ts'
 
 const proto = new URL('./sni.proto', import.meta.url)
 
@@ -14,7 +14,7 @@ export const boundsMs = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1
 export const Pattern = defineMessage({
   name: 'sluice.sni.Pattern',
   proto,
-  body: Type.Object({ pattern: Type.String() })
+  body: Type.Object({ pattern: Type.String({ maxLength: 255 }) })
 })
 
 export const Fallback = defineMessage({ name: 'sluice.sni.Fallback', proto, body: Type.Object({}) })
@@ -22,7 +22,10 @@ export const Fallback = defineMessage({ name: 'sluice.sni.Fallback', proto, body
 export const Peeks = defineMessage({
   name: 'sluice.sni.Peeks',
   proto,
-  body: Type.Object({ counts: Type.Array(Type.Integer()), sum_ms: Type.Number() })
+  body: Type.Object({
+    counts: Type.Array(Count, { maxItems: boundsMs.length + 1 }),
+    sum_ms: Type.Number({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+  })
 })
 export type Peeks = Static<typeof Peeks.body>
 

@@ -6,6 +6,8 @@ import {
   encodeActive,
   encodeRow,
   LastReport,
+  maxLive,
+  maxRows,
   messages,
   StatsReport,
   welcomePart
@@ -14,8 +16,6 @@ import {
 type Journal = AgentCall['journal']
 
 const everyMs = 5_000
-const rowsPerPart = 500 // of at most 400 bytes: a frame holds 256 KiB
-const activePerPart = 1_000
 
 /** The reporter of the current stream, by the agent's journal: a process may hold several agents. */
 const reporters = new WeakMap<Journal, () => Promise<void>>()
@@ -89,14 +89,14 @@ function openReporter(
 
 /** Yields older epochs first; active connections come with the last batch, in parts of their own if they are many. */
 function* partsOf(journal: Journal, active: readonly ActivePort[]): Iterable<Omit<StatsReport, 'part'>> {
-  for (const { epoch, seq, gap, rows, isLast } of journal.pending(rowsPerPart)) {
+  for (const { epoch, seq, gap, rows, isLast } of journal.pending(maxRows)) {
     const head = { epoch, seq, ...(gap && { gap: { from_ms: gap.fromMs, to_ms: gap.toMs } }) }
-    const parts = isLast ? Math.max(1, Math.ceil(active.length / activePerPart)) : 1
+    const parts = isLast ? Math.max(1, Math.ceil(active.length / maxLive)) : 1
     for (let i = 0; i < parts; i++)
       yield {
         ...head,
         rows: i === 0 ? rows.map(encodeRow) : [],
-        live: isLast ? active.slice(i * activePerPart, (i + 1) * activePerPart).map(encodeActive) : [],
+        live: isLast ? active.slice(i * maxLive, (i + 1) * maxLive).map(encodeActive) : [],
         last: isLast && i === parts - 1
       }
   }

@@ -12,15 +12,13 @@ import { judgeActive, judgeRows, type Report } from './judgement.ts'
 import { foldReasons, openRowLimit } from './row-limit.ts'
 import type { ReportedRule, RuleOwners } from './rule-owners.ts'
 import { addTotals, advanceEpoch, committedCounts, putRows, trimEpochs } from './tables.ts'
-import type { JournalRow } from './wire.ts'
+import { epochsSent, type JournalRow } from './wire.ts'
 
 interface CommittedReport {
   readonly bytes: readonly CommittedBytes[]
   readonly isCompleted: boolean // the agent has nothing more to report
   readonly afterCommit: readonly AfterCommit[]
 }
-
-export const epochsSent = 1000 // an agent keeps few: one more each time it starts
 
 export type Ledger = ReturnType<typeof openLedger>
 

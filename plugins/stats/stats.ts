@@ -10,7 +10,7 @@ import type { Clients } from '../clients/exports.ts'
 import type { Rules } from '../rules/exports.ts'
 import { openActiveConnections } from './active-connections.ts'
 import type { Stats as ExportedStats } from './exports.ts'
-import { epochsSent, openLedger } from './ledger.ts'
+import { openLedger } from './ledger.ts'
 import { openMetrics } from './metrics.ts'
 import { openReportQueue } from './report-queue.ts'
 import { openRuleOwners, type RemovedRule } from './rule-owners.ts'
@@ -19,7 +19,7 @@ import type { Flags, RuleStats } from './schema.ts'
 import { openSummary } from './summary.ts'
 import { pruneEnded, pruneEpochs, pruneSpans } from './tables.ts'
 import { openWatch } from './watch.ts'
-import { CommittedEpochs, LastReport, welcomePart } from './wire.ts'
+import { CommittedEpochs, epochsSent, LastReport, welcomePart } from './wire.ts'
 
 export type Stats = ReturnType<typeof openStats>
 

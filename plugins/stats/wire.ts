@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { defineMessage, defineRequest } from '../../kernel/wire/message.ts'
+import { Count, defineMessage, defineRequest, Entries } from '../../kernel/wire/message.ts'
 import { type ColumnCounts, type Counts, columns, fromColumns, toColumns } from './counters.ts'
 
 export * from './counters.ts' // the agent's journal uses the same counters
@@ -7,14 +7,14 @@ export * from './counters.ts' // the agent's journal uses the same counters
 const proto = new URL('./stats.proto', import.meta.url)
 
 const Epoch = Type.String({ pattern: '^[0-9a-f]{32}$' })
-const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 const Time = Type.Number({ minimum: 0, maximum: 8.64e15 }) // the range of a Date
+const RuleId = Type.String({ maxLength: 26 })
 const RuleCounts = Object.fromEntries(columns.map(column => [column, Count])) as {
   readonly [C in keyof ColumnCounts]: typeof Count // of all columns
 }
 
 export const ReportRow = Type.Object({
-  rule_id: Type.String({ maxLength: 26 }),
+  rule_id: RuleId,
   kind: Type.String({ maxLength: 16 }),
   key: Type.String({ maxLength: 264 }),
   ...RuleCounts
@@ -46,7 +46,11 @@ export const decodeRow = (row: ReportRow): JournalRow => ({
 export const targetKey = ({ host, port }: { readonly host: string; readonly port: number }): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`
 
-const Live = Type.Object({ rule_id: Type.String(), port: Count, connections: Count })
+const Live = Type.Object({
+  rule_id: RuleId,
+  port: Type.Integer({ minimum: 0, maximum: 65_535 }),
+  connections: Count
+})
 
 /** Connections or flows that are open on a port of a rule. */
 export interface ActivePort {
@@ -67,6 +71,10 @@ export const Committed = defineMessage({
   body: Type.Object({ epoch: Epoch, seq: Count, server_time_ms: Type.Optional(Time) })
 })
 
+// Of one part: 500 rows of at most 400 bytes and 1,000 live ones fit into a frame.
+export const maxRows = 500
+export const maxLive = 1_000
+
 export const StatsReport = defineRequest({
   name: 'sluice.stats.StatsReport',
   proto,
@@ -75,19 +83,21 @@ export const StatsReport = defineRequest({
     seq: Count,
     part: Count,
     last: Type.Boolean(),
-    rows: Type.Array(ReportRow),
-    live: Type.Array(Live),
+    rows: Type.Array(ReportRow, { maxItems: maxRows }),
+    live: Type.Array(Live, { maxItems: maxLive }),
     gap: Type.Optional(Type.Object({ from_ms: Time, to_ms: Time }))
   }),
   response: Committed
 })
 export type StatsReport = Static<(typeof StatsReport)['body']>
 
+export const epochsSent = 1000 // an agent keeps few: one more each time it starts
+
 /** The seq up to which each epoch is committed. */
 export const CommittedEpochs = defineMessage({
   name: 'sluice.stats.Ledger',
   proto,
-  body: Type.Object({ booked: Type.Record(Type.String(), Count) })
+  body: Type.Object({ booked: Entries(Count, epochsSent) })
 })
 
 const Reported = defineMessage({ name: 'sluice.stats.Reported', proto, body: Type.Object({}) })

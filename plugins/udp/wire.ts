@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { type Capability, defineMessage } from '../../kernel/wire/message.ts'
+import { type Capability, Count, defineMessage } from '../../kernel/wire/message.ts'
 
 export const capability: Capability = { id: 'rule.udp', since: '0.4.0' }
 
@@ -9,5 +9,5 @@ export const settingsPart = 'udp'
 export const Settings = defineMessage({
   name: 'sluice.udp.Settings',
   proto: new URL('./udp.proto', import.meta.url),
-  body: Type.Object({ max_flows_per_rule: Type.Integer(), flow_idle_secs: Type.Integer() })
+  body: Type.Object({ max_flows_per_rule: Count, flow_idle_secs: Count })
 })

@@ -1,0 +1,115 @@
+// What a peer sends is bounded by the schemas of its messages, before anything is kept of it.
+import t from 'tap'
+import { type TSchema, Type } from 'typebox'
+import { agentPlugins } from '../config/agent-plugins.ts'
+import { plugins as builtin } from '../config/plugins.ts'
+import { newId } from '../kernel/base/id.ts'
+import { openCodec } from '../kernel/wire/codec.ts'
+import { controlMessages, InventoryPage, maxInventoryRows } from '../kernel/wire/control.ts'
+import { wireMessages } from '../kernel/wire/envelope.ts'
+import { frameLimit } from '../kernel/wire/frame.ts'
+import { type Message, Refused } from '../kernel/wire/message.ts'
+import { Health, maxRulesOfMessage } from '../plugins/multi-target/wire.ts'
+import { maxWaits, Throttled } from '../plugins/rate-limit/wire.ts'
+import { columns } from '../plugins/stats/counters.ts'
+import { maxLive, maxRows, StatsReport } from '../plugins/stats/wire.ts'
+
+const load = <T>(halves: Readonly<Record<string, () => Promise<{ readonly default: T }>>>): Promise<T[]> =>
+  Promise.all(Object.values(halves).map(async load => (await load()).default))
+const [serverHalves, agentHalves] = [await load(builtin), await load(agentPlugins)]
+const declared = [
+  ...wireMessages,
+  ...controlMessages,
+  ...[...serverHalves, ...agentHalves].flatMap(({ messages = [] }) => messages),
+  ...agentHalves.flatMap(({ fields = [] }) => fields.map(({ message }) => message))
+]
+const messages = new Map(declared.map(message => [message.name, message]))
+const codec = openCodec([...messages.values()])
+
+/** Returns the parts of a schema that let a peer send any amount. */
+function unbounded(schema: TSchema, path: string): string[] {
+  const keywords = schema as Readonly<Record<string, unknown>>
+  const lacks = (...names: readonly string[]): string[] =>
+    names.some(name => keywords[name] !== undefined) ? [] : [`${path} has no ${names[0]}`]
+  if (Type.IsLiteral(schema) || Type.IsBoolean(schema)) return []
+  if (Type.IsUnion(schema)) return schema.anyOf.flatMap(option => unbounded(option, path))
+  if (Type.IsString(schema)) return lacks('maxLength', 'pattern')
+  if (Type.IsInteger(schema) || Type.IsNumber(schema))
+    return [...lacks('minimum', 'exclusiveMinimum'), ...lacks('maximum')]
+  if (Type.IsArray(schema)) return [...lacks('maxItems'), ...unbounded(schema.items, `${path}[]`)]
+  if (Type.IsRecord(schema)) {
+    const values = Object.values(schema.patternProperties) as TSchema[]
+    return [
+      ...lacks('maxProperties'),
+      ...lacks('propertyNames'),
+      ...values.flatMap(value => unbounded(value, `${path}{}`))
+    ]
+  }
+  if (Type.IsObject(schema))
+    return Object.entries(schema.properties).flatMap(([key, value]) => unbounded(value, `${path}.${key}`))
+  return lacks('maxLength') // bytes
+}
+
+t.test('every string, number, list, map and bytes on the wire has a bound', async t => {
+  const unboundedParts = [...messages.values()].flatMap(({ name, body }) => unbounded(body, name))
+
+  t.same(unboundedParts, [])
+  t.ok(messages.size > 30, 'all messages are walked')
+})
+
+t.test('patterns on the wire bound the length', async t => {
+  const patterns = [...JSON.stringify([...messages.values()]).matchAll(/"pattern":"([^"]+)"/g)]
+
+  for (const [, pattern] of patterns) t.match(pattern, /^\^[^*+]+\$$/)
+})
+
+t.test('the largest parts that an agent sends fit into a frame', async t => {
+  const ruleId = newId()
+  const counts = Object.fromEntries(columns.map(column => [column, Number.MAX_SAFE_INTEGER]))
+  const row = { rule_id: ruleId, kind: 'target', key: `${'h'.repeat(253)}:65535`, ...counts }
+  const live = { rule_id: ruleId, port: 65_535, connections: 2 ** 32 - 1 }
+  const time = 8.64e15
+  const target = {
+    state: 'unknown',
+    consecutive_failures: Number.MAX_SAFE_INTEGER,
+    last_failure_ms: time,
+    last_success_ms: time
+  }
+  const stock = { kind: 'k'.repeat(64), id: 'i'.repeat(128), revision: 2 ** 52, state: 'applied' }
+  const report = { epoch: '0'.repeat(32), seq: 1, part: 0, last: true, gap: { from_ms: time, to_ms: time } }
+  const largest: readonly (readonly [Message, unknown])[] = [
+    [StatsReport, { ...report, rows: Array(maxRows).fill(row), live: Array(maxLive).fill(live) }],
+    [Health, { rules: Array(maxRulesOfMessage).fill({ rule_id: ruleId, targets: Array(8).fill(target) }) }],
+    [Throttled, { waits: Array(maxWaits).fill({ scope: 'owner', id: 'o'.repeat(32), ms: 2 ** 40 }) }],
+    [InventoryPage, { rows: Array(maxInventoryRows).fill(stock), more: true }]
+  ]
+
+  for (const [message, body] of largest)
+    t.ok(codec.encode(message, body).length < frameLimit - 256, message.name)
+})
+
+t.test('a report of 125,000 empty rows is refused before its rows are read', async t => {
+  const report = { epoch: '0'.repeat(32), seq: 1, part: 0, last: true, live: [], rows: [] }
+  const emptyRow = [0x2a, 0] // field 5, of length 0
+  const bytes = Buffer.concat([
+    codec.encode(StatsReport, report),
+    Buffer.from(Array.from({ length: 125_000 }, () => emptyRow).flat())
+  ])
+
+  t.throws(() => codec.decode(StatsReport, bytes), new Refused('wire.malformed', ''))
+  t.throws(() => codec.decode(StatsReport, bytes), /rows has more than 500 entries/)
+})
+
+t.test('a rule with 60,000 empty targets is refused, too', async t => {
+  const targets = Buffer.from(Array.from({ length: 60_000 }, () => [0x12, 0]).flat())
+  const length = Buffer.from([
+    (targets.length & 0x7f) | 0x80,
+    ((targets.length >> 7) & 0x7f) | 0x80,
+    targets.length >> 14
+  ])
+
+  t.throws(
+    () => codec.decode(Health, Buffer.concat([Buffer.from([0x0a]), length, targets])),
+    /targets has more than 8 entries/
+  )
+})
