@@ -6,6 +6,7 @@ import { openCodec } from '../kernel/wire/codec.ts'
 import { controlMessages, Inventory } from '../kernel/wire/control.ts'
 import { wireMessages } from '../kernel/wire/envelope.ts'
 import { bindHandlers, respond } from '../kernel/wire/message.ts'
+import { messages as pinMessages } from '../plugins/control/wire.ts'
 import type { Engine, EngineEvent, EngineOptions, Resolved } from './engine.ts'
 import { openJournal } from './journal/journal.ts'
 import { ManagedObjects } from './objects/managed-objects.ts'
@@ -51,7 +52,7 @@ export function openComponents(options: AgentOptions, defer: (release: Release) 
   defer(() => void journalDb.close())
 
   const pluginMessages = plugins.flatMap(({ messages }) => messages ?? [])
-  const codec = openCodec([...wireMessages, ...controlMessages, ...pluginMessages])
+  const codec = openCodec([...wireMessages, ...controlMessages, ...pinMessages, ...pluginMessages])
   const journal = openJournal({ db: journalDb, clock, log })
   defer(() => journal.close())
   const onEvents = (batch: readonly EngineEvent[]): void => batch.forEach(dispatch) // defined below

@@ -1,6 +1,6 @@
 // Keeps a control stream to the server: a state machine, drawn in agent/README.md.
-import { NextPin } from '../../kernel/wire/control.ts'
 import { bindHandlers, Refused, respond } from '../../kernel/wire/message.ts'
+import { NextPin } from '../../plugins/control/wire.ts'
 import { type Bundle, hasPending, promoteNextPin, readBundle, saveNextPin } from './bundle.ts'
 import { runSession, type SessionOptions } from './session.ts'
 import { pause } from './wait.ts'

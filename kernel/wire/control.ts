@@ -11,6 +11,8 @@ const KindName = Type.String({ maxLength: 64 })
 const ObjectId = Type.String({ maxLength: 128 })
 /** Below 2^53, so that additions stay exact. */
 export const Revision = Type.Integer({ minimum: 0, maximum: 2 ** 52 })
+const change = { kind: KindName, id: ObjectId, revision: Revision }
+const reason = { code: Type.String({ maxLength: 64 }), message: Type.String({ maxLength: 1024 }) }
 
 export const Welcome = defineMessage({
   name: 'sluice.control.Welcome',
@@ -50,9 +52,7 @@ export const InventoryPage = defineMessage({
   name: 'sluice.control.Stock',
   proto,
   body: Type.Object({
-    rows: Type.Array(Type.Object({ kind: KindName, id: ObjectId, revision: Revision, state: ObjectState }), {
-      maxItems: maxInventoryRows
-    }),
+    rows: Type.Array(Type.Object({ ...change, state: ObjectState }), { maxItems: maxInventoryRows }),
     more: Type.Boolean()
   })
 })
@@ -67,51 +67,18 @@ export const Inventory = defineRequest({
 export const ObjectRemoved = defineMessage({
   name: 'sluice.control.Gone',
   proto,
-  body: Type.Object({ kind: KindName, id: ObjectId, revision: Revision })
+  body: Type.Object(change)
 })
 
 export const ObjectStatus = defineMessage({
   name: 'sluice.control.Standing',
   proto,
-  body: Type.Object({
-    kind: KindName,
-    id: ObjectId,
-    revision: Revision,
-    code: Type.String({ maxLength: 64 }),
-    message: Type.String({ maxLength: 1024 })
-  })
+  body: Type.Object({ ...change, ...reason })
 })
 
-export const Ended = defineMessage({
-  name: 'sluice.control.Ended',
-  proto,
-  body: Type.Object({ code: Type.String({ maxLength: 64 }), message: Type.String({ maxLength: 1024 }) })
-})
+export const Ended = defineMessage({ name: 'sluice.control.Ended', proto, body: Type.Object(reason) })
 
-const pinProto = new URL('./next-pin.proto', import.meta.url)
-const PinBody = Type.Object({ fingerprint: Type.String({ pattern: '^([0-9a-f]{64})?$' }) })
-
-export const NextPinKept = defineMessage({ name: 'sluice.pin.NextPinKept', proto: pinProto, body: PinBody })
-
-/** Asks the agent to trust the next certificate in addition to the present one; '' withdraws it. */
-export const NextPin = defineRequest({
-  name: 'sluice.pin.NextPin',
-  proto: pinProto,
-  body: PinBody,
-  response: NextPinKept
-})
-
-export const controlMessages = [
-  Hello,
-  Welcome,
-  Inventory,
-  InventoryPage,
-  ObjectRemoved,
-  ObjectStatus,
-  Ended,
-  NextPin,
-  NextPinKept
-]
+export const controlMessages = [Hello, Welcome, Inventory, InventoryPage, ObjectRemoved, ObjectStatus, Ended]
 
 type ObjectRevision = Static<typeof ObjectRemoved.body>
 

@@ -11,6 +11,7 @@ import { Control0001 } from './migrations/0001-next-pin.ts'
 import { type NextPins, openNextPins } from './next-pins.ts'
 import { keys } from './settings.ts'
 import { sweepTokens } from './tokens.ts'
+import { messages } from './wire.ts'
 
 interface Deps extends Kernel {
   readonly nextPins: NextPins
@@ -31,7 +32,7 @@ export default definePlugin<Deps>({
     connectionSlot.fillWith(({ nextPins }: Deps) => ({ joined: nextPins.joined })),
     metricsSlot.fillWith(({ control }: Deps) => control.metrics)
   ],
-  messages: controlMessages,
+  messages: [...controlMessages, ...messages],
   commands,
   async start({ deps, defer }) {
     await deps.nextPins.load()
