@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { isAbsolute, join, resolve } from 'node:path'
+import { reasonOf } from '../../kernel/base/errors.ts'
 
 export type Half = 'plugin' | 'agent'
 
@@ -27,11 +28,19 @@ function resolvePackage(name: string, half: Half, baseDir: string): string {
   }
 }
 
-/** Returns the file of a half as `resolvePlugin` does, or null for a half that does not exist. */
+/** Returns the file of a half as `resolvePlugin` does, or null for a half that the plugin does not have. */
 export function findHalf(specifier: string, half: Half, baseDir: string): string | null {
   try {
     return resolvePlugin(specifier, half, baseDir)
-  } catch {
+  } catch (error) {
+    if (isDangling(error))
+      throw new Error(`package ${specifier} exports ./${half}, but not its file: ${reasonOf(error.cause)}`, {
+        cause: error
+      })
     return null
   }
 }
+
+/** True if the package is there, and exports a file that is not. */
+const isDangling = (error: unknown): error is Error =>
+  error instanceof Error && Object(error.cause).code === 'MODULE_NOT_FOUND' && 'path' in Object(error.cause)

@@ -52,9 +52,9 @@ async function stepsFor(
   const change = kind.change?.(from, to, context)
   if (change) return [{ verb: 'change', label, changes, drops: 0, run: change }]
   const run = async (): Promise<void> => {
-    if (kind.replace === 'remove first') await kind.remove(from, context)
+    if (kind.replace) return kind.replace(from, to, context)
     await kind.create(to, context)
-    if (kind.replace === 'create first') await kind.remove(from, context)
+    await kind.remove(from, context)
   }
   return [{ verb: 'replace', label, changes, drops: await dropsOf(kind, from, context), run }]
 }

@@ -154,11 +154,20 @@ function unsetEmptyVariables(): void {
     if (name.startsWith('SVC_') && value === '') delete process.env[name]
 }
 
-/** Reads a slot without services: throws for values that need them. */
+/** Reads a slot as commands do: values of `fillWith` get services that fail at their first use. */
 const filledBare: <T>(slot: Slot<T>, plugins: readonly Plugin[]) => readonly Filled<T>[] = (slot, plugins) =>
   slotReader(ownerOf(slot), inDependencyOrder(plugins), name => {
-    throw new TypeError(`${name} fills ${slot.id} with a value that needs services`)
+    return new Proxy({}, { get: (_, service) => absent(`${name} uses ${String(service)} in ${slot.id}`) })
   })(slot)
+
+function absent(use: string): object {
+  const fail = (): never => {
+    throw new TypeError(
+      `${use}, which a command reads without services: use it in a function that only the server calls`
+    )
+  }
+  return new Proxy(fail, { get: fail })
+}
 
 export const withExtraArgs = (command: Command, plugins: readonly Plugin[]): Command => {
   const more = command.extraArgs?.(slot => filledBare(slot, plugins))

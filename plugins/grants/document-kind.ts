@@ -5,7 +5,6 @@ import { type DocumentEntry, documentKindSlot } from '../rules/exports.ts'
 export const grantsKind = documentKindSlot.fill({
   name: 'grants',
   role: 'limit',
-  replace: 'create first',
   async list({ api, isSuperadmin }) {
     if (!isSuperadmin) return [] // other users cannot change their grants
     const rows = await api.list<DocumentEntry>('/v1/grants')

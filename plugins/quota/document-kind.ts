@@ -12,7 +12,6 @@ import {
 export const quotasKind: DocumentKind = {
   name: 'quotas',
   role: 'limit',
-  replace: 'remove first',
   async list({ api, isSuperadmin }) {
     if (!isSuperadmin) return []
     const users = await api.list<{ user_id: string }>('/v1/users')
@@ -33,7 +32,15 @@ export const quotasKind: DocumentKind = {
   complete: (item, { body: { billing_anchor } }) =>
     item.body['billing_anchor'] === undefined ? { ...item, body: { ...item.body, billing_anchor } } : item,
   create: (item, context) => put(item, context),
-  change: (from, to, context) => (hasSameBody(from, to, ['monthly_bytes']) ? () => put(to, context) : null),
+  change(from, to, context) {
+    if (hasSameBody(from, to, ['monthly_bytes'])) return () => put(to, context)
+    const { user_id, client_id } = to.body
+    const name = `quota ${user_id} ${context.clientName(client_id)}`
+    throw new Fault(
+      invalidSchema,
+      `billing_anchor of ${name} cannot change; delete the quota first, with its usage`
+    )
+  },
   remove: (item, { api }) => api.send('DELETE', pathOf(item))
 }
 

@@ -1,16 +1,13 @@
 // POST: stores a rule, and answers when its client has opened it.
-import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import { defaultAckSecs, removedMeanwhile, requireApplied } from './answer.ts'
 import { Rule } from './entities.ts'
-import { newRule, parse, requireFreePort, requireRoom } from './new-rule.ts'
+import { insertRule, newRule, parse, requireFreePort, requireRoom } from './new-rule.ts'
 import { admit, place } from './placing.ts'
-import { missingPart, unsupported } from './requirements.ts'
+import { requireCapablePeer } from './requirements.ts'
 import { objectKeyOf } from './rule-states.ts'
 import type { CreateBody } from './schema.ts'
 import type { Change, Services } from './services.ts'
-
-export const clientNotConnected = defineCode('client_not_connected', 422, 4)
 
 export const openCreate =
   (services: Services) =>
@@ -25,8 +22,9 @@ export const openCreate =
       await admit(given, filled, em)
       const [rule = given] = await fields.withDerived([given], em)
       requireCapablePeer(services, rule)
-      await em.insert(Rule, rule)
-      await fields.save(rule, values, em)
+      await insertRule(rule, em)
+      await fields.check(rule, values, em)
+      await fields.save(id, values, em)
       await requireFreePort(rule, filled, em)
       await requireRoom(rule, config, em)
       await control.objects.put(em, objectKeyOf(rule))
@@ -38,14 +36,3 @@ export const openCreate =
     requireApplied(result, id, ackSecs)
     return reading.read(id, principal)
   }
-
-/** Throws when no loaded plugin owns a part of the rule, or the client is not connected or lacks a capability. */
-function requireCapablePeer({ control, filled }: Services, rule: Rule): void {
-  const missing = missingPart(filled, rule)
-  if (missing) throw missing
-  const peer = control.peers.find(rule.clientId)
-  if (!peer)
-    throw new Fault(clientNotConnected, `client ${rule.clientId} is not connected; nothing is stored`)
-  const lacking = unsupported(filled, rule, peer)
-  if (lacking) throw lacking
-}

@@ -81,6 +81,6 @@ const pushOf = (rule: Rule, revision: number, fields: Encoded): RulePush => ({
   targets: [...rule.targets],
   prefer_ipv6: rule.preferIpv6,
   fields,
-  // Without retry, the agent refuses a change of hot fields completely and keeps the rule that it has.
-  retry: rule.activatedAt != null && rule.valuesBefore == null
+  // Without retry, the agent refuses a change completely and keeps the rule that it has.
+  retry: rule.activatedAt != null && rule.valuesBefore == null && rule.definitionBefore == null
 })

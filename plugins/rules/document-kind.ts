@@ -13,19 +13,20 @@ import { liveTrafficSlot } from './slots.ts'
 export const rulesKind = documentKindSlot.fill({
   name: 'rules',
   role: 'object',
-  replace: 'remove first',
   async list(context) {
     const records = await context.api.list<DocumentEntry>('/v1/rules')
     return records.filter(({ state }) => state !== 'draining').map(record => itemOf(record, context))
   },
   parse(entry, context) {
     const { client, listen_port, targets, owner = context.userId, protocol = 'tcp', ...more } = entry
+    const { placed_by = owner } = entry
     if (client === undefined || listen_port === undefined || !Array.isArray(targets))
       throw new Fault(invalidSchema, 'a rule in the file needs client, listen_port and targets')
     const body = {
       ...defaults(context),
       ...more,
       owner,
+      placed_by,
       client: context.clientId(client),
       listen_port,
       protocol: String(protocol).toLowerCase(),
@@ -34,7 +35,7 @@ export const rulesKind = documentKindSlot.fill({
     return { key: keyOf(body, context), body, id: '' }
   },
   format({ body }, context) {
-    const { owner, prefer_ipv6, ...rest } = body
+    const { owner, placed_by, prefer_ipv6, ...rest } = body
     const absent = fieldsIn(context).filter(field => field.absent !== undefined)
     const others = Object.entries(rest).filter(([key]) => !absent.some(field => field.key === key))
     const present = absent.filter(({ key, absent }) => (body[key] ?? absent) !== absent)
@@ -42,6 +43,7 @@ export const rulesKind = documentKindSlot.fill({
       ...Object.fromEntries(others),
       client: context.clientName(body['client']),
       ...(owner !== context.userId && { owner }),
+      ...(placed_by !== owner && { placed_by }),
       ...Object.fromEntries(present.map(({ key }) => [key, body[key]])),
       ...(prefer_ipv6 === true && { prefer_ipv6 })
     }
@@ -61,11 +63,21 @@ export const rulesKind = documentKindSlot.fill({
   },
   create: ({ body }, { api }) => api.send('POST', '/v1/rules', body),
   change(from, to, context) {
+    refuseOtherOwner(from, to)
     const hot = fieldsIn(context).flatMap(({ key, change }) => (change === 'hot' ? [key] : []))
     return hasSameBody(from, to, hot) ? () => context.api.send('PUT', pathOf(from), to.body) : null
   },
+  replace: async (from, to, { api }) => {
+    await api.send('PUT', `${pathOf(from)}/definition`, to.body)
+  },
   remove: (item, { api }) => api.send('DELETE', pathOf(item))
 })
+
+function refuseOtherOwner({ id, body: { owner } }: DocumentItem, { body }: DocumentItem): void {
+  if (body['owner'] === owner) return
+  const message = `rule ${id} belongs to ${owner}, not ${body['owner']}; remove it before another owner gets its port`
+  throw new Fault(invalidSchema, message)
+}
 
 type Context = Pick<DocumentContext, 'filled'>
 

@@ -29,8 +29,6 @@ export interface DocumentKind {
   readonly name: string // of the list in the document: 'rules'
   /** Limits, such as grants, are created before the objects that need them. */
   readonly role: 'limit' | 'object'
-  /** The order of a replacement: a port must be free first, a grant must leave no gap. */
-  readonly replace: 'remove first' | 'create first'
   /** Lists the objects that the caller may change. */
   list(context: DocumentContext): Promise<DocumentItem[]>
   /** Reads an entry of the document; throws `validation.schema`. */
@@ -44,8 +42,13 @@ export interface DocumentKind {
   /** Counts live connections and flows that end when the object is removed. */
   liveTraffic?(item: DocumentItem, context: DocumentContext): Promise<number>
   create(item: DocumentItem, context: DocumentContext): Promise<void>
-  /** Returns the change in place, or null when the object must be replaced. A kind without it is always replaced. */
+  /**
+   * Returns the change in place, or null when the object must be replaced; throws `validation.schema` when it cannot be.
+   * A kind without it is always replaced.
+   */
   change?(from: DocumentItem, to: DocumentItem, context: DocumentContext): (() => Promise<void>) | null
+  /** Replaces the object at once, or leaves it as it was. Without it, the new one is created, then the old removed. */
+  replace?(from: DocumentItem, to: DocumentItem, context: DocumentContext): Promise<void>
   remove(item: DocumentItem, context: DocumentContext): Promise<void>
 }
 

@@ -26,6 +26,7 @@ export class Fields {
   }
 
   #all = () => fieldsIn(this.#filled)
+  #in = (values: Values) => this.#all().filter(({ key }) => key in values)
   #derived = () => this.#filled(derivedFieldSlot).map(({ value }) => value)
 
   frozenFields = () => this.#all().filter(field => field.change === 'frozen')
@@ -44,11 +45,12 @@ export class Fields {
     return Object.fromEntries(values.filter(([, value]) => value !== null))
   }
 
-  async save(rule: RuleCore, values: Values, em: EntityManager): Promise<void> {
-    for (const field of this.#all().filter(({ key }) => key in values)) {
-      await field.check(values[field.key], rule, em)
-      await field.save(rule.id, values[field.key], em)
-    }
+  async check(rule: RuleCore, values: Values, em: EntityManager): Promise<void> {
+    for (const field of this.#in(values)) await field.check(values[field.key], rule, em)
+  }
+
+  async save(ruleId: string, values: Values, em: EntityManager): Promise<void> {
+    for (const field of this.#in(values)) await field.save(ruleId, values[field.key], em)
   }
 
   /** Replaces the values of hot fields; null clears. */

@@ -31,11 +31,12 @@ function parseProtocol(given: string): Protocol {
   throw new Fault(validationProtocol, '/protocol must be tcp or udp', { details })
 }
 
-type Parts = Draft & Pick<Rule, 'id' | 'clientId' | 'owner' | 'placedBySuperadmin' | 'fields'>
+type Parts = Draft & Pick<Rule, 'id' | 'clientId' | 'owner' | 'placedBy' | 'placedBySuperadmin' | 'fields'>
 
 export const newRule = (given: Parts, now: number): Rule => ({
   ...given,
   valuesBefore: null,
+  definitionBefore: null,
   state: 'pending',
   stateReason: null,
   createdAt: now,
@@ -43,6 +44,11 @@ export const newRule = (given: Parts, now: number): Rule => ({
   stateChangedAt: now,
   activatedAt: null
 })
+
+/** Stores a new row; what is computed from it has no column. */
+export async function insertRule({ placedBySuperadmin: _, ...row }: Rule, em: EntityManager): Promise<void> {
+  await em.insert(Rule, row)
+}
 
 /** A draining rule no longer reserves its port. */
 const reservesPort = { state: { $ne: 'draining' } } as const

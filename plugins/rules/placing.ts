@@ -11,27 +11,31 @@ import type { Rule } from './entities.ts'
 import type { CreateBody } from './schema.ts'
 import { admitSlot, clientNotGranted } from './slots.ts'
 
-type Place = Pick<Rule, 'clientId' | 'owner' | 'placedBySuperadmin'>
+type Place = Pick<Rule, 'clientId' | 'owner' | 'placedBy' | 'placedBySuperadmin'>
 
-/** Returns client and owner of a new rule; throws unless the caller may place rules there. */
+/** Returns client, owner and placer of a rule; throws unless the caller may place rules there. */
 export async function place(
-  { client, owner }: Pick<CreateBody, 'client' | 'owner'>,
+  { client, owner, placed_by: placer }: Pick<CreateBody, 'client' | 'owner' | 'placed_by'>,
   { role, userId }: Principal,
   filled: SlotReader,
   em: EntityManager
 ): Promise<Place> {
   if (role === 'superadmin') {
     const { id: clientId } = await requireClient(client, em)
-    await requireUser(owner ?? userId, em)
-    return { clientId, owner: owner ?? userId, placedBySuperadmin: true }
+    const [placedBy, ruleOwner] = [placer ?? userId, owner ?? userId]
+    await requireUser(ruleOwner, em)
+    await requireUser(placedBy, em)
+    return { clientId, owner: ruleOwner, placedBy, placedBySuperadmin: await isSuperadmin(placedBy, em) }
   }
   const allowed = await clientsOf(userId, filled, em)
   if (!allowed) throw new Fault(roleRequired, 'only superadmins place rules here: no plugin admits others')
   if (owner !== undefined && owner !== userId)
     throw new Fault(notOwner, 'only a superadmin may place a rule for another user')
+  if (placer !== undefined && placer !== userId)
+    throw new Fault(notOwner, 'only a superadmin may say that another user placed a rule: omit placed_by')
   const found = await findClient(client, em, allowed)
   if (!found) throw new Fault(clientNotGranted, `you may not place rules on a client ${client}`)
-  return { clientId: found.id, owner: userId, placedBySuperadmin: false }
+  return { clientId: found.id, owner: userId, placedBy: userId, placedBySuperadmin: false }
 }
 
 /** Throws unless all fillers of `rules.admit` let the owner place this rule. */
@@ -49,6 +53,9 @@ async function clientsOf(userId: string, filled: SlotReader, em: EntityManager) 
   }
   return allowed
 }
+
+const isSuperadmin = async (id: string, em: EntityManager): Promise<boolean> =>
+  id === operatorId || (await em.count(User, { id, role: 'superadmin' })) > 0
 
 async function requireUser(id: string, em: EntityManager): Promise<void> {
   if (id === operatorId || (await em.count(User, { id })) > 0) return

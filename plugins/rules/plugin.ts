@@ -3,17 +3,17 @@ import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { removingSlot, visibleSlot } from '../clients/exports.ts'
-import { rowFieldSlot, removalSlot as userRemovingSlot } from '../users/exports.ts'
+import { roleSlot, rowFieldSlot, removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { activationFailed } from './answer.ts'
 import { commands } from './commands.ts'
-import { clientNotConnected } from './create.ts'
 import { rulesKind } from './document-kind.ts'
 import { Rule } from './entities.ts'
 import { Rules0001 } from './migrations/0001-rules.ts'
 import { Rules0002 } from './migrations/0002-values-before.ts'
+import { Rules0003 } from './migrations/0003-placed-by.ts'
 import { portInUse, validationProtocol } from './new-rule.ts'
 import { ruleCount } from './queries.ts'
-import { fieldNotLoaded, shapeNotLoaded } from './requirements.ts'
+import { clientNotConnected, fieldNotLoaded, shapeNotLoaded } from './requirements.ts'
 import { routes } from './routes.ts'
 import { fieldUnsupported } from './rule-field.ts'
 import { openRules, type RulesService } from './rules.ts'
@@ -51,7 +51,8 @@ export default definePlugin<Deps>({
     entities: [Rule],
     migrations: [
       { name: '0001-rules', class: Rules0001 },
-      { name: '0002-values-before', class: Rules0002 }
+      { name: '0002-values-before', class: Rules0002 },
+      { name: '0003-placed-by', class: Rules0003 }
     ]
   },
   exports: { rules: asFunction(openRules).singleton() },
@@ -69,6 +70,7 @@ export default definePlugin<Deps>({
     visibleSlot.fillWith(({ rules }: Deps) => rules.clientsOfOwner),
     rowFieldSlot.fill(ruleCount),
     userRemovingSlot.fillWith(({ rules }: Deps) => rules.userRemoval),
+    roleSlot.fillWith(({ rules }: Deps) => rules.roleChanged),
     rulesKind
   ],
   messages,

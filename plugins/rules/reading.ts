@@ -93,6 +93,7 @@ const coreRecordOf = (rule: Rule, clientName: string) => ({
   protocol: rule.protocol,
   prefer_ipv6: rule.preferIpv6,
   owner: rule.owner,
+  placed_by: rule.placedBy,
   state: rule.state,
   state_reason: rule.stateReason ?? null,
   created_at: timestamp(rule.createdAt),

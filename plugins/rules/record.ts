@@ -23,6 +23,7 @@ export const CoreRecord = Type.Object({
   ),
   prefer_ipv6: Type.Boolean(),
   owner: Type.String(),
+  placed_by: Type.String({ description: 'The owner, or a superadmin: then grants do not limit the rule.' }),
   state: Type.Union([
     Type.Literal('pending'),
     Type.Literal('active'),

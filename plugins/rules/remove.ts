@@ -1,6 +1,5 @@
 // DELETE, and the removal of many rules for other plugins.
 import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
-import type { Removal } from '../users/exports.ts'
 import { defaultAckSecs, requireApplied } from './answer.ts'
 import { Rule } from './entities.ts'
 import { type AfterCommit, belongsOnAgent, objectKeyOf, runAll } from './rule-states.ts'
@@ -45,11 +44,5 @@ export function openRemoval({ control, reading, states }: Services) {
     return { ids: rules.map(({ id }) => id), afterCommit }
   }
 
-  /** Deletes the rules of a user together with the user. */
-  const userRemoval: Removal = {
-    key: 'removed_rule_ids',
-    remove: ({ id: owner }, em) => removeAll({ owner }, em, 'cut')
-  }
-
-  return { remove, removeAll, userRemoval }
+  return { remove, removeAll }
 }

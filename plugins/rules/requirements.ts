@@ -1,6 +1,7 @@
 // Checks before a rule is sent to an agent: each part of it has a loaded plugin, and the agent the capability for it.
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { type AgentCapabilities, isCapable } from '../../kernel/control/peers.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import type { Rule } from './entities.ts'
 import { derivedFieldSlot, type RuleDraft, ruleFieldSlot } from './rule-field.ts'
@@ -8,6 +9,7 @@ import { type ShapeSupport, shapeSlot } from './slots.ts'
 
 export const fieldNotLoaded = defineCode('field_not_loaded', 422, 6)
 export const shapeNotLoaded = defineCode('rule_shape_not_loaded', 422, 6)
+export const clientNotConnected = defineCode('client_not_connected', 422, 4)
 
 /** Finds a field, derived or not, by its key. */
 export const fieldOf = (filled: SlotReader, key: string) =>
@@ -38,6 +40,20 @@ export function unsupported(filled: SlotReader, rule: Rule, client: AgentCapabil
     return new Fault(requires.refusal, message, { details: field === undefined ? {} : { field } })
   }
   return null
+}
+
+/** Throws when no loaded plugin owns a part of the rule, or the client is not connected or lacks a capability. */
+export function requireCapablePeer(
+  { control, filled }: Pick<Kernel, 'control' | 'filled'>,
+  rule: Rule
+): void {
+  const missing = missingPart(filled, rule)
+  if (missing) throw missing
+  const peer = control.peers.find(rule.clientId)
+  if (!peer)
+    throw new Fault(clientNotConnected, `client ${rule.clientId} is not connected; nothing is changed`)
+  const lacking = unsupported(filled, rule, peer)
+  if (lacking) throw lacking
 }
 
 const shapeNames = { udp: 'UDP rules', range: 'port ranges', targets: 'several targets' } as const

@@ -5,6 +5,7 @@ import { Rule } from './entities.ts'
 import { keysWith } from './fields.ts'
 import { portInUse } from './new-rule.ts'
 import { refusalOf } from './reconciliation.ts'
+import { undoReplacement } from './replace.ts'
 import { type AfterCommit, objectKeyOf } from './rule-states.ts'
 import type { Services } from './services.ts'
 
@@ -23,7 +24,8 @@ export function openResults(services: Services): Pick<ObjectKind, 'recordResult'
     if (result.status === 'refused')
       return refused(services, rule, refusalOf(services, rule)?.errorCode.code ?? result.code, em)
     if (result.status !== 'applied') return null
-    if (rule.valuesBefore != null) await em.nativeUpdate(Rule, { id }, { valuesBefore: null })
+    if (rule.valuesBefore != null || rule.definitionBefore != null)
+      await em.nativeUpdate(Rule, { id }, { valuesBefore: null, definitionBefore: null })
     return states.enter(rule, { state: 'active' }, em)
   }
 
@@ -40,7 +42,7 @@ export function openResults(services: Services): Pick<ObjectKind, 'recordResult'
 }
 
 /**
- * Records a refusal: the rule fails. A refused change of hot fields is undone, unless the port is in use: then the
+ * Records a refusal: the rule fails. A refused replacement is undone. A refused change of hot fields is undone, unless the port is in use: then the
  * agent retries the new rule.
  */
 async function refused(
@@ -50,7 +52,16 @@ async function refused(
   em: EntityManager
 ): Promise<AfterCommit> {
   const { control, log, fields, states } = services
-  const { id, clientId, valuesBefore = null } = rule
+  const { id, clientId, valuesBefore = null, definitionBefore = null } = rule
+  const details = { rule: id, client: clientId, code }
+  if (definitionBefore !== null) {
+    await undoReplacement(services, rule, em)
+    await control.objects.put(em, objectKeyOf(rule))
+    return () => {
+      log.warn('rule.replacement_refused', 'the client keeps the earlier rule', details)
+      control.objects.wake(clientId)
+    }
+  }
   if (valuesBefore === null) return states.fail(rule, { code }, em)
   const isUndone = code !== portInUse.code
   if (isUndone) await fields.replaceHot(rule, valuesBefore, em)
@@ -60,7 +71,6 @@ async function refused(
   const failed = isUndone ? null : await states.fail(rule, { code }, em)
   return () => {
     failed?.()
-    const details = { rule: id, client: clientId, code }
     if (isUndone) log.warn('rule.change_refused', 'the client keeps the earlier values', details)
     control.objects.wake(clientId)
   }

@@ -58,6 +58,25 @@ const update = defineRoute({
   replay: ({ rules }, { principal }, id) => rules.read(id, principal)
 })
 
+const replace = defineRoute({
+  method: 'PUT',
+  url: '/v1/rules/:rule_id/definition',
+  action: 'rule.replace',
+  access: 'user',
+  summary:
+    'Replaces all but client, owner, protocol and ports. The old rule stays until the client has the new one.',
+  outcome: 'deferred',
+  schema: filled => ({
+    params: RuleParams,
+    query: Wait,
+    body: createBody(filled),
+    reply: ruleRecord(filled)
+  }),
+  run: ({ rules }: Deps, call) =>
+    rules.replace(call.params.rule_id, call.body, call.query.ack_timeout_secs, call),
+  replay: ({ rules }, { principal }, id) => rules.read(id, principal)
+})
+
 const remove = defineRoute({
   method: 'DELETE',
   url: '/v1/rules/:rule_id',
@@ -70,4 +89,4 @@ const remove = defineRoute({
   run: ({ rules }: Deps, call) => rules.remove(call.params.rule_id, call.query.ack_timeout_secs, call)
 })
 
-export const routes = [create, list, read, update, remove]
+export const routes = [create, list, read, update, replace, remove]

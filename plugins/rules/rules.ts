@@ -6,10 +6,12 @@ import { queries } from './queries.ts'
 import { openReading } from './reading.ts'
 import { openReconciliation } from './reconciliation.ts'
 import { openRemoval } from './remove.ts'
+import { openReplace } from './replace.ts'
 import { openRuleStates } from './rule-states.ts'
 import type { Services } from './services.ts'
 import type { keys } from './settings.ts'
 import { openUpdate } from './update.ts'
+import { openUserChanges } from './users.ts'
 
 /** The service as this plugin itself uses it. */
 export type RulesService = ReturnType<typeof openRules>
@@ -25,13 +27,17 @@ export function openRules({ config, store, clock, control, codec, log, filled }:
   const reading = openReading({ store, filled, fields })
   const states = openRuleStates({ control, clock, log, filled })
   const services: Services = { config, store, clock, control, log, filled, fields, reading, states }
+  const reconciliation = openReconciliation(services)
+  const removal = openRemoval(services)
   return {
     ...reading,
     ...queries,
-    ...openReconciliation(services),
-    ...openRemoval(services),
+    ...reconciliation,
+    ...removal,
+    ...openUserChanges({ ...reconciliation, ...removal }),
     kind: openDelivery(services),
     create: openCreate(services),
+    replace: openReplace(services),
     update: openUpdate(services)
   }
 }

@@ -36,7 +36,12 @@ const Create = Type.Object({
     })
   ),
   prefer_ipv6: Type.Optional(Type.Boolean({ description: 'Try the IPv6 addresses of a name first.' })),
-  owner: Type.Optional(Type.String({ description: 'user_id; default is the caller.' }))
+  owner: Type.Optional(Type.String({ description: 'user_id; default is the caller.' })),
+  placed_by: Type.Optional(
+    Type.String({
+      description: 'user_id, for superadmins: the owner if grants limit the rule; default is the caller.'
+    })
+  )
 })
 
 /** Core properties, and the values of fields under their keys. */

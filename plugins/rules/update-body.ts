@@ -43,6 +43,7 @@ export async function requestedValues(
   for (const [property, key] of coreProperties)
     if (!isDeepStrictEqual(draft[key], rule[key])) throw immutable(property)
   if (body.owner !== undefined && body.owner !== rule.owner) throw immutable('owner')
+  if (body.placed_by !== undefined && body.placed_by !== rule.placedBy) throw immutable('placed_by')
   if (body.client !== undefined && !(await isClient(rule, body.client, em))) throw immutable('client')
   for (const field of fields.frozenFields())
     if (!isDeepStrictEqual(fields.parseField(field, whole, draft), stored[field.key] ?? null))
@@ -76,7 +77,7 @@ const bodyOf = ({ protocol, listenFrom, listenTo, targets, preferIpv6 }: Rule) =
   prefer_ipv6: preferIpv6
 })
 
-const immutable = (property: string): Fault =>
+export const immutable = (property: string): Fault =>
   new Fault(immutableField, `/${property} cannot change; remove the rule and create another`, {
     details: { field: `/${property}`, reason: 'immutable' }
   })

@@ -64,7 +64,8 @@ async function replaceHotFields(
     if (values[key] !== null) await check(values[key], next, em)
   await fields.replaceHot(next, Object.fromEntries(changed), em)
   const hotBefore = Object.fromEntries(fields.hotFields().map(({ key }) => [key, stored[key] ?? null]))
-  const valuesBefore = rule.state === 'active' ? (rule.valuesBefore ?? hotBefore) : null
+  const isInForce = rule.state === 'active' && rule.definitionBefore == null
+  const valuesBefore = isInForce ? (rule.valuesBefore ?? hotBefore) : null
   await em.nativeUpdate(Rule, { id: rule.id }, { fields: next.fields, valuesBefore, updatedAt: clock.now() })
   if (!belongsOnAgent(rule)) return false
   await control.objects.put(em, objectKeyOf(rule))

@@ -39,7 +39,8 @@ export function openUserDirectory(deps: Deps) {
 
   async function update(id: string, body: UpdateBody, { principal, change }: Change): Promise<UserRow> {
     const displayName = body.display_name === undefined ? null : normalizeDisplayName(body.display_name)
-    return change({ kind: 'user', id }, async em => {
+    const actions: (() => void)[] = []
+    const row = await change({ kind: 'user', id }, async em => {
       const before = await users.get(em, id)
       const after = {
         displayName: displayName ?? before.displayName,
@@ -51,8 +52,12 @@ export function openUserDirectory(deps: Deps) {
       const user: User = { id, createdAt: before.createdAt, ...after }
       if (user.disabled && !before.disabled)
         for (const { value: onDisable } of filled(slots.disableSlot)) await onDisable(user, em)
+      if (user.role !== before.role)
+        for (const { value: onRole } of filled(slots.roleSlot)) actions.push(await onRole(user, em))
       return userRow(user, filled, em)
     })
+    for (const afterCommit of actions) afterCommit()
+    return row
   }
 
   async function remove(id: string, { principal, change }: Change): Promise<RemovedUser> {

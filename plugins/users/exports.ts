@@ -32,6 +32,9 @@ export const creationSlot = defineSlot<Creation>('users.creating')
 /** Called when a user is disabled, in the same transaction. */
 export const disableSlot = defineSlot<(user: User, em: EntityManager) => Promise<void>>('users.disabling')
 
+/** Called when the role of a user changes, in the same transaction. Returns what to do after the commit. */
+export const roleSlot = defineSlot<(user: User, em: EntityManager) => Promise<() => void>>('users.role')
+
 /** Deletes what belongs to a deleted user, in the same transaction. A later user of that name inherits nothing. */
 export interface Removal {
   readonly key?: `removed_${string}_ids` // field of the response that lists the deleted ids

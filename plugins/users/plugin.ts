@@ -3,7 +3,7 @@ import { definePlugin } from '../../kernel/plugin.ts'
 import * as codes from './codes.ts'
 import { commands } from './commands.ts'
 import { openUserDirectory } from './directory.ts'
-import { creationSlot, disableSlot, removalSlot, rowFieldSlot, type Users } from './exports.ts'
+import { creationSlot, disableSlot, removalSlot, roleSlot, rowFieldSlot, type Users } from './exports.ts'
 import { type RouteDeps, routes } from './routes.ts'
 import { openUsers } from './users.ts'
 
@@ -18,7 +18,7 @@ export default definePlugin<Deps>({
   codes: Object.values(codes),
   services: { directory: asFunction(openUserDirectory).singleton() },
   exports: { users: asFunction(openUsers).singleton() },
-  slots: [rowFieldSlot, creationSlot, disableSlot, removalSlot],
+  slots: [rowFieldSlot, creationSlot, disableSlot, roleSlot, removalSlot],
   routes,
   commands
 })

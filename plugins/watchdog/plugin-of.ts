@@ -22,10 +22,26 @@ export function pluginOfScript(url: string, watched: Watched): string {
 
 /** Returns the plugin nearest to the top of the stack, or the program when there is none. */
 export function pluginOfStack(stack: string, watched: Watched): string {
-  const scripts = stack.match(/file:\/\/[^\n)]+?(?=:\d+:\d+)/g) ?? []
-  const found = scripts.filter(isPluginCode).map(script => pluginOfScript(script, watched))
+  const found = scriptsIn(stack)
+    .filter(isPluginCode)
+    .map(script => pluginOfScript(script, watched))
   return found.find(name => name !== `the ${watched}`) ?? `the ${watched}`
 }
+
+/** True if code of a plugin that is not built in began what failed. */
+export function isBegunOutside(stack: string): boolean {
+  const entry = scriptsIn(stack).findLast(isPluginCode)
+  return entry !== undefined && !isBuiltIn(fileURLToPath(entry))
+}
+
+function isBuiltIn(file: string): boolean {
+  const root = join(import.meta.dirname, '..', '..')
+  return ['plugins', 'kernel', 'config', 'agent', 'native', 'kit'].some(
+    folder => file.startsWith(join(root, folder, '/')) && !file.includes('/test/')
+  )
+}
+
+const scriptsIn = (stack: string): string[] => stack.match(/file:\/\/[^\n)]+?(?=:\d+:\d+)/g) ?? []
 
 interface Manifest {
   readonly name: string | null

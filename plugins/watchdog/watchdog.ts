@@ -1,10 +1,10 @@
-// For server and agent: a thread that notices a stalled event loop, and a log line for errors that end the process.
+// For server and agent: a thread that notices a stalled event loop, and what becomes of errors that nobody catches.
 import { Worker } from 'node:worker_threads'
 import { attributionOf } from '../../kernel/base/attribution.ts'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Release } from '../../kernel/base/releases.ts'
-import { pluginOfStack } from './plugin-of.ts'
+import { isBegunOutside, pluginOfStack, type Watched } from './plugin-of.ts'
 import type { WatchdogData } from './worker.ts'
 
 interface Options extends Omit<WatchdogData, 'beats'> {
@@ -28,15 +28,39 @@ export function startWatchdog({ watched, patienceMs, log, defer }: Options): voi
   // A real timer, not the clock service: it shows that the event loop itself moves.
   const beat = setInterval(() => Atomics.add(count, 0, 1), patienceMs / beatsWithinPatience).unref()
   defer(() => clearInterval(beat))
+  const onUncaught = openUncaught(watched, log)
+  process.on('uncaughtException', onUncaught)
+  defer(() => void process.off('uncaughtException', onUncaught))
+}
+
+/** Contains what nobody catches in a plugin that is not built in. An error of sluice itself ends the process. */
+function openUncaught(watched: Watched, log: Log) {
   const crashed = watched === 'server' ? 'server.crashed' : 'agent.crashed'
-  const logCrash = (thrown: unknown): void => {
+  const failures = new Map<string, number>()
+
+  return function onUncaught(thrown: unknown): void {
     const stack = thrown instanceof Error ? (thrown.stack ?? '') : ''
     const plugin = attributionOf(thrown)?.filled_by ?? pluginOfStack(stack, watched)
-    log.error(crashed, `${plugin} has ended the ${watched}: ${reasonOf(thrown)}`, {
-      plugin,
-      error: stack
+    if (isBegunOutside(stack)) {
+      const count = (failures.get(plugin) ?? 0) + 1
+      failures.set(plugin, count)
+      const isPowerOfTwo = (count & (count - 1)) === 0 // a timer that always fails must not fill the log
+      if (isPowerOfTwo)
+        log.error(
+          'plugin.failed',
+          `nothing catches an error of ${plugin}, ${count} until now: ${reasonOf(thrown)}`,
+          {
+            plugin,
+            hook: 'uncaught',
+            error: stack
+          }
+        )
+      return
+    }
+    log.error(crashed, `${plugin} has ended the ${watched}: ${reasonOf(thrown)}`, { plugin, error: stack })
+    process.off('uncaughtException', onUncaught)
+    process.nextTick(() => {
+      throw thrown // now it ends the process, with the stack and the exit code of Node
     })
   }
-  process.on('uncaughtExceptionMonitor', logCrash) // a monitor does not keep the process from ending
-  defer(() => void process.off('uncaughtExceptionMonitor', logCrash))
 }

@@ -37,9 +37,9 @@ function seed(db: Database): void {
     'insert into kernel_client (id, name, token_hash, revision, enrolled_at) values (?, ?, ?, 0, 0)'
   )
   const rule =
-    db.prepare(`insert into rules (id, client_id, owner, placed_by_superadmin, protocol, listen_from, listen_to,
+    db.prepare(`insert into rules (id, client_id, owner, placed_by, protocol, listen_from, listen_to,
     targets, prefer_ipv6, fields, state, created_at, updated_at, state_changed_at)
-    values (?, ?, ?, 1, 'tcp', ?, ?, '[]', 0, '[]', 'active', 0, 0, 0)`)
+    values (?, ?, ?, '_operator', 'tcp', ?, ?, '[]', 0, '[]', 'active', 0, 0, 0)`)
   for (const [i, { token, ruleIds }] of fleet.entries()) {
     const clientId = newId()
     client.run(clientId, `edge-${i}`, hashOf(token))

@@ -47,10 +47,9 @@ async function bench({ metricsPort, request }: SeededServer): Promise<void> {
 
 await withSeededServer(db => {
   const client = db.prepare(`insert into kernel_client (id, name, revision, enrolled_at) values (?, ?, 0, 0)`)
-  const rule =
-    db.prepare(`insert into rules (id, client_id, owner, placed_by_superadmin, protocol, listen_from,
+  const rule = db.prepare(`insert into rules (id, client_id, owner, placed_by, protocol, listen_from,
     listen_to, targets, prefer_ipv6, fields, state, created_at, updated_at, state_changed_at)
-    values (?, ?, 'ann', 1, 'tcp', ?, ?, '[]', 0, '[]', 'active', 0, 0, 0)`)
+    values (?, ?, 'ann', '_operator', 'tcp', ?, ?, '[]', 0, '[]', 'active', 0, 0, 0)`)
   const total =
     db.prepare(`insert into stats_total (rule_id, kind, key, client_id, owner, bytes_in, bytes_out,
     connections, dns_failures, failovers, rejected, updated_at) values (?, ?, ?, ?, 'ann', 123456789, 987654321, 42, 1, 2, 3, 0)`)

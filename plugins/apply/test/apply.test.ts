@@ -80,6 +80,47 @@ t.test('quotas are created, and a different limit is a change of the existing qu
   ])
 })
 
+t.test('apply keeps the rule that it cannot replace, and who placed it', async t => {
+  const { plan, run, app } = await applyFixture(t)
+  await app.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+  const grant = {
+    user_id: 'ann',
+    client: 'paris',
+    listen_port_start: 1,
+    listen_port_end: 9999,
+    protocols: ['tcp']
+  }
+  await run({ grants: [{ ...grant, targets: ['10.0.0.1'] }], rules: [{ ...web, owner: 'ann' }] })
+  const rules = async () => (await app.call<{ rule_id: string }[]>('GET', '/v1/rules')).body
+  const before = await rules()
+
+  const forbidden = { ...web, owner: 'ann', targets: [{ host: '10.0.0.2', port: 80 }] }
+  await t.rejects(run({ rules: [forbidden] }), { message: /no grant allows the target 10.0.0.2/ })
+  t.same(await rules(), before)
+
+  await run({ rules: [{ ...forbidden, placed_by: '_operator' }] })
+  t.match(await rules(), [
+    { ...before[0], placed_by: '_operator', updated_at: String, targets: forbidden.targets }
+  ])
+  t.same(await plan({ rules: [{ ...forbidden, placed_by: '_operator' }] }), [])
+  t.match(await plan({ rules: [forbidden] }), [{ changes: ['placed_by _operator -> ann'] }])
+})
+
+t.test('a plan is refused when it would change the owner of a rule or the anchor of a quota', async t => {
+  const { plan, run, app } = await applyFixture(t)
+  await app.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+  const quota = { user_id: 'ann', client: 'paris', monthly_bytes: 1000 }
+  await run({ rules: [web], quotas: [quota] })
+
+  await t.rejects(plan({ rules: [{ ...web, owner: 'ann', placed_by: '_operator' }] }), {
+    message: /belongs to _operator, not ann; remove it/
+  })
+  const anchor = '2025-01-01T00:00:00.000Z'
+  await t.rejects(plan({ quotas: [{ ...quota, billing_anchor: anchor }] }), {
+    message: /billing_anchor of quota ann paris cannot change/
+  })
+})
+
 t.test('an interrupted apply is completed by the next one', async t => {
   const { plan, run } = await applyFixture(t)
   const file = { rules: [8080, 8081, 8082].map(listen_port => ({ ...web, listen_port })) }

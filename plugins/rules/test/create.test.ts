@@ -23,6 +23,7 @@ t.test('a rule that the client accepts is active, and its record has every field
     targets: [{ host: 'web.example', port: 80, port_end: null, priority: 0 }],
     prefer_ipv6: true,
     owner: '_operator',
+    placed_by: '_operator',
     state: 'active',
     state_reason: null,
     created_at: '2026-01-15T12:00:00.000Z',

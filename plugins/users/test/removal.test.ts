@@ -48,7 +48,7 @@ t.test('the rules of a deleted user are removed, those of others stay', async t 
     listenFrom: port,
     listenTo: port,
     targets: [{ host: '10.0.0.1', port: 80, priority: 0 }],
-    placedBySuperadmin: true,
+    placedBy: owner,
     preferIpv6: false,
     fields: [],
     state: 'active' as const,

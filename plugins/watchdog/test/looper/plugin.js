@@ -1,4 +1,5 @@
 // A plugin that blocks the server for two seconds, or throws an error that nobody catches.
+import { EventEmitter } from 'node:events'
 import { definePlugin, defineRoute, Type } from 'sluice/plugin'
 
 const spin = defineRoute({
@@ -28,9 +29,12 @@ const drop = defineRoute({
   }),
   async run(_, { query }) {
     const fail = () => {
-      throw new Error('dropped')
+      const error = new Error('dropped')
+      if (query.by === 'server') error.stack = 'Error: dropped' // as if no plugin had begun it
+      throw error
     }
-    if (query.by === 'timer') setTimeout(fail)
+    if (query.by === 'listener') setImmediate(() => new EventEmitter().on('x', fail).emit('x'))
+    else if (query.by !== 'promise') setTimeout(fail)
     else void Promise.resolve().then(fail)
   }
 })
