@@ -70,7 +70,7 @@ function openReporter(stream: ControlStream, { clock, rules, takeSample }: Agent
       // A rule that was opened again has two engine rules: the later one counts, the other one drains.
       if (id !== undefined) health.set(id, { rule_id: id, targets: targets.map(targetHealthOf) })
     }
-    const now = clock.now()
+    const now = clock.monotonic()
     const current = new Map([...health].map(([id, rule]) => [id, nextOf(rule, reported.get(id), now)]))
     const changed = [...health.values()].filter(({ rule_id: id }) => current.get(id) !== reported.get(id))
     reported = current

@@ -1,6 +1,6 @@
 // The health of targets as agents report it. It is unknown while the agent is disconnected.
 import { type Static, Type } from 'typebox'
-import { timestamp } from '../../kernel/base/clock.ts'
+import { latest, timestamp } from '../../kernel/base/clock.ts'
 import type { ConnectionHooks, Peer } from '../../kernel/control/peers.ts'
 import { closed, orNull, Time } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -52,7 +52,7 @@ export function openHealths({ store, clock, log, rules }: Services) {
     )
     const session = sessions.get(clientId)
     if (session?.sessionId !== sessionId) return
-    const now = clock.now()
+    const now = latest(clock)
     const refused: RefusedRow[] = []
     for (const health of reported) {
       const rule = found.get(health.rule_id)

@@ -1,4 +1,5 @@
 // What an agent may report: rows of the rules of its client, and of a rule only its own ports and targets.
+import { type Clock, earliest, latest } from '../../kernel/base/clock.ts'
 import type { RefusedRow } from '../rules/exports.ts'
 import type { ReportedRule, RuleParts } from './rule-owners.ts'
 import { type OwnedRow, rowKey } from './tables.ts'
@@ -28,10 +29,21 @@ const spans = {
   hour: { secs: 3600, maxBytes: 2 ** 49 }
 }
 const keptSecs = 91 * 86_400 // traffic shows 90 days
-const aheadSecs = 3600 // the server's clock may have been set back
+const aheadSecs = 3600
+
+/** The starts of spans that may be reported, Unix seconds. */
+interface Window {
+  readonly from: number
+  readonly to: number
+}
+
+export const windowAt = (clock: Pick<Clock, 'now' | 'steady'>): Window => ({
+  from: earliest(clock) / 1000 - keptSecs,
+  to: latest(clock) / 1000 + aheadSecs
+})
 
 /** Returns why the row does not count, or null. */
-type Judge = (row: JournalRow, at: { readonly nowSecs: number; readonly parts: RuleParts }) => string | null
+type Judge = (row: JournalRow, may: Window & { readonly parts: RuleParts }) => string | null
 
 const judges: Readonly<Record<string, Judge>> = {
   minute: judgeSpan(spans.minute),
@@ -43,10 +55,10 @@ const judges: Readonly<Record<string, Judge>> = {
 }
 
 function judgeSpan({ secs, maxBytes }: (typeof spans)['minute']): Judge {
-  return ({ key, bytesIn, bytesOut }, { nowSecs }) => {
+  return ({ key, bytesIn, bytesOut }, { from, to }) => {
     const start = Number(key)
     if (!/^\d{1,10}$/.test(key) || start % secs !== 0) return 'key'
-    if (start > nowSecs + aheadSecs || start < nowSecs - keptSecs) return 'time'
+    if (start < from || start > to) return 'time'
     return Math.max(bytesIn, bytesOut) > maxBytes ? 'amount' : null
   }
 }
@@ -55,13 +67,13 @@ const hasPort = ({ listenFrom, listenTo }: RuleParts, port: number): boolean =>
   port >= listenFrom && port <= listenTo
 
 /** Returns the rows that count, each key once. Of deleted rules only bytes do, of unknown ones nothing. */
-export function judgeRows({ clientId, rows }: Reported, rules: Rules, nowSecs: number): Judged<OwnedRow> {
+export function judgeRows({ clientId, rows }: Reported, rules: Rules, window: Window): Judged<OwnedRow> {
   const own = new Map<string, OwnedRow>()
   const refused: RefusedRow[] = []
   for (const row of rows.map(decodeRow)) {
     const rule = rules.get(row.ruleId)
     if (!rule || !(rule.parts || Object.hasOwn(spans, row.kind))) continue
-    const reason = rule.clientId === clientId ? reasonAgainst(row, rule, nowSecs) : 'rule'
+    const reason = rule.clientId === clientId ? reasonAgainst(row, rule, window) : 'rule'
     if (reason !== null) refused.push(refusalOf(row, reason))
     else own.set(rowKey(row), { ...row, owner: rule.owner })
   }
@@ -78,9 +90,9 @@ export const refusalOf = ({ ruleId: rule, kind, key }: JournalRow, reason: strin
 
 const noParts: RuleParts = { listenFrom: 1, listenTo: 0, targets: [] }
 
-function reasonAgainst(row: JournalRow, { parts }: ReportedRule, nowSecs: number): string | null {
+function reasonAgainst(row: JournalRow, { parts }: ReportedRule, window: Window): string | null {
   const judge = Object.hasOwn(judges, row.kind) ? judges[row.kind] : undefined
-  return judge ? judge(row, { nowSecs, parts: parts ?? noParts }) : 'kind'
+  return judge ? judge(row, { ...window, parts: parts ?? noParts }) : 'kind'
 }
 
 /** Returns the open ports that count: of deleted and unknown rules none does. */

@@ -8,7 +8,7 @@ import type { ActiveConnections } from './active-connections.ts'
 import { committedBytes, compare, latestMinute, totalsOf } from './comparison.ts'
 import { StatsEpoch } from './entities.ts'
 import { type AfterCommit, type CommittedBytes, committedSlot, type JournalPosition } from './exports.ts'
-import { judgeActive, judgeRows, type Report } from './judgement.ts'
+import { judgeActive, judgeRows, type Report, windowAt } from './judgement.ts'
 import { foldReasons, openRowLimit } from './row-limit.ts'
 import type { ReportedRule, RuleOwners } from './rule-owners.ts'
 import { addTotals, advanceEpoch, committedCounts, putRows, trimEpochs } from './tables.ts'
@@ -57,7 +57,7 @@ export function openLedger({ clock, log, filled, owners, activeConnections }: Se
     const now = clock.now()
     const committedAt = await commitTime(clientId, now, em)
     const active = judgeActive(report, rules)
-    const judged = judgeRows(report, rules, committedAt / 1000)
+    const judged = judgeRows(report, rules, windowAt(clock))
     const committed = await committedCounts(report, judged.own, em)
     const kept = await rowLimit.keep(clientId, judged.own, committed, em)
     const { grown, added, lower } = compare(kept.own, committed)

@@ -7,7 +7,9 @@ import { bar, csv, size } from './chart.ts'
 import type { Traffic } from './schema.ts'
 
 const Span = {
-  from: Type.Optional(Type.String({ description: 'RFC 3339, or Unix seconds; default: 24 h before --to.' })),
+  from: Type.Optional(
+    Type.String({ description: 'RFC 3339, a date (UTC), or Unix seconds; default: 24 h before --to.' })
+  ),
   to: Type.Optional(Type.String({ description: 'The same; default: now.' })),
   bucket: Type.Optional(
     Type.Union([Type.Literal('1m'), Type.Literal('1h')], {
@@ -63,14 +65,27 @@ async function show(
   ])
 }
 
+const date = /^\d{4}-\d\d-\d\d$/ // midnight, UTC
+const rfc3339 = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
+const unixSecs = /^\d{9,11}$/ // fewer digits are a year, or a mistake
+
 function secondsOf(name: string, text: string): number {
-  const secs = /^\d{1,12}$/.test(text) ? Number(text) : Math.floor(Date.parse(text) / 1000)
-  if (Number.isNaN(secs))
+  if (unixSecs.test(text)) return Number(text)
+  const ms = date.test(text) || rfc3339.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(ms) || isOtherDay(text, ms))
     throw new Fault(
       invalidTimeRange,
-      `--${name} ${text} is not a time; write 2026-01-31T08:00:00Z, or Unix seconds`
+      `--${name} ${text} is not a time; write 2026-01-31T08:00:00Z, 2026-01-31 (midnight UTC), or Unix seconds`
     )
-  return secs
+  return Math.floor(ms / 1000)
+}
+
+/** True for a day that its month does not have: Date.parse makes March 2 of February 30. */
+function isOtherDay(text: string, ms: number): boolean {
+  const day = text.slice(0, 10)
+  return (
+    Number.isNaN(Date.parse(day)) || new Date(Date.parse(day)).toISOString().slice(0, 10) !== day || ms < 0
+  )
 }
 
 const encode = encodeURIComponent

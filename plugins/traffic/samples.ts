@@ -24,20 +24,27 @@ interface SampleRow extends SeriesKey {
 
 const any = '*' // stands for all users, or all clients
 const all: SeriesKey = { userId: any, clientId: any }
+/** Sums stop here: a JSON number beyond it is not exact. */
+export const maxBytes = Number.MAX_SAFE_INTEGER
 const perStatement = 200
 const seriesPerRound = 100
 const samplesPerRound = 1000
 
-/** Fills `stats.committed`. */
-export async function add(committed: readonly CommittedBytes[], em: EntityManager): Promise<[]> {
-  const added = sum(committed)
+/** Adds committed bytes, without samples that are older than their retention. */
+export async function add(
+  committed: readonly CommittedBytes[],
+  nowSecs: number,
+  em: EntityManager
+): Promise<[]> {
+  const added = sum(committed, nowSecs)
   const ids = await idsOf(added, em)
   for (const some of slices(added))
     await em.execute(
       `insert into traffic_sample (series, span_secs, ts, bytes_in, bytes_out)
        values ${some.map(() => '(?, ?, ?, ?, ?)')}
        on conflict (series, span_secs, ts) do update
-       set bytes_in = bytes_in + excluded.bytes_in, bytes_out = bytes_out + excluded.bytes_out`,
+       set bytes_in = min(${maxBytes}, bytes_in + excluded.bytes_in),
+         bytes_out = min(${maxBytes}, bytes_out + excluded.bytes_out)`,
       some.flatMap(row => [ids.get(keyOf(row)), row.spanSecs, row.ts, row.bytesIn, row.bytesOut]),
       'run'
     )
@@ -45,17 +52,19 @@ export async function add(committed: readonly CommittedBytes[], em: EntityManage
 }
 
 /** Returns one row for each series, span and start; none without bytes. */
-function sum(committed: readonly CommittedBytes[]): SampleRow[] {
+function sum(committed: readonly CommittedBytes[], nowSecs: number): SampleRow[] {
   const rows = new Map<string, SampleRow>()
   for (const { owner: userId, clientId, startSecs, span, bytesIn, bytesOut } of committed) {
-    const spans = span === 'minute' ? [spanSecsOf['1m'], spanSecsOf['1h']] : [spanSecsOf['1h']]
+    const buckets = span === 'minute' ? (['1m', '1h'] as const) : (['1h'] as const)
+    const kept = buckets.filter(bucket => startSecs >= nowSecs - keptSecs[bucket])
+    const spans = kept.map(bucket => spanSecsOf[bucket])
     for (const series of [{ userId, clientId }, { userId, clientId: any }, { userId: any, clientId }, all])
       for (const spanSecs of spans) {
         const ts = Math.floor(startSecs / spanSecs) * spanSecs
         const key = `${keyOf(series)} ${spanSecs} ${ts}`
         const row = rows.get(key) ?? { ...series, spanSecs, ts, bytesIn: 0, bytesOut: 0 }
-        row.bytesIn += bytesIn
-        row.bytesOut += bytesOut
+        row.bytesIn = Math.min(maxBytes, row.bytesIn + bytesIn)
+        row.bytesOut = Math.min(maxBytes, row.bytesOut + bytesOut)
         rows.set(key, row)
       }
   }
@@ -94,8 +103,8 @@ export async function read(key: Partial<SeriesKey>, window: Window, em: EntityMa
   )
   return rows.map(({ ts, bytes_in, bytes_out }) => ({
     ts,
-    bytes_in: Number(bytes_in),
-    bytes_out: Number(bytes_out)
+    bytes_in: Math.min(maxBytes, Number(bytes_in)),
+    bytes_out: Math.min(maxBytes, Number(bytes_out))
   }))
 }
 

@@ -8,6 +8,7 @@ import { User } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/exports.ts'
+import type { CommittedBytes } from '../stats/exports.ts'
 import * as samples from './samples.ts'
 import type { Traffic as TrafficReply } from './schema.ts'
 import { type Query, windowOf } from './window.ts'
@@ -28,7 +29,8 @@ export function openTraffic({ store, clock, log, clients }: Deps) {
   ): Promise<TrafficReply> {
     const window = windowOf(query, nowSecs())
     const found = await samples.read(series, window, em)
-    const total = (column: 'bytes_in' | 'bytes_out') => found.reduce((sum, row) => sum + row[column], 0)
+    const total = (column: 'bytes_in' | 'bytes_out') =>
+      found.reduce((sum, row) => Math.min(samples.maxBytes, sum + row[column]), 0)
     return {
       bucket: window.bucket,
       samples: found,
@@ -66,7 +68,10 @@ export function openTraffic({ store, clock, log, clients }: Deps) {
   const disown = (userId: string, em: EntityManager): Promise<void> =>
     samples.disown(userId, `~${newId(clock.now())}`, em)
 
-  return { ofUser, ofClient, ofAll, disown, prune: () => prune({ store, clock, log }) }
+  const add = (committed: readonly CommittedBytes[], em: EntityManager): Promise<[]> =>
+    samples.add(committed, Math.floor(earliest(clock) / 1000), em)
+
+  return { add, ofUser, ofClient, ofAll, disown, prune: () => prune({ store, clock, log }) }
 }
 
 /** Deletes old samples in short transactions, so that heartbeats are answered in between. */

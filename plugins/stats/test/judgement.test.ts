@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import type { Scrape } from '../../metrics/scrape.ts'
 import { StatsEpoch, StatsRow, StatsTotal } from '../entities.ts'
-import { judgeRows } from '../judgement.ts'
+import { judgeRows, windowAt } from '../judgement.ts'
 import type { ReportRow } from '../wire.ts'
 import { epoch, minute, noon, otherEpoch, row, type StatsFixture, statsFixture } from './fixture.ts'
 
@@ -47,7 +47,7 @@ t.test('a row that an agent may not report does not count, the others of its rep
 
   const rule = { clientId, owner: 'ann', parts: { listenFrom: 8080, listenTo: 8080, targets: [target] } }
   for (const [reason, bad] of refused)
-    t.match(judgeRows({ clientId, rows: [bad], live: [] }, new Map([[ruleId, rule]]), noonSecs), {
+    t.match(judgeRows({ clientId, rows: [bad], live: [] }, new Map([[ruleId, rule]]), windowAt(on.clock)), {
       own: [],
       refused: [{ report: 'stats', reason, rule: ruleId, kind: bad.kind, key: bad.key }]
     })

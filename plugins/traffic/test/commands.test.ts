@@ -36,3 +36,48 @@ t.test('the traffic of a client is found by the name of the client', async t => 
   t.match(printed, [...Array.from({ length: 6 }, () => samples), `ts,bytes_in,bytes_out\n${minute},7,0`])
   await t.rejects(run('traffic user', { user: '_operator', client: 'nowhere' }), { message: /nowhere/ })
 })
+
+t.test('--from 2026 is refused, not read as a second of 1970; a date begins at midnight UTC', async t => {
+  const asked: string[] = []
+  const api = {
+    async get(path: string) {
+      asked.push(new URLSearchParams(path.split('?')[1]).get('from') ?? '')
+      return { samples: [] }
+    }
+  }
+  const command = plugin.commands?.find(({ name }) => name === 'traffic global')
+  const run = (from: string) =>
+    command?.run({
+      args: { from, to: '1800000000' },
+      api,
+      print: { data() {}, line() {} }
+    } as unknown as CommandCall<Args>) // the members that this command uses
+
+  for (const from of [
+    '1767225600',
+    '2026-01-01',
+    '2026-01-01T00:00:00Z',
+    '2026-01-01t01:00:00.5+01:00',
+    '2026-01-01 00:00:00Z'
+  ])
+    await run(from)
+  t.same(asked, Array(5).fill('1767225600'))
+
+  for (const from of [
+    '2026',
+    '2026-01',
+    '20260101',
+    '2026-02-30',
+    '2026-02-30T00:00:00Z',
+    '2026-01-01T00:00',
+    '2026-01-01T00:00:00',
+    '2026-13-01',
+    'January 5',
+    'yesterday',
+    '-1',
+    '1e9',
+    '1767225600000',
+    ''
+  ])
+    await t.rejects(async () => run(from), { message: /--from .* is not a time; write/ }, from)
+})
