@@ -35,12 +35,8 @@ export interface AuthenticatedCaller {
   touch?(): Promise<void>
 }
 
-/**
- * Returns the caller, null for an unknown one; the first result counts. Not called for requests with Authorization.
- * Reads with `em` only: the caller of a change is authenticated again inside the transaction of the change.
- */
+/** Returns the caller, null for an unknown one; the first result counts. Not called for requests with Authorization. */
 export type Authenticator = (request: RequestInfo, em: EntityManager) => Promise<AuthenticatedCaller | null>
-
 export const authenticatorSlot = defineSlot<Authenticator>('kernel.authenticator')
 
 /** Records who asked for which action, and its outcome. */

@@ -23,6 +23,8 @@ export interface RouteDefinition<D, S extends Schemas = Schemas> {
   readonly secrets?: readonly string[]
   /** 'text': a string, sent as it is. 'constant': the same for all callers until the server stops; `run` is called once. */
   readonly reply?: 'text' | 'constant'
+  /** The record that the reply of a GET shows. Its version is the ETag. */
+  record?(params: Part<S, 'params'>): Resource
   /** Called once, at mount. Extensible routes compose their schemas from slots. */
   schema(filled: SlotReader): S
   run(deps: D, call: Call<S>): Promise<Static<S['reply']>>
@@ -58,6 +60,8 @@ export type Work<T> = (em: EntityManager) => Promise<T>
 export interface Resource {
   readonly kind: string // 'client'
   readonly id: string
+  /** Returns what changes with every change of the record, and only then: makes the ETag. Null: there is no record. */
+  version?(em: EntityManager): Promise<number | readonly unknown[] | null>
 }
 type Part<S extends Schemas, K extends keyof Schemas> =
   S extends Record<K, infer T extends TSchema> ? Static<T> : unknown

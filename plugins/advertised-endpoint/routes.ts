@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox'
-import { defineRoute } from '../../kernel/http/route.ts'
+import { defineRoute, type Resource } from '../../kernel/http/route.ts'
 import { closed, orNull } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Endpoint, Resolved } from './endpoint.ts'
+import { Override } from './entities.ts'
 
 interface Deps extends Pick<Kernel, 'store'> {
   readonly endpoint: Endpoint
@@ -18,6 +19,12 @@ const Setting = closed({
 })
 export type Setting = Static<typeof Setting>
 
+const setting: Resource = {
+  kind: 'settings',
+  id: 'advertised-endpoint',
+  version: async em => [(await em.findOne(Override, { id: 'override' }))?.endpoint]
+}
+
 const shown = ({ override, effective, source, fault }: Resolved): Setting => ({
   override,
   effective,
@@ -32,6 +39,7 @@ const read = defineRoute({
   access: 'superadmin',
   summary: 'Returns the endpoint in enrollment URIs, and its source.',
   schema: () => ({ reply: Setting }),
+  record: () => setting,
   run: async ({ endpoint, store }: Deps) => shown(await store.read(endpoint.resolve))
 })
 
@@ -47,11 +55,7 @@ const update = defineRoute({
     reply: Setting
   }),
   run: async ({ endpoint }: Deps, { body, change }) =>
-    shown(
-      await change({ kind: 'settings', id: 'advertised-endpoint' }, em =>
-        endpoint.setOverride(body.advertised_endpoint, em)
-      )
-    ),
+    shown(await change(setting, em => endpoint.setOverride(body.advertised_endpoint, em))),
   replay: async ({ endpoint, store }) => shown(await store.read(endpoint.resolve))
 })
 

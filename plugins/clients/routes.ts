@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { defineList } from '../../kernel/http/list-route.ts'
-import { defineRoute } from '../../kernel/http/route.ts'
+import { defineRoute, type Resource } from '../../kernel/http/route.ts'
 import { closed } from '../../kernel/http/schema.ts'
+import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { ClientAdministration } from './clients.ts'
 import { normalizeAddress, normalizeName } from './name-and-address.ts'
@@ -12,7 +13,15 @@ export interface RouteDeps extends Kernel {
 }
 
 const params = Type.Object({ client_id: Type.String() })
-const client = (id: string) => ({ kind: 'client', id })
+/** The state of a client's connection is no part of its version. */
+const client = (id: string): Resource => ({
+  kind: 'client',
+  id,
+  async version(em) {
+    const found = await em.findOne(Client, { id })
+    return found && [found.name, found.address, found.revokedAt]
+  }
+})
 
 const list = defineList({
   url: '/v1/clients',
@@ -30,6 +39,7 @@ const read = defineRoute({
   access: 'user',
   summary: 'Returns one client.',
   schema: () => ({ params, reply: ClientRow }),
+  record: ({ client_id: id }) => client(id),
   run: ({ clients }: RouteDeps, call) => clients.read(call.params.client_id, call.principal)
 })
 

@@ -3,6 +3,7 @@ import { newId } from '../../kernel/base/id.ts'
 import { type Decision, decisionSlot } from '../../kernel/http/principal.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { bootstrapRequired } from './codes.ts'
+import { etagOf, requireMatch } from './etag.ts'
 import type { Guard } from './guard.ts'
 import type { Idempotency } from './idempotency.ts'
 import { isRead, type Outcome, type RequestContext } from './request-context.ts'
@@ -33,15 +34,19 @@ export function openDecisions({ store, clock, filled, guard, idempotency }: Opti
     async (of, work) => {
       const { result, ...recorded } = await store.change(async em => {
         await guard.confirm(context, em)
+        const { conditions } = context
+        const before = conditions && typeof of === 'object' ? await etagOf(of, em) : undefined
         const result = await work(em)
         if (context.isRefused) throw new Error('the change was too late: an error response was already sent')
         const { decision: earlier, claim, route } = context
         if (earlier) return { result }
+        if (conditions) requireMatch(conditions, before) // after what `work` refuses: 404, 403
         const resource = typeof of === 'function' ? of(result) : of
         const status = route.outcome === 'deferred' ? null : route.status
         const decision = await write(decisionOf({ ...context, resource }, status, null, clock.now()), em)
         if (claim) await idempotency.recordChange(claim, resource, em)
-        return { result, resource, decision }
+        const etag = (route.status !== 204 && (await etagOf(resource, em))) || null
+        return { result, resource, decision, etag }
       })
       Object.assign(context, recorded) // only after the commit
       return result

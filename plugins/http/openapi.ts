@@ -41,20 +41,46 @@ const IdempotencyKey = Type.String({
   description: 'A retry with the same key and body gets the first response.'
 })
 
+const IfMatch = Type.String({
+  description:
+    'ETags, or *: if the record has another one by now, the response is 412 and nothing is changed.'
+})
+const ETag = Type.String({ description: 'The version of the record; absent where it has none.' })
+
 interface Documented {
   readonly schema: FastifySchema
   readonly url: string
-  readonly route: { readonly method: unknown }
+  readonly route: { readonly method: unknown; readonly config?: { readonly route?: Route<Kernel> } }
 }
 
-/** Adds the header Idempotency-Key, and removes empty bodies and the error codes that schemas name. */
-function document({ schema: { body, ...rest }, url, route }: Documented) {
+/** Adds headers and 412, and removes empty bodies and the error codes that schemas name. */
+function document({ schema: { body, response, ...rest }, url, route }: Documented) {
   const isKeyed = route.method !== 'GET' && !url.startsWith('/v1/auth/')
-  const headers = Type.Object({ 'Idempotency-Key': Type.Optional(IdempotencyKey) })
-  const shown = { ...rest, ...(body !== nothing && { body }), ...(isKeyed && { headers }) }
+  const isConditional = ['PUT', 'PATCH', 'DELETE'].includes(String(route.method))
+  const headers = Type.Object({
+    ...(isKeyed && { 'Idempotency-Key': Type.Optional(IdempotencyKey) }),
+    ...(isConditional && { 'If-Match': Type.Optional(IfMatch) })
+  })
+  const shown = {
+    ...rest,
+    ...(body !== nothing && { body }),
+    ...(isKeyed && { headers }),
+    response: {
+      ...withEtag(response as Responses, route.config?.route, isKeyed),
+      ...(isConditional && { 412: { ...ErrorBody, description: 'resource_changed: see If-Match.' } })
+    }
+  }
   const isHidden = (key: string, part: unknown) => key === 'code' && typeof part === 'string'
   const schema = JSON.stringify(shown, (key, part) => (isHidden(key, part) ? undefined : part))
   return { schema: JSON.parse(schema) as FastifySchema, url }
+}
+
+type Responses = Readonly<Record<string, object>>
+
+/** Changes with a reply, and reads of one record, may have an ETag. */
+function withEtag(responses: Responses, route: Route<Kernel> | undefined, isChange: boolean): Responses {
+  if (!route || route.status === 204 || !(isChange || route.record)) return responses
+  return { ...responses, [route.status]: { ...responses[route.status], headers: { ETag } } }
 }
 
 /** Marks bodies whose fields are all optional as optional; Swagger marks every body as required. */

@@ -2,15 +2,18 @@ import type { FastifyRequest } from 'fastify'
 import type { Decision, Principal, RequestInfo } from '../../kernel/http/principal.ts'
 import type { Resource, Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { Conditions } from './etag.ts'
 
 /** The state of one request in the pipeline. */
 export interface RequestContext {
   readonly route: Route<Kernel>
   readonly requestInfo: RequestInfo
   readonly requestId: string
+  readonly conditions: Conditions | null
   principal: Principal
   resource: Resource | null // changed by this request
   decision: Decision | null // as recorded
+  etag: string | null // of the record in the response
   claim: Claim | null
   isRefused: boolean // an error was sent; a change that still runs must not commit
 }
@@ -62,13 +65,16 @@ export function requestContextOf(
     hasBody: headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0,
     remoteAddr: (request.ip ?? '').replace(/^::ffff:(?=\d+\.)/i, '') // no ip once the connection is closed
   }
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers
   return {
     route,
     requestInfo,
     requestId: id,
+    conditions: ifMatch === undefined && ifNoneMatch === undefined ? null : { ifMatch, ifNoneMatch },
     principal: anonymous,
     resource: null,
     decision: null,
+    etag: null,
     claim: null,
     isRefused: false
   }

@@ -31,6 +31,7 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
     reply: FastifyReply
   ): Promise<FastifyReply> {
     const { status, isList, reply: format } = context.route
+    if (context.etag !== null) reply.header('etag', context.etag)
     if (format === 'text')
       return send(context, reply, { status, reason: null, body: String(result) }, textType)
     const value = isList ? await pageOf(result as Listing<unknown>, request, reply, store) : result

@@ -5,6 +5,7 @@ import type { Call, Route } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { SendConstant } from './constant-reply.ts'
 import type { Decisions } from './decisions.ts'
+import { etagOf } from './etag.ts'
 import { secretSpent } from './idempotency.ts'
 import type { RequestContext } from './request-context.ts'
 import type { Responder } from './responder.ts'
@@ -36,6 +37,8 @@ export const routeHandler =
     const shared = { requestInfo, principal, requestId, signal: disconnected.signal, change, setCookie }
     const call = { body, query, params, ...shared }
     if (route.isStream) return streams.open(context, reply, disconnected, () => eventsOf(route, deps, call))
+    const record = route.record?.(params)
+    if (record) context.etag = (await deps.store.read(em => etagOf(record, em))) ?? null // never newer than the reply
     const run = () => withTimeout(timeoutSecs, route.action, () => runRoute(deps, context, call))
     if (route.reply === 'constant') return sendConstant(route, run, request, reply)
     return responder.sendResult(await run(), context, request, reply)

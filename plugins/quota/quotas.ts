@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { requireCapability } from '../../kernel/control/peers.ts'
-import type { Call } from '../../kernel/http/route.ts'
+import type { Call, Resource } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { Clients } from '../clients/exports.ts'
@@ -137,4 +137,12 @@ async function requestReport(clientId: string, { stats, log }: Services): Promis
   }
 }
 
-const resourceOf = ({ user_id, client_id }: PairParams) => ({ kind: 'quota', id: `${user_id}/${client_id}` })
+/** The usage of a quota is no part of its version. */
+export const resourceOf = ({ user_id: userId, client_id: clientId }: PairParams): Resource => ({
+  kind: 'quota',
+  id: `${userId}/${clientId}`,
+  async version(em) {
+    const found = await em.findOne(Quota, { userId, clientId })
+    return found && [found.monthlyBytes, found.createdAt, found.updatedAt]
+  }
+})

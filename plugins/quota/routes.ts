@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
-import type { Quotas } from './quotas.ts'
+import { type Quotas, resourceOf } from './quotas.ts'
 import { ChangeBody, ClientParams, PairParams, QuotaRow, SetBody, UserParams } from './schema.ts'
 
 interface Deps {
@@ -69,6 +69,7 @@ const status = defineRoute({
   access: 'user',
   summary: 'Returns the usage and size of this period.',
   schema: () => ({ params: PairParams, reply: QuotaRow }),
+  record: resourceOf,
   run: ({ quotas }: Deps, { params, principal }) => quotas.read(params, principal)
 })
 

@@ -3,7 +3,7 @@ import { timestamp } from '../../kernel/base/clock.ts'
 import { defineCode, Fault, notOwner } from '../../kernel/base/errors.ts'
 import { requireCapability } from '../../kernel/control/peers.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
-import type { Call } from '../../kernel/http/route.ts'
+import type { Call, Resource } from '../../kernel/http/route.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/exports.ts'
@@ -98,9 +98,13 @@ const openOwners =
       }))
     })
 
-const resourceOf = ({ client_id, owner_id }: OwnerParams) => ({
+export const resourceOf = ({ client_id: clientId, owner_id: ownerId }: OwnerParams): Resource => ({
   kind: 'owner_rate_limit',
-  id: `${client_id}/${owner_id}`
+  id: `${clientId}/${ownerId}`,
+  async version(em) {
+    const found = await em.findOne(Envelope, { clientId, ownerId })
+    return found && [found.limits, found.createdAt, found.updatedAt]
+  }
 })
 
 /** Returns the limits at the top level of the body or, if there are none, those of the row that was sent back. */

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
-import type { Envelopes } from './envelopes.ts'
+import { type Envelopes, resourceOf } from './envelopes.ts'
 import { ClientParams, EnvelopeBody, EnvelopeRow, OwnerParams, OwnerRow } from './schema.ts'
 
 interface Deps {
@@ -26,6 +26,7 @@ const read = defineRoute({
   access: 'user',
   summary: 'Returns the limits for all rules of an owner on a client together.',
   schema: () => ({ params: OwnerParams, reply: EnvelopeRow }),
+  record: resourceOf,
   run: ({ envelopes }: Deps, { params, principal }) => envelopes.read(params, principal)
 })
 

@@ -5,6 +5,7 @@ import { Rule } from './entities.ts'
 import { insertRule, newRule, parse, requireFreePort, requireRoom } from './new-rule.ts'
 import { admit, place } from './placing.ts'
 import { requireCapablePeer } from './requirements.ts'
+import { resourceOf } from './resource.ts'
 import { objectKeyOf } from './rule-states.ts'
 import type { CreateBody } from './schema.ts'
 import type { Change, Services } from './services.ts'
@@ -16,7 +17,7 @@ export const openCreate =
     const draft = parse(body)
     const values = fields.parse(body, draft)
     const id = newId(clock.now())
-    const clientId = await change({ kind: 'rule', id }, async em => {
+    const clientId = await change(resourceOf(id), async em => {
       const placed = await place(body, principal, filled, em)
       const given = newRule({ ...draft, ...placed, id, fields: Object.keys(values) }, clock.now())
       await admit(given, filled, em)

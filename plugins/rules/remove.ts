@@ -2,6 +2,7 @@
 import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
 import { defaultAckSecs, requireApplied } from './answer.ts'
 import { Rule } from './entities.ts'
+import { resourceOf } from './resource.ts'
 import { type AfterCommit, belongsOnAgent, objectKeyOf, runAll } from './rule-states.ts'
 import type { Change, Services } from './services.ts'
 
@@ -13,7 +14,7 @@ export function openRemoval({ control, reading, states }: Services) {
 
   /** Removes a rule. A connected client has closed the port when it resolves; live connections continue to drain. */
   async function remove(id: string, ackSecs = defaultAckSecs, { principal, change }: Change): Promise<void> {
-    const { rule, peer, afterCommit } = await change({ kind: 'rule', id }, async em => {
+    const { rule, peer, afterCommit } = await change(resourceOf(id), async em => {
       const rule = await reading.find(id, principal, em)
       if (rule.state === 'draining') return { rule }
       const isOnAgent = belongsOnAgent(rule)

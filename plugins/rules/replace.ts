@@ -7,6 +7,7 @@ import { type Draft, insertRule, parse, requireFreePort } from './new-rule.ts'
 import { admit, place } from './placing.ts'
 import type { Values } from './record.ts'
 import { requireCapablePeer } from './requirements.ts'
+import { resourceOf } from './resource.ts'
 import { belongsOnAgent, objectKeyOf } from './rule-states.ts'
 import type { CreateBody } from './schema.ts'
 import type { Change, Services } from './services.ts'
@@ -19,7 +20,7 @@ export const openReplace =
     const { control, store, filled, fields, reading, states } = services
     const draft = parse(body)
     const values = fields.parse(body, draft)
-    const { clientId, afterCommit } = await change({ kind: 'rule', id }, async em => {
+    const { clientId, afterCommit } = await change(resourceOf(id), async em => {
       const rule = await reading.find(id, principal, em)
       if (rule.state === 'draining') throw new Fault(ruleNotFound, `rule ${id} is being removed`)
       const placed = await place(body, principal, filled, em)

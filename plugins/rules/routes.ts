@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
+import { resourceOf } from './resource.ts'
 import type { RulesService } from './rules.ts'
 import { createBody, Filter, RuleParams, ruleRecord, updateBody, Wait } from './schema.ts'
 
@@ -37,6 +38,7 @@ const read = defineRoute({
   access: 'user',
   summary: 'One rule.',
   schema: filled => ({ params: RuleParams, reply: ruleRecord(filled) }),
+  record: ({ rule_id: id }) => resourceOf(id),
   run: ({ rules }: Deps, { params, principal }) => rules.read(params.rule_id, principal)
 })
 

@@ -8,6 +8,7 @@ import { Rule } from './entities.ts'
 import { keysWith } from './fields.ts'
 import type { Values } from './record.ts'
 import { missingPart, unsupported } from './requirements.ts'
+import { resourceOf } from './resource.ts'
 import { belongsOnAgent, objectKeyOf } from './rule-states.ts'
 import type { UpdateBody } from './schema.ts'
 import type { Change, Services } from './services.ts'
@@ -19,7 +20,7 @@ export const openUpdate =
   async (id: string, body: UpdateBody, ackSecs = defaultAckSecs, { principal, change }: Change) => {
     const { store, control, filled, fields, reading } = services
     requireContent(body, fields)
-    const { isAwaited, clientId } = await change({ kind: 'rule', id }, async em => {
+    const { isAwaited, clientId } = await change(resourceOf(id), async em => {
       const rule = await reading.find(id, principal, em).catch(refusal => {
         requireValid(body, fields) // an invalid body is reported first
         throw refusal

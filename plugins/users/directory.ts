@@ -3,7 +3,7 @@ import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, notOwner } from '../../kernel/base/errors.ts'
 import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
-import type { Call } from '../../kernel/http/route.ts'
+import type { Call, Resource } from '../../kernel/http/route.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -30,7 +30,7 @@ export function openUserDirectory(deps: Deps) {
     const user = users.check({ userId, displayName, role })
     const saves: Save[] = []
     for (const { value } of filled(slots.creationSlot)) saves.push(await value.prepare(body))
-    return change({ kind: 'user', id: userId }, async em => {
+    return change(resourceOf(userId), async em => {
       const inserted = await users.insert(em, user)
       for (const save of saves) await save(userId, em)
       return userRow(inserted, filled, em)
@@ -40,7 +40,7 @@ export function openUserDirectory(deps: Deps) {
   async function update(id: string, body: UpdateBody, { principal, change }: Change): Promise<UserRow> {
     const displayName = body.display_name === undefined ? null : normalizeDisplayName(body.display_name)
     const actions: (() => void)[] = []
-    const row = await change({ kind: 'user', id }, async em => {
+    const row = await change(resourceOf(id), async em => {
       const before = await users.get(em, id)
       const after = {
         displayName: displayName ?? before.displayName,
@@ -61,7 +61,7 @@ export function openUserDirectory(deps: Deps) {
   }
 
   async function remove(id: string, { principal, change }: Change): Promise<RemovedUser> {
-    const removed = await change({ kind: 'user', id }, async em => {
+    const removed = await change(resourceOf(id), async em => {
       const user = await users.get(em, id)
       await requireOtherSuperadmin(user, principal, em)
       const removed: (Removed & { readonly key: string | undefined })[] = []
@@ -77,6 +77,16 @@ export function openUserDirectory(deps: Deps) {
 
   return { ...openReading(deps), create, update, remove }
 }
+
+/** What other plugins know of a user is no part of its version. */
+export const resourceOf = (id: string): Resource => ({
+  kind: 'user',
+  id,
+  async version(em) {
+    const found = await em.findOne(User, { id })
+    return found && [found.displayName, found.role, found.disabled, found.createdAt]
+  }
+})
 
 const isAdmin = ({ role, disabled }: Pick<User, 'role' | 'disabled'>): boolean =>
   role === 'superadmin' && !disabled

@@ -1,7 +1,7 @@
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { UserDirectory } from './directory.ts'
+import { resourceOf, type UserDirectory } from './directory.ts'
 import { selfReadAction } from './exports.ts'
 import { createBody, Me, removedUser, UpdateBody, UserParams, userRow } from './schema.ts'
 
@@ -47,6 +47,7 @@ const read = defineRoute({
   access: 'user',
   summary: 'Returns one user; without the superadmin role only yourself.',
   schema: filled => ({ params: UserParams, reply: userRow(filled) }),
+  record: ({ id }) => resourceOf(id),
   run: ({ directory }: RouteDeps, { params, principal }) => directory.read(params.id, principal)
 })
 

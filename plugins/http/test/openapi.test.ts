@@ -89,8 +89,9 @@ t.test('the document matches the validation', async t => {
   t.same(schema.properties.code, { type: 'string' })
   t.same(schema.properties.even, { type: 'string' })
   t.same(schema.properties.nothing, { anyOf: [{ type: 'string' }, { type: 'null' }] })
-  t.same(names(put), ['id', 'Idempotency-Key'])
-  t.same(Object.keys(put.responses), ['200', 'default'])
+  t.same(names(put), ['id', 'Idempotency-Key', 'If-Match'])
+  t.same(Object.keys(put.responses), ['200', '412', 'default'])
+  t.same(Object.keys(put.responses['200'].headers), ['ETag'])
   t.equal(remove.requestBody, undefined)
   t.equal(remove.responses['204'].content, undefined)
   t.match(paths['/v1/auth/hello'].post, {

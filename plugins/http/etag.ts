@@ -1,0 +1,37 @@
+// ETag, If-Match and If-None-Match (RFC 9110, 8.8.3 and 13.1): nobody overwrites a change that he has not seen.
+import type { EntityManager } from '@mikro-orm/sql'
+import { Fault } from '../../kernel/base/errors.ts'
+import type { Resource } from '../../kernel/http/route.ts'
+import { hashOf } from '../../kernel/identity/secret.ts'
+import { resourceChanged } from './codes.ts'
+
+/** The headers of a request. */
+export interface Conditions {
+  readonly ifMatch: string | undefined
+  readonly ifNoneMatch: string | undefined
+}
+
+/** Null: there is no such record; undefined: its kind has no versions. */
+export async function etagOf({ version }: Resource, em: EntityManager): Promise<string | null | undefined> {
+  if (!version) return undefined
+  const found = await version(em.fork({ keepTransactionContext: true })) // not from the entities of the change
+  if (found === null) return null
+  return `"${typeof found === 'number' ? found : hashOf(JSON.stringify(found)).slice(0, 16)}"`
+}
+
+/** Throws unless the record is as the conditions say. */
+export function requireMatch({ ifMatch, ifNoneMatch }: Conditions, etag: string | null | undefined): void {
+  if (ifMatch !== undefined && !isAny(ifMatch) && !(etag && strongTags(ifMatch).includes(etag)))
+    throw changed(etag ? `its ETag is ${etag}` : 'it has no ETag')
+  if (isAny(ifMatch) && etag === null) throw changed('there is none')
+  if (isAny(ifNoneMatch) && etag) throw changed('there is one already')
+}
+
+const changed = (why: string): Fault =>
+  new Fault(resourceChanged, `the record is not as If-Match or If-None-Match says: ${why}; read it again`)
+
+const isAny = (tags: string | undefined): boolean => tags?.trim() === '*'
+
+/** Weak tags are left out: they never match. */
+const strongTags = (tags: string): string[] =>
+  [...tags.matchAll(/(W\/)?("[^"]*")/g)].flatMap(([, weak, tag = '']) => (weak ? [] : [tag]))

@@ -1,0 +1,87 @@
+// Nobody overwrites a change that he has not seen: ETag and If-Match on every record that can be changed.
+import t from 'tap'
+import { Client } from '../../kernel/identity/entities.ts'
+import type { Deps } from '../../plugins/auth/test/fixture.ts'
+import { Quota } from '../../plugins/quota/entities.ts'
+import { supportingAgent } from '../../plugins/rate-limit/test/fixture.ts'
+import { Rule } from '../../plugins/rules/entities.ts'
+import { callers } from './callers.ts'
+import { accessFixture } from './fixture.ts'
+import { requestOf } from './requests.ts'
+import { rows } from './table.ts'
+
+const [superadmin] = callers.filter(({ name }) => name === 'superadmin')
+const changes = rows.filter(
+  ({ method, path }) => ['PUT', 'PATCH', 'DELETE'].includes(method) && !path.startsWith('/v1/apply-leases')
+)
+
+t.test('every route that changes a record refuses a version that no longer holds', async t => {
+  const access = await accessFixture(t)
+  for (const { route, method, path: pattern } of changes) {
+    const kind = pattern.includes(':') && !pattern.includes('/me/') ? 'foreign' : 'own'
+    const path = superadmin && (await access.pathOf(pattern, superadmin, kind, 'fresh'))
+    if (path == null) throw new TypeError(`${route} has no path`)
+    const { body, before } = requestOf(route, access)
+    await before?.(path, access.call)
+    const headers = { ...superadmin?.headers }
+
+    const stale = await access.call(method as 'PUT', path, body, { ...headers, 'if-match': '"stale"' })
+    t.match(stale, { status: 412, body: { error: { code: 'resource_changed' } } }, route)
+
+    const { status, headers: sent } = await access.call(method as 'PUT', path, body, headers)
+    t.match(status, /^20[0-4]$/, route)
+    if (method !== 'DELETE') t.match(sent['etag'], /^"\w+"$/, route)
+  }
+})
+
+t.test('a version changes with the record, and not with its state or usage', async t => {
+  const { call, connect, edge, enroll, hidden, push, next, server } = await accessFixture(t)
+  const { store } = server.depsOf('auth') as Deps
+  const shaped = await enroll('shaped')
+  await connect(shaped, supportingAgent)
+  const { body: rule } = await push({ client: shaped, listen_port: 10_000 + next() })
+  const quota = `/v1/users/ada/quotas/${hidden}`
+  await call('PUT', quota, { monthly_bytes: 1000 })
+  await call('PUT', `/v1/clients/${hidden}/owners/ada/rate-limit`, { concurrent_connections: 5 })
+  const records = [
+    [
+      `/v1/rules/${rule.rule_id}`,
+      'PUT',
+      `/v1/rules/${rule.rule_id}`,
+      { rate_limit: { concurrent_connections: 5 } }
+    ],
+    [`/v1/clients/${edge}`, 'PATCH', `/v1/clients/${edge}/name`, { client_name: 'renamed' }],
+    ['/v1/users/ada', 'PATCH', '/v1/users/ada', { display_name: 'Ada' }],
+    [`${quota}/status`, 'PATCH', quota, { monthly_bytes: 2000 }],
+    [
+      `/v1/clients/${hidden}/owners/ada/rate-limit`,
+      'PUT',
+      `/v1/clients/${hidden}/owners/ada/rate-limit`,
+      { concurrent_connections: 6 }
+    ],
+    [
+      '/v1/settings/advertised-endpoint',
+      'PUT',
+      '/v1/settings/advertised-endpoint',
+      { advertised_endpoint: '127.0.0.1:9' }
+    ]
+  ] as const
+  const tagOf = async (path: string) => (await call('GET', path)).headers['etag']
+
+  for (const [path, method, changed, body] of records) {
+    const before = await tagOf(path)
+    t.match(before, /^"\w+"$/, path)
+    await store.change(async em => {
+      await em.nativeUpdate(Quota, {}, { used: next() })
+      await em.nativeUpdate(Client, {}, { lastSeenAt: next(), agentVersion: `2.0.${next()}` })
+      await em.nativeUpdate(Rule, {}, { state: 'failed', updatedAt: next() })
+    })
+    t.equal(await tagOf(path), before, `${path}: usage and state`)
+    await store.change(em => em.nativeUpdate(Rule, {}, { state: 'active' }))
+    const reply = await call(method, changed, body, { 'if-match': String(before) })
+    t.equal(reply.status, 200, `${path}: ${JSON.stringify(reply.body)}`)
+    const after = await tagOf(path)
+    t.equal(reply.headers['etag'], after, path)
+    t.not(after, before, path)
+  }
+})
