@@ -6,13 +6,19 @@ const skewMs = 5_000
 
 export type ServerTime = ReturnType<typeof openServerTime>
 
-/** `leastMs`: the latest server time that an earlier run of the agent has saved. It is never earlier than that. */
-export function openServerTime(
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
-  leastMs: number
-) {
-  let offsetMs = leastMs - clock.monotonic() // server's time minus our monotonic clock
-  let reachedMs = leastMs // a correction back makes the time stand still here
+interface Options {
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/**
+ * `savedMs`: the server's time that an earlier run of the agent saved, so the least that it can be; null: the agent has
+ * never heard it, and until then takes its own.
+ */
+export function openServerTime({ clock, log }: Options, savedMs: number | null) {
+  let isHeard = savedMs !== null
+  let offsetMs = (savedMs ?? clock.now()) - clock.monotonic() // server's time minus our monotonic clock
+  let reachedMs = savedMs ?? 0 // a correction back makes the time stand still here
   let loggedSkewMs = 0
 
   /** The server's time when our monotonic clock shows `monotonicMs`. */
@@ -39,10 +45,12 @@ export function openServerTime(
      * time has moved forward; 0: not, or it stands still.
      */
     correct(serverMs: number, askedMs: number): number {
-      reachedMs = now()
+      const before = now()
+      if (isHeard) reachedMs = before
+      isHeard = true
       offsetMs = Math.min(Math.max(offsetMs, serverMs - clock.monotonic()), serverMs - askedMs)
       checkSkew()
-      return now() - reachedMs
+      return Math.max(0, now() - before)
     }
   }
 }

@@ -35,7 +35,7 @@ export class JournalWriter {
   constructor(options: WriterOptions) {
     this.#options = options
     const last = options.store.epochs().at(-1)
-    this.#serverTime = openServerTime(options, last?.writtenAt ?? options.clock.now())
+    this.#serverTime = openServerTime(options, last?.writtenAt ?? null)
     this.#countedAt = options.clock.monotonic()
     this.epoch = this.#beginEpoch(last)
     this.#syncedAt = options.clock.monotonic()

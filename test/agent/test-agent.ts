@@ -31,18 +31,18 @@ interface Options {
   readonly server: Pick<ScriptedServer, 'endpoint' | 'fingerprint'>
   readonly plugins?: readonly AgentPlugin[]
   readonly token?: string
+  readonly clock?: FakeClock
 }
 
 /** Starts an agent in `dir`; another one can be started there after it has stopped. */
 export function startTestAgent(
   t: Test,
-  { dir, server, plugins = [rules], token = 'token-one' }: Options
+  { dir, server, plugins = [rules], token = 'token-one', clock = fakeClock() }: Options
 ): TestAgent {
   chmodSync(dir, 0o700) // as a state directory must be, whatever the umask
   const bundleFile = join(dir, 'bundle.json')
   if (readBundle(bundleFile) === null) writeBundle(bundleFile, bundleOf(server, token))
   const engine = fakeEngine()
-  const clock = fakeClock()
   const log = recordLog()
   const [stop, cut] = [new AbortController(), new AbortController()]
   const outcome = runAgent(

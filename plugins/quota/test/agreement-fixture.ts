@@ -16,7 +16,8 @@ export const ports = [8001, 8002]
 
 export type AgreementFixture = Awaited<ReturnType<typeof agreementFixture>>
 
-export async function agreementFixture(t: Test) {
+/** `agentAheadMs`: of the agent's wall clock, at each of its starts. */
+export async function agreementFixture(t: Test, { agentAheadMs = 0 } = {}) {
   const serverClock = fakeClock()
   const fixture = await rulesFixture(t, { plugins, clock: serverClock })
   const { control, store } = fixture.server.depsOf('quota')
@@ -25,8 +26,10 @@ export async function agreementFixture(t: Test) {
   await fixture.user('ann')
   const server = { endpoint: `127.0.0.1:${control.port()}`, fingerprint: control.fingerprint }
   writeBundle(join(dir, 'agent', 'bundle.json'), { ...bundleOf(server, clientId), client_id: clientId })
-  const startAgent = (): TestAgent =>
-    startTestAgent(t, { dir: join(dir, 'agent'), server, plugins: [quota, rules, stats] })
+  const startAgent = (): TestAgent => {
+    const clock = fakeClock(serverClock.now() + agentAheadMs)
+    return startTestAgent(t, { dir: join(dir, 'agent'), server, plugins: [quota, rules, stats], clock })
+  }
   let agent = startAgent()
   const { advance, advanceUntilDone } = openClocks(serverClock, () => agent.clock)
   const traffic = openTraffic(() => agent)
@@ -43,6 +46,9 @@ export async function agreementFixture(t: Test) {
   return {
     advance,
     untilReady,
+    serverClock,
+    agent: () => agent,
+    store,
     deliver: traffic.deliver,
     remaining: traffic.remaining,
     send: (method: 'PUT' | 'PATCH' | 'DELETE', body?: object) =>
@@ -58,9 +64,7 @@ export async function agreementFixture(t: Test) {
         rmSync(join(dir, 'agent'), { recursive: true })
         cpSync(join(dir, 'copy'), join(dir, 'agent'), { recursive: true })
       }
-      const stoppedAt = agent.clock.now()
       agent = startAgent()
-      await agent.clock.advance(stoppedAt - agent.clock.now())
       await untilReady()
     },
     async untilIdle(): Promise<void> {
