@@ -37,9 +37,10 @@ interface Window {
   readonly to: number
 }
 
-export const windowAt = (clock: Pick<Clock, 'now' | 'steady'>): Window => ({
+/** `toldMs`: a time that the client was told; later than now if the clock was set back since. */
+export const windowAt = (clock: Pick<Clock, 'now' | 'steady'>, toldMs = 0): Window => ({
   from: earliest(clock) / 1000 - keptSecs,
-  to: latest(clock) / 1000 + aheadSecs
+  to: Math.max(latest(clock), toldMs) / 1000 + aheadSecs
 })
 
 /** Returns why the row does not count, or null. */

@@ -57,7 +57,7 @@ export function openLedger({ clock, log, filled, owners, activeConnections }: Se
     const now = clock.now()
     const committedAt = await commitTime(clientId, now, em)
     const active = judgeActive(report, rules)
-    const judged = judgeRows(report, rules, windowAt(clock))
+    const judged = judgeRows(report, rules, windowAt(clock, committedAt))
     const committed = await committedCounts(report, judged.own, em)
     const kept = await rowLimit.keep(clientId, judged.own, committed, em)
     const { grown, added, lower } = compare(kept.own, committed)

@@ -33,6 +33,28 @@ t.test('entries are deleted after audit_retention_days', async t => {
   )
 })
 
+t.test('a clock that is set forward deletes no young entry, one that is set back keeps old ones', async t => {
+  for (const ms of [400 * dayMs, -400 * dayMs]) {
+    const { server, entries, clock } = await auditFixture(t, { dir: t.testdir({}) })
+    const { store, auditLog } = server.depsOf('audit') as Deps
+    const entry = {
+      ...blank,
+      id: 'YOUNG'.padStart(26, '0'),
+      timestamp: clock.now(),
+      outcome: 'allow'
+    } as const
+    await store.change(em => em.insert(Entry, entry))
+
+    clock.step(ms)
+    await auditLog.tidy()
+
+    t.ok(
+      (await entries()).some(({ id }) => id === entry.id),
+      `by ${ms} ms`
+    )
+  }
+})
+
 t.test('beyond audit_max_rows denials are deleted first, then the oldest entries', async t => {
   const { server, clock } = await auditFixture(t, { keys: { audit_max_rows: 1000 } })
   const { store, auditLog } = server.depsOf('audit') as Deps

@@ -1,5 +1,6 @@
 import t from 'tap'
-import type { CommittedBytes } from '../exports.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import type { CommittedBytes, Stats } from '../exports.ts'
 import { StatsReport } from '../wire.ts'
 import { committedIn, epoch, minute, noon, otherEpoch, row, statsFixture, withCommitted } from './fixture.ts'
 
@@ -262,3 +263,26 @@ t.test('a minute with an invalid start is not committed', async t => {
 
   t.match(await stats(ruleId), { bytes_in: 0 })
 })
+
+t.test(
+  'after the clock of the server was set back, commits keep their order and no row is refused',
+  async t => {
+    const { edge, report, stats, clock, server } = await statsFixture(t)
+    const { agent, clientId, ruleId } = await edge()
+    const last = () => {
+      const { store, stats } = server.depsOf('stats') as Kernel & { readonly stats: Stats }
+      return store.read(em => stats.lastCommitted(clientId, em))
+    }
+    const minuteRow = (bytes_in: number) => row(ruleId, 'minute', minute, { bytes_in })
+    await report(agent, { rows: [minuteRow(10)] })
+
+    for (const [i, ms] of [-86_400_000, -800 * 86_400_000].entries()) {
+      clock.step(ms)
+      const next = String(i).repeat(32)
+      await report(agent, { epoch: next, rows: [minuteRow(5)] }) // an agent goes on with the time it was told
+      t.same(await last(), { epoch: next, seq: 1 }, `by ${ms} ms`)
+    }
+
+    t.match(await stats(ruleId), { bytes_in: 20 })
+  }
+)
