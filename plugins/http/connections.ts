@@ -12,7 +12,7 @@ export const receiveLimits = {
   connectionsCheckingInterval: 1_000
 }
 
-const maxAhead = 16 // requests; no known client sends any before the response to the last
+const maxAhead = 8 // requests; no known client sends any before the response to the last
 const tickMs = 5_000
 const stalledTicks = 6
 const lastResponseMs = 5_000

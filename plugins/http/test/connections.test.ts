@@ -123,7 +123,7 @@ t.test('requests that are sent ahead wait until the responses before them have l
   t.same([before, started, answers], [[], [0, 1], ['0', '1']])
 })
 
-t.test('a connection with more than 16 requests ahead is cut, and none of the rest runs', async t => {
+t.test('a connection with more than 8 requests ahead is cut, and none of the rest runs', async t => {
   const gate = Promise.withResolvers<void>()
   let runs = 0
   const run = async () => {
