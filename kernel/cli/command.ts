@@ -1,6 +1,7 @@
 import { type Static, type TObject, type TProperties, Type } from 'typebox'
 import type { Kernel } from '../services.ts'
 import type { Filled, Slot } from '../slot.ts'
+import type { PluginStore } from '../store/open.ts'
 
 /**
  * A command of the executable. `args` defines names, types and help of its arguments: those in `positional` are
@@ -36,6 +37,7 @@ export interface CommandCall<A> {
   readonly dataDir: () => string
   readonly keys: () => Readonly<Record<string, unknown>> // top-level keys of the configuration, validated, with defaults
   readonly filled: <T>(slot: Slot<T>) => readonly Filled<T>[] // values of `fill` only: nothing is wired
+  readonly stores: readonly PluginStore[] // tables and migrations of kernel and plugins
   readonly print: Print
   readonly input: NodeJS.ReadableStream
   readonly env: Readonly<Record<string, string | undefined>>

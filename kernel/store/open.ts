@@ -38,6 +38,7 @@ const pragmas = [
   'pragma journal_mode = wal',
   'pragma synchronous = full',
   'pragma foreign_keys = on',
+  'pragma trusted_schema = off',
   'pragma busy_timeout = 5000',
   'pragma temp_store = memory',
   'pragma cache_size = -32000'

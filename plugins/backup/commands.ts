@@ -36,12 +36,13 @@ const restore = defineCommand({
   }),
   positional: ['file'],
   needs: 'data',
-  async run({ args, dataDir, filled, print }) {
+  async run({ args, dataDir, filled, stores, print }) {
     const restored = await restoreTo({
       file: resolve(args.file),
       dataDir: dataDir(),
       oldDir: args.revocations_from,
       revocations: filled(revocationSlot).map(({ value }) => value),
+      stores,
       version: ownVersion(),
       now: systemClock.now()
     })
@@ -50,7 +51,10 @@ const restore = defineCommand({
       'data_dir',
       'made_at',
       'set_aside',
-      ['revoked_again', () => (revoked === null ? 'unknown' : String(revoked.length))]
+      [
+        'revoked_again',
+        () => (revoked === null ? 'unknown' : String(revoked.flatMap(({ names }) => names).length))
+      ]
     ])
     for (const { what, names } of revoked ?? []) print.line(`${what}: ${names.join(', ')}`)
     for (const warning of warnings) print.line(warning)

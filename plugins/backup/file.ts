@@ -16,8 +16,9 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { isAtLeast } from '../../kernel/base/version.ts'
-import { openStore } from '../../kernel/store/open.ts'
+import { openStore, type PluginStore } from '../../kernel/store/open.ts'
 import { currentCertificate, nextFile } from '../control/exports.ts'
+import { requireOwnSchema } from './schema.ts'
 
 const format = '1'
 const applicationId = 0x736c6275 // 'slbu', in the header of the file
@@ -105,9 +106,19 @@ async function addParts(parts: Parts, em: EntityManager): Promise<void> {
   await em.execute(`pragma application_id = ${applicationId}`)
 }
 
-/** Takes the parts out of a copy of a backup, which leaves a plain store. Refuses the backup of a newer version. */
-export async function unpack(file: string, ourVersion: string): Promise<Parts> {
+const maxPart = 2 ** 20
+
+/** Takes the parts out of a copy of a backup, which leaves a plain store. Refuses a newer version and a foreign schema. */
+export async function unpack(
+  file: string,
+  ourVersion: string,
+  stores: readonly PluginStore[]
+): Promise<Parts> {
   return onStore(file, async em => {
+    await requireOwnSchema(stores, em)
+    const large = await em.execute('select name from sluice_backup where length(value) > ?', [maxPart])
+    if (large.length > 0)
+      throw new Fault(wrongUsage, 'the backup is refused: a certificate in it is too large')
     const rows = await em.execute<{ name: string; value: string }[]>('select name, value from sluice_backup')
     const parts = Object.fromEntries(rows.map(({ name, value }) => [name, value])) as unknown as Parts // checked next
     if (parts.format !== format || !isAtLeast(ourVersion, parts.version))
@@ -123,6 +134,7 @@ export async function unpack(file: string, ourVersion: string): Promise<Parts> {
 
 /** Reads only the header: SQLite would change a file that it opens. */
 export function isBackup(file: string): boolean {
+  if (!statSync(file).isFile()) return false
   const header = Buffer.alloc(100)
   const fd = openSync(file, 'r')
   readSync(fd, header, 0, header.length, 0)

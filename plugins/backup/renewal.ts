@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Revocation } from '../../kernel/store/revocation.ts'
-import { ownFile } from '../control/exports.ts'
+import { ownFile, readCertificate } from '../control/exports.ts'
 import { type RevokedAgain, revokeAgain, revokeUnconditionally } from './revocations.ts'
 
 interface Renewed {
@@ -76,7 +76,7 @@ async function certificateOf(
   if (pinned === null || pinned === (await storeValue('main', 'leaf', em)))
     return { certificate: null, warnings: [] }
   const file = ownFile(oldDir)
-  if (!existsSync(file))
+  if (!existsSync(file) || readCertificate({ certPath: file }).fingerprint !== pinned)
     return {
       certificate: null,
       warnings: [`Agents pin the certificate ${pinned}, which is not in ${oldDir}.`]

@@ -11,12 +11,20 @@ import {
 } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { timestamp } from '../../kernel/base/clock.ts'
-import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { dataDirUnusable, Fault, reasonOf, storeInUse, wrongUsage } from '../../kernel/base/errors.ts'
 import { Releases } from '../../kernel/base/releases.ts'
 import { openDataDir } from '../../kernel/store/data-dir.ts'
+import type { PluginStore } from '../../kernel/store/open.ts'
 import type { Revocation } from '../../kernel/store/revocation.ts'
 import { checkFilesystem } from '../cli/exports.ts'
-import { nextFile, ownFile } from '../control/exports.ts'
+import {
+  namedCertificates,
+  nextFile,
+  ownFile,
+  readCertificate,
+  restoredFile,
+  settleFiles
+} from '../control/exports.ts'
 import { isBackup, onStore, type Parts, sync, unpack } from './file.ts'
 import { renew } from './renewal.ts'
 import type { RevokedAgain } from './revocations.ts'
@@ -26,6 +34,7 @@ interface Restore {
   readonly dataDir: string
   readonly oldDir: string | undefined // the data directory of the lost store
   readonly revocations: readonly Revocation[] // of plugins
+  readonly stores: readonly PluginStore[] // of kernel and plugins
   readonly version: string
   readonly now: number
 }
@@ -39,29 +48,26 @@ export interface Restored {
 }
 
 export async function restore(options: Restore): Promise<Restored> {
-  const { file, dataDir, oldDir, revocations, version, now } = options
-  if (!existsSync(file) || !isBackup(file)) throw new Fault(wrongUsage, `${file} is not a backup of sluice`)
+  const { file, dataDir, now } = options
+  requireBackup(file)
+  checkFilesystem(dataDir)
   const releases = new Releases()
   try {
-    checkFilesystem(dataDir)
     const store = openDataDir(dataDir, releases.defer)
     const draft = join(dataDir, 'restore.new')
-    releases.defer(() => rmSync(draft, { force: true }))
-    copyFileSync(file, draft)
-    chmodSync(draft, 0o600)
-    const parts = await unpack(draft, version).catch(damaged(file))
-    const from = oldDir === undefined ? dataDir : resolve(oldDir)
-    if (oldDir !== undefined && !existsSync(join(from, 'sluice.db')))
-      throw new Fault(
-        wrongUsage,
-        `there is no store in ${from}; leave --revocations-from out, or name another`
-      )
-    const { revoked, certificate, warnings } = await onStore(draft, em => renew(from, revocations, now, em))
-    sync(draft)
+    const removeDrafts = (): void => {
+      for (const path of [draft, `${draft}-wal`, `${draft}-shm`, ...restoredFiles(dataDir)])
+        rmSync(path, { force: true })
+    }
+    removeDrafts() // of a restore that was killed: a log that stayed would be applied to the new draft
+    releases.defer(removeDrafts)
+    const { parts, revoked, warnings, named } = await prepare(options, draft)
+    await closeStore(store)
     const aside = setAside(dataDir, now)
-    writeParts(dataDir, parts, certificate)
-    renameSync(draft, store)
     sync(dataDir)
+    renameSync(draft, store) // before it the old store is whole, after it the new one
+    sync(dataDir)
+    settleFiles(dataDir, named) // after a crash the next start does it
     return {
       data_dir: dataDir,
       made_at: parts.made_at,
@@ -69,9 +75,49 @@ export async function restore(options: Restore): Promise<Restored> {
       revoked_since: revoked,
       warnings
     }
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause
+    throw new Fault(dataDirUnusable, `the restore into ${dataDir} failed: ${reasonOf(cause)}`, { cause })
   } finally {
     await releases.run()
   }
+}
+
+/** Makes the new store and its certificates beside the old ones, and checks them. */
+async function prepare({ file, dataDir, oldDir, revocations, stores, version, now }: Restore, draft: string) {
+  copyFileSync(file, draft)
+  chmodSync(draft, 0o600)
+  const parts = await unpack(draft, version, stores).catch(damaged(file))
+  const from = oldDir === undefined ? dataDir : resolve(oldDir)
+  if (oldDir !== undefined && !existsSync(join(from, 'sluice.db')))
+    throw new Fault(wrongUsage, `there is no store in ${from}; leave --revocations-from out, or name another`)
+  const { certificate, ...renewed } = await onStore(draft, em => renew(from, revocations, now, em))
+  const named = await onStore(draft, namedCertificates)
+  sync(draft)
+  writeParts(dataDir, parts, certificate)
+  return { ...renewed, parts, named }
+}
+
+function requireBackup(file: string): void {
+  let found: boolean
+  try {
+    found = isBackup(file)
+  } catch (cause) {
+    throw new Fault(wrongUsage, `${file} cannot be read: ${reasonOf(cause)}`, { cause })
+  }
+  if (!found) throw new Fault(wrongUsage, `${file} is not a backup of sluice`)
+}
+
+const restoredFiles = (dataDir: string): string[] => [ownFile(dataDir), nextFile(dataDir)].map(restoredFile)
+
+/** Writes the log of the old store into its file, so that one rename replaces it. A damaged store stays with its log. */
+async function closeStore(store: string): Promise<void> {
+  if (!existsSync(store)) return
+  const isBusy = await onStore(store, async em => {
+    const [row] = await em.execute<{ busy: number }[]>('pragma wal_checkpoint(truncate)')
+    return row?.busy !== 0
+  }).catch(() => false) // it is kept beside the new one; the warning of `renew` names it
+  if (isBusy) throw new Fault(storeInUse, `another command reads ${store}; try again when it has ended`)
 }
 
 /** Reports any error of SQLite as a damaged backup. */
@@ -84,30 +130,31 @@ const damaged =
 
 const ownFiles = ['sluice.db', 'sluice.db-wal', 'control.pem', 'control.next.pem']
 
-/**
- * Links the present files into a new directory, and removes the log and the staged certificate here. Store and
- * certificate also stay in place until the new ones are renamed over them.
- */
+/** Links the present files into a new directory. The log that is removed here is empty, or of a damaged store. */
 function setAside(dataDir: string, now: number): string | null {
   const present = ownFiles.filter(name => existsSync(join(dataDir, name)))
   if (present.length === 0) return null
-  const aside = join(dataDir, `before-restore-${timestamp(now).replaceAll(/[-:]|\.\d+/g, '')}`)
+  const aside = join(dataDir, `before-restore-${timestamp(now).replaceAll(/[-:.]/g, '')}`)
   mkdirSync(aside, { mode: 0o700 })
   for (const name of present) linkSync(join(dataDir, name), join(aside, name))
-  for (const name of ['sluice.db-wal', 'sluice.db-shm', 'control.next.pem'])
-    rmSync(join(dataDir, name), { force: true })
   sync(aside)
+  for (const name of ['sluice.db-wal', 'sluice.db-shm']) rmSync(join(dataDir, name), { force: true })
   return aside
 }
 
+/** Writes drafts of the certificates, and checks them before anything is replaced. */
 function writeParts(dataDir: string, parts: Parts, certificate: string | null): void {
   const put = (file: string, text: string | undefined): void => {
     if (text === undefined) return
-    writeFileSync(`${file}.new`, text, { mode: 0o600, flush: true })
-    renameSync(`${file}.new`, file)
+    writeFileSync(restoredFile(file), text, { mode: 0o600, flush: true })
+    readCertificate({ certPath: restoredFile(file) })
   }
   put(ownFile(dataDir), certificate ?? parts.certificate)
   if (certificate === null) put(nextFile(dataDir), parts.next_certificate)
   const token = join(dataDir, 'operator-token')
-  if (!existsSync(token)) put(token, parts.operator_token)
+  if (parts.operator_token === undefined || existsSync(token)) return
+  if (!/^[\x21-\x7e]{8,512}\n?$/.test(parts.operator_token))
+    throw new Fault(wrongUsage, 'the backup is refused: its operator token is none')
+  writeFileSync(`${token}.new`, parts.operator_token, { mode: 0o600, flush: true })
+  renameSync(`${token}.new`, token)
 }

@@ -14,6 +14,7 @@ import { inDependencyOrder } from '../../kernel/dependency-order.ts'
 import { type ServerOptions, wire } from '../../kernel/kernel.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import { type Filled, ownerOf, type Slot, slotReader } from '../../kernel/slot.ts'
+import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openApi, originIn } from './api.ts'
 import { completion } from './completion.ts'
 import { checkedKeys, dataDirOf, type GivenKeys, givenKeys, logOf } from './config.ts'
@@ -100,6 +101,7 @@ async function execute(command: Command, given: Args, context: Context): Promise
     keys: () => checkedKeys(context, keys()),
     dataDir: () => dataDirOf(keys().keys),
     filled: slot => filledBare(slot, context.plugins),
+    stores: [kernelStore, ...context.plugins],
     async open(plugin) {
       const current = keys()
       const { depsOf, releases } = await wire(optionsOf(context, current, await openLog(logOf(current.keys))))

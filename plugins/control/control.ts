@@ -12,16 +12,18 @@ import { type IncomingStream, Listener } from './listener.ts'
 import { openManagedObjects } from './managed-objects.ts'
 import { openCounters } from './metrics.ts'
 import { PendingResults } from './pending-results.ts'
-import { requirePinned } from './pinned-certificate.ts'
+import { namedCertificates, requirePinned } from './pinned-certificate.ts'
 import { openRecordResult } from './record-result.ts'
 import { openRequestIds } from './request-ids.ts'
 import { Sessions } from './sessions.ts'
 import { type keys, settingsOf } from './settings.ts'
+import { settleFiles } from './settle.ts'
 
 export async function openControl(options: ControlOptions): Promise<ControlHost> {
   const { store, clock, log, codec, filled, preAuthHandlers } = options
   // The kernel has validated the configuration against these keys.
   const settings = settingsOf(options.config as Static<typeof keys>)
+  settleFiles(options.dataDir, await store.read(namedCertificates))
   const certificate = await openCertificate(options.dataDir, settings.certificate)
   const generation = await openGeneration(store)
   const handshake = openHandshake({ ...options, generation })

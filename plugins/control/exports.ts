@@ -2,7 +2,9 @@
 import { type Certificate, currentCertificate as currentIn } from './certificate.ts'
 import { certificateSettings } from './settings.ts'
 
-export { type Certificate, fingerprintOf, nextFile, ownFile } from './certificate.ts'
+export { type Certificate, fingerprintOf, nextFile, ownFile, readCertificate } from './certificate.ts'
+export { namedCertificates } from './pinned-certificate.ts'
+export { restoredFile, settleFiles } from './settle.ts'
 
 /** Returns the certificate that a server with these top-level keys would serve; null where none was made yet. */
 export const currentCertificate = (

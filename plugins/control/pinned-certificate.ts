@@ -17,6 +17,12 @@ export async function storeValue(name: Name, em: EntityManager): Promise<string 
   return rows[0]?.value ?? null
 }
 
+/** Returns the fingerprints of the pinned certificate and of the next one. */
+export const namedCertificates = async (em: EntityManager) => ({
+  leaf: await storeValue('leaf', em),
+  next: await storeValue('next_leaf', em)
+})
+
 export async function setStoreValue(name: Name, value: string | null, em: EntityManager): Promise<void> {
   await em.execute('delete from kernel_fact where name = ?', [name])
   if (value !== null) await em.execute('insert into kernel_fact (name, value) values (?, ?)', [name, value])

@@ -1,6 +1,5 @@
 // Changes the certificate while the server is stopped: replaces it, or stages the next one and activates it.
-import { existsSync, renameSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, rmSync } from 'node:fs'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import {
@@ -12,8 +11,7 @@ import {
   openCertificate,
   ownFile,
   readCertificate,
-  saveCertificate,
-  syncDir
+  saveCertificate
 } from './certificate.ts'
 import {
   countEnrolled,
@@ -22,6 +20,7 @@ import {
   type UnawareClient,
   unawareClients
 } from './pinned-certificate.ts'
+import { settleFiles } from './settle.ts'
 
 interface Options {
   readonly dir: string // the data directory
@@ -84,8 +83,9 @@ export class Rotation {
         `${lost.length} clients do not know the next certificate yet: ${namesOf(lost)}; start the server until ` +
           'they have connected, or use --force and enroll them again'
       )
-    this.#promote(fingerprint)
+    this.#requireStaged(fingerprint)
     await this.#pin(fingerprint)
+    settleFiles(dir, { leaf: fingerprint, next: null }) // after a crash in between, the next start does it
     const configured = configuredFiles(settings)
     const isShadowed = configured !== null && readCertificate(configured).fingerprint !== fingerprint
     return { fingerprint, lost, isShadowed }
@@ -110,14 +110,11 @@ export class Rotation {
     throw refused('this is the present certificate; none is staged now')
   }
 
-  /** Moves the file before the store changes: after a crash in between, the start is refused and names `activate`. */
-  #promote(fingerprint: string): void {
+  #requireStaged(fingerprint: string): void {
     if (!existsSync(this.#next) && readCertificate({ certPath: this.#own }).fingerprint === fingerprint)
       return
     if (readCertificate({ certPath: this.#next }).fingerprint !== fingerprint)
       throw refused(`${this.#next} is not the certificate that was staged; stage it again`)
-    renameSync(this.#next, this.#own)
-    syncDir(dirname(this.#own))
   }
 
   async #adopt(present: string, how: 'careful' | 'force'): Promise<Activated> {

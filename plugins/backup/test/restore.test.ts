@@ -1,5 +1,15 @@
 // Revocations made after a backup stay in force after its restore, if the lost store can be read.
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { slotReader } from '../../../kernel/slot.ts'
@@ -63,7 +73,7 @@ async function restoreFixture(t: Test) {
   const backup = (from = old) => writeBackup({ dataDir: from, keys: {}, version, now }, file)
   await backup()
   const restoreBackup = (oldDir?: string, to = target) =>
-    restore({ file, dataDir: to, oldDir, revocations, version, now })
+    restore({ file, dataDir: to, oldDir, revocations, stores: plugins, version, now })
   return { dir, old, target, file, restoreBackup, backup, fingerprint }
 }
 
@@ -176,6 +186,7 @@ t.test('a revocation between two restores stays in force', async t => {
     dataDir: old,
     oldDir: undefined,
     revocations,
+    stores: plugins,
     version,
     now: now + 1000
   })
@@ -206,7 +217,15 @@ t.test('a data directory in use, a backup of a newer sluice and a damaged backup
 
   const newer = join(dir, 'newer.backup')
   await writeBackup({ dataDir: old, keys: {}, version: '9.0.0', now }, newer)
-  const options = { file: newer, dataDir: target, oldDir: undefined, revocations, version, now }
+  const options = {
+    file: newer,
+    dataDir: target,
+    oldDir: undefined,
+    revocations,
+    stores: plugins,
+    version,
+    now
+  }
   await t.rejects(restore(options), /made by sluice 9\.0\.0, this is 2\.0\.0/)
   t.notOk(existsSync(join(target, 'sluice.db')))
   t.notOk(existsSync(join(target, 'restore.new')))
@@ -214,4 +233,87 @@ t.test('a data directory in use, a backup of a newer sluice and a damaged backup
   writeFileSync(file, readFileSync(file).subarray(0, 8192))
   await t.rejects(restoreBackup(), /a\.backup is damaged/)
   t.notOk(existsSync(join(target, 'sluice.db')))
+})
+
+t.test('a crafted backup is refused, and the data directory stays as it was', async t => {
+  const { dir, old, file, restoreBackup } = await restoreFixture(t)
+  const [first, other] = [join(dir, 'first'), join(dir, 'other')]
+  for (const path of [first, other]) mkdirSync(path)
+  await openCertificate(first)
+  await openCertificate(other)
+  const foreignPair = readFileSync(join(first, 'control.pem'), 'utf8')
+    .replace(/-----BEGIN PRIVATE KEY[\s\S]+/, '')
+    .concat(/-----BEGIN PRIVATE KEY[\s\S]+/.exec(readFileSync(join(other, 'control.pem'), 'utf8'))?.[0] ?? '')
+  const clean = readFileSync(file)
+  const state = () =>
+    readdirSync(old)
+      .filter(name => !name.startsWith('lock.db'))
+      .map(name => [name, statSync(join(old, name)).mode, statSync(join(old, name)).size])
+  const before = state()
+  const table: readonly [RegExp, string][] = [
+    [
+      /trigger evil is not of sluice/,
+      "create trigger evil after insert on kernel_fact begin update kernel_user set role = 'superadmin'; end"
+    ],
+    [/view evil is not of sluice/, 'create view evil as select * from kernel_user'],
+    [/table evil is not of sluice/, 'create virtual table evil using fts5(x)'],
+    [/table evil is not of sluice/, 'create table evil (x)'],
+    [/index evil is not of sluice/, 'create index evil on kernel_user (hex(id))'],
+    [/table kernel_user is not of sluice/, 'alter table kernel_user add column evil text default 1'],
+    [/it lacks table auth_session/, 'drop table auth_session'],
+    [/kernel has migrations that this build/, "insert into schema_migration (name) values ('kernel/0002-x')"],
+    [/too large/, "update sluice_backup set value = hex(zeroblob(9e5)) where name = 'certificate'"],
+    [
+      /the key belongs to another certificate/,
+      `update sluice_backup set value = '${foreignPair}' where name = 'certificate'`
+    ],
+    [/operator token is none/, "insert into sluice_backup values ('operator_token', 'a\nb')"]
+  ]
+  for (const [message, sql] of table) {
+    writeFileSync(file, clean)
+    const crafted = await openStore(file, [])
+    await crafted.change(em => em.execute(sql, [], 'run'))
+    await crafted.close()
+    await t.rejects(restoreBackup(undefined, old), { name: 'Fault', message }, sql)
+    t.same(state(), before, sql)
+  }
+  writeFileSync(file, clean)
+  t.match(await restoreBackup(undefined, old), { warnings: [] }, 'the file as it was is restored')
+})
+
+t.test('tables of a plugin that is not loaded are restored, too', async t => {
+  const { target, file, restoreBackup } = await restoreFixture(t)
+  const store = await openStore(file, [])
+  await store.change(async em => {
+    await em.execute("insert into schema_migration (name) values ('acme-hooks/0001-first')", [], 'run')
+    await em.execute('create table acme_hooks_target (id text)', [], 'run')
+  })
+  await store.close()
+
+  await restoreBackup()
+
+  t.same(await query(target, 'select count(*) from acme_hooks_target'), ['0'])
+})
+
+t.test('what is not a file cannot be restored: a directory, a pipe, a missing one', async t => {
+  const { dir, target, restoreBackup, file } = await restoreFixture(t)
+  rmSync(file)
+  await t.rejects(restoreBackup(), { name: 'Fault', message: /cannot be read: ENOENT/ })
+  execFileSync('mkfifo', [file])
+  await t.rejects(restoreBackup(), { name: 'Fault', message: /is not a backup/ })
+  rmSync(file)
+  mkdirSync(file)
+  await t.rejects(restoreBackup(), { name: 'Fault', message: /is not a backup/ })
+  t.notOk(existsSync(target))
+  t.ok(existsSync(dir))
+})
+
+t.test('a stale certificate beside the later store is not taken over', async t => {
+  const { old, target, restoreBackup, fingerprint } = await restoreFixture(t)
+  await executeSql(old, `update kernel_fact set value = '${'0'.repeat(64)}' where name = 'leaf'`)
+
+  const { warnings } = await restoreBackup(old)
+
+  t.match(warnings, [/Agents pin the certificate 0000.* which is not in/])
+  t.equal((await openCertificate(target)).fingerprint, fingerprint)
 })

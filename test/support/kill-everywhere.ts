@@ -1,0 +1,28 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+
+const preload = join(import.meta.dirname, 'kill-at.ts')
+
+/**
+ * Runs a module again and again, killed before its first, second, ... change of a file, until it completes. `prepare`
+ * makes the files anew and returns the module's arguments; `check` examines what each kill has left.
+ */
+export async function killEverywhere(
+  t: Test,
+  module: string,
+  prepare: (kill: number) => readonly string[],
+  check: (kill: number, end: 'killed' | 'completed') => Promise<void>
+): Promise<number> {
+  for (let kill = 1; ; kill++) {
+    const child = spawn(process.execPath, ['--import', preload, module, ...prepare(kill)], {
+      env: { ...process.env, KILL_AT: String(kill) },
+      stdio: ['ignore', 'inherit', 'inherit']
+    })
+    const [code, signal] = await once(child, 'exit')
+    t.ok(code === 0 || signal === 'SIGKILL', `${kill}: ${code} ${signal}`)
+    await check(kill, signal === 'SIGKILL' ? 'killed' : 'completed')
+    if (signal !== 'SIGKILL') return kill
+  }
+}
