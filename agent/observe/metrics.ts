@@ -9,7 +9,7 @@ type RuleCounters = readonly [rule: string, runs: readonly Counters[]]
 /** Serves /metrics. An internal plugin, so that no other part of the agent depends on metrics. */
 export function metricsPlugin(listen: string): AgentPlugin {
   // The engine's counters restart when a rule is reopened; the sums include the counters of its earlier runs.
-  const ended = new Map<string, Counters[]>()
+  const ended = new Map<string, Counters>()
   let streams = 0
 
   return {
@@ -18,7 +18,7 @@ export function metricsPlugin(listen: string): AgentPlugin {
     event(event, { rules }) {
       if (event.kind !== 'closed') return
       const rule = rules.find(event.counters.ruleId)?.id
-      if (rule !== undefined) ended.set(rule, [...(ended.get(rule) ?? []), event.counters])
+      if (rule !== undefined) ended.set(rule, plus(event.counters, ended.get(rule)))
     },
     connected({ signal }) {
       streams++
@@ -31,7 +31,7 @@ export function metricsPlugin(listen: string): AgentPlugin {
         live.delete('')
         for (const rule of ended.keys()) if (!live.has(rule)) ended.delete(rule) // a removed rule has no series
         const all = [...live].map(
-          ([rule, runs]): RuleCounters => [rule, [...(ended.get(rule) ?? []), ...runs]]
+          ([rule, runs]): RuleCounters => [rule, [...runs, ...[ended.get(rule) ?? []].flat()]]
         )
         const open = all.filter(([rule]) => rules.isOpen(rule)).length
         return [
@@ -47,6 +47,33 @@ export function metricsPlugin(listen: string): AgentPlugin {
     }
   }
 }
+
+/** Adds the counters of a run to those of earlier runs, in one: a rule may be opened any number of times. */
+function plus(run: Counters, earlier: Counters | undefined): Counters {
+  if (!earlier) return { ...run, ports: [total(run.ports)], targets: [] }
+  const reasons = new Set([...Object.keys(run.rejected), ...Object.keys(earlier.rejected)])
+  return {
+    ...run,
+    ports: [total([...run.ports, ...earlier.ports])],
+    targets: [],
+    connectionsTotal: run.connectionsTotal + earlier.connectionsTotal,
+    dnsFailures: run.dnsFailures + earlier.dnsFailures,
+    targetFailovers: run.targetFailovers + earlier.targetFailovers,
+    flowsDroppedOverflow: run.flowsDroppedOverflow + earlier.flowsDroppedOverflow,
+    rejected: Object.fromEntries(
+      [...reasons].map(reason => [reason, (run.rejected[reason] ?? 0) + (earlier.rejected[reason] ?? 0)])
+    )
+  }
+}
+
+const total = (ports: readonly PortCounters[]): PortCounters => ({
+  port: 0,
+  bytesIn: sum(ports, ({ bytesIn }) => bytesIn),
+  bytesOut: sum(ports, ({ bytesOut }) => bytesOut),
+  datagramsIn: sum(ports, ({ datagramsIn }) => datagramsIn),
+  datagramsOut: sum(ports, ({ datagramsOut }) => datagramsOut),
+  active: sum(ports, ({ active }) => active)
+})
 
 /** Names differ from the server's, so that a query over server and agents does not count a byte twice. */
 const single = (name: string, help: string, value: number): Metric => ({

@@ -80,6 +80,25 @@ t.test('counters of a reopened rule continue', async t => {
   t.equal((await scrape())('rule_connections_total', 'rule="rule-1"'), 6)
 })
 
+t.test('counters of all runs of a rule that is opened again and again add up', async t => {
+  const { engine, connection, scrape, log } = await agentWithMetrics(t)
+  for (let run = 1; run <= 4; run++) {
+    await pushRule(connection, 'rule-1', run, 8080 + run)
+    await log.until('rule.opened', run)
+    engine.setCounters(run, {
+      ports: [portCounters(10, 20, 0)],
+      connectionsTotal: run,
+      rejected: { loop: 1, [`run_${run}`]: 1 }
+    })
+  }
+
+  const value = await scrape()
+  t.equal(value('rule_connections_total', 'rule="rule-1"'), 10)
+  t.equal(value('rule_bytes_total', 'rule="rule-1",direction="out"'), 80)
+  t.equal(value('rule_rejected_total', 'rule="rule-1",reason="loop"'), 4)
+  t.equal(value('rule_rejected_total', 'rule="rule-1",reason="run_2"'), 1)
+})
+
 t.test('connected is 1 while the control stream is up', async t => {
   const { connection, scrape, log } = await agentWithMetrics(t)
 

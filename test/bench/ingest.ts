@@ -39,7 +39,7 @@ function seed(db: Database): void {
   const rule =
     db.prepare(`insert into rules (id, client_id, owner, placed_by, protocol, listen_from, listen_to,
     targets, prefer_ipv6, fields, state, created_at, updated_at, state_changed_at)
-    values (?, ?, ?, '_operator', 'tcp', ?, ?, '[]', 0, '[]', 'active', 0, 0, 0)`)
+    values (?, ?, ?, '_operator', 'tcp', ?, ?, '[{"host":"10.0.0.1","port":80,"priority":0}]', 0, '[]', 'active', 0, 0, 0)`)
   for (const [i, { token, ruleIds }] of fleet.entries()) {
     const clientId = newId()
     client.run(clientId, `edge-${i}`, hashOf(token))
