@@ -96,6 +96,17 @@ t.test('a temporary password expires after 24 hours', async t => {
   t.match(await login(app, { user_id: 'ann', password }), refusal(401, 'invalid_login'))
 })
 
+t.test('a clock that is set back opens no expired temporary password', async t => {
+  const app = await onboardedServer(t)
+  await addUser(app, 'ann')
+  const { temporary_password: password } = (await reset(app)).body
+  await app.clock.advance(24 * 3_600_000)
+
+  app.clock.step(-400 * 24 * 3_600_000)
+
+  t.match(await login(app, { user_id: 'ann', password }), refusal(401, 'invalid_login'))
+})
+
 t.test('a given password is temporary unless `temporary` is false, and is not returned', async t => {
   const app = await onboardedServer(t)
   await addUser(app, 'ann')

@@ -58,6 +58,19 @@ t.test('a code that is unknown, expired or cancelled is refused, and creates no 
   t.strictSame((await app.call('GET', '/v1/clients')).body, [])
 })
 
+t.test('a clock that is set back opens no expired code, and new ones last as long as ever', async t => {
+  const app = await testServer(t, { plugins })
+  const late = await createCode(app, { name: 'late', ttl_secs: 60 })
+  await app.clock.advance(60_000)
+
+  app.clock.step(-400 * 86_400_000)
+
+  t.equal(await redeem(app, codeIn(late), 'token'), 'enrollment_expired')
+  const code = codeIn(await createCode(app, { name: 'edge', ttl_secs: 60 }))
+  await app.clock.advance(59_999)
+  t.match(await redeem(app, code, 'token'), { client_name: 'edge' })
+})
+
 t.test('re-enrollment replaces the token and lifts a revocation, but only when it is redeemed', async t => {
   const app = await testServer(t, { plugins })
   const id = await enrolledClient(app, 'old')

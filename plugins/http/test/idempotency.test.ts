@@ -255,6 +255,20 @@ t.test('a response without a body is repeated without one', async t => {
   t.equal(seen.count, 1)
 })
 
+t.test('a step of the clock repeats no change', async t => {
+  const { seen, routes } = counting(change)
+  const { send, clock } = await httpFixture(t, { routes })
+  await send('POST', '/v1/things', keyed('k'))
+
+  for (const ms of [400 * dayMs, -800 * dayMs, 400 * dayMs]) {
+    clock.step(ms)
+    await send('POST', '/v1/things', keyed('other'))
+    await send('POST', '/v1/things', keyed('k'))
+  }
+
+  t.equal(seen.count, 2)
+})
+
 t.test('a response is kept for a day, and at most 1,000 per principal', async t => {
   const { seen, routes } = counting(change)
   const { send, store, clock } = await httpFixture(t, { routes })
