@@ -118,14 +118,14 @@ function commandLines(markdown: string): string[][] {
     .filter(words => !words.includes('$@')) // in a shell function
 }
 
-const token = /"(?:[^"\\]|\\.)*"|'[^']*'|[^\s'"|&;<>()]+|[|&;<>()]/g
+const token = /\d>(?:&\d)?|"(?:[^"\\]|\\.)*"|'[^']*'|[^\s'"|&;<>()]+|[|&;<>()]/g
 
 /** Removes quotes, and replaces each shell variable by 1, which is valid as a number and as text. */
 function wordsOf(text: string): string[] {
   const words: string[] = []
   for (const [found] of text.matchAll(token)) {
-    if (/^[|&;<>()]$/.test(found)) break
-    if (found === '2') continue // of 2>&1
+    if (/^([|&;<>()]|\d>)$/.test(found)) break
+    if (/^\d>&\d$/.test(found)) continue
     words.push(found.replaceAll(/^["']|["']$/g, '').replaceAll(/^\$\w+$/g, '1'))
   }
   return words

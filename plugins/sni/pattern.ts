@@ -5,6 +5,7 @@ import { patternKey } from './wire.ts'
 export const patternMalformed = defineCode('validation.sni_pattern_malformed', 400, 3)
 
 const label = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/
+const numeric = /^(\d+|0x[0-9a-f]*)$/ // some resolvers read such a name as an address
 const maxLength = 253
 
 /** Returns the name in lower case without a trailing dot. Throws `validation.sni_pattern_malformed`. */
@@ -15,7 +16,7 @@ export function parsePattern(given: string): string {
   if (!labels.every(part => label.test(part)) || pattern.length > maxLength)
     throw malformed('is not a DNS name of ASCII letters, digits, - and _, with or without *. before it')
   if (isWildcard && labels.length < 2) throw malformed('needs at least two labels after *.')
-  if (/^\d+$/.test(labels.at(-1) ?? ''))
+  if (numeric.test(labels.at(-1) ?? ''))
     throw malformed('ends in a number, like an IP address; give a DNS name')
   return pattern
 }

@@ -36,6 +36,7 @@ t.test('an invalid pattern is refused', async t => {
     'a-.example',
     'a.example:443',
     '10.0.0.1',
+    '10.0.0.0x1',
     '::1',
     `${'a'.repeat(64)}.example`,
     `${'a.'.repeat(127)}a`
