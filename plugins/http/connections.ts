@@ -1,5 +1,5 @@
 // What the connections of an HTTP server can cost: each holds one response, and is cut when that is not read.
-import type { RequestListener, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../kernel/base/clock.ts'
 import { networkOf } from './network.ts'
@@ -54,8 +54,12 @@ export function boundConnections({ server, max, clock, handle }: Options): () =>
     bySocket.set(socket, connection)
   })
   server.on('request', (request, response) =>
-    bySocket.get(request.socket)?.enter(response, () => handle(request, response))
+    bySocket.get(request.socket)?.enter(request, response, () => handle(request, response))
   )
+  // An error response now would be taken for the response to the request before the malformed one.
+  server.on('clientError', (_error, socket) => {
+    if (bySocket.get(socket as Socket)?.isResponding) socket.destroy()
+  })
   server.once('listening', () => {
     const stop = clock.every(tickMs, () => {
       for (const connection of open) connection.tick()
@@ -96,11 +100,16 @@ function nextToClose(open: ReadonlySet<Connection>, newcomer: string): Connectio
   return busy?.network === newcomer ? undefined : busy
 }
 
+interface Turn {
+  readonly request: IncomingMessage
+  readonly work: () => void
+}
+
 class Connection {
   readonly network: string
   socket: Socket // the TLS socket once its handshake is done
   readonly #onIdle: (connection: Connection) => void
-  readonly #turns: (() => void)[] = []
+  readonly #turns: Turn[] = []
   #taken = 0
   #stalled = 0
 
@@ -114,10 +123,15 @@ class Connection {
     return this.#turns.length === 0
   }
 
+  /** True if a request has arrived whole, and its response has not left. */
+  get isResponding(): boolean {
+    return this.#turns[0]?.request.complete ?? false
+  }
+
   /** Runs `work`, which responds, once the responses before it have left. */
-  enter(response: ServerResponse, work: () => void): void {
+  enter(request: IncomingMessage, response: ServerResponse, work: () => void): void {
     if (this.socket.destroyed) return
-    if (this.#turns.push(work) > maxAhead) return void this.socket.destroy()
+    if (this.#turns.push({ request, work }) > maxAhead) return void this.socket.destroy()
     response.once('close', () => this.#next())
     if (this.#turns.length === 1) work()
   }
@@ -125,8 +139,8 @@ class Connection {
   #next(): void {
     this.#turns.shift()
     if (this.socket.destroyed) return
-    const [work] = this.#turns
-    if (work) work()
+    const [turn] = this.#turns
+    if (turn) turn.work()
     else this.#onIdle(this)
   }
 

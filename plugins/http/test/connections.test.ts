@@ -123,6 +123,26 @@ t.test('requests that are sent ahead wait until the responses before them have l
   t.same([before, started, answers], [[], [0, 1], ['0', '1']])
 })
 
+t.test('malformed bytes behind a request are not answered in place of it', async t => {
+  const arrived = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const run = async () => {
+    arrived.resolve()
+    await gate.promise
+    return {}
+  }
+  const { http } = await httpFixture(t, { routes: [post(run)] })
+  const socket = await open(t, await portOf(http))
+  socket.write('POST /v1/public HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n')
+  await arrived.promise
+
+  socket.write('not HTTP\r\n\r\n')
+
+  await once(socket.resume(), 'close')
+  gate.resolve()
+  t.equal(socket.bytesRead, 0)
+})
+
 t.test('a connection with more than 8 requests ahead is cut, and none of the rest runs', async t => {
   const gate = Promise.withResolvers<void>()
   let runs = 0

@@ -1,12 +1,14 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import t from 'tap'
 import { User } from '../../../kernel/identity/entities.ts'
 import { type Metric, metricsSlot } from '../../../kernel/metrics.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
+import { fakeClock } from '../../../kit/fake-clock.ts'
 import { operatorToken, recordLog, type TestServer, testServer } from '../../../kit/test-server.ts'
 import { readExposition } from '../../../test/support/exposition.ts'
+import { openListener } from '../listener.ts'
 import { openScrape } from '../scrape.ts'
 
 const originOf = ({ log }: TestServer): string => {
@@ -142,6 +144,34 @@ t.test('a port in use stops the start and names the configuration key', async t 
     errorCode: { code: 'startup.listen_failed', exit: 78 },
     message: /^metrics_listen 127\.0\.0\.1:\d+: .*EADDRINUSE/
   })
+})
+
+t.test('a scraper that reads nothing for 30 s is cut', async t => {
+  const clock = fakeClock()
+  const scrape = async () => [Buffer.alloc(16 * 2 ** 20)] // more than the kernel takes for an unread socket
+  const { port, close } = await openListener({ clock, log: recordLog([]), listen: '127.0.0.1:0', scrape })
+  t.teardown(close)
+  const socket = connect(port, '127.0.0.1').on('error', () => {}) // reset when it is cut
+  t.teardown(() => socket.destroy())
+  socket.write('GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n')
+  await once(socket, 'readable')
+
+  await clock.advance(40_000)
+
+  await once(socket.resume(), 'close')
+  t.ok(socket.bytesRead < 16 * 2 ** 20)
+})
+
+t.test('of 64 silent scrapers one makes room for the next', async t => {
+  const scrape = async () => [Buffer.from('svc_x 1\n')]
+  const listen = '127.0.0.1:0'
+  const { port, close } = await openListener({ clock: fakeClock(), log: recordLog([]), listen, scrape })
+  t.teardown(close)
+  const silent = Array.from({ length: 64 }, () => connect(port, '127.0.0.1').on('error', () => {}))
+  for (const socket of silent) t.teardown(() => socket.destroy())
+  await Promise.all(silent.map(socket => once(socket, 'connect')))
+
+  t.equal(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text(), 'svc_x 1\n')
 })
 
 t.test('the listener closes with the server', async t => {
