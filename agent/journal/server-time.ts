@@ -32,9 +32,13 @@ export function openServerTime({ clock, log }: Options, savedMs: number | null) 
     loggedSkewMs = Math.abs(aheadMs) > skewMs ? aheadMs : 0
     if (loggedSkewMs === 0) return
     const skew_secs = Math.round(aheadMs / 1000) // above 0: ahead of the server
-    log.warn('clock.skew', "this host's clock differs from the server's, which is used; enable NTP on both", {
-      skew_secs
-    })
+    log.warn(
+      'clock.skew',
+      'the clock of this host differs from that of the server, which is used; enable NTP on both',
+      {
+        skew_secs
+      }
+    )
   }
 
   return {

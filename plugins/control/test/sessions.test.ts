@@ -53,7 +53,7 @@ t.test(
     ])
     t.equal(warnings().length, 1)
 
-    serverClock.advance(60_000)
+    await serverClock.advance(60_000)
     await refused()
     t.equal(warnings().length, 2)
   }
