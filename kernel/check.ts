@@ -60,7 +60,8 @@ export function pluginProblems(plugins: readonly Plugin[]): string[] {
   return [
     ...duplicateNames(plugins),
     ...plugins.flatMap(foreignSlotsAndTables(plugins)),
-    ...plugins.flatMap(unmetNeeds(plugins))
+    ...plugins.flatMap(unmetNeeds(plugins)),
+    ...plugins.flatMap(foreignRoutes)
   ]
 }
 
@@ -71,6 +72,11 @@ function manifestProblems(plugin: Plugin): string[] {
   const need = { what: 'sluice with kernel', range: plugin.kernel, found: contractVersion }
   return unmetNeed({ by: `${name} ${plugin.version}`, ...need })
 }
+
+const foreignRoutes = ({ name, routes = [] }: Plugin): string[] =>
+  routes
+    .filter(({ url }) => !url.startsWith('/v1/'))
+    .map(({ url }) => `${name}: route ${url}: begin it with /v1/`)
 
 function duplicateNames(plugins: readonly Plugin[]): string[] {
   return Object.entries(uniqueNames).flatMap(([what, list]) => {

@@ -1,5 +1,5 @@
 // Checks a plugin as server and agent do at a start, and starts a server with it: `sluice plugin check`.
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TObject, Type } from 'typebox'
 import type { AgentPlugin } from '../agent/plugin.ts'
@@ -41,12 +41,13 @@ export async function conform(dir: string, settings: Settings = {}): Promise<Con
   if (!server) return { name: dir, version: '', problems }
   const hasAgent = ['ts', 'js'].some(extension => existsSync(join(dir, `agent.${extension}`)))
   const agent = hasAgent ? await importHalf<AgentPlugin>(dir, 'agent', problems) : null
+  if (!hasAgent && exportsOf(dir).includes('./agent'))
+    problems.push('package.json exports ./agent, but there is no agent.ts or agent.js')
   const left = resources().filter(name => !before.includes(name))
   if (left.length > 0) problems.push(`importing it has effects (${left.join(', ')}): acquire in \`start\``)
   const others = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
   problems.push(
     ...pluginProblems([...others, server]),
-    ...routeProblems(server),
     ...fieldProblems(server, agent),
     ...(agent ? await agentProblems(server, agent) : [])
   )
@@ -54,6 +55,12 @@ export async function conform(dir: string, settings: Settings = {}): Promise<Con
   if (problems.length === 0) problems.push(...settingProblems(server, settings))
   if (problems.length === 0) problems.push(...(await startProblems(dir, others, server, settings)))
   return { name: server.name, version: server.version, problems }
+}
+
+function exportsOf(dir: string): string[] {
+  const file = join(dir, 'package.json')
+  const { exports } = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { exports?: object }) : {}
+  return Object.keys(exports ?? {})
 }
 
 const resources = (): string[] =>
@@ -69,9 +76,6 @@ async function importHalf<P>(dir: string, name: 'plugin' | 'agent', problems: st
   }
   return null
 }
-
-const routeProblems = ({ routes = [] }: Plugin): string[] =>
-  routes.filter(({ url }) => !url.startsWith('/v1/')).map(({ url }) => `route ${url}: begin it with /v1/`)
 
 /** Every agent would refuse rules with a field that only the server half has. */
 function fieldProblems(server: Plugin, agent: AgentPlugin | null): string[] {

@@ -157,7 +157,10 @@ function unsetEmptyVariables(): void {
 }
 
 /** Reads a slot as commands do: values of `fillWith` get services that fail at their first use. */
-const filledBare: <T>(slot: Slot<T>, plugins: readonly Plugin[]) => readonly Filled<T>[] = (slot, plugins) =>
+export const filledBare: <T>(slot: Slot<T>, plugins: readonly Plugin[]) => readonly Filled<T>[] = (
+  slot,
+  plugins
+) =>
   slotReader(ownerOf(slot), inDependencyOrder(plugins), name => {
     return new Proxy({}, { get: (_, service) => absent(`${name} uses ${String(service)} in ${slot.id}`) })
   })(slot)

@@ -26,6 +26,8 @@ const permissions: Readonly<Record<string, string>> = {
   'kernel.metrics': 'export metrics',
   'kernel.host': 'serve the operator API',
   'kernel.object-kind': 'keep objects on agents',
+  'kernel.revocation': 'revoke what a restore brings back',
+  'clients.visible': 'decide who sees which clients',
   'rules.admit': 'decide who may place rules'
 }
 

@@ -43,6 +43,7 @@ export const Rule = defineEntity({
     listenFrom: p.integer(),
     listenTo: p.integer(),
     targets: p.json().$type<readonly Target[]>(),
+    formerTargets: p.json().$type<readonly Target[]>().nullable(), // the client may report their last bytes
     preferIpv6: p.boolean(),
     fields: p.json().$type<readonly string[]>(), // keys of its fields: all must be loaded for a push
     // The hot values that the agent last applied, while a change of them is not applied yet.

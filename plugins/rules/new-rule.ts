@@ -35,6 +35,7 @@ type Parts = Draft & Pick<Rule, 'id' | 'clientId' | 'owner' | 'placedBy' | 'plac
 
 export const newRule = (given: Parts, now: number): Rule => ({
   ...given,
+  formerTargets: null,
   valuesBefore: null,
   definitionBefore: null,
   state: 'pending',

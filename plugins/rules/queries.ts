@@ -8,6 +8,13 @@ import type { RuleCore, RuleOwnership, RuleScope } from './rule-field.ts'
 
 const idsPerQuery = 1000
 
+/** Lists are JSON. */
+interface ScopeRow extends Omit<RuleScope, 'targets'> {
+  readonly id: string
+  readonly targets: string
+  readonly former: string | null
+}
+
 export const queries = {
   /** Counts the rules that the caller may see. */
   async count({ role, userId }: Principal, em: EntityManager) {
@@ -20,17 +27,18 @@ export const queries = {
     return { total, active, failed }
   },
 
-  /** Returns client, owner, ports and targets by rule id; ids without a rule are left out. */
+  /** Returns client, owner, ports and targets, also former ones, by rule id; ids without a rule are left out. */
   async ownershipOf(ids: readonly string[], em: EntityManager): Promise<Map<string, RuleScope>> {
     const found = new Map<string, RuleScope>()
     for (let at = 0; at < ids.length; at += idsPerQuery) {
       const some = ids.slice(at, at + idsPerQuery)
-      const rules = await em.execute<(Omit<RuleScope, 'targets'> & { id: string; targets: string })[]>(
-        `select id, client_id as clientId, owner, listen_from as listenFrom, listen_to as listenTo, targets
-         from rules where id in (${some.map(() => '?').join(', ')})`,
+      const rules = await em.execute<ScopeRow[]>(
+        `select id, client_id as clientId, owner, listen_from as listenFrom, listen_to as listenTo, targets,
+         former_targets as former from rules where id in (${some.map(() => '?').join(', ')})`,
         some
       )
-      for (const { id, targets, ...rule } of rules) found.set(id, { ...rule, targets: JSON.parse(targets) })
+      for (const { id, targets, former, ...rule } of rules)
+        found.set(id, { ...rule, targets: [...JSON.parse(targets), ...JSON.parse(former ?? '[]')] })
     }
     return found
   },

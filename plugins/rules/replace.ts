@@ -14,6 +14,8 @@ import type { Change, Services } from './services.ts'
 import { ruleNotFound } from './slots.ts'
 import { immutable } from './update-body.ts'
 
+const maxFormerTargets = 32
+
 export const openReplace =
   (services: Services) =>
   async (id: string, body: CreateBody, ackSecs = defaultAckSecs, { principal, change }: Change) => {
@@ -31,7 +33,8 @@ export const openReplace =
       requireCapablePeer(services, next)
       await fields.check(next, values, em)
       const definitionBefore = belongsOnAgent(rule) ? await definitionOf(services, rule, em) : null
-      await rewrite(services, { ...next, definitionBefore, valuesBefore: null }, values, em)
+      const formerTargets = [...rule.targets, ...(rule.formerTargets ?? [])].slice(0, maxFormerTargets)
+      await rewrite(services, { ...next, formerTargets, definitionBefore, valuesBefore: null }, values, em)
       await requireFreePort(next, filled, em)
       await control.objects.put(em, objectKeyOf(rule))
       const afterCommit = definitionBefore ? null : await states.enter(next, { state: 'pending' }, em)

@@ -2,10 +2,12 @@ import t, { type Test } from 'tap'
 import { plugins as builtin } from '../../../config/plugins.ts'
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { Api } from '../../../kernel/cli/command.ts'
-import { inDependencyOrder } from '../../../kernel/dependency-order.ts'
-import { ownerOf, type SlotReader, slotReader } from '../../../kernel/slot.ts'
+import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
+import type { Fill, Slot, SlotReader } from '../../../kernel/slot.ts'
 import { type KitServer, testAgent, testServer } from '../../../kit/public.ts'
+import { filledBare } from '../../cli/run.ts'
 import { capability as rateLimit } from '../../rate-limit/wire.ts'
+import { ruleFieldSlot } from '../../rules/exports.ts'
 import { contextOf, kindsIn } from '../context.ts'
 import { type Document, formatDocument, readDocument } from '../document.ts'
 import { makePlan, type Step } from '../plan.ts'
@@ -121,6 +123,36 @@ t.test('a plan is refused when it would change the owner of a rule or the anchor
   })
 })
 
+t.test(
+  'a rule field that needs services is planned like any other, and one that uses them at once is named',
+  async t => {
+    const { context } = await applyFixture(t)
+    const planWith = (fill: Fill<Kernel>) => {
+      const plugin = definePlugin({
+        name: 'acme',
+        version: '1.0.0',
+        kernel: '^1.0.0',
+        needs: { rules: '*' },
+        fills: [fill]
+      })
+      const acme = { ...context, filled: <T>(slot: Slot<T>) => filledBare(slot, [...manifests, plugin]) }
+      return makePlan({ rules: [{ ...web, acme_secs: 5 }] }, 'keep', acme)
+    }
+    const field = (store: Kernel['store']) =>
+      ({ key: 'acme_secs', change: 'frozen', save: () => store }) as never
+
+    const plan = await planWith(ruleFieldSlot.fillWith(({ store }: Kernel) => field(store)))
+    t.same(summaryOf(plan), ['create rule paris tcp 8080'])
+
+    const early = ruleFieldSlot.fillWith(({ clock, store }: Kernel) =>
+      clock.now() > 0 ? field(store) : field(store)
+    )
+    await t.rejects(planWith(early), {
+      message: /plugin acme cannot fill rules.field: acme uses clock in rules.field/
+    })
+  }
+)
+
 t.test('an interrupted apply is completed by the next one', async t => {
   const { plan, run } = await applyFixture(t)
   const file = { rules: [8080, 8081, 8082].map(listen_port => ({ ...web, listen_port })) }
@@ -213,11 +245,7 @@ async function applyFixture(t: Test) {
 
 const manifests = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
 
-/** Reads slots as commands do: plain values of the built-in plugins, without services. */
-const filled: SlotReader = slot =>
-  slotReader(ownerOf(slot), inDependencyOrder(manifests), by => {
-    throw new TypeError(`${by} fills ${slot.id} with a value that needs services`)
-  })(slot)
+const filled: SlotReader = slot => filledBare(slot, manifests)
 
 /** Returns the API client of the command line, without the network. */
 function apiOf({ call }: KitServer): Api {

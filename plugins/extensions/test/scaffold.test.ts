@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { findHalf } from '../../../config/external/resolve.ts'
 import { conform } from '../../../kit/conformance.ts'
 import { settingsFor } from '../catalogue.ts'
 import { scaffold } from '../scaffold.ts'
@@ -65,10 +66,31 @@ t.test('all problems of a plugin are reported at once', async t => {
 
   t.same(problems, [
     'acme-bad owns table idle, which does not begin with acme_bad',
-    'route /acme-bad: begin it with /v1/',
+    'acme-bad: route /acme-bad: begin it with /v1/',
     'field acme_bad_idle_secs: the agent half does not announce rule.acme-bad',
     'the agent half is named acme-worse, the server half acme-bad',
     'it has no README.md'
+  ])
+})
+
+t.test('an exported agent half whose file is missing is reported, not taken for none', async t => {
+  const base = t.testdir({
+    node_modules: {
+      acme: { 'package.json': '{ "exports": { "./plugin": "./plugin.js", "./agent": "./gone.js" } }' },
+      bare: { 'package.json': '{ "exports": { "./plugin": "./plugin.js" } }' }
+    }
+  })
+
+  t.throws(() => findHalf('acme', 'agent', base), {
+    message: /package acme exports .\/agent, but .*gone\.js/
+  })
+  t.equal(findHalf('bare', 'agent', base), null)
+  t.equal(findHalf('none', 'agent', base), null)
+
+  const dir = scaffolded(t, 'acme-half')
+  rmSync(join(dir, 'agent.ts'))
+  t.match((await conform(dir)).problems, [
+    'package.json exports ./agent, but there is no agent.ts or agent.js'
   ])
 })
 

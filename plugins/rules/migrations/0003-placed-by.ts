@@ -11,5 +11,6 @@ export class Rules0003 extends Migration {
     this.addSql('alter table "rules" drop column "placed_by_superadmin"')
     this.addSql('create index "rules_placed_by_index" on "rules" ("placed_by")')
     this.addSql(`alter table "rules" add column "definition_before" ${json} null`)
+    this.addSql(`alter table "rules" add column "former_targets" ${json} null`)
   }
 }

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import type { Reaction } from '../../../kit/scripted-agent.ts'
 import { grantsFixture, lastSentTargets, refusal } from '../../grants/test/fixture.ts'
 import { RulePush } from '../wire.ts'
-import { inOrder, rule, rulesFixture, until } from './fixture.ts'
+import { type Deps, inOrder, rule, rulesFixture, until } from './fixture.ts'
 
 const other = { ...rule, targets: [{ host: '10.0.0.2', port: 81 }] }
 const targetsOf = (body: object) => (body as { targets: { host: string }[] }).targets.map(({ host }) => host)
@@ -29,6 +29,13 @@ t.test('a rule keeps its id and stays active while its target is replaced', asyn
     name: RulePush.name,
     body: { rule_id: id, retry: false, targets: other.targets }
   })
+  const { rules, store } = app.server.depsOf('rules') as Deps
+  const scope = (await store.read(em => rules.ownershipOf([id], em))).get(id)
+  t.match(
+    scope?.targets,
+    [...other.targets, ...rule.targets],
+    'the last bytes to the former target may be reported'
+  )
   t.match(app.decisions.at(-1), { action: 'rule.replace', resourceId: id, status: 200 })
 })
 

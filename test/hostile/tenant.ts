@@ -1,0 +1,228 @@
+// A tenant with a token and a password uses all that the API offers him, and all that it does not.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { seededRandom } from '../bench/soak/seeded-random.ts'
+import { isFuzzed, mutator, type Operation, operationsOf } from './mutation.ts'
+import type { Attack, Target } from './target.ts'
+
+const workers = 3
+const loginWorkers = 2
+const streams = 24
+const streamPort = 20_899
+const enrolledWithinMs = 60_000
+
+type Counts = Record<string, number>
+
+export const attack: Attack = async target => {
+  const did: Counts = {}
+  const count = (what: string): void => {
+    did[what] = (did[what] ?? 0) + 1
+  }
+  const until = AbortSignal.timeout(target.secs * 1000)
+  const marker = await leaveMarker(target)
+  const described = await operationsOf(target)
+  const operations = described.filter(isFuzzed)
+  const redeemed = redeem(target)
+  await Promise.all([
+    ...Array.from({ length: workers }, (_, i) => fuzz(target, operations, i, until, count)),
+    ...Array.from({ length: loginWorkers }, (_, i) => guess(target, i, until, count)),
+    churn(target, until, count),
+    duplicate(target, until, count),
+    holdStreams(target, described, until, count)
+  ])
+  did['redeemed ms'] = await redeemed
+  await requireMarker(target, marker)
+  return did
+}
+
+const asTenant = ({ tenant }: Target) => ({ authorization: `Bearer ${tenant.token}` })
+const json = { 'content-type': 'application/json' }
+
+/** Sends requests made from the document of the server, each with something changed. */
+async function fuzz(
+  target: Target,
+  operations: readonly Operation[],
+  worker: number,
+  until: AbortSignal,
+  count: (what: string) => void
+): Promise<void> {
+  const dice = seededRandom(target.seed * 1000 + worker)
+  const { pathOf, bodyOf, queryOf } = mutator(dice, target)
+  while (!until.aborted) {
+    const operation = dice.pick(operations)
+    if (!operation) throw new Error('the server describes no operation')
+    const path = pathOf(operation)
+    const body = bodyOf(operation)
+    const reply = await fetch(`${target.origin}${path}${queryOf(operation)}`, {
+      method: operation.method,
+      headers: {
+        ...asTenant(target),
+        ...(body !== undefined && json),
+        ...(dice.oneIn(4) && { 'idempotency-key': `key-${dice.below(50)}` })
+      },
+      signal: AbortSignal.timeout(30_000),
+      ...(body !== undefined && { body })
+    }).catch(() => null) // the server may cut what is too large
+    count(`${reply?.status ?? 'cut'}`)
+    if (!reply) continue
+    const text = await reply.text().catch(() => '')
+    refuseLeak(target, operation, { path, status: reply.status, text })
+  }
+}
+
+function refuseLeak(
+  { victim }: Target,
+  { method, url }: Operation,
+  { path, status, text }: { readonly path: string; readonly status: number; readonly text: string }
+): void {
+  if (status === 500) throw new Error(`${method} ${path} answers 500: ${text.slice(0, 500)}`)
+  if (status >= 300) return
+  const others = [victim.userId, ...victim.ruleIds]
+  if (path.split(/[/?]/).some(part => others.includes(part)))
+    throw new Error(`${method} ${path} answers ${status}`)
+  if (method !== 'GET' && victim.clientIds.some(id => url.startsWith('/v1/clients') && path.includes(id)))
+    throw new Error(`${method} ${path} answers ${status}`)
+  if (victim.ruleIds.some(id => text.includes(id)))
+    throw new Error(`${method} ${path} shows a rule of another user`)
+}
+
+/** Guesses passwords: each guess that is judged costs the server a hash. */
+async function guess(
+  { origin, seed, tenant, victim }: Target,
+  worker: number,
+  until: AbortSignal,
+  count: (what: string) => void
+): Promise<void> {
+  const dice = seededRandom(seed * 2000 + worker)
+  while (!until.aborted) {
+    const user_id = dice.pick([tenant.userId, victim.userId, 'nobody'])
+    const body = JSON.stringify({ user_id, password: `guess ${dice.below(2 ** 30)}` })
+    const reply = await fetch(`${origin}/v1/auth/login`, { method: 'POST', headers: json, body })
+    count(`login ${reply.status}`)
+    if (reply.status === 500 || reply.ok) throw new Error(`a guess answers ${reply.status}`)
+    await reply.arrayBuffer()
+  }
+}
+
+/** Creates and deletes rules as fast as the server lets it. */
+async function churn(target: Target, until: AbortSignal, count: (what: string) => void): Promise<void> {
+  const [client] = target.victim.clientIds
+  for (let port = 20_000; !until.aborted; port = port === streamPort - 1 ? 20_000 : port + 1) {
+    const reply = await createRule(target, { client, listen_port: port })
+    const { rule_id } = (await reply.json()) as { readonly rule_id?: string }
+    count(`rule ${reply.status}`)
+    if (reply.status === 500) throw new Error('a rule answers 500')
+    if (rule_id === undefined) continue
+    await fetch(`${target.origin}/v1/rules/${rule_id}`, { method: 'DELETE', headers: asTenant(target) })
+  }
+}
+
+const createRule = (target: Target, body: object, headers = {}): Promise<Response> =>
+  fetch(`${target.origin}/v1/rules`, {
+    method: 'POST',
+    headers: { ...asTenant(target), ...json, ...headers },
+    body: JSON.stringify({ targets: [{ host: '127.0.0.1', port: 9 }], ...body })
+  })
+
+/** Sends the same create several times at once: one rule may come of it. */
+async function duplicate(target: Target, until: AbortSignal, count: (what: string) => void): Promise<void> {
+  const [, client] = target.victim.clientIds
+  for (let round = 0; !until.aborted; round++) {
+    const body = { client, listen_port: 20_900 + (round % 100) }
+    const headers = { 'idempotency-key': `twin-${target.seed}-${round}` }
+    const replies = await Promise.all(Array.from({ length: 8 }, () => createRule(target, body, headers)))
+    const made = new Set<string>()
+    for (const reply of replies) {
+      const { rule_id } = (await reply.json()) as { readonly rule_id?: string }
+      if (reply.status === 201 && rule_id !== undefined) made.add(rule_id)
+      if (reply.status === 500) throw new Error('a duplicate answers 500')
+    }
+    if (made.size > 1) throw new Error(`one idempotency key made ${made.size} rules`)
+    count(`twins ${made.size}`)
+    for (const id of made)
+      await fetch(`${target.origin}/v1/rules/${id}`, { method: 'DELETE', headers: asTenant(target) })
+  }
+}
+
+/** Opens streams that it never reads. */
+async function holdStreams(
+  target: Target,
+  operations: readonly Operation[],
+  until: AbortSignal,
+  count: (what: string) => void
+): Promise<void> {
+  const reply = await createRule(target, { client: target.victim.clientIds[0], listen_port: streamPort })
+  const { rule_id } = (await reply.json()) as { readonly rule_id?: string }
+  if (rule_id === undefined) throw new Error(`the rule of the streams answers ${reply.status}`)
+  const streamed = operations.filter(({ url }) => url.endsWith('/stream'))
+  const paths = streamed.map(({ url }) => url.replace('{rule_id}', rule_id))
+  const cut = new AbortController()
+  for (let i = 0; i < streams; i++)
+    for (const path of paths) {
+      const reply = await fetch(`${target.origin}${path}`, {
+        headers: asTenant(target),
+        signal: cut.signal
+      }).catch(() => null)
+      count(`stream ${reply?.status ?? 'cut'}`)
+    }
+  if (!until.aborted) await once(until, 'abort')
+  cut.abort()
+}
+
+/** Makes a superadmin, without whom tenants may do nothing; returns the request id of its entry in the audit log. */
+async function leaveMarker({ origin, operatorToken }: Target): Promise<string> {
+  const headers = { ...json, authorization: `Bearer ${operatorToken}` }
+  const body = JSON.stringify({ user_id: 'root', display_name: 'root', role: 'superadmin' })
+  const reply = await fetch(`${origin}/v1/users`, { method: 'POST', headers, body })
+  const id = reply.headers.get('x-request-id')
+  if (reply.status !== 201 || id === null) throw new Error(`the superadmin's request answers ${reply.status}`)
+  return id
+}
+
+async function requireMarker({ origin, operatorToken }: Target, requestId: string): Promise<void> {
+  const headers = { authorization: `Bearer ${operatorToken}` }
+  for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+    const reply = await fetch(`${origin}/v1/audit?limit=1000&cursor=${cursor}`, { headers })
+    const page = (await reply.json()) as {
+      readonly entries: readonly { readonly request_id: string }[]
+      readonly next_cursor?: string
+    }
+    if (page.entries.some(({ request_id }) => request_id === requestId)) return
+    cursor = page.next_cursor
+  }
+  throw new Error('the audit log has lost the entry of a superadmin')
+}
+
+/** Enrolls an edge while the others guess passwords. Returns how long it took. */
+async function redeem({ enrollmentUri }: Target): Promise<number> {
+  const dir = mkdtempSync(join(import.meta.dirname, '.edge-'))
+  const start = performance.now()
+  const bin = join(import.meta.dirname, '..', '..', 'kernel', 'bin.ts')
+  const env = { ...process.env, SVC_ENROLL_URI: enrollmentUri }
+  const agent = spawn(process.execPath, [bin, 'agent', 'run', '--state-dir', dir], { env, stdio: 'pipe' })
+  try {
+    await Promise.race([printed(agent, 'agent.enrolled'), late()])
+    return Math.round(performance.now() - start)
+  } finally {
+    agent.kill('SIGKILL')
+    await once(agent, 'close')
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+async function printed({ stderr }: ChildProcess, event: string): Promise<void> {
+  let output = ''
+  for await (const chunk of stderr ?? []) {
+    output += String(chunk)
+    if (output.includes(event)) return
+  }
+  throw new Error(`the edge was not enrolled: ${output.slice(-2000)}`)
+}
+
+const late = (): Promise<never> =>
+  new Promise((_, reject) => {
+    const error = new Error(`the edge was not enrolled in ${enrolledWithinMs} ms`)
+    setTimeout(() => reject(error), enrolledWithinMs).unref()
+  })
