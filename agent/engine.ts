@@ -5,7 +5,8 @@
  */
 export interface Engine {
   /**
-   * Binds all ports of the rule and listens; resolves when connections are accepted. Rejects with an EngineFault and
+   * Binds all ports of the rule and listens; resolves when connections are accepted. Rules that are opened in one turn of
+   * the event loop come into force together: no caller of a shared port meets only some of them. Rejects with an EngineFault and
    * leaves no port open: EADDRINUSE also for a name or fallback that is taken, or a rule with neither on a port of
    * names; EINVAL also for an unknown meter.
    */

@@ -116,7 +116,10 @@ export interface AgentObjectKind<
   apply(id: string, object: Static<S>, call: AgentCall): Promise<void>
   /** Called when a push is in force, before its answer is sent. */
   applied?(push: Static<P>, call: AgentCall): void
-  /** Objects of one `group` come into force in the order of their `rank`, the lowest first. Default: all at once. */
+  /**
+   * Objects of one `group` come into force together: `apply` is called for them in one turn of the event loop, the lowest
+   * `rank` first. Default: each by itself, and at a restart all together.
+   */
   applyOrder?(object: Static<S>, call: AgentCall): ApplyOrder
   /** Resolves when the object is out of force for new connections; `done` settles when its drain has ended. */
   withdraw(id: string, removal: 'drain' | 'cut', call: AgentCall): Promise<{ readonly done: Promise<void> }>
@@ -141,11 +144,12 @@ export interface ObjectChange {
   readonly attempts?: Attempts
 }
 
-export type Attempts = 'retry' | 'once'
+export type Attempts = 'retry' | 'once' | 'held'
 
 export interface ApplyOrder {
   readonly group: string
   readonly rank: number
+  readonly isShared?: boolean // with others of its group; it can be held back until they are there
 }
 
 /** The services of the agent. A plugin gets the same object at every call and may use it as a key. */
@@ -221,9 +225,12 @@ export interface AgentObjects {
   /**
    * Saves and applies an object. An older revision than the present one changes nothing; the result has the present one.
    * 'retry': an object that cannot be applied now is kept, tried again with backoff (1 s doubling to 60 s), and its
-   * status reported. 'once': it is refused, and the object before it stays.
+   * status reported. 'once': it is refused, and the object before it stays. 'held': as 'retry', but one that is not in
+   * force and shares its group is only saved, with the result's revision 0, until `applyHeld`.
    */
   put(object: AgentObject, attempts: Attempts): Promise<AgentApplyResult>
+  /** Applies the held objects of a kind together, and reports the status of each. */
+  applyHeld(kind: string): Promise<void>
   /** Takes an object out of force and deletes it; reports its removal when the drain has ended. */
   drop(object: Omit<AgentObject, 'value' | 'bytes'>, removal: 'drain' | 'cut'): Promise<AgentApplyResult>
 }

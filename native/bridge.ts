@@ -10,7 +10,10 @@ export interface NativeModule {
 
 /** All calls are synchronous. Failures throw an error with a `code` of `EngineFault`. */
 export interface NativeEngine {
+  /** Binds the ports; callers wait in the queues of the listeners until `serveOpened`. */
   open(rule: EngineRule): void
+  /** Lets all rules that were opened accept callers, from the same moment on. */
+  serveOpened(): void
   /** The port no longer listens when this returns. */
   close(ruleId: number, drainMs: number): void
   setFilters(ruleId: number, filters: Filters): void

@@ -27,11 +27,23 @@ export function openNativeEngine({ NativeEngine }: NativeModule, options: Engine
   )
   const reasonOf = cachedReasons(native)
   let isStopped = false
+  let serving: Promise<void> | null = null // until the rules opened in this turn of the event loop are served
+
+  const serveNextTurn = () =>
+    new Promise<void>(resolve =>
+      setImmediate(() => {
+        serving = null
+        if (!isStopped) native.serveOpened()
+        resolve()
+      })
+    )
 
   return {
     async open(rule) {
       if (isStopped) throw stopped(rule.from)
       native.open(rule)
+      serving ??= serveNextTurn()
+      await serving
     },
     async close(ruleId, drainMs) {
       if (!isStopped) native.close(ruleId, drainMs)

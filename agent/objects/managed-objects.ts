@@ -32,6 +32,8 @@ interface Entry {
   cancelRetry: Release
 }
 
+const held: Failure = { code: 'held', message: 'waits for the other objects that come into force with it' }
+
 export class ManagedObjects implements AgentObjects {
   readonly #options: Options
   readonly #store: ObjectStore
@@ -54,25 +56,30 @@ export class ManagedObjects implements AgentObjects {
     return this.#serially(() => this.#put(object, attempts))
   }
 
+  applyHeld(kind: string): Promise<void> {
+    return this.#serially(async () => {
+      const due = [...this.#entries.values()].filter(
+        entry => entry.failure === held && entry.object.kind === kind
+      )
+      await Promise.all(due.sort(byRank).map(entry => this.#retry(entry)))
+    })
+  }
+
   drop(object: Omit<SavedObject, 'bytes'>, removal: 'drain' | 'cut'): Promise<AgentApplyResult> {
     return this.#serially(() => this.#drop(object, removal))
   }
 
-  /** Applies all saved objects at the start, without a server: limits first. Failures are only logged. */
+  /** Applies all saved objects at the start, without a server: limits, then all others together. */
   restore(): Promise<void> {
     return this.#serially(async () => {
-      const { log } = this.#options
-      const byRank = Map.groupBy(this.#store.all(), object =>
-        this.#kinds.isLimit(object) ? -1 : rankOf(this.#kinds.orderOf(object))
-      )
-      for (const [, objects] of [...byRank].sort(([a], [b]) => a - b))
-        await Promise.all(
-          objects.map(async object => {
-            const { kind, id } = object
-            const failure = await this.#load(object)
-            if (failure) log.warn('held.not_restored', failure.message, { kind, id, code: failure.code })
-          })
-        )
+      const inOrder = this.#store
+        .all()
+        .map(object => ({ object, order: this.#kinds.orderOf(object) }))
+        .sort(byRank)
+        .map(({ object }) => object)
+      const isLimit = (object: SavedObject): boolean => this.#kinds.isLimit(object)
+      await Promise.all(inOrder.filter(isLimit).map(object => this.#restore(object)))
+      await Promise.all(inOrder.filter(object => !isLimit(object)).map(object => this.#restore(object)))
     })
   }
 
@@ -156,6 +163,11 @@ export class ManagedObjects implements AgentObjects {
     const isSame = present?.failure === null && this.#kinds.isEqual(present.object, value)
     present?.cancelRetry()
     if (present?.object.revision !== revision || !isSame) this.#store.save(object)
+    const order = this.#kinds.orderOf(object, value)
+    if (attempts === 'held' && order?.isShared && present?.failure !== null) {
+      this.#set({ object, order, failure: held, retries: 0 })
+      return { status: 'applied', revision: 0 }
+    }
     const failure = isSame ? null : await this.#kinds.apply(object, value)
     if (failure && attempts === 'once') {
       await this.#restorePrevious(present?.object, object)
@@ -164,7 +176,7 @@ export class ManagedObjects implements AgentObjects {
     // Fail closed: the object that it replaces may allow more than the server now wants; a limit allows nothing.
     if (failure && present?.failure === null && !this.#kinds.isLimit(object))
       await this.#kinds.withdraw(object, 'drain').catch(this.#logWithdrawFailed(object))
-    return resultOf(this.#set({ object, order: this.#kinds.orderOf(object, value), failure, retries: 0 }))
+    return resultOf(this.#set({ object, order, failure, retries: 0 }))
   }
 
   /** Undoes a refused put: restores the object that was there before, or none. */
@@ -172,6 +184,14 @@ export class ManagedObjects implements AgentObjects {
     if (!before) return this.#store.remove(refused)
     this.#store.save(before)
     await this.#load(before)
+  }
+
+  /** Applies a saved object at the start. A failure is only logged. */
+  async #restore(object: SavedObject): Promise<void> {
+    const failure = await this.#load(object)
+    const { kind, id } = object
+    if (failure)
+      this.#options.log.warn('held.not_restored', failure.message, { kind, id, code: failure.code })
   }
 
   /** Applies a saved object; returns why it cannot be, or null. */
@@ -185,7 +205,7 @@ export class ManagedObjects implements AgentObjects {
   #set(given: Omit<Entry, 'cancelRetry'>): Entry {
     const entry: Entry = { ...given, cancelRetry: () => {} }
     this.#entries.set(objectKey(given.object), entry)
-    if (given.failure && this.#kinds.has(given.object.kind)) {
+    if (given.failure && given.failure !== held && this.#kinds.has(given.object.kind)) {
       const ms = Math.min(1000 * 2 ** given.retries, 60_000)
       entry.cancelRetry = this.#options.clock.after(
         ms,
@@ -195,15 +215,18 @@ export class ManagedObjects implements AgentObjects {
     return entry
   }
 
-  /** Applies the failed objects of the entry's group again, in their order: they may all wait for the same thing. */
+  /** Applies the failed objects of the entry's group again, together: they may all wait for the same thing. */
   async #retryGroup(due: Entry): Promise<void> {
     if (this.#entries.get(objectKey(due.object)) !== due) return
     const group = [...this.#entries.values()].filter(
       ({ object, order, failure }) =>
-        failure && order && object.kind === due.object.kind && order.group === due.order?.group
+        failure &&
+        failure !== held &&
+        order &&
+        object.kind === due.object.kind &&
+        order.group === due.order?.group
     )
-    const inOrder = group.sort((a, b) => rankOf(a.order) - rankOf(b.order))
-    for (const entry of due.order ? inOrder : [due]) await this.#retry(entry)
+    await Promise.all((due.order ? group.sort(byRank) : [due]).map(entry => this.#retry(entry)))
   }
 
   async #retry({ object, order, failure: before, retries, cancelRetry }: Entry): Promise<void> {
@@ -240,7 +263,9 @@ export class ManagedObjects implements AgentObjects {
   }
 }
 
-const rankOf = (order: ApplyOrder | null): number => order?.rank ?? 0
+type Ordered = Pick<Entry, 'order'>
+
+const byRank = (a: Ordered, b: Ordered): number => (a.order?.rank ?? 0) - (b.order?.rank ?? 0)
 
 const resultOf = ({ object: { revision }, failure }: Pick<Entry, 'object' | 'failure'>): AgentApplyResult =>
   failure

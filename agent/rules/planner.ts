@@ -61,10 +61,11 @@ export function openPlanner({ plugins, codec, guardrails }: Options) {
     }
   }
 
-  /** Orders exact names first: otherwise a wildcard or the fallback would take their connections meanwhile. */
+  /** Rules that share a port come into force together; the fallback last, so that the oldest rule counts misses. */
   function applyOrderOf(spec: RuleSpec, settings: RuleSettings): ApplyOrder {
     const { protocol, from, name, fallback } = draftOf(spec, settings)
-    return { group: `${protocol} ${from}`, rank: fallback ? 2 : name?.startsWith('*.') ? 1 : 0 }
+    const rank = fallback ? 2 : name?.startsWith('*.') ? 1 : 0
+    return { group: `${protocol} ${from}`, rank, isShared: fallback || name !== null }
   }
 
   const metersOf = (spec: RuleSpec): readonly MeterUse[] =>

@@ -11,6 +11,7 @@ export interface ManagedObject {
   readonly revision: number
   /** null: the object is to be in force. Otherwise it is to be removed: live connections drain or are cut. */
   readonly removal: 'drain' | 'cut' | null
+  readonly isHeld?: boolean // sent at a reconnect, before `ObjectKind.complete`
 }
 
 export type ObjectKey = Pick<ManagedObject, 'clientId' | 'kind' | 'id'>
@@ -66,8 +67,8 @@ export interface ObjectKind<P extends TSchema = TSchema, R extends TSchema = TSc
   /** Returns the bodies of `push`, by id, for rows of one client. A row without a body is not sent, and removed from the agent. */
   load(rows: readonly ManagedObject[], em: EntityManager): Promise<ReadonlyMap<string, Static<P>>>
   removal(row: ManagedObject): Static<R>
-  /** The order in which rows are sent at a reconnect; by default the order in which they changed. */
-  order?(rows: readonly ManagedObject[], em: EntityManager): Promise<readonly ManagedObject[]>
+  /** Sent after all rows of a reconnect: the objects that the agent held back until then come into force together. */
+  readonly complete?: Request
   /** Stores a result; one transaction may hold results of several rows. A refused row is sent again on the next stream. */
   recordResult?(row: ManagedObject, result: ApplyResult, em: EntityManager): Promise<void>
   /** After the commit of that transaction. */

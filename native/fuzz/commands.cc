@@ -132,6 +132,7 @@ void Session::open() {
   for (int count = input_.next() % 4; count > 0; count--) meters.push_back(meter_id());
   const std::string expected = expected_code(config, meters);
   const auto refusal = engine_.open(config, meters);
+  engine_.serve_opened();
   must((refusal ? refusal->code : "") == expected, "opening a rule has the expected result");
   if (refusal) return;
   OpenRule& open_rule = rules_[config.id];

@@ -89,13 +89,21 @@ std::optional<EngineError> Engine::open(RuleConfig config, const std::vector<int
   const std::shared_ptr<Rule> rule = make_rule(std::move(config));
   const auto active_peeks = bindings_.at({rule->is_udp, rule->from}).active_peeks;
   rules_[rule->id] = rule;
-  for (size_t i = 0; i < workers_.size(); i++)
-    // The task moves its sockets out, since it may be destroyed only after the task of a `close` has run.
-    workers_[i]->loop.post(
-        [&worker = *workers_[i], rule, active_peeks, own = std::move(sockets[i])]() mutable {
-          worker.open(rule, std::move(own), active_peeks);
-        });
+  opened_.push_back({rule, std::move(sockets), active_peeks});
   return std::nullopt;
+}
+
+void Engine::serve_opened() {
+  for (size_t i = 0; i < workers_.size() && !opened_.empty(); i++) {
+    std::vector<std::tuple<std::shared_ptr<Rule>, BoundSockets, PeekCount>> own;
+    for (auto& [rule, sockets, active_peeks] : opened_)
+      own.emplace_back(rule, std::move(sockets[i]), active_peeks);
+    // The task moves its sockets out, since it may be destroyed only after the task of a `close` has run.
+    workers_[i]->loop.post([&worker = *workers_[i], own = std::move(own)]() mutable {
+      for (auto& [rule, sockets, active_peeks] : own) worker.open(rule, std::move(sockets), active_peeks);
+    });
+  }
+  opened_.clear();
 }
 
 std::shared_ptr<Rule> Engine::make_rule(RuleConfig config) {
@@ -175,6 +183,7 @@ void Engine::close(int rule_id, int64_t drain_ms) {
   const auto found = rules_.find(rule_id);
   if (found == rules_.end()) return;
   const std::shared_ptr<Rule> rule = found->second;
+  serve_opened();
   for (const auto& worker : workers_)
     worker->loop.post([&worker = *worker, rule_id, drain_ms] { worker.close(rule_id, drain_ms); });
   for (int left = rule->threads_listening.load(); left > 0; left = rule->threads_listening.load())
@@ -239,6 +248,7 @@ void Engine::resolved(int64_t token, ResolveAnswer answer) {
 
 void Engine::stop() {
   if (threads_.empty()) return;
+  serve_opened();
   for (const auto& worker : workers_) worker->loop.post([&worker = *worker] { worker.stop(); });
   for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
   threads_.clear();

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engine-context.h"
@@ -36,7 +37,10 @@ class Engine final : public MeterListener {
   /** Starts the threads. Returns 0 or a negative errno. */
   int start();
 
+  /** Binds the ports of a rule, which accepts no caller before `serve_opened`. */
   std::optional<EngineError> open(RuleConfig config, const std::vector<int>& meters);
+  /** Lets the rules that were opened accept callers: on each thread all in one task, from the same moment on. */
+  void serve_opened();
   /** Closes a rule. It accepts no more callers when this returns; the rest happens on the threads. */
   void close(int rule_id, int64_t drain_ms);
   void set_filters(int rule_id, std::shared_ptr<const Filters> filters);
@@ -68,6 +72,11 @@ class Engine final : public MeterListener {
     std::map<std::string, int> rules;  // id by name; "" is the rule without a name
   };
   using Sockets = std::vector<BoundSockets>;  // by thread
+  struct OpenedRule {
+    std::shared_ptr<Rule> rule;
+    Sockets sockets;
+    PeekCount active_peeks;
+  };
 
   void budget_exhausted(Meter& meter, uint64_t version, int64_t hold_ms) override;
   void meter_changed(Meter& meter) override;
@@ -83,6 +92,7 @@ class Engine final : public MeterListener {
   std::vector<pthread_t> threads_;
   std::map<int, std::shared_ptr<Meter>> meters_;
   std::map<int, std::shared_ptr<Rule>> rules_;                 // open and draining
+  std::vector<OpenedRule> opened_;                             // not served yet
   std::map<std::pair<bool, uint16_t>, PortBinding> bindings_;  // by protocol and first port
 };
 

@@ -14,6 +14,7 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
     return DefineClass(env, "NativeEngine",
                        {
                            InstanceMethod<&NativeEngine::open>("open"),
+                           InstanceMethod<&NativeEngine::serve_opened>("serveOpened"),
                            InstanceMethod<&NativeEngine::close>("close"),
                            InstanceMethod<&NativeEngine::set_filters>("setFilters"),
                            InstanceMethod<&NativeEngine::set_meter>("setMeter"),
@@ -73,6 +74,7 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
     const auto refused = engine_->open(std::move(config), convert::numbers(raw.Get("meters")));
     if (refused) throw_error(refused->code, refused->message);
   }
+  void serve_opened(const Napi::CallbackInfo&) { engine_->serve_opened(); }
   void close(const Napi::CallbackInfo& info) {
     engine_->close(info[0].As<Napi::Number>(), info[1].As<Napi::Number>().Int64Value());
   }

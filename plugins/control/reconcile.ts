@@ -45,13 +45,18 @@ export async function reconcile(options: Options): Promise<void> {
   const cuts = await recordRemovals(options, removals.filter(isCurrent), present)
   await (await window.send([...strays(options, present, wanted), ...cuts])).answered
 
-  for (const [name, { order }] of options.kinds) {
+  for (const [name, { complete }] of options.kinds) {
     const due = wanted.filter(row => row.kind === name && isCurrent(row))
     const [inForce, missing] = partition(due, isInForce)
     await Promise.all(inForce.map(row => record(row, applied)))
-    const ordered = order ? await options.store.read(em => order(missing, em)) : missing
-    await (await window.send(ordered)).answered
+    await (await window.send(missing.map(row => ({ ...row, isHeld: complete !== undefined })))).answered
+    if (complete && missing.length > 0) await options.peer.request(complete, {}).catch(ignoreUnknown)
   }
+}
+
+/** An agent that does not know the message has held nothing back. */
+function ignoreUnknown(error: unknown): void {
+  if (!(error instanceof Refused) || error.code !== 'wire.unknown_message') throw error
 }
 
 /** Returns rows with a body to send. Others must not be on the agent, for example a rule whose field no plugin owns. */

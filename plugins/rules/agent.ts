@@ -1,16 +1,27 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type AgentPlugin, defineObjectKind, type RuleSpec } from '../../agent/plugin.ts'
-import { messages, RulePush, RuleRemove, ruleKind, Settings, settingsPart } from './wire.ts'
+import { type AgentCall, type AgentPlugin, defineObjectKind, type RuleSpec } from '../../agent/plugin.ts'
+import { respond } from '../../kernel/wire/message.ts'
+import { messages, RulePush, RuleRemove, RulesOpen, ruleKind, Settings, settingsPart } from './wire.ts'
 
 export default {
   name: 'rules',
   agent: '^1.0.0',
   messages,
+  handlers: [
+    respond(RulesOpen, async ({ objects }: AgentCall) => {
+      await objects.applyHeld(ruleKind)
+      return {}
+    })
+  ],
   kinds: [
     defineObjectKind({
       kind: ruleKind,
       push: RulePush,
-      readPush: ({ rule_id: id, revision, retry }) => ({ id, revision, attempts: retry ? 'retry' : 'once' }),
+      readPush: ({ rule_id: id, revision, retry, held }) => ({
+        id,
+        revision,
+        attempts: held ? 'held' : retry ? 'retry' : 'once'
+      }),
       remove: RuleRemove,
       readRemove: ({ rule_id: id, revision, removal }) => ({ id, revision, removal }),
       answer: (rule_id, revision) => ({ rule_id, revision }),
@@ -29,7 +40,7 @@ export default {
 } satisfies AgentPlugin
 
 /** Returns the rule without the properties of its push. */
-const contentOf = ({ revision, retry, ...rule }: RulePush) => rule
+const contentOf = ({ revision, retry, held, ...rule }: RulePush) => rule
 
 function specOf(push: RulePush): RuleSpec {
   const { rule_id: id, owner, protocol, listen_from, listen_to, targets, prefer_ipv6, fields } = push

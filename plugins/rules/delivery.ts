@@ -8,8 +8,7 @@ import { logUnchecked, refusalOf } from './reconciliation.ts'
 import { openResults } from './results.ts'
 import { objectKeyOf, runAll } from './rule-states.ts'
 import type { Services } from './services.ts'
-import { portSharingSlot } from './slots.ts'
-import { RulePush, RuleRemove, ruleKind } from './wire.ts'
+import { RulePush, RuleRemove, RulesOpen, ruleKind } from './wire.ts'
 
 export const openDelivery = (services: Services) =>
   defineObjectKind({
@@ -17,7 +16,7 @@ export const openDelivery = (services: Services) =>
     push: RulePush,
     remove: RuleRemove,
     load: (rows, em) => load(services, rows, em),
-    order: (rows, em) => inOpenOrder(services, rows, em),
+    complete: RulesOpen,
     removal: ({ id, revision, removal }) => ({ rule_id: id, revision, removal: removal ?? 'cut' }),
     ...openResults(services)
   })
@@ -29,23 +28,15 @@ async function load(services: Services, rows: readonly ManagedObject[], em: Enti
   const rules = (await rulesOf(rows, em)).filter(rule => !refusalOf(services, rule))
   const encoded = await services.fields.encodeAll(rules, em)
   const bodies = new Map<string, RulePush>()
-  for (const { id, revision } of rows) {
+  for (const row of rows) {
+    const { id } = row
     const rule = rules.find(rule => rule.id === id)
     const fields = encoded.get(id)
     if (!rule || !fields) continue
     if (fields instanceof Fault) failUnencodable(services, rule, fields)
-    else bodies.set(id, pushOf(rule, revision, fields))
+    else bodies.set(id, pushOf(rule, row, fields))
   }
   return bodies
-}
-
-/** Sorts by the ranks of rules that share a port: out of order, a connection could go to the wrong rule. */
-async function inOpenOrder({ filled }: Services, rows: readonly ManagedObject[], em: EntityManager) {
-  const [sharing] = filled(portSharingSlot)
-  if (!sharing) return rows
-  const ranks = await sharing.value.ranks(await rulesOf(rows, em), em)
-  const rankOf = ({ id }: ManagedObject): number => ranks.get(id) ?? 0
-  return rows.toSorted((a, b) => rankOf(a) - rankOf(b))
 }
 
 /** Marks a rule failed that cannot be sent, in its own transaction because `load` only reads. */
@@ -71,7 +62,7 @@ function failUnencodable(
   )
 }
 
-const pushOf = (rule: Rule, revision: number, fields: Encoded): RulePush => ({
+const pushOf = (rule: Rule, { revision, isHeld = false }: ManagedObject, fields: Encoded): RulePush => ({
   rule_id: rule.id,
   revision,
   owner: rule.owner,
@@ -81,6 +72,10 @@ const pushOf = (rule: Rule, revision: number, fields: Encoded): RulePush => ({
   targets: [...rule.targets],
   prefer_ipv6: rule.preferIpv6,
   fields,
-  // Without retry, the agent refuses a change completely and keeps the rule that it has.
-  retry: rule.activatedAt != null && rule.valuesBefore == null && rule.definitionBefore == null
+  retry: isRetried(rule),
+  ...(isHeld && isRetried(rule) && { held: true })
 })
+
+/** Without retry, the agent refuses a change completely and keeps the rule that it has. */
+const isRetried = ({ activatedAt, valuesBefore, definitionBefore }: Rule): boolean =>
+  activatedAt != null && valuesBefore == null && definitionBefore == null

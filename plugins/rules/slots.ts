@@ -72,8 +72,6 @@ export interface PortSharing {
    * they conflict by the rules of this plugin. False: this plugin does not apply, and the port is in use.
    */
   mayJoin(rule: RuleWithFields, others: readonly RuleWithFields[], em: EntityManager): Promise<boolean>
-  /** Returns ranks by rule id; of one port, rules of a lower rank open first. Default 0. */
-  ranks(rules: readonly RuleWithFields[], em: EntityManager): Promise<ReadonlyMap<string, number>>
 }
 
 export const portSharingSlot = defineSlot<PortSharing>('rules.sharing', { keyOf: () => 'port' })

@@ -42,7 +42,8 @@ export const RulePush = defineRequest({
     targets: Type.Array(Target, { maxItems: maxTargets }),
     prefer_ipv6: Type.Boolean(),
     fields: Entries(Bytes, 64),
-    retry: Type.Boolean()
+    retry: Type.Boolean(),
+    held: Type.Optional(Type.Boolean())
   }),
   response: RuleTaken
 })
@@ -55,4 +56,11 @@ export const RuleRemove = defineRequest({
   response: RuleTaken
 })
 
-export const messages = [Settings, RulePush, RuleRemove, RuleTaken]
+export const RulesOpen = defineRequest({
+  name: 'sluice.rules.RulesOpen',
+  proto,
+  body: Type.Object({}),
+  response: defineMessage({ name: 'sluice.rules.RulesOpened', proto, body: Type.Object({}) })
+})
+
+export const messages = [Settings, RulePush, RuleRemove, RuleTaken, RulesOpen, RulesOpen.response]

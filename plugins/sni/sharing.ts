@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault, roleRequired } from '../../kernel/base/errors.ts'
 import type { PortSharing, RuleWithFields } from '../rules/exports.ts'
 import { loadPatterns } from './fields.ts'
-import { covers, isWildcard } from './pattern.ts'
+import { covers } from './pattern.ts'
 import { fallbackKey, patternKey } from './wire.ts'
 
 export const legacyToSni = defineCode('conflict.legacy_to_sni_unsupported', 409, 5)
@@ -22,10 +22,6 @@ export const sharing: PortSharing = {
     checkFallbacks(rule, present)
     if (isNamed(rule)) checkNames(rule, present, await patternsOf([rule, ...present], em))
     return true
-  },
-  async ranks(rules, em) {
-    const patterns = await patternsOf(rules, em)
-    return new Map(rules.map(rule => [rule.id, rankOf(rule, patterns)]))
   }
 }
 
@@ -36,12 +32,6 @@ const patternsOf = (rules: readonly RuleWithFields[], em: EntityManager): Promis
     rules.filter(isNamed).map(({ id }) => id),
     em
   )
-
-/** Names open first: else a connection would go to a wildcard or the fallback while its own rule is still closed. */
-const rankOf = (rule: RuleWithFields, patterns: Patterns): number => {
-  if (isFallback(rule)) return 2
-  return isWildcard(patterns.get(rule.id) ?? '') ? 1 : 0
-}
 
 /** Allows one fallback on a port. Names take traffic from it, so only a superadmin may mix it with rules of others. */
 function checkFallbacks(rule: RuleWithFields, present: readonly RuleWithFields[]): void {

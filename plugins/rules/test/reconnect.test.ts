@@ -1,9 +1,9 @@
 // What the server sends to an agent that reconnects, and how its results change a running rule.
 import t from 'tap'
 import { Inventory } from '../../../kernel/wire/control.ts'
-import type { ScriptedAgent } from '../../../kit/scripted-agent.ts'
-import { RulePush, RuleRemove, Settings, settingsPart } from '../wire.ts'
-import { type Deps, inOrder, inventoryRowOf, rulesFixture, until } from './fixture.ts'
+import { type ScriptedAgent, scriptedResponse } from '../../../kit/scripted-agent.ts'
+import { RulePush, RuleRemove, RulesOpen, Settings, settingsPart } from '../wire.ts'
+import { type Deps, inOrder, inventoryRowOf, ruleResponses, rulesFixture, until } from './fixture.ts'
 
 const pushedPorts = ({ received }: ScriptedAgent) =>
   received.filter(({ name }) => name === RulePush.name).map(({ body }) => body['listen_from'])
@@ -129,4 +129,28 @@ t.test('drain and idle times come with the welcome', async t => {
     drain_timeout_secs: 7,
     tcp_idle_timeout_secs: 600
   })
+})
+
+t.test('at a reconnect the rules are held back until the last one is there', async t => {
+  const app = await rulesFixture(t)
+  const clientId = await app.enroll()
+  const first = await app.connect(clientId)
+  for (const listen_port of [1, 2, 3]) t.equal((await app.push({ listen_port })).status, 201)
+  t.notOk(
+    first.received.some(({ body }) => body['held']),
+    'a new rule opens at once'
+  )
+  await first.close()
+
+  const responses = [...ruleResponses, scriptedResponse(RulesOpen, () => ({}))]
+  const empty = await app.connect(clientId, { responses })
+  await empty.until(RulesOpen.name)
+  const received = empty.received.filter(({ name }) => name === RulePush.name || name === RulesOpen.name)
+
+  t.match(received, [
+    { body: { held: true } },
+    { body: { held: true } },
+    { body: { held: true } },
+    { name: RulesOpen.name }
+  ])
 })

@@ -129,25 +129,3 @@ t.test('a rule that failed keeps its name, one that drains does not', async t =>
 
   t.equal(await outcome({ sni_pattern: 'a.example' }), 'created')
 })
-
-t.test('an agent without rules receives names first, then wildcards, then the fallback', async t => {
-  const { on, clientId, agent, pushRule } = await sniFixture(t)
-  const ids: string[] = []
-  for (const body of [
-    { sni_fallback: true },
-    { sni_pattern: '*.example.org' },
-    { sni_pattern: 'a.example.org' },
-    { listen_port: 1 },
-    { sni_pattern: 'b.example.org' }
-  ])
-    ids.push((await pushRule(body)).body.rule_id)
-  await agent.close()
-
-  const fresh = await on.connect(clientId, capableAgent)
-
-  await fresh.until(RulePush.name, 5)
-  const order = fresh.received
-    .filter(({ name }) => name === RulePush.name)
-    .map(({ body }) => ids.indexOf(String(body['rule_id'])))
-  t.same(order, [2, 3, 4, 1, 0])
-})

@@ -1,5 +1,7 @@
 // Rules that share a port by TLS name.
+import { once } from 'node:events'
 import type { Socket } from 'node:net'
+import { Worker } from 'node:worker_threads'
 import type { Test } from 'tap'
 import type { Engine, EngineRule } from '../../../agent/engine.ts'
 import { freePort } from '../../support/ports.ts'
@@ -282,5 +284,36 @@ export const tlsNames: Record<string, EngineCase> = {
 
     for (const rule of invalid) await t.rejects(engine.open(await ruleTo([9], rule)), { code: 'EINVAL' })
     t.same(engine.sample().rules, [])
+  },
+
+  async 'rules of a port that are opened together are served from the same moment on'(t, openEngine) {
+    const { engine } = engineFixture(t, openEngine)
+    const from = await freePort()
+    const labels = { exact: 'first.example.org', wild: 'any.example.org', rest: 'elsewhere.test' }
+    const target = async (label: string) => openTarget(t, socket => void socket.write(`${label}:`))
+    const [exact, wild, rest] = [await target('exact'), await target('wild'), await target('rest')]
+    const names = ['first', ...Array.from({ length: 300 }, (_, i) => `name-${i}`)]
+    const rules = await Promise.all([
+      ...names.map(name => ruleTo([exact], { from, name: `${name}.example.org` })),
+      ruleTo([wild], { from, name: '*.example.org' }),
+      ruleTo([rest], { from, fallback: true })
+    ])
+    const hellos = await Promise.all(
+      Object.entries(labels).map(async ([label, servername]) => [label, await clientHello({ servername })])
+    )
+    const workerData = [from, Object.fromEntries(hellos)]
+    const callers = new Worker(new URL('../first-callers.ts', import.meta.url), { workerData })
+    t.teardown(() => callers.terminate())
+    t.same(await once(callers, 'message'), ['closed'], 'they call before the port is open')
+
+    const opening = rules.slice(0, 150).map(rule => engine.open(rule))
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300) // holds this turn while the callers call
+    opening.push(...rules.slice(150).map(rule => engine.open(rule)))
+    await Promise.all(opening)
+
+    const answers = await new Promise(resolve =>
+      callers.on('message', message => message === 'closed' || resolve(message))
+    )
+    t.same(answers, { exact: ['exact'], wild: ['wild'], rest: ['rest'] })
   }
 }
