@@ -16,6 +16,7 @@ import { type GivenConfig, validateSettings } from './settings.ts'
 import { type Filled, type Slot, type SlotReader, slotReader } from './slot.ts'
 import { openDataDir } from './store/data-dir.ts'
 import { kernelStore } from './store/kernel-store.ts'
+import { recordVersion } from './store/newest-version.ts'
 import { type Disk, openStore } from './store/open.ts'
 import { openCodec } from './wire/codec.ts'
 import { wireMessages } from './wire/envelope.ts'
@@ -100,6 +101,7 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Se
     const storeFile = openDataDir(dataDir, releases.defer)
     const store = await openStore(storeFile, [kernelStore, ...plugins], options.openDisk)
     releases.defer(store.close)
+    await recordVersion(store, options.version)
     const identity = openIdentity({ store, clock, operatorToken: server.operator_token ?? null })
     const control = await openControl({
       config: configOf(controlPlugin),

@@ -15,8 +15,6 @@ const connectMs = 3_000
 export const directory: DoctorCheck = {
   name: 'data_dir',
   async run({ dataDir }) {
-    if (!existsSync(dataDir)) return { status: 'ok', message: `the first start creates ${dataDir}` }
-    const { bavail, bsize } = await statfs(dataDir)
     const kind = unsuitableKind(dataDir)
     if (kind !== null)
       return {
@@ -24,16 +22,17 @@ export const directory: DoctorCheck = {
         message: `${dataDir} is on ${kind}`,
         remedy: 'give a data_dir on a local disk'
       }
-    const store = join(dataDir, 'sluice.db')
-    const ours = existsSync(store) ? [dataDir, store, join(dataDir, 'control.pem')] : [] // a start restricts the rest
-    const readable = ours.find(path => existsSync(path) && (statSync(path).mode & 0o077) !== 0)
-    if (readable !== undefined)
-      return { status: 'fail', message: `others may read ${readable}`, remedy: `run chmod go= ${readable}` }
+    if (!existsSync(dataDir)) return { status: 'ok', message: `the first start creates ${dataDir}` }
+    const paths = [dataDir, join(dataDir, 'sluice.db'), join(dataDir, 'control.pem')]
+    const open = paths.find(path => existsSync(path) && (statSync(path).mode & 0o066) !== 0)
+    if (open !== undefined)
+      return { status: 'fail', message: `others may read or write ${open}`, remedy: `run chmod go= ${open}` }
+    const { bavail, bsize } = await statfs(dataDir)
     if (bavail * bsize < wantedFreeBytes)
       return {
         status: 'warn',
         message: `${Math.floor((bavail * bsize) / 2 ** 20)} MiB are free at ${dataDir}`,
-        remedy: 'free some space: a full disk stops the server'
+        remedy: 'free some space: on a full disk the server refuses every change'
       }
     return { status: 'ok', message: `${dataDir} is a private directory on a local disk` }
   }
@@ -81,8 +80,9 @@ async function checkPort({ isRunning }: DoctorContext, key: string, listen: stri
     ? { status: 'ok', message: `${key} ${listen} is in use by the running server` }
     : {
         status: 'fail',
-        message: `a server runs on this data directory, and nobody listens on ${key} ${listen}`,
-        remedy: 'was it started with another configuration? give its --config'
+        message: `another process uses this data directory, and nobody listens on ${key} ${listen}`,
+        remedy:
+          'is it a server with another configuration? give its --config; a command such as restore? wait for its end'
       }
 }
 
@@ -125,7 +125,8 @@ function canConnect(address: Address): Promise<boolean> {
 export const descriptors: DoctorCheck = {
   name: 'descriptors',
   async run() {
-    const limits = process.platform === 'linux' ? readFileSync('/proc/self/limits', 'utf8') : ''
+    if (process.platform !== 'linux') return { status: 'ok', message: `not examined on ${process.platform}` }
+    const limits = readFileSync('/proc/self/limits', 'utf8')
     const soft = Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Number.NaN)
     if (!(soft < wantedDescriptors)) return { status: 'ok', message: `${soft || 'unlimited'} descriptors` }
     return {

@@ -6,7 +6,7 @@ export interface DoctorContext {
   readonly dataDir: string
   /** Top-level keys of the configuration, with defaults, checked. */
   readonly keys: Readonly<Record<string, unknown>>
-  /** True if a running server has locked the data directory. */
+  /** True if another process has locked the data directory: a running server, or a command such as restore. */
   readonly isRunning: boolean
 }
 

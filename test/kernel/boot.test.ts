@@ -405,3 +405,25 @@ t.test('a migration that fails is named, and the database is unchanged', async t
   const server = await start(acme('create table "acme_more" ("id" int not null primary key)'))
   await server.stop()
 })
+
+t.test('a build that is older than the newest that has opened the store is refused', async t => {
+  const dataDir = privateDir(t)
+  const bootAs = (version: string) =>
+    boot({
+      plugins: [control, http],
+      keys: { operator_http_listen: '127.0.0.1:0', control_listen: '127.0.0.1:0' },
+      sections: {},
+      dataDir,
+      version,
+      log: recordLog([])
+    })
+  for (const version of ['2.0.0', '2.1.0', '2.1.0']) await (await bootAs(version)).stop()
+
+  for (const version of ['2.0.0', '2.1.0-rc.1'])
+    await t.rejects(bootAs(version), {
+      errorCode: { code: 'startup.schema_version_too_new', exit: 78 },
+      message: /sluice 2\.1\.0 has opened the store, this is .*start the newer again/
+    })
+
+  await (await bootAs('2.2.0')).stop()
+})

@@ -37,6 +37,8 @@ t.test('a missing data directory passes, one that other users can read fails', a
 
   t.match(await directory.run(environment(join(dir, 'none'))), { status: 'ok' })
   t.match(await directory.run(environment(dir)), { status: 'fail', remedy: /chmod go=/ })
+  chmodSync(dir, 0o720)
+  t.match(await directory.run(environment(dir)), { status: 'fail', message: /others may read or write/ })
   chmodSync(dir, 0o700)
   t.match(await directory.run(environment(dir)), { status: 'ok' })
 })
