@@ -52,7 +52,7 @@ export interface DocumentKind {
   remove(item: DocumentItem, context: DocumentContext): Promise<void>
 }
 
-/** Commands read it, without services: fill it by `fill`, not by `fillWith`. */
+/** Commands read it without services: a value of `fillWith` may use none of them. */
 export const documentKindSlot = defineSlot<DocumentKind>('rules.document-kind', {
   keyOf: ({ name }) => name
 })

@@ -1,0 +1,16 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+
+const read = (path: string): string => readFileSync(join(import.meta.dirname, '..', '..', '..', path), 'utf8')
+
+t.test('the guide lists every slot that plugins may fill', async t => {
+  const slots = read('test/frozen/surface.txt').match(/^[\w.]+Slot$/gm) ?? []
+  const guide = read('plugins/README.md')
+
+  t.same(
+    slots.filter(slot => slot !== 'defineSlot' && !guide.includes(`| \`${slot}\` |`)),
+    []
+  )
+  t.ok(slots.length > 20)
+})
