@@ -46,7 +46,8 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
     const host = hostname.replace(/^\[(.*)\]$/, '$1')
     warnPlainHttp(host, options)
     try {
-      await app.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port: Number(port || 80) }) // one address
+      // Node would listen on one address of `localhost` only, and that may be ::1.
+      await app.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port: Number(port || 80) })
     } catch (cause) {
       throw new Fault(listenFailed, `operator_http_listen ${options.listen}: ${reasonOf(cause)}`, { cause })
     }

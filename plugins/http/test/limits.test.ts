@@ -206,6 +206,12 @@ t.test('on close a running request ends, and no new one begins', async t => {
   await closed
 })
 
+t.test('localhost is 127.0.0.1, whatever the resolver prefers', async t => {
+  const { http } = await httpFixture(t, { routes: hello, listen: 'localhost:0' })
+
+  t.match((await http.listen()).origin, /^http:\/\/127\.0\.0\.1:/)
+})
+
 t.test('a port in use is named in the error', async t => {
   const { http } = await httpFixture(t, { routes: hello })
   const port = await portOf(http)
