@@ -49,6 +49,9 @@ const requests: Readonly<Record<string, (access: AccessFixture) => Request>> = {
       targets: [{ host: '10.0.0.1', port: 80 }]
     }
   }),
+  'PUT /v1/rules/:rule_id/definition': access => ({
+    body: { client: access.edge, listen_port: 9, targets: [{ host: '10.0.0.1', port: 80 }] }
+  }),
   'PUT /v1/rules/:rule_id': () => ({ body: { rate_limit: null } }),
   'PUT /v1/settings/advertised-endpoint': () => ({ body: { advertised_endpoint: null } }),
   'PUT /v1/clients/:client_id/owners/:owner_id/rate-limit': () => ({ body: envelope }),
