@@ -89,7 +89,7 @@ t.test('a thousand made-up reasons are 33 series, and their counts add up', asyn
   const more = Array.from({ length: 500 }, (_, i) => row(ruleId, 'rejected', `more:up-${i}`, { rejected: 2 }))
 
   await on.report(agent, { rows })
-  await on.report(agent, { seq: 2, rows: [...rows, ...more] })
+  await on.report(agent, { seq: 2, rows: more })
 
   const { rejected } = await on.stats(ruleId)
   t.equal(Object.keys(rejected).length, 33)
