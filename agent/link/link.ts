@@ -13,7 +13,11 @@ export interface LinkOptions extends Omit<SessionOptions, 'certificateChanged'> 
 type LinkState = 'session' | 'backing off' | 'awaiting token' | 'revoked'
 
 /** Delays after refusals that no quick retry can change. */
-const refusalDelayMs: Readonly<Record<string, number>> = { token_unknown: 30_000, instance_conflict: 30_000 }
+const refusalDelayMs: Readonly<Record<string, number>> = {
+  token_unknown: 30_000,
+  instance_conflict: 30_000,
+  flooding: 30_000
+}
 const enrollmentMs = 60_000
 const pollMs = 1000
 

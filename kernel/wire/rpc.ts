@@ -34,6 +34,7 @@ interface Options {
   readonly write: (frame: Uint8Array) => void
   readonly clock: Clock
   readonly log: Log
+  readonly handled: () => void // called after each message
   readonly deadlineMs: number | undefined // of a request; default 10 s
 }
 
@@ -44,8 +45,7 @@ interface Incoming extends Response {
 
 type HandlerName = Pick<BoundHandler, 'name' | 'plugin'>
 
-// Bounds the messages that wait to be handled. Each costs its bytes and 256 more, so that some 4,000 small ones fit:
-// an agent may send a thousand at once when as many drains end together.
+// Bounds the messages that wait to be handled; beyond, no more are read. Each costs its bytes and 256 more.
 const maxQueuedBytes = 1024 * 1024
 const queuedBytesOf = ({ body }: Incoming): number => body.length + 256
 
@@ -83,13 +83,15 @@ export class Rpc implements MessageChannel {
     throw new Refused(code, message)
   }
 
-  /** Takes one frame. Throws Refused when the stream must end: the frame is malformed, or too much is queued. */
+  get isFull(): boolean {
+    return this.#queuedBytes > maxQueuedBytes
+  }
+
+  /** Takes one frame. Throws Refused when it is malformed: the stream must end. */
   receive(frame: Uint8Array): void {
     const { re, ...incoming } = this.#options.codec.decode(Envelope, frame)
     if (re !== 0) return void this.#pending.get(re)?.resolve(incoming)
     this.#queuedBytes += queuedBytesOf(incoming)
-    if (this.#queuedBytes > maxQueuedBytes)
-      throw new Refused('wire.flooded', 'too many messages wait to be handled')
     this.#queue.push(incoming)
     void this.#handleQueue()
   }
@@ -126,6 +128,7 @@ export class Rpc implements MessageChannel {
       this.#queuedBytes -= queuedBytesOf(next)
       const handle = this.#handle.bind(this, next)
       await (next.request === '' ? handle() : currentRequestId.run(next.request, handle))
+      this.#options.handled()
     }
     this.#isHandling = false
   }

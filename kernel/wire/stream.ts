@@ -50,7 +50,15 @@ export class Stream {
     this.#log = log
     this.#frameBytes = limits.frameBytes ?? frameLimit
     const write = (body: Uint8Array): void => this.#write(encodeFrame(body))
-    this.#rpc = new Rpc({ codec, handlers, write, clock, log, deadlineMs: limits.deadlineMs })
+    this.#rpc = new Rpc({
+      codec,
+      handlers,
+      write,
+      handled: this.#readOn,
+      clock,
+      log,
+      deadlineMs: limits.deadlineMs
+    })
     this.channel = { send: this.#rpc.send, request: this.#rpc.request }
     this.#stopTicking = clock.every(tickMs, () => this.#tick())
     this.#listen()
@@ -85,11 +93,18 @@ export class Stream {
       }
     )
     socket.setNoDelay(true)
-    socket.on('data', (chunk: Buffer) => this.#parse(parse, chunk))
+    socket.on('data', (chunk: Buffer) => {
+      this.#parse(parse, chunk)
+      if (this.#rpc.isFull) socket.pause()
+    })
     socket.on('drain', () => this.#resumeSenders())
     socket.on('end', () => this.#finish('closed', 'flush'))
     socket.on('close', () => this.#finish('closed', 'cut'))
     socket.on('error', () => this.#finish('closed', 'cut'))
+  }
+
+  readonly #readOn = (): void => {
+    if (!this.#rpc.isFull) this.#socket.resume()
   }
 
   #parse(parse: (chunk: Buffer) => void, chunk: Buffer): void {
@@ -111,7 +126,7 @@ export class Stream {
   }
 
   #tick(): void {
-    this.#ticksSinceReceived += 1
+    if (!this.#socket.isPaused()) this.#ticksSinceReceived += 1
     this.#ticksSinceSent += 1
     if (this.#ticksSinceReceived >= silentTicks) this.#finish('silent', 'cut')
     else if (this.#ticksSinceSent >= heartbeatTicks) this.#write(heartbeat)

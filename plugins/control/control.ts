@@ -2,13 +2,10 @@
 import type { Static } from 'typebox'
 import type { ControlHost, ControlOptions } from '../../kernel/control/host.ts'
 import { type ObjectKind, objectKindSlot } from '../../kernel/control/managed-objects.ts'
-import { Hello } from '../../kernel/wire/control.ts'
-import { handshakeFrameLimit } from '../../kernel/wire/frame.ts'
-import type { BoundHandler } from '../../kernel/wire/message.ts'
-import { Stream } from '../../kernel/wire/stream.ts'
 import { openCertificate } from './certificate.ts'
 import { openGeneration, openHandshake } from './handshake.ts'
-import { type IncomingStream, Listener } from './listener.ts'
+import { openIncoming } from './incoming.ts'
+import { Listener } from './listener.ts'
 import { openManagedObjects } from './managed-objects.ts'
 import { openCounters } from './metrics.ts'
 import { PendingResults } from './pending-results.ts'
@@ -18,9 +15,10 @@ import { openRequestIds } from './request-ids.ts'
 import { Sessions } from './sessions.ts'
 import { type keys, settingsOf } from './settings.ts'
 import { settleFiles } from './settle.ts'
+import { openWorkBudgets } from './work-budget.ts'
 
 export async function openControl(options: ControlOptions): Promise<ControlHost> {
-  const { store, clock, log, codec, filled, preAuthHandlers } = options
+  const { store, clock, log, filled } = options
   // The kernel has validated the configuration against these keys.
   const settings = settingsOf(options.config as Static<typeof keys>)
   settleFiles(options.dataDir, await store.read(namedCertificates))
@@ -30,29 +28,13 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   const requestIds = openRequestIds()
   const pending = new PendingResults(clock)
   const kinds = () => sendOrder(filled(objectKindSlot))
-  const record = openRecordResult({ store, log, kinds, pending })
-  const sessions = new Sessions({ ...options, generation, requestIds, kinds, record })
-  const listener = new Listener({ listen: settings.listen, certificate, clock, log, onStream })
+  const budgets = openWorkBudgets(clock)
+  const record = openRecordResult({ store, log, kinds, pending, budgets })
+  const sessions = new Sessions({ ...options, requestIds, kinds, record, budgets })
   const counters = openCounters()
-  const countingCodec = counters.countingCodec(codec)
+  const onStream = openIncoming({ ...options, handshake, counters, sessions, budgets })
+  const listener = new Listener({ listen: settings.listen, certificate, clock, log, budgets, onStream })
   let port = 0
-
-  function onStream({ socket, remoteAddr, admit }: IncomingStream): void {
-    const hello: BoundHandler = {
-      name: Hello.name,
-      async run(_, bytes) {
-        const { agent, welcome } = await handshake(codec.decode(Hello, bytes), remoteAddr)
-        const afterSend = (): void => {
-          admit()
-          sessions.join(agent, stream)
-        }
-        return { name: Hello.response.name, body: codec.encode(Hello.response, welcome), afterSend }
-      }
-    }
-    const handlers = [hello, ...preAuthHandlers({ remoteAddr })].map(counters.countingFailures)
-    const limits = { frameBytes: handshakeFrameLimit }
-    const stream = new Stream({ socket, codec: countingCodec, handlers, clock, log, limits })
-  }
 
   return {
     peers: sessions,

@@ -1,5 +1,12 @@
 import { defineEntity, p } from '@mikro-orm/core'
 
+/** See generations.ts. */
+export const ClientGeneration = defineEntity({
+  name: 'ClientGeneration',
+  tableName: 'control_generation',
+  properties: { clientId: p.string().length(26).primary(), salt: p.string().length(32) }
+})
+
 /** The next certificate that an agent trusts. Valid only while the client has the same token. */
 export const NextPinRow = defineEntity({
   name: 'NextPinRow',

@@ -13,6 +13,7 @@ import { hashOf } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Hello, Welcome } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
+import { generationOf } from './generations.ts'
 import { openVersionCheck } from './protocol-version.ts'
 
 /** An agent whose token is valid. */
@@ -21,6 +22,7 @@ export interface AuthenticatedAgent {
   readonly clientName: string
   readonly tokenHash: string
   readonly sessionId: string
+  readonly generation: string
   readonly remoteAddr: string
   readonly hello: Omit<Static<typeof Hello.body>, 'token'>
 }
@@ -30,7 +32,7 @@ interface Options extends Pick<ControlOptions, 'store' | 'clock' | 'log' | 'fill
 }
 
 /** Returns the function that answers Hello. It throws Refused for an agent that may not connect. */
-export function openHandshake({ store, clock, log, filled, version, generation }: Options) {
+export function openHandshake({ store, clock, log, filled, version, generation: ofStore }: Options) {
   const requireVersion = openVersionCheck({ clock, log })
 
   return async (
@@ -39,20 +41,21 @@ export function openHandshake({ store, clock, log, filled, version, generation }
   ): Promise<{ agent: AuthenticatedAgent; welcome: Static<typeof Welcome.body> }> => {
     requireVersion({ remoteAddr, agentVersion: hello.agent_version, version: hello.protocol_version })
     const tokenHash = hashOf(token)
-    const { id: clientId, name: clientName } = await store.change(async em => {
+    const { clientId, clientName, generation } = await store.change(async em => {
       const client = await clientOf(tokenHash, em)
       const now = clock.now()
       const capabilities = hello.capabilities?.versions ?? null
       const seen = { agentVersion: hello.agent_version, capabilities, connectedAt: now, lastSeenAt: now }
       await em.nativeUpdate(Client, { id: client.id }, seen)
-      return client
+      const ofClient = await generationOf(client.id, ofStore, em)
+      return { clientId: client.id, clientName: client.name, generation: ofClient }
     })
     const parts = await withTimeout(5, 'the welcome', () =>
       Promise.all(filled(connectionSlot).map(({ value }) => value.welcome?.({ clientId })))
     )
     const sessionId = newId(clock.now())
     return {
-      agent: { clientId, clientName, tokenHash, sessionId, remoteAddr, hello },
+      agent: { clientId, clientName, tokenHash, sessionId, generation, remoteAddr, hello },
       welcome: {
         server_version: version,
         server_time_ms: clock.now(),

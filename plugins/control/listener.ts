@@ -7,15 +7,18 @@ import { Fault, listenFailed } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { alpn } from '../../kernel/wire/control.ts'
 import type { Certificate } from './certificate.ts'
+import type { WorkBudget, WorkBudgets } from './work-budget.ts'
 
 const authenticateMs = 10_000
 const maxUnauthenticated = 256
 const maxUnauthenticatedOfNetwork = 16
+const handshakeMs = 0.5 // charged
 
 /** An unauthenticated stream. It is closed after 10 s, or earlier when newer ones need its place. */
 export interface IncomingStream {
   readonly socket: TLSSocket
   readonly remoteAddr: string
+  readonly budget: WorkBudget // of its network
   /** Keeps the stream open: it is authenticated. */
   admit(): void
 }
@@ -23,6 +26,7 @@ export interface IncomingStream {
 interface Options extends Pick<Kernel, 'clock' | 'log'> {
   readonly listen: string
   readonly certificate: Certificate
+  readonly budgets: WorkBudgets
   readonly onStream: (stream: IncomingStream) => void
 }
 
@@ -75,7 +79,7 @@ export class Listener {
   }
 
   #accept(raw: Socket): void {
-    const { clock, onStream } = this.#options
+    const { clock, budgets } = this.#options
     const remoteAddr = plainAddress(raw.remoteAddress ?? '')
     const network = networkOf(remoteAddr)
     this.#makeRoom(network)
@@ -86,19 +90,27 @@ export class Listener {
       cancel()
       this.#unauthenticated.delete(raw)
     }
+    raw.on('error', () => raw.destroy())
+    raw.on('close', () => {
+      admit()
+      this.#sockets.delete(raw)
+    })
+    const budget = budgets.of(`network ${network}`)
+    budget.charge(handshakeMs)
+    void budget.turn().then(() => {
+      if (!raw.destroyed) this.#handshake(raw, { remoteAddr, budget, admit })
+    })
+  }
+
+  #handshake(raw: Socket, stream: Omit<IncomingStream, 'socket'>): void {
     const secureContext = this.#secureContext
     const socket = new TLSSocket(raw, { isServer: true, secureContext, ALPNProtocols: [alpn] })
     // Not logged: a scanner, a wrong pin, a health check.
     const drop = (): void => void raw.destroy()
-    raw.on('error', drop)
-    raw.on('close', () => {
-      admit()
-      this.#sockets.delete(raw)
-      socket.destroy()
-    })
+    raw.on('close', () => socket.destroy())
     socket.on('error', drop)
     socket.once('secure', () => {
-      if (socket.alpnProtocol === alpn) onStream({ socket, remoteAddr, admit })
+      if (socket.alpnProtocol === alpn) this.#options.onStream({ ...stream, socket })
       else drop()
     })
   }

@@ -1,11 +1,12 @@
 // Keeps one connected agent up to date with the store, after a join, a change, a time-out or a crash. It reads changes
 // only when it can send them, so a slow agent costs no memory. README.md shows its states.
+import type { Release } from '../../kernel/base/releases.ts'
 import type { ApplyResult, ManagedObject } from '../../kernel/control/managed-objects.ts'
 import { ManagedObjectRow } from '../../kernel/identity/entities.ts'
 import { logSendFailed, type OutboxOptions, PushWindow, retryMs } from './push-window.ts'
 import { reconcile } from './reconcile.ts'
 
-const maxUnrecorded = 10_000 // reports of the agent that are not on disk yet; beyond, its next message waits
+const maxUnrecorded = 256 // reports of the agent that are not on disk yet; beyond, its next message waits
 
 export class Outbox {
   readonly #options: OutboxOptions
@@ -15,6 +16,8 @@ export class Outbox {
   #cursor = 0 // the revision up to which rows were read
   #hasChanges = false
   #mustReconcile = false
+  #hasUnknown = false // since the last reconciliation for an unknown object
+  #cancelRest: Release | null = null
   #resume = (): void => {} // ends 'idle' and 'paused'
 
   constructor(options: OutboxOptions) {
@@ -25,7 +28,11 @@ export class Outbox {
   /** Runs until the stream ends. `digest` is the agent's, from Hello. */
   async run(digest: string): Promise<void> {
     const { ended } = this.#options.stream
-    ended.addEventListener('abort', () => this.#resume(), { once: true })
+    const end = (): void => {
+      this.#cancelRest?.()
+      this.#resume()
+    }
+    ended.addEventListener('abort', end, { once: true })
     for (let agentDigest = digest; !ended.aborted; agentDigest = '')
       try {
         await this.#reconcile(agentDigest)
@@ -47,12 +54,12 @@ export class Outbox {
   async report(object: Pick<ManagedObject, 'kind' | 'id' | 'revision'>, result: ApplyResult): Promise<void> {
     const { clientId } = this.#options.peer
     const removal = result.status === 'removed' ? 'drain' : null
-    const recorded = this.#options.record({ clientId, ...object, removal }, result)
-    if (result.status !== 'removed')
-      this.#checkKnown(object).catch(error => logSendFailed(this.#options, error))
+    const recorded = this.#options.record({ clientId, ...object, removal }, result).then(outcome => {
+      this.#unrecorded.delete(recorded)
+      if (outcome === 'unknown' && result.status !== 'removed') this.#reconcileUnknown()
+    })
     this.#unrecorded.add(recorded)
-    void recorded.then(() => this.#unrecorded.delete(recorded))
-    if (this.#unrecorded.size > maxUnrecorded) await recorded
+    if (this.#unrecorded.size >= maxUnrecorded) await recorded
   }
 
   async #reconcile(digest: string): Promise<void> {
@@ -91,13 +98,20 @@ export class Outbox {
       .map(({ clientId, kind, id, revision, removal = null }) => ({ clientId, kind, id, revision, removal }))
   }
 
-  /** Reconciles if the agent has an object without a row: one refused or removed, and left there by a crash. */
-  async #checkKnown({ kind, id }: Pick<ManagedObject, 'kind' | 'id'>): Promise<void> {
-    const { store, peer, kinds } = this.#options
-    const where = { clientId: peer.clientId, kind, id }
-    if (!kinds.has(kind) || (await store.read(em => em.count(ManagedObjectRow, where))) > 0) return
+  /** The agent has an object without a row: one refused or removed, and left there by a crash. Reconciles once in 15 s. */
+  #reconcileUnknown(): void {
+    if (this.#options.stream.ended.aborted) return
+    if (this.#cancelRest) {
+      this.#hasUnknown = true
+      return
+    }
+    this.#hasUnknown = false
     this.#mustReconcile = true
     this.wake()
+    this.#cancelRest = this.#options.clock.after(retryMs, () => {
+      this.#cancelRest = null
+      if (this.#hasUnknown) this.#reconcileUnknown()
+    })
   }
 
   async #pause(): Promise<void> {

@@ -6,8 +6,9 @@ import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { controlMessages } from '../../kernel/wire/control.ts'
 import { commands } from './commands.ts'
 import { openControl } from './control.ts'
-import { NextPinRow } from './entities.ts'
+import { ClientGeneration, NextPinRow } from './entities.ts'
 import { Control0001 } from './migrations/0001-next-pin.ts'
+import { Control0002 } from './migrations/0002-generation.ts'
 import { type NextPins, openNextPins } from './next-pins.ts'
 import { keys } from './settings.ts'
 import { sweepTokens } from './tokens.ts'
@@ -23,8 +24,11 @@ export default definePlugin<Deps>({
   kernel: '^1.0.0',
   keys,
   store: {
-    entities: [NextPinRow],
-    migrations: [{ name: '0001-next-pin', class: Control0001 }]
+    entities: [NextPinRow, ClientGeneration],
+    migrations: [
+      { name: '0001-next-pin', class: Control0001 },
+      { name: '0002-generation', class: Control0002 }
+    ]
   },
   services: { nextPins: asFunction(openNextPins).singleton() },
   fills: [

@@ -4,6 +4,7 @@ import type { ApplyResult, ManagedObject } from '../../kernel/control/managed-ob
 import { Client, ManagedObjectRow } from '../../kernel/identity/entities.ts'
 import { digestOf, Inventory, type InventoryPage, objectKey } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
+import { renewGeneration } from './generations.ts'
 import { writeRow } from './managed-objects.ts'
 import type { OutboxOptions, PushWindow } from './push-window.ts'
 
@@ -21,6 +22,7 @@ const applied: ApplyResult = { status: 'applied' }
 const removed: ApplyResult = { status: 'removed' }
 const chunkSize = 256
 const maxInventory = 100_000
+const maxLeap = 2 ** 20 // more changes than are lost when a store is rolled back
 
 /**
  * Sends removals first, then one kind after another, each answered before the next. Sends nothing if the digests are
@@ -35,6 +37,7 @@ export async function reconcile(options: Options): Promise<void> {
     return
   }
   const present = await inventory(options)
+  if (await isRenewed(options, present)) return
   const outdated = await catchUp(options, present)
   const isCurrent = (row: ManagedObject): boolean => !outdated.has(objectKey(row))
   const isInForce = (row: ManagedObject): boolean => {
@@ -68,14 +71,17 @@ async function sendable({ rows, window }: Options): Promise<ManagedObject[]> {
 }
 
 /** Reads all pages of the agent's inventory. */
-async function inventory({ peer }: Options): Promise<ObjectsOfAgent> {
+/** Returns the agent's objects of loaded kinds. */
+async function inventory({ peer, kinds }: Options): Promise<ObjectsOfAgent> {
   const present = new Map<string, InventoryRow>()
+  let read = 0
   for (let after = ''; ; ) {
     const { rows, more } = await peer.request(Inventory, { after })
-    for (const row of rows) present.set(objectKey(row), row)
+    for (const row of rows) if (kinds.has(row.kind)) present.set(objectKey(row), row)
+    read += rows.length
     const last = rows.at(-1)
     if (!more) return present
-    if (!last || objectKey(last) <= after || present.size > maxInventory)
+    if (!last || objectKey(last) <= after || read > maxInventory)
       throw new Refused('wire.malformed', 'the inventory does not end')
     after = objectKey(last)
   }
@@ -95,20 +101,45 @@ async function recordRemovals(
 }
 
 /**
+ * An agent with a revision far above all that this server gave would take the counter of its client close to the largest
+ * number: the client gets a new generation instead, and its agent connects again.
+ */
+async function isRenewed({ store, peer, log }: Options, present: ObjectsOfAgent): Promise<boolean> {
+  const { clientId: id } = peer
+  const highest = highestIn(present)
+  const isImplausible = await store.change(async em => {
+    if ((await em.count(Client, { id, revision: { $lt: highest - maxLeap } })) === 0) return false
+    await renewGeneration(id, em)
+    return true
+  })
+  if (!isImplausible) return false
+  const fields = { client_id: id, revision: highest }
+  log.warn('client.revision_implausible', 'everything is sent to the agent again', fields)
+  peer.end('revision_implausible')
+  return true
+}
+
+const highestIn = (present: ObjectsOfAgent): number =>
+  [...present.values()].reduce((max, { revision }) => Math.max(max, revision), 0)
+
+/**
  * After a restore, the agent may have higher revisions than this store. Raises the client's counter to the highest, and
  * gives rows that are behind a new revision; they are sent as changes. Returns their keys.
  */
 async function catchUp({ rows, peer, store, wake }: Options, present: ObjectsOfAgent) {
   const { clientId } = peer
-  const highest = [...present.values()].reduce((max, { revision }) => Math.max(max, revision), 0)
+  const highest = highestIn(present)
   const behind = rows.filter(row => (present.get(objectKey(row))?.revision ?? 0) > row.revision)
-  await store.change(async em => {
-    await em.nativeUpdate(Client, { id: clientId, revision: { $lt: highest } }, { revision: highest })
-    for (const { kind, id } of behind) {
-      const row = await em.findOne(ManagedObjectRow, { clientId, kind, id })
-      if (row) await writeRow(em, row, row.removal ?? null)
-    }
-  })
+  await store.change(em =>
+    em.nativeUpdate(Client, { id: clientId, revision: { $lt: highest } }, { revision: highest })
+  )
+  for (let at = 0; at < behind.length; at += chunkSize)
+    await store.change(async em => {
+      for (const { kind, id } of behind.slice(at, at + chunkSize)) {
+        const row = await em.findOne(ManagedObjectRow, { clientId, kind, id })
+        if (row) await writeRow(em, row, row.removal ?? null)
+      }
+    })
   if (behind.length > 0) wake()
   return new Set(behind.map(objectKey))
 }

@@ -1,30 +1,42 @@
 // Stores the agents' results in groups: one commit costs one sync of the disk, whatever the number of rows.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import { attributionOf } from '../../kernel/base/attribution.ts'
 import { stackOf } from '../../kernel/base/errors.ts'
-import type { ApplyResult, ManagedObject, ObjectKind } from '../../kernel/control/managed-objects.ts'
+import type {
+  ApplyResult,
+  ManagedObject,
+  ObjectKey,
+  ObjectKind
+} from '../../kernel/control/managed-objects.ts'
 import { ManagedObjectRow } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { PendingResults } from './pending-results.ts'
+import { cpuMsSince, type WorkBudgets } from './work-budget.ts'
 
-/** Resolves when the result is on disk, was dropped because the row has another revision by now, or failed (logged). */
-export type RecordResult = (row: ManagedObject, result: ApplyResult) => Promise<void>
+/** 'unknown': the store has no such object. 'outdated': it has another revision by now. 'failed': logged. */
+type Outcome = 'recorded' | 'unknown' | 'outdated' | 'failed'
+/** Resolves when the result is on disk or was dropped. */
+export type RecordResult = (row: ManagedObject, result: ApplyResult) => Promise<Outcome>
 
 interface Entry {
   readonly kind: ObjectKind
   readonly row: ManagedObject
   readonly result: ApplyResult
-  readonly done: () => void
+  readonly done: (outcome: Outcome) => void
 }
+type Outcomes = ReadonlyMap<Entry, Outcome>
 
-const groupSize = 256
+const groupSize = 64 // other requests wait for one group
 
 interface Options extends Pick<Kernel, 'store' | 'log'> {
   readonly kinds: () => ReadonlyMap<string, ObjectKind>
   readonly pending: PendingResults
+  readonly budgets: Pick<WorkBudgets, 'of'>
 }
 
-export function openRecordResult({ store, log, kinds, pending }: Options): RecordResult {
+export function openRecordResult({ store, log, kinds, pending, budgets }: Options): RecordResult {
+  const { notify, logFailed } = openNotices({ log, pending })
   const queue: Entry[] = []
   let isWriting = false
 
@@ -32,19 +44,54 @@ export function openRecordResult({ store, log, kinds, pending }: Options): Recor
     if (isWriting) return
     isWriting = true
     while (queue.length > 0) {
-      const group = queue.splice(0, groupSize)
-      await store.change(em => write(group, em)).then(notify, () => writeEach(group))
-      for (const { done } of group) done()
+      await writeGroup(queue.splice(0, groupSize))
+      await nextTurn()
     }
     isWriting = false
   }
 
-  /** One result failed and rolled back its group: writes each alone, and logs the one that fails. */
-  async function writeEach(group: readonly Entry[]): Promise<void> {
-    for (const entry of group)
-      await store.change(em => write([entry], em)).then(notify, (error: unknown) => logFailed(entry, error))
+  async function writeGroup(given: readonly Entry[]): Promise<void> {
+    const group = latestOf(given)
+    const outcomes = await change(group).catch(() => writeEach(group))
+    notify(group.filter(entry => outcomes.get(entry) === 'recorded'))
+    for (const entry of given) entry.done(outcomes.get(entry) ?? 'outdated')
   }
 
+  /** Charges the agents of the results for the transaction. */
+  function change(group: readonly Entry[]): Promise<Outcomes> {
+    return store.change(async em => {
+      const before = process.threadCpuUsage()
+      const outcomes = await write(group, em)
+      const ms = cpuMsSince(before) / group.length
+      for (const { row } of group) budgets.of(row.clientId).charge(ms)
+      return outcomes
+    })
+  }
+
+  /** One result failed and rolled back its group: writes each alone, and logs the one that fails. */
+  async function writeEach(group: readonly Entry[]): Promise<Outcomes> {
+    const outcomes = new Map<Entry, Outcome>()
+    for (const entry of group)
+      await change([entry]).then(
+        one => outcomes.set(entry, one.get(entry) ?? 'outdated'),
+        (error: unknown) => {
+          logFailed(entry, error)
+          outcomes.set(entry, 'failed')
+        }
+      )
+    return outcomes
+  }
+
+  return (row, result) =>
+    new Promise(done => {
+      const kind = kinds().get(row.kind)
+      if (!kind) return done('outdated')
+      queue.push({ kind, row, result, done })
+      setImmediate(() => void writeAll()) // results of the same turn of the event loop share a group
+    })
+}
+
+function openNotices({ log, pending }: Pick<Options, 'log' | 'pending'>) {
   function notify(recorded: readonly Entry[]): void {
     for (const entry of recorded)
       try {
@@ -63,28 +110,47 @@ export function openRecordResult({ store, log, kinds, pending }: Options): Recor
     })
   }
 
-  return (row, result) =>
-    new Promise(done => {
-      const kind = kinds().get(row.kind)
-      if (!kind) return done()
-      queue.push({ kind, row, result, done })
-      setImmediate(() => void writeAll()) // results of the same turn of the event loop share a group
-    })
+  return { notify, logFailed }
 }
 
-/** Writes the results whose row still has their revision, and returns these entries. */
-async function write(group: readonly Entry[], em: EntityManager): Promise<Entry[]> {
-  const recorded: Entry[] = []
+/** Returns the entries without those that a later one of the same revision repeats or replaces. */
+function latestOf(group: readonly Entry[]): Entry[] {
+  const latest = new Map<string, Entry>()
+  for (const entry of group) {
+    const { row, result } = entry
+    const key = `${keyOf(row)} ${row.revision} ${result.status === 'removed'}`
+    latest.delete(key)
+    latest.set(key, entry)
+  }
+  return [...latest.values()]
+}
+
+/** Writes the results whose row still has their revision. */
+async function write(group: readonly Entry[], em: EntityManager): Promise<Outcomes> {
+  const revisions = await revisionsOf(group, em)
+  const outcomes = new Map<Entry, Outcome>()
   for (const entry of group) {
     const { kind, row, result } = entry
-    const where = { clientId: row.clientId, kind: row.kind, id: row.id, revision: row.revision }
-    const found =
-      result.status === 'removed'
-        ? await em.nativeDelete(ManagedObjectRow, { ...where, removal: { $ne: null } })
-        : await em.count(ManagedObjectRow, where)
-    if (found === 0) continue
-    await kind.recordResult?.(row, result, em)
-    recorded.push(entry)
+    const revision = revisions.get(keyOf(row))
+    const isCurrent = revision === row.revision && (result.status !== 'removed' || (await isDeleted(row, em)))
+    if (isCurrent) await kind.recordResult?.(row, result, em)
+    if (isCurrent && result.status === 'removed') revisions.delete(keyOf(row))
+    outcomes.set(entry, isCurrent ? 'recorded' : revision === undefined ? 'unknown' : 'outdated')
   }
-  return recorded
+  return outcomes
 }
+
+async function revisionsOf(group: readonly Entry[], em: EntityManager): Promise<Map<string, number>> {
+  const rows = await em.execute<{ clientId: string; kind: string; id: string; revision: number }[]>(
+    `select client_id as clientId, kind, id, revision from kernel_held
+     where (client_id, kind, id) in (values ${group.map(() => '(?, ?, ?)')})`,
+    group.flatMap(({ row: { clientId, kind, id } }) => [clientId, kind, id])
+  )
+  return new Map(rows.map(row => [keyOf(row), Number(row.revision)]))
+}
+
+/** Deletes the tombstone; false if the row is none. */
+const isDeleted = async ({ clientId, kind, id, revision }: ManagedObject, em: EntityManager) =>
+  (await em.nativeDelete(ManagedObjectRow, { clientId, kind, id, revision, removal: { $ne: null } })) > 0
+
+const keyOf = ({ clientId, kind, id }: ObjectKey): string => `${clientId} ${kind} ${id}`

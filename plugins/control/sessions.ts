@@ -11,11 +11,19 @@ import { openConflicts } from './conflicts.ts'
 import type { AuthenticatedAgent } from './handshake.ts'
 import { Outbox } from './outbox.ts'
 import type { OutboxOptions } from './push-window.ts'
+import type { WorkBudget, WorkBudgets } from './work-budget.ts'
 
 interface Options
-  extends Omit<OutboxOptions, 'peer' | 'stream' | 'kinds'>,
+  extends Omit<OutboxOptions, 'peer' | 'stream' | 'kinds' | 'generation'>,
     Pick<ControlOptions, 'filled' | 'handlers'> {
   readonly kinds: () => OutboxOptions['kinds']
+  readonly budgets: WorkBudgets
+}
+
+interface Session {
+  readonly peer: Peer
+  readonly outbox: Outbox
+  readonly budget: WorkBudget
 }
 
 const lastReportMs = 1_000
@@ -25,12 +33,14 @@ const endMessages: Readonly<Record<string, string>> = {
   token_revoked: 'the token of this agent was revoked',
   replaced: 'a newer stream of this client has taken over',
   instance_conflict: 'another agent uses the bundle of this client; enroll each under a name of its own',
+  revision_implausible: 'the agent has revisions that this server did not give; connect again',
+  flooding: 'this agent takes more of the server than its share',
   shutting_down: 'the server stops'
 }
 
 export class Sessions {
   readonly #options: Options
-  readonly #sessions = new Map<string, { readonly peer: Peer; readonly outbox: Outbox }>()
+  readonly #sessions = new Map<string, Session>()
   readonly #conflicts: ReturnType<typeof openConflicts>
   readonly #running = new Set<Promise<void>>()
   /** Functions that end the waits for last reports of agents. */
@@ -57,7 +67,7 @@ export class Sessions {
   }
 
   /** Called when the agent has its Welcome: from here on it is connected. */
-  join(agent: AuthenticatedAgent, stream: Stream): void {
+  join(agent: AuthenticatedAgent, stream: Stream, budget: WorkBudget): void {
     if (this.#isClosing) stream.end('shutting_down')
     if (stream.ended.aborted) return
     const { kinds, handlers, log } = this.#options
@@ -65,9 +75,18 @@ export class Sessions {
     const { clientId } = peer
     const older = this.find(clientId)
     older?.end(this.#conflicts.isConflict(older, peer) ? 'instance_conflict' : 'replaced')
-    const outbox = new Outbox({ ...this.#options, peer, stream, kinds: kinds() })
-    this.#sessions.set(clientId, { peer, outbox })
-    stream.serve([...reportHandlers(outbox), ...handlers(peer)], frameLimit)
+    const outbox = new Outbox({
+      ...this.#options,
+      peer,
+      stream,
+      generation: agent.generation,
+      kinds: kinds()
+    })
+    this.#sessions.set(clientId, { peer, outbox, budget })
+    stream.serve(
+      [...reportHandlers(outbox), ...handlers(peer)].map(handler => budget.handler(handler)),
+      frameLimit
+    )
     stream.ended.addEventListener('abort', () => this.#left(peer), { once: true })
     log.info('client.connected', `client ${agent.clientName} is connected`, {
       client_id: clientId,
@@ -156,7 +175,18 @@ export class Sessions {
 
   async #upkeep(): Promise<void> {
     this.#conflicts.sweep()
+    this.#endFlooding()
+    this.#options.budgets.sweep(key => this.#sessions.has(key))
     if (this.#sessions.size > 0) await this.#saveLastSeen([...this.#sessions.keys()])
+  }
+
+  #endFlooding(): void {
+    for (const { peer, budget } of this.#sessions.values())
+      if (budget.isOverrun) {
+        const { clientId: client_id, remoteAddr: remote_addr } = peer
+        this.#options.log.warn('client.flooding', endMessages['flooding'] ?? '', { client_id, remote_addr })
+        peer.end('flooding')
+      }
   }
 
   #run(work: Promise<void>): void {

@@ -11,6 +11,7 @@ import { dial } from '../../../kit/scripted-agent.ts'
 import { recordLog } from '../../../kit/test-server.ts'
 import { openCertificate } from '../certificate.ts'
 import { Listener, networkOf } from '../listener.ts'
+import { openWorkBudgets } from '../work-budget.ts'
 import { controlFixture } from './fixture.ts'
 
 async function openSocket(t: Test, port: number, localAddress = '127.0.0.1'): Promise<Socket> {
@@ -133,6 +134,7 @@ t.test('a port in use is named in the error', async t => {
   const { control } = await controlFixture(t)
   const certificate = await openCertificate(t.testdir())
   const second = new Listener({
+    budgets: openWorkBudgets(systemClock),
     listen: `127.0.0.1:${control.port()}`,
     certificate,
     clock: { ...systemClock, after: () => () => {}, every: () => () => {} },
@@ -157,6 +159,7 @@ t.test('an address that cannot be listened on is named, whatever is wrong with i
   const clock = { ...systemClock, after: () => () => {}, every: () => () => {} }
   for (const address of ['no address', 'localhost', '192.0.2.1:1', '127.0.0.1:70000']) {
     const listener = new Listener({
+      budgets: openWorkBudgets(systemClock),
       listen: address,
       certificate,
       clock,
@@ -172,6 +175,7 @@ t.test('one listener accepts IPv6 and IPv4', async t => {
   const certificate = await openCertificate(t.testdir())
   const clock = { ...systemClock, after: () => () => {}, every: () => () => {} }
   const listener = new Listener({
+    budgets: openWorkBudgets(systemClock),
     listen: '[::]:0',
     certificate,
     clock,

@@ -1,0 +1,73 @@
+import t from 'tap'
+import { fakeClock } from '../../../kit/fake-clock.ts'
+import { openWorkBudgets, WorkBudget } from '../work-budget.ts'
+
+t.test('work is charged, nested work once', t => {
+  const budget = new WorkBudget(fakeClock())
+  const burn = (): void => {
+    const until = process.threadCpuUsage().user + 20_000
+    while (process.threadCpuUsage().user < until);
+  }
+
+  t.ok(budget.isUnused)
+  budget.spend(() => budget.spend(burn))
+
+  t.notOk(budget.isUnused)
+  t.notOk(budget.isExceeded, 'some work is free')
+  t.end()
+})
+
+t.test('a message of a spent budget is handled, the next one waits until the work is regained', async t => {
+  const clock = fakeClock()
+  const budget = new WorkBudget(clock)
+  const order: string[] = []
+  const handler = budget.handler({
+    name: 'work',
+    async run() {
+      order.push('handled')
+      return null
+    }
+  })
+  budget.charge(1_100)
+
+  const handled = handler.run(undefined as never, new Uint8Array()).then(() => order.push('next'))
+  await clock.advance(900)
+  t.same(order, ['handled'])
+  await clock.advance(5_000)
+  await handled
+
+  t.same(order, ['handled', 'next'])
+})
+
+t.test('a budget that stays exceeded for 30 s is overrun, one that was regained is not', async t => {
+  const clock = fakeClock()
+  const [constant, once] = [new WorkBudget(clock), new WorkBudget(clock)]
+  once.charge(1_100)
+  constant.charge(1_500)
+
+  for (let secs = 0; secs < 30; secs++) {
+    t.notOk(constant.isOverrun)
+    await clock.advance(1_000)
+    constant.charge(150)
+  }
+  await clock.advance(1_000)
+
+  t.ok(constant.isOverrun)
+  t.notOk(once.isOverrun)
+})
+
+t.test('a client keeps its budget over streams; unused budgets are forgotten', t => {
+  const budgets = openWorkBudgets(fakeClock())
+  const first = budgets.of('client')
+  first.charge(100)
+
+  budgets.sweep(() => false)
+  t.equal(budgets.of('client'), first)
+
+  const unused = budgets.of('other')
+  budgets.sweep(key => key === 'other')
+  t.equal(budgets.of('other'), unused, 'one that a stream uses stays')
+  budgets.sweep(() => false)
+  t.not(budgets.of('other'), unused)
+  t.end()
+})
