@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { closestMatch } from 'leven'
 import { type TObject, type TSchema, type TStringOptions, Type } from 'typebox'
 import type { TLocalizedValidationError } from 'typebox/error'
 import { Settings } from 'typebox/system'
@@ -109,24 +110,8 @@ export function suggestion(word: string, names: readonly string[]): string {
 }
 
 /** Returns the name with the fewest edits, or null when none is close enough to be a typo. */
-export function closestName(word: string, names: readonly string[]): string | null {
-  const [best] = names
-    .map(name => ({ name, edits: editsBetween(word, name) }))
-    .sort((a, b) => a.edits - b.edits)
-  return best && best.edits <= Math.max(2, word.length / 3) ? best.name : null
-}
-
-/** Levenshtein distance. */
-function editsBetween(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (const [i, char] of [...a].entries()) {
-    const next = [i + 1]
-    for (let j = 0; j < b.length; j++)
-      next.push(Math.min((row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1, (row[j] ?? 0) + Number(b[j] !== char)))
-    row = next
-  }
-  return row.at(-1) ?? 0
-}
+export const closestName = (word: string, names: readonly string[]): string | null =>
+  closestMatch(word, names, { maxDistance: Math.floor(Math.max(2, word.length / 3)) }) ?? null
 
 /** Throws all problems as one Fault. */
 export function throwProblems(problems: readonly string[]): void {
