@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import t from 'tap'
 import { wire } from '../../../kernel/kernel.ts'
 import { recordLog, testServer } from '../../../kit/test-server.ts'
+import { privateDir } from '../../../test/support/private-dir.ts'
 import http from '../../http/plugin.ts'
 import control from '../plugin.ts'
 
@@ -37,7 +38,7 @@ t.test('a server that is wired and not started does not listen', async t => {
     plugins: [control, http],
     keys: { control_listen: '127.0.0.1:0' },
     sections: {},
-    dataDir: t.testdir(),
+    dataDir: privateDir(t),
     version: '2.0.0',
     log: recordLog([])
   })
