@@ -20,7 +20,7 @@ export interface Definition {
   readonly fields: readonly string[]
 }
 
-interface DefinitionBefore {
+export interface DefinitionBefore {
   readonly rule: Definition
   readonly values: Readonly<Record<string, unknown>> // of its fields
 }
