@@ -2,7 +2,6 @@
 import { once } from 'node:events'
 import { connect as connectRaw } from 'node:net'
 import { connect } from 'node:tls'
-import type { Test } from 'tap'
 import type { Static, TSchema } from 'typebox'
 import { fingerprintOf } from '../agent/link/connect.ts'
 import { type Clock, systemClock } from '../kernel/base/clock.ts'
@@ -107,8 +106,13 @@ export const scriptedResponse = <B extends TSchema, A extends TSchema>(
   reply: (body: Static<B>) => Static<A>
 ): ScriptedResponse => ({ request, reply }) as unknown as ScriptedResponse // called with bodies of this request only
 
+/** Runs a release when the test ends; a test of tap is one. */
+export interface Teardown {
+  teardown(release: () => unknown): void
+}
+
 /** Connects and sends Hello. Rejects with Refused when the server refuses. */
-export async function connectAgent(t: Pick<Test, 'teardown'>, script: Script): Promise<ScriptedAgent> {
+export async function connectAgent(t: Teardown, script: Script): Promise<ScriptedAgent> {
   const { socket, raw } = await dial(script)
   const messages = new ReceivedMessages()
   let endCode: string | null = null

@@ -1,11 +1,11 @@
 import { chmodSync } from 'node:fs'
-import type { Test } from 'tap'
 import { plugins as builtin } from '../config/plugins.ts'
 import type { Log } from '../kernel/base/log.ts'
 import { type Decision, decisionSlot } from '../kernel/http/principal.ts'
 import { boot, type Server } from '../kernel/kernel.ts'
 import { definePlugin, type Plugin } from '../kernel/plugin.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
+import type { Teardown } from './scripted-agent.ts'
 
 export const operatorToken = 'operator-token-of-the-test-kit-0123456789'
 
@@ -58,7 +58,7 @@ export interface TestServerOptions {
 
 /** Starts a server in this process, with a real SQLite store, real sockets on free ports and a fake clock. */
 export async function testServer(
-  t: Pick<Test, 'teardown'> & { testdir(): string },
+  t: Teardown & { testdir(): string },
   options: TestServerOptions = {}
 ): Promise<TestServer> {
   const { dir = t.testdir(), clock = fakeClock(), keys = {}, sections = {} } = options
