@@ -27,12 +27,13 @@ export const validator =
 /** Converts exact numbers and booleans of a path or query, which are text. */
 function convertTexts(schema: TSchema, texts: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const properties = Type.IsObject(schema) ? schema.properties : {}
-  return Object.fromEntries(
-    Object.entries(texts).map(([key, text]) => [
-      key,
-      typeof text === 'string' ? exactValue(properties[key], text) : text
-    ])
-  )
+  return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, convert(properties[key], text)]))
+}
+
+function convert(schema: TSchema | undefined, text: unknown): unknown {
+  if (typeof text !== 'string') return text
+  // One that is rounded is refused later, with the bound that it passes.
+  return Type.IsInteger(schema) && /^-?[1-9]\d{15,}$/.test(text) ? Number(text) : exactValue(schema, text)
 }
 
 /** Returns the error of an integer that may have been rounded when it was parsed, or null. */
