@@ -2,6 +2,8 @@
 import t from 'tap'
 import { scriptedResponse } from '../../../kit/scripted-agent.ts'
 import { testServer } from '../../../kit/test-server.ts'
+import type { RuleRecord } from '../../rules/exports.ts'
+import { until } from '../../rules/test/fixture.ts'
 import { RulePush } from '../../rules/wire.ts'
 import { epoch, noon } from '../../stats/test/fixture.ts'
 import { LastReport } from '../../stats/wire.ts'
@@ -128,25 +130,33 @@ t.test('a changed hold time reaches the agents after a restart of the server', a
   t.match(body, { hold_secs: 5, monthly_bytes: 1000 })
 })
 
-t.test('without the plugin no quota is pushed; with it again, all are', async t => {
-  const first = await quotaFixture(t)
-  await first.put({ monthly_bytes: 1000 })
-  await first.agent.close()
-  await first.stop()
-  const join = async (loaded: string[]) => {
-    const server = await testServer(t, { plugins: loaded, dir: first.dir, clock: first.clock })
-    const { control } = server.server.depsOf('rules')
-    const at = { port: control.port(), fingerprint: control.fingerprint }
-    return { server, agent: await first.connect(first.clientId, { ...supportingAgent, ...at }) }
+t.test(
+  'without the plugin no quota is pushed and no rule that one limits; with it again, all are',
+  async t => {
+    const first = await quotaFixture(t)
+    await first.put({ monthly_bytes: 1000 })
+    await first.agent.close()
+    await first.stop()
+    const join = async (loaded: string[]) => {
+      const server = await testServer(t, { plugins: loaded, dir: first.dir, clock: first.clock })
+      const { control } = server.server.depsOf('rules')
+      const at = { port: control.port(), fingerprint: control.fingerprint }
+      return { server, agent: await first.connect(first.clientId, { ...supportingAgent, ...at }) }
+    }
+
+    const without = await join(plugins.slice(0, -1))
+    await until(
+      async () => (await without.server.call<RuleRecord>('GET', `/v1/rules/${first.ruleId}`)).body,
+      ({ state_reason }) => state_reason === 'field_not_loaded'
+    )
+    t.notOk(without.agent.welcome.kinds.includes('quota'), 'so the agent drops its quotas')
+    const names = without.agent.received.map(({ name }) => name)
+    t.notOk(names.includes(TrafficQuotaUpdate.name) || names.includes(RulePush.name))
+    await without.agent.close()
+    await without.server.stop()
+
+    const { agent } = await join(plugins)
+    t.match((await agent.until(TrafficQuotaUpdate.name)).body, { action: 'SET', monthly_bytes: 1000 })
+    t.match((await agent.until(RulePush.name)).body, { rule_id: first.ruleId })
   }
-
-  const without = await join(plugins.slice(0, -1))
-  await without.agent.until(RulePush.name)
-  t.notOk(without.agent.welcome.kinds.includes('quota'), 'so the agent drops its quotas')
-  t.notMatch(without.agent.received, [{ name: TrafficQuotaUpdate.name }])
-  await without.agent.close()
-  await without.server.stop()
-
-  const { agent } = await join(plugins)
-  t.match((await agent.until(TrafficQuotaUpdate.name)).body, { action: 'SET', monthly_bytes: 1000 })
-})
+)
