@@ -49,7 +49,7 @@ const table = `
   POST   /v1/rules                                        user        201  ungranted=client_not_granted stranger=client_not_granted demoted=client_not_granted
   GET    /v1/rules/:rule_id                               user        200
   PUT    /v1/rules/:rule_id                               user        200
-  PUT    /v1/rules/:rule_id/definition                    user        validation.rule_immutable_field  ungranted=client_not_granted demoted=client_not_granted
+  PUT    /v1/rules/:rule_id/definition                    user        validation.rule_immutable_field  demoted.own=client_not_granted
   DELETE /v1/rules/:rule_id                               user        204
   GET    /v1/rules/:rule_id/stats                         user        200
   GET    /v1/rules/:rule_id/stats/stream                  user        200

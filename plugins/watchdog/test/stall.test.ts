@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { freePort } from '../../../test/support/ports.ts'
@@ -109,7 +110,8 @@ t.test('a script belongs to a plugin, a package or the server', async t => {
 
 t.test('what a plugin throws in a timer does not end the agent, and the log names the plugin', async t => {
   const cluster = await testCluster(t)
-  const config = join(t.testdir({ 'agent.toml': `[plugins."${dropper}"]\n` }), 'agent.toml')
+  const config = join(cluster.dir, 'agent.toml')
+  writeFileSync(config, `[plugins."${dropper}"]\n`)
   const { agent } = await startAgent(t, cluster, 'paris', { args: ['--config', config] })
   const targets = [{ host: '127.0.0.1', port: 9 }]
   void cluster
