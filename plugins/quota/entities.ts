@@ -15,7 +15,7 @@ export const Quota = defineEntity({
     exhaustedAt: p.bigint('number').nullable(), // ms
     levelTold: p.integer().nullable(), // percent; the highest level of the period that was notified
     holdSecs: p.integer(), // as sent to the agent
-    enforced: p.boolean(), // the agent has it in force, as last heard
+    enforced: p.boolean().defaultRaw('false'), // the agent has it in force, as last heard
     createdAt: p.bigint('number'), // ms
     updatedAt: p.bigint('number') // ms
   }

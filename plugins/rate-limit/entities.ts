@@ -17,7 +17,7 @@ export const Envelope = defineEntity({
     clientId: p.string().length(26).primary(),
     ownerId: p.string().length(32).primary().index('rate_limit_envelope_owner_id_index'),
     limits: p.json().$type<RateLimit>(),
-    enforced: p.boolean(), // the agent has it in force, as last heard
+    enforced: p.boolean().defaultRaw('false'), // the agent has it in force, as last heard
     createdAt: p.bigint('number'), // ms
     updatedAt: p.bigint('number')
   }

@@ -33,7 +33,7 @@ export const Rule = defineEntity({
     id: p.string().length(26).primary(),
     clientId: p.string().length(26),
     owner: p.string().length(32).index('rules_owner_index'),
-    placedBy: p.string().length(32).index('rules_placed_by_index'), // its owner, or a superadmin
+    placedBy: p.string().length(32).defaultRaw("''").index('rules_placed_by_index'), // its owner, or a superadmin
     /** By the role of today; `rules.admit` does not apply to such a rule. */
     placedBySuperadmin: p.boolean().formula(
       rule => `(${rule['placedBy']} = '${operatorId}' or exists (select 1 from kernel_user placer

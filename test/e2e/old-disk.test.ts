@@ -1,6 +1,6 @@
 // The disk of an edge host is restored from an old backup: it holds rules that the server has deleted since.
 import { once } from 'node:events'
-import { cpSync, rmSync } from 'node:fs'
+import { chmodSync, cpSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -45,6 +45,7 @@ t.test('a deleted rule from the old disk that cannot be opened is dropped', asyn
 
   rmSync(paris.stateDir, { recursive: true })
   cpSync(old, paris.stateDir, { recursive: true })
+  chmodSync(paris.stateDir, 0o700)
   const otherProgram = createServer().listen(port)
   await once(otherProgram, 'listening')
   await startAgain()

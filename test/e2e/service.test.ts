@@ -1,7 +1,7 @@
 // The command line of a systemd unit, run as systemd would: its own environment, a state directory, a stop signal.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
@@ -9,6 +9,7 @@ import { sluice } from '../support/process.ts'
 
 t.test('the unit of service install starts a server from an empty state directory', async t => {
   const dir = t.testdir({ units: {}, state: {}, 'server.toml': 'control_listen = "127.0.0.1:0"\n' })
+  chmodSync(join(dir, 'state'), 0o700) // as systemd makes it: StateDirectoryMode
   const units = join(dir, 'units')
   const config = join(dir, 'server.toml')
   const installed = await sluice([

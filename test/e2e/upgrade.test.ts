@@ -35,6 +35,9 @@ const columns = (db: Database.Database, schema: string, table: string): string[]
     .all(table, schema)
     .map(({ name }) => name)
 
+/** Columns of the first release that are gone, with their values. */
+const removedSince = new Map([['placed_by_superadmin', '"placed_by" <> "owner"']])
+
 /** Rewrites the store of a stopped server as the first release would have written it. */
 async function downgrade(dir: string): Promise<void> {
   const [store, old] = [join(dir, 'sluice.db'), join(dir, 'first.db')]
@@ -48,10 +51,10 @@ async function downgrade(dir: string): Promise<void> {
     )
     .all()
   for (const { name } of tables) {
-    const list = columns(db, 'main', name)
-      .map(column => `"${column}"`)
-      .join(', ')
-    db.exec(`insert into main."${name}" (${list}) select ${list} from newer."${name}"`)
+    const kept = columns(db, 'main', name)
+    const list = kept.map(column => `"${column}"`).join(', ')
+    const values = kept.map(column => removedSince.get(column) ?? `"${column}"`).join(', ')
+    db.exec(`insert into main."${name}" (${list}) select ${values} from newer."${name}"`)
   }
   db.exec('detach newer')
   db.pragma('journal_mode = delete')

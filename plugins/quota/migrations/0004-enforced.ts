@@ -2,6 +2,6 @@ import { Migration } from '@mikro-orm/migrations'
 
 export class Quota0004 extends Migration {
   override up(): void {
-    this.addSql('alter table "quota" add column "enforced" boolean not null default false')
+    this.addSql('alter table "quota" add column "enforced" integer not null default false')
   }
 }
