@@ -32,7 +32,8 @@ interface Options {
 }
 
 const quietSecs = 5
-const p99LimitMs = 100
+/** A tenant may make the server hash passwords and open rules: beside it the API is slower, but answers. */
+const p99LimitMs: Readonly<Record<AttackName, number>> = { agent: 100, network: 100, tenant: 1000 }
 const stopLimitMs = 10_000
 /** Events of the server that no peer may cause. */
 const faults = [
@@ -81,7 +82,7 @@ async function attempt(t: TestFolder, { name, seed, secs }: Options): Promise<Ou
   failures.push(...(await wrongAfter(world)))
   const mib = resultOf(memory, [])
   const measured = resultOf(attacked, null)
-  if (measured) failures.push(...slowness(quiet, measured))
+  if (measured) failures.push(...slowness(name, quiet, measured))
   failures.push(...growth(mib))
   const stopMs = await stop(world, failures)
   const [before = 0, half = 0] = [mib[0], mib[Math.floor(mib.length / 2)]]
@@ -150,8 +151,8 @@ async function brokenRoutes({ cluster, target }: World): Promise<string[]> {
 }
 
 /** The limit, unless this machine does not reach it without an attack. */
-function slowness(quiet: Measured, attacked: Measured): string[] {
-  const limitMs = Math.max(p99LimitMs, 3 * quiet.p99Ms)
+function slowness(name: AttackName, quiet: Measured, attacked: Measured): string[] {
+  const limitMs = Math.max(p99LimitMs[name], 3 * quiet.p99Ms)
   return attacked.p99Ms <= limitMs ? [] : [`API p99 ${attacked.p99Ms} ms, quiet ${quiet.p99Ms} ms`]
 }
 
