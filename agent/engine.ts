@@ -126,7 +126,10 @@ export interface Sample {
 /** Upper bounds of the buckets of `Sample.peekDurations`, in milliseconds. */
 export const peekBoundsMs = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2000, 3000] as const
 
-/** Counters of a rule. Bytes are delivered payload: in = written to the target, out = written to the caller. */
+/**
+ * Counters of a rule. Bytes are delivered payload: in = written to the target, out = written to the caller. The datagrams
+ * of a flow's newest call to its target count up to half a second later: not if an ICMP error comes before.
+ */
 export interface Counters {
   readonly ruleId: number
   readonly ports: readonly PortCounters[]

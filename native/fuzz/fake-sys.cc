@@ -49,6 +49,7 @@ int receive_many(int fd, mmsghdr* messages, int count) {
   }
   if (received > 0) return received;
   const int error = std::exchange(socket.error, 0);
+  if (error != 0 && kernel->on_receive_error) kernel->on_receive_error(fd, error);
   return error != 0 ? -error : -EAGAIN;
 }
 

@@ -35,6 +35,7 @@ struct Kernel {
   /** Called when nothing is ready: the fuzzer's next step. */
   std::function<void()> step;
   std::function<void(int socket, Arrival&)> on_receive;
+  std::function<void(int socket, int error)> on_receive_error;
   /** Returns 0 or a positive errno. */
   std::function<int(int socket, const msghdr&)> on_send;
 

@@ -21,7 +21,11 @@ class Simulation final : public MeterListener {
  public:
   Simulation(const uint8_t* bytes, size_t size) : input_(bytes, size) {
     kernel_.step = [this] { step(); };
-    kernel_.on_receive = [this](int socket, Arrival& arrival) { record_local_address(socket, arrival); };
+    kernel_.on_receive = [this](int socket, Arrival& arrival) {
+      record_local_address(socket, arrival);
+      if (const auto flow = flows_.find(socket); flow != flows_.end()) flow->second.newest = {};
+    };
+    kernel_.on_receive_error = [this](int socket, int error) { refuse(socket, error); };
     kernel_.on_send = [this](int socket, const msghdr& head) { return send(socket, head); };
   }
   void play();
@@ -34,11 +38,17 @@ class Simulation final : public MeterListener {
     int reply_source = 0;              // local address that its last datagram was sent to
     std::map<uint32_t, size_t> sizes;  // by number
   };
+  struct Traffic {
+    int64_t bytes = 0;
+    int64_t datagrams = 0;
+  };
   struct Flow {  // a socket connected to a target
     int caller = -1;
     int port = 0;
     uint32_t sent_count = 0;  // as in CallerPort
     uint32_t last_delivered = 0;
+    Traffic newest;           // the last message to the target, until a reply
+    bool is_refused = false;  // by ICMP
   };
 
   void budget_exhausted(Meter&, uint64_t, int64_t) override {}
@@ -54,6 +64,7 @@ class Simulation final : public MeterListener {
   void finish();
   void record_local_address(int socket, const Arrival& arrival);
   int send(int socket, const msghdr& head);
+  void refuse(int socket, int error);
   std::vector<size_t> segment(const msghdr& head, std::vector<std::byte>& control) const;
   void deliver_in(int socket, const std::byte* bytes, size_t size);
   void deliver_out(const msghdr& head, const std::vector<std::byte>& control, const std::byte* bytes, size_t size);
@@ -71,6 +82,7 @@ class Simulation final : public MeterListener {
   std::deque<int> errors_;  // of the next sends; 0: none
   int64_t bytes_[2]{};
   int64_t datagrams_[2]{};
+  Traffic refused_;  // at most: what ICMP has named as refused before it was counted
   int64_t replies_ = 0;
   bool may_lose_ = false;  // datagrams may be dropped
   bool is_closed_ = false;
@@ -254,13 +266,16 @@ void Simulation::finish() {
     for (size_t d = 0; d < 2; d++) counted[0][d] += row.bytes[d].value();
     for (size_t d = 0; d < 2; d++) counted[1][d] += row.datagrams[d].value();
   }
-  for (size_t d = 0; d < 2; d++) {
-    must(counted[0][d] == bytes_[d], "delivered bytes are counted");
-    must(counted[1][d] == datagrams_[d], "delivered datagrams are counted");
-  }
+  const int64_t uncounted_bytes = bytes_[0] - counted[0][0];
+  const int64_t uncounted_datagrams = datagrams_[0] - counted[1][0];
+  must(uncounted_bytes >= 0 && uncounted_bytes <= refused_.bytes, "bytes are counted unless ICMP refused them");
+  must(uncounted_datagrams >= 0 && uncounted_datagrams <= refused_.datagrams,
+       "datagrams are counted unless ICMP refused them");
+  must(counted[0][1] == bytes_[1], "delivered bytes of replies are counted");
+  must(counted[1][1] == datagrams_[1], "delivered replies are counted");
   const Meter::Counters metered = meter_->counters(kernel_.now_us);
   must(metered.active == 0, "the meter has no active flow");
-  must(metered.bytes_in == bytes_[0] && metered.bytes_out == bytes_[1], "the meter counts the same bytes");
+  must(metered.bytes_in == counted[0][0] && metered.bytes_out == bytes_[1], "the meter counts the same bytes");
   must(rule_->flows.load() == 0, "no flow counts against the cap");
   must(context_->descriptors.reserve(36) && !context_->descriptors.reserve(1), "descriptors are released");
 }
@@ -284,7 +299,10 @@ int Simulation::send(int socket, const msghdr& head) {
   if (!errors_.empty()) {
     const int error = errors_.front();
     errors_.pop_front();
-    if (error != 0) return error;
+    if (error != 0) {
+      refuse(socket, error);
+      return error;
+    }
   }
   std::vector<std::byte> control;
   const std::vector<size_t> sizes = segment(head, control);
@@ -294,6 +312,11 @@ int Simulation::send(int socket, const msghdr& head) {
     all.insert(all.end(), part, part + head.msg_iov[i].iov_len);
   }
   const std::byte* at = all.data();
+  if (!listeners_.contains(socket)) {
+    Flow& flow = flows_[socket];
+    flow.newest = {static_cast<int64_t>(all.size()), static_cast<int64_t>(sizes.size())};
+    if (flow.is_refused) refuse(socket, ECONNREFUSED);
+  }
   for (const size_t size : sizes) {
     const bool is_out = listeners_.contains(socket);
     if (is_out) deliver_out(head, control, at, size);
@@ -303,6 +326,17 @@ int Simulation::send(int socket, const msghdr& head) {
     at += size;
   }
   return 0;
+}
+
+/** Adds the flow's newest message to what may be uncounted. A message after that may be, too. */
+void Simulation::refuse(int socket, int error) {
+  const bool is_icmp = error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH;
+  const auto flow = flows_.find(socket);
+  if (!is_icmp || flow == flows_.end()) return;
+  const auto [bytes, datagrams] = std::exchange(flow->second.newest, {});
+  refused_.bytes += bytes;
+  refused_.datagrams += datagrams;
+  flow->second.is_refused = true;
 }
 
 /** Segments a message as the kernel would; the other control message names the local address. */

@@ -134,4 +134,8 @@ Reason Admission::admit_datagram(Direction direction, int64_t bytes, int64_t now
   return kNoReason;
 }
 
+void Admission::undo_datagrams(Direction direction, int64_t bytes) {
+  for (const auto& meter : meters_) meter->undo_datagram(direction, bytes);
+}
+
 }  // namespace sluice

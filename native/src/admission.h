@@ -38,8 +38,10 @@ class Admission {
   /** Ends a wait and gives back its unused tokens, for example because the rates have changed. */
   void cancel_wait(Direction direction, int64_t now_us);
 
-  /** Reserves a whole datagram, or returns the reason to drop it. Then call `delivered` or `release`. */
+  /** Reserves a whole datagram, or returns the reason to drop it. Then call `delivered` or `undo_datagrams`. */
   Reason admit_datagram(Direction direction, int64_t bytes, int64_t now_us);
+  /** Gives back the budget and the tokens of datagrams that were not delivered. */
+  void undo_datagrams(Direction direction, int64_t bytes);
 
  private:
   Reservation reserve_budget(int64_t want);

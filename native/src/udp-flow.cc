@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "udp-rule-shard.h"
 #include "udp-sys.h"
@@ -66,6 +67,7 @@ void UdpFlow::recheck_filters() {
 void UdpFlow::end(Reason refusal) {
   if (has_ended_) return;
   has_ended_ = true;
+  settle();
   dialer_.cancel();
   attempt_.abandon();
   admission_.leave();
@@ -138,10 +140,16 @@ void UdpFlow::queue(Direction direction, SlotRange run) {
 
 void UdpFlow::on_sent(Direction direction, int count, int64_t bytes, int error) {
   if (error != 0) {
-    admission_.release(direction, bytes);
+    admission_.undo_datagrams(direction, bytes);
     if (direction == Direction::in) evict(error);
     return;
   }
+  if (direction == Direction::in && is_evicted_) return admission_.undo_datagrams(direction, bytes);
+  if (direction == Direction::in && !has_ended_) return hold(count, bytes);
+  this->count(direction, count, bytes);
+}
+
+void UdpFlow::count(Direction direction, int count, int64_t bytes) {
   PortCounters& port = shard_.counters.ports[path_.port_index];
   port.bytes[index_of(direction)].add(bytes);
   port.datagrams[index_of(direction)].add(count);
@@ -149,7 +157,27 @@ void UdpFlow::on_sent(Direction direction, int count, int64_t bytes, int error) 
   admission_.delivered(direction, bytes);
 }
 
+/** Holds the newest message back. The kernel took it without an error, so the one before has arrived. */
+void UdpFlow::hold(int count, int64_t bytes) {
+  settle();
+  unsettled_ = {bytes, shard_.worker.loop.now_ms(), count};
+  if (!is_listed_) shard_.settle_later(*this);
+  is_listed_ = true;
+}
+
+void UdpFlow::settle() {
+  const auto [bytes, sent_ms, count] = std::exchange(unsettled_, {});
+  if (count > 0) this->count(Direction::in, count, bytes);
+}
+
+bool UdpFlow::settle_old(int64_t now_ms) {
+  if (unsettled_.sent_ms + kSettleMs <= now_ms) settle();
+  is_listed_ = unsettled_.count > 0;
+  return is_listed_;
+}
+
 void UdpFlow::target_replied() {
+  settle();
   last_active_ms_ = shard_.worker.loop.now_ms();
   if (has_replied_) return;
   has_replied_ = true;
@@ -160,6 +188,8 @@ void UdpFlow::target_replied() {
 void UdpFlow::evict(int error) {
   const char* reason = eviction_reason(error);
   if (has_ended_ || reason == nullptr) return;
+  is_evicted_ = true;
+  admission_.undo_datagrams(Direction::in, std::exchange(unsettled_, {}).bytes);
   shard_.record_eviction(target_index_, address_, error);
   if (has_replied_) {
     shard_.rule->health.begin(target_index_);

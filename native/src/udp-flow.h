@@ -32,6 +32,10 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   void recheck_filters();
   /** Ends the flow; a refusal is counted. */
   void end(Reason refusal);
+  /** Counts what was sent at least `kSettleMs` ago. Returns true if something is still to be counted. */
+  bool settle_old(int64_t now_ms);
+  /** How long an ICMP error may take: datagrams that it names are not counted as delivered. */
+  static constexpr int64_t kSettleMs = 250;
 
   bool has_ended() const { return has_ended_; }
   int64_t last_active_ms() const { return last_active_ms_; }
@@ -46,6 +50,9 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   /** Queues the datagrams that the meters admit; drops the others. */
   void forward(Direction direction, SlotRange run);
   void queue(Direction direction, SlotRange run);
+  void count(Direction direction, int count, int64_t bytes);
+  void hold(int count, int64_t bytes);
+  void settle();
   void target_replied();
   void evict(int error);
 
@@ -60,6 +67,14 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   ReplySource reply_source_;
   std::unique_ptr<std::vector<std::vector<std::byte>>> buffered_;  // until there is a target
   int64_t last_active_ms_;
+  /** The newest message to the target, of one or more datagrams. Not counted yet: ICMP may name it as refused. */
+  struct {
+    int64_t bytes;
+    int64_t sent_ms;
+    int count;  // 0: none
+  } unsettled_{};
+  bool is_listed_ = false;  // in the shard's list of flows to settle
+  bool is_evicted_ = false;
   bool has_replied_ = false;
   bool has_ended_ = false;
 };

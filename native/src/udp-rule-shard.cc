@@ -78,6 +78,7 @@ void UdpRuleShard::open() {
 void UdpRuleShard::stop_listening() {
   batch().flush();
   sweep_.cancel();
+  settling_.cancel();
   for (auto& listener : listeners_) {
     listener->close();
     worker.loop.delete_later(std::move(listener));
@@ -144,7 +145,19 @@ Reason UdpRuleShard::enter(UdpFlow& flow) {
   return refusal;
 }
 
+void UdpRuleShard::settle_later(UdpFlow& flow) {
+  unsettled_.insert(&flow);
+  if (!settling_.is_armed()) worker.loop.arm_after(settling_, UdpFlow::kSettleMs);
+}
+
+void UdpRuleShard::settle_flows() {
+  const int64_t now_ms = worker.loop.now_ms();
+  std::erase_if(unsettled_, [&](UdpFlow* flow) { return !flow->settle_old(now_ms); });
+  if (!unsettled_.empty()) worker.loop.arm_after(settling_, UdpFlow::kSettleMs);
+}
+
 void UdpRuleShard::remove(UdpFlow& flow) {
+  unsettled_.erase(&flow);
   const auto found = flows_.find({flow.path().source, flow.path().port_index});
   worker.loop.delete_later(std::move(found->second));
   flows_.erase(found);

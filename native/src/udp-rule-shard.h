@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "rule-shard.h"
@@ -27,6 +28,8 @@ class UdpRuleShard final : public RuleShard {
   /** Orders addresses as TCP dials them, but those with a recent ICMP error come last. */
   std::vector<Address> dial_order(const std::vector<Address>& addresses, uint16_t port);
   void record_eviction(int target, const Address& address, int error);
+  /** Calls `settle_old` of the flow until it returns false. */
+  void settle_later(UdpFlow& flow);
   void remove(UdpFlow& flow);
 
  private:
@@ -55,6 +58,7 @@ class UdpRuleShard final : public RuleShard {
   bool is_empty() const override { return flows_.empty(); }
   void sweep();
   void arm_sweep();
+  void settle_flows();
   std::vector<UdpFlow*> all_flows() const;
 
   BoundSockets sockets_;  // until `open`
@@ -62,6 +66,8 @@ class UdpRuleShard final : public RuleShard {
   std::unordered_map<Key, std::unique_ptr<UdpFlow>, Hash> flows_;
   std::vector<Refused> refused_;
   MethodTimer<UdpRuleShard, &UdpRuleShard::sweep> sweep_{*this};
+  std::unordered_set<UdpFlow*> unsettled_;
+  MethodTimer<UdpRuleShard, &UdpRuleShard::settle_flows> settling_{*this};
 };
 
 }  // namespace sluice

@@ -38,7 +38,7 @@ t.test('no total passes its mark, and the whole budget can be used, in any order
       const bytes = admission?.reserve(direction, randomInt(1, 700)) ?? 0
       if (bytes > 0)
         inFlight.push(() =>
-          randomInt(3) === 0 ? admission?.release(bytes) : admission?.delivered(direction, bytes)
+          randomInt(3) === 0 ? admission?.release(direction, bytes) : admission?.delivered(direction, bytes)
         )
       while (inFlight.length > (bytes > 0 ? 6 : 0)) inFlight.splice(randomInt(inFlight.length), 1)[0]?.()
       if (Math.max(...totals()) > smaller) t.fail(`${totals()} of ${marks}`)
@@ -104,7 +104,7 @@ t.test(
     t.equal(first.reserve('out', 1), 0)
     t.equal(second.reserve('in', 1), 0)
 
-    first.release(40)
+    first.release('in', 40)
 
     t.same(calls, ['first out', 'second in'])
     t.equal(second.reserve('in', 50), 40)

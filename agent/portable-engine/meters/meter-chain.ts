@@ -57,8 +57,8 @@ export class Admission {
     for (const meter of this.#meters) meter.delivered(direction, bytes)
   }
 
-  release(bytes: number): void {
-    for (const meter of this.#meters) meter.budget.release(bytes)
+  release(direction: Direction, bytes: number): void {
+    for (const meter of this.#meters) meter.release(direction, bytes)
   }
 
   /** Idempotent. */

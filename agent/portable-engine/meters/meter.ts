@@ -77,6 +77,12 @@ export class Meter {
     this.budget.delivered(bytes)
   }
 
+  /** Gives back reserved bytes that were not delivered. */
+  release(direction: Direction, bytes: number): void {
+    this.#rates[direction].giveBack(bytes)
+    this.budget.release(bytes)
+  }
+
   sample(): MeterCounters {
     return {
       id: this.#id,

@@ -31,6 +31,10 @@ export class TokenBucket {
     if (this.#rate) this.#tokens -= count
   }
 
+  giveBack(count: number): void {
+    if (this.#rate) this.#tokens = Math.min(burstOf(this.#rate), this.#tokens + count)
+  }
+
   /** Returns how many of `want` may be taken now. 0: `retry` is queued and will be called. */
   offer(want: number, retry: Retry): number {
     if (!this.#rate) return want

@@ -82,7 +82,7 @@ export class Connection implements Waiter {
     this.#restartIdleTimer()
     this.#relay = new Relay(this.#caller, socket, {
       reserve: (direction, want) => admission.reserve(direction, want),
-      release: bytes => admission.release(bytes),
+      release: (direction, bytes) => admission.release(direction, bytes),
       delivered(direction, bytes) {
         const counter = direction === 'in' ? 'bytesIn' : 'bytesOut'
         port[counter] += bytes

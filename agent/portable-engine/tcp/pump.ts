@@ -53,7 +53,7 @@ export class Pump {
 
   #written(bytes: number, error: Error | null | undefined): void {
     this.#inFlightBytes -= bytes
-    if (error) this.#metering.release(bytes)
+    if (error) this.#metering.release(this.#direction, bytes)
     else this.#metering.delivered(this.#direction, bytes)
     this.run()
   }

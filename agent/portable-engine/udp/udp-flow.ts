@@ -1,5 +1,5 @@
 // A UDP flow: the datagrams of one source address to one port, forwarded to one target, and its replies.
-import type { LivePortCounters, LiveTargetCounters } from '../counters.ts'
+import type { LivePortCounters } from '../counters.ts'
 import type { Admission } from '../meters/meter-chain.ts'
 import type { Direction } from '../meters/waiter.ts'
 import { PendingDatagrams } from './pending-datagrams.ts'
@@ -18,8 +18,13 @@ export interface Arrival {
 export interface FlowOwner extends UdpDialRule {
   /** Called when the target's host has answered with an ICMP error. */
   evicted(target: ConnectedUdpTarget, errno: string): void
+  /** Asks for calls of `settleOld` until it returns false. */
+  settleLater(flow: UdpFlow): void
   flowEnded(flow: UdpFlow): void
 }
+
+/** How long an ICMP error may take: the datagram that it names is not counted as delivered. */
+export const settleMs = 250
 
 export class UdpFlow {
   readonly key: string
@@ -33,6 +38,9 @@ export class UdpFlow {
   #replySocket: UdpSocket
   #target: ConnectedUdpTarget | null = null
   #isAttemptReported = false
+  #isEvicted = false
+  /** The newest datagram that the system took for the target: ICMP may still name it as refused. */
+  #unsettled: { readonly bytes: number; readonly sentAt: number } | null = null
 
   constructor({ key, port, source, socket }: Arrival, owner: FlowOwner, admission: Admission) {
     this.key = key
@@ -84,6 +92,7 @@ export class UdpFlow {
   end(refusal: string | null): void {
     if (this.#hasEnded) return
     this.#ending.abort()
+    this.#settle()
     this.#pending.takeAll()
     this.#admission.leave()
     if (refusal !== null) this.#owner.state.countRejection(refusal)
@@ -106,31 +115,57 @@ export class UdpFlow {
 
   #reply(bytes: Buffer): void {
     if (this.#hasEnded || !this.#target) return
+    this.#settle()
     this.lastSeenAt = performance.now()
     if (!this.#isAttemptReported) this.#target.attempt.succeeded()
     this.#isAttemptReported = true
     this.#send('out', bytes)
   }
 
-  /** Sends a datagram that the meters admit, and counts it once the system has taken it. */
+  /** Counts what was sent at least `settleMs` ago. Returns true if something is still to be counted. */
+  settleOld(): boolean {
+    if (this.#unsettled && this.#unsettled.sentAt + settleMs <= performance.now()) this.#settle()
+    return this.#unsettled !== null
+  }
+
+  /** Sends a datagram that the meters admit. */
   #send(direction: Direction, bytes: Buffer): void {
     if (this.#hasEnded || !this.#target) return
-    const { counters, socket } = this.#target
+    const { socket } = this.#target
     const refusal = this.#admission.admitDatagram(direction, bytes.length)
     if (refusal !== null) {
       this.#owner.state.countRejection(refusal)
       return
     }
-    const onSent = (errno: string | null) => {
-      if (errno === null) this.#count(direction, bytes.length, counters)
-      else this.#admission.release(bytes.length)
-      if (errno !== null && direction === 'in') this.#targetFailed(errno)
-    }
+    const onSent = (errno: string | null) => this.#sent(direction, bytes.length, errno)
     if (direction === 'in') socket.send(bytes, null, onSent)
     else this.#replySocket.send(bytes, this.#source, onSent)
   }
 
-  #count(direction: Direction, bytes: number, target: LiveTargetCounters): void {
+  #sent(direction: Direction, bytes: number, errno: string | null): void {
+    const isRefused = errno !== null || (direction === 'in' && this.#isEvicted)
+    if (isRefused) this.#admission.release(direction, bytes)
+    else if (direction === 'in' && !this.#hasEnded) this.#hold(bytes)
+    else this.#count(direction, bytes)
+    if (errno !== null && direction === 'in') this.#targetFailed(errno)
+  }
+
+  /** Holds the newest datagram back. The system took it without an error, so the one before has arrived. */
+  #hold(bytes: number): void {
+    this.#settle()
+    this.#unsettled = { bytes, sentAt: performance.now() }
+    this.#owner.settleLater(this)
+  }
+
+  #settle(): void {
+    const unsettled = this.#unsettled
+    this.#unsettled = null
+    if (unsettled) this.#count('in', unsettled.bytes)
+  }
+
+  #count(direction: Direction, bytes: number): void {
+    const target = this.#target?.counters
+    if (!target) return
     const [bytesName, datagramsName] = counterNames[direction]
     this.#admission.delivered(direction, bytes)
     this.port[bytesName] += bytes
@@ -141,6 +176,9 @@ export class UdpFlow {
   /** Ends the flow after an ICMP error. The caller's next datagram begins a new flow. */
   #targetFailed(errno: string): void {
     if (this.#hasEnded || !this.#target || !icmpErrors.has(errno)) return
+    this.#isEvicted = true
+    if (this.#unsettled) this.#admission.release('in', this.#unsettled.bytes)
+    this.#unsettled = null
     this.#owner.evicted(this.#target, errno)
     const { attempt } = this.#target
     const failing = this.#isAttemptReported ? this.#owner.state.health.probe(attempt.index) : attempt

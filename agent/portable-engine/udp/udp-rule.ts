@@ -3,7 +3,7 @@ import type { EngineRule, Filters } from '../../engine.ts'
 import type { EngineContext } from '../engine-context.ts'
 import { RuleState } from '../rule-state.ts'
 import type { ConnectedUdpTarget } from './udp-dialer.ts'
-import { type Arrival, type FlowOwner, UdpFlow } from './udp-flow.ts'
+import { type Arrival, type FlowOwner, settleMs, UdpFlow } from './udp-flow.ts'
 import { listenUdp } from './udp-listener.ts'
 import type { SocketAddress, UdpSocket } from './udp-socket.ts'
 import { UnreachableAddresses } from './unreachable-addresses.ts'
@@ -13,6 +13,8 @@ export class UdpRule implements FlowOwner {
   readonly unreachable = new UnreachableAddresses()
   readonly #context: EngineContext
   readonly #flows = new Map<string, UdpFlow>()
+  readonly #unsettled = new Set<UdpFlow>()
+  #settling: NodeJS.Timeout | undefined
   readonly #running = new Set<Promise<void>>() // also of flows that have ended and whose socket is closing
   #shut: (() => Promise<void>) | null = null // while the port is open
 
@@ -41,6 +43,7 @@ export class UdpRule implements FlowOwner {
     if (!shut) return
     this.#shut = null
     for (const flow of this.#flows.values()) flow.end(null)
+    clearTimeout(this.#settling)
     void Promise.all([shut(), ...this.#running]).then(() => this.state.end())
   }
 
@@ -54,7 +57,13 @@ export class UdpRule implements FlowOwner {
     this.#context.emit({ kind: 'flow-evicted', ruleId: this.state.rule.id, target: attempt.index, errno })
   }
 
+  settleLater(flow: UdpFlow): void {
+    this.#unsettled.add(flow)
+    this.#settling ??= setTimeout(() => this.#settleFlows(), settleMs)
+  }
+
   flowEnded(flow: UdpFlow): void {
+    this.#unsettled.delete(flow)
     this.#flows.delete(flow.key)
     flow.port.active--
   }
@@ -99,6 +108,13 @@ export class UdpRule implements FlowOwner {
     })
     this.#running.add(running)
     return flow
+  }
+
+  #settleFlows(): void {
+    this.#settling = undefined
+    const flows = [...this.#unsettled]
+    this.#unsettled.clear()
+    for (const flow of flows) if (flow.settleOld()) this.settleLater(flow)
   }
 
   #sweep(): void {

@@ -1,6 +1,7 @@
 // Targets of flows: DNS, unreachable targets, failover.
 import { freePort } from '../../support/ports.ts'
 import { type EngineCase, engineFixture, portCounters, until } from '../engine-fixture.ts'
+import { limited, meterCounters, rate } from '../meter-fixture.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
 export const udpTargets: Record<string, EngineCase> = {
@@ -76,8 +77,8 @@ export const udpTargets: Record<string, EngineCase> = {
     t.same(evictions(), [{ kind: 'flow-evicted', ruleId: rule.id, target: 0, errno: 'ECONNREFUSED' }])
     t.match(counters(), {
       connectionsTotal: 1,
-      ports: [{ active: 0 }],
-      targets: [{ consecutiveFailures: 1 }]
+      ports: [{ active: 0, datagramsIn: 0, bytesIn: 0 }],
+      targets: [{ consecutiveFailures: 1, bytesIn: 0 }]
     })
     await openUdpTarget(t, undefined, { port })
     t.equal(await caller.exchange('and now?'), 'and now?')
@@ -98,7 +99,52 @@ export const udpTargets: Record<string, EngineCase> = {
     caller.send('still there?')
 
     await until(() => events.some(({ kind }) => kind === 'flow-evicted'))
-    t.match(counters(), { ports: [{ active: 0 }], targets: [{ consecutiveFailures: 1, health: 'healthy' }] })
+    t.match(counters(), {
+      ports: [{ active: 0, datagramsIn: 1, bytesIn: 5 }],
+      targets: [{ consecutiveFailures: 1, health: 'healthy', bytesIn: 5 }]
+    })
+  },
+
+  async 'no datagram of a burst counts as delivered when its target refuses, in rule, target, meter and budget'(
+    t,
+    openEngine
+  ) {
+    const sink = await openUdpTarget(t, () => null)
+    const { engine, events, finalCounters } = engineFixture(t, openEngine)
+    engine.setMeter(1, limited({ bytesIn: rate(0.001, 1_000) }))
+    engine.setBudget(1, { mark: 1_000, holdMs: 0 })
+    const refusing = await openUdpRule(engine, [await freePort()], { meters: [1] })
+    const working = await openUdpRule(engine, [sink.port], { meters: [1] })
+    const caller = await openUdpCaller(t, refusing.from)
+
+    for (let i = 0; i < 30; i++) caller.send(Buffer.alloc(100))
+    await until(() => events.some(({ kind }) => kind === 'flow-evicted'))
+    await engine.close(refusing.id, 0)
+    t.match(await finalCounters(refusing.id), {
+      ports: [{ datagramsIn: 0, bytesIn: 0 }],
+      targets: [{ bytesIn: 0 }]
+    })
+    t.match(meterCounters(engine, 1), { bytesIn: 0, bytesOut: 0 })
+
+    const other = await openUdpCaller(t, working.from)
+    other.send(Buffer.alloc(1_000))
+    await until(() => meterCounters(engine, 1).bytesIn === 1_000)
+    await until(() => events.some(({ kind }) => kind === 'meter-empty'))
+    t.equal(sink.received.length, 1, 'budget and rate were given back')
+  },
+
+  async 'a datagram without an answer counts as delivered after a moment'(t, openEngine) {
+    const target = await openUdpTarget(t, () => null)
+    const { engine, counters } = engineFixture(t, openEngine)
+    const rule = await openUdpRule(engine, [target.port])
+    const caller = await openUdpCaller(t, rule.from)
+
+    caller.send('one')
+    await until(() => portCounters(counters()).datagramsIn === 1)
+    caller.send('two')
+    await until(() => portCounters(counters()).datagramsIn === 2)
+
+    t.match(counters(), { ports: [{ active: 1, bytesIn: 6 }], targets: [{ bytesIn: 6 }] })
   },
 
   async 'an address that just refused is tried after the other addresses of the name'(t, openEngine) {
