@@ -87,6 +87,19 @@ t.test('every command line in the documentation is valid', async t => {
   }
 })
 
+t.test(
+  'the words of a command line in the documentation end at a redirection, and may be numbers',
+  async t => {
+    for (const [line, words] of [
+      ['sluice rule push 1 2 3', ['rule', 'push', '1', '2', '3']],
+      ['sluice audit --limit 2 2>&1 | head -2', ['audit', '--limit', '2']],
+      ['sluice audit --limit 2 2> log', ['audit', '--limit', '2']],
+      ['sluice client show "$id" > 2', ['client', 'show', '1']]
+    ] as const)
+      t.same(commandLines(`    ${line}`), [words], line)
+  }
+)
+
 /** Parses a command line without running it. */
 async function parse(words: readonly string[]): Promise<{ readonly code: string; readonly text: string }> {
   let text = ''

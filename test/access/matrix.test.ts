@@ -6,7 +6,7 @@ import { type Caller, callers } from './callers.ts'
 import { type AccessFixture, accessFixture } from './fixture.ts'
 import { requestOf } from './requests.ts'
 import { canaryOf } from './resources.ts'
-import { type Kind, kindsOf, type Row, rows } from './table.ts'
+import { isKey, type Kind, kindsOf, type Row, rows } from './table.ts'
 
 const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
 const routes = plugins.flatMap(({ routes }) => routes ?? [])
@@ -31,6 +31,11 @@ t.test('every route has a line in the table, and every line a route', async t =>
   t.same(unlisted, [], 'routes without a line')
   t.same(superfluous, [], 'lines without a route')
   for (const row of rows.filter(isServed)) t.equal(accessOf.get(nameless(row.route)), row.access, row.route)
+})
+
+t.test('an exception of the table is for a caller or a group that exists, and a kind of ids', async t => {
+  for (const key of ['owner', 'plain', 'bearer', 'superadmin.own', 'plain.foreign']) t.ok(isKey(key), key)
+  for (const key of ['any', 'any.own', 'ownr', 'owner.mine', 'owner.']) t.notOk(isKey(key), key)
 })
 
 /** A line for GET is also for HEAD, which is tested with one kind of ids. */

@@ -3,7 +3,7 @@
 // OK is the response to a caller with access: a status or an error code. The rules for all routes are below the table;
 // a line has only the exceptions. CALLER is a name or a group in callers.ts, ID a `Kind`.
 // A line that begins with `?` is for a route that may not exist yet.
-import type { Caller } from './callers.ts'
+import { type Caller, callers } from './callers.ts'
 
 const table = `
   GET    /v1/auth/status                                  public      200
@@ -109,10 +109,19 @@ const refused = `
 export type Kind = 'own' | 'foreign' | 'crossed' | 'lost' | 'missing' | 'malformed'
 
 const kindsOfOneId: readonly Kind[] = ['own', 'foreign', 'missing', 'malformed']
+const kindsOfTwoIds: readonly Kind[] = [...kindsOfOneId, 'crossed', 'lost']
 export const kindsOf = (path: string): readonly Kind[] =>
-  [['own' as const], kindsOfOneId, [...kindsOfOneId, 'crossed' as const, 'lost' as const]][
-    segmentsOf(path).length
-  ] ?? []
+  [['own' as const], kindsOfOneId, kindsOfTwoIds][segmentsOf(path).length] ?? []
+
+const callersAndGroups = new Set(callers.flatMap(({ name, groups }) => [name, ...groups]))
+
+/** True for CALLER or CALLER.ID. Any other key would match nobody, and nobody would notice. */
+export function isKey(key: string): boolean {
+  const [who = '', ...kinds] = key.split('.')
+  return (
+    callersAndGroups.has(who) && (kinds.length === 0 || kindsOfTwoIds.some(kind => kind === kinds.join('.')))
+  )
+}
 
 export interface Row {
   readonly route: string // 'GET /v1/users/:id'
@@ -130,6 +139,8 @@ const pairs = (entries: readonly string[]): Map<string, string> =>
 export const rows: readonly Row[] = lines(table).map(line => {
   const [method = '', path = '', access = '', ok = '', ...special] = line.slice(2).trim().split(/ +/)
   const row = { method, path, access, ok, special: pairs(special) }
+  const unknown = [...row.special.keys()].find(key => !isKey(key))
+  if (unknown !== undefined) throw new TypeError(`table.ts: ${method} ${path}: no caller is ${unknown}`)
   const expect = (caller: Caller, kind: Kind): string => expected(row, caller, kind)
   return { route: `${method} ${path}`, method, path, access, isPlanned: line.startsWith('?'), expect }
 })
@@ -152,7 +163,7 @@ interface TableLine extends Pick<Row, 'method' | 'path' | 'access'> {
 /** Follows the order of checks: authentication, CSRF, role, then the ids of the path. */
 function expected({ method, path, access, ok, special }: TableLine, caller: Caller, kind: Kind): string {
   const keys = [caller.name, ...caller.groups].flatMap(who => [`${who}.${kind}`, who])
-  const exception = [...keys, `any.${kind}`].map(key => special.get(key)).find(value => value !== undefined)
+  const exception = keys.map(key => special.get(key)).find(value => value !== undefined)
   if (access === 'public') return exception ?? ok
   const refusal = refusedCallers.get(caller.name)
   if (refusal !== undefined && !special.has(caller.name)) return refusal

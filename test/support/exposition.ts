@@ -8,7 +8,7 @@ export interface Family {
 }
 
 const sample =
-  /^([a-zA-Z_:][a-zA-Z0-9_:]*)((?:\{(?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\["\\n])*",?)*\})?) (-?\d[\d.e+-]*|NaN|[+-]Inf)$/
+  /^([a-zA-Z_:][a-zA-Z0-9_:]*)((?:\{(?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\["\\n])*",?)*\})?) (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|NaN|[+-]Inf)$/
 
 export function readExposition(text: string): Map<string, Family> {
   if (!text.endsWith('\n')) throw new Error('the last line does not end')

@@ -81,3 +81,12 @@ t.test('other work runs while many samples are rendered', async t => {
   t.equal(all.split('\n').length, 50_003)
   t.ok(iterations > 20, `${iterations} iterations`)
 })
+
+t.test('the reader that the tests use takes only numbers for values', async t => {
+  const read = (value: string): unknown =>
+    readExposition(`# HELP a A.\n# TYPE a gauge\na ${value}\n`).get('a')?.series.get('')
+  for (const value of ['0', '-1', '1.5', '1e+21', '2.5e-7']) t.equal(read(value), Number(value), value)
+
+  for (const value of ['1.2.3', '1e', '1-2', '1.', '.5', '--1', ''])
+    t.throws(() => read(value), { message: /not a sample/ }, value)
+})
