@@ -207,6 +207,8 @@ export interface AgentMeters {
   setLimits(key: string, limits: MeterLimits | null): void
   /** Sets the budget; see `Budget.mark` for what it is compared with. null: none. */
   setBudget(key: string, budget: Budget | null): void
+  /** True while limits or a budget are set. */
+  isLimited(key: string): boolean
   /** Returns the bytes in and out that the meter had let through when `sample` was taken; 0 for an unknown key. */
   totalBytes(key: string, sample: Sample): number
   /** Returns the key of a meter in an event or a sample. */

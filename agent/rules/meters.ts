@@ -33,18 +33,24 @@ export class Meters implements AgentMeters {
 
   setLimits(key: string, limits: MeterLimits | null): void {
     const entry = this.#entry(key)
-    entry.limits = limits ?? unlimited
-    this.#apply(entry)
+    const next = limits ?? unlimited
+    this.#apply({ ...entry, limits: next })
+    entry.limits = next
     this.#removeIfUnused(entry)
   }
 
   setBudget(key: string, budget: Budget | null): void {
     const isNew = !this.#entries.has(key)
     const entry = this.#entry(key)
-    entry.budget = budget
     if (isNew) this.#apply(entry)
     this.#engine.setBudget(entry.id, budget)
+    entry.budget = budget
     this.#removeIfUnused(entry)
+  }
+
+  isLimited(key: string): boolean {
+    const entry = this.#entries.get(key)
+    return entry !== undefined && hasLimits(entry)
   }
 
   totalBytes(key: string, { meters }: Sample): number {
@@ -86,10 +92,12 @@ export class Meters implements AgentMeters {
 
   #apply = ({ id, limits, refusals }: Entry) => this.#engine.setMeter(id, { ...limits, refusals })
 
-  #removeIfUnused({ key, id, rules, limits, budget }: Entry): void {
-    if (rules > 0 || limits !== unlimited || budget) return
-    this.#entries.delete(key)
-    this.#keys.delete(id)
-    this.#engine.removeMeter(id)
+  #removeIfUnused(entry: Entry): void {
+    if (entry.rules > 0 || hasLimits(entry)) return
+    this.#entries.delete(entry.key)
+    this.#keys.delete(entry.id)
+    this.#engine.removeMeter(entry.id)
   }
 }
+
+const hasLimits = ({ limits, budget }: Entry): boolean => limits !== unlimited || budget !== null

@@ -14,12 +14,12 @@ import {
 
 const tickMs = 1000
 
-/** Quotas in force, by user, for each agent in this process. An agent is identified by its meters. */
-const inForce = new WeakMap<AgentCall['meters'], Map<string, SavedQuota>>()
+/** Quotas in force, by user, for each agent in this process. */
+const inForce = new WeakMap<AgentCall, Map<string, SavedQuota>>()
 
-const quotasOf = ({ meters }: Pick<AgentCall, 'meters'>): Map<string, SavedQuota> => {
-  const quotas = inForce.get(meters) ?? new Map<string, SavedQuota>()
-  inForce.set(meters, quotas)
+const quotasOf = (call: AgentCall): Map<string, SavedQuota> => {
+  const quotas = inForce.get(call) ?? new Map<string, SavedQuota>()
+  inForce.set(call, quotas)
   return quotas
 }
 
@@ -36,7 +36,7 @@ export default {
       key: requiredKey,
       message: QuotaRequired,
       setMeters(required, { owner }, meters) {
-        if (required && !quotasOf({ meters }).has(owner))
+        if (required && !meters.isLimited(meterOf(owner)))
           throw new Refused(unsupportedCode, `the quota of ${owner} is not in force on this agent`)
       }
     })

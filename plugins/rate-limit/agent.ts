@@ -1,11 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import {
-  type AgentMeters,
-  type AgentPlugin,
-  defineField,
-  defineObjectKind,
-  type MeterLimits
-} from '../../agent/plugin.ts'
+import { type AgentPlugin, defineField, defineObjectKind, type MeterLimits } from '../../agent/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import {
   capability,
@@ -24,15 +18,6 @@ import {
 } from './wire.ts'
 
 const everyMs = 5_000
-
-/** Owners whose envelope is in force, for each agent in this process. An agent is identified by its meters. */
-const inForce = new WeakMap<AgentMeters, Set<string>>()
-
-const limitedOwners = (meters: AgentMeters): Set<string> => {
-  const owners = inForce.get(meters) ?? new Set<string>()
-  inForce.set(meters, owners)
-  return owners
-}
 
 /** The key of a meter: its scope, and the id of the rule or owner. */
 const meterOf = (scope: Wait['scope'], id: string): string => `${scope} ${id}`
@@ -71,7 +56,7 @@ export default {
       key: requiredKey,
       message: EnvelopeRequired,
       setMeters(required, { owner }, meters) {
-        if (required && !limitedOwners(meters).has(owner))
+        if (required && !meters.isLimited(meterOf('owner', owner)))
           throw new Refused(unsupportedCode, `the limits of owner ${owner} are not in force on this agent`)
       }
     })
@@ -88,10 +73,8 @@ export default {
       isEqual: (envelope, other) => isDeepStrictEqual(envelope.limits, other.limits),
       async apply(owner, { limits }, { meters }) {
         meters.setLimits(meterOf('owner', owner), limitsOf(limits))
-        limitedOwners(meters).add(owner)
       },
       async withdraw(owner, _, { meters }) {
-        limitedOwners(meters).delete(owner)
         meters.setLimits(meterOf('owner', owner), null)
         return { done: Promise.resolve() }
       }

@@ -136,7 +136,7 @@ t.test(
       /\| `max_rules_per_client` \| `SVC_MAX_RULES_PER_CLIENT` \| integer, at least 1 \| default `10000`/
     )
     const rulePush = page.split(/^#+ /m).find(section => section.startsWith('`sluice rule push '))
-    t.match(rulePush, /^\| `--bandwidth-in-bps /m, 'an option that another plugin adds to rule push')
+    t.match(rulePush, /^\| `--bandwidth-in-bps` /m, 'an option that another plugin adds to rule push')
   }
 )
 

@@ -1,6 +1,7 @@
 // The agent half with a fake engine, whose counters the test sets.
 import t, { type Test } from 'tap'
 import { openStateDatabase } from '../../../agent/state/database.ts'
+import { openCodec } from '../../../kernel/wire/codec.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
 import {
   type AgentConnection,
@@ -9,10 +10,11 @@ import {
 } from '../../../test/agent/scripted-server.ts'
 import { pushRule, startTestAgent, type TestAgent } from '../../../test/agent/test-agent.ts'
 import rules from '../../rules/agent.ts'
-import { messages as rulesMessages } from '../../rules/wire.ts'
+import { RulePush, messages as rulesMessages } from '../../rules/wire.ts'
 import quota from '../agent.ts'
-import { messages, TrafficQuotaUpdate } from '../wire.ts'
+import { messages, QuotaRequired, requiredKey, TrafficQuotaUpdate, unsupportedCode } from '../wire.ts'
 
+const codec = openCodec([QuotaRequired])
 const start = fakeClock().now()
 const secs = (ms: number): number => Math.floor(ms / 1000)
 
@@ -214,4 +216,33 @@ t.test('an exhausted quota is logged once, with its user', async t => {
     agent.log.lines.filter(({ event }) => event === 'traffic_quota.exhausted'),
     [{ fields: { user: 'ann' } }]
   )
+})
+
+t.test('a rule that requires a quota does not open while the engine has not taken its budget', async t => {
+  const { agent, connection, set } = await agentFixture(t)
+  const { setBudget } = agent.engine
+  const push = () =>
+    connection.channel.request(RulePush, {
+      rule_id: 'rule-1',
+      revision: 1,
+      owner: 'ann',
+      protocol: 'tcp',
+      listen_from: 8001,
+      listen_to: 8001,
+      targets: [{ host: '10.0.0.1', port: 80, priority: 0 }],
+      prefer_ipv6: false,
+      fields: { [requiredKey]: codec.encode(QuotaRequired, {}) },
+      retry: false
+    })
+  agent.engine.setBudget = () => {
+    throw new Error('refused')
+  }
+  await t.rejects(set(), { code: 'internal' })
+  await t.rejects(push(), { code: unsupportedCode })
+
+  agent.engine.setBudget = setBudget
+  await set({ revision: 11 })
+
+  await push()
+  t.equal(agent.engine.rules.size, 1)
 })

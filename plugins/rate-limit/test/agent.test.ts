@@ -7,9 +7,20 @@ import rules from '../../rules/agent.ts'
 import { RulePush, RuleRemove, messages as rulesMessages } from '../../rules/wire.ts'
 import rateLimit from '../agent.ts'
 import { encodeLimits, type RateLimit } from '../limits.ts'
-import { EnvelopeRemove, EnvelopeSet, key, Limits, messages, Throttled } from '../wire.ts'
+import {
+  EnvelopeRemove,
+  EnvelopeRequired,
+  EnvelopeSet,
+  key,
+  Limits,
+  messages,
+  requiredKey,
+  Throttled,
+  unsupportedCode
+} from '../wire.ts'
 
-const codec = openCodec([Limits])
+const codec = openCodec([Limits, EnvelopeRequired])
+const required = { [requiredKey]: codec.encode(EnvelopeRequired, {}) }
 const unlimited = { bytesIn: null, bytesOut: null, connections: null, newConnections: null }
 
 async function agentFixture(t: Test, dir = t.testdir()) {
@@ -22,7 +33,7 @@ async function agentFixture(t: Test, dir = t.testdir()) {
     agent,
     server,
     connection,
-    push: (rule: string, port: number, limits: RateLimit | null, owner = 'ann') =>
+    push: (rule: string, port: number, limits: RateLimit | null, owner = 'ann', fields: object = {}) =>
       connection.channel.request(RulePush, {
         rule_id: rule,
         revision: ++revision,
@@ -32,7 +43,7 @@ async function agentFixture(t: Test, dir = t.testdir()) {
         listen_to: port,
         targets: [{ host: '10.0.0.1', port: 80, priority: 0 }],
         prefer_ipv6: false,
-        fields: limits ? { [key]: codec.encode(Limits, encodeLimits(limits)) } : {},
+        fields: { ...fields, ...(limits && { [key]: codec.encode(Limits, encodeLimits(limits)) }) },
         retry: false
       }),
     remove: (rule: string) =>
@@ -163,4 +174,38 @@ t.test('waiting time is reported by rule and owner when it has increased', async
       ]
     }
   ])
+})
+
+t.test(
+  'a rule that requires an envelope opens only while it is in force, with or without limits',
+  async t => {
+    const { agent, push, setEnvelope, removeEnvelope } = await agentFixture(t)
+    const refusal = { code: unsupportedCode }
+
+    await t.rejects(push('rule-1', 8001, null, 'ann', required), refusal)
+    for (const limits of [{ concurrent_connections: 1 }, {}]) {
+      await setEnvelope('ann', limits)
+      await push('rule-1', 8001, null, 'ann', required)
+      await t.rejects(push('rule-2', 8002, null, 'bob', required), refusal, 'of another owner')
+      await removeEnvelope('ann')
+      await t.rejects(push('rule-3', 8003, null, 'ann', required), refusal)
+    }
+
+    t.same(
+      [...agent.engine.rules.values()].map(({ from }) => from),
+      [8001]
+    )
+  }
+)
+
+t.test('an envelope that the engine has refused is not in force', async t => {
+  const { agent, push, setEnvelope } = await agentFixture(t)
+  const { setMeter } = agent.engine
+  agent.engine.setMeter = () => {
+    throw new Error('refused')
+  }
+  await t.rejects(setEnvelope('ann', { concurrent_connections: 1 }), { code: 'internal' })
+  agent.engine.setMeter = setMeter
+
+  await t.rejects(push('rule-1', 8001, null, 'ann', required), { code: unsupportedCode })
 })

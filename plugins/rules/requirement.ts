@@ -1,0 +1,25 @@
+import type { EntityManager } from '@mikro-orm/sql'
+import { type DerivedField, derivedField } from './rule-field.ts'
+
+interface Requirement extends Pick<DerivedField, 'key' | 'requires' | 'message'> {
+  /** Returns the owners among `owners` that are limited, each with the client where they are. */
+  limited(
+    owners: readonly string[],
+    em: EntityManager
+  ): Promise<readonly (readonly [owner: string, clientId: string])[]>
+}
+
+/**
+ * Fills the slot of derived fields: the rules that a limit of their owner on a client applies to require it. An agent
+ * that cannot enforce the limit, or has lost it, does not open them.
+ */
+export const requirementOf = ({ limited, ...field }: Requirement) =>
+  derivedField({
+    ...field,
+    async derive(rules, em) {
+      const owners = [...new Set(rules.map(({ owner }) => owner))]
+      const pairs = new Set((await limited(owners, em)).map(pair => pair.join(' ')))
+      const requiring = rules.filter(({ owner, clientId }) => pairs.has(`${owner} ${clientId}`))
+      return new Map(requiring.map(({ id }) => [id, {}]))
+    }
+  })
