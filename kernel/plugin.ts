@@ -54,6 +54,4 @@ export interface UnauthenticatedCall<D> {
 // Members that take `D` are methods, not arrow functions: TypeScript compares methods bivariantly, so that a plugin or
 // route with any `D` is a Plugin or Route without a cast. container.ts passes each one its `D`.
 
-export function definePlugin<D extends Kernel = Kernel>(plugin: Plugin<D>): Plugin {
-  return Object.freeze(plugin)
-}
+export const definePlugin = <D extends Kernel = Kernel>(plugin: Plugin<D>): Plugin => Object.freeze(plugin)

@@ -28,9 +28,7 @@ export const stackOf = (error: unknown): string =>
 
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-export function defineCode(code: string, http: number, exit: number): ErrorCode {
-  return { code, http, exit }
-}
+export const defineCode = (code: string, http: number, exit: number): ErrorCode => ({ code, http, exit })
 
 // The kernel's codes. A plugin lists its own in its manifest; `pluginProblems` finds codes defined twice.
 export const internal = defineCode('internal', 500, 1)

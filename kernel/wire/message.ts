@@ -12,13 +12,8 @@ export interface Request<B extends TSchema = TSchema, A extends TSchema = TSchem
   readonly response: Message<A>
 }
 
-export function defineMessage<B extends TSchema>(message: Message<B>): Message<B> {
-  return message
-}
-
-export function defineRequest<B extends TSchema, A extends TSchema>(request: Request<B, A>): Request<B, A> {
-  return request
-}
+export const defineMessage = <B extends TSchema>(message: Message<B>) => message
+export const defineRequest = <B extends TSchema, A extends TSchema>(request: Request<B, A>) => request
 
 const maxLength = 256 * 1024 // as a frame
 /** `bytes` of a .proto. As these, every string, number, list and map on the wire has a bound. */

@@ -1,7 +1,7 @@
 // Aggregates denials and refused mutations: those of one kind within a minute are one entry. The first is written at
 // once, the others are counted in memory and written each second, so that a flood costs neither rows nor a write each.
 import type { EntityManager } from '@mikro-orm/sql'
-import ipaddr from 'ipaddr.js'
+import { networkOf } from '../../kernel/base/network.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Entry } from './entities.ts'
 
@@ -90,10 +90,4 @@ function keyOf(refusal: Entry): string {
   const { actor, action, reason, remoteAddr } = refusal
   const caller = actor == null ? `address ${networkOf(remoteAddr ?? 'others')}` : `user ${actor} ${action}`
   return `${minuteOf(refusal)} ${caller} ${reason}`
-}
-
-/** Returns the /64 of an IPv6 address, because one host may have all its addresses. */
-function networkOf(address: string): string {
-  if (!ipaddr.IPv6.isValid(address)) return address
-  return ipaddr.IPv6.parse(address).parts.slice(0, 4).join(':')
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/sql'
-import ipaddr from 'ipaddr.js'
 import { Fault, rateLimited } from '../../kernel/base/errors.ts'
+import { networkOf } from '../../kernel/base/network.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Failures } from './entities.ts'
 import type { RunningTime } from './running-time.ts'
@@ -136,12 +136,4 @@ function addFailure(row: Failures | null, limit: Limit, now: number) {
   if (limit.lockMs === null) return { times: times.slice(-limit.failures), locks, lockedUntil }
   if (times.length < limit.failures) return { times, locks, lockedUntil }
   return { times: [], locks: locks + 1, lockedUntil: now + limit.lockMs(locks) }
-}
-
-/** Returns an IPv4 address, or the /64 of an IPv6 address; text that is not an address as it is. */
-function networkOf(remoteAddr: string): string {
-  if (!ipaddr.isValid(remoteAddr)) return remoteAddr
-  const address = ipaddr.process(remoteAddr)
-  if (!(address instanceof ipaddr.IPv6)) return address.toString()
-  return address.parts.slice(0, 4).join(':')
 }

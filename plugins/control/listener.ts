@@ -4,6 +4,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { createSecureContext, TLSSocket } from 'node:tls'
 import ipaddr from 'ipaddr.js'
 import { Fault, listenFailed } from '../../kernel/base/errors.ts'
+import { networkOf } from '../../kernel/base/network.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { alpn } from '../../kernel/wire/control.ts'
 import type { Certificate } from './certificate.ts'
@@ -133,9 +134,3 @@ export class Listener {
 /** Returns an IPv4 address of a dual-stack socket without its IPv6 prefix. */
 const plainAddress = (address: string): string =>
   ipaddr.isValid(address) ? ipaddr.process(address).toString() : address
-
-/** Returns the addresses that one host can have: an IPv4 address, or the /64 of an IPv6 address. */
-export function networkOf(address: string): string {
-  if (!ipaddr.IPv6.isValid(address)) return address
-  return ipaddr.IPv6.parse(address).parts.slice(0, 4).join(':')
-}

@@ -1,7 +1,7 @@
+import { networkOf } from '../../kernel/base/network.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { protocolVersion } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
-import { networkOf } from './listener.ts'
 
 interface Caller {
   readonly remoteAddr: string

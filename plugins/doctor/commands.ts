@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import { lockStore } from '../../kernel/store/lock.ts'
+import { lockStore } from '../../kernel/store/data-dir.ts'
 import { checkSlot, type DoctorCheck, type DoctorContext, type Finding } from './exports.ts'
 
 export const doctorFailed = defineCode('doctor_failed', 500, 1)

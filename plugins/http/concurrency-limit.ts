@@ -1,5 +1,5 @@
 import { Fault, rateLimited } from '../../kernel/base/errors.ts'
-import { networkOf } from './network.ts'
+import { networkOf } from '../../kernel/base/network.ts'
 import type { RequestContext } from './request-context.ts'
 
 const maxInFlight = 256

@@ -2,7 +2,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../kernel/base/clock.ts'
-import { networkOf } from './network.ts'
+import { networkOf } from '../../kernel/base/network.ts'
 
 /** Options of every HTTP server. Without a frequent check the time-outs would fire up to 30 s late. */
 export const receiveLimits = {

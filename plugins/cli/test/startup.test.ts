@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { lockStore } from '../../../kernel/store/lock.ts'
+import { lockStore } from '../../../kernel/store/data-dir.ts'
 import { openStore } from '../../../kernel/store/open.ts'
 import { privateDir } from '../../../test/support/private-dir.ts'
 import { sluice, start } from '../../../test/support/process.ts'

@@ -10,7 +10,7 @@ import { alpn } from '../../../kernel/wire/control.ts'
 import { dial } from '../../../kit/scripted-agent.ts'
 import { recordLog } from '../../../kit/test-server.ts'
 import { openCertificate } from '../certificate.ts'
-import { Listener, networkOf } from '../listener.ts'
+import { Listener } from '../listener.ts'
 import { openWorkBudgets } from '../work-budget.ts'
 import { controlFixture } from './fixture.ts'
 
@@ -146,12 +146,6 @@ t.test('a port in use is named in the error', async t => {
     errorCode: { code: 'startup.listen_failed' },
     message: /control_listen .*EADDRINUSE/
   })
-})
-
-t.test('addresses are counted by network: an IPv4 address alone, IPv6 addresses by /64', async t => {
-  t.equal(networkOf('192.0.2.1'), '192.0.2.1')
-  t.equal(networkOf('2001:db8:1:2:3:4:5:6'), networkOf('2001:db8:1:2::1'))
-  t.not(networkOf('2001:db8:1:2::1'), networkOf('2001:db8:1:3::1'))
 })
 
 t.test('an address that cannot be listened on is named, whatever is wrong with it', async t => {

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import t from 'tap'
-import { lockStore } from '../../../kernel/store/lock.ts'
+import { lockStore } from '../../../kernel/store/data-dir.ts'
 import { privateDir } from '../../../test/support/private-dir.ts'
 import { sluice } from '../../../test/support/process.ts'
 

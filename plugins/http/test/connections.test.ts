@@ -9,7 +9,6 @@ import { type Call, defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
 import { boundConnections } from '../connections.ts'
-import { networkOf } from '../network.ts'
 import { httpFixture, portOf } from './fixture.ts'
 
 const post = (run: (call: Call) => Promise<unknown>) =>
@@ -256,12 +255,4 @@ t.test('on close, idle and silent connections are cut at once and unread respons
   await clock.advance(5_000)
   await busyCut
   await closed
-})
-
-t.test('all addresses of one host are one network', async t => {
-  t.equal(networkOf('192.0.2.1'), '192.0.2.1')
-  t.equal(networkOf('::ffff:192.0.2.1'), '192.0.2.1')
-  t.equal(networkOf('2001:db8:1:2:3:4:5:6'), networkOf('2001:db8:1:2::1'))
-  t.not(networkOf('2001:db8:1:2::1'), networkOf('2001:db8:1:3::1'))
-  t.equal(networkOf('no address'), 'no address')
 })
