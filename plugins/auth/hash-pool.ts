@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { hash, needsRehash, verify } from 'argon2'
 import { Fault } from '../../kernel/base/errors.ts'
 import { busy } from './codes.ts'
@@ -24,8 +25,11 @@ export type Argon = typeof argon
 
 export type HashPool = ReturnType<typeof openHashPool>
 
-/** Each hash takes 19 MiB and a core: a few run at once, some wait, all others are refused with `busy`. */
-export function openHashPool(maxRunning = 2, maxWaiting = 32) {
+/** One core is left for the event loop: a flood of guesses must not slow down every other request. */
+const defaultRunning = Math.min(2, Math.max(1, availableParallelism() - 1))
+
+/** Each hash takes 19 MiB and a core: one or two run at once, some wait, all others are refused with `busy`. */
+export function openHashPool(maxRunning = defaultRunning, maxWaiting = 32) {
   const waiting: (() => void)[] = []
   let free = maxRunning
 

@@ -33,7 +33,7 @@ interface Options {
 
 const quietSecs = 5
 /** A tenant may make the server hash passwords and open rules: beside it the API is slower, but answers. */
-const p99LimitMs: Readonly<Record<AttackName, number>> = { agent: 100, network: 100, tenant: 1000 }
+const p99LimitMs: Readonly<Record<AttackName, number>> = { agent: 100, network: 100, tenant: 400 }
 const stopLimitMs = 10_000
 /** Events of the server that no peer may cause. */
 const faults = [
