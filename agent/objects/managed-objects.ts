@@ -1,6 +1,5 @@
 // The objects that the server keeps on this agent: applied and saved. They outlive the stream and the process.
 import type { Static } from 'typebox'
-import type { Release } from '../../kernel/base/releases.ts'
 import { digestOf, type InventoryPage, maxInventoryRows, objectKey } from '../../kernel/wire/control.ts'
 import type { MessageChannel } from '../../kernel/wire/rpc.ts'
 import type {
@@ -9,13 +8,14 @@ import type {
   AgentObject,
   AgentObjectKind,
   AgentObjects,
-  ApplyOrder,
   Attempts
 } from '../plugin.ts'
 import { openDrainingObjects } from './draining-objects.ts'
 import { type Failure, ObjectKinds } from './object-kinds.ts'
 import { ObjectReporter } from './object-reporter.ts'
+import { byRank, ObjectStates, type PresentObject, reasonOf, resultOf, stateAfter } from './object-states.ts'
 import type { ObjectStore, SavedObject } from './object-store.ts'
+import { openRetryTimers } from './retry-timers.ts'
 
 interface Options extends Pick<AgentCall, 'clock' | 'log'> {
   readonly store: ObjectStore
@@ -23,22 +23,12 @@ interface Options extends Pick<AgentCall, 'clock' | 'log'> {
   readonly call: () => AgentCall
 }
 
-/** `failure` null: applied. Otherwise failed: applied again when the retry is due. See README.md for the states. */
-interface Entry {
-  object: SavedObject
-  readonly order: ApplyOrder | null
-  readonly failure: Failure | null
-  readonly retries: number
-  cancelRetry: Release
-}
-
-const held: Failure = { code: 'held', message: 'waits for the other objects that come into force with it' }
-
 export class ManagedObjects implements AgentObjects {
   readonly #options: Options
   readonly #store: ObjectStore
   readonly #kinds: ObjectKinds
-  readonly #entries = new Map<string, Entry>()
+  readonly #states = new ObjectStates()
+  readonly #retryTimers: ReturnType<typeof openRetryTimers>
   readonly #draining: ReturnType<typeof openDrainingObjects>
   readonly #reporter = new ObjectReporter()
   #lastChange: Promise<unknown> = Promise.resolve()
@@ -50,6 +40,7 @@ export class ManagedObjects implements AgentObjects {
     this.#store = store
     this.#kinds = new ObjectKinds(kinds, call, log)
     this.#draining = openDrainingObjects(clock)
+    this.#retryTimers = openRetryTimers(clock)
   }
 
   put(object: AgentObject, attempts: Attempts): Promise<AgentApplyResult> {
@@ -58,10 +49,7 @@ export class ManagedObjects implements AgentObjects {
 
   applyHeld(kind: string): Promise<void> {
     return this.#serially(async () => {
-      const due = [...this.#entries.values()].filter(
-        entry => entry.failure === held && entry.object.kind === kind
-      )
-      await Promise.all(due.sort(byRank).map(entry => this.#retry(entry)))
+      await Promise.all(this.#states.held(kind).map(held => this.#applyAgain(held)))
     })
   }
 
@@ -86,16 +74,14 @@ export class ManagedObjects implements AgentObjects {
   /** Returns the digest of the applied objects, for Hello. */
   digest(): string {
     this.#reporter.digestTaken()
-    const applied = [...this.#entries.values()].filter(({ failure }) => failure === null)
-    const objects = applied.map(({ object }) => object)
-    return digestOf(this.#store.generation(), objects)
+    return digestOf(this.#store.generation(), this.#states.applied())
   }
 
   /** Takes from Welcome the generation of the server's store and the kinds it keeps; drops objects of other kinds. */
   welcome(generation: string, kinds: readonly string[]): Promise<void> {
     return this.#serially(async () => {
       if (generation !== this.#store.generation()) this.#adopt(generation)
-      for (const { object } of [...this.#entries.values()])
+      for (const { object } of this.#states.all())
         if (!kinds.includes(object.kind))
           await this.#drop(object, 'drain').catch(this.#logWithdrawFailed(object))
     })
@@ -103,10 +89,10 @@ export class ManagedObjects implements AgentObjects {
 
   /** Returns one page of the inventory: the rows after the key `after`. */
   inventory(after: string): Static<typeof InventoryPage.body> {
-    const present = [...this.#entries.values()].map(({ object: { kind, id, revision }, failure }) => {
-      return { kind, id, revision, state: failure ? ('waiting' as const) : ('applied' as const) }
+    const present = this.#states.all().map(({ object: { kind, id, revision }, state }) => {
+      return { kind, id, revision, state: state.name === 'applied' ? state.name : ('waiting' as const) }
     })
-    const draining = this.#draining.draining().filter(row => !this.#entries.has(objectKey(row)))
+    const draining = this.#draining.draining().filter(row => !this.#states.get(row))
     const rows = [...present, ...draining.map(row => ({ ...row, state: 'draining' as const }))]
       .filter(row => objectKey(row) > after)
       .sort((a, b) => (objectKey(a) < objectKey(b) ? -1 : 1))
@@ -116,7 +102,7 @@ export class ManagedObjects implements AgentObjects {
   /** Called when a stream is up: changes are reported on it. */
   attach(channel: MessageChannel): void {
     this.#draining.attach(channel)
-    this.#reporter.attach(channel, this.#entries)
+    this.#reporter.attach(channel, this.#states)
   }
 
   detach(): void {
@@ -127,7 +113,7 @@ export class ManagedObjects implements AgentObjects {
   /** Cuts and deletes everything: the server has revoked this agent. */
   clear(): Promise<void> {
     return this.#serially(async () => {
-      const objects = [...this.#entries.values()].map(({ object }) => object)
+      const objects = this.#states.all().map(({ object }) => object)
       const byLimit = Map.groupBy(objects, object => this.#kinds.isLimit(object))
       for (const isLimit of [false, true])
         await Promise.all(
@@ -142,7 +128,7 @@ export class ManagedObjects implements AgentObjects {
   /** Called when the agent stops: nothing changes any more, and new changes stay unanswered. */
   close(): void {
     this.#isClosed = true
-    for (const { cancelRetry } of this.#entries.values()) cancelRetry()
+    this.#retryTimers.cancelAll()
   }
 
   /** Runs one change after another. A change that has not begun when the agent stops never settles. */
@@ -154,29 +140,29 @@ export class ManagedObjects implements AgentObjects {
 
   async #put(given: AgentObject, attempts: Attempts): Promise<AgentApplyResult> {
     const { revision, value } = given
-    const present = this.#entries.get(objectKey(given))
+    const present = this.#states.get(given)
+    const isApplied = present?.state.name === 'applied'
     if (present && revision < present.object.revision) return resultOf(present)
     const dropped = this.#draining.revisionOf(given)
     if (revision < dropped) return { status: 'applied', revision: dropped }
 
     const object = this.#kinds.toSaved(given)
-    const isSame = present?.failure === null && this.#kinds.isEqual(present.object, value)
-    present?.cancelRetry()
+    const isSame = isApplied && this.#kinds.isEqual(present.object, value)
     if (present?.object.revision !== revision || !isSame) this.#store.save(object)
     const order = this.#kinds.orderOf(object, value)
-    if (attempts === 'held' && order?.isShared && present?.failure !== null) {
-      this.#set({ object, order, failure: held, retries: 0 })
+    if (attempts === 'held' && order?.isShared && !isApplied) {
+      this.#set({ object, order, state: { name: 'held' } })
       return { status: 'applied', revision: 0 }
     }
     const failure = isSame ? null : await this.#kinds.apply(object, value)
     if (failure && attempts === 'once') {
       await this.#restorePrevious(present?.object, object)
-      return resultOf({ object, failure })
+      return resultOf({ object, state: stateAfter(failure) })
     }
     // Fail closed: the object that it replaces may allow more than the server now wants; a limit allows nothing.
-    if (failure && present?.failure === null && !this.#kinds.isLimit(object))
+    if (failure && isApplied && !this.#kinds.isLimit(object))
       await this.#kinds.withdraw(object, 'drain').catch(this.#logWithdrawFailed(object))
-    return resultOf(this.#set({ object, order, failure, retries: 0 }))
+    return resultOf(this.#set({ object, order, state: stateAfter(failure) }))
   }
 
   /** Undoes a refused put: restores the object that was there before, or none. */
@@ -197,53 +183,40 @@ export class ManagedObjects implements AgentObjects {
   /** Applies a saved object; returns why it cannot be, or null. */
   async #load(object: SavedObject): Promise<Failure | null> {
     const failure = await this.#kinds.apply(object)
-    this.#set({ object, order: this.#kinds.orderOf(object), failure, retries: 0 })
+    this.#set({ object, order: this.#kinds.orderOf(object), state: stateAfter(failure) })
     return failure
   }
 
   /** Sets the object's state; one that failed is applied again, unless no plugin owns its kind. */
-  #set(given: Omit<Entry, 'cancelRetry'>): Entry {
-    const entry: Entry = { ...given, cancelRetry: () => {} }
-    this.#entries.set(objectKey(given.object), entry)
-    if (given.failure && given.failure !== held && this.#kinds.has(given.object.kind)) {
-      const ms = Math.min(1000 * 2 ** given.retries, 60_000)
-      entry.cancelRetry = this.#options.clock.after(
-        ms,
-        () => void this.#serially(() => this.#retryGroup(entry))
-      )
-    }
-    return entry
+  #set(present: PresentObject): PresentObject {
+    const { object, state } = present
+    this.#states.set(present)
+    this.#retryTimers.cancel(object)
+    if (state.name === 'failed' && this.#kinds.has(object.kind))
+      this.#retryTimers.start(object, state.retries, () => void this.#serially(() => this.#retry(present)))
+    return present
   }
 
-  /** Applies the failed objects of the entry's group again, together: they may all wait for the same thing. */
-  async #retryGroup(due: Entry): Promise<void> {
-    if (this.#entries.get(objectKey(due.object)) !== due) return
-    const group = [...this.#entries.values()].filter(
-      ({ object, order, failure }) =>
-        failure &&
-        failure !== held &&
-        order &&
-        object.kind === due.object.kind &&
-        order.group === due.order?.group
-    )
-    await Promise.all((due.order ? group.sort(byRank) : [due]).map(entry => this.#retry(entry)))
+  /** Applies the failed objects of the group again, together: they may all wait for the same thing. */
+  async #retry(due: PresentObject): Promise<void> {
+    if (this.#states.get(due.object)?.state !== due.state) return
+    await Promise.all(this.#states.failedWith(due).map(failed => this.#applyAgain(failed)))
   }
 
-  async #retry({ object, order, failure: before, retries, cancelRetry }: Entry): Promise<void> {
-    cancelRetry()
-    const failure = await this.#kinds.apply(object)
-    const next = this.#set({ object, order, failure, retries: retries + 1 })
-    if (failure?.code !== before?.code) this.#reporter.report(next)
+  async #applyAgain({ object, order, state }: PresentObject): Promise<void> {
+    const retries = state.name === 'failed' ? state.retries + 1 : 0
+    const next = this.#set({ object, order, state: stateAfter(await this.#kinds.apply(object), retries) })
+    if (reasonOf(next.state)?.code !== reasonOf(state)?.code) this.#reporter.report(next)
   }
 
   async #drop(object: Omit<SavedObject, 'bytes'>, removal: 'drain' | 'cut'): Promise<AgentApplyResult> {
     const { kind, id, revision } = object
-    const present = this.#entries.get(objectKey(object))
+    const present = this.#states.get(object)
     if (present && revision < present.object.revision) return resultOf(present)
-    present?.cancelRetry()
+    this.#retryTimers.cancel(object)
     const { done } = await this.#kinds.withdraw(object, removal)
     this.#store.remove(object)
-    this.#entries.delete(objectKey(object))
+    this.#states.delete(object)
     this.#draining.add({ kind, id, revision }, done)
     return { status: 'applied', revision }
   }
@@ -251,7 +224,7 @@ export class ManagedObjects implements AgentObjects {
   #adopt(generation: string): void {
     this.#store.adopt(generation)
     this.#draining.resetRevisions()
-    for (const entry of this.#entries.values()) entry.object = { ...entry.object, revision: 0 }
+    this.#states.resetRevisions()
   }
 
   #logWithdrawFailed({ kind, id }: SavedObject) {
@@ -262,12 +235,3 @@ export class ManagedObjects implements AgentObjects {
       })
   }
 }
-
-type Ordered = Pick<Entry, 'order'>
-
-const byRank = (a: Ordered, b: Ordered): number => (a.order?.rank ?? 0) - (b.order?.rank ?? 0)
-
-const resultOf = ({ object: { revision }, failure }: Pick<Entry, 'object' | 'failure'>): AgentApplyResult =>
-  failure
-    ? { status: 'refused', revision, code: failure.code, message: failure.message }
-    : { status: 'applied', revision }

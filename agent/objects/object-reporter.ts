@@ -1,25 +1,18 @@
 import { ObjectStatus, objectKey } from '../../kernel/wire/control.ts'
 import type { MessageChannel } from '../../kernel/wire/rpc.ts'
-import type { Failure } from './object-kinds.ts'
-import type { SavedObject } from './object-store.ts'
+import { type ObjectStates, type PresentObject, reasonOf } from './object-states.ts'
 
-/** An object, and why it is not in force; null: it is. */
-interface ReportedObject {
-  readonly object: SavedObject
-  readonly failure: Failure | null
-}
-
-const maxFailedReports = 500 // on a new stream; the others are reported when they come into force
+const maxWaitingReports = 500 // on a new stream; the others are reported when they come into force
 
 /** Reports objects that changed by themselves. What changes without a stream is reported on the next one. */
 export class ObjectReporter {
-  readonly #unreported = new Set<string>() // keys
+  readonly #unreported = new Map<string, PresentObject['object']>() // by key
   #channel: MessageChannel | null = null
 
-  report({ object, failure }: ReportedObject): void {
+  report({ object, state }: PresentObject): void {
     const { kind, id, revision } = object
-    if (!this.#channel) return void this.#unreported.add(objectKey(object))
-    const { code, message } = failure ?? { code: '', message: '' }
+    if (!this.#channel) return void this.#unreported.set(objectKey(object), object)
+    const { code, message } = reasonOf(state) ?? { code: '', message: '' }
     const texts = { code: code.slice(0, 64), message: message.slice(0, 1024) }
     this.#channel.send(ObjectStatus, { kind, id, revision, ...texts })
   }
@@ -29,12 +22,12 @@ export class ObjectReporter {
     this.#unreported.clear()
   }
 
-  /** Reports what changed since the digest, and objects that failed: the digest does not cover them. */
-  attach(channel: MessageChannel, objects: ReadonlyMap<string, ReportedObject>): void {
+  /** Reports what changed since the digest, and objects that wait: the digest does not cover them. */
+  attach(channel: MessageChannel, states: ObjectStates): void {
     this.#channel = channel
-    const failed = [...objects.values()].filter(({ failure }) => failure).slice(0, maxFailedReports)
-    const changed = [...this.#unreported].flatMap(key => objects.get(key) ?? [])
-    for (const object of new Set([...changed, ...failed])) this.report(object)
+    const waiting = states.all().filter(({ state }) => state.name !== 'applied')
+    const changed = [...this.#unreported.values()].flatMap(object => states.get(object) ?? [])
+    for (const object of new Set([...changed, ...waiting.slice(0, maxWaitingReports)])) this.report(object)
     this.#unreported.clear()
   }
 

@@ -101,7 +101,7 @@ t.test('a held object that cannot come into force is reported and retried', asyn
   t.match(reported, [[ObjectStatus.name, { id: 'a', code: 'port_in_use' }]])
 
   refused.clear()
-  await clock.advance(2000)
+  await clock.advance(1000)
   await objects.applyHeld('none') // after the retry
   t.same(turns, [['a'], ['a']])
   t.match(reported.at(-1), [ObjectStatus.name, { id: 'a', code: '' }])
@@ -133,4 +133,20 @@ t.test('objects of one group are retried in one turn', async t => {
   await objects.applyHeld('none') // after the retry
 
   t.same(turns, [['a'], ['b'], ['a', 'b']])
+})
+
+t.test('a held object is not retried with the failed ones of its group', async t => {
+  const { objects, turns, refused, clock } = open(t)
+  refused.add('a')
+  await objects.put(object('a', 'name'), 'retry')
+  await objects.put(object('b', 'name'), 'held')
+
+  await clock.advance(1000)
+  await objects.applyHeld('none') // after the retry
+  t.same(turns, [['a'], ['a']])
+
+  await objects.put(object('a', 'name', 2), 'held')
+  await clock.advance(120_000)
+  await objects.applyHeld('sample')
+  t.same(turns, [['a'], ['a'], ['a', 'b']], 'a failed object that is held is not retried either')
 })

@@ -161,6 +161,20 @@ t.test('an applied object is withdrawn when the one that replaces it cannot be a
   t.same([...applied.values()], ['narrow'])
 })
 
+t.test('a failed object is still retried after one that replaces it could not be saved', async t => {
+  const { objects, clock, applied, refused, db } = open(t)
+  refused.set('a', 'port_in_use')
+  await objects.put(testObject(1), 'retry')
+  db.pragma('query_only = 1')
+  await t.rejects(objects.put(testObject(2, 'b'), 'retry'), { code: 'SQLITE_READONLY' })
+
+  refused.clear()
+  await clock.advance(1000)
+  await nextTurn()
+
+  t.same([...applied.values()], ['a'])
+})
+
 t.test('the backoff ends at 60 s', async t => {
   const { objects, clock, applies, refused } = open(t)
   refused.set('a', 'port_in_use')

@@ -1,0 +1,83 @@
+// The objects on this agent, each in one state. README.md shows how they change.
+import { objectKey } from '../../kernel/wire/control.ts'
+import type { AgentApplyResult, ApplyOrder } from '../plugin.ts'
+import type { Failure } from './object-kinds.ts'
+import type { SavedObject } from './object-store.ts'
+
+export type ObjectState =
+  | { readonly name: 'applied' }
+  | { readonly name: 'held' } // not tried yet: waits for the others that come into force with it
+  | { readonly name: 'failed'; readonly failure: Failure; readonly retries: number }
+
+export interface PresentObject {
+  readonly object: SavedObject
+  readonly order: ApplyOrder | null
+  readonly state: ObjectState
+}
+
+export class ObjectStates {
+  readonly #present = new Map<string, PresentObject>()
+
+  get(object: Pick<SavedObject, 'kind' | 'id'>): PresentObject | undefined {
+    return this.#present.get(objectKey(object))
+  }
+
+  set(present: PresentObject): void {
+    this.#present.set(objectKey(present.object), present)
+  }
+
+  delete(object: Pick<SavedObject, 'kind' | 'id'>): void {
+    this.#present.delete(objectKey(object))
+  }
+
+  all(): PresentObject[] {
+    return [...this.#present.values()]
+  }
+
+  applied(): SavedObject[] {
+    return this.all().flatMap(({ object, state }) => (state.name === 'applied' ? [object] : []))
+  }
+
+  /** Returns the held objects of a kind, in the order in which they are to be applied. */
+  held(kind: string): PresentObject[] {
+    return this.all()
+      .filter(({ object, state }) => state.name === 'held' && object.kind === kind)
+      .sort(byRank)
+  }
+
+  /** Returns a failed object with those that failed in its group, in the order in which they are to be applied. */
+  failedWith(due: PresentObject): PresentObject[] {
+    if (!due.order) return [due]
+    const { group } = due.order
+    return this.all()
+      .filter(({ state }) => state.name === 'failed')
+      .filter(({ object, order }) => object.kind === due.object.kind && order?.group === group)
+      .sort(byRank)
+  }
+
+  resetRevisions(): void {
+    for (const present of this.all()) this.set({ ...present, object: { ...present.object, revision: 0 } })
+  }
+}
+
+const held: Failure = { code: 'held', message: 'waits for the other objects that come into force with it' }
+
+/** Returns why an object is not in force; null: it is. */
+export function reasonOf(state: ObjectState): Failure | null {
+  if (state.name === 'applied') return null
+  return state.name === 'held' ? held : state.failure
+}
+
+export const stateAfter = (failure: Failure | null, retries = 0): ObjectState =>
+  failure ? { name: 'failed', failure, retries } : { name: 'applied' }
+
+export function resultOf({ object, state }: Pick<PresentObject, 'object' | 'state'>): AgentApplyResult {
+  const { revision } = object
+  const reason = reasonOf(state)
+  return reason
+    ? { status: 'refused', revision, code: reason.code, message: reason.message }
+    : { status: 'applied', revision }
+}
+
+export const byRank = (a: Pick<PresentObject, 'order'>, b: Pick<PresentObject, 'order'>): number =>
+  (a.order?.rank ?? 0) - (b.order?.rank ?? 0)
