@@ -1,7 +1,7 @@
 // The rule field `source_acl`, which may change while the rule runs.
 import { defineCode, Fault, rules, type Static, Type } from 'sluice/plugin'
 import { SourceAcl } from './entities.ts'
-import { parsePrefix } from './prefix.ts'
+import { hasHostBits, parsePrefix } from './prefix.ts'
 import { capability, key, Lists } from './wire.ts'
 
 export const notAPrefix = defineCode('validation.source_acl', 400, 3)
@@ -28,18 +28,21 @@ function normalized(list: readonly string[], field: string): string[] {
     ...new Set(
       list.map((text, i) => {
         const prefix = parsePrefix(text)
-        if (prefix !== null) return prefix
-        throw new Fault(
-          notAPrefix,
-          `${field}/${i} ${text} is neither an address nor a prefix like 192.0.2.0/24`,
-          {
-            details: { field: `${field}/${i}`, reason: 'prefix' }
-          }
-        )
+        if (prefix === null)
+          throw refusalOf(`${field}/${i}`, `${text} is neither an address nor a prefix like 192.0.2.0/24`)
+        if (hasHostBits(prefix))
+          throw refusalOf(
+            `${field}/${i}`,
+            `${text} is an address within its network; give the address alone, or the first address of the network`
+          )
+        return prefix
       })
     )
   ]
 }
+
+const refusalOf = (field: string, why: string): Fault =>
+  new Fault(notAPrefix, `${field} ${why}`, { details: { field, reason: 'prefix' } })
 
 export const field = rules.ruleField({
   key,

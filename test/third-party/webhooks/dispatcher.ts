@@ -30,19 +30,20 @@ export function openDispatcher({ config, clock, log, queue }: Services) {
       )
   }
 
-  /** Delivers until no event is due. An attempt that `stop` interrupts is not recorded. */
+  /** Delivers until no event is due. An attempt that `stop` interrupts is neither recorded nor counted. */
   async function deliverDue(endpoint: Endpoint): Promise<void> {
     while (!stopping.signal.aborted) {
       const row = await queue.due(endpoint.name)
       if (!row) return
       const outcome = await attempt(endpoint, row)
-      if (outcome.result === 'failed' && stopping.signal.aborted) return
+      if (outcome.result === 'interrupted') return
       await queue.recordOutcome(row, outcome)
     }
   }
 
   async function attempt(endpoint: Endpoint, payload: { id: string; body: string }): Promise<Outcome> {
     const outcome = await post(endpoint, payload, stopping.signal)
+    if (outcome.result === 'interrupted') return outcome
     const key = `${endpoint.name} ${outcome.result}`
     outcomes.set(key, (outcomes.get(key) ?? 0) + 1)
     return outcome

@@ -1,5 +1,13 @@
 // Turns what happens in the server into events: the plugin's values for the slots of kernel, rules and quota.
-import type { ConnectionHooks, EntityManager, Kernel, Peer, quota, rules } from 'sluice/plugin'
+import {
+  type ConnectionHooks,
+  type EntityManager,
+  Fault,
+  type Kernel,
+  type Peer,
+  type quota,
+  type rules
+} from 'sluice/plugin'
 import type { Event, Queue } from './queue.ts'
 import type { config } from './settings.ts'
 
@@ -43,11 +51,14 @@ export function openEventSources({ queue, clients, store, clock, log }: Services
   }
 
   /** Returns null for a client that has since been deleted. */
-  const nameOf = (id: string, em: EntityManager): Promise<string | null> =>
-    clients.get(id, em).then(
-      ({ name }) => name,
-      () => null
-    )
+  async function nameOf(id: string, em: EntityManager): Promise<string | null> {
+    try {
+      return (await clients.get(id, em)).name
+    } catch (error) {
+      if (error instanceof Fault && error.errorCode.code === 'client_not_found') return null
+      throw error
+    }
+  }
 
   const connection: ConnectionHooks = {
     joined: peer =>

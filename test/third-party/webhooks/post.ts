@@ -13,7 +13,7 @@ export interface Payload {
 
 export type Outcome =
   | { readonly result: 'delivered'; readonly status: number }
-  | { readonly result: 'failed'; readonly status: number | null; readonly error: string }
+  | { readonly result: 'failed' | 'interrupted'; readonly status: number | null; readonly error: string }
 
 const deadlineMs = 10_000
 const maxReplyBytes = 4_096
@@ -35,11 +35,9 @@ export function openPost({ clock }: { readonly clock: Clock }) {
       await drain(reply)
       return outcomeOf(reply.statusCode ?? 0)
     } catch (error) {
-      return {
-        result: 'failed',
-        status: null,
-        error: timeout.signal.aborted ? timeoutText : messageOf(error)
-      }
+      if (timeout.signal.aborted) return { result: 'failed', status: null, error: timeoutText }
+      if (stop.aborted) return { result: 'interrupted', status: null, error: 'the server stops' }
+      return { result: 'failed', status: null, error: messageOf(error) }
     } finally {
       await cancel()
     }

@@ -5,7 +5,7 @@ import type { Outcome } from './post.ts'
 import type { config, EventName } from './settings.ts'
 
 export const maxWaiting = 10_000 // for each endpoint
-export const maxDead = 1_000 // for each endpoint
+export const maxDead = 1_000 // for each endpoint, and for all together that are no longer configured
 export const maxAttempts = 12
 const firstRetryMs = 10_000
 const lastRetryMs = 3_600_000
@@ -76,9 +76,13 @@ export function openQueue({ config: { endpoints }, store, clock, log }: Services
 
   /** Makes dead letters of events whose endpoint is no longer configured. */
   async function start(): Promise<void> {
-    const left = { endpoint: { $nin: endpoints.map(({ name }) => name) }, deadAt: null }
+    const removed = { $nin: endpoints.map(({ name }) => name) }
     const error = 'the endpoint is no longer configured'
-    await store.change(em => em.nativeUpdate(Delivery, left, { deadAt: clock.now(), error }))
+    await store.change(async em => {
+      const left = { endpoint: removed, deadAt: null }
+      await em.nativeUpdate(Delivery, left, { deadAt: clock.now(), error })
+      await deleteOldestDead(removed, em)
+    })
   }
 
   return { wants, put, due, recordOutcome, start, dropped: (endpoint: string) => dropped.get(endpoint) ?? 0 }
@@ -90,13 +94,14 @@ async function firstWaiting(endpoint: string, em: EntityManager): Promise<Delive
   return first
 }
 
-async function deleteOldestDead(endpoint: string, em: EntityManager): Promise<void> {
-  const tooMany = await em.find(
-    Delivery,
-    { endpoint, deadAt: { $ne: null } },
-    { orderBy: { id: 'desc' }, offset: maxDead, limit: maxDead, fields: ['id'] }
-  )
-  if (tooMany.length > 0) await em.nativeDelete(Delivery, { id: { $in: tooMany.map(({ id }) => id) } })
+async function deleteOldestDead(
+  endpoint: string | { readonly $nin: string[] },
+  em: EntityManager
+): Promise<void> {
+  const dead = { endpoint, deadAt: { $ne: null } }
+  const page = { orderBy: { id: 'desc' }, offset: maxDead - 1, limit: 1, disableIdentityMap: true } as const
+  const [oldestKept] = await em.find(Delivery, dead, page)
+  if (oldestKept) await em.nativeDelete(Delivery, { ...dead, id: { $lt: oldestKept.id } })
 }
 
 export const bodyOf = ({ id, name, at, data }: Omit<Event, 'name'> & { id: string; name: string }): string =>

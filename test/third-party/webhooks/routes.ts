@@ -40,7 +40,7 @@ const test = defineRoute({
       delivery_id: outcome.id,
       delivered: outcome.result === 'delivered',
       status: outcome.status,
-      error: outcome.result === 'failed' ? outcome.error : null,
+      error: outcome.result === 'delivered' ? null : outcome.error,
       took_ms: outcome.tookMs
     }
   }

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { conform } from '../../../../kit/conformance.ts'
 import { freePort } from '../../../support/ports.ts'
 import { startAgent, testCluster, token } from '../../../support/test-cluster.ts'
-import { parsePrefix } from '../prefix.ts'
+import { hasHostBits, parsePrefix } from '../prefix.ts'
 
 const folder = join(import.meta.dirname, '..')
 const allowedAddress = '127.0.0.1'
@@ -34,6 +34,29 @@ t.test('a prefix is normalized; other text, zones and mapped IPv4 addresses are 
     t.equal(parsePrefix(bad), null, bad)
 })
 
+t.test('a prefix that is an address within its network is noticed', async t => {
+  for (const unclear of [
+    '10.0.0.1/8',
+    '192.0.2.129/25',
+    '2001:db8::1/32',
+    '2001:db8:8000::/32',
+    '::1/0',
+    '1.1.1.1/0'
+  ])
+    t.ok(hasHostBits(unclear), unclear)
+  for (const clear of [
+    '10.0.0.1',
+    '10.0.0.0/8',
+    '192.0.2.128/25',
+    '2001:db8::/32',
+    '::/0',
+    '0.0.0.0/0',
+    '2001:db8:8000::/33',
+    '::1.2.3.0/120'
+  ])
+    t.notOk(hasHostBits(clear), clear)
+})
+
 /** A server and an agent with the plugin, for all tests below. */
 const starting = testCluster(t, {}, `[plugins."${folder}"]\n`).then(async cluster => {
   await startAgent(t, cluster, 'paris', { args: ['--config', cluster.configFile] })
@@ -57,6 +80,7 @@ t.test(
     const cut = new Promise(resolve => mine.once('error', () => {}).once('close', resolve))
     t.equal(await put({ allow: ['10.0.0.0/8'] }), 200)
     await cut
+    t.equal(await put({ allow: ['10.0.0.1/8'] }), 400)
     t.equal(await put(null), 200)
     t.equal(await echoOf(await openCaller(t, rule.listen_port, deniedAddress)), 'hello')
   }

@@ -1,6 +1,7 @@
 // Delivery of events: retries, order and dead letters.
 import t from 'tap'
 import { testServer } from '../../../../kit/test-server.ts'
+import type { Dispatcher } from '../dispatcher.ts'
 import { plugin, plugins, putEvent, sectionOf, type WebhooksFixture, webhooksFixture } from './fixture.ts'
 import { openReceiver } from './receiver.ts'
 
@@ -114,8 +115,10 @@ t.test('an attempt that a stop interrupts does not count', async t => {
   await putEvent(fixture, 'one')
   await fixture.clock.advance(second)
   await fixture.hook.until(1)
+  const { dispatcher } = fixture.server.depsOf('webhooks') as unknown as { dispatcher: Dispatcher } // its own
   await fixture.stop()
   t.notMatch(fixture.log, [{ event: 'webhook.failed' }])
+  t.equal(dispatcher.count('ops', 'failed'), 0)
 
   fixture.hook.answer(200)
   const again = await webhooksFixture(t, { dir: fixture.dir, clock: fixture.clock, hook: fixture.hook })
@@ -139,29 +142,52 @@ t.test('a slow endpoint does not delay another', async t => {
   t.equal(slow.received.length, 1)
 })
 
+const rowOf = (i: number, dead: boolean) => ({
+  id: `01${String(i).padStart(24, '0')}`,
+  endpoint: 'ops',
+  event: 'rule.failed',
+  body: '{"data":{}}',
+  attempts: dead ? maxAttempts : maxAttempts - 1,
+  nextAt: 0,
+  createdAt: 0,
+  deadAt: dead ? 1 : null
+})
+
+const fill = ({ server }: WebhooksFixture, count: number, dead: boolean) =>
+  server.depsOf('webhooks').store.change(async em => {
+    for (let from = 0; from < count; from += 500)
+      await em.insertMany(
+        Delivery,
+        Array.from({ length: 500 }, (_, i) => rowOf(from + i + (dead ? 0 : maxDead), dead))
+      )
+  })
+
+t.test(
+  'the dead letters of an endpoint that is removed with a long queue are bounded at the start',
+  async t => {
+    const first = await webhooksFixture(t)
+    await fill(first, maxDead + 500, false)
+    await first.stop()
+
+    const endpoint = { name: 'others' }
+    const second = await webhooksFixture(t, {
+      dir: first.dir,
+      clock: first.clock,
+      hook: first.hook,
+      endpoint
+    })
+
+    const { store } = second.server.depsOf('webhooks')
+    const kept = await store.read(em => em.find(Delivery, {}, { orderBy: { id: 'asc' } }))
+    t.equal(kept.length, maxDead)
+    t.equal(kept[0]?.id, rowOf(maxDead + 500, true).id, 'the oldest are gone')
+  }
+)
+
 t.test('the queue and the dead letters are bounded', async t => {
   const fixture = await webhooksFixture(t)
-  const { store } = fixture.server.depsOf('webhooks')
-  const rowOf = (i: number, dead: boolean) => ({
-    id: `01${String(i).padStart(24, '0')}`,
-    endpoint: 'ops',
-    event: 'rule.failed',
-    body: '{"data":{}}',
-    attempts: dead ? maxAttempts : maxAttempts - 1,
-    nextAt: 0,
-    createdAt: 0,
-    deadAt: dead ? 1 : null
-  })
-  const fill = (count: number, dead: boolean) =>
-    store.change(async em => {
-      for (let from = 0; from < count; from += 500)
-        await em.insertMany(
-          Delivery,
-          Array.from({ length: 500 }, (_, i) => rowOf(from + i + (dead ? 0 : maxDead), dead))
-        )
-    })
-  await fill(maxDead, true)
-  await fill(maxWaiting, false)
+  await fill(fixture, maxDead, true)
+  await fill(fixture, maxWaiting, false)
   fixture.hook.answer(500)
 
   await putEvent(fixture, 'too many')
