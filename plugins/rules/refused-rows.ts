@@ -13,19 +13,21 @@ export interface RefusedRow {
 
 const minuteMs = 60_000
 
-/** Writes the first line of a key; of later rows only their number, when the minute ends. */
-export function openLinePerMinute(clock: Clock) {
-  const suppressed = new Map<string, number>() // by key, while its minute lasts
+/** Writes the first line, or lines, of a key; of later rows only their number, when the minute ends. */
+export function openLinePerMinute(clock: Clock, lines = 1) {
+  const minutes = new Map<string, { written: number; suppressed: number }>() // by key, while its minute lasts
 
   return (key: string, rows: number, write: (suppressed: number) => void): void => {
-    const before = suppressed.get(key)
-    suppressed.set(key, before === undefined ? rows - 1 : before + rows)
-    if (before !== undefined) return
-    write(0)
+    const minute = minutes.get(key) ?? { written: 0, suppressed: 0 }
+    const isWritten = minute.written < lines
+    if (isWritten) minute.written++
+    minute.suppressed += isWritten ? rows - 1 : rows
+    if (isWritten) write(0)
+    if (minutes.has(key)) return
+    minutes.set(key, minute)
     clock.after(minuteMs, () => {
-      const rows = suppressed.get(key) ?? 0
-      suppressed.delete(key)
-      if (rows > 0) write(rows)
+      minutes.delete(key)
+      if (minute.suppressed > 0) write(minute.suppressed)
     })
   }
 }

@@ -22,6 +22,9 @@ interface CommittedReport {
 
 export type Ledger = ReturnType<typeof openLedger>
 
+/** Each period is worth a line, and a host that does not stop cleanly more often than this has one problem. */
+const gapLines = 20
+
 interface Services extends Pick<Kernel, 'clock' | 'log' | 'filled'> {
   readonly owners: Pick<RuleOwners, 'of' | 'reported'>
   readonly activeConnections: Pick<ActiveConnections, 'report'>
@@ -31,6 +34,7 @@ export function openLedger({ clock, log, filled, owners, activeConnections }: Se
   const rowLimit = openRowLimit()
   const logRefused = openRefusedRows({ clock, log })
   const perMinute = openLinePerMinute(clock)
+  const gapsPerMinute = openLinePerMinute(clock, gapLines)
 
   /** Commits reports in one transaction. Calls the fillers of `stats.committed`. */
   async function commit(reports: readonly Report[], em: EntityManager): Promise<AfterCommit[]> {
@@ -75,7 +79,9 @@ export function openLedger({ clock, log, filled, owners, activeConnections }: Se
           first => () =>
             perMinute(clientId, lower.length, suppressed => logLower(report, first, { log, suppressed }))
         ),
-      ...(isNew ? logGap(report, log) : [])
+      ...(isNew && report.gap
+        ? [() => gapsPerMinute(clientId, 1, suppressed => logGap(report, { log, suppressed }))]
+        : [])
     ]
     return { bytes: committedBytes(clientId, added), isCompleted, afterCommit }
   }
@@ -103,16 +109,22 @@ async function lastCommitted(clientId: string, em: EntityManager): Promise<Journ
   return found ? { epoch: found.epoch, seq: found.seq } : null
 }
 
-function logGap({ clientId, epoch, gap }: Report, log: Log): AfterCommit[] {
-  if (!gap) return []
-  const fields = { client_id: clientId, epoch, from: timestamp(gap.from_ms), to: timestamp(gap.to_ms) }
-  return [() => log.warn('accounting.gap', 'the agent did not stop cleanly: counts may be missing', fields)]
+interface LineOfMinute {
+  readonly log: Log
+  readonly suppressed: number
+}
+
+function logGap({ clientId, epoch, gap }: Report, { log, suppressed }: LineOfMinute): void {
+  if (!gap) return
+  const [from, to] = [timestamp(gap.from_ms), timestamp(gap.to_ms)]
+  const fields = { client_id: clientId, epoch, from, to, suppressed }
+  log.warn('accounting.gap', 'the agent did not stop cleanly: counts may be missing', fields)
 }
 
 function logLower(
   { clientId, epoch }: Report,
   { ruleId: rule, kind, key }: JournalRow,
-  { log, suppressed }: { readonly log: Log; readonly suppressed: number }
+  { log, suppressed }: LineOfMinute
 ): void {
   const fields = { client_id: clientId, epoch, rule, kind, key, suppressed }
   log.warn(

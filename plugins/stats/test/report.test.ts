@@ -150,6 +150,20 @@ t.test('totals of two epochs add up, and the gap between them is logged once', a
   t.equal(gaps.length, 1)
 })
 
+t.test('an agent that makes up gaps without end writes 20 lines a minute', async t => {
+  const { edge, report, log, clock } = await statsFixture(t)
+  const { agent } = await edge()
+  const gap = { from_ms: noon - 5000, to_ms: noon - 1000 }
+  for (let i = 0; i < 30; i++) await report(agent, { epoch: i.toString(16).padStart(32, '0'), seq: 1, gap })
+  const gaps = () => log.filter(({ event }) => event === 'accounting.gap')
+  t.equal(gaps().length, 20)
+
+  await clock.advance(60_000)
+
+  t.equal(gaps().length, 21)
+  t.match(gaps().at(-1), { fields: { suppressed: 10 } })
+})
+
 t.test('Welcome has the committed seq of each epoch, also after a restart of the server', async t => {
   const { edge, report, stop, dir } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
