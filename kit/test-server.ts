@@ -27,7 +27,8 @@ export function recordLog(lines: LogLine[]): Log {
 
 export interface Reply<B> {
   readonly status: number
-  readonly body: B
+  readonly body: B // parsed; undefined if the reply is not JSON
+  readonly text: string // the body as it was sent
   readonly headers: Readonly<Record<string, string | string[] | number | undefined>>
 }
 
@@ -37,12 +38,16 @@ export interface TestServer {
   readonly decisions: Decision[]
   readonly log: LogLine[]
   readonly dir: string
-  /** Sends one request, as `_operator` unless `headers` have another authorization; '' is none. */
+  /**
+   * Sends one request, as `_operator` unless `headers` have another authorization; '' is none. `remoteAddress` is that of
+   * the connection; default: 127.0.0.1.
+   */
   call<B = Record<string, never>>(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD',
     url: string,
     body?: unknown,
-    headers?: Readonly<Record<string, string>>
+    headers?: Readonly<Record<string, string>>,
+    connection?: { readonly remoteAddress?: string }
   ): Promise<Reply<B>>
   stop(): Promise<void>
 }
@@ -89,16 +94,23 @@ export async function testServer(
   }
   t.teardown(stop)
 
-  const call: TestServer['call'] = async (method, url, payload, headers = {}) => {
+  const call: TestServer['call'] = async (method, url, payload, headers = {}, connection = {}) => {
     const { authorization = `Bearer ${operatorToken}`, ...rest } = headers
     const reply = await server.http.app.inject({
       method,
       url,
       headers: { ...(authorization !== '' && { authorization }), ...rest },
+      ...connection,
       ...(payload !== undefined && { payload: payload as object })
     })
-    const body = reply.body === '' ? undefined : JSON.parse(reply.body)
-    return { status: reply.statusCode, body, headers: reply.headers }
+    const { statusCode: status, body: text } = reply
+    const isJson = /^application\/(.*\+)?json\b/.test(String(reply.headers['content-type']))
+    return {
+      status,
+      body: isJson && text !== '' ? JSON.parse(text) : undefined,
+      text,
+      headers: reply.headers
+    }
   }
   return { server, clock, decisions, log, dir, call, stop }
 }

@@ -14,7 +14,12 @@ export { type Command, type CommandCall, defineCommand } from '../kernel/cli/com
 export { defineObjectKind, objectKindSlot } from '../kernel/control/managed-objects.ts'
 export { type ConnectionHooks, connectionSlot, type Peer } from '../kernel/control/peers.ts'
 export { defineList } from '../kernel/http/list-route.ts'
-export { authenticatorSlot, decisionSlot, type Principal } from '../kernel/http/principal.ts'
+export {
+  type Authenticator,
+  authenticatorSlot,
+  decisionSlot,
+  type Principal
+} from '../kernel/http/principal.ts'
 export { type Call, defineRoute } from '../kernel/http/route.ts'
 export { defineStream, type ServerEvent } from '../kernel/http/stream-route.ts'
 export { type Metric, metricsSlot } from '../kernel/metrics.ts'

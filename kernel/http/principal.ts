@@ -6,7 +6,8 @@ export type Role = 'superadmin' | 'user'
 export interface Principal {
   readonly userId: string
   readonly role: Role
-  readonly method: 'operator_token' | 'api_token' | 'session' | 'none'
+  /** How the caller was authenticated. An authenticator of a plugin gives its own: [a-z0-9_], at most 16 characters. */
+  readonly method: 'operator_token' | 'api_token' | 'session' | 'none' | (string & {})
 }
 
 /** A request before authentication: nothing here is verified. */
@@ -21,7 +22,9 @@ export interface RequestInfo {
   readonly csrfHeader: string | undefined
   readonly contentType: string | undefined
   readonly hasBody: boolean
-  readonly remoteAddr: string
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>> // names in lower case
+  readonly peerAddr: string // of the connection: perhaps a proxy
+  readonly remoteAddr: string // of the caller, told by `trusted_proxies` where the connection is from one
 }
 
 /** An authenticated caller, what it must still prove, and what it may not do. */
@@ -35,7 +38,7 @@ export interface AuthenticatedCaller {
   touch?(): Promise<void>
 }
 
-/** Returns the caller, null for an unknown one; the first result counts. Not called for requests with Authorization. */
+/** Returns the caller, or null. Asked in the order of starts: the first result counts. Not called with Authorization. */
 export type Authenticator = (request: RequestInfo, em: EntityManager) => Promise<AuthenticatedCaller | null>
 export const authenticatorSlot = defineSlot<Authenticator>('kernel.authenticator')
 

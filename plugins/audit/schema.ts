@@ -13,7 +13,9 @@ export const EntryRow = closed({
   timestamp: Time,
   actor: orNull(Type.String({ description: 'user_id; null: not authenticated.' })),
   role: orNull(Type.Union([Type.Literal('superadmin'), Type.Literal('user')])),
-  auth_method: Type.String({ description: 'operator_token, api_token, session or none.' }),
+  auth_method: Type.String({
+    description: 'operator_token, api_token, session, none, or the method of a plugin that authenticates.'
+  }),
   remote_addr: orNull(
     Type.String({ description: 'null: several addresses, beyond the maximum of a minute.' })
   ),

@@ -18,9 +18,9 @@ export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store'
   async function authenticate(requestInfo: RequestInfo, em: EntityManager): Promise<AuthenticatedCaller> {
     const { authorization } = requestInfo
     if (authorization !== undefined) return identity.authenticate(authorization, em)
-    for (const { value: authenticator } of filled(authenticatorSlot)) {
+    for (const { by, value: authenticator } of filled(authenticatorSlot)) {
       const caller = await withTimeout(10, 'authentication', () => authenticator(requestInfo, em))
-      if (caller) return caller
+      if (caller) return requireOwnMethod(caller, by)
     }
     throw new Fault(unauthenticated, 'no credential; send Authorization: Bearer TOKEN, or log in')
   }
@@ -60,6 +60,15 @@ export function openGuard({ store, identity, filled }: Pick<HttpOptions, 'store'
   }
 
   return { authorize, confirm, recheck }
+}
+
+/** The methods that the kernel gives; a plugin must not claim that a token was shown. */
+const kernelMethods = new Set<string>(['operator_token', 'api_token', 'none'] satisfies Principal['method'][])
+
+function requireOwnMethod(caller: AuthenticatedCaller, plugin: string): AuthenticatedCaller {
+  const { method } = caller.principal
+  if (/^[a-z][a-z0-9_]{0,15}$/.test(method) && !kernelMethods.has(method)) return caller
+  throw new TypeError(`the authenticator of ${plugin} gave the method ${JSON.stringify(method.slice(0, 40))}`)
 }
 
 /** A disk that takes no changes must not refuse reads: the time of the last use is stored by a later request. */

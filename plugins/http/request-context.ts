@@ -47,6 +47,10 @@ export const isJson = (contentType: string | undefined): boolean =>
 
 export const pathOf = (url: string): string => url.split('?', 1)[0] ?? url
 
+/** Undefined once the connection is closed. An IPv4 address that is mapped into IPv6 is returned as IPv4. */
+const plainAddress = (address: string | undefined): string =>
+  (address ?? '').replace(/^::ffff:(?=\d+\.)/i, '')
+
 export function requestContextOf(
   request: FastifyRequest,
   route: Route<Kernel>,
@@ -63,7 +67,9 @@ export function requestContextOf(
     csrfHeader: headers['x-svc-csrf']?.toString(),
     contentType: headers['content-type'],
     hasBody: headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0,
-    remoteAddr: (request.ip ?? '').replace(/^::ffff:(?=\d+\.)/i, '') // no ip once the connection is closed
+    headers,
+    peerAddr: plainAddress(request.socket.remoteAddress),
+    remoteAddr: plainAddress(request.ip)
   }
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers
   return {

@@ -188,3 +188,17 @@ t.test('a valid cookie with CSRF proof passes', async t => {
 
   t.match(passed, { status: 200 })
 })
+
+t.test('an authenticator gives a method of its own: not one of the kernel, nor any text', async t => {
+  let method = ''
+  const principal = () => ({ userId: 'eve', role: 'superadmin', method }) as const
+  const { send, log } = await httpFixture(t, { routes, session: () => ({ principal: principal() }) })
+
+  for (method of ['operator_token', 'api_token', 'none', '', 'Proxy', 'seventeen_letters']) {
+    const { status } = await send('PUT', '/v1/things/1', json, { name: 'a' })
+    t.equal(status, 500, method)
+    t.match(log.at(-1), { event: 'request.failed', fields: { error: /the authenticator of thing/ } }, method)
+  }
+  method = 'oidc'
+  t.equal((await send('PUT', '/v1/things/1', json, { name: 'a' })).status, 200)
+})

@@ -69,7 +69,12 @@ t.test('forwarded headers count only from a trusted proxy, and never name the ho
   const ignored = await post(t, { trustedProxies: ['10.0.0.0/8'] }, forwarded)
   const none = await post(t, {}, forwarded)
 
-  t.match(trusted.seen, { remoteAddr: '198.51.100.7', ownOrigin: 'https://sluice.example:7080' })
+  t.match(trusted.seen, {
+    remoteAddr: '198.51.100.7',
+    peerAddr: '192.0.2.1',
+    headers: forwarded,
+    ownOrigin: 'https://sluice.example:7080'
+  })
   for (const { seen } of [ignored, none])
     t.match(seen, { remoteAddr: '192.0.2.1', ownOrigin: 'http://sluice.example:7080' })
 })

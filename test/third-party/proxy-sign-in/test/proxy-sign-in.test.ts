@@ -1,0 +1,73 @@
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { offerPublicModules } from '../../../../config/external/import.ts'
+import type { Plugin } from '../../../../kernel/plugin.ts'
+import { conform } from '../../../../kit/conformance.ts'
+import { testServer } from '../../../../kit/test-server.ts'
+
+offerPublicModules()
+const { default: plugin } = (await import('../plugin.ts')) as { default: Plugin } // needs the modules of the line above
+
+const proxy = { remoteAddress: '192.0.2.7' }
+const asAnn = { authorization: '', 'x-forwarded-user': 'ann' }
+const sameOrigin = { host: 'sluice.test', origin: 'http://sluice.test', 'x-svc-csrf': '1' }
+
+/** A server with the superadmin root, the user ann, and the plugin. */
+async function openServer(t: Test, proxies = ['192.0.2.0/24', '::1']) {
+  const server = await testServer(t, {
+    plugins: ['users', 'auth', 'audit', 'credentials', plugin],
+    sections: { 'proxy-sign-in': { proxies } }
+  })
+  for (const [user_id, role] of [
+    ['root', 'superadmin'],
+    ['ann', 'user']
+  ])
+    await server.call('POST', '/v1/users', { user_id, display_name: user_id, role })
+  return server
+}
+
+t.test('the plugin passes sluice plugin check', async t => {
+  t.same((await conform(join(import.meta.dirname, '..'), { section: { proxies: ['::1'] } })).problems, [])
+})
+
+t.test('a user whom a trusted proxy names in the header is signed in', async t => {
+  const { call } = await openServer(t)
+
+  t.match(await call('GET', '/v1/users/me', undefined, asAnn, proxy), {
+    status: 200,
+    body: { user_id: 'ann' }
+  })
+  t.match(await call('GET', '/v1/users/me', undefined, asAnn, { remoteAddress: '::1' }), { status: 200 })
+  t.match(await call('GET', '/v1/users/me', undefined, asAnn, { remoteAddress: '::ffff:192.0.2.7' }), {
+    status: 200
+  })
+})
+
+t.test('the header of another address, of an unknown or a disabled user signs nobody in', async t => {
+  const { call } = await openServer(t)
+  const me = (user: string, remoteAddress: string) =>
+    call('GET', '/v1/users/me', undefined, { authorization: '', 'x-forwarded-user': user }, { remoteAddress })
+
+  t.match(await me('ann', '198.51.100.1'), { status: 401 })
+  t.match(await me('nobody', '192.0.2.7'), { status: 401 })
+  t.equal((await call('PATCH', '/v1/users/ann', { disabled: true })).status, 200)
+  t.match(await me('ann', '192.0.2.7'), { status: 401 })
+})
+
+t.test('a write needs the CSRF header, and is audited with the method of the plugin', async t => {
+  const { call } = await openServer(t)
+  const rename = (headers: Record<string, string>) =>
+    call(
+      'PATCH',
+      '/v1/users/root',
+      { display_name: 'Root' },
+      { ...asAnn, 'x-forwarded-user': 'root', ...headers },
+      proxy
+    )
+
+  t.match(await rename({}), { status: 403, body: { error: { code: 'csrf_origin_required' } } })
+  t.match(await rename(sameOrigin), { status: 200 })
+  t.match(await call('GET', '/v1/audit?limit=1'), {
+    body: [{ actor: 'root', auth_method: 'proxy_header' }]
+  })
+})
